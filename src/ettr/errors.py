@@ -1,0 +1,54 @@
+"""Every error that ``ettr`` raises on purpose, in words a user can act on."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class EttrError(Exception):
+    """Base of all errors raised on purpose; the command line prints the message alone."""
+
+
+class InputError(EttrError, ValueError):
+    """A value, name or file given by the user that breaks a rule."""
+
+
+class UnknownName(InputError):
+    """A name that is not one of the valid ones; the message offers the nearest.
+
+    Parameters
+    ----------
+    kind : str
+        What the name stands for, e.g. ``"preset"``.
+    name : str
+        The name as given.
+    valid : iterable of str
+        The names that exist.
+    place : str
+        Where the name stood, e.g. a file; appended in brackets.
+    """
+
+    def __init__(self, kind: str, name: str, valid: Iterable[str], place: str = "") -> None:
+        self.name = name
+        self.valid = sorted(valid)
+        close = difflib.get_close_matches(str(name).lower(), self.valid, n=1, cutoff=0.4)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        where = f" ({place})" if place else ""
+        super().__init__(f"unknown {kind} {name!r}{where}{hint} Valid: {', '.join(self.valid)}")
+
+
+class OutsideValidity(EttrError, ValueError):
+    """A formula was asked for a value where it no longer holds."""
+
+
+class NotModelled(InputError):
+    """A scenario uses a field that this formula has no term for."""
+
+
+class DataError(EttrError):
+    """A table of ``data/`` is missing, was changed, or breaks its schema."""
+
+
+class NotebookFailed(EttrError):
+    """A notebook stopped at a cell; the message names notebook, cell and error."""

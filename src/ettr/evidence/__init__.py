@@ -1,0 +1,39 @@
+"""The facts: tables, single figures, presets and sources of ``data/``, each number with source and status.
+
+``data/datapackage.json`` (Frictionless) holds the type, unit and meaning of every field, and the SHA-256 of
+every file. A file whose hash matches was validated when the hash was written, so reading it is one hash and one
+parse; any other file is validated row by row and refused with the place and the rule.
+
+After an intended edit, ``python -m ettr.evidence --stamp`` validates everything and renews the hashes.
+"""
+
+from ettr.evidence.reading import (
+    DATA,
+    STATUSES,
+    Figure,
+    bibliography,
+    dictionary,
+    figure,
+    published_rates,
+    scenario_names,
+    scenario_text,
+    table,
+    table_names,
+)
+from ettr.evidence.rules import stamp, validate
+
+__all__ = [
+    "DATA",
+    "STATUSES",
+    "Figure",
+    "bibliography",
+    "dictionary",
+    "figure",
+    "published_rates",
+    "scenario_names",
+    "scenario_text",
+    "stamp",
+    "table",
+    "table_names",
+    "validate",
+]

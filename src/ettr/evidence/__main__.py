@@ -1,0 +1,33 @@
+"""``python -m ettr.evidence``: validate ``data/``; with ``--stamp`` renew its hashes after that."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ettr.errors import DataError
+from ettr.evidence import DATA, stamp, table_names, validate
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Validate or stamp; 0 when all is well, 1 with a message on standard error otherwise."""
+    parser = argparse.ArgumentParser(prog="python -m ettr.evidence", description="Validate the folder data/.")
+    parser.add_argument("--stamp", action="store_true", help="after that, write the current hashes")
+    parser.add_argument("--folder", type=Path, default=DATA, help="the folder (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    try:
+        if options.stamp:
+            changed = stamp(options.folder)
+            print(f"hashes renewed: {', '.join(changed)}" if changed else "all hashes were current")
+        else:
+            validate(options.folder)
+            print(f"{len(table_names(options.folder))} tables are valid")
+    except DataError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

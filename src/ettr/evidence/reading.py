@@ -1,0 +1,387 @@
+"""Read tables, figures, presets and sources, each after a check of its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ettr.errors import DataError, UnknownName
+
+
+def _data_folder() -> Path:
+    """``ettr/data`` of an installed wheel, else ``data/`` of the repository."""
+    installed = Path(__file__).parents[1] / "data"
+    return installed if installed.is_dir() else Path(__file__).parents[3] / "data"
+
+
+DATA = _data_folder()
+"""The folder that holds ``datapackage.json`` and all tables, presets and sources."""
+
+STATUSES = ("primary", "secondary", "derived", "assumed")
+"""How a figure was obtained, from the strongest to the weakest."""
+
+REMEDY = "restore it from version control, or after an intended edit run `make data-hashes`"
+
+_DTYPES = {"string": "str", "integer": "int64", "number": "float64", "boolean": "bool"}
+_DAYS_PER_WEEK, _H_PER_DAY = 7.0, 24.0
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One published number.
+
+    Attributes
+    ----------
+    key : str
+        Name in ``data/figures.csv``.
+    value : float
+        The number, in ``unit``.
+    unit : str
+        Unit; ``1`` is a fraction, ``count`` a number of things.
+    meaning : str
+        What the number says.
+    source : str
+        Bibliography key.
+    status : str
+        One of :data:`STATUSES`.
+    note : str
+        What a reader should know; may be empty.
+    """
+
+    key: str
+    value: float
+    unit: str
+    meaning: str
+    source: str
+    status: str
+    note: str = ""
+
+
+def table(name: str, folder: Path = DATA) -> pd.DataFrame:
+    """A table of ``data/``, with the types of its schema.
+
+    Parameters
+    ----------
+    name : str
+        Name of a tabular resource, e.g. ``"llama3_interruptions"``.
+    folder : Path, optional
+        Another folder of the same layout.
+
+    Returns
+    -------
+    DataFrame
+        A fresh copy; an empty text is ``""``, an empty number is missing. Units: :func:`dictionary`.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such table.
+    DataError
+        If the file is missing, was changed, or breaks its schema.
+
+    Examples
+    --------
+    >>> int(table("llama3_interruptions")["n_events"].sum())
+    419
+    """
+    if name not in table_names(folder):
+        raise UnknownName("table", name, table_names(folder), "data/datapackage.json")
+    return _table(name, folder, _state(folder, "datapackage.json"), _state(folder, f"{name}.csv")).copy()
+
+
+def table_names(folder: Path = DATA) -> tuple[str, ...]:
+    """Names of all tables, in the order of ``datapackage.json``."""
+    return tuple(name for name, resource in resources(folder).items() if "schema" in resource)
+
+
+def figure(key: str, folder: Path = DATA) -> Figure:
+    """One published figure by its key.
+
+    Parameters
+    ----------
+    key : str
+        Key in ``data/figures.csv``.
+    folder : Path, optional
+        Another folder of the same layout.
+
+    Returns
+    -------
+    Figure
+        Value with unit, meaning, source and status.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such figure.
+    DataError
+        If the table of figures is missing, was changed, or breaks its schema.
+
+    Examples
+    --------
+    >>> figure("llama3_window_days").value
+    54.0
+    """
+    figures = _figures(folder, _state(folder, "datapackage.json"), _state(folder, "figures.csv"))
+    if key not in figures:
+        raise UnknownName("figure", key, figures, "data/figures.csv")
+    return figures[key]
+
+
+def published_rates(folder: Path = DATA) -> pd.DataFrame:
+    """Published failure rates on one scale [1/(1000 node-days)].
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Another folder of the same layout.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the table ``failure_rates`` with ``node_days`` (exposure, missing without counts),
+        ``rate`` and its ends ``rate_low``, ``rate_high`` [1/(1000 node-days)]. The ends show only what the
+        source leaves open (a range, the length of the window), not the chance of the counts.
+
+    Notes
+    -----
+    Counts give ``1000 n / (nodes days)``; a frequency a week is divided by nodes and 7 days, a share of the nodes
+    a week by 7 days, GPU hours a failure by the 24 h and the GPUs of a node. A rate stated as a range is shown
+    by its middle.
+
+    Examples
+    --------
+    >>> rates = published_rates().set_index("cluster_id")
+    >>> round(float(rates.loc["llama3-unexpected", "rate"]), 3)
+    3.789
+    """
+    rates = table("failure_rates", folder)
+    nodes = rates["n_gpus"].astype("float64") / rates["gpus_per_node"]
+    counts = rates["n_events"].astype("float64")
+    rates["node_days"] = nodes * rates["window_days"]
+    per_unit = {
+        "failures/week": 1000.0 / (_DAYS_PER_WEEK * nodes),
+        "% of nodes/week": pd.Series(10.0 / _DAYS_PER_WEEK, index=rates.index),
+        "GPU h/failure": 1000.0 * _H_PER_DAY * rates["gpus_per_node"],
+        "node-days/failure": pd.Series(1000.0, index=rates.index),
+    }
+    low, high = rates["rate_per_1000_node_days"].copy(), rates["rate_per_1000_node_days"].copy()
+    longest, shortest = (rates[f"window_days_{end}"].fillna(rates["window_days"]) for end in ("high", "low"))
+    low, high = (
+        low.fillna(1000.0 * counts / (nodes * longest)),
+        high.fillna(1000.0 * counts / (nodes * shortest)),
+    )
+    for unit, factor in per_unit.items():
+        here = rates["stated_unit"] == unit
+        ends = [rates.loc[here, end] for end in ("stated_low", "stated_high")]
+        values = (
+            [factor[here] / end for end in ends[::-1]]
+            if unit.endswith("/failure")
+            else [factor[here] * e for e in ends]
+        )
+        low[here], high[here] = values
+    counted = 1000.0 * counts / rates["node_days"]
+    return rates.assign(rate=counted.fillna((low + high) / 2.0), rate_low=low, rate_high=high)
+
+
+def scenario_names(folder: Path = DATA) -> tuple[str, ...]:
+    """Names of the presets, sorted."""
+    return tuple(sorted(name.removeprefix("scenarios/") for name in resources(folder) if name.startswith("scenarios/")))
+
+
+def scenario_text(name: str, folder: Path = DATA) -> str:
+    """The YAML text of a preset.
+
+    Parameters
+    ----------
+    name : str
+        A name of :func:`scenario_names`.
+    folder : Path, optional
+        Another folder of the same layout.
+
+    Returns
+    -------
+    str
+        YAML.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such preset.
+    DataError
+        If the file is missing or was changed.
+    """
+    if name not in scenario_names(folder):
+        raise UnknownName("preset", name, scenario_names(folder))
+    return _checked(f"scenarios/{name}", folder).decode("utf-8")
+
+
+def bibliography(folder: Path = DATA) -> pd.DataFrame:
+    """All sources, one row a bibliography key.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Another folder of the same layout.
+
+    Returns
+    -------
+    DataFrame
+        Text columns ``key``, ``title``, ``authors``, ``year``, ``publisher``, ``url``, ``note``; empty where the
+        source does not state it.
+
+    Raises
+    ------
+    DataError
+        If the file is missing or was changed.
+    """
+    return entries(_checked("references", folder).decode("utf-8"))
+
+
+def entries(bibtex: str) -> pd.DataFrame:
+    """The columns of :func:`bibliography` from a BibTeX text; `DataError` where it cannot be read."""
+    from pybtex.database import parse_string
+    from pybtex.exceptions import PybtexError
+    from pybtex.richtext import Text
+
+    try:
+        parsed = parse_string(bibtex, "bibtex").entries
+    except PybtexError as error:
+        raise DataError(f"data/references.bib cannot be read: {error}; {REMEDY}") from None
+    rows = []
+    for key, entry in parsed.items():
+        text = {name: str(Text.from_latex(value)) for name, value in entry.fields.items() if name != "url"}
+        people = entry.persons.get("author", [])
+        authors = ", ".join(
+            "et al."
+            if str(person) == "others"
+            else str(
+                Text.from_latex(
+                    " ".join([*person.first_names, *person.middle_names, *person.prelast_names, *person.last_names])
+                )
+            )
+            for person in people
+        )
+        places = (text.get(name, "") for name in ("publisher", "howpublished", "journal", "archiveprefix"))
+        publisher = next(filter(None, places), "")
+        url = entry.fields.get("url", "")
+        rows.append((key, text.get("title", ""), authors, text.get("year", ""), publisher, url, text.get("note", "")))
+    return pd.DataFrame(rows, columns=["key", "title", "authors", "year", "publisher", "url", "note"])
+
+
+def dictionary(folder: Path = DATA) -> pd.DataFrame:
+    """The data dictionary: every field of every table.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Another folder of the same layout.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``table``, ``field``, ``type``, ``unit``, ``title``, ``description``, ``rules``. The unit ``row``
+        means that the row's ``unit`` column (``stated_unit`` for stated figures) gives it.
+    """
+    shown = ("type", "unit", "title", "description")
+    rows = [
+        {"table": name, "field": field["name"]}
+        | {key: field[key] for key in shown}
+        | {"rules": "; ".join(f"{rule}: {_words(value)}" for rule, value in field.get("constraints", {}).items())}
+        for name, resource in resources(folder).items()
+        for field in resource.get("schema", {}).get("fields", [])
+    ]
+    return pd.DataFrame(rows)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def resources(folder: Path) -> dict[str, dict[str, Any]]:
+    """The resources of ``datapackage.json`` by name."""
+    return {resource["name"]: resource for resource in package(folder)["resources"]}
+
+
+def package(folder: Path) -> dict[str, Any]:
+    """``datapackage.json``, shared between calls: do not change it."""
+    return _package(folder, _state(folder, "datapackage.json"))
+
+
+def file_hash(content: bytes) -> str:
+    """``sha256:`` and the hexadecimal digest."""
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def _state(folder: Path, path: str) -> tuple[int, int] | None:
+    """What changes when a file is written again; None where it is missing."""
+    try:
+        stat = (folder / path).stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
+
+
+@lru_cache(maxsize=32)
+def _package(folder: Path, state: tuple[int, int] | None) -> dict[str, Any]:
+    path = folder / "datapackage.json"
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        for resource in found["resources"]:
+            if not isinstance(resource["name"], str) or not isinstance(resource["path"], str):
+                raise TypeError
+    except OSError:
+        raise DataError(f"{path} is missing; restore it from version control") from None
+    except ValueError as error:
+        raise DataError(f"{path} is not JSON: {error}; restore it from version control") from None
+    except (KeyError, TypeError):
+        raise DataError(f"{path} lists no resources with name and path; restore it from version control") from None
+    return found
+
+
+def _checked(name: str, folder: Path) -> bytes:
+    """Content of a resource whose hash is right."""
+    resource = resources(folder)[name]
+    path = folder / resource["path"]
+    try:
+        content: bytes = path.read_bytes()
+    except OSError:
+        raise DataError(f"data/{resource['path']} is missing; restore it from version control") from None
+    if file_hash(content) != resource.get("hash"):
+        raise DataError(f"data/{resource['path']} was changed: its SHA-256 is not the recorded one; {REMEDY}")
+    return content
+
+
+@lru_cache(maxsize=64)
+def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataFrame:
+    try:
+        _checked(name, folder)
+    except DataError:
+        from ettr.evidence.rules import table_problems
+
+        problems = table_problems(name, folder)
+        if problems:
+            listing = "\n".join(f"- {problem}" for problem in problems)
+            raise DataError(f"the table {name!r} cannot be used; {REMEDY}:\n{listing}") from None
+        raise
+    resource = resources(folder)[name]
+    dtypes, blanks = {}, {}
+    for field in resource["schema"]["fields"]:
+        optional = not field.get("constraints", {}).get("required", False)
+        kind = "Int64" if field["type"] == "integer" and optional else _DTYPES[field["type"]]
+        dtypes[field["name"]] = kind
+        blanks[field["name"]] = [] if kind == "str" else [""]
+    return pd.read_csv(folder / resource["path"], dtype=dtypes, na_values=blanks, keep_default_na=False)
+
+
+@lru_cache(maxsize=8)
+def _figures(folder: Path, *states: tuple[int, int] | None) -> dict[str, Figure]:
+    rows = table("figures", folder).itertuples(index=False)
+    return {str(row.key): Figure(*row) for row in rows}

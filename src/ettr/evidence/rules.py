@@ -1,0 +1,310 @@
+"""What every file of ``data/`` must satisfy, each breach in one line with its place."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ettr.errors import DataError
+from ettr.evidence.reading import DATA, REMEDY, STATUSES, entries, file_hash, package, resources, table_names
+
+SUFFIX_UNITS = {
+    "_per_1000_node_days": "1/(1000 node-days)",
+    "tflops_per_gpu": "TFLOP/s",
+    "_node_days": "node-days",
+    "_tflops": "TFLOP/s",
+    "_per_day": "1/d",
+    "_months": "month",
+    "_days_high": "d",
+    "_days_low": "d",
+    "_gpu_h": "GPU h",
+    "_days": "d",
+    "_tb_s": "TB/s",
+    "_flop": "FLOP",
+    "_min": "min",
+    "_pct": "%",
+    "_usd": "USD",
+    "_mwh": "MWh",
+    "_mw": "MW",
+    "_pb": "PB",
+    "_gb": "GB",
+    "_mb": "MB",
+    "_h": "h",
+    "_s": "s",
+    "_w": "W",
+    "_j": "J",
+    "_c": "°C",
+}
+"""The unit that the ending of a name promises, the longer ending before the shorter."""
+
+PLAIN_UNITS = ("1", "count", "row")
+"""Units of a number whose name has no such ending: a fraction, a count, or what the row's unit column says."""
+
+_SHOWN = 5
+
+
+def validate(folder: Path = DATA) -> None:
+    """Check everything in ``data/`` against its schemas, sources and hashes.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Another folder of the same layout.
+
+    Raises
+    ------
+    DataError
+        One message that lists every problem with file, row, field and rule.
+    """
+    _refuse([*_contents(folder), *_hashes(folder)])
+
+
+def stamp(folder: Path = DATA) -> list[str]:
+    """Validate the contents of ``data/``, then write the current hashes into ``datapackage.json``.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Another folder of the same layout.
+
+    Returns
+    -------
+    list of str
+        The files whose hash changed.
+
+    Raises
+    ------
+    DataError
+        If the contents break a rule; nothing is written then.
+    """
+    _refuse(list(_contents(folder)))
+    found = copy.deepcopy(package(folder))
+    changed = []
+    for resource in found["resources"]:
+        digest = file_hash((folder / resource["path"]).read_bytes())
+        if resource.get("hash") != digest:
+            changed.append(resource["path"])
+            resource["hash"] = digest
+    if changed:
+        text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+        (folder / "datapackage.json").write_text(text, encoding="utf-8", newline="\n")
+    return changed
+
+
+def table_problems(name: str, folder: Path) -> list[str]:
+    """What is wrong with one table, hash aside; empty when nothing is."""
+    resource = resources(folder)[name]
+    unreadable = _unreadable(folder, resource["path"])
+    return [unreadable] if unreadable else list(_schema(resource)) or list(_rows(resource, folder))
+
+
+def _refuse(problems: list[str]) -> None:
+    if problems:
+        listing = "\n".join(f"- {problem}" for problem in problems)
+        raise DataError(f"data/ breaks {len(problems)} rule{'s' * (len(problems) > 1)}:\n{listing}")
+
+
+def _contents(folder: Path) -> Iterator[str]:
+    yield from _unlisted(folder)
+    unreadable = {resource["path"]: _unreadable(folder, resource["path"]) for resource in package(folder)["resources"]}
+    yield from filter(None, unreadable.values())
+    sources = unreadable.get("references.bib", "data/references.bib is not listed in datapackage.json")
+    keys: set[str] = set()
+    if not sources:
+        try:
+            keys = set(entries((folder / "references.bib").read_text(encoding="utf-8"))["key"])
+        except DataError as error:
+            yield str(error)
+    if not keys:
+        return  # every source would be unknown
+    for name, resource in resources(folder).items():
+        if unreadable[resource["path"]]:
+            continue
+        if name in table_names(folder):
+            problems = table_problems(name, folder)
+            yield from problems or _cells(resource, folder, keys)
+        elif name.startswith("scenarios/"):
+            yield from _preset(resource["path"], folder, keys)
+
+
+def _unreadable(folder: Path, path: str) -> str:
+    try:
+        (folder / path).read_bytes().decode("utf-8")
+    except OSError:
+        return f"data/{path} is missing; restore it from version control"
+    except UnicodeDecodeError as error:
+        return f"data/{path} is not UTF-8 text: {error.reason} at byte {error.start}; {REMEDY}"
+    return ""
+
+
+def _hashes(folder: Path) -> Iterator[str]:
+    for resource in package(folder)["resources"]:
+        path = folder / resource["path"]
+        if path.is_file() and file_hash(path.read_bytes()) != resource.get("hash"):
+            yield f"data/{resource['path']} was changed: its SHA-256 is not the recorded one; {REMEDY}"
+
+
+def _unlisted(folder: Path) -> Iterator[str]:
+    listed = {resource["path"] for resource in package(folder)["resources"]} | {"datapackage.json"}
+    for path in sorted(folder.rglob("*")):
+        place = path.relative_to(folder).as_posix()
+        if path.is_file() and place not in listed and not any(part.startswith((".", "_")) for part in place.split("/")):
+            yield f"data/{place} is not listed in datapackage.json; add it as a resource with its schema"
+
+
+def unit_problem(name: str, unit: str) -> str:
+    """Why a unit does not fit the name of a number; empty when it does.
+
+    Parameters
+    ----------
+    name : str
+        Name of a field or figure.
+    unit : str
+        Its unit.
+
+    Examples
+    --------
+    >>> unit_problem("stall_s", "min")
+    "the unit 'min' contradicts the name, whose ending _s means 's'"
+    """
+    for ending, promised in SUFFIX_UNITS.items():
+        if name.endswith(ending):
+            return (
+                ""
+                if unit == promised
+                else f"the unit {unit!r} contradicts the name, whose ending {ending} means {promised!r}"
+            )
+    if unit in PLAIN_UNITS:
+        return ""
+    return (
+        f"the unit {unit!r} needs an ending of the name that says so; without one it is one of {', '.join(PLAIN_UNITS)}"
+    )
+
+
+def _schema(resource: dict[str, Any]) -> Iterator[str]:
+    """Units present and fitting; source and status in every table."""
+    fields = resource["schema"].get("fields", [])
+    for field in fields:
+        place = f"datapackage.json, table {resource['name']}, field {field.get('name')}"
+        if not isinstance(field.get("unit"), str):
+            yield f"{place}: the unit is missing (an empty text for text)"
+        elif field.get("type") in ("integer", "number"):
+            problem = unit_problem(field["name"], field["unit"])
+            yield from [f"{place}: {problem}"] if problem else []
+        elif field["unit"]:
+            yield f"{place}: a {field.get('type')} has no unit, got {field['unit']!r}"
+        yield from (f"{place}: the {key} is missing" for key in ("title", "description") if not field.get(key))
+    names = {field.get("name") for field in fields}
+    yield from (
+        f"datapackage.json, table {resource['name']}: the field {name} is missing"
+        for name in ("source", "status")
+        if name not in names
+    )
+
+
+def _rows(resource: dict[str, Any], folder: Path) -> Iterator[str]:
+    """The table against its schema, by Frictionless."""
+    from frictionless import FrictionlessException, Resource
+
+    if b"\r" in (folder / resource["path"]).read_bytes():
+        yield f"data/{resource['path']}: lines must end in LF, found CR"
+    described = {key: value for key, value in resource.items() if key != "hash"}
+    try:
+        report = Resource.from_descriptor(copy.deepcopy(described), basepath=str(folder)).validate()
+    except FrictionlessException as error:
+        reasons = "; ".join(reason.note for reason in error.reasons) or error.error.note
+        yield f"datapackage.json, table {resource['name']}: {reasons}"
+        return
+    faults = report.flatten(["rowNumber", "fieldName", "type", "note", "message", "cell"])
+    yield from (_fault(resource, *fault) for fault in faults[:_SHOWN])
+    if len(faults) > _SHOWN:
+        yield f"data/{resource['path']}: and {len(faults) - _SHOWN} more"
+
+
+def _fault(
+    resource: dict[str, Any],
+    row: int | None,
+    field: str | None,
+    kind: str,
+    note: str,
+    message: str,
+    cell: Any,
+) -> str:
+    place = f"data/{resource['path']}" + (f", row {row}" if row else "") + (f", field {field}" if field else "")
+    if kind == "type-error":
+        types = {entry["name"]: entry["type"] for entry in resource["schema"]["fields"]}
+        return f"{place}: {cell!r} is not of type {types.get(field)}"
+    if kind == "constraint-error":
+        return f"{place}: {cell!r} breaks the rule {note.removeprefix('constraint ')}"
+    return f"{place}: {message}"
+
+
+def _cells(resource: dict[str, Any], folder: Path, keys: set[str]) -> Iterator[str]:
+    """What a schema cannot say: known sources, units of single figures."""
+    import csv
+
+    place = f"data/{resource['path']}, row"
+    with (folder / resource["path"]).open(encoding="utf-8", newline="") as lines:
+        for number, row in enumerate(csv.DictReader(lines), start=2):
+            if row["source"] not in keys:
+                yield f"{place} {number}, field source: {row['source']!r} is not a key of references.bib"
+            if row["status"] not in STATUSES:
+                yield f"{place} {number}, field status: {row['status']!r} is not one of {', '.join(STATUSES)}"
+            if resource["name"] == "figures":
+                problem = unit_problem(row["key"], row["unit"])
+                yield from [f"{place} {number}, figure {row['key']}: {problem}"] if problem else []
+
+
+def _preset(path: str, folder: Path, keys: set[str]) -> Iterator[str]:
+    """Every number of a preset has an origin, and every origin a number."""
+    import yaml
+
+    place = f"data/{path}"
+    try:
+        preset = yaml.safe_load((folder / path).read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        yield f"{place} is not YAML: {' '.join(str(error).split())}"
+        return
+    if not isinstance(preset, dict) or not isinstance(preset.get("evidence"), dict):
+        yield f"{place}: needs a section evidence"
+        return
+    if preset.get("name") != Path(path).stem:
+        yield f"{place}: the name {preset.get('name')!r} is not the name of the file"
+    for key in sorted(set(map(str, preset.get("sources") or [])) - keys):
+        yield f"{place}, sources: {key!r} is not a key of references.bib"
+    origins = preset.pop("evidence")
+    numbers = set(_numbers(preset, ""))
+    yield from (f"{place}: {leaf} has no entry in evidence" for leaf in sorted(numbers - set(origins)))
+    yield from (f"{place}, evidence: {leaf} is no number of this preset" for leaf in sorted(set(origins) - numbers))
+    for leaf, origin in origins.items():
+        yield from _origin(f"{place}, evidence of {leaf}", origin, keys)
+
+
+def _numbers(value: Any, path: str) -> Iterator[str]:
+    """Dotted paths of all numbers; a list counts once."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _numbers(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        yield from {path} if any(True for item in value if isinstance(item, dict)) else ()
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield path
+
+
+def _origin(place: str, origin: Any, keys: set[str]) -> Iterator[str]:
+    if not isinstance(origin, dict):
+        yield f"{place}: must be a mapping with status, source and note"
+        return
+    status, source = origin.get("status"), origin.get("source")
+    if status not in STATUSES:
+        yield f"{place}: the status {status!r} is not one of {', '.join(STATUSES)}"
+    if source is None and status != "assumed":
+        yield f"{place}: a source is missing; only an assumed value has none"
+    if source is not None and source not in keys:
+        yield f"{place}: the source {source!r} is not a key of references.bib"
+    if status in ("assumed", "derived") and not origin.get("note"):
+        yield f"{place}: the status {status} needs a note"
+    yield from (f"{place}: unknown entry {key!r}" for key in origin.keys() - {"status", "source", "note"})
