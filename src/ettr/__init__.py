@@ -1,0 +1,80 @@
+"""Failures, checkpoints and the Effective Training Time Ratio of large training runs.
+
+Names are loaded when first used, so that ``import ettr`` costs nothing.
+
+>>> import ettr
+>>> scenario = ettr.Scenario.load("llama3-405b")
+>>> scenario.n_nodes
+2048
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ettr import (
+        audit,
+        budget,
+        charts,
+        checkpoint,
+        errors,
+        evidence,
+        failures,
+        findings,
+        notebook,
+        plan,
+        publish,
+        validation,
+    )
+    from ettr.results import TimeBudget
+    from ettr.scenario import Scenario
+
+__version__ = "0.1.0"
+
+_CLASSES = {"Scenario": "ettr.scenario", "TimeBudget": "ettr.results"}
+_MODULES = (
+    "audit",
+    "budget",
+    "charts",
+    "checkpoint",
+    "errors",
+    "evidence",
+    "failures",
+    "findings",
+    "notebook",
+    "plan",
+    "publish",
+    "validation",
+)
+
+__all__ = [
+    "Scenario",
+    "TimeBudget",
+    "__version__",
+    "audit",
+    "budget",
+    "charts",
+    "checkpoint",
+    "errors",
+    "evidence",
+    "failures",
+    "findings",
+    "notebook",
+    "plan",
+    "publish",
+    "validation",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CLASSES:
+        return getattr(importlib.import_module(_CLASSES[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"ettr.{name}")
+    raise AttributeError(f"module 'ettr' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,107 @@
+"""The values that models return. Nothing here computes a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+PARTS = (
+    "productive_h",
+    "checkpoint_h",
+    "slowdown_h",
+    "degraded_h",
+    "rework_h",
+    "detection_h",
+    "queue_h",
+    "restart_h",
+    "maintenance_h",
+)
+"""The parts of the wall clock, in the order in which they are shown. They sum to ``total_h``."""
+
+
+@dataclass(frozen=True)
+class TimeBudget:
+    """Where the wall-clock hours of a run go.
+
+    Every field is a float or an array; arrays share one shape. All are expected values unless
+    the budget comes from one simulated run.
+
+    Attributes
+    ----------
+    productive_h : float or ndarray
+        Training that counts, in full-speed hours. [h]
+    checkpoint_h : float or ndarray
+        Stalls for checkpoints that were kept. [h]
+    slowdown_h : float or ndarray
+        Throughput lost to background writes, as full-speed hours. [h]
+    degraded_h : float or ndarray
+        Throughput lost while replicas are out, as full-speed hours. [h]
+    rework_h : float or ndarray
+        Time spent on work that a failure (or a stop) threw away. [h]
+    detection_h : float or ndarray
+        From a failure until it is noticed. [h]
+    queue_h : float or ndarray
+        Waiting for a scheduler or for a node. [h]
+    restart_h : float or ndarray
+        Initialising and loading, also attempts that failed. [h]
+    maintenance_h : float or ndarray
+        Planned work on the cluster. [h]
+    n_failures : float or ndarray
+        Failures met; outside the sum.
+    spare_gpu_h : float or ndarray
+        GPU-hours held as spares; outside the sum. [GPU h]
+    """
+
+    productive_h: Any
+    checkpoint_h: Any = 0.0
+    slowdown_h: Any = 0.0
+    degraded_h: Any = 0.0
+    rework_h: Any = 0.0
+    detection_h: Any = 0.0
+    queue_h: Any = 0.0
+    restart_h: Any = 0.0
+    maintenance_h: Any = 0.0
+    n_failures: Any = 0.0
+    spare_gpu_h: Any = 0.0
+
+    @property
+    def total_h(self) -> Any:
+        """Wall-clock hours: the sum of all parts. [h]"""
+        return sum(getattr(self, part) for part in PARTS)
+
+    @property
+    def ettr(self) -> Any:
+        """Effective Training Time Ratio: productive / total, in [0, 1]."""
+        return self.productive_h / self.total_h
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a part with its hours and its share of the wall clock.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``part`` (str), ``hours`` [h], ``share`` in [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If the budget holds arrays: a table shows one run.
+        """
+        values = {part: getattr(self, part) for part in PARTS}
+        if any(np.ndim(value) for value in values.values()):
+            raise ValueError("to_frame shows one budget; this one holds arrays")
+        total_h = self.total_h
+        return pd.DataFrame(
+            [
+                {"part": part.removesuffix("_h"), "hours": float(hours), "share": float(hours / total_h)}
+                for part, hours in values.items()
+            ]
+        )
+
+    def to_dict(self) -> dict[str, float]:
+        """All fields with ``total_h`` and ``ettr``, as plain numbers for JSON."""
+        named = {field.name: float(getattr(self, field.name)) for field in fields(self)}
+        return named | {"total_h": float(self.total_h), "ettr": float(self.ettr)}

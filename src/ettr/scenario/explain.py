@@ -1,0 +1,102 @@
+"""What is wrong with a scenario, in words: full path, rule with unit, value given, nearest name."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from ettr.scenario.paths import model_of, unit_of
+
+_BOUNDS = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}
+_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "string": "text"}
+
+
+def explain(error: ValidationError, model: type[BaseModel], place: str) -> str:
+    """One line a fault.
+
+    Parameters
+    ----------
+    error : ValidationError
+        As pydantic raised it.
+    model : type
+        The scenario class.
+    place : str
+        File or override that the values came from.
+    """
+    return "\n".join(f"{_one(fault, model)} ({place})" for fault in error.errors())
+
+
+def _one(fault: Any, model: type[BaseModel]) -> str:
+    path = ".".join(str(part) for part in fault["loc"])
+    name, given, kind, context = path.rpartition(".")[2], fault["input"], fault["type"], fault.get("ctx", {})
+    unit = f" {unit_of(name)}" if unit_of(name) else ""
+    if kind in _BOUNDS:
+        limit = next(context[key] for key in ("gt", "ge", "lt", "le") if key in context)
+        return f"{path} must be {_BOUNDS[kind]} {limit:g}{unit}, got {given}"
+    if kind == "finite_number":
+        return f"{path} must be finite, got {given}"
+    if kind == "missing":
+        return f"{path} is missing{_meaning(fault['loc'], model)}"
+    if kind == "extra_forbidden":
+        return _unknown(path, fault["loc"], model)
+    if kind == "literal_error":
+        return f"{path} must be {context['expected']}, got {given!r}"
+    if kind == "string_pattern_mismatch":
+        return f"{path} holds characters that are not allowed, got {given!r}; {_pattern_in_words(path)}"
+    if kind == "value_error":
+        return _own_rule(path, str(context["error"]), given, model)
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return f"{path} must be a section with its fields, got {given!r}"
+    for prefix, words in _KINDS.items():
+        if kind.startswith(prefix):
+            return f"{path} must be {words}{f' [{unit.strip()}]' if unit else ''}, got {given!r}"
+    return f"{path}: {fault['msg']}, got {given!r}"
+
+
+def _own_rule(path: str, message: str, given: Any, model: type[BaseModel]) -> str:
+    """Join a section's own message with the path of the section."""
+    if message == "is not a number":
+        return f"{path} must be a number, got {given}"
+    section = _section_at(path.split("."), model) if path else model
+    first = message.split(maxsplit=1)[0].rstrip(":")
+    if not path:
+        return message
+    return f"{path}.{message}" if section and first in section.model_fields else f"{path} {message}"
+
+
+def _section_at(parts: Any, model: type[BaseModel]) -> type[BaseModel] | None:
+    """The section class that a location ends in, list positions skipped."""
+    section: type[BaseModel] | None = model
+    for part in parts:
+        if isinstance(part, int) or str(part).isdigit():
+            continue
+        if section is None or part not in section.model_fields:
+            return section
+        section = model_of(section.model_fields[part].annotation)
+    return section
+
+
+def _unknown(path: str, location: Any, model: type[BaseModel]) -> str:
+    section = _section_at(location[:-1], model) or model
+    valid = list(section.model_fields)
+    close = difflib.get_close_matches(str(location[-1]), valid, n=1, cutoff=0.4)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    return f"unknown field {path}{hint} Valid: {', '.join(valid)}"
+
+
+def _meaning(location: Any, model: type[BaseModel]) -> str:
+    section = _section_at(location[:-1], model)
+    field: FieldInfo | None = section.model_fields.get(str(location[-1])) if section else None
+    if field is None:
+        return ""
+    unit = unit_of(str(location[-1]))
+    return f"{f' [{unit}]' if unit else ''}: {(field.description or '').splitlines()[0]}"
+
+
+def _pattern_in_words(path: str) -> str:
+    if path == "name":
+        return "a name has a-z, 0-9, dot, dash and underscore, and at most 64 of them"
+    return "letters, digits, spaces and plain punctuation are"

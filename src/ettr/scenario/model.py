@@ -1,0 +1,341 @@
+"""A job on a cluster: read from YAML, checked, overridden, and turned into hours.
+
+Fields keep the units that people say; the properties of :class:`Scenario` give the hours that
+formulas need. That conversion happens here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from ettr import evidence
+from ettr.errors import InputError, UnknownName
+from ettr.scenario import paths
+from ettr.scenario.explain import explain
+from ettr.scenario.sections import (
+    H_PER_DAY,
+    MIN_PER_H,
+    S_PER_H,
+    Checkpoint,
+    Cluster,
+    Failures,
+    Job,
+    Maintenance,
+    Origin,
+    Recovery,
+    Section,
+    Text,
+)
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML in which a key given twice is an error instead of a silent loss."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key_node, _ in node.value:
+            if key_node.value in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"key {key_node.value!r} stands twice", problem_mark=key_node.start_mark
+                )
+            seen.add(key_node.value)
+        return super().construct_mapping(node, deep)
+
+
+class Scenario(Section):
+    """A job on a cluster.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> scenario = Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})
+    >>> scenario.n_nodes
+    12500
+    >>> round(scenario.job_mttf_h, 2)
+    0.5
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="short name: a-z, 0-9, dot, dash")
+    title: Text = Field(description="one line for headings")
+    sources: tuple[Text, ...] = Field((), description="bibliography keys")
+    cluster: Cluster = Field(description=Cluster.__doc__)
+    job: Job = Field(description=Job.__doc__)
+    failures: Failures = Field(description=Failures.__doc__)
+    checkpoint: Checkpoint = Field(description=Checkpoint.__doc__)
+    recovery: Recovery = Field(description=Recovery.__doc__)
+    maintenance: Maintenance | None = Field(None, description=Maintenance.__doc__)
+    evidence: dict[str, Origin] = Field(default_factory=dict, description="origin of each value, by dotted path")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_exposed_share(cls, raw: Any) -> Any:
+        """Fix the conversion of a wall-clock rate once, from the scenario as it was written."""
+        if not isinstance(raw, dict) or not isinstance(raw.get("failures"), dict):
+            return raw
+        failures = raw["failures"]
+        if failures.get("rate_clock") != "wall" or failures.get("exposed_share") is not None:
+            return raw
+        try:
+            draft = cls.model_validate({**raw, "failures": {**failures, "rate_clock": "exposed"}})
+        except ValidationError:
+            return raw  # the same faults are reported when the whole is checked
+        observed = float(draft.mode_exposure(draft.failures.observed_nodes).sum())
+        dead = draft.node_rate_per_h * observed * (draft.detection_h + draft.queue_h)
+        dead += draft.maintenance_rate_per_h * draft.maintenance_h
+        if dead >= 1:
+            raise ValueError(
+                f"failures.rate_clock: wall leaves no time in which failures can strike: detection, queue and "
+                f"maintenance take {dead:.3g} of each hour"
+            )
+        return {**raw, "failures": {**failures, "exposed_share": 1 - dead}}
+
+    @model_validator(mode="after")
+    def _origins_name_fields(self) -> Scenario:
+        values = self.flat()
+        for path in self.evidence:
+            if path not in values and path != "failures.modes":
+                raise UnknownName("field in evidence", path, values)
+        return self
+
+    @classmethod
+    def load(cls, name_or_path: str | Path) -> Scenario:
+        """Read a preset by name, or a YAML file by path.
+
+        Parameters
+        ----------
+        name_or_path : str or Path
+            A preset (``ettr.evidence.scenario_names()``), or a file ending in .yml or .yaml.
+
+        Raises
+        ------
+        InputError
+            Unknown preset, unreadable file, broken YAML (line and column), or a value that breaks a rule.
+        """
+        given = str(name_or_path)
+        if given.endswith((".yml", ".yaml")):
+            try:
+                text = Path(given).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+                raise InputError(f"cannot read scenario {given}: {reason}") from error
+            return cls.parse(text, given)
+        if given not in evidence.scenario_names():
+            raise UnknownName("scenario", given, evidence.scenario_names(), "or give a file ending in .yml")
+        return cls.parse(evidence.scenario_text(given), f"{given}.yml")
+
+    @classmethod
+    def parse(cls, text: str, place: str = "scenario") -> Scenario:
+        """Read YAML text; ``place`` names it in errors."""
+        try:
+            raw = yaml.load(text, Loader=_StrictLoader)
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+            problem = getattr(error, "problem", None) or str(error)
+            raise InputError(f"{place}{':' if where else ''}{where}: broken YAML, {problem}") from error
+        if not isinstance(raw, dict):
+            raise InputError(f"{place}: a scenario is a mapping of sections, got {type(raw).__name__}")
+        return cls._checked(raw, place)
+
+    @classmethod
+    def _checked(cls, raw: dict[str, Any], place: str) -> Scenario:
+        try:
+            return cls.model_validate(raw)
+        except ValidationError as error:
+            raise InputError(explain(error, cls, place)) from error
+
+    def override(self, values: Mapping[str, Any]) -> Scenario:
+        """Return a copy with other values.
+
+        Parameters
+        ----------
+        values : mapping
+            Dotted path to value, e.g. ``{"checkpoint.interval_min": 5}``. A mode is found by its name:
+            ``failures.modes.Faulty GPU.factor``. A rate replaces a count and the other way round.
+
+        Raises
+        ------
+        InputError
+            Unknown path (with the nearest), or a value that breaks a rule.
+        """
+        raw = self.model_dump()
+        for path in values:
+            self._make_room(raw["failures"], path)
+        for path, value in values.items():
+            paths.assign(raw, path, value, type(self))
+        raw["evidence"] = {
+            path: origin for path, origin in raw["evidence"].items() if not path.startswith(tuple(values))
+        }
+        return self._checked(raw, ", ".join(f"{path}={value}" for path, value in values.items()))
+
+    def _make_room(self, failures: dict[str, Any], path: str) -> None:
+        """Drop what the value at ``path`` replaces: a rate replaces a count, a new clock its conversion."""
+        if path == "failures.rate_per_1000_node_days":
+            failures.update(n_events=None, node_days=None, rate_gamma=None)
+            for mode, share in zip(failures["modes"], self.failures.shares, strict=True):
+                mode.update(n_events=None, share=share)
+        elif path in ("failures.n_events", "failures.node_days"):
+            failures.update(rate_per_1000_node_days=None, rate_gamma=None)
+        elif path == "failures.rate_clock":
+            failures.update(exposed_share=None)
+
+    def flat(self) -> dict[str, Any]:
+        """Every single value by its dotted path, modes left out."""
+        sections = self.model_dump(exclude={"evidence", "name", "title", "sources"})
+        return dict(paths.leaves(sections))
+
+    @classmethod
+    def check_values(cls, path: str, values: Any) -> np.ndarray:
+        """Check an array of values for the field at ``path``; see :func:`ettr.scenario.paths.check_values`."""
+        return paths.check_values(path, values, cls)
+
+    @classmethod
+    def dictionary(cls) -> pd.DataFrame:
+        """The data dictionary: ``field``, ``unit``, ``rule``, ``default``, ``meaning``."""
+        return paths.dictionary(cls)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Every value in force with its origin.
+
+        Returns
+        -------
+        DataFrame
+            ``field``, ``value``, ``unit``, ``status`` (primary, secondary, derived, assumed, or given for a value
+            without a recorded origin), ``source``, ``note``.
+        """
+        rows = []
+        for path, value in self.flat().items():
+            if value is None:
+                continue
+            origin = self.evidence.get(path)
+            default = paths.field_at(path, type(self)).default == value
+            rows.append(
+                {
+                    "field": path,
+                    "value": value,
+                    "unit": paths.unit_of(path),
+                    "status": origin.status if origin else "assumed" if default else "given",
+                    "source": (origin.source if origin else None) or "",
+                    "note": (origin.note if origin else None) or ("default" if default and not origin else ""),
+                }
+            )
+        return pd.DataFrame(rows)
+
+    # hours, for the formulas
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of the job."""
+        return self.cluster.n_gpus // self.cluster.gpus_per_node
+
+    @property
+    def node_rate_per_h(self) -> float:
+        """Failures per node and exposed hour, all modes at factor 1. [1/h]"""
+        return self.failures.rate / (1000 * H_PER_DAY) / (self.failures.exposed_share or 1.0)
+
+    @property
+    def mode_names(self) -> tuple[str, ...]:
+        """Names of the modes; the last is ``other``, which holds what the named ones leave over."""
+        return (*(mode.name for mode in self.failures.modes), "other")
+
+    def mode_exposure(self, n_nodes: Any = None) -> np.ndarray:
+        """Nodes at risk of each mode, weighted by its share and factor.
+
+        Times ``node_rate_per_h`` it is the rate of each mode.
+
+        Parameters
+        ----------
+        n_nodes : float or ndarray, optional
+            Size of the job instead of the scenario's. [nodes]
+
+        Returns
+        -------
+        ndarray
+            Shape of ``n_nodes`` and one more axis, over ``mode_names``. [nodes]
+        """
+        modes, shares = self.failures.modes, self.failures.shares
+        weights = np.array([s * m.factor for m, s in zip(modes, shares, strict=True)] + [max(0.0, 1 - sum(shares))])
+        of_job = np.array([mode.scales_with == "job" for mode in modes] + [False])
+        nodes = np.asarray(self.n_nodes if n_nodes is None else n_nodes, dtype=float)[..., None]
+        return weights * np.where(of_job, self.failures.observed_nodes or 0, nodes)
+
+    @property
+    def job_rate_per_h(self) -> float:
+        """Failures of the job per exposed hour, λ. [1/h]"""
+        return self.node_rate_per_h * float(self.mode_exposure().sum())
+
+    @property
+    def job_mttf_h(self) -> float:
+        """Mean time to failure of the job in exposed hours, M = 1/λ; infinite without failures. [h]"""
+        rate = self.job_rate_per_h
+        return 1 / rate if rate > 0 else math.inf
+
+    @property
+    def interval_h(self) -> float:
+        """Productive hours between checkpoints, τ. [h]"""
+        return self.checkpoint.interval_min / MIN_PER_H
+
+    @property
+    def stall_h(self) -> float:
+        """Stall of one checkpoint, w. [h]"""
+        return self.checkpoint.stall_s / S_PER_H
+
+    @property
+    def persist_h(self) -> float:
+        """Background write of one checkpoint, p. [h]"""
+        return self.checkpoint.persist_s / S_PER_H
+
+    @property
+    def detection_h(self) -> float:
+        """Mean detection time of a failure, over modes. [h]"""
+        return self._mean_over_modes("detection_min")
+
+    @property
+    def queue_h(self) -> float:
+        """Mean queue time after a failure, over modes. [h]"""
+        return self._mean_over_modes("queue_min")
+
+    @property
+    def restart_h(self) -> float:
+        """Restart time of a planned start, r. [h]"""
+        return self.recovery.restart_min / MIN_PER_H
+
+    @property
+    def first_queue_h(self) -> float:
+        """Wait between submission and first start, q₀. [h]"""
+        given = self.job.first_queue_min
+        return (self.recovery.queue_min if given is None else given) / MIN_PER_H
+
+    @property
+    def maintenance_rate_per_h(self) -> float:
+        """Requests for maintenance per wall-clock hour, μ. [1/h]"""
+        return self.maintenance.per_day / H_PER_DAY if self.maintenance else 0.0
+
+    @property
+    def maintenance_h(self) -> float:
+        """Length of one maintenance stop. [h]"""
+        return self.maintenance.duration_min / MIN_PER_H if self.maintenance else 0.0
+
+    @property
+    def mode_weights(self) -> np.ndarray:
+        """Probability that a failure is of each of ``mode_names``."""
+        exposure = self.mode_exposure()
+        return exposure / exposure.sum() if exposure.sum() > 0 else np.append(np.zeros(exposure.size - 1), 1.0)
+
+    def own_h(self, field: str) -> np.ndarray:
+        """A recovery time where a mode has its own, NaN where the general one holds. [h]"""
+        own = [getattr(mode, field) for mode in self.failures.modes]
+        return np.array([math.nan if value is None else value for value in [*own, None]], dtype=float) / MIN_PER_H
+
+    def _mean_over_modes(self, field: str) -> float:
+        own = self.own_h(field)
+        general = getattr(self.recovery, field) / MIN_PER_H
+        return float(self.mode_weights @ np.where(np.isnan(own), general, own))

@@ -1,0 +1,192 @@
+"""Dotted paths into a scenario: find the field, its unit and rule, assign a value, list them all."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from ettr.errors import InputError, UnknownName
+
+UNITS = {
+    "_h": "h",
+    "_min": "min",
+    "_s": "s",
+    "per_day": "1/day",
+    "_gpus": "GPUs",
+    "per_node": "GPUs",
+    "_per_1000_node_days": "failures per 1000 node-days",
+    "_nodes": "nodes",
+    "_node_days": "node-days",
+    "node_days": "node-days",
+    "_events": "failures",
+}
+_SIGNS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
+
+
+def unit_of(name: str) -> str:
+    """Unit that a field's name ends in; empty for fractions, counts without a noun, and text."""
+    endings = [ending for ending in UNITS if name.endswith(ending)]
+    return UNITS[max(endings, key=len)] if endings else ""
+
+
+def model_of(annotation: Any) -> type[BaseModel] | None:
+    """The section class inside an annotation such as ``Maintenance | None`` or ``tuple[Mode, ...]``."""
+    for candidate in (annotation, *typing.get_args(annotation)):
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            return candidate
+    return None
+
+
+def bounds(field: FieldInfo) -> list[tuple[str, float]]:
+    """Rules of a field as pairs of sign and limit, e.g. ``[(">", 0)]``."""
+    return [
+        (sign, getattr(rule, name))
+        for rule in field.metadata
+        for name, sign in _SIGNS.items()
+        if getattr(rule, name, None) is not None
+    ]
+
+
+def field_at(path: str, model: type[BaseModel]) -> FieldInfo:
+    """Find the field that a dotted path names.
+
+    Raises
+    ------
+    UnknownName
+        If a part does not exist; with the nearest valid path.
+    """
+    field: FieldInfo | None = None
+    section: type[BaseModel] | None = model
+    for part in path.split("."):
+        if section is None or part not in section.model_fields:
+            raise UnknownName("field", path, paths_of(model))
+        field = section.model_fields[part]
+        section = model_of(field.annotation)
+    assert field is not None
+    return field
+
+
+def paths_of(model: type[BaseModel], prefix: str = "") -> list[str]:
+    """Every path below a model, sections opened, modes not."""
+    found = []
+    for name, field in model.model_fields.items():
+        inner = model_of(field.annotation)
+        is_section = inner is not None and typing.get_origin(field.annotation) in (None, types.UnionType)
+        if is_section and inner is not None:
+            found += paths_of(inner, f"{prefix}{name}.")
+        else:
+            found.append(prefix + name)
+    return found
+
+
+def assign(raw: dict[str, Any], path: str, value: Any, model: type[BaseModel]) -> None:
+    """Put a value at a dotted path of nested dicts.
+
+    An item of a list is found by its ``name``, which may itself hold dots: ``failures.modes.NIC.factor``.
+    """
+    head, listed, rest = path.partition("failures.modes.")
+    if listed and not head:
+        name, _, field = rest.rpartition(".")
+        by_name = {mode["name"]: mode for mode in raw["failures"]["modes"]}
+        if name not in by_name:
+            raise UnknownName("failure mode", name, by_name, path)
+        if field not in by_name[name]:
+            raise UnknownName("field of a failure mode", field, by_name[name], path)
+        by_name[name][field] = value
+        return
+    field_at(path, model)
+    *sections, last = path.split(".")
+    where = raw
+    for section in sections:
+        if where[section] is None:
+            where[section] = {}
+        where = where[section]
+    where[last] = value
+
+
+def leaves(section: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted path and value of everything in nested dicts; lists are left out."""
+    for name, value in section.items():
+        if isinstance(value, dict):
+            yield from leaves(value, f"{prefix}{name}.")
+        elif not isinstance(value, (list, tuple)):
+            yield prefix + name, value
+
+
+def check_values(path: str, values: Any, model: type[BaseModel]) -> np.ndarray:
+    """Check an array of values against the rule of one field.
+
+    Parameters
+    ----------
+    path : str
+        Dotted path, e.g. ``"checkpoint.interval_min"``.
+    values : array-like
+        Numbers in the field's unit.
+    model : type
+        The scenario class.
+
+    Returns
+    -------
+    ndarray
+        The values as float64, same shape.
+
+    Raises
+    ------
+    InputError
+        Unknown path, something that is not a number, not finite, or outside the field's bounds.
+    """
+    field = field_at(path, model)
+    unit = f" {unit_of(path)}" if unit_of(path) else ""
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path} must be numbers, got {values!r}") from error
+    if not np.isfinite(array).all():
+        raise InputError(f"{path} must be finite, got {array[~np.isfinite(array)].flat[0]}")
+    tests = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal}
+    for sign, limit in bounds(field):
+        good = tests[sign](array, limit)
+        if not good.all():
+            raise InputError(f"{path} must be {sign} {limit:g}{unit}, got {array[~good].flat[0]:g}")
+    return array
+
+
+def dictionary(model: type[BaseModel]) -> pd.DataFrame:
+    """Describe every field of a model.
+
+    Returns
+    -------
+    DataFrame
+        One row a field: ``field`` (dotted path), ``unit``, ``rule``, ``default``, ``meaning``.
+    """
+    return pd.DataFrame(_dictionary_rows(model, ""))
+
+
+def _dictionary_rows(model: type[BaseModel], prefix: str) -> list[dict[str, str]]:
+    rows = []
+    for name, field in model.model_fields.items():
+        inner = model_of(field.annotation)
+        if inner is not None:
+            listed = typing.get_origin(field.annotation) in (tuple, dict)
+            key = "*" if typing.get_origin(field.annotation) is dict else "name"
+            rows += _dictionary_rows(inner, f"{prefix}{name}." + (f"<{key}>." if listed else ""))
+            continue
+        default = "" if field.default in (PydanticUndefined, None) else str(field.default)
+        rows.append(
+            {
+                "field": prefix + name,
+                "unit": unit_of(name),
+                "rule": ", ".join(f"{sign} {limit:g}" for sign, limit in bounds(field)),
+                "default": "required" if field.is_required() else default,
+                "meaning": field.description or "",
+            }
+        )
+    return rows

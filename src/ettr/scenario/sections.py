@@ -1,0 +1,199 @@
+"""The sections of a scenario, in the units that people say."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+MIN_PER_H, S_PER_H, H_PER_DAY = 60.0, 3600.0, 24.0
+PLAIN_TEXT = r"^[\w .,;+&()/:'%#–—-]*$"
+"""What titles and names may hold: letters, digits and plain punctuation, so that they are safe in pages."""
+
+
+def _refuse_booleans(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("is not a number")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_refuse_booleans)]
+Count = Annotated[int, BeforeValidator(_refuse_booleans)]
+Text = Annotated[str, Field(pattern=PLAIN_TEXT, max_length=200)]
+
+
+class Section(BaseModel):
+    """Base of all sections: frozen, unknown keys refused, no NaN or infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Cluster(Section):
+    """The machines that the job holds."""
+
+    n_gpus: Count = Field(gt=0, description="GPUs of the job")
+    gpus_per_node: Count = Field(8, gt=0, description="GPUs of one node; a node-day is of this node (assumed: 8)")
+
+    @model_validator(mode="after")
+    def _whole_nodes(self) -> Cluster:
+        if self.n_gpus % self.gpus_per_node:
+            raise ValueError(f"n_gpus must be a multiple of gpus_per_node, got {self.n_gpus} and {self.gpus_per_node}")
+        return self
+
+
+class Job(Section):
+    """What the job has to do."""
+
+    productive_h: Number = Field(gt=0, description="useful training that the job needs, on all its nodes")
+    include_start: bool = Field(True, description="count the first queue and start-up; false gives the steady state")
+    first_queue_min: Number | None = Field(
+        None, ge=0, description="wait between submission and start (assumed: recovery.queue_min)"
+    )
+
+
+class Mode(Section):
+    """One kind of failure, by its share of all failures."""
+
+    name: Text = Field(description="what fails")
+    category: Text = Field("other", description="group that it is counted in")
+    n_events: Number | None = Field(None, ge=0, description="failures of this kind among failures.n_events")
+    share: Number | None = Field(None, ge=0, le=1, description="fraction of all failures, instead of n_events")
+    factor: Number = Field(1.0, ge=0, description="multiplies this mode's rate; the shares of others stay")
+    scales_with: Literal["nodes", "job"] = Field(
+        "nodes",
+        description="rate grows with the nodes, or belongs to the job (needs failures.observed_nodes)",
+    )
+    detection_min: Number | None = Field(None, ge=0, description="own detection time")
+    queue_min: Number | None = Field(None, ge=0, description="own queue time")
+    restart_min: Number | None = Field(None, ge=0, description="own restart time")
+
+
+class Gamma(Section):
+    """A gamma distribution of the failure rate: mean shape / node_days."""
+
+    shape: Number = Field(gt=0, description="failures that the knowledge is worth")
+    node_days: Number = Field(gt=0, description="exposure that the knowledge is worth")
+
+
+class Failures(Section):
+    """How often something stops the job: counts and exposure, or a rate."""
+
+    n_events: Number | None = Field(None, ge=0, description="failures counted")
+    node_days: Number | None = Field(None, gt=0, description="exposure of the count")
+    rate_per_1000_node_days: Number | None = Field(None, ge=0, description="failure rate, instead of a count")
+    rate_gamma: Gamma | None = Field(None, description="what is known of a given rate")
+    rate_clock: Literal["exposed", "wall"] = Field(
+        "exposed",
+        description="node-days counted while failures can strike (training, stalls, restarts), or by the wall "
+        "clock (assumed: exposed)",
+    )
+    exposed_share: Number | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="share of the observed wall clock in which failures could strike; computed from the scenario as "
+        "first written when rate_clock is wall",
+    )
+    observed_nodes: Count | None = Field(
+        None,
+        gt=0,
+        description="nodes of the job on which the rate was observed (assumed: those of the cluster)",
+    )
+    modes: tuple[Mode, ...] = Field((), description="kinds of failure; what they leave over is a mode 'other'")
+
+    @model_validator(mode="after")
+    def _one_way_to_give_the_rate(self) -> Failures:
+        counted = self.n_events is not None or self.node_days is not None
+        if counted == (self.rate_per_1000_node_days is not None):
+            raise ValueError("needs exactly one of n_events with node_days, or rate_per_1000_node_days")
+        if counted and (self.n_events is None or self.node_days is None):
+            raise ValueError("needs n_events and node_days together")
+        if counted and self.rate_gamma is not None:
+            raise ValueError("takes rate_gamma only with rate_per_1000_node_days; a count has its own")
+        if self.rate_clock == "exposed" and self.exposed_share not in (None, 1.0):
+            raise ValueError("takes exposed_share only with rate_clock: wall")
+        return self
+
+    @model_validator(mode="after")
+    def _modes_add_up(self) -> Failures:
+        names = [mode.name for mode in self.modes]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"has two modes named {name!r}")
+        for mode in self.modes:
+            if (mode.n_events is None) == (mode.share is None):
+                raise ValueError(f"mode {mode.name!r} needs exactly one of n_events or share")
+            if mode.n_events is not None and self.n_events is None:
+                raise ValueError(f"mode {mode.name!r} counts events, but failures.n_events is not given")
+            if mode.scales_with == "job" and self.observed_nodes is None:
+                raise ValueError(f"observed_nodes is needed: mode {mode.name!r} scales with the job")
+        if sum(self.shares) > 1 + 1e-9:
+            raise ValueError(f"has modes whose shares sum to {sum(self.shares):.4g}; at most 1")
+        return self
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Share of each mode among all failures, in the order of ``modes``."""
+        return tuple(
+            mode.share if mode.share is not None else (mode.n_events or 0.0) / max(self.n_events or 0.0, 1e-300)
+            for mode in self.modes
+        )
+
+    @property
+    def rate(self) -> float:
+        """Failures per 1000 node-days of the clock in ``rate_clock``. [1 / (1000 node-days)]"""
+        if self.rate_per_1000_node_days is not None:
+            return self.rate_per_1000_node_days
+        return 1000.0 * (self.n_events or 0.0) / (self.node_days or math.nan)
+
+    @property
+    def posterior(self) -> Gamma | None:
+        """What is known of the rate: from the count (Jeffreys prior), or as given."""
+        if self.n_events is not None and self.node_days is not None:
+            return Gamma(shape=self.n_events + 0.5, node_days=self.node_days)
+        return self.rate_gamma
+
+
+class Checkpoint(Section):
+    """How state is saved."""
+
+    interval_min: Number = Field(gt=0, description="productive training between two checkpoints, stall excluded")
+    stall_s: Number = Field(ge=0, description="training stands still for each checkpoint")
+    persist_s: Number = Field(0.0, ge=0, description="background write after the stall until the state is durable")
+    persist_slowdown: Number = Field(
+        0.0, ge=0, lt=1, description="share of throughput that the background write takes (assumed: 0)"
+    )
+
+    @model_validator(mode="after")
+    def _no_shorter_than_the_write(self) -> Checkpoint:
+        least_min = (1 - self.persist_slowdown) * self.persist_s / MIN_PER_H
+        if self.interval_min < least_min:
+            raise ValueError(
+                f"interval_min must be >= {least_min:g} min, the training done during the background write of "
+                f"persist_s = {self.persist_s:g} s, got {self.interval_min:g}"
+            )
+        return self
+
+
+class Recovery(Section):
+    """What follows a failure."""
+
+    detection_min: Number = Field(ge=0, description="from the failure until it is noticed")
+    queue_min: Number = Field(0.0, ge=0, description="waiting for the scheduler after each failure")
+    restart_min: Number = Field(ge=0, description="initialise and load until training goes on")
+
+
+class Maintenance(Section):
+    """Planned stops, served after the next checkpoint."""
+
+    per_day: Number = Field(ge=0, description="requests per day of wall clock")
+    duration_min: Number = Field(ge=0, description="length of one stop, restart excluded")
+
+
+class Origin(Section):
+    """Where a value comes from."""
+
+    status: Literal["primary", "secondary", "derived", "assumed"] = Field(description="how it is known")
+    source: Text | None = Field(None, description="bibliography key")
+    note: str | None = Field(None, max_length=400, description="what was assumed or derived, in a few words")
