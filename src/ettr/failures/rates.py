@@ -1,0 +1,314 @@
+"""Failure rates from counts and exposure, with exact intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ettr.errors import InputError
+from ettr.validity import above_zero, at_least_zero, plain
+
+NODE_DAYS, H_PER_DAY = 1000.0, 24.0
+
+
+@dataclass(frozen=True)
+class FailureRate:
+    """A failure rate with its interval.
+
+    Attributes
+    ----------
+    per_1000_node_days, low, high : float
+        Estimate and the ends of the interval. [1 / (1000 node-days)]
+    level : float
+        Coverage of the interval, e.g. 0.95.
+    """
+
+    per_1000_node_days: float
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True)
+class RateRatio:
+    """How many times one failure rate is another.
+
+    Attributes
+    ----------
+    ratio, low, high : float
+        First rate over second, and the ends of the exact interval.
+    level : float
+        Coverage of the interval.
+    p_value : float
+        Exact two-sided probability of counts this uneven when the rates are equal.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    level: float
+    p_value: float
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise InputError(f"level must be between 0 and 1, got {level:g}")
+
+
+def poisson_interval(n_events: Any, level: float = 0.95) -> tuple[Any, Any]:
+    r"""Exact central interval for the mean of a Poisson count.
+
+    Parameters
+    ----------
+    n_events : float or ndarray
+        Events counted. [count]
+    level : float
+        Coverage, in (0, 1).
+
+    Returns
+    -------
+    tuple of float or ndarray
+        Low and high end. [count]
+
+    Raises
+    ------
+    InputError
+        Negative or non-finite count, or a level outside (0, 1).
+
+    Notes
+    -----
+    :math:`\tfrac12\chi^2_{\alpha/2}(2n)` and :math:`\tfrac12\chi^2_{1-\alpha/2}(2n+2)` (Garwood 1936). Coverage is
+    at least ``level``.
+
+    Examples
+    --------
+    >>> low, high = poisson_interval(419)
+    >>> round(low, 1), round(high, 1)
+    (379.8, 461.1)
+    """
+    count = at_least_zero("n_events", n_events)
+    _check_level(level)
+    tail = (1 - level) / 2
+    low = np.where(count > 0, stats.chi2.ppf(tail, 2 * np.maximum(count, 1e-300)) / 2, 0.0)
+    high = stats.chi2.isf(tail, 2 * count + 2) / 2
+    return plain(low), plain(high)
+
+
+def failure_rate(n_events: float, node_days: float, level: float = 0.95) -> FailureRate:
+    """Failures per 1000 node-days with the exact Poisson interval.
+
+    Parameters
+    ----------
+    n_events : float
+        Failures counted. [count]
+    node_days : float
+        Exposure: nodes times days. [node-days]
+    level : float
+        Coverage of the interval.
+
+    Raises
+    ------
+    InputError
+        A negative count, or exposure that is not positive.
+
+    Examples
+    --------
+    >>> rate = failure_rate(419, 2048 * 54)
+    >>> round(rate.per_1000_node_days, 3), round(rate.low, 3), round(rate.high, 3)
+    (3.789, 3.435, 4.169)
+    """
+    exposure = float(above_zero("node_days", node_days)) / NODE_DAYS
+    low, high = poisson_interval(n_events, level)
+    return FailureRate(float(n_events) / exposure, float(low) / exposure, float(high) / exposure, level)
+
+
+def gamma_interval(shape: float, node_days: float, level: float = 0.95) -> FailureRate:
+    """Failure rate with the central interval of its gamma distribution.
+
+    With ``shape = n + 1/2`` this is the posterior of a count ``n`` under Jeffreys' prior.
+
+    Parameters
+    ----------
+    shape : float
+        Shape of the gamma distribution. [count]
+    node_days : float
+        Its inverse scale. [node-days]
+    level : float
+        Probability inside the interval.
+
+    Examples
+    --------
+    >>> round(gamma_interval(419.5, 110_592).high, 3)
+    4.165
+    """
+    above_zero("shape", shape)
+    above_zero("node_days", node_days)
+    _check_level(level)
+    low, high = stats.gamma.interval(level, shape, scale=NODE_DAYS / node_days)
+    return FailureRate(shape * NODE_DAYS / node_days, float(low), float(high), level)
+
+
+def gpu_rate_per_h(rate_per_1000_node_days: Any, gpus_per_node: Any = 8) -> Any:
+    """Failures per GPU and hour. [1/h]
+
+    Examples
+    --------
+    >>> f"{gpu_rate_per_h(3.789):.3e}"
+    '1.973e-05'
+    """
+    rate = at_least_zero("rate_per_1000_node_days", rate_per_1000_node_days)
+    return plain(rate / (NODE_DAYS * H_PER_DAY * above_zero("gpus_per_node", gpus_per_node)))
+
+
+def job_mttf_h(rate_per_1000_node_days: Any, n_gpus: Any, gpus_per_node: Any = 8) -> Any:
+    r"""Mean time to failure of a job on ``n_gpus``. [h]
+
+    Parameters
+    ----------
+    rate_per_1000_node_days : float or ndarray
+        Failure rate of the nodes. [1 / (1000 node-days)]
+    n_gpus, gpus_per_node : float or ndarray
+        Size of the job and of a node. [GPUs]
+
+    Returns
+    -------
+    float or ndarray
+        Infinite where the rate is zero. [h]
+
+    Notes
+    -----
+    :math:`M = 1 / (N r)` for independent nodes whose rate is constant.
+
+    Examples
+    --------
+    >>> round(job_mttf_h(6.50, 131_072), 3)
+    0.225
+    """
+    nodes = above_zero("n_gpus", n_gpus) / above_zero("gpus_per_node", gpus_per_node)
+    rate = at_least_zero("rate_per_1000_node_days", rate_per_1000_node_days)
+    with np.errstate(divide="ignore"):
+        return plain(NODE_DAYS * H_PER_DAY / (rate * nodes))
+
+
+def rate_ratio(
+    n_first: int, node_days_first: float, n_second: int, node_days_second: float, level: float = 0.95
+) -> RateRatio:
+    """Ratio of two failure rates with its exact interval.
+
+    Given the sum of both counts the first is binomial, so the interval is Clopper and Pearson's, carried
+    over to the ratio, and the p-value is the exact binomial test's.
+
+    Parameters
+    ----------
+    n_first, n_second : int
+        Failures counted. [count]
+    node_days_first, node_days_second : float
+        Exposures. [node-days]
+    level : float
+        Coverage of the interval.
+
+    Raises
+    ------
+    InputError
+        Counts that are not whole or both zero, or exposure that is not positive.
+
+    Examples
+    --------
+    >>> result = rate_ratio(419, 110_592, 175, 108_000)
+    >>> round(result.ratio, 2), round(result.low, 2), round(result.high, 2)
+    (2.34, 1.96, 2.81)
+    """
+    for name, count in (("n_first", n_first), ("n_second", n_second)):
+        if float(at_least_zero(name, count)) != int(count):
+            raise InputError(f"{name} must be a whole number, got {count:g}")
+    first = float(above_zero("node_days_first", node_days_first))
+    second = float(above_zero("node_days_second", node_days_second))
+    if n_first + n_second == 0:
+        raise InputError("n_first and n_second are both 0: nothing to compare")
+    test = stats.binomtest(int(n_first), int(n_first + n_second), first / (first + second))
+    share = test.proportion_ci(level, method="exact")
+
+    def as_ratio(p: float) -> float:
+        return float("inf") if p >= 1 else p / (1 - p) * second / first
+
+    ratio = as_ratio(n_first / (n_first + n_second))
+    return RateRatio(ratio, as_ratio(share.low), as_ratio(share.high), level, float(test.pvalue))
+
+
+def count_intervals(frame: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Add the exact interval of each count.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With a column ``n_events``. [count]
+    level : float
+        Coverage.
+
+    Returns
+    -------
+    DataFrame
+        The same rows with ``low`` and ``high``. [count]
+    """
+    low, high = poisson_interval(frame["n_events"].to_numpy(dtype=float), level)
+    return frame.assign(low=low, high=high)
+
+
+def without_each(frame: pd.DataFrame, window_h: float, level: float = 0.95) -> pd.DataFrame:
+    """Mean time between interruptions if one category never failed.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``category`` and ``n_events``.
+    window_h : float
+        Length of the observation. [h]
+    level : float
+        Coverage of the interval.
+
+    Returns
+    -------
+    DataFrame
+        ``category`` (first the row ``nothing``: all as observed), ``mtbi_h``, ``low``, ``high`` [h].
+
+    Examples
+    --------
+    >>> counts = pd.DataFrame({"category": ["GPU", "Host"], "n_events": [30, 10]})
+    >>> without_each(counts, 120.0)["mtbi_h"].tolist()
+    [3.0, 12.0, 4.0]
+    """
+    window = float(above_zero("window_h", window_h, unit="h"))
+    by_category = frame.groupby("category", sort=False)["n_events"].sum()
+    left = pd.concat([pd.Series({"nothing": by_category.sum()}), by_category.sum() - by_category])
+    low, high = poisson_interval(left.to_numpy(dtype=float), level)
+    with np.errstate(divide="ignore"):
+        columns = {"mtbi_h": window / left.to_numpy(dtype=float), "low": window / high, "high": window / low}
+    return pd.DataFrame({"category": left.index, **columns})
+
+
+def rate_intervals(published: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Add the interval of each published rate: exact where a count is published, else the range stated.
+
+    Parameters
+    ----------
+    published : DataFrame
+        ``n_events`` (may be missing), ``node_days``, ``rate``, ``rate_low``, ``rate_high``.
+    level : float
+        Coverage of the exact intervals.
+
+    Returns
+    -------
+    DataFrame
+        The same rows with ``low`` and ``high``, which hold the stated range too. [1 / (1000 node-days)]
+    """
+    counted = published["n_events"].notna() & published["node_days"].notna()
+    events = published["n_events"].astype(float).where(counted, 0.0).to_numpy(dtype=float)
+    low, high = poisson_interval(events, level)
+    # a count's relative width times the ends of the stated range: both kinds of doubt are shown
+    narrow = np.where(counted, low / np.maximum(events, 1e-300), 1.0)
+    wide = np.where(counted, high / np.maximum(events, 1e-300), 1.0)
+    return published.assign(low=published["rate_low"] * narrow, high=published["rate_high"] * wide)
