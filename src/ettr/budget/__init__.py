@@ -1,0 +1,12 @@
+"""Where the hours of a run go: closed forms from a scenario to a time budget.
+
+Each function takes a scenario and, in ``at``, arrays for some of its fields, so that a whole map is one call::
+
+    budget.exact(scenario, {"cluster.n_gpus": n_gpus[:, None], "checkpoint.interval_min": interval_min})
+"""
+
+from ettr.budget.closed_forms import exact, first_order, rsc
+from ettr.budget.limits import Validity, validity
+from ettr.budget.rules import SWEPT
+
+__all__ = ["SWEPT", "Validity", "exact", "first_order", "rsc", "validity"]

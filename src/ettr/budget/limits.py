@@ -1,0 +1,127 @@
+"""Where a closed form stops being one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ettr.budget.closed_forms import exact, first_order, rsc
+from ettr.errors import OutsideValidity, UnknownName
+from ettr.scenario import Scenario
+from ettr.validity import ValidityWarning
+
+FORMULAS = {"exact": exact, "first_order": first_order, "rsc": rsc}
+_LARGEST_GPUS, _LONGEST_MIN = 1e9, 1e6
+_GRID_POINTS, _BISECTIONS = 600, 60
+
+
+@dataclass(frozen=True)
+class Validity:
+    """How far a formula reaches from a scenario.
+
+    Attributes
+    ----------
+    formula : str
+        Its name.
+    holds : bool
+        It gives an answer for the scenario itself.
+    reason : str
+        Why it does not; empty where it holds.
+    error : float
+        Its ETTR minus the exact one for the scenario; NaN where either has none.
+    max_n_gpus : float
+        Largest job, all else as in the scenario, for which it gives an answer; infinite beyond 10⁹. [GPUs]
+    max_interval_min : float
+        Longest interval, from the scenario's on, for which it gives an answer; infinite beyond 10⁶. [min]
+    one_point_n_gpus : float
+        Largest job up to which it stays within one point (0.01) of the exact ETTR; 0 if none. [GPUs]
+    """
+
+    formula: str
+    holds: bool
+    reason: str
+    error: float
+    max_n_gpus: float
+    max_interval_min: float
+    one_point_n_gpus: float
+
+
+def validity(scenario: Scenario, formula: str) -> Validity:
+    """Find where a formula stops being one, all else as in the scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    formula : str
+        ``"exact"``, ``"first_order"`` or ``"rsc"``.
+
+    Returns
+    -------
+    Validity
+        Answers for the scenario, and the limits in size and interval.
+
+    Raises
+    ------
+    UnknownName
+        No such formula.
+    NotModelled
+        The scenario has a field that the formula has no term for.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, budget
+    >>> found = budget.validity(Scenario.load("rsc-1"), "rsc")
+    >>> found.holds, round(found.max_n_gpus, -2)
+    (True, 50600.0)
+    """
+    if formula not in FORMULAS:
+        raise UnknownName("formula", formula, FORMULAS)
+    model = FORMULAS[formula]
+
+    def ettr_at(path: str, values: Any, of: Callable[..., Any] = model) -> np.ndarray:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ValidityWarning)
+            return np.asarray(of(scenario, {path: np.atleast_1d(values)}).ettr)
+
+    def answers(path: str) -> Callable[[Any], np.ndarray]:
+        return lambda values: np.isfinite(ettr_at(path, values))
+
+    def within_a_point(n_gpus: Any) -> np.ndarray:
+        difference = ettr_at("cluster.n_gpus", n_gpus) - ettr_at("cluster.n_gpus", n_gpus, exact)
+        return np.abs(difference) <= 0.01
+
+    reason = ""
+    try:
+        error = model(scenario).ettr - exact(scenario).ettr
+    except OutsideValidity as outside:
+        error, reason = float("nan"), str(outside)
+    sizes = np.geomspace(scenario.cluster.gpus_per_node, _LARGEST_GPUS, _GRID_POINTS)
+    intervals = np.geomspace(scenario.checkpoint.interval_min, _LONGEST_MIN, _GRID_POINTS)
+    return Validity(
+        formula=formula,
+        holds=not reason,
+        reason=reason,
+        error=error,
+        max_n_gpus=_reach(answers("cluster.n_gpus"), sizes),
+        max_interval_min=_reach(answers("checkpoint.interval_min"), intervals),
+        one_point_n_gpus=_reach(within_a_point, sizes),
+    )
+
+
+def _reach(holds: Callable[[Any], np.ndarray], grid: np.ndarray) -> float:
+    """Largest value, from the grid's start on, up to which a condition holds; 0 if it never does."""
+    failed = np.flatnonzero(~holds(grid))
+    if failed.size == 0:
+        return float("inf")
+    if failed[0] == 0:
+        return 0.0
+    low, high = grid[failed[0] - 1], grid[failed[0]]
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle)[0] else (low, middle)
+    return float(low)

@@ -1,0 +1,280 @@
+"""When to checkpoint, and how long a run then takes: the closed forms for exponential failures.
+
+Every interval is τ, the productive training between two checkpoints, stall excluded. All functions take
+scalars or arrays, broadcast, and return a float for scalars.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ettr.validity import above_zero, at_least_zero, plain, valid_only
+
+_LARGEST_EXPONENT = 700.0
+_NEWTON_STEPS = 7
+
+
+def young_interval(stall_h: Any, mttf_h: Any) -> Any:
+    r"""Young's interval. [h]
+
+    Parameters
+    ----------
+    stall_h : float or ndarray
+        Training stands still for each checkpoint, w. [h]
+    mttf_h : float or ndarray
+        Mean time to failure of the job, M; may be infinite. [h]
+
+    Returns
+    -------
+    float or ndarray
+        Productive hours between checkpoints, >= 0. [h]
+
+    Raises
+    ------
+    InputError
+        A negative stall, or a time to failure that is not positive.
+
+    Notes
+    -----
+    :math:`\tau = \sqrt{2 w M}`: the minimum of the first-order loss :math:`w/\tau + \tau/2M`, so for
+    :math:`\tau \ll M`. Young (1974).
+
+    Examples
+    --------
+    >>> round(young_interval(5 / 60, 24.0) * 60, 1)
+    120.0
+    """
+    return plain(np.sqrt(2 * at_least_zero("stall_h", stall_h, unit="h") * _mttf(mttf_h)))
+
+
+def daly_first_order_interval(stall_h: Any, mttf_h: Any, restart_h: Any = 0.0) -> Any:
+    r"""Daly's first-order interval, which counts the restart. [h]
+
+    Parameters
+    ----------
+    stall_h, mttf_h : float or ndarray
+        As in :func:`young_interval`. [h]
+    restart_h : float or ndarray
+        Restart time, R. [h]
+
+    Returns
+    -------
+    float or ndarray
+        Productive hours between checkpoints, > 0. [h]
+
+    Raises
+    ------
+    OutsideValidity
+        Where w >= 2 (M + R): the formula is negative there.
+
+    Notes
+    -----
+    :math:`\tau = \sqrt{2 w (M + R)} - w`. Daly (2003).
+
+    Examples
+    --------
+    >>> round(daly_first_order_interval(5 / 60, 24.0, 10 / 60) * 60, 2)
+    115.42
+    """
+    stall = at_least_zero("stall_h", stall_h, unit="h")
+    cycle = _mttf(mttf_h) + at_least_zero("restart_h", restart_h, unit="h")
+    tau = np.sqrt(2 * stall * cycle) - stall
+    return valid_only("daly_first_order_interval", "stall_h < 2 (mttf_h + restart_h)", tau, stall >= 2 * cycle)
+
+
+def daly_interval(stall_h: Any, mttf_h: Any) -> Any:
+    r"""Daly's higher-order interval. [h]
+
+    Parameters
+    ----------
+    stall_h, mttf_h : float or ndarray
+        As in :func:`young_interval`. [h]
+
+    Returns
+    -------
+    float or ndarray
+        Productive hours between checkpoints. [h]
+
+    Notes
+    -----
+    :math:`\tau = \sqrt{2wM}\,[1 + \tfrac13\sqrt{w/2M} + \tfrac19 (w/2M)] - w` for :math:`w < 2M`, else
+    :math:`M`: an expansion of :func:`exact_interval`. Daly (2006).
+
+    Examples
+    --------
+    >>> round(daly_interval(5 / 60, 24.0) * 60), round(daly_interval(5 / 60, 6.0) * 60)
+    (117, 57)
+    """
+    stall, mttf = np.broadcast_arrays(at_least_zero("stall_h", stall_h, unit="h"), _mttf(mttf_h))
+    share = stall / (2 * mttf)
+    tau = np.sqrt(2 * stall * mttf) * (1 + np.sqrt(share) / 3 + share / 9) - stall
+    return plain(np.where(stall < 2 * mttf, tau, mttf))
+
+
+def exact_interval(stall_h: Any, mttf_h: Any, persist_h: Any = 0.0, persist_slowdown: Any = 0.0) -> Any:
+    r"""The interval that minimises the exact expected run time. [h]
+
+    Parameters
+    ----------
+    stall_h, mttf_h : float or ndarray
+        As in :func:`young_interval`. [h]
+    persist_h : float or ndarray
+        Background write after the stall, p. [h]
+    persist_slowdown : float or ndarray
+        Share of throughput that the write takes, s, in [0, 1).
+
+    Returns
+    -------
+    float or ndarray
+        Productive hours between checkpoints; never shorter than the training done during the write. [h]
+
+    Raises
+    ------
+    InputError
+        Negative times, or a slowdown outside [0, 1).
+
+    Notes
+    -----
+    :math:`\tau^* = \max\{(1-s)p,\; M[1 + W_0(-e^{-1-(w+sp)/M})]\}`, whatever restart and detection are (Bougeret et
+    al. 2011). With :math:`\tau = M(1-e^{-u})` it is the root of :math:`u + e^{-u} - 1 = (w+sp)/M`, which Newton's
+    method finds to full precision where the Lambert function loses digits (small stalls).
+
+    Examples
+    --------
+    >>> round(exact_interval(5 / 60, 24.0) * 60, 2), round(exact_interval(5 / 60, 6.0) * 60, 2)
+    (116.69, 56.71)
+    """
+    persist = at_least_zero("persist_h", persist_h, unit="h")
+    slowdown = at_least_zero("persist_slowdown", persist_slowdown)
+    above_zero("1 - persist_slowdown", 1 - slowdown)
+    mttf = _mttf(mttf_h)
+    cost = at_least_zero("stall_h", stall_h, unit="h") + slowdown * persist
+    with np.errstate(invalid="ignore"):
+        tau = np.where(np.isinf(mttf), np.where(cost > 0, np.inf, 0.0), -np.expm1(-_root(cost / mttf)) * mttf)
+    return plain(np.maximum(tau, (1 - slowdown) * persist))
+
+
+def _root(share: np.ndarray) -> np.ndarray:
+    """Solve u + exp(-u) - 1 = share for u >= 0; Newton from the right never leaves the convex branch."""
+    start = np.sqrt(2 * share)
+    u = start + share / 3 + np.where(share > 1, share, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for _ in range(_NEWTON_STEPS):
+            u = np.where(share > 0, u - (_curve(u) - share) / -np.expm1(-u), 0.0)
+    return u
+
+
+def _curve(u: np.ndarray) -> np.ndarray:
+    """u + exp(-u) - 1, by its series where the difference would lose digits."""
+    small = np.minimum(u, 0.2)
+    term, series = small**2 / 2, small**2 / 2
+    for n in range(3, 14):
+        term = -term * small / n
+        series = series + term
+    return np.where(u < 0.2, series, u + np.expm1(-u))
+
+
+def availability_interval(save_h: Any, mttf_h: Any, recovery_h: Any = 0.0) -> Any:
+    r"""NVIDIA's interval, which maximises availability, as productive time. [h]
+
+    Parameters
+    ----------
+    save_h : float or ndarray
+        Time to save, during which training stands still, T_s. [h]
+    mttf_h : float or ndarray
+        Mean time to failure, T_f. [h]
+    recovery_h : float or ndarray
+        Time to recover, T_r. [h]
+
+    Returns
+    -------
+    float or ndarray
+        Productive hours between checkpoints: the published optimum is the whole cycle, save included. [h]
+
+    Notes
+    -----
+    :math:`T_c - T_s = \sqrt{T_s^2 + 2 (T_f + T_r) T_s}`. Saxena et al. (2024).
+
+    Examples
+    --------
+    >>> round(availability_interval(5 / 60, 24.0, 10 / 60) * 60, 2)
+    120.52
+    """
+    save = at_least_zero("save_h", save_h, unit="h")
+    recovery = at_least_zero("recovery_h", recovery_h, unit="h")
+    return plain(np.sqrt(save**2 + 2 * (_mttf(mttf_h) + recovery) * save))
+
+
+def expected_runtime(
+    work_h: Any, interval_h: Any, stall_h: Any, mttf_h: Any, restart_h: Any, downtime_h: Any = 0.0
+) -> Any:
+    r"""Daly's exact expected wall clock of a run. [h]
+
+    Parameters
+    ----------
+    work_h : float or ndarray
+        Productive hours of the run, W. [h]
+    interval_h : float or ndarray
+        Productive hours between checkpoints, τ. [h]
+    stall_h, mttf_h : float or ndarray
+        As in :func:`young_interval`. [h]
+    restart_h : float or ndarray
+        Restart after a failure, during which failures strike again, R. [h]
+    downtime_h : float or ndarray
+        Time after a failure in which none strikes (detection, queue), D. [h]
+
+    Returns
+    -------
+    float or ndarray
+        Expected wall clock, >= work. [h]
+
+    Raises
+    ------
+    InputError
+        A negative or non-finite time, or one that must be positive and is not.
+    OutsideValidity
+        Where the result is larger than a float can hold.
+
+    Notes
+    -----
+    :math:`E[T] = e^{R/M} (M + D) (e^{(\tau + w)/M} - 1)\, W/\tau`: steady state, W/τ whole segments, exponential
+    failures that also strike stalls and restarts. Daly (2006); D as in Bougeret et al. (2011).
+
+    Examples
+    --------
+    >>> round(expected_runtime(500.0, 116.69 / 60, 5 / 60, 24.0, 10 / 60), 2)
+    547.88
+    """
+    tau = above_zero("interval_h", interval_h, unit="h")
+    segment = tau + at_least_zero("stall_h", stall_h, unit="h")
+    restart = at_least_zero("restart_h", restart_h, unit="h")
+    rate = 1 / _mttf(mttf_h)
+    downtime = at_least_zero("downtime_h", downtime_h, unit="h")
+    n_segments = above_zero("work_h", work_h, unit="h") / tau
+    with np.errstate(over="ignore"):
+        total = growth(rate, segment) * (np.exp(rate * restart) * (1 + rate * downtime)) * n_segments
+    largest = np.max(rate) * (np.max(segment) + np.max(restart))
+    overflow = np.isinf(total) if largest > _LARGEST_EXPONENT else False
+    return valid_only("expected_runtime", "runs whose expected time a float can hold", total, overflow)
+
+
+def growth(rate_per_h: Any, duration_h: Any) -> np.ndarray:
+    """(e^{λx} - 1)/λ: mean time of tries until one of length x survives; x where λ = 0. [h]"""
+    rate, duration = np.asarray(rate_per_h, dtype=float), np.asarray(duration_h, dtype=float)
+    grown = np.asarray(rate * duration)
+    np.expm1(grown, out=grown)
+    grown /= np.where(rate > 0, rate, 1.0)
+    return np.where(rate > 0, grown, duration) if np.any(rate == 0) else grown
+
+
+def mean_until(rate_per_h: Any, duration_h: Any) -> np.ndarray:
+    """(1 - e^{-λx})/λ: mean time until a failure or until x, whichever is first; x where λ = 0. [h]"""
+    rate, duration = np.asarray(rate_per_h, dtype=float), np.asarray(duration_h, dtype=float)
+    cut = -np.expm1(-rate * duration) / np.where(rate > 0, rate, 1.0)
+    return np.where(rate > 0, cut, duration) if np.any(rate == 0) else np.asarray(cut)
+
+
+def _mttf(mttf_h: Any) -> np.ndarray:
+    return above_zero("mttf_h", mttf_h, unit="h", infinite=True)

@@ -1,0 +1,356 @@
+"""The closed forms against worked values, against each other, and against an independent simulation."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ettr import Scenario, budget, checkpoint
+from ettr.errors import InputError, NotModelled, OutsideValidity, UnknownName
+from ettr.results import PARTS
+from ettr.validity import ValidityWarning
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from monte_carlo import means
+
+MODES = {
+    "failures.modes": [
+        {"name": "hang", "share": 0.3, "detection_min": 30, "restart_min": 20},
+        {"name": "crash", "share": 0.5, "detection_min": 1, "queue_min": 12},
+    ]
+}
+BACKGROUND = {"checkpoint.persist_s": 1200, "checkpoint.persist_slowdown": 0.2}
+GRID = {
+    "plain": {},
+    "detection and queue": {"recovery.detection_min": 6, "recovery.queue_min": 9},
+    "modes": {"recovery.detection_min": 5, "recovery.queue_min": 3} | MODES,
+    "background write": BACKGROUND,
+    "background write, modes": BACKGROUND | MODES,
+    "write as long as the interval": {"checkpoint.persist_s": 4500, "checkpoint.persist_slowdown": 0.2},
+    "interval divides the work": {"checkpoint.interval_min": 120, **BACKGROUND},
+    "ends in a write": {"job.productive_h": 10.15, **BACKGROUND},
+    "one checkpoint, ends in its write": {"job.productive_h": 1.2, **BACKGROUND},
+    "two checkpoints, ends in the second's write": {"job.productive_h": 2.2, **BACKGROUND},
+    "one checkpoint": {"job.productive_h": 1.9, **BACKGROUND},
+    "no checkpoint": {"job.productive_h": 0.8, **BACKGROUND},
+    "first queue": {"job.first_queue_min": 90, "recovery.queue_min": 5},
+    "low ETTR": {"cluster.n_gpus": 24_000, "job.productive_h": 8.0},
+}
+
+
+def rules_of(scenario: Scenario) -> dict:
+    own = {name: scenario.own_h(name) for name in ("detection_min", "queue_min", "restart_min")}
+    general = {name: getattr(scenario.recovery, name) / 60 for name in own}
+    modes = [
+        (weight, *(general[name] if math.isnan(own[name][i]) else own[name][i] for name in own))
+        for i, weight in enumerate(scenario.mode_weights)
+    ]
+    return {
+        "work": scenario.job.productive_h,
+        "tau": scenario.interval_h,
+        "stall": scenario.stall_h,
+        "rate": scenario.job_rate_per_h,
+        "modes": modes,
+        "restart": scenario.restart_h,
+        "persist": scenario.persist_h,
+        "slowdown": scenario.checkpoint.persist_slowdown,
+        "first_queue": scenario.first_queue_h,
+        "stops_per_h": scenario.maintenance_rate_per_h,
+        "stop": scenario.maintenance_h,
+    }
+
+
+@pytest.mark.parametrize("name", GRID)
+def test_every_part_agrees_with_the_simulation(plain_run, name):
+    scenario = plain_run.override({"job.include_start": True, "job.productive_h": 6.0, **GRID[name]})
+    expected = budget.exact(scenario)
+    mean, error = means(4000, seed=len(name), **rules_of(scenario))
+    for part in (*PARTS, "n_failures", "total_h"):
+        if part in mean:
+            # four standard errors; parts that never vary differ by rounding only
+            assert getattr(expected, part) == pytest.approx(mean[part], abs=4 * error[part] + 1e-9), part
+
+
+@pytest.mark.parametrize("write", [{}, BACKGROUND], ids=["no write", "background write"])
+def test_maintenance_agrees_with_the_simulation(plain_run, write):
+    rare = {"maintenance.per_day": 0.4, "maintenance.duration_min": 45, "recovery.detection_min": 6}
+    scenario = plain_run.override(
+        {"job.include_start": True, "job.productive_h": 20.0, "recovery.queue_min": 2, **rare, **write}
+    )
+    expected = budget.exact(scenario)
+    mean, error = means(6000, seed=5, **rules_of(scenario))
+    # of first order in requests per cycle: μL = 0.4/24 x 1.1 = 0.02, so about a fiftieth of the maintenance terms
+    without = budget.exact(scenario.override({"maintenance.per_day": 0}))
+    for part in (*PARTS, "n_failures", "total_h"):
+        if part in mean:
+            change = abs(getattr(expected, part) - getattr(without, part))
+            tolerance = 4 * error[part] + 0.03 * change + 1e-9
+            assert getattr(expected, part) == pytest.approx(mean[part], abs=tolerance), part
+
+
+TABLE = {"failures": {}, "dead": {"recovery.detection_min": 6, "recovery.queue_min": 9}, "write": BACKGROUND}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_steady_state_is_the_printed_table(plain_run, name):
+    """Each line of the table of the methods chapter, in its printed form."""
+    scenario = plain_run.override(TABLE[name])
+    found = budget.exact(scenario)
+    lam, tau, w, r = scenario.job_rate_per_h, scenario.interval_h, scenario.stall_h, scenario.restart_h
+    s, p = scenario.checkpoint.persist_slowdown, scenario.persist_h
+    d = scenario.detection_h + scenario.queue_h
+    length, a = tau + w + s * p, math.exp(lam * (1 - s) * p)
+    segments = scenario.job.productive_h / tau
+    n = (math.exp(lam * length) - 1) * math.exp(lam * r) * a
+    kept = s * p * math.exp(-lam * length)
+    assert found.productive_h == pytest.approx(segments * tau)
+    assert found.checkpoint_h == pytest.approx(segments * w)
+    assert found.slowdown_h == pytest.approx(segments * kept)
+    assert found.rework_h == pytest.approx(segments * ((math.exp(lam * length) - 1) * a / lam - tau - w - kept))
+    assert found.detection_h + found.queue_h == pytest.approx(segments * d * n)
+    assert found.restart_h == pytest.approx(segments * (math.exp(lam * length) - 1) * a * (math.exp(lam * r) - 1) / lam)
+    assert found.n_failures == pytest.approx(segments * n)
+    assert found.total_h == pytest.approx(
+        segments * (1 / lam + d) * math.exp(lam * r) * (math.exp(lam * length) - 1) * a
+    )
+
+
+def test_run_with_start_is_the_printed_formula(plain_run):
+    scenario = plain_run.override({"job.include_start": True, "recovery.detection_min": 6})
+    lam, r = scenario.job_rate_per_h, scenario.restart_h
+    cost = 1 / lam + scenario.detection_h
+    for work_h in (7.3, 7.0):
+        n = math.ceil(work_h / scenario.interval_h) - 1
+        rest = work_h - n * scenario.interval_h
+        segment = cost * math.exp(lam * r) * math.expm1(lam * (scenario.interval_h + scenario.stall_h))
+        expected = cost * math.expm1(lam * r) + n * segment + math.exp(lam * r) * cost * math.expm1(lam * rest)
+        assert budget.exact(scenario.override({"job.productive_h": work_h})).total_h == pytest.approx(expected)
+
+
+def test_maintenance_is_the_printed_formula(plain_run):
+    changes = {
+        "maintenance.per_day": 0.9,
+        "maintenance.duration_min": 15,
+        "recovery.detection_min": 4,
+        **BACKGROUND,
+    }
+    scenario = plain_run.override(changes)
+    lam, r, mu = scenario.job_rate_per_h, scenario.restart_h, scenario.maintenance_rate_per_h
+    cost = 1 / lam + scenario.detection_h
+    a = math.exp(lam * (1 - scenario.checkpoint.persist_slowdown) * scenario.persist_h)
+    stop = scenario.maintenance_h + math.expm1(lam * r) * cost + math.exp(lam * r) * cost * (a - 1)
+    table = budget.exact(scenario.override({"maintenance.per_day": 0})).total_h
+    assert budget.exact(scenario).total_h == pytest.approx(table / (1 - mu * stop))
+
+
+def test_daly_runtime_is_the_steady_state(plain_run):
+    run = plain_run.override({"recovery.detection_min": 6})
+    daly = checkpoint.expected_runtime(
+        run.job.productive_h, run.interval_h, run.stall_h, run.job_mttf_h, run.restart_h, run.detection_h
+    )
+    assert budget.exact(run).total_h == pytest.approx(daly, rel=1e-12)
+
+
+def test_counted_failures_come_back(llama3):
+    """A wall-clock count converted to exposed hours gives the count again over the same wall clock."""
+    steady = budget.exact(llama3.override({"job.include_start": False}))
+    assert steady.n_failures / steady.total_h * 54 * 24 == pytest.approx(419, rel=1e-12)
+
+
+times = st.floats(0, 30)
+runs = st.fixed_dictionaries(
+    {
+        "job.productive_h": st.floats(0.1, 500),
+        "cluster.n_gpus": st.integers(1, 20_000).map(lambda nodes: 8 * nodes),
+        "checkpoint.interval_min": st.floats(1, 300),
+        "checkpoint.stall_s": st.floats(0, 600),
+        "checkpoint.persist_s": st.floats(0, 60),
+        "checkpoint.persist_slowdown": st.floats(0, 0.9),
+        "recovery.detection_min": times,
+        "recovery.queue_min": times,
+        "recovery.restart_min": times,
+        "job.include_start": st.booleans(),
+    }
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(changes=runs)
+def test_budget_adds_up_and_stays_in_range(changes):
+    scenario = Scenario.load("rsc-2").override(changes)
+    try:
+        found = budget.exact(scenario)
+    except OutsideValidity:
+        return
+    assert all(getattr(found, part) >= 0 for part in PARTS)
+    assert 0 < found.ettr <= 1
+    exposed = found.productive_h + found.checkpoint_h + found.slowdown_h + found.rework_h + found.restart_h
+    # every exposed hour carries the same risk, so the failures are λ times their sum
+    assert found.n_failures == pytest.approx(scenario.job_rate_per_h * exposed, rel=1e-9)
+    in_frame = found.to_frame()
+    assert in_frame["hours"].sum() == pytest.approx(found.total_h)
+    assert in_frame["share"].sum() == pytest.approx(1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(changes=runs, factor=st.floats(0.1, 10))
+def test_scaling_every_time_leaves_the_ratios(changes, factor):
+    scenario = Scenario.load("rsc-2").override(changes)
+    fields = [path for path in changes if path.rpartition("_")[2] in ("h", "min", "s")]
+    slower = {path: changes[path] * factor for path in fields}
+    slower["failures.rate_per_1000_node_days"] = scenario.failures.rate / factor
+    try:
+        first, second = budget.exact(scenario), budget.exact(scenario.override(slower))
+    except (OutsideValidity, InputError):
+        return
+    for part in PARTS:
+        one, other = getattr(first, part) * factor, getattr(second, part)
+        assert other == pytest.approx(one, rel=1e-7, abs=1e-9 * first.total_h * factor)
+
+
+WORSE = ["cluster.n_gpus", "checkpoint.stall_s", "checkpoint.persist_slowdown", "recovery.detection_min"]
+
+
+@pytest.mark.parametrize("path", [*WORSE, "recovery.queue_min", "recovery.restart_min", "maintenance.per_day"])
+@pytest.mark.parametrize("formula", [budget.exact, budget.first_order])
+def test_ettr_falls_with_every_loss(llama3, path, formula):
+    section, field = path.split(".")
+    base = getattr(getattr(llama3, section), field) or 0.1
+    values = np.linspace(1, 4, 13) * base
+    assert (np.diff(formula(llama3, {path: values}).ettr) < 0).all()
+
+
+def test_no_failures_leave_only_planned_losses(plain_run):
+    found = budget.exact(plain_run.override({"failures.rate_per_1000_node_days": 0, "job.include_start": True}))
+    assert found.n_failures == found.rework_h == 0
+    assert found.total_h == pytest.approx(40 + 39 * 300 / 3600 + 10 / 60)
+
+
+@pytest.mark.parametrize("formula", [budget.exact, budget.first_order, budget.rsc])
+def test_arrays_give_what_single_runs_give(plain_run, formula):
+    sizes, intervals = np.array([800, 8000, 16_000]), np.array([10.0, 45.0])
+    grid = formula(plain_run, {"cluster.n_gpus": sizes[:, None], "checkpoint.interval_min": intervals})
+    assert grid.ettr.shape == (3, 2)
+    for i, size in enumerate(sizes):
+        for j, interval in enumerate(intervals):
+            single = formula(plain_run.override({"cluster.n_gpus": size, "checkpoint.interval_min": interval}))
+            for part in (*PARTS, "n_failures"):
+                assert getattr(grid, part)[i, j] == pytest.approx(getattr(single, part), rel=1e-12), part
+
+
+def test_every_swept_field_matches_an_override(llama3):
+    values = {
+        "failures.rate_per_1000_node_days": 5.0,
+        "cluster.n_gpus": 20_000,
+        "checkpoint.persist_slowdown": 0.1,
+    }
+    for path in budget.SWEPT:
+        section, field = path.split(".")
+        value = values.get(path, 1.5 * (getattr(getattr(llama3, section), field) or 1.0))
+        swept = budget.exact(llama3, {path: np.array([value])}).total_h[0]
+        assert swept == pytest.approx(budget.exact(llama3.override({path: value})).total_h, rel=1e-12), path
+
+
+def test_modes_of_the_job_do_not_grow_with_the_nodes(plain_run):
+    modes = [{"name": "bug", "share": 0.5, "scales_with": "job", "detection_min": 60}]
+    run = plain_run.override({"failures.observed_nodes": 1000, "failures.modes": modes})
+    assert run.override({"cluster.n_gpus": 16_000}).job_rate_per_h == pytest.approx(1.5 * run.job_rate_per_h)
+    swept = budget.exact(run, {"cluster.n_gpus": np.array([4000, 16_000])})
+    single = budget.exact(run.override({"cluster.n_gpus": 16_000}))
+    assert swept.total_h[1] == pytest.approx(single.total_h)
+
+
+def test_formulas_agree_where_losses_are_small(plain_run):
+    gentle = plain_run.override(
+        {
+            "cluster.n_gpus": 80,
+            "job.productive_h": 10_000,
+            "checkpoint.interval_min": 300,
+            "checkpoint.stall_s": 10,
+        }
+    )
+    exact = budget.exact(gentle).ettr
+    assert budget.first_order(gentle).ettr == pytest.approx(exact, abs=1e-4)
+    assert budget.rsc(gentle).ettr == pytest.approx(exact, abs=1e-4)
+
+
+def test_rsc_is_the_general_form_with_queue_and_start():
+    run = Scenario.load("rsc-1").override({"recovery.queue_min": 30, "job.productive_h": 50})
+    lam, delta, w = run.job_rate_per_h, run.interval_h, run.stall_h
+    u0, q, work = run.restart_h, run.queue_h, run.job.productive_h
+    loss = 1 - lam * (u0 + delta / 2)
+    expected = loss / ((1 + w / delta + u0 / work) * (1 + lam * q) + q / work * loss)
+    assert budget.rsc(run).ettr == pytest.approx(expected, rel=1e-12)
+
+
+def test_long_rsc_run_without_queue_is_version_two():
+    run = Scenario.load("rsc-1").override({"recovery.queue_min": 0, "job.include_start": False})
+    lam, delta = run.job_rate_per_h, run.interval_h
+    expected = (1 - lam * (run.restart_h + delta / 2)) / (1 + run.stall_h / delta)
+    assert budget.rsc(run).ettr == pytest.approx(expected, rel=1e-12)
+
+
+def test_rsc_refuses_what_it_has_no_term_for(llama3):
+    with pytest.raises(NotModelled, match="checkpoint.persist_s, got 60"):
+        budget.rsc(llama3)
+    with pytest.raises(NotModelled, match="maintenance.per_day"):
+        budget.rsc(llama3.override({"checkpoint.persist_s": 0}))
+
+
+def test_outside_validity_single_raises_array_warns(plain_run):
+    with pytest.raises(OutsideValidity, match="budget.rsc holds only for λ"):
+        budget.rsc(plain_run.override({"cluster.n_gpus": 800_000}))
+    with pytest.warns(ValidityWarning, match="1 of 3 points are NaN"):
+        found = budget.first_order(plain_run, {"cluster.n_gpus": np.array([80, 800, 800_000])})
+    assert np.isnan(found.ettr).tolist() == [False, False, True]
+
+
+def test_exact_says_which_limit_was_broken(plain_run):
+    with pytest.raises(OutsideValidity, match="a float can hold"):
+        budget.exact(plain_run.override({"cluster.n_gpus": 8_000_000_000}))
+    with pytest.raises(OutsideValidity, match="fewer maintenance stops than checkpoints"):
+        budget.exact(plain_run.override({"maintenance": {"per_day": 40, "duration_min": 5}}))
+    with pytest.warns(ValidityWarning, match="no shorter than the training during the background write"):
+        budget.exact(plain_run, {"checkpoint.persist_s": np.array([0.0, 1e5])})
+
+
+@pytest.mark.parametrize(
+    ("at", "error", "words"),
+    [
+        ({"cluster.gpus": [8]}, UnknownName, "cluster.n_gpus"),
+        ({"recovery.detecton_min": [8]}, UnknownName, "recovery.detection_min"),
+        ({"job.include_start": [1]}, UnknownName, "field to sweep"),
+        ({"checkpoint.interval_min": [5, -1]}, InputError, "must be > 0 min, got -1"),
+        ({"checkpoint.interval_min": [5, math.nan]}, InputError, "must be finite"),
+        ({"checkpoint.interval_min": ["five"]}, InputError, "must be numbers"),
+    ],
+)
+def test_bad_arrays_are_refused(plain_run, at, error, words):
+    with pytest.raises(error, match=words):
+        budget.exact(plain_run, at)
+
+
+def test_validity_finds_the_edge(plain_run):
+    found = budget.validity(plain_run, "rsc")
+    inside = plain_run.override({"cluster.n_gpus": int(found.max_n_gpus // 8) * 8})
+    assert budget.rsc(inside).ettr > 0
+    with pytest.raises(OutsideValidity):
+        budget.rsc(plain_run.override({"cluster.n_gpus": int(found.max_n_gpus // 8 + 1) * 8}))
+    assert found.one_point_n_gpus < found.max_n_gpus
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert budget.validity(plain_run, "exact").error == 0
+    with pytest.raises(UnknownName, match="first_order"):
+        budget.validity(plain_run, "first-order")
+
+
+def test_validity_says_why_it_does_not_hold(plain_run):
+    found = budget.validity(plain_run.override({"cluster.n_gpus": 800_000}), "rsc")
+    assert not found.holds and math.isnan(found.error) and "λ" in found.reason
