@@ -1,0 +1,253 @@
+"""Tables over an interval, a size or a pair of fields: what the charts of a chapter draw.
+
+All are in the steady state, so that a curve is not stepped by the last segment of a run, and each is one call of
+the closed forms on arrays.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget, evidence
+from ettr.checkpoint import (
+    availability_interval,
+    daly_first_order_interval,
+    daly_interval,
+    exact_interval,
+    young_interval,
+)
+from ettr.errors import NotModelled
+from ettr.plan import best_interval_min
+from ettr.results import PARTS, TimeBudget
+from ettr.scenario import Scenario
+from ettr.validity import ValidityWarning
+
+_FORMULAS = {"exact": budget.exact, "first_order": budget.first_order, "rsc": budget.rsc}
+_POINTS = 120
+_MAP_POINTS = 60
+
+
+def by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
+    """ETTR over the checkpoint interval, by every formula that has a term for what the scenario holds.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    n_points : int
+        Intervals, from a twentieth of the best one to twenty times it, on a logarithmic scale.
+
+    Returns
+    -------
+    DataFrame
+        ``interval_min`` [min], ``formula``, ``ettr``; points outside a formula's validity are left out.
+    """
+    steady = _steady(scenario)
+    intervals = _intervals_min(steady, n_points)
+    frames = []
+    for name, formula in _FORMULAS.items():
+        try:
+            ettr = _quietly(formula, steady, {"checkpoint.interval_min": intervals}).ettr
+        except NotModelled:
+            continue
+        frames.append(pd.DataFrame({"interval_min": intervals, "formula": name, "ettr": ettr}))
+    return pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
+
+
+def parts_by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
+    """Shares of the wall clock over the checkpoint interval, exact.
+
+    Returns
+    -------
+    DataFrame
+        ``interval_min`` [min], ``part``, ``share`` in [0, 1]; parts that are nowhere above zero are left out.
+    """
+    steady = _steady(scenario)
+    intervals = _intervals_min(steady, n_points)
+    found = _quietly(budget.exact, steady, {"checkpoint.interval_min": intervals})
+    return _shares(found, interval_min=intervals)
+
+
+def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
+    """What each published rule for the interval costs against the best one, over the job's size.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``rule``, ``interval_min`` [min], ``loss_points``: ETTR lost against the best interval, in
+        hundredths. Background write and maintenance are set aside: the rules have no term for them.
+    """
+    blocking = {"checkpoint.persist_s": 0, "maintenance": None, "job.include_start": False}
+    run = scenario.override(blocking)
+    n_gpus = _sizes(run, n_points)
+    mttf_h = _job_mttf_h(run, n_gpus)
+    recovery_h = run.detection_h + run.queue_h + run.restart_h
+    best_h = exact_interval(run.stall_h, mttf_h)
+    rules = {
+        "Young": young_interval(run.stall_h, mttf_h),
+        "Daly, first order": _quietly(daly_first_order_interval, run.stall_h, mttf_h, recovery_h),
+        "Daly, higher order": daly_interval(run.stall_h, mttf_h),
+        "Availability": availability_interval(run.stall_h, mttf_h, recovery_h),
+        "Exact": best_h,
+    }
+    at_best = _ettr(run, n_gpus, best_h)
+    frames = [
+        pd.DataFrame(
+            {
+                "n_gpus": n_gpus,
+                "rule": name,
+                "interval_min": tau_h * 60,
+                "loss_points": 100 * (at_best - _ettr(run, n_gpus, tau_h)),
+            }
+        )
+        for name, tau_h in rules.items()
+    ]
+    return pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
+
+
+def by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
+    """ETTR over the size of the job, at the scenario's interval and at the best one.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``interval`` (``best`` or ``as given``), ``formula``, ``interval_min`` [min], ``job_mttf_h``
+        [h], ``ettr``; points outside a formula's validity are left out.
+    """
+    steady = _steady(scenario)
+    n_gpus = _sizes(steady, n_points)
+    given_min = np.full(n_gpus.shape, steady.checkpoint.interval_min)
+    frames = []
+    for formula, interval, interval_min in (
+        ("exact", "best", _best_min(steady, n_gpus)),
+        ("exact", "as given", given_min),
+        ("first_order", "as given", given_min),
+        ("rsc", "as given", given_min),
+    ):
+        at = {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": interval_min}
+        try:
+            ettr = _quietly(_FORMULAS[formula], steady, at).ettr
+        except NotModelled:
+            continue
+        columns = {"n_gpus": n_gpus, "interval": interval, "formula": formula, "interval_min": interval_min}
+        frames.append(pd.DataFrame({**columns, "job_mttf_h": _job_mttf_h(steady, n_gpus), "ettr": ettr}))
+    return pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
+
+
+def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
+    """Shares of the wall clock over the size of the job, exact, at the best interval of each size.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``part``, ``share`` in [0, 1]; parts that are nowhere above zero are left out.
+    """
+    steady = _steady(scenario)
+    n_gpus = _sizes(steady, n_points)
+    at = {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": _best_min(steady, n_gpus)}
+    return _shares(_quietly(budget.exact, steady, at), n_gpus=n_gpus)
+
+
+def recovery_map(scenario: Scenario, n_points: int = _MAP_POINTS) -> pd.DataFrame:
+    """ETTR at the best interval over the size of the job and the restart time.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``restart_min`` [min], ``ettr``, and the cell's ends ``n_gpus_end``, ``restart_min_end``.
+    """
+    steady = _steady(scenario)
+    size_ends = np.geomspace(1000, 1e6, n_points + 1)
+    restart_ends = np.geomspace(0.1, 30, n_points // 2 + 1)
+    n_gpus = np.sqrt(size_ends[1:] * size_ends[:-1])
+    restart = np.sqrt(restart_ends[1:] * restart_ends[:-1])
+    at = {
+        "cluster.n_gpus": n_gpus[:, None],
+        "checkpoint.interval_min": _best_min(steady, n_gpus)[:, None],
+        "recovery.restart_min": restart,
+    }
+    ettr = _quietly(budget.exact, steady, at).ettr
+    i, j = np.indices(ettr.shape).reshape(2, -1)
+    columns = {"n_gpus": size_ends[i], "n_gpus_end": size_ends[i + 1]}
+    columns |= {"restart_min": restart_ends[j], "restart_min_end": restart_ends[j + 1]}
+    return pd.DataFrame({**columns, "ettr": ettr.ravel()}).dropna(ignore_index=True)
+
+
+def published_ettr() -> pd.DataFrame:
+    """ETTRs that runs have reported, by size.
+
+    Returns
+    -------
+    DataFrame
+        ``run``, ``n_gpus`` [GPUs], ``ettr``, ``bound`` (what kind of figure it is), ``source``, ``status``.
+    """
+    rows = []
+    for run, size, ettr, bound in (
+        ("Llama 3 405B", "llama3_n_gpus", "llama3_ettr_bound", "more than"),
+        ("MegaScale", "megascale_n_gpus", "megascale_ettr_bound", "more than"),
+        ("ByteRobust, dense", "byterobust_n_gpus", "byterobust_ettr", "up to"),
+    ):
+        figure = evidence.figure(ettr)
+        columns = {"run": run, "n_gpus": evidence.figure(size).value, "ettr": figure.value, "bound": bound}
+        rows.append({**columns, "source": figure.source, "status": figure.status})
+    return pd.DataFrame(rows)
+
+
+def _steady(scenario: Scenario) -> Scenario:
+    return scenario.override({"job.include_start": False})
+
+
+def _intervals_min(scenario: Scenario, n_points: int) -> np.ndarray:
+    """Intervals around the best one, and the scenario's own among them."""
+    best = best_interval_min(scenario)
+    least = (1 - scenario.checkpoint.persist_slowdown) * scenario.checkpoint.persist_s / 60
+    given = scenario.checkpoint.interval_min
+    low, high = min(best / 20, given), max(best * 20, given)
+    return np.geomspace(max(low, least * (1 + 1e-9)), min(high, scenario.job.productive_h * 60), n_points)
+
+
+def _sizes(scenario: Scenario, n_points: int) -> np.ndarray:
+    """From an eighth of a thousand GPUs to a million."""
+    return np.geomspace(max(128, scenario.cluster.gpus_per_node), 1e6, n_points)
+
+
+def _job_mttf_h(scenario: Scenario, n_gpus: np.ndarray) -> np.ndarray:
+    exposure = scenario.mode_exposure(n_gpus / scenario.cluster.gpus_per_node).sum(axis=-1)
+    with np.errstate(divide="ignore"):
+        return np.asarray(1 / (scenario.node_rate_per_h * exposure))
+
+
+def _best_min(scenario: Scenario, n_gpus: np.ndarray) -> np.ndarray:
+    tau_h = exact_interval(
+        scenario.stall_h,
+        _job_mttf_h(scenario, n_gpus),
+        scenario.persist_h,
+        scenario.checkpoint.persist_slowdown,
+    )
+    return np.clip(tau_h, 1 / 3600, scenario.job.productive_h) * 60
+
+
+def _ettr(scenario: Scenario, n_gpus: np.ndarray, tau_h: np.ndarray) -> Any:
+    at = {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": np.nan_to_num(tau_h, nan=1.0) * 60}
+    return np.where(np.isnan(tau_h), np.nan, _quietly(budget.exact, scenario, at).ettr)
+
+
+def _shares(found: TimeBudget, **axis: np.ndarray) -> pd.DataFrame:
+    frames = [
+        pd.DataFrame({**axis, "part": part.removesuffix("_h"), "share": getattr(found, part) / found.total_h})
+        for part in PARTS
+        if np.nanmax(getattr(found, part)) > 0
+    ]
+    return pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
+
+
+def _quietly(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a closed form on an array; the caller leaves the points out that it marks as NaN."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ValidityWarning)
+        return function(*arguments)

@@ -1,0 +1,90 @@
+"""Published results beside computed ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from ettr import budget, evidence
+from ettr.checkpoint import daly_interval, exact_interval, young_interval
+from ettr.errors import DataError, UnknownName
+from ettr.failures import job_mttf_h
+from ettr.scenario import Scenario
+
+REPRODUCED, CONSISTENT, NOT_REPRODUCED = "reproduced", "consistent", "not reproduced"
+
+
+def _run(scenario: str, set: Mapping[str, Any], interval: str = "") -> Scenario:
+    run = Scenario.load(scenario).override(set)
+    if interval == "young":
+        run = run.override({"checkpoint.interval_min": 60 * young_interval(run.stall_h, run.job_mttf_h)})
+    return run
+
+
+def _failures_in_window(window_days: float, **run: Any) -> float:
+    found = budget.exact(_run(**run))
+    return float(found.n_failures / found.total_h * window_days * 24)
+
+
+MODELS: dict[str, Callable[..., float]] = {
+    "daly_interval_min": lambda stall_min, mttf_h: 60 * daly_interval(stall_min / 60, mttf_h),
+    "exact_interval_min": lambda stall_min, mttf_h: 60 * exact_interval(stall_min / 60, mttf_h),
+    "job_mttf_h": job_mttf_h,
+    "job_mttf_min": lambda gpu_mttf_h, n_gpus: 60 * gpu_mttf_h / n_gpus,
+    "rsc_ettr": lambda **run: budget.rsc(_run(**run)).ettr,
+    "exact_ettr": lambda **run: budget.exact(_run(**run)).ettr,
+    "failures_in_window": _failures_in_window,
+    "mean_time_between_h": lambda n_events, window_days: 24 * window_days / n_events,
+    "events_per_day": lambda n_events, window_days: n_events / window_days,
+    "stall_share": lambda stall_s, interval_min: stall_s / (60 * interval_min),
+}
+"""Computations that rows of ``data/validation.csv`` name; each takes the row's inputs and answers in its unit."""
+
+
+def run(table: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Compute every published result.
+
+    Parameters
+    ----------
+    table : DataFrame, optional
+        Rows as in ``data/validation.csv``; that table by default.
+
+    Returns
+    -------
+    DataFrame
+        The rows with ``computed`` and ``verdict``: ``reproduced`` (within the tolerance), ``consistent`` (within it,
+        but a scenario's assumptions were chosen with the result in view: kinds ``fitted`` and ``input``), or
+        ``not reproduced``.
+
+    Raises
+    ------
+    DataError
+        Inputs that are not JSON, or do not fit the computation.
+    UnknownName
+        A computation that does not exist.
+    """
+    rows = evidence.table("validation") if table is None else table.copy()
+    rows["computed"] = [_computed(row) for row in rows.to_dict("records")]
+    rows["verdict"] = [_verdict(row) for row in rows.to_dict("records")]
+    return rows
+
+
+def _computed(row: Mapping[str, Any]) -> float:
+    if row["model"] not in MODELS:
+        raise UnknownName("computation", row["model"], MODELS, f"validation.csv, {row['result_id']}")
+    try:
+        return float(MODELS[row["model"]](**json.loads(row["inputs"])))
+    except (json.JSONDecodeError, TypeError) as error:
+        raise DataError(f"validation.csv, {row['result_id']}: inputs do not fit {row['model']}: {error}") from error
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    tolerance = row["tolerance"] * (row["published"] if row["tolerance_kind"] == "relative" else 1.0)
+    above = row["computed"] - row["published"]
+    off = {"equal": abs(above), "at_least": -above, "at_most": above}[row["relation"]]
+    if off > tolerance:
+        return NOT_REPRODUCED
+    return CONSISTENT if row["kind"] in ("fitted", "input") else REPRODUCED
