@@ -1,0 +1,290 @@
+// Draws the charts of a page. Each figure holds a Vega-Lite specification and a still picture of it; the picture
+// stays until the chart is drawn, and comes back if drawing fails. Nothing is fetched but vega-bundle.js beside this file.
+(function () {
+  "use strict";
+
+  const SPEC_TYPE = "application/vnd.vegalite.v6+json";
+  const NARROWEST_PANEL = 210; // px
+  const bundleAddress = new URL("vega-bundle.js", document.currentScript.src).href;
+  let bundle = null;
+
+  function loadBundle() {
+    bundle = bundle || new Promise(function (resolve, reject) {
+      const script = document.createElement("script");
+      script.src = bundleAddress;
+      script.onload = function () { resolve(window.vegaEmbed); };
+      script.onerror = function () { reject(new Error("vega-bundle.js could not be loaded")); };
+      document.head.appendChild(script);
+    });
+    return bundle;
+  }
+
+  function isDark() {
+    return document.documentElement.dataset.theme === "dark";
+  }
+
+  const DARK = {
+    axis: { labelColor: "#b7bdc2", titleColor: "#dfe3e6", gridColor: "#34393d", domainColor: "#8b9297", tickColor: "#8b9297" },
+    header: { labelColor: "#dfe3e6", titleColor: "#dfe3e6" },
+    legend: { labelColor: "#b7bdc2", titleColor: "#dfe3e6" },
+    title: { color: "#f1f3f4", subtitleColor: "#b7bdc2" },
+    rule: { color: "#9aa1a6" },
+    text: { color: "#dfe3e6" },
+  };
+
+  function themed(spec) {
+    if (!isDark()) { return spec; }
+    const config = Object.assign({}, spec.config);
+    Object.keys(DARK).forEach(function (key) { config[key] = Object.assign({}, config[key], DARK[key]); });
+    return Object.assign({}, spec, { config: config });
+  }
+
+  // Panels: Vega-Lite cannot fit facets and concatenations to a width, so their columns and widths are chosen here.
+
+  function panels(spec) {
+    const children = spec.concat || spec.hconcat || spec.vconcat;
+    if (children) {
+      const columns = spec.vconcat ? 1 : spec.hconcat ? children.length : spec.columns || children.length;
+      return { items: children, columns: Math.min(columns, children.length) };
+    }
+    if ((spec.facet || spec.repeat) && spec.spec) { return { items: [spec.spec], columns: spec.columns || 1 }; }
+    return null;
+  }
+
+  function fitted(source, width, correction) {
+    const spec = JSON.parse(JSON.stringify(source));
+    const grid = panels(spec);
+    if (width < 560) { // a legend does not wrap by itself
+      spec.config = Object.assign({}, spec.config);
+      spec.config.legend = Object.assign({}, spec.config.legend, { columns: width < 420 ? 1 : 2 });
+    }
+    if (!grid) { return spec; }
+    const columns = Math.max(1, Math.min(grid.columns, Math.floor(width / NARROWEST_PANEL)));
+    const declared = grid.items.map(function (item) { return typeof item.width === "number" ? item.width : 240; });
+    const widestRow = columns === 1 ? 0 : declared.slice(0, columns).reduce(function (a, b) { return a + b; }, 0);
+    const room = width - 20 * (columns - 1) + correction;
+    grid.items.forEach(function (item, index) {
+      const share = columns === 1 ? 1 : grid.items.length === 1 ? 1 / columns : declared[index] / widestRow;
+      item.width = Math.max(80, Math.floor(room * share));
+    });
+    if (spec.hconcat) { spec.concat = spec.hconcat; delete spec.hconcat; }
+    if (!spec.vconcat) { spec.columns = columns; }
+    return spec;
+  }
+
+  function boundNames(spec) {
+    const names = [];
+    (function walk(part) {
+      (part.params || []).forEach(function (p) { if (p.bind && p.value !== undefined && !p.select) { names.push(p.name); } });
+      ["layer", "concat", "hconcat", "vconcat"].forEach(function (key) { (part[key] || []).forEach(walk); });
+      if (part.spec) { walk(part.spec); }
+    })(spec);
+    return names;
+  }
+
+  function Chart(figure) {
+    this.figure = figure;
+    this.target = figure.querySelector(".book-chart-target");
+    this.source = JSON.parse(figure.querySelector('script[type="' + SPEC_TYPE + '"]').textContent);
+    this.isPanels = panels(this.source) !== null;
+    this.correction = this.isPanels ? -60 : 0;
+    this.result = null;
+    this.work = Promise.resolve();
+    this.width = 0;
+    this.addMenu();
+  }
+
+  // One drawing at a time: the page's own script may switch the theme while the first is under way.
+  Chart.prototype.draw = function () {
+    const chart = this;
+    chart.work = chart.work.then(function () { return chart.drawNow(); }).catch(function (error) {
+      chart.figure.classList.remove("is-drawn");
+      console.error("chart:", error);
+    });
+    return chart.work;
+  };
+
+  Chart.prototype.drawNow = async function () {
+    const embed = await loadBundle();
+    const values = this.values();
+    this.width = this.figure.clientWidth;
+    this.figure.classList.add("is-drawn");
+    await this.embedOnce(embed);
+    for (let round = 0; this.isPanels && round < 3; round += 1) { // labels take room that is only known once drawn
+      const over = Number(this.target.querySelector("svg").getAttribute("width")) - this.target.clientWidth;
+      if (over <= 0 && over > -12) { break; }
+      this.correction -= over + 2;
+      await this.embedOnce(embed);
+    }
+    this.restore(values);
+    this.figure.dataset.theme = isDark() ? "dark" : "light";
+  };
+
+  Chart.prototype.embedOnce = async function (embed) {
+    if (this.result) { this.result.finalize(); }
+    const spec = themed(fitted(this.source, this.target.clientWidth, this.correction));
+    delete spec.title; // the caption says it
+    this.result = await embed(this.target, spec, {
+      mode: "vega-lite",
+      renderer: "svg",
+      actions: false,
+      tooltip: { theme: isDark() ? "dark" : "light" },
+    });
+    const drawing = this.target.querySelector("svg");
+    ["role", "aria-label", "aria-roledescription"].forEach((name) => this.target.removeAttribute(name));
+    if (drawing) {
+      drawing.setAttribute("role", "img"); // one picture with one description, not hundreds of marks
+      drawing.setAttribute("aria-label", this.source.description);
+      drawing.querySelectorAll("[aria-roledescription]").forEach(function (part) {
+        ["role", "aria-label", "aria-roledescription"].forEach(function (name) { part.removeAttribute(name); });
+        part.setAttribute("aria-hidden", "true");
+      });
+    }
+  };
+
+  Chart.prototype.values = function () {
+    const view = this.result && this.result.view;
+    return view ? boundNames(this.source).map(function (name) { return [name, view.signal(name)]; }) : [];
+  };
+
+  Chart.prototype.restore = function (values) {
+    const view = this.result.view;
+    values.forEach(function (pair) { view.signal(pair[0], pair[1]); });
+    if (values.length) { view.run(); }
+  };
+
+  Chart.prototype.addMenu = function () {
+    const chart = this;
+    const menu = document.createElement("details");
+    menu.className = "book-chart-menu";
+    const summary = document.createElement("summary");
+    summary.textContent = "Save";
+    menu.appendChild(summary);
+    const list = document.createElement("div");
+    menu.appendChild(list);
+    const name = (chart.figure.querySelector(".book-chart-title").textContent || "chart")
+      .toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
+    summary.setAttribute("aria-label", "Save this chart");
+    [["SVG picture", "svg"], ["PNG picture", "png"], ["Data as CSV", "csv"]].forEach(function (pair) {
+      if (pair[1] === "csv" && !tables(chart.source).length) { return; }
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = pair[0];
+      button.addEventListener("click", function () {
+        menu.open = false;
+        summary.focus();
+        chart.save(pair[1], name);
+      });
+      list.appendChild(button);
+    });
+    menu.addEventListener("keydown", function (event) {
+      if (event.key === "Escape" && menu.open) { menu.open = false; summary.focus(); }
+    });
+    document.addEventListener("click", function (event) { if (!menu.contains(event.target)) { menu.open = false; } });
+    chart.figure.querySelector("figcaption").insertAdjacentElement("beforebegin", menu);
+  };
+
+  Chart.prototype.save = async function (kind, name) {
+    if (kind === "csv") {
+      tables(this.source).forEach(function (rows, index, all) {
+        const blob = new Blob([csv(rows)], { type: "text/csv" });
+        offer(URL.createObjectURL(blob), name + (all.length > 1 ? "-" + (index + 1) : "") + ".csv");
+      });
+      return;
+    }
+    const embed = await loadBundle();
+    const box = document.createElement("div"); // drawn anew, with its title, on the light theme
+    box.style.cssText = "position:absolute;left:-9999px;width:720px";
+    document.body.appendChild(box);
+    const spec = fitted(this.source, 700, this.isPanels ? -60 : 0);
+    spec.config = Object.assign({}, spec.config, { background: "white" });
+    spec.padding = 10;
+    const result = await embed(box, spec, { mode: "vega-lite", renderer: "svg", actions: false });
+    this.values().forEach(function (pair) { result.view.signal(pair[0], pair[1]); });
+    await result.view.runAsync();
+    offer(await result.view.toImageURL(kind, 2), name + "." + kind);
+    result.finalize();
+    box.remove();
+  };
+
+  function tables(spec) {
+    const own = spec.data && Array.isArray(spec.data.values) ? [spec.data.values] : [];
+    return own.concat(Object.values(spec.datasets || {})).filter(function (rows) {
+      return rows.length && typeof rows[0] === "object";
+    });
+  }
+
+  function csv(rows) {
+    const names = Object.keys(rows[0]);
+    const cell = function (value) {
+      const text = value === null || value === undefined ? "" : String(value);
+      return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
+    };
+    const lines = rows.map(function (row) { return names.map(function (name) { return cell(row[name]); }).join(","); });
+    return [names.map(cell).join(",")].concat(lines).join("\n") + "\n";
+  }
+
+  function offer(address, name) {
+    const link = document.createElement("a");
+    link.href = address;
+    link.download = name;
+    document.body.appendChild(link);
+    link.click();
+    link.remove();
+  }
+
+  function start() {
+    const charts = new Map();
+    document.querySelectorAll("figure.book-chart").forEach(function (figure) { charts.set(figure, new Chart(figure)); });
+    if (!charts.size) { return; }
+
+    const seen = new IntersectionObserver(function (entries) {
+      entries.forEach(function (entry) {
+        if (entry.isIntersecting && entry.target.clientWidth) {
+          seen.unobserve(entry.target);
+          charts.get(entry.target).draw();
+        }
+      });
+    }, { rootMargin: "400px" });
+    charts.forEach(function (_, figure) { seen.observe(figure); });
+
+    new MutationObserver(function () {
+      const theme = isDark() ? "dark" : "light";
+      charts.forEach(function (chart) { if (chart.result && chart.figure.dataset.theme !== theme) { chart.draw(); } });
+    }).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+
+    let pending = null;
+    const resized = new ResizeObserver(function () {
+      clearTimeout(pending);
+      pending = setTimeout(function () {
+        charts.forEach(function (chart) {
+          const width = chart.figure.clientWidth;
+          if (chart.result && width && Math.abs(width - chart.width) > 4) { chart.draw(); }
+        });
+      }, 150);
+    });
+    charts.forEach(function (_, figure) { resized.observe(figure); });
+
+    window.addEventListener("beforeprint", function () {
+      charts.forEach(function (chart) { if (!chart.result) { chart.draw(); } });
+    });
+  }
+
+  function makeScrollable() { // what scrolls sideways must be reachable by keyboard
+    document.querySelectorAll("div.cell_output .output, div.math, pre, .pst-scrollable-table-container").forEach(function (box) {
+      if (box.scrollWidth > box.clientWidth + 1 && !box.hasAttribute("tabindex")) { box.tabIndex = 0; }
+    });
+  }
+
+  // Search shows an excerpt of each page it found, for which it fetches the page: browsers refuse that for files.
+  if (window.location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
+    DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  }
+
+  function ready() {
+    start();
+    makeScrollable();
+    window.addEventListener("resize", makeScrollable);
+  }
+  if (document.readyState === "loading") { document.addEventListener("DOMContentLoaded", ready); } else { ready(); }
+})();

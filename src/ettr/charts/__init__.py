@@ -1,0 +1,24 @@
+"""Charts of the book: one theme, one set of colours, one way to show them.
+
+A chart function takes a tidy, already aggregated frame and returns an Altair chart that went through
+:func:`~ettr.charts.theme.finish`. A notebook calls :func:`enable` once; a chart as the last line of a cell is
+then shown with its caption, its description and a picture for places without JavaScript.
+"""
+
+from ettr.charts import effective_time, failures, reference, tables
+from ettr.charts.render import enable
+from ettr.charts.theme import CATEGORY_COLOURS, MODEL_COLOURS, PART_COLOURS, finish, need, touchable
+
+__all__ = [
+    "CATEGORY_COLOURS",
+    "MODEL_COLOURS",
+    "PART_COLOURS",
+    "effective_time",
+    "enable",
+    "failures",
+    "finish",
+    "need",
+    "reference",
+    "tables",
+    "touchable",
+]

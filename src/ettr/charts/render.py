@@ -1,0 +1,114 @@
+"""How a chart gets from a notebook onto a page.
+
+:func:`enable` registers the renderer ``book``. Its output has three forms of one chart:
+
+* HTML with the caption, a still picture (SVG) and the chart's specification. On a page of the book,
+  ``charts.js`` draws the interactive chart from the specification and hides the picture; in Jupyter, in VS
+  Code and in a browser without JavaScript the picture stays. Nothing is fetched from anywhere.
+* a PNG, for places that show no HTML;
+* the description, as plain text.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import html
+import json
+from typing import Any, cast
+
+from ettr.charts import theme
+from ettr.errors import InputError
+
+SPEC_TYPE = "application/vnd.vegalite.v6+json"
+STILL_WIDTH = 680
+PNG_SCALE = 1.5
+
+
+def enable() -> None:
+    """Show charts as the book does, from here to the end of the notebook."""
+    import altair as alt
+
+    alt.theme.register("ettr", enable=True)(lambda: cast(alt.theme.ThemeConfig, {"config": theme.config()}))
+    alt.renderers.register("book", mime_bundle)
+    alt.renderers.enable("book")
+
+
+def mime_bundle(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """The three forms of a chart, by MIME type.
+
+    Parameters
+    ----------
+    spec : dict
+        A Vega-Lite specification with a ``description``.
+
+    Raises
+    ------
+    InputError
+        If there is no description: the chart did not go through :func:`ettr.charts.theme.finish`.
+    """
+    description = spec.get("description", "")
+    if not description:
+        raise InputError("a chart needs a description; charts.finish(chart, title=..., description=...) gives it one")
+    return {
+        "text/html": figure(spec),
+        "image/png": base64.b64encode(png(spec)).decode(),
+        "text/plain": description,
+    }
+
+
+def figure(spec: dict[str, Any]) -> str:
+    """The chart as an HTML figure: caption, still picture, specification."""
+    title, subtitle = _heading(spec)
+    description = html.escape(spec["description"], quote=True)
+    picture = base64.b64encode(svg(spec, titled=False).encode()).decode()
+    text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    below = f'<span class="book-chart-subtitle">{html.escape(subtitle)}</span>' if subtitle else ""
+    return (
+        '<figure class="book-chart">'
+        f'<figcaption><span class="book-chart-title">{html.escape(title)}</span>{below}</figcaption>'
+        '<div class="book-chart-target"></div>'
+        f'<img class="book-chart-still" alt="{description}" src="data:image/svg+xml;base64,{picture}"'
+        ' style="max-width:100%;background:#fff">'
+        f'<script type="{SPEC_TYPE}">{text}</script>'
+        "</figure>"
+    )
+
+
+def svg(spec: dict[str, Any], *, titled: bool = True) -> str:
+    """The chart as an SVG picture, with or without its title in it."""
+    import vl_convert
+
+    return vl_convert.vegalite_to_svg(json.dumps(_still(spec, titled)))
+
+
+def png(spec: dict[str, Any]) -> bytes:
+    """The chart as a PNG picture on white."""
+    import vl_convert
+
+    still = _still(spec, titled=True)
+    still.setdefault("config", {})["background"] = "white"
+    return vl_convert.vegalite_to_png(json.dumps(still), scale=PNG_SCALE)
+
+
+def _heading(spec: dict[str, Any]) -> tuple[str, str]:
+    title = spec.get("title") or ""
+    title = title if isinstance(title, dict) else {"text": title}
+    texts = (title.get("text") or "", title.get("subtitle") or "")
+    first, second = (" ".join(text) if isinstance(text, list) else str(text) for text in texts)
+    return first, second
+
+
+def _still(spec: dict[str, Any], titled: bool) -> dict[str, Any]:
+    """The specification with a width of its own and a title in lines that fit it, or none."""
+    still = copy.deepcopy(spec)
+    if still.get("width") == "container":
+        still["width"] = STILL_WIDTH - 80  # the axis and its title take the rest
+    title, subtitle = _heading(still)
+    still.pop("title", None)
+    if titled and title:
+        still["title"] = {"text": theme.wrapped(title, STILL_WIDTH, 15)}
+        if subtitle:
+            still["title"]["subtitle"] = theme.wrapped(subtitle, STILL_WIDTH, theme.LABEL_PX)
+    still.setdefault("padding", {"left": 22, "right": 22, "top": 8, "bottom": 8})  # fonts differ in width
+    return still

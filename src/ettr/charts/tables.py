@@ -1,0 +1,153 @@
+"""Tables as the pages show them: named columns, units in the head, numbers rounded, no index."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import pandas as pd
+
+from ettr.charts.theme import need
+
+_LONG = 28
+"""Text longer than this gets a column wide enough to read."""
+
+
+class Table:
+    """A frame that shows itself as an HTML table with a caption.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Cells; text is escaped, numbers get four significant digits.
+    caption : str
+        What the table shows.
+    """
+
+    def __init__(self, frame: pd.DataFrame, caption: str) -> None:
+        self.frame, self.caption = frame, caption
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in self.frame.columns)
+        rows = "".join(
+            "<tr>" + "".join(_cell(value) for value in row) + "</tr>"
+            for row in self.frame.itertuples(index=False, name=None)
+        )
+        return (
+            f'<div class="book-table" role="region" aria-label="{html.escape(self.caption, quote=True)}" tabindex="0">'
+            f'<table class="dataframe"><caption>{html.escape(self.caption)}</caption>'
+            f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.caption}\n{self.frame.to_string(index=False)}"
+
+
+def _cell(value: Any) -> str:
+    if value is None or (not isinstance(value, str) and pd.isna(value)):
+        return "<td></td>"
+    if isinstance(value, bool | str):
+        kind = ' class="long"' if len(str(value)) > _LONG else ""
+        return f"<td{kind}>{html.escape(str(value))}</td>"
+    return f'<td class="number">{_digits(float(value))}</td>'
+
+
+def _digits(value: float) -> str:
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{float(f'{value:.4g}'):,.12g}"
+
+
+def claims(frame: pd.DataFrame) -> Table:
+    """Every audited statement; columns as from :func:`ettr.audit.audit`, and ``document``."""
+    need(frame, "claim_id", "document", "claim", "stated_value", "implied_value", "unit", "verdict", "comment")
+    values = {
+        name: [_with_unit(value, unit) for value, unit in zip(frame[name], frame["unit"], strict=True)]
+        for name in ("stated_value", "implied_value")
+    }
+    names = {
+        "claim_id": "No.",
+        "claim": "Statement",
+        "stated_value": "Stated",
+        "implied_value": "Implied",
+        "verdict": "Verdict",
+        "comment": "Why",
+        "document": "Document",
+    }
+    shown = frame.assign(**values)[list(names)].rename(columns=names)
+    return Table(shown, f"{len(frame)} published statements and their verdicts")
+
+
+def _with_unit(value: float, unit: str) -> str:
+    """A number and its unit as one cell; empty where there is no number, bare where it is a count."""
+    return "" if pd.isna(value) else f"{_digits(value)} {'' if unit in ('count', '1') else unit}".strip()
+
+
+def validation(frame: pd.DataFrame) -> Table:
+    """Every published result; columns as from :func:`ettr.validation.run`."""
+    names = {
+        "quantity": "Result",
+        "published": "Published",
+        "computed": "Computed",
+        "unit": "Unit",
+        "tolerance": "Tolerance",
+        "tolerance_reason": "Because",
+        "kind": "Kind",
+        "verdict": "Verdict",
+        "source": "Source",
+        "status": "Status",
+        "comment": "Note",
+    }
+    need(frame, *names)
+    return Table(frame[list(names)].rename(columns=names), f"{len(frame)} published results, computed again")
+
+
+def scenario(frame: pd.DataFrame, title: str) -> Table:
+    """Every value of a scenario with its origin; columns as from :meth:`ettr.Scenario.to_frame`."""
+    names = {
+        "field": "Field",
+        "value": "Value",
+        "unit": "Unit",
+        "status": "Status",
+        "source": "Source",
+        "note": "Note",
+    }
+    need(frame, *names)
+    return Table(frame[list(names)].rename(columns=names), f"Values of the scenario {title}, and where they come from")
+
+
+def scenario_fields(frame: pd.DataFrame) -> Table:
+    """The fields of a scenario; columns as from :meth:`ettr.Scenario.dictionary`."""
+    names = {"field": "Field", "unit": "Unit", "rule": "Rule", "default": "Default", "meaning": "Meaning"}
+    need(frame, *names)
+    return Table(frame[list(names)].rename(columns=names), "Fields of a scenario")
+
+
+def data_fields(frame: pd.DataFrame) -> Table:
+    """The fields of every table in ``data/``; columns as from :func:`ettr.evidence.dictionary`."""
+    names = {
+        "table": "Table",
+        "field": "Field",
+        "type": "Type",
+        "unit": "Unit",
+        "description": "Meaning",
+        "rules": "Rules",
+    }
+    need(frame, *names)
+    return Table(frame[list(names)].rename(columns=names), "Fields of the data tables")
+
+
+def presets(frame: pd.DataFrame) -> Table:
+    """The presets side by side; columns as from :func:`ettr.curves.presets`."""
+    names = {
+        "name": "Name",
+        "title": "Run",
+        "n_gpus": "GPUs",
+        "rate_per_1000_node_days": "Failures per 1000 node-days",
+        "job_mttf_h": "Time to failure [h]",
+        "ettr": "ETTR",
+        "best_interval_min": "Best interval [min]",
+        "n_assumed": "Assumed values",
+    }
+    need(frame, *names)
+    return Table(frame[list(names)].rename(columns=names), "Presets, with what the exact form makes of them")

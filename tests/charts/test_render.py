@@ -1,0 +1,69 @@
+"""A chart's three forms: HTML with a still in it, PNG, text."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+
+import altair as alt
+import pandas as pd
+import pytest
+
+from ettr import charts
+from ettr.charts import render
+from ettr.errors import InputError
+
+TITLE = 'GPUs </script><b>lead</b> & "win"'
+
+
+def spec() -> dict:
+    frame = pd.DataFrame({"category": ["GPU", "Host"], "n": [2, 1]})
+    chart = alt.Chart(frame).mark_bar().encode(x="n:Q", y="category:N")
+    return charts.finish(chart, title=TITLE, subtitle="a <i>b</i>", description='Bars "of" <two>').to_dict()
+
+
+def test_the_bundle_has_html_a_picture_and_text():
+    bundle = render.mime_bundle(spec())
+    assert list(bundle) == ["text/html", "image/png", "text/plain"]
+    assert base64.b64decode(bundle["image/png"])[:4] == b"\x89PNG"
+    assert bundle["text/plain"] == 'Bars "of" <two>'
+
+
+def test_the_html_holds_the_whole_chart_and_nothing_from_elsewhere():
+    html = render.figure(spec())
+    text = re.search(r"<script[^>]*>(.*)</script>", html)[1]
+    assert json.loads(text) == spec()
+    assert not re.search(r"(src|href)=\"(?!data:)", html)
+
+
+def test_names_of_users_cannot_become_markup():
+    html = render.figure(spec())
+    outside = re.sub(r"<script[^>]*>.*</script>|data:[^\"]*", "", html)
+    assert "<b>" not in outside
+    assert "<i>" not in outside
+    assert html.count("</script>") == 1
+    assert 'alt="Bars &quot;of&quot; &lt;two&gt;"' in html
+
+
+def test_the_still_has_no_title_and_the_picture_has():
+    assert "lead" not in render.svg(spec(), titled=False)
+    assert "lead" in render.svg(spec())
+
+
+def test_a_chart_without_a_description_is_refused():
+    with pytest.raises(InputError, match="needs a description"):
+        render.mime_bundle({"mark": "bar"})
+
+
+def test_enable_registers_theme_and_renderer():
+    before = alt.renderers.active, alt.theme.active
+    try:
+        charts.enable()
+        assert (alt.renderers.active, alt.theme.active) == ("book", "ettr")
+        with alt.renderers.enable("book"):
+            bundle = alt.Chart.from_dict(spec())._repr_mimebundle_()
+        assert "text/html" in (bundle[0] if isinstance(bundle, tuple) else bundle)
+    finally:
+        alt.renderers.enable(before[0])
+        alt.theme.enable(before[1])
