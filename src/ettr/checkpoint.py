@@ -46,7 +46,7 @@ def young_interval(stall_h: Any, mttf_h: Any) -> Any:
     >>> round(young_interval(5 / 60, 24.0) * 60, 1)
     120.0
     """
-    return plain(np.sqrt(2 * at_least_zero("stall_h", stall_h, unit="h") * _mttf(mttf_h)))
+    return plain(_mean_root(at_least_zero("stall_h", stall_h, unit="h"), _mttf(mttf_h)))
 
 
 def daly_first_order_interval(stall_h: Any, mttf_h: Any, restart_h: Any = 0.0) -> Any:
@@ -80,7 +80,7 @@ def daly_first_order_interval(stall_h: Any, mttf_h: Any, restart_h: Any = 0.0) -
     """
     stall = at_least_zero("stall_h", stall_h, unit="h")
     cycle = _mttf(mttf_h) + at_least_zero("restart_h", restart_h, unit="h")
-    tau = np.sqrt(2 * stall * cycle) - stall
+    tau = _mean_root(stall, cycle) - stall
     return valid_only("daly_first_order_interval", "stall_h < 2 (mttf_h + restart_h)", tau, stall >= 2 * cycle)
 
 
@@ -109,7 +109,7 @@ def daly_interval(stall_h: Any, mttf_h: Any) -> Any:
     """
     stall, mttf = np.broadcast_arrays(at_least_zero("stall_h", stall_h, unit="h"), _mttf(mttf_h))
     share = stall / (2 * mttf)
-    tau = np.sqrt(2 * stall * mttf) * (1 + np.sqrt(share) / 3 + share / 9) - stall
+    tau = _mean_root(stall, mttf) * (1 + np.sqrt(share) / 3 + share / 9) - stall
     return plain(np.where(stall < 2 * mttf, tau, mttf))
 
 
@@ -158,8 +158,7 @@ def exact_interval(stall_h: Any, mttf_h: Any, persist_h: Any = 0.0, persist_slow
 
 def _root(share: np.ndarray) -> np.ndarray:
     """Solve u + exp(-u) - 1 = share for u >= 0; Newton from the right never leaves the convex branch."""
-    start = np.sqrt(2 * share)
-    u = start + share / 3 + np.where(share > 1, share, 0.0)
+    u: np.ndarray = np.sqrt(2 * share) + share / 3 + np.where(share > 1, share, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         for _ in range(_NEWTON_STEPS):
             u = np.where(share > 0, u - (_curve(u) - share) / -np.expm1(-u), 0.0)
@@ -173,7 +172,7 @@ def _curve(u: np.ndarray) -> np.ndarray:
     for n in range(3, 14):
         term = -term * small / n
         series = series + term
-    return np.where(u < 0.2, series, u + np.expm1(-u))
+    return np.asarray(np.where(u < 0.2, series, u + np.expm1(-u)))
 
 
 def availability_interval(save_h: Any, mttf_h: Any, recovery_h: Any = 0.0) -> Any:
@@ -204,7 +203,7 @@ def availability_interval(save_h: Any, mttf_h: Any, recovery_h: Any = 0.0) -> An
     """
     save = at_least_zero("save_h", save_h, unit="h")
     recovery = at_least_zero("recovery_h", recovery_h, unit="h")
-    return plain(np.sqrt(save**2 + 2 * (_mttf(mttf_h) + recovery) * save))
+    return plain(np.hypot(save, _mean_root(save, _mttf(mttf_h) + recovery)))
 
 
 def expected_runtime(
@@ -274,6 +273,12 @@ def mean_until(rate_per_h: Any, duration_h: Any) -> np.ndarray:
     rate, duration = np.asarray(rate_per_h, dtype=float), np.asarray(duration_h, dtype=float)
     cut = -np.expm1(-rate * duration) / np.where(rate > 0, rate, 1.0)
     return np.where(rate > 0, cut, duration) if np.any(rate == 0) else np.asarray(cut)
+
+
+def _mean_root(stall_h: np.ndarray, mttf_h: np.ndarray) -> np.ndarray:
+    """√(2wM), zero for a free checkpoint even if nothing ever fails."""
+    with np.errstate(invalid="ignore"):
+        return np.where(stall_h > 0, np.sqrt(2 * stall_h) * np.sqrt(mttf_h), 0.0)
 
 
 def _mttf(mttf_h: Any) -> np.ndarray:

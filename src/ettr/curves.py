@@ -21,8 +21,8 @@ from ettr.checkpoint import (
     exact_interval,
     young_interval,
 )
-from ettr.errors import NotModelled
-from ettr.plan import best_interval_min
+from ettr.errors import NotModelled, OutsideValidity
+from ettr.plan import SHORTEST_MIN, assumed_fields, best_interval_min, longest_interval_min
 from ettr.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
 from ettr.validity import ValidityWarning
@@ -56,7 +56,7 @@ def by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
         except NotModelled:
             continue
         frames.append(pd.DataFrame({"interval_min": intervals, "formula": name, "ettr": ettr}))
-    return pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
+    return _valid(frames, steady)
 
 
 def parts_by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
@@ -70,7 +70,7 @@ def parts_by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFra
     steady = _steady(scenario)
     intervals = _intervals_min(steady, n_points)
     found = _quietly(budget.exact, steady, {"checkpoint.interval_min": intervals})
-    return _shares(found, interval_min=intervals)
+    return _shares(found, steady, interval_min=intervals)
 
 
 def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
@@ -79,23 +79,26 @@ def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], ``rule``, ``interval_min`` [min], ``loss_points``: ETTR lost against the best interval, in
-        hundredths. Background write and maintenance are set aside: the rules have no term for them.
+        ``n_gpus`` [GPUs], ``rule``, ``interval_min`` [min], from a second to the whole work, ``loss_points``: ETTR
+        lost against the best interval, in hundredths. Background write and maintenance are set aside: the rules have
+        no term for them.
     """
     blocking = {"checkpoint.persist_s": 0, "maintenance": None, "job.include_start": False}
     run = scenario.override(blocking)
     n_gpus = _sizes(run, n_points)
     mttf_h = _job_mttf_h(run, n_gpus)
     recovery_h = run.detection_h + run.queue_h + run.restart_h
+    ends_h = SHORTEST_MIN / 60, run.job.productive_h
     best_h = exact_interval(run.stall_h, mttf_h)
-    rules = {
+    rules_h = {
         "Young": young_interval(run.stall_h, mttf_h),
         "Daly, first order": _quietly(daly_first_order_interval, run.stall_h, mttf_h, recovery_h),
         "Daly, higher order": daly_interval(run.stall_h, mttf_h),
         "Availability": availability_interval(run.stall_h, mttf_h, recovery_h),
         "Exact": best_h,
     }
-    at_best = _ettr(run, n_gpus, best_h)
+    rules_h = {name: np.clip(tau_h, *ends_h) for name, tau_h in rules_h.items()}
+    at_best = _ettr(run, n_gpus, rules_h["Exact"])
     frames = [
         pd.DataFrame(
             {
@@ -105,9 +108,9 @@ def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
                 "loss_points": 100 * (at_best - _ettr(run, n_gpus, tau_h)),
             }
         )
-        for name, tau_h in rules.items()
+        for name, tau_h in rules_h.items()
     ]
-    return pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
+    return _valid(frames, run)
 
 
 def by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
@@ -136,7 +139,7 @@ def by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
             continue
         columns = {"n_gpus": n_gpus, "interval": interval, "formula": formula, "interval_min": interval_min}
         frames.append(pd.DataFrame({**columns, "job_mttf_h": _job_mttf_h(steady, n_gpus), "ettr": ettr}))
-    return pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
+    return _valid(frames, steady)
 
 
 def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
@@ -150,7 +153,7 @@ def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     steady = _steady(scenario)
     n_gpus = _sizes(steady, n_points)
     at = {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": _best_min(steady, n_gpus)}
-    return _shares(_quietly(budget.exact, steady, at), n_gpus=n_gpus)
+    return _shares(_quietly(budget.exact, steady, at), steady, n_gpus=n_gpus)
 
 
 def recovery_map(scenario: Scenario, n_points: int = _MAP_POINTS) -> pd.DataFrame:
@@ -175,7 +178,7 @@ def recovery_map(scenario: Scenario, n_points: int = _MAP_POINTS) -> pd.DataFram
     i, j = np.indices(ettr.shape).reshape(2, -1)
     columns = {"n_gpus": size_ends[i], "n_gpus_end": size_ends[i + 1]}
     columns |= {"restart_min": restart_ends[j], "restart_min_end": restart_ends[j + 1]}
-    return pd.DataFrame({**columns, "ettr": ettr.ravel()}).dropna(ignore_index=True)
+    return _valid([pd.DataFrame({**columns, "ettr": ettr.ravel()})], steady)
 
 
 def published_ettr() -> pd.DataFrame:
@@ -198,6 +201,33 @@ def published_ettr() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def presets() -> pd.DataFrame:
+    """All presets side by side.
+
+    Returns
+    -------
+    DataFrame
+        ``name``, ``title``, ``n_gpus`` [GPUs], ``rate_per_1000_node_days``, ``job_mttf_h`` [h], ``ettr`` at the own
+        interval, ``best_interval_min`` [min], ``n_assumed`` (values that rest on an assumption).
+    """
+    rows = []
+    for name in evidence.scenario_names():
+        run = Scenario.load(name)
+        rows.append(
+            {
+                "name": name,
+                "title": run.title,
+                "n_gpus": run.cluster.n_gpus,
+                "rate_per_1000_node_days": run.failures.rate,
+                "job_mttf_h": run.job_mttf_h,
+                "ettr": budget.exact(run).ettr,
+                "best_interval_min": best_interval_min(run),
+                "n_assumed": len(assumed_fields(run)),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
 def _steady(scenario: Scenario) -> Scenario:
     return scenario.override({"job.include_start": False})
 
@@ -207,8 +237,9 @@ def _intervals_min(scenario: Scenario, n_points: int) -> np.ndarray:
     best = best_interval_min(scenario)
     least = (1 - scenario.checkpoint.persist_slowdown) * scenario.checkpoint.persist_s / 60
     given = scenario.checkpoint.interval_min
-    low, high = min(best / 20, given), max(best * 20, given)
-    return np.geomspace(max(low, least * (1 + 1e-9)), min(high, scenario.job.productive_h * 60), n_points)
+    low = max(min(best / 20, given), least * (1 + 1e-9))
+    high = min(max(best * 20, given), scenario.job.productive_h * 60)
+    return np.geomspace(low, max(high, 2 * low), n_points)
 
 
 def _sizes(scenario: Scenario, n_points: int) -> np.ndarray:
@@ -229,7 +260,9 @@ def _best_min(scenario: Scenario, n_gpus: np.ndarray) -> np.ndarray:
         scenario.persist_h,
         scenario.checkpoint.persist_slowdown,
     )
-    return np.clip(tau_h, 1 / 3600, scenario.job.productive_h) * 60
+    least_min = (1 - scenario.checkpoint.persist_slowdown) * scenario.checkpoint.persist_s / 60
+    best_min = np.clip(tau_h * 60, SHORTEST_MIN, longest_interval_min(scenario))
+    return np.asarray(np.maximum(best_min, least_min * (1 + 1e-12)))
 
 
 def _ettr(scenario: Scenario, n_gpus: np.ndarray, tau_h: np.ndarray) -> Any:
@@ -237,13 +270,21 @@ def _ettr(scenario: Scenario, n_gpus: np.ndarray, tau_h: np.ndarray) -> Any:
     return np.where(np.isnan(tau_h), np.nan, _quietly(budget.exact, scenario, at).ettr)
 
 
-def _shares(found: TimeBudget, **axis: np.ndarray) -> pd.DataFrame:
+def _shares(found: TimeBudget, scenario: Scenario, **axis: np.ndarray) -> pd.DataFrame:
     frames = [
         pd.DataFrame({**axis, "part": part.removesuffix("_h"), "share": getattr(found, part) / found.total_h})
         for part in PARTS
-        if np.nanmax(getattr(found, part)) > 0
+        if np.any(getattr(found, part) > 0)
     ]
-    return pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
+    return _valid(frames, scenario)
+
+
+def _valid(frames: list[pd.DataFrame], scenario: Scenario) -> pd.DataFrame:
+    """The points at which a formula holds; a curve without any is an error."""
+    points = pd.concat(frames, ignore_index=True).dropna(ignore_index=True) if frames else pd.DataFrame()
+    if points.empty:
+        raise OutsideValidity(f"no formula holds anywhere on this curve of {scenario.name}")
+    return points
 
 
 def _quietly(function: Callable[..., Any], *arguments: Any) -> Any:

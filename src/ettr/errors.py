@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_MANY = 12
+"""More names than this are not all listed in a message."""
+
 
 class EttrError(Exception):
     """Base of all errors raised on purpose; the command line prints the message alone."""
@@ -32,10 +35,14 @@ class UnknownName(InputError):
     def __init__(self, kind: str, name: str, valid: Iterable[str], place: str = "") -> None:
         self.name = name
         self.valid = sorted(valid)
-        close = difflib.get_close_matches(str(name).lower(), self.valid, n=1, cutoff=0.4)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
+        near = difflib.get_close_matches(str(name).lower(), self.valid, n=5, cutoff=0.4)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
         where = f" ({place})" if place else ""
-        super().__init__(f"unknown {kind} {name!r}{where}{hint} Valid: {', '.join(self.valid)}")
+        if len(self.valid) <= _MANY or not near:
+            listed = f" Valid: {', '.join(self.valid)}"
+        else:
+            listed = f" Near it: {', '.join(near)}" if len(near) > 1 else ""
+        super().__init__(f"unknown {kind} {name!r}{where}{hint}{listed}")
 
 
 class OutsideValidity(EttrError, ValueError):

@@ -127,7 +127,7 @@ def make(scenario: Scenario) -> Plan:
     >>> from ettr import Scenario, plan
     >>> answer = plan.make(Scenario.load("llama3-405b"))
     >>> round(answer.band.interval_min, 1), round(answer.budget.ettr, 3)
-    (7.9, 0.91)
+    (7.7, 0.91)
     """
     band = flat_band(scenario)
     best = scenario.override({"checkpoint.interval_min": band.interval_min})
@@ -143,13 +143,24 @@ def make(scenario: Scenario) -> Plan:
 
 
 def best_interval_min(scenario: Scenario) -> float:
-    """The interval with the highest steady-state ETTR, at most the whole work. [min]"""
+    """The interval with the highest steady-state ETTR, no longer than :func:`longest_interval_min`. [min]"""
     tau_h = exact_interval(
         scenario.stall_h, scenario.job_mttf_h, scenario.persist_h, scenario.checkpoint.persist_slowdown
     )
     least_min = (1 - scenario.checkpoint.persist_slowdown) * scenario.checkpoint.persist_s / 60
     # a hair above the write, which rounding must not put the interval below
-    return float(max(min(tau_h, scenario.job.productive_h) * 60, SHORTEST_MIN, least_min * (1 + 1e-12)))
+    return float(max(min(tau_h * 60, longest_interval_min(scenario)), SHORTEST_MIN, least_min * (1 + 1e-12)))
+
+
+def longest_interval_min(scenario: Scenario) -> float:
+    """The longest interval that a plan considers. [min]
+
+    The whole work, or half the mean time between two requests for maintenance: a stop waits for the next
+    checkpoint, so with longer intervals requests would pile up.
+    """
+    work_min = scenario.job.productive_h * 60
+    requests_per_min = scenario.maintenance_rate_per_h / 60
+    return min(work_min, 0.5 / requests_per_min) if requests_per_min > 0 else work_min
 
 
 def flat_band(scenario: Scenario, points: float = BAND_POINTS) -> Band:
@@ -180,7 +191,7 @@ def flat_band(scenario: Scenario, points: float = BAND_POINTS) -> Band:
     steady = scenario.override({"job.include_start": False, "maintenance": None})
     best_min = best_interval_min(scenario)
     at_best = budget.exact(steady.override({"checkpoint.interval_min": best_min})).ettr
-    longest_min = scenario.job.productive_h * 60
+    longest_min = longest_interval_min(scenario)
     least_min = max((1 - scenario.checkpoint.persist_slowdown) * scenario.checkpoint.persist_s / 60, SHORTEST_MIN)
 
     def end_min(farthest_min: float) -> float:
@@ -197,7 +208,7 @@ def flat_band(scenario: Scenario, points: float = BAND_POINTS) -> Band:
 
     high_min = end_min(longest_min) if longest_min > best_min else best_min
     low_min = end_min(least_min) if least_min < best_min else best_min
-    return Band(best_min, low_min, high_min, points, ends_job=high_min >= longest_min)
+    return Band(best_min, low_min, high_min, points, ends_job=high_min >= scenario.job.productive_h * 60)
 
 
 def mttf_interval_h(scenario: Scenario, level: float = 0.95) -> tuple[float, float] | None:
@@ -213,7 +224,8 @@ def mttf_interval_h(scenario: Scenario, level: float = 0.95) -> tuple[float, flo
     if known is None or rate == 0:
         return None
     interval = gamma_interval(known.shape, known.node_days, level)
-    return scenario.job_mttf_h * rate / interval.high, scenario.job_mttf_h * rate / interval.low
+    longest_h = scenario.job_mttf_h * rate / interval.low if interval.low > 0 else math.inf
+    return scenario.job_mttf_h * rate / interval.high, longest_h
 
 
 def assumed_fields(scenario: Scenario) -> list[str]:
@@ -305,6 +317,11 @@ def required(scenario: Scenario, field: str, target_ettr: float) -> Requirement:
             return Requirement(field, target_ettr, math.inf, given, best + target_ettr)
     value = float(optimize.brentq(surplus, 0.0, high, rtol=1e-6))
     return Requirement(field, target_ettr, value, given, best + target_ettr)
+
+
+def requirements(scenario: Scenario, target_ettr: float) -> list[Requirement]:
+    """:func:`required` for each of ``SOLVABLE``, each alone."""
+    return [required(scenario, field, target_ettr) for field in SOLVABLE]
 
 
 def ettr_at_best(scenario: Scenario) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 
 from ettr import budget, evidence
 from ettr.checkpoint import daly_interval, exact_interval, young_interval
-from ettr.errors import DataError, UnknownName
+from ettr.errors import DataError, EttrError, UnknownName
 from ettr.failures import job_mttf_h
 from ettr.scenario import Scenario
 
@@ -19,7 +20,9 @@ REPRODUCED, CONSISTENT, NOT_REPRODUCED = "reproduced", "consistent", "not reprod
 
 def _run(scenario: str, set: Mapping[str, Any], interval: str = "") -> Scenario:
     run = Scenario.load(scenario).override(set)
-    if interval == "young":
+    if interval not in ("", "young"):
+        raise UnknownName("rule for the interval", interval, ["young"])
+    if interval:
         run = run.override({"checkpoint.interval_min": 60 * young_interval(run.stall_h, run.job_mttf_h)})
     return run
 
@@ -62,7 +65,7 @@ def run(table: pd.DataFrame | None = None) -> pd.DataFrame:
     Raises
     ------
     DataError
-        Inputs that are not JSON, or do not fit the computation.
+        Inputs that are not JSON, or do not fit the computation; an unknown relation or kind of tolerance.
     UnknownName
         A computation that does not exist.
     """
@@ -73,18 +76,27 @@ def run(table: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def _computed(row: Mapping[str, Any]) -> float:
+    place = f"validation.csv, {row['result_id']}"
     if row["model"] not in MODELS:
-        raise UnknownName("computation", row["model"], MODELS, f"validation.csv, {row['result_id']}")
+        raise UnknownName("computation", row["model"], MODELS, place)
     try:
-        return float(MODELS[row["model"]](**json.loads(row["inputs"])))
-    except (json.JSONDecodeError, TypeError) as error:
-        raise DataError(f"validation.csv, {row['result_id']}: inputs do not fit {row['model']}: {error}") from error
+        computed = float(MODELS[row["model"]](**json.loads(row["inputs"])))
+    except (json.JSONDecodeError, TypeError, ArithmeticError, EttrError) as error:
+        raise DataError(f"{place}: inputs do not fit {row['model']}: {error}") from error
+    if not math.isfinite(computed):
+        raise DataError(f"{place}: {row['model']} gives {computed} for these inputs")
+    return computed
 
 
 def _verdict(row: Mapping[str, Any]) -> str:
-    tolerance = row["tolerance"] * (row["published"] if row["tolerance_kind"] == "relative" else 1.0)
+    place = f"validation.csv, {row['result_id']}"
     above = row["computed"] - row["published"]
-    off = {"equal": abs(above), "at_least": -above, "at_most": above}[row["relation"]]
-    if off > tolerance:
+    off = {"equal": abs(above), "at_least": -above, "at_most": above}
+    scale = {"absolute": 1.0, "relative": abs(row["published"])}
+    if row["relation"] not in off:
+        raise UnknownName("relation", row["relation"], off, place)
+    if row["tolerance_kind"] not in scale:
+        raise UnknownName("kind of tolerance", row["tolerance_kind"], scale, place)
+    if not off[row["relation"]] <= row["tolerance"] * scale[row["tolerance_kind"]]:
         return NOT_REPRODUCED
     return CONSISTENT if row["kind"] in ("fitted", "input") else REPRODUCED

@@ -93,7 +93,7 @@ def validity(scenario: Scenario, formula: str) -> Validity:
 
     def within_a_point(n_gpus: Any) -> np.ndarray:
         difference = ettr_at("cluster.n_gpus", n_gpus) - ettr_at("cluster.n_gpus", n_gpus, exact)
-        return np.abs(difference) <= 0.01
+        return np.asarray(np.abs(difference) <= 0.01)
 
     reason = ""
     try:

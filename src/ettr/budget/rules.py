@@ -109,7 +109,7 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
 
 def _rate_and_weights(scenario: Scenario, given: Mapping[str, np.ndarray]) -> tuple[Any, np.ndarray]:
     """λ, and the probability of each mode with the modes on the first axis."""
-    node_rate = scenario.node_rate_per_h
+    node_rate: Any = scenario.node_rate_per_h
     if "failures.rate_per_1000_node_days" in given:
         unit = scenario.override({"failures.rate_per_1000_node_days": 1.0})
         node_rate = unit.node_rate_per_h * given["failures.rate_per_1000_node_days"]

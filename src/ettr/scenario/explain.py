@@ -11,7 +11,17 @@ from pydantic.fields import FieldInfo
 from ettr.scenario.paths import model_of, unit_of
 
 _BOUNDS = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}
-_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "string": "text"}
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "text",
+    "tuple": "a list",
+    "model": "a section with its fields",
+    "dict": "a section with its fields",
+}
+_LONGEST = 80
+"""A value is shown up to here: a message is one line."""
 
 
 def explain(error: ValidationError, model: type[BaseModel], place: str) -> str:
@@ -33,33 +43,48 @@ def _one(fault: Any, model: type[BaseModel]) -> str:
     path = ".".join(str(part) for part in fault["loc"])
     name, given, kind, context = path.rpartition(".")[2], fault["input"], fault["type"], fault.get("ctx", {})
     unit = f" {unit_of(name)}" if unit_of(name) else ""
+    shown = _cut(repr(given))
     if kind in _BOUNDS:
         limit = next(context[key] for key in ("gt", "ge", "lt", "le") if key in context)
-        return f"{path} must be {_BOUNDS[kind]} {limit:g}{unit}, got {given}"
+        return f"{path} must be {_BOUNDS[kind]} {limit:g}{unit}, got {_cut(str(given))}"
     if kind == "finite_number":
-        return f"{path} must be finite, got {given}"
+        return f"{path} must be finite, got {_cut(str(given))}"
     if kind == "missing":
         return f"{path} is missing{_meaning(fault['loc'], model)}"
     if kind == "extra_forbidden":
         return _unknown(path, fault["loc"], model)
     if kind == "literal_error":
-        return f"{path} must be {context['expected']}, got {given!r}"
-    if kind == "string_pattern_mismatch":
-        return f"{path} holds characters that are not allowed, got {given!r}; {_pattern_in_words(path)}"
+        return f"{path} must be {context['expected']}, got {shown}"
+    if kind in ("string_pattern_mismatch", "string_too_long"):
+        return _bad_text(path, given, context)
+    if kind == "invalid_key":
+        return f"{path}: a field's name must be text, got {shown}"
     if kind == "value_error":
         return _own_rule(path, str(context["error"]), given, model)
-    if kind in ("model_type", "model_attributes_type", "dict_type"):
-        return f"{path} must be a section with its fields, got {given!r}"
     for prefix, words in _KINDS.items():
         if kind.startswith(prefix):
-            return f"{path} must be {words}{f' [{unit.strip()}]' if unit else ''}, got {given!r}"
-    return f"{path}: {fault['msg']}, got {given!r}"
+            return f"{path} must be {words}{f' [{unit.strip()}]' if unit else ''}, got {shown}"
+    return f"{path}: {fault['msg']}, got {shown}"
+
+
+def _bad_text(path: str, given: str, context: Any) -> str:
+    if not given.strip():
+        return f"{path} must not be empty"
+    if "max_length" in context:
+        return f"{path} must have at most {context['max_length']} characters, got {len(given)}"
+    return f"{path} holds characters that are not allowed, got {_cut(repr(given))}; {_pattern_in_words(path)}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _own_rule(path: str, message: str, given: Any, model: type[BaseModel]) -> str:
     """Join a section's own message with the path of the section."""
     if message == "is not a number":
         return f"{path} must be a number, got {given}"
+    if message.startswith("must be"):
+        return f"{path} {message}"
     section = _section_at(path.split("."), model) if path else model
     first = message.split(maxsplit=1)[0].rstrip(":")
     if not path:

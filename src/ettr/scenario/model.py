@@ -42,12 +42,23 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key_node, _ in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="a key must be a plain word", problem_mark=key_node.start_mark)
             if key_node.value in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"key {key_node.value!r} stands twice", problem_mark=key_node.start_mark
                 )
             seen.add(key_node.value)
         return super().construct_mapping(node, deep)
+
+
+_REPLACES = {
+    "failures.rate_per_1000_node_days": ("n_events", "node_days", "rate_gamma"),
+    "failures.n_events": ("rate_per_1000_node_days", "rate_gamma"),
+    "failures.node_days": ("rate_per_1000_node_days", "rate_gamma"),
+    "failures.rate_clock": ("exposed_share",),
+}
+"""Fields of ``failures`` that a new value makes void: a rate replaces a count, a new clock its conversion."""
 
 
 class Scenario(Section):
@@ -87,15 +98,19 @@ class Scenario(Section):
             draft = cls.model_validate({**raw, "failures": {**failures, "rate_clock": "exposed"}})
         except ValidationError:
             return raw  # the same faults are reported when the whole is checked
-        observed = float(draft.mode_exposure(draft.failures.observed_nodes).sum())
-        dead = draft.node_rate_per_h * observed * (draft.detection_h + draft.queue_h)
-        dead += draft.maintenance_rate_per_h * draft.maintenance_h
+        dead = draft._dead_share_as_observed()
         if dead >= 1:
             raise ValueError(
                 f"failures.rate_clock: wall leaves no time in which failures can strike: detection, queue and "
                 f"maintenance take {dead:.3g} of each hour"
             )
-        return {**raw, "failures": {**failures, "exposed_share": 1 - dead}}
+        origins = raw["evidence"] if isinstance(raw.get("evidence"), dict) else {}
+        computed = {"status": "derived", "note": "computed from the scenario as first written"}
+        return {
+            **raw,
+            "failures": {**failures, "exposed_share": 1 - dead},
+            "evidence": {"failures.exposed_share": computed} | origins,
+        }
 
     @model_validator(mode="after")
     def _origins_name_fields(self) -> Scenario:
@@ -136,10 +151,12 @@ class Scenario(Section):
         """Read YAML text; ``place`` names it in errors."""
         try:
             raw = yaml.load(text, Loader=_StrictLoader)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{place}: broken YAML, {str(error).partition(';')[0]}") from error
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-            problem = getattr(error, "problem", None) or str(error)
+            problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
             raise InputError(f"{place}{':' if where else ''}{where}: broken YAML, {problem}") from error
         if not isinstance(raw, dict):
             raise InputError(f"{place}: a scenario is a mapping of sections, got {type(raw).__name__}")
@@ -167,25 +184,22 @@ class Scenario(Section):
             Unknown path (with the nearest), or a value that breaks a rule.
         """
         raw = self.model_dump()
+        changed = set(values)
         for path in values:
-            self._make_room(raw["failures"], path)
+            for field in _REPLACES.get(path, ()):
+                raw["failures"][field] = None
+                changed.add(f"failures.{field}")
+        if "failures.rate_per_1000_node_days" in values:
+            for mode, share in zip(raw["failures"]["modes"], self.failures.shares, strict=True):
+                mode.update(n_events=None, share=share)
+        raw["evidence"] = {
+            field: origin
+            for field, origin in raw["evidence"].items()
+            if not any(field == path or field.startswith(f"{path}.") for path in changed)
+        }
         for path, value in values.items():
             paths.assign(raw, path, value, type(self))
-        raw["evidence"] = {
-            path: origin for path, origin in raw["evidence"].items() if not path.startswith(tuple(values))
-        }
         return self._checked(raw, ", ".join(f"{path}={value}" for path, value in values.items()))
-
-    def _make_room(self, failures: dict[str, Any], path: str) -> None:
-        """Drop what the value at ``path`` replaces: a rate replaces a count, a new clock its conversion."""
-        if path == "failures.rate_per_1000_node_days":
-            failures.update(n_events=None, node_days=None, rate_gamma=None)
-            for mode, share in zip(failures["modes"], self.failures.shares, strict=True):
-                mode.update(n_events=None, share=share)
-        elif path in ("failures.n_events", "failures.node_days"):
-            failures.update(rate_per_1000_node_days=None, rate_gamma=None)
-        elif path == "failures.rate_clock":
-            failures.update(exposed_share=None)
 
     def flat(self) -> dict[str, Any]:
         """Every single value by its dotted path, modes left out."""
@@ -194,7 +208,7 @@ class Scenario(Section):
 
     @classmethod
     def check_values(cls, path: str, values: Any) -> np.ndarray:
-        """Check an array of values for the field at ``path``; see :func:`ettr.scenario.paths.check_values`."""
+        """Check an array of values for the field at ``path``, and return it as float64."""
         return paths.check_values(path, values, cls)
 
     @classmethod
@@ -336,6 +350,20 @@ class Scenario(Section):
         return np.array([math.nan if value is None else value for value in [*own, None]], dtype=float) / MIN_PER_H
 
     def _mean_over_modes(self, field: str) -> float:
+        return float(self.mode_weights @ self._by_mode_h(field))
+
+    def _by_mode_h(self, field: str) -> np.ndarray:
+        """A recovery time of every mode, its own or the general one. [h]"""
         own = self.own_h(field)
-        general = getattr(self.recovery, field) / MIN_PER_H
-        return float(self.mode_weights @ np.where(np.isnan(own), general, own))
+        return np.where(np.isnan(own), getattr(self.recovery, field) / MIN_PER_H, own)
+
+    def _dead_share_as_observed(self) -> float:
+        """Share of the observed wall clock in which no failure could strike, taking the rate as per wall clock.
+
+        The count was made on the observed nodes and before any ``factor``, so neither the job's size nor a factor
+        enters.
+        """
+        shares = np.append(self.failures.shares, max(0.0, 1 - sum(self.failures.shares)))
+        dead_h = float(shares @ (self._by_mode_h("detection_min") + self._by_mode_h("queue_min")))
+        observed_nodes = self.failures.observed_nodes or self.n_nodes
+        return self.node_rate_per_h * observed_nodes * dead_h + self.maintenance_rate_per_h * self.maintenance_h

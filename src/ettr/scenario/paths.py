@@ -94,22 +94,35 @@ def assign(raw: dict[str, Any], path: str, value: Any, model: type[BaseModel]) -
     """
     head, listed, rest = path.partition("failures.modes.")
     if listed and not head:
-        name, _, field = rest.rpartition(".")
-        by_name = {mode["name"]: mode for mode in raw["failures"]["modes"]}
-        if name not in by_name:
-            raise UnknownName("failure mode", name, by_name, path)
-        if field not in by_name[name]:
-            raise UnknownName("field of a failure mode", field, by_name[name], path)
-        by_name[name][field] = value
+        _assign_to_mode(raw["failures"], rest, path, value, model)
         return
     field_at(path, model)
     *sections, last = path.split(".")
     where = raw
     for section in sections:
-        if where[section] is None:
+        if where.get(section) is None:
             where[section] = {}
         where = where[section]
+        if not isinstance(where, dict):
+            raise InputError(f"{section} must be a section with its fields, got {where!r}, so {path} has no place")
     where[last] = value
+
+
+def _assign_to_mode(failures: Any, rest: str, path: str, value: Any, model: type[BaseModel]) -> None:
+    modes = failures.get("modes") if isinstance(failures, dict) else None
+    by_name = {mode["name"]: mode for mode in modes or () if isinstance(mode, dict) and "name" in mode}
+    if not by_name:
+        raise InputError(f"the scenario names no failure modes, so it has no {path}")
+    name, dot, field = rest.rpartition(".")
+    if not dot:
+        raise InputError(f"{path} must end in a field of the mode, e.g. {path}.factor")
+    if name not in by_name:
+        raise UnknownName("failure mode", name, by_name, path)
+    mode_class = model_of(field_at("failures.modes", model).annotation)
+    fields = mode_class.model_fields if mode_class else {}
+    if field not in fields:
+        raise UnknownName("field of a failure mode", field, fields, path)
+    by_name[name][field] = value
 
 
 def leaves(section: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -146,6 +159,8 @@ def check_values(path: str, values: Any, model: type[BaseModel]) -> np.ndarray:
     field = field_at(path, model)
     unit = f" {unit_of(path)}" if unit_of(path) else ""
     try:
+        if np.asarray(values).dtype.kind not in "iufO":
+            raise TypeError  # text and true or false
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(f"{path} must be numbers, got {values!r}") from error

@@ -5,21 +5,40 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+import numpy as np
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 MIN_PER_H, S_PER_H, H_PER_DAY = 60.0, 3600.0, 24.0
-PLAIN_TEXT = r"^[\w .,;+&()/:'%#–—-]*$"
+PLAIN_TEXT = r"^ *[\w.,;+&()/:'%#–—-][\w .,;+&()/:'%#–—-]*$"
 """What titles and names may hold: letters, digits and plain punctuation, so that they are safe in pages."""
+LARGEST_COUNT = 1_000_000_000_000
+"""More than any machine will ever have, and few enough to be exact in a float."""
+LARGEST_NUMBER = 1e15
+"""Products of larger values would overflow; no unit of a field gets near it."""
 
 
 def _refuse_booleans(value: Any) -> Any:
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         raise ValueError("is not a number")
     return value
 
 
-Number = Annotated[float, BeforeValidator(_refuse_booleans)]
-Count = Annotated[int, BeforeValidator(_refuse_booleans)]
+def _whole(value: Any) -> Any:
+    """Read ``1e5``, which YAML takes for text."""
+    try:
+        return float(value) if isinstance(value, str) and float(value).is_integer() else _refuse_booleans(value)
+    except (ValueError, OverflowError):
+        return _refuse_booleans(value)
+
+
+def _within_reason(value: float) -> float:
+    if abs(value) > LARGEST_NUMBER:
+        raise ValueError(f"must be at most {LARGEST_NUMBER:g}, got {value:g}")
+    return value
+
+
+Number = Annotated[float, BeforeValidator(_refuse_booleans), AfterValidator(_within_reason)]
+Count = Annotated[int, BeforeValidator(_whole), Field(le=LARGEST_COUNT)]
 Text = Annotated[str, Field(pattern=PLAIN_TEXT, max_length=200)]
 
 
@@ -121,11 +140,15 @@ class Failures(Section):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"has two modes named {name!r}")
+        if "other" in names:
+            raise ValueError("has a mode named 'other', which is the name of what the modes leave over")
         for mode in self.modes:
             if (mode.n_events is None) == (mode.share is None):
                 raise ValueError(f"mode {mode.name!r} needs exactly one of n_events or share")
             if mode.n_events is not None and self.n_events is None:
                 raise ValueError(f"mode {mode.name!r} counts events, but failures.n_events is not given")
+            if mode.n_events and not self.n_events:
+                raise ValueError(f"mode {mode.name!r} counts {mode.n_events:g} events, but failures.n_events is 0")
             if mode.scales_with == "job" and self.observed_nodes is None:
                 raise ValueError(f"observed_nodes is needed: mode {mode.name!r} scales with the job")
         if sum(self.shares) > 1 + 1e-9:

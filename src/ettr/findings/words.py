@@ -1,0 +1,87 @@
+"""A finding, and numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a chart or a chapter says.
+
+    Attributes
+    ----------
+    title : str
+        The statement, as the title of a chart.
+    text : str
+        The takeaway with its numbers, in Markdown. A notebook shows it when the finding ends a cell.
+    """
+
+    title: str
+    text: str
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def pct(fraction: float, digits: int = 1) -> str:
+    """A fraction as a percentage, e.g. ``64.0%``."""
+    return f"{100 * fraction:.{digits}f}%"
+
+
+def points(fraction: float) -> str:
+    """A difference of fractions in hundredths, e.g. ``1.3 points``."""
+    value = 100 * fraction
+    if 0 < abs(value) < 0.05:
+        return "less than 0.1 points"
+    return f"{value:.1f} point{'' if f'{abs(value):.1f}' == '1.0' else 's'}"
+
+
+def count(number: float) -> str:
+    """A whole number with separators, e.g. ``16,384``."""
+    return f"{number:,.0f}"
+
+
+def gpus(number: float) -> str:
+    """A number of GPUs, rounded to three digits above ten thousand, e.g. ``50,600 GPUs``."""
+    rounded = round(number, 2 - math.floor(math.log10(number))) if number >= 10_000 else number
+    exact = math.isclose(number, round(number)) and number < 1e6
+    return f"{number if exact else rounded:,.0f} GPUs"
+
+
+def duration(hours: float) -> str:
+    """A duration in the unit that people would use, e.g. ``3.1 h`` or ``7.7 min``."""
+    if not math.isfinite(hours):
+        return "ever"
+    for limit, scale, unit in (
+        (1 / 60, 3600, "s"),
+        (1.0, 60, "min"),
+        (72.0, 1, "h"),
+        (math.inf, 1 / 24, "days"),
+    ):
+        if hours < limit:
+            return f"{_digits(hours * scale)} {unit}"
+    raise AssertionError
+
+
+def number(value: float) -> str:
+    """Three significant digits without an exponent, e.g. ``3.79``."""
+    return _digits(value)
+
+
+def listed(names: list[str]) -> str:
+    """Names as an enumeration, e.g. ``a, b and c``."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _digits(value: float) -> str:
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value)) + 1e-12)) if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    digits = min(digits, 2) if abs(value) >= 0.1 else digits
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
