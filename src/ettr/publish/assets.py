@@ -1,0 +1,62 @@
+"""The scripts and fonts that a site needs and that no page fetches from elsewhere."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shutil
+from pathlib import Path
+
+from ettr.errors import InputError
+
+FOLDER = Path("_build/.assets")
+
+
+def make(root: Path) -> Path:
+    """The folder with Vega and MathJax for these versions of their packages; made once.
+
+    Returns
+    -------
+    Path
+        A folder for ``html_static_path``.
+    """
+    versions = "-".join(_version(name) for name in ("vl-convert-python", "sphinx-mathjax-offline"))
+    folder = root / FOLDER / versions
+    if not folder.is_dir():
+        part = folder.with_name(f"{versions}.part-{os.getpid()}")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        (part / "vega-bundle.js").write_text(_vega(), encoding="utf-8")
+        _mathjax(part / "mathjax")
+        try:
+            part.rename(folder)
+        except OSError:  # another build was first
+            shutil.rmtree(part)
+    return folder
+
+
+def _vega() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one classic script: browsers refuse modules from files."""
+    import vl_convert
+
+    code = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return f"(function () {{\n{code}\n}})();\n"
+
+
+def _mathjax(folder: Path) -> None:
+    """MathJax with its fonts, and not the 24 MB that its package holds altogether."""
+    distribution = importlib.metadata.distribution("sphinx-mathjax-offline")
+    entry = "sphinx-mathjax-offline/static/mathjax"
+    package = Path(str(distribution.locate_file(entry)))
+    if not package.is_dir():
+        raise InputError(f"MathJax is not at {package}: install sphinx-mathjax-offline again")
+    fonts = Path("output/chtml/fonts/woff-v2")
+    shutil.copytree(package / fonts, folder / fonts)
+    shutil.copy2(package / "tex-mml-chtml.js", folder)
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError as error:
+        raise InputError(f"building the book needs {name}: pip install 'ettr[book]'") from error

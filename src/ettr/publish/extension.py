@@ -1,0 +1,117 @@
+"""The Sphinx side: gives Sphinx the scripts, runs the chapters, and puts their outputs into the pages."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ettr import notebook
+from ettr.errors import EttrError
+from ettr.publish import assets, chapters, pages
+
+MARK = ".ettr-book.json"  # in every site made here; a folder without it is not ours to replace
+
+
+def connect(app: Any) -> dict[str, Any]:
+    """Register configuration values and the handlers of Sphinx's events."""
+    app.add_config_value("ettr_parameters", {}, "env", types=[dict])
+    app.add_config_value("ettr_show_failures", False, "env", types=[bool])
+    app.add_js_file("charts.js", loading_method="defer")
+    app.connect("builder-inited", prepare)
+    app.connect("env-get-outdated", outdated)
+    app.connect("source-read", swap)
+    app.connect("html-page-context", with_known_roles)
+    app.connect("build-finished", finish)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def prepare(app: Any) -> None:
+    """Make the scripts and bring every chapter's executed copy up to date, before anything is written."""
+    root = Path(app.srcdir)
+    try:
+        if app.builder.format == "html":
+            app.config.html_static_path.append(str(assets.make(root)))
+        if app.config.ettr_show_failures:
+            found = chapters.states(root, app.config.ettr_parameters)
+        else:
+            found = chapters.execute(root, app.config.ettr_parameters, progress=_say)
+    except EttrError as error:
+        raise SystemExit(f"The book was not built: {error}") from error
+    failed = [chapter for chapter in found if not chapter.is_good]
+    if failed and not app.config.ettr_show_failures:
+        # Jupyter Book prints a traceback for an exception, and only a message for an exit.
+        raise SystemExit("The book was not built: " + "; ".join(chapter.error for chapter in failed))
+    app.ettr_chapters = {chapter.docname: chapter for chapter in found}
+
+
+def outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> Iterable[str]:
+    """All pages when a style or a script changed: Sphinx alone would not even copy the new one."""
+    now = _static_digest(Path(app.srcdir), app.config.html_static_path)
+    before, env.ettr_static = getattr(env, "ettr_static", now), now
+    return set() if before == now else set(env.found_docs) - added - changed
+
+
+def swap(app: Any, docname: str, source: list[str]) -> None:
+    """Give Sphinx the page with its outputs in place of the notebook without."""
+    chapter = app.ettr_chapters.get(docname)
+    if chapter is None:
+        return
+    app.env.note_dependency(str(chapter.path))
+    source[0] = _text(pages.page(_merged(app, chapter)))
+
+
+def with_known_roles(app: Any, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Call entries of a bibliography items: Docutils gives them a role that WAI-ARIA 1.2 withdrew."""
+    if "body" in context:
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
+def finish(app: Any, exception: Exception | None) -> None:
+    """Offer the executed notebooks for download, and sign the site."""
+    if exception or app.builder.name != "html":
+        return
+    out = Path(app.outdir)
+    for docname, chapter in app.ettr_chapters.items():
+        target = out / "_sources" / f"{docname}.ipynb"
+        if target.is_file():
+            target.write_text(_text(_merged(app, chapter)), encoding="utf-8")
+    mark = {"title": app.config.html_title, "parameters": app.config.ettr_parameters}
+    (out / MARK).write_text(json.dumps(mark, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _merged(app: Any, chapter: chapters.Chapter) -> Any:
+    root = Path(app.srcdir)
+    path = chapters.source(root, chapter.docname)
+    original = notebook.read(path)
+    if chapter.is_good:
+        return pages.with_outputs(original, notebook.read(chapter.path), root)
+    stopped = None
+    if chapter.state == "failed":
+        stopped = notebook.read(chapter.path).metadata[notebook.RECORD]["stopped"]
+    error = chapter.error or "it was not run"
+    return pages.failed_page(original, path.relative_to(root).as_posix(), error, stopped)
+
+
+def _text(document: Any) -> str:
+    import nbformat
+
+    return str(nbformat.writes(document))  # type: ignore[no-untyped-call]
+
+
+def _static_digest(root: Path, folders: list[str]) -> str:
+    total = hashlib.sha256()
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file():
+                total.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def _say(done: int, total: int, chapter: chapters.Chapter) -> None:
+    from sphinx.util import logging
+
+    took = f" in {chapter.duration_s:.1f} s" if chapter.state == "ran" else ""
+    logging.getLogger(__name__).info(f"notebook {done} of {total}: {chapter.docname} {chapter.state}{took}")

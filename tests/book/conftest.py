@@ -1,0 +1,154 @@
+"""The book, built once, and a browser that looks at it without a network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ettr import publish
+
+ROOT = Path(__file__).parents[2]
+BROWSERS = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome", "msedge")
+VIEWS = {
+    "light": {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
+    "dark-phone": {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}},
+}
+AXE_OPTIONS = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "preload": False}
+
+CHARTS = """() => [...document.querySelectorAll("figure.book-chart")].map(figure => {
+  const drawing = figure.querySelector(".book-chart-target svg");
+  const still = figure.querySelector("img.book-chart-still");
+  return {
+    title: figure.querySelector(".book-chart-title").textContent,
+    marks: drawing ? drawing.querySelectorAll(".role-mark path, .role-mark text, .role-mark line").length : 0,
+    name: drawing ? drawing.getAttribute("aria-label") : null,
+    width: drawing ? drawing.getBoundingClientRect().width : 0,
+    room: figure.getBoundingClientRect().width,
+    stillShown: still.getBoundingClientRect().width > 0,
+  };
+})"""
+FACTS = """() => ({
+  heading: document.querySelector("h1") ? document.querySelector("h1").textContent : "",
+  sideways: document.documentElement.scrollWidth - window.innerWidth,
+  unnamed: [...document.images].filter(image => !image.alt.trim()).map(image => image.src),
+  formulas: document.querySelectorAll(".math").length,
+  rawFormulas: [...document.querySelectorAll(".math")].filter(m => !m.querySelector("mjx-container")).length,
+  brokenFormulas: document.querySelectorAll("mjx-merror").length,
+})"""
+
+
+@dataclass
+class Visit:
+    """What one look at one page found."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+    charts: list[dict[str, Any]] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """The folder of the whole book, built from the repository as it is."""
+    out = tmp_path_factory.mktemp("book") / "html"
+    publish.build(ROOT, out, progress=False)
+    return out
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium or Chrome of the machine, else the one that Playwright installed."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = next((path for path in map(shutil.which, BROWSERS) if path), None)
+        own = playwright.chromium.executable_path
+        if not found and not Path(own).exists():
+            pytest.fail("no Chromium or Chrome here: install one, or run `playwright install chromium`")
+        opened = playwright.chromium.launch(executable_path=found or own, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def open_page(browser) -> Iterator[Callable[..., Any]]:
+    """Open a file of the site; the page keeps requests to elsewhere (`outside`) and complaints (`said`)."""
+    contexts: list[Any] = []
+
+    def open_one(path: Path, query: str = "", view: str = "light", **options: Any) -> Any:
+        context = browser.new_context(offline=True, **{**VIEWS[view], **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.outside, page.said = [], []
+        page.on("request", lambda r: page.outside.append(r.url) if not _is_local(r.url) else None)
+        page.on("console", lambda m: page.said.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda e: page.said.append(str(e)))
+        page.goto(path.as_uri() + query)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def draw_all() -> Callable[[Any], None]:
+    """Scroll through a page until every chart of it is drawn."""
+
+    def draw(page: Any) -> None:
+        for figure in page.query_selector_all("figure.book-chart"):
+            figure.scroll_into_view_if_needed()
+        page.wait_for_function(
+            """() => [...document.querySelectorAll("figure.book-chart")].every(
+                 f => f.dataset.theme && f.querySelector(".book-chart-target svg"))""",
+            timeout=20_000,
+        )
+
+    return draw
+
+
+@pytest.fixture(scope="session")
+def visit(site, open_page, draw_all) -> Callable[[str, str], Visit]:
+    """Look at a page in a view, once, however many tests ask."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    seen: dict[tuple[str, str], Visit] = {}
+
+    def look(docname: str, view: str) -> Visit:
+        page = open_page(site / f"{docname}.html", view=view)
+        draw_all(page)
+        page.wait_for_function("() => !document.querySelector('.math') || document.querySelector('mjx-container')")
+        found = Visit(page.evaluate(FACTS), page.evaluate(CHARTS))
+        axe = Axe().run(page, options=AXE_OPTIONS).response["violations"]
+        found.violations = [f"{rule['id']}: {node['html'][:200]}" for rule in axe for node in rule["nodes"]]
+        found.outside, found.said = page.outside, page.said
+        page.context.close()
+        return found
+
+    def remembered(docname: str, view: str) -> Visit:
+        if (docname, view) not in seen:
+            seen[docname, view] = look(docname, view)
+        return seen[docname, view]
+
+    return remembered
+
+
+def _is_local(url: str) -> bool:
+    return url.startswith(("file:", "data:", "blob:", "about:"))
+
+
+@pytest.fixture(scope="session")
+def executed(site) -> dict[str, Any]:
+    """The notebooks that the site offers for download, by page."""
+    folder = site / "_sources"
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(folder.rglob("*.ipynb"))
+    }

@@ -1,0 +1,122 @@
+"""How notebooks of the book are written: they ask, call the package and show; logic lives in tested code."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from ettr import notebook
+from ettr.publish import chapters
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = [name for name in chapters.docnames(ROOT) if (ROOT / f"{name}.ipynb").is_file()]
+REFERENCE = "book/reference/"  # tables of what is there; their titles need not ask
+TAGS = {
+    "parameters",
+    "answer",
+    "prose",
+    "hide-input",
+    "remove-input",
+    "hide-output",
+    "remove-cell",
+    "hide-cell",
+}
+LOGIC = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Lambda,
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.If,
+    ast.Try,
+    ast.With,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
+
+pytestmark = pytest.mark.parametrize("name", NOTEBOOKS)
+
+
+def document(name: str) -> dict:
+    return json.loads((ROOT / f"{name}.ipynb").read_text(encoding="utf-8"))
+
+
+def source(cell: dict) -> str:
+    return "".join(cell["source"])
+
+
+def code_cells(name: str) -> list[dict]:
+    return [cell for cell in document(name)["cells"] if cell["cell_type"] == "code"]
+
+
+def tags(cell: dict) -> list[str]:
+    return cell["metadata"].get("tags", [])
+
+
+def test_the_title_is_the_question(name):
+    first = document(name)["cells"][0]
+    title = source(first).splitlines()[0]
+    assert first["cell_type"] == "markdown"
+    assert title.startswith("# ")
+    assert title.endswith("?") or name.startswith(REFERENCE)
+
+
+def test_there_is_a_second_heading_for_the_page_s_contents(name):
+    texts = [source(cell) for cell in document(name)["cells"] if cell["cell_type"] == "markdown"]
+    assert any(line.startswith("## ") for text in texts for line in text.splitlines())
+
+
+def test_one_cell_declares_plain_parameters_with_units(name):
+    declared = notebook.declared_parameters(ROOT / f"{name}.ipynb")
+    marked = [cell for cell in code_cells(name) if "parameters" in tags(cell)]
+    assert len(marked) <= 1
+    if not name.startswith(REFERENCE):
+        assert declared
+    for parameter in declared:
+        assert parameter.comment, f"{parameter.name} needs a comment with its unit or meaning"
+        assert parameter.type in ("int", "float", "str", "bool", "list"), parameter
+    assert sum(len(ast.parse(source(cell)).body) for cell in marked) == len(declared)
+
+
+def test_parameters_come_before_any_other_code(name):
+    marked = [i for i, cell in enumerate(code_cells(name)) if "parameters" in tags(cell)]
+    assert marked in ([], [0])
+
+
+def test_there_is_no_logic(name):
+    for cell in code_cells(name):
+        found = [type(node).__name__ for node in ast.walk(ast.parse(source(cell))) if isinstance(node, LOGIC)]
+        assert found == [], source(cell)
+
+
+def test_it_is_committed_without_outputs(name):
+    for cell in code_cells(name):
+        assert cell["outputs"] == []
+        assert cell["execution_count"] is None
+        assert "papermill" not in cell["metadata"]
+    assert "papermill" not in document(name)["metadata"]
+
+
+def test_cells_have_ids_of_their_own(name):
+    ids = [cell["id"] for cell in document(name)["cells"]]
+    assert len(ids) == len(set(ids))
+    assert document(name)["nbformat_minor"] >= 5
+
+
+def test_the_kernel_is_python3(name):
+    assert document(name)["metadata"]["kernelspec"]["name"] == "python3"
+
+
+def test_tags_are_known(name):
+    assert {tag for cell in document(name)["cells"] for tag in tags(cell)} <= TAGS
+
+
+def test_at_most_one_answer(name):
+    assert sum("answer" in tags(cell) for cell in code_cells(name)) <= 1

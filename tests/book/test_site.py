@@ -1,0 +1,220 @@
+"""The built book in a real browser, opened as files, without a network."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from ettr.publish import chapters
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[2]
+PAGES = chapters.docnames(ROOT)
+MARKS_TRIED = 40
+
+
+class Links(HTMLParser):
+    """The addresses and the anchors of one page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path, self.links, self.loads, self.anchors = path, [], [], set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.anchors |= {found[name] for name in ("id", "name") if found.get(name)}
+        if tag == "a" and found.get("href"):
+            self.links.append(found["href"])
+        elif tag == "link" and found.get("href") and found.get("rel") not in ("canonical",):
+            self.loads.append(found["href"])
+        elif found.get("src"):
+            self.loads.append(found["src"])
+
+
+@pytest.fixture(scope="session")
+def links(site):
+    paths = [path for path in site.rglob("*.html") if not path.name.endswith("webpack-macros.html")]
+    return {path: Links(path) for path in paths}
+
+
+def is_outside(address: str) -> bool:
+    return bool(urlsplit(address).scheme or urlsplit(address).netloc)
+
+
+@pytest.mark.parametrize("docname", PAGES)
+def test_every_page_is_there(site, docname):
+    assert (site / f"{docname}.html").is_file()
+
+
+def test_links_inside_the_book_lead_somewhere(links):
+    broken = []
+    for path, page in links.items():
+        for address in [*page.links, *page.loads]:
+            parts = urlsplit(address)
+            if is_outside(address):
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if not target.exists():
+                broken.append(f"{path.name}: {address}")
+            elif parts.fragment and target in links and unquote(parts.fragment) not in links[target].anchors:
+                broken.append(f"{path.name}: {address} (no such anchor)")
+    assert broken == []
+
+
+def test_no_page_loads_anything_from_elsewhere(links):
+    outside = {a for page in links.values() for a in page.loads if is_outside(a) and not a.startswith("data:")}
+    assert outside == set()
+
+
+@pytest.mark.parametrize("view", ["light", "dark-phone"])
+@pytest.mark.parametrize("docname", PAGES)
+class TestEveryPage:
+    def test_nothing_is_requested_from_elsewhere_and_nothing_complains(self, visit, docname, view):
+        found = visit(docname, view)
+        assert (found.outside, found.said) == ([], [])
+
+    def test_it_has_a_heading_and_does_not_scroll_sideways(self, visit, docname, view):
+        facts = visit(docname, view).facts
+        assert facts["heading"]
+        assert facts["sideways"] <= 0
+
+    def test_every_picture_has_a_text(self, visit, docname, view):
+        assert visit(docname, view).facts["unnamed"] == []
+
+    def test_every_formula_is_drawn(self, visit, docname, view):
+        facts = visit(docname, view).facts
+        assert (facts["rawFormulas"], facts["brokenFormulas"]) == (0, 0)
+
+    def test_every_chart_is_drawn_named_and_fits(self, visit, docname, view):
+        for chart in visit(docname, view).charts:
+            assert chart["marks"] > 0, chart
+            assert len(chart["name"] or "") > 20, chart
+            assert 0.5 * chart["room"] < chart["width"] <= chart["room"] + 1, chart
+            assert not chart["stillShown"], chart
+
+    def test_it_is_accessible(self, visit, docname, view):
+        assert visit(docname, view).violations == []
+
+
+def pages_with_charts(site: Path) -> list[str]:
+    return [name for name in PAGES if 'class="book-chart"' in (site / f"{name}.html").read_text(encoding="utf-8")]
+
+
+def test_charts_answer_the_pointer(site, open_page, draw_all):
+    silent, count = [], 0
+    for docname in pages_with_charts(site):
+        page = open_page(site / f"{docname}.html")
+        draw_all(page)
+        for figure in page.query_selector_all("figure.book-chart"):
+            count += 1
+            figure.scroll_into_view_if_needed()
+            if not any(shows_tooltip(page, mark) for mark in marks_of(figure)):
+                silent.append(f"{docname}: {figure.query_selector('.book-chart-title').text_content()}")
+        page.context.close()
+    assert count
+    assert silent == []
+
+
+def marks_of(figure) -> list:
+    marks = figure.query_selector_all(".book-chart-target .role-mark path")
+    return marks[:: max(1, len(marks) // MARKS_TRIED)]
+
+
+def shows_tooltip(page, mark) -> bool:
+    box = mark.bounding_box()
+    if not box:
+        return False
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    return bool(page.query_selector("#vg-tooltip-element.visible"))
+
+
+def test_the_reader_can_switch_to_dark_and_back(site, open_page, draw_all):
+    page = open_page(site / f"{pages_with_charts(site)[0]}.html")
+    draw_all(page)
+    colours = []
+    while len(colours) < 2:
+        page.click("button.theme-switch-button >> visible=true")
+        theme = page.evaluate("document.documentElement.dataset.theme")
+        figures = "[...document.querySelectorAll('figure.book-chart')]"
+        page.wait_for_function(f"() => {figures}.every(figure => figure.dataset.theme === '{theme}')")
+        label = ".role-axis-label text, .role-axis-title text"
+        colour = page.evaluate(f"document.querySelector('{label}').getAttribute('fill')")
+        if colour not in colours:
+            colours.append(colour)
+    assert page.said == []
+
+
+def test_a_slider_keeps_its_value_when_the_theme_changes(site, open_page, draw_all):
+    with_sliders = [n for n in pages_with_charts(site) if '"input":"range"' in (site / f"{n}.html").read_text()]
+    if not with_sliders:
+        pytest.skip("no chart of the book has a slider")
+    page = open_page(site / f"{with_sliders[0]}.html")
+    draw_all(page)
+    slider = page.query_selector(".vega-bind input[type=range]")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    value = slider.input_value()
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    page.wait_for_function("() => document.querySelector('figure.book-chart[data-theme=dark] .vega-bind input')")
+    assert page.query_selector(".vega-bind input[type=range]").input_value() == value
+
+
+def test_search_finds_a_word(site, open_page):
+    page = open_page(site / "search.html", "?q=interval")
+    page.wait_for_selector("#search-results li a", timeout=20_000)
+    targets = page.eval_on_selector_all("#search-results li a", "all => all.map(a => a.getAttribute('href'))")
+    assert all((site / urlsplit(address).path).exists() for address in targets)
+    assert (page.outside, page.said) == ([], [])
+
+
+def test_the_menu_opens_on_a_phone(site, open_page):
+    page = open_page(site / f"{PAGES[0]}.html", view="dark-phone")
+    link = f"[id^=pst-primary-sidebar] a[href$='{Path(PAGES[1]).name}.html'] >> visible=true"
+    assert not page.query_selector(link)
+    page.click("button.primary-toggle >> visible=true")
+    page.wait_for_selector(link)
+
+
+def test_without_scripts_every_chart_is_a_picture(site, open_page):
+    for docname in pages_with_charts(site):
+        page = open_page(site / f"{docname}.html", java_script_enabled=False)
+        for still in page.locator("img.book-chart-still").all():
+            still.scroll_into_view_if_needed()
+            assert still.is_visible()
+            assert still.bounding_box()["height"] > 100
+        page.context.close()
+
+
+def test_charts_can_be_saved_by_keyboard(site, open_page, draw_all):
+    page = open_page(site / f"{pages_with_charts(site)[0]}.html", accept_downloads=True)
+    draw_all(page)
+    page.locator(".book-chart-menu summary").first.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    assert download.value.suggested_filename.endswith(".svg")
+    assert "<svg" in Path(download.value.path()).read_text(encoding="utf-8")
+
+
+def test_notebooks_to_download_hold_the_outputs_and_no_paths_of_this_machine(executed):
+    notebooks = {name for name in PAGES if (ROOT / f"{name}.ipynb").exists()}
+    assert set(executed) == notebooks
+    for name, document in executed.items():
+        code = [cell for cell in document["cells"] if cell["cell_type"] == "code"]
+        assert any(cell["outputs"] for cell in code), name
+        assert not any("injected-parameters" in cell["metadata"].get("tags", []) for cell in code), name
+        assert not re.search(rf'"[^"]*{re.escape(str(ROOT))}/', str(code)), name
+
+
+def test_no_chapter_warned(executed):
+    for name, document in executed.items():
+        for cell in document["cells"]:
+            streams = [o for o in cell.get("outputs", []) if o.get("name") == "stderr"]
+            assert streams == [], name

@@ -1,0 +1,215 @@
+"""The strict run of one notebook: what it checks, what it keeps, what it says."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from nbformat import v4
+
+from ettr import notebook
+from ettr.errors import InputError, NotebookFailed, UnknownName
+
+PARAMETERS = """scenario = "llama3-405b"  # preset
+n_gpus: int = 512  # [GPUs]
+interval_min = 1.5  # [min]
+quick = True
+"""
+
+
+def written(path: Path, *sources: str, parameters: str | None = PARAMETERS) -> Path:
+    cells = [v4.new_markdown_cell("# What for?", id="title")]
+    if parameters is not None:
+        cells.append(v4.new_code_cell(parameters, id="given", metadata={"tags": ["parameters"]}))
+    cells += [v4.new_code_cell(source, id=f"code-{i}") for i, source in enumerate(sources)]
+    document = v4.new_notebook(cells=cells)
+    document.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(document, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """One run, looked at by several tests: starting a kernel takes a second."""
+    folder = tmp_path_factory.mktemp("a {brace} and ünïcode")
+    path = written(folder / "chapter.ipynb", "import os, sys\nprint(scenario, n_gpus, os.getcwd(), sys.executable)")
+    (folder / "mine.yml").write_text("name: mine\n")
+    out = folder / "out" / "chapter.ipynb"
+    values = {"scenario": str(folder / "mine.yml"), "n_gpus": np.int64(1024)}
+    return notebook.run(path, out, values, cwd=folder, record={"digest": "abc"})
+
+
+def test_declared_parameters_have_name_default_type_and_comment(tmp_path):
+    found = notebook.declared_parameters(written(tmp_path / "a.ipynb"))
+    assert [(p.name, p.default, p.type, p.comment) for p in found] == [
+        ("scenario", "llama3-405b", "str", "preset"),
+        ("n_gpus", 512, "int", "[GPUs]"),
+        ("interval_min", 1.5, "float", "[min]"),
+        ("quick", True, "bool", ""),
+    ]
+
+
+def test_a_notebook_without_parameters_declares_none(tmp_path):
+    assert notebook.declared_parameters(written(tmp_path / "a.ipynb", parameters=None)) == ()
+
+
+@pytest.mark.parametrize(("cell", "words"), [("n = 3 +", "not Python"), ("n = 3\nm = 2 * n", "plain value")])
+def test_a_parameters_cell_holds_literals(tmp_path, cell, words):
+    with pytest.raises(InputError, match=words):
+        notebook.declared_parameters(written(tmp_path / "a.ipynb", parameters=cell))
+
+
+def test_run_passes_values_in_this_interpreter_and_folder(finished):
+    executed = nbformat.read(finished.path, as_version=4)
+    text = executed.cells[-1].outputs[0].text
+    import sys
+
+    folder = finished.path.parent.parent
+    assert text.split() == f"{folder / 'mine.yml'} 1024 {folder} {sys.executable}".split()
+
+
+def test_run_tells_path_duration_and_values(finished):
+    assert finished.parameters["n_gpus"] == 1024
+    assert type(finished.parameters["n_gpus"]) is int
+    assert finished.duration_s > 0
+    record = nbformat.read(finished.path, as_version=4).metadata["ettr"]
+    assert record["digest"] == "abc"
+    assert record["parameters"] == dict(finished.parameters)
+
+
+def test_run_leaves_only_the_executed_copy(finished):
+    assert [path.name for path in finished.path.parent.iterdir()] == ["chapter.ipynb"]
+    assert "papermill" not in nbformat.read(finished.path, as_version=4).metadata
+
+
+def test_a_failure_names_notebook_cell_and_error_and_keeps_what_ran(tmp_path):
+    path = written(tmp_path / "a.ipynb", "print('before')", "raise ValueError('too hot\\nby far')", "print('after')")
+    out = tmp_path / "out" / "a.ipynb"
+    with pytest.raises(
+        NotebookFailed, match=r"a\.ipynb stopped at cell 4 \(id code-1\): ValueError: too hot$"
+    ) as error:
+        notebook.run(path, out)
+    assert isinstance(pickle.loads(pickle.dumps(error.value)), NotebookFailed)
+    assert [p.name for p in out.parent.iterdir()] == ["a.failed.ipynb"]
+    kept = nbformat.read(out.with_name("a.failed.ipynb"), as_version=4)
+    assert kept.cells[2].outputs[0].text == "before\n"
+    assert kept.metadata["ettr"]["stopped"]["source"].startswith("raise ValueError")
+
+    notebook.run(written(path, "1"), out)
+    assert [p.name for p in out.parent.iterdir()] == ["a.ipynb"]
+
+
+def test_a_cell_that_takes_too_long_is_named(tmp_path):
+    path = written(tmp_path / "a.ipynb", "import time\ntime.sleep(60)")
+    with pytest.raises(NotebookFailed, match=r"cell 3 \(id code-0\): it took longer than 1 s"):
+        notebook.run(path, tmp_path / "out.ipynb", timeout_s=1)
+
+
+def test_a_dead_kernel_is_named(tmp_path):
+    path = written(tmp_path / "a.ipynb", "import os\nos._exit(1)")
+    with pytest.raises(NotebookFailed, match=r"cell 3 \(id code-0\): its kernel died"):
+        notebook.run(path, tmp_path / "out.ipynb")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"n_gpus": "many"}, "n_gpus must be a number, got 'many'"),
+        ({"n_gpus": 1.5}, "n_gpus must be a whole number"),
+        ({"n_gpus": True}, "n_gpus must be a number"),
+        ({"interval_min": float("nan")}, "interval_min must be a finite number, got nan"),
+        ({"interval_min": float("inf")}, "must be a finite number"),
+        ({"interval_min": None}, "must be a number"),
+        ({"scenario": 7}, "scenario must be a text, got 7"),
+        ({"quick": 1}, "quick must be true or false"),
+        ({"n_gpu": 8}, "unknown parameter 'n_gpu'.*did you mean 'n_gpus'"),
+    ],
+)
+def test_a_bad_value_is_refused_before_anything_runs(tmp_path, values, words):
+    path = written(tmp_path / "a.ipynb", "1")
+    with pytest.raises(InputError, match=words):
+        notebook.run(path, tmp_path / "out" / "a.ipynb", values)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_undeclared_parameter_is_an_unknown_name(tmp_path):
+    with pytest.raises(UnknownName):
+        notebook.run(written(tmp_path / "a.ipynb", "1"), tmp_path / "b.ipynb", {"gpus": 8})
+
+
+def test_numbers_fit_where_they_lose_nothing(tmp_path):
+    path = written(tmp_path / "a.ipynb")
+    values = notebook.checked_parameters(path, {"interval_min": 2, "n_gpus": 4096.0})
+    assert values == {"interval_min": 2, "n_gpus": 4096}
+    assert type(values["n_gpus"]) is int
+
+
+def test_values_of_containers_are_checked_inside(tmp_path):
+    path = written(tmp_path / "a.ipynb", parameters="sizes = [1, 2]\nextra = None")
+    assert notebook.checked_parameters(path, {"sizes": [3], "extra": "x"}) == {"sizes": [3], "extra": "x"}
+    for values in ({"sizes": 3}, {"sizes": [float("inf")]}, {"extra": {1, 2}}):
+        with pytest.raises(InputError, match="must be"):
+            notebook.checked_parameters(path, values)
+
+
+def test_a_notebook_without_parameters_takes_none(tmp_path):
+    with pytest.raises(InputError, match="has no cell tagged 'parameters'"):
+        notebook.run(written(tmp_path / "a.ipynb", "1", parameters=None), tmp_path / "b.ipynb", {"n": 1})
+
+
+def test_a_missing_or_broken_notebook_is_said(tmp_path):
+    with pytest.raises(InputError, match="there is no notebook"):
+        notebook.run(tmp_path / "none.ipynb", tmp_path / "b.ipynb")
+    (tmp_path / "broken.ipynb").write_text("{")
+    with pytest.raises(InputError, match="is not a notebook"):
+        notebook.run(tmp_path / "broken.ipynb", tmp_path / "b.ipynb")
+
+
+def test_the_executed_copy_may_not_replace_the_notebook(tmp_path):
+    path = written(tmp_path / "a.ipynb", "1")
+    with pytest.raises(InputError, match="must not replace"):
+        notebook.run(path, path)
+
+
+def test_a_digest_depends_on_code_values_files_data_and_versions(tmp_path):
+    path = written(tmp_path / "book" / "a.ipynb", "print(1)")
+    (tmp_path / "_toc.yml").touch()
+    mine = tmp_path / "mine.yml"
+    mine.write_text("a: 1")
+    values = {"scenario": str(mine)}
+    seen = {
+        notebook.digest(path, {}),
+        notebook.digest(path, values),
+        notebook.digest(path, {"scenario": "x"}),
+    }
+    for change in (
+        lambda: mine.write_text("a: 2"),
+        lambda: (tmp_path / "data").mkdir() or (tmp_path / "data" / "t.csv").write_text("x\n1\n"),
+        lambda: (tmp_path / "data" / "t.csv").write_text("x\n2\n"),
+        lambda: (tmp_path / "requirements.txt").write_text("numpy==2.4.6\n"),
+        lambda: written(path, "print(2)"),
+    ):
+        change()
+        now = notebook.digest(path, values)
+        assert now not in seen
+        seen.add(now)
+
+
+def test_a_digest_does_not_depend_on_text_cells(tmp_path):
+    path = written(tmp_path / "a.ipynb", "print(1)")
+    before = notebook.digest(path, {})
+    document = json.loads(path.read_text())
+    document["cells"][0]["source"] = "# Why?"
+    path.write_text(json.dumps(document))
+    assert notebook.digest(path, {}) == before
+
+
+def test_replaced_values_keep_the_comments():
+    source = 'name = "å"  # ünit [h]\nn: int = 5  # count\nsizes = [1,\n  2]  # list\n'
+    replaced = notebook.replaced_values(source, {"name": "é", "sizes": [3], "n": 6})
+    assert replaced == "name = 'é'  # ünit [h]\nn: int = 6  # count\nsizes = [3]  # list\n"
