@@ -1,0 +1,72 @@
+# Each target works alone on a fresh machine that has make and Python >= 3.11.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help book test quick-test lint format browser bench lock data-hashes clean
+BIN := .venv/bin
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+book: .venv/installed ## Run the chapters that changed and build the book into _build/html
+	@$(BIN)/ettr book
+
+test: .venv/installed browser lint ## Run every check and every test, those in a real browser included
+	@$(BIN)/pytest -m "browser or not browser"
+
+quick-test: .venv/installed ## Run the tests that need no browser
+	@$(BIN)/pytest
+
+lint: .venv/installed ## Check style, types, layers and that notebooks carry no outputs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/nbstripout --verify $$(git ls-files 'book/*.ipynb')
+
+format: .venv/installed ## Format code and strip notebooks
+	$(BIN)/ruff check --fix --exit-zero .
+	$(BIN)/ruff format .
+	$(BIN)/nbstripout $$(git ls-files 'book/*.ipynb')
+
+bench: .venv/installed ## Measure the closed forms and the build of the book, beside a reference
+	@$(BIN)/python benchmarks/closed_forms.py
+	@$(BIN)/python benchmarks/book_build.py
+
+data-hashes: .venv/installed ## Accept edits of data/: validate all of it and renew the hashes
+	@$(BIN)/python -m ettr.evidence --stamp
+
+lock: .venv/installed ## Compile requirements.txt from pyproject.toml
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --quiet \
+	  --custom-compile-command "make lock" --output-file requirements.txt $(LOCK_OPTIONS)
+	@echo "-e ." >> requirements.txt
+
+clean: ## Remove everything that was built
+	rm -rf _build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+# The browser for the tests: one that is there, else Debian's (as root), else Playwright's own.
+browser: .venv/installed
+	@for name in chromium google-chrome google-chrome-stable chromium-browser chrome msedge; do \
+	  command -v $$name > /dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  echo "installing Debian's Chromium for the browser tests"; \
+	  apt-get update -q && apt-get install -q -y --no-install-recommends chromium fonts-liberation fonts-dejavu-core; \
+	else \
+	  echo "downloading Playwright's Chromium for the browser tests"; \
+	  $(BIN)/playwright install chromium; \
+	fi
+
+# The environment: the first Python >= 3.11 found, the versions of the lock, and this package in place.
+.venv/installed: requirements.txt pyproject.toml
+	@for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	  if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then python=$$name; break; fi; done; \
+	if [ -z "$$python" ]; then echo "Python 3.11 or newer is needed, and none was found" >&2; exit 1; fi; \
+	if ! $$python -c 'import ensurepip, venv' 2> /dev/null; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	    apt-get update -q && apt-get install -q -y python$$version-venv; \
+	  else \
+	    echo "$$python has no venv: install it, on Debian or Ubuntu as root: apt-get install python3-venv" >&2; exit 1; \
+	  fi; fi; \
+	echo "installing the locked packages into .venv, once"; \
+	$$python -m venv .venv && $(BIN)/python -m pip install --disable-pip-version-check --requirement requirements.txt
+	@touch $@
