@@ -1,7 +1,7 @@
 # Each target works alone on a fresh machine that has make and Python >= 3.11.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help book test quick-test lint format browser bench lock data-hashes clean
+.PHONY: help book test quick-test lint format browser bench readme lock data-hashes clean
 BIN := .venv/bin
 
 help: ## List the targets
@@ -31,6 +31,9 @@ format: .venv/installed ## Format code and strip notebooks
 bench: .venv/installed ## Measure the closed forms and the build of the book, beside a reference
 	@$(BIN)/python benchmarks/closed_forms.py
 	@$(BIN)/python benchmarks/book_build.py
+
+readme: .venv/installed ## Draw the picture of the README anew
+	@$(BIN)/python tests/test_readme.py
 
 data-hashes: .venv/installed ## Accept edits of data/: validate all of it and renew the hashes
 	@$(BIN)/python -m ettr.evidence --stamp

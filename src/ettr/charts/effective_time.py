@@ -31,6 +31,10 @@ def _dash(field: str, title: str | None, dashes: dict[str, list[int]]) -> alt.St
     return alt.StrokeDash(f"{field}:N", title=title, scale=alt.Scale(domain=list(dashes), range=list(dashes.values())))
 
 
+def _but_size(subtitle: str) -> str:
+    return f"All but the size as in {subtitle}" if subtitle else ""
+
+
 def _part_colour(frame: pd.DataFrame) -> alt.Color:
     present = [part for part in _PARTS if part in set(frame["part"])]
     return alt.Color(
@@ -217,7 +221,7 @@ def parts(frame: pd.DataFrame, axis: str, title: str, subtitle: str = "") -> Any
     return finish(
         chart,
         title=title,
-        subtitle=subtitle,
+        subtitle=_but_size(subtitle) if axis == "n_gpus" else subtitle,
         description=(
             f"Stacked areas of lost shares over {name}: {', '.join(lost['part'].unique())}. In all {totals[0]:.0%} "
             f"are lost at {ends[0]:,.3g} and {totals[1]:.0%} at {ends[1]:,.3g}."
@@ -261,7 +265,7 @@ def interval_rules(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         touchable(chart),
         title=title,
-        subtitle=subtitle,
+        subtitle=_but_size(subtitle),
         description=f"Curves of the ETTR that four rules lose against the best interval, over the job size. Largest "
         f"losses in points: {told}.",
     )
@@ -314,11 +318,12 @@ def by_size(frame: pd.DataFrame, published: pd.DataFrame, target: float, title: 
     )
     goal = alt.Chart(pd.DataFrame({"ettr": [target]})).mark_rule(strokeDash=[3, 3]).encode(y="ettr:Q")
     dots = (
-        alt.Chart(published)
-        .mark_point(shape="diamond", size=110, color=MODEL_COLOURS["published"], opacity=1)
+        alt.Chart(published.assign(kind="reported by runs"))
+        .mark_point(size=110, color=MODEL_COLOURS["published"], opacity=1)
         .encode(
             x="n_gpus:Q",
             y="ettr:Q",
+            shape=alt.Shape("kind:N", title=None, scale=alt.Scale(range=["diamond"])),
             tooltip=[
                 alt.Tooltip("run:N", title="Reported by"),
                 alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
@@ -332,7 +337,7 @@ def by_size(frame: pd.DataFrame, published: pd.DataFrame, target: float, title: 
     return finish(
         goal + touchable(lines) + dots,
         title=title,
-        subtitle=subtitle,
+        subtitle=_but_size(subtitle),
         description=(
             f"Curves of ETTR over the job size on a logarithmic axis. At the best interval it falls from "
             f"{best['ettr'].iloc[0]:.0%} at {best['n_gpus'].iloc[0]:,.0f} GPUs to {best['ettr'].iloc[-1]:.0%} at "
@@ -387,7 +392,7 @@ def recovery_map(frame: pd.DataFrame, target: float, title: str, subtitle: str =
     return finish(
         chart,
         title=title,
-        subtitle=subtitle,
+        subtitle=_but_size(subtitle),
         description=(
             f"Map of ETTR over job size and restart time, both logarithmic. Cells of at least {target:.0%} reach up to "
             f"{largest} at the shortest restart shown, {frame['restart_min'].min():.1f} minutes."

@@ -101,7 +101,7 @@ def _heading(spec: dict[str, Any]) -> tuple[str, str]:
 
 def _still(spec: dict[str, Any], titled: bool) -> dict[str, Any]:
     """The specification with a width of its own and a title in lines that fit it, or none."""
-    still = copy.deepcopy(spec)
+    still = _without_unseen(copy.deepcopy(spec))
     if still.get("width") == "container":
         still["width"] = STILL_WIDTH - 80  # the axis and its title take the rest
     title, subtitle = _heading(still)
@@ -112,3 +112,12 @@ def _still(spec: dict[str, Any], titled: bool) -> dict[str, Any]:
             still["title"]["subtitle"] = theme.wrapped(subtitle, STILL_WIDTH, theme.LABEL_PX)
     still.setdefault("padding", {"left": 22, "right": 22, "top": 8, "bottom": 8})  # fonts differ in width
     return still
+
+
+def _without_unseen(part: dict[str, Any]) -> dict[str, Any]:
+    """The specification without the layers that only answer a pointer: a picture has none."""
+    for key in ("layer", "concat", "hconcat", "vconcat"):
+        if key in part:
+            seen = [child for child in part[key] if child.get("encoding", {}).get("opacity") != {"value": 0}]
+            part[key] = [_without_unseen(child) for child in seen]
+    return part

@@ -214,7 +214,7 @@ def rate_ratio(
     Raises
     ------
     InputError
-        Counts that are not whole or both zero, or exposure that is not positive.
+        Counts that are not whole or both zero, exposure that is not positive, or a level outside (0, 1).
 
     Examples
     --------
@@ -222,6 +222,7 @@ def rate_ratio(
     >>> round(result.ratio, 2), round(result.low, 2), round(result.high, 2)
     (2.34, 1.96, 2.81)
     """
+    _check_level(level)
     for name, count in (("n_first", n_first), ("n_second", n_second)):
         if float(at_least_zero(name, count)) != int(count):
             raise InputError(f"{name} must be a whole number, got {count:g}")

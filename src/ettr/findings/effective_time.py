@@ -11,7 +11,7 @@ from ettr import budget
 from ettr.checkpoint import exact_interval
 from ettr.errors import NotModelled
 from ettr.findings.words import Finding, count, duration, gpus, listed, number, pct, points
-from ettr.plan import Plan, Requirement, assumed_fields
+from ettr.plan import BAND_POINTS, Plan, Requirement, assumed_fields
 from ettr.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
 
@@ -133,9 +133,10 @@ def wrong_interval(plan: Plan) -> Finding:
         title=f"Twice the best interval costs {points(loss[3])}, four times {points(loss[4])}",
         text=(
             f"The curve is flat at its top: half the best interval costs {points(loss[1])}, twice {points(loss[3])}; a "
-            f"quarter costs {points(loss[0])}, four times {points(loss[4])}. So the interval has to be right within a "
-            f"factor of "
-            f"two, and the failure rate behind it, whose square root it follows, within a factor of four."
+            f"quarter costs {points(loss[0])}, four times {points(loss[4])}. The best interval follows the square "
+            f"root of "
+            f"the failure rate, so a rate that is known within a factor of four costs no more than "
+            f"{points(max(loss[1], loss[3]))}."
         ),
     )
 
@@ -178,15 +179,20 @@ def interval_rules(rules: pd.DataFrame, n_gpus: int) -> Finding:
     """Which rule for the interval to use; columns as from :func:`ettr.curves.interval_rules`."""
     worst = rules.groupby("rule")["loss_points"].max().drop("Exact").sort_values()
     here = rules.iloc[(np.log(rules["n_gpus"]) - math.log(n_gpus)).abs().groupby(rules["rule"]).idxmin()]
-    largest = here["loss_points"].max()
+    largest = here["loss_points"].max() / 100
+    moral = (
+        "At this size it matters little which rule one takes; which failure rate and which stall one puts into it "
+        "matters more."
+        if largest < BAND_POINTS
+        else "At this size the choice of the rule matters: take the exact one."
+    )
     return Finding(
         title=f"No published rule costs more than {worst.iloc[-1]:.2g} points anywhere up to a million GPUs",
         text=(
-            f"At {gpus(n_gpus)} the worst of the published rules costs {points(largest / 100)} against the best "
-            f"interval. Over "
+            f"At {gpus(n_gpus)} the worst of the published rules costs {points(largest)} against the best interval. "
+            f"Over "
             f"all sizes {worst.index[0]} is nearest to it and {worst.index[-1]} farthest, at "
-            f"{points(worst.iloc[-1] / 100)}. Which "
-            f"rule one takes matters little; which failure rate and which stall one puts into it matters more."
+            f"{points(worst.iloc[-1] / 100)}. {moral}"
         ),
     )
 
@@ -239,16 +245,24 @@ def scale_parts(parts: pd.DataFrame) -> Finding:
     """What takes the time at scale; columns as from :func:`ettr.curves.parts_by_size`."""
     lost = parts[parts["part"] != "productive"]
     sizes = np.sort(parts["n_gpus"].unique())
-    near = sizes[np.abs(np.log(sizes / 1e5)).argmin()]
-    there = lost[lost["n_gpus"] == near].set_index("part")["share"].sort_values(ascending=False)
+
+    def shares_near(size: float) -> pd.Series:
+        nearest = sizes[np.abs(np.log(sizes / size)).argmin()]
+        shares = lost[lost["n_gpus"] == nearest].set_index("part")["share"]
+        return shares.sort_values(ascending=False)
+
+    def of_recovery(shares: pd.Series) -> float:
+        """Share of the lost time that passes between a failure and the next training."""
+        return float(shares.reindex(["detection", "queue", "restart"]).fillna(0).sum() / shares.sum())
+
+    there, beyond = shares_near(1e5), shares_near(sizes[-1])
     first, second = there.index[:2]
     return Finding(
         title=f"At 100,000 GPUs {first} is the largest loss",
         text=(
             f"At 100,000 GPUs {first} takes {pct(there.iloc[0])} of the wall clock and {second} {pct(there.iloc[1])}. "
-            f"Checkpointing more often cuts rework, but not the time to come back: the larger the job, the more its "
-            f"ETTR is "
-            f"decided by how fast it restarts."
+            f"Checkpointing more often cuts rework, but not the time to come back: detection, queue and restart are "
+            f"{pct(of_recovery(there), 0)} of the losses there, and {pct(of_recovery(beyond), 0)} at {gpus(sizes[-1])}."
         ),
     )
 
@@ -272,11 +286,11 @@ def requirements(needs: list[Requirement], n_gpus: int) -> Finding:
             + "; or ".join(sentence(need) for need in reached if math.isfinite(need.value or 0))
             + ".",
         )
-    alone = (
-        f"Any one of these would do it alone: {'; or '.join(sentence(need) for need in reached)}."
-        if reached
-        else "No single change does it."
-    )
+    listing = "; or ".join(sentence(need) for need in reached)
+    if len(reached) > 1:
+        alone = f"any one of these would do it alone: {listing}."
+    else:
+        alone = f"one change alone would do it: {listing}." if reached else "no single change does it."
     never = (
         f" {listed([_FIELD_NAMES[need.field][0] for need in failed]).capitalize()} cannot do it even at zero: the "
         f"best of them leaves {pct(max(need.best_ettr for need in failed))}."
@@ -285,7 +299,7 @@ def requirements(needs: list[Requirement], n_gpus: int) -> Finding:
     )
     return Finding(
         title=f"What {pct(target, 0)} takes on {gpus(n_gpus)}",
-        text=f"**For {pct(target, 0)} on {gpus(n_gpus)}**: {alone[0].lower() + alone[1:]}{never}",
+        text=f"**For {pct(target, 0)} on {gpus(n_gpus)}**: {alone}{never}",
     )
 
 

@@ -151,7 +151,9 @@ class Scenario(Section):
         """Read YAML text; ``place`` names it in errors."""
         try:
             raw = yaml.load(text, Loader=_StrictLoader)
-        except (ValueError, RecursionError) as error:
+        except RecursionError as error:
+            raise InputError(f"{place}: broken YAML, nested too deeply") from error
+        except ValueError as error:  # a date or a number that cannot be one
             raise InputError(f"{place}: broken YAML, {str(error).partition(';')[0]}") from error
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)

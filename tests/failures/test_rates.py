@@ -1,0 +1,240 @@
+"""Failure rates against printed tables, against SciPy, and against what an interval promises."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from ettr import audit, evidence, failures
+from ettr.errors import InputError
+
+# Garwood (1936), 95% limits as in the tables of Pearson and Hartley, Biometrika Tables I, table 40
+GARWOOD = {
+    0: (0.0, 3.69),
+    1: (0.0253, 5.57),
+    2: (0.242, 7.22),
+    5: (1.62, 11.67),
+    10: (4.80, 18.39),
+    50: (37.11, 65.92),
+}
+
+
+@pytest.mark.parametrize("n", GARWOOD)
+def test_poisson_limits_are_the_printed_ones(n):
+    low, high = failures.poisson_interval(n)
+    half_a_digit = 0.006  # the high ends are printed to two decimals
+    assert low == pytest.approx(GARWOOD[n][0], abs=half_a_digit)
+    assert high == pytest.approx(GARWOOD[n][1], abs=half_a_digit)
+
+
+@given(n=st.integers(1, 2000), level=st.floats(0.5, 0.999))
+@settings(max_examples=60, deadline=None)
+def test_poisson_limits_leave_half_the_rest_in_each_tail(n, level):
+    """The definition: at the low end n or more, at the high end n or fewer have probability (1 - level) / 2."""
+    low, high = failures.poisson_interval(n, level)
+    assert low < n < high
+    assert stats.poisson.sf(n - 1, low) == pytest.approx((1 - level) / 2, rel=1e-6)
+    assert stats.poisson.cdf(n, high) == pytest.approx((1 - level) / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("mean", [0.7, 3.1, 8.0, 40.0])
+def test_poisson_limits_cover_at_least_their_level(mean):
+    """Coverage summed over all counts, then by drawing counts."""
+    counts = np.arange(400)
+    low, high = failures.poisson_interval(counts)
+    covered = (low <= mean) & (mean <= high)
+    exact = stats.poisson.pmf(counts, mean)[covered].sum()
+    assert 0.95 <= exact < 0.995
+    drawn = np.random.default_rng(1).poisson(mean, 20_000)
+    error = math.sqrt(exact * (1 - exact) / drawn.size)
+    assert covered[drawn].mean() == pytest.approx(exact, abs=4 * error)
+
+
+def test_poisson_limits_of_an_array_are_those_of_its_items():
+    low, high = failures.poisson_interval([[0, 3], [7, 419]], 0.9)
+    assert low.shape == high.shape == (2, 2)
+    assert (low[1, 0], high[1, 0]) == failures.poisson_interval(7, 0.9)
+    assert low[0, 0] == 0
+
+
+def test_llama3_rate():
+    """419 failures on 2,048 nodes in 54 days: 3.789 per 1000 node-days, 1.973e-5 per GPU-hour, 3.09 h between two."""
+    rate = failures.failure_rate(419, 2048 * 54)
+    assert rate.per_1000_node_days == pytest.approx(3.789, abs=5e-4)
+    assert failures.gpu_rate_per_h(rate.per_1000_node_days) == pytest.approx(1.973e-5, abs=5e-9)
+    assert failures.job_mttf_h(rate.per_1000_node_days, 16_384) == pytest.approx(54 * 24 / 419, rel=1e-12)
+    assert failures.job_mttf_h(rate.per_1000_node_days, 100_000) * 60 == pytest.approx(30.4, abs=0.05)
+
+
+def test_rsc_time_to_failure():
+    """Kokolis et al. (2025): 1.8 h on 16,384 GPUs, 0.23 h on 131,072, at 6.50 per 1000 node-days."""
+    found = failures.job_mttf_h(6.50, np.array([16_384, 131_072]))
+    assert found == pytest.approx([1.803, 0.2254], abs=5e-4)
+    assert failures.job_mttf_h(0.0, 8) == math.inf
+    assert failures.job_mttf_h(6.5, 16, 4) == pytest.approx(failures.job_mttf_h(6.5, 32))
+
+
+@given(n=st.integers(0, 500), days=st.floats(1, 1e6), k=st.floats(0.01, 100))
+@settings(max_examples=50, deadline=None)
+def test_a_rate_scales_with_its_exposure(n, days, k):
+    one, other = failures.failure_rate(n, days), failures.failure_rate(n, days * k)
+    for end in ("per_1000_node_days", "low", "high"):
+        assert getattr(other, end) * k == pytest.approx(getattr(one, end))
+    assert one.low <= one.per_1000_node_days < one.high
+
+
+@pytest.mark.parametrize(("shape", "level"), [(419.5, 0.95), (0.5, 0.8), (3.0, 0.5)])
+def test_gamma_interval_holds_its_probability(shape, level):
+    """Integrate the density between the ends, without the quantile function that made them."""
+    found = failures.gamma_interval(shape, 2000.0, level)
+    assert found.per_1000_node_days == pytest.approx(shape / 2)
+    scale = 1000 / 2000.0
+
+    def density(rate: float) -> float:
+        return math.exp((shape - 1) * math.log(rate / scale) - rate / scale - math.lgamma(shape)) / scale
+
+    inside, _ = integrate.quad(density, found.low, found.high)
+    below, _ = integrate.quad(density, 0, found.low)
+    assert inside == pytest.approx(level, abs=1e-6)
+    assert below == pytest.approx((1 - level) / 2, abs=1e-5)
+
+
+def test_jeffreys_interval_lies_inside_the_exact_one():
+    for n in (1, 5, 50, 419):
+        exact, jeffreys = failures.failure_rate(n, 1000), failures.gamma_interval(n + 0.5, 1000)
+        assert exact.low < jeffreys.low < jeffreys.high < exact.high
+
+
+# --------------------------------------------------------------------------- two rates
+
+pairs = st.tuples(st.integers(0, 80), st.floats(10, 1e5), st.integers(0, 80), st.floats(10, 1e5))
+
+
+@given(pair=pairs)
+@settings(max_examples=60, deadline=None)
+def test_swapping_two_rates_inverts_their_ratio(pair):
+    n, days, m, other_days = pair
+    if n + m == 0:
+        return
+    one, other = failures.rate_ratio(n, days, m, other_days), failures.rate_ratio(m, other_days, n, days)
+    assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
+    for end, opposite in (("ratio", "ratio"), ("low", "high"), ("high", "low")):
+        first, second = getattr(one, end), getattr(other, opposite)
+        if first == 0 or math.isinf(first):
+            assert second == (math.inf if first == 0 else 0)
+        else:
+            assert first * second == pytest.approx(1, rel=1e-9)
+    assert one.low <= one.ratio <= one.high
+    assert 0 <= one.p_value <= 1
+
+
+@pytest.mark.parametrize(
+    ("n", "days", "m", "other_days"), [(30, 500.0, 12, 600.0), (4, 100.0, 0, 50.0), (9, 1.0, 9, 1.0)]
+)
+def test_the_p_value_is_the_sum_of_what_is_no_likelier(n, days, m, other_days):
+    found = failures.rate_ratio(n, days, m, other_days)
+    likely = stats.binom.pmf(np.arange(n + m + 1), n + m, days / (days + other_days))
+    assert found.p_value == pytest.approx(likely[likely <= likely[n] * (1 + 1e-7)].sum())
+
+
+def test_the_interval_is_what_fisher_finds_for_rare_events():
+    """With many trials and few events Fisher's odds ratio is the ratio of two Poisson rates."""
+    trials = 10**7
+    table = [[30, trials - 30], [12, 2 * trials - 12]]
+    fisher = stats.fisher_exact(table)
+    ours = failures.rate_ratio(30, trials, 12, 2 * trials)
+    assert ours.ratio == pytest.approx(fisher.statistic, rel=1e-5)
+    assert ours.p_value == pytest.approx(fisher.pvalue, rel=1e-3)
+
+
+def test_the_ends_of_a_ratio_are_where_a_test_turns():
+    """At each end of the 95% interval the count has 2.5% left in its tail."""
+    found = failures.rate_ratio(30, 500.0, 12, 600.0)
+    for ratio, tail in ((found.low, stats.binom.sf), (found.high, stats.binom.cdf)):
+        share = ratio * 500 / (ratio * 500 + 600)
+        assert tail(30 - (tail == stats.binom.sf), 42, share) == pytest.approx(0.025, rel=1e-6)
+
+
+def test_a_rate_of_nothing():
+    none = failures.rate_ratio(0, 100, 5, 100)
+    assert (none.ratio, none.low) == (0, 0) and 0 < none.high < 1.1
+    only = failures.rate_ratio(5, 100, 0, 100)
+    assert math.isinf(only.ratio) and math.isinf(only.high) and only.low > 0.9
+
+
+# --------------------------------------------------------------------------- tables
+
+
+def test_without_each_is_a_subtraction_of_counts():
+    """Table 5 of Dubey et al. (2024): 151 of 419 interruptions are not of the category GPU: one each 8.58 h."""
+    found = failures.without_each(audit.interruption_shares(), 54 * 24).set_index("category")
+    assert found.index[0] == "nothing"
+    assert found.loc["nothing", "mtbi_h"] == pytest.approx(3.093, abs=5e-4)
+    assert found.loc["GPU", "mtbi_h"] == pytest.approx(54 * 24 / 151)
+    assert (found["low"] < found["mtbi_h"]).all() and (found["mtbi_h"] < found["high"]).all()
+
+
+def test_without_the_only_category_nothing_fails():
+    found = failures.without_each(pd.DataFrame({"category": ["GPU"], "n_events": [3]}), 10.0)
+    assert found["mtbi_h"].tolist() == pytest.approx([10 / 3, math.inf])
+    assert math.isinf(found["high"].iloc[1]) and found["low"].iloc[1] == pytest.approx(10 / 3.689, rel=1e-3)
+
+
+def test_count_intervals_keep_the_rows():
+    frame = pd.DataFrame({"component": ["NIC", "CPU"], "n_events": [7, 0]}, index=[4, 9])
+    found = failures.count_intervals(frame, 0.9)
+    assert found.index.tolist() == [4, 9] and found["component"].tolist() == ["NIC", "CPU"]
+    assert (found.loc[4, "low"], found.loc[4, "high"]) == failures.poisson_interval(7, 0.9)
+    assert "low" not in frame
+
+
+def test_published_rates_hold_their_own_value():
+    found = failures.rate_intervals(evidence.published_rates()).set_index("cluster_id")
+    assert ((found["low"] <= found["rate"]) & (found["rate"] <= found["high"])).all()
+    exact = failures.failure_rate(419, 2048 * 54)
+    assert found.loc["llama3-unexpected", ["low", "high"]].tolist() == pytest.approx([exact.low, exact.high])
+    stated = found[found["n_events"].isna()]
+    assert len(stated) > 2
+    assert stated["low"].tolist() == stated["rate_low"].tolist()
+    assert stated["high"].tolist() == stated["rate_high"].tolist()
+    assert (found["low"] <= found["rate_low"]).all() and (found["high"] >= found["rate_high"]).all()
+
+
+# --------------------------------------------------------------------------- bad input
+
+F = failures
+BAD = {
+    "n_events must be >= 0 and finite, got -1": lambda: F.poisson_interval(-1),
+    "n_events must be >= 0 and finite, got nan": lambda: F.poisson_interval([1, math.nan]),
+    "n_events must be >= 0 and finite, got inf": lambda: F.failure_rate(math.inf, 1),
+    "level must be between 0 and 1, got 1": lambda: F.poisson_interval(3, 1),
+    "level must be between 0 and 1, got nan": lambda: F.gamma_interval(3, 3, math.nan),
+    "level must be between 0 and 1, got 95": lambda: F.rate_ratio(3, 3.0, 4, 4.0, 95),
+    "node_days must be > 0 and finite, got 0": lambda: F.failure_rate(3, 0),
+    "node_days must be > 0 and finite, got -2": lambda: F.gamma_interval(3, -2),
+    "shape must be > 0 and finite, got 0": lambda: F.gamma_interval(0, 2),
+    "n_events must be a number or an array of numbers, got 'many'": lambda: F.poisson_interval("many"),
+    "rate_per_1000_node_days must be >= 0 and finite, got -1": lambda: F.gpu_rate_per_h(-1),
+    "gpus_per_node must be > 0 and finite, got 0": lambda: F.gpu_rate_per_h(1, 0),
+    "n_gpus must be > 0 and finite, got 0": lambda: F.job_mttf_h(1, [8, 0]),
+    "n_first must be a whole number, got 2.5": lambda: F.rate_ratio(2.5, 1.0, 1, 1.0),
+    "n_second must be >= 0 and finite, got -1": lambda: F.rate_ratio(2, 1.0, -1, 1.0),
+    "node_days_second must be > 0 and finite, got 0": lambda: F.rate_ratio(2, 1.0, 1, 0.0),
+    "n_first and n_second are both 0: nothing to compare": lambda: F.rate_ratio(0, 1.0, 0, 1.0),
+    "window_h must be > 0 h and finite, got 0": lambda: F.without_each(
+        pd.DataFrame({"category": ["a"], "n_events": [1]}), 0.0
+    ),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input_is_refused(message):
+    with pytest.raises(InputError) as caught:
+        BAD[message]()
+    assert str(caught.value) == message

@@ -1,0 +1,89 @@
+"""The README says what the package computes, and its examples run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+
+from ettr import Scenario, charts, curves, findings, plan
+from ettr.charts import render
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PICTURE = ROOT / "book" / "_static" / "readme.svg"
+
+
+def picture() -> str:
+    """The README's picture, drawn anew; ``make readme`` writes it."""
+    run = Scenario.load("llama3-405b")
+    title = findings.effective_time.scale_curve(run).title
+    chart = charts.effective_time.by_size(curves.by_size(run), curves.published_ettr(), 0.9, title, run.title)
+    return render.svg(chart.properties(width=640).to_dict() | {"background": "white"})
+
+
+def words(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]+)</text>", svg)
+
+
+def test_the_headline_is_the_finding(llama3):
+    found = findings.effective_time.scale_answer(plan.make(llama3), curves.by_size(llama3), 0.9)
+    told = re.search(r"<!-- headline -->(.*?)<!-- end -->", README, re.DOTALL)
+    assert " ".join(told.group(1).split()) == found.text
+
+
+def test_the_picture_is_the_chart():
+    # positions depend on the machine's fonts, so the words are compared and the curves' number of points
+    drawn, kept = picture(), PICTURE.read_text(encoding="utf-8")
+    assert words(kept) == words(drawn)
+    assert kept.count("<path") == drawn.count("<path")
+
+
+def test_the_description_of_the_picture_is_true(llama3):
+    told = re.search(r"!\[(.*?)\]", README).group(1)
+    best = curves.by_size(llama3).query("formula == 'exact' and interval == 'best'")
+    assert f"{best['ettr'].iloc[0]:.0%}" in told
+    assert f"{best['ettr'].iloc[-1]:.0%}" in told
+
+
+def test_every_link_leads_somewhere():
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_example_scenario_is_one():
+    text = re.search(r"```yaml\n(.*?)```", README, re.DOTALL).group(1)
+    assert 0 < plan.make(Scenario.parse(text)).budget.ettr < 1
+
+
+def test_make_targets_and_commands_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"`?make ([a-z-]+)", README):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE) or target in ("book", "test"), target
+
+
+def test_the_papermill_loop_runs(tmp_path):
+    loop = next(block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "papermill" in block)
+    assert len([line for line in loop.splitlines() if line.strip()]) == 5
+    (tmp_path / "book" / "ettr").mkdir(parents=True)
+    shutil.copy(ROOT / "book" / "ettr" / "scale.ipynb", tmp_path / "book" / "ettr")
+    subprocess.run([sys.executable, "-c", loop], cwd=tmp_path, check=True, capture_output=True)
+    made = sorted(path.name for path in tmp_path.glob("scale-*.ipynb"))
+    assert len(made) == 4
+    one = nbformat.read(tmp_path / "scale-rsc-2-64000.ipynb", as_version=4)
+    said = [
+        output.data.get("text/markdown", "")
+        for cell in one.cells
+        for output in cell.get("outputs", [])
+        if "data" in output
+    ]
+    assert any("RSC-2" in text for text in said)
+    assert any("64,000 GPUs" in text for text in said)
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(picture(), encoding="utf-8")
