@@ -127,14 +127,15 @@ def test_exact_interval_with_a_background_write_by_brute_force():
 @given(stall=stalls, mttf=mttfs)
 @settings(max_examples=200, deadline=None)
 def test_the_rules_come_in_order(stall, mttf):
-    """Exact < Young < Availability; Daly's expansion is short by 4/135 share² of M, the first term it leaves out."""
+    """Exact < Young < Availability; Daly's expansion leaves out 8/135 share² M and less (fitted: 0.0586 to 0.0615)."""
     young, exact = young_interval(stall, mttf), exact_interval(stall, mttf)
-    assert 0 < exact < mttf * (1 + 1e-12)
-    assert exact < young < availability_interval(stall, mttf)
-    assert availability_interval(stall, mttf) < availability_interval(stall, mttf, 1.0)
+    available = availability_interval(stall, mttf), availability_interval(stall, mttf, 1.0)
+    assert 0 < exact <= mttf * (1 + 1e-12)
+    assert exact <= young <= available[0] <= available[1]
+    assert (exact < young < available[0] < available[1]) or mttf > 1e3  # one rounds to the next where they meet
     if stall < 2 * mttf:
         share = stall / (2 * mttf)
-        assert daly_interval(stall, mttf) == pytest.approx(exact, abs=mttf * share**2)
+        assert abs(daly_interval(stall, mttf) - exact) <= 0.062 * mttf * share**2 + 1e-12 * young
 
 
 @given(stall=stalls, mttf=mttfs, k=st.floats(1e-3, 1e3))
