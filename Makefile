@@ -21,12 +21,12 @@ lint: .venv/installed ## Check style, types, layers and that notebooks carry no 
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/nbstripout --verify $$(git ls-files 'book/*.ipynb')
+	$(BIN)/nbstripout --keep-id --verify $$(git ls-files 'book/*.ipynb')
 
 format: .venv/installed ## Format code and strip notebooks
 	$(BIN)/ruff check --fix --exit-zero .
 	$(BIN)/ruff format .
-	$(BIN)/nbstripout $$(git ls-files 'book/*.ipynb')
+	$(BIN)/nbstripout --keep-id $$(git ls-files 'book/*.ipynb')
 
 bench: .venv/installed ## Measure the closed forms and the build of the book, beside a reference
 	@$(BIN)/python benchmarks/closed_forms.py
