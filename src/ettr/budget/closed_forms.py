@@ -62,7 +62,7 @@ def exact(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget
     --------
     >>> from ettr import Scenario, budget
     >>> round(budget.exact(Scenario.load("llama3-405b")).ettr, 3)
-    0.907
+    0.909
     """
     return _evaluate("budget.exact", _exact, rules(scenario, at))
 
@@ -110,7 +110,7 @@ def rsc(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:
     >>> from ettr import Scenario, budget
     >>> run = Scenario.load("rsc-1").override({"checkpoint.stall_s": 0, "checkpoint.interval_min": 5})
     >>> round(budget.rsc(run).ettr, 2)
-    0.93
+    0.92
     """
     unmodelled = {"checkpoint.persist_s": scenario.checkpoint.persist_s}
     unmodelled["maintenance.per_day"] = scenario.maintenance.per_day if scenario.maintenance else 0.0

@@ -20,6 +20,7 @@ def connect(app: Any) -> dict[str, Any]:
     app.add_config_value("ettr_parameters", {}, "env", types=[dict])
     app.add_config_value("ettr_show_failures", False, "env", types=[bool])
     app.add_js_file("charts.js", loading_method="defer")
+    app.add_js_file("formulas.js", loading_method="defer")
     app.connect("builder-inited", prepare)
     app.connect("env-get-outdated", outdated)
     app.connect("source-read", swap)
