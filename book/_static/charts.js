@@ -57,6 +57,8 @@
     if (width < 560) { // a legend does not wrap by itself
       spec.config = Object.assign({}, spec.config);
       spec.config.legend = Object.assign({}, spec.config.legend, { columns: width < 420 ? 1 : 2 });
+      spec.config.axisX = Object.assign({}, spec.config.axisX, { titleAnchor: "end" }); // a long title then grows to the left
+      shortenLabels(spec, Math.round(width * 0.34));
     }
     if (!grid) { return spec; }
     const columns = Math.max(1, Math.min(grid.columns, Math.floor(width / NARROWEST_PANEL)));
@@ -70,6 +72,17 @@
     if (spec.hconcat) { spec.concat = spec.hconcat; delete spec.hconcat; }
     if (!spec.vconcat) { spec.columns = columns; }
     return spec;
+  }
+
+  // Long names would leave no room for the marks; the tooltip has them whole.
+  function shortenLabels(part, limit) {
+    const axis = part.encoding && part.encoding.y && part.encoding.y.axis;
+    if (axis && axis.labelLimit > limit) { axis.labelLimit = limit; }
+    if (part.config && part.config.axis) { part.config.axis = Object.assign({}, part.config.axis, { labelLimit: limit }); }
+    ["layer", "concat", "hconcat", "vconcat"].forEach(function (key) {
+      (part[key] || []).forEach(function (child) { shortenLabels(child, limit); });
+    });
+    if (part.spec) { shortenLabels(part.spec, limit); }
   }
 
   function boundNames(spec) {

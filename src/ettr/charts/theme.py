@@ -90,6 +90,7 @@ def config() -> dict[str, Any]:
             "titlePadding": 8,
             "labelLimit": 220,
             "labelOverlap": "parity",
+            "labelSeparation": 6,
             "labelFlush": False,
         },
         "axisBand": {"grid": False, "ticks": False, "labelOverlap": False},

@@ -96,7 +96,8 @@ def rates(published: pd.DataFrame, name: str = "llama3-unexpected", other: str =
     ratio = rate_ratio(int(mine["n_events"]), mine["node_days"], int(their["n_events"]), their["node_days"])
     middle = published["rate"].quantile([0.25, 0.75])
     return Finding(
-        title=f"Half of the published rates lie between {number(middle.iloc[0])} and {number(middle.iloc[1])}",
+        title=f"Half of the published rates lie between {number(middle.iloc[0])} and {number(middle.iloc[1])} per "
+        f"1000 node-days",
         text=(
             f"{mine['title']} stands at {number(mine['rate'])} failures per 1000 node-days. The published figures "
             f"reach "
