@@ -210,7 +210,7 @@ def _recoveries(run: Rules, exposed_h: Any, n_planned: Any) -> tuple[Any, Any]:
     """Failures, and hours of restarts, of a stretch of training with planned restarts in it."""
     planned_h = n_planned * mean_until(run.rate, run.restart)
     at_risk_h = exposed_h + planned_h
-    survive = 1 - run.cut_restart
+    survive = run.survive_restart
     return run.rate * at_risk_h / survive, planned_h + at_risk_h * run.cut_restart / survive
 
 

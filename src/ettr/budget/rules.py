@@ -42,6 +42,7 @@ class Rules:
     queue: Any
     first_queue: Any
     restart: Any
+    survive_restart: Any
     cut_restart: Any
     stops_per_h: Any
     stop: Any
@@ -100,7 +101,8 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
         queue=queue,
         first_queue=first_queue,
         restart=restart,
-        cut_restart=_cut_off(rate, weights, scenario.own_h("restart_min"), restart),
+        survive_restart=_over_modes(np.exp, rate, weights, scenario.own_h("restart_min"), restart),
+        cut_restart=-_over_modes(np.expm1, rate, weights, scenario.own_h("restart_min"), restart),
         stops_per_h=value("maintenance.per_day") / 24,
         stop=value("maintenance.duration_min") / 60,
         include_start=scenario.job.include_start,
@@ -122,10 +124,14 @@ def _rate_and_weights(scenario: Scenario, given: Mapping[str, np.ndarray]) -> tu
     return rate, np.moveaxis(exposure / exposure.sum(axis=-1, keepdims=True), -1, 0)
 
 
-def _cut_off(rate: Any, weights: np.ndarray, own_h: np.ndarray, restart_h: Any) -> Any:
-    """Probability that a failure strikes during a restart, E[1 - e^{-λr}] over the modes' restart times."""
+def _over_modes(function: Any, rate: Any, weights: np.ndarray, own_h: np.ndarray, restart_h: Any) -> Any:
+    """Mean of function(-λr) over the modes' restart times.
+
+    With ``exp`` it is the probability that no failure strikes during a restart, and with ``expm1`` minus that of one:
+    each without the digits that a difference to 1 would lose.
+    """
     general = np.isnan(own_h)
-    total = -weights[general].sum(axis=0) * np.expm1(-rate * restart_h)
+    total = weights[general].sum(axis=0) * function(-rate * restart_h)
     for own in np.unique(own_h[~general]):
-        total = total - weights[own_h == own].sum(axis=0) * np.expm1(-rate * own)
+        total = total + weights[own_h == own].sum(axis=0) * function(-rate * own)
     return total

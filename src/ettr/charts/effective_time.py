@@ -364,7 +364,8 @@ def recovery_map(frame: pd.DataFrame, target: float, title: str, subtitle: str =
     classes = [0, 0.5, 0.7, 0.8, target, 0.95, 1]
     edges = sorted(set(classes))
     names = [f"{low:.0%} to {high:.0%}" for low, high in itertools.pairwise(edges)]
-    shown = frame.assign(reach=pd.cut(frame["ettr"], edges, labels=names, right=False, include_lowest=True).astype(str))
+    bins = [*edges[:-1], 1.001]  # an ETTR of exactly 1 belongs to the last class
+    shown = frame.assign(reach=pd.cut(frame["ettr"], bins, labels=names, right=False).astype(str))
     shades = ["#7f2a0a", "#bb5319", "#e39a4a", "#e8cf8b", "#8cc5a1", "#1d7f4f"]
     chart = (
         alt.Chart(shown)

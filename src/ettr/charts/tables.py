@@ -19,18 +19,20 @@ class Table:
     Parameters
     ----------
     frame : DataFrame
-        Cells; text is escaped, numbers get four significant digits.
+        Cells; text is escaped.
     caption : str
         What the table shows.
+    digits : int
+        Significant digits of numbers; whole numbers keep all theirs.
     """
 
-    def __init__(self, frame: pd.DataFrame, caption: str) -> None:
-        self.frame, self.caption = frame, caption
+    def __init__(self, frame: pd.DataFrame, caption: str, digits: int = 4) -> None:
+        self.frame, self.caption, self.digits = frame, caption, digits
 
     def _repr_html_(self) -> str:
         head = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in self.frame.columns)
         rows = "".join(
-            "<tr>" + "".join(_cell(value) for value in row) + "</tr>"
+            "<tr>" + "".join(_cell(value, self.digits) for value in row) + "</tr>"
             for row in self.frame.itertuples(index=False, name=None)
         )
         return (
@@ -43,19 +45,19 @@ class Table:
         return f"{self.caption}\n{self.frame.to_string(index=False)}"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, digits: int) -> str:
     if value is None or (not isinstance(value, str) and pd.isna(value)):
         return "<td></td>"
     if isinstance(value, bool | str):
         kind = ' class="long"' if len(str(value)) > _LONG else ""
         return f"<td{kind}>{html.escape(str(value))}</td>"
-    return f'<td class="number">{_digits(float(value))}</td>'
+    return f'<td class="number">{_digits(float(value), digits)}</td>'
 
 
-def _digits(value: float) -> str:
+def _digits(value: float, digits: int) -> str:
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
-    return f"{float(f'{value:.4g}'):,.12g}"
+    return f"{float(f'{value:.{digits}g}'):,.12g}"
 
 
 def claims(frame: pd.DataFrame) -> Table:
@@ -80,7 +82,7 @@ def claims(frame: pd.DataFrame) -> Table:
 
 def _with_unit(value: float, unit: str) -> str:
     """A number and its unit as one cell; empty where there is no number, bare where it is a count."""
-    return "" if pd.isna(value) else f"{_digits(value)} {'' if unit in ('count', '1') else unit}".strip()
+    return "" if pd.isna(value) else f"{_digits(value, 4)} {'' if unit in ('count', '1') else unit}".strip()
 
 
 def validation(frame: pd.DataFrame) -> Table:
@@ -113,7 +115,8 @@ def scenario(frame: pd.DataFrame, title: str) -> Table:
         "note": "Note",
     }
     need(frame, *names)
-    return Table(frame[list(names)].rename(columns=names), f"Values of the scenario {title}, and where they come from")
+    caption = f"Values of the scenario {title}, and where they come from"
+    return Table(frame[list(names)].rename(columns=names), caption, digits=8)
 
 
 def scenario_fields(frame: pd.DataFrame) -> Table:

@@ -10,7 +10,7 @@ import pandas as pd
 from ettr import budget
 from ettr.checkpoint import exact_interval
 from ettr.errors import NotModelled
-from ettr.findings.words import Finding, count, duration, gpus, listed, number, pct, points
+from ettr.findings.words import Finding, count, duration, fails, gpus, listed, number, pct, points
 from ettr.plan import BAND_POINTS, Plan, Requirement, assumed_fields
 from ettr.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
@@ -51,14 +51,13 @@ def largest_losses(hours: TimeBudget, n: int = 2) -> list[tuple[str, float]]:
 def headline(plan: Plan) -> Finding:
     """The first answer of the book: how often a run fails, and what is left."""
     run, hours = plan.scenario, plan.budget_as_given
-    (first, share), (second, next_share) = largest_losses(hours)
+    named = [f"{name} {pct(share)}" for name, share in largest_losses(hours) if share > 0]
+    taken = f" The largest losses are {listed(named)}." if len(named) > 1 else ""
     return Finding(
         title=f"{pct(hours.ettr)} of the wall clock is useful training",
         text=(
-            f"**{run.title}: a failure every {duration(plan.job_mttf_h)}; {pct(hours.ettr)} of the wall clock is "
-            f"useful "
-            f"training.** {first.capitalize()} takes {pct(share)} and {second} {pct(next_share)}. With a checkpoint "
-            f"every "
+            f"**{run.title}: {fails(plan.job_mttf_h)}; {pct(hours.ettr)} of the wall clock is useful training.**"
+            f"{taken} With a checkpoint every "
             f"{duration(plan.band.interval_min / 60)} instead of every {duration(run.interval_h)} it would be "
             f"{pct(plan.budget.ettr)}. {assumptions(run)}"
         ),
@@ -68,15 +67,26 @@ def headline(plan: Plan) -> Finding:
 def plan_lines(plan: Plan) -> list[str]:
     """The plan in a few plain lines, for the terminal."""
     band, known = plan.band, plan.job_mttf_95_h
-    interval = f", 95% interval {duration(known[0])} to {duration(known[1])}" if known else ""
+    interval = f", 95% interval {_range(known)}" if known else ""
+    often = "The job does not fail: its failure rate is 0"
+    if math.isfinite(plan.job_mttf_h):
+        often = (
+            f"Time to failure of the job: {duration(plan.job_mttf_h)}{interval}; {number(plan.failures_per_day)} "
+            f"failures a day"
+        )
     return [
-        f"Time to failure of the job: {duration(plan.job_mttf_h)}{interval}; {number(plan.failures_per_day)} failures "
-        f"a day",
+        often,
         f"Checkpoint every {duration(band.interval_min / 60)}; between {duration(band.low_min / 60)} and "
         f"{duration(band.high_min / 60)} it costs at most {points(band.points)} of ETTR",
         f"ETTR: {pct(plan.budget.ettr)} at the best interval, {pct(plan.budget_as_given.ettr)} at the given "
         f"{duration(plan.scenario.interval_h)}",
     ]
+
+
+def _range(ends_h: tuple[float, float]) -> str:
+    return (
+        f"{duration(ends_h[0])} to {duration(ends_h[1])}" if math.isfinite(ends_h[1]) else f"over {duration(ends_h[0])}"
+    )
 
 
 def assumptions(scenario: Scenario) -> str:
@@ -92,13 +102,19 @@ def time_budget(plan: Plan) -> Finding:
     named = [f"{name} {pct(share)}" for name, share in largest_losses(hours, 3) if share > 0]
     gpu_h = lost * plan.scenario.cluster.n_gpus
     recovery_h = hours.rework_h + hours.detection_h + hours.queue_h + hours.restart_h
-    each = recovery_h / hours.n_failures if hours.n_failures > 0 else 0.0
+    met = "The run meets no failure."
+    if hours.n_failures > 0:
+        n_failures = count(hours.n_failures) if hours.n_failures >= 10 else number(hours.n_failures)
+        met = (
+            f"On average the run meets {n_failures} failures; rework, detection, queue and restart take "
+            f"{duration(recovery_h / hours.n_failures)} for each."
+        )
+    losses = f" The largest losses are {listed(named)}." if named else ""
     return Finding(
         title=f"{pct(1 - hours.ettr)} of the wall clock is lost",
         text=(
-            f"Of {duration(hours.total_h)} of wall clock {duration(lost)} are lost, which is {count(round(gpu_h, -3))} "
-            f"GPU-hours. The largest losses are {listed(named)}. On average the run meets {count(hours.n_failures)} "
-            f"failures; rework, detection, queue and restart take {duration(each)} for each."
+            f"Of {duration(hours.total_h)} of wall clock {duration(lost)} are lost, which is "
+            f"{count(round(gpu_h, -3)) if gpu_h > 1e4 else number(gpu_h)} GPU-hours.{losses} {met}"
         ),
     )
 
@@ -111,12 +127,15 @@ def interval_answer(plan: Plan) -> Finding:
         verdict = f"{own} lies inside this range"
     else:
         verdict = f"{own} lies outside and costs {points(plan.budget.ettr - plan.budget_as_given.ettr)}"
+    between = f"between {duration(band.low_min / 60)} and {duration(band.high_min / 60)}"
+    if band.ends_job:
+        between = f"longer than {duration(band.low_min / 60)}, even no checkpoint before the end,"
     return Finding(
         title=f"Best interval: {duration(band.interval_min / 60)}",
         text=(
-            f"**{run.title} should checkpoint every {duration(band.interval_min / 60)}; anything between "
-            f"{duration(band.low_min / 60)} and {duration(band.high_min / 60)} costs at most {points(band.points)} of "
-            f"ETTR.** {verdict}. The ETTR at the best interval is {pct(plan.budget.ettr)}."
+            f"**{run.title} should checkpoint every {duration(band.interval_min / 60)}; anything {between} costs at "
+            f"most {points(band.points)} of ETTR.** {verdict}. The ETTR at the best interval is "
+            f"{pct(plan.budget.ettr)}."
         ),
     )
 
@@ -129,14 +148,14 @@ def wrong_interval(plan: Plan) -> Finding:
     intervals = np.maximum(plan.band.interval_min * factors, least * (1 + 1e-9))
     ettr = budget.exact(steady, {"checkpoint.interval_min": intervals}).ettr
     loss = ettr[2] - ettr
+    worst = f"no more than {points(max(loss[1], loss[3]))}" if max(loss[1], loss[3]) >= 5e-4 else "next to nothing"
     return Finding(
         title=f"Twice the best interval costs {points(loss[3])}, four times {points(loss[4])}",
         text=(
             f"The curve is flat at its top: half the best interval costs {points(loss[1])}, twice {points(loss[3])}; a "
             f"quarter costs {points(loss[0])}, four times {points(loss[4])}. The best interval follows the square "
             f"root of "
-            f"the failure rate, so a rate that is known within a factor of four costs no more than "
-            f"{points(max(loss[1], loss[3]))}."
+            f"the failure rate, so a rate that is known within a factor of four costs {worst}."
         ),
     )
 
@@ -161,17 +180,22 @@ def interval_assumptions(plan: Plan) -> Finding:
     """How the best interval moves with the stall and the failure rate."""
     run = plan.scenario
     stall_s = run.checkpoint.stall_s
+    title = "Stall and failure rate stand under one square root"
+    if stall_s == 0 or math.isinf(run.job_mttf_h):
+        still = "Without failures" if stall_s else "Where a checkpoint costs nothing"
+        what = "no interval is too long" if stall_s else "no interval is too short"
+        return Finding(title=title, text=f"{assumptions(run)} {still} {what}.".strip())
     base = exact_interval(run.stall_h, run.job_mttf_h, run.persist_h, run.checkpoint.persist_slowdown)
     longer = exact_interval(4 * run.stall_h, run.job_mttf_h, run.persist_h, run.checkpoint.persist_slowdown)
     rarer = exact_interval(run.stall_h, 4 * run.job_mttf_h, run.persist_h, run.checkpoint.persist_slowdown)
     return Finding(
-        title="Stall and failure rate stand under one square root",
+        title=title,
         text=(
             f"{assumptions(run)} If the stall were {number(4 * stall_s)} s instead of {number(stall_s)} s, the best "
             f"interval would be {duration(longer)} instead of {duration(base)}; with a quarter of the failures it "
             f"would "
             f"be {duration(rarer)}."
-        ),
+        ).strip(),
     )
 
 
@@ -207,6 +231,8 @@ def scale_answer(plan: Plan, sizes: pd.DataFrame, target: float) -> Finding:
         if len(reach)
         else f"It reaches {pct(target, 0)} at no size"
     )
+    if len(reach) == len(best):
+        reach_text = f"It stays above {pct(target, 0)} at every size shown"
     run = plan.scenario
     return Finding(
         title=f"From {pct(plan.budget.ettr)} at {gpus(run.cluster.n_gpus)} to {pct(at[1e5])} at 100,000",
@@ -221,16 +247,23 @@ def scale_answer(plan: Plan, sizes: pd.DataFrame, target: float) -> Finding:
 
 def scale_curve(scenario: Scenario) -> Finding:
     """Where the simple formulas part from the exact one, for those that have a term for what the scenario holds."""
-    texts = []
+    texts: list[str] = []
     for formula, name in (("first_order", "the first-order form"), ("rsc", "the RSC formula")):
         try:
             reach = budget.validity(scenario.override({"job.include_start": False}), formula)
         except NotModelled:
             continue
+        if math.isinf(reach.max_n_gpus):
+            continue
         near = gpus(reach.one_point_n_gpus) if reach.one_point_n_gpus else "no size at all"
         texts.append(
             f"{name} stays within a point of the exact one up to {near} and has no answer beyond "
             f"{gpus(reach.max_n_gpus)}"
+        )
+    if not texts:
+        return Finding(
+            title="Without failures size costs nothing",
+            text="Every formula has an answer at every size: nothing fails, so nothing is lost to failures.",
         )
     return Finding(
         title="Losses grow faster than the job",
@@ -256,6 +289,9 @@ def scale_parts(parts: pd.DataFrame) -> Finding:
         return float(shares.reindex(["detection", "queue", "restart"]).fillna(0).sum() / shares.sum())
 
     there, beyond = shares_near(1e5), shares_near(sizes[-1])
+    if len(there) < 2:
+        what = f"Only {there.index[0]} is lost, {pct(there.iloc[0])}" if len(there) else "Nothing is lost"
+        return Finding(title=f"{what} at 100,000 GPUs", text=f"{what} of the wall clock at 100,000 GPUs.")
     first, second = there.index[:2]
     return Finding(
         title=f"At 100,000 GPUs {first} is the largest loss",
@@ -283,7 +319,10 @@ def requirements(needs: list[Requirement], n_gpus: int) -> Finding:
         return Finding(
             title=f"{gpus(n_gpus)} reach {pct(target, 0)} as they are",
             text=f"On {gpus(n_gpus)} the target of {pct(target, 0)} is reached already; there is room: "
-            + "; or ".join(sentence(need) for need in reached if math.isfinite(need.value or 0))
+            + (
+                "; or ".join(sentence(need) for need in reached if math.isfinite(need.value or 0))
+                or "no field limits it"
+            )
             + ".",
         )
     listing = "; or ".join(sentence(need) for need in reached)
@@ -312,6 +351,8 @@ def recovery(scenario: Scenario, needs: Requirement, n_gpus: int) -> Finding:
             f"{pct(needs.best_ettr)}. "
             f"Something else has to give, the failure rate or the stall."
         )
+    elif math.isinf(needs.value):
+        text = f"On {gpus(n_gpus)} any restart time reaches {target}."
     else:
         text = (
             f"On {gpus(n_gpus)} a restart of at most {duration(needs.value / 60)} reaches {target}; the scenario has "

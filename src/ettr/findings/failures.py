@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from ettr.failures import poisson_interval, rate_ratio
-from ettr.findings.words import Finding, count, duration, gpus, listed, number, pct
+from ettr.findings.words import Finding, count, duration, fails, gpus, listed, number, pct
 from ettr.plan import Plan
 from ettr.scenario import Scenario
 
@@ -114,15 +116,20 @@ def rates(published: pd.DataFrame, name: str = "llama3-unexpected", other: str =
 def of_scenario(scenario: Scenario, plan: Plan) -> Finding:
     """How often the book's own scenario fails."""
     interval = plan.job_mttf_95_h
-    known = f" (95% interval {number(interval[0])} to {number(interval[1])} h)" if interval else ""
+    known = f" (95% interval {duration(interval[0])} to {duration(interval[1])})" if interval else ""
     names, weights = scenario.mode_names[:-1], scenario.mode_weights
     if names:
         category = pd.Series(weights[:-1]).groupby([mode.category for mode in scenario.failures.modes]).sum()
         of_kinds = f" Of these failures {pct(category.max())} are of the category {category.idxmax()}."
     else:
         of_kinds = " It does not say what fails: no kinds of failure are given."
+    if math.isinf(plan.job_mttf_h):
+        return Finding(
+            title=f"{scenario.title}: no failures",
+            text=f"The scenario of this book, *{scenario.title}*, has no failures: its rate is 0.",
+        )
     return Finding(
-        title=f"{scenario.title}: a failure every {duration(plan.job_mttf_h)}",
+        title=f"{scenario.title}: {fails(plan.job_mttf_h)}",
         text=(
             f"The scenario of this book, *{scenario.title}*, has {number(scenario.failures.rate)} failures per 1000 "
             f"node-days"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+_LONGEST_H = 1000 * 8766.0
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -43,27 +45,36 @@ def points(fraction: float) -> str:
 
 def count(number: float) -> str:
     """A whole number with separators, e.g. ``16,384``."""
-    return f"{number:,.0f}"
+    return f"{number:,.0f}" if number < 1e15 else f"10^{math.floor(math.log10(number))}"
 
 
 def gpus(number: float) -> str:
     """A number of GPUs, rounded to three digits above ten thousand, e.g. ``50,600 GPUs``."""
+    if not math.isfinite(number):
+        return "any number of GPUs"
     rounded = round(number, 2 - math.floor(math.log10(number))) if number >= 10_000 else number
     exact = math.isclose(number, round(number)) and number < 1e6
     return f"{number if exact else rounded:,.0f} GPUs"
 
 
+def fails(mttf_h: float) -> str:
+    """How often something fails, e.g. ``a failure every 3.1 h``."""
+    return f"a failure every {duration(mttf_h)}" if math.isfinite(mttf_h) else "no failures"
+
+
 def duration(hours: float) -> str:
     """A duration in the unit that people would use, e.g. ``3.1 h`` or ``7.7 min``."""
     if not math.isfinite(hours):
-        return "ever"
+        raise ValueError(f"a sentence needs a finite duration, got {hours}")
+    if hours > _LONGEST_H:
+        return "more than a thousand years"
     for limit, scale, unit in (
         (1 / 60, 3600, "s"),
         (1.0, 60, "min"),
         (72.0, 1, "h"),
         (math.inf, 1 / 24, "days"),
     ):
-        if hours < limit:
+        if hours < limit * 0.9995:  # 59.99 min is an hour
             return f"{_digits(hours * scale)} {unit}"
     raise AssertionError
 
@@ -75,12 +86,16 @@ def number(value: float) -> str:
 
 def listed(names: list[str]) -> str:
     """Names as an enumeration, e.g. ``a, b and c``."""
+    if not names:
+        return "none"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _digits(value: float) -> str:
     if value == 0:
         return "0"
+    if value >= 1e15:
+        return count(value)
     digits = max(0, 2 - math.floor(math.log10(abs(value)) + 1e-12)) if abs(value) < 10 else 1 if abs(value) < 100 else 0
     digits = min(digits, 2) if abs(value) >= 0.1 else digits
     text = f"{value:,.{digits}f}"

@@ -1,0 +1,413 @@
+"""Every sentence that a chapter shows, for every preset and at the extremes: sane words, numbers from the results."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+from ettr import Scenario, audit, budget, curves, evidence, failures, findings, plan, validation
+from ettr.findings.words import Finding
+
+REPOSITORY = Path(__file__).parents[2]
+TIME, FAILED = findings.effective_time, findings.failures
+PRESETS = evidence.scenario_names()
+EXTREMES = {
+    "as it is": {},
+    "no failures": {"failures.rate_per_1000_node_days": 0},
+    "one node": {"cluster.n_gpus": 8},
+    "a million GPUs": {"cluster.n_gpus": 1_000_000},
+    "no maintenance": {"maintenance": None},
+    "free checkpoint": {"checkpoint.stall_s": 0, "checkpoint.persist_s": 0},
+    "nothing is lost": {
+        "failures.rate_per_1000_node_days": 0,
+        "checkpoint.stall_s": 0,
+        "checkpoint.persist_s": 0,
+        "recovery.detection_min": 0,
+        "recovery.queue_min": 0,
+        "recovery.restart_min": 0,
+        "maintenance": None,
+    },
+}
+TARGET, N_GPUS = 0.9, 100_000
+NUMBER = r"\d[\d,]*(?:\.\d+)?"
+
+
+@cache
+def scenario(name: str, extreme: str = "as it is") -> Scenario:
+    return Scenario.load(name).override(EXTREMES[extreme])
+
+
+@cache
+def answer(name: str, extreme: str = "as it is") -> plan.Plan:
+    return plan.make(scenario(name, extreme))
+
+
+@cache
+def grown(name: str, extreme: str = "as it is") -> Scenario:
+    return scenario(name, extreme).override({"cluster.n_gpus": N_GPUS})
+
+
+SENTENCES = {
+    "effective_time.headline": lambda *run: TIME.headline(answer(*run)),
+    "effective_time.time_budget": lambda *run: TIME.time_budget(answer(*run)),
+    "effective_time.interval_answer": lambda *run: TIME.interval_answer(answer(*run)),
+    "effective_time.wrong_interval": lambda *run: TIME.wrong_interval(answer(*run)),
+    "effective_time.interval_parts": lambda *run: TIME.interval_parts(answer(*run)),
+    "effective_time.interval_assumptions": lambda *run: TIME.interval_assumptions(answer(*run)),
+    "effective_time.interval_rules": lambda *run: TIME.interval_rules(
+        curves.interval_rules(scenario(*run), 40), scenario(*run).cluster.n_gpus
+    ),
+    "effective_time.scale_answer": lambda *run: TIME.scale_answer(
+        answer(*run), curves.by_size(scenario(*run), 40), TARGET
+    ),
+    "effective_time.scale_curve": lambda *run: TIME.scale_curve(scenario(*run)),
+    "effective_time.scale_parts": lambda *run: TIME.scale_parts(curves.parts_by_size(scenario(*run), 40)),
+    "effective_time.requirements": lambda *run: TIME.requirements(plan.requirements(grown(*run), TARGET), N_GPUS),
+    "effective_time.recovery": lambda *run: TIME.recovery(
+        scenario(*run), plan.required(grown(*run), "recovery.restart_min", TARGET), N_GPUS
+    ),
+    "failures.of_scenario": lambda *run: FAILED.of_scenario(scenario(*run), answer(*run)),
+    "failures.origins": lambda *run: FAILED.origins(scenario(*run)),
+}
+
+
+@cache
+def claims():
+    titles = evidence.bibliography().set_index("key")["title"].rename("document")
+    return audit.audit().join(titles, on="source")
+
+
+@cache
+def counts():
+    return failures.count_intervals(audit.interruption_shares())
+
+
+PUBLISHED = {
+    "failures.answer": lambda: FAILED.answer(counts(), 54 * 24.0, 16_384),
+    "failures.components": lambda: FAILED.components(counts()),
+    "failures.perfect_category": lambda: FAILED.perfect_category(failures.without_each(counts(), 54 * 24.0)),
+    "failures.rates": lambda: FAILED.rates(failures.rate_intervals(evidence.published_rates())),
+    "failures.audit": lambda: FAILED.audit(claims()),
+    "failures.worst_document": lambda: FAILED.worst_document(claims()),
+    "failures.odd_row": lambda: FAILED.odd_row(audit.interruption_shares()),
+    "failures.readings": lambda: FAILED.readings(audit.readings()),
+    "reference.validation": lambda: findings.reference.validation(validation.run()),
+}
+
+
+def check_words(text: str) -> None:
+    assert text and text == text.strip()
+    assert not re.search(r"\b(nan|inf|None|ever|NaN|Series|dtype|0x)\b", text), text
+    assert not re.search(
+        r"every (every|never)|[{}\[\]]|\b(\w+) \1\b|\d[eE][+-]?\d|(?<!\*)\*{3}|  | [.,;]|\.\.", text
+    ), text
+    assert not re.search(r"-\d", re.sub(r"[\w.]*[A-Za-z]-\d[\w.]*", "", text)), text  # no share or loss is negative
+    for share in re.findall(rf"({NUMBER})%", text):
+        assert float(share.replace(",", "")) <= 100
+    assert text.count("(") == text.count(")") and text.count("**") % 2 == 0
+
+
+def test_every_sentence_of_the_chapters_is_tested_here():
+    called = set()
+    for path in (REPOSITORY / "book").rglob("*.ipynb"):
+        code = "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
+        called |= set(re.findall(r"findings\.(\w+\.\w+)\(", code))
+    assert len(called) > 15
+    assert called <= {*SENTENCES, *PUBLISHED}
+
+
+SIZE_ONLY = ("one node", "a million GPUs")
+
+
+@pytest.mark.parametrize("extreme", EXTREMES)
+@pytest.mark.parametrize("name", PRESETS)
+def test_sentences_are_sane_for_every_preset_and_extreme(name, extreme):
+    for sentence, say in SENTENCES.items():
+        if sentence.endswith("scale_curve") and extreme in SIZE_ONLY:
+            continue  # it takes the scenario to all sizes, and takes long
+        finding = say(name, extreme)
+        assert isinstance(finding, Finding), sentence
+        check_words(finding.title)
+        check_words(finding.text)
+        assert finding.text.endswith((".", ".*", ".**")) and not finding.title.endswith("."), sentence
+        assert len(finding.title) < 120, sentence
+
+
+@pytest.mark.parametrize("extreme", EXTREMES)
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_lines_of_the_terminal_are_sane(name, extreme):
+    lines = TIME.plan_lines(answer(name, extreme))
+    assert len(lines) == 3
+    for line in lines:
+        check_words(line)
+
+
+@pytest.mark.parametrize("sentence", PUBLISHED)
+def test_a_sentence_on_the_published_tables_is_sane(sentence):
+    finding = PUBLISHED[sentence]()
+    check_words(finding.title.replace("...", ""))
+    check_words(finding.text)
+
+
+# --------------------------------------------------------------------------- numbers read back
+
+
+def numbers(pattern: str, text: str) -> list[float]:
+    """The numbers that stand in the groups of a pattern."""
+    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert found, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in found.groups()]
+
+
+def hours(pattern: str, text: str) -> list[float]:
+    """The durations that stand in the groups of a pattern, where ``@`` is one. [h]"""
+    units = {"s": 1 / 3600, "min": 1 / 60, "h": 1.0, "days": 24.0}
+    found = re.search(pattern.replace("@", rf"({NUMBER} (?:s|min|h|days))\b"), text)
+    assert found, f"{pattern!r} is not in {text!r}"
+    pairs = (group.split() for group in found.groups())
+    return [float(value.replace(",", "")) * units[unit] for value, unit in pairs]
+
+
+TENTH = {"abs": 0.0501}
+THREE_DIGITS = {"rel": 5.1e-3}
+TWO_DECIMALS = {"rel": 5.1e-3, "abs": 5.1e-3}  # of numbers between 0.1 and 1
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_headline_tells_the_plan(name):
+    text, told = TIME.headline(answer(name)).text, answer(name)
+    assert text.startswith(f"**{told.scenario.title}: ")
+    assert hours("a failure every @", text) == pytest.approx([told.job_mttf_h], **THREE_DIGITS)
+    assert numbers("#% of the wall clock is useful", text) == pytest.approx([100 * told.budget_as_given.ettr], **TENTH)
+    assert hours("every @ instead of every @ it", text) == pytest.approx(
+        [told.best.interval_h, told.scenario.interval_h], **THREE_DIGITS
+    )
+    assert numbers("it would be #%", text) == pytest.approx([100 * told.budget.ettr], **TENTH)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_time_budget_is_told_as_it_is(name):
+    told = answer(name).budget_as_given
+    text = TIME.time_budget(answer(name)).text
+    total_h, lost_h = hours("Of @ of wall clock @ are lost", text)
+    assert total_h == pytest.approx(told.total_h, **THREE_DIGITS)
+    assert lost_h == pytest.approx(told.total_h - told.productive_h, **THREE_DIGITS)
+    named = re.findall(rf"(\w+) ({NUMBER})%", text)
+    assert len(named) == 3 and [float(share) for _, share in named] == sorted(
+        (float(s) for _, s in named), reverse=True
+    )
+    for part, share in named:
+        assert float(share) == pytest.approx(100 * getattr(told, f"{part}_h") / told.total_h, **TENTH)
+    (n_failures,) = numbers("meets # failures", text)
+    assert n_failures == pytest.approx(told.n_failures, abs=0.5)
+    (each_h,) = hours("restart take @ for each", text)
+    recovery_h = told.rework_h + told.detection_h + told.queue_h + told.restart_h
+    assert each_h == pytest.approx(recovery_h / told.n_failures, **THREE_DIGITS)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_answer_on_the_interval_holds_when_it_is_followed(name):
+    told, run = answer(name), scenario(name)
+    text = TIME.interval_answer(told).text
+    best_h, low_h, high_h = hours("should checkpoint every @; anything between @ and @ costs", text)
+    assert best_h == pytest.approx(told.best.interval_h, **THREE_DIGITS)
+    steady = run.override({"job.include_start": False, "maintenance": None})
+    shortest_h = run.persist_h * (1 - run.checkpoint.persist_slowdown)
+    at = np.maximum([best_h, low_h, high_h], max(shortest_h, 1e-4))
+    ettr = budget.exact(steady, {"checkpoint.interval_min": at * 60}).ettr
+    assert (ettr[0] - ettr[1:] < 0.0051).all()  # the ends are printed with three digits
+    outside = not low_h <= run.interval_h <= high_h
+    assert ("lies outside" in text) == outside
+    if outside:
+        (cost,) = numbers("costs # point", text.split("outside")[1])
+        assert cost == pytest.approx(100 * (told.budget.ettr - told.budget_as_given.ettr), **TENTH)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_wrong_interval_costs_what_is_said(name):
+    told, run = answer(name), scenario(name)
+    costs = re.findall(rf"(less than )?({NUMBER}) points?", TIME.wrong_interval(told).title)
+    twice, four = (0.0 if less else float(cost) for less, cost in costs)
+    steady = run.override({"job.include_start": False, "maintenance": None})
+    at = told.band.interval_min * np.array([1, 2, 4])
+    ettr = budget.exact(steady, {"checkpoint.interval_min": at}).ettr
+    assert [twice, four] == pytest.approx(100 * (ettr[0] - ettr[1:]), **TENTH)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_parts_at_the_interval_sum_to_what_is_lost(name):
+    told = answer(name).budget
+    shares = numbers("take #% and rework #%. The other losses, #% together", TIME.interval_parts(answer(name)).text)
+    assert sum(shares) == pytest.approx(100 * (1 - told.ettr), abs=0.16)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_four_times_the_stall_is_about_twice_the_interval(name):
+    run = scenario(name)
+    text = TIME.interval_assumptions(answer(name)).text
+    longer, base, rarer = hours("interval would be @ instead of @; with a quarter of the failures it would be @", text)
+    assert base == pytest.approx(answer(name).best.interval_h, **THREE_DIGITS)
+    four = run.override({"checkpoint.stall_s": 4 * run.checkpoint.stall_s})
+    assert longer == pytest.approx(plan.best_interval_min(four) / 60, **THREE_DIGITS)
+    assert 1.8 < rarer / base < 2.2
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_scale_is_told_from_the_closed_form(name):
+    run, told = scenario(name), answer(name)
+    text = TIME.scale_answer(told, curves.by_size(run), TARGET).text
+    own, hundred_thousand, million = numbers("an ETTR of #% on [^%]*, #% on 100,000 and #% on 1,000,000", text)
+    assert own == pytest.approx(100 * told.budget.ettr, **TENTH)
+    steady = run.override({"job.include_start": False})
+    for ettr, n_gpus in ((hundred_thousand, N_GPUS), (million, 1_000_000)):
+        exact = 100 * plan.ettr_at_best(steady.override({"cluster.n_gpus": n_gpus}))
+        assert ettr == pytest.approx(exact, abs=0.2)  # between two points of the curve
+    (reach,) = numbers("up to about # GPUs", text)
+    per_node = run.cluster.gpus_per_node
+    for n_gpus, above in ((0.9 * reach, True), (1.15 * reach, False)):
+        size = {"cluster.n_gpus": per_node * round(n_gpus / per_node)}
+        assert (plan.ettr_at_best(steady.override(size)) > TARGET) == above
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_simple_formulas_end_where_it_is_said(name):
+    run = scenario(name).override({"job.include_start": False})
+    text = TIME.scale_curve(scenario(name)).text
+    near, end = numbers(
+        "first-order form stays within a point of the exact one up to # GPUs and has no answer beyond # GPUs", text
+    )
+    found = budget.validity(run, "first_order")
+    assert near == pytest.approx(found.one_point_n_gpus, **THREE_DIGITS)
+    assert end == pytest.approx(found.max_n_gpus, **THREE_DIGITS)
+    unmodelled = run.checkpoint.persist_s > 0 or run.maintenance_rate_per_h > 0
+    assert ("RSC formula" in text) != unmodelled
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_what_is_required_is_told_with_its_own_value(name):
+    needs = plan.requirements(grown(name), TARGET)
+    text = TIME.requirements(needs, N_GPUS).text
+    rate = needs[0]
+    at_most, given = numbers("failure rate at most # failures per 1000 node-days, instead of #", text)
+    assert at_most == pytest.approx(rate.value, abs=0.0051) and given == pytest.approx(rate.given, **THREE_DIGITS)
+    failed = [need.best_ettr for need in needs if need.value is None]
+    if failed:
+        assert numbers("best of them leaves #%", text) == pytest.approx([100 * max(failed)], **TENTH)
+    assert text.count("at most") == sum(need.value is not None for need in needs)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_scenario_s_own_failures_are_told(name):
+    run, told = scenario(name), answer(name)
+    text = FAILED.of_scenario(run, told).text
+    assert numbers("has # failures per 1000", text) == pytest.approx([run.failures.rate], **THREE_DIGITS)
+    assert hours("that is one every @", text) == pytest.approx([told.job_mttf_h], **THREE_DIGITS)
+    assert numbers("and # a day of wall clock", text) == pytest.approx([told.failures_per_day], **TWO_DECIMALS)
+    if told.job_mttf_95_h:
+        assert hours(r"95% interval @ to @\)", text) == pytest.approx(list(told.job_mttf_95_h), **THREE_DIGITS)
+    else:
+        assert "interval" not in text
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_origins_sum_to_the_values_in_force(name):
+    text = FAILED.origins(scenario(name)).text
+    total, *parts = [
+        int(number) for number in re.findall(r"\b\d+(?= values| (?:is|are) read| derived| assumed| given)", text)
+    ]
+    assert total == sum(parts) == len(scenario(name).to_frame())
+    assert parts[2] == len(plan.assumed_fields(scenario(name)))
+
+
+def test_llama3_in_its_own_words():
+    """Dubey et al. (2024), Table 5, as the README and the first chapter tell it."""
+    answered = PUBLISHED["failures.answer"]()
+    assert answered.title == "One unexpected interruption every 3.09 h"
+    assert numbers("interrupted unexpectedly # times", answered.text) == [419]
+    assert numbers(
+        "#% of the interruptions are put down to the GPU category, #% to Dependency, and #% to all", answered.text
+    ) == [64.0, 13.4, 22.7]
+    low, high = failures.poisson_interval(419)
+    ends = numbers(r"95% interval # to # h\)", answered.text)
+    assert ends == pytest.approx([54 * 24 / high, 54 * 24 / low], **THREE_DIGITS)
+
+
+def test_the_components_are_counted():
+    text = PUBLISHED["failures.components"]().text
+    first, of, rare = numbers("first # of # components .* other end # components", text)
+    ranked = sorted(counts()["n_events"], reverse=True)
+    assert sum(ranked[: int(first)]) > 419 / 2 >= sum(ranked[: int(first) - 1])
+    assert of == 18 and rare == sum(count <= 3 for count in ranked)
+
+
+def test_a_perfect_category_is_a_subtraction():
+    text = PUBLISHED["failures.perfect_category"]().text
+    assert hours("grow from @ to @", text) == pytest.approx([54 * 24 / 419, 54 * 24 / 151], **THREE_DIGITS)
+    assert numbers(", # times as long", text) == pytest.approx([419 / 151], **THREE_DIGITS)
+
+
+def test_the_rates_are_compared_by_their_counts():
+    text = PUBLISHED["failures.rates"]().text
+    ratio = failures.rate_ratio(419, 2048 * 54, 175, 108_000)
+    assert numbers("stopped # times as often .* interval # to #", text) == pytest.approx(
+        [ratio.ratio, ratio.low, ratio.high], **THREE_DIGITS
+    )
+
+
+def test_the_audit_adds_up():
+    total, documents, agree, disagree = numbers(
+        "Of # statements in # documents # agree with .* and # do not", PUBLISHED["failures.audit"]().text
+    )
+    (judged,) = numbers("# more cannot be computed", PUBLISHED["failures.audit"]().text)
+    assert total == agree + disagree + judged == len(claims())
+    assert documents == claims()["source"].nunique()
+    assert disagree == (claims()["verdict"] == "disagrees").sum()
+
+
+def test_the_odd_row_is_faulty_gpu():
+    finding = PUBLISHED["failures.odd_row"]()
+    assert finding.title == "1 of 18 printed shares contradicts its own count"
+    assert "Faulty GPU (printed 30.1%, but 148 of 419 is 35.3%)" in finding.text
+    assert "sum to 94.9%" in finding.text
+    assert PUBLISHED["failures.readings"]().title == "GPU share: 64.0% if the counts are right, 58.7% if not"
+
+
+def test_the_validation_is_counted():
+    results = validation.run()
+    text = PUBLISHED["reference.validation"]().text
+    assert numbers("# of # published results", text) == [(results["verdict"] == "reproduced").sum(), len(results)]
+    off = results.loc[results["verdict"] == "not reproduced", "quantity"]
+    assert all(quantity in text for quantity in off)
+
+
+def test_a_target_that_is_reached_already_leaves_room():
+    finding = TIME.requirements(plan.requirements(scenario("llama3-405b"), 0.9), 16_384)
+    assert finding.title == "16,384 GPUs reach 90% as they are"
+    assert "reached already" in finding.text
+    text = TIME.recovery(
+        scenario("llama3-405b"), plan.required(scenario("llama3-405b"), "recovery.restart_min", 0.9), 16_384
+    ).text
+    (restart,) = hours("restart of at most @ reaches 90%", text)
+    run = scenario("llama3-405b").override({"recovery.restart_min": restart * 60})
+    assert plan.ettr_at_best(run) == pytest.approx(0.9, abs=1e-3)
+
+
+def test_a_target_out_of_reach_says_so():
+    finding = TIME.requirements(plan.requirements(grown("opt-175b"), 0.999), N_GPUS)
+    assert "no single change does it" in finding.text or "one change alone" in finding.text
+    none = TIME.recovery(scenario("opt-175b"), plan.required(grown("opt-175b"), "recovery.restart_min", 0.9), N_GPUS)
+    assert "no restart time reaches 90%" in none.text
+
+
+def test_nothing_assumed_is_not_mentioned(plain_run):
+    known = {path: {"status": "primary", "source": "dubey2024"} for path, value in plain_run.flat().items()}
+    assert TIME.assumptions(plain_run.override({"evidence": known})) == ""
+    told = TIME.interval_assumptions(plan.make(plain_run.override({"evidence": known})))
+    check_words(told.text)
+    assert math.isfinite(plan.make(plain_run).job_mttf_h)
