@@ -40,7 +40,6 @@ class Run:
     first_queue: float = 0.0
     stops_per_h: float = 0.0
     stop: float = 0.0
-    start: bool = True
     random: random.Random = field(default_factory=random.Random)
 
     def simulate(self) -> dict[str, float]:

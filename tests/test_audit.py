@@ -12,7 +12,7 @@ VERDICTS = {
     "P1": "disagrees",
     "P2": "disagrees",
     "P3": "disagrees",
-    "P4": "disagrees",
+    "P4": "agrees",
     "P5": "disagrees",
     "P6a": "disagrees",
     "P6b": "agrees",

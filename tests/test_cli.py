@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ettr import Scenario, __version__, cli, curves, evidence, plan
+from ettr import Scenario, __version__, cli, evidence, plan
 
 REPOSITORY = str(Path(__file__).parents[1])
 
@@ -105,7 +105,7 @@ def test_scenarios_lists_the_presets(ettr):
     assert [line.split()[0] for line in out.splitlines()[1:]] == list(evidence.scenario_names())
     rows = json.loads(ettr("scenarios", "--json")[1])
     assert [row["name"] for row in rows] == list(evidence.scenario_names())
-    assert rows[3]["ettr"] == curves.presets().set_index("name").loc[rows[3]["name"], "ettr"]
+    assert rows[3]["ettr"] == plan.presets().set_index("name").loc[rows[3]["name"], "ettr"]
 
 
 def test_help_and_version(ettr):

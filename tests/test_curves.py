@@ -142,14 +142,14 @@ def test_a_curve_without_a_single_point_is_an_error():
 
 
 def test_published_figures_have_source_and_status():
-    frame = curves.published_ettr().set_index("run")
+    frame = evidence.published_ettr().set_index("run")
     assert frame.loc["Llama 3 405B", ["n_gpus", "ettr", "bound"]].tolist() == [16_384, 0.9, "more than"]
     assert set(frame["source"]) <= set(evidence.bibliography()["key"])
     assert set(frame["status"]) <= set(evidence.STATUSES)
 
 
 def test_presets_side_by_side():
-    frame = curves.presets().set_index("name")
+    frame = plan.presets().set_index("name")
     assert tuple(frame.index) == PRESETS
     llama3 = Scenario.load("llama3-405b")
     assert frame.loc["llama3-405b", "ettr"] == budget.exact(llama3).ettr

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nbformat
 
-from ettr import Scenario, charts, curves, findings, plan
+from ettr import Scenario, charts, curves, evidence, findings, plan
 from ettr.charts import render
 
 ROOT = Path(__file__).parents[1]
@@ -22,7 +22,7 @@ def picture() -> str:
     """The README's picture, drawn anew; ``make readme`` writes it."""
     run = Scenario.load("llama3-405b")
     title = findings.effective_time.scale_curve(run).title
-    chart = charts.effective_time.by_size(curves.by_size(run), curves.published_ettr(), 0.9, title, run.title)
+    chart = charts.effective_time.by_size(curves.by_size(run), evidence.published_ettr(), 0.9, title, run.title)
     return render.svg(chart.properties(width=640).to_dict() | {"background": "white"})
 
 

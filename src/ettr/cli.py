@@ -75,7 +75,7 @@ def plan(scenario: ScenarioArgument, set_: SetOption = None, as_json: JsonOption
 @app.command()
 def scenarios(as_json: JsonOption = False) -> None:
     """List the presets, with size, time to failure and ETTR of each."""
-    from ettr.curves import presets
+    from ettr.plan import presets
 
     table = presets()
     if as_json:
@@ -142,17 +142,14 @@ def _changes(pairs: list[str]) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """A value as YAML reads it, and numbers such as 1e5 that YAML takes for text."""
+    """A value as it would be read from a scenario file."""
     import yaml
 
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
+    from ettr.scenario import StrictLoader
+
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        return yaml.load(text, Loader=StrictLoader)
+    except (yaml.YAMLError, ValueError) as error:
         raise InputError(f"--set cannot read the value {text!r}") from error
 
 
@@ -171,17 +168,20 @@ def _print_plan(answer: Any, changes: dict[str, Any]) -> None:
     console.print(f"[bold]{run.title}[/bold]", *(f"{path} = {value}" for path, value in changes.items()), sep="\n  ")
     for line in findings.effective_time.plan_lines(answer):
         console.print(line, soft_wrap=True)
+    columns = {f"best interval, {findings.duration(answer.best.interval_h)}": answer.budget}
+    if answer.budget_as_given:
+        columns[f"as given, {findings.duration(run.interval_h)}"] = answer.budget_as_given
     table = Table(box=None, pad_edge=False, title="Time budget", title_justify="left", title_style="bold")
-    best = f"best interval, {findings.duration(answer.best.interval_h)}"
-    for name in ("part", best, "", f"as given, {findings.duration(run.interval_h)}", ""):
-        table.add_column(name, justify="left" if name == "part" else "right")
-    rows = zip(answer.budget.to_frame().itertuples(), answer.budget_as_given.to_frame().itertuples(), strict=True)
-    for mine, given in rows:
-        if mine.hours > 0 or given.hours > 0:
-            cells = (f"{mine.hours:,.1f} h", f"{mine.share:.1%}", f"{given.hours:,.1f} h", f"{given.share:.1%}")
-            table.add_row(mine.part, *cells)
-    totals = (answer.budget.total_h, answer.budget_as_given.total_h)
-    table.add_row("total", f"{totals[0]:,.1f} h", "", f"{totals[1]:,.1f} h", "", style="bold")
+    table.add_column("part")
+    for name in columns:
+        table.add_column(name, justify="right")
+        table.add_column("", justify="right")
+    frames = [hours.to_frame() for hours in columns.values()]
+    for rows in zip(*(frame.itertuples() for frame in frames), strict=True):
+        if any(row.hours > 0 for row in rows):
+            table.add_row(rows[0].part, *(cell for row in rows for cell in (f"{row.hours:,.1f} h", f"{row.share:.1%}")))
+    totals = [cell for hours in columns.values() for cell in (f"{hours.total_h:,.1f} h", "")]
+    table.add_row("total", *totals, style="bold")
     console.print(table)
     console.print(findings.effective_time.assumptions(run), style="dim", soft_wrap=True)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import budget, evidence
+from ettr import budget
 from ettr.checkpoint import (
     availability_interval,
     daly_first_order_interval,
@@ -22,12 +22,11 @@ from ettr.checkpoint import (
     young_interval,
 )
 from ettr.errors import NotModelled, OutsideValidity
-from ettr.plan import SHORTEST_MIN, assumed_fields, best_interval_min, longest_interval_min
+from ettr.plan import SHORTEST_MIN, best_interval_min, job_mttf_h
 from ettr.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
 from ettr.validity import ValidityWarning
 
-_FORMULAS = {"exact": budget.exact, "first_order": budget.first_order, "rsc": budget.rsc}
 _POINTS = 120
 _MAP_POINTS = 60
 
@@ -50,7 +49,7 @@ def by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     steady = _steady(scenario)
     intervals = _intervals_min(steady, n_points)
     frames = []
-    for name, formula in _FORMULAS.items():
+    for name, formula in budget.FORMULAS.items():
         try:
             ettr = _quietly(formula, steady, {"checkpoint.interval_min": intervals}).ettr
         except NotModelled:
@@ -86,15 +85,14 @@ def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     blocking = {"checkpoint.persist_s": 0, "maintenance": None, "job.include_start": False}
     run = scenario.override(blocking)
     n_gpus = _sizes(run, n_points)
-    mttf_h = _job_mttf_h(run, n_gpus)
-    recovery_h = run.detection_h + run.queue_h + run.restart_h
+    mttf_h = job_mttf_h(run, n_gpus)
     ends_h = SHORTEST_MIN / 60, run.job.productive_h
     best_h = exact_interval(run.stall_h, mttf_h)
     rules_h = {
         "Young": young_interval(run.stall_h, mttf_h),
-        "Daly, first order": _quietly(daly_first_order_interval, run.stall_h, mttf_h, recovery_h),
+        "Daly, first order": _quietly(daly_first_order_interval, run.stall_h, mttf_h, run.recovery_h),
         "Daly, higher order": daly_interval(run.stall_h, mttf_h),
-        "Availability": availability_interval(run.stall_h, mttf_h, recovery_h),
+        "Availability": availability_interval(run.stall_h, mttf_h, run.recovery_h),
         "Exact": best_h,
     }
     rules_h = {name: np.clip(tau_h, *ends_h) for name, tau_h in rules_h.items()}
@@ -127,18 +125,18 @@ def by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     given_min = np.full(n_gpus.shape, steady.checkpoint.interval_min)
     frames = []
     for formula, interval, interval_min in (
-        ("exact", "best", _best_min(steady, n_gpus)),
+        ("exact", "best", best_interval_min(steady, n_gpus)),
         ("exact", "as given", given_min),
         ("first_order", "as given", given_min),
         ("rsc", "as given", given_min),
     ):
         at = {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": interval_min}
         try:
-            ettr = _quietly(_FORMULAS[formula], steady, at).ettr
+            ettr = _quietly(budget.FORMULAS[formula], steady, at).ettr
         except NotModelled:
             continue
         columns = {"n_gpus": n_gpus, "interval": interval, "formula": formula, "interval_min": interval_min}
-        frames.append(pd.DataFrame({**columns, "job_mttf_h": _job_mttf_h(steady, n_gpus), "ettr": ettr}))
+        frames.append(pd.DataFrame({**columns, "job_mttf_h": job_mttf_h(steady, n_gpus), "ettr": ettr}))
     return _valid(frames, steady)
 
 
@@ -152,7 +150,7 @@ def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     """
     steady = _steady(scenario)
     n_gpus = _sizes(steady, n_points)
-    at = {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": _best_min(steady, n_gpus)}
+    at = {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": best_interval_min(steady, n_gpus)}
     return _shares(_quietly(budget.exact, steady, at), steady, n_gpus=n_gpus)
 
 
@@ -171,7 +169,7 @@ def recovery_map(scenario: Scenario, n_points: int = _MAP_POINTS) -> pd.DataFram
     restart = np.sqrt(restart_ends[1:] * restart_ends[:-1])
     at = {
         "cluster.n_gpus": n_gpus[:, None],
-        "checkpoint.interval_min": _best_min(steady, n_gpus)[:, None],
+        "checkpoint.interval_min": best_interval_min(steady, n_gpus)[:, None],
         "recovery.restart_min": restart,
     }
     ettr = _quietly(budget.exact, steady, at).ettr
@@ -181,53 +179,6 @@ def recovery_map(scenario: Scenario, n_points: int = _MAP_POINTS) -> pd.DataFram
     return _valid([pd.DataFrame({**columns, "ettr": ettr.ravel()})], steady)
 
 
-def published_ettr() -> pd.DataFrame:
-    """ETTRs that runs have reported, by size.
-
-    Returns
-    -------
-    DataFrame
-        ``run``, ``n_gpus`` [GPUs], ``ettr``, ``bound`` (what kind of figure it is), ``source``, ``status``.
-    """
-    rows = []
-    for run, size, ettr, bound in (
-        ("Llama 3 405B", "llama3_n_gpus", "llama3_ettr_bound", "more than"),
-        ("MegaScale", "megascale_n_gpus", "megascale_ettr_bound", "more than"),
-        ("ByteRobust, dense", "byterobust_n_gpus", "byterobust_ettr", "up to"),
-    ):
-        figure = evidence.figure(ettr)
-        columns = {"run": run, "n_gpus": evidence.figure(size).value, "ettr": figure.value, "bound": bound}
-        rows.append({**columns, "source": figure.source, "status": figure.status})
-    return pd.DataFrame(rows)
-
-
-def presets() -> pd.DataFrame:
-    """All presets side by side.
-
-    Returns
-    -------
-    DataFrame
-        ``name``, ``title``, ``n_gpus`` [GPUs], ``rate_per_1000_node_days``, ``job_mttf_h`` [h], ``ettr`` at the own
-        interval, ``best_interval_min`` [min], ``n_assumed`` (values that rest on an assumption).
-    """
-    rows = []
-    for name in evidence.scenario_names():
-        run = Scenario.load(name)
-        rows.append(
-            {
-                "name": name,
-                "title": run.title,
-                "n_gpus": run.cluster.n_gpus,
-                "rate_per_1000_node_days": run.failures.rate,
-                "job_mttf_h": run.job_mttf_h,
-                "ettr": budget.exact(run).ettr,
-                "best_interval_min": best_interval_min(run),
-                "n_assumed": len(assumed_fields(run)),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
 def _steady(scenario: Scenario) -> Scenario:
     return scenario.override({"job.include_start": False})
 
@@ -235,7 +186,7 @@ def _steady(scenario: Scenario) -> Scenario:
 def _intervals_min(scenario: Scenario, n_points: int) -> np.ndarray:
     """Intervals around the best one, and the scenario's own among them."""
     best = best_interval_min(scenario)
-    least = (1 - scenario.checkpoint.persist_slowdown) * scenario.checkpoint.persist_s / 60
+    least = scenario.checkpoint.least_interval_min
     given = scenario.checkpoint.interval_min
     low = max(min(best / 20, given), least * (1 + 1e-9))
     high = min(max(best * 20, given), scenario.job.productive_h * 60)
@@ -245,24 +196,6 @@ def _intervals_min(scenario: Scenario, n_points: int) -> np.ndarray:
 def _sizes(scenario: Scenario, n_points: int) -> np.ndarray:
     """From an eighth of a thousand GPUs to a million."""
     return np.geomspace(max(128, scenario.cluster.gpus_per_node), 1e6, n_points)
-
-
-def _job_mttf_h(scenario: Scenario, n_gpus: np.ndarray) -> np.ndarray:
-    exposure = scenario.mode_exposure(n_gpus / scenario.cluster.gpus_per_node).sum(axis=-1)
-    with np.errstate(divide="ignore"):
-        return np.asarray(1 / (scenario.node_rate_per_h * exposure))
-
-
-def _best_min(scenario: Scenario, n_gpus: np.ndarray) -> np.ndarray:
-    tau_h = exact_interval(
-        scenario.stall_h,
-        _job_mttf_h(scenario, n_gpus),
-        scenario.persist_h,
-        scenario.checkpoint.persist_slowdown,
-    )
-    least_min = (1 - scenario.checkpoint.persist_slowdown) * scenario.checkpoint.persist_s / 60
-    best_min = np.clip(tau_h * 60, SHORTEST_MIN, longest_interval_min(scenario))
-    return np.asarray(np.maximum(best_min, least_min * (1 + 1e-12)))
 
 
 def _ettr(scenario: Scenario, n_gpus: np.ndarray, tau_h: np.ndarray) -> Any:

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import optimize
 
-from ettr import budget
+from ettr import budget, evidence
 from ettr.checkpoint import exact_interval
 from ettr.errors import InputError, OutsideValidity, UnknownName
 from ettr.failures import gamma_interval
 from ettr.results import TimeBudget
 from ettr.scenario import Scenario
-from ettr.validity import ValidityWarning
+from ettr.validity import ValidityWarning, plain
 
 BAND_POINTS = 0.005
 """An interval is as good as the best while it costs no more than this in ETTR: half a point."""
@@ -64,8 +65,12 @@ class Plan:
         95% interval from what is known of the failure rate; None if nothing is. [h]
     band : Band
         Best interval and the range as good as it.
-    budget, budget_as_given : TimeBudget
-        Hours at the best interval, and at the scenario's own.
+    budget : TimeBudget
+        Hours at the best interval.
+    budget_as_given : TimeBudget or None
+        Hours at the scenario's own interval; None where no closed form holds for it.
+    no_budget_as_given : str
+        Why not; empty otherwise.
     """
 
     scenario: Scenario
@@ -74,7 +79,13 @@ class Plan:
     job_mttf_95_h: tuple[float, float] | None
     band: Band
     budget: TimeBudget
-    budget_as_given: TimeBudget
+    budget_as_given: TimeBudget | None
+    no_budget_as_given: str = ""
+
+    @property
+    def shown(self) -> tuple[Scenario, TimeBudget]:
+        """The run as given with its hours; with the best interval where the given one has no answer."""
+        return (self.scenario, self.budget_as_given) if self.budget_as_given else (self.best, self.budget)
 
     @property
     def failures_per_day(self) -> float:
@@ -97,8 +108,8 @@ class Plan:
             "time_budget": self.budget.to_dict(),
             "as_given": {
                 "interval_min": given.checkpoint.interval_min,
-                "ettr": float(self.budget_as_given.ettr),
-                "time_budget": self.budget_as_given.to_dict(),
+                "ettr": float(self.budget_as_given.ettr) if self.budget_as_given else None,
+                "time_budget": self.budget_as_given.to_dict() if self.budget_as_given else None,
             },
             "assumed": assumed_fields(given),
         }
@@ -131,6 +142,11 @@ def make(scenario: Scenario) -> Plan:
     """
     band = flat_band(scenario)
     best = scenario.override({"checkpoint.interval_min": band.interval_min})
+    as_given, reason = None, ""
+    try:
+        as_given = budget.exact(scenario)
+    except OutsideValidity as error:
+        reason = str(error)
     return Plan(
         scenario=scenario,
         best=best,
@@ -138,18 +154,39 @@ def make(scenario: Scenario) -> Plan:
         job_mttf_95_h=mttf_interval_h(scenario),
         band=band,
         budget=budget.exact(best),
-        budget_as_given=budget.exact(scenario),
+        budget_as_given=as_given,
+        no_budget_as_given=reason,
     )
 
 
-def best_interval_min(scenario: Scenario) -> float:
-    """The interval with the highest steady-state ETTR, no longer than :func:`longest_interval_min`. [min]"""
-    tau_h = exact_interval(
-        scenario.stall_h, scenario.job_mttf_h, scenario.persist_h, scenario.checkpoint.persist_slowdown
-    )
-    least_min = (1 - scenario.checkpoint.persist_slowdown) * scenario.checkpoint.persist_s / 60
+def best_interval_min(scenario: Scenario, n_gpus: Any = None) -> Any:
+    """The interval with the highest steady-state ETTR, no longer than :func:`longest_interval_min`. [min]
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    n_gpus : float or ndarray, optional
+        Size of the job instead of the scenario's. [GPUs]
+
+    Returns
+    -------
+    float or ndarray
+        Between a second, or the training during a background write, and the longest interval. [min]
+    """
+    checkpoint = scenario.checkpoint
+    mttf_h = job_mttf_h(scenario, n_gpus)
+    tau_h = exact_interval(scenario.stall_h, mttf_h, scenario.persist_h, checkpoint.persist_slowdown)
     # a hair above the write, which rounding must not put the interval below
-    return float(max(min(tau_h * 60, longest_interval_min(scenario)), SHORTEST_MIN, least_min * (1 + 1e-12)))
+    least_min = max(SHORTEST_MIN, checkpoint.least_interval_min * (1 + 1e-12))
+    return plain(np.maximum(np.minimum(np.multiply(tau_h, 60), longest_interval_min(scenario)), least_min))
+
+
+def job_mttf_h(scenario: Scenario, n_gpus: Any = None) -> Any:
+    """Mean time to failure of the job, also at other sizes; infinite without failures. [h]"""
+    n_nodes = scenario.n_nodes if n_gpus is None else np.asarray(n_gpus) / scenario.cluster.gpus_per_node
+    with np.errstate(divide="ignore"):
+        return plain(1 / (scenario.node_rate_per_h * scenario.mode_exposure(n_nodes).sum(axis=-1)))
 
 
 def longest_interval_min(scenario: Scenario) -> float:
@@ -192,7 +229,7 @@ def flat_band(scenario: Scenario, points: float = BAND_POINTS) -> Band:
     best_min = best_interval_min(scenario)
     at_best = budget.exact(steady.override({"checkpoint.interval_min": best_min})).ettr
     longest_min = longest_interval_min(scenario)
-    least_min = max((1 - scenario.checkpoint.persist_slowdown) * scenario.checkpoint.persist_s / 60, SHORTEST_MIN)
+    least_min = max(scenario.checkpoint.least_interval_min, SHORTEST_MIN)
 
     def end_min(farthest_min: float) -> float:
         """Where the loss passes ``points`` on the way from the best interval."""
@@ -232,6 +269,31 @@ def assumed_fields(scenario: Scenario) -> list[str]:
     """Paths of the values that rest on an assumption."""
     table = scenario.to_frame()
     return [str(field) for field in table.loc[table["status"] == "assumed", "field"]]
+
+
+def presets() -> pd.DataFrame:
+    """All presets side by side.
+
+    Returns
+    -------
+    DataFrame
+        ``name``, ``title``, ``n_gpus`` [GPUs], ``rate_per_1000_node_days``, ``job_mttf_h`` [h], ``ettr`` at the own
+        interval, ``best_interval_min`` [min], ``n_assumed`` (values that rest on an assumption).
+    """
+    return pd.DataFrame([_preset(Scenario.load(name)) for name in evidence.scenario_names()])
+
+
+def _preset(run: Scenario) -> dict[str, Any]:
+    return {
+        "name": run.name,
+        "title": run.title,
+        "n_gpus": run.cluster.n_gpus,
+        "rate_per_1000_node_days": run.failures.rate,
+        "job_mttf_h": run.job_mttf_h,
+        "ettr": budget.exact(run).ettr,
+        "best_interval_min": best_interval_min(run),
+        "n_assumed": len(assumed_fields(run)),
+    }
 
 
 @dataclass(frozen=True)
@@ -325,7 +387,7 @@ def requirements(scenario: Scenario, target_ettr: float) -> list[Requirement]:
 
 
 def ettr_at_best(scenario: Scenario) -> float:
-    """ETTR at the best interval; 0 where the run would practically never end."""
+    """ETTR at the best interval; 0 where the exact form has no answer, as for a run that would never end."""
     try:
         run = scenario.override({"checkpoint.interval_min": best_interval_min(scenario)})
         return float(budget.exact(run).ettr)

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ettr import budget, evidence
-from ettr.checkpoint import daly_interval, exact_interval, young_interval
+from ettr.checkpoint import daly_interval, young_interval
 from ettr.errors import DataError, EttrError, UnknownName
 from ettr.failures import job_mttf_h
 from ettr.scenario import Scenario
@@ -34,7 +34,6 @@ def _failures_in_window(window_days: float, **run: Any) -> float:
 
 MODELS: dict[str, Callable[..., float]] = {
     "daly_interval_min": lambda stall_min, mttf_h: 60 * daly_interval(stall_min / 60, mttf_h),
-    "exact_interval_min": lambda stall_min, mttf_h: 60 * exact_interval(stall_min / 60, mttf_h),
     "job_mttf_h": job_mttf_h,
     "job_mttf_min": lambda gpu_mttf_h, n_gpus: 60 * gpu_mttf_h / n_gpus,
     "rsc_ettr": lambda **run: budget.rsc(_run(**run)).ettr,

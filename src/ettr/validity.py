@@ -80,5 +80,5 @@ def warn_outside(formula: str, rule: str, n_outside: int, n_points: int) -> None
     warnings.warn(
         f"{formula} holds only for {rule}: {n_outside} of {n_points} points are NaN",
         ValidityWarning,
-        stacklevel=3,
+        stacklevel=4,
     )

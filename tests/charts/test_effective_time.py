@@ -7,7 +7,7 @@ from functools import cache
 import pandas as pd
 import pytest
 
-from ettr import Scenario, curves, plan
+from ettr import Scenario, curves, evidence, plan
 from ettr.charts import effective_time as charts
 from ettr.charts import theme
 from ettr.errors import InputError
@@ -63,7 +63,7 @@ def draw(kind: str, frame: pd.DataFrame, name: str = "llama3-405b", target: floa
     if kind == "interval_rules":
         return charts.interval_rules(frame, *texts)
     if kind == "by_size":
-        return charts.by_size(frame, curves.published_ettr(), target, *texts)
+        return charts.by_size(frame, evidence.published_ettr(), target, *texts)
     return charts.recovery_map(frame, target, *texts)
 
 
@@ -89,7 +89,7 @@ def test_a_missing_column_is_an_error(kind, column):
 
 def test_published_figures_need_their_columns():
     with pytest.raises(InputError, match="the chart needs column bound"):
-        charts.by_size(FRAMES["by_size"]("rsc-1"), curves.published_ettr().drop(columns="bound"), 0.9, "a")
+        charts.by_size(FRAMES["by_size"]("rsc-1"), evidence.published_ettr().drop(columns="bound"), 0.9, "a")
 
 
 def test_the_budget_has_bars_from_zero_in_the_colours_of_the_parts(encoding_of, chart_values):
@@ -170,7 +170,7 @@ def test_size_has_a_target_line_and_the_reported_figures(layer_of):
     assert [row["ettr"] for row in layer_of(chart, "rule")["rows"]] == [0.9]
     dots = layer_of(chart, "point", "run")
     assert dots["mark"]["color"] == theme.MODEL_COLOURS["published"]
-    assert {row["run"] for row in dots["rows"]} == set(curves.published_ettr()["run"])
+    assert {row["run"] for row in dots["rows"]} == set(evidence.published_ettr()["run"])
     assert "Llama 3 405B more than 90% on 16,384" in chart["description"]
 
 

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from ettr import Scenario, audit, curves, evidence, validation
+from ettr import Scenario, audit, evidence, plan, validation
 from ettr.charts import tables
 from ettr.errors import InputError
 
@@ -117,7 +117,7 @@ def test_a_scenario_is_shown_with_the_values_it_has(name):
     [
         (tables.claims, claims, lambda: len(evidence.table("claims"))),
         (tables.validation, validation.run, lambda: len(evidence.table("validation"))),
-        (tables.presets, curves.presets, lambda: len(evidence.scenario_names())),
+        (tables.presets, plan.presets, lambda: len(evidence.scenario_names())),
         (tables.scenario_fields, Scenario.dictionary, lambda: len(Scenario.dictionary())),
         (tables.data_fields, evidence.dictionary, lambda: len(evidence.dictionary())),
     ],

@@ -6,7 +6,7 @@ Each function takes a scenario and, in ``at``, arrays for some of its fields, so
 """
 
 from ettr.budget.closed_forms import exact, first_order, rsc
-from ettr.budget.limits import Validity, validity
+from ettr.budget.limits import FORMULAS, Validity, validity
 from ettr.budget.rules import SWEPT
 
-__all__ = ["SWEPT", "Validity", "exact", "first_order", "rsc", "validity"]
+__all__ = ["FORMULAS", "SWEPT", "Validity", "exact", "first_order", "rsc", "validity"]

@@ -21,6 +21,11 @@ _BLOCK_POINTS = 32_768
 _LARGEST_EXPONENT = 690.0
 """Beyond this exponent a time overflows a float."""
 
+_STOPS_ERROR = 0.005
+"""Error of the total from requests for maintenance that wait for the same checkpoint."""
+
+_RARE_STOPS = "maintenance so rare that requests seldom wait for the same checkpoint"
+
 Parts = dict[str, Any]
 Limits = dict[str, Any]
 """What must hold, in words, and where it does not (a mask)."""
@@ -30,7 +35,7 @@ def exact(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget
     r"""Expected time budget under exponential failures, exact for constant times.
 
     Start, background write, last segment, and detection, queue and restart by mode are exact; maintenance is of
-    first order in requests per checkpoint cycle.
+    first order in requests per checkpoint cycle, and refused where that is more than half a per cent off.
 
     Parameters
     ----------
@@ -112,13 +117,11 @@ def rsc(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:
     >>> round(budget.rsc(run).ettr, 2)
     0.92
     """
-    unmodelled = {"checkpoint.persist_s": scenario.checkpoint.persist_s}
-    unmodelled["maintenance.per_day"] = scenario.maintenance.per_day if scenario.maintenance else 0.0
-    for path, value in unmodelled.items():
-        largest = np.max((at or {}).get(path, value))
-        if largest > 0:
-            raise NotModelled(f"budget.rsc has no term for {path}, got {largest:g}: set it to 0, or use budget.exact")
-    return _evaluate("budget.rsc", _rsc, rules(scenario, at))
+    run = rules(scenario, at)
+    for path, values in (("checkpoint.persist_s", run.persist), ("maintenance.per_day", run.stops_per_h)):
+        if np.any(np.asarray(values) > 0):
+            raise NotModelled(f"budget.rsc has no term for {path}: set it to 0, or use budget.exact")
+    return _evaluate("budget.rsc", _rsc, run)
 
 
 def _evaluate(formula: str, model: Callable[[Rules], tuple[Parts, Limits]], run: Rules) -> TimeBudget:
@@ -142,19 +145,26 @@ def _evaluate(formula: str, model: Callable[[Rules], tuple[Parts, Limits]], run:
     return TimeBudget(**(results or {name: plain(value) for name, value in parts.items()}))
 
 
-def _blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """Cut an array across its longest axis."""
     if not shape:
-        yield slice(None)
+        yield ()
         return
-    rows = max(1, _BLOCK_POINTS * shape[0] // max(1, int(np.prod(shape))))
-    for start in range(0, shape[0], rows):
-        yield slice(start, start + rows)
+    axis = int(np.argmax(shape))
+    before = (slice(None),) * axis
+    width = max(1, _BLOCK_POINTS * shape[axis] // max(1, int(np.prod(shape))))
+    for start in range(0, shape[axis], width):
+        yield (*before, slice(start, start + width))
 
 
-def _cut(value: Any, shape: tuple[int, ...], block: slice) -> Any:
-    """The rows of a value that vary along the first axis of ``shape``."""
-    varies = shape and np.ndim(value) == len(shape) and np.shape(value)[0] > 1
-    return value[block] if varies else value
+def _cut(value: Any, shape: tuple[int, ...], block: tuple[slice, ...]) -> Any:
+    """The part of a value that belongs to a block of ``shape``; values that do not vary along it stay whole."""
+    if not shape or np.ndim(value) == 0:
+        return value
+    axis = len(block) - 1 - (len(shape) - np.ndim(value))
+    if axis < 0 or np.shape(value)[axis] == 1:
+        return value
+    return value[(slice(None),) * axis + block[-1:]]
 
 
 def _broken(limits: Limits, broken: dict[str, int]) -> Any:
@@ -188,7 +198,7 @@ def _exact(run: Rules) -> tuple[Parts, Limits]:
     n_failures, restart_h = _recoveries(run, training.exposed_h, starts)
     limits = {
         "intervals no shorter than the training during the background write": run.head > run.tau,
-        "times that a float can hold": training.largest_exponent > _LARGEST_EXPONENT,
+        "times that a float can hold": training.largest_exponent - np.log(run.survive_restart) > _LARGEST_EXPONENT,
     }
     parts = {
         "productive_h": run.work,
@@ -291,9 +301,10 @@ def _add_maintenance(run: Rules, training: _Training, parts: Parts, limits: Limi
     servable_h = servable_h - training.last_h - last_restart_h - last_failures * run.downtime
     servable_h = np.where(training.n_checkpoints > 0, servable_h + starts * run.first_queue, 0.0)
     n_stops = run.stops_per_h * servable_h / (1 - run.stops_per_h * stop_h)
-    limits["fewer maintenance stops than checkpoints"] = (run.stops_per_h * stop_h >= 1) | (
-        n_stops > training.n_checkpoints
-    )
+    total_h = servable_h + n_stops * stop_h
+    per_checkpoint = n_stops / np.maximum(training.n_checkpoints, 1)
+    error = per_checkpoint / 2 * n_stops * stop_h / np.maximum(total_h, run.work)
+    limits[_RARE_STOPS] = (run.stops_per_h * stop_h >= 1) | (n_stops > training.n_checkpoints) | (error > _STOPS_ERROR)
     unkept_h = n_stops * run.slowdown * run.persist * np.exp(-run.rate * run.cycle)
     parts["maintenance_h"] = n_stops * run.stop
     parts["restart_h"] = parts["restart_h"] + n_stops * stop_restart_h
@@ -304,7 +315,7 @@ def _add_maintenance(run: Rules, training: _Training, parts: Parts, limits: Limi
 
 def _first_order(run: Rules) -> tuple[Parts, Limits]:
     starts = 1.0 if run.include_start else 0.0
-    per_failure = run.tau / 2 + run.persist + run.downtime + run.restart
+    per_failure = run.tau / 2 + run.persist + run.downtime + run.restart_after
     loss = (run.stall + run.slowdown * run.persist) / run.tau + run.rate * per_failure
     loss = loss + run.stops_per_h * (run.stop + run.restart)
     total = run.work / (1 - loss)
@@ -316,7 +327,7 @@ def _first_order(run: Rules) -> tuple[Parts, Limits]:
         "rework_h": n_failures * (run.tau / 2 + run.persist),
         "detection_h": n_failures * run.detection,
         "queue_h": n_failures * run.queue + starts * run.first_queue,
-        "restart_h": (n_failures + n_stops + starts) * run.restart,
+        "restart_h": n_failures * run.restart_after + (n_stops + starts) * run.restart,
         "maintenance_h": n_stops * run.stop,
         "n_failures": n_failures,
     }
@@ -325,7 +336,7 @@ def _first_order(run: Rules) -> tuple[Parts, Limits]:
 
 def _rsc(run: Rules) -> tuple[Parts, Limits]:
     starts = 1.0 if run.include_start else 0.0
-    per_failure = run.detection + run.restart + run.tau / 2
+    per_failure = run.detection + run.restart_after + run.tau / 2
     scheduled = run.work * (1 + run.stall / run.tau) + starts * run.restart
     scheduled = scheduled / (1 - run.rate * per_failure)
     n_failures = run.rate * scheduled
@@ -335,7 +346,7 @@ def _rsc(run: Rules) -> tuple[Parts, Limits]:
         "rework_h": n_failures * run.tau / 2,
         "detection_h": n_failures * run.detection,
         "queue_h": n_failures * run.queue + starts * run.first_queue,
-        "restart_h": (n_failures + starts) * run.restart,
+        "restart_h": n_failures * run.restart_after + starts * run.restart,
         "n_failures": n_failures,
     }
     return parts, {"λ(u₀ + Δ/2) < 1": run.rate * per_failure >= 1}

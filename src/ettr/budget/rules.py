@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.errors import UnknownName
+from ettr.errors import InputError, UnknownName
 from ettr.scenario import Scenario
 
 SWEPT = (
@@ -30,7 +30,10 @@ SWEPT = (
 
 @dataclass(frozen=True)
 class Rules:
-    """A scenario in hours, fields as floats or arrays; symbols as in the methods page."""
+    """A scenario in hours, fields as floats or arrays; symbols as in the methods page.
+
+    ``restart`` is that of a planned start, ``restart_after`` the mean over the modes of a failure.
+    """
 
     work: Any
     tau: Any
@@ -42,6 +45,7 @@ class Rules:
     queue: Any
     first_queue: Any
     restart: Any
+    restart_after: Any
     survive_restart: Any
     cut_restart: Any
     stops_per_h: Any
@@ -70,6 +74,11 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
     for path in given:
         if path not in SWEPT:
             raise UnknownName("field to sweep", path, SWEPT)
+    try:
+        np.broadcast_shapes(*(values.shape for values in given.values()))
+    except ValueError as error:
+        shapes = ", ".join(f"{path} {values.shape}" for path, values in given.items())
+        raise InputError(f"arrays must broadcast against each other, got {shapes}") from error
 
     def value(path: str) -> Any:
         if path in given:
@@ -101,6 +110,7 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
         queue=queue,
         first_queue=first_queue,
         restart=restart,
+        restart_after=mean("restart_min"),
         survive_restart=_over_modes(np.exp, rate, weights, scenario.own_h("restart_min"), restart),
         cut_restart=-_over_modes(np.expm1, rate, weights, scenario.own_h("restart_min"), restart),
         stops_per_h=value("maintenance.per_day") / 24,

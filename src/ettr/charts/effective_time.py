@@ -279,7 +279,7 @@ def by_size(frame: pd.DataFrame, published: pd.DataFrame, target: float, title: 
     frame : DataFrame
         As from :func:`ettr.curves.by_size`.
     published : DataFrame
-        As from :func:`ettr.curves.published_ettr`.
+        As from :func:`ettr.evidence.published_ettr`.
     target : float
         An ETTR to draw a line at.
     title, subtitle : str

@@ -141,7 +141,7 @@ def data_fields(frame: pd.DataFrame) -> Table:
 
 
 def presets(frame: pd.DataFrame) -> Table:
-    """The presets side by side; columns as from :func:`ettr.curves.presets`."""
+    """The presets side by side; columns as from :func:`ettr.plan.presets`."""
     names = {
         "name": "Name",
         "title": "Run",

@@ -7,6 +7,7 @@ parse; any other file is validated row by row and refused with the place and the
 After an intended edit, ``python -m ettr.evidence --stamp`` validates everything and renews the hashes.
 """
 
+from ettr.evidence.published import published_ettr, published_rates
 from ettr.evidence.reading import (
     DATA,
     STATUSES,
@@ -14,7 +15,6 @@ from ettr.evidence.reading import (
     bibliography,
     dictionary,
     figure,
-    published_rates,
     scenario_names,
     scenario_text,
     table,
@@ -29,6 +29,7 @@ __all__ = [
     "bibliography",
     "dictionary",
     "figure",
+    "published_ettr",
     "published_rates",
     "scenario_names",
     "scenario_text",

@@ -277,6 +277,8 @@ def _preset(path: str, folder: Path, keys: set[str]) -> Iterator[str]:
         yield f"{place}, sources: {key!r} is not a key of references.bib"
     origins = preset.pop("evidence")
     numbers = set(_numbers(preset, ""))
+    if "rate_clock" in (preset.get("failures") or {}):
+        numbers.add("failures.rate_clock")  # it says what the rate's number means
     yield from (f"{place}: {leaf} has no entry in evidence" for leaf in sorted(numbers - set(origins)))
     yield from (f"{place}, evidence: {leaf} is no number of this preset" for leaf in sorted(set(origins) - numbers))
     for leaf, origin in origins.items():

@@ -309,7 +309,11 @@ def rate_intervals(published: pd.DataFrame, level: float = 0.95) -> pd.DataFrame
     counted = published["n_events"].notna() & published["node_days"].notna()
     events = published["n_events"].astype(float).where(counted, 0.0).to_numpy(dtype=float)
     low, high = poisson_interval(events, level)
-    # a count's relative width times the ends of the stated range: both kinds of doubt are shown
-    narrow = np.where(counted, low / np.maximum(events, 1e-300), 1.0)
-    wide = np.where(counted, high / np.maximum(events, 1e-300), 1.0)
-    return published.assign(low=published["rate_low"] * narrow, high=published["rate_high"] * wide)
+    exposure = published["node_days"].astype(float).where(counted, NODE_DAYS).to_numpy(dtype=float) / NODE_DAYS
+    # both kinds of doubt are shown: the count's interval, widened by what is stated of its exposure
+    shortest = (published["rate_high"] / published["rate"]).fillna(1.0)
+    longest = (published["rate_low"] / published["rate"]).fillna(1.0)
+    return published.assign(
+        low=np.where(counted, low / exposure * longest, published["rate_low"]),
+        high=np.where(counted, high / exposure * shortest, published["rate_high"]),
+    )

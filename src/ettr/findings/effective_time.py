@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget
-from ettr.checkpoint import exact_interval
 from ettr.errors import NotModelled
 from ettr.findings.words import Finding, count, duration, fails, gpus, listed, number, pct, points
-from ettr.plan import BAND_POINTS, Plan, Requirement, assumed_fields
+from ettr.plan import BAND_POINTS, SHORTEST_MIN, Plan, Requirement, assumed_fields, best_interval_min
 from ettr.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
 
@@ -30,6 +29,11 @@ _ASSUMED_NAMES = {
     "failures.node_days": "node-days observed",
     "failures.rate_per_1000_node_days": "failure rate",
     "failures.observed_nodes": "nodes observed",
+    "failures.rate_clock": "clock of the failure rate",
+    "failures.exposed_share": "share of time at risk",
+    "failures.rate_gamma.shape": "knowledge of the failure rate",
+    "failures.rate_gamma.node_days": "knowledge of the failure rate",
+    "job.first_queue_min": "first queue",
     "checkpoint.interval_min": "interval",
     "checkpoint.stall_s": "stall",
     "checkpoint.persist_s": "background write",
@@ -50,23 +54,38 @@ def largest_losses(hours: TimeBudget, n: int = 2) -> list[tuple[str, float]]:
 
 def headline(plan: Plan) -> Finding:
     """The first answer of the book: how often a run fails, and what is left."""
-    run, hours = plan.scenario, plan.budget_as_given
+    run, hours = plan.shown
     named = [f"{name} {pct(share)}" for name, share in largest_losses(hours) if share > 0]
     taken = f" The largest losses are {listed(named)}." if len(named) > 1 else ""
+    best = ""
+    if not plan.band.low_min <= plan.scenario.checkpoint.interval_min <= plan.band.high_min:
+        best = (
+            f" With a checkpoint every {duration(plan.best.interval_h)} instead of every "
+            f"{duration(plan.scenario.interval_h)} it would be {pct(plan.budget.ettr)}."
+        )
+    if plan.budget_as_given is None:
+        best = f" That is with a checkpoint every {duration(plan.best.interval_h)}: {_no_answer(plan)}"
+    often = fails(hours.total_h / hours.n_failures if hours.n_failures > 0 else math.inf)
     return Finding(
         title=f"{pct(hours.ettr)} of the wall clock is useful training",
         text=(
-            f"**{run.title}: {fails(plan.job_mttf_h)}; {pct(hours.ettr)} of the wall clock is useful training.**"
-            f"{taken} With a checkpoint every "
-            f"{duration(plan.band.interval_min / 60)} instead of every {duration(run.interval_h)} it would be "
-            f"{pct(plan.budget.ettr)}. {assumptions(run)}"
-        ),
+            f"**{run.title}: {often}; {pct(hours.ettr)} of the wall clock is useful training.**{taken}{best} "
+            f"{assumptions(run)}"
+        ).strip(),
     )
+
+
+def _no_answer(plan: Plan) -> str:
+    own = duration(plan.scenario.interval_h)
+    return f"for the scenario's own interval of {own} there is no answer, since {plan.no_budget_as_given}."
 
 
 def plan_lines(plan: Plan) -> list[str]:
     """The plan in a few plain lines, for the terminal."""
     band, known = plan.band, plan.job_mttf_95_h
+    given = _no_answer(plan)
+    if plan.budget_as_given:
+        given = f"{pct(plan.budget_as_given.ettr)} at the given {duration(plan.scenario.interval_h)}"
     interval = f", 95% interval {_range(known)}" if known else ""
     often = "The job does not fail: its failure rate is 0"
     if math.isfinite(plan.job_mttf_h):
@@ -78,8 +97,7 @@ def plan_lines(plan: Plan) -> list[str]:
         often,
         f"Checkpoint every {duration(band.interval_min / 60)}; between {duration(band.low_min / 60)} and "
         f"{duration(band.high_min / 60)} it costs at most {points(band.points)} of ETTR",
-        f"ETTR: {pct(plan.budget.ettr)} at the best interval, {pct(plan.budget_as_given.ettr)} at the given "
-        f"{duration(plan.scenario.interval_h)}",
+        f"ETTR: {pct(plan.budget.ettr)} at the best interval, {given}",
     ]
 
 
@@ -91,23 +109,22 @@ def _range(ends_h: tuple[float, float]) -> str:
 
 def assumptions(scenario: Scenario) -> str:
     """Which values of a scenario no source gives, as a sentence."""
-    words = [_ASSUMED_NAMES[field] for field in assumed_fields(scenario) if field in _ASSUMED_NAMES]
+    words = [_ASSUMED_NAMES[field] for field in assumed_fields(scenario)]
     return f"Assumed, because no source gives them: {listed(words)}." if words else ""
 
 
 def time_budget(plan: Plan) -> Finding:
     """Where the hours go at the scenario's own interval."""
-    hours = plan.budget_as_given
+    run, hours = plan.shown
     lost = hours.total_h - hours.productive_h
     named = [f"{name} {pct(share)}" for name, share in largest_losses(hours, 3) if share > 0]
-    gpu_h = lost * plan.scenario.cluster.n_gpus
-    recovery_h = hours.rework_h + hours.detection_h + hours.queue_h + hours.restart_h
+    gpu_h = lost * run.cluster.n_gpus
     met = "The run meets no failure."
     if hours.n_failures > 0:
         n_failures = count(hours.n_failures) if hours.n_failures >= 10 else number(hours.n_failures)
         met = (
-            f"On average the run meets {n_failures} failures; rework, detection, queue and restart take "
-            f"{duration(recovery_h / hours.n_failures)} for each."
+            f"On average the run meets {n_failures} failures; each costs {duration(_cost_of_a_failure_h(run))} of "
+            f"rework, detection, queue and restart."
         )
     losses = f" The largest losses are {listed(named)}." if named else ""
     return Finding(
@@ -119,11 +136,25 @@ def time_budget(plan: Plan) -> Finding:
     )
 
 
+def _cost_of_a_failure_h(run: Scenario) -> float:
+    """Hours that a failure takes in the steady state, where no start and no maintenance restarts the job."""
+    hours = budget.exact(_steady(run))
+    return float((hours.rework_h + hours.detection_h + hours.queue_h + hours.restart_h) / hours.n_failures)
+
+
+def _steady(run: Scenario) -> Scenario:
+    return run.override({"job.include_start": False, "maintenance": None})
+
+
 def interval_answer(plan: Plan) -> Finding:
     """How often to checkpoint."""
     run, band = plan.scenario, plan.band
     own = f"The scenario's own interval of {duration(run.interval_h)}"
-    if band.low_min <= run.checkpoint.interval_min <= band.high_min:
+    if plan.budget_as_given is None:
+        verdict = _no_answer(plan).capitalize().removesuffix(".")
+    elif abs(plan.budget.ettr - plan.budget_as_given.ettr) < 1e-6:
+        verdict = f"{own} gives the same"
+    elif band.low_min <= run.checkpoint.interval_min <= band.high_min:
         verdict = f"{own} lies inside this range"
     else:
         verdict = f"{own} lies outside and costs {points(plan.budget.ettr - plan.budget_as_given.ettr)}"
@@ -141,23 +172,37 @@ def interval_answer(plan: Plan) -> Finding:
 
 
 def wrong_interval(plan: Plan) -> Finding:
-    """What a wrong interval costs."""
-    steady = plan.scenario.override({"job.include_start": False, "maintenance": None})
-    factors = np.array([0.25, 0.5, 1.0, 2.0, 4.0])
-    least = (1 - steady.checkpoint.persist_slowdown) * steady.checkpoint.persist_s / 60
-    intervals = np.maximum(plan.band.interval_min * factors, least * (1 + 1e-9))
-    ettr = budget.exact(steady, {"checkpoint.interval_min": intervals}).ettr
-    loss = ettr[2] - ettr
-    worst = f"no more than {points(max(loss[1], loss[3]))}" if max(loss[1], loss[3]) >= 5e-4 else "next to nothing"
+    """What a wrong interval costs, as far as it can be longer or shorter at all."""
+    best = plan.band.interval_min
+    ends = max(SHORTEST_MIN, plan.scenario.checkpoint.least_interval_min), plan.scenario.job.productive_h * 60
+    factors = {"a quarter of": 0.25, "half": 0.5, "twice": 2.0, "four times": 4.0}
+    possible = {name: factor for name, factor in factors.items() if ends[0] <= factor * best <= ends[1]}
+    if not possible:
+        only = "There is no other interval: the work is too short, or the background write too long"
+        return Finding(title="One interval is possible", text=f"{only}.")
+    ettr = budget.exact(
+        _steady(plan.scenario), {"checkpoint.interval_min": best * np.array([1.0, *possible.values()])}
+    ).ettr
+    losses = dict(zip(possible, ettr[0] - ettr[1:], strict=True))
+    told = [f"{name} the best interval costs {points(loss)}" for name, loss in losses.items()]
+    misjudged = _cost_of_a_wrong_rate(plan)
+    known = f" A failure rate that is wrong by a factor of four costs {points(misjudged)}." if misjudged > 5e-4 else ""
+    longest = list(losses)[-1]
     return Finding(
-        title=f"Twice the best interval costs {points(loss[3])}, four times {points(loss[4])}",
-        text=(
-            f"The curve is flat at its top: half the best interval costs {points(loss[1])}, twice {points(loss[3])}; a "
-            f"quarter costs {points(loss[0])}, four times {points(loss[4])}. The best interval follows the square "
-            f"root of "
-            f"the failure rate, so a rate that is known within a factor of four costs {worst}."
-        ),
+        title=f"{longest.capitalize()} the best interval costs {points(losses[longest])}",
+        text=f"{listed(told).capitalize()}.{known}",
     )
+
+
+def _cost_of_a_wrong_rate(plan: Plan) -> float:
+    """ETTR lost with the interval that a fourfold or a quarter of the failure rate would give."""
+    steady, rate = _steady(plan.scenario), plan.scenario.failures.rate
+    if rate == 0:
+        return 0.0
+    field = "failures.rate_per_1000_node_days"
+    intervals = [best_interval_min(steady.override({field: rate * factor})) for factor in (1.0, 0.25, 4.0)]
+    ettr = budget.exact(steady, {"checkpoint.interval_min": np.array(intervals)}).ettr
+    return float(ettr[0] - ettr[1:].min())
 
 
 def interval_parts(plan: Plan) -> Finding:
@@ -178,30 +223,24 @@ def interval_parts(plan: Plan) -> Finding:
 
 def interval_assumptions(plan: Plan) -> Finding:
     """How the best interval moves with the stall and the failure rate."""
-    run = plan.scenario
-    stall_s = run.checkpoint.stall_s
+    run, rate, stall_s = plan.scenario, plan.scenario.failures.rate, plan.scenario.checkpoint.stall_s
     title = "Stall and failure rate stand under one square root"
-    if stall_s == 0 or math.isinf(run.job_mttf_h):
-        still = "Without failures" if stall_s else "Where a checkpoint costs nothing"
-        what = "no interval is too long" if stall_s else "no interval is too short"
-        return Finding(title=title, text=f"{assumptions(run)} {still} {what}.".strip())
-    base = exact_interval(run.stall_h, run.job_mttf_h, run.persist_h, run.checkpoint.persist_slowdown)
-    longer = exact_interval(4 * run.stall_h, run.job_mttf_h, run.persist_h, run.checkpoint.persist_slowdown)
-    rarer = exact_interval(run.stall_h, 4 * run.job_mttf_h, run.persist_h, run.checkpoint.persist_slowdown)
-    return Finding(
-        title=title,
-        text=(
-            f"{assumptions(run)} If the stall were {number(4 * stall_s)} s instead of {number(stall_s)} s, the best "
-            f"interval would be {duration(longer)} instead of {duration(base)}; with a quarter of the failures it "
-            f"would "
-            f"be {duration(rarer)}."
-        ).strip(),
-    )
+    moves = []
+    if stall_s > 0:
+        longer = best_interval_min(run.override({"checkpoint.stall_s": 4 * stall_s}))
+        moves.append(f"{duration(longer / 60)} with a stall of {number(4 * stall_s)} s instead of {number(stall_s)} s")
+    if rate > 0:
+        rarer = best_interval_min(run.override({"failures.rate_per_1000_node_days": rate / 4}))
+        moves.append(f"{duration(rarer / 60)} with a quarter of the failures")
+    best = f"The best interval is {duration(plan.best.interval_h)}"
+    said = f"{best}; it would be {listed(moves)}." if moves else f"{best}."
+    return Finding(title=title, text=f"{assumptions(run)} {said}".strip())
 
 
 def interval_rules(rules: pd.DataFrame, n_gpus: int) -> Finding:
     """Which rule for the interval to use; columns as from :func:`ettr.curves.interval_rules`."""
     worst = rules.groupby("rule")["loss_points"].max().drop("Exact").sort_values()
+    n_gpus = int(min(n_gpus, rules["n_gpus"].max()))
     here = rules.iloc[(np.log(rules["n_gpus"]) - math.log(n_gpus)).abs().groupby(rules["rule"]).idxmin()]
     largest = here["loss_points"].max() / 100
     moral = (
@@ -210,6 +249,9 @@ def interval_rules(rules: pd.DataFrame, n_gpus: int) -> Finding:
         if largest < BAND_POINTS
         else "At this size the choice of the rule matters: take the exact one."
     )
+    if worst.iloc[-1] < 1e-6:
+        same = "Every published rule gives the best interval"
+        return Finding(title=same, text=f"{same}, at all sizes.")
     return Finding(
         title=f"No published rule costs more than {worst.iloc[-1]:.2g} points anywhere up to a million GPUs",
         text=(
@@ -224,23 +266,25 @@ def interval_rules(rules: pd.DataFrame, n_gpus: int) -> Finding:
 def scale_answer(plan: Plan, sizes: pd.DataFrame, target: float) -> Finding:
     """What a run can reach; ``sizes`` as from :func:`ettr.curves.by_size`."""
     best = sizes[(sizes["formula"] == "exact") & (sizes["interval"] == "best")]
+    run, largest = plan.scenario, best["n_gpus"].max()
+    others = [size for size in (1e4, 1e5, 1e6) if size <= largest * 1.001 and size != run.cluster.n_gpus][-2:]
+    at = {size: float(np.interp(math.log(size), np.log(best["n_gpus"]), best["ettr"])) for size in others}
+    own = f"{pct(plan.budget.ettr)} on {gpus(run.cluster.n_gpus)}"
+    told = {run.cluster.n_gpus: own} | {size: f"{pct(ettr)} on {count(size)}" for size, ettr in at.items()}
+    reached = [told[size] for size in sorted(told)]
     reach = best.loc[best["ettr"] >= target, "n_gpus"]
-    at = {size: float(np.interp(math.log(size), np.log(best["n_gpus"]), best["ettr"])) for size in (1e5, 1e6)}
-    reach_text = (
-        f"It stays above {pct(target, 0)} up to about {gpus(float(f'{reach.max():.2g}'))}"
-        if len(reach)
-        else f"It reaches {pct(target, 0)} at no size"
-    )
     if len(reach) == len(best):
         reach_text = f"It stays above {pct(target, 0)} at every size shown"
-    run = plan.scenario
+    elif len(reach):
+        reach_text = f"It stays above {pct(target, 0)} up to about {gpus(float(f'{reach.max():.2g}'))}"
+    else:
+        reach_text = f"It reaches {pct(target, 0)} at no size"
+    end = "" if largest >= 0.999e6 else f" Beyond {gpus(float(f'{largest:.2g}'))} the closed form has no answer."
     return Finding(
-        title=f"From {pct(plan.budget.ettr)} at {gpus(run.cluster.n_gpus)} to {pct(at[1e5])} at 100,000",
+        title=f"An ETTR of {own}" + (f", {pct(at[others[-1]])} on {count(others[-1])}" if others else ""),
         text=(
-            f"**With everything but its size as in *{run.title}*, a run reaches an ETTR of {pct(plan.budget.ettr)} on "
-            f"{gpus(run.cluster.n_gpus)}, {pct(at[1e5])} on 100,000 and {pct(at[1e6])} on 1,000,000, at the best "
-            f"interval of "
-            f"each size.** {reach_text}."
+            f"**With everything but its size as in *{run.title}*, a run reaches an ETTR of {listed(reached)}, at the "
+            f"best interval of each size.** {reach_text}.{end}"
         ),
     )
 
@@ -255,10 +299,12 @@ def scale_curve(scenario: Scenario) -> Finding:
             continue
         if math.isinf(reach.max_n_gpus):
             continue
-        near = gpus(reach.one_point_n_gpus) if reach.one_point_n_gpus else "no size at all"
+        if reach.max_n_gpus == 0:
+            texts.append(f"{name} has no answer at any size")
+            continue
+        near = f"up to {gpus(reach.one_point_n_gpus)}" if reach.one_point_n_gpus else "nowhere"
         texts.append(
-            f"{name} stays within a point of the exact one up to {near} and has no answer beyond "
-            f"{gpus(reach.max_n_gpus)}"
+            f"{name} is within a point of the exact one {near} and has no answer beyond {gpus(reach.max_n_gpus)}"
         )
     if not texts:
         return Finding(
@@ -288,17 +334,20 @@ def scale_parts(parts: pd.DataFrame) -> Finding:
         """Share of the lost time that passes between a failure and the next training."""
         return float(shares.reindex(["detection", "queue", "restart"]).fillna(0).sum() / shares.sum())
 
-    there, beyond = shares_near(1e5), shares_near(sizes[-1])
+    shown = min(1e5, float(sizes[-1]))
+    there, beyond = shares_near(shown), shares_near(sizes[-1])
+    where = gpus(float(f"{shown:.3g}"))
     if len(there) < 2:
         what = f"Only {there.index[0]} is lost, {pct(there.iloc[0])}" if len(there) else "Nothing is lost"
-        return Finding(title=f"{what} at 100,000 GPUs", text=f"{what} of the wall clock at 100,000 GPUs.")
+        return Finding(title=f"{what} at {where}", text=f"{what} of the wall clock at {where}.")
     first, second = there.index[:2]
+    grown = f", and {pct(of_recovery(beyond), 0)} at {gpus(sizes[-1])}" if sizes[-1] > 1.1 * shown else ""
     return Finding(
-        title=f"At 100,000 GPUs {first} is the largest loss",
+        title=f"At {where} {first} is the largest loss",
         text=(
-            f"At 100,000 GPUs {first} takes {pct(there.iloc[0])} of the wall clock and {second} {pct(there.iloc[1])}. "
+            f"At {where} {first} takes {pct(there.iloc[0])} of the wall clock and {second} {pct(there.iloc[1])}. "
             f"Checkpointing more often cuts rework, but not the time to come back: detection, queue and restart are "
-            f"{pct(of_recovery(there), 0)} of the losses there, and {pct(of_recovery(beyond), 0)} at {gpus(sizes[-1])}."
+            f"{pct(of_recovery(there), 0)} of the losses there{grown}."
         ),
     )
 

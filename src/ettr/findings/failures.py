@@ -105,7 +105,7 @@ def rates(published: pd.DataFrame, name: str = "llama3-unexpected", other: str =
             f"reach "
             f"from {number(published['rate'].min())} to {number(published['rate'].max())}, but they do not count the "
             f"same: "
-            f"some count every restart, some only hardware, one only memory. Between counts that can be compared the "
+            f"some count every restart, some only hardware or only memory. Between counts that can be compared the "
             f"difference is real all the same: {mine['title']} stopped {number(ratio.ratio)} times as often per node "
             f"as "
             f"{their['title']} (95% interval {number(ratio.low)} to {number(ratio.high)})."

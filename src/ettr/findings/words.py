@@ -54,7 +54,7 @@ def gpus(number: float) -> str:
         return "any number of GPUs"
     rounded = round(number, 2 - math.floor(math.log10(number))) if number >= 10_000 else number
     exact = math.isclose(number, round(number)) and number < 1e6
-    return f"{number if exact else rounded:,.0f} GPUs"
+    return f"{number if exact else rounded:,.0f} GPU{'' if number == 1 else 's'}"
 
 
 def fails(mttf_h: float) -> str:

@@ -7,6 +7,7 @@ formulas need. That conversion happens here and nowhere else.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,16 @@ from ettr.scenario.sections import (
     Text,
 )
 
+_YAML_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float", "tag:yaml.org,2002:timestamp")
 
-class _StrictLoader(yaml.SafeLoader):
-    """YAML in which a key given twice is an error instead of a silent loss."""
+
+class StrictLoader(yaml.SafeLoader):
+    """YAML without its traps: a key given twice is an error, 1:30 and 010 are not numbers, and 1e5 is one."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012
+        first: [(tag, pattern) for tag, pattern in resolvers if tag not in _YAML_NUMBERS]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -52,13 +60,26 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+StrictLoader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"[-+]?(0|[1-9][0-9_]*)$"), list("-+0123456789"))
+StrictLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(
+        r"[-+]?((0|[1-9][0-9_]*)?\.[0-9_]+|(0|[1-9][0-9_]*)\.?)([eE][-+]?[0-9]+)?$|[-+]?\.(inf|Inf|INF)$|\.(nan|NaN|NAN)$"
+    ),
+    list("-+0123456789."),
+)
+
 _REPLACES = {
     "failures.rate_per_1000_node_days": ("n_events", "node_days", "rate_gamma"),
-    "failures.n_events": ("rate_per_1000_node_days", "rate_gamma"),
-    "failures.node_days": ("rate_per_1000_node_days", "rate_gamma"),
+    "failures.n_events": ("rate_per_1000_node_days", "rate_gamma", "exposed_share"),
+    "failures.node_days": ("rate_per_1000_node_days", "rate_gamma", "exposed_share"),
     "failures.rate_clock": ("exposed_share",),
 }
-"""Fields of ``failures`` that a new value makes void: a rate replaces a count, a new clock its conversion."""
+"""Fields of ``failures`` that a new value makes void.
+
+A rate replaces a count. A new count or clock is a new observation, whose conversion is computed anew; a new rate keeps
+the conversion, so that a rate can be swept.
+"""
 
 
 class Scenario(Section):
@@ -108,8 +129,12 @@ class Scenario(Section):
         computed = {"status": "derived", "note": "computed from the scenario as first written"}
         return {
             **raw,
-            "failures": {**failures, "exposed_share": 1 - dead},
-            "evidence": {"failures.exposed_share": computed} | origins,
+            "failures": {
+                **failures,
+                "exposed_share": 1 - dead,
+                "observed_nodes": draft.failures.observed_nodes or draft.n_nodes,
+            },
+            "evidence": {"failures.exposed_share": computed, "failures.observed_nodes": computed} | origins,
         }
 
     @model_validator(mode="after")
@@ -150,7 +175,7 @@ class Scenario(Section):
     def parse(cls, text: str, place: str = "scenario") -> Scenario:
         """Read YAML text; ``place`` names it in errors."""
         try:
-            raw = yaml.load(text, Loader=_StrictLoader)
+            raw = yaml.load(text, Loader=StrictLoader)
         except RecursionError as error:
             raise InputError(f"{place}: broken YAML, nested too deeply") from error
         except ValueError as error:  # a date or a number that cannot be one
@@ -224,12 +249,13 @@ class Scenario(Section):
         Returns
         -------
         DataFrame
-            ``field``, ``value``, ``unit``, ``status`` (primary, secondary, derived, assumed, or given for a value
-            without a recorded origin), ``source``, ``note``.
+            A row a number or name, without switches and what has no effect: ``field``, ``value``, ``unit``, ``status`` (primary,
+            secondary, derived, assumed, or given for a value without a recorded origin), ``source``, ``note``.
         """
         rows = []
+        idle = () if self.checkpoint.persist_s > 0 else ("checkpoint.persist_slowdown",)
         for path, value in self.flat().items():
-            if value is None:
+            if value is None or isinstance(value, bool) or path in idle:
                 continue
             origin = self.evidence.get(path)
             default = paths.field_at(path, type(self)).default == value
@@ -308,6 +334,11 @@ class Scenario(Section):
     def persist_h(self) -> float:
         """Background write of one checkpoint, p. [h]"""
         return self.checkpoint.persist_s / S_PER_H
+
+    @property
+    def recovery_h(self) -> float:
+        """Mean time from a failure to the next training if none strikes meanwhile, d + q + r over modes. [h]"""
+        return self.detection_h + self.queue_h + self._mean_over_modes("restart_min")
 
     @property
     def detection_h(self) -> float:

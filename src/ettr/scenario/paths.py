@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from ettr.errors import InputError, UnknownName
+from ettr.scenario.sections import LARGEST_NUMBER
 
 UNITS = {
     "_h": "h",
@@ -166,6 +167,8 @@ def check_values(path: str, values: Any, model: type[BaseModel]) -> np.ndarray:
         raise InputError(f"{path} must be numbers, got {values!r}") from error
     if not np.isfinite(array).all():
         raise InputError(f"{path} must be finite, got {array[~np.isfinite(array)].flat[0]}")
+    if (np.abs(array) > LARGEST_NUMBER).any():
+        raise InputError(f"{path} must be at most {LARGEST_NUMBER:g}, got {array.flat[np.abs(array).argmax()]:g}")
     tests = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal}
     for sign, limit in bounds(field):
         good = tests[sign](array, limit)

@@ -188,9 +188,14 @@ class Checkpoint(Section):
         0.0, ge=0, lt=1, description="share of throughput that the background write takes (assumed: 0)"
     )
 
+    @property
+    def least_interval_min(self) -> float:
+        """Training done during a background write: no interval can be shorter. [min]"""
+        return (1 - self.persist_slowdown) * self.persist_s / MIN_PER_H
+
     @model_validator(mode="after")
     def _no_shorter_than_the_write(self) -> Checkpoint:
-        least_min = (1 - self.persist_slowdown) * self.persist_s / MIN_PER_H
+        least_min = self.least_interval_min
         if self.interval_min < least_min:
             raise ValueError(
                 f"interval_min must be >= {least_min:g} min, the training done during the background write of "

@@ -1,0 +1,87 @@
+"""What runs and clusters have reported, on one scale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from ettr.evidence.reading import DATA, figure, table
+
+_DAYS_PER_WEEK, _H_PER_DAY = 7.0, 24.0
+
+
+def published_rates(folder: Path = DATA) -> pd.DataFrame:
+    """Published failure rates on one scale [1/(1000 node-days)].
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Another folder of the same layout.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the table ``failure_rates`` with ``node_days`` (exposure, missing without counts),
+        ``rate`` and its ends ``rate_low``, ``rate_high`` [1/(1000 node-days)]. The ends show only what the
+        source leaves open (a range, the length of the window), not the chance of the counts.
+
+    Notes
+    -----
+    Counts give ``1000 n / (nodes days)``; a frequency a week is divided by nodes and 7 days, a share of the nodes
+    a week by 7 days, GPU hours a failure by the 24 h and the GPUs of a node. A rate stated as a range is shown
+    by its middle.
+
+    Examples
+    --------
+    >>> rates = published_rates().set_index("cluster_id")
+    >>> round(float(rates.loc["llama3-unexpected", "rate"]), 3)
+    3.789
+    """
+    rates = table("failure_rates", folder)
+    nodes = rates["n_gpus"].astype("float64") / rates["gpus_per_node"]
+    counts = rates["n_events"].astype("float64")
+    rates["node_days"] = nodes * rates["window_days"]
+    per_unit = {
+        "failures/week": 1000.0 / (_DAYS_PER_WEEK * nodes),
+        "% of nodes/week": pd.Series(10.0 / _DAYS_PER_WEEK, index=rates.index),
+        "GPU h/failure": 1000.0 * _H_PER_DAY * rates["gpus_per_node"],
+        "node-days/failure": pd.Series(1000.0, index=rates.index),
+    }
+    low, high = rates["rate_per_1000_node_days"].copy(), rates["rate_per_1000_node_days"].copy()
+    longest, shortest = (rates[f"window_days_{end}"].fillna(rates["window_days"]) for end in ("high", "low"))
+    low, high = (
+        low.fillna(1000.0 * counts / (nodes * longest)),
+        high.fillna(1000.0 * counts / (nodes * shortest)),
+    )
+    for unit, factor in per_unit.items():
+        here = rates["stated_unit"] == unit
+        ends = [rates.loc[here, end] for end in ("stated_low", "stated_high")]
+        values = (
+            [factor[here] / end for end in ends[::-1]]
+            if unit.endswith("/failure")
+            else [factor[here] * e for e in ends]
+        )
+        low[here], high[here] = values
+    counted = 1000.0 * counts / rates["node_days"]
+    return rates.assign(rate=counted.fillna((low + high) / 2.0), rate_low=low, rate_high=high)
+
+
+def published_ettr(folder: Path = DATA) -> pd.DataFrame:
+    """ETTRs that runs have reported, by size.
+
+    Returns
+    -------
+    DataFrame
+        ``run``, ``n_gpus`` [GPUs], ``ettr``, ``bound`` (what kind of figure it is), ``source``, ``status``.
+    """
+    rows = []
+    for run, size, ettr, bound in (
+        ("Llama 3 405B", "llama3_n_gpus", "llama3_ettr_bound", "more than"),
+        ("MegaScale", "megascale_n_gpus", "megascale_ettr_bound", "more than"),
+        ("ByteRobust, dense", "byterobust_n_gpus", "byterobust_ettr", "up to"),
+    ):
+        reported = figure(ettr, folder)
+        columns = {"run": run, "n_gpus": figure(size, folder).value, "ettr": reported.value, "bound": bound}
+        rows.append({**columns, "source": reported.source, "status": reported.status})
+    return pd.DataFrame(rows)
