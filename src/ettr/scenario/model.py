@@ -7,7 +7,6 @@ formulas need. That conversion happens here and nowhere else.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from ettr import evidence
 from ettr.errors import InputError, UnknownName
 from ettr.scenario import paths
 from ettr.scenario.explain import explain
+from ettr.scenario.loader import StrictLoader
 from ettr.scenario.sections import (
     H_PER_DAY,
     MIN_PER_H,
@@ -34,39 +34,6 @@ from ettr.scenario.sections import (
     Recovery,
     Section,
     Text,
-)
-
-_YAML_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float", "tag:yaml.org,2002:timestamp")
-
-
-class StrictLoader(yaml.SafeLoader):
-    """YAML without its traps: a key given twice is an error, 1:30 and 010 are not numbers, and 1e5 is one."""
-
-    yaml_implicit_resolvers = {  # noqa: RUF012
-        first: [(tag, pattern) for tag, pattern in resolvers if tag not in _YAML_NUMBERS]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key_node, _ in node.value:
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(problem="a key must be a plain word", problem_mark=key_node.start_mark)
-            if key_node.value in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"key {key_node.value!r} stands twice", problem_mark=key_node.start_mark
-                )
-            seen.add(key_node.value)
-        return super().construct_mapping(node, deep)
-
-
-StrictLoader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"[-+]?(0|[1-9][0-9_]*)$"), list("-+0123456789"))
-StrictLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(
-        r"[-+]?((0|[1-9][0-9_]*)?\.[0-9_]+|(0|[1-9][0-9_]*)\.?)([eE][-+]?[0-9]+)?$|[-+]?\.(inf|Inf|INF)$|\.(nan|NaN|NAN)$"
-    ),
-    list("-+0123456789."),
 )
 
 _REPLACES = {
@@ -249,8 +216,9 @@ class Scenario(Section):
         Returns
         -------
         DataFrame
-            A row a number or name, without switches and what has no effect: ``field``, ``value``, ``unit``, ``status`` (primary,
-            secondary, derived, assumed, or given for a value without a recorded origin), ``source``, ``note``.
+            A row a number or name, without switches and what has no effect: ``field``, ``value``, ``unit``,
+            ``status`` (primary, secondary, derived, assumed, or given for a value without a recorded origin),
+            ``source``, ``note``.
         """
         rows = []
         idle = () if self.checkpoint.persist_s > 0 else ("checkpoint.persist_slowdown",)

@@ -1,0 +1,160 @@
+"""The plan of one run: interval, band and hours."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ettr import budget, evidence
+from ettr.errors import OutsideValidity
+from ettr.plan.intervals import Band, best_interval_min, flat_band, mttf_interval_h
+from ettr.results import TimeBudget
+from ettr.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do on one scenario.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The run as given.
+    best : Scenario
+        The same with the best interval.
+    job_mttf_h : float
+        Mean time to failure of the job in exposed hours. [h]
+    job_mttf_95_h : tuple of float or None
+        95% interval from what is known of the failure rate; None if nothing is. [h]
+    band : Band
+        Best interval and the range as good as it.
+    budget : TimeBudget
+        Hours at the best interval.
+    budget_as_given : TimeBudget or None
+        Hours at the scenario's own interval; None where no closed form holds for it.
+    no_budget_as_given : str
+        Why not; empty otherwise.
+    """
+
+    scenario: Scenario
+    best: Scenario
+    job_mttf_h: float
+    job_mttf_95_h: tuple[float, float] | None
+    band: Band
+    budget: TimeBudget
+    budget_as_given: TimeBudget | None
+    no_budget_as_given: str = ""
+
+    @property
+    def shown(self) -> tuple[Scenario, TimeBudget]:
+        """The run as given with its hours; with the best interval where the given one has no answer."""
+        return (self.scenario, self.budget_as_given) if self.budget_as_given else (self.best, self.budget)
+
+    @property
+    def failures_per_day(self) -> float:
+        """Failures per day of wall clock at the best interval. [1/d]"""
+        return float(self.budget.n_failures / self.budget.total_h * 24)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain numbers, for JSON; infinite values become None."""
+        given, band = self.scenario, self.band
+        return {
+            "scenario": given.name,
+            "n_gpus": given.cluster.n_gpus,
+            "job_mttf_h": _finite(self.job_mttf_h),
+            "job_mttf_95_h": self.job_mttf_95_h and [_finite(end) for end in self.job_mttf_95_h],
+            "failures_per_day": self.failures_per_day,
+            "interval_min": band.interval_min,
+            "band_min": [band.low_min, band.high_min],
+            "band_points": band.points,
+            "ettr": float(self.budget.ettr),
+            "time_budget": self.budget.to_dict(),
+            "as_given": {
+                "interval_min": given.checkpoint.interval_min,
+                "ettr": float(self.budget_as_given.ettr) if self.budget_as_given else None,
+                "time_budget": self.budget_as_given.to_dict() if self.budget_as_given else None,
+            },
+            "assumed": assumed_fields(given),
+        }
+
+
+def make(scenario: Scenario) -> Plan:
+    """Plan the checkpoints of a run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+
+    Returns
+    -------
+    Plan
+        Time to failure, best interval and its band, and time budgets.
+
+    Raises
+    ------
+    OutsideValidity
+        No closed form holds for the run, e.g. it would practically never end.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, plan
+    >>> answer = plan.make(Scenario.load("llama3-405b"))
+    >>> round(answer.band.interval_min, 1), round(answer.budget.ettr, 3)
+    (7.7, 0.91)
+    """
+    band = flat_band(scenario)
+    best = scenario.override({"checkpoint.interval_min": band.interval_min})
+    as_given, reason = None, ""
+    try:
+        as_given = budget.exact(scenario)
+    except OutsideValidity as error:
+        reason = str(error)
+    return Plan(
+        scenario=scenario,
+        best=best,
+        job_mttf_h=scenario.job_mttf_h,
+        job_mttf_95_h=mttf_interval_h(scenario),
+        band=band,
+        budget=budget.exact(best),
+        budget_as_given=as_given,
+        no_budget_as_given=reason,
+    )
+
+
+def assumed_fields(scenario: Scenario) -> list[str]:
+    """Paths of the values that rest on an assumption."""
+    table = scenario.to_frame()
+    return [str(field) for field in table.loc[table["status"] == "assumed", "field"]]
+
+
+def presets() -> pd.DataFrame:
+    """All presets side by side.
+
+    Returns
+    -------
+    DataFrame
+        ``name``, ``title``, ``n_gpus`` [GPUs], ``rate_per_1000_node_days``, ``job_mttf_h`` [h], ``ettr`` at the own
+        interval, ``best_interval_min`` [min], ``n_assumed`` (values that rest on an assumption).
+    """
+    return pd.DataFrame([_preset(Scenario.load(name)) for name in evidence.scenario_names()])
+
+
+def _preset(run: Scenario) -> dict[str, Any]:
+    return {
+        "name": run.name,
+        "title": run.title,
+        "n_gpus": run.cluster.n_gpus,
+        "rate_per_1000_node_days": run.failures.rate,
+        "job_mttf_h": run.job_mttf_h,
+        "ettr": budget.exact(run).ettr,
+        "best_interval_min": best_interval_min(run),
+        "n_assumed": len(assumed_fields(run)),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
