@@ -237,7 +237,7 @@ def rate_ratio(
         return float("inf") if p >= 1 else p / (1 - p) * second / first
 
     ratio = as_ratio(n_first / (n_first + n_second))
-    return RateRatio(ratio, as_ratio(share.low), as_ratio(share.high), level, float(test.pvalue))
+    return RateRatio(ratio, as_ratio(float(share.low)), as_ratio(float(share.high)), level, float(test.pvalue))
 
 
 def count_intervals(frame: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
