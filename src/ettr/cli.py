@@ -113,7 +113,11 @@ def book(
     """
     from ettr.publish import build
 
-    page = build(root, out, scenario, progress=not quiet)
+    try:
+        page = build(root, out, scenario, progress=not quiet)
+    except KeyboardInterrupt:
+        typer.echo("ettr: stopped; finished chapters are kept, and the same command goes on from there", err=True)
+        raise typer.Exit(130) from None
     typer.echo(f"the book is at {page}")
 
 

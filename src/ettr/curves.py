@@ -194,8 +194,9 @@ def _intervals_min(scenario: Scenario, n_points: int) -> np.ndarray:
 
 
 def _sizes(scenario: Scenario, n_points: int) -> np.ndarray:
-    """From an eighth of a thousand GPUs to a million."""
-    return np.geomspace(max(128, scenario.cluster.gpus_per_node), 1e6, n_points)
+    """From 128 GPUs to a million, the powers of ten that sentences speak of among them."""
+    spread = np.geomspace(max(128, scenario.cluster.gpus_per_node), 1e6, n_points)
+    return np.unique(np.concatenate([spread, [1e4, 1e5]]))
 
 
 def _ettr(scenario: Scenario, n_gpus: np.ndarray, tau_h: np.ndarray) -> Any:

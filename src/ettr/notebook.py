@@ -134,7 +134,10 @@ def run(
     values = checked_parameters(notebook, parameters or {})
     if out == notebook:
         raise InputError(f"the executed copy must not replace the notebook itself ({_shown(notebook)})")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {out}: {error.strerror or error}") from error
     part, failed = out.with_name(f"{out.stem}.part.ipynb"), out.with_name(f"{out.stem}.failed.ipynb")
     folder = Path(cwd).resolve() if cwd else repository_root(notebook)
     started = time.monotonic()

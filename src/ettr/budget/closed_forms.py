@@ -24,6 +24,7 @@ _LARGEST_EXPONENT = 690.0
 _STOPS_ERROR = 0.005
 """Error of the total from requests for maintenance that wait for the same checkpoint."""
 
+_ENDS = "runs that practically end, in a time that a float can hold"
 _RARE_STOPS = "maintenance so rare that requests seldom wait for the same checkpoint"
 
 Parts = dict[str, Any]
@@ -198,7 +199,7 @@ def _exact(run: Rules) -> tuple[Parts, Limits]:
     n_failures, restart_h = _recoveries(run, training.exposed_h, starts)
     limits = {
         "intervals no shorter than the training during the background write": run.head > run.tau,
-        "times that a float can hold": training.largest_exponent - np.log(run.survive_restart) > _LARGEST_EXPONENT,
+        _ENDS: training.largest_exponent - np.log(run.survive_restart) > _LARGEST_EXPONENT,
     }
     parts = {
         "productive_h": run.work,

@@ -70,9 +70,9 @@ def claims(frame: pd.DataFrame) -> Table:
     names = {
         "claim_id": "No.",
         "claim": "Statement",
+        "verdict": "Verdict",
         "stated_value": "Stated",
         "implied_value": "Implied",
-        "verdict": "Verdict",
         "comment": "Why",
         "document": "Document",
     }
@@ -92,10 +92,10 @@ def validation(frame: pd.DataFrame) -> Table:
         "published": "Published",
         "computed": "Computed",
         "unit": "Unit",
+        "verdict": "Verdict",
+        "kind": "Kind",
         "tolerance": "Tolerance",
         "tolerance_reason": "Because",
-        "kind": "Kind",
-        "verdict": "Verdict",
         "source": "Source",
         "status": "Status",
         "comment": "Note",

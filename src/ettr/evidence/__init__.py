@@ -19,6 +19,7 @@ from ettr.evidence.reading import (
     scenario_text,
     table,
     table_names,
+    verify,
 )
 from ettr.evidence.rules import stamp, validate
 
@@ -37,4 +38,5 @@ __all__ = [
     "table",
     "table_names",
     "validate",
+    "verify",
 ]

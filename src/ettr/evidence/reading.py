@@ -26,6 +26,7 @@ DATA = _data_folder()
 STATUSES = ("primary", "secondary", "derived", "assumed")
 """How a figure was obtained, from the strongest to the weakest."""
 
+_SHOWN_PROBLEMS = 5
 REMEDY = "restore it from version control, or after an intended edit run `make data-hashes`"
 
 _DTYPES = {"string": "str", "integer": "int64", "number": "float64", "boolean": "bool"}
@@ -162,6 +163,22 @@ def scenario_text(name: str, folder: Path = DATA) -> str:
     if name not in scenario_names(folder):
         raise UnknownName("preset", name, scenario_names(folder))
     return _checked(f"scenarios/{name}", folder).decode("utf-8")
+
+
+def verify(folder: Path = DATA) -> None:
+    """Check that every file of ``data/`` is there and is the one that was validated.
+
+    Raises
+    ------
+    DataError
+        About the first file that is missing or was changed.
+    """
+    tables = set(table_names(folder))
+    for name in resources(folder):
+        if name in tables:
+            table(name, folder)
+        else:
+            _checked(name, folder)
 
 
 def bibliography(folder: Path = DATA) -> pd.DataFrame:
@@ -302,6 +319,14 @@ def _checked(name: str, folder: Path) -> bytes:
     return content
 
 
+def _unusable(name: str, problems: list[str]) -> str:
+    """What is wrong with a table, in one line that says the reason first."""
+    shown = "; ".join(problems[:_SHOWN_PROBLEMS])
+    more = f"; and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
+    remedy = "" if REMEDY in shown else f"; {REMEDY}"
+    return f"the table {name!r} cannot be used: {shown}{more}{remedy}"
+
+
 @lru_cache(maxsize=64)
 def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataFrame:
     try:
@@ -311,8 +336,7 @@ def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataF
 
         problems = table_problems(name, folder)
         if problems:
-            listing = "\n".join(f"- {problem}" for problem in problems)
-            raise DataError(f"the table {name!r} cannot be used; {REMEDY}:\n{listing}") from None
+            raise DataError(_unusable(name, list(problems))) from None
         raise
     resource = resources(folder)[name]
     dtypes, blanks = {}, {}

@@ -158,6 +158,11 @@ def interval_answer(plan: Plan) -> Finding:
         verdict = f"{own} lies inside this range"
     else:
         verdict = f"{own} lies outside and costs {points(plan.budget.ettr - plan.budget_as_given.ettr)}"
+    if math.isinf(plan.job_mttf_h):
+        return Finding(
+            title="No failures, no checkpoints",
+            text=f"**{run.title} has no failures: a checkpoint gains nothing.** {own} gives {pct(plan.shown[1].ettr)}.",
+        )
     between = f"between {duration(band.low_min / 60)} and {duration(band.high_min / 60)}"
     if band.ends_job:
         between = f"longer than {duration(band.low_min / 60)}, even no checkpoint before the end,"
@@ -272,11 +277,12 @@ def scale_answer(plan: Plan, sizes: pd.DataFrame, target: float) -> Finding:
     own = f"{pct(plan.budget.ettr)} on {gpus(run.cluster.n_gpus)}"
     told = {run.cluster.n_gpus: own} | {size: f"{pct(ettr)} on {count(size)}" for size, ettr in at.items()}
     reached = [told[size] for size in sorted(told)]
-    reach = best.loc[best["ettr"] >= target, "n_gpus"]
-    if len(reach) == len(best):
+    if best["ettr"].min() >= target:
         reach_text = f"It stays above {pct(target, 0)} at every size shown"
-    elif len(reach):
-        reach_text = f"It stays above {pct(target, 0)} up to about {gpus(float(f'{reach.max():.2g}'))}"
+    elif best["ettr"].max() >= target:
+        falling = best.sort_values("ettr")
+        reach = math.exp(np.interp(target, falling["ettr"], np.log(falling["n_gpus"])))
+        reach_text = f"It stays above {pct(target, 0)} up to about {gpus(float(f'{reach:.3g}'))}"
     else:
         reach_text = f"It reaches {pct(target, 0)} at no size"
     end = "" if largest >= 0.999e6 else f" Beyond {gpus(float(f'{largest:.2g}'))} the closed form has no answer."
@@ -314,8 +320,9 @@ def scale_curve(scenario: Scenario) -> Finding:
     return Finding(
         title="Losses grow faster than the job",
         text=(
-            f"At a fixed interval the simple formulas fail long before the run does: {'; '.join(texts)}. They count no "
-            f"failure during recovery and none of the repeated work, which is what large jobs are made of."
+            f"At a fixed interval the simple formulas fail before the run does: {'; '.join(texts)}. They charge every "
+            f"failure a whole recovery and half an interval, also where the next failure comes before either is over, "
+            f"and so expect more loss than there is."
         ),
     )
 
@@ -356,7 +363,7 @@ def requirements(needs: list[Requirement], n_gpus: int) -> Finding:
     """What would reach the target at one size."""
     target = needs[0].target_ettr
     reached = [need for need in needs if need.value is not None]
-    failed = [need for need in needs if need.value is None]
+    failed = [need for need in needs if need.value is None and need.given > 0]
 
     def sentence(need: Requirement) -> str:
         name, unit = _FIELD_NAMES[need.field]
@@ -380,7 +387,7 @@ def requirements(needs: list[Requirement], n_gpus: int) -> Finding:
     else:
         alone = f"one change alone would do it: {listing}." if reached else "no single change does it."
     never = (
-        f" {listed([_FIELD_NAMES[need.field][0] for need in failed]).capitalize()} cannot do it even at zero: the "
+        f" {listed([_FIELD_NAMES[need.field][0] for need in failed]).capitalize()} cannot do it, not even at zero: the "
         f"best of them leaves {pct(max(need.best_ettr for need in failed))}."
         if failed
         else ""
@@ -391,20 +398,23 @@ def requirements(needs: list[Requirement], n_gpus: int) -> Finding:
     )
 
 
-def recovery(scenario: Scenario, needs: Requirement, n_gpus: int) -> Finding:
-    """What the map of size against restart time says."""
-    target = pct(needs.target_ettr, 0)
-    if needs.value is None:
+def recovery(scenario: Scenario, needs: list[Requirement], n_gpus: int) -> Finding:
+    """What the map of size against restart time says; ``needs`` as from :func:`ettr.plan.requirements`."""
+    need = next(need for need in needs if need.field == "recovery.restart_min")
+    others = [_FIELD_NAMES[one.field][0] for one in needs if one.value is not None and one is not need]
+    target = pct(need.target_ettr, 0)
+    if need.value is None:
+        instead = f"only {listed(others)} can do it alone" if others else "no field can do it alone"
         text = (
             f"On {gpus(n_gpus)} no restart time reaches {target}: even an instant restart leaves "
-            f"{pct(needs.best_ettr)}. "
-            f"Something else has to give, the failure rate or the stall."
+            f"{pct(need.best_ettr)}; "
+            f"{instead}."
         )
-    elif math.isinf(needs.value):
+    elif math.isinf(need.value):
         text = f"On {gpus(n_gpus)} any restart time reaches {target}."
     else:
         text = (
-            f"On {gpus(n_gpus)} a restart of at most {duration(needs.value / 60)} reaches {target}; the scenario has "
+            f"On {gpus(n_gpus)} a restart of at most {duration(need.value / 60)} reaches {target}; the scenario has "
             f"{duration(scenario.restart_h)}."
         )
-    return Finding(title="The larger the job, the faster it has to restart", text=text)
+    return Finding(title="Which sizes and restart times reach how much", text=text)

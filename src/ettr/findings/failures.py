@@ -101,14 +101,13 @@ def rates(published: pd.DataFrame, name: str = "llama3-unexpected", other: str =
         title=f"Half of the published rates lie between {number(middle.iloc[0])} and {number(middle.iloc[1])} per "
         f"1000 node-days",
         text=(
-            f"{mine['title']} stands at {number(mine['rate'])} failures per 1000 node-days. The published figures "
+            f"*{mine['title']}* stands at {number(mine['rate'])} failures per 1000 node-days. The published figures "
             f"reach "
             f"from {number(published['rate'].min())} to {number(published['rate'].max())}, but they do not count the "
             f"same: "
             f"some count every restart, some only hardware or only memory. Between counts that can be compared the "
-            f"difference is real all the same: {mine['title']} stopped {number(ratio.ratio)} times as often per node "
-            f"as "
-            f"{their['title']} (95% interval {number(ratio.low)} to {number(ratio.high)})."
+            f"difference is real all the same: *{mine['title']}* has {number(ratio.ratio)} times as many failures per "
+            f"node as *{their['title']}* (95% interval {number(ratio.low)} to {number(ratio.high)})."
         ),
     )
 

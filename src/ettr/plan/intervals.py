@@ -72,7 +72,7 @@ def best_interval_min(scenario: Scenario, n_gpus: Any = None) -> Any:
 def job_mttf_h(scenario: Scenario, n_gpus: Any = None) -> Any:
     """Mean time to failure of the job, also at other sizes; infinite without failures. [h]"""
     n_nodes = scenario.n_nodes if n_gpus is None else np.asarray(n_gpus) / scenario.cluster.gpus_per_node
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return plain(1 / (scenario.node_rate_per_h * scenario.mode_exposure(n_nodes).sum(axis=-1)))
 
 

@@ -24,7 +24,8 @@ def make(root: Path) -> Path:
     folder = root / FOLDER / versions
     if not folder.is_dir():
         part = folder.with_name(f"{versions}.part-{os.getpid()}")
-        shutil.rmtree(part, ignore_errors=True)
+        for left in folder.parent.glob("*.part-*"):  # of a build that was cut off
+            shutil.rmtree(left, ignore_errors=True)
         part.mkdir(parents=True)
         (part / "vega-bundle.js").write_text(_vega(), encoding="utf-8")
         _mathjax(part / "mathjax")

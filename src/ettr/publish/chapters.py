@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import yaml
 
-from ettr import notebook
+from ettr import evidence, notebook
 from ettr.errors import EttrError, InputError, UnknownName
 
 EXECUTED = Path("_build/executed")
@@ -54,7 +54,10 @@ def docnames(root: Path) -> list[str]:
     """The pages of the book in the order of its table of contents."""
     toc_file = Path(root) / "_toc.yml"
     if not toc_file.is_file():
-        raise InputError(f"there is no book in {root}: it has no _toc.yml")
+        raise InputError(
+            f"there is no book in {root}: it has no _toc.yml; run this in a clone of the repository, or say with "
+            f"--root where one is"
+        )
     toc = yaml.safe_load(toc_file.read_text(encoding="utf-8"))
     return [toc["root"], *_files(toc)]
 
@@ -121,7 +124,10 @@ def execute(
         If no notebook declares one of the parameters.
     """
     root, parameters = Path(root).resolve(), dict(parameters or {})
+    evidence.verify()  # once, and not once a chapter
     with locked(root / EXECUTED / f"{key(parameters)}.lock"):
+        for left in (root / EXECUTED / key(parameters)).rglob("*.part.ipynb"):
+            left.unlink()  # of a run that was cut off
         tasks = _tasks(root, parameters)
         done = {task.docname: _state(task) for task in tasks}
         report = progress or (lambda *_: None)

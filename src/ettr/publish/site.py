@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -146,8 +147,20 @@ def _check_replaceable(out: Path, root: Path) -> None:
         raise InputError(f"the site needs a folder, and {out} is something else")
     if root.is_relative_to(out.resolve()):
         raise InputError(f"the site would replace the repository: {out}")
+    there = next(parent for parent in (out, *out.parents) if parent.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK) or not _can_hold(there):
+        raise InputError(f"the site cannot be written to {out}: {there} is not a folder that takes new files")
     if out.is_dir() and any(out.iterdir()) and not _is_book(out) and out != root / DEFAULT_OUT:
         raise InputError(f"{out} holds something that is not a book made here; choose an empty or a new folder")
+
+
+def _can_hold(folder: Path) -> bool:
+    """Whether a folder takes a new file; permissions alone do not tell, for root least of all."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def _is_book(folder: Path) -> bool:
@@ -159,9 +172,9 @@ def _is_book(folder: Path) -> bool:
 
 def _replace(out: Path, site: Path) -> None:
     """Put a copy of the site at `out`: what is there at any moment is a whole site."""
-    out.parent.mkdir(parents=True, exist_ok=True)
     new, old = (out.with_name(f".{out.name}.{word}-{os.getpid()}") for word in ("new", "old"))
     try:
+        out.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(site, new)
         if out.exists():
             out.rename(old)
@@ -171,6 +184,8 @@ def _replace(out: Path, site: Path) -> None:
             if old.exists():
                 old.rename(out)
             raise
+    except OSError as error:
+        raise EttrError(f"the site could not be put at {out}: {error.strerror or error}") from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
