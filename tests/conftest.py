@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from ettr import Scenario
+from ettr import Scenario, cli
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +27,21 @@ failures: {rate_per_1000_node_days: 6.0}
 checkpoint: {interval_min: 60, stall_s: 300}
 recovery: {detection_min: 0, restart_min: 10}
 """
+
+
+@pytest.fixture
+def ettr(capsys, monkeypatch):
+    """Run a command in this process; answers (exit status, standard output, standard error)."""
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        try:
+            cli.main(arguments)
+            status = 0
+        except SystemExit as stopped:
+            status = stopped.code or 0
+        out, err = capsys.readouterr()
+        return status, re.sub(r"\x1b\[[0-9;]*m", "", out), re.sub(r"\x1b\[[0-9;]*m", "", err)
+
+    return run

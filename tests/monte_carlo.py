@@ -1,11 +1,12 @@
 """A small simulator of one training run, written from the rules alone, to check the closed forms against.
 
 It walks from event to event with a ledger of hours that are not yet safe: a durable checkpoint moves them to the
-budget, a failure turns them into rework. It shares no code with the package.
+budget, a failure turns them into rework. It shares no code with the package, of which only ``rules_of`` knows anything.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, field
 
@@ -162,3 +163,26 @@ def means(n_runs: int, seed: int, **rules) -> tuple[dict[str, float], dict[str, 
     table["total_h"] = np.sum([table[part] for part in PARTS], axis=0)
     errors = {name: float(column.std(ddof=1) / n_runs**0.5) for name, column in table.items()}
     return {name: float(column.mean()) for name, column in table.items()}, errors
+
+
+def rules_of(scenario) -> dict:
+    """What a scenario says, as the fields of a :class:`Run`."""
+    own = {name: scenario.own_h(name) for name in ("detection_min", "queue_min", "restart_min")}
+    general = {name: getattr(scenario.recovery, name) / 60 for name in own}
+    modes = [
+        (weight, *(general[name] if math.isnan(own[name][i]) else own[name][i] for name in own))
+        for i, weight in enumerate(scenario.mode_weights)
+    ]
+    return {
+        "work": scenario.job.productive_h,
+        "tau": scenario.interval_h,
+        "stall": scenario.stall_h,
+        "rate": scenario.job_rate_per_h,
+        "modes": modes,
+        "restart": scenario.restart_h,
+        "persist": scenario.persist_h,
+        "slowdown": scenario.checkpoint.persist_slowdown,
+        "first_queue": scenario.first_queue_h,
+        "stops_per_h": scenario.maintenance_rate_per_h,
+        "stop": scenario.maintenance_h,
+    }

@@ -11,27 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ettr import Scenario, __version__, cli, evidence, plan
+from ettr import Scenario, __version__, evidence, plan
 
 REPOSITORY = str(Path(__file__).parents[1])
-
-
-@pytest.fixture
-def ettr(capsys, monkeypatch):
-    """Run a command in this process; answers (exit status, standard output, standard error)."""
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        try:
-            cli.main(arguments)
-            status = 0
-        except SystemExit as stopped:
-            status = stopped.code or 0
-        out, err = capsys.readouterr()
-        return status, re.sub(r"\x1b\[[0-9;]*m", "", out), re.sub(r"\x1b\[[0-9;]*m", "", err)
-
-    return run
 
 
 # --------------------------------------------------------------------------- answers
@@ -139,7 +121,11 @@ BAD = {
         ["plan", "rsc-1", "--set", "checkpoint.interval_min=ten"],
         "ettr: checkpoint.interval_min must be a number [min], got 'ten'",
     ),
-    "no number": (["plan", "rsc-1", "--set", "cluster.n_gpus=nan"], "ettr: cluster.n_gpus must be finite, got nan"),
+    "no number": (["plan", "rsc-1", "--set", "cluster.n_gpus=.nan"], "ettr: cluster.n_gpus must be finite, got nan"),
+    "a word": (
+        ["plan", "rsc-1", "--set", "cluster.n_gpus=nan"],
+        "ettr: cluster.n_gpus must be a whole number [GPUs], got 'nan'",
+    ),
     "infinite": (["plan", "rsc-1", "--set", "job.productive_h=inf"], "ettr: job.productive_h must be finite, got inf"),
     "nothing": (
         ["plan", "rsc-1", "--set", "cluster.n_gpus="],
@@ -147,7 +133,11 @@ BAD = {
     ),
     "endless": (
         ["plan", "rsc-1", "--set", f"cluster.n_gpus={'9' * 5000}"],
-        "ettr: cluster.n_gpus must be finite, got inf",
+        "ettr: --set cannot read the value '9999999999",
+    ),
+    "beyond a float": (
+        ["plan", "rsc-1", "--set", f"cluster.n_gpus={'9' * 400}"],
+        "ettr: cluster.n_gpus must be <= 1e+12 GPUs, got 9999999999",
     ),
     "no value": (["plan", "rsc-1", "--set", "cluster.n_gpus"], "ettr: --set takes FIELD=VALUE, got 'cluster.n_gpus'"),
     "no field": (["plan", "rsc-1", "--set", "=8"], "ettr: --set takes FIELD=VALUE, got '=8'"),
@@ -155,7 +145,7 @@ BAD = {
     "no file": (["plan", "none.yml"], "ettr: cannot read scenario none.yml: No such file or directory"),
     "never ends": (
         ["plan", "rsc-1", "--set", "cluster.n_gpus=8000000000"],
-        "ettr: budget.exact holds only for times that a float can hold",
+        "ettr: budget.exact holds only for runs that practically end, in a time that a float can hold",
     ),
     "book of no scenario": (
         ["book", "--scenario", "rsc-3", "--root", REPOSITORY],
@@ -171,6 +161,44 @@ def test_bad_input_is_one_message_and_status_2(ettr, fault):
     assert status == 2 and out == ""
     assert err.startswith(message) and err.count("\n") == 1
     assert "Traceback" not in err
+
+
+NO_NUMBERS = {"1:30": "'1:30'", "010": "'010'", "0x10": "'0x10'", "1e": "'1e'", "2024-01-01": "'2024-01-01'"}
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_what_is_no_number_in_a_file_is_none_on_the_command_line(ettr, text):
+    for field, kind in (("checkpoint.stall_s", "a number [s]"), ("cluster.n_gpus", "a whole number [GPUs]")):
+        status, out, err = ettr("plan", "rsc-1", "--set", f"{field}={text}")
+        assert (status, out) == (2, "")
+        assert err.startswith(f"ettr: {field} must be {kind}, got {NO_NUMBERS[text]}") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", [".inf", "-.inf", ".nan", ".Inf", ".NAN", "1e400"])
+def test_what_is_not_finite_is_refused_on_the_command_line(ettr, text):
+    for field in ("checkpoint.stall_s", "cluster.n_gpus"):
+        status, out, err = ettr("plan", "rsc-1", "--set", f"{field}={text}")
+        assert (status, out) == (2, "")
+        assert err.startswith(f"ettr: {field} must be finite, got ") and err.count("\n") == 1
+
+
+HOPELESS = {
+    "a restart of two billion years": ["plan", "rsc-1", "--set", "recovery.restart_min=1e15"],
+    "a run that never ends": ["plan", "opt-175b", "--set", "cluster.n_gpus=80000000"],
+}
+
+
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["words", "json"])
+@pytest.mark.parametrize("case", HOPELESS)
+def test_a_hopeless_run_is_one_message_and_status_2(ettr, recwarn, case, as_json):
+    status, out, err = ettr(*HOPELESS[case], *as_json)
+    assert (status, out) == (2, "")
+    assert re.fullmatch(r"ettr: budget.exact holds only for .* a float can hold\n", err)
+    assert not recwarn.list
+
+
+def test_a_message_on_an_endless_value_is_short(ettr):
+    assert len(ettr("plan", "rsc-1", "--set", f"cluster.n_gpus={'9' * 5000}")[2]) < 200
 
 
 @pytest.mark.parametrize("where", [0, 1, 2])

@@ -8,6 +8,7 @@ import pytest
 
 from ettr import Scenario, budget, checkpoint, curves, evidence, plan
 from ettr.errors import OutsideValidity
+from ettr.validity import ValidityWarning
 
 PRESETS = evidence.scenario_names()
 EXTREMES = {
@@ -92,6 +93,7 @@ def test_curves_over_the_size_are_the_closed_forms_at_each_size(name):
     scenario = Scenario.load(name)
     frame = curves.by_size(scenario, n_points=9)
     assert frame["n_gpus"].min() == pytest.approx(128) and frame["n_gpus"].max() == pytest.approx(1e6)
+    assert {1e4, 1e5} <= set(frame["n_gpus"])  # sentences speak of them
     for row in frame.iloc[::5].itertuples():
         # sizes on a curve need not be whole nodes, so the same rate is put on one GPU a node
         per_gpu = {"cluster": {"n_gpus": 8 * round(row.n_gpus / 8)}, "checkpoint.interval_min": row.interval_min}
@@ -108,7 +110,8 @@ def test_no_size_is_dropped_because_the_write_sets_the_interval(llama3):
     slow = llama3.override({"checkpoint.persist_s": 590, "checkpoint.stall_s": 0.1, "maintenance": None})
     frame = curves.by_size(slow, n_points=40)
     best = frame[frame["interval"] == "best"]
-    assert len(best) == 40 and (best["interval_min"] >= 590 / 60).all()
+    assert best["n_gpus"].tolist() == frame["n_gpus"].unique().tolist() and len(best) == 42  # and 10^4 and 10^5
+    assert (best["interval_min"] >= 590 / 60).all()
     assert best["interval_min"].iloc[-10:].to_numpy() == pytest.approx(590 / 60, rel=1e-9)
 
 
@@ -121,7 +124,23 @@ def test_parts_over_the_size_sum_to_one_and_end_in_recovery(llama3):
 
 def test_the_map_is_the_closed_form_at_the_middle_of_each_cell(llama3):
     frame = curves.recovery_map(llama3, n_points=10)
-    assert len(frame) == 10 * 5
+    run = steady(llama3)
+    sizes, restarts = np.geomspace(1000, 1e6, 11), np.geomspace(0.1, 30, 6)
+    at = {
+        "cluster.n_gpus": np.sqrt(sizes[1:] * sizes[:-1])[:, None],
+        "checkpoint.interval_min": plan.best_interval_min(run, np.sqrt(sizes[1:] * sizes[:-1]))[:, None],
+        "recovery.restart_min": np.sqrt(restarts[1:] * restarts[:-1]),
+    }
+    with pytest.warns(ValidityWarning, match="maintenance so rare .*: 1 of 50 points are NaN"):
+        whole = budget.exact(run, at).ettr
+    # cells without an answer are left out, and no other
+    assert frame["ettr"].tolist() == pytest.approx(whole[np.isfinite(whole)].tolist())
+    shown = np.isfinite(whole)
+    for column, ends, axis in (("n_gpus", sizes, 0), ("restart_min", restarts, 1)):
+        assert frame[column].tolist() == pytest.approx(ends[np.indices(whole.shape)[axis]][shown].tolist())
+        assert frame[f"{column}_end"].tolist() == pytest.approx(ends[np.indices(whole.shape)[axis] + 1][shown].tolist())
+    still = curves.recovery_map(llama3.override({"maintenance": None}), n_points=10)
+    assert len(still) == 10 * 5
     assert (frame["n_gpus_end"] > frame["n_gpus"]).all() and (frame["restart_min_end"] > frame["restart_min"]).all()
     row = frame.iloc[27]
     size = 8 * round(float(np.sqrt(row["n_gpus"] * row["n_gpus_end"])) / 8)

@@ -154,7 +154,8 @@ def _value(text: str) -> Any:
     try:
         return yaml.load(text, Loader=StrictLoader)
     except (yaml.YAMLError, ValueError) as error:
-        raise InputError(f"--set cannot read the value {text!r}") from error
+        shown = text if len(text) <= 80 else f"{text[:79]}…"
+        raise InputError(f"--set cannot read the value {shown!r}") from error
 
 
 def _console() -> Any:

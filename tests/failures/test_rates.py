@@ -206,6 +206,36 @@ def test_published_rates_hold_their_own_value():
     assert (found["low"] <= found["rate_low"]).all() and (found["high"] >= found["rate_high"]).all()
 
 
+def test_a_count_of_nothing_has_the_high_end_of_nothing():
+    """No failure in an exposure rules out more than 3.69 of them (Garwood 1936): 1.844 in 2000 node-days."""
+    frame = pd.DataFrame(
+        {
+            "n_events": pd.array([0, 0, 4, None], dtype="Int64"),
+            "node_days": [1000.0, 2000.0, 2000.0, np.nan],
+            "rate": [0.0, 0.0, 2.0, 5.0],
+            "rate_low": [0.0, 0.0, 2.0, 4.0],
+            "rate_high": [0.0, 0.0, 2.0, 6.0],
+        }
+    )
+    found = failures.rate_intervals(frame)
+    assert found["low"].tolist()[:2] == [0, 0]
+    assert found["high"].tolist()[:2] == pytest.approx([-math.log(0.025), -math.log(0.025) / 2])
+    assert -math.log(0.025) == pytest.approx(GARWOOD[0][1], abs=0.006)
+    assert found.loc[2, ["low", "high"]].tolist() == pytest.approx(
+        [end / 2 for end in failures.poisson_interval(4)], rel=1e-12
+    )
+    assert found.loc[3, ["low", "high"]].tolist() == [4, 6]
+    assert failures.rate_intervals(frame, 0.8)["high"][0] == pytest.approx(-math.log(0.1))
+
+
+def test_an_open_exposure_widens_the_interval_of_a_count():
+    """A window of 90 to 110 days: the interval of the count, with the exposure of either end."""
+    frame = pd.DataFrame({"n_events": [25], "node_days": [100.0], "rate": [250.0]})
+    frame = frame.assign(rate_low=1000 * 25 / 110, rate_high=1000 * 25 / 90)
+    found, (low, high) = failures.rate_intervals(frame).loc[0], failures.poisson_interval(25)
+    assert [found["low"], found["high"]] == pytest.approx([1000 * low / 110, 1000 * high / 90])
+
+
 # --------------------------------------------------------------------------- bad input
 
 F = failures

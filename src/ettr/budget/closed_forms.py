@@ -137,8 +137,9 @@ def _evaluate(formula: str, model: Callable[[Rules], tuple[Parts, Limits]], run:
             outside = _broken(limits, broken)
             if not shape:
                 break
-            for name, value in parts.items():
-                results[name][block] = np.where(outside, np.nan, value) if np.any(outside) else value
+            for name, result in results.items():
+                value = parts.get(name, 0.0)
+                result[block] = np.where(outside, np.nan, value) if np.any(outside) else value
     if broken and not shape:
         raise OutsideValidity(f"{formula} holds only for {next(iter(broken))}")
     if broken:
@@ -190,6 +191,7 @@ class _Training:
     rework_h: Any
     slowdown_h: Any
     n_checkpoints: Any
+    n_durable: Any
     largest_exponent: Any
 
 
@@ -252,7 +254,7 @@ def _steady_state(run: Rules) -> _Training:
     exposed, more = _stage(run.rate, run.cycle, again)
     write = run.slowdown * run.persist
     kept = np.exp(-run.rate * run.cycle)
-    return _Training(n * exposed, 0.0, n * (more + write * (1 - kept)), n * write * kept, n, run.rate * again)
+    return _Training(n * exposed, 0.0, n * (more + write * (1 - kept)), n * write * kept, n, n, run.rate * again)
 
 
 def _finite_run(run: Rules) -> _Training:
@@ -287,6 +289,7 @@ def _finite_run(run: Rules) -> _Training:
         rework_h=rework + write * lost_last,
         slowdown_h=slowdown,
         n_checkpoints=n,
+        n_durable=n - ends_in_write,
         largest_exponent=rate * np.maximum(first, np.where(only_stage, 0.0, again)),
     )
 
@@ -300,18 +303,32 @@ def _add_maintenance(run: Rules, training: _Training, parts: Parts, limits: Limi
     last_failures, last_restart_h = _recoveries(run, training.last_h, 0.0)
     servable_h = training.exposed_h + parts["restart_h"] + parts["n_failures"] * run.downtime
     servable_h = servable_h - training.last_h - last_restart_h - last_failures * run.downtime
-    servable_h = np.where(training.n_checkpoints > 0, servable_h + starts * run.first_queue, 0.0)
-    n_stops = run.stops_per_h * servable_h / (1 - run.stops_per_h * stop_h)
+    servable_h = np.where(training.n_durable > 0, servable_h + starts * run.first_queue, 0.0)
+    # what is requested during and after the stop at the last checkpoint waits for no other
+    followed = 1 - starts / np.maximum(training.n_durable, 1)
+    n_stops = run.stops_per_h * servable_h / (1 - run.stops_per_h * stop_h * followed)
     total_h = servable_h + n_stops * stop_h
-    per_checkpoint = n_stops / np.maximum(training.n_checkpoints, 1)
-    error = per_checkpoint / 2 * n_stops * stop_h / np.maximum(total_h, run.work)
-    limits[_RARE_STOPS] = (run.stops_per_h * stop_h >= 1) | (n_stops > training.n_checkpoints) | (error > _STOPS_ERROR)
+    error = _shared_stops(run, training, parts, total_h) * stop_h / np.maximum(total_h, run.work)
+    limits[_RARE_STOPS] = (run.stops_per_h * stop_h >= 1) | (n_stops > training.n_durable) | (error > _STOPS_ERROR)
     unkept_h = n_stops * run.slowdown * run.persist * np.exp(-run.rate * run.cycle)
     parts["maintenance_h"] = n_stops * run.stop
     parts["restart_h"] = parts["restart_h"] + n_stops * stop_restart_h
     parts["n_failures"] = parts["n_failures"] + n_stops * stop_failures
     parts["rework_h"] = parts["rework_h"] + n_stops * redo_h + unkept_h
     parts["slowdown_h"] = parts["slowdown_h"] - unkept_h
+
+
+def _shared_stops(run: Rules, training: _Training, parts: Parts, total_h: Any) -> Any:
+    """How many requests find another waiting: half the square of the requests in each stretch between checkpoints.
+
+    The first stretch holds the first queue, and a stretch with a failure its downtime.
+    """
+    n = np.maximum(training.n_durable, 1)
+    queue = run.stops_per_h * run.first_queue if run.include_start else 0.0
+    mean = (run.stops_per_h * total_h - queue) / n
+    failures = parts["n_failures"] / n
+    spread = failures * (1 + failures) * (run.stops_per_h * (run.downtime + run.restart_after)) ** 2
+    return (n * (mean**2 + spread) + 2 * mean * queue + queue**2) / 2
 
 
 def _first_order(run: Rules) -> tuple[Parts, Limits]:

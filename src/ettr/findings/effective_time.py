@@ -161,7 +161,7 @@ def interval_answer(plan: Plan) -> Finding:
     if math.isinf(plan.job_mttf_h):
         return Finding(
             title="No failures, no checkpoints",
-            text=f"**{run.title} has no failures: a checkpoint gains nothing.** {own} gives {pct(plan.shown[1].ettr)}.",
+            text=f"**{run.title} has no failures: a checkpoint gains nothing.** {verdict}.",
         )
     between = f"between {duration(band.low_min / 60)} and {duration(band.high_min / 60)}"
     if band.ends_job:

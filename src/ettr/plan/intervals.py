@@ -79,12 +79,22 @@ def job_mttf_h(scenario: Scenario, n_gpus: Any = None) -> Any:
 def longest_interval_min(scenario: Scenario) -> float:
     """The longest interval that a plan considers. [min]
 
-    The whole work, or half the mean time between two requests for maintenance: a stop waits for the next
-    checkpoint, so with longer intervals requests would pile up.
+    The whole work; with maintenance, the longest of those for which the exact form has an answer: a stop waits for the
+    next checkpoint, so with longer intervals requests would pile up.
     """
     work_min = scenario.job.productive_h * 60
     requests_per_min = scenario.maintenance_rate_per_h / 60
-    return min(work_min, 0.5 / requests_per_min) if requests_per_min > 0 else work_min
+    if requests_per_min == 0:
+        return work_min
+    longest_min = min(work_min, 0.5 / requests_per_min)
+    least_min = max(SHORTEST_MIN, scenario.checkpoint.least_interval_min * (1 + 1e-12))
+    if longest_min <= least_min:
+        return longest_min
+    grid = np.geomspace(least_min, longest_min, _GRID_POINTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ValidityWarning)
+        answers = np.isfinite(budget.exact(scenario, {"checkpoint.interval_min": grid}).ettr)
+    return float(grid[np.flatnonzero(answers)[-1]]) if answers.any() else longest_min
 
 
 def flat_band(scenario: Scenario, points: float = BAND_POINTS) -> Band:

@@ -193,7 +193,7 @@ class Scenario(Section):
         }
         for path, value in values.items():
             paths.assign(raw, path, value, type(self))
-        return self._checked(raw, ", ".join(f"{path}={value}" for path, value in values.items()))
+        return self._checked(raw, ", ".join(f"{path}={str(value)[:60]}" for path, value in values.items()))
 
     def flat(self) -> dict[str, Any]:
         """Every single value by its dotted path, modes left out."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 MIN_PER_H, S_PER_H, H_PER_DAY = 60.0, 3600.0, 24.0
 PLAIN_TEXT = r"^ *[\w.,;+&()/:'%#–—-][\w .,;+&()/:'%#–—-]*$"
@@ -17,18 +19,25 @@ LARGEST_NUMBER = 1e15
 """Products of larger values would overflow; no unit of a field gets near it."""
 
 
-def _refuse_booleans(value: Any) -> Any:
+_LEADING_ZERO = re.compile(r"\s*[-+]?0[0-9_]")
+"""Eight, ten or a slip: nobody can say what 010 means."""
+
+
+def _refuse_booleans(value: Any, kind: Literal["float", "int"] = "float") -> Any:
     if isinstance(value, (bool, np.bool_)):
         raise ValueError("is not a number")
+    if isinstance(value, str) and _LEADING_ZERO.match(value):
+        raise PydanticCustomError(f"{kind}_leading_zero", "has a leading zero")
     return value
 
 
 def _whole(value: Any) -> Any:
     """Read ``1e5``, which YAML takes for text."""
+    value = _refuse_booleans(value, "int")
     try:
-        return float(value) if isinstance(value, str) and float(value).is_integer() else _refuse_booleans(value)
+        return float(value) if isinstance(value, str) and float(value).is_integer() else value
     except (ValueError, OverflowError):
-        return _refuse_booleans(value)
+        return value
 
 
 def _within_reason(value: float) -> float:

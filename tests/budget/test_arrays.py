@@ -1,0 +1,193 @@
+"""Arrays: what single runs give, in whatever shape and block; and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ettr import Scenario, budget, checkpoint
+from ettr.budget import closed_forms
+from ettr.errors import InputError, OutsideValidity
+from ettr.results import PARTS
+from ettr.validity import ValidityWarning
+
+FORMULAS = pytest.mark.parametrize("formula", budget.FORMULAS.values(), ids=budget.FORMULAS)
+MODES = [{"name": "bug", "share": 0.4, "scales_with": "job", "detection_min": 20, "restart_min": 15}]
+N, T, R = "cluster.n_gpus", "checkpoint.interval_min", "recovery.restart_min"
+BLOCK = closed_forms._BLOCK_POINTS
+
+
+def grid(shape: tuple[int, ...], start: float, end: float, axes: tuple[int, ...]) -> np.ndarray:
+    """Values that vary along some axes only, all different."""
+    lengths = [length if axis in axes else 1 for axis, length in enumerate(shape)]
+    return np.linspace(start, end, math.prod(lengths)).reshape(lengths)
+
+
+def lean(values: np.ndarray) -> np.ndarray:
+    """Without leading axes of length 1, as users give arrays."""
+    while values.ndim > 1 and values.shape[0] == 1:
+        values = values[0]
+    return values
+
+
+@pytest.fixture
+def moded_run(plain_run) -> Scenario:
+    """Modes of the job, so that the weights of the modes vary with the size."""
+    return plain_run.override({"failures.observed_nodes": 500, "failures.modes": MODES})
+
+
+SHAPES = {
+    "1-d": ((23,), (0,), (0,)),
+    "one": ((1,), (0,), (0,)),
+    "1 x n": ((1, 23), (1,), (1,)),
+    "n x 1": ((23, 1), (0,), (0,)),
+    "n x 1 x m": ((5, 1, 9), (0,), (2,)),
+    "long last axis": ((3, 29), (0,), (1,)),
+    "long middle axis": ((2, 19, 3), (0, 2), (1,)),
+    "both along the cut axis": ((4, 11), (0, 1), (1,)),
+    "four axes": ((2, 1, 7, 3), (2,), (0, 3)),
+}
+
+
+@FORMULAS
+@pytest.mark.parametrize("shape", SHAPES)
+def test_blocks_give_what_a_loop_over_single_runs_gives(moded_run, monkeypatch, formula, shape):
+    """Blocks of seven points cut all of these shapes, most of them unevenly."""
+    monkeypatch.setattr(closed_forms, "_BLOCK_POINTS", 7)
+    whole, n_axes, t_axes = SHAPES[shape]
+    at = {N: 8 * np.round(grid(whole, 100, 2000, n_axes)), T: lean(grid(whole, 10, 90, t_axes)), R: 12.0}
+    found = formula(moded_run, at)
+    assert found.total_h.shape == whole
+    sizes, intervals = np.broadcast_to(at[N], whole), np.broadcast_to(at[T], whole)
+    for index in np.ndindex(whole):
+        single = formula(moded_run.override({N: int(sizes[index]), T: float(intervals[index]), R: 12.0}))
+        for part in (*PARTS, "n_failures", "total_h"):
+            assert getattr(found, part)[index] == pytest.approx(getattr(single, part), rel=1e-12), part
+
+
+LARGE = {
+    "1-d": ((BLOCK + 1,), (0,), (0,)),
+    "1 x n": ((1, 2 * BLOCK + 3), (1,), (1,)),
+    "n x 1 x m": ((5, 1, BLOCK - 1), (0,), (2,)),
+    "long last axis": ((3, BLOCK + 7), (0,), (1,)),
+    "long first axis": ((BLOCK + 7, 3), (0,), (1,)),
+    "square": ((301, 211), (0,), (1,)),
+}
+
+
+@FORMULAS
+@pytest.mark.parametrize("shape", LARGE)
+def test_arrays_beyond_a_block_are_evaluated_as_if_in_one(moded_run, monkeypatch, formula, shape):
+    whole, n_axes, t_axes = LARGE[shape]
+    at = {N: grid(whole, 800, 16_000, n_axes), T: lean(grid(whole, 10, 90, t_axes))}
+    blocks = list(closed_forms._blocks(whole))
+    assert len(blocks) > 1
+    found = formula(moded_run, at)
+    # a few single points on both sides of each cut
+    axis = int(np.argmax(whole))
+    for block in blocks[:2]:
+        for place in (block[-1].start, min(block[-1].stop, whole[axis]) - 1):
+            index = tuple(place if i == axis else length // 2 for i, length in enumerate(whole))
+            one = {path: np.broadcast_to(values, whole)[index] for path, values in at.items()}
+            assert found.total_h[index] == pytest.approx(formula(moded_run, one).total_h, rel=1e-12)
+    monkeypatch.setattr(closed_forms, "_BLOCK_POINTS", 10**9)
+    assert len(list(closed_forms._blocks(whole))) == 1
+    at_once = formula(moded_run, at)
+    for part in (*PARTS, "n_failures"):
+        assert np.array_equal(getattr(found, part), getattr(at_once, part)), part
+
+
+def test_points_without_an_answer_are_counted_over_all_blocks_and_warned_of_once(plain_run, monkeypatch):
+    sizes = 8.0 * np.arange(1, 1001) * 50
+    monkeypatch.setattr(closed_forms, "_BLOCK_POINTS", 33)
+    with pytest.warns(ValidityWarning) as told:
+        found = budget.rsc(plain_run, {N: sizes})
+    lost = np.isnan(found.total_h)
+    assert 0 < lost.sum() < 1000
+    assert [str(warning.message) for warning in told] == [
+        f"budget.rsc holds only for λ(u₀ + Δ/2) < 1: {lost.sum()} of 1000 points are NaN"
+    ]
+    edge = budget.validity(plain_run, "rsc").max_n_gpus
+    assert (lost == (sizes > edge)).all()
+
+
+@FORMULAS
+def test_a_warning_points_at_the_caller(plain_run, formula):
+    with pytest.warns(ValidityWarning) as told:
+        formula(plain_run, {N: [80, 8e9]})
+    assert [warning.filename for warning in told] == [__file__]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: checkpoint.daly_first_order_interval(np.array([0.1, 9.0]), 1.0),
+        lambda: checkpoint.expected_runtime(1.0, 1.0, 0.1, np.array([1.0, 1e-3]), 0.1),
+    ],
+    ids=["interval", "run time"],
+)
+def test_a_warning_of_a_rule_points_at_the_caller(function):
+    with pytest.warns(ValidityWarning) as told:
+        function()
+    assert [warning.filename for warning in told] == [__file__]
+
+
+# --------------------------------------------------------------------------- edges and refusals
+
+
+@FORMULAS
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (4, 0), (1, 0, 1)])
+def test_an_empty_array_gives_an_empty_budget(plain_run, formula, shape):
+    found = formula(plain_run, {N: np.ones(shape), T: 30.0})
+    for part in (*PARTS, "n_failures", "total_h", "ettr"):
+        assert np.shape(getattr(found, part)) == shape, part
+
+
+@FORMULAS
+def test_a_single_value_gives_plain_numbers(plain_run, formula):
+    found = formula(plain_run, {N: 16_000, T: np.float64(30)})
+    assert found == formula(plain_run.override({N: 16_000, T: 30}))
+    assert all(isinstance(getattr(found, part), float) for part in (*PARTS, "n_failures"))
+
+
+BAD = {
+    "text": ({T: ["five"]}, f"{T} must be numbers, got ['five']"),
+    "one text": ({T: "5"}, f"{T} must be numbers, got '5'"),
+    "nothing": ({T: None}, f"{T} must be finite, got nan"),
+    "nothing among numbers": ({T: [5, None]}, f"{T} must be finite, got nan"),
+    "truth": ({T: [True]}, f"{T} must be numbers, got [True]"),
+    "complex": ({T: [1 + 2j]}, f"{T} must be numbers, got [(1+2j)]"),
+    "ragged": ({T: [[1, 2], [3]]}, f"{T} must be numbers, got [[1, 2], [3]]"),
+    "not finite": ({T: [5, math.inf]}, f"{T} must be finite, got inf"),
+    "beyond reason": ({R: [5, 1.1e15, 2e15]}, f"{R} must be at most 1e+15, got 2e+15"),
+    "beyond any count": ({N: [8, 2e12]}, f"{N} must be <= 1e+12 GPUs, got 2e+12"),
+    "no whole slowdown": ({"checkpoint.persist_slowdown": [0.5, 1]}, "checkpoint.persist_slowdown must be < 1, got 1"),
+    "not of one shape": (
+        {N: [8, 16], R: [1, 2, 3]},
+        f"arrays must broadcast against each other, got {N} (2,), {R} (3,)",
+    ),
+    "of three shapes": (
+        {N: np.ones((2, 1)), R: np.ones(3), T: np.ones((4, 1, 1, 2))},
+        f"arrays must broadcast against each other, got {N} (2, 1), {R} (3,), {T} (4, 1, 1, 2)",
+    ),
+}
+
+
+@FORMULAS
+@pytest.mark.parametrize("fault", BAD)
+def test_bad_arrays_are_refused_with_path_and_value_or_shape(plain_run, formula, fault):
+    at, message = BAD[fault]
+    with pytest.raises(InputError) as caught:
+        formula(plain_run, at)
+    assert str(caught.value) == message
+
+
+@FORMULAS
+def test_the_largest_number_is_a_number(plain_run, formula):
+    """1e15 is no input error, only too much for the formula."""
+    with pytest.raises(OutsideValidity):
+        formula(plain_run, {R: 1e15})
+    with pytest.warns(ValidityWarning, match="1 of 2 points are NaN"):
+        assert np.isnan(formula(plain_run, {R: [1.0, 1e15]}).total_h).tolist() == [False, True]

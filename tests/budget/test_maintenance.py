@@ -1,0 +1,105 @@
+"""Maintenance is of first order: where the form answers, the simulation agrees; where it does not, it says why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ettr import Scenario, budget
+from ettr.errors import OutsideValidity
+from ettr.results import PARTS
+from ettr.validity import ValidityWarning
+from monte_carlo import means, rules_of
+
+RARE = "maintenance so rare that requests seldom wait for the same checkpoint"
+RUNS = {
+    "calm": {"cluster.n_gpus": 800},
+    "plain": {},
+    "rough": {"cluster.n_gpus": 24_000},
+    "background write": {"checkpoint.persist_s": 1200, "checkpoint.persist_slowdown": 0.2},
+    "modes": {
+        "recovery.detection_min": 6,
+        "failures.modes": [
+            {"name": "hang", "share": 0.3, "detection_min": 30, "restart_min": 20},
+            {"name": "crash", "share": 0.5, "queue_min": 12},
+        ],
+    },
+}
+PER_CYCLE = (0.02, 0.05, 0.1, 0.2, 0.5)
+SIMULATED_H = 40_000
+
+
+def maintained(run: Scenario, per_cycle: float, duration_min: float, **changes) -> Scenario:
+    """A run with a start, and with so many requests per cycle without failure."""
+    run = run.override({"job.include_start": True, **changes})
+    cycle_h = run.interval_h + run.stall_h + run.checkpoint.persist_slowdown * run.persist_h
+    return run.override({"maintenance": {"per_day": 24 * per_cycle / cycle_h, "duration_min": duration_min}})
+
+
+def check(run: Scenario, seed: int) -> bool:
+    """Compare with the simulation where there is an answer; says whether there is."""
+    try:
+        found = budget.exact(run)
+    except OutsideValidity as error:
+        refused = str(error)
+        assert refused == f"budget.exact holds only for {RARE}"
+        return False
+    mean, error = means(int(SIMULATED_H / run.job.productive_h), seed, **rules_of(run))
+    # the form refuses what is more than half a per cent off
+    assert found.total_h == pytest.approx(mean["total_h"], abs=4 * error["total_h"] + 0.005 * mean["total_h"])
+    assert sum(getattr(found, part) for part in PARTS) == pytest.approx(found.total_h)
+    return True
+
+
+@pytest.mark.parametrize("per_cycle", PER_CYCLE)
+@pytest.mark.parametrize("duration_min", [5, 45])
+@pytest.mark.parametrize("name", RUNS)
+def test_an_answer_with_maintenance_is_that_of_the_simulation(plain_run, name, duration_min, per_cycle):
+    answered = check(maintained(plain_run, per_cycle, duration_min, **RUNS[name], **{"job.productive_h": 20.0}), 7)
+    assert answered or per_cycle > 0.05  # rare requests are answered, and crowded ones are not
+    assert not (answered and per_cycle == 0.5)
+
+
+UNEVEN = {
+    "one checkpoint": (0.04, 240, {"job.productive_h": 1.5}),
+    "two checkpoints": (0.04, 240, {"job.productive_h": 2.2}),
+    "two checkpoints, ends in the second's write": (0.045, 240, {"job.productive_h": 2.2, **RUNS["background write"]}),
+    "five checkpoints": (0.04, 240, {"job.productive_h": 6.0}),
+    "a day in the queue": (0.05, 45, {"job.productive_h": 10.0, "job.first_queue_min": 1440}),
+}
+
+
+@pytest.mark.parametrize("name", UNEVEN)
+def test_maintenance_of_a_short_run_is_that_of_the_simulation(plain_run, name):
+    """What is requested after the last checkpoint is never served, and a long first queue gathers many requests."""
+    per_cycle, duration_min, changes = UNEVEN[name]
+    check(maintained(plain_run, per_cycle, duration_min, **RUNS["calm"], **changes), 11)
+
+
+@pytest.mark.parametrize(
+    ("per_day", "duration_min", "answers"),
+    [(3, 1, True), (3, 5, True), (3, 45, False)]
+    + [(per_day, duration_min, False) for per_day in (10, 16) for duration_min in (1, 5, 45)],
+)
+def test_maintenance_by_the_day_on_an_interval_of_an_hour(plain_run, per_day, duration_min, answers):
+    """Ten requests a day are 0.45 per cycle: many wait for the same checkpoint, and first order is 7% off."""
+    maintenance = {"per_day": per_day, "duration_min": duration_min}
+    run = plain_run.override({"job.include_start": True, "job.productive_h": 20.0, "maintenance": maintenance})
+    assert check(run, 3) == answers
+
+
+def test_requests_that_are_refused_are_refused_in_arrays_too(plain_run):
+    run = plain_run.override({"maintenance": {"per_day": 0, "duration_min": 5}})
+    with pytest.warns(ValidityWarning) as told:
+        found = budget.exact(run, {"maintenance.per_day": np.array([0.0, 3.0, 10.0, 16.0])})
+    assert [str(warning.message) for warning in told] == [f"budget.exact holds only for {RARE}: 2 of 4 points are NaN"]
+    assert np.isnan(found.total_h).tolist() == [False, False, True, True]
+    assert found.total_h[1] == budget.exact(run.override({"maintenance.per_day": 3})).total_h
+
+
+def test_a_run_without_a_checkpoint_is_never_stopped(plain_run):
+    """Requests are served when a checkpoint is durable, and this run takes none."""
+    short = plain_run.override({"job.include_start": True, "job.productive_h": 0.9})
+    without = budget.exact(short)
+    often = budget.exact(short.override({"maintenance": {"per_day": 0.2, "duration_min": 600}}))
+    assert often.total_h == without.total_h and often.maintenance_h == 0
