@@ -323,7 +323,7 @@ def _unusable(name: str, problems: list[str]) -> str:
     """What is wrong with a table, in one line that says the reason first."""
     shown = "; ".join(problems[:_SHOWN_PROBLEMS])
     more = f"; and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
-    remedy = "" if REMEDY in shown else f"; {REMEDY}"
+    remedy = "" if "restore it" in shown else f"; {REMEDY}"
     return f"the table {name!r} cannot be used: {shown}{more}{remedy}"
 
 
