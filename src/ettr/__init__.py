@@ -35,22 +35,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _CLASSES = {"Scenario": "ettr.scenario", "TimeBudget": "ettr.results"}
-_MODULES = (
-    "audit",
-    "budget",
-    "charts",
-    "checkpoint",
-    "curves",
-    "errors",
-    "evidence",
-    "failures",
-    "findings",
-    "notebook",
-    "plan",
-    "publish",
-    "validation",
-)
-
 __all__ = [
     "Scenario",
     "TimeBudget",
@@ -74,7 +58,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _CLASSES:
         return getattr(importlib.import_module(_CLASSES[name]), name)
-    if name in _MODULES:
+    if name in __all__:
         return importlib.import_module(f"ettr.{name}")
     raise AttributeError(f"module 'ettr' has no attribute {name!r}")
 

@@ -60,6 +60,11 @@ def _digits(value: float, digits: int) -> str:
     return f"{float(f'{value:.{digits}g}'):,.12g}"
 
 
+def _named(frame: pd.DataFrame, names: dict[str, str], caption: str, digits: int = 4) -> Table:
+    """The columns of a frame that a table shows, under the names it shows them by."""
+    return Table(need(frame, *names)[list(names)].rename(columns=names), caption, digits)
+
+
 def claims(frame: pd.DataFrame) -> Table:
     """Every audited statement; columns as from :func:`ettr.audit.audit`, and ``document``."""
     need(frame, "claim_id", "document", "claim", "stated_value", "implied_value", "unit", "verdict", "comment")
@@ -76,8 +81,7 @@ def claims(frame: pd.DataFrame) -> Table:
         "comment": "Why",
         "document": "Document",
     }
-    shown = frame.assign(**values)[list(names)].rename(columns=names)
-    return Table(shown, f"{len(frame)} published statements and their verdicts")
+    return _named(frame.assign(**values), names, f"{len(frame)} published statements and their verdicts")
 
 
 def _with_unit(value: float, unit: str) -> str:
@@ -100,8 +104,7 @@ def validation(frame: pd.DataFrame) -> Table:
         "status": "Status",
         "comment": "Note",
     }
-    need(frame, *names)
-    return Table(frame[list(names)].rename(columns=names), f"{len(frame)} published results, computed again")
+    return _named(frame, names, f"{len(frame)} published results, computed again")
 
 
 def scenario(frame: pd.DataFrame, title: str) -> Table:
@@ -114,16 +117,13 @@ def scenario(frame: pd.DataFrame, title: str) -> Table:
         "source": "Source",
         "note": "Note",
     }
-    need(frame, *names)
-    caption = f"Values of the scenario {title}, and where they come from"
-    return Table(frame[list(names)].rename(columns=names), caption, digits=8)
+    return _named(frame, names, f"Values of the scenario {title}, and where they come from", digits=8)
 
 
 def scenario_fields(frame: pd.DataFrame) -> Table:
     """The fields of a scenario; columns as from :meth:`ettr.Scenario.dictionary`."""
     names = {"field": "Field", "unit": "Unit", "rule": "Rule", "default": "Default", "meaning": "Meaning"}
-    need(frame, *names)
-    return Table(frame[list(names)].rename(columns=names), "Fields of a scenario")
+    return _named(frame, names, "Fields of a scenario")
 
 
 def data_fields(frame: pd.DataFrame) -> Table:
@@ -136,8 +136,7 @@ def data_fields(frame: pd.DataFrame) -> Table:
         "description": "Meaning",
         "rules": "Rules",
     }
-    need(frame, *names)
-    return Table(frame[list(names)].rename(columns=names), "Fields of the data tables")
+    return _named(frame, names, "Fields of the data tables")
 
 
 def presets(frame: pd.DataFrame) -> Table:
@@ -152,5 +151,4 @@ def presets(frame: pd.DataFrame) -> Table:
         "best_interval_min": "Best interval [min]",
         "n_assumed": "Assumed values",
     }
-    need(frame, *names)
-    return Table(frame[list(names)].rename(columns=names), "Presets, with what the exact form makes of them")
+    return _named(frame, names, "Presets, with what the exact form makes of them")

@@ -93,10 +93,15 @@ def plan_lines(plan: Plan) -> list[str]:
             f"Time to failure of the job: {duration(plan.job_mttf_h)}{interval}; {number(plan.failures_per_day)} "
             f"failures a day"
         )
+    best = "A checkpoint gains nothing"
+    if math.isfinite(plan.job_mttf_h):
+        best = (
+            f"Checkpoint every {duration(band.interval_min / 60)}; between {duration(band.low_min / 60)} and "
+            f"{duration(band.high_min / 60)} it costs at most {points(band.points)} of ETTR"
+        )
     return [
         often,
-        f"Checkpoint every {duration(band.interval_min / 60)}; between {duration(band.low_min / 60)} and "
-        f"{duration(band.high_min / 60)} it costs at most {points(band.points)} of ETTR",
+        best,
         f"ETTR: {pct(plan.budget.ettr)} at the best interval, {given}",
     ]
 
@@ -109,7 +114,7 @@ def _range(ends_h: tuple[float, float]) -> str:
 
 def assumptions(scenario: Scenario) -> str:
     """Which values of a scenario no source gives, as a sentence."""
-    words = [_ASSUMED_NAMES[field] for field in assumed_fields(scenario)]
+    words = list(dict.fromkeys(_ASSUMED_NAMES[field] for field in assumed_fields(scenario)))
     return f"Assumed, because no source gives them: {listed(words)}." if words else ""
 
 
