@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -105,3 +106,71 @@ class TimeBudget:
         """All fields with ``total_h`` and ``ettr``, as plain numbers for JSON."""
         named = {field.name: float(getattr(self, field.name)) for field in fields(self)}
         return named | {"total_h": float(self.total_h), "ettr": float(self.ettr)}
+
+
+LOG_COLUMNS = ("start", "end", "node", "component", "cause", "planned")
+"""The columns that every failure log has, in this order; others may follow, to split by."""
+
+
+@dataclass(frozen=True)
+class FailureLog:
+    """Failures, and what was watched for how long.
+
+    Attributes
+    ----------
+    events : DataFrame
+        One row a failure, sorted by ``start``. ``start`` and ``end`` are UTC (``end`` is NaT where it is unknown or
+        later than the window); ``node``, ``component`` and ``cause`` are categories, missing where the log is silent;
+        ``planned`` is true for work that somebody scheduled. Further columns are cohorts to split by.
+    n_nodes : int
+        Nodes that were watched, the healthy ones included.
+    window : tuple of Timestamp
+        First and last instant of the observation, UTC.
+    node_days : float
+        Exposure. Nodes times window, unless the log itself holds how long nodes were in use. [node-days]
+    format : str
+        Name of the format that it was read from.
+    source : str
+        File that it was read from.
+    resolution_h : float
+        Step of the time stamps: failures closer than this cannot be told apart. [h]
+    calendar : bool
+        False if times are counted from an origin that nobody named, so that dates mean nothing.
+    cohort_nodes : mapping of str to mapping of str to int
+        Nodes watched in each value of a cohort column, where known.
+    ledger : DataFrame
+        What was done with the records that are no row of ``events``: ``action`` (``merged``, ``dropped``,
+        ``not parsed``), ``reason``, ``n`` [count], ``example`` (where the first one stands).
+    n_records : int
+        Records met in the file, those of the ledger included.
+    notes : tuple of str
+        What was assumed while reading, a sentence each.
+    """
+
+    events: pd.DataFrame
+    n_nodes: int
+    window: tuple[pd.Timestamp, pd.Timestamp]
+    node_days: float
+    format: str
+    source: str
+    resolution_h: float
+    calendar: bool = True
+    cohort_nodes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    ledger: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["action", "reason", "n", "example"]))
+    n_records: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """The events that nobody planned."""
+        return self.events[~self.events["planned"]].reset_index(drop=True)
+
+    @property
+    def window_h(self) -> float:
+        """Length of the observation. [h]"""
+        return (self.window[1] - self.window[0]) / pd.Timedelta(hours=1)
+
+    def hours(self, column: str = "start") -> np.ndarray:
+        """Times of the unplanned events since the start of the window; NaN where unknown. [h]"""
+        since = self.failures[column] - self.window[0]
+        return (since / pd.Timedelta(hours=1)).to_numpy(dtype=float)

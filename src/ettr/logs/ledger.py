@@ -1,0 +1,56 @@
+"""What became of every record: nothing in a log disappears without a count and a reason."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+MERGED, DROPPED, NOT_PARSED = "merged", "dropped", "not parsed"
+
+
+class Ledger:
+    """Counts of records by what was done with them and why, with the first place of each.
+
+    Attributes
+    ----------
+    notes : list of str
+        What was assumed while reading, a sentence each.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], int] = {}
+        self._places: dict[tuple[str, str], str] = {}
+        self.notes: list[str] = []
+
+    def merged(self, reason: str, n: int = 1, place: str = "") -> None:
+        """Records that speak of an event already counted."""
+        self._add(MERGED, reason, n, place)
+
+    def dropped(self, reason: str, n: int = 1, place: str = "") -> None:
+        """Records understood, and no failure."""
+        self._add(DROPPED, reason, n, place)
+
+    def not_parsed(self, reason: str, n: int = 1, place: str = "") -> None:
+        """Records not understood."""
+        self._add(NOT_PARSED, reason, n, place)
+
+    def note(self, sentence: str) -> None:
+        """Something that was assumed; the same sentence counts once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def total(self, action: str | None = None) -> int:
+        """Records in the ledger, of one action or of all."""
+        return sum(n for (done, _), n in self._counts.items() if action in (None, done))
+
+    def to_frame(self) -> pd.DataFrame:
+        """``action``, ``reason``, ``n``, ``example``, the largest count first."""
+        rows = [
+            {"action": action, "reason": reason, "n": n, "example": self._places[action, reason]}
+            for (action, reason), n in sorted(self._counts.items(), key=lambda item: -item[1])
+        ]
+        return pd.DataFrame(rows, columns=["action", "reason", "n", "example"])
+
+    def _add(self, action: str, reason: str, n: int, place: str) -> None:
+        if n:
+            self._counts[action, reason] = self._counts.get((action, reason), 0) + n
+            self._places.setdefault((action, reason), place)
