@@ -774,3 +774,25 @@ def test_the_dictionary_covers_every_field_with_unit_rule_and_meaning():
 @pytest.mark.parametrize("path", sorted(set(BOUNDS) - {"failures.exposed_share", "checkpoint.persist_slowdown"}))
 def test_every_number_has_a_unit(path):
     assert paths.unit_of(path)
+
+
+# --------------------------------------------------------------------------- written
+
+
+@pytest.mark.parametrize("name", evidence.scenario_names())
+def test_a_scenario_is_written_as_it_is_read(name, tmp_path):
+    run = Scenario.load(name)
+    path = tmp_path / "written.yml"
+    path.write_text(run.to_yaml(), encoding="utf-8")
+    assert Scenario.load(path) == run
+    assert "gpus_per_node: 8" in run.to_yaml()
+
+
+@given(st.text("0123456789eE.:+-_ abnull~yesfalseNaN", min_size=1, max_size=12))
+def test_text_that_looks_like_a_number_is_read_back_as_text(text):
+    run = Scenario.load("rsc-1")
+    try:
+        run = run.override({"title": text, "failures.modes": [{"name": text, "share": 0.5}]})
+    except InputError:
+        return  # no title at all
+    assert Scenario.parse(run.to_yaml()) == run

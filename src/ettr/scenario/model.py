@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from ettr import evidence
 from ettr.errors import InputError, UnknownName
-from ettr.scenario import paths
+from ettr.scenario import paths, writing
 from ettr.scenario.explain import explain
 from ettr.scenario.loader import StrictLoader
 from ettr.scenario.sections import (
@@ -194,6 +194,18 @@ class Scenario(Section):
         for path, value in values.items():
             paths.assign(raw, path, value, type(self))
         return self._checked(raw, ", ".join(f"{path}={str(value)[:60]}" for path, value in values.items()))
+
+    def to_yaml(self) -> str:
+        """The scenario as a file that :meth:`load` reads back: a line a section, a line a mode and an origin.
+
+        Examples
+        --------
+        >>> from ettr import Scenario
+        >>> Scenario.parse(Scenario.load("rsc-1").to_yaml()) == Scenario.load("rsc-1")
+        True
+        """
+        sections = self.model_dump(exclude_none=True, exclude_defaults=True)
+        return writing.as_yaml({**sections, "cluster": self.cluster.model_dump()})
 
     def flat(self) -> dict[str, Any]:
         """Every single value by its dotted path, modes left out."""
