@@ -168,9 +168,9 @@ class FailureLog:
     @property
     def window_h(self) -> float:
         """Length of the observation. [h]"""
-        return (self.window[1] - self.window[0]) / pd.Timedelta(hours=1)
+        return float((self.window[1] - self.window[0]) / pd.Timedelta(hours=1))
 
     def hours(self, column: str = "start") -> np.ndarray:
         """Times of the unplanned events since the start of the window; NaN where unknown. [h]"""
         since = self.failures[column] - self.window[0]
-        return (since / pd.Timedelta(hours=1)).to_numpy(dtype=float)
+        return np.asarray(since / pd.Timedelta(hours=1), dtype=float)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 
 MERGED, DROPPED, NOT_PARSED = "merged", "dropped", "not parsed"
@@ -14,12 +16,16 @@ class Ledger:
     ----------
     notes : list of str
         What was assumed while reading, a sentence each.
+    calendar : bool
+        False once times were counted from an origin that nobody named.
     """
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], int] = {}
         self._places: dict[tuple[str, str], str] = {}
+        self._at_end: list[Callable[[], None]] = []
         self.notes: list[str] = []
+        self.calendar = True
 
     def merged(self, reason: str, n: int = 1, place: str = "") -> None:
         """Records that speak of an event already counted."""
@@ -37,6 +43,15 @@ class Ledger:
         """Something that was assumed; the same sentence counts once."""
         if sentence not in self.notes:
             self.notes.append(sentence)
+
+    def at_end(self, check: Callable[[], None]) -> None:
+        """Call this when the whole file is read: what can only then be said, or refused."""
+        self._at_end.append(check)
+
+    def close(self) -> None:
+        """Make the checks that waited for the end."""
+        while self._at_end:
+            self._at_end.pop(0)()
 
     def total(self, action: str | None = None) -> int:
         """Records in the ledger, of one action or of all."""

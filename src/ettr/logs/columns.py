@@ -1,0 +1,118 @@
+"""Which column of somebody's table is what: by the words that people use, or as the user says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ettr.errors import InputError
+
+ROLES = ("start", "end", "node", "component", "cause", "planned")
+"""The columns that a failure log has; any other is a cohort to split by."""
+
+_WORDS = {
+    "start": """
+        start starttime startedat started startat startdate startts begin began begintime begintimestamp opened openedat
+        opentime failedat failuretime failtime faulttime downat downsince down occurredat occurred occurrencetime
+        eventtime incidentstart detectedat detected firstseen createdat created timestamp datetime time date ts when""",
+    "end": """
+        end endtime endedat ended endat enddate endts finish finished finishedat finishtime resolved resolvedat
+        resolvetime closed closedat closetime repaired repairedat repairtime recovered recoveredat restored restoredat
+        fixedat returnedat upat up stop stopped stoptime clearedat cleared incidentend backat lastseen""",
+    "node": """
+        node nodeid nodename hostname host hostid hostip server serverid servername machine machineid machinename
+        instance instanceid nodes""",
+    "component": """
+        component componenttype part subsystem device faultclass failureclass errorclass category class hardware""",
+    "cause": """
+        cause rootcause reason failurereason description desc faulttype failuretype errortype error errormessage failure
+        fault symptom kind type message event eventtype details detail""",
+    "planned": "planned isplanned scheduled maintenance ismaintenance",
+}
+WORDS = {role: tuple(words.split()) for role, words in _WORDS.items()}
+"""Words for each role without case, spaces and signs; the first that a table has is taken."""
+
+_IN_BRACKETS = re.compile(r"[(\[].*?[)\]]")
+_SIGNS = re.compile(r"[\W_]+")
+_SHOWN = 300
+
+
+def plain_name(name: str) -> str:
+    """Return a column's name without case, spaces, signs and what stands in brackets.
+
+    Parameters
+    ----------
+    name : str
+        As in the file; of ``fault_type.Class`` only what follows the last dot counts.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> plain_name("Start_Time (UTC)"), plain_name("fault_type.Class")
+    ('starttime', 'class')
+    """
+    return _SIGNS.sub("", _IN_BRACKETS.sub("", name).rpartition(".")[2]).lower()
+
+
+def find_columns(found: Sequence[str], mapping: Mapping[str, str], place: str) -> dict[str, str]:
+    """Find what each column is.
+
+    Parameters
+    ----------
+    found : sequence of str
+        Columns that the file has.
+    mapping : mapping of str to str
+        Our name to the file's, as the user says; names that are no role are cohorts.
+    place : str
+        The file, for messages.
+
+    Returns
+    -------
+    dict of str to str
+        Our name to the file's, ``start`` always among them.
+
+    Raises
+    ------
+    InputError
+        A mapped column that the file does not have, a name that it has twice, or no column that can be the start.
+
+    Examples
+    --------
+    >>> find_columns(["Opened At", "host", "GPU error"], {"cause": "GPU error"}, "mine.csv")
+    {'start': 'Opened At', 'node': 'host', 'cause': 'GPU error'}
+    """
+    chosen: dict[str, str] = {}
+    for ours, theirs in mapping.items():
+        same = [name for name in found if name == theirs] or [
+            name for name in found if name.lower() == theirs.lower() or plain_name(name) == plain_name(theirs)
+        ]
+        if not same:
+            raise InputError(f"--map {ours}={theirs}: {place} has no column {theirs!r}. {_shown(found)}")
+        chosen[ours] = same[0]
+    for role, words in WORDS.items():
+        free = {plain_name(name): name for name in reversed(found) if name not in chosen.values()}
+        word = next((word for word in words if word in free), None)
+        if role not in chosen and word:
+            chosen[role] = free[word]
+    if "start" not in chosen:
+        raise InputError(
+            f"{place} must say when failures began. {_shown(found)} Name the columns, e.g. "
+            "--map start=opened_at --map node=host"
+        )
+    twice = sorted(name for name in set(chosen.values()) if found.count(name) > 1)
+    if twice:
+        raise InputError(f"the columns of {place} must have different names; {twice[0]!r} stands there twice")
+    return {name: chosen[name] for name in (*ROLES, *chosen) if name in chosen}
+
+
+def is_start(name: str) -> bool:
+    """Whether a column's name speaks of the start of a failure, without being told."""
+    return plain_name(name) in WORDS["start"]
+
+
+def _shown(found: Sequence[str]) -> str:
+    listed = ", ".join(repr(name[:60]) for name in found)
+    return f"Columns found: {listed[:_SHOWN]}{' ...' if len(listed) > _SHOWN else ''}."

@@ -1,0 +1,308 @@
+"""DCGM exporter: the gauge of the last Xid, as Prometheus text with time stamps or as the JSON of a range query."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import ijson
+import numpy as np
+
+from ettr.errors import InputError
+from ettr.logs.bursts import WITHIN_MIN, Bursts
+from ettr.logs.events import Events
+from ettr.logs.form import Exposure, Format, Options
+from ettr.logs.ledger import Ledger
+from ettr.logs.opening import Source
+from ettr.logs.xid_codes import xid
+
+METRIC = "DCGM_FI_DEV_XID_ERRORS"
+_METRICS = (METRIC, "dcgm_xid_errors")
+_QUERY = (
+    "the range query `curl -G http://PROMETHEUS:9090/api/v1/query_range "
+    f"-d query={METRIC} -d start=2025-01-01T00:00:00Z -d end=2025-01-08T00:00:00Z -d step=60`"
+)
+_HOSTS = ("Hostname", "hostname", "node", "nodename", "kubernetes_node")
+_ADDRESS = "instance"
+_GPUS = ("UUID", "uuid", "gpu", "pci_bus_id", "device")
+_LABEL = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"', re.ASCII)
+
+_BLANK = 2_147_483_632
+"""The smallest of the values by which DCGM says that it has none."""
+_LARGEST = 9_999
+_MS_FROM = 1e11
+"""Stamps from here on are milliseconds, as in Prometheus text; smaller ones are seconds, as in OpenMetrics."""
+_FIRST_US, _END_US = 631_152_000_000_000, 4_133_980_800_000_000
+_MOST_GPUS = 1_000_000
+_MOST_TEXTS = 200_000
+_LONGEST_LINE = 10_000
+_DEEPEST = 30
+_BLOCK = 4096
+"""Bytes parsed at once: a block of nothing but brackets makes a path as long as itself for each of them."""
+_DEEPER = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}
+_ANSWER = ("status", "error", "errorType", "data.resultType", "resultType")
+_JSON = re.compile(r'\s*(?:\[|\{\s*(?:["}]|$))')
+
+_SAME = "same value as the sample before"
+_NO_VALUE = "no value"
+_OTHER = "another metric"
+
+
+@dataclass
+class _Gpu:
+    """Changes of the gauge of one GPU, from all the series that speak of it."""
+
+    host: str | None
+    name: str | None
+    at_us: array[int] = field(default_factory=lambda: array("q"))
+    codes: array[int] = field(default_factory=lambda: array("i"))
+
+    @property
+    def place(self) -> str:
+        return f"GPU {self.name or '?'} of {self.host or '?'}"
+
+
+@dataclass
+class _Series:
+    """One gauge: samples with the same labels."""
+
+    gpu: _Gpu
+    last: int | None = None
+
+    def change(self, at_us: int, code: int) -> None:
+        self.gpu.at_us.append(at_us)
+        self.gpu.codes.append(code)
+        self.last = max(code, 0)
+
+
+class _Gauges:
+    """All GPUs of a log."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.gpus: dict[tuple[str | None, str | None], _Gpu] = {}
+        self.hosts: set[str] = set()
+        self.first_us: int | None = None
+        self.last_us: int | None = None
+        self.n_samples = 0
+
+    def series(self, labels: Mapping[str, str]) -> _Series:
+        """Where the samples with these labels go."""
+        host = next((labels[name] for name in _HOSTS if labels.get(name)), None)
+        if host is None and labels.get(_ADDRESS):
+            host = labels[_ADDRESS].rpartition(":")[0] or labels[_ADDRESS]
+        gpu = next((labels[name] for name in _GPUS if labels.get(name)), None)
+        if host is not None:
+            self.hosts.add(host)
+        known = self.gpus.get((host, gpu))
+        if known is None:
+            if len(self.gpus) >= _MOST_GPUS:
+                raise InputError(
+                    f"a log may hold at most {_MOST_GPUS:,} GPUs; are {_GPUS} the labels of a GPU in yours?"
+                )
+            known = self.gpus[host, gpu] = _Gpu(host, gpu)
+        return _Series(known)
+
+    def sample(self, series: _Series, at_us: int | None, text: str, place: str) -> None:
+        """Take one sample; a change waits until all series of its GPU are known."""
+        self.n_samples += 1
+        if at_us is None:
+            return self.ledger.not_parsed("no time stamp", place=place)
+        try:
+            value = float(text)
+        except ValueError:
+            return self.ledger.not_parsed("value is no number", place=place)
+        if self.first_us is None or self.last_us is None:
+            self.first_us = self.last_us = at_us
+        elif at_us > self.last_us:
+            self.last_us = at_us
+        elif at_us < self.first_us:
+            self.first_us = at_us
+        if value == series.last:
+            return self.ledger.dropped(_SAME, place=place)
+        if math.isnan(value) or value >= _BLANK:
+            if series.last is not None:
+                return self.ledger.dropped(_NO_VALUE, place=place)
+            return series.change(at_us, -1)
+        if not 0 <= value <= _LARGEST or value % 1:
+            return self.ledger.not_parsed("value is no Xid", place=place)
+        return series.change(at_us, int(value))
+
+    def tell(self, events: Events) -> None:
+        """Turn changes into failures."""
+        bursts = Bursts("number", "GPU")
+        for gpu in self.gpus.values():
+            at_us, codes = np.frombuffer(gpu.at_us, dtype=np.int64), np.frombuffer(gpu.codes, dtype=np.intc)
+            before: int | None = None
+            for i in np.argsort(at_us, kind="stable").tolist():
+                code = int(codes[i])
+                reason = _no_edge(before, code)
+                if reason:
+                    self.ledger.dropped(reason, place=gpu.place)
+                else:
+                    _tell(gpu, code, int(at_us[i]), bursts, events, self.ledger)
+                before = (before or 0) if code < 0 else code
+
+
+def _no_edge(before: int | None, code: int) -> str:
+    """Why a change is no new Xid; empty if it is one."""
+    if code < 0:
+        return _NO_VALUE
+    if code == 0:
+        return "no Xid: the gauge is zero"
+    if before is None:
+        return "already there when the log began"
+    return _SAME if code == before else ""
+
+
+def _tell(gpu: _Gpu, code: int, at_us: int, bursts: Bursts, events: Events, ledger: Ledger) -> None:
+    known = xid(code)
+    if known.why_not:
+        return ledger.dropped(known.why_not, place=gpu.place)
+    again = bursts.seen((gpu.host, gpu.name), code, at_us)
+    if again:
+        return ledger.merged(again, place=gpu.place)
+    return events.add(at_us, node=gpu.host, component=known.component, cause=known.cause, gpu=gpu.name)
+
+
+def _us(number: float | str | None) -> int | None:
+    """A stamp of Prometheus [us since 1970 UTC]; None if it is none."""
+    try:
+        value = float(number if number is not None else "nan")
+    except ValueError:
+        return None
+    us = value * (1e3 if value >= _MS_FROM else 1e6)
+    return round(us) if _FIRST_US <= us < _END_US else None
+
+
+def _read_text(source: Source, gauges: _Gauges, ledger: Ledger) -> None:
+    """Scrapes one after another, or a dump; each sample with its stamp."""
+    known: dict[str, _Series] = {}
+    for number, line in source.lines(ledger):
+        if not line or line.isspace():
+            continue
+        place = f"line {number:,}"
+        if line.startswith("#"):
+            ledger.dropped("comment", place=place)
+        elif not any(name in line for name in _METRICS):
+            ledger.dropped(_OTHER, place=place)
+        else:
+            _text_sample(line, known, gauges, place)
+
+
+def _text_sample(line: str, known: dict[str, _Series], gauges: _Gauges, place: str) -> None:
+    """One line of Prometheus text: ``name{labels} value stamp``."""
+    start, brace = line.find("{"), line.rfind("}")
+    head = line[: brace + 1] if 0 <= start < brace else line.split(None, 1)[0]
+    rest = line[len(head) :].split()
+    if not 1 <= len(rest) <= 2 or len(line) > _LONGEST_LINE:
+        return gauges.ledger.not_parsed("sample in an unknown form", place=place)
+    series = known.get(head)
+    if series is None:
+        labels = dict(_LABEL.findall(head))
+        if (labels.get("__name__") or head[: start if start >= 0 else None].strip()) not in _METRICS:
+            return gauges.ledger.dropped(_OTHER, place=place)
+        if len(known) >= _MOST_TEXTS:
+            known.clear()
+        series = known[head] = gauges.series(labels)
+    return gauges.sample(series, _us(rest[1]) if len(rest) > 1 else None, rest[0], place)
+
+
+@dataclass
+class _Item:
+    """One series of a range query, while it passes."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    series: _Series | None = None
+    pair: list[str | None] = field(default_factory=list)
+
+
+def _read_json(source: Source, gauges: _Gauges, ledger: Ledger) -> None:
+    """The matrix of a range query, a sample at a time."""
+    answer: dict[str, str] = {}
+    with source.binary() as stream:
+        try:
+            _walk(ijson.parse(stream, buf_size=_BLOCK, multiple_values=True), answer, gauges)
+        except (ijson.JSONError, UnicodeDecodeError) as error:
+            ledger.not_parsed("JSON that is broken, or ends too early", place=f"after {gauges.n_samples:,} samples")
+            ledger.note(
+                f"the JSON could be read up to sample {gauges.n_samples:,} only ({str(error).splitlines()[0][:80]})"
+            )
+    if answer.get("status") == "error":
+        said = ": ".join(answer[name] for name in ("errorType", "error") if name in answer)
+        raise InputError(f"Prometheus answered with an error, not with data: {said[:300]}")
+    kind = answer.get("resultType", "matrix")
+    if kind != "matrix":
+        raise InputError(f"a range of time is needed, got an instant ({kind}): ask with {_QUERY}")
+
+
+def _walk(parsed: Iterable[tuple[str, str, object]], answer: dict[str, str], gauges: _Gauges) -> None:
+    """Follow the JSON; `answer` takes what stands beside the data."""
+    depth, n_items, item = 0, 0, _Item()
+    for prefix, event, value in parsed:
+        depth += _DEEPER.get(event, 0)
+        if depth > _DEEPEST:
+            raise InputError(f"the answer of a range query is nested at most {_DEEPEST} deep; this JSON is deeper")
+        if prefix.endswith("values.item.item"):
+            if len(item.pair) < 3:
+                item.pair.append(str(value)[:40])
+        elif event == "end_array" and prefix.endswith("values.item"):
+            _json_sample(item, gauges, f"series {n_items:,}")
+        elif event == "start_map" and (prefix == "item" or prefix.endswith("result.item")):
+            item, n_items = _Item(), n_items + 1
+        elif event == "string" and ".metric." in prefix:
+            item.labels[prefix.rpartition(".")[2]] = str(value)
+        elif event == "string" and prefix in _ANSWER:
+            answer[prefix.rpartition(".")[2]] = str(value)
+
+
+def _json_sample(item: _Item, gauges: _Gauges, place: str) -> None:
+    """One ``[time, "value"]``."""
+    pair, item.pair = item.pair, []
+    if item.labels.get("__name__", METRIC) not in _METRICS:
+        return gauges.ledger.dropped(_OTHER, place=place)
+    if len(pair) != 2:
+        gauges.n_samples += 1
+        return gauges.ledger.not_parsed("sample in an unknown form", place=place)
+    if item.series is None:
+        item.series = gauges.series(item.labels)
+    return gauges.sample(item.series, _us(pair[0]), pair[1] or "", place)
+
+
+def _sniff(head: list[str]) -> bool:
+    start = "\n".join(head)
+    if _JSON.match(start):
+        return any(word in start for word in (*_METRICS, '"resultType"', '"errorType"'))
+    return any(line.startswith("DCGM_FI_") or any(name in line for name in _METRICS) for line in head)
+
+
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+    """New values of the gauge that are hardware errors."""
+    gauges = _Gauges(ledger)
+    first = next((line for line in source.head() if line.strip()), "").lstrip()
+    if first.startswith(('{"', "{ ", "[")) or first.rstrip() == "{":
+        _read_json(source, gauges, ledger)
+    else:
+        _read_text(source, gauges, ledger)
+    if gauges.first_us is None or gauges.last_us is None:
+        raise InputError(
+            f"{source.name}: one scrape has no time; {gauges.n_samples:,} samples of {METRIC} carry no time stamp. "
+            f"Give {_QUERY}"
+            if gauges.n_samples
+            else f"{source.name} holds no sample of {METRIC}: let the exporter collect it, and give {_QUERY}"
+        )
+    gauges.tell(events)
+    ledger.note(
+        "the gauge keeps the last Xid: the same number twice in a row shows as one failure, and an Xid between two "
+        "samples may be missed"
+    )
+    ledger.note(f"Xids of one GPU within {WITHIN_MIN} min are one failure, whose cause is the first number")
+    if gauges.hosts and options.n_nodes is None:
+        ledger.note(f"nodes are the hosts with samples: {len(gauges.hosts):,}, taken as watched from first to last")
+    return Exposure(n_nodes=len(gauges.hosts) or None, window=(gauges.first_us, gauges.last_us))
+
+
+FORMAT = Format("dcgm", "DCGM exporter: Prometheus range JSON, or text with time stamps", _sniff, _read)

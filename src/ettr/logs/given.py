@@ -1,0 +1,177 @@
+"""What the user says about a log, checked once."""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr.errors import InputError, UnknownName
+from ettr.logs.form import Options
+from ettr.logs.ledger import Ledger
+from ettr.logs.times import DAY, UNITS, Clock, NoTime
+
+MOST_NODES = 10**9
+_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?([0-5]\d)?", re.ASCII)
+_EXAMPLE = "give it as 2024-03-30/2025-03-14, or 0..348.98 where times are counted from an origin"
+
+WindowLike = str | Sequence[Any] | None
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the user said.
+
+    Attributes
+    ----------
+    options : Options
+        What a reader needs of it.
+    first_us, last_us : int or None
+        Ends of the observation, where given. [us since 1970 UTC]
+    calendar : bool or None
+        Whether the window is given in dates; None if there is none.
+    cohort_nodes : mapping
+        Nodes watched in each value of a cohort column.
+    """
+
+    options: Options = field(default_factory=Options)
+    first_us: int | None = None
+    last_us: int | None = None
+    calendar: bool | None = None
+    cohort_nodes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+def what_is_given(
+    n_nodes: int | None = None,
+    window: WindowLike = None,
+    *,
+    zone: str | tzinfo | None = None,
+    year: int | None = None,
+    time_unit: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    planned: str | None = None,
+    cohort_nodes: Mapping[str, Mapping[str, int]] | None = None,
+) -> Given:
+    """Check what the user says. Parameters and errors as in ``ettr.logs.read``."""
+    if time_unit is not None and time_unit not in UNITS:
+        raise UnknownName("time unit", str(time_unit), UNITS, "--time-unit")
+    if year is not None:
+        year = _whole("year", year, 1990, 2100)
+    nodes = None if n_nodes is None else _whole("n_nodes", n_nodes, 1, MOST_NODES)
+    options = Options(nodes, None, _zone(zone), year, time_unit, _columns(columns), _pattern(planned))
+    first, last, calendar = _window(window, options)
+    if first is not None and last is not None:
+        options = Options(
+            nodes,
+            (pd.Timestamp(first, unit="us", tz="UTC"), pd.Timestamp(last, unit="us", tz="UTC")),
+            options.zone,
+            year,
+            time_unit,
+            options.columns,
+            options.planned,
+        )
+    return Given(options, first, last, calendar, _cohort_nodes(cohort_nodes))
+
+
+def _whole(name: str, value: Any, least: int, most: int) -> int:
+    whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
+    if isinstance(value, bool | np.bool_) or not whole or not least <= value <= most:
+        raise InputError(f"{name} must be a whole number from {least:,} to {most:,}, got {value!r}")
+    return int(value)
+
+
+def _zone(zone: str | tzinfo | None) -> tzinfo | None:
+    if zone is None or isinstance(zone, tzinfo):
+        return zone
+    name = str(zone).strip()
+    if name.upper() in ("Z", "UTC", "GMT"):
+        return UTC
+    offset = _OFFSET.fullmatch(name)
+    if offset:
+        ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
+        if ahead > timedelta(hours=14):
+            raise InputError(f"zone must be at most 14 h from UTC, got {name!r}")
+        return timezone(ahead if offset[1] == "+" else -ahead)
+    valid = zoneinfo.available_timezones()
+    exact = {each.lower(): each for each in valid}.get(name.lower())
+    if exact is None:
+        raise UnknownName("zone", name, valid, "--zone; an offset such as +08:00 will do too")
+    return zoneinfo.ZoneInfo(exact)
+
+
+def _columns(columns: Mapping[str, str] | None) -> Mapping[str, str]:
+    for ours, theirs in (columns or {}).items():
+        if not (isinstance(ours, str) and isinstance(theirs, str) and ours.strip() and theirs.strip()):
+            raise InputError(f"columns must map our name to the file's, e.g. start=opened_at, got {ours!r}={theirs!r}")
+    return dict(columns or {})
+
+
+def _pattern(planned: str | None) -> re.Pattern[str] | None:
+    if planned is None:
+        return None
+    try:
+        return re.compile(planned, re.IGNORECASE)
+    except (re.error, TypeError, OverflowError, RecursionError) as error:
+        raise InputError(f"planned must be a regular expression, got {planned!r}: {error}") from error
+
+
+def _cohort_nodes(given: Mapping[str, Mapping[str, int]] | None) -> dict[str, dict[str, int]]:
+    return {
+        str(column): {
+            str(value): _whole(f"cohort_nodes[{column}][{value}]", n, 1, MOST_NODES) for value, n in values.items()
+        }
+        for column, values in (given or {}).items()
+    }
+
+
+# --------------------------------------------------------------------------- the window
+
+
+def _window(window: WindowLike, options: Options) -> tuple[int | None, int | None, bool | None]:
+    """First and last instant [us], and whether they are dates."""
+    if window is None:
+        return None, None, None
+    if isinstance(window, str):
+        parts: Sequence[Any] = window.split("..") if ".." in window else window.split("/")
+    else:
+        parts = window
+    if isinstance(parts, Mapping) or len(parts) != 2:
+        raise InputError(f"window must have a first and a last instant, got {window!r}: {_EXAMPLE}")
+    ledger = Ledger()
+    clock = Clock(options, ledger)
+    first, last = (_instant(part, clock, window) for part in parts)
+    ledger.close()
+    if first is None and last is None:
+        return None, None, None
+    if first is not None and last is not None and last <= first:
+        raise InputError(f"window must end after it begins, got {window!r}")
+    now = int(datetime.now(UTC).timestamp() * 1e6)
+    if ledger.calendar and last is not None and last > now + DAY:
+        raise InputError(f"window must not end in the future: nobody has watched it, got {window!r}")
+    return first, last, ledger.calendar
+
+
+def _instant(part: Any, clock: Clock, window: Any) -> int | None:
+    if part is None or (isinstance(part, str) and not part.strip()):
+        return None
+    try:
+        if isinstance(part, np.datetime64):
+            part = pd.Timestamp(part)
+        if part is pd.NaT:
+            raise NoTime("no time")
+        if isinstance(part, datetime):
+            return clock.us_of(part)
+        if isinstance(part, date | str):
+            return clock.us(str(part))
+        if isinstance(part, Real):
+            return clock.us(repr(float(part)))
+    except NoTime as error:
+        raise InputError(f"window must hold two times, got {part!r} in {window!r} ({error}): {_EXAMPLE}") from error
+    raise InputError(f"window must hold two times, got {part!r} in {window!r}: {_EXAMPLE}")

@@ -1,0 +1,73 @@
+"""Slurm's short way to write many node names."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+LONGEST = 1_000_000
+"""Names that one list, or all lists of a log together, may stand for."""
+
+_TOO_LONG = f"a node list may stand for at most {LONGEST:,} names"
+_NAME = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
+_PIECE = re.compile(r"\[([^\[\]]*)\]|([^\[\]]+)")
+_RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
+
+
+def expand(text: str) -> list[str]:
+    """Names that a node list stands for.
+
+    Parameters
+    ----------
+    text : str
+        Names and ranges, e.g. ``node[1001-1002,1073],gpu-[01-03]n[1-2]``. Leading zeros are kept.
+
+    Returns
+    -------
+    list of str
+        In the order of the list; empty for ``None assigned`` and the like.
+
+    Raises
+    ------
+    ValueError
+        The text is no node list, or stands for more than 1,000,000 names.
+
+    Examples
+    --------
+    >>> expand("node[08-10,12],login")
+    ['node08', 'node09', 'node10', 'node12', 'login']
+    """
+    text = text.strip()
+    if text in ("", "None assigned", "None", "(null)", "N/A"):
+        return []
+    names: list[str] = []
+    at = 0
+    while at < len(text):
+        match = _NAME.match(text, at)
+        if match is None or (match.end() < len(text) and text[match.end()] != ","):
+            raise ValueError(f"{text[at : at + 40]!r} is no node list")
+        parts: list[list[str]] = []
+        most = LONGEST - len(names)
+        if not most:
+            raise ValueError(_TOO_LONG)
+        for ranges, plain in _PIECE.findall(match.group()):
+            parts.append([plain] if plain else _numbers(ranges, most))
+            most //= len(parts[-1])
+        names.extend(map("".join, product(*parts)))
+        at = match.end() + 1
+    return names
+
+
+def _numbers(text: str, most: int) -> list[str]:
+    numbers: list[str] = []
+    for item in text.split(","):
+        found = _RANGE.fullmatch(item.strip())
+        if found is None:
+            raise ValueError(f"{item[:40]!r} is no range of numbers")
+        low, high = found[1], found[2] or found[1]
+        if int(high) < int(low):
+            raise ValueError(f"the range {item} falls")
+        if len(numbers) + int(high) - int(low) + 1 > most:
+            raise ValueError(_TOO_LONG)
+        numbers.extend(f"{number:0{len(low)}d}" for number in range(int(low), int(high) + 1))
+    return numbers

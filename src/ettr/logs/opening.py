@@ -1,0 +1,345 @@
+"""Opening a file that anybody may have written: plain, gzip or xz, read as a stream and never trusted."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ettr.errors import InputError
+
+if TYPE_CHECKING:
+    from ettr.logs.form import Lines
+    from ettr.logs.ledger import Ledger
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes of the file read so far, and all of them."""
+
+HEAD_LINES = 200
+HEAD_WIDTH = 10_000
+LONGEST_LINE = 1 << 20
+"""Bytes; a longer line is skipped without being held."""
+
+_TOO_LONG = "line longer than 1 MiB"
+_BLOCK = 1 << 18
+_HEAD_BYTES = 1 << 20
+_CONTROL_SHARE = 0.05
+_FEW_CONTROL = 16
+_CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\v\f\r\x1b")) + b"\x7f"
+
+_FOREIGN = {
+    b"PK\x03\x04": "a zip archive or a spreadsheet: extract it, or save the sheet as CSV",
+    b"PAR1": "Parquet: read it with pandas and use ettr.logs.from_frame",
+    b"\x7fELF": "a program",
+    b"BZh": "bzip2: decompress it first",
+    b"\x28\xb5\x2f\xfd": "Zstandard: decompress it first",
+    b"SQLite format 3\x00": "a SQLite database: export the table as CSV",
+    b"\xff\xfe": "UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`",
+    b"\xfe\xff": "UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet or document: save the sheet as CSV",
+    b"LPKSHHRH": "a binary journal: export it with `journalctl -o short-iso`",
+}
+_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)
+_BOM = b"\xef\xbb\xbf"
+
+
+class Source:
+    """One file, opened again for every pass.
+
+    Parameters
+    ----------
+    path : str or path
+        Plain text, gzip or xz, told apart by their first bytes.
+    progress : callable or None
+        Told now and then how many bytes of the file are read, and how many there are.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    name : str
+        Its name, for messages.
+    size_bytes : int
+        Its size on disk.
+    cut : str
+        Why the file ended before its own end, e.g. a truncated gzip; empty while nothing is wrong.
+
+    Raises
+    ------
+    InputError
+        A file that is missing, unreadable, empty, or no text.
+    """
+
+    def __init__(self, path: str | Path, progress: Progress | None = None) -> None:
+        self.path = Path(path)
+        self.name = self.path.name
+        self.cut = ""
+        self._progress = progress
+        try:
+            if not self.path.is_file():
+                what = "is a folder" if self.path.is_dir() else "does not exist or is no file"
+                raise InputError(f"the log must be a file; {str(self.path)!r} {what}")
+            self.size_bytes = self.path.stat().st_size
+            with self.path.open("rb") as file:
+                self._magic = file.read(6)
+        except (OSError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"the log {str(self.path)!r} cannot be read: {reason}") from error
+        if not self.size_bytes:
+            raise InputError(f"the log must hold something; {self.path} is empty")
+        self._start = self._first_bytes()
+        self._refuse_foreign()
+
+    def head(self) -> list[str]:
+        """Return the first lines, cut short, without their ends, to tell formats apart.
+
+        Returns
+        -------
+        list of str
+            At most 200 lines of at most 10,000 characters.
+        """
+        text = self._start.removeprefix(_BOM).replace(b"\0", b"").decode("utf-8", "replace")
+        return [line.rstrip("\r")[:HEAD_WIDTH] for line in text.split("\n", HEAD_LINES)[:HEAD_LINES]]
+
+    def binary(self) -> io.BufferedReader:
+        """Open the decompressed bytes as a stream.
+
+        A compressed file that breaks off ends there, and ``cut`` says so.
+
+        Returns
+        -------
+        BufferedReader
+            To be closed by the caller.
+        """
+        return self._open(self._progress)
+
+    def utf8(self, ledger: Ledger) -> io.BufferedReader:
+        """Open the decompressed bytes, made valid UTF-8 without NUL bytes, as a stream for a parser.
+
+        Parameters
+        ----------
+        ledger : Ledger
+            Told if something had to be replaced.
+
+        Returns
+        -------
+        BufferedReader
+            To be closed by the caller.
+        """
+        return io.BufferedReader(_Utf8(self.binary(), ledger), _BLOCK)
+
+    def lines(self, ledger: Ledger) -> Lines:
+        """Yield every line with its number, decoded and bounded.
+
+        Bytes that are not UTF-8 are replaced and NUL bytes removed, with a note that counts their lines. A line longer
+        than 1 MiB is not held but counted as not parsed.
+
+        Parameters
+        ----------
+        ledger : Ledger
+            Takes the counts.
+
+        Yields
+        ------
+        tuple of int and str
+            Line number from 1, and the line without its end.
+        """
+        odd = _Odd()
+        try:
+            with self.binary() as stream:
+                for number, block in self._whole_lines(stream, ledger):
+                    yield from enumerate(_decoded(block, number, odd), number)
+        finally:
+            odd.tell(ledger)
+
+    def _open(self, progress: Progress | None) -> io.BufferedReader:
+        raw = _Counted(self.path, self.size_bytes, progress)
+        if self._magic.startswith(b"\x1f\x8b"):
+            inner: Any = gzip.GzipFile(fileobj=cast(Any, io.BufferedReader(raw, _BLOCK)))
+        elif self._magic.startswith(b"\xfd7zXZ\x00"):
+            inner = lzma.LZMAFile(cast(Any, io.BufferedReader(raw, _BLOCK)))  # noqa: SIM115 (closed by _Tolerant)
+        else:
+            return io.BufferedReader(raw, _BLOCK)
+        return io.BufferedReader(_Tolerant(inner, raw, self), _BLOCK)
+
+    def _first_bytes(self) -> bytes:
+        with self._open(None) as stream:
+            return stream.read(_HEAD_BYTES)
+
+    def _refuse_foreign(self) -> None:
+        start = self._start
+        if not start:
+            raise InputError(f"the log must hold something; {self.name} {self.cut or 'is empty once decompressed'}")
+        if start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+            raise InputError(
+                f"{self.name} is a Python pickle, which is never unpickled: it may run any program. "
+                "Write it as CSV or JSON"
+            )
+        for magic, remedy in _FOREIGN.items():
+            if start.startswith(magic):
+                raise InputError(f"a log must be UTF-8 text, plain or as .gz or .xz; {self.name} is {remedy}")
+        if start[:2] in (b"\x1f\x8b", b"\xfd7"):
+            raise InputError(f"{self.name} is compressed twice: decompress it once")
+        text = start.replace(b"\0", b"")
+        if len(start) >= 8 and 0.4 < 1 - len(text) / len(start) < 0.6:
+            raise InputError(f"{self.name} looks like UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`")
+        n_control = len(text) - len(text.translate(None, _CONTROL))
+        if n_control > max(_FEW_CONTROL, _CONTROL_SHARE * len(text)):
+            raise InputError(
+                f"a log must be text; {n_control / len(text):.0%} of the first {len(text):,} bytes of {self.name} are "
+                "control bytes"
+            )
+
+    def _whole_lines(self, stream: io.BufferedReader, ledger: Ledger) -> Iterator[tuple[int, bytes]]:
+        """Blocks that end at the end of a line, with the number of their first line."""
+        number, rest, skipping, at_start = 1, b"", False, True
+        while block := stream.read1(_BLOCK):
+            if at_start:
+                block, at_start = block.removeprefix(_BOM), False
+            if skipping:
+                _, end, block = block.partition(b"\n")
+                if not end:
+                    continue
+                skipping, number = False, number + 1
+            whole, end, tail = block.rpartition(b"\n")
+            if end:
+                if len(rest) + len(whole.partition(b"\n")[0]) > LONGEST_LINE:
+                    ledger.not_parsed(_TOO_LONG, place=f"line {number:,}")
+                    rest, (_, more, whole) = b"", whole.partition(b"\n")
+                    number += 1
+                    if not more:
+                        rest = tail
+                        continue
+                yield number, rest + whole
+                number += 1 + whole.count(b"\n")
+                rest = tail
+            else:
+                rest += tail
+            if len(rest) > LONGEST_LINE:
+                ledger.not_parsed(_TOO_LONG, place=f"line {number:,}")
+                rest, skipping = b"", True
+        if rest:
+            yield number, rest
+
+
+class _Odd:
+    """Lines that had to be repaired."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, tuple[int, int]] = {}
+
+    def add(self, what: str, number: int) -> None:
+        n, first = self.lines.get(what, (0, number))
+        self.lines[what] = (n + 1, first)
+
+    def tell(self, ledger: Ledger) -> None:
+        for what, (n, first) in self.lines.items():
+            ledger.note(f"{n:,} {'line' if n == 1 else 'lines'} held {what} (the first: line {first:,})")
+
+
+def _decoded(block: bytes, number: int, odd: _Odd) -> list[str]:
+    if b"\0" in block:
+        for place, line in enumerate(block.split(b"\n"), number):
+            if b"\0" in line:
+                odd.add("NUL bytes, which were removed", place)
+        block = block.replace(b"\0", b"")
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n").removesuffix(b"\r")
+    try:
+        return block.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        lines = [line.decode("utf-8", "replace") for line in block.split(b"\n")]
+        for place, (text, line) in enumerate(zip(lines, block.split(b"\n"), strict=True), number):
+            if "\ufffd" in text and "\ufffd".encode() not in line:
+                odd.add("bytes that are not UTF-8, which were replaced", place)
+        return lines
+
+
+class _Utf8(io.RawIOBase):
+    """A stream that a strict parser accepts: valid UTF-8, no byte order mark, no NUL bytes."""
+
+    def __init__(self, inner: io.BufferedReader, ledger: Ledger) -> None:
+        self._inner, self._ledger = inner, ledger
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            block = self._inner.read1(_BLOCK)
+            text = self._decoder.decode(block, final=not block)
+            if "\0" in text:
+                self._ledger.note("NUL bytes were removed")
+                text = text.replace("\0", "")
+            if "\ufffd" in text and b"\xef\xbf\xbd" not in block:
+                self._ledger.note("bytes that are not UTF-8 were replaced")
+            self._rest = text.encode()
+            if not block:
+                break
+        n = min(len(buffer), len(self._rest))
+        buffer[:n], self._rest = self._rest[:n], self._rest[n:]
+        return n
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()
+
+
+class _Counted(io.RawIOBase):
+    """The file on disk; tells how much of it is read."""
+
+    def __init__(self, path: Path, size_bytes: int, progress: Progress | None) -> None:
+        self._file = path.open("rb", buffering=0)
+        self._size, self._progress = size_bytes, progress
+        self.n_read = 0
+        self._told = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        n = self._file.readinto(buffer)
+        self.n_read += n or 0
+        if self._progress and (self.n_read - self._told >= _HEAD_BYTES or not n):
+            self._told = self.n_read
+            self._progress(self.n_read, max(self._size, self.n_read))
+        return n
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _Tolerant(io.RawIOBase):
+    """A decompressed stream that ends where its file is broken."""
+
+    def __init__(self, inner: Any, raw: _Counted, source: Source) -> None:
+        self._inner, self._raw, self._source = inner, raw, source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            # read1 hands over what is there; read would lose it when the next block is broken
+            data = self._inner.read1(len(buffer))
+        except _BROKEN as error:
+            cut = "ends too early" if isinstance(error, EOFError) else "is damaged"
+            self._source.cut = f"{cut}: only what stands before byte {self._raw.n_read:,} could be read"
+            return 0
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._inner.close()
+        self._raw.close()
+        super().close()

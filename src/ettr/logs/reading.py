@@ -1,0 +1,217 @@
+"""From a file to a failure log: one door for every format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import tzinfo
+from pathlib import Path
+
+import pandas as pd
+
+from ettr.errors import InputError, UnknownName
+from ettr.logs import dcgm, slurm, start_end, table, torchrun, xid
+from ettr.logs.events import Events
+from ettr.logs.form import Exposure, Format
+from ettr.logs.given import WindowLike, what_is_given
+from ettr.logs.ledger import Ledger
+from ettr.logs.observed import observed
+from ettr.logs.opening import Progress, Source
+from ettr.logs.rows import Rows
+from ettr.logs.times import Clock
+from ettr.results import FailureLog
+
+FORMATS: dict[str, Format] = {
+    each.name: each for each in (slurm.FORMAT, dcgm.FORMAT, xid.FORMAT, torchrun.FORMAT, start_end.FORMAT, table.FORMAT)
+}
+"""By name; a file is taken for the first that fits."""
+
+_SHOWN = 80
+_MAPPED = (table.FORMAT.name, start_end.FORMAT.name)
+_BATCH = 50_000
+
+
+def formats() -> pd.DataFrame:
+    """Formats of failure logs that can be read.
+
+    Returns
+    -------
+    DataFrame
+        ``name`` (as in ``format=``) and ``title``, in the order in which they are tried.
+
+    Examples
+    --------
+    >>> "csv" in formats()["name"].tolist()
+    True
+    """
+    return pd.DataFrame([{"name": each.name, "title": each.title} for each in FORMATS.values()])
+
+
+def read(
+    path: str | Path,
+    format: str | None = None,
+    n_nodes: int | None = None,
+    window: WindowLike = None,
+    *,
+    zone: str | tzinfo | None = None,
+    year: int | None = None,
+    time_unit: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    planned: str | None = None,
+    cohort_nodes: Mapping[str, Mapping[str, int]] | None = None,
+    progress: Progress | None = None,
+) -> FailureLog:
+    """Read a failure log of any format that ``formats`` lists.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, plain, ``.gz`` or ``.xz``.
+    format : str or None
+        Its format; found from the first lines if not named.
+    n_nodes : int or None
+        Nodes that were watched, the healthy ones too. Needed where the format cannot know.
+    window : str or pair or None
+        First and last instant of the observation: ``"2024-03-30/2025-03-14"``, open as ``"2024-03-30.."``, a pair of
+        texts or datetimes, or ``"0..348.98"`` where times are counted from an origin. A date is its first instant.
+        Taken from the log's first and last time if not given.
+    zone : str, tzinfo or None
+        Zone of times that carry none, ``"Europe/Berlin"`` or ``"+08:00"``; UTC if not given.
+    year : int or None
+        Year of the first time, where times carry none.
+    time_unit : str or None
+        Unit of times that are numbers: ``s``, ``ms``, ``us``, ``ns``, ``min``, ``h`` or ``d``.
+    columns : mapping of str to str or None
+        Our column to the file's, e.g. ``{"start": "opened_at"}``. Any other name becomes a cohort column.
+    planned : str or None
+        Regular expression; causes that hold a match, in any case, are planned work. Without causes: components.
+    cohort_nodes : mapping or None
+        Nodes watched in each value of a cohort column, e.g. ``{"generation": {"A": 300, "B": 100}}``.
+    progress : callable or None
+        Called now and then with the bytes read and the bytes there are.
+
+    Returns
+    -------
+    FailureLog
+
+    Raises
+    ------
+    UnknownName
+        A format, zone or unit that does not exist.
+    InputError
+        A file that cannot be read, or something that only the user can know.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.csv"
+    >>> _ = path.write_text("opened,host,reason\\n2024-05-01 10:00,n7,GPU\\n2024-05-02 11:00,n9,NIC\\n")
+    >>> log = read(path, n_nodes=16, window="2024-05-01/2024-05-11", zone="UTC")
+    >>> len(log.failures), log.node_days
+    (2, 160.0)
+    """
+    given = what_is_given(
+        n_nodes,
+        window,
+        zone=zone,
+        year=year,
+        time_unit=time_unit,
+        columns=columns,
+        planned=planned,
+        cohort_nodes=cohort_nodes,
+    )
+    if format is not None and format not in FORMATS:
+        raise UnknownName("format", str(format), FORMATS)
+    source = Source(path, progress)
+    chosen = FORMATS[format] if format is not None else _sniffed(source)
+    if columns and chosen.name not in _MAPPED:
+        raise InputError(
+            f"columns can be mapped in {' and '.join(_MAPPED)} only; {source.name} is read as {chosen.name}"
+        )
+    ledger = Ledger()
+    events = Events(ledger)
+    exposure = chosen.read(source, given.options, events, ledger)
+    ledger.close()
+    if source.cut:
+        ledger.note(f"{source.name} {source.cut}; the rest of the log is missing")
+    return observed(events, exposure, given, ledger, name=chosen.name, source=str(path))
+
+
+def from_frame(
+    frame: pd.DataFrame,
+    n_nodes: int,
+    window: WindowLike,
+    *,
+    zone: str | tzinfo | None = None,
+    planned: str | None = None,
+    cohort_nodes: Mapping[str, Mapping[str, int]] | None = None,
+    source: str = "",
+) -> FailureLog:
+    """Make a failure log of a table that is already in memory.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row a failure: ``start``, and if there are ``end``, ``node``, ``component``, ``cause``, ``planned``; every
+        other column is a cohort. Times are datetimes, texts, or numbers as in a file.
+    n_nodes : int
+        Nodes that were watched, the healthy ones too.
+    window : str or pair
+        As in ``read``.
+    zone : str, tzinfo or None
+        Zone of times that carry none; UTC if not given.
+    planned, cohort_nodes
+        As in ``read``.
+    source : str
+        Where it comes from, for messages.
+
+    Returns
+    -------
+    FailureLog
+
+    Raises
+    ------
+    InputError
+        No column ``start``, or a value that breaks a rule.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"start": ["2024-05-01 10:00Z", "2024-05-02 11:00Z"], "node": ["n7", "n9"]})
+    >>> log = from_frame(frame, 16, "2024-05-01/2024-05-11")
+    >>> len(log.failures), log.node_days, log.n_records
+    (2, 160.0, 2)
+    """
+    if not isinstance(frame, pd.DataFrame) or "start" not in frame.columns:
+        found = ", ".join(map(str, frame.columns)) if isinstance(frame, pd.DataFrame) else type(frame).__name__
+        raise InputError(f"frame must be a DataFrame with a column start, got {found}")
+    if not frame.columns.is_unique:
+        raise InputError(f"frame must have different columns, got {', '.join(map(str, frame.columns))}")
+    given = what_is_given(n_nodes, window, zone=zone, planned=planned, cohort_nodes=cohort_nodes)
+    ledger = Ledger()
+    events = Events(ledger)
+    rows = Rows(Clock(given.options, ledger), events, ledger, "row")
+    for first in range(0, len(frame), _BATCH):
+        part = frame.iloc[first : first + _BATCH]
+        numbers = range(first + 1, first + len(part) + 1)
+        rows.take({str(name): _texts(part[name]) for name in frame.columns}, numbers)
+    ledger.close()
+    return observed(events, Exposure(), given, ledger, name="frame", source=source or "the frame")
+
+
+def _texts(values: pd.Series) -> list[str]:
+    """A column as texts, blank where missing."""
+    if pd.api.types.is_float_dtype(values.dtype):
+        values = values.map(repr, na_action="ignore")
+    return ["" if missing else str(value) for value, missing in zip(values, values.isna(), strict=True)]
+
+
+def _sniffed(source: Source) -> Format:
+    head = source.head()
+    for each in FORMATS.values():
+        if each.sniff(head):
+            return each
+    first = next((line.strip() for line in head if line.strip()), "")
+    raise InputError(
+        f"the format of {source.name} is not known; it begins {first[:_SHOWN]!r}. Name it with --format: "
+        f"{', '.join(FORMATS)}. A table needs a header, and columns can be named: --format csv --map start=opened_at "
+        "--map node=host"
+    )

@@ -1,0 +1,164 @@
+"""Rows of texts, one a failure, to failures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr.logs.events import OPEN, Events
+from ettr.logs.ledger import Ledger
+from ettr.logs.times import Clock, why_not
+
+_SILENT = frozenset({"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"})
+_NOT_OVER = _SILENT | {"unknown", "open", "ongoing", "now", "present", "active", "tbd"}
+_YES = frozenset({"1", "1.0", "y", "yes", "t", "true", "planned", "scheduled", "maintenance", "x"})
+_NO = _SILENT | {"0", "0.0", "n", "no", "f", "false", "unplanned", "unscheduled"}
+
+PLANNED = "planned by somebody"
+"""Cohort of halves that the log calls planned."""
+
+TextColumns = Mapping[str, Sequence[str]]
+"""Our columns, each with a text a row."""
+
+
+class Rows:
+    """Takes rows in batches, and accounts for each.
+
+    Parameters
+    ----------
+    clock : Clock
+        Reads their times.
+    events : Events
+        Takes the failures.
+    ledger : Ledger
+        Takes the rest.
+    word : str
+        What a row is called in messages, e.g. ``line``.
+    """
+
+    def __init__(self, clock: Clock, events: Events, ledger: Ledger, word: str) -> None:
+        self._clock, self._events, self._ledger, self._word = clock, events, ledger, word
+        self._bad_ends, self._first_bad_end = 0, ""
+        self._odd_plans, self._first_odd_plan = 0, ""
+        ledger.at_end(self._finish)
+
+    def take(self, columns: TextColumns, numbers: Sequence[int]) -> None:
+        """Read one batch.
+
+        Parameters
+        ----------
+        columns : mapping of str to sequence of str
+            ``start`` and what else there is of the roles; every other key is a cohort. Shape (n,) each.
+        numbers : sequence of int
+            Line or record numbers, for messages. Shape (n,).
+        """
+        start, good = self.times(columns["start"], numbers)
+        end, ended = self._ends(columns.get("end"), numbers)
+        backwards = good & ended & (end < start)
+        if backwards.any():
+            first = int(np.argmax(backwards))
+            self._ledger.not_parsed("end before start", int(backwards.sum()), self._place(numbers[first]))
+        keep = good & ~backwards
+        planned = self._plans(columns["planned"], numbers)[keep] if "planned" in columns else None
+        texts = _kept_texts(columns, keep)
+        named = {name: texts.pop(name, None) for name in ("node", "component", "cause")}
+        self._events.extend(start[keep], np.where(ended, end, OPEN)[keep], **named, planned=planned, more=texts)
+
+    def take_halves(self, columns: TextColumns, numbers: Sequence[int], is_end: np.ndarray, halves: Events) -> None:
+        """Read one batch of starts and ends, still to be joined.
+
+        Parameters
+        ----------
+        columns, numbers
+            As in ``take``; ``start`` is the time of either.
+        is_end : ndarray of bool
+            Shape (n,).
+        halves : Events
+            Takes them, with ``planned`` true for an end and the cohort ``PLANNED`` for what the log calls planned.
+        """
+        start, good = self.times(columns["start"], numbers)
+        texts: dict[str, Any] = _kept_texts(columns, good)
+        if "planned" in columns:
+            texts[PLANNED] = ["yes" if plan else None for plan in self._plans(columns["planned"], numbers)[good]]
+        named = {name: texts.pop(name, None) for name in ("node", "component", "cause")}
+        halves.extend(start[good], None, **named, planned=is_end[good], more=texts)
+
+    def times(self, texts: Sequence[str], numbers: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Read times that every row must have; the others are accounted for as not parsed.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Shape (n,).
+        numbers : sequence of int
+            Shape (n,).
+
+        Returns
+        -------
+        tuple of ndarray
+            Times [us since 1970 UTC] and which are good.
+        """
+        us, good = self._clock.us_series(pd.Series(texts, dtype=object))
+        reasons: Counter[str] = Counter()
+        places: dict[str, int] = {}
+        for row in np.flatnonzero(~good).tolist():
+            reason = why_not(texts[row])
+            reasons[reason] += 1
+            places.setdefault(reason, numbers[row])
+        for reason, n in reasons.items():
+            self._ledger.not_parsed(f"start: {reason}", n, self._place(places[reason]))
+        return us, good
+
+    def _ends(self, texts: Sequence[str] | None, numbers: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        if texts is None:
+            return np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=bool)
+        end, ended = np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=bool)
+        given = np.array([bool(text) for text in texts], dtype=bool)
+        end[given], ended[given] = self._clock.us_series(pd.Series(texts, dtype=object)[given])
+        wrong = given & ~ended
+        wrong[wrong] = [texts[row].strip().lower() not in _NOT_OVER for row in np.flatnonzero(wrong).tolist()]
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            self._first_bad_end = self._first_bad_end or f"{self._place(numbers[first])}: {texts[first][:40]!r}"
+            self._bad_ends += int(wrong.sum())
+        return end, ended
+
+    def _plans(self, texts: Sequence[str], numbers: Sequence[int]) -> np.ndarray:
+        lower = [text.strip().lower() for text in texts]
+        odd = [row for row, text in enumerate(lower) if text not in _YES and text not in _NO]
+        if odd:
+            self._first_odd_plan = self._first_odd_plan or f"{self._place(numbers[odd[0]])}: {texts[odd[0]][:40]!r}"
+            self._odd_plans += len(odd)
+        return np.array([text in _YES for text in lower], dtype=bool)
+
+    def _place(self, number: int) -> str:
+        return f"{self._word} {number:,}"
+
+    def _finish(self) -> None:
+        if self._bad_ends:
+            first = f"the first: {self._first_bad_end}"
+            self._ledger.note(f"ends that are no times, taken as unknown: {self._bad_ends:,} ({first})")
+        if self._odd_plans:
+            self._ledger.note(
+                f"{self._odd_plans:,} rows say neither yes nor no to planned and are taken as failures "
+                f"({self._first_odd_plan})"
+            )
+
+
+def _kept_texts(columns: TextColumns, keep: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: _spoken(texts)[keep] for name, texts in columns.items() if name not in ("start", "end", "planned")}
+
+
+def _spoken(texts: Sequence[str]) -> np.ndarray:
+    """The texts as an array, missing where they say nothing."""
+    values = np.array([*texts, None], dtype=object)[:-1]
+    codes, unique = pd.factorize(values)
+    kept = np.array(
+        [*(None if text is None or text.strip().lower() in _SILENT else text for text in unique), None], dtype=object
+    )
+    spoken: np.ndarray = kept[codes]
+    return spoken

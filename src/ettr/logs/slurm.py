@@ -1,0 +1,352 @@
+"""Slurm accounting: what ``sacct --parsable2`` prints of jobs that ended."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ettr.errors import InputError
+from ettr.logs.bursts import WITHIN_MIN, Bursts
+from ettr.logs.events import Events
+from ettr.logs.form import Exposure, Format, Options
+from ettr.logs.ledger import Ledger
+from ettr.logs.node_lists import LONGEST, expand
+from ettr.logs.opening import Source
+from ettr.logs.times import Clock, NoTime
+
+_NEEDED = ("JobID", "State", "Start", "End")
+_USED = ("NodeList", "NNodes", "AllocTRES", "Elapsed", "Partition")
+_COMMAND = (
+    "sacct --allusers --duplicates --parsable2 --starttime 2025-01-01 --endtime now "
+    f"--format {','.join((*_NEEDED, *_USED))} > jobs.txt"
+)
+_HEADER = re.compile(r"(\w+)([^\w\s]+)\w")
+_JOB = re.compile(r"\d+(?:[_+]\d+)?")
+_PENDING_ARRAY = re.compile(r"\d+_\[[^\]]*\]?")
+_JOB_START = re.compile(r"\d+(?:[_+.][\w\[\]\-,%.+]*)?")
+_ELAPSED = re.compile(r"(?:(?:(\d{1,6})-)?(\d{1,6}):)?(\d{1,6}):(\d{1,2})(?:\.\d+)?")
+_GPUS = re.compile(r"(?:^|,)gres/gpu(:[^=,]*)?=(\d{1,9})")
+
+_FAILURES = ("NODE_FAIL", "BOOT_FAIL")
+_REQUEUES = ("REQUEUED", "PREEMPTED")
+_REASONS = {
+    "FAILED": "FAILED: mostly the job's own error",
+    "COMPLETED": "COMPLETED: no failure",
+    "CANCELLED": "CANCELLED: somebody's decision",
+    "TIMEOUT": "TIMEOUT: the job's time limit",
+    "DEADLINE": "DEADLINE: the job's time limit",
+    "OUT_OF_MEMORY": "OUT_OF_MEMORY: mostly the job's own error",
+    "PREEMPTED": "PREEMPTED: made room for another job",
+    "REQUEUED": "REQUEUED: requeued, cause unknown",
+    "RUNNING": "RUNNING: no end yet",
+    "SUSPENDED": "SUSPENDED: no end yet",
+    "PENDING": "PENDING: never started",
+    "RESIZING": "RESIZING: no failure",
+    "REVOKED": "REVOKED: moved to another cluster",
+}
+_NO_TIME = ("", "Unknown", "None", "N/A")
+_FREE_TEXT = ("Comment", "AdminComment", "SystemComment", "Extra", "JobName", "SubmitLine", "WorkDir")
+_MOST_PIECES = 20
+_HOUR_US = 3_600_000_000
+_DAY_US = 24 * _HOUR_US
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the columns stand."""
+
+    delimiter: str
+    names: list[str]
+
+    def column(self, name: str) -> int | None:
+        return self.names.index(name) if name in self.names else None
+
+
+@dataclass
+class _NodeTime:
+    """Node time that jobs held, inside the window that was asked for."""
+
+    low_us: float
+    high_us: float
+    done_us: int = 0
+    open_nodes: int = 0
+    open_us: int = 0
+
+    def add(self, n_nodes: int, start_us: int, end_us: int | None) -> None:
+        start = int(max(start_us, self.low_us))
+        if end_us is not None:
+            self.done_us += n_nodes * max(0, int(min(end_us, self.high_us)) - start)
+        elif start < self.high_us:
+            self.open_nodes += n_nodes
+            self.open_us += n_nodes * start
+
+    def days(self, last_us: int) -> float:
+        still = self.open_nodes * int(min(last_us, self.high_us)) - self.open_us
+        return (self.done_us + max(0, still)) / _DAY_US
+
+
+class _Jobs:
+    """What is kept while rows pass."""
+
+    def __init__(self, options: Options, ledger: Ledger) -> None:
+        low, high = (end.timestamp() * 1e6 for end in options.window) if options.window else (-1e18, 1e18)
+        self.clock = Clock(options, ledger)
+        self.ledger = ledger
+        self.node_time = _NodeTime(low, high)
+        self.first_us: int | None = None
+        self.last_us: int | None = None
+        self.nodes: set[str] = set()
+        self.node_lists: set[int] = set()
+        self.rows: set[int] = set()
+        self.failed_jobs: dict[str, int] = {}
+        self.failures: list[tuple[int, str | None, str, str | None, str]] = []
+        self.gpus_per_node: Counter[int] = Counter()
+        self.n_elapsed_off = self.n_several = self.n_unsized = 0
+
+    def span(self, *stamps: int | None) -> None:
+        for stamp in stamps:
+            if stamp is not None:
+                self.first_us = stamp if self.first_us is None else min(self.first_us, stamp)
+                self.last_us = stamp if self.last_us is None else max(self.last_us, stamp)
+
+
+def _sniff(head: list[str]) -> bool:
+    first = next((line for line in head if line.strip()), "")
+    names = re.split(r"\W+", first)
+    return ("JobID" in names or "JobIDRaw" in names) and len({"State", *_NEEDED, *_USED} & set(names)) >= 2
+
+
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+    """Failures of nodes under jobs: ``NODE_FAIL`` and ``BOOT_FAIL``, at the end of the job."""
+    lines = ((number, line) for number, line in source.lines(ledger) if line.strip())
+    layout = _layout(next(lines, (1, ""))[1])
+    jobs = _Jobs(options, ledger)
+    at = {name: layout.column(name) for name in (*_NEEDED, *_USED)}
+    job = layout.names.index("JobID")
+    for number, fields in _rows(lines, layout, ledger):
+        if "." in fields[job]:
+            ledger.merged("step of a job", place=f"line {number:,}")
+            continue
+        row = {name: fields[place].strip() for name, place in at.items() if place is not None}
+        _take(jobs, row, hash("\0".join(fields)), f"line {number:,}")
+    _tell_failures(jobs, events)
+    return _exposure(jobs, options)
+
+
+def _layout(header: str) -> _Layout:
+    """Columns and delimiter, from the first row."""
+    found = _HEADER.match(header.strip())
+    delimiter = found[2] if found else "|"
+    names = [name.strip() for name in header.strip().split(delimiter)]
+    if names and not names[-1]:
+        names.pop()
+    missing = [name for name in _NEEDED if name not in names]
+    if missing:
+        raise InputError(
+            f"a Slurm log needs the columns {', '.join(_NEEDED)} in its first row, between '|'; missing: "
+            f"{', '.join(missing)}; found: {', '.join(names)[:200] or 'nothing'}. To get them: {_COMMAND}"
+        )
+    return _Layout(delimiter, names)
+
+
+def _rows(lines: Iterable[tuple[int, str]], layout: _Layout, ledger: Ledger) -> Iterator[tuple[int, list[str]]]:
+    """Rows with as many fields as the header, put together again where a comment broke them."""
+    n_columns, header = len(layout.names), layout.names
+    held: list[str] = []
+    start = 0
+    for number, line in lines:
+        fields = _fields(line, layout)
+        if held and len(fields) >= n_columns and _JOB_START.fullmatch(fields[0]):
+            ledger.not_parsed("wrong number of fields", place=f"line {start:,}")
+            held = []
+        if held:
+            held.append(line)
+            fields = _fields("\n".join(held), layout)
+        else:
+            start = number
+        if len(fields) < n_columns and len(held) < _MOST_PIECES:
+            held = held or [line]
+            continue
+        held = []
+        fields = _mended(fields, layout)
+        if len(fields) != n_columns:
+            ledger.not_parsed("wrong number of fields", place=f"line {start:,}")
+        elif fields == header:
+            ledger.dropped("header again", place=f"line {start:,}")
+        else:
+            yield start, fields
+    if held:
+        ledger.not_parsed("wrong number of fields", place=f"line {start:,}")
+
+
+def _fields(line: str, layout: _Layout) -> list[str]:
+    fields = line.split(layout.delimiter)
+    if len(fields) == len(layout.names) + 1 and not fields[-1].strip():
+        fields.pop()  # --parsable ends every row with the delimiter
+    return fields
+
+
+def _mended(fields: list[str], layout: _Layout) -> list[str]:
+    """Put back a delimiter that stood inside free text, where only one column can hold it."""
+    excess = len(fields) - len(layout.names)
+    free = [name for name in _FREE_TEXT if name in layout.names]
+    if excess <= 0 or len(free) != 1:
+        return fields
+    if not fields[-1].strip() and excess > 1:
+        fields, excess = fields[:-1], excess - 1
+    place = layout.names.index(free[0])
+    return [
+        *fields[:place],
+        layout.delimiter.join(fields[place : place + excess + 1]),
+        *fields[place + excess + 1 :],
+    ]
+
+
+def _take(jobs: _Jobs, row: dict[str, str], digest: int, place: str) -> None:
+    """One row: what it says of failures, and of node time."""
+    ledger, job = jobs.ledger, row["JobID"]
+    state = row["State"].split(" ", 1)[0].rstrip("+")
+    if _PENDING_ARRAY.fullmatch(job):
+        return ledger.dropped("array tasks that have not started", place=place)
+    if not _JOB.fullmatch(job):
+        return ledger.not_parsed("no job number", place=place)
+    if state not in _REASONS and state not in _FAILURES:
+        return ledger.not_parsed("unknown state", place=place)
+    if digest in jobs.rows:
+        return ledger.merged("exact duplicate row", place=place)
+    jobs.rows.add(digest)
+    if row["Start"] in _NO_TIME:
+        return ledger.dropped("never started", place=place)
+    try:
+        start = jobs.clock.us(row["Start"])
+        end = None if row["End"] in _NO_TIME else jobs.clock.us(row["End"])
+    except NoTime as error:
+        return ledger.not_parsed(str(error), place=place)
+    if end is not None and end < start:
+        return ledger.not_parsed("End before Start", place=place)
+    nodes = _nodes(row)
+    if nodes is None:
+        return ledger.not_parsed("NodeList of unknown form, or too long", place=place)
+    same_run = state in _REQUEUES and jobs.failed_jobs.get(row["JobID"]) == start
+    if not same_run:
+        _take_time(jobs, row, nodes, start, end)
+    return _take_state(jobs, row, state, nodes, start, end, place)
+
+
+@lru_cache(maxsize=4096)
+def _expanded(text: str) -> tuple[str, ...] | None:
+    try:
+        return tuple(expand(text))
+    except ValueError:
+        return None
+
+
+def _nodes(row: dict[str, str]) -> tuple[str, ...] | None:
+    text = row.get("NodeList", "")
+    return _expanded(text) if len(text) < 1000 else _expanded.__wrapped__(text)
+
+
+def _take_time(jobs: _Jobs, row: dict[str, str], nodes: tuple[str, ...], start: int, end: int | None) -> None:
+    """Node time that the row held, and checks of it."""
+    jobs.span(start, end)
+    digest = hash(row.get("NodeList"))
+    if digest not in jobs.node_lists and len(jobs.nodes) < LONGEST:
+        jobs.node_lists.add(digest)
+        jobs.nodes.update(nodes)
+    stated = row.get("NNodes", "")
+    n_nodes = int(stated) if stated.isdecimal() and len(stated) < 8 else len(nodes)
+    jobs.n_unsized += not n_nodes
+    jobs.node_time.add(n_nodes, start, end)
+    elapsed = _elapsed_us(row.get("Elapsed", ""))
+    if end is not None and elapsed is not None and abs(elapsed - (end - start)) > _HOUR_US:
+        jobs.n_elapsed_off += 1
+    gpus = _n_gpus(row.get("AllocTRES", ""))
+    if gpus and n_nodes and gpus % n_nodes == 0 and gpus // n_nodes <= 1024:
+        jobs.gpus_per_node[gpus // n_nodes] += 1
+
+
+def _take_state(
+    jobs: _Jobs, row: dict[str, str], state: str, nodes: tuple[str, ...], start: int, end: int | None, place: str
+) -> None:
+    """Count the row as a failure, or say why it is none."""
+    job = row["JobID"]
+    if state in _FAILURES:
+        if end is None:
+            return jobs.ledger.not_parsed(f"{state} without an End", place=place)
+        node = nodes[0] if len(nodes) == 1 else None
+        jobs.n_several += node is None
+        jobs.failures.append((end, node, state, row.get("Partition") or None, place))
+        jobs.failed_jobs[job] = start
+        return None
+    if state in _REQUEUES and jobs.failed_jobs.pop(job, None) is not None:
+        return jobs.ledger.merged("requeue after a node's failure", place=place)
+    return jobs.ledger.dropped(_REASONS[state], place=place)
+
+
+def _elapsed_us(text: str) -> int | None:
+    found = _ELAPSED.fullmatch(text)
+    if found is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000_000
+
+
+def _n_gpus(text: str) -> int:
+    """GPUs of an allocation: the total where it stands, else the sum of the types."""
+    typed = 0
+    for kind, number in _GPUS.findall(text):
+        if not kind:
+            return int(number)
+        typed += int(number)
+    return typed
+
+
+def _tell_failures(jobs: _Jobs, events: Events) -> None:
+    """Hand over the failures; jobs that shared a node when it failed saw one failure."""
+    bursts = Bursts(device="node")
+    for end, node, state, partition, place in sorted(jobs.failures, key=lambda failure: failure[0]):
+        if node is not None and bursts.seen(node, "down", end):
+            jobs.ledger.merged(f"another job on the same node, within {WITHIN_MIN} min", place=place)
+            continue
+        more: dict[str, Any] = {"partition": partition} if partition else {}
+        events.add(end, node=node, component="node", cause=state, **more)
+    if jobs.n_several:
+        jobs.ledger.note(
+            f"node failures under jobs of several or unnamed nodes: {jobs.n_several:,} of {len(jobs.failures):,}; the "
+            "log does not say which node failed, so theirs is missing"
+        )
+    jobs.ledger.note("a node that fails while no job runs on it is not in Slurm's accounting")
+
+
+def _exposure(jobs: _Jobs, options: Options) -> Exposure:
+    """Nodes seen, first to last stamp, and the node time that jobs held."""
+    if jobs.n_elapsed_off:
+        jobs.ledger.note(
+            f"jobs whose Elapsed is over 1 h off End - Start (suspended, or the clock changed): {jobs.n_elapsed_off:,}"
+        )
+    if jobs.gpus_per_node:
+        (gpus, n), total = jobs.gpus_per_node.most_common(1)[0], sum(jobs.gpus_per_node.values())
+        jobs.ledger.note(f"{gpus} GPUs a node in {n / total:.0%} of the jobs with GPUs (AllocTRES)")
+    if jobs.first_us is None or jobs.last_us is None:
+        return Exposure()
+    window, n_nodes = (jobs.first_us, jobs.last_us), len(jobs.nodes)
+    if options.n_nodes is not None or not n_nodes:
+        return Exposure(n_nodes=n_nodes or None, window=window)
+    low, high = max(jobs.node_time.low_us, window[0]), min(jobs.node_time.high_us, window[1])
+    node_days, most = jobs.node_time.days(window[1]), n_nodes * max(0.0, high - low) / _DAY_US
+    said = (
+        f"exposure is the node time that jobs held on {n_nodes:,} nodes; idle time and nodes without jobs do not count"
+    )
+    if node_days > most:
+        node_days, said = most, "jobs shared nodes, so exposure is all nodes seen times the window"
+    if jobs.n_unsized:
+        said += f"; jobs without NNodes and NodeList add none: {jobs.n_unsized:,}"
+    jobs.ledger.note(said)
+    return Exposure(n_nodes=n_nodes, window=window, node_days=node_days or None)
+
+
+FORMAT = Format("slurm", "Slurm accounting (sacct --parsable2)", _sniff, _read)

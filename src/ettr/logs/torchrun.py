@@ -1,0 +1,296 @@
+"""Logs of ``torchrun``: the elastic agent's lines, its summaries, and time-outs of the NCCL watchdog."""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass, field
+
+from ettr.logs.events import Events
+from ettr.logs.form import Exposure, Format, Options
+from ettr.logs.incidents import CLOSE_MIN, SAME_RUN_MIN, Incident, Incidents, Sign
+from ettr.logs.ledger import Ledger
+from ettr.logs.opening import Source
+from ettr.logs.times import Clock, NoTime
+
+_STAMP = re.compile(
+    r"(?<![\d-])(?P<iso>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)"
+    r"|(?:^|[\s\[:>])[IWEF](?P<month>\d{1,2})(?P<day>\d\d) (?P<h>\d\d):(?P<min>\d\d):(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))? ",
+    re.ASCII,
+)
+_STAMP_WITHIN = 160
+"""Characters from the start of a line in which a stamp may stand, after a launcher's prefix."""
+
+_GROUP_FAILED = re.compile(r"Worker group (?:FAILED|UNHEALTHY)\b")
+_EXIT = re.compile(r"failed \(exitcode: (-?\d{1,6})\)")
+_TIMEOUT = re.compile(r"Timeout\(ms\)=(\d{1,9})\b")
+_CUDA = re.compile(r"CUDA error: ([^.\n\"']{1,120})")
+_NCCL = re.compile(
+    r"NCCL error.{0,300}?\b(unhandled system error|unhandled cuda error|internal error|invalid usage|invalid argument|"
+    r"remote process exited or there was a network error)"
+)
+_RENDEZVOUS = re.compile(r"Rendezvous(?:Connection|Timeout|Closed|State)?Error\b")
+_KILLED = re.compile(r"Received (?:Signals\.)?(\w{1,20}) death signal|got signal: (\d{1,2})\b")
+_FIELD = re.compile(r"\b(time|host|rank|exitcode|error_file|traceback)\s*:\s?(.*)")
+_ENTRY = re.compile(r"\[\d{1,6}\]:\s*$")
+_ROOT, _OTHERS = "Root Cause (first observed failure)", "Failures:"
+_STARTS = ("Starting worker group", "Rendezvous complete")
+_SIGNAL = re.compile(r"Signal (\d{1,2})\b")
+
+_WORDS = (
+    *_STARTS,
+    "Worker group",
+    "exitcode",
+    "Watchdog caught",
+    "CUDA error",
+    "NCCL error",
+    "NET/IB",
+    "Rendezvous",
+    "death signal",
+    "got signal",
+    "ChildFailedError",
+    "closing signal",
+    _ROOT,
+    _OTHERS,
+)
+_HARDWARE = ("ECC", "NVLink", "hardware", "lost", "fallen off")
+_LONGEST_FIELD = 10_000
+_MOST_WAITING = 10_000
+_DAY_MS = 86_400_000
+_CONSEQUENCES = (signal.SIGABRT, signal.SIGTERM)
+"""Signals that a rank usually gets because of another's fault."""
+
+
+@dataclass
+class _Block:
+    """A failure in the agent's summary, while its lines pass."""
+
+    place: str
+    root: bool
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+class _Reading:
+    """What is kept while lines pass."""
+
+    def __init__(self, options: Options, ledger: Ledger) -> None:
+        self.clock, self.ledger, self.incidents = Clock(options, ledger), ledger, Incidents()
+        self.first_us: int | None = None
+        self.last_us: int | None = None
+        self.before_us: int | None = None
+        self.waiting: list[Sign] = []
+        self.block: _Block | None = None
+        self.n_quiet, self.first_quiet = 0, ""
+
+    def line(self, line: str, place: str) -> None:
+        """Take one line."""
+        if self.block is not None and self._in_block(self.block, line):
+            return None
+        try:
+            at_us = self._stamp(line)
+        except NoTime as error:
+            return self.ledger.not_parsed(str(error), place=place)
+        words = any(word in line for word in _WORDS)
+        if not words:
+            if at_us is not None:
+                self._pass(at_us)
+            self.n_quiet += 1
+            self.first_quiet = self.first_quiet or place
+            return None
+        return self._line_of_the_agent(line, at_us, place)
+
+    def _line_of_the_agent(self, line: str, at_us: int | None, place: str) -> None:
+        if any(start in line for start in _STARTS):
+            self._pass(at_us)
+            moment = at_us if at_us is not None else self.before_us
+            if moment is not None:
+                self.incidents.started(moment)
+            return self.ledger.dropped("start of the workers", place=place)
+        if "closing signal" in line:
+            self._pass(at_us, anchor=True)
+            return self.ledger.dropped("workers told to stop", place=place)
+        if _ROOT in line or _OTHERS in line:
+            self.block = _Block(place, _ROOT in line)
+            return None if _ROOT in line else self.ledger.merged("details of a failure's summary", place=place)
+        sign = _sign(line, place)
+        if sign is None:
+            self._pass(at_us)
+            return self.ledger.dropped("no sign of a failure", place=place)
+        if at_us is None:
+            self._wait(sign)
+            return None
+        self._pass(at_us, anchor=True)
+        return self.incidents.sign(sign, at_us)
+
+    def end(self) -> None:
+        """Take what still waits."""
+        if self.block is not None:
+            self._close_block()
+        self._give_waiting(self.before_us)
+        self.ledger.dropped("no sign of a failure", self.n_quiet, self.first_quiet)
+
+    def _stamp(self, line: str) -> int | None:
+        found = _STAMP.search(line, 0, _STAMP_WITHIN)
+        if found is None:
+            return None
+        if found["iso"]:
+            return self.clock.us(found["iso"])
+        month, day, hour, minute, second = map(int, found.group("month", "day", "h", "min", "s"))
+        return self.clock.us_without_year(month, day, hour, minute, second, int((found["f"] or "").ljust(6, "0")[:6]))
+
+    def _pass(self, at_us: int | None, anchor: bool = False) -> None:
+        """Note a stamp; what waited for one took place at the stamp before it, or at this one if it is of a failure."""
+        if at_us is None:
+            return
+        if self.waiting:
+            self._give_waiting(at_us if anchor or self.before_us is None else self.before_us)
+        self.before_us = at_us
+        self.first_us = at_us if self.first_us is None else min(self.first_us, at_us)
+        self.last_us = at_us if self.last_us is None else max(self.last_us, at_us)
+
+    def _wait(self, sign: Sign) -> None:
+        self.waiting.append(sign)
+        if len(self.waiting) >= _MOST_WAITING:
+            self._give_waiting(self.before_us)
+
+    def _give_waiting(self, at_us: int | None) -> None:
+        for sign in self.waiting:
+            if at_us is None:
+                self.ledger.not_parsed("no time in the line, nor before it", place=sign.place)
+            else:
+                self.incidents.sign(sign, at_us)
+        self.waiting.clear()
+
+    def _in_block(self, block: _Block, line: str) -> bool:
+        """Whether the line belongs to the summary that is open."""
+        found = _FIELD.search(line)
+        if found is None and not _ENTRY.search(line):
+            self._close_block()
+            return False
+        if found is not None and len(found[2]) < _LONGEST_FIELD:
+            block.fields.setdefault(found[1], found[2].strip())
+        self.ledger.merged("details of a failure's summary", place=block.place)
+        return True
+
+    def _close_block(self) -> None:
+        block, self.block = self.block, None
+        if block is None or not block.root:
+            return
+        sign = _root_cause(block)
+        try:
+            at_us = self.clock.us(block.fields["time"].replace("_", " "))
+        except (KeyError, NoTime):
+            self._wait(sign)
+            return
+        self._pass(at_us, anchor=True)
+        self.incidents.sign(sign, at_us)
+
+
+def _sign(line: str, place: str) -> Sign | None:
+    """What a line says of a failure; None if nothing."""
+    if "Watchdog caught" in line:
+        found = _TIMEOUT.search(line)
+        earlier_ms = int(found[1]) if found and int(found[1]) <= _DAY_MS else 0
+        return Sign("NCCL timeout", 3, earlier_us=earlier_ms * 1000, place=place)
+    if found := _CUDA.search(line):
+        hardware = any(word in found[1] for word in _HARDWARE)
+        return Sign(f"CUDA error: {found[1].strip()}", 6 if hardware else 5, "GPU" if hardware else None, place=place)
+    if "NET/IB" in line and "completion" in line and "error" in line:
+        return Sign("InfiniBand completion error", 4, "Network", place=place)
+    if "NCCL error" in line:
+        found = _NCCL.search(line)
+        return Sign(f"NCCL error: {found[1]}" if found else "NCCL error", 3, place=place)
+    if found := _RENDEZVOUS.search(line):
+        return Sign(found[0], 2, place=place)
+    if found := _KILLED.search(line):
+        return Sign(f"told to stop ({_signal_name(found[1] or found[2])})", 1, outside=True, place=place)
+    if found := _EXIT.search(line):
+        return _exit(int(found[1]), place)
+    if _GROUP_FAILED.search(line):
+        return Sign("worker group failed", 0, place=place)
+    return Sign("a worker failed", 0, place=place) if "ChildFailedError" in line else None
+
+
+def _exit(code: int, place: str, node: str | None = None) -> Sign:
+    """A worker that ended with a code; negative ones are signals."""
+    if code >= 0:
+        return Sign(f"exit code {code}", 1, node=node, place=place)
+    rank = 1 if -code in _CONSEQUENCES else 4
+    return Sign(f"signal {_signal_name(str(-code))}", rank, node=node, place=place)
+
+
+def _signal_name(text: str) -> str:
+    try:
+        return f"{text} ({signal.Signals(int(text)).name})" if text.isdecimal() else text
+    except ValueError:
+        return text
+
+
+def _root_cause(block: _Block) -> Sign:
+    """The failure that the agent saw first."""
+    node = block.fields.get("host") or None
+    found = re.match(r"-?\d{1,6}", block.fields.get("exitcode", ""))
+    traceback = block.fields.get("traceback", "")
+    told = _sign(traceback, block.place) if "error" in traceback else None
+    killed = _SIGNAL.match(traceback)
+    if told is not None:
+        return Sign(told.cause, told.rank, told.component, node, place=block.place)
+    if killed or found:
+        return _exit(-int(killed[1]) if killed else int(found[0]) if found else 1, block.place, node)
+    return Sign("a worker failed", 0, node=node, place=block.place)
+
+
+def _sniff(head: list[str]) -> bool:
+    marks = (
+        "torch.distributed",
+        "torch/distributed",
+        "torchrun",
+        "ProcessGroupNCCL",
+        "Worker group ",
+        "elastic_operator",
+    )
+    return any(mark in line for line in head for mark in marks)
+
+
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+    """Failures of the job as its launcher saw them, one event an incident."""
+    reading = _Reading(options, ledger)
+    for number, line in source.lines(ledger):
+        if line and not line.isspace():
+            reading.line(line, f"line {number:,}")
+    reading.end()
+    incidents = reading.incidents.settle()
+    for one in incidents:
+        _tell(one, events, ledger)
+    _notes(incidents, ledger)
+    if reading.first_us is None or reading.last_us is None:
+        return Exposure()
+    return Exposure(window=(min([reading.first_us, *(one.start_us for one in incidents)]), reading.last_us))
+
+
+def _tell(one: Incident, events: Events, ledger: Ledger) -> None:
+    ledger.merged("another line of the same failure", one.signs - 1, one.best.place)
+    if one.first.outside:
+        ledger.dropped("stopped from outside: somebody's decision", place=one.first.place)
+    else:
+        events.add(one.start_us, one.end_us, node=one.node, component=one.component, cause=one.best.cause)
+
+
+def _notes(incidents: list[Incident], ledger: Ledger) -> None:
+    counted = [one for one in incidents if not one.first.outside]
+    n_own = sum(one.best.cause.startswith("exit code") for one in counted)
+    n_back = sum(one.n_dated_back > 0 for one in counted)
+    ledger.note(
+        f"lines within {CLOSE_MIN} min, or within {SAME_RUN_MIN} min with no start of the workers between them, are "
+        "one failure of the job"
+    )
+    if n_own:
+        ledger.note(f"stops that give only an exit code, and may be the program's own: {n_own:,} of {len(counted):,}")
+    if n_back:
+        ledger.note(
+            f"failures found by the NCCL watchdog and dated back by its time-out: {n_back:,}; it says who waited, "
+            "not what failed"
+        )
+
+
+FORMAT = Format("torchrun", "log of torchrun, the PyTorch elastic agent", _sniff, _read)

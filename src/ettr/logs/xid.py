@@ -1,0 +1,197 @@
+"""Kernel logs: the NVIDIA driver's Xid and SXid messages, from ``dmesg -T``, the journal or syslog."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from ettr.errors import InputError
+from ettr.logs.bursts import WITHIN_MIN, Bursts
+from ettr.logs.events import Events
+from ettr.logs.form import Exposure, Format, Options
+from ettr.logs.ledger import Ledger
+from ettr.logs.opening import Source
+from ettr.logs.times import NOT_A_TIME, Clock, NoTime
+from ettr.logs.xid_codes import NVLINK_5, xid
+
+_FIRST = r"(?:<\d{1,3}>\d{0,2} ?)?(?:[a-z]{2,8} *: *[a-z]{2,6} *: )?"
+_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DATE = rf"({'|'.join(_NAMES)}) {{1,2}}(\d{{1,2}}) (\d\d):(\d\d):(\d\d)"
+_DMESG = re.compile(rf"{_FIRST}\[(?:[A-Z][a-z]{{2}} )?({_DATE} (\d{{4}}))\]", re.ASCII)
+_ISO = re.compile(
+    rf"{_FIRST}(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?(?: ?(?:Z|[+-]\d\d:?\d\d)(?!\S))?)", re.ASCII
+)
+_SYSLOG = re.compile(rf"{_FIRST}({_DATE})(?:\.\d{{1,9}})? ", re.ASCII)
+_UPTIME = re.compile(rf"{_FIRST}\[ *\d{{1,12}}\.\d{{1,9}}\]", re.ASCII)
+_HOST = re.compile(r" *(\S+) kernel(?:\[\d+\]:|:| -)")
+
+_ADDRESS = r"(?:PCI:)?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2})?)(?:\.[0-7])?"
+_XID = re.compile(rf"NVRM: Xid \({_ADDRESS}[^)]{{0,200}}\): (\d{{1,4}})\b", re.ASCII)
+_SXID = re.compile(rf"SXid \({_ADDRESS}[^)]{{0,200}}\): (\d{{1,6}}), (Fatal|Non-fatal)", re.ASCII | re.IGNORECASE)
+_LOST = re.compile(rf"GPU (?:at )?{_ADDRESS}")
+_NOT_FATAL = re.compile(r"\bnon-?fatal\b", re.IGNORECASE)
+_OFF_THE_BUS = 79
+_WITHIN_US = WITHIN_MIN * 60_000_000
+_MOST_HOSTS = 1_000_000
+
+_NO_STAMP = "no time stamp"
+_NO_DATE = "only an uptime, no date"
+_NO_ERROR = "no GPU error in the line"
+
+
+@dataclass
+class _Stamps:
+    """Time of a line; lines of one second share the work."""
+
+    clock: Clock
+    _known: dict[str, int] = field(default_factory=dict)
+
+    def read(self, line: str) -> tuple[int, int] | None:
+        """Time [us], and where the stamp ends; None where there is none."""
+        for pattern in (_ISO, _DMESG, _SYSLOG):
+            found = pattern.match(line)
+            if found:
+                us = self._known.get(found[1])
+                if us is None:
+                    if len(self._known) > 1000:
+                        self._known.clear()
+                    us = self._known[found[1]] = self._us(found)
+                return us, found.end()
+        return None
+
+    def _us(self, found: re.Match[str]) -> int:
+        if found.re is _ISO:
+            return self.clock.us(found[1])
+        month, (day, hour, minute, second) = _NAMES.index(found[2]) + 1, map(int, found.group(3, 4, 5, 6))
+        if found.re is _SYSLOG:
+            return self.clock.us_without_year(month, day, hour, minute, second)
+        try:
+            return self.clock.us_of(datetime(int(found[7]), month, day, hour, minute, min(second, 59)))
+        except NoTime:
+            raise
+        except ValueError as error:
+            raise NoTime(NOT_A_TIME) from error
+
+
+@dataclass(frozen=True)
+class _Message:
+    """What a line of the driver says; with a reason why it is no failure, if it is none."""
+
+    component: str
+    cause: str
+    device: str | None
+    code: int
+    why_not: str = ""
+
+
+class _Reading:
+    """What is kept while lines pass."""
+
+    def __init__(self, options: Options, events: Events, ledger: Ledger) -> None:
+        self.events, self.ledger = events, ledger
+        self.stamps, self.bursts = _Stamps(Clock(options, ledger)), Bursts("number", "GPU")
+        self.hosts: set[str] = set()
+        self.latest: dict[str | None, tuple[str, int]] = {}
+        self.first_us: int | None = None
+        self.last_us: int | None = None
+        self.n_undated = 0
+
+    def line(self, line: str, place: str) -> None:
+        """Take one line."""
+        try:
+            stamp = self.stamps.read(line)
+        except NoTime as error:
+            return self.ledger.not_parsed(str(error), place=place)
+        if stamp is None:
+            undated = bool(_UPTIME.match(line))
+            self.n_undated += undated
+            return self.ledger.not_parsed(_NO_DATE if undated else _NO_STAMP, place=place)
+        at_us, end = stamp
+        if self.first_us is None or self.last_us is None:
+            self.first_us = self.last_us = at_us
+        elif at_us > self.last_us:
+            self.last_us = at_us
+        elif at_us < self.first_us:
+            self.first_us = at_us
+        named = _HOST.match(line, end)
+        host = named[1] if named else None
+        if host is not None and len(self.hosts) < _MOST_HOSTS:
+            self.hosts.add(host)
+        if "Xid" not in line and "fallen off" not in line:
+            return self.ledger.dropped(_NO_ERROR, place=place)
+        message = _message(line)
+        if message is None:
+            return self.ledger.not_parsed("Xid in an unknown form", place=place)
+        return self._tell(message, host, at_us, place)
+
+    def _tell(self, message: _Message, host: str | None, at_us: int, place: str) -> None:
+        if message.why_not:
+            return self.ledger.dropped(message.why_not, place=place)
+        before = self.latest.get(host)
+        if message.device is None and before is not None and at_us - before[1] <= _WITHIN_US:
+            message = replace(message, device=before[0])
+        if message.device is not None:
+            self.latest[host] = (message.device, at_us)
+        again = self.bursts.seen((host, message.device), message.code, at_us)
+        if again:
+            return self.ledger.merged(again, place=place)
+        return self.events.add(at_us, node=host, component=message.component, cause=message.cause, gpu=message.device)
+
+
+def _message(line: str) -> _Message | None:
+    found = _XID.search(line)
+    if found:
+        known = xid(int(found[2]))
+        why_not = known.why_not
+        if known.code in NVLINK_5 and _NOT_FATAL.search(line, found.end()):
+            why_not = f"Xid {known.code}: {known.meaning}, not fatal"
+        return _Message(known.component, known.cause, _normal(found[1]), known.code, why_not)
+    if "NVRM: Xid" in line:
+        return None
+    if "SXid (" in line:
+        found = _SXID.search(line)
+        if found is None:
+            return _Message("NVSwitch", "", None, 0, "SXid: details of another line")
+        why_not = "" if found[3].lower() == "fatal" else "SXid: NVSwitch error, not fatal"
+        return _Message("NVSwitch", f"SXid {int(found[2])}", f"nvswitch {_normal(found[1])}", int(found[2]), why_not)
+    if "fallen off the bus" in line and "NVRM" in line:
+        found, known = _LOST.search(line), xid(_OFF_THE_BUS)
+        return _Message(known.component, known.cause, _normal(found[1]) if found else None, known.code)
+    return _Message("", "", None, 0, _NO_ERROR)
+
+
+def _normal(address: str) -> str:
+    """A PCI address as ``0000:3b:00``: lower case, and a domain of four digits."""
+    domain, _, rest = address.lower().partition(":")
+    return f"{int(domain, 16):04x}:{rest}"
+
+
+def _sniff(head: list[str]) -> bool:
+    lines = [line for line in head if line.strip()]
+    kernel = sum(" kernel: " in line or bool(_DMESG.match(line) or _UPTIME.match(line)) for line in lines)
+    return any("NVRM:" in line or "SXid (" in line for line in lines) or kernel * 2 > len(lines)
+
+
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+    """Hardware errors, one event a GPU and burst; every stamped line is time that was watched."""
+    reading = _Reading(options, events, ledger)
+    for number, line in source.lines(ledger):
+        if line and not line.isspace():
+            reading.line(line, f"line {number:,}")
+    first, last, n_hosts = reading.first_us, reading.last_us, len(reading.hosts)
+    if reading.n_undated and first is None:
+        raise InputError(
+            f"a kernel log must carry dates; the {reading.n_undated:,} lines of {source.name} with a time hold only "
+            "the one since boot. Write it with `dmesg -T` or `journalctl -k -o short-iso`"
+        )
+    ledger.note(
+        f"Xid messages of one GPU within {WITHIN_MIN} min are one failure, whose cause is the first number; numbers "
+        "that are usually the application's, or that stop no job, are dropped"
+    )
+    if n_hosts and options.n_nodes is None:
+        ledger.note(f"nodes are the hosts that wrote a kernel line: {n_hosts:,}; a host that wrote none is not counted")
+    return Exposure(n_nodes=n_hosts or None, window=None if first is None or last is None else (first, last))
+
+
+FORMAT = Format("xid", "kernel log with NVIDIA Xid messages", _sniff, _read)

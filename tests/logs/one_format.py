@@ -1,0 +1,94 @@
+"""Reads a text with one format's reader, and mutates texts."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from hypothesis import strategies as st
+
+from ettr.logs.events import Events
+from ettr.logs.form import Exposure, Format, Options
+from ettr.logs.ledger import Ledger
+from ettr.logs.opening import Source
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a reader made of a text."""
+
+    events: pd.DataFrame
+    ledger: pd.DataFrame
+    exposure: Exposure
+    notes: str
+
+    @property
+    def n_records(self) -> int:
+        return len(self.events) + int(self.ledger["n"].sum())
+
+    @property
+    def starts(self) -> list[str]:
+        return [str(start)[:19] for start in self.events["start"]]
+
+    def n(self, action: str, reason: str) -> int:
+        """Records with this action whose reason holds these words."""
+        rows = self.ledger[(self.ledger["action"] == action) & self.ledger["reason"].str.contains(reason, regex=False)]
+        return int(rows["n"].sum())
+
+
+def outcome(form: Format, text: str | bytes, **options) -> Outcome:
+    """Read a text as if it were a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "log.txt")
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        ledger = Ledger()
+        events = Events(ledger)
+        exposure = form.read(Source(path), Options(**options), events, ledger)
+        ledger.close()
+    return Outcome(events.frame(), ledger.to_frame(), exposure, "\n".join(ledger.notes))
+
+
+def window(first: str, last: str) -> tuple[pd.Timestamp, pd.Timestamp]:
+    return pd.Timestamp(first, tz="UTC"), pd.Timestamp(last, tz="UTC")
+
+
+def us(text: str) -> int:
+    return round(pd.Timestamp(text, tz="UTC").timestamp() * 1e6)
+
+
+def n_lines(text: str) -> int:
+    return sum(bool(line.strip()) for line in text.split("\n"))
+
+
+_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=30)
+
+
+@st.composite
+def mutated(draw, text: str) -> str:
+    """The text with a few of its lines cut, doubled, moved, or spoilt."""
+    lines = text.split("\n")
+    for _ in range(draw(st.integers(1, 6))):
+        at = draw(st.integers(0, len(lines) - 1))
+        line = lines[at]
+        cut = draw(st.integers(0, len(line)))
+        kind = draw(st.sampled_from(["cut", "insert", "double", "swap", "drop", "join", "digits"]))
+        if kind == "cut":
+            lines[at] = line[:cut]
+        elif kind == "insert":
+            lines[at] = line[:cut] + draw(_TEXT) + line[cut:]
+        elif kind == "double":
+            lines.insert(at, line)
+        elif kind == "swap":
+            other = draw(st.integers(0, len(lines) - 1))
+            lines[at], lines[other] = lines[other], line
+        elif kind == "digits":
+            lines[at] = line.replace(
+                str(draw(st.integers(0, 9))), draw(st.sampled_from(["", "9", "00", "-1", "99999"]))
+            )
+        elif kind == "drop" and len(lines) > 1:
+            del lines[at]
+        elif kind == "join" and at + 1 < len(lines):
+            lines[at : at + 2] = [line + lines[at + 1]]
+    return "\n".join(lines)

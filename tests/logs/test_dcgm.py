@@ -1,0 +1,288 @@
+"""The exporter's gauge: edges of a value that stays, in text and in JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ettr.errors import InputError
+from ettr.logs.dcgm import FORMAT
+from ettr.logs.xid_codes import xid
+
+sys.path.insert(0, str(Path(__file__).parent))
+from one_format import mutated, n_lines, outcome, us
+
+T0 = us("2025-03-01") // 1_000_000
+BLANK = 9_223_372_036_854_775_794
+NAME = "DCGM_FI_DEV_XID_ERRORS"
+
+
+def labels(gpu=0, host="n1", **more) -> dict[str, str]:
+    return {"gpu": str(gpu), "UUID": f"GPU-{host}-{gpu}", "Hostname": host, **more}
+
+
+def as_text(series, stamp=lambda seconds: str(seconds * 1000), name=NAME) -> str:
+    """Scrapes one after another: all series at one instant, then at the next."""
+    lines = [f"# HELP {name} the last error", f"# TYPE {name} gauge"]
+    samples = [(t, i, value) for i, (_, values) in enumerate(series) for t, value in values]
+    for t, i, value in sorted(samples, key=lambda sample: sample[:2]):
+        named = ",".join(f'{key}="{text}"' for key, text in series[i][0].items())
+        lines.append(f"{name}{{{named}}} {value} {stamp(t)}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def as_json(series, indent=None, **around) -> str:
+    result = [
+        {"metric": {"__name__": NAME, **named}, "values": [[t, str(value)] for t, value in values]}
+        for named, values in series
+    ]
+    return json.dumps(
+        {"status": "success", "data": {"resultType": "matrix", "result": result}, **around}, indent=indent
+    )
+
+
+FORMS = [as_text, as_json]
+EACH_FORM = pytest.mark.parametrize("form", FORMS)
+
+
+def values(*codes, step=60, start=T0) -> list[tuple[int, object]]:
+    return [(start + i * step, code) for i, code in enumerate(codes)]
+
+
+FLEET = [
+    (labels(0), values(0, 0, 79, 79, 79, 0, 0, step=600)),
+    (labels(1), values(0, 0, 0, 0, 0, 0, 0, step=600)),
+    (labels(0, "n2"), values(48, 48, 48, 48, 74, 74, 74, step=600)),
+    (labels(1, "n2"), values(0, 31, 31, 43, 43, 95, 95, step=600)),
+]
+
+
+@EACH_FORM
+def test_edges_are_failures(form):
+    found = outcome(FORMAT, form(FLEET))
+    assert [start[11:16] for start in found.starts] == ["00:20", "00:40", "00:50"]
+    assert found.events["node"].tolist() == ["n1", "n2", "n2"]
+    assert found.events["gpu"].tolist() == ["GPU-n1-0", "GPU-n2-0", "GPU-n2-1"]
+    assert found.events["cause"].tolist() == [xid(code).cause for code in (79, 74, 95)]
+    assert found.events["component"].tolist() == ["GPU", "NVLink", "GPU memory"]
+    assert found.n("dropped", "already there when the log began") == 1
+    assert found.n("dropped", "usually the application") == 2
+    assert found.n("dropped", "gauge is zero") == 4
+    assert found.exposure.n_nodes == 2
+    assert found.exposure.window == (T0 * 1_000_000, (T0 + 3600) * 1_000_000)
+    assert found.n_records == 28 + 2 * (form is as_text)
+    assert "twice in a row shows as one failure" in found.notes and "hosts with samples: 2" in found.notes
+
+
+@EACH_FORM
+@pytest.mark.parametrize("blank", [BLANK, BLANK + 3, 2**63 - 16, 2_147_483_632, 140_737_488_355_328.0, "NaN", "nan"])
+def test_blanks_are_no_values(form, blank):
+    """A blank before an Xid says that there was none; one within it says nothing."""
+    found = outcome(FORMAT, form([(labels(), values(blank, blank, 79, blank, 79, step=600))]))
+    assert [start[11:16] for start in found.starts] == ["00:20"]
+    assert found.n("dropped", "no value") == 3
+    assert found.n("dropped", "same value") == 1
+
+
+@EACH_FORM
+def test_missing_samples_are_no_edges(form):
+    samples = [*values(0, 79), *values(79, 79, start=T0 + 36_000), *values(0, 79, start=T0 + 72_000)]
+    assert [start[11:16] for start in outcome(FORMAT, form([(labels(), samples)])).starts] == ["00:01", "20:01"]
+
+
+@EACH_FORM
+def test_several_edges_within_minutes_are_one(form):
+    one, other = values(0, 48, 0, 48, 95, 0), values(0, 0, 48, 0, 0, 0)
+    found = outcome(FORMAT, form([(labels(0), one), (labels(1), other)]))
+    assert found.events["gpu"].tolist() == ["GPU-n1-0", "GPU-n1-1"]
+    assert found.n("merged", "same number within 5 min") == 1
+    assert found.n("merged", "same GPU within 5 min") == 1
+
+
+@EACH_FORM
+def test_labels_that_change_with_the_value_are_one_gauge(form):
+    """Newer exporters put the number into a label too, so that every value has a series of its own."""
+    series = [
+        (labels(err_code="0"), values(0, 0, 0)),
+        (labels(err_code="79"), values(79, 79, start=T0 + 180)),
+        (labels(err_code="0"), values(0, 0, start=T0 + 600)),
+    ]
+    found = outcome(FORMAT, form(series))
+    assert [start[11:16] for start in found.starts] == ["00:03"]
+    assert found.n("dropped", "already there") == 0
+
+
+@EACH_FORM
+def test_two_scrapers_of_one_gpu_count_once(form):
+    series = [
+        (labels(replica="a"), values(0, 0, 79, 79, 0, 0, step=600)),
+        (labels(replica="b"), values(0, 0, 79, 79, 0, 0, step=600, start=T0 + 7)),
+    ]
+    assert len(outcome(FORMAT, form(series)).events) == 1
+
+
+@given(
+    codes=st.lists(
+        st.lists(st.sampled_from([0, 0, 0, 31, 48, 79, BLANK]), min_size=2, max_size=40), min_size=1, max_size=4
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_text_and_json_agree_with_the_definition(codes):
+    """Far apart samples: an edge is a hardware number that differs from the last value known."""
+    series = [(labels(i), values(*one, step=3600)) for i, one in enumerate(codes)]
+    expected = []
+    for i, one in enumerate(codes):
+        before = None
+        for k, code in enumerate(one):
+            if code == BLANK:
+                before = 0 if before is None else before
+                continue
+            if code in (48, 79) and before is not None and code != before:
+                expected.append((T0 + 3600 * k, f"GPU-n1-{i}", xid(code).cause))
+            before = code
+    for form in FORMS:
+        events = outcome(FORMAT, form(series)).events
+        found = zip(events["start"], events.get("gpu", []), events["cause"], strict=True)
+        assert sorted((int(start.timestamp()), gpu, cause) for start, gpu, cause in found) == sorted(expected)
+
+
+DUMP = f"""\
+{{__name__="{NAME}",gpu="0",Hostname="n1"}} 0 {T0}000
+{{__name__="{NAME}",gpu="0",Hostname="n1"}} 79 {T0 + 60}000
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        (as_text([({"gpu": "0", "Hostname": "n1", "instance": "10.0.0.1:9400"}, values(0, 79))]), "n1"),
+        (as_text([({"gpu": "0", "instance": "n7:9400"}, values(0, 79))]), "n7"),
+        (as_text([({"gpu": "0", "instance": "[fd00::1]:9400"}, values(0, 79))]), "[fd00::1]"),
+        (as_text([({"gpu": "0", "node": "n8"}, values(0, 79))], name="dcgm_xid_errors"), "n8"),
+        (as_text([(labels(), values(0, 79))], stamp=lambda t: f"{t}.000"), "n1"),
+        (DUMP, "n1"),
+        (as_text([(labels(err_msg='a \\"quoted\\" } brace'), values(0, 79))]), "n1"),
+        (as_json([(labels(), values(0, 79))], indent=2), "n1"),
+        (as_json([(labels(), [(T0 + 0.0, 0), (T0 + 60.0004, 79)])]), "n1"),
+        (as_json([(labels(), values(0, 0))]) + "\n" + as_json([(labels(), values(79, start=T0 + 60))]), "n1"),
+        (json.dumps(json.loads(as_json([(labels(), values(0, 79))]))["data"]), "n1"),
+        (json.dumps(json.loads(as_json([(labels(), values(0, 79))]))["data"]["result"]), "n1"),
+    ],
+)
+def test_ways_to_write_it(text, host):
+    found = outcome(FORMAT, text)
+    assert found.starts == ["2025-03-01 00:01:00"]
+    assert found.events["node"].tolist() == [host] and found.exposure.n_nodes == 1
+    assert FORMAT.sniff(text.split("\n"))
+
+
+def test_without_labels_there_is_no_host():
+    found = outcome(FORMAT, f"{NAME} 0 {T0}000\n{NAME} 79 {T0 + 60}000\n")
+    assert len(found.events) == 1 and found.exposure.n_nodes is None
+
+
+def test_other_metrics_are_passed_over():
+    text = (
+        f'DCGM_FI_DEV_GPU_TEMP{{gpu="0"}} 41 {T0}000\n' + as_text(FLEET) + f"up 1 {T0}000\nmy_{NAME}_total 3 {T0}000\n"
+    )
+    found = outcome(FORMAT, text)
+    assert len(found.events) == 3 and found.n("dropped", "another metric") == 3
+    answer = json.loads(as_json(FLEET))
+    answer["data"]["result"][0]["metric"]["__name__"] = "up"
+    found = outcome(FORMAT, json.dumps(answer))
+    assert len(found.events) == 2 and found.n("dropped", "another metric") == 7
+
+
+def test_one_scrape_has_no_time():
+    with pytest.raises(InputError, match=r"one scrape has no time; 28 samples .*/query_range"):
+        outcome(FORMAT, as_text(FLEET, stamp=lambda _: ""))
+    with pytest.raises(InputError, match="no sample of DCGM_FI_DEV_XID_ERRORS"):
+        outcome(FORMAT, 'DCGM_FI_DEV_GPU_TEMP{gpu="0"} 41\n')
+
+
+def test_an_instant_query_is_refused():
+    answer = {
+        "status": "success",
+        "data": {"resultType": "vector", "result": [{"metric": labels(), "value": [T0, "79"]}]},
+    }
+    with pytest.raises(InputError, match=r"an instant \(vector\): ask with the range query"):
+        outcome(FORMAT, json.dumps(answer))
+
+
+def test_an_error_of_prometheus_is_shown():
+    answer = {"status": "error", "errorType": "bad_data", "error": "exceeded maximum resolution of 11,000 points"}
+    with pytest.raises(InputError, match="bad_data: exceeded maximum resolution of 11,000 points"):
+        outcome(FORMAT, json.dumps(answer))
+    assert FORMAT.sniff([json.dumps(answer)])
+
+
+def test_json_that_ends_too_early_is_read_as_far_as_it_goes():
+    text = as_json(FLEET)
+    found = outcome(FORMAT, text[: text.index("GPU-n2-1")])
+    assert found.events["node"].tolist() == ["n1", "n2"]
+    assert found.n("not parsed", "JSON that is broken") == 1
+    assert "up to sample 21 only" in found.notes
+
+
+def test_deep_json_is_refused():
+    with pytest.raises(InputError, match="deep"):
+        outcome(FORMAT, '{"data":' + "[" * 300_000)
+
+
+def test_values_that_are_no_xid():
+    text = as_text([(labels(), values(0, -3, 79.5, "many", 12_345, 79, "+Inf", "1e400"))])
+    found = outcome(FORMAT, text)
+    assert found.starts == ["2025-03-01 00:05:00"]
+    assert found.n("not parsed", "value is no Xid") == 3
+    assert found.n("not parsed", "value is no number") == 1
+    assert found.n_records == n_lines(text)
+
+
+def test_times_of_another_age_and_rubbish_lines():
+    text = (
+        as_text([(labels(), values(0, 79))]) + f'{NAME}{{gpu="0"}} 79 12\n{NAME}{{gpu="0"}} 79 soon\n{NAME}\n{NAME}{{\n'
+    )
+    text += f'{NAME}{{gpu="{"x" * 20_000}"}} 1 {T0}000\n{NAME}{{' + "a" * 900_000 + "}" * 50_000 + "\n"
+    found = outcome(FORMAT, text)
+    assert len(found.events) == 1
+    assert found.n("not parsed", "no time stamp") == 2
+    assert found.n("not parsed", "unknown form") == 4
+    assert found.n_records == n_lines(text)
+
+
+@pytest.mark.parametrize(
+    "values_", ["[[1]]", '[[1740787200, "0", 3]]', "[[1740787200, null]]", '[["x", "0"]]', "[3]", '{"a": 1}']
+)
+def test_samples_of_another_form(values_):
+    good = as_json([(labels(), values(0, 79))])
+    bad = good.replace('"result": [', '"result": [{"metric": {"gpu": "9"}, "values": ' + values_ + "}, ")
+    found = outcome(FORMAT, bad)
+    assert len(found.events) == 1 and found.n("not parsed", "") <= 1
+
+
+def test_a_gauge_that_flaps_costs_little():
+    """Changes are kept as numbers; 40,000 of them on one GPU are one burst after another."""
+    codes = [0, 48] * 20_000
+    found = outcome(FORMAT, as_text([(labels(), values(*codes, step=60))]))
+    assert len(found.events) == 1 and found.n("merged", "same number") == 19_999
+
+
+@given(data=st.data(), form=st.sampled_from(FORMS))
+@settings(max_examples=120, deadline=None)
+def test_any_text_is_read_or_refused(data, form):
+    text = data.draw(mutated(form(FLEET) if form is as_text else as_json(FLEET, indent=1)))
+    if not text.strip():
+        return
+    try:
+        found = outcome(FORMAT, text)
+    except InputError:
+        return
+    if form is as_text:
+        assert found.n_records == n_lines(text)
+    else:
+        assert found.n_records > 0

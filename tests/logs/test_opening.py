@@ -1,0 +1,176 @@
+"""What is opened, what is refused, and what a broken file still gives."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import pickle
+
+import numpy as np
+import pytest
+
+from ettr.errors import InputError
+from ettr.logs.ledger import Ledger
+from ettr.logs.opening import LONGEST_LINE, Source
+
+TEXT = "one\ntwo\r\n\nfour, café\n"
+LINES = [(1, "one"), (2, "two"), (3, ""), (4, "four, café")]
+
+
+def lines_of(path, ledger=None):
+    return list(Source(path).lines(ledger or Ledger()))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
+def test_plain_and_packed_files_give_the_same_lines(write, pack):
+    path = write(pack(TEXT.encode()), "log.bin")
+    assert lines_of(path) == LINES
+    assert Source(path).head() == ["one", "two", "", "four, café", ""]
+    with Source(path).binary() as stream:
+        assert stream.read() == TEXT.encode()
+
+
+def test_members_of_a_gzip_follow_each_other(write):
+    assert lines_of(write(gzip.compress(b"a\n") + gzip.compress(b"b"), "two.gz")) == [(1, "a"), (2, "b")]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(write):
+    path = write(b"\xef\xbb\xbfstart,end\n1,2")
+    assert lines_of(path) == [(1, "start,end"), (2, "1,2")]
+    assert Source(path).head()[0] == "start,end"
+
+
+def test_lines_across_blocks_keep_their_numbers(write):
+    """Lines of every length up to some blocks, numbered as splitting the whole text numbers them."""
+    rng = np.random.default_rng(3)
+    text = "\n".join("x" * n for n in rng.integers(0, 9000, 300))
+    assert lines_of(write(text)) == list(enumerate(text.split("\n"), 1))
+
+
+def test_odd_bytes_are_repaired_and_counted(write):
+    ledger = Ledger()
+    path = write(b"fine\nbr\xffken\nnul\x00s\x00\nalso \xc3\x28\n\xef\xbf\xbd is a character\n")
+    assert [line for _, line in lines_of(path, ledger)] == [
+        "fine",
+        "br�ken",
+        "nuls",
+        "also �(",
+        "� is a character",
+    ]
+    assert sorted(ledger.notes) == [
+        "1 line held NUL bytes, which were removed (the first: line 3)",
+        "2 lines held bytes that are not UTF-8, which were replaced (the first: line 2)",
+    ]
+
+
+@pytest.mark.parametrize("place", ["first", "middle", "last"])
+def test_a_line_too_long_is_skipped_and_counted(write, place):
+    long = "y" * (LONGEST_LINE + 1)
+    parts = {"first": [long, "b", "c"], "middle": ["a", long, "c"], "last": ["a", "b", long]}[place]
+    ledger = Ledger()
+    found = lines_of(write("\n".join(parts)), ledger)
+    assert found == [(number, part) for number, part in enumerate(parts, 1) if part is not long]
+    frame = ledger.to_frame()
+    assert frame[["action", "reason", "n"]].values.tolist() == [["not parsed", "line longer than 1 MiB", 1]]
+    assert frame["example"][0] == f"line {parts.index(long) + 1}"
+
+
+def test_a_line_as_long_as_allowed_is_kept(write):
+    text = "a" * LONGEST_LINE + "\nb"
+    ledger = Ledger()
+    assert [len(line) for _, line in lines_of(write(text), ledger)] == [LONGEST_LINE, 1]
+    assert ledger.total() == 0
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_a_truncated_file_gives_what_it_has(write, pack):
+    text = "".join(f"{i},{i * 7919 % 10007}\n" for i in range(40_000))
+    packed = pack(text.encode())
+    path = write(packed[: len(packed) * 2 // 3], "cut")
+    source = Source(path)
+    found = [line for _, line in source.lines(Ledger())]
+    assert 10_000 < len(found) < 40_000
+    assert "\n".join(found[:-1]) in text
+    assert "could be read" in source.cut and "ends too early" in source.cut
+
+
+def test_a_damaged_file_gives_what_stands_before_the_damage(write):
+    packed = bytearray(gzip.compress("".join(f"line {i * 7919 % 10007}\n" for i in range(40_000)).encode()))
+    packed[len(packed) // 2] ^= 0xFF
+    source = Source(write(bytes(packed), "bad.gz"))
+    assert len(list(source.lines(Ledger()))) > 1000
+    assert "is damaged" in source.cut
+
+
+def test_rubbish_after_a_gzip_is_said(write):
+    source = Source(write(gzip.compress(b"a\nb\n") + b"rubbish", "tail.gz"))
+    assert [line for _, line in source.lines(Ledger())] == ["a", "b"]
+    assert "is damaged" in source.cut
+
+
+def test_progress_ends_at_the_size_of_the_file(write):
+    told = []
+    path = write("some line\n" * 400_000)
+    source = Source(path, lambda done, size: told.append((done, size)))
+    assert not told
+    for _ in source.lines(Ledger()):
+        pass
+    assert told[-1] == (path.stat().st_size, path.stat().st_size)
+    assert len(told) >= 3 and told == sorted(told)
+
+
+def test_a_strict_parser_gets_valid_utf8(write):
+    ledger = Ledger()
+    content = b"\xef\xbb\xbf" + b'{"a": "\xff\x00"}' + "é".encode() * 200_000 + b"\xc3"
+    with Source(write(content)).utf8(ledger) as stream:
+        found = stream.read().decode()
+    assert found == '{"a": "�"}' + "é" * 200_000 + "�"
+    assert sorted(ledger.notes) == ["NUL bytes were removed", "bytes that are not UTF-8 were replaced"]
+
+
+REFUSED = {
+    "pickle": (pickle.dumps({"a": 1}), "never unpickled"),
+    "pickle of protocol 2": (pickle.dumps([1], protocol=2), "never unpickled"),
+    "packed pickle": (gzip.compress(pickle.dumps([1])), "never unpickled"),
+    "empty": (b"", "is empty"),
+    "packed nothing": (gzip.compress(b""), "is empty once decompressed"),
+    "gzip of one byte": (gzip.compress(b"abc")[:11], "ends too early"),
+    "zip": (b"PK\x03\x04rest of it", "save the sheet as CSV"),
+    "parquet": (b"PAR1" + bytes(20), "from_frame"),
+    "program": (b"\x7fELF" + bytes(range(200)), "a program"),
+    "bzip2": (b"BZh91AY&SY", "decompress it first"),
+    "UTF-16": ("start,end\n".encode("utf-16"), "iconv"),
+    "UTF-16 without a mark": ("start,end,node\n".encode("utf-16-le"), "iconv"),
+    "rubbish": (np.random.default_rng(1).bytes(5000).replace(b"\x80", b"a"), "control bytes"),
+    "packed twice": (gzip.compress(gzip.compress(b"abc")), "compressed twice"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_is_no_text_is_refused(write, kind):
+    content, words = REFUSED[kind]
+    with pytest.raises(InputError, match=words):
+        Source(write(content, "thing"))
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    with pytest.raises(InputError, match="is a folder"):
+        Source(tmp_path)
+    with pytest.raises(InputError, match="does not exist"):
+        Source(tmp_path / "missing.csv")
+    with pytest.raises(InputError, match="the log"):
+        Source("a\0b")
+
+
+def test_a_bomb_of_zeros_is_read_in_little_memory(write):
+    """100 MB that gzip makes 100 kB of: nothing of it is held."""
+    import tracemalloc
+
+    path = write(gzip.compress(b"header\n" + b"0" * 100_000_000, compresslevel=1), "bomb.gz")
+    tracemalloc.start()
+    ledger = Ledger()
+    assert lines_of(path, ledger) == [(1, "header")]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert ledger.total("not parsed") == 1
+    assert peak < 20e6

@@ -1,0 +1,341 @@
+"""Slurm's accounting: which rows are failures of nodes, and how much node time the jobs held."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ettr.errors import InputError
+from ettr.logs.node_lists import LONGEST, expand
+from ettr.logs.slurm import FORMAT
+
+sys.path.insert(0, str(Path(__file__).parent))
+from one_format import mutated, n_lines, outcome, us, window
+
+HEADER = "JobID|State|Start|End|NodeList|NNodes|AllocTRES|Elapsed|Partition"
+TRES = "billing=128,cpu=128,gres/gpu:h100=8,gres/gpu=8,mem=1T,node=1"
+
+
+def job(
+    number="71", state="COMPLETED", start="2025-03-01T00:00:00", end="2025-03-02T00:00:00", nodes="a01", n=1, **more
+):
+    fields = [
+        number,
+        state,
+        start,
+        end,
+        nodes,
+        str(n),
+        more.get("tres", TRES),
+        more.get("elapsed", "1-00:00:00"),
+        "big",
+    ]
+    return "|".join(fields)
+
+
+def log(*rows: str, header: str = HEADER) -> str:
+    return "\n".join([header, *rows]) + "\n"
+
+
+PLAIN = log(
+    job("71", "COMPLETED", nodes="a[01-04]", n=4),
+    job("71.batch", "COMPLETED"),
+    job("71.0", "COMPLETED"),
+    job("72", "NODE_FAIL", end="2025-03-01T12:00:00", elapsed="12:00:00", nodes="a05"),
+    job("72", "REQUEUED", end="2025-03-01T12:00:00", elapsed="12:00:00", nodes="a05"),
+    job("72", "RUNNING", start="2025-03-01T12:30:00", end="Unknown", elapsed="11:30:00", nodes="a06"),
+    job("73_4", "FAILED", nodes="a07"),
+    job("73_[5-9]", "PENDING", "Unknown", "Unknown", "None assigned", 1),
+    job("74", "CANCELLED by 1001", nodes="a08"),
+    job("75", "CANCELLED by 0", "None", "2025-03-01T10:00:00", "None assigned", 1),
+)
+
+
+def test_only_nodes_that_failed_are_failures():
+    found = outcome(FORMAT, PLAIN)
+    assert found.starts == ["2025-03-01 12:00:00"]
+    event = found.events.iloc[0]
+    assert (event["node"], event["component"], event["cause"], event["partition"]) == (
+        "a05",
+        "node",
+        "NODE_FAIL",
+        "big",
+    )
+    assert found.events["end"].isna().all()
+    assert found.n("merged", "step of a job") == 2
+    assert found.n("merged", "requeue after") == 1
+    assert found.n("dropped", "FAILED: mostly the job's own error") == 1
+    assert found.n("dropped", "CANCELLED") == 1
+    assert found.n("dropped", "RUNNING") == 1
+    assert found.n("dropped", "never started") == 1
+    assert found.n("dropped", "array tasks that have not started") == 1
+    assert found.n_records == 10
+
+
+def test_exposure_is_the_node_time_of_jobs():
+    """4 nodes and 3 nodes for a day, one for 12 h, and one that runs from 12:30 to the last stamp."""
+    found = outcome(FORMAT, PLAIN).exposure
+    assert found.n_nodes == 8
+    assert found.window == (us("2025-03-01"), us("2025-03-02"))
+    assert found.node_days == pytest.approx(4 + 0.5 + 11.5 / 24 + 2)
+
+
+def test_exposure_is_cut_to_the_window_that_was_asked_for():
+    found = outcome(FORMAT, PLAIN, window=window("2025-03-01T06:00", "2025-03-01T18:00")).exposure
+    assert found.node_days == pytest.approx(0.5 * 6 + 0.25 + 5.5 / 24)
+
+
+@given(hours=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 60), st.integers(1, 9)), min_size=1, max_size=12))
+@settings(max_examples=30, deadline=None)
+def test_node_time_is_the_sum_over_jobs(hours):
+    """Jobs on nodes of their own: what each held, added up by hand."""
+    rows, held = [], 0.0
+    for number, (start, length, n) in enumerate(hours):
+        day, hour = divmod(start, 24)
+        day_end, hour_end = divmod(start + length, 24)
+        rows.append(
+            job(
+                str(number),
+                start=f"2025-03-{day + 1:02d}T{hour:02d}:00:00",
+                end=f"2025-03-{day_end + 1:02d}T{hour_end:02d}:00:00",
+                nodes=f"j{number}n[1-{n}]",
+                n=n,
+            )
+        )
+        held += n * length / 24
+    found = outcome(FORMAT, log(*rows)).exposure
+    assert found.node_days == pytest.approx(held) if held else found.node_days is None
+    assert found.n_nodes == sum(n for _, _, n in hours)
+
+
+def test_jobs_that_share_a_node_do_not_count_it_twice():
+    found = outcome(FORMAT, log(*(job(str(i), nodes="a01") for i in range(5))))
+    assert found.exposure.node_days == pytest.approx(1.0)
+    assert "shared nodes" in found.notes
+
+
+def test_nodes_given_by_the_user_leave_the_node_time_out():
+    found = outcome(FORMAT, PLAIN, n_nodes=64)
+    assert found.exposure.node_days is None
+    assert "exposure" not in found.notes
+
+
+def test_jobs_on_one_node_see_one_failure():
+    rows = [job(str(i), "NODE_FAIL", end=f"2025-03-01T12:0{i}:00", nodes="a01") for i in range(3)]
+    found = outcome(FORMAT, log(*rows, job("9", "NODE_FAIL", end="2025-03-01T12:00:00", nodes="a02")))
+    assert found.events["node"].tolist() == ["a01", "a02"]
+    assert found.n("merged", "another job on the same node") == 2
+
+
+def test_which_of_several_nodes_failed_is_not_known():
+    found = outcome(FORMAT, log(job("1", "NODE_FAIL", nodes="a[01-64]", n=64), job("2", "BOOT_FAIL", nodes="a99")))
+    assert found.events["node"].isna().tolist() == [True, False]
+    assert found.events["cause"].tolist() == ["NODE_FAIL", "BOOT_FAIL"]
+    assert "unnamed nodes: 1 of 2" in found.notes
+
+
+def test_a_requeue_alone_has_no_known_cause():
+    found = outcome(FORMAT, log(job("1", "REQUEUED"), job("2", "PREEMPTED"), job("2", "COMPLETED")))
+    assert found.events.empty
+    assert found.n("dropped", "REQUEUED: requeued, cause unknown") == 1
+    assert found.n("dropped", "PREEMPTED") == 1
+
+
+def test_exact_duplicates_are_one_row():
+    found = outcome(
+        FORMAT, log(job("1"), job("1"), job("2", nodes="a02"), job("1", "NODE_FAIL"), job("1", "NODE_FAIL"))
+    )
+    assert found.n("merged", "exact duplicate row") == 2
+    assert len(found.events) == 1 and found.n_records == 5
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda text: text.replace("\n", "|\n"), id="parsable"),
+        pytest.param(lambda text: text.replace("|", "|#"), id="delimiter of two"),
+        pytest.param(lambda text: text.replace("|", "@"), id="other delimiter"),
+        pytest.param(lambda text: text.replace("\n", "\r\n"), id="windows"),
+        pytest.param(lambda text: "\n" + text.replace("\n", "\n\n"), id="blank lines"),
+        pytest.param(lambda text: text + HEADER + "\n", id="header again"),
+    ],
+)
+def test_the_same_log_written_otherwise(change):
+    plain, other = outcome(FORMAT, PLAIN), outcome(FORMAT, change(PLAIN))
+    assert other.events.equals(plain.events)
+    assert other.exposure == plain.exposure
+    assert FORMAT.sniff(change(PLAIN).split("\n"))
+
+
+def test_columns_may_stand_in_any_order_and_number():
+    header = "Account|End|JobID|Start|Comment|State"
+    found = outcome(FORMAT, log("x|2025-03-01T12:00:00|5|2025-03-01T00:00:00||NODE_FAIL", header=header))
+    assert found.starts == ["2025-03-01 12:00:00"]
+    assert "partition" not in found.events
+    assert found.exposure.n_nodes is None and found.exposure.node_days is None
+
+
+def test_missing_columns_are_named_with_the_command_that_gives_them():
+    with pytest.raises(
+        InputError, match=r"missing: Start, End; found: JobID, State\. To get them: sacct .*--parsable2"
+    ):
+        outcome(FORMAT, "JobID|State\n1|NODE_FAIL\n")
+
+
+def test_the_fixed_width_table_is_refused():
+    with pytest.raises(InputError, match="between '|'"):
+        outcome(FORMAT, "JobID   State    Start    End\n------- -------- -------- ---\n1  NODE_FAIL  x  y\n")
+
+
+COMMENTED = "JobID|State|Start|End|NodeList|NNodes|Comment|Partition"
+
+
+def row(comment: str, number="1", state="NODE_FAIL") -> str:
+    return f"{number}|{state}|2025-03-01T00:00:00|2025-03-01T0{number}:00:00|a0{number}|1|{comment}|big"
+
+
+@pytest.mark.parametrize("comment", ["two\nlines", "many\n\n\nlines\nindeed", "a | pipe", "||"])
+def test_comments_may_hold_lines_and_pipes(comment):
+    found = outcome(FORMAT, log(row("fine", "1"), row(comment, "2"), row("fine", "3"), header=COMMENTED))
+    assert found.starts == [f"2025-03-01 0{i}:00:00" for i in (1, 2, 3)]
+    assert found.events["node"].tolist() == ["a01", "a02", "a03"]
+    assert found.n_records == 3
+
+
+def test_a_row_that_was_cut_does_not_swallow_the_next():
+    found = outcome(FORMAT, log(row("", "1"), row("", "2")[:30], row("", "3"), row("", "4")[:20], header=COMMENTED))
+    assert found.starts == ["2025-03-01 01:00:00", "2025-03-01 03:00:00"]
+    assert found.n("not parsed", "wrong number of fields") == 2
+
+
+def test_pieces_without_end_are_given_up():
+    pieces = [row("", "1"), *["no fields here"] * 70, row("", "2")]
+    found = outcome(FORMAT, log(*pieces, header=COMMENTED))
+    assert len(found.events) == 2
+    assert 3 <= found.n("not parsed", "wrong number of fields") <= 70
+
+
+def test_pipes_in_two_free_columns_are_not_guessed():
+    header = COMMENTED + "|JobName"
+    found = outcome(FORMAT, log(row("a|b") + "|x", row("a", "2") + "|x", header=header))
+    assert len(found.events) == 1
+    assert found.n("not parsed", "wrong number of fields") == 1
+
+
+def test_rows_that_make_no_sense_are_counted():
+    found = outcome(
+        FORMAT,
+        log(
+            job("abc"),
+            job("1", "EXPLODED"),
+            job("2", start="yesterday"),
+            job("3", start="2025-03-05T00:00:00"),
+            job("4", "NODE_FAIL", end="Unknown"),
+            job("5", nodes="a[1-"),
+            job("6", nodes="a[0000000-9999999]"),
+        ),
+    )
+    assert found.events.empty
+    assert found.ledger["action"].eq("not parsed").all()
+    assert found.n_records == 7
+    for reason in ("no job number", "unknown state", "End before Start", "NODE_FAIL without an End", "NodeList"):
+        assert found.n("not parsed", reason) >= 1
+
+
+def test_local_time_is_read_in_its_zone():
+    from zoneinfo import ZoneInfo
+
+    found = outcome(FORMAT, PLAIN, zone=ZoneInfo("America/Los_Angeles"))
+    assert found.starts == ["2025-03-01 20:00:00"]
+    assert "no zone" in outcome(FORMAT, PLAIN).notes
+
+
+def test_elapsed_checks_the_times():
+    found = outcome(
+        FORMAT, log(job("1"), job("2", elapsed="22:59:59"), job("3", elapsed="1-00:59:59"), job("4", elapsed="x"))
+    )
+    assert "over 1 h off End - Start (suspended, or the clock changed): 1" in found.notes
+
+
+def test_gpus_a_node_are_said():
+    several = "cpu=256,gres/gpu:a100=8,gres/gpu:h100=8,node=2"
+    rows = [job("1"), job("2"), job("3", tres="cpu=4,gres/gpu=4"), job("4", nodes="a[1-2]", n=2, tres=several)]
+    assert "8 GPUs a node in 75% of the jobs with GPUs" in outcome(FORMAT, log(*rows)).notes
+    assert "GPUs a node" not in outcome(FORMAT, log(job("1", tres="cpu=4"))).notes
+
+
+def test_heterogeneous_jobs_and_bytes_that_are_no_text():
+    text = log(job("10+0"), job("10+1", nodes="a02"), job("10+1.batch")).encode() + b"11|NODE_FAIL|\xff\xfe\n"
+    found = outcome(FORMAT, text)
+    assert found.n("dropped", "COMPLETED") == 2
+    assert found.n_records == 4
+
+
+@pytest.mark.parametrize("field", ["x" * 900_000, "[" * 20_000, "a[1-9]" * 3000, "|" * 5000])
+def test_huge_fields_are_survived(field):
+    found = outcome(FORMAT, log(job("1", nodes=field), job("2", "NODE_FAIL")))
+    assert len(found.events) == 1 and found.n_records == 2
+
+
+@given(text=mutated(PLAIN))
+@settings(max_examples=150, deadline=None)
+def test_any_text_is_read_or_refused(text):
+    if not text.strip():
+        return
+    try:
+        found = outcome(FORMAT, text)
+    except InputError:
+        return
+    assert found.n_records <= n_lines(text) - 1
+    steps = found.n("merged", "step of a job")
+    assert steps <= sum("." in line for line in text.split("\n"))
+    if n_lines(text) > 1:
+        assert found.n_records > 0
+
+
+# --------------------------------------------------------------------------- node lists
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("node[1001-1002,1073]", ["node1001", "node1002", "node1073"]),
+        ("gpu-[01-03]n[1-2]", ["gpu-01n1", "gpu-01n2", "gpu-02n1", "gpu-02n2", "gpu-03n1", "gpu-03n2"]),
+        ("a,b[9-10],c-d.e", ["a", "b9", "b10", "c-d.e"]),
+        ("x[098-101]y", ["x098y", "x099y", "x100y", "x101y"]),
+        ("None assigned", []),
+        ("", []),
+    ],
+)
+def test_node_lists(text, names):
+    assert expand(text) == names
+
+
+@given(numbers=st.lists(st.integers(0, 9999), min_size=1, max_size=30, unique=True), width=st.integers(1, 5))
+@settings(max_examples=60, deadline=None)
+def test_a_list_written_in_ranges_gives_its_numbers_back(numbers, width):
+    ranges, ordered = [], sorted(numbers)
+    for number in ordered:
+        if ranges and number == ranges[-1][1] + 1 and len(f"{ranges[-1][0]:0{width}d}") == width >= len(str(number)):
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    text = ",".join(f"{a:0{width}d}" if a == b else f"{a:0{width}d}-{b:0{width}d}" for a, b in ranges)
+    assert expand(f"n[{text}]") == [f"n{number:0{width}d}" for number in ordered]
+
+
+@pytest.mark.parametrize("text", ["a[", "a]", "a[1-]", "a[3-1]", "a[[1]]", ",a", "a,,b", "a[x]", "a[1-99999999999]"])
+def test_what_is_no_node_list(text):
+    with pytest.raises(ValueError):
+        expand(text)
+
+
+def test_lists_are_bounded():
+    assert len(expand(f"a[1-{LONGEST}]")) == LONGEST
+    for text in (f"a[0-{LONGEST}]", "a[1-1001]b[1-1000]", "[1-9]" * 4000, f"a[1-{LONGEST}],b"):
+        with pytest.raises(ValueError, match="at most 1,000,000 names"):
+            expand(text)

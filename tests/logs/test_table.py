@@ -1,0 +1,225 @@
+"""Tables in any order and wording, against the csv module, with every row accounted for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ettr.errors import InputError
+
+PLAIN = """start,end,node,component,cause
+2024-05-02 10:00:00,2024-05-02 12:00:00,n01,GPU,Xid 79
+2024-05-01 10:00:00,,n02,NIC,link down
+2024-05-03 10:00:00,2024-05-03 10:30:00,n01,GPU,Xid 48
+"""
+
+
+def test_a_plain_table(read):
+    log = read(PLAIN)
+    assert (log.format, log.n_nodes, log.n_records, log.node_days) == ("csv", 16, 3, 16 * 31)
+    assert log.events.columns.tolist() == ["start", "end", "node", "component", "cause", "planned"]
+    assert log.events["node"].tolist() == ["n02", "n01", "n01"]
+    assert log.events["cause"].tolist() == ["link down", "Xid 79", "Xid 48"]
+    assert log.events["end"].isna().tolist() == [True, False, False]
+    assert str(log.events["start"].dtype) == "datetime64[us, UTC]"
+    assert [str(log.events[name].dtype) for name in ("node", "component", "cause")] == ["category"] * 3
+    assert log.hours().tolist() == [10, 34, 58] and log.hours("end").tolist()[1:] == [36, 58.5]
+    assert log.ledger.empty and not log.events["planned"].any()
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 2, 0, 3, 1)])
+def test_order_and_delimiter_do_not_matter(read, delimiter, order):
+    rows = [line.split(",") for line in PLAIN.splitlines()]
+    text = "\n".join(delimiter.join(row[place] for place in order) for row in rows)
+    pd.testing.assert_frame_equal(read(text).events, read(PLAIN).events, check_categorical=False)
+
+
+HEADERS = {
+    "Opened At;Resolved At;Hostname;Part;Root Cause": {},
+    "TIMESTAMP;closed;server_id;Category;Description": {},
+    "failed_at;repaired;Machine;device;error_type": {},
+    "start (UTC);end (UTC);node-id;class;kind": {},
+    "t0;t1;who;what;why": {"start": "t0", "end": "T1", "node": "who", "component": "what", "cause": "why"},
+    "when;t1;host;type;reason": {"end": "t1", "component": "type"},
+    "startTime;endTime;nodeName;component;reason": {},
+}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_columns_are_found_by_what_people_call_them(read, header):
+    body = PLAIN.partition("\n")[2].replace(",", ";")
+    log = read(header + "\n" + body, columns=HEADERS[header])
+    pd.testing.assert_frame_equal(log.events, read(PLAIN).events)
+    names = header.split(";")
+    assert f"columns read: start from {names[0]!r}" in " ".join(log.notes)
+
+
+def test_an_unknown_header_is_shown_with_a_way_to_map_it(read):
+    with pytest.raises(InputError) as caught:
+        read("foo,bar,baz\n1,2,3\n")
+    assert "Columns found: 'foo', 'bar', 'baz'" in str(caught.value) and "--map start=opened_at" in str(caught.value)
+    with pytest.raises(InputError, match="has no column 'opened'. Columns found: 'foo', 'bar'"):
+        read("foo,bar\n1,2\n", format="csv", columns={"start": "opened"})
+
+
+def test_measurements_are_no_failures(read):
+    text = "timestamp, index, power.draw [W]\n2024/05/02 00:22:27.858, 0, 412.3 W\n"
+    with pytest.raises(InputError, match=r"columns such as 'power.draw \[W\]' are measured"):
+        read(text)
+    assert len(read(text, columns={"start": "timestamp"}).events) == 1
+
+
+def test_a_header_that_names_a_needed_column_twice_is_refused(read):
+    with pytest.raises(InputError, match="'start' stands there twice"):
+        read("start,node,start\n2024-05-02,a,2024-05-03\n")
+    log = read("start,node,note,note\n2024-05-02,a,x,y\n")
+    assert len(log.events) == 1
+
+
+def test_cohort_columns_are_kept(read):
+    text = "start,node,gen\n2024-05-02,a,H100\n2024-05-03,b,A100\n2024-05-04,c,\n"
+    log = read(text, columns={"generation": "gen"}, cohort_nodes={"generation": {"H100": 10, "A100": 6}})
+    assert log.events["generation"].astype(object).where(log.events["generation"].notna(), None).tolist() == [
+        "H100",
+        "A100",
+        None,
+    ]
+    assert log.cohort_nodes["generation"]["A100"] == 6
+
+
+def test_leading_zeros_of_ids_stay(read):
+    log = read("start,node\n2024-05-02,007\n2024-05-03,7\n2024-05-04,12\n")
+    assert log.events["node"].tolist() == ["007", "7", "12"]
+    assert any("'007' and '7' both occur" in note for note in log.notes)
+
+
+PLANNED = {
+    "yes": True,
+    "TRUE": True,
+    "1": True,
+    "planned": True,
+    " y ": True,
+    "no": False,
+    "": False,
+    "unplanned": False,
+}
+
+
+@pytest.mark.parametrize("text", PLANNED)
+def test_planned_work_is_marked(read, text):
+    log = read(f"start,node,planned\n2024-05-02,a,{text}\n2024-05-03,b,no\n")
+    assert log.events["planned"].tolist() == [PLANNED[text], False]
+    assert len(log.failures) == 2 - PLANNED[text]
+
+
+def test_an_unclear_plan_is_a_failure_and_said(read):
+    log = read("start,node,planned\n2024-05-02,a,maybe\n2024-05-03,b,no\n")
+    assert not log.events["planned"].any()
+    assert "1 rows say neither yes nor no to planned and are taken as failures (line 2: 'maybe')" in log.notes
+
+
+def test_unknown_ends_are_open_and_odd_ones_are_said(read):
+    ends = ["", "Unknown", "n/a", "-", "NULL", "ongoing", "whenever", "5-Apr"]
+    rows = "\n".join(f"2024-05-{day:02d},{end}" for day, end in enumerate(ends, 2))
+    log = read("start,end\n" + rows + "\n")
+    assert len(log.events) == len(ends) and log.events["end"].isna().all()
+    assert "ends that are no times, taken as unknown: 2 (the first: line 8: 'whenever')" in log.notes
+
+
+def test_silent_cells_are_missing(read):
+    log = read("start,node,cause\n2024-05-02,N/A,\n2024-05-03,  n1 ,two   words\n2024-05-04,-,unknown\n")
+    assert log.events["node"].isna().tolist() == [True, False, True]
+    assert log.events["node"].tolist()[1] == "n1"
+    assert log.events["cause"].tolist()[1:] == ["two words", "unknown"]
+    assert "events that name no node: 2" in log.notes
+
+
+def test_rows_that_cannot_be_read_are_counted_by_reason(read, count):
+    text = PLAIN + (
+        "5-Apr,,n1,GPU,x\n"  # line 5
+        "2024-05-04,2024-05-03,n1,GPU,x\n"
+        "2024-05-04 10:00,n1\n"
+        "2024-05-04,2024-05-05,n1,GPU,x,y,z\n"
+        "\n"
+        ",,,,\n"
+        "garbage,,,,\n"
+        "2024-05-05,,n3,GPU,x,\n"  # a delimiter at the end is no cell
+    )
+    log = read(text)
+    assert log.ledger.sort_values("example")[["reason", "n", "example"]].to_numpy().tolist() == [
+        ["start: no time", 1, "line 10"],
+        ["start: not a time", 1, "line 11"],
+        ["start: a date that a spreadsheet cut, such as 5-Apr", 1, "line 5"],
+        ["end before start", 1, "line 6"],
+        ["too few cells", 1, "line 7"],
+        ["too many cells", 1, "line 8"],
+    ]
+    assert set(log.ledger["action"]) == {"not parsed"}
+    assert len(log.events) == 4 and log.n_records == 10 == sum(bool(line) for line in text.splitlines()) - 1
+
+
+# --------------------------------------------------------------------------- quotes
+
+
+def test_quoted_cells_may_hold_anything(read):
+    text = 'start,cause,node\n2024-05-02,"a, ""b""\nand\n\nc",n1\n2024-05-03, "x,y" ,n2\n2024-05-04,5" fan,n3\n'
+    log = read(text)
+    assert log.events["cause"].tolist() == ['a, "b" and c', "x,y", '5" fan']
+    assert log.events["node"].tolist() == ["n1", "n2", "n3"] and log.n_records == 3
+
+
+def test_a_quote_that_never_closes_costs_its_row(read, count):
+    rows = [f"2024-05-02 {i // 60:02d}:{i % 60:02d},n{i % 9},fine" for i in range(600)]
+    rows[100] = '2024-05-02 01:40,"n1,broken'
+    log = read("start,node,cause\n" + "\n".join(rows) + "\n")
+    assert count(log, "not parsed", "a quote that never closes") == 1
+    assert log.ledger["example"][0] == "line 102"
+    assert len(log.events) == 599
+
+
+def test_a_quote_that_swallows_rows_gives_them_back(read, count):
+    """The quote of line 3 closes in line 5: one bad row, not three."""
+    text = 'start,node,cause\n2024-05-02,a,x\n2024-05-03,"b,y\n2024-05-04,c,z\n2024-05-05,d,w"\n2024-05-06,e,v\n'
+    log = read(text)
+    assert log.events["node"].tolist() == ["a", "c", "d", "e"]
+    assert count(log, "not parsed") == 1 and log.n_records == 5
+
+
+def test_a_file_that_is_one_field_is_bounded(read):
+    """300,000 lines behind one open quote: all but the first are rows."""
+    rows = itertools.repeat("2024-05-02 10:00:00,n1\n", 300_000)
+    log = read('start,node\n2024-05-01,"n0\n' + "".join(rows))
+    assert (len(log.events), log.n_records) == (1, 300_001)  # the rows are repeats of each other
+
+
+cells = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], include_characters="\n\t"), max_size=12)
+days = st.integers(1, 30).map(lambda day: f"2024-05-{day:02d}")
+
+
+@given(rows=st.lists(st.tuples(days, cells, cells), min_size=1, max_size=25), delimiter=st.sampled_from(",;\t|"))
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_the_csv_module_writes_is_read_back(read, rows, delimiter):
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerows([("start", "node", "cause"), *rows])
+    log = read(out.getvalue(), n_nodes=100, format="csv")
+    merged = int(log.ledger["n"].sum())
+    assert len(log.events) + merged == len(rows) == log.n_records
+    assert set(log.ledger["action"]) <= {"merged"}
+    silent = {"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"}
+    expected = {
+        (day, *(None if text.strip().lower() in silent else " ".join(text.split()) for text in texts))
+        for day, *texts in rows
+    }
+    found = {
+        (f"{start:%Y-%m-%d}", *(None if pd.isna(text) else text for text in texts))
+        for start, *texts in log.events[["start", "node", "cause"]].itertuples(index=False)
+    }
+    assert found == expected

@@ -1,0 +1,350 @@
+"""Logs of torchrun: when the job failed, what for, and which lines speak of one failure."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ettr.errors import InputError
+from ettr.logs.incidents import Incidents, Sign
+from ettr.logs.torchrun import FORMAT
+
+sys.path.insert(0, str(Path(__file__).parent))
+from one_format import mutated, n_lines, outcome, us
+
+SUMMARY = """\
+============================================================
+pretrain.py FAILED
+------------------------------------------------------------
+Failures:
+[1]:
+  time      : 2025-02-13_12:07:21
+  host      : h12
+  rank      : 97 (local_rank: 1)
+  exitcode  : -15 (pid: 4202)
+  error_file: <N/A>
+  traceback : Signal 15 (SIGTERM) received by PID 4202
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2025-02-13_12:07:20
+  host      : h11
+  rank      : 91 (local_rank: 3)
+  exitcode  : -9 (pid: 4101)
+  error_file: <N/A>
+  traceback : Signal 9 (SIGKILL) received by PID 4101
+============================================================
+"""
+AGENT = "torch/distributed/elastic/agent/server/api.py"
+WORKERS = "torch/distributed/elastic/multiprocessing/api.py"
+NEWEST = f"""\
+I0213 10:00:00.100000 139 {AGENT}:700] [default] Rendezvous complete for workers. Result:
+I0213 10:00:01.200000 139 {AGENT}:860] [default] Starting worker group
+step 1 loss 11.2
+W0213 12:07:21.500000 139 {WORKERS}:897] Sending process 4202 closing signal SIGTERM
+E0213 12:07:22.600000 139 {WORKERS}:869] failed (exitcode: -9) local_rank: 3 (pid: 4101) of binary: python
+I0213 12:07:22.700000 139 {AGENT}:900] [default] Worker group FAILED. 3/3 attempts left; will restart worker group
+Traceback (most recent call last):
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+{SUMMARY}\
+I0213 12:09:22.000000 139 {AGENT}:860] [default] Starting worker group
+I0213 12:09:40.000000 139 {AGENT}:861] last line
+"""
+SECOND = """\
+[2025-02-13 10:00:00,000] torch.distributed.elastic.agent.server.api: [INFO] [default] Starting worker group
+[rank7]: RuntimeError: CUDA error: uncorrectable ECC error encountered
+[2025-02-13 11:30:00,896] torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: 1) local_rank: 7
+[2025-02-13 11:31:00,000] torch.distributed.elastic.agent.server.api: [INFO] [default] Starting worker group
+[2025-02-13 13:00:00,000] torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: 1) local_rank: 0
+"""
+OLDEST = """\
+2025-02-13 09:00:00 step 10 loss 3.1
+INFO:torch.distributed.elastic.agent.server.api:[default] Starting worker group
+2025-02-13 10:00:00 step 20 loss 3.0
+ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -11) local_rank: 2 (pid: 55) of binary: python
+INFO:torch.distributed.elastic.agent.server.api:[default] Worker group FAILED. 2/3 attempts left; will restart
+INFO:torch.distributed.elastic.agent.server.api:[default] Starting worker group
+2025-02-13 10:20:00 step 20 loss 3.0
+"""
+
+
+def watchdog(at: str, rank: int = 0, timeout_ms: int = 600_000) -> str:
+    return (
+        f"[rank{rank}]:[E213 {at}.408271257 ProcessGroupNCCL.cpp:607] [Rank {rank}] Watchdog caught collective "
+        f"operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)={timeout_ms}) "
+        "ran for 600060 milliseconds before timing out."
+    )
+
+
+def started(at: str) -> str:
+    return f"I0213 {at}.000000 139 {AGENT}:860] [default] Starting worker group"
+
+
+def failed(at: str, code: int = 1) -> str:
+    return f"E0213 {at}.000000 139 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: {code}) pid"
+
+
+def read(*lines: str):
+    return outcome(FORMAT, "\n".join(lines), year=2025)
+
+
+def test_newest_form():
+    found = outcome(FORMAT, NEWEST, year=2025)
+    assert found.starts == ["2025-02-13 12:07:20"]
+    event = found.events.iloc[0]
+    assert (event["node"], event["cause"]) == ("h11", "signal 9 (SIGKILL)")
+    assert str(event["end"])[:19] == "2025-02-13 12:09:22"
+    assert event.isna()["component"]
+    assert found.exposure.window == (us("2025-02-13T10:00:00.1"), us("2025-02-13T12:09:40"))
+    assert found.exposure.n_nodes is None
+    assert found.n("merged", "details of a failure's summary") == 15
+    assert found.n("merged", "another line of the same failure") == 3
+    assert found.n("dropped", "start of the workers") == 3
+    assert found.n_records == n_lines(NEWEST)
+
+
+def test_stamps_without_a_year_need_one():
+    with pytest.raises(InputError, match="--year"):
+        outcome(FORMAT, NEWEST)
+
+
+def test_second_form_and_what_cuda_says():
+    found = outcome(FORMAT, SECOND)
+    assert found.starts == ["2025-02-13 11:30:00", "2025-02-13 13:00:00"]
+    assert found.events["cause"].tolist() == ["CUDA error: uncorrectable ECC error encountered", "exit code 1"]
+    assert found.events["component"].tolist()[0] == "GPU" and found.events.isna()["component"][1]
+    assert str(found.events["end"][0])[:19] == "2025-02-13 11:31:00" and found.events.isna()["end"][1]
+    assert "only an exit code, and may be the program's own: 1 of 2" in found.notes
+
+
+def test_oldest_form_takes_the_time_before():
+    found = outcome(FORMAT, OLDEST)
+    assert found.starts == ["2025-02-13 10:00:00"]
+    assert found.events["cause"].tolist() == ["signal 11 (SIGSEGV)"]
+    assert found.n_records == n_lines(OLDEST)
+
+
+def test_no_time_at_all():
+    text = "\n".join(line for line in OLDEST.split("\n") if not line.startswith("2025"))
+    found = outcome(FORMAT, text)
+    assert found.events.empty and found.exposure.window is None
+    assert found.n("not parsed", "no time in the line, nor before it") == 2
+    assert found.n_records == n_lines(text)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "options"),
+    [
+        ("I0213 12:00:00.000000 139 a.py:1] ", {"year": 2025}),
+        ("[rank3]:[E213 12:00:00.123456789 a.cpp:1] ", {"year": 2025}),
+        ("[default3]:I0213 12:00:00 139 a.py:1] ", {"year": 2025}),
+        ("  7: [2025-02-13 12:00:00,123] torch: [ERROR] ", {}),
+        ("[INFO] 2025-02-13 12:00:00,050 api: ", {}),
+        ("2025-02-13 12:00:00,050 - INFO - torch - ", {}),
+        ("2025-02-13T12:00:00.123456789Z ERROR:torch.distributed:", {}),
+        ("2025-02-13T13:00:00+01:00 ERROR:torch.distributed:", {}),
+    ],
+)
+def test_stamps(stamp, options):
+    found = outcome(
+        FORMAT, f"{stamp}[default] Worker group FAILED. 1/3 attempts left; will restart worker group\n", **options
+    )
+    assert found.starts == ["2025-02-13 12:00:00"]
+    assert found.events["cause"].tolist() == ["worker group failed"]
+
+
+def test_a_watchdog_speaks_late():
+    """Stamped 10 min after the fault; the agent's own line, a second later, does not move it."""
+    found = read(started("08:00:00"), watchdog("12:10:00"), watchdog("12:10:40", 5), failed("12:10:41", -6))
+    assert found.starts == ["2025-02-13 12:00:00"]
+    assert found.events["cause"].tolist() == ["NCCL timeout"]
+    assert found.events["component"].isna().all()
+    assert found.n("merged", "another line") == 2
+    assert "dated back" in found.notes
+
+
+@pytest.mark.parametrize(("timeout_ms", "start"), [(1_800_000, "11:40:00"), (600_000, "12:00:00"), (0, "12:10:00")])
+def test_by_its_own_time_out(timeout_ms, start):
+    assert read(started("08:00:00"), watchdog("12:10:00", 0, timeout_ms)).starts == [f"2025-02-13 {start}"]
+
+
+def test_no_failure_before_the_workers_started():
+    found = read(started("08:00:00"), failed("12:00:00"), started("12:05:00"), watchdog("12:14:00"))
+    assert found.starts == ["2025-02-13 12:00:00", "2025-02-13 12:05:00"]
+
+
+def test_a_crash_and_the_time_outs_it_caused_are_one_failure():
+    """A worker dies at 12:00; the others wait 10 min for it. The first fault counts."""
+    found = read(started("08:00:00"), failed("12:00:02", -9), *(watchdog(f"12:10:{i:02d}", i) for i in range(30)))
+    assert found.starts == ["2025-02-13 12:00:00"]
+    assert found.events["cause"].tolist() == ["signal 9 (SIGKILL)"]
+    assert found.n("merged", "another line") == 30
+
+
+def test_a_start_between_parts_two_failures():
+    found = read(started("08:00:00"), failed("12:00:00"), started("12:00:30"), failed("12:01:00"))
+    assert found.starts == ["2025-02-13 12:00:00", "2025-02-13 12:01:00"]
+    assert str(found.events["end"][0])[11:19] == "12:00:30"
+
+
+def test_without_starts_two_minutes_part_them():
+    close, apart = read(failed("12:00:00"), failed("12:02:00")), read(failed("12:00:00"), failed("12:02:01"))
+    assert (len(close.events), len(apart.events)) == (1, 2)
+
+
+def test_with_starts_a_run_fails_once():
+    found = read(started("08:00:00"), failed("12:00:00"), failed("12:20:00"), failed("12:55:00"))
+    assert found.starts == ["2025-02-13 12:00:00", "2025-02-13 12:55:00"]
+
+
+def test_the_order_of_agents_in_the_file_does_not_matter():
+    """Logs of two nodes, one after the other, tell of the same two failures."""
+    one = [
+        started("08:00:00"),
+        failed("12:00:00", -9),
+        started("12:05:00"),
+        failed("14:00:00", -7),
+        started("14:06:00"),
+    ]
+    other = [
+        started("08:00:02"),
+        failed("12:00:20", -6),
+        started("12:05:01"),
+        failed("14:00:09", -6),
+        started("14:06:02"),
+    ]
+    found = read(*one, *other)
+    assert found.starts == ["2025-02-13 12:00:00", "2025-02-13 14:00:00"]
+    assert found.events["cause"].tolist() == ["signal 9 (SIGKILL)", "signal 7 (SIGBUS)"]
+
+
+def test_a_stop_from_outside_is_no_failure():
+    text = f"W0213 12:00:00.000000 139 {AGENT}:1] Received 15 death signal, shutting down workers"
+    found = read(started("08:00:00"), text, failed("12:00:05", -15))
+    assert found.events.empty
+    assert found.n("dropped", "stopped from outside") == 1 and found.n_records == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "component"),
+    [
+        ("RuntimeError: CUDA error: device-side assert triggered", "CUDA error: device-side assert triggered", None),
+        ("torch.AcceleratorError: CUDA error: NVLink uncorrectable", "CUDA error: NVLink uncorrectable", "GPU"),
+        (
+            "NCCL error in: a.cpp:47, unhandled system error (run with NCCL_DEBUG)",
+            "NCCL error: unhandled system error",
+            None,
+        ),
+        ("ncclInternal NCCL error: internal error - please report", "NCCL error: internal error", None),
+        ("torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError", "RendezvousTimeoutError", None),
+        ("NCCL WARN NET/IB : Got completion from peer with error 12", "InfiniBand completion error", "Network"),
+        ("failed (exitcode: -7) local_rank: 1", "signal 7 (SIGBUS)", None),
+        ("failed (exitcode: -77) local_rank: 1", "signal 77", None),
+        ("failed (exitcode: 137) local_rank: 1", "exit code 137", None),
+        ("torch.distributed.elastic.multiprocessing.errors.ChildFailedError:", "a worker failed", None),
+    ],
+)
+def test_causes(text, cause, component):
+    events = read(f"E0213 12:00:00.000000 139 a.py:1] {text}").events
+    assert events["cause"].tolist() == [cause]
+    assert [
+        None if missing else name for name, missing in zip(events["component"], events.isna()["component"], strict=True)
+    ] == [component]
+
+
+def test_the_more_telling_cause_stands_for_the_failure():
+    found = read(
+        failed("12:00:00", -6),
+        failed("12:00:01", -9),
+        "RuntimeError: CUDA error: uncorrectable ECC error",
+        failed("12:00:02"),
+    )
+    assert found.events["cause"].tolist() == ["CUDA error: uncorrectable ECC error"]
+
+
+def test_a_summary_names_host_and_error():
+    text = SUMMARY.replace(
+        "Signal 9 (SIGKILL) received by PID 4101", "RuntimeError: CUDA error: uncorrectable ECC error"
+    ).replace("-9", "1")
+    found = outcome(FORMAT, text)
+    assert found.events["node"].tolist() == ["h11"] and found.events["component"].tolist() == ["GPU"]
+    cut = outcome(FORMAT, SUMMARY[: SUMMARY.index("  rank      : 91")])
+    assert cut.events["node"].tolist() == ["h11"] and cut.events["cause"].tolist() == ["a worker failed"]
+    assert cut.n_records == n_lines(SUMMARY[: SUMMARY.index("  rank      : 91")])
+
+
+@given(hours=st.lists(st.integers(1, 20), min_size=1, max_size=20), ranks=st.integers(1, 8))
+@settings(max_examples=40, deadline=None)
+def test_failures_and_outages_come_back(hours, ranks):
+    """A log written from known failures: each after so many hours, found by a watchdog, out for 15 min."""
+    at, lines, faults = us("2025-01-01"), [], []
+    for run in hours:
+        lines.append((at, "[default] Starting worker group"))
+        at += run * 3_600_000_000
+        faults.append(at)
+        late = at + 600_000_000
+        lines += [(late + rank, watchdog("00:00:00").partition("] ")[2]) for rank in range(ranks)]
+        at += 900_000_000
+    lines.append((at, "[default] Starting worker group"))
+    text = "\n".join(f"[{pd.Timestamp(us_, unit='us').strftime('%Y-%m-%d %H:%M:%S,%f')}] {line}" for us_, line in lines)
+    found = outcome(FORMAT, text)
+    assert [round(start.timestamp() * 1e6) for start in found.events["start"]] == faults
+    assert ((found.events["end"] - found.events["start"]) == pd.Timedelta(minutes=15)).all()
+    assert found.n_records == n_lines(text)
+
+
+def test_many_lines_without_a_time_are_held_back_only_so_long(monkeypatch):
+    monkeypatch.setattr("ettr.logs.torchrun._MOST_WAITING", 5)
+    text = "\n".join(["ERROR:torch.distributed:failed (exitcode: 1) pid"] * 23)
+    found = outcome(FORMAT, text)
+    assert found.n("not parsed", "no time") == 23
+
+
+def test_incidents_take_signs_in_any_order():
+    times = [0, 50, 100, 10_000, 10_050]
+    for order in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [3, 0, 4, 1, 2]):
+        incidents = Incidents()
+        for i in order:
+            incidents.sign(Sign("x", 1), times[i] * 1_000_000)
+        found = incidents.settle()
+        assert [(one.start_us // 1_000_000, one.last_us // 1_000_000, one.signs) for one in found] == [
+            (0, 100, 3),
+            (10_000, 10_050, 2),
+        ]
+
+
+def test_huge_lines_and_rubbish():
+    text = "\n".join(
+        [
+            NEWEST,
+            "Timeout(ms)=" * 50_000,
+            "Watchdog caught " + "x" * 900_000,
+            "CUDA error: " * 60_000,
+            "time " * 100_000,
+        ]
+    )
+    found = outcome(FORMAT, text, year=2025)
+    assert found.n_records == n_lines(text)
+
+
+def test_sniff():
+    assert all(FORMAT.sniff(text.split("\n")) for text in (NEWEST, SECOND, OLDEST))
+    assert not FORMAT.sniff(["start,end,node", "1,2,a"])
+
+
+@given(data=st.data(), text=st.sampled_from([NEWEST, SECOND, OLDEST]))
+@settings(max_examples=150, deadline=None)
+def test_any_text_is_read_or_refused(data, text):
+    text = data.draw(mutated(text))
+    if not text.strip():
+        return
+    try:
+        found = outcome(FORMAT, text, year=2025)
+    except InputError:
+        return
+    assert found.n_records == n_lines(text)

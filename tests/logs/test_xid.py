@@ -1,0 +1,254 @@
+"""Kernel logs: which Xid messages are failures, of which GPU, and when."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ettr.errors import InputError
+from ettr.logs.bursts import Bursts
+from ettr.logs.xid import FORMAT
+from ettr.logs.xid_codes import Kind, xid
+
+sys.path.insert(0, str(Path(__file__).parent))
+from one_format import mutated, n_lines, outcome, us
+
+DMESG = """\
+[Mon Mar  3 01:00:00 2025] usb 1-1: new high-speed USB device number 2 using xhci_hcd
+[Mon Mar  3 02:00:00 2025] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
+[Mon Mar  3 02:00:00 2025] NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.
+[Mon Mar  3 02:00:01 2025] NVRM: A GPU crash dump has been created.
+[Tue Mar  4 04:12:33 2025] NVRM: Xid (PCI:0000:10:1c): 63, pid=411, Row Remapper: New row marked for remapping
+[Tue Mar  4 05:00:00 2025] NVRM: Xid (PCI:0000:5e:00): 31, pid=812, name=python3, Ch 0000001e
+[Tue Mar  4 05:00:02 2025] NVRM: Xid (PCI:0000:5e:00): 45, pid=812, name=python3, Ch 00000001
+[Wed Mar  5 00:00:00 2025] NVRM: Xid (0000:5E:00): 48, pid=99, DBE (double bit error) at bank 3
+[Thu Mar  6 12:00:00 2025] EXT4-fs (sda1): mounted filesystem
+"""
+SYSLOG = """\
+Dec 31 23:00:00 rack4-n07 kernel: [8130.112233] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.
+Dec 31 23:30:00 rack4-n08 kernel: [99.5] EXT4-fs (sda1): re-mounted
+Jan  1 00:30:00 rack4-n07 kernel: [9130.112233] NVRM: Xid (PCI:0000:3b:00): 74, pid=1, NVLink: fatal error on link 5
+Jan  1 01:00:00 rack4-n09 systemd[1]: Started something
+"""
+JOURNAL = """\
+2025-03-03T02:00:00+0100 n1 kernel: NVRM: Xid (PCI:0000:3b:00): 95, pid=7, Uncontained ECC error
+2025-03-03T02:00:00+0100 n2 kernel: NVRM: Xid (PCI:0000:3b:00): 95, pid=7, Uncontained ECC error
+2025-03-03T03:00:00+0100 n3 kernel: nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up
+2025-03-03T03:00:00+0100 n3 kernel: nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20034, Severity 1 Engine instance 30
+2025-03-03T03:00:09+0100 n3 kernel: nvidia-nvswitch1: SXid (PCI:0000:c2:00.0): 28006, Non-fatal, Link 46 MC crumb
+"""
+
+
+def line(at: str, code, gpu="PCI:0000:3b:00", text="pid=1, text") -> str:
+    return f"[Mon Mar  3 {at} 2025] NVRM: Xid ({gpu}): {code}, {text}"
+
+
+def test_dmesg():
+    found = outcome(FORMAT, DMESG)
+    assert found.starts == ["2025-03-03 02:00:00", "2025-03-05 00:00:00"]
+    assert found.events["cause"].tolist() == ["Xid 79: GPU fell off the bus", "Xid 48: uncorrectable ECC error"]
+    assert found.events["component"].tolist() == ["GPU", "GPU memory"]
+    assert found.events["gpu"].tolist() == ["0000:3b:00", "0000:5e:00"]
+    assert found.events["node"].isna().all() and found.exposure.n_nodes is None
+    assert found.n("dropped", "Xid 31: usually the application") == 1
+    assert found.n("dropped", "Xid 45: usually the application") == 1
+    assert found.n("dropped", "Xid 63") == 1
+    assert found.n("dropped", "no GPU error in the line") == 3
+    assert found.n("merged", "same number within 5 min") == 1
+    assert found.n_records == n_lines(DMESG)
+    assert "within 5 min are one failure" in found.notes
+
+
+def test_the_window_is_that_of_all_lines():
+    assert outcome(FORMAT, DMESG).exposure.window == (us("2025-03-03T01:00"), us("2025-03-06T12:00"))
+
+
+def test_syslog_needs_a_year_and_turns_it():
+    with pytest.raises(InputError, match="--year"):
+        outcome(FORMAT, SYSLOG)
+    found = outcome(FORMAT, SYSLOG, year=2024)
+    assert found.starts == ["2024-12-31 23:00:00", "2025-01-01 00:30:00"]
+    assert found.events["node"].tolist() == ["rack4-n07"] * 2
+    assert found.exposure.n_nodes == 2
+    assert "kernel line: 2;" in found.notes
+    assert found.exposure.window == (us("2024-12-31T23:00"), us("2025-01-01T01:00"))
+
+
+def test_journal_and_switches():
+    found = outcome(FORMAT, JOURNAL)
+    assert found.starts == ["2025-03-03 01:00:00"] * 2 + ["2025-03-03 02:00:00"]
+    assert found.events["node"].tolist() == ["n1", "n2", "n3"]
+    assert found.events["component"].tolist() == ["GPU memory", "GPU memory", "NVSwitch"]
+    assert found.events["cause"].tolist()[2] == "SXid 20034"
+    assert found.n("dropped", "SXid: NVSwitch error, not fatal") == 1
+    assert found.n("dropped", "SXid: details") == 1
+    assert "kernel line" not in outcome(FORMAT, JOURNAL, n_nodes=10).notes
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "[Mon Mar  3 02:00:00 2025] ",
+        "kern  :err   : [Mon Mar  3 02:00:00 2025] ",
+        "2025-03-03T02:00:00+00:00 ",
+        "2025-03-03T02:00:00,123456+00:00 ",
+        "2025-03-03T02:00:00.5Z n1 kernel: ",
+        "2025-03-03 02:00:00 n1 kernel: ",
+        "<3>1 2025-03-03T02:00:00.123Z n1 kernel - - - [12.5] ",
+        "<6>Mar  3 02:00:00 n1 kernel: [12345.678901] ",
+        "Mar 03 02:00:00 n1 kernel: ",
+    ],
+)
+def test_stamps(stamp):
+    found = outcome(FORMAT, f"{stamp}NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n", year=2025)
+    assert found.starts == ["2025-03-03 02:00:00"]
+    assert found.events["node"].isna().tolist() == ["n1" not in stamp]
+
+
+def test_an_uptime_alone_is_no_date():
+    text = "[12345.678901] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, text\n[ 12346.0] other\n"
+    with pytest.raises(InputError, match="dmesg -T"):
+        outcome(FORMAT, text)
+    found = outcome(FORMAT, text + DMESG)
+    assert found.n("not parsed", "only an uptime") == 2 and len(found.events) == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "gpu"),
+    [
+        ("PCI:0000:3b:00", "0000:3b:00"),
+        ("0000:3B:00", "0000:3b:00"),
+        ("PCI:0000:3b:00.0", "0000:3b:00"),
+        ("PCI:00000000:3B:00.0", "0000:3b:00"),
+        ("PCI:0000:10:1c", "0000:10:1c"),
+        ("PCI:0019:01:00", "0019:01:00"),
+        ("PCI:0000:3b:00 GPU-I:05", "0000:3b:00"),
+    ],
+)
+def test_addresses(written, gpu):
+    assert outcome(FORMAT, line("02:00:00", 79, written)).events["gpu"].tolist() == [gpu]
+
+
+@pytest.mark.parametrize("code", [8, 32, 46, 48, 62, 64, 74, 79, 94, 95, 109, 110, 119, 120, 140, 143, 149, 777])
+def test_failures(code):
+    found = outcome(FORMAT, line("02:00:00", code))
+    assert found.events["cause"].tolist() == [xid(code).cause]
+    assert found.events["cause"][0].startswith(f"Xid {code}")
+
+
+@pytest.mark.parametrize("code", [13, 31, 38, 43, 45, 63, 68, 69, 73, 92, 121, 154])
+def test_no_failures(code):
+    found = outcome(FORMAT, line("02:00:00", code))
+    assert found.events.empty and found.n("dropped", f"Xid {code}:") == 1
+    assert ("application" in xid(code).why_not) == (xid(code).kind is Kind.APPLICATION)
+
+
+def test_new_link_errors_say_whether_they_are_fatal():
+    text = "\n".join(
+        [
+            line("01:00:00", 149, text="NETIR_LINK_EVT Fatal XC0 i0 Link 00 (0x026001c6 0x00000000 0x00000000)"),
+            line("02:00:00", 145, text="RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x0409a0c2 0x00000008 0x00000001)"),
+            line("03:00:00", 144, text="SAW_MVB Non-fatal XC0 i0 Link 0 (0x00000001 0x00000008 0x00000000)"),
+            line("04:00:00", 74, text="pid=1, Nonfatal, but of another form"),
+        ]
+    )
+    found = outcome(FORMAT, text)
+    assert found.events["cause"].tolist() == ["Xid 149: NVLink NETIR error", "Xid 74: NVLink error"]
+    assert found.n("dropped", "not fatal") == 2
+
+
+def test_a_lost_gpu_without_its_number():
+    text = """\
+[Mon Mar  3 02:00:00 2025] NVRM: GPU at PCI:0000:3b:00: GPU-0a1b2c
+[Mon Mar  3 02:00:00 2025] NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.
+[Mon Mar  3 02:00:00 2025] NVRM: GPU has fallen off the bus and is not responding.
+[Mon Mar  3 02:00:01 2025] NVRM: GPU at 0000:3b:00.0 has fallen off the bus.
+"""
+    found = outcome(FORMAT, text)
+    assert found.events["cause"].tolist() == ["Xid 79: GPU fell off the bus"]
+    assert found.events["gpu"].tolist() == ["0000:3b:00"]
+    assert found.n("merged", "same number") == 2 and found.n_records == 4
+
+
+def test_bursts_are_one_failure_a_gpu():
+    """A burst of 48 for 12 min, a 95 inside its first 5 min, one 48 of another GPU, one 48 an hour later."""
+    burst = [line(f"02:{minute:02d}:00", 48) for minute in (0, 4, 8, 12)]
+    others = [line("02:03:00", 95), line("02:05:00", 48, "PCI:0000:5e:00"), line("03:30:00", 48)]
+    found = outcome(FORMAT, "\n".join(sorted(burst + others)))
+    assert [start[11:16] for start in found.starts] == ["02:00", "02:05", "03:30"]
+    assert found.n("merged", "same number within 5 min of the last") == 3
+    assert found.n("merged", "same GPU within 5 min") == 1
+
+
+@given(
+    minutes=st.lists(st.integers(0, 600), min_size=1, max_size=60).map(sorted),
+    codes=st.lists(st.sampled_from([48, 79, 95]), min_size=60, max_size=60),
+)
+@settings(max_examples=80, deadline=None)
+def test_bursts_against_their_definition(minutes, codes):
+    """The rule again, by looking back over all messages instead of keeping a state."""
+    bursts, begun, seen = Bursts(), [], []
+    for at, code in zip(minutes, codes, strict=False):
+        again = any(c == code and at - b <= 5 for b, c in seen)
+        joined = bool(begun) and at - begun[-1] <= 5
+        assert bool(bursts.seen("gpu", code, at * 60_000_000)) == (again or joined)
+        if not (again or joined):
+            begun.append(at)
+        seen.append((at, code))
+
+
+def test_bursts_forget_what_is_long_over(monkeypatch):
+    monkeypatch.setattr("ettr.logs.bursts._MANY", 10)
+    bursts = Bursts()
+    found = [bursts.seen(device, 48, device * 3_600_000_000) for device in range(100)]
+    assert found == [""] * 100
+    assert len(bursts._devices) <= 10
+    assert bursts.seen(99, 48, 99 * 3_600_000_000) == bursts.again
+
+
+def test_rubbish_is_counted():
+    text = DMESG + "\x01\x02 no stamp here\nNVRM: Xid (PCI:0000:3b:00): 79, no stamp\n"
+    text += "[Mon Feb 30 02:00:00 2025] no such day\n[Mon Mar  3 02:00:00 1900] long ago\n"
+    text += "[Thu Mar  6 13:00:00 2025] NVRM: Xid (what): ever\n" + "2025-03-06T14:00:00Z " + "Xid " * 200_000 + "\n"
+    found = outcome(FORMAT, text, zone=UTC)
+    assert len(found.events) == 2
+    assert found.n("not parsed", "no time stamp") == 2
+    assert found.n("not parsed", "year outside") == 1
+    assert found.n("not parsed", "unknown form") == 1
+    assert found.n_records == n_lines(text)
+
+
+def test_a_line_without_end_costs_no_time():
+    """The scan stays linear: each of these texts makes a greedy pattern look for a bracket that never comes."""
+    stamp = "[Mon Mar  3 02:00:00 2025] "
+    for text in (
+        "NVRM: Xid (0000:00:00" * 40_000,
+        "SXid (0000:00:00 " * 50_000,
+        "kernel " * 100_000,
+        " " * 900_000 + "x",
+    ):
+        assert outcome(FORMAT, stamp + text).n_records == 1
+
+
+def test_sniff():
+    assert all(FORMAT.sniff(text.split("\n")) for text in (DMESG, SYSLOG, JOURNAL))
+    assert FORMAT.sniff(["[    1.0] Linux version 6", "[    2.0] Command line"])
+    assert not FORMAT.sniff(["start,end,node", "2025-03-01,2025-03-02,a"])
+
+
+@given(data=st.data(), text=st.sampled_from([DMESG, SYSLOG, JOURNAL]))
+@settings(max_examples=150, deadline=None)
+def test_any_text_is_read_or_refused(data, text):
+    text = data.draw(mutated(text))
+    if not text.strip():
+        return
+    try:
+        found = outcome(FORMAT, text, year=2024)
+    except InputError:
+        return
+    assert found.n_records == n_lines(text)
