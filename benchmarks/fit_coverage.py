@@ -1,0 +1,197 @@
+"""How often the intervals of a fit hold the truth, and how often its verdicts are wrong, on logs whose rules are known.
+
+Run as ``python benchmarks/fit_coverage.py [--logs 1000]``. Each check draws that many logs and asks of each a question
+whose answer is yes or no; the table shows how often it was yes, with the Monte Carlo error of that share.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from ettr.failures.dispersion import over_dispersed_rate, over_dispersion
+from ettr.failures.gaps import fit_gaps
+from ettr.failures.prediction import predict_count
+from ettr.failures.rates import failure_rate
+from ettr.failures.trend import crow_amsaa, find_trend
+from simulated_logs import simulate_log
+
+RATE, NODES, DAYS = 4.0, 400, 350.0
+WINDOW_H, NODE_DAYS = DAYS * 24, NODES * DAYS
+HORIZON_D = 30.0
+BURSTS, REPEATS = {"burst_mean": 3.0}, {"repeat_probability": 0.3}
+SLOW_REPEATS = {"repeat_probability": 0.5, "repeat_within_h": 168.0}
+
+Answers = dict[str, bool]
+
+
+@dataclass(frozen=True)
+class Check:
+    """Questions asked of each log of one generator, and the share of yes that is promised."""
+
+    generator: str
+    ask: Callable[[int], Answers]
+    promised: dict[str, str]
+
+
+def starts(seed: int, days: float = DAYS, **rules: Any) -> np.ndarray:
+    return simulate_log(seed, NODES, days, **({"rate_per_1000_node_days": RATE} | rules))["start_h"].to_numpy()
+
+
+def holds(low: float, true: float, high: float) -> bool:
+    return bool(low <= true <= high)
+
+
+# ---------------------------------------------------------------------- questions of one log
+
+
+def rates(seed: int, rate: float = RATE, **rules: Any) -> Answers:
+    start = starts(seed, rate_per_1000_node_days=rate, **rules)
+    scatter = over_dispersion(start, WINDOW_H)
+    exact = failure_rate(start.size, NODE_DAYS)
+    fair = over_dispersed_rate(start.size, NODE_DAYS, scatter.index, scatter.dof)
+    return {
+        "rate, exact Poisson": holds(exact.low, rate, exact.high),
+        "rate, over-dispersed": holds(fair.low, rate, fair.high),
+        "counts called over-dispersed": scatter.p < 0.05,
+    }
+
+
+def forecasts(seed: int, **rules: Any) -> Answers:
+    start = starts(seed, DAYS + HORIZON_D, **rules)
+    past = start[start < WINDOW_H]
+    found, came = predict_count(past, WINDOW_H, HORIZON_D), start.size - past.size
+    return {
+        "30-day count, Poisson": holds(found.poisson_low, came, found.poisson_high),
+        "30-day count, over-dispersed": holds(found.low, came, found.high),
+    }
+
+
+def shapes(seed: int, family: str, shape: float, n: int) -> Answers:
+    """Gaps drawn from the family itself, in a window that ends at a fixed time."""
+    rng = np.random.default_rng(seed)
+    draw = {"weibull": rng.weibull, "gamma": rng.standard_gamma, "lognormal": partial(rng.lognormal, 0.0)}[family]
+    means = {"weibull": math.gamma(1 + 1 / shape), "gamma": shape, "lognormal": math.exp(shape**2 / 2)}
+    start = np.cumsum(draw(shape, size=2 * n))
+    window = n * means[family]
+    row = fit_gaps(start[start < window], window, draws=19).table.set_index("distribution").loc[family]
+    return {
+        f"{family} shape": holds(row["shape_low"], shape, row["shape_high"]),
+        f"{family} scale": holds(row["scale_low_h"], 1.0, row["scale_high_h"]),
+    }
+
+
+def remembers(seed: int, within_min: float = 0.0, step_h: float = 0.0, **rules: Any) -> Answers:
+    start = starts(seed, **rules)
+    if step_h:
+        start = np.floor(start / step_h) * step_h
+    fit = fit_gaps(start, WINDOW_H, within_min, step_h, seed)
+    return {"called not memoryless": fit.memoryless_p is not None and fit.memoryless_p < 0.05}
+
+
+def trends(seed: int, beta: float = 1.0, **rules: Any) -> Answers:
+    start = starts(seed, trend_beta=beta, **rules)
+    found, plain = find_trend(start, WINDOW_H, NODES), crow_amsaa(start, WINDOW_H)
+    fair = found.crow_amsaa
+    return {
+        "Crow-AMSAA beta": holds(plain.low, beta, plain.high),
+        "Crow-AMSAA beta, over-dispersed": holds(fair.low, beta, fair.high),
+        "called rising": found.direction == "rising",
+        "called rising, falling or not monotone": found.direction != "steady",
+        "called trending by Crow-AMSAA alone": plain.p < 0.05,
+    }
+
+
+# ---------------------------------------------------------------------- the table
+
+POISSON, FAIR, DISPERSED = "rate, exact Poisson", "rate, over-dispersed", "counts called over-dispersed"
+NEXT, NEXT_FAIR = "30-day count, Poisson", "30-day count, over-dispersed"
+BETA, FAIR_BETA, ALONE = "Crow-AMSAA beta", "Crow-AMSAA beta, over-dispersed", "called trending by Crow-AMSAA alone"
+RISING, NOT_STEADY = "called rising", "called rising, falling or not monotone"
+MEMORY = "called not memoryless"
+NO_PROMISE = ""
+
+
+def all_checks() -> list[Check]:
+    few = 200 / NODE_DAYS * 1000
+    clustered = {
+        "bursts of 3": BURSTS,
+        "bursts of 3, 200 failures": BURSTS | {"rate": few},
+        "Weibull gaps, k = 0.7": {"shape": 0.7},
+        "Weibull gaps, k = 0.7, 200 failures": {"shape": 0.7, "rate": few},
+        "30% repeats within a day": REPEATS,
+    }
+    scattered = {POISSON: NO_PROMISE, FAIR: "0.93-0.97", DISPERSED: NO_PROMISE}
+    quiet = {NOT_STEADY: "<= 0.05"}
+    either = {MEMORY: NO_PROMISE}
+    ahead = {NEXT: NO_PROMISE, NEXT_FAIR: "0.95"}
+    families = (("weibull", 0.7), ("weibull", 1.5), ("gamma", 0.6), ("lognormal", 1.5))
+    return [
+        Check("independent", rates, {POISSON: ">= 0.95", FAIR: ">= 0.95", DISPERSED: "0.05"}),
+        *(Check(name, partial(rates, **rules), scattered) for name, rules in clustered.items()),
+        Check("50% repeats within a week", partial(rates, **SLOW_REPEATS), dict.fromkeys(scattered, NO_PROMISE)),
+        *(
+            Check(f"{family} gaps, {shape:g}, n = {n}", partial(shapes, family=family, shape=shape, n=n), promised)
+            for family, shape in families
+            for n in (200, 560)
+            for promised in ({f"{family} shape": "0.93-0.97", f"{family} scale": "0.95"},)
+        ),
+        Check("independent", remembers, {MEMORY: "<= 0.05"}),
+        Check("independent, merged within 1 h", partial(remembers, within_min=60.0), {MEMORY: "<= 0.05"}),
+        Check("independent, stamps of 2 h", partial(remembers, step_h=2.0), {MEMORY: "<= 0.05"}),
+        Check("Weibull gaps, k = 0.7", partial(remembers, shape=0.7), either),
+        Check("Weibull gaps, k = 0.85", partial(remembers, shape=0.85), either),
+        Check("bursts of 3, merged within 10 min", partial(remembers, within_min=10.0, **BURSTS), {MEMORY: "<= 0.05"}),
+        Check("independent", trends, {BETA: "0.95", FAIR_BETA: ">= 0.95", ALONE: "0.05"} | quiet),
+        Check("bursts of 3", partial(trends, **BURSTS), {BETA: NO_PROMISE, FAIR_BETA: "0.95", ALONE: ""} | quiet),
+        Check("Weibull gaps, k = 0.7", partial(trends, shape=0.7), {FAIR_BETA: "0.95", ALONE: ""} | quiet),
+        Check("30% repeats within a day", partial(trends, **REPEATS), quiet),
+        Check("50% repeats within a week", partial(trends, **SLOW_REPEATS), {NOT_STEADY: NO_PROMISE}),
+        Check("beta = 1.3", partial(trends, beta=1.3), {BETA: "0.95", RISING: ""}),
+        Check("beta = 1.3, bursts of 3", partial(trends, beta=1.3, **BURSTS), {FAIR_BETA: "0.95", RISING: ""}),
+        Check("independent", forecasts, {NEXT: "0.95", NEXT_FAIR: ">= 0.95"}),
+        Check("bursts of 3", partial(forecasts, **BURSTS), ahead),
+        Check("Weibull gaps, k = 0.7", partial(forecasts, shape=0.7), ahead),
+        Check("50% repeats within a week", partial(forecasts, **SLOW_REPEATS), ahead),
+        Check("beta = 1.3", partial(forecasts, trend_beta=1.3), {NEXT: NO_PROMISE, NEXT_FAIR: NO_PROMISE}),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logs", type=int, default=1000, help="logs drawn for each check")
+    parser.add_argument("--only", default="", help="checks whose question or generator holds this text")
+    asked = parser.parse_args()
+    checks = [c for c in all_checks() if any(asked.only in name for name in (c.generator, *c.promised))]
+    workers = os.cpu_count() or 1
+    started = time.perf_counter()
+    print(f"{'question':40}{'generator':38}{'promised':>11}{'share':>9}{'+-':>8}")
+    with ProcessPoolExecutor(workers) as pool:
+        for check in checks:
+            answers = list(pool.map(check.ask, range(asked.logs), chunksize=max(1, asked.logs // (8 * workers))))
+            for question, promise in check.promised.items():
+                share = float(np.mean([answer[question] for answer in answers]))
+                error = math.sqrt(share * (1 - share) / asked.logs)
+                print(f"{question:40}{check.generator:38}{promise or '-':>11}{share:9.3f}{error:8.3f}", flush=True)
+    seconds = time.perf_counter() - started
+    print(
+        f"{asked.logs:,} logs a check, {seconds:.0f} s on {workers} cores ({platform.machine()}, {platform.system()})"
+    )
+
+
+if __name__ == "__main__":
+    main()

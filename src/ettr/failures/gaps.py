@@ -1,0 +1,274 @@
+"""Times between failures: which distribution they follow, and whether the next failure remembers the last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ettr.errors import InputError
+from ettr.failures.distributions import COLUMNS, CensoredGaps, fit_distributions
+from ettr.failures.window import checked_level, checked_starts, in_order
+from ettr.validity import at_least_zero
+
+MERGE_RULES_MIN = (0.0, 10.0, 60.0)
+"""Failures that start this close are one incident. Three rules: a shape that holds under one alone is none. [min]"""
+
+MIN_GAPS = 5
+"""Distinct gaps below which no distribution is fitted."""
+
+MAX_FITTED_GAPS = 20_000
+"""Gaps that the fits use; a longer log is sampled."""
+
+
+@dataclass(frozen=True)
+class GapFit:
+    """Distributions fitted to the gaps between incidents, under one merge rule.
+
+    Attributes
+    ----------
+    within_min : float
+        Merge rule: failures that start within this time of an incident's first belong to it. [min]
+    n_incidents : int
+        Incidents.
+    n_gaps : int
+        Gaps between them, without the one that is open at the end of the window.
+    n_sampled : int
+        Gaps that the fits used; fewer than ``n_gaps`` where the log is very long.
+    n_unresolved : int
+        Gaps shorter than the time stamps can tell, known only to be shorter (left-censored).
+    mean_gap_h : float or None
+        Mean gap, from the end of one merge window to the next incident; None without gaps. [h]
+    cv : float or None
+        Standard deviation over mean of the gaps: 1 if they are exponential; None below two gaps.
+    table : DataFrame
+        One row a distribution (``exponential``, ``weibull``, ``gamma``, ``lognormal``): ``distribution``; ``shape``,
+        ``shape_low``, ``shape_high`` (1 for the exponential, sigma for the lognormal); ``scale_h``, ``scale_low_h``,
+        ``scale_high_h`` (median for the lognormal) [h]; ``log_likelihood``; ``aic``; ``delta_aic`` to the best row;
+        ``ks``, the Kolmogorov-Smirnov distance; ``ks_p``, its probability by parametric bootstrap. Empty where
+        nothing was fitted.
+    draws, n_bootstrap_gaps : int
+        Bootstrap draws behind each ``ks_p``, and gaps in each draw.
+    resolution_h : float
+        Step of the time stamps. [h]
+    too_coarse : bool
+        True if stamps are so coarse beside the gaps (more than a fifth of the mean) that no shape may be read.
+    memoryless_p : float or None
+        Probability of gaps at least as far from exponential as these, were failures memoryless; None without a fit.
+    level : float
+        Coverage of the intervals.
+    reason : str
+        Why nothing was fitted; empty otherwise.
+    notes : tuple of str
+        What was sampled or left out, a sentence each.
+    """
+
+    within_min: float
+    n_incidents: int
+    n_gaps: int
+    n_sampled: int
+    n_unresolved: int
+    mean_gap_h: float | None
+    cv: float | None
+    table: pd.DataFrame
+    draws: int
+    n_bootstrap_gaps: int
+    resolution_h: float
+    too_coarse: bool
+    memoryless_p: float | None
+    level: float
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> str | None:
+        """Distribution with the lowest AIC; None where nothing was fitted."""
+        return None if self.table.empty else str(self.table.loc[self.table["aic"].idxmin(), "distribution"])
+
+    @property
+    def weibull_shape(self) -> float | None:
+        """Shape of the Weibull fit: below 1 failures bunch, above 1 they are regular."""
+        return self._weibull("shape")
+
+    @property
+    def weibull_low(self) -> float | None:
+        """Low end of the interval of the Weibull shape."""
+        return self._weibull("shape_low")
+
+    @property
+    def weibull_high(self) -> float | None:
+        """High end of the interval of the Weibull shape."""
+        return self._weibull("shape_high")
+
+    def _weibull(self, column: str) -> float | None:
+        return None if self.table.empty else float(self.table.set_index("distribution").loc["weibull", column])
+
+
+def merge_starts(start_h: Any, within_h: float) -> np.ndarray:
+    """Starts of incidents, each of which takes in all failures within ``within_h`` of its first. [h]
+
+    Parameters
+    ----------
+    start_h : array of float
+        Starts of failures, in order. [h]
+    within_h : float
+        How long an incident takes in failures; 0 merges nothing, not even equal times. [h]
+
+    Returns
+    -------
+    ndarray
+        A start for each incident. The window does not move on with later failures, so a busy day is no single incident.
+
+    Raises
+    ------
+    InputError
+        Times out of order, or a negative duration.
+
+    Examples
+    --------
+    >>> merge_starts([0.0, 0.4, 0.9, 1.3, 5.0], 1.0)
+    array([0. , 1.3, 5. ])
+    """
+    start = in_order(start_h)
+    within = float(at_least_zero("within_h", within_h, unit="h"))
+    if within == 0 or start.size == 0:
+        return start
+    following = np.searchsorted(start, start + within, side="right").tolist()
+    firsts, first = [], 0
+    while first < start.size:
+        firsts.append(first)
+        first = following[first]
+    return start[firsts]
+
+
+def fit_gaps(
+    start_h: Any,
+    window_h: float,
+    within_min: float = 0.0,
+    resolution_h: float = 0.0,
+    seed: int = 0,
+    draws: int = 199,
+    max_gaps: int = 2000,
+    level: float = 0.95,
+) -> GapFit:
+    r"""Fit four distributions to the gaps between incidents, and ask whether they are memoryless.
+
+    Parameters
+    ----------
+    start_h : array of float
+        Starts of failures since the start of the window, in order. [h]
+    window_h : float
+        Length of the window. [h]
+    within_min : float
+        Merge rule, see :func:`merge_starts`. [min]
+    resolution_h : float
+        Step of the time stamps. [h]
+    seed : int
+        Of the bootstrap and of samples.
+    draws : int
+        Bootstrap draws, at least 19.
+    max_gaps : int
+        Most gaps in a draw: where the log has more, the Kolmogorov-Smirnov test looks at a random sample of it.
+    level : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    GapFit
+        An empty table with a reason where fewer than five distinct gaps are left.
+
+    Raises
+    ------
+    InputError
+        Times out of order or outside the window, a negative duration, too few draws or gaps, a level outside (0, 1).
+
+    Notes
+    -----
+    A gap runs from the end of an incident's merge window to the next incident, because this is what stays exponential
+    when memoryless failures are merged; from start to start no gap could be shorter than the window, and a memoryless
+    log would look regular. The gap open at the end of the window is right-censored. Gaps that coarse stamps show as
+    none are left-censored: at half a step, and at a whole one after a merge window; without a known step, at the
+    shortest gap there is. The time before the first failure is no gap between failures and is not used.
+
+    Fits are by maximum likelihood. Intervals are Wald's for the logarithms of shape and scale, from the observed
+    information. The Kolmogorov-Smirnov distance has no table once parameters are fitted, so its probability comes from
+    draws of the fitted distribution, stamped as coarsely as the log and fitted again (Stute et al. 1993).
+
+    ``memoryless_p`` is twice the smaller of two probabilities, at most 1: that of the likelihood ratio of Weibull to
+    exponential (chi-square, 1 degree of freedom) and that of the exponential's Kolmogorov-Smirnov distance. Of
+    memoryless logs at most 5% fall below 0.05 (``benchmarks/fit_coverage.py``).
+
+    Examples
+    --------
+    >>> quantiles = -np.log1p(-(np.arange(400) + 0.5) / 400)
+    >>> start = np.cumsum(np.random.default_rng(0).permutation(quantiles))
+    >>> fit = fit_gaps(start, 400.0, draws=19)
+    >>> fit.best, round(fit.weibull_shape, 2), fit.memoryless_p > 0.05
+    ('exponential', 1.0, True)
+    """
+    start, window = checked_starts(start_h, window_h)
+    within = float(at_least_zero("within_min", within_min, unit="min"))
+    resolution = float(at_least_zero("resolution_h", resolution_h, unit="h"))
+    _check_counts(draws, max_gaps, level)
+    firsts = merge_starts(start, within / 60)
+    rng = np.random.default_rng(seed)
+    every = _measure(firsts, window, within / 60, resolution)
+    used = every.sample(rng, MAX_FITTED_GAPS)
+    values, n_gaps = every.placed, every.length_h.size
+    about: dict[str, Any] = {
+        "within_min": within,
+        "n_incidents": firsts.size,
+        "n_gaps": n_gaps,
+        "n_sampled": used.length_h.size,
+        "n_unresolved": int(used.unresolved.sum()),
+        "mean_gap_h": float(values.mean()) if n_gaps else None,
+        "cv": float(values.std(ddof=1) / values.mean()) if n_gaps > 1 and values.any() else None,
+        "resolution_h": resolution,
+        "too_coarse": bool(n_gaps and resolution > values.mean() / 5),
+        "level": float(level),
+    }
+    distinct = used.n_distinct
+    if distinct < MIN_GAPS:
+        reason = f"{distinct} distinct gaps are too few to fit a distribution to; it takes {MIN_GAPS}"
+        empty = pd.DataFrame(columns=list(COLUMNS))
+        return GapFit(table=empty, draws=0, n_bootstrap_gaps=0, memoryless_p=None, reason=reason, **about)
+    table = fit_distributions(used, rng, draws, max_gaps, level)
+    n_bootstrap = min(used.length_h.size, max_gaps)
+    notes = tuple(
+        f"{what} {fewer:,} of {n_gaps:,} gaps, drawn at random"
+        for what, fewer in (("the fits use", used.length_h.size), ("the Kolmogorov-Smirnov test uses", n_bootstrap))
+        if fewer < n_gaps
+    )
+    p = _memoryless_p(table)
+    return GapFit(table=table, draws=draws, n_bootstrap_gaps=n_bootstrap, memoryless_p=p, notes=notes, **about)
+
+
+def _measure(firsts: np.ndarray, window: float, within: float, step: float) -> CensoredGaps:
+    """Gaps from the end of a merge window, which stamps cut to whole steps, to the next incident."""
+    raw = np.diff(firsts)
+    if within == 0:
+        # a stamp's difference lies half a step about the gap: none at all means less than half a step
+        zero = raw < step / 2 if step else raw == 0
+        limit = step / 2 if step else float(np.min(raw[raw > 0], initial=np.inf))
+        return CensoredGaps(raw, zero, limit, window - firsts[-1] if firsts.size else 0.0, step, phase=True)
+    # stamps are cut down, so an incident takes in all that starts before the end of the last step within its reach
+    reach = (np.floor(within / step + 1e-9) + 1) * step if step else within
+    since = np.maximum(raw - reach, 0.0)
+    open_h = window - firsts[-1] - reach if firsts.size else 0.0
+    return CensoredGaps(since + step / 2, since < step / 2, step, open_h, step, phase=False)
+
+
+def _memoryless_p(table: pd.DataFrame) -> float:
+    by_name = table.set_index("distribution")
+    gain = 2 * (by_name.loc["weibull", "log_likelihood"] - by_name.loc["exponential", "log_likelihood"])
+    return float(min(1.0, 2 * min(stats.chi2.sf(max(gain, 0.0), 1), by_name.loc["exponential", "ks_p"])))
+
+
+def _check_counts(draws: int, max_gaps: int, level: float) -> None:
+    checked_level(level)
+    for name, count, least in (("draws", draws, 19), ("max_gaps", max_gaps, 100)):
+        if count < least or count != int(count):
+            raise InputError(f"{name} must be a whole number >= {least}, got {count:g}")

@@ -1,0 +1,221 @@
+"""How many failures the coming weeks bring, and how such forecasts did on the log itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ettr.failures.dispersion import MIN_EVENTS, over_dispersion, tail_quantile
+from ettr.failures.rates import H_PER_DAY
+from ettr.failures.window import checked_level, checked_starts
+from ettr.validity import above_zero
+
+_STARTS_PER_HORIZON = 8
+"""Rolling stretches of a horizon overlap: more starts add nothing new."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Failures expected over a horizon.
+
+    Attributes
+    ----------
+    horizon_d : float
+        Time ahead. [d]
+    mean : float
+        Expected failures. [count]
+    poisson_low, poisson_high : float
+        Interval if failures were independent at one constant rate. [count]
+    low, high : float
+        Interval that allows for the scatter seen in the past. [count]
+    index : float
+        Index of dispersion that was allowed for, at least 1; 1 where fewer than ten failures tell of none.
+    level : float
+        Coverage of both intervals.
+    """
+
+    horizon_d: float
+    mean: float
+    poisson_low: float
+    poisson_high: float
+    low: float
+    high: float
+    index: float
+    level: float
+
+
+@dataclass(frozen=True)
+class ForecastScore:
+    """How forecasts from the past of a log met what then came.
+
+    Attributes
+    ----------
+    horizon_d : float
+        Time ahead, shorter than asked for where ``shortened``. [d]
+    shortened : bool
+        True if the window was shorter than three horizons.
+    n_forecasts : int
+        Forecasts made. They overlap: see ``n_independent``.
+    n_independent : int
+        Horizons that fit side by side into the time forecast.
+    poisson_coverage, over_dispersed_coverage : float
+        Share of forecasts whose interval held the count that came.
+    poisson_width, over_dispersed_width : float
+        Mean width of the intervals. [count]
+    level : float
+        Coverage that both promise.
+    table : DataFrame
+        One row a forecast: ``origin_h`` [h], ``n_events`` that came, ``mean``, ``poisson_low``, ``poisson_high``,
+        ``low``, ``high`` [count], ``poisson_hit``, ``hit`` (bool).
+    """
+
+    horizon_d: float
+    shortened: bool
+    n_forecasts: int
+    n_independent: int
+    poisson_coverage: float
+    over_dispersed_coverage: float
+    poisson_width: float
+    over_dispersed_width: float
+    level: float
+    table: pd.DataFrame
+
+
+def predict_count(start_h: Any, window_h: float, horizon_d: float = 30.0, level: float = 0.95) -> Forecast:
+    r"""Failures to expect over the time that follows the window.
+
+    Parameters
+    ----------
+    start_h : array of float
+        Starts of failures since the start of the window, in order. [h]
+    window_h : float
+        Length of the window. [h]
+    horizon_d : float
+        Time ahead. [d]
+    level : float
+        Coverage of the intervals.
+
+    Raises
+    ------
+    InputError
+        Times out of order or outside the window, a horizon that is not positive, a level outside (0, 1).
+
+    Notes
+    -----
+    With n failures in T the count of the next h is negative binomial with mean :math:`\mu = (n + 1/2) h/T` and
+    variance :math:`\phi' \mu (1 + h/T)`: the scatter to come and that of the estimated rate. The Poisson interval has
+    :math:`\phi' = 1`. The other has :math:`\phi' = \phi (t/z)^2` as :func:`~ettr.failures.dispersion.rate_gamma`, where
+    :math:`\phi` is the larger of two indices: that of the blocks of the window, and that of rolling stretches as long
+    as the horizon, which sees regimes that last. The same nodes in the same use are assumed; a regime never seen is not
+    foretold.
+
+    Examples
+    --------
+    >>> every_half_day = np.arange(400) * 12.0
+    >>> found = predict_count(every_half_day, 4800.0)
+    >>> round(found.mean), found.poisson_low, found.poisson_high, found.index
+    (60, 44.0, 77.0, 1.0)
+    """
+    start, window = checked_starts(start_h, window_h)
+    horizon = float(above_zero("horizon_d", horizon_d, unit="d")) * H_PER_DAY
+    checked_level(level)
+    index, dof = 1.0, None
+    if start.size >= MIN_EVENTS:
+        blocks = over_dispersion(start, window)
+        index, dof = max(blocks.index, _rolling_index(start, window, horizon)), blocks.dof
+    paid = index * (tail_quantile(level, dof) / tail_quantile(level)) ** 2
+    mean = (start.size + 0.5) * horizon / window
+    poisson, wide = (_count_interval(mean, factor * (1 + horizon / window), level) for factor in (1.0, paid))
+    return Forecast(float(horizon_d), mean, poisson[0], poisson[1], wide[0], wide[1], index, level)
+
+
+def score_forecasts(start_h: Any, window_h: float, horizon_d: float = 30.0, level: float = 0.95) -> ForecastScore:
+    """Forecast the log's own later months from its earlier ones, and count hits.
+
+    Origins run from a third of the window to one horizon before its end, a step of a 200th of the window apart, at
+    least a day. At each only the failures before it are used.
+
+    Parameters
+    ----------
+    start_h : array of float
+        Starts of failures since the start of the window, in order. [h]
+    window_h : float
+        Length of the window. [h]
+    horizon_d : float
+        Time ahead; a sixth of the window where that is shorter than three horizons. [d]
+    level : float
+        Coverage of the intervals.
+
+    Raises
+    ------
+    InputError
+        As :func:`predict_count`.
+
+    Examples
+    --------
+    >>> every_half_day = np.arange(400) * 12.0
+    >>> score = score_forecasts(every_half_day, 4800.0)
+    >>> score.n_forecasts, score.n_independent, score.poisson_coverage
+    (104, 4, 1.0)
+    """
+    start, window = checked_starts(start_h, window_h)
+    horizon = float(above_zero("horizon_d", horizon_d, unit="d")) * H_PER_DAY
+    shortened = window < 3 * horizon
+    if shortened:
+        horizon = window / 6
+    last, step = window - horizon, min(max(H_PER_DAY, window / 200), window / 6)
+    origins = window / 3 + step * np.arange(int((last - window / 3) / step + 1e-9) + 1)
+    rows = [_forecast_row(start, origin, horizon, level) for origin in origins]
+    table = pd.DataFrame(rows)
+    return ForecastScore(
+        horizon_d=horizon / H_PER_DAY,
+        shortened=shortened,
+        n_forecasts=len(table),
+        n_independent=int((window * 2 / 3) / horizon + 1e-9),
+        poisson_coverage=float(table["poisson_hit"].mean()),
+        over_dispersed_coverage=float(table["hit"].mean()),
+        poisson_width=float((table["poisson_high"] - table["poisson_low"]).mean()),
+        over_dispersed_width=float((table["high"] - table["low"]).mean()),
+        level=level,
+        table=table,
+    )
+
+
+def _forecast_row(start: np.ndarray, origin: float, horizon: float, level: float) -> dict[str, Any]:
+    past, later = np.searchsorted(start, [origin, origin + horizon])
+    found = predict_count(start[:past], origin, horizon / H_PER_DAY, level)
+    came = int(later - past)
+    return {
+        "origin_h": float(origin),
+        "n_events": came,
+        "mean": found.mean,
+        "poisson_low": found.poisson_low,
+        "poisson_high": found.poisson_high,
+        "low": found.low,
+        "high": found.high,
+        "poisson_hit": found.poisson_low <= came <= found.poisson_high,
+        "hit": found.low <= came <= found.high,
+    }
+
+
+def _rolling_index(start: np.ndarray, window: float, horizon: float) -> float:
+    """Index of dispersion of counts in overlapping stretches of a horizon; 1 where fewer than two fit."""
+    if window < 2 * horizon:
+        return 1.0
+    origins = np.linspace(0, window - horizon, int((window / horizon - 1) * _STARTS_PER_HORIZON) + 1)
+    counts = np.searchsorted(start, origins + horizon) - np.searchsorted(start, origins)
+    mean = start.size * horizon / window
+    # the mean is the window's own: stretches side by side scatter about it by 1 - horizon / window of their variance
+    return float(((counts - mean) ** 2).mean() / mean / (1 - horizon / window))
+
+
+def _count_interval(mean: float, index: float, level: float) -> tuple[float, float]:
+    """Central interval of a negative binomial count with variance ``index`` times its mean, index > 1."""
+    size = mean / (index - 1)
+    tails = (1 - level) / 2, (1 + level) / 2
+    low, high = stats.nbinom.ppf(tails, size, 1 / index)
+    return float(low), float(high)

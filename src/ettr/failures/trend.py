@@ -1,0 +1,323 @@
+"""Whether failures come more often as time goes by, less often, or in a way that no trend describes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ettr.errors import InputError
+from ettr.failures.dispersion import MIN_EVENTS, Dispersion, local_dispersion, tail_quantile, two_sided_p
+from ettr.failures.rates import H_PER_DAY, NODE_DAYS, poisson_interval
+from ettr.failures.window import checked_level, checked_starts
+from ettr.validity import above_zero
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """Laplace's test for a trend.
+
+    Attributes
+    ----------
+    z : float
+        Positive: failures lean to the end of the window (the rate rises). [standard errors]
+    p : float
+        Two-sided, against a constant rate.
+    n_events : int
+        Failures used.
+    """
+
+    z: float
+    p: float
+    n_events: int
+
+
+@dataclass(frozen=True)
+class CrowAmsaa:
+    """The power law of Crow and AMSAA: expected failures by t are proportional to t ** beta.
+
+    Attributes
+    ----------
+    beta, low, high : float
+        Exponent, free of its bias, and the ends of its interval. Above 1 the rate rises.
+    beta_mle : float
+        The maximum-likelihood estimate.
+    p : float
+        Two-sided, against beta = 1.
+    rate_now_per_h : float
+        Rate of the whole system at the end of the window. [1/h]
+    n_events : int
+        Failures used: those after the first instant of the window.
+    level : float
+        Coverage of the interval.
+    """
+
+    beta: float
+    low: float
+    high: float
+    beta_mle: float
+    p: float
+    rate_now_per_h: float
+    n_events: int
+    level: float
+
+
+@dataclass(frozen=True)
+class Trend:
+    """What the failure rate did over the window.
+
+    Attributes
+    ----------
+    direction : str
+        ``rising`` or ``falling`` (both tests say so), ``not monotone`` (uneven, but no direction is agreed),
+        ``steady`` (nothing speaks against a constant rate), or ``unknown``: fewer than ten failures, or all of them in
+        the first or the last instant of the window.
+    laplace : Laplace or None
+        Test of the mean time of failures; None where the direction is unknown, as are the next three.
+    crow_amsaa : CrowAmsaa or None
+        Test and fit of the power law.
+    uneven_p : float or None
+        Probability of rates over time at least as uneven as these under a constant rate.
+    dispersion : Dispersion or None
+        What the tests allowed for bursts and repeats.
+    rates : DataFrame
+        The rate over time, see :func:`rate_over_time`.
+    level : float
+        Coverage of the intervals; ``steady`` is wrong for a share ``1 - level`` of steady logs at most.
+    """
+
+    direction: str
+    laplace: Laplace | None
+    crow_amsaa: CrowAmsaa | None
+    uneven_p: float | None
+    dispersion: Dispersion | None
+    rates: pd.DataFrame
+    level: float
+
+
+def laplace(start_h: Any, window_h: float, index: float = 1.0, dof: float | None = None) -> Laplace:
+    r"""Laplace's test of a constant failure rate against a rising or falling one.
+
+    Parameters
+    ----------
+    start_h : array of float
+        Starts of failures since the start of the window, in order. [h]
+    window_h : float
+        Length of the window. [h]
+    index : float
+        Index of dispersion of the counts; below 1 is taken as 1.
+    dof : float, optional
+        Degrees of freedom behind the index. None: it is known.
+
+    Raises
+    ------
+    InputError
+        Fewer than two failures, times out of order or outside the window.
+
+    Notes
+    -----
+    :math:`z = (\bar t - T/2) / (T \sqrt{\phi / 12 n})` (Cox and Lewis 1966). Bursts and repeats scatter the mean time
+    of failures as they scatter counts, so the index :math:`\phi` scales its variance; without it a steady log of
+    bursts looks like a trend far too often.
+
+    Examples
+    --------
+    >>> found = laplace([10, 50, 70, 80, 85, 90, 93, 97, 98, 99], 100.0)
+    >>> round(found.z, 2), round(found.p, 3)
+    (2.98, 0.003)
+    """
+    start, window = _enough(start_h, window_h)
+    error = window * np.sqrt(_at_least_one(index) / (12 * start.size))
+    z = float((start.mean() - window / 2) / error)
+    return Laplace(z, two_sided_p(z, dof), start.size)
+
+
+def crow_amsaa(
+    start_h: Any, window_h: float, level: float = 0.95, index: float = 1.0, dof: float | None = None
+) -> CrowAmsaa:
+    r"""Fit of the power law process, with the interval of its exponent.
+
+    Parameters
+    ----------
+    start_h : array of float
+        Starts of failures since the start of the window, in order. A failure at 0 h sets the clock and is not used. [h]
+    window_h : float
+        Length of the window. [h]
+    level : float
+        Coverage of the interval.
+    index : float
+        Index of dispersion of the counts; below 1 is taken as 1.
+    dof : float, optional
+        Degrees of freedom behind the index. None: it is known.
+
+    Raises
+    ------
+    InputError
+        Fewer than two failures after 0 h, times out of order or outside the window, a level outside (0, 1).
+
+    Notes
+    -----
+    :math:`\hat\beta = n / \sum \ln(T/t_i)`, its unbiased form :math:`\hat\beta (n-1)/n`, and
+    :math:`2 n \beta / \hat\beta \sim \chi^2_{2n}` (Crow 1975, time-truncated). With an index of dispersion
+    :math:`n/\phi` stands for n in the degrees of freedom. The rate at the end of the window is :math:`n \beta / T`.
+    Time 0 must mean something (installation, a new release): the exponent depends on it.
+
+    Examples
+    --------
+    >>> found = crow_amsaa([10, 50, 70, 80, 85, 90, 93, 97, 98, 99], 100.0)
+    >>> round(found.beta_mle, 3), round(found.beta, 3), round(found.low, 2), round(found.high, 2)
+    (2.515, 2.263, 1.21, 4.3)
+    """
+    start, window = _enough(start_h, window_h, after_zero=True)
+    n = start.size
+    logs = float(np.log(window / start).sum())
+    if logs == 0:
+        raise InputError(f"start_h must hold a failure before window_h = {window:g} h")
+    mle = n / logs
+    degrees = 2 * n / _at_least_one(index)
+    tail = stats.norm.sf(tail_quantile(level, dof))
+    low, high = (mle * float(q) / degrees for q in (stats.chi2.ppf(tail, degrees), stats.chi2.isf(tail, degrees)))
+    beta = mle * (n - 1) / n
+    return CrowAmsaa(beta, low, high, mle, _beta_p(mle, degrees, dof), n * beta / window, n, level)
+
+
+def _beta_p(mle: float, degrees: float, dof: float | None) -> float:
+    """The chi-square's tail as standard errors, so that Student's tail can stand for it."""
+    below, above = (tail(degrees / mle, degrees) for tail in (stats.chi2.cdf, stats.chi2.sf))
+    return min(1.0, two_sided_p(float(stats.norm.isf(min(below, above))), dof))
+
+
+def rate_over_time(
+    start_h: Any, window_h: float, n_nodes: float, n_bins: int | None = None, level: float = 0.95
+) -> pd.DataFrame:
+    """Failure rate of equal stretches of the window, with exact Poisson intervals.
+
+    Parameters
+    ----------
+    start_h : array of float
+        Starts of failures since the start of the window, in order. [h]
+    window_h : float
+        Length of the window. [h]
+    n_nodes : float
+        Nodes watched.
+    n_bins : int, optional
+        Stretches. By default one for each 20 failures, from 6 to 24.
+    level : float
+        Coverage of each interval.
+
+    Returns
+    -------
+    DataFrame
+        ``start_h``, ``end_h`` [h], ``n_events`` [count], ``rate``, ``low``, ``high`` [1 / (1000 node-days)].
+
+    Examples
+    --------
+    >>> found = rate_over_time([1.0, 30.0, 40.0], 48.0, n_nodes=1000, n_bins=2)
+    >>> found["n_events"].tolist(), found["rate"].tolist()
+    ([1, 2], [1.0, 2.0])
+    """
+    start, window = checked_starts(start_h, window_h)
+    nodes = float(above_zero("n_nodes", n_nodes))
+    bins = max(6, min(24, start.size // 20)) if n_bins is None else n_bins
+    if bins < 1 or bins != int(bins):
+        raise InputError(f"n_bins must be a whole number >= 1, got {bins:g}")
+    counts, edges = np.histogram(start, int(bins), (0, window))
+    low, high = poisson_interval(counts, level)
+    exposure = nodes * window / bins / H_PER_DAY / NODE_DAYS
+    columns = {"start_h": edges[:-1], "end_h": edges[1:], "n_events": counts}
+    return pd.DataFrame(columns | {"rate": counts / exposure, "low": low / exposure, "high": high / exposure})
+
+
+def find_trend(
+    start_h: Any,
+    window_h: float,
+    n_nodes: float,
+    dispersion: Dispersion | None = None,
+    n_bins: int | None = None,
+    level: float = 0.95,
+) -> Trend:
+    """What the failure rate did over the window: two tests for a trend, one for unevenness, and the verdict.
+
+    Parameters
+    ----------
+    start_h : array of float
+        Starts of failures since the start of the window, in order. [h]
+    window_h : float
+        Length of the window. [h]
+    n_nodes : float
+        Nodes watched.
+    dispersion : Dispersion, optional
+        How counts scatter beside a trend. By default measured between neighbouring blocks.
+    n_bins : int, optional
+        Stretches of the rate over time.
+    level : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    Trend
+        Without tests, but with the rate over time, where failures are too few.
+
+    Raises
+    ------
+    InputError
+        Times out of order or outside the window, or a level outside (0, 1).
+
+    Notes
+    -----
+    A direction needs both tests at ``p < 1 - level`` and on one side; without it the rate is uneven at
+    ``p < (1 - level) / 2``. Together at most ``1 - level`` of steady logs are not called steady
+    (``benchmarks/fit_coverage.py``). Bursts and repeats within a fortieth of the window are allowed for; what lasts
+    longer is a change of the rate, and shows as ``not monotone`` or as a direction.
+
+    Examples
+    --------
+    >>> rising = 1000 * np.sqrt((np.arange(400) + 0.5) / 400)
+    >>> find_trend(rising, 1000.0, n_nodes=100).direction
+    'rising'
+    """
+    start, window = checked_starts(start_h, window_h)
+    checked_level(level)
+    rates = rate_over_time(start, window, n_nodes, n_bins, level)
+    later = start[start > 0]
+    if start.size < MIN_EVENTS or later.size < 2 or later[0] == window:
+        return Trend("unknown", None, None, None, None, rates, level)
+    scatter = local_dispersion(start, window) if dispersion is None else dispersion
+    tests = (
+        laplace(start, window, scatter.index, scatter.dof),
+        crow_amsaa(start, window, level, scatter.index, scatter.dof),
+    )
+    uneven_p = _uneven_p(rates["n_events"].to_numpy(), scatter)
+    return Trend(_direction(*tests, uneven_p, 1 - level), *tests, uneven_p, scatter, rates, level)
+
+
+def _direction(mean_time: Laplace, power_law: CrowAmsaa, uneven_p: float, error: float) -> str:
+    agreed = (mean_time.z > 0) == (power_law.beta_mle > 1)
+    if agreed and max(mean_time.p, power_law.p) < error:
+        return "rising" if mean_time.z > 0 else "falling"
+    return "not monotone" if uneven_p < error / 2 else "steady"
+
+
+def _uneven_p(counts: np.ndarray, scatter: Dispersion) -> float:
+    """Chi-square of the counts against a constant rate, in units of the dispersion: F where that is an estimate."""
+    free = counts.size - 1
+    if free == 0:
+        return 1.0
+    ratio = float(((counts - counts.mean()) ** 2).sum() / counts.mean() / free / scatter.index)
+    return float(stats.chi2.sf(ratio * free, free) if scatter.dof is None else stats.f.sf(ratio, free, scatter.dof))
+
+
+def _enough(start_h: Any, window_h: float, after_zero: bool = False) -> tuple[np.ndarray, float]:
+    start, window = checked_starts(start_h, window_h)
+    used = start[start > 0] if after_zero else start
+    if used.size < 2:
+        where = " after 0 h" if after_zero else ""
+        raise InputError(f"start_h must hold at least 2 failures{where} to test for a trend, got {used.size}")
+    return used, window
+
+
+def _at_least_one(index: float) -> float:
+    return max(1.0, float(above_zero("index", index)))
