@@ -1,0 +1,268 @@
+"""Failure rates by component, by cause and by cohort, and whether cohorts share one rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ettr.errors import InputError
+from ettr.failures.rates import NODE_DAYS, poisson_interval
+from ettr.failures.window import checked_level
+from ettr.validity import above_zero, at_least_zero
+
+UNKNOWN, OTHER = "(unknown)", "(other)"
+MOST_GROUPS = 50
+"""Groups that are shown by name; the smaller ones are summed."""
+_DENSE, _DRAWS = 5.0, 9_999
+
+
+@dataclass(frozen=True)
+class CohortTest:
+    """Do cohorts share one failure rate?
+
+    Attributes
+    ----------
+    ratio, low, high : float
+        Highest rate over lowest, and the ends of its interval, widened for having looked for the extremes; infinite if
+        the lowest is of no failures.
+    level : float
+        Coverage of the interval.
+    p : float
+        Probability of counts this uneven if all cohorts have one rate.
+    highest, lowest : str
+        Those two cohorts.
+    n_cohorts : int
+        Cohorts compared. [count]
+    method : str
+        Where the p-value is from: ``"binomial"``, ``"chi-square"``, ``"Monte Carlo"`` or ``"F"``.
+    """
+
+    ratio: float
+    low: float
+    high: float
+    level: float
+    p: float
+    highest: str
+    lowest: str
+    n_cohorts: int
+    method: str
+
+
+def group_labels(values: Any, most: int = MOST_GROUPS) -> pd.Series:
+    """Name each event's group, so that there are not too many.
+
+    Parameters
+    ----------
+    values : array or categorical
+        Group of each event; missing where unknown.
+    most : int
+        Groups to keep by name: those with the most events, ties by name. [count]
+
+    Returns
+    -------
+    Series of str
+        With ``"(unknown)"`` where missing, and ``"(other)"`` for the smallest groups if there are more than ``most``.
+
+    Examples
+    --------
+    >>> group_labels(["GPU", None, "NIC", "GPU", "CPU"], most=1).tolist()
+    ['GPU', '(unknown)', '(other)', 'GPU', '(other)']
+    """
+    codes, names = pd.factorize(pd.Series(values).reset_index(drop=True))
+    labels = np.array([*map(str, names), UNKNOWN], dtype=object)
+    if len(names) > most:
+        order = np.lexsort((labels[:-1].astype(str), -np.bincount(codes[codes >= 0], minlength=len(names))))
+        labels[order[most:]] = OTHER
+    return pd.Series(labels[codes], dtype="str")
+
+
+def rates_by(
+    values: Any,
+    node_days: float,
+    level: float = 0.95,
+    exposure: Mapping[Any, float] | None = None,
+    most: int = MOST_GROUPS,
+) -> pd.DataFrame:
+    """Failure rate of each group, with its exact interval.
+
+    Parameters
+    ----------
+    values : array or categorical
+        Group of each failure (component, cause, cohort); missing where unknown.
+    node_days : float
+        Exposure of the whole log. [node-days]
+    level : float
+        Coverage.
+    exposure : mapping, optional
+        Exposure of each group, for cohorts of nodes; groups named here and without a failure are shown too. Without
+        it every group has the whole exposure, as parts of every node have. [node-days]
+    most : int
+        Groups shown by name; the smallest beyond are summed into ``"(other)"``. [count]
+
+    Returns
+    -------
+    DataFrame
+        The most failures first, then ``(other)`` and ``(unknown)``: ``group`` (str), ``n_events`` [count], ``share`` of
+        all failures, ``node_days``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)], ``known_exposure``. Where that
+        is False the exposure and the rates are NaN.
+
+    Raises
+    ------
+    InputError
+        Exposure that is not positive, or a level outside (0, 1).
+
+    Examples
+    --------
+    >>> rates_by(["A", "B", "B"], 300.0, exposure={"A": 100, "C": 200})[["group", "rate"]].to_numpy().tolist()
+    [['B', nan], ['A', 10.0], ['C', 0.0]]
+    """
+    checked_level(level)
+    whole = float(above_zero("node_days", node_days))
+    given = {str(name): float(above_zero(f"exposure of {name}", days)) for name, days in (exposure or {}).items()}
+    labels = group_labels(values, most=len(values) + 1)
+    n_events = labels.value_counts()
+    table = pd.DataFrame({"n_events": n_events.reindex(n_events.index.union(list(given)), fill_value=0)})
+    table["node_days"] = [given.get(name, np.nan) if exposure is not None else whole for name in table.index]
+    table = _few_rows(table.rename_axis("group").reset_index(), most, shared=exposure is None)
+    days = table["node_days"].to_numpy(dtype=float)
+    counts = table["n_events"].to_numpy(dtype=float)
+    low, high = poisson_interval(counts, level)
+    return table.assign(
+        share=counts / max(counts.sum(), 1),
+        rate=counts / days * NODE_DAYS,
+        low=low / days * NODE_DAYS,
+        high=high / days * NODE_DAYS,
+        known_exposure=~np.isnan(days),
+    )[["group", "n_events", "share", "node_days", "rate", "low", "high", "known_exposure"]]
+
+
+def _few_rows(table: pd.DataFrame, most: int, *, shared: bool) -> pd.DataFrame:
+    unknown = table["group"] == UNKNOWN
+    named = table[~unknown].sort_values(["n_events", "group"], ascending=[False, True])
+    parts = [named.iloc[:most]]
+    rest = named.iloc[most:]
+    if len(rest):
+        days = rest["node_days"].iloc[0] if shared else rest["node_days"].sum(skipna=False)
+        parts.append(pd.DataFrame({"group": [OTHER], "n_events": [rest["n_events"].sum()], "node_days": [days]}))
+    return pd.concat([*parts, table[unknown]], ignore_index=True)
+
+
+def cohorts_differ(
+    n_events: Any,
+    node_days: Any,
+    names: Any = None,
+    dispersion: float = 1.0,
+    n_blocks: int | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> CohortTest | None:
+    r"""Test that cohorts share one failure rate.
+
+    Parameters
+    ----------
+    n_events : array of int
+        Failures of each cohort. [count]
+    node_days : array
+        Exposure of each. [node-days]
+    names : sequence, optional
+        What to call them; by default 0, 1, ...
+    dispersion : float
+        Variance over mean of the log's counts; 1 if failures are independent. Below 1 is taken as 1.
+    n_blocks : int, optional
+        Blocks of time that ``dispersion`` was estimated from. [count]
+    level : float
+        Coverage of the ratio's interval.
+    seed : int
+        Of the Monte Carlo p-value.
+
+    Returns
+    -------
+    CohortTest or None
+        None with fewer than two cohorts or no failure at all: nothing to compare.
+
+    Raises
+    ------
+    InputError
+        Counts that are negative, exposure that is not positive, or columns of different lengths.
+
+    Notes
+    -----
+    Given their sum, counts are multinomial with the shares of exposure. Two cohorts: the exact binomial test. More:
+    Pearson's :math:`X^2` on :math:`k - 1` degrees of freedom if at least 5 failures are expected in each, else from
+    9,999 draws. With a dispersion :math:`\phi > 1`, :math:`X^2 / (\phi (k-1))` is compared with
+    :math:`F_{k-1, n-1}` for :math:`n` blocks (:math:`\chi^2` without), if that is less significant. The interval is
+    Clopper and Pearson's for counts divided by :math:`\phi`, at a level corrected for all pairs (Bonferroni).
+
+    Examples
+    --------
+    >>> found = cohorts_differ([60, 5], [10_000, 9_000], names=["old", "new"])
+    >>> round(found.ratio, 1), round(found.low, 1), round(found.high, 1), found.highest
+    (10.8, 4.4, 34.5, 'old')
+    """
+    checked_level(level)
+    counts, days = at_least_zero("n_events", n_events), above_zero("node_days", node_days)
+    labels = [str(name) for name in (range(len(counts)) if names is None else names)]
+    for name, length in (("node_days", len(days)), ("names", len(labels))):
+        if length != len(counts):
+            raise InputError(f"{name} must have {len(counts)} values, as n_events has, got {length}")
+    if len(counts) < 2 or counts.sum() == 0:
+        return None
+    phi = max(1.0, float(above_zero("dispersion", dispersion)))
+    p, method = _uneven(counts, days, phi, n_blocks, seed)
+    order = np.lexsort((days, counts / days))  # of equal rates, the one best known
+    highest = order[-1]
+    lowest = np.lexsort((-days, counts / days))[0]
+    if highest == lowest:  # all rates are equal
+        lowest = order[-2]
+    n_pairs = len(counts) * (len(counts) - 1) // 2
+    odds = _odds(counts[highest] / phi, counts[lowest] / phi, 1 - (1 - level) / n_pairs)
+    scale = float(days[lowest] / days[highest])
+    return CohortTest(
+        ratio=_over(counts[highest], counts[lowest]) * scale,
+        low=odds[0] * scale,
+        high=odds[1] * scale,
+        level=level,
+        p=p,
+        highest=labels[highest],
+        lowest=labels[lowest],
+        n_cohorts=len(counts),
+        method=method,
+    )
+
+
+def _uneven(counts: np.ndarray, days: np.ndarray, phi: float, n_blocks: int | None, seed: int) -> tuple[float, str]:
+    total, shares = counts.sum(), days / days.sum()
+    expected = total * shares
+    squares = float(((counts - expected) ** 2 / expected).sum())
+    free = len(counts) - 1
+    if free == 1:
+        p, method = float(stats.binomtest(int(counts[0]), int(total), shares[0]).pvalue), "binomial"
+    elif expected.min() >= _DENSE:
+        p, method = float(stats.chi2.sf(squares, free)), "chi-square"
+    else:
+        drawn = np.random.default_rng(seed).multinomial(int(total), shares, _DRAWS)
+        as_uneven = ((drawn - expected) ** 2 / expected).sum(axis=1) >= squares * (1 - 1e-9)
+        p, method = float((1 + as_uneven.sum()) / (1 + _DRAWS)), "Monte Carlo"
+    if phi > 1:
+        scaled = squares / phi
+        with_phi = stats.chi2.sf(scaled, free) if n_blocks is None else stats.f.sf(scaled / free, free, n_blocks - 1)
+        if with_phi > p:
+            return float(with_phi), "chi-square" if n_blocks is None else "F"
+    return p, method
+
+
+def _over(first: float, second: float) -> float:
+    return float(first / second) if second else float("inf")
+
+
+def _odds(first: float, second: float, level: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a share, as odds; counts need not be whole."""
+    tail = (1 - level) / 2
+    low = float(stats.beta.ppf(tail, first, second + 1)) if first else 0.0
+    high = float(stats.beta.isf(tail, first + 1, second)) if second else 1.0
+    return _over(low, 1 - low), _over(high, 1 - high)

@@ -1,0 +1,339 @@
+"""Are some nodes worse than others, and do they stay worse?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ettr.errors import InputError
+from ettr.failures.outages import seen_nodes, starts_in_window
+from ettr.validity import above_zero
+
+TOP_SHARE = 0.05
+"""Share of nodes that is called the worst."""
+DRAWS = 999
+"""Random redistributions behind a Monte Carlo p-value."""
+_DENSE, _MOST_DRAWN, _MOST_PLACED, _BLOCK = 5.0, 10_000, 5_000, 1_000_000
+_SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True)
+class Lemons:
+    """Whether some nodes fail more than chance explains, and whether the same ones do later.
+
+    Attributes
+    ----------
+    n_events, n_unknown : int
+        Failures of known nodes, which all of this is about, and of unknown ones. [count]
+    n_nodes, n_failed_nodes : int
+        Nodes watched, and those that failed at least once. [count]
+    dispersion_index : float
+        Variance over mean of the failures per node; 1 if every node has the same rate and failures are independent.
+    dispersion_p : float
+        Probability of an index as high by chance.
+    dispersion_method : str
+        ``"chi-square"`` or ``"Monte Carlo"``.
+    rank_correlation : float or None
+        Spearman's, over all nodes, between failures in the first and in the second half of the window; None if a half
+        has no failures, or all nodes have equally many.
+    rank_p : float
+        Probability of a correlation as high if halves had nothing to do with each other.
+    n_worst : int
+        Worst nodes of the first half: 5% of all, at least one. [count]
+    worst_share, worst_low, worst_high : float or None
+        Share of the second half's failures on them, and its 95% interval; None if a half has no failures.
+    chance_share : float
+        That share by chance: ``n_worst / n_nodes``.
+    worst_p : float
+        Probability of a share as high if halves had nothing to do with each other.
+    worst : DataFrame
+        Nodes with the most failures: ``node``, ``n_events``, ``expected`` [count], ``p_value`` (of as many by chance on
+        this node), ``p_adjusted`` (by Holm, over all nodes), ``first_half``, ``second_half`` [count].
+    n_significant : int
+        Nodes with ``p_adjusted`` below 5%. [count]
+    """
+
+    n_events: int
+    n_unknown: int
+    n_nodes: int
+    n_failed_nodes: int
+    dispersion_index: float
+    dispersion_p: float
+    dispersion_method: str
+    rank_correlation: float | None
+    rank_p: float
+    n_worst: int
+    worst_share: float | None
+    worst_low: float | None
+    worst_high: float | None
+    chance_share: float
+    worst_p: float
+    worst: pd.DataFrame
+    n_significant: int
+
+    @property
+    def overdispersed(self) -> bool:
+        """Whether failures pile up on nodes more than chance explains, at 5%."""
+        return self.dispersion_p < _SIGNIFICANT
+
+    @property
+    def persistent(self) -> bool:
+        """Whether bad nodes stay bad: either test of the halves, at 5% for both together."""
+        return min(self.rank_p, self.worst_p) < _SIGNIFICANT / 2
+
+
+def find_lemons(
+    start_h: Any, node: Any, window_h: float, n_nodes: int, names: Any = None, seed: int = 0, n_rows: int = 10
+) -> Lemons:
+    r"""Look for nodes that fail more than others, and keep doing so.
+
+    De-duplicate first (`repeats.deduplicate`): repeats soon after a repair raise the dispersion of any log.
+
+    Parameters
+    ----------
+    start_h : array
+        Starts of failures since the window's start. [h]
+    node : array of int or str, or categorical
+        Node of each failure; unknown ones are counted apart.
+    window_h : float
+        Length of the window. [h]
+    n_nodes : int
+        Nodes watched, the healthy ones included. [count]
+    names : sequence, optional
+        Name of each number, if ``node`` is numbers from 0.
+    seed : int
+        Of the Monte Carlo p-values.
+    n_rows : int
+        Rows of ``worst``. [count]
+
+    Returns
+    -------
+    Lemons
+
+    Raises
+    ------
+    InputError
+        A start outside the window, more nodes seen than watched, or no failure of a known node.
+
+    Notes
+    -----
+    :math:`(N-1)` times the index is compared with :math:`\chi^2_{N-1}` if at least 5 failures are expected on a node
+    or there are more than 10,000; else with 999 random spreads of the failures over the nodes.
+
+    The p-values of the halves come from giving the first half's counts to the nodes at random, 999 times, which keeps
+    the ties and the clusters of either half; with over 5,000 failed nodes in each half, from the normal limit of the
+    same. Nodes equal at the edge of the worst 5% share the places left, so that their order decides nothing. The
+    interval of the share is Clopper and Pearson's with as many failures as would scatter like the clusters seen. A
+    node's own p-value is the binomial tail for :math:`n` failures that fall on :math:`N` nodes alike.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> node = np.append(rng.integers(0, 100, 200), rng.integers(0, 5, 100))
+    >>> found = find_lemons(rng.uniform(0, 1000, 300), node, 1000, 100)
+    >>> round(found.dispersion_index, 1), found.overdispersed, found.persistent
+    (7.7, True, True)
+    """
+    start = starts_in_window(start_h, window_h, node=node)
+    watched = int(above_zero("n_nodes", n_nodes))
+    found = seen_nodes(node, watched)
+    known = found.codes >= 0
+    if not known.any():
+        raise InputError(
+            "node must be known for a failure at least: name the column of nodes, or do not look for lemons"
+        )
+    first, second = (
+        np.bincount(found.codes[known & half], minlength=len(found.names))
+        for half in (start < window_h / 2, start >= window_h / 2)
+    )
+    rng = np.random.default_rng(seed)
+    counts = first + second
+    n_events = int(counts.sum())
+    index, p, method = _dispersion(counts, watched, rng)
+    n_worst = max(1, round(TOP_SHARE * watched))
+    weight, weight_other = _weights(first, watched, n_worst)
+    correlation = share = low = high = None
+    rank_p = worst_p = 1.0
+    if first.any() and second.any():
+        ranks = _Product(*_centred_ranks(first, watched), *_centred_ranks(second, watched), watched)
+        correlation, rank_p = ranks.correlation, ranks.p_value(rng)
+        on_worst = _Product(weight, weight_other, second.astype(float), 0.0, watched)
+        share, worst_p = on_worst.observed / float(second.sum()), on_worst.p_value(rng)
+        low, high = _share_interval(share, weight, second)
+    labels = found.names if names is None else np.asarray(names)[found.names.astype(np.int64)]
+    worst, n_significant = _worst(labels, first, second, watched, n_rows)
+    return Lemons(
+        n_events=n_events,
+        n_unknown=int((~known).sum()),
+        n_nodes=watched,
+        n_failed_nodes=len(found.names),
+        dispersion_index=index,
+        dispersion_p=p,
+        dispersion_method=method,
+        rank_correlation=correlation,
+        rank_p=rank_p,
+        n_worst=n_worst,
+        worst_share=share,
+        worst_low=low,
+        worst_high=high,
+        chance_share=n_worst / watched,
+        worst_p=worst_p,
+        worst=worst,
+        n_significant=n_significant,
+    )
+
+
+def _dispersion(counts: np.ndarray, n_nodes: int, rng: np.random.Generator) -> tuple[float, float, str]:
+    n_events = int(counts.sum())
+    mean = n_events / n_nodes
+    if n_nodes == 1:
+        return 1.0, 1.0, "chi-square"
+
+    def index(squares: Any) -> Any:
+        return (squares - n_events * mean) / (n_nodes - 1) / mean
+
+    observed = float(index(float((counts.astype(float) ** 2).sum())))
+    if mean >= _DENSE or n_events > _MOST_DRAWN:
+        return observed, float(stats.chi2.sf((n_nodes - 1) * observed, n_nodes - 1)), "chi-square"
+    return observed, monte_carlo_p(observed, index(_drawn_squares(n_events, n_nodes, rng))), "Monte Carlo"
+
+
+def _drawn_squares(n_events: int, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
+    """Sums of squared failures per node, for failures that fall on any node alike."""
+    squares = []
+    for draws in np.array_split(np.arange(DRAWS), max(1, DRAWS * n_events // _BLOCK)):
+        places = rng.integers(0, n_nodes, (len(draws), n_events))
+        places.sort(axis=1)
+        row = np.repeat(np.arange(len(draws)), n_events)
+        flat = places.ravel()
+        begin = np.flatnonzero((np.diff(flat, prepend=-1) != 0) | (np.diff(row, prepend=-1) != 0))
+        runs = np.diff(begin, append=len(flat)).astype(float)
+        squares.append(np.bincount(row[begin], runs**2, minlength=len(draws)))
+    return np.concatenate(squares)
+
+
+def monte_carlo_p(observed: float, drawn: np.ndarray) -> float:
+    """Share of random values as high as the observed one, which counts as one of them.
+
+    Examples
+    --------
+    >>> monte_carlo_p(3.0, np.array([1.0, 2.0, 3.0]))
+    0.5
+    """
+    rounding = 1e-9 * max(1.0, abs(observed))
+    return float((1 + (drawn >= observed - rounding).sum()) / (1 + len(drawn)))
+
+
+def _weights(first: np.ndarray, n_nodes: int, n_worst: int) -> tuple[np.ndarray, float]:
+    """Each seen node's part in the ``n_worst`` places of the worst, and that of a node without a failure."""
+    ranked = np.sort(np.append(first, np.zeros(max(n_worst - len(first), 0), dtype=first.dtype)))[::-1]
+    edge = ranked[n_worst - 1]
+    above = int((first > edge).sum())
+    tied = n_nodes - int((first > 0).sum()) if edge == 0 else int((first == edge).sum())
+    part = (n_worst - above) / tied
+    return np.where(first > edge, 1.0, np.where(first == edge, part, 0.0)), part if edge == 0 else 0.0
+
+
+def _centred_ranks(half: np.ndarray, n_nodes: int) -> tuple[np.ndarray, float]:
+    """Ranks less their mean, of the nodes that failed in this half and of the others."""
+    others = n_nodes - int((half > 0).sum())
+    ranks = np.full(len(half), (others - n_nodes) / 2)
+    ranks[half > 0] = stats.rankdata(half[half > 0]) + others - (n_nodes + 1) / 2
+    return ranks, (others - n_nodes) / 2
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A sum over all nodes of one value from each half; nodes not listed share one value a half."""
+
+    first: np.ndarray
+    first_other: float
+    second: np.ndarray
+    second_other: float
+    n_nodes: int
+
+    def _sums(self, values: np.ndarray, other: float) -> tuple[float, float]:
+        rest = self.n_nodes - len(values)
+        total = float(values.sum()) + rest * other
+        return total, float((values**2).sum()) + rest * other**2 - total**2 / self.n_nodes
+
+    @property
+    def observed(self) -> float:
+        rest = self.n_nodes - len(self.first)
+        return float((self.first * self.second).sum()) + rest * self.first_other * self.second_other
+
+    @property
+    def mean(self) -> float:
+        """Over all ways to give the first half's values to the nodes."""
+        return (
+            self._sums(self.first, self.first_other)[0] * self._sums(self.second, self.second_other)[0] / self.n_nodes
+        )
+
+    @property
+    def spread(self) -> float:
+        squares = self._sums(self.first, self.first_other)[1] * self._sums(self.second, self.second_other)[1]
+        return float(np.sqrt(max(squares, 0.0)))
+
+    @property
+    def correlation(self) -> float | None:
+        return (self.observed - self.mean) / self.spread if self.spread > 1e-9 else None
+
+    def p_value(self, rng: np.random.Generator) -> float:
+        """Probability of a sum as high when the halves have nothing to do with each other."""
+        correlation = self.correlation
+        if correlation is None:
+            return 1.0
+        # only nodes that differ from the rest change the sum, so only these need a random place
+        few = self.first[self.first != self.first_other] - self.first_other
+        many = self.second[self.second != self.second_other] - self.second_other
+        if len(few) > len(many):
+            few, many = many, few
+        if len(few) > _MOST_PLACED:
+            return float(stats.norm.sf(correlation * np.sqrt(self.n_nodes - 1)))
+        overlap = float(((self.first - self.first_other) * (self.second - self.second_other)).sum())
+        drawn = np.empty(DRAWS)
+        for draw in range(DRAWS):
+            place = rng.choice(self.n_nodes, len(few), replace=False)
+            met = place < len(many)
+            drawn[draw] = (few[met] * many[place[met]]).sum()
+        return monte_carlo_p(overlap, drawn)
+
+
+def _share_interval(share: float, weight: np.ndarray, second: np.ndarray) -> tuple[float, float]:
+    """Clopper and Pearson's 95% interval, with failures that come in clusters counted for less."""
+    total = float(second.sum())
+    alike = total**2 / float((second.astype(float) ** 2).sum())
+    variance = float((((weight - share) * second) ** 2).sum()) / total**2
+    n = min(total, share * (1 - share) / variance) if 0 < share < 1 and variance > 0 else alike
+    hits = share * n
+    low = float(stats.beta.ppf(0.025, hits, n - hits + 1)) if hits > 0 else 0.0
+    high = float(stats.beta.ppf(0.975, hits + 1, n - hits)) if hits < n else 1.0
+    return low, high
+
+
+def _worst(
+    labels: np.ndarray, first: np.ndarray, second: np.ndarray, n_nodes: int, n_rows: int
+) -> tuple[pd.DataFrame, int]:
+    counts = first + second
+    order = np.argsort(-counts, kind="stable")
+    n_events = int(counts.sum())
+    several, place = np.unique(counts[order], return_inverse=True)
+    p_value = stats.binom.sf(several - 1, n_events, 1 / n_nodes)[place]
+    adjusted = np.minimum(np.maximum.accumulate(p_value * (n_nodes - np.arange(len(order)))), 1.0)
+    top = order[:n_rows]
+    table = pd.DataFrame(
+        {
+            "node": labels[top],
+            "n_events": counts[top],
+            "expected": n_events / n_nodes,
+            "p_value": p_value[: len(top)],
+            "p_adjusted": adjusted[: len(top)],
+            "first_half": first[top],
+            "second_half": second[top],
+        }
+    )
+    return table, int((adjusted < _SIGNIFICANT).sum())

@@ -1,0 +1,241 @@
+"""When nodes were out of service: overlapping failures of one node are one outage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr.errors import InputError
+from ettr.validity import above_zero
+
+MISSING_MEANS_OUT = 0.10
+"""Up to this share of missing ends, a missing one is read as an outage that lasts beyond the window."""
+
+
+@dataclass(frozen=True)
+class SeenNodes:
+    """Nodes as numbers.
+
+    Attributes
+    ----------
+    codes : ndarray of int
+        Number of each event's node, from 0 in order of appearance; -1 where the node is unknown.
+    names : ndarray
+        What the caller calls each number.
+    """
+
+    codes: np.ndarray
+    names: np.ndarray
+
+
+def seen_nodes(node: Any, n_nodes: int | None = None) -> SeenNodes:
+    """Number the nodes that failed.
+
+    Parameters
+    ----------
+    node : array of int or str, or categorical
+        Node of each event; missing or negative where unknown.
+    n_nodes : int, optional
+        Nodes watched, to check against. [count]
+
+    Returns
+    -------
+    SeenNodes
+
+    Raises
+    ------
+    InputError
+        More nodes failed than were watched.
+
+    Examples
+    --------
+    >>> seen_nodes(["b", None, "a", "b"]).codes.tolist()
+    [0, -1, 1, 0]
+    """
+    values = pd.Series(node).reset_index(drop=True)
+    known = values.notna()
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        known &= (values >= 0).fillna(False)
+    known = known.to_numpy(dtype=bool)
+    codes = np.full(len(values), -1, dtype=np.int64)
+    codes[known], names = pd.factorize(values[known])
+    if n_nodes is not None and len(names) > n_nodes:
+        raise InputError(
+            f"n_nodes must be >= {len(names)}, the nodes that failed, got {n_nodes}; count the healthy nodes too"
+        )
+    return SeenNodes(codes, np.asarray(names))
+
+
+def starts_in_window(start_h: Any, window_h: float, **same_length: Any) -> np.ndarray:
+    """Starts as float64, known to lie in the window.
+
+    Parameters
+    ----------
+    start_h : array
+        Starts of failures since the window's start, in any order. [h]
+    window_h : float
+        Length of the window. [h]
+    **same_length : array or None
+        Other columns, which must be as long.
+
+    Raises
+    ------
+    InputError
+        A start outside the window, a window that is not positive, or columns of other lengths.
+    """
+    window = float(above_zero("window_h", window_h, unit="h"))
+    start = np.asarray(start_h, dtype=float)
+    outside = ~((start >= 0) & (start <= window))
+    if outside.any():
+        raise InputError(
+            f"start_h must be between 0 h and the window's {window:g} h, got {start[outside][0]:g} "
+            f"(event {int(np.flatnonzero(outside)[0])}); cut the log to the window"
+        )
+    for name, values in same_length.items():
+        if values is not None and len(values) != len(start):
+            raise InputError(f"{name} must have {len(start)} values, as start_h has, got {len(values)}")
+    return start
+
+
+def settled_ends(start_h: Any, end_h: Any, node: Any, window_h: float) -> pd.DataFrame:
+    """Decide what a missing end means.
+
+    An end after the window is open. A missing end is *unknown* if the node failed again later: it must have come back.
+    Otherwise it is *open* (out until the window's end) if the log keeps its ends well, that is if at most a tenth of
+    the failures whose node failed again lack theirs (of all failures, if no node failed twice or nodes are not given),
+    and unknown if it does not.
+
+    Parameters
+    ----------
+    start_h, end_h : array
+        Start and end of each failure since the window's start, NaN where the end is missing; ``end_h`` may be None.
+        [h]
+    node : array of int or str, categorical, or None
+        Node of each failure.
+    window_h : float
+        Length of the window. [h]
+
+    Returns
+    -------
+    DataFrame
+        In the order given: ``node`` (number, -1 unknown), ``start_h``, ``end_h`` [h] (the window's end where open, the
+        start where unknown), ``open``, ``unknown`` (bool).
+
+    Raises
+    ------
+    InputError
+        A start outside the window, or an end before its start.
+
+    Examples
+    --------
+    >>> ends = settled_ends([1.0, 5.0, 8.0], [2.0, 6.0, None], ["a", "a", "b"], 10.0)
+    >>> ends["end_h"].tolist(), ends["open"].tolist()
+    ([2.0, 6.0, 10.0], [False, False, True])
+    """
+    start = starts_in_window(start_h, window_h, end_h=end_h, node=node)
+    end = np.full(len(start), np.nan) if end_h is None else np.array(end_h, dtype=float)
+    backwards = end < start
+    if backwards.any():
+        place = int(np.flatnonzero(backwards)[0])
+        raise InputError(f"end_h must be >= start_h, {start[place]:g} h, got {end[place]:g} (event {place})")
+    codes = np.full(len(start), -1) if node is None else seen_nodes(node).codes
+    missing = np.isnan(end)
+    again = _failed_again(start, codes)
+    judged = again if again.any() else np.ones(len(start), dtype=bool)
+    kept_well = len(start) > 0 and missing[judged].mean() <= MISSING_MEANS_OUT
+    is_open = (end > window_h) | (missing & ~again & kept_well)
+    unknown = missing & ~is_open
+    end = np.where(is_open, window_h, np.where(unknown, start, end))
+    return pd.DataFrame({"node": codes, "start_h": start, "end_h": end, "open": is_open, "unknown": unknown})
+
+
+def _failed_again(start: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Whether the same node has a later failure."""
+    if not len(start):
+        return np.zeros(0, dtype=bool)
+    seen = codes >= 0
+    last = np.full(codes.max(initial=-1) + 1, -np.inf)
+    np.maximum.at(last, codes[seen], start[seen])
+    again = np.zeros(len(start), dtype=bool)
+    again[seen] = start[seen] < last[codes[seen]]
+    return again
+
+
+def join_outages(start_h: Any, end_h: Any, node: Any, window_h: float) -> pd.DataFrame:
+    """Join overlapping failures of a node to outages.
+
+    Parameters
+    ----------
+    start_h, end_h : array
+        Start and end of each failure, NaN where the end is missing (see `settled_ends`). [h]
+    node : array of int or str, or categorical
+        Node of each failure; those of unknown nodes are never joined.
+    window_h : float
+        Length of the window. [h]
+
+    Returns
+    -------
+    DataFrame
+        Sorted by node and start: ``node`` (number, -1 unknown), ``start_h``, ``end_h`` [h], ``n_events``.
+
+    Examples
+    --------
+    >>> join_outages([1.0, 2.0, 7.0], [4.0, 3.0, 8.0], ["a", "a", "a"], 10.0)[["start_h", "end_h"]].to_numpy().tolist()
+    [[1.0, 4.0], [7.0, 8.0]]
+    """
+    ends = settled_ends(start_h, end_h, node, window_h)
+    order = np.lexsort((ends["start_h"].to_numpy(), ends["node"].to_numpy()))
+    codes, start, end = (ends[name].to_numpy()[order] for name in ("node", "start_h", "end_h"))
+    back = pd.Series(end).groupby(codes).cummax().to_numpy() if len(end) else end
+    new = np.ones(len(start), dtype=bool)
+    new[1:] = (codes[1:] != codes[:-1]) | (codes[1:] < 0) | (start[1:] > back[:-1])
+    first = np.flatnonzero(new)
+    return pd.DataFrame(
+        {
+            "node": codes[first],
+            "start_h": start[first],
+            "end_h": np.maximum.reduceat(end, first) if len(first) else end,
+            "n_events": np.diff(first, append=len(start)),
+        }
+    )
+
+
+def downtime_h(start_h: Any, end_h: Any, node: Any, window_h: float) -> float:
+    """Time that nodes were out of service, overlaps counted once. [node-h]
+
+    Parameters
+    ----------
+    start_h, end_h, node, window_h
+        As for `join_outages`. An end that is unknown adds nothing, so the result is a lower bound where ends are
+        unknown.
+
+    Examples
+    --------
+    >>> downtime_h([1.0, 2.0, 2.0], [4.0, 6.0, 3.0], ["a", "a", "b"], 10.0)
+    6.0
+    """
+    out = join_outages(start_h, end_h, node, window_h)
+    return float((out["end_h"] - out["start_h"]).sum())
+
+
+def availability(start_h: Any, end_h: Any, node: Any, window_h: float, n_nodes: int) -> float:
+    """Share of the nodes' time that they were in service, in [0, 1].
+
+    Parameters
+    ----------
+    start_h, end_h, node, window_h
+        As for `join_outages`.
+    n_nodes : int
+        Nodes watched, the healthy ones included. [count]
+
+    Examples
+    --------
+    >>> availability([1.0, 2.0], [4.0, 6.0], ["a", "a"], 10.0, 2)
+    0.75
+    """
+    nodes = float(above_zero("n_nodes", n_nodes))
+    seen_nodes(node, n_nodes)
+    return 1 - downtime_h(start_h, end_h, node, window_h) / (nodes * window_h)

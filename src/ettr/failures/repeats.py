@@ -1,0 +1,320 @@
+"""Failures that come back: de-duplication, and the failure rate by the time since a node's last repair."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.special import gammaln
+
+from ettr.errors import InputError
+from ettr.failures.lifetimes import lifetimes_after
+from ettr.failures.outages import join_outages, seen_nodes
+from ettr.failures.rates import H_PER_DAY, NODE_DAYS, poisson_interval, rate_ratio
+from ettr.validity import above_zero, at_least_zero
+
+EDGES_D = (0, 1, 3, 7, 14, 30, 90)
+"""Days since a repair at which the hazard is looked at."""
+_MOST_PLACES = 5_000
+
+
+@dataclass(frozen=True)
+class RepeatRisk:
+    """The failure rate soon after a repair against the rate at all other times.
+
+    Attributes
+    ----------
+    within_d : float
+        What "soon" means. [d]
+    n_soon, n_later : int
+        Failures within that time of the node's last return to service, and all others. [count]
+    node_days_soon, node_days_later : float
+        Time in service of either kind. [node-days]
+    ratio, low, high : float
+        Rate soon over rate later, and the ends of its exact interval.
+    level : float
+        Coverage of the interval.
+    p : float
+        Exact two-sided probability of counts this uneven if the rates are equal.
+    n_expected : float
+        Failures soon that the same nodes would have if the fleet's failures were dealt out to them at random, to each
+        as many as it had. Nodes with a high rate of their own, and weeks with many failures, raise this as they raise
+        ``n_soon``. [count]
+    p_same_nodes : float
+        Probability of ``n_soon`` or more if ``n_expected`` were all there is.
+    n_while_out, n_unknown : int
+        Failures that are in none of this: of a node that was out already, and of unknown nodes. [count]
+    """
+
+    within_d: float
+    n_soon: int
+    node_days_soon: float
+    n_later: int
+    node_days_later: float
+    ratio: float
+    low: float
+    high: float
+    level: float
+    p: float
+    n_expected: float
+    p_same_nodes: float
+    n_while_out: int
+    n_unknown: int
+
+    @property
+    def repairs_fail(self) -> bool:
+        """Whether failures follow repairs more often than the nodes' own rates explain, at 5%."""
+        return self.ratio > 1 and self.p < 0.05 and self.p_same_nodes < 0.05
+
+
+def deduplicate(start_h: Any, node: Any, within_h: float = 24.0, end_h: Any = None) -> np.ndarray:
+    """Mark the failures that are no repeat of one just before on the same node.
+
+    A failure is a repeat if it starts at most ``within_h`` after the start (or the end, if that is given) of its node's
+    last failure that was kept. So a chain of failures an hour apart is kept once every ``within_h``, not just once.
+
+    Parameters
+    ----------
+    start_h : array
+        Starts of failures, in any order. [h]
+    node : array of int or str, or categorical
+        Node of each failure; failures of unknown nodes are all kept.
+    within_h : float
+        Longest time to a repeat. [h]
+    end_h : array, optional
+        Ends of failures to count from; where missing, from the start. [h]
+
+    Returns
+    -------
+    ndarray of bool
+        True where kept, in the order given.
+
+    Raises
+    ------
+    InputError
+        A negative ``within_h``, a start that is not finite, or columns of different lengths.
+
+    Examples
+    --------
+    >>> deduplicate([0.0, 20.0, 30.0, 30.0], ["a", "a", "a", "b"]).tolist()
+    [True, False, True, True]
+    """
+    within = float(at_least_zero("within_h", within_h, unit="h"))
+    start = np.asarray(start_h, dtype=float)
+    if not np.isfinite(start).all():
+        raise InputError("start_h must be finite h; leave out failures without a start, and count them")
+    for name, values in (("node", node), ("end_h", end_h)):
+        if values is not None and len(values) != len(start):
+            raise InputError(f"{name} must have {len(start)} values, as start_h has, got {len(values)}")
+    since = start if end_h is None else np.fmax(start, np.asarray(end_h, dtype=float))
+    codes = seen_nodes(node).codes
+    kept = codes < 0
+    order = np.lexsort((start, codes))[int(kept.sum()) :]
+    if len(order):
+        kept[order] = _chain(codes[order], start[order], since[order] + within)
+    return kept
+
+
+def _chain(codes: np.ndarray, start: np.ndarray, blocked_until: np.ndarray) -> np.ndarray:
+    """Follow each node's failures from one kept to the next; sorted by node and start."""
+    # complex numbers sort by the real part, then the imaginary: an exact search within a node
+    following = np.searchsorted(codes + 1j * start, codes + 1j * blocked_until, side="right")
+    kept = np.zeros(len(codes) + 1, dtype=bool)
+    kept[np.flatnonzero(np.diff(codes, prepend=-1))] = True
+    # a failure that blocks its whole node points past its end, at another's first, which is kept anyway
+    jump = np.append(following, len(codes))
+    # doubling: after k rounds everything within 2^k steps of a node's first failure is marked
+    while (jump != len(codes)).any():
+        kept[jump[kept]] = True
+        jump = jump[jump]
+    return kept[:-1]
+
+
+def hazard_after_repair(
+    start_h: Any,
+    end_h: Any,
+    node: Any,
+    window_h: float,
+    n_nodes: int,
+    edges_d: Any = EDGES_D,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Failure rate by the time since the node's last return to service.
+
+    Parameters
+    ----------
+    start_h, end_h : array
+        Start and end of each failure since the window's start; where an end is unknown the node counts as back at once.
+        [h]
+    node : array of int or str, or categorical
+        Node of each failure.
+    window_h : float
+        Length of the window. [h]
+    n_nodes : int
+        Nodes watched, the healthy ones included. [count]
+    edges_d : sequence
+        Edges of the time since the return, from 0. [d]
+    level : float
+        Coverage of the exact intervals.
+
+    Returns
+    -------
+    DataFrame
+        ``when``: ``"after repair"`` (a row for each pair of edges), ``"remaining"`` (not failed yet, or last back
+        longer ago than the last edge), ``"while out"`` and ``"unknown node"``; ``from_d``, ``to_d`` [d] (NaN in the
+        last three); ``node_days``; ``n_events``; ``rate``, ``low``, ``high`` [1 / (1000 node-days)]; ``ratio``,
+        ``ratio_low``, ``ratio_high`` to the rate of the remaining time. All failures and all node-days are in one of
+        the rows. The two last rows are there for that and have no rate (NaN), as have rows without exposure; a ratio of
+        no failures to no failures is NaN.
+
+    Raises
+    ------
+    InputError
+        Times outside the window, an end before its start, more nodes seen than watched, or edges not rising from 0.
+
+    Notes
+    -----
+    Nodes with a high rate of their own are repaired more often, so they alone raise the first rows; `repeat_risk`
+    tells the two apart.
+
+    Examples
+    --------
+    >>> found = hazard_after_repair([24.0, 48.0], [36.0, 60.0], ["a", "a"], 240.0, 2, edges_d=(0, 1, 2))
+    >>> found[["when", "node_days", "n_events"]].to_numpy().tolist()
+    [['after repair', 1.5, 1], ['after repair', 1.0, 0], ['remaining', 16.5, 1], ['while out', 1.0, 0],
+    ['unknown node', 0.0, 0]]
+    """
+    edges = np.asarray(edges_d, dtype=float)
+    if edges.ndim != 1 or len(edges) < 2 or edges[0] != 0 or not (np.diff(edges) > 0).all():
+        raise InputError(f"edges_d must rise from 0 d, got {edges.tolist()}")
+    seen_nodes(node, n_nodes)
+    return _hazard(join_outages(start_h, end_h, node, window_h), window_h, n_nodes, edges, level)
+
+
+def _hazard(out: pd.DataFrame, window_h: float, n_nodes: int, edges: np.ndarray, level: float) -> pd.DataFrame:
+    known = out["node"].to_numpy() >= 0
+    lives = lifetimes_after(out, window_h)
+    lasted, seen = lives["duration_h"].to_numpy() / H_PER_DAY, lives["observed"].to_numpy()
+    soon_days = [float(np.clip(lasted - a, 0, b - a).sum()) for a, b in itertools.pairwise(edges)]
+    out_days = float((out["end_h"] - out["start_h"])[known].sum()) / H_PER_DAY
+    total_days = n_nodes * window_h / H_PER_DAY
+    remaining = total_days - out_days - sum(soon_days)
+    remaining = remaining if remaining > 1e-9 * total_days else 0.0  # not the rounding of a difference
+    # histogram closes its last bin; a failure at the very last edge belongs to the remaining time
+    soon = np.histogram(lasted[seen & (lasted < edges[-1])], edges)[0]
+    n_known = int(out["n_events"][known].sum())
+    n_bins, n_outages = len(soon), int(known.sum())
+    table = pd.DataFrame(
+        {
+            "when": ["after repair"] * n_bins + ["remaining", "while out", "unknown node"],
+            "from_d": np.append(edges[:-1], [np.nan] * 3),
+            "to_d": np.append(edges[1:], [np.nan] * 3),
+            "node_days": [*soon_days, remaining, out_days, 0.0],
+            "n_events": [*soon, n_outages - int(soon.sum()), n_known - n_outages, int((~known).sum())],
+        }
+    )
+    return _with_rates(table, n_bins, level)
+
+
+def _with_rates(table: pd.DataFrame, n_bins: int, level: float) -> pd.DataFrame:
+    days = table["node_days"].to_numpy(dtype=float)
+    rated = (np.arange(len(table)) <= n_bins) & (days > 0)
+    per = NODE_DAYS / np.where(rated, days, np.nan)
+    n_events = table["n_events"].to_numpy(dtype=float)
+    low, high = poisson_interval(n_events, level)
+    table = table.assign(rate=n_events * per, low=low * per, high=high * per)
+    ratios = np.full((len(table), 3), np.nan)
+    for row in np.flatnonzero(rated[: n_bins + 1] & rated[n_bins]):
+        if row < n_bins and n_events[row] + n_events[n_bins] > 0:
+            found = rate_ratio(int(n_events[row]), days[row], int(n_events[n_bins]), days[n_bins], level)
+            ratios[row] = found.ratio, found.low, found.high
+    return table.assign(ratio=ratios[:, 0], ratio_low=ratios[:, 1], ratio_high=ratios[:, 2])
+
+
+def repeat_risk(
+    start_h: Any, end_h: Any, node: Any, window_h: float, n_nodes: int, within_d: float = 7.0, level: float = 0.95
+) -> RepeatRisk | None:
+    r"""Do nodes fail again soon after a repair?
+
+    Parameters
+    ----------
+    start_h, end_h, node, window_h, n_nodes, level
+        As for `hazard_after_repair`.
+    within_d : float
+        What "soon" means. [d]
+
+    Returns
+    -------
+    RepeatRisk or None
+        None where no node ever was back in service, or none was without a recent repair: nothing to compare.
+
+    Notes
+    -----
+    For ``n_expected`` each outage of a node with :math:`n` of them is followed soon by another of the same node unless
+    all of those fall among the fleet's outages that do not begin within ``within_d`` of its end, a hypergeometric
+    chance; what begins while the node is out could not be its own. With a steady rate and short repairs that tends to
+    :math:`\sum_i (n_i - 1)[1 - (1 - x/T)^{n_i}]`, the spacings of uniform points. Short gaps vary less than a Poisson
+    count, so ``p_same_nodes`` errs towards 1.
+
+    Examples
+    --------
+    >>> start, node = np.array([100.0, 300.0, 500.0, 700.0]), ["a", "b", "c", "d"]
+    >>> risk = repeat_risk(np.append(start, start + 30), np.append(start + 5, start + 40), node * 2, 2400.0, 100)
+    >>> risk.n_soon, round(risk.n_expected, 2), risk.repairs_fail
+    (4, 1.0, True)
+    """
+    within_h = float(above_zero("within_d", within_d, unit="d")) * H_PER_DAY
+    seen_nodes(node, n_nodes)
+    out = join_outages(start_h, end_h, node, window_h)
+    table = _hazard(out, window_h, n_nodes, np.array([0.0, within_d]), level)
+    soon, later, while_out, unknown = (row for _, row in table.iterrows())
+    n_soon, n_later = int(soon["n_events"]), int(later["n_events"])
+    if soon["node_days"] == 0 or later["node_days"] == 0 or n_soon + n_later == 0:
+        return None
+    ratio = rate_ratio(n_soon, soon["node_days"], n_later, later["node_days"], level)
+    n_expected = _expected_soon(out[out["node"] >= 0], within_h)
+    return RepeatRisk(
+        within_d=float(within_d),
+        n_soon=n_soon,
+        node_days_soon=float(soon["node_days"]),
+        n_later=n_later,
+        node_days_later=float(later["node_days"]),
+        ratio=ratio.ratio,
+        low=ratio.low,
+        high=ratio.high,
+        level=level,
+        p=ratio.p_value,
+        n_expected=n_expected,
+        p_same_nodes=float(stats.poisson.sf(n_soon - 1, n_expected)),
+        n_while_out=int(while_out["n_events"]),
+        n_unknown=int(unknown["n_events"]),
+    )
+
+
+def _expected_soon(out: pd.DataFrame, within_h: float) -> float:
+    """Outages soon after another of their node, if all were dealt out to the nodes at random."""
+    counts = np.bincount(out["node"])
+    several, place, n_nodes = np.unique(counts, return_inverse=True, return_counts=True)
+    start, end = out["start_h"].to_numpy(), out["end_h"].to_numpy()
+    begin = np.sort(start)
+
+    def begun(time: np.ndarray) -> np.ndarray:
+        return np.searchsorted(begin, time, side="right")
+
+    # none of a node's outages begins while it is out
+    while_out = np.bincount(place[out["node"]], begun(end) - begun(start)) / n_nodes
+    # ends at even steps of their rank stand for all of a long log
+    some = np.sort(end)[:: max(1, len(end) // _MOST_PLACES)]
+    soon = begun(some + within_h) - begun(some)
+    expected = 0.0
+    for n, nodes, never in zip(several, n_nodes, while_out, strict=True):
+        others = np.maximum(len(begin) - 1 - never, n - 1)
+        elsewhere = np.maximum(others - soon, 0)
+        log_ways = gammaln(elsewhere + 1) - gammaln(np.maximum(elsewhere - n + 2, 1)) + gammaln(others - n + 2)
+        none = np.where(elsewhere >= n - 1, np.exp(log_ways - gammaln(others + 1)), 0.0)
+        expected += float(n * nodes * (1 - none).mean())
+    return expected

@@ -1,0 +1,176 @@
+"""Rates by group add up to the whole, and cohorts are told apart as exact tests do."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from ettr.errors import InputError
+from ettr.failures.groups import OTHER, UNKNOWN, cohorts_differ, group_labels, rates_by
+from ettr.failures.rates import failure_rate, rate_ratio
+from simulated_logs import cohort_of_node, simulate_log
+
+# --------------------------------------------------------------------------- rates by group
+
+
+@given(values=st.lists(st.sampled_from(["GPU", "NIC", "CPU", "fan", None]), max_size=80), most=st.integers(1, 5))
+@settings(max_examples=60, deadline=None)
+def test_groups_add_up_to_the_whole(values, most):
+    found = rates_by(values, 500.0, most=most)
+    assert found["n_events"].sum() == len(values)
+    assert found["rate"].sum() == pytest.approx(1000 * len(values) / 500)
+    assert found["share"].sum() == pytest.approx(1 if values else 0)
+    assert len(found) <= most + 2 and found["group"].is_unique
+    assert found["known_exposure"].all()
+    named = found[~found["group"].isin([OTHER, UNKNOWN])]
+    assert named["n_events"].is_monotonic_decreasing
+
+
+def test_a_rate_is_that_of_its_count():
+    found = rates_by(["GPU"] * 30 + ["NIC"] * 5, 2000.0, level=0.9).set_index("group")
+    exact = failure_rate(30, 2000.0, 0.9)
+    assert found.loc["GPU", ["rate", "low", "high"]].tolist() == pytest.approx([15, exact.low, exact.high])
+
+
+def test_a_group_without_exposure_has_no_rate_and_says_so():
+    found = rates_by(["a", "b", "b", None], 300.0, exposure={"a": 100, "c": 200}).set_index("group")
+    assert found.index.tolist() == ["b", "a", "c", UNKNOWN]
+    assert found["known_exposure"].tolist() == [False, True, True, False]
+    assert found["rate"].isna().tolist() == [True, False, False, True]
+    assert found.loc["c", ["n_events", "rate", "low"]].tolist() == [0, 0, 0]
+    assert found.loc["c", "high"] == pytest.approx(-math.log(0.025) * 5)
+    assert found["n_events"].sum() == 4
+
+
+def test_numbers_and_categories_name_groups_too():
+    by_number = rates_by([7, 7, 8], 10.0, exposure={7: 5.0, 8: 5.0})
+    by_name = rates_by(pd.Categorical(["7", "7", "8"], ["8", "7", "never"]), 10.0, exposure={"7": 5.0, "8": 5.0})
+    pd.testing.assert_frame_equal(by_number, by_name)
+
+
+def test_many_small_groups_are_summed():
+    values = [f"cause {i}" for i in range(60) for _ in range(60 - i)]
+    found = rates_by(values, 100.0)
+    assert len(found) == 51 and found["group"].iloc[-1] == OTHER
+    assert found["n_events"].iloc[-1] == sum(range(1, 11))
+    exposure = {f"cause {i}": 10.0 for i in range(59)}
+    own = rates_by(values, 600.0, exposure=exposure)
+    assert not own["known_exposure"].iloc[-1]  # one of those summed has none
+    whole = rates_by(values, 600.0, exposure=exposure | {"cause 59": 10.0})
+    assert whole["node_days"].iloc[-1] == 100 and whole["rate"].iloc[-1] == pytest.approx(550)
+    assert group_labels(values).nunique() == 51
+
+
+# --------------------------------------------------------------------------- cohorts
+
+
+def test_pooling_two_generations_hides_both():
+    """A tenth of the nodes fails 27 times as often as the rest: neither has the rate of the pool."""
+    cohorts = {"new": (0.9, 1.0), "old": (0.1, 27.0)}
+    log = simulate_log(1, 400, 350, 4.0, cohorts=cohorts)
+    nodes = np.bincount(cohort_of_node(400, cohorts))
+    exposure = {name: n * 350.0 for name, n in zip(cohorts, nodes, strict=True)}
+    table = rates_by(log["cohort"], 400 * 350.0, exposure=exposure).set_index("group")
+    pooled = failure_rate(len(log), 400 * 350.0)
+    assert table.loc["old", "low"] > 3 * pooled.high
+    assert table.loc["new", "high"] < pooled.low / 2
+    found = cohorts_differ(table["n_events"], table["node_days"], names=table.index)
+    assert (found.highest, found.lowest) == ("old", "new")
+    assert found.low < 27 < found.high and found.p < 1e-30
+
+
+@given(
+    counts=st.tuples(st.integers(0, 60), st.integers(0, 60)),
+    days=st.tuples(st.floats(10, 1e4), st.floats(10, 1e4)),
+)
+@settings(max_examples=60, deadline=None)
+def test_two_cohorts_are_the_exact_ratio(counts, days):
+    if sum(counts) == 0:
+        assert cohorts_differ(counts, days) is None
+        return
+    found = cohorts_differ(counts, days, level=0.9)
+    first, second = int(found.highest), int(found.lowest)
+    exact = rate_ratio(counts[first], days[first], counts[second], days[second], 0.9)
+    assert found.p == pytest.approx(exact.p_value, rel=1e-6)
+    assert (found.ratio, found.low, found.high) == pytest.approx((exact.ratio, exact.low, exact.high), rel=1e-6)
+    assert found.ratio >= 1 - 1e-12
+
+
+def test_three_cohorts():
+    counts, days = np.array([40, 55, 52]), np.array([1000.0, 1500.0, 1200.0])
+    found = cohorts_differ(counts, days, names=["a", "b", "c"])
+    expected = counts.sum() * days / days.sum()
+    assert found.p == pytest.approx(stats.chisquare(counts, expected).pvalue)
+    assert (found.method, found.highest, found.lowest) == ("chi-square", "c", "b")
+    narrow = rate_ratio(52, 1200.0, 55, 1500.0)
+    assert found.low < narrow.low and narrow.high < found.high  # three pairs were looked at
+    corrected = rate_ratio(52, 1200.0, 55, 1500.0, 1 - 0.05 / 3)
+    assert (found.low, found.high) == pytest.approx((corrected.low, corrected.high))
+
+
+def test_few_failures_are_redistributed():
+    """Four failures, all in one of four equal cohorts: 4 / 4 ** 4 of all ways are so uneven."""
+    found = cohorts_differ([4, 0, 0, 0], [10.0] * 4)
+    assert found.method == "Monte Carlo"
+    assert found.p == pytest.approx(1 / 64, abs=4 * math.sqrt(1 / 64 / 9999))
+    assert math.isinf(found.ratio) and math.isinf(found.high)
+
+
+def test_clusters_count_for_less():
+    """Failures five at a time: what 30 against 12 tells is what 6 against 2.4 would."""
+    plain = cohorts_differ([30, 12], [100.0, 100.0])
+    clustered = cohorts_differ([30, 12], [100.0, 100.0], dispersion=5.0, n_blocks=20)
+    assert plain.p < 0.01 and clustered.p > 0.2
+    assert clustered.method == "F"
+    assert clustered.p == pytest.approx(stats.f.sf((30 - 12) ** 2 / 42 / 5, 1, 19))
+    assert clustered.ratio == plain.ratio
+    assert clustered.low < plain.low and plain.high < clustered.high
+    # below 1 is no better than independent
+    assert cohorts_differ([30, 12], [100.0, 100.0], dispersion=0.3) == plain
+
+
+def test_bursts_do_not_make_cohorts():
+    """False alarms of 60 logs in bursts of six on one of three cohorts each: 5%; 9 or more have 0.3%."""
+    rng = np.random.default_rng(0)
+    naive = honest = 0
+    for _ in range(60):
+        counts = 6 * rng.multinomial(30, [0.2, 0.3, 0.5])
+        naive += cohorts_differ(counts, [20.0, 30.0, 50.0]).p < 0.05
+        honest += cohorts_differ(counts, [20.0, 30.0, 50.0], dispersion=6.0).p < 0.05
+    assert naive > 20 and honest <= 8
+
+
+def test_equal_cohorts_and_ties():
+    found = cohorts_differ([5, 5], [10.0, 10.0])
+    assert found.highest != found.lowest and found.ratio == 1 and found.p == 1
+    none = cohorts_differ([9, 0, 0], [10.0, 10.0, 50.0], names=["a", "b", "c"])
+    assert none.lowest == "c"  # of two without failures, the one watched longer
+
+
+def test_one_cohort_is_nothing_to_compare():
+    assert cohorts_differ([5], [10.0]) is None
+    assert cohorts_differ([], []) is None
+
+
+BAD = {
+    "node_days must be > 0 and finite, got 0": lambda: rates_by(["a"], 0.0),
+    "exposure of a must be > 0 and finite, got -1": lambda: rates_by(["a"], 9.0, exposure={"a": -1}),
+    "level must be between 0 and 1, got 95": lambda: rates_by(["a"], 9.0, level=95),
+    "n_events must be >= 0 and finite, got -1": lambda: cohorts_differ([-1, 2], [1.0, 1.0]),
+    "node_days must have 2 values, as n_events has, got 1": lambda: cohorts_differ([1, 2], [1.0]),
+    "names must have 2 values, as n_events has, got 1": lambda: cohorts_differ([1, 2], [1.0, 1.0], ["a"]),
+    "dispersion must be > 0 and finite, got 0": lambda: cohorts_differ([1, 2], [1.0, 1.0], dispersion=0.0),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input_is_refused(message):
+    with pytest.raises(InputError) as caught:
+        BAD[message]()
+    assert str(caught.value) == message

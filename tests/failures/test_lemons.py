@@ -1,0 +1,190 @@
+"""Lemons against scipy and plain counting, and what only looks like them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from ettr.errors import InputError
+from ettr.failures.lemons import find_lemons
+from ettr.failures.repeats import deduplicate, repeat_risk
+from simulated_logs import simulate_log
+
+NODES, WINDOW_H = 400, 350 * 24.0
+
+
+def look(log, **given):
+    return find_lemons(log["start_h"], log["node"], WINDOW_H, NODES, **given)
+
+
+def halves(first, second):
+    """Times and nodes with these counts in the two halves of 100 h."""
+    node = np.concatenate([np.repeat(np.arange(len(first)), first), np.repeat(np.arange(len(second)), second)])
+    return np.repeat([20.0, 70.0], [sum(first), sum(second)]), node
+
+
+counts = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=30)
+
+
+@given(pairs=counts, healthy=st.integers(0, 20))
+@settings(max_examples=25, deadline=None)
+def test_statistics_are_those_of_all_nodes(pairs, healthy):
+    """The healthy nodes, which no log names, as zeros in plain formulas."""
+    first, second = np.array(pairs).T
+    if first.sum() == 0 or second.sum() == 0:
+        return
+    n_nodes = len(first) + healthy
+    found = find_lemons(*halves(first, second), 100.0, n_nodes)
+    one, two = (np.append(half, np.zeros(healthy)) for half in (first, second))
+    both = one + two
+    assert found.dispersion_index == pytest.approx(both.var(ddof=1) / both.mean(), abs=1e-9)
+    if one.std() and two.std():
+        assert found.rank_correlation == pytest.approx(stats.spearmanr(one, two).statistic, abs=1e-9)
+    else:
+        assert found.rank_correlation is None and found.rank_p == 1
+    ends = [0, found.worst_low, found.worst_share, found.worst_high, 1]
+    assert (np.diff(ends) > -1e-9).all()
+    assert found.worst["n_events"].tolist() == sorted(both.astype(int), reverse=True)[: len(found.worst)][:10]
+    assert (found.worst["first_half"] + found.worst["second_half"]).tolist() == found.worst["n_events"].tolist()
+
+
+@given(pairs=counts, seed=st.integers(0, 100))
+@settings(max_examples=20, deadline=None)
+def test_the_order_of_nodes_decides_nothing(pairs, seed):
+    """Ties at the edge of the worst 5% share its places, so names and order cannot matter."""
+    first, second = np.array(pairs).T
+    if first.sum() == 0 or second.sum() == 0:
+        return
+    start, node = halves(first, second)
+    moved = np.random.default_rng(seed).permutation(len(node))
+    renamed = np.random.default_rng(seed + 1).permutation(len(first))
+    one = find_lemons(start, node, 100.0, 45)
+    two = find_lemons(start[moved], renamed[node][moved], 100.0, 45)
+    for name in ("dispersion_index", "rank_correlation", "worst_share", "worst_low", "worst_high"):
+        assert getattr(one, name) == pytest.approx(getattr(two, name), abs=1e-12)
+
+
+def test_ties_share_the_places_of_the_worst():
+    """40 nodes, so two places: one for the node with 3, the other shared by four nodes with 2, one of which fails."""
+    first, second = [3, 2, 2, 2, 2, 1], [1, 4, 0, 0, 0, 5]
+    found = find_lemons(*halves(first, second), 100.0, 40)
+    assert found.n_worst == 2
+    assert found.worst_share == pytest.approx((1 + 4 / 4) / 10)
+    assert found.chance_share == 0.05
+    # fewer nodes failed than there are places: the healthy share the one left, and hold 5 of 6 later failures
+    found = find_lemons(*halves([3, 0], [1, 5]), 100.0, 40)
+    assert found.worst_share == pytest.approx((1 + 5 / 39) / 6)
+
+
+# --------------------------------------------------------------------------- p-values
+
+
+def test_chance_alone_is_no_lemon():
+    """False alarms of 20 logs without lemons: 5% each, and 5 or more of 20 have probability 0.3%."""
+    for rate in (4.0, 0.3):
+        found = [look(simulate_log(seed, rate_per_1000_node_days=rate)) for seed in range(20)]
+        assert sum(one.overdispersed for one in found) <= 4
+        assert sum(one.persistent for one in found) <= 4
+
+
+def test_lemons_are_found_and_named():
+    """Twelve nodes of 400 fail ten times as often as the others."""
+    found = look(simulate_log(1, lemon_share=0.03, lemon_factor=10.0))
+    assert found.overdispersed and found.persistent
+    assert found.worst_low > found.chance_share
+    assert set(found.worst["node"]) <= set(range(12))
+    assert 8 <= found.n_significant <= 12
+    assert (found.worst["p_adjusted"] < 0.05).sum() == min(found.n_significant, 10)
+
+
+def test_repeats_are_over_dispersed_and_do_not_persist():
+    """The worst nodes of the first half are ordinary in the second: re-test after repair, replace nothing."""
+    log = simulate_log(2, repeat_probability=0.6, repeat_within_h=20.0)
+    found = look(log)
+    assert found.overdispersed and not found.persistent
+    assert abs(found.rank_correlation) < 0.15
+    assert found.worst_low < found.chance_share < found.worst_high
+    assert repeat_risk(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES).repairs_fail
+
+
+def test_lemons_survive_deduplication():
+    log = simulate_log(3, lemon_share=0.03, lemon_factor=10.0)
+    single = log[deduplicate(log["start_h"], log["node"])]
+    assert look(single).persistent
+    assert look(single).dispersion_index == pytest.approx(look(log).dispersion_index, rel=0.15)
+
+
+def test_the_dense_and_the_sparse_p_value_agree():
+    """Six failures expected on each of 150 nodes: chi-square; the same test by redistributing them."""
+    rng = np.random.default_rng(0)
+    node = np.append(rng.integers(0, 150, 850), rng.integers(0, 15, 50))
+    found = find_lemons(rng.uniform(0, 100, 900), node, 100.0, 150)
+    assert found.dispersion_method == "chi-square"
+    drawn = [np.bincount(rng.integers(0, 150, 900), minlength=150) for _ in range(4000)]
+    share = np.mean([one.var(ddof=1) / one.mean() >= found.dispersion_index for one in drawn])
+    assert found.dispersion_p == pytest.approx(share, abs=4 * np.sqrt(share / 4000) + 0.002)
+    assert find_lemons([1.0, 2.0], ["a", "b"], 9.0, 100).dispersion_method == "Monte Carlo"
+
+
+def test_the_normal_limit_agrees_with_random_places():
+    """Either half on 5,200 failed nodes of 20,000: above the limit by the formula; a shade fewer, by drawing."""
+    rng = np.random.default_rng(3)
+    worse = rng.integers(0, 20_000, 6400)
+    start, node = rng.uniform(0, 100, 12_800), np.append(worse, np.append(rng.integers(0, 20_000, 6250), worse[:150]))
+    many = find_lemons(start, node, 100.0, 20_000)
+    few = find_lemons(start[:9000], node[:9000], 100.0, 20_000)
+    spread = np.sqrt(20_000 - 1)
+    assert many.rank_p == pytest.approx(stats.norm.sf(many.rank_correlation * spread), rel=1e-9)
+    assert few.rank_p == pytest.approx(stats.norm.sf(few.rank_correlation * spread), abs=0.06)
+
+
+def test_the_tail_of_a_node_is_binomial():
+    """Five of ten failures on one node of 50: by Holm, fifty times the binomial tail."""
+    found = find_lemons(np.arange(10.0), [7] * 5 + [0, 1, 2, 3, 4], 100.0, 50)
+    tail = stats.binom.sf(4, 10, 1 / 50)
+    assert found.worst.loc[0, ["node", "n_events", "expected"]].tolist() == [7, 5, 0.2]
+    assert found.worst.loc[0, "p_value"] == pytest.approx(tail)
+    assert found.worst.loc[0, "p_adjusted"] == pytest.approx(50 * tail)
+    assert found.worst.loc[1, "p_adjusted"] == 1
+    assert found.n_significant == 1
+
+
+def test_seeds_and_names():
+    log = simulate_log(4)
+    assert look(log, seed=1).rank_p == look(log, seed=1).rank_p
+    names = [f"gpu{i:03d}" for i in range(NODES)]
+    named = find_lemons(log["start_h"], np.array(names)[log["node"]], WINDOW_H, NODES, n_rows=3)
+    mapped = look(log, names=names, n_rows=3)
+    assert mapped.worst["node"].tolist() == named.worst["node"].tolist()
+    assert len(mapped.worst) == 3 and mapped.worst["node"][0].startswith("gpu")
+
+
+def test_what_cannot_be_told_is_none():
+    found = find_lemons([1.0, 2.0, 3.0], ["a", None, "a"], 100.0, 5)  # nothing in the second half
+    assert (found.n_events, found.n_unknown, found.n_failed_nodes) == (2, 1, 1)
+    assert found.rank_correlation is None and found.worst_share is None and found.worst_low is None
+    assert not found.persistent
+    assert not find_lemons([1.0, 60.0], ["a", "a"], 100.0, 1).overdispersed  # one node is like itself
+
+
+BAD = {
+    "node must be known for a failure at least: name the column of nodes, or do not look for lemons": lambda: (
+        find_lemons([1.0], [None], 10.0, 5)
+    ),
+    "n_nodes must be >= 2, the nodes that failed, got 1; count the healthy nodes too": lambda: find_lemons(
+        [1.0, 2.0], ["a", "b"], 10.0, 1
+    ),
+    "start_h must be between 0 h and the window's 10 h, got 12 (event 0); cut the log to the window": lambda: (
+        find_lemons([12.0], ["a"], 10.0, 5)
+    ),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input_is_refused(message):
+    with pytest.raises(InputError) as caught:
+        BAD[message]()
+    assert str(caught.value) == message

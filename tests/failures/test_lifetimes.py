@@ -1,0 +1,220 @@
+"""Lifetimes by hand, survival and Weibull fits against SciPy and lifelines."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from ettr.errors import InputError
+from ettr.failures.lifetimes import compare_lifetimes, fit_lifetimes, kaplan_meier, node_lifetimes
+from ettr.failures.outages import downtime_h
+from simulated_logs import simulate_log
+
+NAN = float("nan")
+
+
+def lives(seed, n, shape=1.3, censor=1.0):
+    """Weibull lifetimes of scale 100, watched for up to ``censor`` times 200 h."""
+    rng = np.random.default_rng(seed)
+    life, watch = 100 * rng.weibull(shape, n), censor * rng.uniform(0, 200, n)
+    return np.minimum(life, watch), life <= watch
+
+
+# --------------------------------------------------------------------------- lifetimes
+
+
+def test_lifetimes_by_hand():
+    """Node a fails at 10 and 30 h, b at 50 h for good; five nodes never fail in 100 h."""
+    log = ([10.0, 30.0, 50.0], [12.0, 40.0, NAN], ["a", "a", "b"], 100.0, 7)
+    after = node_lifetimes(*log)
+    assert after[["node", "duration_h", "observed"]].to_numpy().tolist() == [[0, 18.0, True], [0, 60.0, False]]
+    first = node_lifetimes(*log, since="window")
+    assert first.to_numpy().tolist() == [[0, 10.0, True, 1], [1, 50.0, True, 1], [-1, 100.0, False, 5]]
+
+
+@given(seed=st.integers(0, 1000))
+@settings(max_examples=20, deadline=None)
+def test_lifetimes_and_outages_fill_the_window(seed):
+    log = simulate_log(seed, 20, 50, 40.0, repair_h=20.0)
+    columns = (log["start_h"], log["end_h"], log["node"], 1200.0, 20)
+    first, after = node_lifetimes(*columns, since="window"), node_lifetimes(*columns)
+    total = (first["duration_h"] * first["weight"]).sum() + after["duration_h"].sum()
+    assert total + downtime_h(*columns[:4]) == pytest.approx(20 * 1200)
+    assert first["weight"].sum() == 20
+    assert (after["duration_h"][after["observed"]] > 0).all()
+
+
+def test_a_million_healthy_nodes_are_one_row():
+    assert len(node_lifetimes([1.0], [2.0], ["a"], 100.0, 1_000_000, since="window")) == 2
+
+
+def test_failures_of_unknown_nodes_end_no_lifetime():
+    assert len(node_lifetimes([1.0, 5.0], [2.0, 6.0], [None, None], 10.0, 3)) == 0
+    assert node_lifetimes([1.0], [2.0], [None], 10.0, 3, since="window")["weight"].tolist() == [3]
+
+
+# --------------------------------------------------------------------------- survival
+
+
+def test_survival_is_scipy_s():
+    duration, seen = lives(1, 300)
+    ours = kaplan_meier(duration, seen, level=0.9)
+    curve = stats.ecdf(stats.CensoredData(uncensored=duration[seen], right=duration[~seen])).sf
+    assert ours["survival"].to_numpy() == pytest.approx(curve.evaluate(ours["time_h"].to_numpy()), abs=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # there is no interval before the first failure
+        ends = curve.confidence_interval(0.9, method="log-log")
+    inside = ours[(ours["survival"] > 0) & (ours["time_h"] > 0)]
+    for column, end in (("low", ends.low), ("high", ends.high)):
+        assert inside[column].to_numpy() == pytest.approx(end.evaluate(inside["time_h"].to_numpy()), abs=1e-9)
+
+
+def test_weighted_survival_is_lifelines_s():
+    duration, seen = lives(2, 80)
+    duration = np.ceil(duration / 5) * 5  # ties
+    weight = np.random.default_rng(0).integers(1, 5, 80)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from lifelines import KaplanMeierFitter
+
+        theirs = KaplanMeierFitter().fit(duration, seen, weights=weight)
+        survival = theirs.survival_function_.iloc[:, 0]
+        ends = theirs.confidence_interval_
+    ours = kaplan_meier(duration, seen, weight).set_index("time_h")
+    assert ours["survival"].to_numpy() == pytest.approx(survival[ours.index].to_numpy(), abs=1e-12)
+    for column, theirs_end in zip(("low", "high"), ends.columns, strict=True):
+        assert ours[column].to_numpy() == pytest.approx(ends.loc[ours.index, theirs_end].to_numpy(), abs=1e-9)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(1, 30), st.booleans(), st.integers(1, 4)), min_size=1, max_size=40),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_weight_is_so_many_rows(rows):
+    duration, seen, weight = (np.array(column) for column in zip(*rows, strict=True))
+    one = kaplan_meier(duration, seen, weight)
+    many = kaplan_meier(np.repeat(duration, weight), np.repeat(seen, weight))
+    pd.testing.assert_frame_equal(one, many)
+    survival = one["survival"].to_numpy()
+    assert (np.diff(survival) < 0).all() and survival[0] == 1 and survival[-1] >= 0
+    assert ((one["low"] <= one["survival"] + 1e-12) & (one["survival"] <= one["high"] + 1e-12)).all()
+
+
+def test_without_censoring_survival_is_a_share():
+    found = kaplan_meier([3.0, 1.0, 2.0, 2.0], np.ones(4, dtype=bool))
+    assert found["survival"].to_numpy() == pytest.approx([1, 0.75, 0.25, 0])
+    assert found["at_risk"].tolist() == [4, 4, 3, 1]
+    assert (found["low"].iloc[-1], found["high"].iloc[-1]) == (0, found["high"].iloc[-2])
+
+
+def test_nobody_failed():
+    found = kaplan_meier([5.0, 9.0], [False, False])
+    assert found[["time_h", "survival", "low", "high", "at_risk"]].to_numpy().tolist() == [[0, 1, 1, 1, 2]]
+
+
+def test_logrank_sees_weights_and_cohorts():
+    slow, quick = simulate_log(1, 200, 100, 4.0), simulate_log(2, 200, 100, 30.0)
+    old, new = (
+        node_lifetimes(log["start_h"], log["end_h"], log["node"], 2400.0, 200, since="window") for log in (slow, quick)
+    )
+    found, swapped = compare_lifetimes(old, new), compare_lifetimes(new, old)
+    assert found.p_value < 1e-6
+    assert found.statistic == pytest.approx(-swapped.statistic, rel=0.05) and found.statistic < 0
+    again = simulate_log(3, 200, 100, 4.0)
+    same = node_lifetimes(again["start_h"], again["end_h"], again["node"], 2400.0, 200, since="window")
+    assert compare_lifetimes(old, same).p_value > 0.01
+
+
+# --------------------------------------------------------------------------- shape
+
+
+@pytest.mark.parametrize(("shape", "censor"), [(0.6, 1.0), (1.0, 0.3), (2.5, 5.0)])
+def test_the_fit_is_lifelines_and_scipy_s(shape, censor):
+    """To four digits, scale, shape and interval; with weights, that SciPy does not take."""
+    duration, seen = lives(4, 400, shape, censor)
+    weight = np.random.default_rng(1).integers(1, 4, 400)
+    ours = fit_lifetimes(duration, seen, weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from lifelines import WeibullFitter
+
+        theirs = WeibullFitter().fit(duration, seen, weights=weight)
+    assert ours.shape == pytest.approx(theirs.rho_, rel=1e-4)
+    assert ours.scale_h == pytest.approx(theirs.lambda_, rel=1e-4)
+    assert ours.log_likelihood == pytest.approx(theirs.log_likelihood_, rel=1e-6)
+    # lifelines' interval is symmetric around the shape itself, with the same standard error
+    error = theirs.summary.loc["rho_", "se(coef)"] / theirs.rho_
+    assert np.log(ours.high / ours.low) / 2 / stats.norm.isf(0.025) == pytest.approx(error, rel=1e-3)
+    sample = stats.CensoredData(uncensored=duration[seen], right=duration[~seen])
+    plain = fit_lifetimes(duration, seen)
+    scipy_shape, _, scipy_scale = stats.weibull_min.fit(sample, shape, floc=0, scale=100.0)
+    assert (plain.shape, plain.scale_h) == pytest.approx((scipy_shape, scipy_scale), rel=1e-3)
+
+
+def test_healthy_nodes_as_one_row_are_the_same_fit():
+    log = simulate_log(5, 300, 100, 6.0)
+    rows = node_lifetimes(log["start_h"], log["end_h"], log["node"], 2400.0, 300, since="window")
+    one = fit_lifetimes(rows["duration_h"], rows["observed"], rows["weight"])
+    many = rows.loc[rows.index.repeat(rows["weight"])]
+    again = fit_lifetimes(many["duration_h"], many["observed"])
+    assert (one.shape, one.low, one.scale_h) == pytest.approx((again.shape, again.low, again.scale_h))
+    assert (one.n_failures, one.n_censored) == (again.n_failures, again.n_censored)
+
+
+def test_the_interval_of_a_shape_holds_it_19_times_in_20():
+    """Of 300 fits 285; four standard errors of that are 15."""
+    covered = 0
+    for seed in range(300):
+        fit = fit_lifetimes(*lives(seed, 150, 0.7))
+        covered += fit.low <= 0.7 <= fit.high
+    assert abs(covered - 285) <= 15
+
+
+@pytest.mark.parametrize(("shape", "hazard"), [(0.6, "falling"), (1.0, "flat"), (2.0, "rising")])
+def test_the_hazard_is_named(shape, hazard):
+    fit = fit_lifetimes(*lives(9, 500, shape))
+    assert fit.hazard == hazard
+    assert fit.mean_h == pytest.approx(stats.weibull_min.mean(fit.shape, scale=fit.scale_h))
+
+
+@given(factor=st.floats(1e-3, 1e6))
+@settings(max_examples=20, deadline=None)
+def test_the_unit_of_time_does_not_matter(factor):
+    duration, seen = lives(10, 60)
+    one, other = fit_lifetimes(duration, seen), fit_lifetimes(duration * factor, seen)
+    assert (other.shape, other.low, other.high) == pytest.approx((one.shape, one.low, one.high))
+    assert other.scale_h == pytest.approx(one.scale_h * factor)
+
+
+def test_too_few_lifetimes_tell_no_shape():
+    assert fit_lifetimes([1.0, 2.0, 3.0, 4.0, 9.0], [True] * 4 + [False]) is None
+    assert fit_lifetimes([5.0] * 50, [True] * 50) is None
+    assert fit_lifetimes([1.0, 2.0, 3.0, 4.0, 9.0], [True] * 5) is not None
+
+
+ROWS = pd.DataFrame({"duration_h": [1.0], "observed": [False], "weight": [1]})
+BAD = {
+    "unknown since 'reboot'. Valid: repair, window": lambda: node_lifetimes([1.0], None, ["a"], 9.0, 1, since="reboot"),
+    "duration_h must be >= 0 h and finite, got -1": lambda: kaplan_meier([-1.0], [True]),
+    "observed must have 2 values, as duration_h has, got 1": lambda: kaplan_meier([1.0, 2.0], [True]),
+    "weight must be >= 0 and finite, got -2": lambda: fit_lifetimes([1.0, 2.0], [True, True], [1, -2]),
+    "duration_h must be > 0 h where observed, got 0; join failures at one instant first": lambda: fit_lifetimes(
+        [0.0, 2.0], [True, True]
+    ),
+    "level must be between 0 and 1, got 95": lambda: fit_lifetimes([1.0], [True], level=95),
+    "second holds no lifetime: nothing to compare": lambda: compare_lifetimes(ROWS, ROWS[:0]),
+    "neither cohort holds a failure: nothing to compare": lambda: compare_lifetimes(ROWS, ROWS),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input_is_refused(message):
+    with pytest.raises(InputError) as caught:
+        BAD[message]()
+    assert str(caught.value) == message

@@ -1,0 +1,128 @@
+"""Repair times by hand, against the numbers they were drawn from, and with open repairs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from ettr.errors import InputError
+from ettr.failures.groups import UNKNOWN
+from ettr.failures.outages import downtime_h
+from ettr.failures.repairs import ALL, repair_times
+from simulated_logs import simulate_log
+
+NAN = float("nan")
+
+
+@given(hours=st.lists(st.integers(0, 40), min_size=5, max_size=60))
+@settings(max_examples=60, deadline=None)
+def test_finished_repairs_have_plain_statistics(hours):
+    """Nothing is open: the mean and its Student interval, and quantiles as the first length that so many reach."""
+    hours = np.array(hours, dtype=float)
+    found = repair_times(np.zeros(len(hours)), hours, 100.0).overall
+    ordered = np.sort(hours)
+    assert found["mean_h"] == pytest.approx(hours.mean())
+    assert found["median_h"] == ordered[math.ceil(0.5 * len(hours)) - 1]
+    assert found["p90_h"] == ordered[math.ceil(0.9 * len(hours) - 1e-9) - 1]
+    assert found["n_zero"] == (hours == 0).sum()
+    if hours.std():
+        low, high = stats.t.interval(0.95, len(hours) - 1, loc=hours.mean(), scale=stats.sem(hours))
+        assert (found["mean_low_h"], found["mean_high_h"]) == pytest.approx((max(low, 0), high))
+    for name in ("median", "p90"):
+        assert found[f"{name}_low_h"] <= found[f"{name}_h"] <= found[f"{name}_high_h"]
+
+
+def test_lognormal_repairs_are_recovered():
+    rng = np.random.default_rng(1)
+    hours = rng.lognormal(math.log(3.0), 1.2, 2000)
+    found = repair_times(np.zeros(2000), hours, 1e6).overall
+    logs = np.log(hours)
+    assert (found["lognormal_median_h"], found["lognormal_sigma"]) == pytest.approx((np.exp(logs.mean()), logs.std()))
+    for name, true in (("median", 3.0), ("p90", 3 * math.exp(1.2 * stats.norm.ppf(0.9)))):
+        assert found[f"{name}_low_h"] < true < found[f"{name}_high_h"]
+
+
+def test_open_repairs_are_censored_not_dropped():
+    """Failures at any time in 30 h, repairs of 20 h in the median: a third is open; the finished ones are the short."""
+    rng = np.random.default_rng(2)
+    start, hours = rng.uniform(0, 30.0, 3000), rng.lognormal(math.log(20.0), 0.8, 3000)
+    end = np.where(start + hours <= 30.0, start + hours, NAN)
+    assert 0.6 < np.isnan(end).mean() < 0.8
+    found = repair_times(start, np.where(np.isnan(end), 99.0, end), 30.0).overall
+    assert found["n_open"] == np.isnan(end).sum() and found["n_unknown"] == 0
+    assert found["median_low_h"] < 20 < found["median_high_h"]
+    assert found["lognormal_median_h"] == pytest.approx(20.0, rel=0.1)
+    assert found["lognormal_sigma"] == pytest.approx(0.8, rel=0.1)
+    assert np.nanmedian(end - start) < 13  # what dropping them would say
+
+
+def test_a_quantile_that_was_not_reached_is_infinite():
+    found = repair_times([0.0, 0.0, 0.0], [1.0, 99.0, 99.0], 10.0).overall
+    assert found["n_open"] == 2
+    assert math.isinf(found["median_h"]) and math.isinf(found["p90_h"])
+    assert found["mean_h"] == pytest.approx((1 + 10 + 10) / 3)  # up to the longest time seen
+
+
+def test_ends_that_nobody_kept():
+    found = repair_times([0.0, 1.0], [NAN, NAN], 10.0)
+    assert found.overall["n_unknown"] == 2 and found.overall["n_open"] == 0
+    assert math.isnan(found.overall["mean_h"]) and math.isnan(found.overall["lognormal_sigma"])
+    assert found.downtime_h == 0 and found.availability is None
+
+
+def test_groups():
+    log = simulate_log(3, repair_h=6.0)
+    component = log["component"].where(log.index % 10 > 0)
+    found = repair_times(log["start_h"], log["end_h"], 350 * 24.0, component, log["node"], 400)
+    assert found.table["group"][0] == ALL
+    assert set(found.table["group"][1:]) == {UNKNOWN, *log["component"].unique()}
+    assert found.table["n_events"][1:].is_monotonic_decreasing
+    for column in ("n_events", "n_open", "n_unknown", "n_zero"):
+        assert found.table[column][1:].sum() == found.table[column][0]
+    row = found.table.set_index("group").loc["GPU"]
+    gpu = (component == "GPU").to_numpy(dtype=bool)
+    # whether a missing end is open is a matter of the whole log
+    alone = repair_times(log["start_h"][gpu], np.where(log["end_h"].isna(), 1e9, log["end_h"])[gpu], 350 * 24.0)
+    assert row["median_h"] == alone.overall["median_h"]
+    assert found.downtime_h == downtime_h(log["start_h"], log["end_h"], log["node"], 350 * 24.0)
+    assert found.availability == pytest.approx(1 - found.downtime_h / (400 * 350 * 24))
+
+
+def test_one_repair_tells_no_interval():
+    found = repair_times([0.0], [4.0], 10.0).overall
+    assert (found["mean_low_h"], found["mean_h"], found["mean_high_h"]) == (0, 4, math.inf)
+
+
+def test_nothing_failed():
+    found = repair_times([], [], 10.0, group=[], n_nodes=3)
+    assert found.table["n_events"].tolist() == [0]
+    assert found.availability == 1
+
+
+def test_the_mean_s_interval_holds_it():
+    """Exponential repairs watched to the end, 40 a log: close to 95 of 100 logs; 4 standard errors are 9."""
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(100):
+        row = repair_times(np.zeros(40), rng.exponential(5.0, 40), 1e5).overall
+        covered += row["mean_low_h"] < 5 < row["mean_high_h"]
+    assert covered >= 86
+
+
+BAD = {
+    "group must have 2 values, as start_h has, got 1": lambda: repair_times([1.0, 2.0], [2.0, 3.0], 9.0, ["a"]),
+    "level must be between 0 and 1, got 95": lambda: repair_times([1.0], [2.0], 9.0, level=95),
+    "end_h must be >= start_h, 1 h, got 0 (event 0)": lambda: repair_times([1.0], [0.0], 9.0),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input_is_refused(message):
+    with pytest.raises(InputError) as caught:
+        BAD[message]()
+    assert str(caught.value) == message

@@ -1,0 +1,217 @@
+"""De-duplication against a plain loop, the hazard after repairs by hand, and repeats told from lemons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ettr.errors import InputError
+from ettr.failures.lemons import find_lemons
+from ettr.failures.rates import failure_rate, rate_ratio
+from ettr.failures.repeats import deduplicate, hazard_after_repair, repeat_risk
+from simulated_logs import simulate_log
+
+NAN = float("nan")
+DAYS, NODES = 350.0, 400
+WINDOW_H = DAYS * 24
+
+
+# --------------------------------------------------------------------------- de-duplication
+
+
+def one_by_one(start, node, within_h, end=None):
+    """The definition, a failure at a time."""
+    kept, last = np.zeros(len(start), dtype=bool), {}
+    for i in sorted(range(len(start)), key=lambda i: (start[i], i)):
+        if node[i] < 0 or node[i] not in last or start[i] > last[node[i]] + within_h:
+            kept[i] = True
+            last[node[i]] = start[i] if end is None or np.isnan(end[i]) else max(start[i], end[i])
+    return kept
+
+
+logs = st.lists(st.tuples(st.integers(0, 200), st.integers(-1, 4), st.integers(0, 30)), max_size=60)
+
+
+@given(log=logs, within_h=st.sampled_from([0.0, 1.0, 24.0, 500.0]), from_end=st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_what_is_kept_is_what_a_loop_keeps(log, within_h, from_end):
+    start, node, length = np.array(log, dtype=float).reshape(-1, 3).T
+    end = np.where(length < 29, start + length, NAN) if from_end else None
+    kept = deduplicate(start, node.astype(int), within_h, end)
+    expected = one_by_one(start, node, within_h, end)
+    # failures of a node at one instant are alike: which of them is kept is no matter, but for their ends
+    if end is None:
+        for code in np.unique(node):
+            assert sorted(start[kept & (node == code)]) == sorted(start[expected & (node == code)])
+    else:
+        assert kept.tolist() == expected.tolist()
+    assert (kept | (node >= 0)).all()
+
+
+def test_a_chain_is_kept_once_a_day():
+    """A failure each 10 h: counted from the last kept one, every third is no repeat within 24 h."""
+    kept = deduplicate(np.arange(9) * 10.0, ["a"] * 9)
+    assert np.flatnonzero(kept).tolist() == [0, 3, 6]
+
+
+def test_exactly_a_day_later_is_a_repeat():
+    assert deduplicate([0.0, 24.0], ["a", "a"]).tolist() == [True, False]
+    assert deduplicate([0.0, 24.1], ["a", "a"]).tolist() == [True, True]
+
+
+def test_a_second_pass_takes_nothing():
+    log = simulate_log(3, repeat_probability=0.5)
+    kept = deduplicate(log["start_h"], log["node"])
+    assert 0.4 < kept.mean() < 0.75
+    again = log[kept]
+    assert deduplicate(again["start_h"], again["node"]).all()
+
+
+def test_deduplication_explains_a_dispersion_of_five():
+    """Three repairs in four fail within 12 h: the index of failures per node falls from over 5 to about 1."""
+    log = simulate_log(1, repeat_probability=0.75, repeat_within_h=12.0, repair_h=1.0)
+    raw = find_lemons(log["start_h"], log["node"], WINDOW_H, NODES)
+    single = log[deduplicate(log["start_h"], log["node"], 72.0)]
+    left = find_lemons(single["start_h"], single["node"], WINDOW_H, NODES)
+    assert raw.dispersion_index > 5 and raw.overdispersed and not raw.persistent
+    assert 0.8 < left.dispersion_index < 1.3
+
+
+# --------------------------------------------------------------------------- hazard after a repair
+
+
+def test_hazard_by_hand():
+    """Ten days, three nodes. One is out on day 1 and again from day 3.5 to 4; one fails on day 9 for good."""
+    start, end, node = [24.0, 84.0, 216.0, 30.0], [48.0, 96.0, NAN, 40.0], ["a", "a", "b", "a"]
+    found = hazard_after_repair([*start, 5.0], [*end, 6.0], [*node, None], 240.0, 3, edges_d=(0, 1, 3))
+    assert found["when"].tolist() == ["after repair", "after repair", "remaining", "while out", "unknown node"]
+    assert found["node_days"].tolist() == pytest.approx([2.0, 2.5, 23.0, 2.5, 0.0])
+    assert found["n_events"].tolist() == [0, 1, 2, 1, 1]
+    assert found["node_days"].sum() == pytest.approx(30)
+    row = failure_rate(1, 2.5)
+    assert found.loc[1, ["rate", "low", "high"]].tolist() == pytest.approx([400.0, row.low, row.high])
+    ratio = rate_ratio(1, 2.5, 2, 23.0)
+    assert found.loc[1, ["ratio", "ratio_low", "ratio_high"]].tolist() == pytest.approx(
+        [ratio.ratio, ratio.low, ratio.high]
+    )
+    assert found.loc[3:, "rate"].isna().all()
+
+
+@given(seed=st.integers(0, 10_000), repeat=st.sampled_from([0.0, 0.6]))
+@settings(max_examples=25, deadline=None)
+def test_every_failure_and_every_hour_is_in_one_row(seed, repeat):
+    log = simulate_log(seed, 30, 60, 20.0, repeat_probability=repeat)
+    found = hazard_after_repair(log["start_h"], log["end_h"], log["node"], 1440.0, 30)
+    assert found["n_events"].sum() == len(log)
+    assert found["node_days"].sum() == pytest.approx(30 * 60)
+
+
+def test_a_memoryless_log_has_one_rate():
+    """Twenty logs of nodes that fail at 4 per 1000 node-days, whatever happened before."""
+    logs = [simulate_log(seed, repair_h=1.0) for seed in range(20)]
+    tables = [hazard_after_repair(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES) for log in logs]
+    events = sum(table["n_events"][:7] for table in tables)
+    expected = 4e-3 * sum(table["node_days"][:7] for table in tables)
+    assert (np.abs(events - expected) < 4 * np.sqrt(expected)).all()
+
+
+def test_the_first_day_holds_the_repeats():
+    """A repair fails with 0.3 within a day, so about 0.36 failures a node-day come on the first."""
+    log = simulate_log(5, repeat_probability=0.3, repair_h=0.5)
+    found = hazard_after_repair(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES)
+    returns = len(log)
+    # evenly over the day: of 0.3 a return, with the time left at risk 1 - 0.3 / 2
+    expected = 1000 * 0.3 * returns / (0.85 * returns)
+    assert found["low"][0] < expected < found["high"][0]
+    assert (found["low"][1:7] < 4.0).all()
+
+
+def test_times_may_be_in_any_unit():
+    """All times ten times longer: the same counts, a tenth of the rates, the same ratios."""
+    log = simulate_log(2, 50, 100, 20.0, repeat_probability=0.3)
+    start, end = log["start_h"].to_numpy(), log["end_h"].to_numpy()
+    one = hazard_after_repair(start, end, log["node"], 2400.0, 50)
+    ten = hazard_after_repair(10 * start, 10 * end, log["node"], 24_000.0, 50, edges_d=(0, 10, 30, 70, 140, 300, 900))
+    assert one["n_events"].tolist() == ten["n_events"].tolist()
+    assert (one["rate"][:7] / ten["rate"][:7]).to_numpy() == pytest.approx(10)
+    assert one["ratio"][:6].to_numpy() == pytest.approx(ten["ratio"][:6].to_numpy())
+
+
+# --------------------------------------------------------------------------- repeats or lemons
+
+
+def risk_of(log, n_nodes=NODES, **given):
+    return repeat_risk(log["start_h"], log["end_h"], log["node"], WINDOW_H, n_nodes, **given)
+
+
+def test_repeats_are_found():
+    risk = risk_of(simulate_log(1, repeat_probability=0.3))
+    assert risk.repairs_fail and risk.low > 10
+    assert risk.n_soon > 5 * risk.n_expected
+
+
+def test_lemons_alone_are_no_repeats():
+    """Nodes that fail twelve times as often are in repair more often: the plain ratio is high, and means nothing."""
+    risks = [risk_of(simulate_log(seed, lemon_share=0.03, lemon_factor=12.0)) for seed in range(30)]
+    assert all(risk.p < 0.05 and risk.ratio > 1.5 for risk in risks)
+    assert sum(risk.repairs_fail for risk in risks) <= 5  # 5% each: 6 or more of 30 have probability 0.3%
+    soon, expected = (np.array([getattr(risk, name) for risk in risks]) for name in ("n_soon", "n_expected"))
+    assert soon.mean() == pytest.approx(expected.mean(), abs=4 * (soon - expected).std() / np.sqrt(30))
+
+
+def test_a_trend_is_no_repeat():
+    risks = [risk_of(simulate_log(seed, trend_beta=2.5)) for seed in range(30)]
+    assert sum(risk.repairs_fail for risk in risks) <= 5
+    assert np.mean([risk.ratio > 1 and risk.p < 0.05 for risk in risks]) > 0.3
+
+
+def test_the_expected_count_is_that_of_dealing_failures_out():
+    """Node labels shuffled over the failures, repairs of no length."""
+    rng = np.random.default_rng(4)
+    start = np.sort(rng.uniform(0, 2400.0, 120) ** 0.8 * 2400.0**0.2)
+    node = rng.choice(12, 120, p=np.arange(1, 13) / 78)
+    risk = repeat_risk(start, start, node, 2400.0, 12, within_d=2.0)
+    drawn = [repeat_risk(start, start, rng.permutation(node), 2400.0, 12, within_d=2.0).n_soon for _ in range(150)]
+    assert risk.n_expected == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / np.sqrt(len(drawn)) + 0.1)
+    assert np.var(drawn) < 1.3 * risk.n_expected  # what p_same_nodes supposes, with room for 150 draws
+
+
+def test_the_expected_count_tends_to_uniform_spacings():
+    """Sum of (n - 1) [1 - (1 - x / T) ** n] over the nodes, for failures anywhere."""
+    rng = np.random.default_rng(8)
+    start, node = rng.uniform(0, WINDOW_H, 4000), rng.integers(0, 400, 4000)
+    risk = repeat_risk(start, start, node, WINDOW_H, 400)
+    n = np.bincount(node)
+    closed = ((n - 1) * (1 - (1 - 7 / DAYS) ** n)).sum()
+    assert risk.n_expected == pytest.approx(closed, rel=0.01)
+
+
+def test_nothing_to_compare():
+    assert repeat_risk([], [], [], 100.0, 5) is None
+    assert repeat_risk([50.0, 60.0], [NAN, NAN], ["a", "b"], 100.0, 5, within_d=50) is not None
+    assert repeat_risk([50.0], [200.0], ["a"], 100.0, 5) is None  # no node came back
+    assert repeat_risk([0.0, 50.0], [0.0, 50.0], ["a", "a"], 100.0, 1, within_d=30) is None  # no other time
+
+
+BAD = {
+    "within_h must be >= 0 h and finite, got -1": lambda: deduplicate([1.0], ["a"], -1),
+    "start_h must be finite h; leave out failures without a start, and count them": lambda: deduplicate([NAN], ["a"]),
+    "node must have 2 values, as start_h has, got 1": lambda: deduplicate([1.0, 2.0], ["a"]),
+    "edges_d must rise from 0 d, got [1.0, 2.0]": lambda: hazard_after_repair([1.0], None, ["a"], 9.0, 2, (1, 2)),
+    "edges_d must rise from 0 d, got [0.0, 2.0, 2.0]": lambda: hazard_after_repair(
+        [1.0], None, ["a"], 9.0, 2, (0, 2, 2)
+    ),
+    "n_nodes must be >= 2, the nodes that failed, got 1; count the healthy nodes too": lambda: repeat_risk(
+        [1.0, 2.0], None, ["a", "b"], 9.0, 1
+    ),
+    "within_d must be > 0 d and finite, got 0": lambda: repeat_risk([1.0], None, ["a"], 9.0, 1, within_d=0),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input_is_refused(message):
+    with pytest.raises(InputError) as caught:
+        BAD[message]()
+    assert str(caught.value) == message

@@ -1,0 +1,109 @@
+"""Roles in node names: found where they are, and not in random names or single bad nodes."""
+
+from __future__ import annotations
+
+import uuid
+
+import numpy as np
+import pytest
+
+from ettr.errors import InputError
+from ettr.failures.roles import check_roles
+
+
+def failed(counts, names):
+    """Only nodes that failed are in a log."""
+    seen = np.flatnonzero(counts)
+    return np.array(names, dtype=object)[seen], counts[seen]
+
+
+def numbered(n, form="node{:03d}"):
+    return [form.format(i) for i in range(n)]
+
+
+@pytest.mark.parametrize("form", ["{}", "node{:04d}", "gpu-{}.rack7.example.org", "c{}-ib"])
+@pytest.mark.parametrize("modulus", [8, 32])
+def test_every_so_many_nodes(form, modulus):
+    """The first node of each group fails six times as often; more than half of the others never do."""
+    rate = np.where(np.arange(400) % modulus == 0, 3.0, 0.5)
+    counts = np.random.default_rng(1).poisson(rate)
+    found = check_roles(*failed(counts, numbered(400, form)), n_nodes=400)
+    assert (found.kind, found.value) == ("number", f"0 mod {modulus}")
+    assert found.p < 0.05 and found.healthy_included
+    first = np.arange(400) % modulus == 0
+    assert found.ratio == pytest.approx(counts[first].mean() / counts[~first].mean(), rel=0.1)
+
+
+def test_login_nodes():
+    names = [*numbered(300, "gpu{:03d}"), *numbered(6, "login{}")]
+    counts = np.random.default_rng(2).poisson(np.append(np.full(300, 1.0), np.full(6, 15.0)))
+    found = check_roles(*failed(counts, names), n_nodes=306)
+    assert (found.kind, found.value, found.n_nodes) == ("prefix", "login", 6)
+    assert found.p < 0.01 and 10 < found.ratio < 20
+
+
+def test_a_lemon_is_no_role():
+    """One node with forty failures lies in some class of every size; chance would put it in one as well."""
+    alarms = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        counts = rng.poisson(1.0, 400)
+        counts[rng.integers(400)] += 40
+        alarms += check_roles(*failed(counts, numbered(400)), n_nodes=400, seed=seed).p < 0.05
+    assert alarms <= 4  # 5% each: 5 or more of 20 have probability 0.3%
+
+
+def test_chance_is_no_role():
+    alarms = 0
+    for seed in range(20):
+        counts = np.random.default_rng(seed).poisson(1.0, 400)
+        alarms += check_roles(*failed(counts, numbered(400)), n_nodes=400, seed=seed).p < 0.05
+    assert alarms <= 4
+
+
+@pytest.mark.parametrize("serial", [lambda i: str(uuid.UUID(int=i)), lambda i: f"{i:032x}", lambda i: f"SN{i:040d}"])
+def test_random_names_have_no_roles(serial):
+    rng = np.random.default_rng(0)
+    names = [serial(int.from_bytes(rng.bytes(16), "big")) for _ in range(231)]
+    assert check_roles(names, rng.integers(1, 9, 231), n_nodes=400) is None
+
+
+def test_names_without_numbers_have_no_roles():
+    rng = np.random.default_rng(0)
+    names = ["".join(rng.choice(list("abcdefgh"), 6)) for _ in range(40)]
+    assert check_roles(names, np.ones(40), 40) is None
+    assert check_roles([*names[:15], *numbered(14)], np.ones(29), 40) is None  # fewer than half
+    assert check_roles(numbered(9), np.ones(9), 9) is None  # too few
+
+
+def test_gaps_in_the_numbering_are_healthy_nodes_only_if_there_are_so_many():
+    """Thirty of 400 numbers failed. With 400 nodes watched the rest are healthy; with 40 the numbering has holes."""
+    names = numbered(400)[:: 400 // 30]
+    assert check_roles(names, np.ones(len(names)), n_nodes=400).healthy_included
+    assert not check_roles(names, np.ones(len(names)), n_nodes=40).healthy_included
+    assert not check_roles(names, np.ones(len(names))).healthy_included
+
+
+def test_racks_and_slots():
+    """Slot 1 of each of 20 racks: the number after the rack's, counted over the slots of all racks."""
+    names = [f"r{rack}-s{slot}" for rack in range(20) for slot in range(16)]
+    first = np.tile(np.arange(16) == 1, 20)
+    counts = np.random.default_rng(5).poisson(np.where(first, 6.0, 0.7))
+    found = check_roles(*failed(counts, names), n_nodes=320)
+    assert found.value == "1 mod 16" and found.p < 0.05
+    assert found.n_nodes == pytest.approx(20, abs=2)
+
+
+def test_a_large_fleet_is_sampled():
+    counts = np.random.default_rng(6).poisson(np.where(np.arange(60_000) % 18 == 5, 2.0, 0.5))
+    found = check_roles(*failed(counts, numbered(60_000)), n_nodes=60_000)
+    assert found.value == "5 mod 18" and found.p < 0.05
+    assert 900 < found.n_nodes < 1300
+    assert found.ratio == pytest.approx(4, rel=0.15)
+
+
+def test_counts_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match="counts must have 3 values, as names has, got 2"):
+        check_roles(["a1", "a2", "a3"], [1, 2])
+    with pytest.raises(InputError, match="counts must be >= 0"):
+        check_roles(numbered(12), -np.ones(12))
