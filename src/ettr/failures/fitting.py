@@ -1,0 +1,339 @@
+"""Everything that a failure log says, in one pass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr.errors import UnknownName
+from ettr.failures import (
+    dispersion,
+    gaps,
+    groups,
+    lemons,
+    lifetimes,
+    prediction,
+    repairs,
+    repeats,
+    roles,
+    trend,
+    verdicts,
+)
+from ettr.failures.lemons import Lemons
+from ettr.failures.prediction import Forecast, ForecastScore
+from ettr.failures.rates import FailureRate, failure_rate, poisson_interval
+from ettr.failures.verdicts import Verdict
+from ettr.results import LOG_COLUMNS, FailureLog
+
+DEDUPLICATE_H = 24.0
+"""A failure this soon after the last of the same node is taken as the same fault, before lemons are looked for."""
+
+
+@dataclass(frozen=True)
+class NodeStatistics:
+    """What the names of nodes tell.
+
+    Attributes
+    ----------
+    as_logged, deduplicated : Lemons
+        Unevenness between nodes, and whether it persists, before and after repeats are taken out.
+    n_repeats : int
+        Failures taken out: those within ``DEDUPLICATE_H`` of the last of their node.
+    hazard : DataFrame
+        Failure rate by time since a node's return to service, see :func:`ettr.failures.repeats.hazard_after_repair`.
+    risk : RepeatRisk
+        The first days after a repair against later.
+    role : RoleCheck or None
+        Whether failures follow the position in the name; None if names have none.
+    survival : DataFrame
+        Kaplan-Meier estimate of a node's time from repair to next failure.
+    lifetime : LifetimeFit
+        Weibull fit of the same, censored lives included.
+    """
+
+    as_logged: Lemons
+    deduplicated: Lemons
+    n_repeats: int
+    hazard: pd.DataFrame
+    risk: repeats.RepeatRisk | None
+    role: roles.RoleCheck | None
+    survival: pd.DataFrame
+    lifetime: lifetimes.LifetimeFit | None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A failure log in numbers.
+
+    Attributes
+    ----------
+    log : FailureLog
+        What was fitted. Planned events are left out of every number here.
+    level : float
+        Coverage of all intervals.
+    rate : FailureRate
+        Failures per 1000 node-days with the exact Poisson interval.
+    fair_rate : FailureRate
+        The same with an interval widened by how unevenly failures came.
+    knowledge : Gamma
+        What is known of the rate, as a gamma distribution that a scenario can carry.
+    dispersion : Dispersion or None
+        How unevenly failures came; None for too few.
+    gaps : tuple of GapFit
+        Fits of the times between failures, one a merge rule.
+    rules : DataFrame
+        The merge rules side by side: ``within_min`` [min], ``n_incidents``, ``rate``, ``low``, ``high``
+        [1 / (1000 node-days)], ``weibull_shape``, ``shape_low``, ``shape_high``, ``best``, ``memoryless_p``.
+    trend : Trend or None
+        Trend tests and the rate over time; None for too few.
+    components : DataFrame
+        Failures, share and rate of each component, see :func:`ettr.failures.groups.rates_by`.
+    split : str or None
+        Column of the cohorts.
+    cohorts : DataFrame or None
+        The same by cohort.
+    cohort_test : CohortTest or None
+        Whether cohorts share one rate; None where their exposure is not known.
+    nodes : NodeStatistics or None
+        What the names of nodes tell; None where the log names none, or nothing failed.
+    repairs : RepairTimes
+        How long failures lasted.
+    forecast : Forecast or None
+        Failures of the next 30 days; None without failures.
+    score : ForecastScore or None
+        How often such forecasts held on this log; None if it is too short.
+    verdicts : tuple of Verdict
+        What to conclude.
+    """
+
+    log: FailureLog
+    level: float
+    rate: FailureRate
+    fair_rate: FailureRate
+    knowledge: dispersion.Gamma
+    dispersion: dispersion.Dispersion | None
+    gaps: tuple[gaps.GapFit, ...]
+    rules: pd.DataFrame
+    trend: trend.Trend | None
+    components: pd.DataFrame
+    split: str | None
+    cohorts: pd.DataFrame | None
+    cohort_test: groups.CohortTest | None
+    nodes: NodeStatistics | None
+    repairs: repairs.RepairTimes
+    forecast: Forecast | None
+    score: ForecastScore | None
+    verdicts: tuple[Verdict, ...]
+
+    @cached_property
+    def start_h(self) -> np.ndarray:
+        """Times of the failures since the start of the window, sorted. [h]"""
+        return self.log.hours("start")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the events as plain values, for JSON; what is missing or infinite is None."""
+        parts = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "log"}
+        log = {field.name: getattr(self.log, field.name) for field in fields(self.log) if field.name != "events"}
+        about = {"n_events": len(self.start_h), "n_planned": int(self.log.events["planned"].sum())}
+        return {"log": plain({**log, **about}), **plain(parts)}
+
+    def verdict(self, question: str) -> Verdict:
+        """The verdict on one question: ``memoryless``, ``trend``, ``nodes`` or ``cohorts``."""
+        for verdict in self.verdicts:
+            if verdict.question == question:
+                return verdict
+        raise UnknownName("question", question, [verdict.question for verdict in self.verdicts])
+
+
+def fit(
+    log: FailureLog,
+    *,
+    split: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Fit:
+    """Fit rates, shapes, trend, nodes and repairs of a log, and draw the conclusions.
+
+    Parameters
+    ----------
+    log : FailureLog
+        From :func:`ettr.logs.read` or :func:`ettr.logs.from_frame`.
+    split : str, optional
+        Column of the log to compare cohorts by.
+    level : float
+        Coverage of all intervals.
+    seed : int
+        Of the bootstrap and of samples of very long logs.
+    progress : callable, optional
+        Called with what is done next, in a few words.
+
+    Returns
+    -------
+    Fit
+        A log without failures gives a rate with its upper bound and no shapes.
+
+    Raises
+    ------
+    InputError
+        An unknown column to split by, or a level outside (0, 1).
+    """
+    columns = [column for column in log.events.columns if column not in LOG_COLUMNS]
+    if split is not None and split not in (*columns, "component", "cause"):
+        raise UnknownName("column to split by", split, [*columns, "component", "cause"])
+    said = progress or (lambda step: None)
+    failures, start_h = log.failures, log.hours("start")
+    n_events = len(failures)
+
+    said("rates")
+    scatter = dispersion.over_dispersion(start_h, log.window_h) if n_events >= dispersion.MIN_EVENTS else None
+    allowed = {"index": scatter.index, "dof": scatter.dof} if scatter else {}
+    known = dispersion.rate_gamma(n_events, log.node_days, level=level, **allowed)
+    fair = dispersion.over_dispersed_rate(n_events, log.node_days, level=level, **allowed)
+    cohorts, cohort_test = _cohorts(log, failures, split, level)
+
+    said("times between failures")
+    fits = tuple(
+        gaps.fit_gaps(start_h, log.window_h, within_min, log.resolution_h, seed, level=level)
+        for within_min in gaps.MERGE_RULES_MIN
+    )
+    said("trend")
+    moved = trend.find_trend(start_h, log.window_h, log.node_days * 24 / log.window_h, level=level)
+    said("nodes")
+    nodes = _nodes(log, failures, start_h, seed, level)
+    said("forecasts")
+    forecast, score = _forecast(start_h, log.window_h, level)
+    return Fit(
+        log=log,
+        level=level,
+        rate=failure_rate(n_events, log.node_days, level),
+        fair_rate=fair,
+        knowledge=known,
+        dispersion=scatter,
+        gaps=fits,
+        rules=_rules(fits, log.node_days, level),
+        trend=moved,
+        components=groups.rates_by(failures["component"], log.node_days, level),
+        split=split,
+        cohorts=cohorts,
+        cohort_test=cohort_test,
+        nodes=nodes,
+        repairs=_repairs(log, failures, start_h, level),
+        forecast=forecast,
+        score=score,
+        verdicts=(
+            verdicts.memoryless(fits),
+            verdicts.trending(moved, n_events),
+            verdicts.replace_or_retest(nodes.deduplicated if nodes else None, nodes.risk if nodes else None, n_events),
+            verdicts.separate(cohort_test, split),
+        ),
+    )
+
+
+def _rules(fits: tuple[gaps.GapFit, ...], node_days: float, level: float) -> pd.DataFrame:
+    """The merge rules side by side."""
+    rows = []
+    for one in fits:
+        low, high = poisson_interval(one.n_incidents, level)
+        rows.append(
+            {
+                "rule": f"within {one.within_min:g} min" if one.within_min else "as logged",
+                "within_min": one.within_min,
+                "n_incidents": one.n_incidents,
+                "rate": 1000 * one.n_incidents / node_days,
+                "low": 1000 * low / node_days,
+                "high": 1000 * high / node_days,
+                "weibull_shape": one.weibull_shape,
+                "shape_low": one.weibull_low,
+                "shape_high": one.weibull_high,
+                "best": one.best,
+                "memoryless_p": one.memoryless_p,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _cohorts(
+    log: FailureLog, failures: pd.DataFrame, split: str | None, level: float
+) -> tuple[pd.DataFrame | None, groups.CohortTest | None]:
+    """Rates by cohort, and the test of their equality where the nodes of every cohort are known."""
+    if split is None:
+        return None, None
+    days = log.node_days / log.n_nodes
+    sizes = {name: n_nodes * days for name, n_nodes in log.cohort_nodes.get(split, {}).items()}
+    of_every_node = split in ("component", "cause")
+    table = groups.rates_by(failures[split], log.node_days, level, None if of_every_node else sizes)
+    known = table[table["known_exposure"] & table["group"].isin(sizes)]
+    test = (
+        groups.cohorts_differ(
+            known["n_events"].to_numpy(), known["node_days"].to_numpy(), known["group"].tolist(), level=level
+        )
+        if len(known) > 1
+        else None
+    )
+    return table, test
+
+
+def _nodes(
+    log: FailureLog, failures: pd.DataFrame, start_h: np.ndarray, seed: int, level: float
+) -> NodeStatistics | None:
+    if failures["node"].isna().all():
+        return None
+    node, end_h, window_h = failures["node"].cat.codes.to_numpy(), log.hours("end"), log.window_h
+    names = failures["node"].cat.categories.to_numpy()
+    kept = repeats.deduplicate(start_h, node, DEDUPLICATE_H)
+    lives = lifetimes.node_lifetimes(start_h, end_h, node, window_h, log.n_nodes)
+    counts = np.bincount(node[node >= 0], minlength=len(names))
+    columns = lives["duration_h"], lives["observed"], lives["weight"]
+    return NodeStatistics(
+        as_logged=lemons.find_lemons(start_h, node, window_h, log.n_nodes, names, seed),
+        deduplicated=lemons.find_lemons(start_h[kept], node[kept], window_h, log.n_nodes, names, seed),
+        n_repeats=int((~kept).sum()),
+        hazard=repeats.hazard_after_repair(start_h, end_h, node, window_h, log.n_nodes, level=level),
+        risk=repeats.repeat_risk(start_h, end_h, node, window_h, log.n_nodes, level=level),
+        role=roles.check_roles(names, counts, log.n_nodes, seed),
+        survival=lifetimes.kaplan_meier(*columns, level=level),
+        lifetime=lifetimes.fit_lifetimes(*columns, level=level),
+    )
+
+
+def _repairs(log: FailureLog, failures: pd.DataFrame, start_h: np.ndarray, level: float) -> repairs.RepairTimes:
+    """Repair times by component; availability only where every failure is of a node with a name and ends are kept."""
+    end_h, group = log.hours("end"), failures["component"]
+    named = len(failures) > 0 and failures["node"].notna().all() and np.isfinite(end_h).any()
+    if not named:
+        return repairs.repair_times(start_h, end_h, log.window_h, group, level=level)
+    node = failures["node"].cat.codes.to_numpy()
+    return repairs.repair_times(start_h, end_h, log.window_h, group, node, log.n_nodes, level)
+
+
+def _forecast(start_h: np.ndarray, window_h: float, level: float) -> tuple[Forecast | None, ForecastScore | None]:
+    if len(start_h) < dispersion.MIN_EVENTS:
+        return None, None
+    score = prediction.score_forecasts(start_h, window_h, level=level)
+    return prediction.predict_count(start_h, window_h, score.horizon_d, level), score
+
+
+def plain(value: Any) -> Any:
+    """A result as values that JSON has: tables as lists of rows, times as text, missing and infinite as None."""
+    if isinstance(value, pd.DataFrame):
+        return [plain(row) for row in value.to_dict("records")]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, pd.Timestamp):
+        return value.isoformat()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return None if value is pd.NaT else value

@@ -1,0 +1,142 @@
+"""What to conclude from a fit: an answer to each question, with the numbers that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ettr.failures.gaps import GapFit
+from ettr.failures.groups import CohortTest
+from ettr.failures.lemons import Lemons
+from ettr.failures.repeats import RepeatRisk
+from ettr.failures.trend import Trend
+
+Question = Literal["memoryless", "trend", "nodes", "cohorts"]
+
+SIGNIFICANT = 0.05
+"""A chance smaller than this is taken as a finding."""
+
+LEAST_EVENTS = 20
+"""Fewer failures than this carry no verdict on shape, trend or nodes."""
+
+_ALIKE = 0.01
+"""Gaps whose spread is less than this share of their mean are no matter of chance."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An answer with its evidence.
+
+    Attributes
+    ----------
+    question : str
+        ``memoryless``, ``trend``, ``nodes`` or ``cohorts``.
+    answer : str
+        One of the answers of the function that gives it.
+    evidence : dict
+        The numbers that decided, by name.
+    """
+
+    question: Question
+    answer: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+def memoryless(gaps: Sequence[GapFit]) -> Verdict:
+    """Whether the next failure depends on the last.
+
+    Answers
+    -------
+    ``yes``: no merge rule rejects the exponential. ``bunched``: all reject it, for gaps that vary more. ``regular``:
+    all reject it, for gaps that vary less. ``depends on the rule``: some do. ``alike``: the gaps hardly differ, so
+    that no chance is in them. ``too few`` and ``too coarse``: cannot be said.
+    """
+    able = [fit for fit in gaps if not fit.too_coarse and not fit.table.empty]
+    evidence: dict[str, Any] = {
+        f"within_{fit.within_min:g}_min": {
+            "n_incidents": fit.n_incidents,
+            "weibull_shape": fit.weibull_shape,
+            "low": fit.weibull_low,
+            "high": fit.weibull_high,
+            "p": fit.memoryless_p,
+        }
+        for fit in able
+    }
+    if all(fit.n_incidents >= LEAST_EVENTS and fit.cv is not None and fit.cv < _ALIKE for fit in gaps):
+        return Verdict("memoryless", "alike", {"mean_gap_h": gaps[0].mean_gap_h, "cv": gaps[0].cv})
+    if not able or max(fit.n_incidents for fit in able) < LEAST_EVENTS:
+        coarse = any(fit.too_coarse for fit in gaps) and min(fit.n_incidents for fit in gaps) >= LEAST_EVENTS
+        return Verdict("memoryless", "too coarse" if coarse else "too few", evidence)
+    rejected = [fit for fit in able if (fit.memoryless_p or 0.0) < SIGNIFICANT]
+    if not rejected:
+        return Verdict("memoryless", "yes", evidence)
+    sides = {(fit.weibull_shape or 0.0) < 1 for fit in rejected}
+    if len(rejected) < len(able) or len(sides) > 1:
+        return Verdict("memoryless", "depends on the rule", evidence)
+    return Verdict("memoryless", "bunched" if sides.pop() else "regular", evidence)
+
+
+def trending(trend: Trend | None, n_events: int) -> Verdict:
+    """Whether failures become more or fewer: ``rising``, ``falling``, ``steady``, ``not monotone`` or ``too few``."""
+    if trend is None or trend.laplace is None or trend.crow_amsaa is None or n_events < LEAST_EVENTS:
+        return Verdict("trend", "too few")
+    evidence = {
+        "laplace_z": trend.laplace.z,
+        "laplace_p": trend.laplace.p,
+        "crow_amsaa_beta": trend.crow_amsaa.beta,
+        "crow_amsaa_p": trend.crow_amsaa.p,
+        "uneven_p": trend.uneven_p,
+    }
+    return Verdict("trend", trend.direction, evidence)
+
+
+def replace_or_retest(lemons: Lemons | None, risk: RepeatRisk | None, n_events: int) -> Verdict:
+    """What to do about nodes that fail often.
+
+    Answers
+    -------
+    ``replace``: after de-duplication the worst nodes of the first half stay the worst. ``re-test``: nodes fail again
+    soon after repair, and no lemons persist. ``both``; ``nothing``; ``too few``; ``no nodes`` where the log names none.
+    """
+    if lemons is None or risk is None:
+        return Verdict("nodes", "no nodes" if n_events else "too few")
+    if n_events < LEAST_EVENTS:
+        return Verdict("nodes", "too few")
+    replace = lemons.overdispersed and lemons.persistent
+    retest = risk.repairs_fail
+    answer = {(True, True): "both", (True, False): "replace", (False, True): "re-test", (False, False): "nothing"}
+    evidence = {
+        "dispersion_index": lemons.dispersion_index,
+        "dispersion_p": lemons.dispersion_p,
+        "rank_correlation": lemons.rank_correlation,
+        "rank_p": lemons.rank_p,
+        "worst_p": lemons.worst_p,
+        "worst_share": lemons.worst_share,
+        "chance_share": lemons.chance_share,
+        "repeat_ratio": risk.ratio,
+        "repeat_low": risk.low,
+        "repeat_high": risk.high,
+        "repeat_p": risk.p_same_nodes,
+        "repeats_soon": risk.n_soon,
+        "repeats_expected": risk.n_expected,
+    }
+    return Verdict("nodes", answer[replace, retest], evidence)
+
+
+def separate(test: CohortTest | None, split: str | None) -> Verdict:
+    """Whether cohorts need rates of their own: ``separate``, ``pool``, ``not asked`` or ``exposure unknown``."""
+    if split is None:
+        return Verdict("cohorts", "not asked")
+    if test is None:
+        return Verdict("cohorts", "exposure unknown", {"column": split})
+    evidence = {
+        "column": split,
+        "highest": test.highest,
+        "lowest": test.lowest,
+        "ratio": test.ratio,
+        "low": test.low,
+        "high": test.high,
+        "p": test.p,
+    }
+    return Verdict("cohorts", "separate" if test.p < SIGNIFICANT else "pool", evidence)

@@ -1,0 +1,143 @@
+"""A fit as tables that charts and people read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ettr.failures.fitting import DEDUPLICATE_H, Fit
+from ettr.failures.gaps import merge_starts
+from ettr.failures.repeats import deduplicate
+
+_POINTS, _DOTS, _MOST_FAILURES = 80, 200, 10
+_SHAPED = {"weibull": stats.weibull_min, "gamma": stats.gamma, "lognormal": stats.lognorm}
+
+
+def gaps_seen(fit: Fit, within_min: float = 10.0) -> pd.DataFrame:
+    """Times between incidents as logged, thinned to at most 200.
+
+    Parameters
+    ----------
+    fit : Fit
+        From :func:`ettr.failures.fit`.
+    within_min : float
+        Merge rule. [min]
+
+    Returns
+    -------
+    DataFrame
+        ``gap_h`` (from the end of the merge window, longest last; gaps that the time stamps show as none are left out)
+        [h], ``survival``: share of the gaps that last longer.
+    """
+    gap_h = np.sort(np.diff(merge_starts(fit.start_h, within_min / 60)) - within_min / 60)
+    survival = 1 - (np.arange(gap_h.size) + 0.5) / max(gap_h.size, 1)
+    shown = np.unique(np.linspace(0, gap_h.size - 1, min(gap_h.size, _DOTS)).astype(int))
+    table = pd.DataFrame({"gap_h": gap_h[shown], "survival": survival[shown]})
+    return table[table["gap_h"] > max(fit.log.resolution_h / 2, 1e-9)].reset_index(drop=True)
+
+
+def gaps_fitted(fit: Fit, within_min: float = 10.0) -> pd.DataFrame:
+    """Curves of the fitted distributions over the times between incidents.
+
+    Parameters
+    ----------
+    fit, within_min
+        As for :func:`gaps_seen`.
+
+    Returns
+    -------
+    DataFrame
+        ``distribution``, ``gap_h`` [h], ``survival``. Empty where nothing was fitted.
+    """
+    seen = gaps_seen(fit, within_min)["gap_h"]
+    fitted = next((one.table for one in fit.gaps if one.within_min == within_min), pd.DataFrame())
+    if seen.empty or fitted.empty:
+        return pd.DataFrame(columns=["distribution", "gap_h", "survival"])
+    grid = np.geomspace(seen.min(), seen.max(), _POINTS)
+    curves = []
+    for row in fitted.itertuples():
+        shaped = _SHAPED.get(row.distribution)
+        law = shaped(row.shape, scale=row.scale_h) if shaped else stats.expon(scale=row.scale_h)
+        curves.append(pd.DataFrame({"distribution": row.distribution, "gap_h": grid, "survival": law.sf(grid)}))
+    return pd.concat(curves, ignore_index=True)
+
+
+def node_counts(fit: Fit) -> pd.DataFrame:
+    """How many nodes failed how often, beside what equal nodes would show.
+
+    Parameters
+    ----------
+    fit : Fit
+        Of a log that names nodes.
+
+    Returns
+    -------
+    DataFrame
+        ``log`` (``as logged`` or ``repeats taken out``), ``failures`` (label, the last one open-ended), ``order``,
+        ``nodes`` [count], ``kind`` (``seen``, or ``equal nodes``: a Poisson count with the same mean). Empty where the
+        log names no nodes.
+    """
+    columns = ["log", "failures", "order", "nodes", "kind"]
+    if fit.nodes is None:
+        return pd.DataFrame(columns=columns)
+    node = fit.log.failures["node"].cat.codes.to_numpy()
+    kept = deduplicate(fit.start_h, node, DEDUPLICATE_H)
+    tables = [
+        _counts_of(node[chosen & (node >= 0)], fit.log.n_nodes).assign(log=name)
+        for name, chosen in (("as logged", np.ones_like(kept)), ("repeats taken out", kept))
+    ]
+    return pd.concat(tables, ignore_index=True)[columns]
+
+
+def _counts_of(node: np.ndarray, n_nodes: int) -> pd.DataFrame:
+    per_node = np.bincount(node)
+    per_node = per_node[per_node > 0]
+    last = int(min(_MOST_FAILURES, max(per_node.max(initial=0), 1)))
+    seen = np.bincount(np.minimum(per_node, last), minlength=last + 1).astype(float)
+    seen[0] = n_nodes - per_node.size
+    order = np.arange(last + 1)
+    expected = n_nodes * stats.poisson.pmf(order, per_node.sum() / n_nodes)
+    expected[-1] = n_nodes * stats.poisson.sf(last - 1, per_node.sum() / n_nodes)
+    labels = [str(n) for n in order[:-1]] + [f"{last}+"]
+    rows: dict[str, Any] = {"failures": labels, "order": order}
+    return pd.concat(
+        [pd.DataFrame({**rows, "nodes": n, "kind": kind}) for kind, n in (("seen", seen), ("equal nodes", expected))],
+        ignore_index=True,
+    )
+
+
+def since_repair(fit: Fit) -> pd.DataFrame:
+    """Failure rate by the time since a node's repair, with a label a row.
+
+    Returns
+    -------
+    DataFrame
+        The rows of ``fit.nodes.hazard`` that have exposure and a rate, with ``since`` (e.g. ``1 to 3``, or ``later``)
+        and ``elsewhere`` (true for the last). Empty where the log names no nodes.
+    """
+    if fit.nodes is None:
+        return pd.DataFrame(columns=["since", "elsewhere", "n_events", "node_days", "rate", "low", "high"])
+    table = fit.nodes.hazard
+    table = table[table["when"].isin(["after repair", "remaining"]) & (table["node_days"] > 0)].reset_index(drop=True)
+    elsewhere = table["when"] == "remaining"
+    spans = [f"{row.from_d:g} to {row.to_d:g}" for row in table.itertuples()]
+    return table.assign(elsewhere=elsewhere, since=np.where(elsewhere, "later", spans))
+
+
+def forecasts_made(fit: Fit) -> pd.DataFrame:
+    """The forecasts that were made again from the log's own past, in days.
+
+    Returns
+    -------
+    DataFrame
+        ``fit.score.table`` with ``origin_d`` [d] and ``inside`` (whether what came lay in the wide interval). Empty
+        where the log is too short.
+    """
+    if fit.score is None:
+        columns = ["origin_d", "n_events", "low", "high", "poisson_low", "poisson_high", "inside"]
+        return pd.DataFrame(columns=columns)
+    table = fit.score.table
+    return table.assign(origin_d=table["origin_h"] / 24, inside=table["hit"])

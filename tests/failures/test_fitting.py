@@ -1,0 +1,254 @@
+"""A whole log fitted: every number agrees with the statistic it comes from, and verdicts follow what was put in."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ettr import failures, logs
+from ettr.errors import UnknownName
+from ettr.failures import Fit
+from ettr.failures.verdicts import LEAST_EVENTS
+from simulated_logs import simulate_log
+
+BEGIN = pd.Timestamp("2025-01-01T00:00:00Z")
+
+
+def log_of(table: pd.DataFrame, n_nodes: int = 400, days: float = 350.0, **given):
+    """A drawn log as one that was read."""
+    frame = pd.DataFrame({"start": BEGIN + pd.to_timedelta(table["start_h"], unit="h")})
+    if "end_h" in table:
+        frame["end"] = BEGIN + pd.to_timedelta(table["end_h"], unit="h")
+    if "node" in table:
+        frame["node"] = [f"host-{node}" for node in table["node"]]
+    for column in table.columns.intersection(["component", "cause", "cohort", "planned"]):
+        frame[column] = table[column].to_numpy()
+    return logs.from_frame(frame, n_nodes, (BEGIN, BEGIN + pd.Timedelta(days=days)), **given)
+
+
+@cache
+def fitted(kind: str) -> Fit:
+    drawn = {
+        "plain": {},
+        "renewal": {"shape": 0.6},
+        "regular": {"shape": 1.8},
+        "rising": {"trend_beta": 1.6},
+        "falling": {"trend_beta": 0.6},
+        "lemons": {"lemon_share": 0.03, "lemon_factor": 40.0, "rate_per_1000_node_days": 6.0},
+        "repeats": {"repeat_probability": 0.4, "repeat_within_h": 72.0, "repair_h": 2.0},
+    }[kind]
+    return failures.fit(log_of(simulate_log(11, **drawn)))
+
+
+def n_failures(n: int, **columns) -> Fit:
+    start = np.sort(np.random.default_rng(n).uniform(100.0, 8000.0, n))
+    table = pd.DataFrame({"start_h": start, "end_h": start + 2, "node": np.arange(n) % 7})
+    return failures.fit(log_of(table.drop(columns=list(columns.get("without", ())))))
+
+
+def test_the_rate_is_that_of_the_count():
+    fit = fitted("plain")
+    n, exposure = len(fit.log.failures), 400 * 350
+    assert fit.rate == failures.failure_rate(n, exposure)
+    assert fit.rules["n_incidents"].iloc[0] == n and fit.rules["rate"].iloc[0] == pytest.approx(1000 * n / exposure)
+    assert fit.components["n_events"].sum() == n
+    assert fit.fair_rate.per_1000_node_days == pytest.approx(fit.rate.per_1000_node_days)
+
+
+def test_the_wide_interval_is_that_of_the_gamma_that_a_scenario_carries():
+    fit = fitted("repeats")
+    from_gamma = failures.gamma_interval(fit.knowledge.shape, fit.knowledge.node_days)
+    assert (fit.fair_rate.low, fit.fair_rate.high) == pytest.approx((from_gamma.low, from_gamma.high))
+    assert fit.dispersion.index > 1.3
+    assert fit.fair_rate.high - fit.fair_rate.low > 1.2 * (fit.rate.high - fit.rate.low)
+
+
+@pytest.mark.parametrize(
+    ("kind", "question", "answer"),
+    [
+        ("plain", "memoryless", "yes"),
+        ("plain", "trend", "steady"),
+        ("plain", "nodes", "nothing"),
+        ("plain", "cohorts", "not asked"),
+        ("renewal", "memoryless", "bunched"),
+        ("regular", "memoryless", "regular"),
+        ("rising", "trend", "rising"),
+        ("falling", "trend", "falling"),
+        ("lemons", "nodes", "replace"),
+        ("repeats", "nodes", "re-test"),
+    ],
+)
+def test_the_verdict_is_what_was_put_in(kind, question, answer):
+    assert fitted(kind).verdict(question).answer == answer
+
+
+def test_a_shape_that_depends_on_the_rule_is_called_so():
+    """Bursts of a few minutes are bunched as logged, and memoryless once they are merged."""
+    fit = failures.fit(log_of(simulate_log(7, rate_per_1000_node_days=8.0, burst_mean=2.5)))
+    raw, _, merged = fit.rules["weibull_shape"]
+    assert raw < 0.7 and merged > 0.85
+    assert fit.verdict("memoryless").answer == "depends on the rule"
+    assert set(fit.verdict("memoryless").evidence) == {"within_0_min", "within_10_min", "within_60_min"}
+
+
+def test_repeats_are_taken_out_before_lemons_are_looked_for():
+    nodes = fitted("repeats").nodes
+    assert nodes.as_logged.overdispersed and nodes.n_repeats > 50
+    assert nodes.deduplicated.dispersion_index < nodes.as_logged.dispersion_index
+    assert not nodes.deduplicated.persistent and nodes.risk.repairs_fail
+
+
+def test_lemons_do_not_pass_for_bad_repairs():
+    nodes = fitted("lemons").nodes
+    assert nodes.risk.ratio > 1.5 and not nodes.risk.repairs_fail
+    assert set(nodes.deduplicated.worst["node"].head(5)) <= {f"host-{number}" for number in range(12)}
+
+
+def test_two_generations_are_told_apart():
+    table = simulate_log(3, cohorts={"old": (0.5, 1.0), "new": (0.5, 27.0)})
+    unknown = failures.fit(log_of(table), split="cohort")
+    assert unknown.verdict("cohorts").answer == "exposure unknown" and unknown.cohorts["rate"].isna().all()
+    fit = failures.fit(log_of(table, cohort_nodes={"cohort": {"old": 200, "new": 200}}), split="cohort")
+    test = fit.cohort_test
+    assert fit.verdict("cohorts").answer == "separate"
+    assert (test.highest, test.lowest) == ("new", "old") and test.low < 27 < test.high
+    by_name = fit.cohorts.set_index("group")["rate"]
+    assert by_name["old"] < fit.rate.per_1000_node_days / 5 and by_name["new"] > 1.5 * fit.rate.per_1000_node_days
+
+
+def test_cohorts_alike_are_pooled():
+    table = simulate_log(5, cohorts={"left": (0.5, 1.0), "right": (0.5, 1.0)})
+    fit = failures.fit(log_of(table, cohort_nodes={"cohort": {"left": 200, "right": 200}}), split="cohort")
+    assert fit.verdict("cohorts").answer == "pool"
+
+
+def test_planned_work_is_no_failure():
+    table = simulate_log(2, days=100.0)
+    table["planned"] = np.arange(len(table)) % 2 == 0
+    fit = failures.fit(log_of(table, days=100.0))
+    assert len(fit.start_h) == (~table["planned"]).sum() == round(fit.rate.per_1000_node_days * 40.0)
+    assert fit.components["n_events"].sum() == len(fit.start_h)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 9, 10, LEAST_EVENTS - 1, LEAST_EVENTS])
+@pytest.mark.parametrize("without", [(), ("node",), ("end_h",), ("node", "end_h")])
+def test_a_short_log_has_a_rate_and_says_what_it_cannot_say(n, without):
+    fit = n_failures(n, without=without)
+    assert fit.rate.low <= 1000 * n / (400 * 350) <= fit.rate.high < np.inf
+    assert fit.fair_rate.high > 0 and fit.knowledge.shape > 0
+    for question in ("memoryless", "trend"):
+        assert (fit.verdict(question).answer == "too few") == (n < LEAST_EVENTS)
+    if n == 0:
+        assert fit.verdict("nodes").answer == "too few"
+    elif "node" in without:
+        assert fit.nodes is None and fit.verdict("nodes").answer == "no nodes"
+    else:
+        assert (fit.verdict("nodes").answer == "too few") == (n < LEAST_EVENTS)
+    json.dumps(fit.to_dict(), allow_nan=False)
+
+
+def test_all_at_one_instant():
+    table = pd.DataFrame({"start_h": np.full(30, 5.0), "end_h": np.full(30, 6.0), "node": np.arange(30)})
+    fit = failures.fit(log_of(table))
+    assert fit.rules["n_incidents"].tolist() == [30, 1, 1]
+    assert fit.verdict("memoryless").answer == "too few"
+    json.dumps(fit.to_dict(), allow_nan=False)
+
+
+def test_failures_by_the_clock_are_called_alike():
+    """A job that is killed every night is no matter of chance."""
+    fit = failures.fit(log_of(pd.DataFrame({"start_h": np.arange(2.0, 2400.0, 24.0)}), days=100.0))
+    assert fit.verdict("memoryless").answer == "alike"
+    assert fit.verdict("memoryless").evidence["mean_gap_h"] == pytest.approx(24.0)
+
+
+def test_stamps_of_whole_days_show_no_shape():
+    table = simulate_log(4, rate_per_1000_node_days=20.0)
+    fit = failures.fit(log_of(table.assign(start_h=table["start_h"] // 24 * 24).drop(columns="end_h")))
+    assert fit.log.resolution_h == 24.0 and fit.verdict("memoryless").answer == "too coarse"
+
+
+def test_the_same_seed_gives_the_same_fit():
+    log = log_of(simulate_log(9, days=120.0), days=120.0)
+    assert failures.fit(log, seed=3).to_dict() == failures.fit(log, seed=3).to_dict()
+
+
+def test_progress_names_the_steps():
+    steps: list[str] = []
+    failures.fit(log_of(simulate_log(9, days=30.0), days=30.0), progress=steps.append)
+    assert steps[0] == "rates" and "nodes" in steps and len(steps) == len(set(steps))
+
+
+def test_what_cannot_be_asked():
+    with pytest.raises(UnknownName, match="unknown column to split by 'rack'"):
+        failures.fit(log_of(simulate_log(1, days=20.0), days=20.0), split="rack")
+    with pytest.raises(UnknownName, match="unknown question 'lemons'"):
+        fitted("plain").verdict("lemons")
+    with pytest.raises(ValueError, match="level must be between 0 and 1, got 1"):
+        failures.fit(log_of(simulate_log(1, days=20.0), days=20.0), level=1.0)
+
+
+def test_numbers_for_machines_are_those_of_the_fit():
+    fit = fitted("lemons")
+    told = fit.to_dict()
+    assert told["rate"]["per_1000_node_days"] == fit.rate.per_1000_node_days
+    assert told["log"]["n_events"] == len(fit.start_h) and told["log"]["window"][0] == "2025-01-01T00:00:00+00:00"
+    assert [row["weibull_shape"] for row in told["rules"]] == fit.rules["weibull_shape"].tolist()
+    assert told["verdicts"][2]["answer"] == "replace"
+    json.dumps(told, allow_nan=False)
+
+
+# --------------------------------------------------------------------------- tables for charts
+
+
+def test_the_gaps_shown_are_those_of_the_log():
+    fit = fitted("plain")
+    seen = failures.gaps_seen(fit, 0.0)
+    gaps = np.sort(np.diff(fit.start_h))
+    assert len(seen) <= 200 and set(seen["gap_h"]) <= set(gaps)
+    half = seen.iloc[(seen["survival"] - 0.5).abs().argmin()]
+    assert half["gap_h"] == pytest.approx(np.median(gaps), rel=0.03)
+
+
+def test_the_curves_shown_are_the_fitted_ones():
+    fit = fitted("renewal")
+    curves = failures.gaps_fitted(fit, 10.0)
+    table = fit.gaps[1].table.set_index("distribution")
+    assert set(curves["distribution"]) == set(table.index)
+    shape, scale = table.loc["weibull", ["shape", "scale_h"]]
+    weibull = curves[curves["distribution"] == "weibull"]
+    assert weibull["survival"].to_numpy() == pytest.approx(np.exp(-((weibull["gap_h"].to_numpy() / scale) ** shape)))
+    lognormal = curves[curves["distribution"] == "lognormal"]
+    at_median = np.interp(np.log(table.loc["lognormal", "scale_h"]), np.log(lognormal["gap_h"]), lognormal["survival"])
+    assert at_median == pytest.approx(0.5, abs=0.01)
+    assert failures.gaps_fitted(n_failures(3)).empty
+
+
+def test_nodes_are_counted_with_the_healthy_ones():
+    fit = fitted("lemons")
+    counts = failures.node_counts(fit)
+    for _, one in counts.groupby(["log", "kind"]):
+        assert one["nodes"].sum() == pytest.approx(400)
+    raw = counts[(counts["log"] == "as logged") & (counts["kind"] == "seen")]
+    assert raw["nodes"].iloc[0] == 400 - fit.nodes.as_logged.n_failed_nodes
+    assert raw["failures"].iloc[-1] == "10+"
+    assert failures.node_counts(n_failures(10, without=["node"])).empty
+
+
+def test_time_since_repair_has_a_row_for_the_rest():
+    table = failures.since_repair(fitted("repeats"))
+    assert table["since"].iloc[0] == "0 to 1" and table["since"].iloc[-1] == "later"
+    assert table["elsewhere"].tolist() == [False] * (len(table) - 1) + [True]
+    assert table["rate"].iloc[0] > 5 * table["rate"].iloc[-1]
+
+
+def test_forecasts_made_are_in_days():
+    fit = fitted("plain")
+    table = failures.forecasts_made(fit)
+    assert table["inside"].mean() == fit.score.over_dispersed_coverage
+    assert table["origin_d"].min() == pytest.approx(350 / 3) and table["origin_d"].max() <= 320
+    assert failures.forecasts_made(n_failures(3)).empty
