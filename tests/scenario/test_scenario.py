@@ -53,6 +53,7 @@ def test_the_presets_are_those_of_the_data():
     assert PRESETS == (
         "bloom-176b",
         "byterobust",
+        "glm-130b",
         "h100-100k",
         "llama3-405b",
         "megascale",

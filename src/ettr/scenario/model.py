@@ -157,6 +157,11 @@ class Scenario(Section):
         return cls._checked(raw, place)
 
     @classmethod
+    def of(cls, values: Mapping[str, Any], place: str = "scenario") -> Scenario:
+        """Make a scenario from nested values, as they would stand in a file; ``place`` names them in errors."""
+        return cls._checked(dict(values), place)
+
+    @classmethod
     def _checked(cls, raw: dict[str, Any], place: str) -> Scenario:
         try:
             return cls.model_validate(raw)

@@ -1,0 +1,234 @@
+"""From a fitted log to a plan, and how far each part of it can be trusted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget
+from ettr.errors import InputError, OutsideValidity
+from ettr.failures import Fit, plain
+from ettr.plan.answer import Plan, make
+from ettr.plan.intervals import best_interval_min
+from ettr.scenario import Scenario
+
+LIKE = "llama3-405b"
+"""Preset whose checkpoints and recovery a fitted scenario takes over, unless another is named: a log knows neither."""
+
+PRODUCTIVE_H = 720.0
+"""Work of a fitted scenario: thirty days of training, assumed."""
+
+_HORIZON_D, _LEAST_EVENTS, _SPLITS = 30.0, 10, 10
+_MODES = 20
+_RATE = "failures.rate_per_1000_node_days"
+
+
+@dataclass(frozen=True)
+class FittedPlan:
+    """A plan from a log, with what the log itself says about trusting it.
+
+    Attributes
+    ----------
+    fit : Fit
+        The fit that it rests on.
+    plan : Plan
+        Interval, band and time budget of :attr:`scenario`.
+    ettr_low, ettr_high : float
+        ETTR at the best interval if the next 30 days fail as often as the upper and the lower end of the forecast.
+    by_rule : DataFrame
+        What the choice of merging moves: ``within_min`` [min], ``n_incidents``, ``rate`` [1 / (1000 node-days)],
+        ``interval_min`` [min], ``loss`` (ETTR that this interval costs at the rate as logged), ``inside_band``.
+    splits : DataFrame
+        The plan made from the first part of the log and judged by what came next: ``until_d`` and ``horizon_d`` [d],
+        ``past_rate``, ``next_rate`` [1 / (1000 node-days)], ``interval_min`` [min], ``interval_loss`` (ETTR lost to an
+        interval from the past rate), ``predicted_ettr``, ``ettr`` (at the rate that came), ``level_error``. Empty for
+        logs too short to split.
+    """
+
+    fit: Fit
+    plan: Plan
+    ettr_low: float
+    ettr_high: float
+    by_rule: pd.DataFrame
+    splits: pd.DataFrame
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that the log gives, to go on with."""
+        return self.plan.scenario
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain numbers, for JSON."""
+        return {
+            **self.plan.to_dict(),
+            "ettr_range": [self.ettr_low, self.ettr_high],
+            "by_rule": plain(self.by_rule),
+            "splits": plain(self.splits),
+        }
+
+
+def from_fit(
+    fit: Fit, n_gpus: int | None = None, gpus_per_node: int = 8, like: str = LIKE, name: str = "fitted"
+) -> FittedPlan:
+    """Plan a job on the cluster whose log was fitted.
+
+    Parameters
+    ----------
+    fit : Fit
+        From :func:`ettr.failures.fit`.
+    n_gpus : int, optional
+        GPUs of the job; all that were watched if not given. [GPUs]
+    gpus_per_node : int
+        GPUs of a node. [GPUs]
+    like : str
+        Preset or scenario file that lends checkpoint and recovery times.
+    name : str
+        Short name of the scenario.
+
+    Returns
+    -------
+    FittedPlan
+        The interval with its band, and how well plans from this log's past did in what followed.
+
+    Raises
+    ------
+    InputError
+        ``n_gpus`` is no multiple of ``gpus_per_node``, or ``like`` is unknown.
+    OutsideValidity
+        The job would practically never end.
+    """
+    scenario = scenario_of(fit, n_gpus, gpus_per_node, like, name)
+    answer = make(scenario)
+    low, high = _ends_of_forecast(fit)
+    return FittedPlan(
+        fit=fit,
+        plan=answer,
+        ettr_low=_ettr(scenario, high, answer.band.interval_min),
+        ettr_high=_ettr(scenario, low, answer.band.interval_min),
+        by_rule=_by_rule(fit, answer),
+        splits=_splits(fit, scenario),
+    )
+
+
+def scenario_of(
+    fit: Fit, n_gpus: int | None = None, gpus_per_node: int = 8, like: str = LIKE, name: str = "fitted"
+) -> Scenario:
+    """The scenario that a fit gives: its rate with what is known of it, its components as modes.
+
+    Checkpoint and recovery come from the scenario ``like`` and are marked as assumed. Without failures the rate is
+    the mean of its posterior. Parameters as for :func:`from_fit`.
+    """
+    if gpus_per_node < 1:
+        raise InputError(f"gpus_per_node must be >= 1, got {gpus_per_node}")
+    lender = Scenario.load(like)
+    rate = fit.rate.per_1000_node_days or 1000 * fit.knowledge.shape / fit.knowledge.node_days
+    log = f"fitted from {fit.log.source}" if fit.log.source else "fitted from a log"
+    lent = {"status": "assumed", "note": f"as in {lender.name}; a log of failures does not hold it"}
+    checkpoint, recovery = lender.checkpoint.model_dump(), lender.recovery.model_dump()
+    values = {
+        "name": name,
+        "title": f"A job on {n_gpus or fit.log.n_nodes * gpus_per_node} GPUs, from a failure log",
+        "cluster": {"n_gpus": n_gpus or fit.log.n_nodes * gpus_per_node, "gpus_per_node": gpus_per_node},
+        "job": {"productive_h": PRODUCTIVE_H},
+        "failures": {
+            "rate_per_1000_node_days": rate,
+            "rate_gamma": {"shape": fit.knowledge.shape, "node_days": fit.knowledge.node_days},
+            "modes": _modes(fit),
+        },
+        "checkpoint": checkpoint,
+        "recovery": recovery,
+        "evidence": {
+            "cluster.gpus_per_node": {"status": "assumed", "note": "given with the fit"},
+            "job.productive_h": {"status": "assumed", "note": "thirty days of training"},
+            _RATE: {"status": "derived", "note": _plain(log)},
+            "failures.rate_gamma.shape": {"status": "derived", "note": "widened by the index of dispersion"},
+            "failures.rate_gamma.node_days": {"status": "derived", "note": "widened by the index of dispersion"},
+            "failures.rate_clock": {"status": "assumed", "note": "nodes were watched whatever the job did"},
+            **{f"checkpoint.{field}": lent for field, value in checkpoint.items() if value is not None},
+            **{f"recovery.{field}": lent for field, value in recovery.items() if value is not None},
+        },
+    }
+    return Scenario.of(values, f"scenario from {fit.log.source or 'a log'}")
+
+
+def _plain(text: str) -> str:
+    """Text as titles and names may hold it."""
+    kept = re.sub(r"[^\w .,;+&()/:'%#-]", " ", text, flags=re.ASCII)
+    return " ".join(kept.split())[:100]
+
+
+def _modes(fit: Fit) -> list[dict[str, Any]]:
+    """Components by their share; many become the mode ``other``, and so do those without a name."""
+    modes: dict[str, float] = {}
+    for row in fit.components.head(_MODES).itertuples():
+        name = _plain(str(row.group))
+        if name and name not in ("other", "(other)", "(unknown)"):
+            modes[name] = modes.get(name, 0.0) + float(row.share)
+    return [{"name": name, "share": min(share, 1.0)} for name, share in modes.items()]
+
+
+def _ends_of_forecast(fit: Fit) -> tuple[float, float]:
+    """Rates at the ends of the forecast of the next days. [1 / (1000 node-days)]"""
+    ahead = fit.forecast
+    if ahead is None:
+        return fit.fair_rate.low, fit.fair_rate.high
+    node_days = fit.log.node_days * ahead.horizon_d * 24 / fit.log.window_h
+    return 1000 * ahead.low / node_days, 1000 * ahead.high / node_days
+
+
+def _ettr(scenario: Scenario, rate: float, interval_min: float) -> float:
+    """Steady-state ETTR at a rate and an interval; 0 where the job would never end."""
+    run = scenario.override({_RATE: rate, "checkpoint.interval_min": interval_min, "job.include_start": False})
+    try:
+        return float(budget.exact(run).ettr)
+    except OutsideValidity:
+        return 0.0
+
+
+def _by_rule(fit: Fit, answer: Plan) -> pd.DataFrame:
+    scenario, band = answer.scenario, answer.band
+    as_logged = scenario.failures.rate
+    at_best = _ettr(scenario, as_logged, band.interval_min)
+    rows = []
+    for rule in fit.rules.itertuples():
+        interval_min = best_interval_min(scenario.override({_RATE: rule.rate or as_logged}))
+        rows.append(
+            {
+                "within_min": rule.within_min,
+                "n_incidents": rule.n_incidents,
+                "rate": rule.rate,
+                "interval_min": interval_min,
+                "loss": at_best - _ettr(scenario, as_logged, interval_min),
+                "inside_band": bool(band.low_min <= interval_min <= band.high_min),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _splits(fit: Fit, scenario: Scenario) -> pd.DataFrame:
+    """Plans from the first third on, each judged by the days that followed."""
+    window_d = fit.log.window_h / 24
+    horizon_d = min(_HORIZON_D, window_d / 6)
+    starts_d, nodes = fit.start_h / 24, fit.log.node_days / window_d
+    columns = ["until_d", "horizon_d", "past_rate", "next_rate", "interval_min", "interval_loss"]
+    rows = []
+    for until_d in np.linspace(window_d / 3, window_d - horizon_d, _SPLITS):
+        past = int(np.searchsorted(starts_d, until_d))
+        ahead = int(np.searchsorted(starts_d, until_d + horizon_d)) - past
+        if past < _LEAST_EVENTS or ahead == 0:
+            continue
+        past_rate, next_rate = 1000 * past / (nodes * until_d), 1000 * ahead / (nodes * horizon_d)
+        from_past = best_interval_min(scenario.override({_RATE: past_rate}))
+        from_next = best_interval_min(scenario.override({_RATE: next_rate}))
+        reached, predicted = _ettr(scenario, next_rate, from_past), _ettr(scenario, past_rate, from_past)
+        loss = _ettr(scenario, next_rate, from_next) - reached
+        made = (until_d, horizon_d, past_rate, next_rate, from_past, loss)
+        rows.append(
+            dict(zip(columns, made, strict=True))
+            | {"predicted_ettr": predicted, "ettr": reached, "level_error": predicted - reached}
+        )
+    return pd.DataFrame(rows, columns=[*columns, "predicted_ettr", "ettr", "level_error"])
