@@ -163,7 +163,8 @@ class FailureLog:
     @property
     def failures(self) -> pd.DataFrame:
         """The events that nobody planned."""
-        return self.events[~self.events["planned"]].reset_index(drop=True)
+        planned = self.events["planned"]
+        return self.events[~planned].reset_index(drop=True) if planned.any() else self.events
 
     @property
     def window_h(self) -> float:
@@ -172,5 +173,5 @@ class FailureLog:
 
     def hours(self, column: str = "start") -> np.ndarray:
         """Times of the unplanned events since the start of the window; NaN where unknown. [h]"""
-        since = self.failures[column] - self.window[0]
+        since = self.events.loc[~self.events["planned"], column] - self.window[0]
         return np.asarray(since / pd.Timedelta(hours=1), dtype=float)

@@ -278,6 +278,8 @@ WRONG = {
     "window must end after it begins, got '2024-05-02/2024-05-01'": {"window": "2024-05-02/2024-05-01"},
     "window must not end in the future": {"window": "2024-05-01/2090-01-01"},
     "columns must map our name": {"columns": {"start": ""}},
+    "e.g. start=opened_at, got start": {"columns": ["start"]},
+    "e.g. start=opened_at, got =start": {"columns": ["=start"]},
     "cohort_nodes[g][a] must be a whole number": {"cohort_nodes": {"g": {"a": -1}}},
 }
 
@@ -431,3 +433,27 @@ def test_every_record_is_an_event_or_in_the_ledger(read, rows, as_json):
     assert (log.events["end"].dropna() >= log.events["start"][log.events["end"].notna()]).all()
     assert log.events["start"].is_monotonic_increasing
     assert (log.events["planned"] == (log.events["cause"] == "Upgrade")).all()
+
+
+def test_columns_are_named_by_a_mapping_or_by_texts(read):
+    content = "opened,box,gen\n2024-05-02,a,old\n2024-05-03,b,new\n"
+    logs_ = [
+        read(content, columns=columns)
+        for columns in (
+            {"start": "opened", "node": "box", "gen": "gen"},
+            ["start=opened", " node = box ", "gen=gen"],
+            "start=opened node=box gen=gen",
+        )
+    ]
+    for log in logs_:
+        assert log.events["node"].tolist() == ["a", "b"] and log.events["gen"].tolist() == ["old", "new"]
+
+
+def test_a_column_to_keep_may_be_named_for_every_format(read):
+    """Formats without columns to map give their own; a name that is only kept is no reason to refuse them."""
+    header = "JobID|State|Start|End|NodeList|NNodes|Partition"
+    lines = f"{header}\n1|NODE_FAIL|2024-05-02T00:00:00|2024-05-02T01:00:00|n1|1|big\n"
+    log = read(lines, "jobs.txt", columns={"partition": "partition"})
+    assert log.format == "slurm" and log.events["partition"].tolist() == ["big"]
+    with pytest.raises(InputError, match="columns can be mapped in"):
+        read(lines, "jobs.txt", columns={"node": "NodeList"})

@@ -55,7 +55,7 @@ def what_is_given(
     zone: str | tzinfo | None = None,
     year: int | None = None,
     time_unit: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | Sequence[str] | None = None,
     planned: str | None = None,
     cohort_nodes: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Given:
@@ -106,11 +106,19 @@ def _zone(zone: str | tzinfo | None) -> tzinfo | None:
     return zoneinfo.ZoneInfo(exact)
 
 
-def _columns(columns: Mapping[str, str] | None) -> Mapping[str, str]:
-    for ours, theirs in (columns or {}).items():
-        if not (isinstance(ours, str) and isinstance(theirs, str) and ours.strip() and theirs.strip()):
-            raise InputError(f"columns must map our name to the file's, e.g. start=opened_at, got {ours!r}={theirs!r}")
-    return dict(columns or {})
+def _columns(columns: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:
+    """Our names to the file's, from a mapping or from texts such as ``start=opened_at``."""
+    if isinstance(columns, str):
+        columns = columns.split()
+    pairs: dict[str, str] = {}
+    for item in columns.items() if isinstance(columns, Mapping) else columns or ():
+        ours, equals, theirs = item.partition("=") if isinstance(item, str) else (item[0], "=", item[1])
+        named = all(isinstance(name, str) and name.strip() for name in (ours, theirs))
+        if not equals or not named:
+            shown = item if isinstance(item, str) else f"{ours!r}={theirs!r}"
+            raise InputError(f"columns must map our name to the file's, e.g. start=opened_at, got {shown}")
+        pairs[ours.strip()] = theirs.strip()
+    return pairs
 
 
 def _pattern(planned: str | None) -> re.Pattern[str] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def read(
     zone: str | tzinfo | None = None,
     year: int | None = None,
     time_unit: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | Sequence[str] | None = None,
     planned: str | None = None,
     cohort_nodes: Mapping[str, Mapping[str, int]] | None = None,
     progress: Progress | None = None,
@@ -80,8 +80,9 @@ def read(
         Year of the first time, where times carry none.
     time_unit : str or None
         Unit of times that are numbers: ``s``, ``ms``, ``us``, ``ns``, ``min``, ``h`` or ``d``.
-    columns : mapping of str to str or None
-        Our column to the file's, e.g. ``{"start": "opened_at"}``. Any other name becomes a cohort column.
+    columns : mapping of str to str, or sequence of str, or None
+        Our column to the file's, e.g. ``{"start": "opened_at"}`` or ``["start=opened_at"]``. Any other name becomes a
+        cohort column.
     planned : str or None
         Regular expression; causes that hold a match, in any case, are planned work. Without causes: components.
     cohort_nodes : mapping or None
@@ -123,7 +124,8 @@ def read(
         raise UnknownName("format", str(format), FORMATS)
     source = Source(path, progress)
     chosen = FORMATS[format] if format is not None else _sniffed(source)
-    if columns and chosen.name not in _MAPPED:
+    renamed = [ours for ours, theirs in given.options.columns.items() if ours != theirs]
+    if renamed and chosen.name not in _MAPPED:  # a name mapped to itself only asks to keep the column
         raise InputError(
             f"columns can be mapped in {' and '.join(_MAPPED)} only; {source.name} is read as {chosen.name}"
         )
