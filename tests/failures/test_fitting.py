@@ -126,6 +126,15 @@ def test_cohorts_alike_are_pooled():
     assert fit.verdict("cohorts").answer == "pool"
 
 
+def test_bursts_are_allowed_for_when_cohorts_are_compared():
+    """Bursts strike one cohort or the other by luck, so that plain counts differ too easily."""
+    table = simulate_log(8, burst_mean=6.0, cohorts={"left": (0.5, 1.0), "right": (0.5, 1.0)})
+    fit = failures.fit(log_of(table, cohort_nodes={"cohort": {"left": 200, "right": 200}}), split="cohort")
+    left, right = (int((table["cohort"] == name).sum()) for name in ("left", "right"))
+    plain = failures.rate_ratio(left, 70_000, right, 70_000)
+    assert fit.cohort_test.high / fit.cohort_test.low > 1.5 * plain.high / plain.low
+
+
 def test_planned_work_is_no_failure():
     table = simulate_log(2, days=100.0)
     table["planned"] = np.arange(len(table)) % 2 == 0

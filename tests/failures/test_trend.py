@@ -183,7 +183,9 @@ def test_too_few_failures_have_a_rate_but_no_direction(start):
 
 def test_a_rise_is_found_even_among_bursts():
     def share(**rules) -> float:
-        return float(np.mean([tr.find_trend(starts(s, **rules), WINDOW_H, 400).direction == "rising" for s in range(60)]))
+        return float(
+            np.mean([tr.find_trend(starts(s, **rules), WINDOW_H, 400).direction == "rising" for s in range(60)])
+        )
 
     assert share(trend_beta=1.3) > 0.9
     assert share(trend_beta=1.8, burst_mean=3.0) > 0.9

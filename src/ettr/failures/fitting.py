@@ -46,7 +46,7 @@ class NodeStatistics:
     n_repeats : int
         Failures taken out: those within ``DEDUPLICATE_H`` of the last of their node.
     hazard : DataFrame
-        Failure rate by time since a node's return to service, see :func:`ettr.failures.repeats.hazard_after_repair`.
+        Failure rate by time since a node's return to service, see :func:`~ettr.failures.repeats.hazard_after_repair`.
     risk : RepeatRisk
         The first days after a repair against later.
     role : RoleCheck or None
@@ -93,7 +93,7 @@ class Fit:
     trend : Trend or None
         Trend tests and the rate over time; None for too few.
     components : DataFrame
-        Failures, share and rate of each component, see :func:`ettr.failures.groups.rates_by`.
+        Failures, share and rate of each component, see :func:`~ettr.failures.groups.rates_by`.
     split : str or None
         Column of the cohorts.
     cohorts : DataFrame or None
@@ -196,7 +196,6 @@ def fit(
     allowed = {"index": scatter.index, "dof": scatter.dof} if scatter else {}
     known = dispersion.rate_gamma(n_events, log.node_days, level=level, **allowed)
     fair = dispersion.over_dispersed_rate(n_events, log.node_days, level=level, **allowed)
-    cohorts, cohort_test = _cohorts(log, failures, split, level)
 
     said("times between failures")
     fits = tuple(
@@ -205,6 +204,7 @@ def fit(
     )
     said("trend")
     moved = trend.find_trend(start_h, log.window_h, log.node_days * 24 / log.window_h, level=level)
+    cohorts, cohort_test = _cohorts(log, failures, split, moved.dispersion, level)
     said("nodes")
     nodes = _nodes(log, failures, start_h, seed, level)
     said("forecasts")
@@ -260,7 +260,7 @@ def _rules(fits: tuple[gaps.GapFit, ...], node_days: float, level: float) -> pd.
 
 
 def _cohorts(
-    log: FailureLog, failures: pd.DataFrame, split: str | None, level: float
+    log: FailureLog, failures: pd.DataFrame, split: str | None, scatter: dispersion.Dispersion | None, level: float
 ) -> tuple[pd.DataFrame | None, groups.CohortTest | None]:
     """Rates by cohort, and the test of their equality where the nodes of every cohort are known."""
     if split is None:
@@ -270,14 +270,16 @@ def _cohorts(
     of_every_node = split in ("component", "cause")
     table = groups.rates_by(failures[split], log.node_days, level, None if of_every_node else sizes)
     known = table[table["known_exposure"] & table["group"].isin(sizes)]
-    test = (
-        groups.cohorts_differ(
-            known["n_events"].to_numpy(), known["node_days"].to_numpy(), known["group"].tolist(), level=level
-        )
-        if len(known) > 1
-        else None
+    if len(known) < 2:
+        return table, None
+    return table, groups.cohorts_differ(
+        known["n_events"].to_numpy(),
+        known["node_days"].to_numpy(),
+        known["group"].tolist(),
+        dispersion=scatter.index if scatter else 1.0,
+        n_blocks=scatter.n_blocks if scatter else None,
+        level=level,
     )
-    return table, test
 
 
 def _nodes(
