@@ -18,7 +18,7 @@ from nbformat import v4
 
 from ettr import publish
 from ettr.errors import EttrError, InputError, NotebookFailed, UnknownName
-from ettr.publish import chapters, pages, site
+from ettr.publish import chapters, extension, pages, site
 
 REPOSITORY = Path(__file__).parents[1]
 TOC = """
@@ -302,3 +302,20 @@ def test_a_book_for_a_scenario_says_so_and_keeps_its_name_harmless(own_book, tmp
     assert html.escape(f"from {mine}") in page
     assert "computed for Mine and yours, ../x, RSC-2" in page
     assert "<b>mine" not in page
+
+
+def test_attributes_that_share_a_description_stay_together():
+    lines = [
+        "What.",
+        "",
+        "Parameters",
+        "----------",
+        "a, b : int",
+        "",
+        "Attributes",
+        "----------",
+        "low, high : float",
+        "    Ends.",
+    ]
+    extension.with_names_together(None, "class", "X", None, None, lines)
+    assert lines[4] == "a, b : int" and lines[8] == "low,\u200bhigh : float"

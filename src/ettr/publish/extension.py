@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from ettr import notebook
 from ettr.errors import EttrError
 from ettr.publish import assets, chapters, pages
 
+_SEVERAL_NAMES = re.compile(r"(\w+(?:, \w+)+) : ")
 MARK = ".ettr-book.json"  # in every site made here; a folder without it is not ours to replace
 
 
@@ -25,6 +27,7 @@ def connect(app: Any) -> dict[str, Any]:
     app.connect("env-get-outdated", outdated)
     app.connect("source-read", swap)
     app.connect("html-page-context", with_known_roles)
+    app.connect("autodoc-process-docstring", with_names_together, priority=400)  # before napoleon, which has 500
     app.connect("build-finished", finish)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -46,6 +49,17 @@ def prepare(app: Any) -> None:
         # Jupyter Book prints a traceback for an exception, and only a message for an exit.
         raise SystemExit("The book was not built: " + "; ".join(chapter.error for chapter in failed))
     app.ettr_chapters = {chapter.docname: chapter for chapter in found}
+
+
+def with_names_together(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Keep attributes that share a description, ``low, high : float``, together: Sphinx would take one for the type."""
+    section = ""
+    for number, line in enumerate(lines):
+        if set(line) == {"-"} and number:
+            section = lines[number - 1]
+        names = _SEVERAL_NAMES.match(line)
+        if names and section == "Attributes":
+            lines[number] = names[1].replace(", ", ",\u200b") + line[names.end(1) :]
 
 
 def outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> Iterable[str]:
