@@ -266,7 +266,7 @@ WRONG = {
     "n_nodes must be a whole number from 1 to 1,000,000,000, got 2.5": {"n_nodes": 2.5},
     "n_nodes must be a whole number from 1 to 1,000,000,000, got True": {"n_nodes": True},
     "n_nodes must be a whole number from 1 to 1,000,000,000, got 1000000001": {"n_nodes": 10**9 + 1},
-    "year must be a whole number from 1,990 to 2,100, got 24": {"year": 24},
+    "year must be a whole number from 1990 to 2100, got 24": {"year": 24},
     "unknown time unit 'week'": {"time_unit": "week"},
     "unknown zone 'Europe/Berlim' (--zone; an offset such as +08:00 will do too); did you mean 'Europe/Berlin'?": {
         "zone": "Europe/Berlim"

@@ -89,7 +89,8 @@ class Fit:
         Fits of the times between failures, one a merge rule.
     rules : DataFrame
         The merge rules side by side: ``within_min`` [min], ``n_incidents``, ``rate``, ``low``, ``high``
-        [1 / (1000 node-days)], ``weibull_shape``, ``shape_low``, ``shape_high``, ``best``, ``memoryless_p``.
+        [1 / (1000 node-days)], ``weibull_shape``, ``shape_low``, ``shape_high``, ``best``, ``memoryless_p`` (missing
+        where gaps are too few or stamps too coarse).
     trend : Trend or None
         Trend tests and the rate over time; None for too few.
     components : DataFrame
@@ -231,7 +232,7 @@ def fit(
             verdicts.memoryless(fits),
             verdicts.trending(moved, n_events),
             verdicts.replace_or_retest(nodes.deduplicated if nodes else None, nodes.risk if nodes else None, n_events),
-            verdicts.separate(cohort_test, split),
+            verdicts.separate(cohort_test, split, cohorts is not None and cohorts["known_exposure"].sum() > 1),
         ),
     )
 
@@ -249,11 +250,11 @@ def _rules(fits: tuple[gaps.GapFit, ...], node_days: float, level: float) -> pd.
                 "rate": 1000 * one.n_incidents / node_days,
                 "low": 1000 * low / node_days,
                 "high": 1000 * high / node_days,
-                "weibull_shape": one.weibull_shape,
-                "shape_low": one.weibull_low,
-                "shape_high": one.weibull_high,
-                "best": one.best,
-                "memoryless_p": one.memoryless_p,
+                "weibull_shape": None if one.too_coarse else one.weibull_shape,
+                "shape_low": None if one.too_coarse else one.weibull_low,
+                "shape_high": None if one.too_coarse else one.weibull_high,
+                "best": None if one.too_coarse else one.best,
+                "memoryless_p": None if one.too_coarse else one.memoryless_p,
             }
         )
     return pd.DataFrame(rows)
@@ -267,7 +268,7 @@ def _cohorts(
         return None, None
     days = log.node_days / log.n_nodes
     sizes = {name: n_nodes * days for name, n_nodes in log.cohort_nodes.get(split, {}).items()}
-    of_every_node = split in ("component", "cause")
+    of_every_node = split in verdicts.OF_EVERY_NODE
     table = groups.rates_by(failures[split], log.node_days, level, None if of_every_node else sizes)
     known = table[table["known_exposure"] & table["group"].isin(sizes)]
     if len(known) < 2:

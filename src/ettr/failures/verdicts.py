@@ -20,6 +20,9 @@ SIGNIFICANT = 0.05
 LEAST_EVENTS = 20
 """Fewer failures than this carry no verdict on shape, trend or nodes."""
 
+OF_EVERY_NODE = ("component", "cause")
+"""Columns that do not part the nodes: each has the whole exposure, and their rates need no comparison."""
+
 _ALIKE = 0.01
 """Gaps whose spread is less than this share of their mean are no matter of chance."""
 
@@ -99,14 +102,14 @@ def replace_or_retest(lemons: Lemons | None, risk: RepeatRisk | None, n_events: 
     ``replace``: after de-duplication the worst nodes of the first half stay the worst. ``re-test``: nodes fail again
     soon after repair, and no lemons persist. ``both``; ``nothing``; ``too few``; ``no nodes`` where the log names none.
     """
-    if lemons is None or risk is None:
+    if lemons is None:
         return Verdict("nodes", "no nodes" if n_events else "too few")
     if n_events < LEAST_EVENTS:
         return Verdict("nodes", "too few")
     replace = lemons.overdispersed and lemons.persistent
-    retest = risk.repairs_fail
+    retest = risk is not None and risk.repairs_fail
     answer = {(True, True): "both", (True, False): "replace", (False, True): "re-test", (False, False): "nothing"}
-    evidence = {
+    evidence: dict[str, Any] = {
         "dispersion_index": lemons.dispersion_index,
         "dispersion_p": lemons.dispersion_p,
         "rank_correlation": lemons.rank_correlation,
@@ -114,22 +117,31 @@ def replace_or_retest(lemons: Lemons | None, risk: RepeatRisk | None, n_events: 
         "worst_p": lemons.worst_p,
         "worst_share": lemons.worst_share,
         "chance_share": lemons.chance_share,
-        "repeat_ratio": risk.ratio,
-        "repeat_low": risk.low,
-        "repeat_high": risk.high,
-        "repeat_p": risk.p_same_nodes,
-        "repeats_soon": risk.n_soon,
-        "repeats_expected": risk.n_expected,
     }
+    if risk is not None:
+        evidence |= {
+            "repeat_ratio": risk.ratio,
+            "repeat_low": risk.low,
+            "repeat_high": risk.high,
+            "repeat_p": risk.p_same_nodes,
+            "repeats_soon": risk.n_soon,
+            "repeats_expected": risk.n_expected,
+        }
     return Verdict("nodes", answer[replace, retest], evidence)
 
 
-def separate(test: CohortTest | None, split: str | None) -> Verdict:
-    """Whether cohorts need rates of their own: ``separate``, ``pool``, ``not asked`` or ``exposure unknown``."""
-    if split is None:
+def separate(test: CohortTest | None, split: str | None, known: bool) -> Verdict:
+    """Whether cohorts need rates of their own.
+
+    Answers
+    -------
+    ``separate`` or ``pool``; ``exposure unknown`` where the nodes of fewer than two cohorts are known; ``too few``
+    without failures; ``not asked``, also for parts that every node has.
+    """
+    if split is None or split in OF_EVERY_NODE:
         return Verdict("cohorts", "not asked")
     if test is None:
-        return Verdict("cohorts", "exposure unknown", {"column": split})
+        return Verdict("cohorts", "too few" if known else "exposure unknown", {"column": split})
     evidence = {
         "column": split,
         "highest": test.highest,

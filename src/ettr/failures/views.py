@@ -85,17 +85,17 @@ def node_counts(fit: Fit) -> pd.DataFrame:
         return pd.DataFrame(columns=columns)
     node = fit.log.failures["node"].cat.codes.to_numpy()
     kept = deduplicate(fit.start_h, node, DEDUPLICATE_H)
+    last = int(min(_MOST_FAILURES, max(np.bincount(node[node >= 0]).max(initial=0), 1)))
     tables = [
-        _counts_of(node[chosen & (node >= 0)], fit.log.n_nodes).assign(log=name)
+        _counts_of(node[chosen & (node >= 0)], fit.log.n_nodes, last).assign(log=name)
         for name, chosen in (("as logged", np.ones_like(kept)), ("repeats taken out", kept))
     ]
     return pd.concat(tables, ignore_index=True)[columns]
 
 
-def _counts_of(node: np.ndarray, n_nodes: int) -> pd.DataFrame:
+def _counts_of(node: np.ndarray, n_nodes: int, last: int) -> pd.DataFrame:
     per_node = np.bincount(node)
     per_node = per_node[per_node > 0]
-    last = int(min(_MOST_FAILURES, max(per_node.max(initial=0), 1)))
     seen = np.bincount(np.minimum(per_node, last), minlength=last + 1).astype(float)
     seen[0] = n_nodes - per_node.size
     order = np.arange(last + 1)

@@ -83,7 +83,8 @@ def what_is_given(
 def _whole(name: str, value: Any, least: int, most: int) -> int:
     whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
     if isinstance(value, bool | np.bool_) or not whole or not least <= value <= most:
-        raise InputError(f"{name} must be a whole number from {least:,} to {most:,}, got {value!r}")
+        limits = f"{least} to {most}" if name == "year" else f"{least:,} to {most:,}"
+        raise InputError(f"{name} must be a whole number from {limits}, got {value!r}")
     return int(value)
 
 

@@ -297,8 +297,8 @@ def _check_cohorts(log: FailureLog) -> None:
 
 
 def _resolution_h(start: np.ndarray) -> float:
-    """The largest step that all starts share, from 1 ms to a day; a second for one or two. [h]"""
-    if len(start) <= 2:
+    """The largest step that all starts share, from 1 ms to a day; a second for one instant or two. [h]"""
+    if len(start) <= 2 or start[0] == start[-1]:
         return SECOND / _HOUR_US
     step = DAY
     for block in blocks(len(start)):

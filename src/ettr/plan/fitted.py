@@ -124,6 +124,8 @@ def scenario_of(
     """
     if gpus_per_node < 1:
         raise InputError(f"gpus_per_node must be >= 1, got {gpus_per_node}")
+    if n_gpus is not None and n_gpus < 1:
+        raise InputError(f"n_gpus must be >= 1, got {n_gpus}")
     lender = Scenario.load(like)
     rate = fit.rate.per_1000_node_days or 1000 * fit.knowledge.shape / fit.knowledge.node_days
     log = f"fitted from {fit.log.source}" if fit.log.source else "fitted from a log"
