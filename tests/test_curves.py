@@ -50,7 +50,7 @@ def test_curves_over_the_interval_are_the_closed_forms(name):
     scenario = Scenario.load(name)
     frame = curves.by_interval(scenario, n_points=15)
     modelled = {"exact", "first_order"} | (
-        {"rsc"} if name in ("rsc-1", "rsc-2", "opt-175b", "bloom-176b", "byterobust") else set()
+        {"rsc"} if name in ("rsc-1", "rsc-2", "opt-175b", "bloom-176b", "byterobust", "glm-130b") else set()
     )
     assert set(frame["formula"]) == modelled
     assert frame["interval_min"].min() <= scenario.checkpoint.interval_min <= frame["interval_min"].max() * (1 + 1e-9)

@@ -12,10 +12,9 @@ import pandas as pd
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # the drawn logs
-from simulated_logs import simulate_log
-
 from ettr import Scenario, budget, failures, logs, plan
 from ettr.errors import InputError, UnknownName
+from simulated_logs import simulate_log
 
 BEGIN = pd.Timestamp("2025-01-01T00:00:00Z")
 

@@ -19,23 +19,27 @@ if TYPE_CHECKING:
         budget,
         charts,
         checkpoint,
+        clusters,
         curves,
         errors,
         evidence,
         failures,
         findings,
+        logs,
         notebook,
         plan,
+        progress,
         publish,
         validation,
     )
-    from ettr.results import TimeBudget
+    from ettr.results import FailureLog, TimeBudget
     from ettr.scenario import Scenario
 
 __version__ = "0.1.0"
 
-_CLASSES = {"Scenario": "ettr.scenario", "TimeBudget": "ettr.results"}
+_CLASSES = {"FailureLog": "ettr.results", "Scenario": "ettr.scenario", "TimeBudget": "ettr.results"}
 __all__ = [
+    "FailureLog",
     "Scenario",
     "TimeBudget",
     "__version__",
@@ -43,13 +47,16 @@ __all__ = [
     "budget",
     "charts",
     "checkpoint",
+    "clusters",
     "curves",
     "errors",
     "evidence",
     "failures",
     "findings",
+    "logs",
     "notebook",
     "plan",
+    "progress",
     "publish",
     "validation",
 ]

@@ -1,7 +1,7 @@
 """Tables over an interval, a size or a pair of fields: what the charts of a chapter draw.
 
-All are in the steady state, so that a curve is not stepped by the last segment of a run, and each is one call of
-the closed forms on arrays.
+All curves are in the steady state, so that none is stepped by the last segment of a run, and each is one call of
+the closed forms on arrays. :func:`against_model` sets real runs beside the closed form.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import budget
+from ettr import budget, progress
 from ettr.checkpoint import (
     availability_interval,
     daly_first_order_interval,
@@ -177,6 +177,43 @@ def recovery_map(scenario: Scenario, n_points: int = _MAP_POINTS) -> pd.DataFram
     columns = {"n_gpus": size_ends[i], "n_gpus_end": size_ends[i + 1]}
     columns |= {"restart_min": restart_ends[j], "restart_min_end": restart_ends[j + 1]}
     return _valid([pd.DataFrame({**columns, "ettr": ettr.ravel()})], steady)
+
+
+def against_model() -> pd.DataFrame:
+    """The ETTR that published runs really had, beside the one that hardware failures and checkpoints alone would leave.
+
+    Returns
+    -------
+    DataFrame
+        ``name``, ``run`` (title), ``realised``, ``low``, ``high`` (from the resolution of the diary's time stamps),
+        ``modelled`` (:func:`ettr.budget.exact` of the preset of the same name), ``difference`` (modelled less
+        realised), ``wall_h``, ``lost_h`` [h] and ``modelled_lost_h``, what the model would lose of the same wall
+        clock [h].
+
+    Examples
+    --------
+    >>> against_model().set_index("name")["realised"].round(3).to_dict()
+    {'bloom-176b': 0.926, 'glm-130b': 0.846}
+    """
+    rows = []
+    for name in progress.published_run_names():
+        run = progress.published_run(name)
+        done, modelled = run.realised, float(budget.exact(run.scenario).ettr)
+        rows.append(
+            {
+                "name": name,
+                "run": run.scenario.title,
+                "realised": done.ettr,
+                "low": done.low,
+                "high": done.high,
+                "modelled": modelled,
+                "difference": modelled - done.ettr,
+                "wall_h": done.wall_h,
+                "lost_h": done.lost_h,
+                "modelled_lost_h": (1 - modelled) * done.wall_h,
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def _steady(scenario: Scenario) -> Scenario:

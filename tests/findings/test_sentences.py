@@ -11,11 +11,11 @@ import nbformat
 import numpy as np
 import pytest
 
-from ettr import Scenario, audit, budget, curves, evidence, failures, findings, plan, validation
+from ettr import Scenario, audit, budget, clusters, curves, evidence, failures, findings, plan, progress, validation
 from ettr.findings.words import Finding
 
 REPOSITORY = Path(__file__).parents[2]
-TIME, FAILED = findings.effective_time, findings.failures
+TIME, FAILED, RATES = findings.effective_time, findings.failures, findings.failure_rates
 PRESETS = evidence.scenario_names()
 EXTREMES = {
     "as it is": {},
@@ -53,6 +53,16 @@ def grown(name: str, extreme: str = "as it is") -> Scenario:
     return scenario(name, extreme).override({"cluster.n_gpus": N_GPUS})
 
 
+@cache
+def rates(name: str, extreme: str = "as it is"):
+    return clusters.rates(scenario(name, extreme))
+
+
+@cache
+def projected(name: str, extreme: str = "as it is"):
+    return clusters.projections(rates(name, extreme), [100_000, 1_000_000])
+
+
 SENTENCES = {
     "effective_time.headline": lambda *run: TIME.headline(answer(*run)),
     "effective_time.time_budget": lambda *run: TIME.time_budget(answer(*run)),
@@ -71,6 +81,16 @@ SENTENCES = {
     "effective_time.requirements": lambda *run: TIME.requirements(plan.requirements(grown(*run), TARGET), N_GPUS),
     "effective_time.recovery": lambda *run: TIME.recovery(
         scenario(*run), plan.requirements(grown(*run), TARGET), N_GPUS
+    ),
+    "failure_rates.answer": lambda *run: RATES.answer(rates(*run), projected(*run)),
+    "failure_rates.side_by_side": lambda *run: RATES.side_by_side(rates(*run)),
+    "failure_rates.ratios": lambda *run: RATES.ratios(clusters.ratios(rates(*run))),
+    "failure_rates.by_size": lambda *run: RATES.by_size(
+        clusters.rsc_points(), clusters.mttf_by_size(scenario(*run), 20)
+    ),
+    "failure_rates.projections": lambda *run: RATES.projections(projected(*run)),
+    "failure_rates.ages": lambda *run: RATES.ages(
+        scenario(*run), clusters.first_failures(scenario(*run), 54), clusters.by_age(scenario(*run)), 54
     ),
     "failures.of_scenario": lambda *run: FAILED.of_scenario(scenario(*run), answer(*run)),
     "failures.origins": lambda *run: FAILED.origins(scenario(*run)),
@@ -98,6 +118,9 @@ PUBLISHED = {
     "failures.odd_row": lambda: FAILED.odd_row(audit.interruption_shares()),
     "failures.readings": lambda: FAILED.readings(audit.readings()),
     "reference.validation": lambda: findings.reference.validation(validation.run()),
+    "real_runs.against_model": lambda: findings.real_runs.against_model(curves.against_model()),
+    "real_runs.losses of bloom-176b": lambda: findings.real_runs.losses(progress.published_run("bloom-176b")),
+    "real_runs.losses of glm-130b": lambda: findings.real_runs.losses(progress.published_run("glm-130b")),
 }
 
 
@@ -119,7 +142,7 @@ def test_every_sentence_of_the_chapters_is_tested_here():
         code = "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
         called |= set(re.findall(r"findings\.(\w+\.\w+)\(", code))
     assert len(called) > 15
-    assert called <= {*SENTENCES, *PUBLISHED}
+    assert called <= {name.partition(" ")[0] for name in (*SENTENCES, *PUBLISHED)}
 
 
 SIZE_ONLY = ("one node", "a million GPUs")

@@ -5,7 +5,7 @@ A chart function takes a tidy, already aggregated frame and returns an Altair ch
 then shown with its caption, its description and a picture for places without JavaScript.
 """
 
-from ettr.charts import effective_time, failures, reference, tables
+from ettr.charts import effective_time, failure_log, failure_rates, failures, real_runs, reference, tables
 from ettr.charts.render import enable
 from ettr.charts.theme import CATEGORY_COLOURS, MODEL_COLOURS, PART_COLOURS, finish, need, touchable
 
@@ -15,9 +15,12 @@ __all__ = [
     "PART_COLOURS",
     "effective_time",
     "enable",
+    "failure_log",
+    "failure_rates",
     "failures",
     "finish",
     "need",
+    "real_runs",
     "reference",
     "tables",
     "touchable",
