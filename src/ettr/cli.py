@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ettr import __version__
+from ettr import __version__, terminal
 from ettr.errors import EttrError, InputError
 
 app = typer.Typer(
@@ -69,7 +70,120 @@ def plan(scenario: ScenarioArgument, set_: SetOption = None, as_json: JsonOption
     if as_json:
         typer.echo(json.dumps({**answer.to_dict(), "changes": changes}, indent=2, allow_nan=False))
     else:
-        _print_plan(answer, changes)
+        terminal.print_plan(answer, changes)
+
+
+@app.command()
+def fit(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="A failure log, plain or packed as .gz or .xz.")],
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", metavar="N", help="Nodes that were watched, the healthy ones included.")
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option("--window", metavar="FROM/TO", help="When they were watched, e.g. 2026-01-01/2026-06-30."),
+    ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="Format of the log (see `ettr formats`); sniffed if not given."),
+    ] = None,
+    zone: Annotated[
+        str | None, typer.Option("--zone", help="Zone of times that carry none, e.g. Europe/Berlin or +08:00.")
+    ] = None,
+    year: Annotated[int | None, typer.Option("--year", help="Year of the first time, where times carry none.")] = None,
+    time_unit: Annotated[
+        str | None,
+        typer.Option("--time-unit", metavar="UNIT", help="Unit of times that are numbers: s, ms, us, ns, min, h, d."),
+    ] = None,
+    map_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="OURS=THEIRS ...",
+            help="Columns of the log: start, end, node, component, cause, planned, or any other name to split by.",
+        ),
+    ] = None,
+    planned: Annotated[
+        str | None,
+        typer.Option("--planned", metavar="REGEX", help="Causes that match are planned work, and no failures."),
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            "--split", metavar="COLUMN[=A:N,B:N]", help="Compare the values of a column, with the nodes of each value."
+        ),
+    ] = None,
+    gpus: Annotated[
+        int | None,
+        typer.Option("--gpus", metavar="N", help="GPUs of the job to plan; all that were watched if not given."),
+    ] = None,
+    gpus_per_node: Annotated[int, typer.Option("--gpus-per-node", metavar="N", help="GPUs of a node.")] = 8,
+    like: Annotated[
+        str | None,
+        typer.Option("--like", metavar="SCENARIO", help="Preset or file that lends checkpoint and recovery times."),
+    ] = None,
+    scenario_out: Annotated[
+        Path | None,
+        typer.Option("--scenario-out", metavar="FILE", help="Write the fitted scenario here, to go on with."),
+    ] = None,
+    as_json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Say what a failure log says: rates, shapes, verdicts, and a plan.
+
+    Healthy nodes do not appear in a log, so say how many were watched. What was merged, dropped or not understood is
+    counted by reason.
+
+    Example: ettr fit faults.csv --nodes 400 --map start=opened_at node=host --scenario-out mine.yml
+    """
+    from ettr import failures, logs
+    from ettr.plan import LIKE, from_fit
+    from ettr.scenario import Scenario
+
+    # a long log takes minutes to read: what can be refused is refused before
+    column, sizes = _cohorts(split)
+    columns = _columns(map_ or [], column)
+    if gpus is not None and gpus < 1:
+        raise InputError(f"--gpus must be >= 1, got {gpus}")
+    if scenario_out is not None:
+        _check_scenario_out(scenario_out)
+    Scenario.load(like or LIKE)
+    with terminal.progress(quiet or as_json) as report:
+        read = logs.read(
+            log,
+            format_,
+            nodes,
+            window,
+            zone=zone,
+            year=year,
+            time_unit=time_unit,
+            columns=columns,
+            planned=planned,
+            cohort_nodes={column: sizes} if column and sizes else None,
+            progress=report.bytes,
+        )
+        fitted = failures.fit(read, split=column, progress=report.step)
+        report.step("plan")
+        answer = from_fit(fitted, gpus, gpus_per_node, like or LIKE, _short_name(scenario_out or log))
+    if scenario_out is not None:
+        _write(scenario_out, answer.scenario.to_yaml())
+    if as_json:
+        typer.echo(json.dumps({**fitted.to_dict(), "plan": answer.to_dict()}, indent=2, allow_nan=False))
+    else:
+        terminal.print_fit(fitted, answer, scenario_out)
+
+
+@app.command()
+def formats(as_json: JsonOption = False) -> None:
+    """List the formats of failure logs that `ettr fit` reads."""
+    from ettr import logs
+
+    table = logs.formats()
+    if as_json:
+        typer.echo(json.dumps(table.to_dict("records"), indent=2))
+        return
+    for row in table.itertuples():
+        typer.echo(f"{row.name:10} {row.title}")
 
 
 @app.command()
@@ -89,7 +203,7 @@ def scenarios(as_json: JsonOption = False) -> None:
     for row in table.to_dict("records"):
         cells = (row["name"], row["title"], f"{row['n_gpus']:,}", f"{row['job_mttf_h']:.2f} h", f"{row['ettr']:.1%}")
         shown.add_row(*cells)
-    _console().print(shown)
+    terminal.console().print(shown)
 
 
 @app.command()
@@ -123,7 +237,7 @@ def book(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; errors raised on purpose become one message and an exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = _with_each_map(list(sys.argv[1:] if arguments is None else arguments))
     debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]  # holds before and after a command
     try:
@@ -133,6 +247,69 @@ def main(arguments: Sequence[str] | None = None) -> None:
             traceback.print_exc()
         typer.echo(f"ettr: {error}", err=True)
         sys.exit(2 if isinstance(error, ValueError) else 1)
+
+
+def _with_each_map(arguments: list[str]) -> list[str]:
+    """Repeat ``--map`` before each of its pairs, so that it may be followed by several."""
+    spread: list[str] = []
+    in_map = False
+    for argument in arguments:
+        pair = "=" in argument and not argument.startswith("-")
+        if in_map and pair and spread[-1] != "--map":
+            spread.append("--map")
+        in_map = argument == "--map" or argument.startswith("--map=") or (in_map and pair)
+        spread.append(argument)
+    return spread
+
+
+def _columns(pairs: list[str], split: str | None) -> dict[str, str]:
+    columns = {}
+    for pair in pairs:
+        ours, equals, theirs = pair.partition("=")
+        if not equals or not ours.strip() or not theirs.strip():
+            raise InputError(f"--map takes OURS=THEIRS, e.g. start=opened_at, got {pair!r}")
+        columns[ours.strip()] = theirs.strip()
+    if split and split not in ("component", "cause"):
+        columns.setdefault(split, split)
+    return columns
+
+
+def _cohorts(split: str | None) -> tuple[str | None, dict[str, int]]:
+    """``generation=V100:200,A100:100`` as a column and its nodes by value."""
+    if split is None:
+        return None, {}
+    column, _, listed = split.partition("=")
+    sizes = {}
+    for item in filter(None, listed.split(",")):
+        value, colon, n_nodes = item.rpartition(":")
+        if not colon or not value.strip() or not n_nodes.strip().isdecimal():
+            raise InputError(f"--split takes COLUMN=VALUE:NODES,VALUE:NODES, got {item!r}")
+        if value.strip() in sizes:
+            raise InputError(f"--split names {value.strip()!r} twice, got {split!r}")
+        sizes[value.strip()] = int(n_nodes)
+    if not column.strip():
+        raise InputError(f"--split takes COLUMN=VALUE:NODES,VALUE:NODES, got {split!r}")
+    return column.strip(), sizes
+
+
+def _short_name(path: Path) -> str:
+    """A file's name as a scenario's."""
+    name = re.sub(r"[^a-z0-9._-]+", "-", path.name.lower().partition(".")[0]).strip("-._")
+    return name[:64] or "fitted"
+
+
+def _check_scenario_out(path: Path) -> None:
+    if path.suffix not in (".yml", ".yaml"):
+        raise InputError(f"--scenario-out must end in .yml, so that it is read as a scenario, got {path}")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: No such file or directory")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _changes(pairs: list[str]) -> dict[str, Any]:
@@ -156,39 +333,6 @@ def _value(text: str) -> Any:
     except (yaml.YAMLError, ValueError) as error:
         shown = text if len(text) <= 80 else f"{text[:79]}…"
         raise InputError(f"--set cannot read the value {shown!r}") from error
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console(highlight=False)
-
-
-def _print_plan(answer: Any, changes: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    from ettr import findings
-
-    console, run = _console(), answer.scenario
-    console.print(f"[bold]{run.title}[/bold]", *(f"{path} = {value}" for path, value in changes.items()), sep="\n  ")
-    for line in findings.effective_time.plan_lines(answer):
-        console.print(line, soft_wrap=True)
-    columns = {f"best interval, {findings.duration(answer.best.interval_h)}": answer.budget}
-    if answer.budget_as_given:
-        columns[f"as given, {findings.duration(run.interval_h)}"] = answer.budget_as_given
-    table = Table(box=None, pad_edge=False, title="Time budget", title_justify="left", title_style="bold")
-    table.add_column("part")
-    for name in columns:
-        table.add_column(name, justify="right")
-        table.add_column("", justify="right")
-    frames = [hours.to_frame() for hours in columns.values()]
-    for rows in zip(*(frame.itertuples() for frame in frames), strict=True):
-        if any(row.hours > 0 for row in rows):
-            table.add_row(rows[0].part, *(cell for row in rows for cell in (f"{row.hours:,.1f} h", f"{row.share:.1%}")))
-    totals = [cell for hours in columns.values() for cell in (f"{hours.total_h:,.1f} h", "")]
-    table.add_row("total", *totals, style="bold")
-    console.print(table)
-    console.print(findings.effective_time.assumptions(run), style="dim", soft_wrap=True)
 
 
 if __name__ == "__main__":
