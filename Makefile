@@ -1,7 +1,7 @@
 # Each target works alone on a fresh machine that has make and Python >= 3.11.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help book test quick-test lint format browser bench readme lock data-hashes clean
+.PHONY: help book test quick-test lint format browser check bench readme lock data-hashes clean
 BIN := .venv/bin
 
 help: ## List the targets
@@ -28,8 +28,13 @@ format: .venv/installed ## Format code and strip notebooks
 	$(BIN)/ruff format .
 	$(BIN)/nbstripout --keep-id $$(git ls-files 'book/*.ipynb')
 
-bench: .venv/installed ## Measure the closed forms and the build of the book, beside a reference
+check: .venv/installed ## Fuzz the readers of logs for a minute, where atheris has a wheel
+	@$(BIN)/python tests/fuzz_logs.py -max_total_time=60
+
+bench: .venv/installed ## Measure the closed forms, the fit of a log and the build of the book, beside a reference
 	@$(BIN)/python benchmarks/closed_forms.py
+	@$(BIN)/python benchmarks/fit_coverage.py
+	@$(BIN)/python benchmarks/fit_log.py
 	@$(BIN)/python benchmarks/book_build.py
 
 readme: .venv/installed ## Draw the picture of the README anew
