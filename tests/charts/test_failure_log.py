@@ -59,6 +59,7 @@ FRAMES = {
     "shapes": lambda name: (fit(name).rules,),
     "nodes": lambda name: (failures.node_counts(fit(name)),),
     "after_repair": lambda name: (failures.since_repair(fit(name)),),
+    "lives": lambda name: (failures.lives_after_repair(fit(name)),),
     "forecasts": lambda name: (failures.forecasts_made(fit(name)), 30.0),
     "trust": lambda name: (splits(name),),
 }
@@ -69,12 +70,13 @@ NEEDED = {
     "shapes": ["rule", "n_incidents", "weibull_shape", "shape_low", "shape_high"],
     "nodes": ["failures", "order", "nodes", "kind", "log"],
     "after_repair": ["since", "n_events", "node_days", "rate", "low", "high", "elsewhere"],
+    "lives": ["time_d", "survival", "low", "high", "at_risk"],
     "forecasts": ["origin_d", "n_events", "low", "high", "poisson_low", "poisson_high", "inside"],
     "trust": ["until_d", "interval_loss", "level_error"],
 }
 EMPTY = {
-    "tiny": ("gaps", "shapes", "forecasts", "trust"),
-    "no nodes": ("nodes", "after_repair"),
+    "tiny": ("gaps", "shapes", "lives", "forecasts", "trust"),
+    "no nodes": ("nodes", "after_repair", "lives"),
     "nothing": tuple(FRAMES),
 }
 

@@ -255,6 +255,17 @@ def test_time_since_repair_has_a_row_for_the_rest():
     assert table["rate"].iloc[0] > 5 * table["rate"].iloc[-1]
 
 
+def test_lives_after_a_repair_are_those_of_the_fit():
+    fit = fitted("repeats")
+    table = failures.lives_after_repair(fit)
+    assert 10 < len(table) <= 200 and table["survival"].iloc[0] == 1 and table["survival"].is_monotonic_decreasing
+    assert table["time_d"].iloc[-1] == fit.nodes.survival["time_h"].iloc[-1] / 24
+    day = fit.nodes.survival
+    drop = 1 - np.interp(72.0, day["time_h"], day["survival"])
+    assert drop > 0.35  # four in ten come back within three days
+    assert failures.lives_after_repair(n_failures(5, without=["node"])).empty
+
+
 def test_forecasts_made_are_in_days():
     fit = fitted("plain")
     table = failures.forecasts_made(fit)

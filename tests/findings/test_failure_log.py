@@ -134,6 +134,7 @@ OF_FIT = (
     "trend",
     "nodes",
     "after_repair",
+    "lives",
     "cohorts",
     "repairs",
     "forecast",
@@ -318,6 +319,8 @@ def test_time_after_a_repair_is_time_after_a_failure_where_no_repair_is_known():
     assert "In the 7 days after a failure nodes fail" in SAY.nodes(fit("no ends")).text
     assert SAY.after_repair(fit("9 failures")).title == "No node failed in the 7 days after a repair"
     assert SAY.after_repair(fit("no node names")).title == "Nothing is known of the time after repairs"
+    assert SAY.lives(fit("no node names")).title == "How long repairs hold is not known"
+    assert SAY.lives(fit("rich")).text.startswith("Half of the nodes fail again within ")
 
 
 def test_nodes_that_never_came_back_are_no_missing_names():

@@ -356,6 +356,52 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: flo
     )
 
 
+def lives(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+    """How long repairs hold.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr.failures.lives_after_repair`: ``time_d`` [d], ``survival``, ``low``, ``high``, ``at_risk``.
+    title, subtitle, level
+        As in :func:`components`.
+    """
+    need(frame, "time_d", "survival", "low", "high", "at_risk")
+    if frame.empty:
+        return NoChart("no node is known to have failed, come back and been watched on.")
+    base = alt.Chart(frame).encode(
+        x=alt.X("time_d:Q", title="Time in service since the repair [d]", scale=alt.Scale(nice=False))
+    )
+    band = base.mark_area(interpolate="step-after", opacity=0.2, color=_SEEN).encode(y="low:Q", y2="high:Q")
+    line = base.mark_line(interpolate="step-after", color=_SEEN).encode(
+        y=alt.Y(
+            "survival:Q",
+            title="Share of repairs that hold longer [%]",
+            axis=alt.Axis(format="%"),
+            scale=alt.Scale(domain=[0, 1]),
+        ),
+        tooltip=[
+            alt.Tooltip("time_d:Q", title="Days", format=".3~g"),
+            alt.Tooltip("survival:Q", title="Hold longer", format=".1%"),
+            alt.Tooltip("low:Q", title=f"{_of(level)} from", format=".1%"),
+            alt.Tooltip("high:Q", title="to", format=".1%"),
+            alt.Tooltip("at_risk:Q", title="Nodes watched that long", format=",.0f"),
+        ],
+    )
+    last = frame.iloc[-1]
+    return finish(
+        band + touchable(line),
+        title=title,
+        subtitle=subtitle
+        or f"Kaplan-Meier estimate with its {_of(level)} interval; nodes still in service count as such.",
+        description=(
+            f"Falling step line of the share of repairs that hold longer than a time, with its interval: from 100% to "
+            f"{last['survival']:.0%} after {_digits(last['time_d'])} days."
+        ),
+        height=280,
+    )
+
+
 def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str = "", level: float = 0.95) -> Any:
     """What was forecast from the past alone, and what came.
 

@@ -16,7 +16,7 @@ from ettr.failures.rates import (
     without_each,
 )
 from ettr.failures.verdicts import Verdict
-from ettr.failures.views import forecasts_made, gaps_fitted, gaps_seen, node_counts, since_repair
+from ettr.failures.views import forecasts_made, gaps_fitted, gaps_seen, lives_after_repair, node_counts, since_repair
 
 __all__ = [
     "FailureRate",
@@ -34,6 +34,7 @@ __all__ = [
     "gaps_seen",
     "gpu_rate_per_h",
     "job_mttf_h",
+    "lives_after_repair",
     "node_counts",
     "plain",
     "poisson_interval",

@@ -141,3 +141,20 @@ def forecasts_made(fit: Fit) -> pd.DataFrame:
         return pd.DataFrame(columns=columns)
     table = fit.score.table
     return table.assign(origin_d=table["origin_h"] / 24, inside=table["hit"])
+
+
+def lives_after_repair(fit: Fit) -> pd.DataFrame:
+    """Share of repairs that hold longer than a time, thinned to at most 200 steps.
+
+    Returns
+    -------
+    DataFrame
+        ``time_d`` [d], ``survival``, ``low``, ``high``, ``at_risk`` [count]: the Kaplan-Meier estimate of the time in
+        service from a repair to the next failure of the node. Empty where no repair is known.
+    """
+    columns = ["time_d", "survival", "low", "high", "at_risk"]
+    if fit.nodes is None or len(fit.nodes.survival) < 2:
+        return pd.DataFrame(columns=columns)
+    table = fit.nodes.survival
+    shown = np.unique(np.linspace(0, len(table) - 1, min(len(table), _DOTS)).astype(int))
+    return table.iloc[shown].assign(time_d=lambda rows: rows["time_h"] / 24)[columns].reset_index(drop=True)

@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.failures import Fit, Verdict
 from ettr.failures.dispersion import MIN_EVENTS
 from ettr.failures.groups import OTHER, UNKNOWN
-from ettr.findings.log_verdicts import after_repair, cohorts, distribution, gaps, nodes, shape, trend
+from ettr.findings.log_verdicts import after_repair, cohorts, distribution, gaps, lives, nodes, shape, trend
 from ettr.findings.log_words import (
     between,
     capital,
@@ -36,6 +36,7 @@ __all__ = [
     "forecast",
     "gaps",
     "horizon_d",
+    "lives",
     "nodes",
     "plan",
     "question",

@@ -241,6 +241,35 @@ def after_repair(fit: Fit) -> Finding:
     return Finding(title=often, text=f"{often}.")
 
 
+def lives(fit: Fit) -> Finding:
+    """How long a repair holds, and whether the hazard falls or rises with the time since it."""
+    found = fit.nodes.lifetime if fit.nodes else None
+    if found is None:
+        return Finding(
+            title="How long repairs hold is not known",
+            text="Too few nodes failed again after a repair to say how long repairs hold.",
+        )
+    table = fit.nodes.survival if fit.nodes else None
+    assert table is not None  # a fit of lifetimes has lifetimes
+    half = table.loc[table["survival"] <= 0.5, "time_h"]
+    last = table.iloc[-1]
+    median = (
+        f"Half of the nodes fail again within {duration(half.iloc[0])} of {_since(fit)}"
+        if len(half)
+        else f"{pct(last['survival'], 0)} of the nodes last longer than {duration(last['time_h'])} after {_since(fit)}"
+    )
+    title, meaning = {
+        "falling": ("The longer a repair has held, the safer the node", "the hazard falls with the time in service"),
+        "rising": ("Nodes wear out after a repair", "the hazard rises with the time in service"),
+        "flat": (
+            "A repaired node is as safe at any age",
+            "the hazard does not visibly change with the time in service",
+        ),
+    }[found.hazard]
+    shape = f"{found.shape:.2f} ({found.low:.2f} to {found.high:.2f})"
+    return Finding(title=title, text=f"{median}. With a Weibull shape of {shape}, {meaning}.")
+
+
 def cohorts(fit: Fit) -> Finding:
     """Whether cohorts need rates of their own."""
     verdict, found = fit.verdict("cohorts"), fit.cohort_test
