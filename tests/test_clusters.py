@@ -121,6 +121,13 @@ def test_rows_of_the_same_events_and_of_other_things_are_not_compared(frame, lla
     assert "llama3-unexpected" not in set(others["cluster_id"]) and set(others["reference"]) == {"Llama 3 405B, all"}
 
 
+def test_a_reference_alone_leaves_an_empty_comparison(frame):
+    alone = frame[frame["cluster_id"] == "llama3-unexpected"]
+    found = clusters.ratios(alone)
+    assert found.empty
+    pd.testing.assert_series_equal(found.dtypes, clusters.ratios(frame).dtypes)
+
+
 def test_the_ratio_turns_round(frame):
     one = clusters.ratios(frame, "byterobust-dense").set_index("cluster_id").loc["llama3-unexpected"]
     other = clusters.ratios(frame).set_index("cluster_id").loc["byterobust-dense"]

@@ -303,3 +303,19 @@ def test_bloom_s_tables_repeat_its_figures():
     ends = [evidence.figure(f"bloom_{end}_iteration").value for end in ("first", "last")]
     assert [steps["iteration"].iloc[0], steps["iteration"].iloc[-1]] == ends
     assert evidence.table("bloom176b_losses")["lost_h"].tolist() == [7.3, 18, 6, 11]
+
+
+def test_the_diary_as_a_failure_log_agrees_with_the_preset():
+    log = progress.diary_log()
+    run = Scenario.load("glm-130b")
+    assert len(log.failures) == run.failures.n_events and log.n_nodes == run.n_nodes
+    assert log.node_days == pytest.approx(run.failures.node_days, rel=1e-4)
+    assert len(progress.failure_log("").failures) == 11
+
+
+def test_a_path_is_read_with_what_is_given(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("opened,box\n2026-01-02 10:00,a\n2026-01-05 11:00,b\n", encoding="utf-8")
+    given = {"n_nodes": 4, "window": "2026-01-01/2026-01-11", "columns": ["start=opened", "node=box"]}
+    log = progress.failure_log(str(path), planned="", zone="", **given)
+    assert len(log.failures) == 2 and log.n_nodes == 4 and log.events["node"].tolist() == ["a", "b"]

@@ -56,6 +56,13 @@ ONE_FIGURE = "one figure"
 
 _NODE_DAYS, _H_PER_DAY, _DAYS_PER_WEEK = 1000.0, 24.0, 7.0
 _RSC = {"rsc-1": "RSC-1", "rsc-2": "RSC-2"}
+_COMPARED = {
+    **dict.fromkeys(("cluster_id", "title", "counted", "reference"), "str"),
+    **dict.fromkeys(("ratio", "low", "high"), "float64"),
+    "basis": "str",
+    "p_value": "float64",
+    "at_least": "bool",
+}
 _OVERLAPPING = {"llama3-unexpected": {"llama3-all"}, "llama3-all": {"llama3-unexpected"}}
 
 
@@ -144,7 +151,7 @@ def ratios(frame: pd.DataFrame, reference: str = "llama3-unexpected") -> pd.Data
         ``cluster_id``, ``title``, ``counted``, ``reference`` (title of the cluster to compare with), ``ratio``,
         ``low``, ``high``, ``basis``, ``p_value`` (missing unless count and exposure are both published), ``at_least``
         (the true ratio may lie anywhere above) and ``verdict``: ``compatible`` if the ratio may be 1, else
-        ``different``; ``cannot be told`` where one figure is all that is stated.
+        ``different``; ``cannot be told`` where one figure is all that is stated. No rows if nothing is left to compare.
 
         The ends are, by ``basis``, for ``counts`` the exact 95% interval of the ratio of two counts, widened by what is
         stated of the exposure; for ``range``, without a published count, the stated range over the reference's 95%
@@ -174,10 +181,11 @@ def ratios(frame: pd.DataFrame, reference: str = "llama3-unexpected") -> pd.Data
     rows = [
         _ratio(row, base, bool(counted)) for row, counted in zip(others.itertuples(), exact[others.index], strict=True)
     ]
-    found = pd.DataFrame(rows)
+    found = pd.DataFrame(rows, columns=list(_COMPARED)).astype(_COMPARED)
     may_be_one = (found["low"] <= 1) & ((found["high"] >= 1) | found["at_least"])
     verdict = np.where(may_be_one, COMPATIBLE, DIFFERENT)
-    return found.assign(verdict=np.where(found["basis"] == ONE_FIGURE, UNTOLD, verdict))
+    told = pd.Series(np.where(found["basis"] == ONE_FIGURE, UNTOLD, verdict), index=found.index, dtype="str")
+    return found.assign(verdict=told)
 
 
 def _whole_count(frame: pd.DataFrame) -> pd.Series:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import evidence
+from ettr import evidence, logs
 from ettr.errors import InputError, UnknownName
+from ettr.results import FailureLog
 from ettr.scenario import Scenario
 from ettr.validity import above_zero, at_least_zero
 
@@ -286,6 +287,40 @@ def published_run(name: str) -> PublishedRun:
 
 GLM130B_FIRST_STEP = 7300
 """GLM-130B reached this on 11 May 2022; before it the batch grew, and a step took less time."""
+
+
+def diary_log() -> FailureLog:
+    """The stops that the diary of GLM-130B puts down to a node or the network, as a failure log.
+
+    A node that was only suspected of being slow is left out, as in the scenario ``glm-130b``.
+
+    Examples
+    --------
+    >>> log = diary_log()
+    >>> len(log.failures), log.n_nodes
+    (11, 96)
+    """
+    diary = evidence.table("glm130b_events")
+    hardware = (diary["kind"].map(_GROUPS) == HARDWARE) & (diary["kind"] != "suspect_slow_node")
+    frame = pd.DataFrame({"start": diary["time"], "component": diary["kind"], "planned": ~hardware})
+    n_nodes = evidence.figure("glm130b_n_gpus").value / evidence.figure("glm130b_gpus_per_node").value
+    window = (diary["time"].iloc[0], diary["time"].iloc[-1])
+    return logs.from_frame(frame, int(n_nodes), window, source="Diary of GLM-130B")
+
+
+def failure_log(path: str = "", **given: Any) -> FailureLog:
+    """The failure log of a file, or the diary of GLM-130B where no path is given.
+
+    Parameters
+    ----------
+    path : str
+        As for :func:`ettr.logs.read`; empty for the diary.
+    **given
+        As for :func:`ettr.logs.read`. What is empty or 0 is taken as not given, as notebooks have it.
+    """
+    if not path:
+        return diary_log()
+    return logs.read(path, **{name: value for name, value in given.items() if value})
 
 
 def _glm130b() -> PublishedRun:

@@ -119,9 +119,10 @@ class FailureLog:
     Attributes
     ----------
     events : DataFrame
-        One row a failure, sorted by ``start``. ``start`` and ``end`` are UTC (``end`` is NaT where it is unknown or
-        later than the window); ``node``, ``component`` and ``cause`` are categories, missing where the log is silent;
-        ``planned`` is true for work that somebody scheduled. Further columns are cohorts to split by.
+        One row a failure, sorted by ``start``. ``start`` and ``end`` are UTC (``end`` is NaT where it is unknown, and
+        may lie after the window, at whose end the outage was open then); ``node``, ``component`` and ``cause`` are
+        categories, missing where the log is silent; ``planned`` is true for work that somebody scheduled. Further
+        columns are cohorts to split by.
     n_nodes : int
         Nodes that were watched, the healthy ones included.
     window : tuple of Timestamp

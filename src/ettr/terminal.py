@@ -69,7 +69,7 @@ def print_fit(fitted: Any, answer: Any, written: Path | None) -> None:
     out.print(Text(_from_markdown(say.answer(fitted, answer).text)), soft_wrap=True)
     section("What was read", say.reading(fitted).text)
     section("Failure rate", say.rate(fitted).text)
-    columns = {"n_events": "failures", "share": "share", "rate": "per 1000 node-days", "interval": "95% interval"}
+    columns = {"n_events": "failures", "share": "share", "rate": "per 1000 node-days", "interval": "95% if independent"}
     for name, table in {"component": fitted.components, fitted.split: fitted.cohorts}.items():
         if table is not None and len(table) > 1:
             out.print(_table(name, columns, say.rate_rows(table)))

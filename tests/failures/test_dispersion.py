@@ -12,7 +12,7 @@ from scipy import integrate, stats
 
 from ettr.errors import InputError
 from ettr.failures import dispersion as d
-from ettr.failures.rates import gamma_interval
+from ettr.failures.rates import failure_rate, gamma_interval
 from simulated_logs import simulate_log
 
 WINDOW_H, NODE_DAYS = 350 * 24.0, 400 * 350.0
@@ -88,17 +88,31 @@ def test_the_p_value_is_uniform_for_independent_failures():
 
 def test_an_index_of_one_is_jeffreys_posterior():
     assert d.rate_gamma(419, 110_592) == d.Gamma(419.5, 110_592)
-    fair, jeffreys = d.over_dispersed_rate(419, 110_592), gamma_interval(419.5, 110_592)
-    assert (fair.low, fair.high) == (jeffreys.low, jeffreys.high)
-    assert fair.per_1000_node_days == pytest.approx(419_000 / 110_592)
     assert d.rate_gamma(419, 110_592, index=0.4) == d.rate_gamma(419, 110_592)
+    assert d.over_dispersed_rate(419, 110_592) == failure_rate(419, 110_592)
+
+
+@pytest.mark.parametrize(("n", "low", "high"), [(0, 0.0, 3.69), (3, 0.62, 8.77)])
+def test_few_failures_are_known_no_better_than_poisson(n, low, high):
+    """Garwood (1936). Jeffreys' interval ends at 2.51 for none."""
+    found = d.over_dispersed_rate(n, 1000.0)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.005)
+
+
+@given(n=st.integers(0, 500), index=st.floats(1, 50), dof=st.one_of(st.none(), st.floats(1, 100)))
+@settings(max_examples=100, deadline=None)
+def test_an_index_never_narrows(n, index, dof):
+    found, exact = d.over_dispersed_rate(n, 1000.0, index, dof), failure_rate(n, 1000.0)
+    assert found.low <= exact.low and exact.high <= found.high
+    known, plain = d.rate_gamma(n, 1000.0, index, dof), d.rate_gamma(n, 1000.0)
+    assert known.shape / known.node_days == pytest.approx(plain.shape / plain.node_days)
 
 
 def test_an_index_divides_what_a_count_is_worth():
     """Index 4: 419 failures are worth 104.75 independent ones, and intervals are about twice as wide."""
     gamma = d.rate_gamma(419, 110_592, index=4.0)
-    assert (gamma.shape, gamma.node_days) == (105.25, 27_648)
-    narrow, wide = d.over_dispersed_rate(419, 110_592), d.over_dispersed_rate(419, 110_592, index=4.0)
+    assert (gamma.shape, gamma.node_days) == (104.875, 27_648)
+    narrow, wide = gamma_interval(419.5, 110_592), d.over_dispersed_rate(419, 110_592, index=4.0)
     assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(2, rel=0.01)
     density = stats.gamma(gamma.shape, scale=1000 / gamma.node_days).pdf
     assert integrate.quad(density, wide.low, wide.high)[0] == pytest.approx(0.95)

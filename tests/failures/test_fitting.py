@@ -108,6 +108,24 @@ def test_lemons_do_not_pass_for_bad_repairs():
     assert set(nodes.deduplicated.worst["node"].head(5)) <= {f"host-{number}" for number in range(12)}
 
 
+def test_bad_nodes_that_share_a_cohort_are_looked_at_first():
+    """Hardware that fails three times as often is no reason to replace nodes one by one."""
+    table = simulate_log(6, rate_per_1000_node_days=8.0, cohorts={"old": (0.75, 1.0), "new": (0.25, 4.0)})
+    alone = failures.fit(log_of(table))
+    assert alone.nodes.deduplicated.persistent
+    sizes = {"cohort": {"old": 300, "new": 100}}
+    assert failures.fit(log_of(table, cohort_nodes=sizes), split="cohort").verdict("nodes").answer == "look first"
+
+
+def test_few_named_nodes_carry_no_verdict():
+    table = pd.DataFrame({"start_h": np.sort(np.random.default_rng(0).uniform(0, 8000, 60)), "node": range(60)})
+    frame = pd.DataFrame(
+        {"start": BEGIN + pd.to_timedelta(table["start_h"], unit="h"), "node": ["a", "b"] + [None] * 58}
+    )
+    fit = failures.fit(logs.from_frame(frame, 400, (BEGIN, BEGIN + pd.Timedelta(days=350))))
+    assert fit.verdict("nodes").answer == "too few" and fit.verdict("nodes").evidence["n_unknown"] == 58
+
+
 def test_two_generations_are_told_apart():
     table = simulate_log(3, cohorts={"old": (0.5, 1.0), "new": (0.5, 27.0)})
     unknown = failures.fit(log_of(table), split="cohort")

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -59,6 +59,29 @@ def test_merging_is_what_a_clerk_would_do(times, within):
     merged = g.merge_starts(np.sort(times), within)
     assert merged.tolist() == expected
     assert g.merge_starts(merged, within).tolist() == expected
+
+
+@given(minutes=st.lists(st.integers(0, 600_000), max_size=60), within=st.sampled_from([1, 10, 60, 1440]))
+@example(minutes=list(range(0, 2000, 10)), within=10)
+@settings(max_examples=100, deadline=None)
+def test_merging_stamps_of_a_grid_is_no_luck(minutes, within):
+    """Hours are no whole numbers of minutes: a failure exactly at the end of the window still belongs to it."""
+    stamped = np.sort(minutes).astype(float)
+    by_minute, by_hour = g.merge_starts(stamped, within), g.merge_starts(stamped / 60, within / 60)
+    assert by_hour.tolist() == (by_minute / 60).tolist()
+
+
+def test_ten_minutes_apart_is_within_ten_minutes():
+    assert g.merge_starts(np.arange(0, 2000, 10) / 60, 10 / 60) == pytest.approx(np.arange(0, 2000, 20) / 60)
+
+
+def test_what_arithmetic_leaves_of_equal_stamps_is_no_gap():
+    """A sum and its stamp differ by a rounding: left-censored as equal ones are, and not the shortest gap there is."""
+    start, window = weibull_log(7, 100, 1.0, 1.0)
+    twins = start[10:14]
+    equal, nearly = (quick(np.sort(np.r_[start, twins + off]), window) for off in (0.0, 1e-12))
+    assert nearly.n_unresolved == equal.n_unresolved == 4
+    assert nearly.weibull_shape == pytest.approx(equal.weibull_shape, rel=1e-6)
 
 
 def test_merged_memoryless_failures_stay_memoryless():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ettr.errors import InputError
-from ettr.failures.groups import OTHER, UNKNOWN, cohorts_differ, group_labels, rates_by
+from ettr.failures.groups import OTHER, UNKNOWN, Spread, cohorts_differ, group_labels, rates_by, within_cohorts
 from ettr.failures.rates import failure_rate, rate_ratio
 from simulated_logs import cohort_of_node, simulate_log
 
@@ -125,7 +125,7 @@ def test_few_failures_are_redistributed():
 def test_clusters_count_for_less():
     """Failures five at a time: what 30 against 12 tells is what 6 against 2.4 would."""
     plain = cohorts_differ([30, 12], [100.0, 100.0])
-    clustered = cohorts_differ([30, 12], [100.0, 100.0], dispersion=5.0, n_blocks=20)
+    clustered = cohorts_differ([30, 12], [100.0, 100.0], dispersion=5.0, dof=19)
     assert plain.p < 0.01 and clustered.p > 0.2
     assert clustered.method == "F"
     assert clustered.p == pytest.approx(stats.f.sf((30 - 12) ** 2 / 42 / 5, 1, 19))
@@ -133,6 +133,76 @@ def test_clusters_count_for_less():
     assert clustered.low < plain.low and plain.high < clustered.high
     # below 1 is no better than independent
     assert cohorts_differ([30, 12], [100.0, 100.0], dispersion=0.3) == plain
+
+
+def test_an_interval_pays_for_an_index_that_is_an_estimate():
+    """For large counts the logarithm of the ratio is normal, and its half-width t standard errors; three pairs."""
+    counts, days, phi, dof = np.array([1e6, 1.2e6, 1.1e6]), [1.0] * 3, 3.0, 7.0
+    found = cohorts_differ(counts, days, dispersion=phi, dof=dof, level=0.9)
+    error = math.sqrt(phi * (1 / 1e6 + 1 / 1.2e6))
+    half = math.log(found.high / found.low) / 2
+    assert half == pytest.approx(stats.t.isf(0.05 / 3, dof) * error, rel=1e-3)
+
+
+def test_the_p_value_of_two_is_students():
+    """F on 1 and d degrees of freedom is the square of t: p is below 5% just where the interval leaves 1 out."""
+    counts, at = np.array([10_500.0, 10_000.0]), stats.t.isf(0.025, 9)
+    z = 500 / math.sqrt(counts.sum())
+    for factor, significant in ((0.97, True), (1.03, False)):
+        found = cohorts_differ(counts, [1.0, 1.0], dispersion=(z / at) ** 2 * factor, dof=9)
+        assert (found.p < 0.05) == (found.low > 1) == significant
+
+
+# --------------------------------------------------------------------------- nodes within cohorts
+
+
+def test_the_spread_within_cohorts_by_hand():
+    """Counts 3, 1, 0, 0 (mean 1, sum of squares 6) and 1, 0, 0 (sum of squares over mean 2): 8 / 5."""
+    node, cohort = [4, 4, 4, 2, 9, -1, 5, 6], ["a", "a", "a", "a", "b", "a", None, "elsewhere"]
+    assert within_cohorts(node, cohort, {"a": 4, "b": 3, "quiet": 8}) == Spread(pytest.approx(8 / 5), 5.0)
+    assert within_cohorts(node, pd.Categorical(cohort), {"a": 4, "b": 3}) == Spread(pytest.approx(8 / 5), 5.0)
+    assert within_cohorts([1, 2], [7, 7], {7: 3}) == Spread(1.0, 2.0)
+
+
+@pytest.mark.parametrize("sizes", [{}, {"b": 9}, {"a": 1}])
+def test_nothing_tells_of_the_spread(sizes):
+    assert within_cohorts([0, 0], ["a", "a"], sizes) == Spread(1.0, None)
+    assert within_cohorts([], [], {"a": 5}) == Spread(1.0, None)
+
+
+def drawn_cohorts(rng: np.random.Generator, sizes: dict[str, int], mean: float, index: float):
+    """Failures of nodes whose rates are gamma: counts negative binomial with that variance over mean."""
+    size = sum(sizes.values())
+    rates = rng.gamma(mean / (index - 1), index - 1, size) if index > 1 else np.full(size, mean)
+    node = np.repeat(np.arange(size), rng.poisson(rates))
+    return node, np.repeat(list(sizes), list(sizes.values()))[node]
+
+
+@pytest.mark.parametrize("index", [1.0, 2.5])
+def test_the_spread_within_cohorts_is_that_of_their_nodes(index):
+    rng, sizes = np.random.default_rng(3), {"old": 250, "new": 150}
+    found = [within_cohorts(*drawn_cohorts(rng, sizes, 1.5, index), sizes).index for _ in range(100)]
+    error = np.std(found) / math.sqrt(100)
+    # an index below 1 is raised to it
+    assert np.mean(found) == pytest.approx(index, abs=4 * error + (0.05 if index == 1 else 0))
+
+
+def test_uneven_nodes_do_not_make_cohorts():
+    """Two cohorts of one rate, whose nodes differ: a test that knows only of time alarms in 19 of 100 logs."""
+    rng, logs, sizes = np.random.default_rng(4), 300, {"old": 250, "new": 150}
+    naive = fair = covered = 0
+    for _ in range(logs):
+        node, cohort = drawn_cohorts(rng, sizes, 1.5, 2.5)
+        counts = [(cohort == name).sum() for name in sizes]
+        spread = within_cohorts(node, cohort, sizes)
+        found = cohorts_differ(counts, list(sizes.values()), dispersion=spread.index, dof=spread.dof)
+        naive += cohorts_differ(counts, list(sizes.values())).p < 0.05
+        fair += found.p < 0.05
+        covered += found.low <= 1 <= found.high
+    error = math.sqrt(0.05 * 0.95 / logs)
+    assert naive / logs > 0.15
+    assert fair / logs < 0.05 + 4 * error
+    assert covered / logs > 0.95 - 4 * error
 
 
 def test_bursts_do_not_make_cohorts():
@@ -166,6 +236,10 @@ BAD = {
     "node_days must have 2 values, as n_events has, got 1": lambda: cohorts_differ([1, 2], [1.0]),
     "names must have 2 values, as n_events has, got 1": lambda: cohorts_differ([1, 2], [1.0, 1.0], ["a"]),
     "dispersion must be > 0 and finite, got 0": lambda: cohorts_differ([1, 2], [1.0, 1.0], dispersion=0.0),
+    "dof must be > 0 and finite, got 0": lambda: cohorts_differ([1, 2], [1.0, 1.0], dof=0.0),
+    "values must have 1 values, as node has, got 2": lambda: within_cohorts([0], ["a", "b"], {"a": 2}),
+    "nodes of a must be > 0 and finite, got 0": lambda: within_cohorts([0], ["a"], {"a": 0}),
+    "nodes of a must be >= 2, which failed, got 1": lambda: within_cohorts([0, 1], ["a", "a"], {"a": 1}),
 }
 
 

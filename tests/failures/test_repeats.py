@@ -61,6 +61,12 @@ def test_exactly_a_day_later_is_a_repeat():
     assert deduplicate([0.0, 24.1], ["a", "a"]).tolist() == [True, True]
 
 
+def test_exactly_an_hour_later_is_no_luck():
+    """Stamps to the minute, in hours: a failure every twenty minutes is kept once in four."""
+    kept = deduplicate(np.arange(0, 60_000, 20) / 60, np.zeros(3000, dtype=int), 1.0)
+    assert np.flatnonzero(kept).tolist() == list(range(0, 3000, 4))
+
+
 def test_a_second_pass_takes_nothing():
     log = simulate_log(3, repeat_probability=0.5)
     kept = deduplicate(log["start_h"], log["node"])

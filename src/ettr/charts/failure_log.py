@@ -75,7 +75,7 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
     return finish(
         bars + whiskers,
         title=title,
-        subtitle=subtitle,
+        subtitle=subtitle or f"Lines: exact {_of(level)} interval, if failures are independent.",
         description=(
             f"Bars of failures per 1000 node-days by component, {len(frame)} in all, with {_of(level)} intervals. "
             f"Most failures: {told}."
@@ -127,7 +127,8 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
     return finish(
         bars + whiskers + mean,
         title=title,
-        subtitle=subtitle or f"Lines: exact {_of(level)} interval of each bar's count. Dashed: the whole log.",
+        subtitle=subtitle
+        or f"Lines: exact {_of(level)} interval of each bar's count, if independent. Dashed: the whole log.",
         description=(
             f"Bars of the failure rate in {len(frame)} equal stretches of {_digits(shown['end_d'].max())} days, with "
             f"{_of(level)} intervals, from {_digits(frame['rate'].min())} to {_digits(frame['rate'].max())} per 1000 "

@@ -1,7 +1,12 @@
 """Statistics of failures: rates, shapes, trend, nodes, repairs, and what to conclude."""
 
-from ettr.failures.fitting import Fit, NodeStatistics, fit, plain
+from ettr.failures.dispersion import Dispersion, Gamma
+from ettr.failures.fitting import Fit, NodeStatistics, fit, jsonable
 from ettr.failures.gaps import GapFit
+from ettr.failures.groups import CohortTest
+from ettr.failures.lemons import Lemons
+from ettr.failures.lifetimes import LifetimeFit
+from ettr.failures.prediction import Forecast, ForecastScore
 from ettr.failures.rates import (
     FailureRate,
     RateRatio,
@@ -15,15 +20,30 @@ from ettr.failures.rates import (
     rate_ratio,
     without_each,
 )
+from ettr.failures.repairs import RepairTimes
+from ettr.failures.repeats import RepeatRisk
+from ettr.failures.roles import RoleCheck
+from ettr.failures.trend import Trend
 from ettr.failures.verdicts import Verdict
 from ettr.failures.views import forecasts_made, gaps_fitted, gaps_seen, lives_after_repair, node_counts, since_repair
 
 __all__ = [
+    "CohortTest",
+    "Dispersion",
     "FailureRate",
     "Fit",
+    "Forecast",
+    "ForecastScore",
+    "Gamma",
     "GapFit",
+    "Lemons",
+    "LifetimeFit",
     "NodeStatistics",
     "RateRatio",
+    "RepairTimes",
+    "RepeatRisk",
+    "RoleCheck",
+    "Trend",
     "Verdict",
     "count_intervals",
     "failure_rate",
@@ -34,9 +54,9 @@ __all__ = [
     "gaps_seen",
     "gpu_rate_per_h",
     "job_mttf_h",
+    "jsonable",
     "lives_after_repair",
     "node_counts",
-    "plain",
     "poisson_interval",
     "rate_intervals",
     "rate_ratio",

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from ettr.errors import InputError
-from ettr.failures.rates import NODE_DAYS, FailureRate
+from ettr.failures.rates import NODE_DAYS, FailureRate, failure_rate
 from ettr.failures.window import checked_level, checked_starts
 from ettr.validity import above_zero, at_least_zero
 
@@ -167,9 +167,9 @@ def rate_gamma(
 
     Notes
     -----
-    Shape :math:`n/\phi' + 1/2` and inverse scale :math:`D/\phi'` with :math:`\phi' = \phi\,(t/z)^2`, where t and z
-    are the quantiles of Student's and the normal distribution at ``level``: the count is worth :math:`n/\phi`
-    independent failures, and the index is an estimate. Index 1 without ``dof`` is the posterior of Jeffreys' prior.
+    Shape :math:`(n + 1/2)/\phi'` and inverse scale :math:`D/\phi'` with :math:`\phi' = \phi\,(t/z)^2`, see
+    :func:`widening`: the count is worth :math:`n/\phi` independent failures, and the index is an estimate. The mean
+    :math:`(n + 1/2)/D` stays the same whatever the index. Index 1 without ``dof`` is the posterior of Jeffreys' prior.
     Its 95% intervals cover 93 to 97% for bursts, repeats within a day and renewal gaps from 200 failures on
     (``benchmarks/fit_coverage.py``), and more where failures are independent. Chains of repeats that last weeks take
     longer than a block, and cover a little less.
@@ -179,12 +179,12 @@ def rate_gamma(
     >>> rate_gamma(419, 110_592)
     Gamma(shape=419.5, node_days=110592.0)
     >>> round(rate_gamma(419, 110_592, index=4.0).shape, 2)
-    105.25
+    104.88
     """
     count = float(at_least_zero("n_events", n_events))
     exposure = float(above_zero("node_days", node_days))
-    paid = max(1.0, float(above_zero("index", index))) * _widening(dof, level) ** 2
-    return Gamma(count / paid + 0.5, exposure / paid)
+    paid = max(1.0, float(above_zero("index", index))) * widening(dof, level) ** 2
+    return Gamma((count + 0.5) / paid, exposure / paid)
 
 
 def over_dispersed_rate(
@@ -192,25 +192,36 @@ def over_dispersed_rate(
 ) -> FailureRate:
     """Failures per 1000 node-days with an interval that allows for counts that scatter more than Poisson's.
 
-    The interval is the central one of :func:`rate_gamma`, whose parameters these are; it begins at 0 where nothing
-    failed.
+    The interval is the central one of :func:`rate_gamma`, whose parameters these are, and is nowhere narrower than the
+    exact Poisson interval: with few failures it is that, because what is known of their scatter is less still.
 
     Examples
     --------
     >>> rate = over_dispersed_rate(419, 110_592, index=4.0, dof=11)
     >>> round(rate.per_1000_node_days, 3), round(rate.low, 2), round(rate.high, 2)
-    (3.789, 3.04, 4.67)
+    (3.789, 3.02, 4.65)
     """
     known = rate_gamma(n_events, node_days, index, dof, level)
     low, high = stats.gamma.interval(level, known.shape, scale=NODE_DAYS / known.node_days)
-    estimate = float(n_events) * NODE_DAYS / float(node_days)
-    return FailureRate(estimate, float(low) if n_events else 0.0, float(high), level)
+    exact = failure_rate(n_events, node_days, level)
+    return FailureRate(exact.per_1000_node_days, min(exact.low, float(low)), max(exact.high, float(high)), level)
 
 
 def tail_quantile(level: float, dof: float | None = None) -> float:
     """Half-width of a central interval in standard errors: Student's with ``dof``, normal without."""
     tail = (1 - checked_level(level)) / 2
     return float(stats.norm.isf(tail) if dof is None else stats.t.isf(tail, above_zero("dof", dof)))
+
+
+def widening(dof: float | None, level: float) -> float:
+    """Half-width of an interval whose variance is an estimate, over that of a known one: Student's t over normal z.
+
+    Examples
+    --------
+    >>> round(widening(11, 0.95), 3), widening(None, 0.95)
+    (1.123, 1.0)
+    """
+    return tail_quantile(level, dof) / tail_quantile(level)
 
 
 def two_sided_p(z: float, dof: float | None = None) -> float:
@@ -224,10 +235,6 @@ def _many(n_events: int) -> int:
 
 def _index(counts: np.ndarray) -> float:
     return float(counts.var(ddof=1) / counts.mean())
-
-
-def _widening(dof: float | None, level: float) -> float:
-    return tail_quantile(level, dof) / tail_quantile(level)
 
 
 def _counts(start: np.ndarray, window: float, n_blocks: int | None, usual: int) -> np.ndarray:

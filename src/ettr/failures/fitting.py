@@ -32,7 +32,7 @@ from ettr.failures.verdicts import Verdict
 from ettr.results import LOG_COLUMNS, FailureLog
 
 DEDUPLICATE_H = 24.0
-"""A failure this soon after the last of the same node is taken as the same fault, before lemons are looked for."""
+"""A failure this soon after the repair of the last one kept of its node is taken as the same fault."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class NodeStatistics:
     as_logged, deduplicated : Lemons
         Unevenness between nodes, and whether it persists, before and after repeats are taken out.
     n_repeats : int
-        Failures taken out: those within ``DEDUPLICATE_H`` of the last of their node.
+        Failures taken out: those within ``DEDUPLICATE_H`` of the end of their node's last failure that was kept.
     hazard : DataFrame
         Failure rate by time since a node's return to service, see :func:`~ettr.failures.repeats.hazard_after_repair`.
     risk : RepeatRisk
@@ -76,7 +76,7 @@ class Fit:
     log : FailureLog
         What was fitted. Planned events are left out of every number here.
     level : float
-        Coverage of all intervals.
+        Coverage of the intervals. Verdicts are taken at 5% whatever it is.
     rate : FailureRate
         Failures per 1000 node-days with the exact Poisson interval.
     fair_rate : FailureRate
@@ -91,8 +91,8 @@ class Fit:
         The merge rules side by side: ``within_min`` [min], ``n_incidents``, ``rate``, ``low``, ``high``
         [1 / (1000 node-days)], ``weibull_shape``, ``shape_low``, ``shape_high``, ``best``, ``memoryless_p`` (missing
         where gaps are too few or stamps too coarse).
-    trend : Trend or None
-        Trend tests and the rate over time; None for too few.
+    trend : Trend
+        Trend tests, None in it for too few failures, and the rate over time.
     components : DataFrame
         Failures, share and rate of each component, see :func:`~ettr.failures.groups.rates_by`.
     split : str or None
@@ -106,9 +106,9 @@ class Fit:
     repairs : RepairTimes
         How long failures lasted.
     forecast : Forecast or None
-        Failures of the next 30 days; None without failures.
+        Failures of the next 30 days, or a sixth of a short window; None below ten failures.
     score : ForecastScore or None
-        How often such forecasts held on this log; None if it is too short.
+        How often such forecasts held on this log; None below ten failures.
     verdicts : tuple of Verdict
         What to conclude.
     """
@@ -121,7 +121,7 @@ class Fit:
     dispersion: dispersion.Dispersion | None
     gaps: tuple[gaps.GapFit, ...]
     rules: pd.DataFrame
-    trend: trend.Trend | None
+    trend: trend.Trend
     components: pd.DataFrame
     split: str | None
     cohorts: pd.DataFrame | None
@@ -142,7 +142,7 @@ class Fit:
         parts = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "log"}
         log = {field.name: getattr(self.log, field.name) for field in fields(self.log) if field.name != "events"}
         about = {"n_events": len(self.start_h), "n_planned": int(self.log.events["planned"].sum())}
-        return {"log": plain({**log, **about}), **plain(parts)}
+        return {"log": jsonable({**log, **about}), **jsonable(parts)}
 
     def verdict(self, question: str) -> Verdict:
         """The verdict on one question: ``memoryless``, ``trend``, ``nodes`` or ``cohorts``."""
@@ -206,6 +206,8 @@ def fit(
     said("trend")
     moved = trend.find_trend(start_h, log.window_h, log.node_days * 24 / log.window_h, level=level)
     cohorts, cohort_test = _cohorts(log, failures, split, moved.dispersion, level)
+    sized = cohorts is not None and bool(cohorts["known_exposure"].sum() > 1)
+    apart = verdicts.separate(cohort_test, split, sized)
     said("nodes")
     nodes = _nodes(log, failures, start_h, seed, level)
     said("forecasts")
@@ -231,8 +233,14 @@ def fit(
         verdicts=(
             verdicts.memoryless(fits),
             verdicts.trending(moved, n_events),
-            verdicts.replace_or_retest(nodes.deduplicated if nodes else None, nodes.risk if nodes else None, n_events),
-            verdicts.separate(cohort_test, split, cohorts is not None and cohorts["known_exposure"].sum() > 1),
+            verdicts.replace_or_retest(
+                nodes.deduplicated if nodes else None,
+                nodes.risk if nodes else None,
+                nodes.role if nodes else None,
+                apart,
+                n_events,
+            ),
+            apart,
         ),
     )
 
@@ -273,13 +281,12 @@ def _cohorts(
     known = table[table["known_exposure"] & table["group"].isin(sizes)]
     if len(known) < 2:
         return table, None
+    node = failures["node"].cat.codes.to_numpy()
+    between = groups.within_cohorts(node, failures[split].to_numpy(), log.cohort_nodes[split])
+    over_time = (scatter.index, scatter.dof) if scatter else (1.0, None)
+    index, dof = max(over_time, (between.index, between.dof), key=lambda spread: spread[0])
     return table, groups.cohorts_differ(
-        known["n_events"].to_numpy(),
-        known["node_days"].to_numpy(),
-        known["group"].tolist(),
-        dispersion=scatter.index if scatter else 1.0,
-        n_blocks=scatter.n_blocks if scatter else None,
-        level=level,
+        known["n_events"].to_numpy(), known["node_days"].to_numpy(), known["group"].tolist(), index, dof, level
     )
 
 
@@ -290,7 +297,7 @@ def _nodes(
         return None
     node, end_h, window_h = failures["node"].cat.codes.to_numpy(), log.hours("end"), log.window_h
     names = failures["node"].cat.categories.to_numpy()
-    kept = repeats.deduplicate(start_h, node, DEDUPLICATE_H)
+    kept = repeats.deduplicate(start_h, node, DEDUPLICATE_H, end_h)
     lives = lifetimes.node_lifetimes(start_h, end_h, node, window_h, log.n_nodes)
     counts = np.bincount(node[node >= 0], minlength=len(names))
     columns = lives["duration_h"], lives["observed"], lives["weight"]
@@ -323,18 +330,18 @@ def _forecast(start_h: np.ndarray, window_h: float, level: float) -> tuple[Forec
     return prediction.predict_count(start_h, window_h, score.horizon_d, level), score
 
 
-def plain(value: Any) -> Any:
+def jsonable(value: Any) -> Any:
     """A result as values that JSON has: tables as lists of rows, times as text, missing and infinite as None."""
     if isinstance(value, pd.DataFrame):
-        return [plain(row) for row in value.to_dict("records")]
+        return [jsonable(row) for row in value.to_dict("records")]
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
+        return {str(key): jsonable(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
+        return [jsonable(inner) for inner in value]
     if isinstance(value, np.generic):
-        return plain(value.item())
+        return jsonable(value.item())
     if isinstance(value, pd.Timestamp):
         return value.isoformat()
     if isinstance(value, float):

@@ -23,6 +23,9 @@ MIN_GAPS = 5
 MAX_FITTED_GAPS = 20_000
 """Gaps that the fits use; a longer log is sampled."""
 
+_ROUNDING_H = 1e-9
+"""Differences of hours below this are what arithmetic leaves of equal stamps."""
+
 
 @dataclass(frozen=True)
 class GapFit:
@@ -115,7 +118,8 @@ def merge_starts(start_h: Any, within_h: float) -> np.ndarray:
     start_h : array of float
         Starts of failures, in order. [h]
     within_h : float
-        How long an incident takes in failures; 0 merges nothing, not even equal times. [h]
+        How long an incident takes in failures, the end of that time included; 0 merges nothing, not even equal times.
+        [h]
 
     Returns
     -------
@@ -136,7 +140,9 @@ def merge_starts(start_h: Any, within_h: float) -> np.ndarray:
     within = float(at_least_zero("within_h", within_h, unit="h"))
     if within == 0 or start.size == 0:
         return start
-    following = np.searchsorted(start, start + within, side="right").tolist()
+    # stamps on a grid lie exactly this far apart, but for the rounding of a sum
+    until = start + within * (1 + 1e-9) + _ROUNDING_H
+    following = np.searchsorted(start, until, side="right").tolist()
     firsts, first = [], 0
     while first < start.size:
         firsts.append(first)
@@ -249,6 +255,7 @@ def fit_gaps(
 def _measure(firsts: np.ndarray, window: float, within: float, step: float) -> CensoredGaps:
     """Gaps from the end of a merge window, which stamps cut to whole steps, to the next incident."""
     raw = np.diff(firsts)
+    raw[raw < _ROUNDING_H] = 0.0
     if within == 0:
         # a stamp's difference lies half a step about the gap: none at all means less than half a step
         zero = raw < step / 2 if step else raw == 0

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from ettr.errors import InputError
+from ettr.failures.dispersion import widening
 from ettr.failures.rates import NODE_DAYS, poisson_interval
 from ettr.failures.window import checked_level
 from ettr.validity import above_zero, at_least_zero
@@ -51,6 +52,22 @@ class CohortTest:
     lowest: str
     n_cohorts: int
     method: str
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How failure counts of the nodes of one cohort scatter.
+
+    Attributes
+    ----------
+    index : float
+        Variance over mean of the counts, at least 1, where 1 is what nodes of one rate give; 1 where nothing tells.
+    dof : float or None
+        Degrees of freedom behind the index; None where nothing tells.
+    """
+
+    index: float
+    dof: float | None
 
 
 def group_labels(values: Any, most: int = MOST_GROUPS) -> pd.Series:
@@ -152,12 +169,64 @@ def _few_rows(table: pd.DataFrame, most: int, *, shared: bool) -> pd.DataFrame:
     return pd.concat([*parts, table[unknown]], ignore_index=True)
 
 
+def within_cohorts(node: Any, values: Any, sizes: Mapping[Any, int]) -> Spread:
+    r"""Index of dispersion of the counts of nodes that share a cohort.
+
+    Parameters
+    ----------
+    node : array of int
+        Number of each failure's node; -1 where it is unknown, which is left out.
+    values : array or categorical
+        Cohort of each failure; left out where missing or not in ``sizes``.
+    sizes : mapping
+        Nodes of each cohort, the healthy ones included. [count]
+
+    Returns
+    -------
+    Spread
+        Index 1 without ``dof`` where no cohort of two nodes or more has a failure.
+
+    Raises
+    ------
+    InputError
+        Columns of different lengths, a cohort without nodes, or with more that failed than it has.
+
+    Notes
+    -----
+    :math:`\sum_c \sum_{i \in c} (n_i - \bar n_c)^2 / \bar n_c` over its degrees of freedom, :math:`\sum_c (N_c - 1)`
+    for the cohorts of :math:`N_c` nodes that have failures (Pearson's estimate). Nodes of one cohort whose rates differ
+    raise it, and repairs that do not hold.
+
+    Examples
+    --------
+    >>> within_cohorts([0, 0, 0, 1, 7], ["a", "a", "a", "a", "b"], {"a": 4, "b": 3})
+    Spread(index=1.6, dof=5.0)
+    """
+    codes, labels = np.asarray(node, dtype=np.int64), pd.Series(values).reset_index(drop=True)
+    if len(labels) != len(codes):
+        raise InputError(f"values must have {len(codes)} values, as node has, got {len(labels)}")
+    nodes = {str(name): float(above_zero(f"nodes of {name}", n)) for name, n in sizes.items()}
+    known = labels.notna().to_numpy() & (codes >= 0)
+    counts = pd.DataFrame({"cohort": labels[known].astype(str), "node": codes[known]}).value_counts()
+    squares = dof = 0.0
+    for cohort, of_node in counts.groupby("cohort"):
+        if cohort not in nodes:
+            continue
+        size, n_events = nodes[cohort], of_node.sum()
+        if len(of_node) > size:
+            raise InputError(f"nodes of {cohort} must be >= {len(of_node)}, which failed, got {size:g}")
+        # healthy nodes have no row: the sum of squares knows them by the size
+        squares += float((of_node**2).sum() * size / n_events - n_events)
+        dof += size - 1
+    return Spread(max(1.0, squares / dof), dof) if dof else Spread(1.0, None)
+
+
 def cohorts_differ(
     n_events: Any,
     node_days: Any,
     names: Any = None,
     dispersion: float = 1.0,
-    n_blocks: int | None = None,
+    dof: float | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> CohortTest | None:
@@ -172,9 +241,11 @@ def cohorts_differ(
     names : sequence, optional
         What to call them; by default 0, 1, ...
     dispersion : float
-        Variance over mean of the log's counts; 1 if failures are independent. Below 1 is taken as 1.
-    n_blocks : int, optional
-        Blocks of time that ``dispersion`` was estimated from. [count]
+        Variance over mean of counts, the larger of two: of stretches of time
+        (:func:`~ettr.failures.dispersion.over_dispersion`), and of the nodes within a cohort (:func:`within_cohorts`),
+        since a cohort may have the higher rate by the chance of its nodes alone. Below 1 is taken as 1.
+    dof : float, optional
+        Degrees of freedom behind ``dispersion``. None: it is known.
     level : float
         Coverage of the ratio's interval.
     seed : int
@@ -188,15 +259,18 @@ def cohorts_differ(
     Raises
     ------
     InputError
-        Counts that are negative, exposure that is not positive, or columns of different lengths.
+        Counts that are negative, exposure, dispersion or dof that is not positive, or columns of different lengths.
 
     Notes
     -----
     Given their sum, counts are multinomial with the shares of exposure. Two cohorts: the exact binomial test. More:
     Pearson's :math:`X^2` on :math:`k - 1` degrees of freedom if at least 5 failures are expected in each, else from
-    9,999 draws. With a dispersion :math:`\phi > 1`, :math:`X^2 / (\phi (k-1))` is compared with
-    :math:`F_{k-1, n-1}` for :math:`n` blocks (:math:`\chi^2` without), if that is less significant. The interval is
-    Clopper and Pearson's for counts divided by :math:`\phi`, at a level corrected for all pairs (Bonferroni).
+    9,999 draws. With a dispersion :math:`\phi`, :math:`X^2 / (\phi (k-1))` is compared with :math:`F_{k-1, d}` for
+    :math:`d` degrees of freedom (:math:`\chi^2` without), if that is less significant. The interval is Clopper and
+    Pearson's for counts divided by :math:`\phi\,(t/z)^2`, see :func:`~ettr.failures.dispersion.widening`, at a level
+    corrected for all pairs (Bonferroni). In cohorts of one rate whose nodes
+    differ (index 2.5) the p-value is below 0.05 in 4 to 6% of logs for two or three cohorts, where without a dispersion
+    it is in 17 to 30%; for ten cohorts of a dozen failures each, in 9%.
 
     Examples
     --------
@@ -213,14 +287,16 @@ def cohorts_differ(
     if len(counts) < 2 or counts.sum() == 0:
         return None
     phi = max(1.0, float(above_zero("dispersion", dispersion)))
-    p, method = _uneven(counts, days, phi, n_blocks, seed)
+    p, method = _uneven(counts, days, phi, dof, seed)
     order = np.lexsort((days, counts / days))  # of equal rates, the one best known
     highest = order[-1]
     lowest = np.lexsort((-days, counts / days))[0]
     if highest == lowest:  # all rates are equal
         lowest = order[-2]
     n_pairs = len(counts) * (len(counts) - 1) // 2
-    odds = _odds(counts[highest] / phi, counts[lowest] / phi, 1 - (1 - level) / n_pairs)
+    each = 1 - (1 - level) / n_pairs
+    paid = phi * widening(dof, each) ** 2
+    odds = _odds(counts[highest] / paid, counts[lowest] / paid, each)
     scale = float(days[lowest] / days[highest])
     return CohortTest(
         ratio=_over(counts[highest], counts[lowest]) * scale,
@@ -235,7 +311,7 @@ def cohorts_differ(
     )
 
 
-def _uneven(counts: np.ndarray, days: np.ndarray, phi: float, n_blocks: int | None, seed: int) -> tuple[float, str]:
+def _uneven(counts: np.ndarray, days: np.ndarray, phi: float, dof: float | None, seed: int) -> tuple[float, str]:
     total, shares = counts.sum(), days / days.sum()
     expected = total * shares
     squares = float(((counts - expected) ** 2 / expected).sum())
@@ -248,11 +324,11 @@ def _uneven(counts: np.ndarray, days: np.ndarray, phi: float, n_blocks: int | No
         drawn = np.random.default_rng(seed).multinomial(int(total), shares, _DRAWS)
         as_uneven = ((drawn - expected) ** 2 / expected).sum(axis=1) >= squares * (1 - 1e-9)
         p, method = float((1 + as_uneven.sum()) / (1 + _DRAWS)), "Monte Carlo"
-    if phi > 1:
+    if phi > 1 or dof is not None:
         scaled = squares / phi
-        with_phi = stats.chi2.sf(scaled, free) if n_blocks is None else stats.f.sf(scaled / free, free, n_blocks - 1)
+        with_phi = stats.chi2.sf(scaled, free) if dof is None else stats.f.sf(scaled / free, free, dof)
         if with_phi > p:
-            return float(with_phi), "chi-square" if n_blocks is None else "F"
+            return float(with_phi), "chi-square" if dof is None else "F"
     return p, method
 
 

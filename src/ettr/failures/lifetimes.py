@@ -101,7 +101,7 @@ def node_lifetimes(
     Raises
     ------
     InputError
-        Times outside the window, an end before its start, or more nodes seen than watched.
+        A start outside the window, an end before its start, or more nodes seen than watched.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ettr.failures.dispersion import MIN_EVENTS, over_dispersion, tail_quantile
+from ettr.failures.dispersion import MIN_EVENTS, over_dispersion, widening
 from ettr.failures.rates import H_PER_DAY
 from ettr.failures.window import checked_level, checked_starts
 from ettr.validity import above_zero
@@ -127,7 +127,7 @@ def predict_count(start_h: Any, window_h: float, horizon_d: float = 30.0, level:
     if start.size >= MIN_EVENTS:
         blocks = over_dispersion(start, window)
         index, dof = max(blocks.index, _rolling_index(start, window, horizon)), blocks.dof
-    paid = index * (tail_quantile(level, dof) / tail_quantile(level)) ** 2
+    paid = index * widening(dof, level) ** 2
     mean = (start.size + 0.5) * horizon / window
     poisson, wide = (_count_interval(mean, factor * (1 + horizon / window), level) for factor in (1.0, paid))
     return Forecast(float(horizon_d), mean, poisson[0], poisson[1], wide[0], wide[1], index, level)

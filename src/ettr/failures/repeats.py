@@ -115,7 +115,8 @@ def deduplicate(start_h: Any, node: Any, within_h: float = 24.0, end_h: Any = No
     kept = codes < 0
     order = np.lexsort((start, codes))[int(kept.sum()) :]
     if len(order):
-        kept[order] = _chain(codes[order], start[order], since[order] + within)
+        # stamps on a grid lie exactly this far apart, but for the rounding of a sum
+        kept[order] = _chain(codes[order], start[order], since[order] + within * (1 + 1e-9))
     return kept
 
 
@@ -174,7 +175,7 @@ def hazard_after_repair(
     Raises
     ------
     InputError
-        Times outside the window, an end before its start, more nodes seen than watched, or edges not rising from 0.
+        A start outside the window, an end before its start, more nodes seen than watched, or edges not rising from 0.
 
     Notes
     -----
@@ -257,8 +258,10 @@ def repeat_risk(
     For ``n_expected`` each outage of a node with :math:`n` of them is followed soon by another of the same node unless
     all of those fall among the fleet's outages that do not begin within ``within_d`` of its end, a hypergeometric
     chance; what begins while the node is out could not be its own. With a steady rate and short repairs that tends to
-    :math:`\sum_i (n_i - 1)[1 - (1 - x/T)^{n_i}]`, the spacings of uniform points. Short gaps vary less than a Poisson
-    count, so ``p_same_nodes`` errs towards 1.
+    :math:`\sum_i (n_i - 1)[1 - (1 - x/T)^{n_i}]`, the spacings of uniform points. Short gaps of
+    independent failures vary less than a Poisson count, so that ``p_same_nodes`` then errs towards 1. It errs towards 0
+    where one incident strikes several nodes at once, since their repeats come together too; and where nodes were
+    swapped in within the window, since failures are dealt out over all of it, which spreads a short life too thinly.
 
     Examples
     --------

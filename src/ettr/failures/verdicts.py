@@ -10,6 +10,7 @@ from ettr.failures.gaps import GapFit
 from ettr.failures.groups import CohortTest
 from ettr.failures.lemons import Lemons
 from ettr.failures.repeats import RepeatRisk
+from ettr.failures.roles import RoleCheck
 from ettr.failures.trend import Trend
 
 Question = Literal["memoryless", "trend", "nodes", "cohorts"]
@@ -80,9 +81,9 @@ def memoryless(gaps: Sequence[GapFit]) -> Verdict:
     return Verdict("memoryless", "bunched" if sides.pop() else "regular", evidence)
 
 
-def trending(trend: Trend | None, n_events: int) -> Verdict:
+def trending(trend: Trend, n_events: int) -> Verdict:
     """Whether failures become more or fewer: ``rising``, ``falling``, ``steady``, ``not monotone`` or ``too few``."""
-    if trend is None or trend.laplace is None or trend.crow_amsaa is None or n_events < LEAST_EVENTS:
+    if trend.laplace is None or trend.crow_amsaa is None or n_events < LEAST_EVENTS:
         return Verdict("trend", "too few")
     evidence = {
         "laplace_z": trend.laplace.z,
@@ -94,21 +95,28 @@ def trending(trend: Trend | None, n_events: int) -> Verdict:
     return Verdict("trend", trend.direction, evidence)
 
 
-def replace_or_retest(lemons: Lemons | None, risk: RepeatRisk | None, n_events: int) -> Verdict:
-    """What to do about nodes that fail often.
+def replace_or_retest(
+    lemons: Lemons | None, risk: RepeatRisk | None, role: RoleCheck | None, cohorts: Verdict, n_events: int
+) -> Verdict:
+    """What to do about nodes that fail often, if every node was watched for the whole window.
 
     Answers
     -------
-    ``replace``: after de-duplication the worst nodes of the first half stay the worst. ``re-test``: nodes fail again
-    soon after repair, and no lemons persist. ``both``; ``nothing``; ``too few``; ``no nodes`` where the log names none.
+    ``replace``: after de-duplication the worst nodes of the first half stay the worst, and some are beyond chance
+    each by itself. ``look first``: bad nodes stay bad, but they share a role or a cohort, or none is beyond chance by
+    itself. ``re-test``: nodes fail again soon after repair, and no lemons persist. ``both``: replace and re-test.
+    ``nothing``; ``too few``; ``no nodes`` where the log names none.
     """
     if lemons is None:
         return Verdict("nodes", "no nodes" if n_events else "too few")
-    if n_events < LEAST_EVENTS:
-        return Verdict("nodes", "too few")
-    replace = lemons.overdispersed and lemons.persistent
+    if lemons.n_events < LEAST_EVENTS:
+        return Verdict("nodes", "too few", {"n_events": lemons.n_events, "n_unknown": lemons.n_unknown})
+    stay_bad = lemons.overdispersed and lemons.persistent
+    shared = (role is not None and role.p < SIGNIFICANT) or cohorts.answer == "separate"
+    replace = stay_bad and not shared and lemons.n_significant > 0
     retest = risk is not None and risk.repairs_fail
     answer = {(True, True): "both", (True, False): "replace", (False, True): "re-test", (False, False): "nothing"}
+    found = "look first" if stay_bad and not replace else answer[replace, retest]
     evidence: dict[str, Any] = {
         "dispersion_index": lemons.dispersion_index,
         "dispersion_p": lemons.dispersion_p,
@@ -117,6 +125,7 @@ def replace_or_retest(lemons: Lemons | None, risk: RepeatRisk | None, n_events: 
         "worst_p": lemons.worst_p,
         "worst_share": lemons.worst_share,
         "chance_share": lemons.chance_share,
+        "n_significant": lemons.n_significant,
     }
     if risk is not None:
         evidence |= {
@@ -127,7 +136,7 @@ def replace_or_retest(lemons: Lemons | None, risk: RepeatRisk | None, n_events: 
             "repeats_soon": risk.n_soon,
             "repeats_expected": risk.n_expected,
         }
-    return Verdict("nodes", answer[replace, retest], evidence)
+    return Verdict("nodes", found, evidence)
 
 
 def separate(test: CohortTest | None, split: str | None, known: bool) -> Verdict:

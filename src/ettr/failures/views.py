@@ -84,7 +84,7 @@ def node_counts(fit: Fit) -> pd.DataFrame:
     if fit.nodes is None:
         return pd.DataFrame(columns=columns)
     node = fit.log.failures["node"].cat.codes.to_numpy()
-    kept = deduplicate(fit.start_h, node, DEDUPLICATE_H)
+    kept = deduplicate(fit.start_h, node, DEDUPLICATE_H, fit.log.hours("end"))
     last = int(min(_MOST_FAILURES, max(np.bincount(node[node >= 0]).max(initial=0), 1)))
     tables = [
         _counts_of(node[chosen & (node >= 0)], fit.log.n_nodes, last).assign(log=name)

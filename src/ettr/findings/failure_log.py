@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.failures import Fit, Verdict
 from ettr.failures.dispersion import MIN_EVENTS
 from ettr.failures.groups import OTHER, UNKNOWN
-from ettr.findings.log_verdicts import after_repair, cohorts, distribution, gaps, lives, nodes, shape, trend
+from ettr.findings.log_verdicts import after_repair, cohorts, distribution, gaps, lives, nodes, rate_moves, shape, trend
 from ettr.findings.log_words import (
     between,
     capital,
@@ -71,7 +71,7 @@ def answer(fit: Fit, fitted: FittedPlan) -> Finding:
     each = f", one every {duration(fit.log.window_h / n)}" if n > 1 else ""
     if not n:
         often = f"no failures in {node_days(fit.log.node_days)}, so at most {number(fit.rate.high)} per 1000"
-    said = "; ".join(words for words in (_short(verdict) for verdict in fit.verdicts) if words)
+    said = "; ".join(words for words in (_short(fit, verdict) for verdict in fit.verdicts) if words)
     advice = (
         f"A job on {counted(run.cluster.n_gpus, 'GPU')} should checkpoint every "
         f"{duration(fitted.plan.band.interval_min / 60)}, if checkpoints and recoveries take as long as assumed."
@@ -80,8 +80,10 @@ def answer(fit: Fit, fitted: FittedPlan) -> Finding:
     return Finding(title=capital(often), text=f"**{name} shows {often}{seen}{each}.** {capital(said)}. {advice}")
 
 
-def _short(verdict: Verdict) -> str:
+def _short(fit: Fit, verdict: Verdict) -> str:
     """A verdict in a few words; empty where the others say enough."""
+    if verdict.answer == "bunched" and rate_moves(fit):
+        return ""
     return _SHORT[verdict.question][verdict.answer]
 
 
@@ -106,6 +108,7 @@ _SHORT = {
         "replace": "the worst nodes stay the worst and should be replaced",
         "re-test": "nodes fail again soon after a repair, so repairs should be tested",
         "both": "some nodes should be replaced, and repairs should be tested",
+        "look first": "some nodes stay bad as a group, so look at what they share",
         "nothing": "no node stands out in a way that lasts",
         "too few": "",
         "no nodes": "",
@@ -216,7 +219,10 @@ def repairs(fit: Fit) -> Finding:
     title, lasted = f"Half of the repairs take longer than {median}", f"Half of the failures last longer than {median}"
     if ended == 1:
         title, lasted = f"The one known repair took {median}", f"The one failure with a known end lasted {median}"
-    elif ended >= _FEWEST_FOR_TENTH and math.isfinite(all_["p90_h"]):
+    elif all_["n_zero"] > ended / 2:
+        title = "The log does not say how long failures last"
+        return Finding(title=title, text="Most failures in the log end when they start, so their lengths are not kept.")
+    elif ended >= _FEWEST_FOR_TENTH and math.isfinite(all_["p90_h"]) and all_["p90_h"] > all_["median_h"]:
         lasted += f", and one in ten lasts longer than {duration(all_['p90_h'])}"
     up = fit.repairs.availability
     most = "at most " if all_["n_unknown"] else ""
@@ -287,8 +293,9 @@ def trust(fitted: FittedPlan) -> Finding:
     """How far to trust the interval, and how far the ETTR."""
     splits, ahead = fitted.splits, fitted.fit.forecast
     span = f"in the next {duration(24 * ahead.horizon_d)}" if ahead else "with what is known of the rate"
+    at_rate = "at the rate of the whole log" if len(fitted.fit.start_h) else "at half a failure in the whole log"
     level = (
-        f"The ETTR is {pct(fitted.plan.budget.ettr)} at the rate of the whole log; {span} it may be anything from "
+        f"The ETTR is {pct(fitted.plan.budget.ettr)} {at_rate}; {span} it may be anything from "
         f"{pct(fitted.ettr_low)} to {pct(fitted.ettr_high)}."
     )
     if len(splits) < 2:
@@ -302,7 +309,7 @@ def trust(fitted: FittedPlan) -> Finding:
         text=(
             f"Planned {len(splits)} times from the past of this log, and judged by the "
             f"{duration(24 * splits['horizon_d'].iloc[0])} that followed, the interval cost {_at_most(loss)} of ETTR; "
-            f"the ETTR that was promised was off by up to {points(error)}. {level}"
+            f"the ETTR that was promised was off by {_at_most(error)}. {level}"
         ),
     )
 

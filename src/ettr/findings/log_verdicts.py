@@ -28,14 +28,24 @@ def shape(fit: Fit) -> Finding:
             if not one.too_coarse and not one.table.empty
         ]
     )
-    title, meaning = _SHAPES[answer]
+    title, meaning = _SHAPES["moving" if answer == "bunched" and rate_moves(fit) else answer]
     drawn = next(one for one in fit.gaps if one.draws)
     how = f" Goodness of fit is by parametric bootstrap: {drawn.draws} draws"
     most = f" of at most {counted(drawn.n_bootstrap_gaps, 'gap')}."
     return Finding(title=title, text=f"{meaning} The Weibull shape is {told}, where 1 is memoryless.{how}{most}")
 
 
+def rate_moves(fit: Fit) -> bool:
+    """Whether the rate changes over the log, which alone makes gaps vary more than at one rate."""
+    return fit.verdict("trend").answer in ("rising", "falling", "not monotone")
+
+
 _SHAPES = {
+    "moving": (
+        "Gaps vary more than at one constant rate",
+        "Under every rule gaps vary more than at one constant rate. The rate itself moves, which alone can do this: "
+        "whether a failure brings on the next cannot be told from it.",
+    ),
     "yes": (
         "Failures are memoryless",
         "No rule rejects the exponential: when the last failure was says nothing about the next.",
@@ -112,7 +122,7 @@ def _rule(within_min: float) -> str:
 def trend(fit: Fit) -> Finding:
     """Whether the rate moves, with both tests and the rate over time."""
     verdict = fit.verdict("trend")
-    if verdict.answer == "too few" or fit.trend is None:
+    if verdict.answer == "too few":
         text = "All failures came at one end of the window."
         if len(fit.start_h) < LEAST_EVENTS:
             text = too_few(fit, "to see a trend")
@@ -145,13 +155,26 @@ def nodes(fit: Fit) -> Finding:
     answer, found = fit.verdict("nodes").answer, fit.nodes
     if found is None and len(fit.start_h):
         return Finding(title="The log names no nodes", text="The log names no nodes, so lemons cannot be told.")
-    if found is None or answer == "too few" or len(fit.start_h) < LEAST_EVENTS:
-        return Finding(title="Too few failures to judge nodes", text=too_few(fit, "to tell lemons from luck"))
+    if found is None or answer == "too few":
+        named_ones = (
+            ""
+            if found is None or not found.deduplicated.n_unknown
+            else (f" {capital(failures(found.deduplicated.n_unknown))} without a node cannot be judged.")
+        )
+        few = too_few(fit, "to tell lemons from luck", n=found.deduplicated.n_events if found else None)
+        return Finding(title="Too few failures to judge nodes", text=f"{few}{named_ones}")
     title, advice = _NODES[answer]
     said = [advice, _uneven(found), _lasting(found.deduplicated), _soon(fit)]
-    if answer in ("replace", "both"):
+    if answer in ("replace", "both", "look first"):
         said.append(_worst(found.deduplicated))
     said.append(_role(found.role))
+    if answer != "nothing":
+        said.append(
+            "All this takes every node as watched for the whole window: nodes that came, went or were swapped "
+            "look like lemons or bad repairs."
+        )
+    if found.deduplicated.n_unknown:
+        said.append(f"{capital(failures(found.deduplicated.n_unknown))} without a node are left out.")
     return Finding(title=title, text=" ".join(sentence for sentence in said if sentence))
 
 
@@ -161,6 +184,11 @@ _NODES = {
         "Test nodes after repair, before replacing any",
         "Nodes fail again soon after a repair, and no bad node is shown to stay bad: test nodes before they go back, "
         "and replace none for its count.",
+    ),
+    "look first": (
+        "Look at what bad nodes share before replacing any",
+        "Some nodes fail more than others and keep doing so, but as a group: look at what they share (hardware, place, "
+        "use, time in service) before replacing any.",
     ),
     "both": (
         "Replace the worst nodes, and test after repair",
@@ -204,9 +232,9 @@ def _soon(fit: Fit) -> str:
     if risk is None or not math.isfinite(risk.ratio):
         return ""
     return (
-        f"In the {risk.within_d:g} days after {_since(fit)} nodes fail {times(risk.ratio, 'as often as')} at other "
-        f"times ({between(risk.low, risk.high)}): {failures(risk.n_soon)}, where {number(risk.n_expected)} would "
-        f"come from the same nodes' own rates."
+        f"In the {risk.within_d:g} days after {_since(fit)} there are {failures(risk.n_soon)}, where "
+        f"{number(risk.n_expected)} would come from the same nodes' own rates "
+        f"({probability(risk.p_same_nodes)}); against all other times the rate is {times(risk.ratio, 'as high')}."
     )
 
 
@@ -235,39 +263,47 @@ def after_repair(fit: Fit) -> Finding:
         unknown = "Nothing is known of the time after repairs"
         return Finding(title=unknown, text=f"{unknown}.")
     days = f"in the {risk.within_d:g} days after {_since(fit)}"
-    often = f"{capital(days)} nodes fail {times(risk.ratio, 'as often')} ({between(risk.low, risk.high)})"
     if risk.n_soon == 0:
         often = f"No node failed {days}"
+    elif risk.repairs_fail:
+        often = (
+            f"{capital(days)} nodes fail {times(risk.n_soon / risk.n_expected, 'as often as')} they do by themselves"
+        )
+    else:
+        often = f"{capital(days)} nodes fail no more often than they do by themselves"
     return Finding(title=often, text=f"{often}.")
 
 
 def lives(fit: Fit) -> Finding:
     """How long a repair holds, and whether the hazard falls or rises with the time since it."""
-    found = fit.nodes.lifetime if fit.nodes else None
-    if found is None:
+    found, table = (fit.nodes.lifetime, fit.nodes.survival) if fit.nodes else (None, None)
+    if found is None or table is None:
         return Finding(
             title="How long repairs hold is not known",
             text="Too few nodes failed again after a repair to say how long repairs hold.",
         )
-    table = fit.nodes.survival if fit.nodes else None
-    assert table is not None  # a fit of lifetimes has lifetimes
     half = table.loc[table["survival"] <= 0.5, "time_h"]
     last = table.iloc[-1]
     median = (
-        f"Half of the nodes fail again within {duration(half.iloc[0])} of {_since(fit)}"
+        f"Half of the repairs hold for less than {duration(half.iloc[0])}"
         if len(half)
-        else f"{pct(last['survival'], 0)} of the nodes last longer than {duration(last['time_h'])} after {_since(fit)}"
+        else f"{pct(last['survival'], 0)} of the repairs hold longer than {duration(last['time_h'])}"
     )
+    differ = fit.nodes is not None and fit.nodes.deduplicated.overdispersed
     title, meaning = {
-        "falling": ("The longer a repair has held, the safer the node", "the hazard falls with the time in service"),
-        "rising": ("Nodes wear out after a repair", "the hazard rises with the time in service"),
-        "flat": (
-            "A repaired node is as safe at any age",
-            "the hazard does not visibly change with the time in service",
+        "falling": (
+            "The longer a repair has held, the longer it will",
+            "the hazard falls with the time since the repair",
         ),
+        "rising": (
+            "The longer a repair has held, the sooner it fails",
+            "the hazard rises with the time since the repair",
+        ),
+        "flat": ("Repairs fail at any age alike", "the hazard does not visibly change with the time since the repair"),
     }[found.hazard]
+    mixed = ", which a mix of better and worse nodes does too" if found.hazard == "falling" and differ else ""
     shape = f"{found.shape:.2f} ({found.low:.2f} to {found.high:.2f})"
-    return Finding(title=title, text=f"{median}. With a Weibull shape of {shape}, {meaning}.")
+    return Finding(title=title, text=f"{median}. With a Weibull shape of {shape}, {meaning}{mixed}.")
 
 
 def cohorts(fit: Fit) -> Finding:

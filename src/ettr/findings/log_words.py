@@ -69,9 +69,9 @@ def capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def too_few(fit: Fit, what: str, least: int = LEAST_EVENTS) -> str:
-    """How many failures something takes, and how many there are."""
-    n = len(fit.start_h)
+def too_few(fit: Fit, what: str, least: int = LEAST_EVENTS, n: int | None = None) -> str:
+    """How many failures something takes, and how many there are: ``n``, or all."""
+    n = len(fit.start_h) if n is None else n
     there = f"there {'is' if n == 1 else 'are'} {count(n) if n else 'none'}"
     return f"It takes {least} failures {what}; {there}."
 

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from ettr import budget
 from ettr.errors import InputError, OutsideValidity
-from ettr.failures import Fit, plain
+from ettr.failures import Fit, jsonable
+from ettr.failures.dispersion import MIN_EVENTS
+from ettr.failures.rates import NODE_DAYS
 from ettr.plan.answer import Plan, make
 from ettr.plan.intervals import best_interval_min
 from ettr.scenario import Scenario
@@ -22,7 +25,7 @@ LIKE = "llama3-405b"
 PRODUCTIVE_H = 720.0
 """Work of a fitted scenario: thirty days of training, assumed."""
 
-_HORIZON_D, _LEAST_EVENTS, _SPLITS = 30.0, 10, 10
+_HORIZON_D, _SPLITS = 30.0, 10
 _MODES = 20
 _RATE = "failures.rate_per_1000_node_days"
 
@@ -38,7 +41,8 @@ class FittedPlan:
     plan : Plan
         Interval, band and time budget of :attr:`scenario`.
     ettr_low, ettr_high : float
-        ETTR at the best interval if the next 30 days fail as often as the upper and the lower end of the forecast.
+        ETTR at the best interval if the job fails as often as at the upper and the lower end of its forecast for the
+        next 30 days (a sixth of a short window; below ten failures: at the ends of the rate's interval).
     by_rule : DataFrame
         What the choice of merging moves: ``within_min`` [min], ``n_incidents``, ``rate`` [1 / (1000 node-days)],
         ``interval_min`` [min], ``loss`` (ETTR that this interval costs at the rate as logged), ``inside_band``.
@@ -66,8 +70,8 @@ class FittedPlan:
         return {
             **self.plan.to_dict(),
             "ettr_range": [self.ettr_low, self.ettr_high],
-            "by_rule": plain(self.by_rule),
-            "splits": plain(self.splits),
+            "by_rule": jsonable(self.by_rule),
+            "splits": jsonable(self.splits),
         }
 
 
@@ -103,7 +107,7 @@ def from_fit(
     """
     scenario = scenario_of(fit, n_gpus, gpus_per_node, like, name)
     answer = make(scenario)
-    low, high = _ends_of_forecast(fit)
+    low, high = _ends_of_forecast(fit, scenario)
     return FittedPlan(
         fit=fit,
         plan=answer,
@@ -127,7 +131,7 @@ def scenario_of(
     if n_gpus is not None and n_gpus < 1:
         raise InputError(f"n_gpus must be >= 1, got {n_gpus}")
     lender = Scenario.load(like)
-    rate = fit.rate.per_1000_node_days or 1000 * fit.knowledge.shape / fit.knowledge.node_days
+    rate = fit.rate.per_1000_node_days or NODE_DAYS * fit.knowledge.shape / fit.knowledge.node_days
     log = f"fitted from {fit.log.source}" if fit.log.source else "fitted from a log"
     lent = {"status": "assumed", "note": f"as in {lender.name}; a log of failures does not hold it"}
     checkpoint, recovery = lender.checkpoint.model_dump(), lender.recovery.model_dump()
@@ -173,13 +177,22 @@ def _modes(fit: Fit) -> list[dict[str, Any]]:
     return [{"name": name, "share": min(share, 1.0)} for name, share in modes.items()]
 
 
-def _ends_of_forecast(fit: Fit) -> tuple[float, float]:
-    """Rates at the ends of the forecast of the next days. [1 / (1000 node-days)]"""
+def _ends_of_forecast(fit: Fit, scenario: Scenario) -> tuple[float, float]:
+    """Rates at which the job would fail as often as at the ends of a forecast of its own. [1 / (1000 node-days)]
+
+    Failures of a part of the nodes scatter less than those of all: thinning a count to a share q of its mean leaves
+    an index of dispersion of 1 + q (index - 1).
+    """
     ahead = fit.forecast
     if ahead is None:
         return fit.fair_rate.low, fit.fair_rate.high
-    node_days = fit.log.node_days * ahead.horizon_d * 24 / fit.log.window_h
-    return 1000 * ahead.low / node_days, 1000 * ahead.high / node_days
+    share = scenario.n_nodes / fit.log.n_nodes
+    scatter = 1 + (ahead.index * (1 + ahead.horizon_d * 24 / fit.log.window_h) - 1) * share
+    index, mean = max(scatter, 1 + 1e-9), ahead.mean * share
+    tails = (1 - ahead.level) / 2, (1 + ahead.level) / 2
+    low, high = stats.nbinom.ppf(tails, mean / (index - 1), 1 / index)
+    node_days = fit.log.node_days * ahead.horizon_d * 24 / fit.log.window_h * share
+    return NODE_DAYS * float(low) / node_days, NODE_DAYS * float(high) / node_days
 
 
 def _ettr(scenario: Scenario, rate: float, interval_min: float) -> float:
@@ -221,11 +234,14 @@ def _splits(fit: Fit, scenario: Scenario) -> pd.DataFrame:
     for until_d in np.linspace(window_d / 3, window_d - horizon_d, _SPLITS):
         past = int(np.searchsorted(starts_d, until_d))
         ahead = int(np.searchsorted(starts_d, until_d + horizon_d)) - past
-        if past < _LEAST_EVENTS or ahead == 0:
+        if past < MIN_EVENTS:
             continue
-        past_rate, next_rate = 1000 * past / (nodes * until_d), 1000 * ahead / (nodes * horizon_d)
+        past_rate, next_rate = (
+            NODE_DAYS * past / (nodes * until_d),
+            NODE_DAYS * ahead / (nodes * horizon_d),
+        )
         from_past = best_interval_min(scenario.override({_RATE: past_rate}))
-        from_next = best_interval_min(scenario.override({_RATE: next_rate}))
+        from_next = best_interval_min(scenario.override({_RATE: next_rate}))  # the whole work where nothing failed
         reached, predicted = _ettr(scenario, next_rate, from_past), _ettr(scenario, past_rate, from_past)
         loss = _ettr(scenario, next_rate, from_next) - reached
         made = (until_d, horizon_d, past_rate, next_rate, from_past, loss)
