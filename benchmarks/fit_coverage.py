@@ -24,10 +24,15 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from ettr.failures.dispersion import over_dispersed_rate, over_dispersion
+from ettr.failures.fitting import DEDUPLICATE_H
 from ettr.failures.gaps import fit_gaps
+from ettr.failures.groups import cohorts_differ, within_cohorts
+from ettr.failures.lemons import find_lemons
 from ettr.failures.prediction import predict_count
 from ettr.failures.rates import failure_rate
+from ettr.failures.repeats import deduplicate, repeat_risk
 from ettr.failures.trend import crow_amsaa, find_trend
+from ettr.failures.verdicts import Verdict, replace_or_retest
 from simulated_logs import simulate_log
 
 RATE, NODES, DAYS = 4.0, 400, 350.0
@@ -116,6 +121,36 @@ def trends(seed: int, beta: float = 1.0, **rules: Any) -> Answers:
     }
 
 
+def nodes(seed: int, **rules: Any) -> Answers:
+    """What a fit would do about nodes: the same statistics and the same verdict, without the rest of a fit."""
+    drawn = simulate_log(seed, NODES, DAYS, **({"rate_per_1000_node_days": RATE} | rules))
+    start, end, node = (drawn[name].to_numpy() for name in ("start_h", "end_h", "node"))
+    kept = deduplicate(start, node, DEDUPLICATE_H, end)
+    lemons = find_lemons(start[kept], node[kept], WINDOW_H, NODES, seed=seed)
+    risk = repeat_risk(start, end, node, WINDOW_H, NODES)
+    answer = replace_or_retest(lemons, risk, None, Verdict("cohorts", "not asked"), start.size).answer
+    return {
+        "said: replace nodes": answer in ("replace", "both"),
+        "said: re-test after repair": answer in ("re-test", "both"),
+        "said: look at what bad nodes share": answer == "look first",
+    }
+
+
+def cohorts(seed: int, factor: float = 1.0, **rules: Any) -> Answers:
+    shares = {"old": (0.5, 1.0), "new": (0.5, factor)}
+    drawn = simulate_log(seed, NODES, DAYS, rate_per_1000_node_days=RATE, cohorts=shares, **rules)
+    sizes = {"old": NODES // 2, "new": NODES // 2}
+    between = within_cohorts(drawn["node"].to_numpy(), drawn["cohort"].to_numpy(), sizes)
+    over_time = find_trend(drawn["start_h"].to_numpy(), WINDOW_H, NODES).dispersion
+    index, dof = max((over_time.index, over_time.dof), (between.index, between.dof), key=lambda spread: spread[0])
+    counts = [int((drawn["cohort"] == name).sum()) for name in sizes]
+    test = cohorts_differ(counts, [NODE_DAYS / 2] * 2, list(sizes), index, dof)
+    return {
+        "cohorts called different": test.p < 0.05,
+        "ratio of cohorts": holds(test.low, factor if test.highest == "new" else 1 / factor, test.high),
+    }
+
+
 # ---------------------------------------------------------------------- the table
 
 POISSON, FAIR, DISPERSED = "rate, exact Poisson", "rate, over-dispersed", "counts called over-dispersed"
@@ -123,6 +158,9 @@ NEXT, NEXT_FAIR = "30-day count, Poisson", "30-day count, over-dispersed"
 BETA, FAIR_BETA, ALONE = "Crow-AMSAA beta", "Crow-AMSAA beta, over-dispersed", "called trending by Crow-AMSAA alone"
 RISING, NOT_STEADY = "called rising", "called rising, falling or not monotone"
 MEMORY = "called not memoryless"
+REPLACE, RETEST, LOOK = "said: replace nodes", "said: re-test after repair", "said: look at what bad nodes share"
+APART, RATIO = "cohorts called different", "ratio of cohorts"
+LEMONS = {"lemon_share": 0.03, "lemon_factor": 15.0}
 NO_PROMISE = ""
 
 
@@ -163,6 +201,13 @@ def all_checks() -> list[Check]:
         Check("50% repeats within a week", partial(trends, **SLOW_REPEATS), {NOT_STEADY: NO_PROMISE}),
         Check("beta = 1.3", partial(trends, beta=1.3), {BETA: "0.95", RISING: ""}),
         Check("beta = 1.3, bursts of 3", partial(trends, beta=1.3, **BURSTS), {FAIR_BETA: "0.95", RISING: ""}),
+        Check("independent", nodes, {REPLACE: "<= 0.05", RETEST: "<= 0.05", LOOK: "<= 0.05"}),
+        Check("30% repeats within a day", partial(nodes, **REPEATS), {REPLACE: "<= 0.05", RETEST: "", LOOK: "<= 0.05"}),
+        Check("3% lemons, 15 times the rate", partial(nodes, **LEMONS), {REPLACE: "", RETEST: "<= 0.05", LOOK: ""}),
+        Check("bursts of 3", partial(nodes, **BURSTS), {REPLACE: "<= 0.05", RETEST: "<= 0.05", LOOK: "<= 0.05"}),
+        Check("two cohorts alike", cohorts, {APART: "<= 0.05", RATIO: ">= 0.95"}),
+        Check("two cohorts alike, bursts of 3", partial(cohorts, **BURSTS), {APART: "<= 0.05", RATIO: ">= 0.95"}),
+        Check("two cohorts, twice the rate", partial(cohorts, factor=2.0), {APART: NO_PROMISE, RATIO: ">= 0.95"}),
         Check("independent", forecasts, {NEXT: "0.95", NEXT_FAIR: ">= 0.95"}),
         Check("bursts of 3", partial(forecasts, **BURSTS), ahead),
         Check("Weibull gaps, k = 0.7", partial(forecasts, shape=0.7), ahead),

@@ -18,7 +18,7 @@ from ettr import Scenario, cli, failures, logs, plan
 from simulated_logs import simulate_log
 
 BEGIN = pd.Timestamp("2024-01-01T00:00:00Z")
-WINDOW = "2024-01-01/2024-03-01"
+WINDOW = "2024-01-01/2024-02-29"
 MAPPED = ("--map", "start=opened on", "end=back on", "node=box", "component=what", "cause=why")
 GIVEN = ("--nodes", "100", "--window", WINDOW, *MAPPED)
 

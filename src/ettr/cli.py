@@ -81,7 +81,11 @@ def fit(
     ] = None,
     window: Annotated[
         str | None,
-        typer.Option("--window", metavar="FROM/TO", help="When they were watched, e.g. 2026-01-01/2026-06-30."),
+        typer.Option(
+            "--window",
+            metavar="FROM/TO",
+            help="When they were watched, e.g. 2026-01-01/2026-06-30; an end without a time takes in its whole day.",
+        ),
     ] = None,
     format_: Annotated[
         str | None,

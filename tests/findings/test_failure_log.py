@@ -569,7 +569,7 @@ def test_planned_work_is_counted_apart(n, said):
 
 
 def test_one_node_for_a_moment_is_told_in_the_singular():
-    log = logs.from_frame(pd.DataFrame({"start": ["2024-01-01T06:00Z"]}), 1, "2024-01-01/2024-01-02")
+    log = logs.from_frame(pd.DataFrame({"start": ["2024-01-01T06:00Z"]}), 1, "2024-01-01/2024-01-01")
     text = SAY.reading(failures.fit(log)).text
     assert text.startswith("1 node watched for 24 h, 1 node-day: 1 failure.")
 

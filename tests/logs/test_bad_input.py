@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 import pickle
 
@@ -58,8 +59,8 @@ def test_one_failure_in_a_known_window_is_a_log(read):
 
 
 def test_an_end_before_its_start_is_counted(read, count):
-    log = read(HEADER + ROW + "2024-05-03,2024-05-02,n1,x\n" * 2)
-    assert len(log.events) == 1 and count(log, "not parsed", "end before start") == 2
+    log = read(HEADER + ROW + ROW.replace("n1", "n2") + "2024-05-03,2024-05-02,n1,x\n" * 2)
+    assert len(log.events) == 2 and count(log, "not parsed", "end before start") == 2
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
@@ -68,7 +69,25 @@ def test_a_truncated_file_is_read_as_far_as_it_goes_and_said_loudly(read, pack):
     packed = pack((HEADER + rows).encode())
     log = read(packed[: len(packed) // 2], "log.csv.gz", planned=None)
     assert 1000 < log.n_records < 20_000
-    assert any("ends too early" in note and "the rest of the log is missing" in note for note in log.notes)
+    assert "ends too early" in log.notes[0] and "the rest of the log is missing" in log.notes[0]
+
+
+@pytest.mark.parametrize(("pack", "place"), [(gzip.compress, -6), (lzma.compress, -200)])
+@pytest.mark.parametrize("kind", ["csv", "events"])
+def test_a_damaged_file_is_refused(read, pack, place, kind):
+    rows = [{"start": f"2024-05-02 {i // 60 % 24:02d}:{i % 60:02d}", "node": f"n{i * 7919 % 9}"} for i in range(90_000)]
+    csv = "start,node\n" + "\n".join(f"{row['start']},{row['node']}" for row in rows)
+    packed = bytearray(pack({"csv": csv, "events": json.dumps(rows)}[kind].encode()))
+    packed[place] ^= 0xFF
+    with pytest.raises(InputError, match="is damaged at byte .* only a truncated file can be read in part"):
+        read(bytes(packed), "log.gz")
+
+
+def test_a_file_that_is_mostly_not_understood_is_refused(read):
+    good = HEADER + ROW + ROW.replace("n1", "n2")
+    assert len(read(good + "soon,,n1,x\n" * 2).events) == 2
+    with pytest.raises(InputError, match=r"most of the file could not be read as csv: 3 of 5 .* 3 not parsed: start"):
+        read(good + "soon,,n1,x\n" * 3)
 
 
 def test_nul_bytes_and_bad_utf8_do_not_cost_the_row(read):
@@ -88,7 +107,7 @@ def test_a_line_of_a_million_characters(read, count):
 
 def test_a_million_nodes(write):
     rows = "".join(f"2024-05-02 10:{i // 60 % 60:02d}:{i % 60:02d},,n{i},x\n" for i in range(60_000))
-    log = logs.read(write(HEADER + rows), n_nodes=1_000_000, window="2024-05-01/2024-06-01")
+    log = logs.read(write(HEADER + rows), n_nodes=1_000_000, window="2024-05-01/2024-05-31")
     assert log.events["node"].nunique() == 60_000 and log.node_days == 31e6
 
 

@@ -99,9 +99,28 @@ def test_missing_samples_are_no_edges(form):
 def test_several_edges_within_minutes_are_one(form):
     one, other = values(0, 48, 0, 48, 95, 0), values(0, 0, 48, 0, 0, 0)
     found = outcome(FORMAT, form([(labels(0), one), (labels(1), other)]))
-    assert found.events["gpu"].tolist() == ["GPU-n1-0", "GPU-n1-1"]
+    assert found.events["gpu"].tolist() == ["GPU-n1-0"]
     assert found.n("merged", "same number within 5 min") == 1
+    assert found.n("merged", "same node within 5 min") == 1
     assert found.n("merged", "same GPU within 5 min") == 1
+
+
+@EACH_FORM
+def test_gpus_of_one_node_are_one_failure(form):
+    """The series of a GPU that failed later may stand first; where the host is unknown each GPU is by itself."""
+    series = [
+        (labels(0), values(0, 0, 0, 79)),
+        (labels(1), values(0, 79, 79, 79)),
+        (labels(2, "n2"), values(0, 0, 79, 79)),
+        (labels(3), values(*[0] * 10, 48)),
+    ]
+    found = outcome(FORMAT, form(series))
+    assert found.events["gpu"].tolist() == ["GPU-n1-1", "GPU-n2-2", "GPU-n1-3"]
+    assert [start[11:16] for start in found.starts] == ["00:01", "00:02", "00:10"]
+    assert found.n("merged", "same node within 5 min") == 1
+    assert "several GPUs of one node" in found.notes
+    hostless = [({"gpu": str(gpu)}, values(0, 79)) for gpu in range(3)]
+    assert len(outcome(FORMAT, form(hostless)).events) == 3
 
 
 @EACH_FORM
@@ -133,7 +152,7 @@ def test_two_scrapers_of_one_gpu_count_once(form):
 )
 @settings(max_examples=60, deadline=None)
 def test_text_and_json_agree_with_the_definition(codes):
-    """Far apart samples: an edge is a hardware number that differs from the last value known."""
+    """Far apart samples: an edge is a hardware number that differs from the last value known, one a node at a time."""
     series = [(labels(i), values(*one, step=3600)) for i, one in enumerate(codes)]
     expected = []
     for i, one in enumerate(codes):
@@ -145,6 +164,7 @@ def test_text_and_json_agree_with_the_definition(codes):
             if code in (48, 79) and before is not None and code != before:
                 expected.append((T0 + 3600 * k, f"GPU-n1-{i}", xid(code).cause))
             before = code
+    expected = [one for i, one in enumerate(sorted(expected)) if one[0] not in {at for at, *_ in sorted(expected)[:i]}]
     for form in FORMS:
         events = outcome(FORMAT, form(series)).events
         found = zip(events["start"], events.get("gpu", []), events["cause"], strict=True)

@@ -92,6 +92,20 @@ def test_an_event_of_another_kind_is_not_parsed(read, count):
     assert log.n_records == len(odd)
 
 
+def test_a_status_outside_the_vocabulary_does_not_end_the_joining(read, count):
+    states = ["drained", "idle", "planned", "maint", "future", "MIXED", "down*", "resume", "reboot", "allocated"]
+    records = [{"node": "a", "time": float(i), "state": state} for i, state in enumerate(states)]
+    log = read(json.dumps(records), "log.json", window="0..20")
+    assert (log.hours() / 24).tolist() == [0, 3, 6] and (log.hours("end") / 24).tolist() == [1, 5, 7]
+    assert count(log, "not parsed", "neither a start nor an end") == 3
+    assert count(log, "dropped", "a node that was up") == 1 and log.n_records == 10
+
+
+def test_members_that_are_not_read_are_named(read):
+    log = read(json.dumps([{"start": 1.0, "node": "a", "n": 3, "site": "x"}]), "log.json", window="0..20")
+    assert "members read: start from 'start', node from 'node'; not read: 'n'" in log.notes
+
+
 def test_outages_in_one_record(read):
     records = [
         {"node": "a", "start": "2024-05-02 10:00", "end": "2024-05-02 12:00", "cause": "Xid 79", "planned": False},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import os
 import pickle
 
 import numpy as np
@@ -94,18 +95,28 @@ def test_a_truncated_file_gives_what_it_has(write, pack):
     assert "could be read" in source.cut and "ends too early" in source.cut
 
 
-def test_a_damaged_file_gives_what_stands_before_the_damage(write):
-    packed = bytearray(gzip.compress("".join(f"line {i * 7919 % 10007}\n" for i in range(40_000)).encode()))
-    packed[len(packed) // 2] ^= 0xFF
-    source = Source(write(bytes(packed), "bad.gz"))
-    assert len(list(source.lines(Ledger()))) > 1000
-    assert "is damaged" in source.cut
+@pytest.mark.parametrize("tail", [b"", b"rubbish"])
+def test_a_damaged_file_is_refused(write, tail):
+    """A byte that changed on the way, or something after the end."""
+    packed = bytearray(gzip.compress("".join(f"line {i * 7919 % 10007}\n" for i in range(300_000)).encode()))
+    packed[len(packed) // 2] ^= 0 if tail else 0xFF
+    source = Source(write(bytes(packed) + tail, "bad.gz"))
+    with pytest.raises(InputError, match="bad.gz is damaged at byte"):
+        list(source.lines(Ledger()))
 
 
-def test_rubbish_after_a_gzip_is_said(write):
-    source = Source(write(gzip.compress(b"a\nb\n") + b"rubbish", "tail.gz"))
-    assert [line for _, line in source.lines(Ledger())] == ["a", "b"]
-    assert "is damaged" in source.cut
+def test_lines_that_end_in_carriage_returns_alone_are_refused(write):
+    with pytest.raises(InputError, match="carriage returns alone.*tr '\\\\r'"):
+        Source(write(b"start,node\r2024-05-02,a\r2024-05-03,b\r"))
+    assert lines_of(write(b"one\r")) == [(1, "one")]
+
+
+def test_a_device_is_no_file(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for path in (fifo, "/dev/null"):
+        with pytest.raises(InputError, match="is a pipe or device: write it to a file first"):
+            Source(path)
 
 
 def test_progress_ends_at_the_size_of_the_file(write):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr.errors import InputError
+from ettr.logs import read
 from ettr.logs.node_lists import LONGEST, expand
 from ettr.logs.slurm import FORMAT
 
@@ -133,9 +134,48 @@ def test_jobs_on_one_node_see_one_failure():
 
 def test_which_of_several_nodes_failed_is_not_known():
     found = outcome(FORMAT, log(job("1", "NODE_FAIL", nodes="a[01-64]", n=64), job("2", "BOOT_FAIL", nodes="a99")))
-    assert found.events["node"].isna().tolist() == [True, False]
-    assert found.events["cause"].tolist() == ["NODE_FAIL", "BOOT_FAIL"]
+    assert found.events["node"].isna().tolist() == [False, True]
+    assert found.events["cause"].tolist() == ["BOOT_FAIL", "NODE_FAIL"]
     assert "unnamed nodes: 1 of 2" in found.notes
+
+
+def test_jobs_on_other_nodes_that_fail_in_one_instant_are_failures_of_their_own(tmp_path):
+    rows = [job(str(i), "NODE_FAIL", nodes=f"a[{i}1-{i}8]", n=8) for i in range(1, 4)]
+    found = outcome(FORMAT, log(*rows))
+    assert len(found.events) == 3 and found.ledger.empty
+    Path(tmp_path, "jobs.txt").write_text(log(*rows))
+    assert len(read(Path(tmp_path, "jobs.txt")).events) == 3
+
+
+def test_jobs_that_share_a_node_in_one_instant_saw_one_failure():
+    """1 and 2 share a14; 3 touches only the second, so that a node of its own must have failed."""
+    lists = ["a[11-14]", "a[14-18]", "a[18-19]"]
+    found = outcome(FORMAT, log(*(job(str(i), "NODE_FAIL", nodes=text) for i, text in enumerate(lists))))
+    assert len(found.events) == 2 and found.n("merged", "another job on the same node") == 1
+    found = outcome(FORMAT, log(job("1", "NODE_FAIL", nodes="a[11-14]", n=4), job("2", "NODE_FAIL", nodes="a12")))
+    assert found.events["node"].tolist() == ["a12"]
+    parts = [job(f"7+{i}", "NODE_FAIL", nodes=f"a[{i}1-{i}8]", n=8) for i in range(3)]
+    assert len(outcome(FORMAT, log(*parts)).events) == 1
+
+
+@pytest.mark.parametrize("nodes", ["gpu[001-06+", "gpu[0000000-9999999]", "gpu[9-1]"])
+def test_a_failure_counts_though_its_nodes_cannot_be_read(nodes):
+    failed = job("2", "NODE_FAIL", end="2025-03-03T12:00:00", nodes=nodes, n=6, elapsed="2-12:00:00")
+    found = outcome(FORMAT, log(job("1"), failed))
+    assert found.starts == ["2025-03-03 12:00:00"] and found.events["node"].isna().all()
+    assert found.exposure.window == (us("2025-03-01"), us("2025-03-03T12:00"))
+    assert found.n("not parsed", "") == 0
+    assert f"too long: 1, such as {nodes!r}" in found.notes
+
+
+def test_a_requeue_of_a_later_run_is_not_the_failures():
+    """The run from 13:00 was requeued for a reason of its own; the row of the failed run itself is merged."""
+    failed = job("72", "NODE_FAIL", end="2025-03-01T12:00:00")
+    later = job("72", "REQUEUED", start="2025-03-01T13:00:00")
+    found = outcome(FORMAT, log(failed, later))
+    assert found.n("dropped", "REQUEUED: requeued, cause unknown") == 1 and found.n("merged", "requeue") == 0
+    found = outcome(FORMAT, log(failed, later, job("72", "REQUEUED", end="2025-03-01T12:00:00")))
+    assert found.n("merged", "requeue after a node's failure") == 1
 
 
 def test_a_requeue_alone_has_no_known_cause():

@@ -69,6 +69,25 @@ def test_an_unknown_header_is_shown_with_a_way_to_map_it(read):
         read("foo,bar\n1,2\n", format="csv", columns={"start": "opened"})
 
 
+def test_columns_that_are_not_read_are_named(read):
+    log = read("start,node,ticket,site\n2024-05-02,a,7,x\n", columns={"site": "site"})
+    assert "columns read: start from 'start', node from 'node', site from 'site'; not read: 'ticket'" in log.notes
+
+
+def test_starts_and_ends_in_rows_are_joined(read, count):
+    rows = "2024-05-02,a,down,fan\n2024-05-03,b,DOWN,nic\n2024-05-04,a,up,\n2024-05-05,c,rumour,\n2024-05-06,c,up,\n"
+    log = read("timestamp,host,status,reason\n" + rows)
+    assert log.events["node"].tolist() == ["a", "b"] and log.events["cause"].tolist() == ["fan", "nic"]
+    assert log.hours("end")[0] == 72 and log.events["end"].isna().tolist() == [False, True] and log.n_records == 5
+    assert count(log, "not parsed", "neither a start") == count(log, "dropped", "was up") == 1
+
+
+def test_the_status_of_a_ticket_is_no_event(read):
+    """An outage a row, whatever became of it since."""
+    text = "opened_at,host,status\n2024-05-02,a,open\n2024-05-03,b,resolved\n2024-05-04,c,closed\n"
+    assert len(read(text).events) == 3
+
+
 def test_measurements_are_no_failures(read):
     text = "timestamp, index, power.draw [W]\n2024/05/02 00:22:27.858, 0, 412.3 W\n"
     with pytest.raises(InputError, match=r"columns such as 'power.draw \[W\]' are measured"):
@@ -152,6 +171,8 @@ def test_rows_that_cannot_be_read_are_counted_by_reason(read, count):
         "garbage,,,,\n"
         "2024-05-05,,n3,GPU,x,\n"  # a delimiter at the end is no cell
     )
+    more = "".join(f"2024-05-1{i},,n4,GPU,x\n" for i in range(4))
+    text += more
     log = read(text)
     assert log.ledger.sort_values("example")[["reason", "n", "example"]].to_numpy().tolist() == [
         ["start: no time", 1, "line 10"],
@@ -162,7 +183,7 @@ def test_rows_that_cannot_be_read_are_counted_by_reason(read, count):
         ["too many cells", 1, "line 8"],
     ]
     assert set(log.ledger["action"]) == {"not parsed"}
-    assert len(log.events) == 4 and log.n_records == 10 == sum(bool(line) for line in text.splitlines()) - 1
+    assert len(log.events) == 8 and log.n_records == 14 == sum(bool(line) for line in text.splitlines()) - 1
 
 
 # --------------------------------------------------------------------------- quotes

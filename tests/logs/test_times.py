@@ -238,16 +238,32 @@ def test_small_numbers_are_days_from_an_origin_and_said():
 @pytest.mark.parametrize("text", ["20240330", "45381.5"])
 def test_numbers_too_large_for_days_are_refused(text):
     """A date without separators, and a spreadsheet's day number."""
+    words = {"20240330": "too many for days", "45381.5": "look like spreadsheet dates: write the column as yyyy-mm-dd"}
     clock, ledger = clock_of()
     with pytest.raises(NoTime):
         clock.us(text)
     assert why_not(text) == "a number too large for days"
     clock.us("0")
-    with pytest.raises(InputError, match="too many for days"):
+    with pytest.raises(InputError, match=words[text]):
         ledger.close()
     clock, ledger = clock_of()
     clock.us_series(pd.Series(["2024-01-01", text], dtype=object))
     ledger.close()  # one stray number among dates is a row that is not parsed
+
+
+@pytest.mark.parametrize(("text", "days"), [("19999", True), ("20000", False), ("36500", False), ("60000", False)])
+def test_numbers_of_the_size_of_spreadsheet_dates_need_a_unit(text, days):
+    clock, ledger = clock_of()
+    _, good = clock.us_series(pd.Series(["0", text], dtype=object))
+    assert good.tolist() == [True, days]
+    if days:
+        ledger.close()
+    else:
+        with pytest.raises(InputError, match="spreadsheet dates: .* or name --time-unit"):
+            ledger.close()
+    clock, ledger = clock_of(time_unit="h")
+    assert clock.us(text) == int(text) * 3_600_000_000
+    ledger.close()
 
 
 def test_dates_and_small_numbers_do_not_mix():
@@ -266,23 +282,52 @@ def test_the_year_is_asked_for():
         clock_of()[0].us_without_year(2, 13, 4, 12, 33)
 
 
-def test_years_go_on_with_the_months():
+YEARS = {
+    "one log": [(11, 30, 2023), (12, 31, 2023), (1, 1, 2024), (6, 1, 2024), (10, 1, 2024), (3, 1, 2025)],
+    "logs of three hosts": [(2, 1, 2023), (6, 30, 2023), (2, 2, 2023), (6, 29, 2023), (2, 1, 2023), (6, 30, 2023)],
+    "rotated, the newest first": [(6, 1, 2023), (6, 30, 2023), (5, 1, 2023), (5, 31, 2023), (4, 1, 2023)],
+    "the newest first, over a new year": [(1, 1, 2023), (1, 20, 2023), (12, 1, 2022), (12, 31, 2022), (11, 1, 2022)],
+    "two writers at midnight": [(12, 31, 2023), (1, 1, 2024), (12, 31, 2023), (1, 1, 2024)],
+}
+
+
+@pytest.mark.parametrize("name", YEARS)
+def test_each_stamp_lies_within_half_a_year_of_the_one_before(name):
     clock, ledger = clock_of(year=2023)
-    stamps = [(11, 30), (12, 31), (1, 1), (12, 31), (1, 2), (10, 1), (9, 28), (3, 1), (2, 27)]
-    found = [clock.us_without_year(month, day, 12, 0, 0) for month, day in stamps]
-    years = [2023, 2023, 2024, 2023, 2024, 2024, 2024, 2025, 2025]
-    assert found == [us_at(year, *stamp, 12) for year, stamp in zip(years, stamps, strict=True)]
+    stamps = YEARS[name]
+    assert [clock.us_without_year(month, day, 12, 0, 0) for month, day, _ in stamps] == [
+        us_at(year, month, day, 12) for month, day, year in stamps
+    ]
     ledger.close()
-    assert "years are counted from 2023; the last stamp is of 2025" in ledger.notes
+    first, last = min(year for *_, year in stamps), max(year for *_, year in stamps)
+    assert any(f"span {first} to {last}" in note for note in ledger.notes) == (first < last)
 
 
-def test_a_leap_day_finds_its_year():
+@given(
+    days=st.lists(st.integers(-180, 180), max_size=20), start=st.datetimes(datetime(2010, 1, 1), datetime(2040, 1, 1))
+)
+@settings(max_examples=60, deadline=None)
+def test_years_come_back_from_steps_below_half_a_year(days, start):
+    moments = [start.replace(microsecond=0)]
+    for step in days:
+        moments.append(moments[-1] + timedelta(days=step))
+    clock, _ = clock_of(year=start.year)
+    for at in moments:
+        found = clock.us_without_year(at.month, at.day, at.hour, at.minute, at.second)
+        assert found == us_at(*at.timetuple()[:6])
+
+
+def test_a_leap_day_needs_a_leap_year():
     assert clock_of(year=2024)[0].us_without_year(2, 29, 0, 0, 0) == us_at(2024, 2, 29)
-    clock, _ = clock_of(year=2022)
-    clock.us_without_year(3, 1, 0, 0, 0)
+    clock, _ = clock_of(year=2023)
+    clock.us_without_year(12, 30, 0, 0, 0)
     assert clock.us_without_year(2, 29, 0, 0, 0, 5) == us_at(2024, 2, 29, 0, 0, 0, 5)
+    clock, _ = clock_of(year=2022)
+    with pytest.raises(InputError, match="stamp of Feb 29 04:05:06 .* falls into 2022 .*--year"):
+        clock.us_without_year(2, 29, 4, 5, 6)
+    clock.us_without_year(3, 1, 0, 0, 0)
+    with pytest.raises(InputError, match="falls into 2022"):
+        clock.us_without_year(2, 29, 0, 0, 0)
     for bad in ((2, 30, 0), (13, 1, 0), (1, 1, 24)):
         with pytest.raises(NoTime):
             clock_of(year=2024)[0].us_without_year(*bad, 0, 0)
-    with pytest.raises(NoTime):
-        clock_of(year=2023)[0].us_without_year(2, 29, 0, 0, 0)

@@ -211,6 +211,65 @@ def test_bursts_forget_what_is_long_over(monkeypatch):
     assert bursts.seen(99, 48, 99 * 3_600_000_000) == bursts.again
 
 
+def test_gpus_of_one_node_are_one_failure():
+    """A job stops once: five GPUs of n1 within 5 min; a sixth later, and a GPU of n2, are failures of their own."""
+    at = (("02:00:00", "n1", 1), ("02:00:00", "n1", 2), ("02:01:00", "n2", 1), ("02:04:59", "n1", 3))
+    later = (("02:05:00", "n1", 4), ("02:05:01", "n1", 5))
+    text = "\n".join(
+        f"2025-03-03T{when} {host} kernel: NVRM: Xid (PCI:0000:{gpu:02x}:00): 79, pid=1, text"
+        for when, host, gpu in (*at, *later)
+    )
+    found = outcome(FORMAT, text)
+    assert [(start[11:], node) for start, node in zip(found.starts, found.events["node"], strict=True)] == [
+        ("02:00:00", "n1"),
+        ("02:01:00", "n2"),
+        ("02:05:01", "n1"),
+    ]
+    assert found.n("merged", "same node within 5 min") == 3
+    assert "several GPUs of one node" in found.notes
+
+
+LOST = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, text"
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        (f"gpu001: [Mon Mar  3 02:00:00 2025] {LOST}", "gpu001"),
+        (f"gpu001: <3>[Mon Mar  3 02:00:00 2025] {LOST}", "gpu001"),
+        (f"gpu001: 2025-03-03T02:00:00+00:00 n7 kernel: {LOST}", "n7"),
+        (f"gpu-1.site.org: Mar  3 02:00:00 n7 kernel: {LOST}", "n7"),
+        (f"/var/log/gpu001/kern.log:2025-03-03T02:00:00 n7 kernel: {LOST}", "n7"),
+        (f"kern.log:17:Mar  3 02:00:00 n7 kernel: {LOST}", "n7"),
+        (f"/logs/gpu001.txt:[Mon Mar  3 02:00:00 2025] {LOST}", None),
+    ],
+)
+def test_prefixes_of_tools_that_collect_lines(text, host):
+    found = outcome(FORMAT, text, year=2025)
+    assert found.starts == ["2025-03-03 02:00:00"]
+    assert found.events["node"].dropna().tolist() == ([host] if host else [])
+    assert FORMAT.sniff([text])
+
+
+def test_prefixed_uptimes_are_no_dates():
+    with pytest.raises(InputError, match="dmesg -T"):
+        outcome(FORMAT, f"gpu001: [12345.678901] {LOST}\n")
+
+
+def test_lines_of_the_journals_reader_are_no_records_of_failures():
+    first = "-- Journal begins at Mon 2025-03-03 00:00:00 UTC, ends at Tue 2025-03-04 00:00:00 UTC. --\n"
+    found = outcome(FORMAT, first + JOURNAL + "-- Boot 0a1b2c --\n-- Reboot --\n")
+    assert found.n("dropped", "line of the journal's reader") == 3 and found.n("not parsed", "") == 0
+    assert len(found.events) == 3
+
+
+def test_the_year_of_a_stamp_is_not_kept_for_its_next_use():
+    """The same day and hour in two years, with few lines between them."""
+    months = ("Jan", "May", "Sep", "Jan")
+    found = outcome(FORMAT, "\n".join(f"{month}  3 02:00:00 n1 kernel: {LOST}" for month in months), year=2023)
+    assert found.starts == [f"{day}-03 02:00:00" for day in ("2023-01", "2023-05", "2023-09", "2024-01")]
+
+
 def test_rubbish_is_counted():
     text = DMESG + "\x01\x02 no stamp here\nNVRM: Xid (PCI:0000:3b:00): 79, no stamp\n"
     text += "[Mon Feb 30 02:00:00 2025] no such day\n[Mon Mar  3 02:00:00 1900] long ago\n"

@@ -108,6 +108,12 @@ def find_columns(found: Sequence[str], mapping: Mapping[str, str], place: str) -
     return {name: chosen[name] for name in (*ROLES, *chosen) if name in chosen}
 
 
+def unread(found: Sequence[str], read: Sequence[str]) -> str:
+    """Say which columns are not read, as the end of a note; nothing if all are."""
+    listed = ", ".join(repr(name[:60]) for name in found if name not in read)
+    return f"; not read: {listed[:_SHOWN]}{' ...' if len(listed) > _SHOWN else ''}" if listed else ""
+
+
 def is_start(name: str) -> bool:
     """Whether a column's name speaks of the start of a failure, without being told."""
     return plain_name(name) in WORDS["start"]

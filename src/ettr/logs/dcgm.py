@@ -133,7 +133,7 @@ class _Gauges:
 
     def tell(self, events: Events) -> None:
         """Turn changes into failures."""
-        bursts = Bursts("number", "GPU")
+        bursts, failures = Bursts("number", "GPU"), list[tuple[int, _Gpu, int]]()
         for gpu in self.gpus.values():
             at_us, codes = np.frombuffer(gpu.at_us, dtype=np.int64), np.frombuffer(gpu.codes, dtype=np.intc)
             before: int | None = None
@@ -142,9 +142,27 @@ class _Gauges:
                 reason = _no_edge(before, code)
                 if reason:
                     self.ledger.dropped(reason, place=gpu.place)
-                else:
-                    _tell(gpu, code, int(at_us[i]), bursts, events, self.ledger)
+                elif self._begins(gpu, code, int(at_us[i]), bursts):
+                    failures.append((int(at_us[i]), gpu, code))
                 before = (before or 0) if code < 0 else code
+        nodes = Bursts("number", "node")
+        for at, gpu, code in sorted(failures, key=lambda failure: failure[0]):
+            again = nodes.seen(gpu.host, gpu.name, at) if gpu.host is not None else ""
+            if again:
+                self.ledger.merged(again, place=gpu.place)
+            else:
+                known = xid(code)
+                events.add(at, node=gpu.host, component=known.component, cause=known.cause, gpu=gpu.name)
+
+    def _begins(self, gpu: _Gpu, code: int, at_us: int, bursts: Bursts) -> bool:
+        """Whether a new number is a failure of its GPU."""
+        if why_not := xid(code).why_not:
+            self.ledger.dropped(why_not, place=gpu.place)
+            return False
+        if again := bursts.seen((gpu.host, gpu.name), code, at_us):
+            self.ledger.merged(again, place=gpu.place)
+            return False
+        return True
 
 
 def _no_edge(before: int | None, code: int) -> str:
@@ -156,16 +174,6 @@ def _no_edge(before: int | None, code: int) -> str:
     if before is None:
         return "already there when the log began"
     return _SAME if code == before else ""
-
-
-def _tell(gpu: _Gpu, code: int, at_us: int, bursts: Bursts, events: Events, ledger: Ledger) -> None:
-    known = xid(code)
-    if known.why_not:
-        return ledger.dropped(known.why_not, place=gpu.place)
-    again = bursts.seen((gpu.host, gpu.name), code, at_us)
-    if again:
-        return ledger.merged(again, place=gpu.place)
-    return events.add(at_us, node=gpu.host, component=known.component, cause=known.cause, gpu=gpu.name)
 
 
 def _us(number: float | str | None) -> int | None:
@@ -295,11 +303,15 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
             else f"{source.name} holds no sample of {METRIC}: let the exporter collect it, and give {_QUERY}"
         )
     gauges.tell(events)
+    events.distinct = True
     ledger.note(
         "the gauge keeps the last Xid: the same number twice in a row shows as one failure, and an Xid between two "
         "samples may be missed"
     )
-    ledger.note(f"Xids of one GPU within {WITHIN_MIN} min are one failure, whose cause is the first number")
+    ledger.note(
+        f"Xids of one GPU, or of several GPUs of one node, within {WITHIN_MIN} min are one failure, whose cause is the "
+        "first number"
+    )
     if gauges.hosts and options.n_nodes is None:
         ledger.note(f"nodes are the hosts with samples: {len(gauges.hosts):,}, taken as watched from first to last")
     return Exposure(n_nodes=len(gauges.hosts) or None, window=(gauges.first_us, gauges.last_us))

@@ -39,10 +39,13 @@ class Events:
     ----------
     n : int
         Failures so far. [count]
+    distinct : bool
+        Whether the reader itself has merged what speaks of one failure; equal rows are then failures of their own.
     """
 
     def __init__(self, ledger: Ledger) -> None:
         self.n = 0
+        self.distinct = False
         self._ledger = ledger
         self._more: list[str] = []
         self._names = {

@@ -20,6 +20,7 @@ from ettr.logs.times import DAY, UNITS, Clock, NoTime
 
 MOST_NODES = 10**9
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?([0-5]\d)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _EXAMPLE = "give it as 2024-03-30/2025-03-14, or 0..348.98 where times are counted from an origin"
 
 WindowLike = str | Sequence[Any] | None
@@ -125,6 +126,8 @@ def _columns(columns: Mapping[str, str] | Sequence[str] | None) -> dict[str, str
 def _pattern(planned: str | None) -> re.Pattern[str] | None:
     if planned is None:
         return None
+    if isinstance(planned, str) and not planned.strip():
+        raise InputError(f"planned must hold a word: an empty pattern matches everything, got {planned!r} (--planned)")
     try:
         return re.compile(planned, re.IGNORECASE)
     except (re.error, TypeError, OverflowError, RecursionError) as error:
@@ -155,7 +158,7 @@ def _window(window: WindowLike, options: Options) -> tuple[int | None, int | Non
         raise InputError(f"window must have a first and a last instant, got {window!r}: {_EXAMPLE}")
     ledger = Ledger()
     clock = Clock(options, ledger)
-    first, last = (_instant(part, clock, window) for part in parts)
+    first, last = _instant(parts[0], clock, window), _instant(_day_after(parts[1]), clock, window)
     ledger.close()
     if first is None and last is None:
         return None, None, None
@@ -165,6 +168,21 @@ def _window(window: WindowLike, options: Options) -> tuple[int | None, int | Non
     if ledger.calendar and last is not None and last > now + DAY:
         raise InputError(f"window must not end in the future: nobody has watched it, got {window!r}")
     return first, last, ledger.calendar
+
+
+def _day_after(part: Any) -> Any:
+    """The midnight that ends a day, where the last instant is only a date; else the instant itself."""
+    if isinstance(part, np.datetime64) and np.datetime_data(part)[0] == "D" and not np.isnat(part):
+        return part + np.timedelta64(1, "D")
+    if isinstance(part, date) and not isinstance(part, datetime):
+        return part + timedelta(days=1)
+    if not isinstance(part, str) or ":" in part or _NUMBER.fullmatch(part.strip()) or not part.strip():
+        return part
+    try:
+        day = Clock(Options(), Ledger()).us(part)
+    except NoTime:
+        return part  # refused where it is read
+    return f"{pd.Timestamp(day + DAY, unit='us'):%Y-%m-%d}"
 
 
 def _instant(part: Any, clock: Clock, window: Any) -> int | None:

@@ -39,10 +39,10 @@ class Ledger:
         """Records not understood."""
         self._add(NOT_PARSED, reason, n, place)
 
-    def note(self, sentence: str) -> None:
-        """Something that was assumed; the same sentence counts once."""
+    def note(self, sentence: str, first: bool = False) -> None:
+        """Something that was assumed; the same sentence counts once. What outweighs all else comes first."""
         if sentence not in self.notes:
-            self.notes.append(sentence)
+            self.notes.insert(0 if first else len(self.notes), sentence)
 
     def at_end(self, check: Callable[[], None]) -> None:
         """Call this when the whole file is read: what can only then be said, or refused."""
@@ -56,6 +56,10 @@ class Ledger:
     def total(self, action: str | None = None) -> int:
         """Records in the ledger, of one action or of all."""
         return sum(n for (done, _), n in self._counts.items() if action in (None, done))
+
+    def n_of(self, *reasons: str) -> int:
+        """Records in the ledger for some reasons."""
+        return sum(n for (_, reason), n in self._counts.items() if reason in reasons)
 
     def to_frame(self) -> pd.DataFrame:
         """``action``, ``reason``, ``n``, ``example``, the largest count first."""

@@ -20,6 +20,8 @@ _HOUR_US = 3600 * SECOND
 _TEXTS = ("node", "component", "cause")
 _FIRST_LOOK = 10_000
 _BLOCK = 500_000
+_REACHING = "began before the window and lasted into it"
+_FUTURE, _BEFORE, _AFTER = "in the future", "before the window", "after the window"
 
 
 def observed(events: Events, exposure: Exposure, given: Given, ledger: Ledger, *, name: str, source: str) -> FailureLog:
@@ -47,18 +49,27 @@ def observed(events: Events, exposure: Exposure, given: Given, ledger: Ledger, *
     Raises
     ------
     InputError
-        Nothing could be read, or nodes or window are known to nobody.
+        Nothing or too little could be read, no failure lies in the window, or nodes or window are known to nobody.
     """
     if not events.n and ledger.total(NOT_PARSED) and ledger.total(NOT_PARSED) == ledger.total():
         raise InputError(f"{source}: nothing could be read. {_largest(ledger)}")
+    n_read = events.n + ledger.total()
+    if ledger.total(NOT_PARSED) > n_read / 2:
+        raise InputError(
+            f"most of the file could not be read as {name}: {ledger.total(NOT_PARSED):,} of {n_read:,} records of "
+            f"{source}. {_largest(ledger)}"
+        )
     if given.calendar is not None and events.n and given.calendar != ledger.calendar:
         ours, theirs = ("dates", "numbers since an origin") if given.calendar else ("numbers", "dates")
         raise InputError(f"window must be given as times are in the log: it is in {ours}, and {source} has {theirs}")
     events.sort()
+    first_us = int(events.column("start")[0]) if events.n else 0
     events.keep(_understood(events, ledger))
+    _refuse_none_left(events, first_us, ledger, source)
     window = _window(events, exposure, given, ledger)
     events.keep(_inside(events, window, ledger))
-    _close_ends(events, window[1], ledger)
+    _refuse_none_left(events, first_us, ledger, source)
+    _note_ends(events, window[1], ledger)
     _mark_planned(events, given, ledger)
     _note_nodes(events, ledger)
     n_nodes, node_days = _exposure(_n_failing(events), exposure, given, window, source)
@@ -89,7 +100,7 @@ def observed(events: Events, exposure: Exposure, given: Given, ledger: Ledger, *
 def _understood(events: Events, ledger: Ledger) -> np.ndarray:
     """Rows that can be true, once each."""
     starts, ends = events.column("start"), events.column("end")
-    kept = ~_repeats(events)
+    kept = np.ones(events.n, dtype=bool) if events.distinct else ~_repeats(events)
     now_us = _now_us() if ledger.calendar else np.iinfo(np.int64).max
     for block in blocks(events.n):
         start, end = starts[block], ends[block]
@@ -97,7 +108,7 @@ def _understood(events: Events, ledger: Ledger) -> np.ndarray:
         future = ~backwards & (start > now_us)
         repeats = ~(kept[block] | backwards | future)
         ledger.not_parsed("end before start", int(backwards.sum()), _stamp(start, backwards))
-        ledger.dropped("in the future", int(future.sum()), _stamp(start, future))
+        ledger.dropped(_FUTURE, int(future.sum()), _stamp(start, future))
         ledger.merged("exact duplicate", int(repeats.sum()), _stamp(start, repeats))
         kept[block] &= ~(backwards | future)
     return kept
@@ -128,20 +139,34 @@ def _inside(events: Events, window: tuple[int, int], ledger: Ledger) -> np.ndarr
         early, late = start < window[0], start > window[1]
         reaching = early & (end != OPEN) & (end > window[0])
         for rows, reason in (
-            (early & ~reaching, "before the window"),
-            (reaching, "began before the window and lasted into it"),
-            (late, "after the window"),
+            (early & ~reaching, _BEFORE),
+            (reaching, _REACHING),
+            (late, _AFTER),
         ):
             ledger.dropped(reason, int(rows.sum()), _stamp(start, rows))
         kept[block] = ~(early | late)
     return kept
 
 
-# --------------------------------------------------------------------------- what is set
+def _refuse_none_left(events: Events, first_us: int, ledger: Ledger, source: str) -> None:
+    """A window that holds none of the failures is a wrong window, not a log without failures."""
+    n = 0 if events.n else ledger.n_of(_FUTURE, _BEFORE, _AFTER)
+    if n and not ledger.n_of(_REACHING):
+        first = f"{first_us / DAY:g} d"
+        if ledger.calendar:
+            first = f"{pd.Timestamp(first_us, unit='us'):%Y-%m-%d %H:%M} UTC"
+        what = "the only failure lies" if n == 1 else f"all {n:,} failures lie"
+        raise InputError(
+            f"{what} outside the window (the first at {first}): give the right --window, --year or --time-unit "
+            f"({source})"
+        )
 
 
-def _close_ends(events: Events, last_us: int, ledger: Ledger) -> None:
-    """Ends that nobody has seen are unknown; outages without a length are counted."""
+# --------------------------------------------------------------------------- what is set, and what is said
+
+
+def _note_ends(events: Events, last_us: int, ledger: Ledger) -> None:
+    """Count outages that outlast the window, whose ends prove that they were open then, and those without a length."""
     starts, ends = events.column("start"), events.column("end")
     n_late = n_instant = 0
     for block in blocks(events.n):
@@ -149,7 +174,6 @@ def _close_ends(events: Events, last_us: int, ledger: Ledger) -> None:
         late, instant = end > last_us, end == start
         n_late += int((late & ~instant).sum())
         n_instant += int(instant.sum())
-        end[late] = OPEN
     if n_late:
         ledger.note(f"outages that end after the window, taken as open: {n_late:,}")
     if n_instant:
@@ -221,6 +245,12 @@ def _n_failing(events: Events) -> int:
 def _window(events: Events, exposure: Exposure, given: Given, ledger: Ledger) -> tuple[int, int]:
     first, last = given.first_us, given.last_us
     if exposure.window:
+        if first is None or last is None:
+            part = "window" if first is None and last is None else "one end of the window"
+            ledger.note(
+                f"{part} not given: taken from the first to the last stamp in the log; quiet time before and after is "
+                "missing, so that the rate is an upper estimate"
+            )
         first = exposure.window[0] if first is None else first
         last = exposure.window[1] if last is None else last
     if first is None or last is None:

@@ -44,7 +44,7 @@ _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old spreadsheet or document: save the sheet as CSV",
     b"LPKSHHRH": "a binary journal: export it with `journalctl -o short-iso`",
 }
-_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)
+_BROKEN = (OSError, zlib.error, lzma.LZMAError)
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -72,7 +72,7 @@ class Source:
     Raises
     ------
     InputError
-        A file that is missing, unreadable, empty, or no text.
+        A file that is missing, unreadable, empty, or no text; and while it is read, one that is damaged.
     """
 
     def __init__(self, path: str | Path, progress: Progress | None = None) -> None:
@@ -82,7 +82,9 @@ class Source:
         self._progress = progress
         try:
             if not self.path.is_file():
-                what = "is a folder" if self.path.is_dir() else "does not exist or is no file"
+                what = "is a folder" if self.path.is_dir() else "does not exist"
+                if self.path.exists() and not self.path.is_dir():
+                    what = "is a pipe or device: write it to a file first"
                 raise InputError(f"the log must be a file; {str(self.path)!r} {what}")
             self.size_bytes = self.path.stat().st_size
             with self.path.open("rb") as file:
@@ -190,6 +192,11 @@ class Source:
         text = start.replace(b"\0", b"")
         if len(start) >= 8 and 0.4 < 1 - len(text) / len(start) < 0.6:
             raise InputError(f"{self.name} looks like UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`")
+        if b"\n" not in text and b"\r" in text.rstrip(b"\r"):
+            raise InputError(
+                f"lines must end with a line feed; {self.name} has carriage returns alone. Convert it with "
+                "`tr '\\r' '\\n'`"
+            )
         n_control = len(text) - len(text.translate(None, _CONTROL))
         if n_control > max(_FEW_CONTROL, _CONTROL_SHARE * len(text)):
             raise InputError(
@@ -320,7 +327,7 @@ class _Counted(io.RawIOBase):
 
 
 class _Tolerant(io.RawIOBase):
-    """A decompressed stream that ends where its file is broken."""
+    """A decompressed stream that ends where its file was cut off; a damaged one is refused."""
 
     def __init__(self, inner: Any, raw: _Counted, source: Source) -> None:
         self._inner, self._raw, self._source = inner, raw, source
@@ -332,10 +339,15 @@ class _Tolerant(io.RawIOBase):
         try:
             # read1 hands over what is there; read would lose it when the next block is broken
             data = self._inner.read1(len(buffer))
-        except _BROKEN as error:
-            cut = "ends too early" if isinstance(error, EOFError) else "is damaged"
-            self._source.cut = f"{cut}: only what stands before byte {self._raw.n_read:,} could be read"
+        except EOFError:
+            self._source.cut = f"ends too early: only what stands before byte {self._raw.n_read:,} could be read"
             return 0
+        except _BROKEN as error:
+            # what was unpacked so far failed its check, and may be wrong
+            raise InputError(
+                f"{self._source.name} is damaged at byte {self._raw.n_read:,} or before: only a truncated file can be "
+                f"read in part. Fetch it again ({error})"
+            ) from error
         buffer[: len(data)] = data
         return len(data)
 

@@ -72,7 +72,8 @@ def read(
         Nodes that were watched, the healthy ones too. Needed where the format cannot know.
     window : str or pair or None
         First and last instant of the observation: ``"2024-03-30/2025-03-14"``, open as ``"2024-03-30.."``, a pair of
-        texts or datetimes, or ``"0..348.98"`` where times are counted from an origin. A date is its first instant.
+        texts or datetimes, or ``"0..348.98"`` where times are counted from an origin. A last instant that is only a
+        date means that whole day, so that the window ends at the next midnight; a datetime is taken as it is.
         Taken from the log's first and last time if not given.
     zone : str, tzinfo or None
         Zone of times that carry none, ``"Europe/Berlin"`` or ``"+08:00"``; UTC if not given.
@@ -106,7 +107,7 @@ def read(
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.csv"
     >>> _ = path.write_text("opened,host,reason\\n2024-05-01 10:00,n7,GPU\\n2024-05-02 11:00,n9,NIC\\n")
-    >>> log = read(path, n_nodes=16, window="2024-05-01/2024-05-11", zone="UTC")
+    >>> log = read(path, n_nodes=16, window="2024-05-01/2024-05-10", zone="UTC")
     >>> len(log.failures), log.node_days
     (2, 160.0)
     """
@@ -134,7 +135,7 @@ def read(
     exposure = chosen.read(source, given.options, events, ledger)
     ledger.close()
     if source.cut:
-        ledger.note(f"{source.name} {source.cut}; the rest of the log is missing")
+        ledger.note(f"{source.name} {source.cut}; the rest of the log is missing", first=True)
     return observed(events, exposure, given, ledger, name=chosen.name, source=str(path))
 
 
@@ -178,7 +179,7 @@ def from_frame(
     Examples
     --------
     >>> frame = pd.DataFrame({"start": ["2024-05-01 10:00Z", "2024-05-02 11:00Z"], "node": ["n7", "n9"]})
-    >>> log = from_frame(frame, 16, "2024-05-01/2024-05-11")
+    >>> log = from_frame(frame, 16, "2024-05-01/2024-05-10")
     >>> len(log.failures), log.node_days, log.n_records
     (2, 160.0, 2)
     """

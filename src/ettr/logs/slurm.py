@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 from ettr.errors import InputError
@@ -89,6 +90,19 @@ class _NodeTime:
         return (self.done_us + max(0, still)) / _DAY_US
 
 
+@dataclass(frozen=True)
+class _Failure:
+    """A job that a node's failure ended; `node` only where it had but one."""
+
+    end_us: int
+    n_nodes: int
+    node: str | None
+    node_list: str
+    row: dict[str, str]
+    state: str
+    place: str
+
+
 class _Jobs:
     """What is kept while rows pass."""
 
@@ -102,10 +116,11 @@ class _Jobs:
         self.nodes: set[str] = set()
         self.node_lists: set[int] = set()
         self.rows: set[int] = set()
-        self.failed_jobs: dict[str, int] = {}
-        self.failures: list[tuple[int, str | None, str, str | None, str]] = []
+        self.failed_jobs: dict[str, tuple[int, int]] = {}
+        self.failures: list[_Failure] = []
+        self.unread_lists: list[str] = []
         self.gpus_per_node: Counter[int] = Counter()
-        self.n_elapsed_off = self.n_several = self.n_unsized = 0
+        self.n_elapsed_off = self.n_unsized = 0
 
     def span(self, *stamps: int | None) -> None:
         for stamp in stamps:
@@ -229,10 +244,12 @@ def _take(jobs: _Jobs, row: dict[str, str], digest: int, place: str) -> None:
     if end is not None and end < start:
         return ledger.not_parsed("End before Start", place=place)
     nodes = _nodes(row)
-    if nodes is None:
+    if nodes is None and state not in _FAILURES:
         return ledger.not_parsed("NodeList of unknown form, or too long", place=place)
-    same_run = state in _REQUEUES and jobs.failed_jobs.get(row["JobID"]) == start
-    if not same_run:
+    if nodes is None:
+        jobs.unread_lists.append(row["NodeList"][:40])
+        nodes, row["NodeList"] = (), ""
+    if not (state in _REQUEUES and jobs.failed_jobs.get(row["JobID"], (None,))[0] == start):
         _take_time(jobs, row, nodes, start, end)
     return _take_state(jobs, row, state, nodes, start, end, place)
 
@@ -278,11 +295,12 @@ def _take_state(
         if end is None:
             return jobs.ledger.not_parsed(f"{state} without an End", place=place)
         node = nodes[0] if len(nodes) == 1 else None
-        jobs.n_several += node is None
-        jobs.failures.append((end, node, state, row.get("Partition") or None, place))
-        jobs.failed_jobs[job] = start
+        jobs.failures.append(_Failure(end, len(nodes), node, row.get("NodeList", ""), row, state, place))
+        jobs.failed_jobs[job] = start, end
         return None
-    if state in _REQUEUES and jobs.failed_jobs.pop(job, None) is not None:
+    failed = jobs.failed_jobs.get(job)
+    if state in _REQUEUES and failed is not None and (start == failed[0] or start < failed[1]):
+        del jobs.failed_jobs[job]
         return jobs.ledger.merged("requeue after a node's failure", place=place)
     return jobs.ledger.dropped(_REASONS[state], place=place)
 
@@ -307,19 +325,40 @@ def _n_gpus(text: str) -> int:
 
 def _tell_failures(jobs: _Jobs, events: Events) -> None:
     """Hand over the failures; jobs that shared a node when it failed saw one failure."""
+    events.distinct = True
     bursts = Bursts(device="node")
-    for end, node, state, partition, place in sorted(jobs.failures, key=lambda failure: failure[0]):
-        if node is not None and bursts.seen(node, "down", end):
-            jobs.ledger.merged(f"another job on the same node, within {WITHIN_MIN} min", place=place)
-            continue
-        more: dict[str, Any] = {"partition": partition} if partition else {}
-        events.add(end, node=node, component="node", cause=state, **more)
-    if jobs.n_several:
+    n_told = n_unnamed = 0
+    # of jobs that end together the smallest comes first, for it says most of which node failed
+    failures = sorted(jobs.failures, key=lambda failure: (failure.end_us, failure.n_nodes or LONGEST + 1))
+    for end, together in groupby(failures, key=lambda failure: failure.end_us):
+        down: set[str] = set()
+        for one in together:
+            held = {*(_nodes({"NodeList": one.node_list}) or ()), *_het_job(one.row["JobID"])}
+            if not down.isdisjoint(held) or (one.node is not None and bursts.seen(one.node, "down", end)):
+                jobs.ledger.merged(f"another job on the same node, within {WITHIN_MIN} min", place=one.place)
+                continue
+            down |= held
+            n_told, n_unnamed = n_told + 1, n_unnamed + (one.node is None)
+            partition = one.row.get("Partition")
+            more: dict[str, Any] = {"partition": partition} if partition else {}
+            events.add(end, node=one.node, component="node", cause=one.state, **more)
+    if n_unnamed:
         jobs.ledger.note(
-            f"node failures under jobs of several or unnamed nodes: {jobs.n_several:,} of {len(jobs.failures):,}; the "
-            "log does not say which node failed, so theirs is missing"
+            f"node failures under jobs of several or unnamed nodes: {n_unnamed:,} of {n_told:,}; the log does not say "
+            "which node failed, so theirs is missing"
+        )
+    if jobs.unread_lists:
+        jobs.ledger.note(
+            f"node failures whose NodeList is of unknown form, or too long: {len(jobs.unread_lists):,}, such as "
+            f"{jobs.unread_lists[0]!r}; each is counted, of an unknown node"
         )
     jobs.ledger.note("a node that fails while no job runs on it is not in Slurm's accounting")
+
+
+def _het_job(job: str) -> tuple[str, ...]:
+    """A mark that the parts of a heterogeneous job share, which stop together."""
+    whole, plus, _ = job.partition("+")
+    return (f"job {whole}",) if plus else ()
 
 
 def _exposure(jobs: _Jobs, options: Options) -> Exposure:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.errors import InputError
-from ettr.logs.columns import WORDS, find_columns, plain_name
+from ettr.logs.columns import WORDS, find_columns, plain_name, unread
 from ettr.logs.events import MOST_CAUSES, OPEN, Events
 from ettr.logs.form import Exposure, Format, Options
 from ettr.logs.ledger import Ledger
@@ -28,17 +28,20 @@ MOST_VALUES = 50
 _MOST_COHORTS = 12
 _BATCH = 20_000
 _SHARE_OF_EVENTS = 0.8
+_SHARE_OF_BOTH = 0.5
+"""More than this do, where both starts and ends are among them."""
+_STATES = ("status", "state")
 _MOST_TOKENS = 200_000
 _KINDS = {
     1: """
         start started starts begin begins began open opened down fail fails failed failure fault raise raised firing
-        onset""",
+        onset drain draining drained maint""",
     -1: """
         end ended ends close closed up stop stopped recover recovered recovery resolve resolved clear cleared repair
-        repaired restore restored finish finished""",
+        repaired restore restored finish finished idle alloc allocated mixed mix resume resumed""",
 }
 _KIND_OF = {word: kind for kind, words in _KINDS.items() for word in words.split()}
-_EVENT_WORDS = ("eventtype", "event", "action", "phase", "transition", "status", "state", "type", "kind")
+EVENT_WORDS = ("eventtype", "event", "action", "phase", "transition", "status", "state", "type", "kind")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _BLOCK = 4096
 """Bytes given to the parser at once: its paths grow with each nested level of a block."""
@@ -87,10 +90,11 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
     event = _event_member(found, first, options.columns)
     mapping = {**options.columns, "event": event} if event else options.columns
     columns = find_columns(found, mapping, source.name)
-    ledger.note("members read: " + ", ".join(f"{ours} from {theirs!r}" for ours, theirs in columns.items()))
-    rows = Rows(Clock(options, ledger), events, ledger, word)
-    pairs = _Pairs(rows, ledger, word) if event else None
     cohorts = _Cohorts(found, first, columns)
+    said = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in columns.items())
+    ledger.note(f"members read: {said}{unread(found, [*columns.values(), *cohorts.members()])}")
+    rows = Rows(Clock(options, ledger), events, ledger, word)
+    pairs = Pairs(rows, ledger, word, event) if event else None
     for batch in itertools.chain([first], batches):
         texts = {ours: [_text(record.get(theirs)) for _, record in batch] for ours, theirs in columns.items()}
         texts |= cohorts.texts(batch)
@@ -101,15 +105,29 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
     return Exposure()
 
 
-class _Pairs:
-    """Starts and ends, joined first in first out for each node and fault."""
+class Pairs:
+    """Starts and ends, joined first in first out for each node and fault.
 
-    def __init__(self, rows: Rows, ledger: Ledger, word: str) -> None:
+    Parameters
+    ----------
+    rows : Rows
+        Reads their times.
+    ledger : Ledger
+        Takes what is no outage.
+    word : str
+        What a record is called in messages, e.g. ``line``.
+    event : str
+        The column that holds the words for start and end.
+    """
+
+    def __init__(self, rows: Rows, ledger: Ledger, word: str, event: str) -> None:
         self._rows, self._ledger, self._word = rows, ledger, word
+        self._is_state = plain_name(event) in _STATES
         self._records = Events(ledger)
         self._known: dict[str, int] = {}
 
     def take(self, columns: TextColumns, numbers: Sequence[int]) -> None:
+        """Read one batch; ``columns`` holds ``event`` and ``start``, as for ``Rows.take``."""
         kinds = np.array([_kind(text, self._known) for text in columns["event"]], dtype=np.int8)
         if not kinds.all():
             place = f"{self._word} {numbers[int(np.argmin(kinds != 0))]:,}"
@@ -130,7 +148,10 @@ class _Pairs:
         for code in codes:
             key = key * (int(code.max(initial=0)) + 2) + code + 1
         end, lonely = first_in_first_out(key, start, is_end)
-        self._ledger.not_parsed("an end without a start", len(lonely), _first_stamp(frame, lonely))
+        if self._is_state:  # one state of a healthy node follows another
+            self._ledger.dropped("a node that was up, and still is", len(lonely), _first_stamp(frame, lonely))
+        else:
+            self._ledger.not_parsed("an end without a start", len(lonely), _first_stamp(frame, lonely))
         self._ledger.merged("the end of an outage, joined to its start", int(is_end.sum()) - len(lonely))
         still = int((end[~is_end] == OPEN).sum())
         if still:
@@ -200,6 +221,10 @@ class _Cohorts:
                 self._values[member] = set()
         self._many: set[str] = set()
 
+    def members(self) -> list[str]:
+        """Those that are read."""
+        return list(self._names)
+
     def texts(self, batch: _Batch) -> dict[str, list[str]]:
         """The cohorts of some records, but those that have become too many."""
         found = {}
@@ -228,11 +253,25 @@ def _event_member(found: Sequence[str], first: _Batch, mapping: Mapping[str, str
         return None
     known: dict[str, int] = {}
     for name in found:
-        if plain_name(name) in _EVENT_WORDS and name not in mapping.values():
+        if plain_name(name) in EVENT_WORDS and name not in mapping.values():
             kinds = [_kind(_text(record.get(name)), known) for _, record in first]
-            if np.count_nonzero(kinds) >= _SHARE_OF_EVENTS * len(kinds):
+            share = np.count_nonzero(kinds) / len(kinds)
+            if share >= _SHARE_OF_EVENTS or (share > _SHARE_OF_BOTH and {1, -1} <= set(kinds)):
                 return name
     return None
+
+
+def holds_both(texts: Sequence[str]) -> bool:
+    """Whether most texts are words for a start or an end, and both occur.
+
+    Examples
+    --------
+    >>> holds_both(["down", "up", "rumour"]), holds_both(["link down", "fan failed"])
+    (True, False)
+    """
+    known: dict[str, int] = {}
+    kinds = [_kind(text, known) for text in texts]
+    return {1, -1} <= set(kinds) and sum(map(bool, kinds)) > _SHARE_OF_BOTH * len(kinds)
 
 
 def _kind(text: str, known: dict[str, int]) -> int:
@@ -280,6 +319,8 @@ def _by_item(source: Source, prefix: str, ledger: Ledger) -> Iterator[tuple[int,
         try:
             for number, item in enumerate(ijson.items(stream, prefix, multiple_values=True, use_float=True), 1):
                 yield number, item
+        except InputError:
+            raise  # a ValueError too
         except _BROKEN as error:
             ledger.not_parsed("broken JSON: what follows could not be read", place=f"after record {number:,}")
             ledger.note(f"the JSON breaks after record {number:,}, and what follows is lost: {_said(error)}")
@@ -295,6 +336,8 @@ def _array_prefix(source: Source, ledger: Ledger) -> str:
                 if before and token == "start_map":
                     return f"{before}.item"
                 before = prefix if token == "start_array" else ""
+        except InputError:
+            raise
         except _BROKEN:
             pass
     return ""

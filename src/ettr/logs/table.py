@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ettr.errors import InputError
-from ettr.logs.columns import find_columns, is_start
+from ettr.logs.columns import find_columns, is_start, plain_name, unread
 from ettr.logs.events import Events
 from ettr.logs.form import Exposure, Format, Lines, Options
 from ettr.logs.ledger import Ledger
 from ettr.logs.opening import Source
 from ettr.logs.rows import Rows
+from ettr.logs.start_end import EVENT_WORDS, Pairs, holds_both
 from ettr.logs.times import Clock
 
 _DELIMITERS = ",;\t|"
@@ -21,6 +23,8 @@ _BATCH = 10_000
 _MOST_LINES = 200
 _MOST_CHARACTERS = 1 << 20
 _LONGEST_NAME = 60
+_ANY_TIME = ("timestamp", "datetime", "time", "date", "ts", "when", "eventtime")
+"""Columns of times that may be those of ends as well."""
 _MEASURED = re.compile(r"\[(?:W|%|C|MHz|MiB)\]|power\.draw|temperature\.|utilization\.|clocks\.", re.IGNORECASE)
 
 
@@ -37,12 +41,13 @@ def sniff(head: list[str]) -> bool:
 
 
 def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
-    """Read a table.
+    """Read a table of outages, or of their starts and ends.
 
     Parameters
     ----------
     source : Source
-        The file: a header, then a row a failure.
+        The file: a header, then a row a failure, or one for its start and one for its end with a column that says
+        which.
     options : Options
         What the user knows.
     events : Events
@@ -68,13 +73,41 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
             "rows are failures, name the columns, e.g. --map start=timestamp"
         )
     columns = find_columns(table.header, options.columns, source.name)
-    ledger.note("columns read: " + ", ".join(f"{ours} from {theirs!r}" for ours, theirs in columns.items()))
+    batches = table.batches()
+    head = list(itertools.islice(batches, 1))
+    event = _event_column(table.header, columns, options.columns, [row for _, cells in head for row in cells])
+    if event:
+        columns = find_columns(table.header, {**options.columns, "event": event}, source.name)
+    said = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in columns.items())
+    ledger.note(f"columns read: {said}{unread(table.header, list(columns.values()))}")
     places = {ours: table.header.index(theirs) for ours, theirs in columns.items()}
     rows = Rows(Clock(options, ledger), events, ledger, "line")
-    for numbers, cells in table.batches():
+    pairs = Pairs(rows, ledger, "line", event) if event else None
+    for numbers, cells in itertools.chain(head, batches):
         across = list(zip(*cells, strict=True))
-        rows.take({ours: across[place] for ours, place in places.items()}, numbers)
+        (pairs or rows).take({ours: across[place] for ours, place in places.items()}, numbers)
+    if pairs:
+        pairs.join(events)
     return Exposure()
+
+
+def _event_column(
+    header: list[str], columns: Mapping[str, str], mapping: Mapping[str, str], rows: list[list[str]]
+) -> str | None:
+    """The column that says whether a row is a start or an end, if there is one.
+
+    A table with a column of ends, or of times that only starts can have, holds an outage a row, whatever its status.
+    """
+    taken = {theirs for ours, theirs in columns.items() if ours in mapping}
+    if "end" in columns or not (plain_name(columns["start"]) in _ANY_TIME or "event" in mapping):
+        return None
+    for place, name in enumerate(header):
+        asked = columns.get("event") == name
+        if (asked or (plain_name(name) in EVENT_WORDS and name not in taken)) and holds_both(
+            [row[place] for row in rows]
+        ):
+            return name
+    return None
 
 
 class _Table:

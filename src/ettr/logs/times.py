@@ -36,8 +36,11 @@ _FIRST = (datetime(_FIRST_YEAR, 1, 1) - _EPOCH) // timedelta(microseconds=1)
 _END = (datetime(_LAST_YEAR + 1, 1, 1) - _EPOCH) // timedelta(microseconds=1)
 _SINCE_1970 = ((1e17, "ns", "nanoseconds"), (1e14, "us", "microseconds"), (1e11, "ms", "milliseconds"))
 _SMALLEST_SINCE_1970 = 1e8
-_LONGEST_DAYS = 36_525
-_DISORDER = timedelta(days=7)
+_LONGEST_DAYS = 20_000
+"""From here on, 55 years, a number without a unit is no count of days but a date as spreadsheets store it."""
+_LAST_SHEET_DAY = 60_000
+_HALF_YEAR = timedelta(days=183)
+_A_LEAP_YEAR = 2000
 _N_SAMPLES = 24
 
 _MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -88,6 +91,7 @@ class Clock:
         self._offsets: dict[int, tuple[int, int]] = {}
         self._twice, self._never = 0, 0
         self._last: datetime | None = None
+        self._years: set[int] = set()
         self._day_first: bool | None = None
         ledger.at_end(self._finish)
 
@@ -160,7 +164,11 @@ class Clock:
         return us - offset // timedelta(microseconds=1)
 
     def us_without_year(self, month: int, day: int, hour: int, minute: int, second: int, microsecond: int = 0) -> int:
-        """Place a stamp without a year: the first year that puts it no earlier than a week before the last. [us]
+        """Place a stamp without a year: the year that puts it nearest to the stamp before. [us]
+
+        Steps back within a year, as where logs of several hosts follow each other, stay in it; one of more than half a
+        year, as from December to January, begins the next. A step ahead of more than half a year, as where the newer
+        of two files comes first, goes to the year before.
 
         Parameters
         ----------
@@ -175,7 +183,7 @@ class Clock:
         Raises
         ------
         InputError
-            The user did not name the year of the first stamp.
+            The user did not name the year of the first stamp, or it has no such 29 February.
         NoTime
             No such day or hour.
         """
@@ -184,18 +192,28 @@ class Clock:
                 "year must be given: the time stamps carry none. Name the year of the first one with --year, e.g. "
                 "--year 2024"
             )
-        years = [self._year] if self._last is None else range(self._last.year - 1, self._last.year + 9)
-        for year in years:
-            try:
-                moment = datetime(year, month, day, hour, minute, min(second, 59), microsecond)
-            except ValueError:
-                continue
-            if self._last is None or moment >= self._last - _DISORDER:
-                if self._last is not None and moment.year > self._last.year:
-                    self._kinds["new years"] += 1
-                self._last = moment if self._last is None else max(self._last, moment)
-                return self.us_of(moment)
-        raise NoTime(NOT_A_TIME)
+        try:
+            moment = datetime(_A_LEAP_YEAR, month, day, hour, minute, min(second, 59), microsecond)
+        except ValueError as error:
+            raise NoTime(NOT_A_TIME) from error
+        year = self._year if self._last is None else self._nearest_year(moment, self._last)
+        try:
+            moment = moment.replace(year=year)
+        except ValueError as error:
+            raise InputError(
+                f"the stamp of {moment:%b %d %H:%M:%S} must lie in a leap year, and falls into {year} (the log is read "
+                f"from {self._year}). Name the right year of the first stamp with --year"
+            ) from error
+        us = self.us_of(moment)
+        self._last = moment
+        self._years.add(year)
+        return us
+
+    @staticmethod
+    def _nearest_year(moment: datetime, last: datetime) -> int:
+        """The year that puts a day and hour within half a year of the stamp before."""
+        ahead = moment.replace(year=_A_LEAP_YEAR) - last.replace(year=_A_LEAP_YEAR)
+        return last.year + (ahead < -_HALF_YEAR) - (ahead > _HALF_YEAR)
 
     def us_series(self, texts: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         """Read a column of time stamps at once. [us since 1970 UTC]
@@ -342,7 +360,7 @@ class Clock:
             scaled = values * np.where(since_1970, UNITS["s"], UNITS["d"])
             for least, unit, _ in reversed(_SINCE_1970):
                 scaled = np.where(values >= least, values * UNITS[unit], scaled)
-            too_large = good & ~since_1970 & (values > _LONGEST_DAYS)
+            too_large = good & ~since_1970 & (values >= _LONGEST_DAYS)
             self._kinds["too large"] += int(too_large.sum())
             self._largest = max(self._largest, float(np.max(values, where=too_large, initial=0.0)))
             good &= ~too_large & (~since_1970 | ((scaled >= _FIRST) & (scaled < _END)))
@@ -388,14 +406,22 @@ class Clock:
         if self._never:
             never = "local times that were skipped when clocks were set forward, moved forward"
             self._ledger.note(f"{never}: {self._never:,}")
-        if kinds["new years"]:
-            self._ledger.note(f"years are counted from {self._year}; the last stamp is of {self._last:%Y}")
+        if len(self._years) > 1:
+            self._ledger.note(
+                f"stamps carry no year: the first is of {self._year} and each is put within half a year of the one "
+                f"before, so that they span {min(self._years)} to {max(self._years)}"
+            )
         if not on_calendar and (kinds["since an origin"] or kinds["zero"] or kinds["too large"]):
             self._finish_origin()
 
     def _finish_origin(self) -> None:
         self._ledger.calendar = False
         unit = self._unit or "d"
+        if self._kinds["too large"] and self._largest <= _LAST_SHEET_DAY:
+            raise InputError(
+                f"times are numbers up to {self._largest:g}: these look like spreadsheet dates: write the column as "
+                f"yyyy-mm-dd hh:mm, or name --time-unit ({', '.join(UNITS)})"
+            )
         if self._kinds["too large"]:
             raise InputError(
                 f"times are numbers up to {self._largest:g}, too many for days. Name their unit with --time-unit "
@@ -430,7 +456,7 @@ def why_not(text: str) -> str:
     if not text:
         return "no time"
     if _NUMBER.fullmatch(text):
-        too_large = _LONGEST_DAYS < float(text) < _SMALLEST_SINCE_1970
+        too_large = _LONGEST_DAYS <= float(text) < _SMALLEST_SINCE_1970
         return "a number too large for days" if too_large else "a number that is no time"
     iso = _ISO.fullmatch(text)
     if iso and not _FIRST_YEAR <= int(iso["y"]) <= _LAST_YEAR:

@@ -23,6 +23,10 @@ _ISO = re.compile(
     rf"{_FIRST}(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?(?: ?(?:Z|[+-]\d\d:?\d\d)(?!\S))?)", re.ASCII
 )
 _SYSLOG = re.compile(rf"{_FIRST}({_DATE})(?:\.\d{{1,9}})? ", re.ASCII)
+_PREFIX = re.compile(r"(?!kernel:)([^\s:]{1,1024}):(?:\d{1,9}:)?( ?)")
+"""What pdsh and clush, or grep over several files, put before a line: a host and a blank, or a path."""
+_HOST_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}", re.ASCII)
+_JOURNAL = re.compile(r"-- (?:Journal begins|Logs begin|Boot|Reboot|No entries)\b")
 _UPTIME = re.compile(rf"{_FIRST}\[ *\d{{1,12}}\.\d{{1,9}}\]", re.ASCII)
 _HOST = re.compile(r" *(\S+) kernel(?:\[\d+\]:|:| -)")
 
@@ -47,14 +51,15 @@ class _Stamps:
     clock: Clock
     _known: dict[str, int] = field(default_factory=dict)
 
-    def read(self, line: str) -> tuple[int, int] | None:
+    def read(self, line: str, start: int) -> tuple[int, int] | None:
         """Time [us], and where the stamp ends; None where there is none."""
         for pattern in (_ISO, _DMESG, _SYSLOG):
-            found = pattern.match(line)
+            found = pattern.match(line, start)
             if found:
                 us = self._known.get(found[1])
                 if us is None:
-                    if len(self._known) > 1000:
+                    # the year of a stamp without one depends on the stamp before it
+                    if pattern is _SYSLOG or len(self._known) > 1000:
                         self._known.clear()
                     us = self._known[found[1]] = self._us(found)
                 return us, found.end()
@@ -90,7 +95,8 @@ class _Reading:
 
     def __init__(self, options: Options, events: Events, ledger: Ledger) -> None:
         self.events, self.ledger = events, ledger
-        self.stamps, self.bursts = _Stamps(Clock(options, ledger)), Bursts("number", "GPU")
+        self.stamps = _Stamps(Clock(options, ledger))
+        self.bursts, self.nodes = Bursts("number", "GPU"), Bursts("number", "node")
         self.hosts: set[str] = set()
         self.latest: dict[str | None, tuple[str, int]] = {}
         self.first_us: int | None = None
@@ -100,11 +106,16 @@ class _Reading:
     def line(self, line: str, place: str) -> None:
         """Take one line."""
         try:
-            stamp = self.stamps.read(line)
+            start, stamp = 0, self.stamps.read(line, 0)
+            prefix = _PREFIX.match(line) if stamp is None else None
+            if prefix is not None:
+                start, stamp = prefix.end(), self.stamps.read(line, prefix.end())
         except NoTime as error:
             return self.ledger.not_parsed(str(error), place=place)
         if stamp is None:
-            undated = bool(_UPTIME.match(line))
+            if _JOURNAL.match(line):
+                return self.ledger.dropped("line of the journal's reader, no record", place=place)
+            undated = bool(_UPTIME.match(line) or _UPTIME.match(line, start))
             self.n_undated += undated
             return self.ledger.not_parsed(_NO_DATE if undated else _NO_STAMP, place=place)
         at_us, end = stamp
@@ -115,7 +126,7 @@ class _Reading:
         elif at_us < self.first_us:
             self.first_us = at_us
         named = _HOST.match(line, end)
-        host = named[1] if named else None
+        host = named[1] if named else _prefix_host(prefix)
         if host is not None and len(self.hosts) < _MOST_HOSTS:
             self.hosts.add(host)
         if "Xid" not in line and "fallen off" not in line:
@@ -134,9 +145,16 @@ class _Reading:
         if message.device is not None:
             self.latest[host] = (message.device, at_us)
         again = self.bursts.seen((host, message.device), message.code, at_us)
+        if not again and host is not None:
+            again = self.nodes.seen(host, message.device, at_us)
         if again:
             return self.ledger.merged(again, place=place)
         return self.events.add(at_us, node=host, component=message.component, cause=message.cause, gpu=message.device)
+
+
+def _prefix_host(prefix: re.Match[str] | None) -> str | None:
+    """The host before a line; a path, and a file's name, are none."""
+    return prefix[1] if prefix is not None and prefix[2] and _HOST_NAME.fullmatch(prefix[1]) else None
 
 
 def _message(line: str) -> _Message | None:
@@ -176,6 +194,7 @@ def _sniff(head: list[str]) -> bool:
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
     """Hardware errors, one event a GPU and burst; every stamped line is time that was watched."""
     reading = _Reading(options, events, ledger)
+    events.distinct = True
     for number, line in source.lines(ledger):
         if line and not line.isspace():
             reading.line(line, f"line {number:,}")
@@ -186,8 +205,8 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
             "the one since boot. Write it with `dmesg -T` or `journalctl -k -o short-iso`"
         )
     ledger.note(
-        f"Xid messages of one GPU within {WITHIN_MIN} min are one failure, whose cause is the first number; numbers "
-        "that are usually the application's, or that stop no job, are dropped"
+        f"Xid messages of one GPU, or of several GPUs of one node, within {WITHIN_MIN} min are one failure, whose "
+        "cause is the first number; numbers that are usually the application's, or that stop no job, are dropped"
     )
     if n_hosts and options.n_nodes is None:
         ledger.note(f"nodes are the hosts that wrote a kernel line: {n_hosts:,}; a host that wrote none is not counted")
