@@ -59,9 +59,8 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
     need(frame, "group", "n_events", "rate", "low", "high")
     if frame.empty:
         return NoChart("nothing failed.")
-    base = alt.Chart(frame).encode(y=alt.Y("group:N", sort=frame["group"].tolist(), title=None))
-    bars = base.mark_bar().encode(
-        x=alt.X("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
+    base = alt.Chart(frame).encode(
+        y=alt.Y("group:N", sort=frame["group"].tolist(), title=None),
         tooltip=[
             alt.Tooltip("group:N", title="Component"),
             alt.Tooltip("n_events:Q", title="Failures"),
@@ -69,6 +68,9 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
             alt.Tooltip("low:Q", title=f"{_of(level)} from", format=",.3~r"),
             alt.Tooltip("high:Q", title="to", format=",.3~r"),
         ],
+    )
+    bars = base.mark_bar().encode(
+        x=alt.X("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q")
     told = ", ".join(f"{str(row.group)[:_LONGEST_NAME]} {row.n_events}" for row in frame.head(5).itertuples())
@@ -107,12 +109,7 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
         zero=0.0,
     )
     days = alt.X("start_d:Q", title="Days since the window's start [d]", scale=alt.Scale(nice=False))
-    base = alt.Chart(shown)
-    bars = base.mark_bar(opacity=0.75, stroke="white", strokeWidth=1).encode(
-        x=days,
-        x2="end_d:Q",
-        y=alt.Y("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
-        y2="zero:Q",
+    base = alt.Chart(shown).encode(
         tooltip=[
             alt.Tooltip("start_d:Q", title="From day", format=".1f"),
             alt.Tooltip("end_d:Q", title="to day", format=".1f"),
@@ -121,6 +118,12 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
             alt.Tooltip("low:Q", title=f"{_of(level)} from", format=",.3~r"),
             alt.Tooltip("high:Q", title="to", format=",.3~r"),
         ],
+    )
+    bars = base.mark_bar(opacity=0.75, stroke="white", strokeWidth=1).encode(
+        x=days,
+        x2="end_d:Q",
+        y=alt.Y("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
+        y2="zero:Q",
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x="middle_d:Q", y="low:Q", y2="high:Q")
     mean = alt.Chart(pd.DataFrame({"rate": [rate]})).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(y="rate:Q")
