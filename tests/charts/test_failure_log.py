@@ -180,8 +180,8 @@ def test_the_rate_over_time_has_bars_as_wide_as_their_time(layer_of, encoding_of
     assert (bars["x"]["field"], bars["x2"]["field"], bars["y2"]["field"]) == ("start_d", "end_d", "zero")
     days = sum(row["n_events"] for row in rows)
     assert days == len(fit("rich").start_h)
-    (mean,) = layer_of(found, "rule", "rate")["rows"]
-    assert mean["rate"] == pytest.approx(fit("rich").rate.per_1000_node_days)
+    (mean,) = layer_of(found, "rule", "mean")["rows"]
+    assert mean["mean"] == pytest.approx(fit("rich").rate.per_1000_node_days)
 
 
 def test_gaps_are_on_a_logarithmic_axis_with_four_curves(layer_of, encoding_of):

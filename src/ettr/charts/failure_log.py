@@ -126,7 +126,11 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
         y2="zero:Q",
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x="middle_d:Q", y="low:Q", y2="high:Q")
-    mean = alt.Chart(pd.DataFrame({"rate": [rate]})).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(y="rate:Q")
+    mean = (
+        alt.Chart(pd.DataFrame({"mean": [rate]}))
+        .mark_rule(strokeDash=[6, 4], strokeWidth=2)
+        .encode(y=alt.Y("mean:Q", title="Failures per 1000 node-days"))
+    )
     return finish(
         bars + whiskers + mean,
         title=title,
