@@ -15,6 +15,7 @@ import pandas as pd
 from ettr import evidence, plan
 from ettr.errors import DataError, UnknownName
 from ettr.failures import FailureRate, failure_rate, gamma_interval, job_mttf_h, rate_intervals, rate_ratio
+from ettr.failures.rates import H_PER_DAY, NODE_DAYS
 from ettr.failures.renewal import fleet_rate, renewal_count
 from ettr.scenario import Scenario
 from ettr.validity import above_zero
@@ -54,7 +55,7 @@ COMPATIBLE, DIFFERENT, UNTOLD = "compatible", "different", "cannot be told"
 
 ONE_FIGURE = "one figure"
 
-_NODE_DAYS, _H_PER_DAY, _DAYS_PER_WEEK = 1000.0, 24.0, 7.0
+_DAYS_PER_WEEK = 7.0
 _RSC = {"rsc-1": "RSC-1", "rsc-2": "RSC-2"}
 _COMPARED = {
     **dict.fromkeys(("cluster_id", "title", "counted", "reference"), "str"),
@@ -259,8 +260,8 @@ def rsc_points() -> pd.DataFrame:
         printed = evidence.figure(key)
         half = 0.5 * 10.0 ** -len(f"{printed.value:g}".partition(".")[2])
         hours = np.array([printed.value, printed.value - half, printed.value + half])
-        hours = hours * (_H_PER_DAY if printed.unit == "d" else 1.0)
-        of_hours = _NODE_DAYS * _H_PER_DAY * per_node / (hours * n_gpus)
+        hours = hours * (H_PER_DAY if printed.unit == "d" else 1.0)
+        of_hours = NODE_DAYS * H_PER_DAY * per_node / (hours * n_gpus)
         columns = dict(
             zip(("mttf_h", "low", "high", "rate", "rate_high", "rate_low"), [*hours, *of_hours], strict=True)
         )
@@ -334,7 +335,7 @@ def by_age(scenario: Scenario, shapes: Sequence[float] = SHAPES, days: float = 3
     settled = scenario.failures.rate
     frames = []
     for shape in shapes:
-        rate = fleet_rate(edges, shape, _NODE_DAYS / settled) if settled else np.zeros(weeks)
+        rate = fleet_rate(edges, shape, NODE_DAYS / settled) if settled else np.zeros(weeks)
         frames.append(pd.DataFrame({"shape": shape, **ages, "rate": rate}))
     return pd.concat(frames, ignore_index=True)
 
@@ -352,8 +353,8 @@ def first_failures(scenario: Scenario, days: float, shapes: Sequence[float] = SH
     >>> first_failures(Scenario.load("llama3-405b"), 54)["n_failures"].round().tolist()
     [846.0, 419.0, 160.0]
     """
-    length_h = float(above_zero("days", days, unit="d")) * _H_PER_DAY
-    rate_per_h = scenario.failures.rate / (_NODE_DAYS * _H_PER_DAY)
+    length_h = float(above_zero("days", days, unit="d")) * H_PER_DAY
+    rate_per_h = scenario.failures.rate / (NODE_DAYS * H_PER_DAY)
     found = [renewal_count(length_h, shape, 1 / rate_per_h) if rate_per_h else 0.0 for shape in shapes]
     nodes = scenario.n_nodes
     return pd.DataFrame(

@@ -27,7 +27,7 @@ from ettr.failures import (
 )
 from ettr.failures.lemons import Lemons
 from ettr.failures.prediction import Forecast, ForecastScore
-from ettr.failures.rates import FailureRate, failure_rate, poisson_interval
+from ettr.failures.rates import NODE_DAYS, FailureRate, failure_rate, poisson_interval
 from ettr.failures.verdicts import Verdict
 from ettr.results import LOG_COLUMNS, FailureLog
 
@@ -255,9 +255,9 @@ def _rules(fits: tuple[gaps.GapFit, ...], node_days: float, level: float) -> pd.
                 "rule": f"within {one.within_min:g} min" if one.within_min else "as logged",
                 "within_min": one.within_min,
                 "n_incidents": one.n_incidents,
-                "rate": 1000 * one.n_incidents / node_days,
-                "low": 1000 * low / node_days,
-                "high": 1000 * high / node_days,
+                "rate": NODE_DAYS * one.n_incidents / node_days,
+                "low": NODE_DAYS * low / node_days,
+                "high": NODE_DAYS * high / node_days,
                 "weibull_shape": None if one.too_coarse else one.weibull_shape,
                 "shape_low": None if one.too_coarse else one.weibull_low,
                 "shape_high": None if one.too_coarse else one.weibull_high,

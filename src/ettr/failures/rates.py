@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from ettr.errors import InputError
+from ettr.failures.window import checked_level
 from ettr.validity import above_zero, at_least_zero, plain
 
 NODE_DAYS, H_PER_DAY = 1000.0, 24.0
@@ -54,11 +55,6 @@ class RateRatio:
     p_value: float
 
 
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise InputError(f"level must be between 0 and 1, got {level:g}")
-
-
 def poisson_interval(n_events: Any, level: float = 0.95) -> tuple[Any, Any]:
     r"""Exact central interval for the mean of a Poisson count.
 
@@ -91,7 +87,7 @@ def poisson_interval(n_events: Any, level: float = 0.95) -> tuple[Any, Any]:
     (379.8, 461.1)
     """
     count = at_least_zero("n_events", n_events)
-    _check_level(level)
+    checked_level(level)
     tail = (1 - level) / 2
     low = np.where(count > 0, stats.chi2.ppf(tail, 2 * np.maximum(count, 1e-300)) / 2, 0.0)
     high = stats.chi2.isf(tail, 2 * count + 2) / 2
@@ -147,7 +143,7 @@ def gamma_interval(shape: float, node_days: float, level: float = 0.95) -> Failu
     """
     above_zero("shape", shape)
     above_zero("node_days", node_days)
-    _check_level(level)
+    checked_level(level)
     low, high = stats.gamma.interval(level, shape, scale=NODE_DAYS / node_days)
     return FailureRate(shape * NODE_DAYS / node_days, float(low), float(high), level)
 
@@ -222,7 +218,7 @@ def rate_ratio(
     >>> round(result.ratio, 2), round(result.low, 2), round(result.high, 2)
     (2.34, 1.96, 2.81)
     """
-    _check_level(level)
+    checked_level(level)
     for name, count in (("n_first", n_first), ("n_second", n_second)):
         if float(at_least_zero(name, count)) != int(count):
             raise InputError(f"{name} must be a whole number, got {count:g}")
