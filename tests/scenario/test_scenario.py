@@ -26,7 +26,7 @@ checkpoint: {interval_min: 60, stall_s: 300}
 recovery: {detection_min: 0, restart_min: 10}
 """
 RATE = "{rate_per_1000_node_days: 6.0}"
-SECTIONS = "name, title, sources, cluster, job, failures, checkpoint, recovery, maintenance, evidence"
+SECTIONS = "name, title, sources, cluster, job, failures, checkpoint, recovery, maintenance, prediction, evidence"
 
 
 def changed(old: str, new: str) -> str:
@@ -342,7 +342,7 @@ def test_a_mode_is_found_by_its_name_even_with_dots(plain_run):
         (
             {"cluster.n_gpus.x": 8},
             "unknown field 'cluster.n_gpus.x'; did you mean 'cluster.n_gpus'? Near it: cluster.n_gpus, "
-            "cluster.gpus_per_node, failures.n_events",
+            "cluster.gpus_per_node, checkpoint.store.node_gb_s, failures.n_events, checkpoint.store.n_parameters",
         ),
         (
             {"checkpoint.interval_min": -5},
@@ -360,7 +360,7 @@ def test_a_mode_is_found_by_its_name_even_with_dots(plain_run):
         (
             {"failures.modes.NIC.fact": 1},
             "unknown field of a failure mode 'fact' (failures.modes.NIC.fact); did you mean 'factor'? Valid: category, "
-            "detection_min, factor, n_events, name, queue_min, restart_min, scales_with, share",
+            "detection_min, factor, latency_h, n_events, n_lost_nodes, name, queue_min, restart_min, scales_with, share",
         ),
         (
             {"failures.modes.NIC": 1},
@@ -516,16 +516,16 @@ FAULTS = {
     "unknown section": (
         PLAIN + "maintenence: {}\n",
         "unknown field maintenence; did you mean 'maintenance'? Valid: name, title, sources, cluster, job, failures, "
-        "checkpoint, recovery, maintenance, evidence (mine.yml)",
+        "checkpoint, recovery, maintenance, prediction, evidence (mine.yml)",
     ),
     "unknown field, like none": (
         changed("stall_s: 300", "stall_s: 300, qqqq: 2"),
-        "unknown field checkpoint.qqqq. Valid: interval_min, stall_s, persist_s, persist_slowdown (mine.yml)",
+        "unknown field checkpoint.qqqq. Valid: interval_min, stall_s, persist_s, persist_slowdown, load_s, store, tiers (mine.yml)",
     ),
     "unknown field of a mode": (
         changed(RATE, "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.3, detect_min: 3}]}"),
         "unknown field failures.modes.0.detect_min; did you mean 'detection_min'? Valid: name, category, n_events, "
-        "share, factor, scales_with, detection_min, queue_min, restart_min (mine.yml)",
+        "share, factor, scales_with, detection_min, queue_min, restart_min, n_lost_nodes, latency_h (mine.yml)",
     ),
     "two faults": (
         changed("n_gpus: 8000", "n_gpus: -8, gpus: 2"),
@@ -536,7 +536,7 @@ FAULTS = {
         changed("interval_min", "intervall_min"),
         "checkpoint.interval_min is missing [min]: productive training between two checkpoints, stall excluded "
         "(mine.yml)\nunknown field checkpoint.intervall_min; did you mean 'interval_min'? Valid: interval_min, "
-        "stall_s, persist_s, persist_slowdown (mine.yml)",
+        "stall_s, persist_s, persist_slowdown, load_s, store, tiers (mine.yml)",
     ),
     "text": (changed("8000", '"many"'), "cluster.n_gpus must be a whole number [GPUs], got 'many' (mine.yml)"),
     "no whole number": (
@@ -760,7 +760,7 @@ def test_every_value_in_force_has_a_status(llama3):
 
 def test_the_dictionary_covers_every_field_with_unit_rule_and_meaning():
     table = Scenario.dictionary().set_index("field")
-    assert set(paths.paths_of(Scenario)) - {"failures.modes", "evidence"} <= set(table.index)
+    assert set(paths.paths_of(Scenario)) - {"failures.modes", "checkpoint.tiers", "evidence"} <= set(table.index)
     assert set(BOUNDS) <= set(table.index)
     assert (table["meaning"].str.len() > 8).all()
     assert table.index.is_unique

@@ -7,6 +7,18 @@ Each function takes a scenario and, in ``at``, arrays for some of its fields, so
 
 from ettr.budget.closed_forms import exact, first_order, rsc
 from ettr.budget.limits import FORMULAS, Validity, validity
-from ettr.budget.rules import SWEPT
+from ettr.budget.over_time import over_time, rate_over_time
+from ettr.budget.rules import SWEPT, swept
 
-__all__ = ["FORMULAS", "SWEPT", "Validity", "exact", "first_order", "rsc", "validity"]
+__all__ = [
+    "FORMULAS",
+    "SWEPT",
+    "Validity",
+    "exact",
+    "first_order",
+    "over_time",
+    "rate_over_time",
+    "rsc",
+    "swept",
+    "validity",
+]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ettr.checkpoint import mean_until
 from ettr.errors import InputError, UnknownName
 from ettr.scenario import Scenario
+from ettr.scenario.paths import list_of
 
 SWEPT = (
     "cluster.n_gpus",
@@ -19,20 +21,74 @@ SWEPT = (
     "checkpoint.stall_s",
     "checkpoint.persist_s",
     "checkpoint.persist_slowdown",
+    "checkpoint.load_s",
     "recovery.detection_min",
     "recovery.queue_min",
     "recovery.restart_min",
     "maintenance.per_day",
     "maintenance.duration_min",
 )
-"""Fields that ``at`` may hold arrays for."""
+"""Fields that ``at`` may hold arrays for, in every scenario."""
+
+_OF_STORE = ("n_parameters", "bytes_per_parameter", "changed_share", "compression_ratio")
+_BANDWIDTHS = ("write_gb_s", "read_gb_s", "node_gb_s")
+_OF_TIER = ("interval_s", "stall_s", "write_s", "load_s", "survives")
+_OF_PREDICTION = ("recall", "precision", "lead_s", "action_s")
+
+
+def swept(scenario: Scenario) -> tuple[str, ...]:
+    """Fields that ``at`` may hold arrays for in this scenario: its store, tiers and prediction have their own."""
+    store, found = scenario.checkpoint.store, [*SWEPT]
+    if store:
+        given = [name for name in _BANDWIDTHS if getattr(store, name) is not None]
+        found += [f"checkpoint.store.{name}" for name in (*_OF_STORE, *given)]
+        found.remove("checkpoint.persist_s")
+        if store.read_gb_s:
+            found.remove("checkpoint.load_s")
+    for tier in scenario.checkpoint.tiers:
+        found += [f"checkpoint.tiers.{tier.name}.{name}" for name in _OF_TIER if getattr(tier, name) is not None]
+    if scenario.prediction:
+        found += [f"prediction.{name}" for name in _OF_PREDICTION]
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class TierRules:
+    """Tiers in hours, fastest first, the store last; every item a float or an array.
+
+    ``lands[f][t]`` is the probability that a failure is answered from tier t, if tier f was being loaded (f = 0: while
+    training), and ``load_cut[f][t]`` the hours of restart and load that follow on average until a failure or their end,
+    times that probability. ``restart_after`` is the mean restart and load of a failure, if none strikes meanwhile.
+    """
+
+    tau: tuple[Any, ...]
+    stall: tuple[Any, ...]
+    write: tuple[Any, ...]
+    lands: tuple[tuple[Any, ...], ...]
+    load_cut: tuple[tuple[Any, ...], ...]
+    restart_after: Any
+
+    @property
+    def severity(self) -> tuple[Any, ...]:
+        """Probability that a tier is the fastest one that survives a failure."""
+        return self.lands[0]
+
+
+@dataclass(frozen=True)
+class PredictionRules:
+    """What warnings say and cost; ``recall`` is 0 where they come too late."""
+
+    recall: Any
+    precision: Any
+    action: Any
 
 
 @dataclass(frozen=True)
 class Rules:
     """A scenario in hours, fields as floats or arrays; symbols as in the methods page.
 
-    ``restart`` is that of a planned start, ``restart_after`` the mean over the modes of a failure.
+    ``restart`` is that of a planned start, ``restart_after`` the mean over the modes of a failure; both load from the
+    store. ``latency`` is the mean latency of a silent failure, ``silent`` their share.
     """
 
     work: Any
@@ -50,7 +106,11 @@ class Rules:
     cut_restart: Any
     stops_per_h: Any
     stop: Any
+    silent: Any
+    latency: Any
     include_start: bool
+    tiers: TierRules | None = None
+    prediction: PredictionRules | None = None
 
     @property
     def cycle(self) -> Any:
@@ -68,25 +128,55 @@ class Rules:
         return self.detection + self.queue
 
 
+class _Values:
+    """Values of a scenario's fields, those of ``at`` first."""
+
+    def __init__(self, scenario: Scenario, at: Mapping[str, Any] | None) -> None:
+        valid = swept(scenario)
+        for path in at or {}:
+            if path not in valid:
+                _refuse(path, valid)
+        self.given = {path: scenario.check_values(path, values) for path, values in (at or {}).items()}
+        try:
+            np.broadcast_shapes(*(values.shape for values in self.given.values()))
+        except ValueError as error:
+            shapes = ", ".join(f"{path} {values.shape}" for path, values in self.given.items())
+            raise InputError(f"arrays must broadcast against each other, got {shapes}") from error
+        self.scenario = scenario
+
+    def __call__(self, path: str) -> Any:
+        if path in self.given:
+            return self.given[path]
+        section, field = path.split(".")
+        return getattr(getattr(self.scenario, section), field, 0.0)  # no maintenance section: no maintenance
+
+    def below(self, prefix: str) -> dict[str, np.ndarray]:
+        """Those of ``at`` in one section, by field."""
+        return {
+            path.removeprefix(f"{prefix}."): values
+            for path, values in self.given.items()
+            if path.startswith(f"{prefix}.")
+        }
+
+    @property
+    def n_nodes(self) -> Any:
+        return self("cluster.n_gpus") / self.scenario.cluster.gpus_per_node
+
+
+def _refuse(path: str, valid: tuple[str, ...]) -> None:
+    """Say what is missing, rather than that a name is unknown, where a section is."""
+    for section, remedy in {"checkpoint.store": "checkpoint.store", "prediction": "prediction"}.items():
+        if path.startswith(f"{section}.") and not any(known.startswith(f"{section}.") for known in valid):
+            raise InputError(f"the scenario has no {remedy} section, so there is no {path} to sweep")
+    if path == "checkpoint.persist_s":
+        raise InputError("checkpoint.persist_s follows from checkpoint.store here: sweep checkpoint.store.write_gb_s")
+    raise UnknownName("field to sweep", path, valid, list_of(path))
+
+
 def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
     """Turn a scenario, with arrays for some of its fields, into hours."""
-    given = {path: scenario.check_values(path, values) for path, values in (at or {}).items()}
-    for path in given:
-        if path not in SWEPT:
-            raise UnknownName("field to sweep", path, SWEPT)
-    try:
-        np.broadcast_shapes(*(values.shape for values in given.values()))
-    except ValueError as error:
-        shapes = ", ".join(f"{path} {values.shape}" for path, values in given.items())
-        raise InputError(f"arrays must broadcast against each other, got {shapes}") from error
-
-    def value(path: str) -> Any:
-        if path in given:
-            return given[path]
-        section, field = path.split(".")
-        return getattr(getattr(scenario, section), field, 0.0)  # no maintenance section: no maintenance
-
-    rate, weights = _rate_and_weights(scenario, given)
+    value = _Values(scenario, at)
+    rate, weights = _rate_and_weights(scenario, value)
 
     def mean(field: str) -> Any:
         own = scenario.own_h(field)
@@ -94,54 +184,123 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
         of_own = np.tensordot(np.where(general, 0.0, own), weights, axes=(0, 0))
         return of_own + value(f"recovery.{field}") / 60 * weights[general].sum(axis=0)
 
-    queue = mean("queue_min")
     first_queue = scenario.first_queue_h
     if scenario.job.first_queue_min is None:
         first_queue = value("recovery.queue_min") / 60
-    restart = value("recovery.restart_min") / 60
+    persist, load = _store_hours(scenario, value)
+    init = value("recovery.restart_min") / 60
+    latency = np.array([mode.latency_h or 0.0 for mode in scenario.failures.modes] + [0.0])
+    silent = np.array([mode.latency_h is not None for mode in scenario.failures.modes] + [False])
+    own_restart = scenario.own_h("restart_min")
     return Rules(
         work=value("job.productive_h"),
         tau=value("checkpoint.interval_min") / 60,
         stall=value("checkpoint.stall_s") / 3600,
-        persist=value("checkpoint.persist_s") / 3600,
+        persist=persist,
         slowdown=value("checkpoint.persist_slowdown"),
         rate=rate,
         detection=mean("detection_min"),
-        queue=queue,
+        queue=mean("queue_min"),
         first_queue=first_queue,
-        restart=restart,
-        restart_after=mean("restart_min"),
-        survive_restart=_over_modes(np.exp, rate, weights, scenario.own_h("restart_min"), restart),
-        cut_restart=-_over_modes(np.expm1, rate, weights, scenario.own_h("restart_min"), restart),
+        restart=init + load,
+        restart_after=mean("restart_min") + load,
+        survive_restart=_over_restarts(lambda r: np.exp(-rate * (r + load)), weights, own_restart, init),
+        cut_restart=_over_restarts(lambda r: -np.expm1(-rate * (r + load)), weights, own_restart, init),
         stops_per_h=value("maintenance.per_day") / 24,
         stop=value("maintenance.duration_min") / 60,
+        silent=weights[silent].sum(axis=0),
+        latency=np.tensordot(latency, weights, axes=(0, 0)),
         include_start=scenario.job.include_start,
+        tiers=_tier_rules(scenario, value, rate, weights) if scenario.checkpoint.tiers else None,
+        prediction=_prediction_rules(value) if scenario.prediction else None,
     )
 
 
-def _rate_and_weights(scenario: Scenario, given: Mapping[str, np.ndarray]) -> tuple[Any, np.ndarray]:
+def _store_hours(scenario: Scenario, value: _Values) -> tuple[Any, Any]:
+    """Background write and load of the store. [h]"""
+    store = scenario.checkpoint.store
+    load = value("checkpoint.load_s") / 3600
+    if store is None:
+        return value("checkpoint.persist_s") / 3600, load
+    given = value.below("checkpoint.store")
+    return store.write_h(value.n_nodes, given), store.load_h(value.n_nodes, given) if store.read_gb_s else load
+
+
+def _prediction_rules(value: _Values) -> PredictionRules:
+    action, lead = value("prediction.action_s"), value("prediction.lead_s")
+    in_time = np.asarray(lead) >= np.asarray(action)
+    return PredictionRules(
+        recall=np.where(in_time, value("prediction.recall"), 0.0),
+        precision=value("prediction.precision"),
+        action=action / 3600,
+    )
+
+
+def _tier_rules(scenario: Scenario, value: _Values, rate: Any, weights: np.ndarray) -> TierRules:
+    tiers, modes = scenario.checkpoint.tiers, range(len(weights))
+    given = value.below("checkpoint.tiers")
+
+    def hours(field: str) -> tuple[Any, ...]:
+        return tuple(given.get(f"{tier.name}.{field}", getattr(tier, field)) / 3600 for tier in tiers)
+
+    shares = {tier.name: given[f"{tier.name}.survives"] for tier in tiers if f"{tier.name}.survives" in given}
+    nodes = value.n_nodes if "cluster.n_gpus" in value.given else None
+    kept = [np.zeros(len(weights)), *scenario.survival(nodes, shares), np.ones(len(weights))]
+    persist, store_load = _store_hours(scenario, value)
+    loads = (*hours("load_s"), store_load)
+    init, own = value("recovery.restart_min") / 60, scenario.own_h("restart_min")
+
+    def answered(floor: int, tier: int, mode: int) -> Any:
+        """Probability that a failure of a mode is answered from a tier, if a tier was being loaded."""
+        if tier < floor:
+            return 0.0
+        return kept[tier][mode] - (kept[tier - 1][mode] if tier > floor else 0.0)
+
+    def summed(floor: int, tier: int, hours_of: Callable[[Any], Any]) -> Any:
+        total: Any = 0.0
+        for restart in {*np.unique(own[~np.isnan(own)]), None}:
+            group = [m for m in modes if (np.isnan(own[m]) if restart is None else own[m] == restart)]
+            share = sum(weights[m] * answered(floor, tier, m) for m in group)
+            total = total + share * hours_of((init if restart is None else restart) + loads[tier - 1])
+        return total
+
+    def table(hours_of: Callable[[Any], Any]) -> tuple[tuple[Any, ...], ...]:
+        return tuple(tuple(summed(floor, tier, hours_of) for tier in range(1, n + 1)) for floor in range(n + 1))
+
+    n = len(tiers) + 1
+    return TierRules(
+        tau=(*hours("interval_s"), value("checkpoint.interval_min") / 60),
+        stall=(*hours("stall_s"), value("checkpoint.stall_s") / 3600),
+        write=(*hours("write_s"), persist),
+        lands=table(lambda restart: 1.0),
+        load_cut=table(lambda restart: mean_until(rate, restart)),
+        restart_after=sum(summed(0, tier, lambda restart: restart) for tier in range(1, n + 1)),
+    )
+
+
+def _rate_and_weights(scenario: Scenario, value: _Values) -> tuple[Any, np.ndarray]:
     """λ, and the probability of each mode with the modes on the first axis."""
     node_rate: Any = scenario.node_rate_per_h
-    if "failures.rate_per_1000_node_days" in given:
+    if "failures.rate_per_1000_node_days" in value.given:
         unit = scenario.override({"failures.rate_per_1000_node_days": 1.0})
-        node_rate = unit.node_rate_per_h * given["failures.rate_per_1000_node_days"]
-    if "cluster.n_gpus" not in given:
+        node_rate = unit.node_rate_per_h * value.given["failures.rate_per_1000_node_days"]
+    if "cluster.n_gpus" not in value.given:
         return node_rate * float(scenario.mode_exposure().sum()), scenario.mode_weights
-    exposure = scenario.mode_exposure(given["cluster.n_gpus"] / scenario.cluster.gpus_per_node)
+    exposure = scenario.mode_exposure(value.n_nodes)
     rate = node_rate * exposure.sum(axis=-1)
     if all(mode.scales_with == "nodes" for mode in scenario.failures.modes):
         return rate, scenario.mode_weights
     return rate, np.moveaxis(exposure / exposure.sum(axis=-1, keepdims=True), -1, 0)
 
 
-def _over_modes(function: Any, rate: Any, weights: np.ndarray, own_h: np.ndarray, restart_h: Any) -> Any:
-    """Mean of function(-λr) over the modes' restart times.
+def _over_restarts(function: Callable[[Any], Any], weights: np.ndarray, own_h: np.ndarray, restart_h: Any) -> Any:
+    """Mean of a function of the restart time over the modes.
 
-    With ``exp`` it is the probability that no failure strikes during a restart, and with ``expm1`` minus that of one:
-    each without the digits that a difference to 1 would lose.
+    Both the probability of surviving a restart and its complement are asked for: each without the digits that a
+    difference to 1 would lose.
     """
     general = np.isnan(own_h)
-    total = weights[general].sum(axis=0) * function(-rate * restart_h)
+    total = weights[general].sum(axis=0) * function(restart_h)
     for own in np.unique(own_h[~general]):
-        total = total + weights[own_h == own].sum(axis=0) * function(-rate * own)
+        total = total + weights[own_h == own].sum(axis=0) * function(own)
     return total

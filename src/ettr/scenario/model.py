@@ -7,7 +7,7 @@ formulas need. That conversion happens here and nowhere else.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from ettr.scenario import paths, writing
 from ettr.scenario.explain import explain
 from ettr.scenario.loader import StrictLoader
 from ettr.scenario.sections import (
+    ALL,
     H_PER_DAY,
     MIN_PER_H,
     S_PER_H,
@@ -31,10 +32,12 @@ from ettr.scenario.sections import (
     Job,
     Maintenance,
     Origin,
+    Prediction,
     Recovery,
     Section,
     Text,
 )
+from ettr.scenario.survival import survival_by_mode
 
 _REPLACES = {
     "failures.rate_per_1000_node_days": ("n_events", "node_days", "rate_gamma"),
@@ -71,6 +74,7 @@ class Scenario(Section):
     checkpoint: Checkpoint = Field(description=Checkpoint.__doc__)
     recovery: Recovery = Field(description=Recovery.__doc__)
     maintenance: Maintenance | None = Field(None, description=Maintenance.__doc__)
+    prediction: Prediction | None = Field(None, description=Prediction.__doc__)
     evidence: dict[str, Origin] = Field(default_factory=dict, description="origin of each value, by dotted path")
 
     @model_validator(mode="before")
@@ -108,8 +112,41 @@ class Scenario(Section):
     def _origins_name_fields(self) -> Scenario:
         values = self.flat()
         for path in self.evidence:
-            if path not in values and path != "failures.modes":
+            if path not in values and path not in paths.LISTS:
+                if paths.list_of(path):
+                    paths.field_at(path, type(self))  # of every item
+                    continue
                 raise UnknownName("field in evidence", path, values)
+        return self
+
+    @model_validator(mode="after")
+    def _no_interval_shorter_than_what_it_holds(self) -> Scenario:
+        interval_min, tiers = self.checkpoint.interval_min, self.checkpoint.tiers
+        if interval_min < self.least_interval_min:
+            raise ValueError(
+                f"checkpoint.interval_min must be >= {self.least_interval_min:g} min, the training done during the "
+                f"background write of {self._write_in_words}, got {interval_min:g}"
+            )
+        if tiers and interval_min * 60 < tiers[-1].interval_s:
+            raise ValueError(
+                f"checkpoint.interval_min must be >= {tiers[-1].interval_s / 60:g} min, the interval of the faster "
+                f"tier {tiers[-1].name!r}, got {interval_min:g}"
+            )
+        if tiers and self.persist_h * S_PER_H < tiers[-1].write_s:
+            raise ValueError(
+                f"checkpoint.persist_s must be >= {tiers[-1].write_s:g} s, the write of the faster tier "
+                f"{tiers[-1].name!r}, got {self.persist_h * S_PER_H:g}"
+            )
+        return self
+
+    @property
+    def _write_in_words(self) -> str:
+        write_s = f"{self.persist_h * S_PER_H:g} s"
+        return f"{write_s} that follows from checkpoint.store" if self.checkpoint.store else f"persist_s = {write_s}"
+
+    @model_validator(mode="after")
+    def _tiers_survive_in_order(self) -> Scenario:
+        self.survival()
         return self
 
     @classmethod
@@ -238,15 +275,19 @@ class Scenario(Section):
             ``source``, ``note``.
         """
         rows = []
-        idle = () if self.checkpoint.persist_s > 0 else ("checkpoint.persist_slowdown",)
-        for path, value in self.flat().items():
+        idle = {"checkpoint.load_s"} if self.checkpoint.load_s == 0 else set()
+        if self.persist_h == 0:
+            idle.add("checkpoint.persist_slowdown")
+        if self.checkpoint.store:
+            idle.add("checkpoint.persist_s")
+        for shown, path, value in self._all_values():
             if value is None or isinstance(value, bool) or path in idle:
                 continue
-            origin = self.evidence.get(path)
+            origin = self.evidence.get(path) or self.evidence.get(paths.list_of(path))
             default = paths.field_at(path, type(self)).default == value
             rows.append(
                 {
-                    "field": path,
+                    "field": shown,
                     "value": value,
                     "unit": paths.unit_of(path),
                     "status": origin.status if origin else "assumed" if default else "given",
@@ -255,6 +296,20 @@ class Scenario(Section):
                 }
             )
         return pd.DataFrame(rows)
+
+    def _all_values(self) -> Iterator[tuple[str, str, Any]]:
+        """Name to show, path of the field, and value of everything, the tiers included."""
+        for path, value in self.flat().items():
+            yield path, path, value
+        for tier in self.checkpoint.tiers:
+            for field, value in tier.model_dump(exclude={"name"}).items():
+                path = f"checkpoint.tiers.{tier.name}.{field}"
+                if isinstance(value, dict):
+                    yield from (
+                        (path if kind == ALL else f"{path}.{kind}", path, share) for kind, share in value.items()
+                    )
+                elif field != "placement" or tier.copies:
+                    yield path, path, value
 
     # hours, for the formulas
 
@@ -317,13 +372,25 @@ class Scenario(Section):
 
     @property
     def persist_h(self) -> float:
-        """Background write of one checkpoint, p. [h]"""
-        return self.checkpoint.persist_s / S_PER_H
+        """Background write of one checkpoint to the store, p. [h]"""
+        store = self.checkpoint.store
+        return float(store.write_h(self.n_nodes)) if store else self.checkpoint.persist_s / S_PER_H
+
+    @property
+    def load_h(self) -> float:
+        """Loading from the store, on top of the restart. [h]"""
+        store = self.checkpoint.store
+        return float(store.load_h(self.n_nodes)) if store and store.read_gb_s else self.checkpoint.load_s / S_PER_H
+
+    @property
+    def least_interval_min(self) -> float:
+        """Training done during a background write: no interval can be shorter. [min]"""
+        return (1 - self.checkpoint.persist_slowdown) * self.persist_h * MIN_PER_H
 
     @property
     def recovery_h(self) -> float:
         """Mean time from a failure to the next training if none strikes meanwhile, d + q + r over modes. [h]"""
-        return self.detection_h + self.queue_h + self._mean_over_modes("restart_min")
+        return self.detection_h + self.queue_h + self._mean_over_modes("restart_min") + self.load_h
 
     @property
     def detection_h(self) -> float:
@@ -361,6 +428,30 @@ class Scenario(Section):
         """Probability that a failure is of each of ``mode_names``."""
         exposure = self.mode_exposure()
         return exposure / exposure.sum() if exposure.sum() > 0 else np.append(np.zeros(exposure.size - 1), 1.0)
+
+    def survival(self, n_nodes: Any = None, given: Mapping[str, Any] | None = None) -> list[np.ndarray]:
+        """Share of each mode's failures that each faster tier survives.
+
+        Parameters
+        ----------
+        n_nodes : float or ndarray, optional
+            Size of the job instead of the scenario's. [nodes]
+        given : mapping, optional
+            Tier's name to another share for all failures, float or ndarray.
+
+        Returns
+        -------
+        list of ndarray
+            One a tier, fastest first: ``mode_names`` on the first axis, the shape of the arguments on the others.
+
+        Raises
+        ------
+        InputError
+            A tier that survives less than a faster one, names an unknown kind of failure, or has more copies than
+            the job has nodes.
+        """
+        nodes = self.n_nodes if n_nodes is None else n_nodes
+        return survival_by_mode(self.checkpoint.tiers, self.failures.modes, nodes, given or {})
 
     def own_h(self, field: str) -> np.ndarray:
         """A recovery time where a mode has its own, NaN where the general one holds. [h]"""

@@ -28,7 +28,13 @@ UNITS = {
     "_node_days": "node-days",
     "node_days": "node-days",
     "_events": "failures",
+    "_days": "days",
+    "_gb_s": "GB/s",
 }
+LISTS = {"failures.modes": "mode", "checkpoint.tiers": "tier"}
+"""Lists whose items are found by their ``name``, and what an item is called for short."""
+_KINDS = {"failures.modes": "failure mode", "checkpoint.tiers": "tier"}
+_EXAMPLES = {"failures.modes": "factor", "checkpoint.tiers": "interval_s"}
 _SIGNS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 
 
@@ -47,25 +53,40 @@ def model_of(annotation: Any) -> type[BaseModel] | None:
 
 
 def bounds(field: FieldInfo) -> list[tuple[str, float]]:
-    """Rules of a field as pairs of sign and limit, e.g. ``[(">", 0)]``."""
+    """Rules of a field as pairs of sign and limit, e.g. ``[(">", 0)]``; of a table those of its values."""
     return [
         (sign, getattr(rule, name))
-        for rule in field.metadata
+        for rule in [*field.metadata, *_rules_of_values(field.annotation)]
         for name, sign in _SIGNS.items()
         if getattr(rule, name, None) is not None
     ]
 
 
+def _rules_of_values(annotation: Any) -> list[Any]:
+    """Rules of the values of a table, wherever it stands in an annotation."""
+    if typing.get_origin(annotation) is dict:
+        inner = typing.get_args(annotation)[1]
+        return [rule for outer in getattr(inner, "__metadata__", ()) for rule in getattr(outer, "metadata", ())]
+    return [rule for part in typing.get_args(annotation) for rule in _rules_of_values(part)]
+
+
 def field_at(path: str, model: type[BaseModel]) -> FieldInfo:
-    """Find the field that a dotted path names.
+    """Find the field that a dotted path names; items of a list by their name.
 
     Raises
     ------
     UnknownName
         If a part does not exist; with the nearest valid path.
     """
+    item = list_of(path)
+    if item and path != item:
+        section = model_of(field_at(item, model).annotation)
+        last = path.rpartition(".")[2]
+        if section is None or last not in section.model_fields:
+            raise UnknownName("field of a " + _KINDS[item], last, section.model_fields if section else (), path)
+        return section.model_fields[last]
     field: FieldInfo | None = None
-    section: type[BaseModel] | None = model
+    section = model
     for part in path.split("."):
         if section is None or part not in section.model_fields:
             raise UnknownName("field", path, paths_of(model))
@@ -73,6 +94,11 @@ def field_at(path: str, model: type[BaseModel]) -> FieldInfo:
         section = model_of(field.annotation)
     assert field is not None
     return field
+
+
+def list_of(path: str) -> str:
+    """The list that a path leads into, e.g. ``failures.modes``; empty if none."""
+    return next((name for name in LISTS if path == name or path.startswith(f"{name}.")), "")
 
 
 def paths_of(model: type[BaseModel], prefix: str = "") -> list[str]:
@@ -93,9 +119,9 @@ def assign(raw: dict[str, Any], path: str, value: Any, model: type[BaseModel]) -
 
     An item of a list is found by its ``name``, which may itself hold dots: ``failures.modes.NIC.factor``.
     """
-    head, listed, rest = path.partition("failures.modes.")
-    if listed and not head:
-        _assign_to_mode(raw["failures"], rest, path, value, model)
+    listed = list_of(path)
+    if listed and path != listed:
+        _assign_to_item(raw, listed, path, value, model)
         return
     field_at(path, model)
     *sections, last = path.split(".")
@@ -109,20 +135,22 @@ def assign(raw: dict[str, Any], path: str, value: Any, model: type[BaseModel]) -
     where[last] = value
 
 
-def _assign_to_mode(failures: Any, rest: str, path: str, value: Any, model: type[BaseModel]) -> None:
-    modes = failures.get("modes") if isinstance(failures, dict) else None
-    by_name = {mode["name"]: mode for mode in modes or () if isinstance(mode, dict) and "name" in mode}
+def _assign_to_item(raw: dict[str, Any], listed: str, path: str, value: Any, model: type[BaseModel]) -> None:
+    kind, rest = LISTS[listed], path.removeprefix(f"{listed}.")
+    section, _, name_of_list = listed.partition(".")
+    items = raw[section].get(name_of_list) if isinstance(raw.get(section), dict) else None
+    by_name = {item["name"]: item for item in items or () if isinstance(item, dict) and "name" in item}
     if not by_name:
-        raise InputError(f"the scenario names no failure modes, so it has no {path}")
+        raise InputError(f"the scenario names no {_KINDS[listed]}s, so it has no {path}")
     name, dot, field = rest.rpartition(".")
     if not dot:
-        raise InputError(f"{path} must end in a field of the mode, e.g. {path}.factor")
+        raise InputError(f"{path} must end in a field of the {kind}, e.g. {path}.{_EXAMPLES[listed]}")
     if name not in by_name:
-        raise UnknownName("failure mode", name, by_name, path)
-    mode_class = model_of(field_at("failures.modes", model).annotation)
-    fields = mode_class.model_fields if mode_class else {}
+        raise UnknownName(_KINDS[listed], name, by_name, path)
+    item_class = model_of(field_at(listed, model).annotation)
+    fields = item_class.model_fields if item_class else {}
     if field not in fields:
-        raise UnknownName("field of a failure mode", field, fields, path)
+        raise UnknownName(f"field of a {_KINDS[listed]}", field, fields, path)
     by_name[name][field] = value
 
 

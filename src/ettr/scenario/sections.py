@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from ettr.checkpoint.sizes import checkpoint_bytes, transfer_h
+
 MIN_PER_H, S_PER_H, H_PER_DAY = 60.0, 3600.0, 24.0
 PLAIN_TEXT = r"^ *[\w.,;+&()/:'%#–—-][\w .,;+&()/:'%#–—-]*$"
 """What titles and names may hold: letters, digits and plain punctuation, so that they are safe in pages."""
 LARGEST_COUNT = 1_000_000_000_000
 """More than any machine will ever have, and few enough to be exact in a float."""
+ALL = "all"
+"""Stands for every mode of failure."""
 LARGEST_NUMBER = 1e15
 """Products of larger values would overflow; no unit of a field gets near it."""
 
@@ -49,6 +54,12 @@ def _within_reason(value: float) -> float:
 Number = Annotated[float, BeforeValidator(_refuse_booleans), AfterValidator(_within_reason)]
 Count = Annotated[int, BeforeValidator(_whole), Field(le=LARGEST_COUNT)]
 Text = Annotated[str, Field(pattern=PLAIN_TEXT, max_length=200)]
+Share = Annotated[Number, Field(ge=0, le=1)]
+
+
+def _of_all(value: Any) -> Any:
+    """One number stands for all failures."""
+    return value if value is None or isinstance(value, dict) else {ALL: value}
 
 
 class Section(BaseModel):
@@ -95,6 +106,27 @@ class Mode(Section):
     detection_min: Number | None = Field(None, ge=0, description="own detection time")
     queue_min: Number | None = Field(None, ge=0, description="own queue time")
     restart_min: Number | None = Field(None, ge=0, description="own restart time")
+    n_lost_nodes: Count = Field(
+        1, ge=0, description="nodes whose memory is lost at once; matters for tiers with copies (assumed: 1)"
+    )
+    latency_h: Number | None = Field(None, ge=0, description="silent: found this long after it struck")
+
+
+class BurnIn(Section):
+    """More failures while the fleet is new: rate(t) = settled rate x [1 + (factor - 1) exp(-(t + age) / decay)]."""
+
+    factor: Number = Field(ge=0, description="rate of a fleet that is new, as a multiple of the settled rate")
+    decay_days: Number = Field(gt=0, description="exposed time in which the excess falls to 37%")
+    age_days: Number = Field(0.0, ge=0, description="exposed time behind the fleet when the job starts")
+
+
+class Lifetime(Section):
+    """Nodes with a memory: Weibull lifetimes, new after each failure."""
+
+    shape: Number = Field(ge=0.2, le=5, description="below 1 most failures come early, above 1 late; 1 has no memory")
+    start: Literal["stationary", "new"] = Field(
+        "stationary", description="nodes in the middle of their lives at the start, or all new (assumed: stationary)"
+    )
 
 
 class Gamma(Section):
@@ -129,6 +161,8 @@ class Failures(Section):
         description="nodes of the job on which the rate was observed (assumed: those of the cluster)",
     )
     modes: tuple[Mode, ...] = Field((), description="kinds of failure; what they leave over is a mode 'other'")
+    burn_in: BurnIn | None = Field(None, description=BurnIn.__doc__)
+    lifetime: Lifetime | None = Field(None, description=Lifetime.__doc__)
 
     @model_validator(mode="after")
     def _one_way_to_give_the_rate(self) -> Failures:
@@ -187,8 +221,81 @@ class Failures(Section):
         return self.rate_gamma
 
 
+class Store(Section):
+    """Write and load times of the store, from the size of the state and the bandwidth that all nodes share."""
+
+    n_parameters: Number = Field(gt=0, description="parameters of the model")
+    bytes_per_parameter: Number = Field(
+        12.0, gt=0, description="state saved for each: master weight and two moments in fp32 (assumed: 12)"
+    )
+    changed_share: Number = Field(1.0, gt=0, le=1, description="share of the state that a checkpoint writes anew")
+    compression_ratio: Number = Field(1.0, ge=1, description="size of the state over its size as written")
+    write_gb_s: Number = Field(gt=0, description="bandwidth of writing to the store, shared by all nodes")
+    read_gb_s: Number | None = Field(
+        None, gt=0, description="bandwidth of reading from it; with it, loading comes on top of recovery.restart_min"
+    )
+    node_gb_s: Number | None = Field(
+        None, gt=0, description="what one node can send or receive; the store sets the limit without"
+    )
+
+    def write_h(self, n_nodes: Any, given: Mapping[str, Any] | None = None) -> Any:
+        """Writing one checkpoint from so many nodes; ``given`` holds other values of fields. [h]"""
+        of = {**self.model_dump(), **(given or {})}
+        size = checkpoint_bytes(
+            of["n_parameters"], of["bytes_per_parameter"], of["changed_share"], of["compression_ratio"]
+        )
+        return transfer_h(size, of["write_gb_s"], n_nodes, self._node_limit(of))
+
+    def load_h(self, n_nodes: Any, given: Mapping[str, Any] | None = None) -> Any:
+        """Loading the whole state to so many nodes; 0 without ``read_gb_s``. [h]"""
+        of = {**self.model_dump(), **(given or {})}
+        if of["read_gb_s"] is None:
+            return 0.0
+        size = checkpoint_bytes(of["n_parameters"], of["bytes_per_parameter"], 1.0, of["compression_ratio"])
+        return transfer_h(size, of["read_gb_s"], n_nodes, self._node_limit(of))
+
+    @staticmethod
+    def _node_limit(of: Mapping[str, Any]) -> Any:
+        return math.inf if of["node_gb_s"] is None else of["node_gb_s"]
+
+
+class Tier(Section):
+    """A faster place for checkpoints, below the store."""
+
+    name: Text = Field(description="what holds the copies")
+    interval_s: Number = Field(
+        gt=0, description="productive training between two copies; a whole part of the next one's"
+    )
+    stall_s: Number = Field(
+        0.0, ge=0, description="training stands still for each copy, on top of faster tiers' stalls"
+    )
+    write_s: Number = Field(0.0, ge=0, description="background write after the stall until the copy is durable")
+    load_s: Number = Field(0.0, ge=0, description="loading from it, on top of recovery.restart_min")
+    survives: Annotated[dict[Text, Share], BeforeValidator(_of_all)] | None = Field(
+        None, description="share of failures that it survives: of all, or by mode or category"
+    )
+    copies: Count | None = Field(
+        None, ge=1, description="nodes that hold each part, instead of survives; just in time: the replicas"
+    )
+    placement: Literal["group", "ring"] = Field("group", description="how copies are spread over nodes")
+
+    @model_validator(mode="after")
+    def _one_way_to_survive(self) -> Tier:
+        if (self.survives is None) == (self.copies is None):
+            raise ValueError("needs exactly one of survives or copies")
+        return self
+
+    @model_validator(mode="after")
+    def _no_shorter_than_the_write(self) -> Tier:
+        if self.interval_s < self.write_s:
+            raise ValueError(
+                f"interval_s must be >= {self.write_s:g} s, the write of {self.name!r}, got {self.interval_s:g}"
+            )
+        return self
+
+
 class Checkpoint(Section):
-    """How state is saved."""
+    """How state is saved: in the store, which survives every failure, and in faster tiers below it."""
 
     interval_min: Number = Field(gt=0, description="productive training between two checkpoints, stall excluded")
     stall_s: Number = Field(ge=0, description="training stands still for each checkpoint")
@@ -196,20 +303,37 @@ class Checkpoint(Section):
     persist_slowdown: Number = Field(
         0.0, ge=0, lt=1, description="share of throughput that the background write takes (assumed: 0)"
     )
-
-    @property
-    def least_interval_min(self) -> float:
-        """Training done during a background write: no interval can be shorter. [min]"""
-        return (1 - self.persist_slowdown) * self.persist_s / MIN_PER_H
+    load_s: Number = Field(0.0, ge=0, description="loading from the store, if recovery.restart_min does not hold it")
+    store: Store | None = Field(None, description=Store.__doc__)
+    tiers: tuple[Tier, ...] = Field((), description="faster tiers, fastest first")
 
     @model_validator(mode="after")
-    def _no_shorter_than_the_write(self) -> Checkpoint:
-        least_min = self.least_interval_min
-        if self.interval_min < least_min:
-            raise ValueError(
-                f"interval_min must be >= {least_min:g} min, the training done during the background write of "
-                f"persist_s = {self.persist_s:g} s, got {self.interval_min:g}"
-            )
+    def _one_way_to_give_times(self) -> Checkpoint:
+        if self.store and self.persist_s:
+            raise ValueError("takes persist_s only without store, from which the write time follows")
+        if self.store and self.store.read_gb_s and self.load_s:
+            raise ValueError("takes load_s only without store.read_gb_s, from which the load time follows")
+        return self
+
+    @model_validator(mode="after")
+    def _tiers_in_order(self) -> Checkpoint:
+        names = [tier.name for tier in self.tiers]
+        for name in names:
+            if names.count(name) > 1 or name == "store":
+                raise ValueError(f"tiers must have different names, none of them 'store', got {name!r}")
+        below: Tier | None = None
+        for tier in self.tiers:
+            if below and tier.interval_s < below.interval_s:
+                raise ValueError(
+                    f"tiers go from fast to safe: interval_s of {tier.name!r} must be >= {below.interval_s:g} s, "
+                    f"that of {below.name!r} before it, got {tier.interval_s:g}"
+                )
+            if below and tier.write_s < below.write_s:
+                raise ValueError(
+                    f"tiers go from fast to safe: write_s of {tier.name!r} must be >= {below.write_s:g} s, "
+                    f"that of {below.name!r} before it, got {tier.write_s:g}"
+                )
+            below = tier
         return self
 
 
@@ -226,6 +350,17 @@ class Maintenance(Section):
 
     per_day: Number = Field(ge=0, description="requests per day of wall clock")
     duration_min: Number = Field(ge=0, description="length of one stop, restart excluded")
+
+
+class Prediction(Section):
+    """Warnings of failures, each answered by a checkpoint."""
+
+    recall: Number = Field(gt=0, le=1, description="share of failures that are announced")
+    precision: Number = Field(gt=0, le=1, description="share of announcements that come true")
+    lead_s: Number = Field(
+        ge=0, description="from the announcement to the failure; shorter than action_s it is of no use"
+    )
+    action_s: Number = Field(ge=0, description="training stands still until a checkpoint of that moment is durable")
 
 
 class Origin(Section):

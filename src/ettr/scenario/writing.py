@@ -30,10 +30,11 @@ def as_yaml(sections: dict[str, Any]) -> str:
     for name, value in sections.items():
         if name == "evidence":
             lines += ["evidence:", *(f"  {_flow(path)}: {_flow(origin)}" for path, origin in value.items())]
-        elif name == "failures" and value.get("modes"):
-            given = {field: number for field, number in value.items() if field != "modes"}
-            lines += ["failures:", *(f"  {field}: {_flow(number)}" for field, number in given.items()), "  modes:"]
-            lines += [f"    - {_flow(mode)}" for mode in value["modes"]]
+        elif isinstance(value, dict) and (listed := [key for key in ("modes", "tiers") if value.get(key)]):
+            given = {field: inner for field, inner in value.items() if field not in listed}
+            lines += [f"{name}:", *(f"  {field}: {_flow(inner)}" for field, inner in given.items())]
+            for key in listed:
+                lines += [f"  {key}:", *(f"    - {_flow(item)}" for item in value[key])]
         else:
             lines.append(f"{name}: {_flow(value)}")
     return "\n".join(lines) + "\n"

@@ -128,7 +128,7 @@ def test_the_map_is_the_closed_form_at_the_middle_of_each_cell(llama3):
     sizes, restarts = np.geomspace(1000, 1e6, 11), np.geomspace(0.1, 30, 6)
     at = {
         "cluster.n_gpus": np.sqrt(sizes[1:] * sizes[:-1])[:, None],
-        "checkpoint.interval_min": plan.best_interval_min(run, np.sqrt(sizes[1:] * sizes[:-1]))[:, None],
+        "checkpoint.interval_min": plan.best_interval_min(run, {"cluster.n_gpus": np.sqrt(sizes[1:] * sizes[:-1])})[:, None],
         "recovery.restart_min": np.sqrt(restarts[1:] * restarts[:-1]),
     }
     with pytest.warns(ValidityWarning, match="maintenance so rare .*: 1 of 50 points are NaN"):

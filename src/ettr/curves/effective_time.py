@@ -125,7 +125,7 @@ def by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     given_min = np.full(n_gpus.shape, steady.checkpoint.interval_min)
     frames = []
     for formula, interval, interval_min in (
-        ("exact", "best", best_interval_min(steady, n_gpus)),
+        ("exact", "best", best_interval_min(steady, {"cluster.n_gpus": n_gpus})),
         ("exact", "as given", given_min),
         ("first_order", "as given", given_min),
         ("rsc", "as given", given_min),
@@ -150,7 +150,7 @@ def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     """
     steady = _steady(scenario)
     n_gpus = _sizes(steady, n_points)
-    at = {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": best_interval_min(steady, n_gpus)}
+    at = {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": best_interval_min(steady, {"cluster.n_gpus": n_gpus})}
     return _shares(_quietly(budget.exact, steady, at), steady, n_gpus=n_gpus)
 
 
@@ -169,7 +169,7 @@ def recovery_map(scenario: Scenario, n_points: int = _MAP_POINTS) -> pd.DataFram
     restart = np.sqrt(restart_ends[1:] * restart_ends[:-1])
     at = {
         "cluster.n_gpus": n_gpus[:, None],
-        "checkpoint.interval_min": best_interval_min(steady, n_gpus)[:, None],
+        "checkpoint.interval_min": best_interval_min(steady, {"cluster.n_gpus": n_gpus})[:, None],
         "recovery.restart_min": restart,
     }
     ettr = _quietly(budget.exact, steady, at).ettr
@@ -223,7 +223,7 @@ def _steady(scenario: Scenario) -> Scenario:
 def _intervals_min(scenario: Scenario, n_points: int) -> np.ndarray:
     """Intervals around the best one, and the scenario's own among them."""
     best = best_interval_min(scenario)
-    least = scenario.checkpoint.least_interval_min
+    least = scenario.least_interval_min
     given = scenario.checkpoint.interval_min
     low = max(min(best / 20, given), least * (1 + 1e-9))
     high = min(max(best * 20, given), scenario.job.productive_h * 60)

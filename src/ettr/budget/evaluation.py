@@ -1,0 +1,90 @@
+"""Runs a closed form over arrays, block by block, and marks the points that lie outside its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ettr.budget.rules import Rules
+from ettr.errors import OutsideValidity
+from ettr.results import TimeBudget
+from ettr.validity import plain, warn_outside
+
+_BLOCK_POINTS = 32_768
+"""Points evaluated at a time: their temporaries fit the cache."""
+
+Parts = dict[str, Any]
+Limits = dict[str, Any]
+"""What must hold, in words, and where it does not (a mask)."""
+
+
+def evaluate(formula: str, model: Callable[[Rules], tuple[Parts, Limits]], run: Rules) -> TimeBudget:
+    """Run a model block by block, and mark the points that lie outside its limits."""
+    shape = np.broadcast_shapes(*(np.shape(value) for value in _leaves(run)))
+    results = {field.name: np.zeros(shape) for field in fields(TimeBudget)} if shape else {}
+    broken: dict[str, int] = {}
+    with np.errstate(all="ignore"):
+        for block in _blocks(shape):
+            parts, limits = model(_cut(run, shape, block))
+            outside = _broken(limits, broken)
+            if not shape:
+                break
+            for name, result in results.items():
+                value = parts.get(name, 0.0)
+                result[block] = np.where(outside, np.nan, value) if np.any(outside) else value
+    if broken and not shape:
+        raise OutsideValidity(f"{formula} holds only for {next(iter(broken))}")
+    if broken:
+        warn_outside(formula, " and ".join(broken), int(np.isnan(results["productive_h"]).sum()), int(np.prod(shape)))
+    return TimeBudget(**(results or {name: plain(value) for name, value in parts.items()}))
+
+
+def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """Cut an array across its longest axis."""
+    if not shape:
+        yield ()
+        return
+    axis = int(np.argmax(shape))
+    before = (slice(None),) * axis
+    width = max(1, _BLOCK_POINTS * shape[axis] // max(1, int(np.prod(shape))))
+    for start in range(0, shape[axis], width):
+        yield (*before, slice(start, start + width))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The numbers and arrays in nested records."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _leaves(item)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _leaves(getattr(value, field.name))
+    elif value is not None:
+        yield value
+
+
+def _cut(value: Any, shape: tuple[int, ...], block: tuple[slice, ...]) -> Any:
+    """The part of a value that belongs to a block of ``shape``; values that do not vary along it stay whole."""
+    if isinstance(value, tuple):
+        return tuple(_cut(item, shape, block) for item in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{field.name: _cut(getattr(value, field.name), shape, block) for field in fields(value)})
+    if not shape or np.ndim(value) == 0:
+        return value
+    axis = len(block) - 1 - (len(shape) - np.ndim(value))
+    if axis < 0 or np.shape(value)[axis] == 1:
+        return value
+    return value[(slice(None),) * axis + block[-1:]]
+
+
+def _broken(limits: Limits, broken: dict[str, int]) -> Any:
+    """Join the masks of all limits, and note which limits were broken at all."""
+    outside: Any = False
+    for rule, mask in limits.items():
+        if np.any(mask):
+            broken[rule] = 1
+            outside = outside | mask
+    return outside

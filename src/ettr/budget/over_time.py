@@ -1,0 +1,173 @@
+"""Rates that change while the job runs: the steady state of each moment, integrated until the work is done."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr.budget import training
+from ettr.budget.closed_forms import exact
+from ettr.budget.rules import rules
+from ettr.errors import NotModelled, OutsideValidity
+from ettr.failures.hazards import burn_in_count, settled_rate
+from ettr.failures.renewal import renewal_count
+from ettr.results import TimeBudget
+from ettr.scenario import Scenario
+from ettr.validity import ValidityWarning
+
+_RATE, _INTERVAL = "failures.rate_per_1000_node_days", "checkpoint.interval_min"
+_STEPS, _FIRST_STEP, _LONGEST = 2000, 1e-4, 1e4
+"""Steps from a ten-thousandth of the work to ten thousand times the work."""
+
+IntervalOf = Callable[[np.ndarray], Any]
+"""From the job's failure rate [1/h] to the interval to use [min]."""
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Stretches of exposed time with the mean rate in each; ``relative`` to the settled rate."""
+
+    end_h: np.ndarray
+    length_h: np.ndarray
+    relative: np.ndarray
+    settled_per_h: float
+
+
+def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> TimeBudget:
+    r"""Expected time budget of a run whose failure rate changes while it lasts.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run; with ``failures.burn_in``, or ``failures.lifetime`` and nodes that start new, its rate changes.
+    interval_of : callable, optional
+        Interval to use at a failure rate of the job: takes an array of rates [1/h], returns minutes. The scenario's
+        own interval throughout if not given.
+
+    Returns
+    -------
+    TimeBudget
+        Expected hours from submission to the last productive hour.
+
+    Raises
+    ------
+    NotModelled
+        Burn-in together with lifetimes, or what :func:`exact` refuses.
+    OutsideValidity
+        The run would practically never end, or makes no progress at its start.
+
+    Notes
+    -----
+    With :math:`b(\lambda)` the steady-state hours of a part per exposed hour at rate :math:`\lambda`, each part is
+    :math:`\int_0^{t_W} b(\lambda(t))\,dt`, where :math:`t_W` is when the productive part reaches the work. Each step
+    takes the mean of :math:`\lambda` over it, so no failure is lost. Good while the rate changes little from one
+    checkpoint to the next. New nodes: :math:`N m(t)` failures by t, m the renewal function; a rate that was counted is
+    read as the count of nodes that were new, and one that was given as the rate in the long run.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, budget
+    >>> young = Scenario.load("llama3-405b").override({"failures.burn_in": {"factor": 5, "decay_days": 7}})
+    >>> round(budget.over_time(young).ettr, 3), round(budget.exact(Scenario.load("llama3-405b")).ettr, 3)
+    (0.879, 0.909)
+    """
+    steps = _steps(scenario)
+    steady = _steady(scenario)
+    base = _settled(scenario) * steps.relative
+    rate_per_h = steps.settled_per_h * steps.relative
+    at: dict[str, Any] = {_RATE: base}
+    if interval_of is not None:
+        at[_INTERVAL] = interval_of(rate_per_h)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ValidityWarning)
+        found = exact(steady, at)
+    exposed_h = np.where(rate_per_h > 0, found.n_failures / np.where(rate_per_h > 0, rate_per_h, 1.0), found.total_h)
+    share = steps.length_h / exposed_h
+    done_h = np.cumsum(found.productive_h * share)
+    reach = int(np.searchsorted(done_h, scenario.job.productive_h))
+    if reach == done_h.size or not np.isfinite(done_h[reach]):
+        raise OutsideValidity("budget.over_time holds only for runs that make progress at each rate they meet")
+    used = share[: reach + 1].copy()
+    before_h = done_h[reach - 1] if reach else 0.0
+    used[-1] *= (scenario.job.productive_h - before_h) / (done_h[reach] - before_h)
+    parts = {
+        field.name: float(np.sum(np.broadcast_to(getattr(found, field.name), share.shape)[: reach + 1] * used))
+        for field in fields(TimeBudget)
+    }
+    return TimeBudget(**_with_start(scenario, parts, float(base[0])))
+
+
+def rate_over_time(scenario: Scenario) -> pd.DataFrame:
+    """The job's failure rate as its exposed hours go by.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+
+    Returns
+    -------
+    DataFrame
+        A row a step: ``exposed_h`` at its end [h], ``rate_per_h`` its mean rate [1/h], ``n_failures`` expected until
+        then. From a ten-thousandth of the productive hours to twice as many.
+    """
+    steps = _steps(scenario)
+    rate = steps.settled_per_h * steps.relative
+    table = pd.DataFrame({"exposed_h": steps.end_h, "rate_per_h": rate, "n_failures": np.cumsum(rate * steps.length_h)})
+    return table[table["exposed_h"] <= 2 * scenario.job.productive_h].reset_index(drop=True)
+
+
+def _steps(scenario: Scenario) -> _Steps:
+    failures, work = scenario.failures, scenario.job.productive_h
+    if failures.burn_in and failures.lifetime and failures.lifetime.shape != 1:
+        raise NotModelled("budget.over_time has no form for failures.burn_in together with failures.lifetime")
+    edges = np.concatenate([[0.0], work * np.geomspace(_FIRST_STEP, _LONGEST, _STEPS)])
+    settled_per_h = scenario.job_rate_per_h
+    relative = np.ones(_STEPS)
+    lengths = np.diff(edges)
+    if failures.burn_in:
+        young = failures.burn_in
+        count = burn_in_count(edges, 1.0, young.factor, young.decay_days * 24, young.age_days * 24)
+        relative = np.diff(count) / lengths
+    elif failures.lifetime and failures.lifetime.start == "new" and failures.lifetime.shape != 1:
+        settled_per_h *= _settled(scenario) / failures.rate if failures.rate else 1.0
+        node_rate = settled_per_h / float(scenario.mode_exposure().sum()) if settled_per_h else 0.0
+        if node_rate:
+            relative = np.diff(renewal_count(edges, failures.lifetime.shape, 1 / node_rate)) / lengths / node_rate
+    return _Steps(edges[1:], lengths, relative, settled_per_h)
+
+
+def _settled(scenario: Scenario) -> float:
+    """The rate in the long run. [1 / (1000 node-days)]"""
+    failures = scenario.failures
+    new = failures.lifetime is not None and failures.lifetime.start == "new" and failures.lifetime.shape != 1
+    if not new or not failures.n_events or failures.lifetime is None:
+        return failures.rate
+    nodes = failures.observed_nodes or scenario.n_nodes
+    exposed_h = (failures.node_days or 0.0) * 24 / nodes * (failures.exposed_share or 1.0)
+    per_h = settled_rate(failures.n_events, nodes, exposed_h, failures.lifetime.shape)
+    return float(per_h) * 24_000 * (failures.exposed_share or 1.0)
+
+
+def _steady(scenario: Scenario) -> Scenario:
+    return scenario.override({"failures.burn_in": None, "failures.lifetime": None, "job.include_start": False})
+
+
+def _with_start(scenario: Scenario, parts: dict[str, float], rate: float) -> dict[str, float]:
+    """Add the first queue and the first restart, at the rate of the first step."""
+    if not scenario.job.include_start:
+        return parts
+    run = rules(_steady(scenario).override({_RATE: rate}), None)
+    n_failures, restart_h = training.recover(run, 0.0, 1.0)
+    added = {
+        "queue_h": run.first_queue + n_failures * run.queue,
+        "restart_h": restart_h,
+        "detection_h": n_failures * run.detection,
+        "n_failures": n_failures,
+    }
+    return {name: value + float(added.get(name, 0.0)) for name, value in parts.items()}

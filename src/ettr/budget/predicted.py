@@ -1,0 +1,124 @@
+"""Failures that are announced: an alarm is answered by a checkpoint of that moment.
+
+Steady state of a job in three states: fresh (nothing at risk), writing (a checkpoint was just taken and its background
+write begins), and written (the write has ended, with the training done meanwhile at risk). Every count is per
+checkpoint that was begun.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ettr.budget.rules import Rules
+from ettr.budget.training import Training
+from ettr.checkpoint import mean_until
+
+
+@dataclass(frozen=True)
+class _Alarms:
+    """What is answered: alarms per hour, failures per hour that still come unannounced, and what an answer does."""
+
+    rate: Any
+    unannounced: Any
+    true: Any
+    answer_h: Any
+    answered: Any
+    heed_from_h: Any
+
+    @property
+    def ends(self) -> Any:
+        """Rate of all that ends a stretch of training in which alarms are answered. [1/h]"""
+        return self.rate + self.unannounced
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Training from some hours at risk to the next checkpoint: per visit, in hours or probabilities."""
+
+    early_h: Any
+    heeded_h: Any
+    secured_h: Any
+    reaches_stall: Any
+    reaches_write: Any
+
+
+def predicted(run: Rules) -> Training:
+    """The training of a run with alarms, and what of it is lost."""
+    alarms = _alarms(run)
+    survive_stall = np.exp(-run.rate * run.stall)
+    fresh, written = (_stretch(run, alarms, at_risk, survive_stall) for at_risk in (0.0, run.head))
+    write_h = mean_until(alarms.ends, run.persist)
+    write_ends = np.exp(-alarms.ends * run.persist)
+    in_write_h = _first_moment(alarms.ends, run.persist, write_h, write_ends)
+    answered_in_write = alarms.rate * alarms.answered * write_h
+
+    n_written = write_ends
+    n_fresh = (1 - write_ends * written.reaches_write) / fresh.reaches_write
+    heeded_h = n_fresh * fresh.heeded_h + n_written * written.heeded_h + write_h
+    early_h = n_fresh * fresh.early_h + n_written * written.early_h
+    stalls_h = (n_fresh * fresh.reaches_stall + n_written * written.reaches_stall) * mean_until(run.rate, run.stall)
+    answers_h = alarms.rate * heeded_h * alarms.answer_h
+    secured = alarms.rate * alarms.answered * (n_fresh * fresh.secured_h + n_written * written.secured_h)
+    secured = secured + write_ends * run.tau + answered_in_write * run.tau
+    secured = secured + alarms.rate * alarms.answered * (1 - run.slowdown) * in_write_h
+
+    kept = write_ends + answered_in_write  # checkpoints that are secured in the end
+    after_write = alarms.rate * alarms.answered * written.heeded_h + written.reaches_write * kept
+    slow = run.slowdown * (run.persist * write_ends * after_write + alarms.rate * alarms.answered * in_write_h)
+    action = run.prediction.action if run.prediction else 0.0
+    checkpoint = kept * run.stall + alarms.rate * alarms.answered * heeded_h * action
+    exposed = early_h + heeded_h + stalls_h + answers_h
+    risk = early_h + stalls_h + answers_h + (1 - alarms.true) * heeded_h + alarms.true * alarms.answered * heeded_h
+    n = run.work / secured
+    return Training(
+        exposed_h=n * exposed,
+        risk_h=n * risk,
+        last_h=0.0,
+        rework_h=n * (exposed - secured - checkpoint - slow),
+        slowdown_h=n * slow,
+        checkpoint_h=n * checkpoint,
+        n_durable=n * kept,
+        largest_exponent=-np.log(fresh.reaches_write * write_ends),
+    )
+
+
+def _alarms(run: Rules) -> _Alarms:
+    assert run.prediction is not None
+    heed_from = run.prediction.action / run.prediction.precision
+    recall = np.where(heed_from <= run.tau, run.prediction.recall, 0.0)
+    return _Alarms(
+        rate=run.rate * recall / run.prediction.precision,
+        unannounced=run.rate * (1 - recall),
+        true=recall,
+        answer_h=mean_until(run.rate, run.prediction.action),
+        answered=np.exp(-run.rate * run.prediction.action),
+        heed_from_h=heed_from,
+    )
+
+
+def _stretch(run: Rules, alarms: _Alarms, at_risk_h: Any, survive_stall: Any) -> _Stretch:
+    """From some hours at risk on: alarms are ignored until enough is at risk, then answered."""
+    heed_from = np.maximum(at_risk_h, np.minimum(alarms.heed_from_h, run.tau))
+    early, heeded = heed_from - at_risk_h, run.tau - heed_from
+    into_heeded = np.exp(-run.rate * early)
+    heeded_h, to_stall = mean_until(alarms.ends, heeded), np.exp(-alarms.ends * heeded)
+    secured_h = heed_from * heeded_h + _first_moment(alarms.ends, heeded, heeded_h, to_stall)
+    return _Stretch(
+        early_h=mean_until(run.rate, early),
+        heeded_h=into_heeded * heeded_h,
+        secured_h=into_heeded * secured_h,
+        reaches_stall=into_heeded * to_stall,
+        reaches_write=into_heeded * to_stall * survive_stall,
+    )
+
+
+def _first_moment(rate: Any, length_h: Any, mean_h: Any, survives: Any) -> Any:
+    """Integral of v e^(-rate v) from 0 to a length, by its series where the difference would lose digits. [h2]"""
+    exponent = np.asarray(rate * length_h, dtype=float)
+    small = exponent < 1e-3
+    series = np.square(length_h) * (1 / 2 - exponent * (1 / 3 - exponent * (1 / 8 - exponent / 30)))
+    closed = (mean_h - length_h * survives) / np.where(small, 1.0, rate)
+    return np.where(small, series, closed)

@@ -1,0 +1,60 @@
+"""Planned stops, to first order in requests per checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ettr.budget.rules import Rules
+from ettr.budget.training import Training
+from ettr.checkpoint import growth
+
+Recover = Callable[[Rules, Any, Any], tuple[Any, Any]]
+"""Failures and hours of restarts that follow from hours at risk and planned restarts."""
+
+STOPS_ERROR = 0.005
+"""Error of the total from requests for maintenance that wait for the same checkpoint."""
+
+RARE_STOPS = "maintenance so rare that requests seldom wait for the same checkpoint"
+
+
+def add_stops(run: Rules, training: Training, recover: Recover, parts: dict[str, Any]) -> Any:
+    """Add planned stops to the parts: each costs itself, a restart, and the training done during the write before it.
+
+    Returns where that is more than half a per cent off.
+    """
+    starts = 1.0 if run.include_start else 0.0
+    redo_h = growth(run.rate * training.redo_share, run.head)
+    stop_failures, stop_restart_h = recover(run, redo_h, 1.0)
+    stop_h = run.stop + redo_h + stop_restart_h + stop_failures * run.downtime
+    last_failures, last_restart_h = recover(run, training.last_h, 0.0)
+    servable_h = training.exposed_h + parts["restart_h"] + parts["n_failures"] * run.downtime
+    servable_h = servable_h - training.last_h - last_restart_h - last_failures * run.downtime
+    servable_h = np.where(training.n_durable > 0, servable_h + starts * run.first_queue, 0.0)
+    # what is requested during and after the stop at the last checkpoint waits for no other
+    followed = 1 - starts / np.maximum(training.n_durable, 1)
+    n_stops = run.stops_per_h * servable_h / (1 - run.stops_per_h * stop_h * followed)
+    total_h = servable_h + n_stops * stop_h
+    error = _shared_stops(run, training, parts, total_h) * stop_h / np.maximum(total_h, run.work)
+    unkept_h = n_stops * run.slowdown * run.persist * np.exp(-run.rate * run.cycle)
+    parts["maintenance_h"] = n_stops * run.stop
+    parts["restart_h"] = parts["restart_h"] + n_stops * stop_restart_h
+    parts["n_failures"] = parts["n_failures"] + n_stops * stop_failures
+    parts["rework_h"] = parts["rework_h"] + n_stops * redo_h + unkept_h
+    parts["slowdown_h"] = parts["slowdown_h"] - unkept_h
+    return (run.stops_per_h * stop_h >= 1) | (n_stops > training.n_durable) | (error > STOPS_ERROR)
+
+
+def _shared_stops(run: Rules, training: Training, parts: dict[str, Any], total_h: Any) -> Any:
+    """How many requests find another waiting: half the square of the requests in each stretch between checkpoints.
+
+    The first stretch holds the first queue, and a stretch with a failure its downtime.
+    """
+    n = np.maximum(training.n_durable, 1)
+    queue = run.stops_per_h * run.first_queue if run.include_start else 0.0
+    mean = (run.stops_per_h * total_h - queue) / n
+    failures = parts["n_failures"] / n
+    spread = failures * (1 + failures) * (run.stops_per_h * (run.downtime + run.restart_after)) ** 2
+    return (n * (mean**2 + spread) + 2 * mean * queue + queue**2) / 2

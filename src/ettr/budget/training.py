@@ -1,0 +1,136 @@
+"""One kind of checkpoint: the hours of training that a run takes, beside its recoveries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ettr.budget.rules import Rules
+from ettr.checkpoint import growth, mean_until
+
+
+@dataclass(frozen=True)
+class Training:
+    """The training of a run beside its recoveries, in expected hours.
+
+    Attributes
+    ----------
+    exposed_h : float or ndarray
+        Hours in which it trains, stalls, or repeats work. [h]
+    risk_h : float or ndarray
+        Times λ it is the number of failures that strike meanwhile. [h]
+    last_h : float or ndarray
+        The part of ``exposed_h`` after the last durable checkpoint: no maintenance is served in it. [h]
+    rework_h, slowdown_h, checkpoint_h : float or ndarray
+        Parts of ``exposed_h``; the rest is productive. [h]
+    n_durable : float or ndarray
+        Checkpoints in the store.
+    largest_exponent : float or ndarray
+        Of what overflows where the run would practically never end.
+    redo_share : float or ndarray
+        Share of failures after a planned stop that throw away what it redoes.
+    """
+
+    exposed_h: Any
+    risk_h: Any
+    last_h: Any
+    rework_h: Any
+    slowdown_h: Any
+    checkpoint_h: Any
+    n_durable: Any
+    largest_exponent: Any
+    redo_share: Any = 1.0
+
+
+def recover(run: Rules, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
+    """Failures, and hours of restarts, of a stretch of training with planned restarts in it."""
+    planned_h = n_planned * mean_until(run.rate, run.restart)
+    at_risk_h = risk_h + planned_h
+    survive = run.survive_restart
+    return run.rate * at_risk_h / survive, planned_h + at_risk_h * run.cut_restart / survive
+
+
+def plain(run: Rules) -> Training:
+    """The training of a run with its start and end, or of the steady state."""
+    return _finite_run(run) if run.include_start else _steady_state(run)
+
+
+def _stage(rate: Any, first_h: Any, again_h: Any) -> tuple[Any, Any]:
+    """Exposed hours of a stage (x = first_h, B = again_h), and how much more they are than x."""
+    repeat = np.expm1(rate * (again_h - first_h))
+    more = _excess(rate, first_h) * (1 + repeat) + first_h * repeat
+    return first_h + more, more
+
+
+def _excess(rate: Any, duration_h: Any) -> Any:
+    """(e^{λx} - 1)/λ - x, without the loss of digits where λx is small. [h]"""
+    exponent = np.asarray(rate * duration_h)
+    difference = growth(rate, duration_h) - duration_h
+    small = exponent < 0.01
+    if not small.any():
+        return difference
+    series = (
+        duration_h * exponent / 2 * (1 + exponent / 3 * (1 + exponent / 4 * (1 + exponent / 5 * (1 + exponent / 6))))
+    )
+    return np.where(small, series, difference)
+
+
+def _steady_state(run: Rules) -> Training:
+    """Whole segments only, as many as the work holds, each from one durable checkpoint to the next."""
+    n = run.work / run.tau
+    again = run.tau + run.stall + run.persist
+    exposed, more = _stage(run.rate, run.cycle, again)
+    write = run.slowdown * run.persist
+    kept = np.exp(-run.rate * run.cycle)
+    return Training(
+        exposed_h=n * exposed,
+        risk_h=n * exposed,
+        last_h=0.0,
+        rework_h=n * (more + write * (1 - kept)),
+        slowdown_h=n * write * kept,
+        checkpoint_h=n * run.stall,
+        n_durable=n,
+        largest_exponent=run.rate * again,
+    )
+
+
+def _finite_run(run: Rules) -> Training:
+    """From submission to the last productive hour; the last segment takes no checkpoint."""
+    rate, tau, head, write = run.rate, run.tau, run.head, run.slowdown * run.persist
+    n = np.maximum(np.ceil(run.work / tau * (1 - 1e-12)) - 1, 0)
+    rest = run.work - n * tau
+    ends_in_write = (n > 0) & (rest < head)
+    end_h = rest / (1 - run.slowdown)
+    again = tau + run.stall + run.persist
+    again_to_end = tau + run.stall + end_h
+
+    only_stage = (n == 0) | (ends_in_write & (n == 1))
+    first = np.where(n == 0, run.work, np.where(only_stage, again_to_end, again))
+    n_middle = np.where(only_stage, 0, np.where(ends_in_write, n - 2, n - 1))
+    last_first = np.where(ends_in_write, again_to_end - head, rest - head)
+    last_again = np.where(ends_in_write, again_to_end, rest)
+
+    first_h, first_more = _stage(rate, first, first)
+    # where there is no middle its length may overflow, and a run that ends before has an answer
+    middle_h, middle_more = (np.where(n_middle > 0, hours, 0.0) for hours in _stage(rate, run.cycle, again))
+    last_h, last_more = _stage(rate, last_first, last_again)
+    last_h, last_more = np.where(only_stage, 0.0, last_h), np.where(only_stage, 0.0, last_more)
+
+    kept_middle = np.exp(-rate * run.cycle)
+    kept_last = np.where(only_stage, 0.0, np.exp(-rate * last_first))
+    lost_last = np.where(only_stage, 0.0, -np.expm1(-rate * last_first))
+    slowdown = write * (n_middle * kept_middle + kept_last) + np.where(ends_in_write, end_h - rest, 0.0)
+    rework = first_more + n_middle * (middle_more - write * np.expm1(-rate * run.cycle)) + last_more
+    exposed = first_h + n_middle * middle_h + last_h
+    return Training(
+        exposed_h=exposed,
+        risk_h=exposed,
+        last_h=np.where(only_stage, first_h, last_h),
+        rework_h=rework + write * lost_last,
+        slowdown_h=slowdown,
+        checkpoint_h=n * run.stall,
+        n_durable=n - ends_in_write,
+        largest_exponent=rate * np.maximum(first, np.where(only_stage, 0.0, again)),
+    )

@@ -1,0 +1,236 @@
+"""When to checkpoint if some failures are announced, and which announcements are worth acting on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ettr.checkpoint.intervals import young_interval
+from ettr.errors import InputError
+from ettr.validity import above_zero, at_least_zero, plain
+
+
+def predicted_interval(stall_h: Any, mttf_h: Any, recall: Any) -> Any:
+    r"""Interval between regular checkpoints if a share of failures is announced, to first order. [h]
+
+    Parameters
+    ----------
+    stall_h : float or ndarray
+        Training stands still for each regular checkpoint, w. [h]
+    mttf_h : float or ndarray
+        Mean time to failure of the job, announced failures included, M; may be infinite. [h]
+    recall : float or ndarray
+        Share of failures announced early enough to act, in [0, 1).
+
+    Returns
+    -------
+    float or ndarray
+        Productive hours between checkpoints, at least Young's. [h]
+
+    Raises
+    ------
+    InputError
+        A recall of 1 or more, a negative stall, or a time to failure that is not positive.
+
+    Notes
+    -----
+    :math:`\tau = \sqrt{2 w M / (1 - \text{recall})}`: only failures that nobody announced cost half an interval, so
+    for :math:`\tau \ll M`, whatever precision and action are. Aupy, Robert and Vivien (2014).
+
+    Examples
+    --------
+    >>> [round(predicted_interval(5 / 60, 24.0, recall) * 60, 1) for recall in (0.0, 0.75)]
+    [120.0, 240.0]
+    """
+    share = _recall(recall)
+    if np.any(share == 1):
+        raise InputError(
+            "recall must be < 1, got 1: if every failure is announced, no regular checkpoint is needed "
+            "and the interval has no bound; 0.99 gives ten times Young's interval"
+        )
+    return young_interval(stall_h, above_zero("mttf_h", mttf_h, unit="h", infinite=True) / (1 - share))
+
+
+def heed_threshold_h(action_h: Any, precision: Any) -> Any:
+    r"""Work at risk from which an alarm is worth acting on. [h]
+
+    Parameters
+    ----------
+    action_h : float or ndarray
+        Training stands still for the action, a checkpoint. [h]
+    precision : float or ndarray
+        Share of alarms that a failure follows, in (0, 1].
+
+    Returns
+    -------
+    float or ndarray
+        Productive hours since the newest durable state. [h]
+
+    Raises
+    ------
+    InputError
+        A negative time, or a precision outside (0, 1].
+
+    Notes
+    -----
+    Acting costs the action; not acting costs the work at risk with probability ``precision``. Both are equal at
+    action / precision. Aupy, Robert and Vivien (2014).
+
+    Examples
+    --------
+    >>> heed_threshold_h(30.0, 0.75)
+    40.0
+    """
+    return plain(at_least_zero("action_h", action_h, unit="h") / _precision(precision))
+
+
+def alarm_rate_per_h(rate_per_h: Any, recall: Any, precision: Any) -> Any:
+    r"""Alarms, true and false together. [1/h]
+
+    Parameters
+    ----------
+    rate_per_h : float or ndarray
+        Failures per hour. [1/h]
+    recall : float or ndarray
+        Share of failures that are announced, in [0, 1].
+    precision : float or ndarray
+        Share of alarms that a failure follows, in (0, 1].
+
+    Returns
+    -------
+    float or ndarray
+        Broadcast shape, >= 0. [1/h]
+
+    Raises
+    ------
+    InputError
+        A negative rate, a recall outside [0, 1] or a precision outside (0, 1].
+
+    Notes
+    -----
+    rate x recall / precision: true alarms are rate x recall, and of all alarms the share ``precision``.
+
+    Examples
+    --------
+    >>> round(alarm_rate_per_h(0.5, 0.6, 0.75), 4)
+    0.4
+    """
+    true = at_least_zero("rate_per_h", rate_per_h, unit="1/h") * _recall(recall)
+    return plain(true / _precision(precision))
+
+
+def false_alarm_rate_per_h(rate_per_h: Any, recall: Any, precision: Any) -> Any:
+    r"""Alarms that no failure follows. [1/h]
+
+    Parameters
+    ----------
+    rate_per_h, recall, precision : float or ndarray
+        As in :func:`alarm_rate_per_h`.
+
+    Returns
+    -------
+    float or ndarray
+        rate x recall x (1 - precision) / precision; 0 for a precision of 1. [1/h]
+
+    Raises
+    ------
+    InputError
+        As for :func:`alarm_rate_per_h`.
+
+    Examples
+    --------
+    >>> round(false_alarm_rate_per_h(0.5, 0.6, 0.75), 4)
+    0.1
+    """
+    return plain(np.asarray(alarm_rate_per_h(rate_per_h, recall, precision)) * (1 - _precision(precision)))
+
+
+def usable_recall(recall: Any, action_h: Any, mean_lead_h: Any) -> Any:
+    r"""Share of failures announced early enough to finish the action, if lead times are exponential.
+
+    Parameters
+    ----------
+    recall : float or ndarray
+        Share of failures that are announced, however late, in [0, 1].
+    action_h : float or ndarray
+        Time that the action takes. [h]
+    mean_lead_h : float or ndarray
+        Mean time from the announcement to the failure; may be infinite. [h]
+
+    Returns
+    -------
+    float or ndarray
+        Broadcast shape, between 0 and ``recall``.
+
+    Raises
+    ------
+    InputError
+        A recall outside [0, 1], a negative action, or a lead that is not positive.
+
+    Notes
+    -----
+    :math:`\text{recall}\; e^{-\text{action}/\text{lead}}`, the share of lead times that are longer than the action. For
+    a constant lead it is the recall or nothing.
+
+    Examples
+    --------
+    >>> round(usable_recall(0.6, 30.0, 120.0), 4)
+    0.4673
+    """
+    lead = above_zero("mean_lead_h", mean_lead_h, unit="h", infinite=True)
+    return plain(_recall(recall) * np.exp(-at_least_zero("action_h", action_h, unit="h") / lead))
+
+
+def recall_of(precision: Any, f1: Any) -> Any:
+    r"""Recall of a predictor that is described by precision and F1 score.
+
+    Parameters
+    ----------
+    precision : float or ndarray
+        Share of alarms that are true, P, in (0, 1].
+    f1 : float or ndarray
+        Harmonic mean of precision and recall, in (0, 2P / (1 + P)].
+
+    Returns
+    -------
+    float or ndarray
+        Broadcast shape, in (0, 1].
+
+    Raises
+    ------
+    InputError
+        A precision outside (0, 1], or an F1 score that no recall up to 1 gives.
+
+    Notes
+    -----
+    :math:`F_1 P / (2P - F_1)`.
+
+    Examples
+    --------
+    >>> round(recall_of(0.904, 0.893), 3)
+    0.882
+    """
+    share, score = np.broadcast_arrays(_precision(precision), above_zero("f1", f1))
+    largest = 2 * share / (1 + share)
+    above = score > largest * (1 + 1e-12)
+    if np.any(above):
+        raise InputError(
+            f"f1 must be <= {largest[above].flat[0]:.4g}, what a recall of 1 gives with the precision "
+            f"{share[above].flat[0]:g}, got {score[above].flat[0]:g}"
+        )
+    return plain(np.minimum(score * share / (2 * share - score), 1.0))
+
+
+def _recall(values: Any) -> np.ndarray:
+    return _at_most_one("recall", at_least_zero("recall", values))
+
+
+def _precision(values: Any) -> np.ndarray:
+    return _at_most_one("precision", above_zero("precision", values))
+
+
+def _at_most_one(name: str, shares: np.ndarray) -> np.ndarray:
+    if np.any(shares > 1):
+        raise InputError(f"{name} must be <= 1, got {shares.max():g}")
+    return shares

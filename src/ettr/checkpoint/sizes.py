@@ -1,0 +1,162 @@
+"""How large a checkpoint is, and how long it takes to move it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ettr.errors import InputError
+from ettr.validity import above_zero, at_least_zero, plain
+
+_BYTES_PER_GB = 1e9
+_S_PER_H = 3600.0
+
+
+def checkpoint_bytes(
+    n_parameters: Any, bytes_per_parameter: Any = 12.0, changed_share: Any = 1.0, compression_ratio: Any = 1.0
+) -> Any:
+    r"""Size of one checkpoint as written. [B]
+
+    Parameters
+    ----------
+    n_parameters : float or ndarray
+        Parameters of the model. [count]
+    bytes_per_parameter : float or ndarray
+        State saved for each: 12 for a master weight and two moments in fp32. [B]
+    changed_share : float or ndarray
+        Share of the state that is written anew, in (0, 1].
+    compression_ratio : float or ndarray
+        Size of the state over its size as written, >= 1.
+
+    Returns
+    -------
+    float or ndarray
+        Broadcast shape, > 0. [B]
+
+    Raises
+    ------
+    InputError
+        A value that is not positive, a share above 1, or a ratio below 1.
+
+    Notes
+    -----
+    parameters x bytes x changed share / compression ratio. Twelve bytes are the states of mixed-precision Adam as
+    Rajbhandari et al. (2020) count them.
+
+    Examples
+    --------
+    >>> checkpoint_bytes(405e9) / 1e12
+    4.86
+    """
+    changed = above_zero("changed_share", changed_share)
+    if np.any(changed > 1):
+        raise InputError(f"changed_share must be <= 1, the whole state, got {changed.max():g}")
+    ratio = above_zero("compression_ratio", compression_ratio)
+    if np.any(ratio < 1):
+        raise InputError(f"compression_ratio must be >= 1, where 1 is none, got {ratio.min():g}")
+    state = above_zero("n_parameters", n_parameters) * above_zero("bytes_per_parameter", bytes_per_parameter, unit="B")
+    return plain(state * changed / ratio)
+
+
+def transfer_h(n_bytes: Any, shared_gb_s: Any, n_nodes: Any = 1, node_gb_s: Any = math.inf) -> Any:
+    r"""Time to write a checkpoint from all nodes, or to read it to them. [h]
+
+    Parameters
+    ----------
+    n_bytes : float or ndarray
+        Size of the checkpoint, all nodes together. [B]
+    shared_gb_s : float or ndarray
+        Bandwidth of the store, which the nodes share; may be infinite. [GB/s]
+    n_nodes : float or ndarray
+        Nodes that move equal parts at once. [count]
+    node_gb_s : float or ndarray
+        What one node can send or receive; infinite if only the store limits. [GB/s]
+
+    Returns
+    -------
+    float or ndarray
+        Broadcast shape, >= 0. [h]
+
+    Raises
+    ------
+    InputError
+        A negative size, or a bandwidth or number of nodes that is not positive.
+
+    Notes
+    -----
+    :math:`S / \min(B, N b)`: the time falls with the number of nodes until they saturate the store, at
+    :func:`saturation_nodes`. GB are :math:`10^9` bytes.
+
+    Examples
+    --------
+    >>> [round(transfer_h(4.86e12, shared) * 3600, 2) for shared in (2000, 7000)]
+    [2.43, 0.69]
+    >>> round(transfer_h(4.86e12, 2000, n_nodes=64, node_gb_s=10) * 3600, 2)
+    7.59
+    """
+    shared, node = _bandwidth("shared_gb_s", shared_gb_s), _bandwidth("node_gb_s", node_gb_s)
+    speed = np.minimum(shared, above_zero("n_nodes", n_nodes) * node)
+    return plain(at_least_zero("n_bytes", n_bytes, unit="B") / (_BYTES_PER_GB * speed) / _S_PER_H)
+
+
+def saturation_nodes(shared_gb_s: Any, node_gb_s: Any) -> Any:
+    r"""Number of nodes that together reach the bandwidth of the store. [count]
+
+    Parameters
+    ----------
+    shared_gb_s : float or ndarray
+        Bandwidth of the store. [GB/s]
+    node_gb_s : float or ndarray
+        Bandwidth of one node. [GB/s]
+
+    Returns
+    -------
+    float or ndarray
+        B / b, not rounded: more nodes than this do not move a checkpoint faster. [count]
+
+    Raises
+    ------
+    InputError
+        A bandwidth that is not positive and finite.
+
+    Examples
+    --------
+    >>> saturation_nodes(2000, 12.5)
+    160.0
+    """
+    return plain(above_zero("shared_gb_s", shared_gb_s, unit="GB/s") / above_zero("node_gb_s", node_gb_s, unit="GB/s"))
+
+
+def needed_gb_s(n_bytes: Any, within_h: Any) -> Any:
+    r"""Bandwidth that moves a checkpoint within a given time. [GB/s]
+
+    Parameters
+    ----------
+    n_bytes : float or ndarray
+        Size of the checkpoint. [B]
+    within_h : float or ndarray
+        Time it may take. [h]
+
+    Returns
+    -------
+    float or ndarray
+        Broadcast shape, >= 0: of the store, and of all nodes together. [GB/s]
+
+    Raises
+    ------
+    InputError
+        A negative size, or a time that is not positive.
+
+    Examples
+    --------
+    >>> needed_gb_s(4.86e12, 2.43 / 3600)
+    2000.0
+    """
+    time = above_zero("within_h", within_h, unit="h", infinite=True)
+    return plain(at_least_zero("n_bytes", n_bytes, unit="B") / (_BYTES_PER_GB * time * _S_PER_H))
+
+
+def _bandwidth(name: str, values: Any) -> np.ndarray:
+    return above_zero(name, values, unit="GB/s", infinite=True)
