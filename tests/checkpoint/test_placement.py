@@ -109,7 +109,7 @@ def test_limits_and_order(n_nodes, lost, copies, ring):
         assert found == 1
     elif lost >= n_nodes:
         assert found == 0
-    elif copies > 1:
+    elif 1 < copies <= 4:  # with more the chance of a loss may be too small for a float to tell
         assert found < 1
     if n_nodes % copies == 0:
         assert peer_survival(n_nodes, lost, copies, "group") >= peer_survival(n_nodes, lost, copies, "ring")

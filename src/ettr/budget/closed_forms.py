@@ -10,6 +10,7 @@ import numpy as np
 from ettr.budget import predicted, silent, stops, tiered, training
 from ettr.budget.evaluation import Limits, Parts, evaluate
 from ettr.budget.rules import Rules, rules
+from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
 from ettr.errors import NotModelled
 from ettr.results import TimeBudget
 from ettr.scenario import Scenario
@@ -266,8 +267,9 @@ def _alarms_to_first_order(run: Rules) -> tuple[Any, Any]:
     if run.prediction is None:
         return 0.0, 0.0
     ahead = run.prediction
-    recall = np.where(ahead.action / ahead.precision <= run.tau, ahead.recall, 0.0)
-    return run.rate * recall / ahead.precision * ahead.action, recall
+    heeded = heed_threshold_h(ahead.action, ahead.precision) <= run.tau
+    recall = np.where(heeded, ahead.recall, 0.0)
+    return alarm_rate_per_h(run.rate, recall, ahead.precision) * ahead.action, recall
 
 
 def _rsc(run: Rules) -> tuple[Parts, Limits]:

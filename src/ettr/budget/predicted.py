@@ -14,7 +14,7 @@ import numpy as np
 
 from ettr.budget.rules import Rules
 from ettr.budget.training import Training
-from ettr.checkpoint import mean_until
+from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h, mean_until
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,10 @@ def predicted(run: Rules) -> Training:
 
 def _alarms(run: Rules) -> _Alarms:
     assert run.prediction is not None
-    heed_from = run.prediction.action / run.prediction.precision
+    heed_from = heed_threshold_h(run.prediction.action, run.prediction.precision)
     recall = np.where(heed_from <= run.tau, run.prediction.recall, 0.0)
     return _Alarms(
-        rate=run.rate * recall / run.prediction.precision,
+        rate=alarm_rate_per_h(run.rate, recall, run.prediction.precision),
         unannounced=run.rate * (1 - recall),
         true=recall,
         answer_h=mean_until(run.rate, run.prediction.action),

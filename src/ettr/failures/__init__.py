@@ -4,6 +4,7 @@ from ettr.failures.dispersion import Dispersion, Gamma
 from ettr.failures.fitting import Fit, NodeStatistics, fit, jsonable
 from ettr.failures.gaps import GapFit
 from ettr.failures.groups import CohortTest
+from ettr.failures.hazards import burn_in_count, burn_in_rate, fleet_rate_per_h, settled_rate
 from ettr.failures.lemons import Lemons
 from ettr.failures.lifetimes import LifetimeFit
 from ettr.failures.prediction import Forecast, ForecastScore
@@ -45,9 +46,12 @@ __all__ = [
     "RoleCheck",
     "Trend",
     "Verdict",
+    "burn_in_count",
+    "burn_in_rate",
     "count_intervals",
     "failure_rate",
     "fit",
+    "fleet_rate_per_h",
     "forecasts_made",
     "gamma_interval",
     "gaps_fitted",
@@ -60,6 +64,7 @@ __all__ = [
     "poisson_interval",
     "rate_intervals",
     "rate_ratio",
+    "settled_rate",
     "since_repair",
     "without_each",
 ]

@@ -154,8 +154,12 @@ def scenario_of(
             "failures.rate_gamma.shape": {"status": "derived", "note": "widened by the index of dispersion"},
             "failures.rate_gamma.node_days": {"status": "derived", "note": "widened by the index of dispersion"},
             "failures.rate_clock": {"status": "assumed", "note": "nodes were watched whatever the job did"},
-            **{f"checkpoint.{field}": lent for field, value in checkpoint.items() if value is not None},
-            **{f"recovery.{field}": lent for field, value in recovery.items() if value is not None},
+            **{
+                path: lent
+                for path, value in lender.flat().items()
+                if path.startswith(("checkpoint.", "recovery.")) and value is not None
+            },
+            **({"checkpoint.tiers": lent} if lender.checkpoint.tiers else {}),
         },
     }
     return Scenario.of(values, f"scenario from {fit.log.source or 'a log'}")

@@ -52,6 +52,10 @@ the conversion, so that a rate can be swept.
 """
 
 
+_ROUNDING = 1e-12
+"""Two ways to the same number may differ by this, relative."""
+
+
 class Scenario(Section):
     """A job on a cluster.
 
@@ -122,17 +126,17 @@ class Scenario(Section):
     @model_validator(mode="after")
     def _no_interval_shorter_than_what_it_holds(self) -> Scenario:
         interval_min, tiers = self.checkpoint.interval_min, self.checkpoint.tiers
-        if interval_min < self.least_interval_min:
+        if interval_min < self.least_interval_min * (1 - _ROUNDING):
             raise ValueError(
                 f"checkpoint.interval_min must be >= {self.least_interval_min:g} min, the training done during the "
                 f"background write of {self._write_in_words}, got {interval_min:g}"
             )
-        if tiers and interval_min * 60 < tiers[-1].interval_s:
+        if tiers and interval_min * 60 < tiers[-1].interval_s * (1 - _ROUNDING):
             raise ValueError(
                 f"checkpoint.interval_min must be >= {tiers[-1].interval_s / 60:g} min, the interval of the faster "
                 f"tier {tiers[-1].name!r}, got {interval_min:g}"
             )
-        if tiers and self.persist_h * S_PER_H < tiers[-1].write_s:
+        if tiers and self.persist_h * S_PER_H < tiers[-1].write_s * (1 - _ROUNDING):
             raise ValueError(
                 f"checkpoint.persist_s must be >= {tiers[-1].write_s:g} s, the write of the faster tier "
                 f"{tiers[-1].name!r}, got {self.persist_h * S_PER_H:g}"
