@@ -86,7 +86,7 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ValidityWarning)
         found = exact(steady, at)
-    exposed_h = np.where(rate_per_h > 0, found.n_failures / np.where(rate_per_h > 0, rate_per_h, 1.0), found.total_h)
+    exposed_h = found.total_h - found.detection_h - found.queue_h - found.maintenance_h
     share = steps.length_h / exposed_h
     done_h = np.cumsum(found.productive_h * share)
     reach = int(np.searchsorted(done_h, scenario.job.productive_h))

@@ -77,7 +77,7 @@ def predicted(run: Rules) -> Training:
         exposed_h=n * exposed,
         risk_h=n * risk,
         last_h=0.0,
-        rework_h=n * (exposed - secured - checkpoint - slow),
+        rework_h=n * np.maximum(exposed - secured - checkpoint - slow, 0.0),  # rounding, where nothing fails
         slowdown_h=n * slow,
         checkpoint_h=n * checkpoint,
         n_durable=n * kept,

@@ -30,7 +30,7 @@ def tiered(run: Rules) -> Training:
         exposed_h=n * risk_h,
         risk_h=n * risk_h,
         last_h=0.0,
-        rework_h=n * (risk_h - tiers.tau[-1] - stall_h),
+        rework_h=n * np.maximum(risk_h - tiers.tau[-1] - stall_h, 0.0),  # rounding, where nothing fails
         slowdown_h=0.0,
         checkpoint_h=n * stall_h,
         n_durable=n,
