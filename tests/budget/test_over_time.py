@@ -307,3 +307,15 @@ def test_what_it_has_no_answer_for_is_refused(plain_run):
         budget.over_time(plain_run.override(_burn_in(5, 4) | {"cluster.n_gpus": 8_000_000_000}))
     with pytest.raises(NotModelled, match="prediction"):
         budget.over_time(plain_run.override(STEADY["predicted"] | TIERS | {"checkpoint.persist_slowdown": 0}))
+
+
+def test_at_the_mean_rate_a_run_has_as_many_failures_and_nearly_the_same_ettr(llama3):
+    """What a plan for a changing rate rests on: the loss is nearly linear in the rate."""
+    young = llama3.override({"failures.burn_in": {"factor": 5, "decay_days": 7}, "job.include_start": False})
+    steady = budget.at_mean_rate(young)
+    whole = budget.over_time(young)
+    assert not budget.changes(steady) and budget.changes(young)
+    assert steady.failures.rate > llama3.failures.rate
+    assert budget.exact(steady).n_failures == pytest.approx(whole.n_failures, rel=0.005)
+    assert budget.exact(steady).ettr == pytest.approx(whole.ettr, abs=0.002)
+    assert budget.at_mean_rate(llama3) is llama3

@@ -5,7 +5,7 @@ Each function takes a scenario and, in ``at``, arrays for some of its fields, so
     budget.exact(scenario, {"cluster.n_gpus": n_gpus[:, None], "checkpoint.interval_min": interval_min})
 """
 
-from ettr.budget.changing import over_time, rate_over_time
+from ettr.budget.changing import at_mean_rate, changes, over_time, rate_over_time
 from ettr.budget.closed_forms import exact, first_order, rsc
 from ettr.budget.limits import FORMULAS, Validity, validity
 from ettr.budget.rules import SWEPT, swept
@@ -14,6 +14,8 @@ __all__ = [
     "FORMULAS",
     "SWEPT",
     "Validity",
+    "at_mean_rate",
+    "changes",
     "exact",
     "first_order",
     "over_time",

@@ -102,6 +102,40 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
     return TimeBudget(**_with_start(scenario, parts, float(base[0])))
 
 
+def changes(scenario: Scenario) -> bool:
+    """Whether the failure rate changes while the job runs."""
+    failures = scenario.failures
+    young = failures.burn_in is not None and failures.burn_in.factor != 1
+    return young or (failures.lifetime is not None and failures.lifetime.shape != 1)
+
+
+def at_mean_rate(scenario: Scenario) -> Scenario:
+    """The same run at the mean failure rate of its exposed hours, which does not change.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+
+    Returns
+    -------
+    Scenario
+        With ``failures.rate_per_1000_node_days`` for what stood there; what is known of the rate is lost. The scenario
+        itself if its rate does not change.
+
+    Raises
+    ------
+    NotModelled, OutsideValidity
+        As :func:`over_time`.
+    """
+    if not changes(scenario):
+        return scenario
+    found = over_time(scenario.override({"job.include_start": False}))
+    exposed_h = found.total_h - found.detection_h - found.queue_h - found.maintenance_h
+    mean = scenario.failures.rate * found.n_failures / exposed_h / scenario.job_rate_per_h
+    return scenario.override({"failures.burn_in": None, "failures.lifetime": None, _RATE: mean})
+
+
 def rate_over_time(scenario: Scenario) -> pd.DataFrame:
     """The job's failure rate as its exposed hours go by.
 
