@@ -495,3 +495,10 @@ def test_a_limit_of_maintenance_is_found_too(llama3):
 def test_validity_says_why_it_does_not_hold(plain_run):
     found = budget.validity(plain_run.override({"cluster.n_gpus": 800_000}), "rsc")
     assert not found.holds and math.isnan(found.error) and "λ" in found.reason
+
+
+def test_a_run_of_ages_has_the_ettr_of_the_steady_state(llama3):
+    """The last segment is at most one interval, however many there are."""
+    steady = budget.exact(llama3.override({"job.include_start": False})).ettr
+    for work_h in (1e6, 1e9, 1e14):
+        assert budget.exact(llama3.override({"job.productive_h": work_h})).ettr == pytest.approx(steady, rel=1e-4)

@@ -237,7 +237,7 @@ def _prediction_rules(value: _Values) -> PredictionRules:
 
 
 def _tier_rules(scenario: Scenario, value: _Values, rate: Any, weights: np.ndarray) -> TierRules:
-    tiers, modes = scenario.checkpoint.tiers, range(len(weights))
+    tiers = scenario.checkpoint.tiers
     given = value.below("checkpoint.tiers")
 
     def hours(field: str) -> tuple[Any, ...]:
@@ -245,45 +245,59 @@ def _tier_rules(scenario: Scenario, value: _Values, rate: Any, weights: np.ndarr
 
     shares = {tier.name: given[f"{tier.name}.survives"] for tier in tiers if f"{tier.name}.survives" in given}
     nodes = value.n_nodes if "cluster.n_gpus" in value.given else None
-    kept = [np.zeros(len(weights)), *scenario.survival(nodes, shares), np.ones(len(weights))]
     persist, store_load = _store_hours(scenario, value)
     loads = (*hours("load_s"), store_load)
-    init, own = value("recovery.restart_min") / 60, scenario.own_h("restart_min")
+    kept = _kept_by_restart(scenario, weights, scenario.survival(nodes, shares))
+    init = value("recovery.restart_min") / 60
+    restarts = {own: [(init if own is None else own) + load for load in loads] for own in kept}
+    cut = {own: [mean_until(rate, restart) for restart in restarts[own]] for own in kept}
+    n = range(len(loads))
 
-    def answered(floor: int, tier: int, mode: int) -> Any:
-        """Probability that a failure of a mode is answered from a tier, if a tier was being loaded."""
-        if tier < floor:
+    def answered(own: float | None, floor: int, tier: int) -> Any:
+        """Probability that a failure has this restart and is answered from a tier, while tier ``floor`` loads."""
+        if tier + 1 < floor:
             return 0.0
-        return kept[tier][mode] - (kept[tier - 1][mode] if tier > floor else 0.0)
+        return kept[own][tier + 1] - (kept[own][tier] if tier + 1 > floor else 0.0)
 
-    def summed(floor: int, tier: int, hours_of: Callable[[Any], Any]) -> Any:
-        total: Any = 0.0
-        for restart in {*np.unique(own[~np.isnan(own)]), None}:
-            group = [m for m in modes if (np.isnan(own[m]) if restart is None else own[m] == restart)]
-            share = sum(weights[m] * answered(floor, tier, m) for m in group)
-            total = total + share * hours_of((init if restart is None else restart) + loads[tier - 1])
-        return total
+    def table(hours_of: Callable[[float | None, int], Any]) -> tuple[tuple[Any, ...], ...]:
+        return tuple(
+            tuple(sum(answered(own, floor, tier) * hours_of(own, tier) for own in kept) for tier in n)
+            for floor in range(len(loads) + 1)
+        )
 
-    def table(hours_of: Callable[[Any], Any]) -> tuple[tuple[Any, ...], ...]:
-        return tuple(tuple(summed(floor, tier, hours_of) for tier in range(1, n + 1)) for floor in range(n + 1))
-
-    n = len(tiers) + 1
     return TierRules(
         tau=(*hours("interval_s"), value("checkpoint.interval_min") / 60),
         stall=(*hours("stall_s"), value("checkpoint.stall_s") / 3600),
         write=(*hours("write_s"), persist),
-        lands=table(lambda restart: 1.0),
-        load_cut=table(lambda restart: mean_until(rate, restart)),
-        restart_after=sum(summed(0, tier, lambda restart: restart) for tier in range(1, n + 1)),
+        lands=table(lambda own, tier: 1.0),
+        load_cut=table(lambda own, tier: cut[own][tier]),
+        restart_after=sum(answered(own, 0, tier) * restarts[own][tier] for own in kept for tier in n),
     )
+
+
+def _kept_by_restart(
+    scenario: Scenario, weights: np.ndarray, survival: list[np.ndarray]
+) -> dict[float | None, list[Any]]:
+    """Probability that a failure has one restart time and a tier survives it: none first, the store last.
+
+    The key is the modes' own restart time [h], None for the general one.
+    """
+    own = scenario.own_h("restart_min")
+    n_axes = max(share.ndim for share in (weights, *survival))
+    weights, *survival = (share.reshape(share.shape + (1,) * (n_axes - share.ndim)) for share in (weights, *survival))
+    found: dict[float | None, list[Any]] = {}
+    for restart in (None, *np.unique(own[~np.isnan(own)])):
+        group = np.isnan(own) if restart is None else own == restart
+        of_group = weights[group]
+        found[restart] = [0.0, *((of_group * share[group]).sum(axis=0) for share in survival), of_group.sum(axis=0)]
+    return found
 
 
 def _rate_and_weights(scenario: Scenario, value: _Values) -> tuple[Any, np.ndarray]:
     """λ, and the probability of each mode with the modes on the first axis."""
     node_rate: Any = scenario.node_rate_per_h
     if "failures.rate_per_1000_node_days" in value.given:
-        unit = scenario.override({"failures.rate_per_1000_node_days": 1.0})
-        node_rate = unit.node_rate_per_h * value.given["failures.rate_per_1000_node_days"]
+        node_rate = scenario.failures.per_node_h(value.given["failures.rate_per_1000_node_days"])
     if "cluster.n_gpus" not in value.given:
         return node_rate * float(scenario.mode_exposure().sum()), scenario.mode_weights
     exposure = scenario.mode_exposure(value.n_nodes)

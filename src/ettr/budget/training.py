@@ -10,6 +10,9 @@ import numpy as np
 from ettr.budget.rules import Rules
 from ettr.checkpoint import growth, mean_until
 
+_WHOLE = 1e-9
+"""A part of an interval that rounding makes, and no segment."""
+
 
 @dataclass(frozen=True)
 class Training:
@@ -99,8 +102,8 @@ def _steady_state(run: Rules) -> Training:
 def _finite_run(run: Rules) -> Training:
     """From submission to the last productive hour; the last segment takes no checkpoint."""
     rate, tau, head, write = run.rate, run.tau, run.head, run.slowdown * run.persist
-    n = np.maximum(np.ceil(run.work / tau * (1 - 1e-12)) - 1, 0)
-    rest = run.work - n * tau
+    n = np.maximum(np.ceil(run.work / tau - _WHOLE) - 1, 0)
+    rest = np.clip(run.work - n * tau, 0.0, tau)
     ends_in_write = (n > 0) & (rest < head)
     end_h = rest / (1 - run.slowdown)
     again = tau + run.stall + run.persist

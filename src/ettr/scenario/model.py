@@ -117,8 +117,7 @@ class Scenario(Section):
         values = self.flat()
         for path in self.evidence:
             if path not in values and path not in paths.LISTS:
-                if paths.list_of(path):
-                    paths.field_at(path, type(self))  # of every item
+                if self._names_an_item(path):
                     continue
                 raise UnknownName("field in evidence", path, values)
         return self
@@ -138,8 +137,9 @@ class Scenario(Section):
             )
         if tiers and self.persist_h * S_PER_H < tiers[-1].write_s * (1 - _ROUNDING):
             raise ValueError(
-                f"checkpoint.persist_s must be >= {tiers[-1].write_s:g} s, the write of the faster tier "
-                f"{tiers[-1].name!r}, got {self.persist_h * S_PER_H:g}"
+                f"checkpoint{': the write that follows from store' if self.checkpoint.store else '.persist_s'} must be "
+                f">= {tiers[-1].write_s:g} s, the write of the faster tier {tiers[-1].name!r}, "
+                f"got {self.persist_h * S_PER_H:g}"
             )
         return self
 
@@ -152,6 +152,18 @@ class Scenario(Section):
     def _tiers_survive_in_order(self) -> Scenario:
         self.survival()
         return self
+
+    def _names_an_item(self, path: str) -> bool:
+        """Whether a path leads to a field of one mode or tier, or of all."""
+        listed = paths.list_of(path)
+        if not listed:
+            return False
+        paths.field_at(path, type(self))
+        name = path.removeprefix(f"{listed}.").rpartition(".")[0]
+        items = self.failures.modes if listed == "failures.modes" else self.checkpoint.tiers
+        if name and name not in {item.name for item in items}:
+            raise UnknownName(paths.LISTS[listed], name, {item.name for item in items}, path)
+        return True
 
     @classmethod
     def load(cls, name_or_path: str | Path) -> Scenario:
@@ -325,7 +337,7 @@ class Scenario(Section):
     @property
     def node_rate_per_h(self) -> float:
         """Failures per node and exposed hour, all modes at factor 1. [1/h]"""
-        return self.failures.rate / (1000 * H_PER_DAY) / (self.failures.exposed_share or 1.0)
+        return float(self.failures.per_node_h(self.failures.rate))
 
     @property
     def mode_names(self) -> tuple[str, ...]:

@@ -213,6 +213,10 @@ class Failures(Section):
             return self.rate_per_1000_node_days
         return 1000.0 * (self.n_events or 0.0) / (self.node_days or math.nan)
 
+    def per_node_h(self, rate_per_1000_node_days: Any) -> Any:
+        """A rate of this clock as failures per node and exposed hour. [1/h]"""
+        return rate_per_1000_node_days / (1000 * H_PER_DAY) / (self.exposed_share or 1.0)
+
     @property
     def posterior(self) -> Gamma | None:
         """What is known of the rate: from the count (Jeffreys prior), or as given."""

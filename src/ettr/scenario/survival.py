@@ -55,6 +55,8 @@ def _by_copies(tier: Tier, n_lost: Sequence[int], n_nodes: Any) -> np.ndarray:
 
 def _refuse_less(shares: np.ndarray, faster: np.ndarray, name: str, faster_name: str, modes: Sequence[str]) -> None:
     """A safer tier keeps what a faster one keeps."""
+    n_axes = max(shares.ndim, faster.ndim)  # the modes stay the first
+    shares, faster = (values.reshape(values.shape + (1,) * (n_axes - values.ndim)) for values in (shares, faster))
     less = np.argwhere(np.asarray(shares + _ROUNDING < faster))
     if less.size:
         where, mode = tuple(less[0]), modes[less[0][0]]
