@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 
 from ettr import Scenario, budget, evidence, plan
-from ettr.errors import InputError, OutsideValidity, UnknownName
+from ettr.errors import InputError, NotModelled, OutsideValidity, UnknownName
+from ettr.validity import ValidityWarning
 
 PRESETS = evidence.scenario_names()
 
@@ -187,6 +190,8 @@ def test_the_answer_for_machines_is_stable(llama3):
         "ettr",
         "time_budget",
         "as_given",
+        "bands",
+        "band_source",
         "assumed",
     ]
     assert told["assumed"] == plan.assumed_fields(llama3) and "recovery.restart_min" in told["assumed"]
@@ -199,60 +204,159 @@ def test_the_answer_for_machines_is_stable(llama3):
     assert sum(parts) == pytest.approx(told["time_budget"]["total_h"])
 
 
-# --------------------------------------------------------------------------- requirements
+# --------------------------------------------------------------------------- intervals of many runs, and of tiers
+
+PEER = {"name": "peer memory", "interval_s": 60, "stall_s": 0.05, "write_s": 2, "load_s": 5, "survives": 0.7}
+DISK = {"name": "local disk", "interval_s": 180, "stall_s": 0.5, "write_s": 20, "load_s": 30, "survives": 0.9}
+WARNED = {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}
 
 
-@pytest.mark.parametrize("field", plan.SOLVABLE)
-@pytest.mark.parametrize("target", [0.75, 0.9])
-def test_a_required_value_reaches_the_target_and_a_larger_one_does_not(field, target):
-    scenario = Scenario.load("h100-100k")
-    found = plan.required(scenario, field, target)
-    assert found.field == field and found.target_ettr == target
-    assert found.best_ettr == pytest.approx(plan.ettr_at_best(scenario.override({field: 0})))
-    if found.value is None:
-        assert found.best_ettr < target
-        return
-    assert plan.ettr_at_best(scenario.override({field: found.value})) == pytest.approx(target, abs=1e-6)
-    assert plan.ettr_at_best(scenario.override({field: found.value * 1.001})) < target
-    section, name = field.split(".")
-    given = scenario.failures.rate if section == "failures" else getattr(getattr(scenario, section), name)
-    assert found.given == given
+def richer(name: str) -> Scenario:
+    """Runs whose best interval has no closed form, but for the silent one, which must need none."""
+    run = Scenario.load("llama3-405b").override({"maintenance": None})
+    return {
+        "tiers": lambda: run.override({"checkpoint.tiers": [PEER, DISK]}),
+        "tiers, hard": lambda: run.override({"checkpoint.tiers": [PEER, DISK], "cluster.n_gpus": 160_000}),
+        "prediction": lambda: run.override({"prediction": WARNED}),
+        "prediction, slow write": lambda: run.override({"prediction": WARNED, "checkpoint.persist_slowdown": 0.3}),
+        "no alarm heeded": lambda: run.override({"prediction": WARNED | {"lead_s": 10}}),
+        "alarms mostly false": lambda: run.override({"prediction": WARNED | {"precision": 0.05}}),
+        "the write sets it": lambda: run.override({"prediction": WARNED, "checkpoint.stall_s": 0.001}),
+        "silent": lambda: Scenario.load("rsc-1").override(
+            {
+                "failures.modes": [{"name": "Silent", "share": 1, "latency_h": 5}],
+                "checkpoint.persist_s": 0,
+                "checkpoint.stall_s": 60,
+            }
+        ),
+    }[name]()
 
 
-def test_of_the_two_targets_one_can_be_reached_by_faster_recovery():
-    """0.9 on 100,000 GPUs needs fewer failures; 0.75 is reached by faster restarts as well."""
-    scenario = Scenario.load("h100-100k")
-    reached = {
-        target: {need.field for need in plan.requirements(scenario, target) if need.value is not None}
-        for target in (0.75, 0.9)
-    }
-    assert reached[0.9] == {"failures.rate_per_1000_node_days"}
-    assert {"failures.rate_per_1000_node_days", "recovery.restart_min"} <= reached[0.75]
+RICHER = [
+    *("tiers", "tiers, hard", "prediction", "prediction, slow write", "no alarm heeded", "alarms mostly false"),
+    *("the write sets it", "silent"),
+]
 
 
-def test_where_the_target_is_reached_already_there_is_room(llama3):
-    for need in plan.requirements(llama3, 0.9):
-        assert need.value > need.given
+def cost_at(run: Scenario, minutes: np.ndarray) -> np.ndarray:
+    return np.asarray(1 / budget.exact(steady(run), {"checkpoint.interval_min": minutes}).ettr)
 
 
-def test_what_does_not_matter_has_no_limit(plain_run):
-    """Without failures, and in the steady state, no detection time is too long."""
-    still = plain_run.override({"failures.rate_per_1000_node_days": 0})
-    assert math.isinf(plan.required(still, "recovery.detection_min", 0.9).value)
+@pytest.mark.parametrize("name", RICHER)
+def test_no_other_interval_costs_less(name):
+    """Against 4000 intervals, then a bounded search of SciPy's between the neighbours of the best of them."""
+    run = richer(name)
+    found = plan.best_interval_min(run)
+    low, high = plan.shortest_interval_min(run), plan.longest_interval_min(run)
+    grid = np.geomspace(low, high, 4000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ValidityWarning)
+        costs = cost_at(run, grid)
+    at = int(np.nanargmin(costs))
+    ends = np.log(grid[max(at - 1, 0)]), np.log(grid[min(at + 1, grid.size - 1)])
+    best = optimize.minimize_scalar(
+        lambda x: float(cost_at(run, np.exp([x]))[0]), bounds=ends, method="bounded", options={"xatol": 1e-10}
+    )
+    # a minimum is known to the root of the rounding error, 1e-8, over the root of the loss
+    assert found == pytest.approx(np.exp(best.x), rel=1e-6)
+    assert cost_at(run, np.array([found]))[0] <= min(np.nanmin(costs), best.fun) * (1 + 1e-14)
 
 
-def test_an_impossible_target_says_how_far_it_gets(plain_run):
-    lost = plain_run.override({"cluster.n_gpus": 800_000, "recovery.detection_min": 60})
-    found = plan.required(lost, "recovery.restart_min", 0.9)
-    assert found.value is None and 0 < found.best_ettr < 0.1
+@pytest.mark.parametrize("name", ["llama3", "tiers", "prediction"])
+def test_arrays_give_the_interval_of_each_run(name, llama3):
+    run = llama3 if name == "llama3" else richer(name)
+    sizes, stalls = np.array([8192, 65_536]), np.array([2.0, 30.0, 200.0])
+    found = plan.best_interval_min(run, {"cluster.n_gpus": sizes[:, None], "checkpoint.stall_s": stalls})
+    one_by_one = [
+        [plan.best_interval_min(run.override({"cluster.n_gpus": int(n), "checkpoint.stall_s": w})) for w in stalls]
+        for n in sizes
+    ]
+    assert found == pytest.approx(np.array(one_by_one), rel=1e-7)
 
 
-@pytest.mark.parametrize("target", [0, 1, -1, 90, math.nan])
-def test_a_target_that_is_no_ratio_is_refused(llama3, target):
-    with pytest.raises(InputError, match=f"target_ettr must be between 0 and 1, got {target:g}"):
-        plan.required(llama3, "recovery.restart_min", target)
+def test_the_store_is_not_more_frequent_than_the_tier_below_it():
+    run = richer("tiers").override({"checkpoint.stall_s": 0})
+    slow = {"checkpoint.tiers.local disk.interval_s": np.array([60.0, 600.0, 6000.0])}
+    found = plan.best_interval_min(run, slow)
+    assert (found * 60 >= slow["checkpoint.tiers.local disk.interval_s"]).all()
+    assert found[2] == pytest.approx(100, rel=1e-9)
+    assert plan.shortest_interval_min(run) == pytest.approx(3, rel=1e-9)
+    assert plan.make(run).band.low_min >= 3
 
 
-def test_a_field_that_cannot_be_solved_for_is_refused(llama3):
-    with pytest.raises(UnknownName, match=r"'recovery.restart'; did you mean 'recovery.restart_min'\?"):
-        plan.required(llama3, "recovery.restart", 0.9)
+def test_two_minima_on_either_side_of_the_first_alarm_that_is_heeded(llama3):
+    """Below action / precision no alarm is heeded, so that the cost has a kink there, and may have two minima."""
+    run = llama3.override({"maintenance": None, "checkpoint.persist_s": 0, "checkpoint.stall_s": 1})
+    told = {"recall": 0.9, "precision": 0.5, "lead_s": 600, "action_s": 100}
+    kinks = np.array([20.0, 60.0, 100.0, 150.0, 200.0, 400.0])
+    run = run.override({"prediction": told})
+    found = plan.best_interval_min(run, {"prediction.action_s": kinks})
+    grid = np.geomspace(0.1, 600, 20_000)
+    at = {"prediction.action_s": kinks, "checkpoint.interval_min": grid[:, None]}
+    costs = np.asarray(1 / budget.exact(steady(run), at).ettr)
+    ours = 1 / budget.exact(steady(run), {"prediction.action_s": kinks, "checkpoint.interval_min": found}).ettr
+    assert (ours <= costs.min(axis=0) * (1 + 1e-14)).all()
+    heeded = found * 60 >= kinks / 0.5
+    assert heeded.any() and not heeded.all()
+
+
+def test_what_is_looked_for_cannot_be_given(llama3):
+    with pytest.raises(InputError, match="is what is looked for"):
+        plan.best_interval_min(llama3, {"checkpoint.interval_min": [1, 2]})
+    with pytest.raises(UnknownName, match="did you mean 'cluster.n_gpus'"):
+        plan.best_interval_min(llama3, {"cluster.n_gpu": [8]})
+    with pytest.raises(InputError, match="cluster.n_gpus must be finite, got nan"):
+        plan.best_interval_min(llama3, {"cluster.n_gpus": [math.nan]})
+    both = richer("tiers").override({"prediction": WARNED})
+    with pytest.raises(NotModelled, match="no form for checkpoint.tiers together with prediction"):
+        plan.best_interval_min(both)
+
+
+@pytest.mark.parametrize("name", ["tiers", "tiers, hard"])
+def test_the_best_tiers_are_the_best_whole_multiples(name):
+    """Against a search over whole ratios by hand, and the unrounded optimum of SciPy's simplex."""
+    run = richer(name)
+    found = plan.best_tiers(run)
+    paths = [f"checkpoint.tiers.{tier.name}.interval_s" for tier in run.checkpoint.tiers]
+
+    def ettr(peer_s, disk_s, store_s):
+        at = {paths[0]: peer_s, paths[1]: disk_s, "checkpoint.interval_min": np.asarray(store_s) / 60}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ValidityWarning)
+            return np.nan_to_num(budget.exact(steady(run), at).ettr)
+
+    own = [*(tier.interval_s for tier in found.checkpoint.tiers), found.checkpoint.interval_min * 60]
+    ratios = np.array(own[1:]) / own[:-1]
+    assert ratios == pytest.approx(np.round(ratios), abs=1e-9)
+    ours = ettr(*np.array(own)[:, None])[0]
+    peer = own[0] * np.geomspace(0.3, 3, 300)[:, None, None]
+    disk, store = np.arange(1, 20)[:, None], np.arange(1, 30)
+    assert ours >= ettr(peer, peer * disk, peer * disk * store).max() * (1 - 1e-12)
+    free = optimize.minimize(
+        lambda x: -ettr(*np.exp(x)[:, None])[0], np.log(own), method="Nelder-Mead", options={"xatol": 1e-8}
+    )
+    assert ours <= -free.fun <= ours + 1e-4
+
+
+def test_best_tiers_keep_above_their_writes_and_below_the_work():
+    slow = {"checkpoint.tiers.local disk.interval_s": 600, "checkpoint.tiers.local disk.write_s": 600}
+    run = richer("tiers, hard").override({"checkpoint.persist_s": 1200, "checkpoint.interval_min": 60} | slow)
+    found = plan.best_tiers(run).checkpoint
+    assert found.tiers[1].interval_s >= 600 and found.interval_min * 60 >= 1200
+    rare = richer("tiers").override({"failures.rate_per_1000_node_days": 0, "job.productive_h": 5})
+    assert plan.best_tiers(rare).checkpoint.interval_min == pytest.approx(300, rel=1e-6)
+
+
+def test_a_run_without_tiers_has_none_to_plan(llama3):
+    with pytest.raises(InputError, match="no checkpoint.tiers: plan.best_interval_min"):
+        plan.best_tiers(llama3)
+
+
+@pytest.mark.parametrize("name", ["tiers", "prediction", "silent"])
+def test_richer_runs_have_a_whole_plan(name):
+    run = richer(name)
+    answer = plan.make(run)
+    assert answer.budget.ettr >= answer.budget_as_given.ettr - 1e-9
+    assert answer.band.low_min < answer.band.interval_min < answer.band.high_min
+    assert loss_at(run, answer.band.high_min, answer.band.interval_min) == pytest.approx(0.005, abs=2e-5)
+    json.dumps(answer.to_dict(), allow_nan=False)

@@ -21,6 +21,8 @@ from ettr.checkpoint import (
     exact_interval,
     young_interval,
 )
+from ettr.curves.disagreement import comparable
+from ettr.curves.grids import LARGEST_GPUS, smallest_gpus
 from ettr.errors import NotModelled, OutsideValidity
 from ettr.plan import SHORTEST_MIN, best_interval_min, job_mttf_h
 from ettr.results import PARTS, TimeBudget
@@ -79,11 +81,10 @@ def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     -------
     DataFrame
         ``n_gpus`` [GPUs], ``rule``, ``interval_min`` [min], from a second to the whole work, ``loss_points``: ETTR
-        lost against the best interval, in hundredths. Background write and maintenance are set aside: the rules have
-        no term for them.
+        lost against the best interval, in hundredths. Background write, faster tiers, predictions, silence and
+        maintenance are set aside: the rules have no term for them.
     """
-    blocking = {"checkpoint.persist_s": 0, "maintenance": None, "job.include_start": False}
-    run = scenario.override(blocking)
+    run = comparable(scenario, "rsc")
     n_gpus = _sizes(run, n_points)
     mttf_h = job_mttf_h(run, n_gpus)
     ends_h = SHORTEST_MIN / 60, run.job.productive_h
@@ -232,7 +233,7 @@ def _intervals_min(scenario: Scenario, n_points: int) -> np.ndarray:
 
 def _sizes(scenario: Scenario, n_points: int) -> np.ndarray:
     """From 128 GPUs to a million, the powers of ten that sentences speak of among them."""
-    spread = np.geomspace(max(128, scenario.cluster.gpus_per_node), 1e6, n_points)
+    spread = np.geomspace(smallest_gpus(scenario), LARGEST_GPUS, n_points)
     return np.unique(np.concatenate([spread, [1e4, 1e5]]))
 
 

@@ -1,7 +1,10 @@
 """The answer to "what should I do": the interval to checkpoint at, what it leaves, and what a target needs."""
 
 from ettr.plan.answer import Plan, assumed_fields, make, presets
+from ettr.plan.bands import Bands, bands_of
+from ettr.plan.fields import solvable
 from ettr.plan.fitted import LIKE, PRODUCTIVE_H, FittedPlan, from_fit, scenario_of
+from ettr.plan.frontier import Frontier, ettr_map, frontier
 from ettr.plan.intervals import (
     BAND_POINTS,
     SHORTEST_MIN,
@@ -11,8 +14,11 @@ from ettr.plan.intervals import (
     job_mttf_h,
     longest_interval_min,
     mttf_interval_h,
+    shortest_interval_min,
 )
-from ettr.plan.needs import SOLVABLE, Requirement, ettr_at_best, required, requirements
+from ettr.plan.needs import SOLVABLE, Blocker, Requirement, required, requirements
+from ettr.plan.solving import ettr_at_best
+from ettr.plan.tiers import best_tiers
 
 __all__ = [
     "BAND_POINTS",
@@ -21,14 +27,21 @@ __all__ = [
     "SHORTEST_MIN",
     "SOLVABLE",
     "Band",
+    "Bands",
+    "Blocker",
     "FittedPlan",
+    "Frontier",
     "Plan",
     "Requirement",
     "assumed_fields",
+    "bands_of",
     "best_interval_min",
+    "best_tiers",
     "ettr_at_best",
+    "ettr_map",
     "flat_band",
     "from_fit",
+    "frontier",
     "job_mttf_h",
     "longest_interval_min",
     "make",
@@ -37,4 +50,6 @@ __all__ = [
     "required",
     "requirements",
     "scenario_of",
+    "shortest_interval_min",
+    "solvable",
 ]

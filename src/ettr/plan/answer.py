@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from ettr import budget, evidence
 from ettr.errors import OutsideValidity
+from ettr.plan.bands import COLUMNS, bands_of
 from ettr.plan.intervals import Band, best_interval_min, flat_band, mttf_interval_h
 from ettr.results import TimeBudget
 from ettr.scenario import Scenario
@@ -37,6 +38,12 @@ class Plan:
         Hours at the scenario's own interval; None where no closed form holds for it.
     no_budget_as_given : str
         Why not; empty otherwise.
+    bands : DataFrame
+        Ranges that hold each quantity with 50% and 95%: ``quantity``, ``unit``, ``value``, ``low_50``, ``high_50``,
+        ``low_95``, ``high_95``; empty where the scenario does not say how well its rate is known. Rows as in
+        :class:`ettr.plan.Bands`.
+    band_source : str
+        A part of a sentence: which input the bands come from, or which one is missing.
     """
 
     scenario: Scenario
@@ -47,6 +54,8 @@ class Plan:
     budget: TimeBudget
     budget_as_given: TimeBudget | None
     no_budget_as_given: str = ""
+    bands: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(COLUMNS)), compare=False)
+    band_source: str = ""
 
     @property
     def shown(self) -> tuple[Scenario, TimeBudget]:
@@ -77,6 +86,11 @@ class Plan:
                 "ettr": float(self.budget_as_given.ettr) if self.budget_as_given else None,
                 "time_budget": self.budget_as_given.to_dict() if self.budget_as_given else None,
             },
+            "bands": [
+                {name: _finite(value) if isinstance(value, float) else value for name, value in row.items()}
+                for row in self.bands.to_dict("records")
+            ],
+            "band_source": self.band_source,
             "assumed": assumed_fields(given),
         }
 
@@ -113,15 +127,19 @@ def make(scenario: Scenario) -> Plan:
         as_given = budget.exact(scenario)
     except OutsideValidity as error:
         reason = str(error)
+    at_best = budget.exact(best)
+    bands = bands_of(scenario, band.interval_min, at_best, as_given)
     return Plan(
         scenario=scenario,
         best=best,
         job_mttf_h=scenario.job_mttf_h,
         job_mttf_95_h=mttf_interval_h(scenario),
         band=band,
-        budget=budget.exact(best),
+        budget=at_best,
         budget_as_given=as_given,
         no_budget_as_given=reason,
+        bands=bands.frame,
+        band_source=bands.source,
     )
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ettr import budget
+from ettr.budget.rules import Rules, rules
 from ettr.checkpoint import exact_interval
 from ettr.errors import InputError
 from ettr.failures import gamma_interval
+from ettr.plan.search import lowest
+from ettr.results import TimeBudget
 from ettr.scenario import Scenario
+from ettr.scenario.sections import LARGEST_NUMBER
 from ettr.validity import ValidityWarning, plain
 
 BAND_POINTS = 0.005
@@ -22,7 +27,11 @@ BAND_POINTS = 0.005
 SHORTEST_MIN = 1 / 60
 """No plan checkpoints more often than each second, even where a checkpoint is free."""
 
+INTERVAL = "checkpoint.interval_min"
+
 _GRID_POINTS = 2000
+_HAIR = 1 + 1e-12
+"""Above a limit by this much, so that rounding does not put an interval below it."""
 
 
 @dataclass(frozen=True)
@@ -46,27 +55,59 @@ class Band:
     ends_job: bool
 
 
-def best_interval_min(scenario: Scenario, n_gpus: Any = None) -> Any:
-    """The interval with the highest steady-state ETTR, no longer than :func:`longest_interval_min`. [min]
+def best_interval_min(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Any:
+    """The interval of the store with the highest steady-state ETTR. [min]
 
     Parameters
     ----------
     scenario : Scenario
-        The run.
-    n_gpus : float or ndarray, optional
-        Size of the job instead of the scenario's. [GPUs]
+        The run; faster tiers keep their intervals (:func:`best_tiers` finds those as well).
+    at : mapping, optional
+        Dotted path (one of :func:`ettr.budget.swept`) to an array in the field's unit; arrays broadcast against each
+        other.
 
     Returns
     -------
     float or ndarray
-        Between a second, or the training during a background write, and the longest interval. [min]
+        Between :func:`shortest_interval_min` and :func:`longest_interval_min` of each point.
+
+    Raises
+    ------
+    InputError
+        A path that cannot be swept, the interval itself, or a value that breaks the field's rule.
+    NotModelled
+        Mechanisms that no closed form holds for together.
+
+    Notes
+    -----
+    :func:`ettr.checkpoint.exact_interval` where it holds: without tiers and prediction, also where all failures are
+    silent. Else the minimum of the exact steady-state cost, within 10⁻⁶ of itself. Maintenance, the start, and what
+    makes rates change in time (burn-in, lifetimes) do not enter: sweep the rate for the interval at another moment.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, plan
+    >>> run = Scenario.load("llama3-405b")
+    >>> plan.best_interval_min(run, {"cluster.n_gpus": [16_384, 100_000]}).round(1).tolist()
+    [7.7, 3.1]
     """
-    checkpoint = scenario.checkpoint
-    mttf_h = job_mttf_h(scenario, n_gpus)
-    tau_h = exact_interval(scenario.stall_h, mttf_h, scenario.persist_h, checkpoint.persist_slowdown)
-    # a hair above the write, which rounding must not put the interval below
-    least_min = max(SHORTEST_MIN, checkpoint.least_interval_min * (1 + 1e-12))
-    return plain(np.maximum(np.minimum(np.multiply(tau_h, 60), longest_interval_min(scenario)), least_min))
+    if INTERVAL in (at or {}):
+        raise InputError(f"{INTERVAL} is what is looked for: leave it out of at")
+    return best_within_min(scenario, dict(at or {}), (0.0, math.inf))
+
+
+def best_within_min(scenario: Scenario, at: dict[str, Any], within: tuple[Any, Any]) -> Any:
+    """As :func:`best_interval_min`, where a search is told between which intervals it need look. [min]"""
+    run = rules(scenario, at)
+    shape = np.broadcast_shapes(*(np.shape(values) for values in at.values()))
+    low, high = (np.broadcast_to(end, shape) for end in _ends_min(run))
+    if _has_closed_optimum(run):
+        found = np.clip(_closed_optimum_min(run), low, high)
+    else:
+        found = _searched_min(scenario, at, run, *(np.clip(end, low, high) for end in within))
+    if np.any(np.asarray(run.stops_per_h) > 0):
+        found = _answered_min(scenario, at, low, found)
+    return plain(np.broadcast_to(found, shape))
 
 
 def job_mttf_h(scenario: Scenario, n_gpus: Any = None) -> Any:
@@ -76,25 +117,101 @@ def job_mttf_h(scenario: Scenario, n_gpus: Any = None) -> Any:
         return plain(1 / (scenario.node_rate_per_h * scenario.mode_exposure(n_nodes).sum(axis=-1)))
 
 
+def shortest_interval_min(scenario: Scenario) -> float:
+    """The shortest interval that a plan considers: a second, the write, or the interval of the tier below. [min]"""
+    return float(_ends_min(rules(scenario, None))[0])
+
+
 def longest_interval_min(scenario: Scenario) -> float:
     """The longest interval that a plan considers. [min]
 
     The whole work; with maintenance, the longest of those for which the exact form has an answer: a stop waits for the
     next checkpoint, so with longer intervals requests would pile up.
     """
-    work_min = scenario.job.productive_h * 60
-    requests_per_min = scenario.maintenance_rate_per_h / 60
-    if requests_per_min == 0:
-        return work_min
-    longest_min = min(work_min, 0.5 / requests_per_min)
-    least_min = max(SHORTEST_MIN, scenario.checkpoint.least_interval_min * (1 + 1e-12))
-    if longest_min <= least_min:
-        return longest_min
-    grid = np.geomspace(least_min, longest_min, _GRID_POINTS)
+    low, high = _ends_min(rules(scenario, None))
+    if scenario.maintenance_rate_per_h == 0:
+        return float(high)
+    return float(_answered_min(scenario, {}, np.asarray(low), np.asarray(high)))
+
+
+def _ends_min(run: Rules) -> tuple[Any, Any]:
+    """Shortest and longest interval that a plan considers, before maintenance has its say. [min]"""
+    low = np.maximum(np.asarray(run.head) * 60 * _HAIR, SHORTEST_MIN)
+    if run.tiers is not None:
+        low = np.maximum(low, np.asarray(run.tiers.tau[-2]) * 60 * _HAIR)
+    with np.errstate(divide="ignore"):
+        high = np.minimum(run.work, 0.5 / np.asarray(run.stops_per_h, dtype=float)) * 60
+    low = np.minimum(low, LARGEST_NUMBER)
+    return low, np.clip(high, low, LARGEST_NUMBER)
+
+
+def _has_closed_optimum(run: Rules) -> bool:
+    silent = np.asarray(run.silent)
+    return run.tiers is None and run.prediction is None and bool(np.all(silent == 0) or np.all(silent > 1 - 1e-12))
+
+
+def _closed_optimum_min(run: Rules) -> Any:
+    with np.errstate(divide="ignore", over="ignore"):
+        mttf_h = 1 / np.asarray(run.rate, dtype=float)
+    return np.asarray(exact_interval(run.stall, mttf_h, run.persist, run.slowdown)) * 60
+
+
+def _searched_min(scenario: Scenario, at: dict[str, Any], run: Rules, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The minimum of the exact steady-state cost. [min]"""
+    steady = without_ends(scenario)
+    at = {path: values for path, values in at.items() if not path.startswith("maintenance.")}
+
+    def cost(interval_min: np.ndarray) -> np.ndarray:
+        return 1 / quiet_ettr(steady, {**at, INTERVAL: interval_min})
+
+    if run.prediction is None:
+        return lowest(cost, low, high)
+    # shorter intervals than this use no alarm, so that there may be a minimum on either side
+    heed_min = np.clip(np.asarray(run.prediction.action) / run.prediction.precision * 60, low, high)
+    if np.all(heed_min <= low) or np.all(heed_min >= high):
+        return lowest(cost, low, high)
+    found = [lowest(cost, low, heed_min), lowest(cost, heed_min, high)]
+    costs = [np.nan_to_num(cost(interval_min[None])[0], nan=np.inf) for interval_min in found]
+    return np.where(costs[0] < costs[1], *found)
+
+
+def without_ends(scenario: Scenario) -> Scenario:
+    """The steady state of a run, maintenance aside."""
+    return scenario.override({"job.include_start": False, "maintenance": None})
+
+
+def quiet_ettr(scenario: Scenario, at: Mapping[str, Any]) -> np.ndarray:
+    """Exact ETTR at points of which at least one path is an array; NaN where there is no answer."""
+    return np.asarray(quiet_budget(scenario, at).ettr)
+
+
+def quiet_budget(scenario: Scenario, at: Mapping[str, Any]) -> TimeBudget:
+    """Exact budget at such points."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ValidityWarning)
-        answers = np.isfinite(budget.exact(scenario, {"checkpoint.interval_min": grid}).ettr)
-    return float(grid[np.flatnonzero(answers)[-1]]) if answers.any() else longest_min
+        return budget.exact(scenario, at)
+
+
+def _answered_min(scenario: Scenario, at: dict[str, Any], low: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The wanted intervals; where the exact form has no answer, the longest shorter one for which it has. [min]"""
+    wanted = np.asarray(wanted)
+    none = ~np.isfinite(quiet_ettr(scenario, {**at, INTERVAL: wanted[None]})[0])
+    if not none.any():
+        return wanted
+    at = {path: np.broadcast_to(values, wanted.shape)[none] for path, values in at.items()}
+    least, most = np.broadcast_to(low, wanted.shape)[none], wanted[none]
+    left, right = np.log(least), np.log(most)
+    steps = np.linspace(0.0, 1.0, 33)[:, None]
+    for _ in range(3):
+        grid = left + (right - left) * steps
+        good = np.isfinite(quiet_ettr(scenario, {**at, INTERVAL: np.exp(grid)}))
+        last = good.shape[0] - 1 - good[::-1].argmax(axis=0)[None]
+        left = np.take_along_axis(grid, last, axis=0)[0]
+        right = np.take_along_axis(grid, np.minimum(last + 1, good.shape[0] - 1), axis=0)[0]
+    found = wanted.copy()
+    # a hair below, for the logarithm's rounding; nothing to choose where no interval has an answer
+    found[none] = np.where(good.any(axis=0), np.maximum(np.exp(left) / _HAIR, least), most)
+    return found
 
 
 def flat_band(scenario: Scenario, points: float = BAND_POINTS) -> Band:
@@ -122,18 +239,16 @@ def flat_band(scenario: Scenario, points: float = BAND_POINTS) -> Band:
     if not 0 < points < 1:
         raise InputError(f"points must be between 0 and 1, got {points:g}")
     # maintenance scales the ETTR of every interval alike, so it moves neither the best nor, visibly, the band
-    steady = scenario.override({"job.include_start": False, "maintenance": None})
+    steady = without_ends(scenario)
     best_min = best_interval_min(scenario)
-    at_best = budget.exact(steady.override({"checkpoint.interval_min": best_min})).ettr
+    at_best = budget.exact(steady.override({INTERVAL: best_min})).ettr
     longest_min = longest_interval_min(scenario)
-    least_min = max(scenario.checkpoint.least_interval_min, SHORTEST_MIN)
+    least_min = shortest_interval_min(scenario)
 
     def end_min(farthest_min: float) -> float:
         """Where the loss passes ``points`` on the way from the best interval."""
         grid = np.geomspace(best_min, farthest_min, _GRID_POINTS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ValidityWarning)
-            loss = at_best - np.nan_to_num(budget.exact(steady, {"checkpoint.interval_min": grid}).ettr, nan=-1.0)
+        loss = at_best - np.nan_to_num(quiet_ettr(steady, {INTERVAL: grid}), nan=-1.0)
         outside = np.flatnonzero(loss > points)
         if outside.size == 0:
             return float(farthest_min)

@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scipy import optimize
+import numpy as np
 
-from ettr import budget
-from ettr.errors import InputError, OutsideValidity, UnknownName
-from ettr.plan.intervals import best_interval_min
+from ettr.errors import InputError
+from ettr.plan.fields import Field, Sense, field_of, solvable
+from ettr.plan.solving import ettr_at_best, last_reaching, range_reaching
 from ettr.scenario import Scenario
+
+SOLVABLE = (
+    "failures.rate_per_1000_node_days",
+    "checkpoint.stall_s",
+    "recovery.detection_min",
+    "recovery.queue_min",
+    "recovery.restart_min",
+)
+"""Fields that :func:`requirements` asks about: every scenario has them. :func:`solvable` names all."""
+
+_NO_REMEDY = ("cluster.n_gpus", "job.productive_h")
+"""Size and work are what is planned for, so they block nothing."""
+
+
+@dataclass(frozen=True)
+class Blocker:
+    """Another field that stands in the way.
+
+    Attributes
+    ----------
+    field : str
+        Dotted path.
+    ettr : float
+        ETTR with this field at its ideal too.
+    """
+
+    field: str
+    ettr: float
 
 
 @dataclass(frozen=True)
@@ -24,11 +53,23 @@ class Requirement:
     target_ettr : float
         The target.
     value : float or None
-        The largest value that reaches it, in the field's unit; None if none does.
+        The last value that reaches it, in the field's unit: the largest of a cost (infinite if none is too large),
+        the smallest of a benefit (the end of its rule if none is too small), the best of an interval. None if no
+        value reaches it.
     given : float
-        The scenario's own value.
+        The scenario's own value; of a share that differs between modes, that of all failures.
     best_ettr : float
-        What is reached with the field at zero, everything else as in the scenario.
+        What is reached with the field at its ideal, everything else as in the scenario.
+    unit : str
+        Unit of the field; empty for a fraction.
+    sense : {"at most", "at least", "between"}
+        How ``value`` is meant.
+    ideal : float
+        The field's best value: the end of its rule, or the best interval.
+    low, high : float or None
+        Ends of the range that reaches the target, for an interval; None for other fields, or if none does.
+    blocking : tuple of Blocker
+        Where no value reaches the target: each other field, and the ETTR if it were ideal as well, best first.
     """
 
     field: str
@@ -36,82 +77,142 @@ class Requirement:
     value: float | None
     given: float
     best_ettr: float
+    unit: str = ""
+    sense: Sense = "at most"
+    ideal: float = 0.0
+    low: float | None = None
+    high: float | None = None
+    blocking: tuple[Blocker, ...] = ()
 
+    @property
+    def blocker(self) -> Blocker | None:
+        """The other field that, ideal as well, would make the target reachable; None if none would, or none must."""
+        return next((other for other in self.blocking if other.ettr >= self.target_ettr), None)
 
-SOLVABLE = (
-    "failures.rate_per_1000_node_days",
-    "checkpoint.stall_s",
-    "recovery.detection_min",
-    "recovery.queue_min",
-    "recovery.restart_min",
-)
-"""Fields that :func:`required` solves for: ETTR falls as each grows."""
+    @property
+    def reason(self) -> str:
+        """Why no value reaches the target, and what would be possible; empty where one does."""
+        if self.value is not None:
+            return ""
+        unit = f" {self.unit}" if self.unit else ""
+        ideal = f"{self.ideal:.4g}{unit}" if math.isfinite(self.ideal) else "no limit"
+        own = f"{self.field} cannot do better than {ideal}, which leaves an ETTR of {self.best_ettr:.4f}"
+        nearest = self.blocking[0]
+        if self.blocker:
+            return f"{own}; with {nearest.field} ideal as well it would be {nearest.ettr:.4f}"
+        return f"{own}; no second field is enough, {nearest.field} comes closest with {nearest.ettr:.4f}"
 
 
 def required(scenario: Scenario, field: str, target_ettr: float) -> Requirement:
-    """Solve one field for a target ETTR, with the best interval at each value.
+    """Solve one field for a target ETTR, with the best interval of the store at each value.
 
     Parameters
     ----------
     scenario : Scenario
         The run.
     field : str
-        One of ``SOLVABLE``.
+        One of :func:`solvable`: what is better small (rates, times, sizes) is solved for the largest value, what is
+        better large (bandwidths, recall, precision, survival) for the smallest, an interval for the range.
     target_ettr : float
         The target, in (0, 1).
 
     Returns
     -------
     Requirement
-        The largest value that reaches the target, within 10⁻⁶ of itself.
+        The value that just reaches the target, within 10⁻⁶ of itself; GPUs in whole nodes. If there is none: what
+        would be possible, and what else blocks.
 
     Raises
     ------
     InputError
         An unknown field, or a target outside (0, 1).
+    NotModelled
+        Mechanisms that no closed form holds for together.
+
+    Notes
+    -----
+    ETTR is taken as monotone in the field (an interval: with one peak). With the start counted it moves by one stall
+    where the number of checkpoints changes; the value then is one of those at which it passes the target.
 
     Examples
     --------
     >>> from ettr import Scenario, plan
     >>> at_100k = Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})
-    >>> plan.required(at_100k, "recovery.restart_min", 0.9).value is None
-    True
+    >>> need = plan.required(at_100k, "recovery.restart_min", 0.9)
+    >>> need.value is None, need.blocker.field
+    (True, 'failures.rate_per_1000_node_days')
+    >>> round(plan.required(at_100k, "failures.rate_per_1000_node_days", 0.9).value, 2)
+    0.74
     """
-    if field not in SOLVABLE:
-        raise UnknownName("field to solve for", field, SOLVABLE)
+    check_target(target_ettr)
+    asked = field_of(scenario, field)
+    if asked.sense == "between":
+        return _range(scenario, asked, target_ettr)
+    found = last_reaching(scenario, asked, target_ettr, {})
+    value, best = float(found.value[0]), float(found.best_ettr[0])
+    if field == "cluster.n_gpus" and math.isfinite(value):
+        value = whole_nodes(scenario, value)
+    return Requirement(
+        field=field,
+        target_ettr=target_ettr,
+        value=None if math.isnan(value) else value,
+        given=asked.given,
+        best_ettr=best,
+        unit=asked.unit,
+        sense=asked.sense,
+        ideal=asked.low if asked.sense == "at most" else asked.high,
+        blocking=_blocking(scenario, asked) if math.isnan(value) else (),
+    )
+
+
+def requirements(scenario: Scenario, target_ettr: float, fields: Iterable[str] = SOLVABLE) -> list[Requirement]:
+    """:func:`required` for each of some fields, each alone."""
+    return [required(scenario, field, target_ettr) for field in fields]
+
+
+def whole_nodes(scenario: Scenario, n_gpus: float) -> float:
+    """GPUs of the whole nodes among so many. [GPUs]"""
+    per_node = scenario.cluster.gpus_per_node
+    return float(math.floor(n_gpus / per_node * (1 + 1e-12)) * per_node)
+
+
+def check_target(target_ettr: float) -> None:
+    """Refuse what is no ratio between 0 and 1."""
     if not 0 < target_ettr < 1:
         raise InputError(f"target_ettr must be between 0 and 1, got {target_ettr:g}")
-    given = scenario.failures.rate if field.startswith("failures") else _value(scenario, field)
-
-    def surplus(value: float) -> float:
-        return ettr_at_best(scenario.override({field: value})) - target_ettr
-
-    best = surplus(0.0)
-    if best < 0:
-        return Requirement(field, target_ettr, None, given, best + target_ettr)
-    high = max(given, 1.0)
-    while surplus(high) > 0:
-        high *= 2
-        if high > 1e12:
-            return Requirement(field, target_ettr, math.inf, given, best + target_ettr)
-    value = float(optimize.brentq(surplus, 0.0, high, rtol=1e-6))
-    return Requirement(field, target_ettr, value, given, best + target_ettr)
 
 
-def requirements(scenario: Scenario, target_ettr: float) -> list[Requirement]:
-    """:func:`required` for each of ``SOLVABLE``, each alone."""
-    return [required(scenario, field, target_ettr) for field in SOLVABLE]
+def _range(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:
+    peak, down, up = range_reaching(scenario, asked, target_ettr)
+    low, high = float(down.value[0]), float(up.value[0])
+    fails = math.isnan(low)
+    return Requirement(
+        field=asked.path,
+        target_ettr=target_ettr,
+        value=None if fails else peak,
+        given=asked.given,
+        best_ettr=float(down.best_ettr[0]),
+        unit=asked.unit,
+        sense="between",
+        ideal=peak,
+        low=None if fails else low,
+        high=None if fails else high,
+        blocking=_blocking(scenario, asked, peak) if fails else (),
+    )
 
 
-def ettr_at_best(scenario: Scenario) -> float:
-    """ETTR at the best interval; 0 where the exact form has no answer, as for a run that would never end."""
-    try:
-        run = scenario.override({"checkpoint.interval_min": best_interval_min(scenario)})
-        return float(budget.exact(run).ettr)
-    except OutsideValidity:
-        return 0.0
-
-
-def _value(scenario: Scenario, path: str) -> float:
-    section, field = path.split(".")
-    return float(getattr(getattr(scenario, section), field))
+def _blocking(scenario: Scenario, asked: Field, peak: float | None = None) -> tuple[Blocker, ...]:
+    """ETTR with each other field at its ideal, beside the one asked for at its own."""
+    fields = [field_of(scenario, path) for path in solvable(scenario) if path not in (*_NO_REMEDY, asked.path)]
+    others = [field for field in fields if field.sense != "between"]
+    own = {} if asked.path == "checkpoint.interval_min" else {asked.path: peak or asked.ideal}
+    # a share of all failures cannot stand beside one by mode, so each of these is a call of its own
+    alone = [field for field in others if field.by_mode]
+    together = [field for field in others if field not in alone]
+    at = {
+        field.path: np.where(np.arange(len(together)) == i, field.ideal, field.given)
+        for i, field in enumerate(together)
+    }
+    found = list(zip(together, np.broadcast_to(ettr_at_best(scenario, {**at, **own}), len(together)), strict=True))
+    found += [(field, ettr_at_best(scenario, {**own, field.path: np.array([field.ideal])})[0]) for field in alone]
+    return tuple(sorted((Blocker(field.path, float(ettr)) for field, ettr in found), key=lambda other: -other.ettr))

@@ -1,0 +1,212 @@
+"""The fields that a plan can solve for: which way each is better, and how far it may go."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ettr import budget
+from ettr.errors import InputError, UnknownName
+from ettr.plan.intervals import INTERVAL, shortest_interval_min
+from ettr.scenario import Scenario
+from ettr.scenario.paths import bounds, field_at, unit_of
+from ettr.scenario.sections import LARGEST_NUMBER, Tier
+
+Sense = Literal["at most", "at least", "between"]
+
+UNLIMITED = 1e12
+"""A field that may be larger than this has no limit that matters."""
+
+_AT_MOST = frozenset(
+    {
+        *("n_gpus", "rate_per_1000_node_days", "stall_s", "persist_s", "persist_slowdown", "load_s", "write_s"),
+        *("detection_min", "queue_min", "restart_min", "per_day", "duration_min", "action_s"),
+        *("n_parameters", "bytes_per_parameter", "changed_share"),
+    }
+)
+_AT_LEAST = frozenset(
+    {
+        *("productive_h", "compression_ratio", "write_gb_s", "read_gb_s", "node_gb_s"),
+        *("survives", "recall", "precision", "lead_s"),
+    }
+)
+_SECTIONS = ("maintenance", "prediction", "checkpoint.store", "checkpoint.tiers")
+_HAIR = 1e-9
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field to solve for.
+
+    Attributes
+    ----------
+    path : str
+        Dotted path.
+    unit : str
+        Its unit; empty for a fraction.
+    sense : {"at most", "at least", "between"}
+        Whether small values are good, large ones, or those around an optimum.
+    low, high : float
+        Ends of what the scenario's rules allow; ``high`` is infinite without a limit.
+    top : float
+        The largest value to try.
+    opens : bool
+        ``low`` itself is not allowed.
+    given : float
+        The scenario's own value; of a share that differs between modes, that of all failures.
+    by_mode : bool
+        Whether it differs between modes.
+    """
+
+    path: str
+    unit: str
+    sense: Sense
+    low: float
+    high: float
+    top: float
+    opens: bool
+    given: float
+    by_mode: bool
+
+    @property
+    def ideal(self) -> float:
+        """The end that is best, as near as a float can say it; of a range, the given value."""
+        if self.sense == "between":
+            return self.given
+        return float(self.steps()[0])
+
+    def steps(self) -> np.ndarray:
+        """Values from the best end to the worst, four in each power of ten."""
+        top, bottom = self.top, self.low if self.low > 0 else min(1e-9, self.top / 10)
+        n = max(2, math.ceil(4 * math.log10(max(top / bottom, 1.0))) + 1)
+        grid = np.geomspace(bottom, top, n) if top > bottom else np.array([bottom])
+        if self.low == 0 and not self.opens:
+            grid = np.concatenate([[0.0], grid])
+        return grid if self.sense != "at least" else grid[::-1]
+
+
+def solvable(scenario: Scenario) -> tuple[str, ...]:
+    """Fields that :func:`required` solves for: all of :func:`ettr.budget.swept` that the scenario has.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, plan
+    >>> [field for field in plan.solvable(Scenario.load("rsc-1")) if field.startswith("recovery")]
+    ['recovery.detection_min', 'recovery.queue_min', 'recovery.restart_min']
+    """
+    absent = set() if scenario.maintenance else {"maintenance.per_day", "maintenance.duration_min"}
+    if scenario.checkpoint.tiers:
+        absent.add("checkpoint.persist_slowdown")  # no closed form holds for it beside tiers
+    if any(mode.latency_h is not None for mode in scenario.failures.modes):
+        absent.add("checkpoint.persist_s")  # nor for a background write beside silent failures
+    return tuple(path for path in budget.swept(scenario) if path not in absent)
+
+
+def field_of(scenario: Scenario, path: str) -> Field:
+    """Describe one field, or say why it cannot be solved for."""
+    valid = solvable(scenario)
+    if path not in valid:
+        for section in _SECTIONS:
+            if path.startswith(f"{section}.") and not any(known.startswith(f"{section}.") for known in valid):
+                raise InputError(f"the scenario has no {section}, so there is no {path} to solve for")
+        raise UnknownName("field to solve for", path, valid)
+    name = path.rpartition(".")[2]
+    rule = dict(bounds(field_at(path, Scenario)))
+    low = float(max(rule.get(">", 0.0), rule.get(">=", 0.0)))
+    high = float(min(rule.get("<", math.inf), rule.get("<=", math.inf)))
+    opens, high = ">" in rule, high * (1 - 1e-12) if "<" in rule else high
+    least, most = _ends_from_others(scenario, path)
+    if least > low:
+        low, opens = least, False
+    high = min(high, most, LARGEST_NUMBER)
+    sense: Sense = "at most" if name in _AT_MOST else "at least" if name in _AT_LEAST else "between"
+    return Field(
+        path=path,
+        unit=unit_of(path),
+        sense=sense,
+        low=low,
+        high=math.inf if high >= UNLIMITED else high,
+        top=high,
+        opens=opens,
+        given=_given(scenario, path),
+        by_mode=name == "survives" and bool(np.ptp(_shares(scenario, path)) > 0),
+    )
+
+
+def _given(scenario: Scenario, path: str) -> float:
+    """The scenario's own value of a field."""
+    if path == "failures.rate_per_1000_node_days":
+        return scenario.failures.rate
+    if path.endswith(".survives"):
+        return float(np.dot(_shares(scenario, path), scenario.mode_weights))
+    found: Any = scenario
+    if path.startswith("checkpoint.tiers."):
+        found, path = _tier(scenario, path)
+    for part in path.split("."):
+        found = getattr(found, part)
+    return float(found)
+
+
+def _shares(scenario: Scenario, path: str) -> np.ndarray:
+    """Share of each mode's failures that a tier survives."""
+    tier, _ = _tier(scenario, path)
+    return scenario.survival()[scenario.checkpoint.tiers.index(tier)]
+
+
+def _tier(scenario: Scenario, path: str) -> tuple[Tier, str]:
+    """A tier, and the field of it that a path names."""
+    name, _, last = path.removeprefix("checkpoint.tiers.").rpartition(".")
+    return next(tier for tier in scenario.checkpoint.tiers if tier.name == name), last
+
+
+def _ends_from_others(scenario: Scenario, path: str) -> tuple[float, float]:
+    """How far a field may go before it breaks a rule that involves others."""
+    section, _, name = path.rpartition(".")
+    tiers = scenario.checkpoint.tiers
+    if path == INTERVAL:
+        return shortest_interval_min(scenario), math.inf
+    if path == "cluster.n_gpus":
+        return float(scenario.cluster.gpus_per_node * max([1, *(tier.copies or 1 for tier in tiers)])), math.inf
+    if section.startswith("checkpoint.tiers."):
+        return _ends_of_tier(scenario, section.removeprefix("checkpoint.tiers."), name)
+    if tiers and tiers[-1].write_s and (path == "checkpoint.persist_s" or section == "checkpoint.store"):
+        return _ends_of_store(scenario, name, tiers[-1].write_s)
+    return 0.0, math.inf
+
+
+def _ends_of_tier(scenario: Scenario, tier_name: str, name: str) -> tuple[float, float]:
+    """Tiers go from fast to safe."""
+    tiers = scenario.checkpoint.tiers
+    at = [tier.name for tier in tiers].index(tier_name)
+    faster = tiers[at - 1] if at else None
+    slower = tiers[at + 1] if at + 1 < len(tiers) else None
+    if name == "survives":
+        shares = scenario.survival()
+        return (float(shares[at - 1].max()) if faster else 0.0), (float(shares[at + 1].min()) if slower else 1.0)
+    if name == "write_s":
+        store_s = scenario.persist_h * 3600
+        return (faster.write_s if faster else 0.0), min(tiers[at].interval_s, slower.write_s if slower else store_s)
+    if name == "interval_s":
+        least = max(tiers[at].write_s, faster.interval_s if faster else 0.0)
+        return least, (slower.interval_s if slower else scenario.job.productive_h * 3600)
+    return 0.0, math.inf
+
+
+def _ends_of_store(scenario: Scenario, name: str, write_s: float) -> tuple[float, float]:
+    """The store writes no faster than the tier before it."""
+    room = scenario.persist_h * 3600 / write_s * (1 - _HAIR)
+    if name == "persist_s":
+        return write_s, math.inf
+    store, own = scenario.checkpoint.store, getattr(scenario.checkpoint.store, name)
+    if store is None or name == "read_gb_s":
+        return 0.0, math.inf
+    if name in _AT_MOST:
+        return own / room, math.inf
+    if name == "compression_ratio":
+        return 0.0, own * room
+    per_node = scenario.n_nodes if name == "node_gb_s" else 1
+    together = min(store.write_gb_s, scenario.n_nodes * (store.node_gb_s or math.inf))
+    return 0.0, together * room / per_node

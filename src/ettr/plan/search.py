@@ -1,0 +1,78 @@
+"""The lowest point of a cost, for many runs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+_POINTS = 9
+_DEGREE = 4
+_SMOOTH_WIDTH = 0.1
+"""Log-width of a window in which any cost here is a polynomial to more digits than its minimum needs."""
+_FINE_WIDTH = 1e-7
+_RESIDUAL = 1e-4
+"""Misfit, against the cost's range in the window, from which on it has a kink there."""
+_NOISE = 1e-14
+
+
+def lowest(cost: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Where a cost with one minimum between two positive ends is lowest.
+
+    Grids of nine points on a logarithmic scale, each four times narrower, then the minimum of a polynomial through the
+    last; grids to the end where a kink stands in its way.
+
+    Parameters
+    ----------
+    cost : callable
+        Takes an array with one axis more, in front, than ``low`` and ``high``; NaN where there is no answer.
+    low, high : ndarray
+        Ends, of one shape; one point where they are equal.
+    """
+    steps = np.linspace(0.0, 1.0, _POINTS).reshape(-1, *(1,) * np.ndim(low))
+    left, right = np.log(low), np.log(high)
+    grid, values = _narrowed(cost, left, right, steps, _SMOOTH_WIDTH)
+    smooth, place = _minimum_of_fit(values, steps)
+    found = grid[0] + place * (grid[-1] - grid[0])
+    if not smooth.all():
+        fine, values = _narrowed(cost, grid[0], grid[-1], steps, _FINE_WIDTH)
+        found = np.where(smooth, found, _lowest_of(fine, values))
+    return np.asarray(np.clip(np.exp(found), low, high))
+
+
+def _narrowed(
+    cost: Callable[[np.ndarray], np.ndarray], left: np.ndarray, right: np.ndarray, steps: np.ndarray, width: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Windows around the lowest point, narrowed to a width, with the cost at their points."""
+    while True:
+        grid = left + (right - left) * steps
+        values = np.asarray(cost(np.exp(grid)), dtype=float)
+        values = np.where(np.isnan(values), np.inf, values)
+        if np.max(right - left, initial=0.0) <= width:
+            return grid, values
+        best = values.argmin(axis=0)[None]
+        left = np.take_along_axis(grid, np.maximum(best - 1, 0), axis=0)[0]
+        right = np.take_along_axis(grid, np.minimum(best + 1, _POINTS - 1), axis=0)[0]
+
+
+def _lowest_of(grid: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return np.asarray(np.take_along_axis(grid, values.argmin(axis=0)[None], axis=0)[0])
+
+
+def _minimum_of_fit(values: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whether a polynomial fits the cost in a window, and its lowest place there, in [0, 1]."""
+    x = 2 * steps.reshape(-1) - 1
+    basis = np.vander(x, _DEGREE + 1, increasing=True)
+    finite = np.where(np.isfinite(values), values, 0.0)
+    lowest_value, span = finite.min(axis=0), np.ptp(finite, axis=0)
+    factors = np.tensordot(np.linalg.pinv(basis), finite - lowest_value, axes=1)
+    misfit = np.abs(np.tensordot(basis, factors, axes=1) - (finite - lowest_value)).max(axis=0)
+    smooth = np.isfinite(values).all(axis=0) & (misfit <= _RESIDUAL * span + _NOISE * np.abs(lowest_value))
+    place = x[values.argmin(axis=0)]
+    for _ in range(4):
+        slope = factors[1] + place * (2 * factors[2] + place * (3 * factors[3] + place * 4 * factors[4]))
+        bend = 2 * factors[2] + place * (6 * factors[3] + place * 12 * factors[4])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.where(bend > 0, slope / bend, np.sign(slope))
+        place = np.clip(place - step, -1.0, 1.0)
+    return smooth, (place + 1) / 2

@@ -1,0 +1,149 @@
+"""The last value of a field that reaches a target, for many runs at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ettr.errors import OutsideValidity
+from ettr.plan.fields import Field
+from ettr.plan.intervals import INTERVAL, best_interval_min, best_within_min, quiet_ettr
+from ettr.plan.search import lowest
+from ettr.scenario import Scenario
+
+_VALUES, _ROUNDS = 33, 4
+"""Values tried at a time, each time between the last that reaches the target and the first that does not."""
+_ASIDE = 1.05
+"""How far the best interval may lie outside of those at the ends of a bracket."""
+
+
+@dataclass(frozen=True)
+class AtBest:
+    """ETTR at the best interval, with that interval; 0 where the exact form has no answer."""
+
+    ettr: np.ndarray
+    interval_min: np.ndarray
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a field may go, at each point.
+
+    ``value`` is NaN where no value reaches the target, and infinite where every one does; ``best_ettr`` is the ETTR
+    with the field at its ideal.
+    """
+
+    value: np.ndarray
+    best_ettr: np.ndarray
+
+
+def ettr_at_best(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Any:
+    """ETTR at the best interval; 0 where the exact form has no answer, as for a run that would never end.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    at : mapping, optional
+        Dotted path (one of :func:`ettr.budget.swept`) to an array; with an interval among them, that one is used.
+
+    Returns
+    -------
+    float or ndarray
+        In [0, 1].
+    """
+    if not at:
+        return float(at_best(scenario, {"job.productive_h": np.array([scenario.job.productive_h])}).ettr[0])
+    return at_best(scenario, at).ettr
+
+
+def at_best(scenario: Scenario, at: Mapping[str, Any], within: tuple[Any, Any] = (0.0, math.inf)) -> AtBest:
+    """ETTR and best interval at points of which at least one path is an array."""
+    interval = at[INTERVAL] if INTERVAL in at else best_within_min(scenario, dict(at), within)
+    try:
+        ettr = np.nan_to_num(quiet_ettr(scenario, {**at, INTERVAL: interval}), nan=0.0)
+    except OutsideValidity:  # a single point
+        ettr = np.zeros(())
+    return AtBest(ettr, np.broadcast_to(interval, ettr.shape))
+
+
+def last_reaching(scenario: Scenario, field: Field, target: float, at: Mapping[str, Any]) -> Reach:
+    """Go from a field's ideal away, as far as the target is reached; ``at`` holds arrays of one shape ``(n,)``."""
+    return _Path(scenario, field, target, dict(at)).reach(field.steps())
+
+
+def range_reaching(scenario: Scenario, field: Field, target: float) -> tuple[float, Reach, Reach]:
+    """The best value of a field with an optimum, and the ways down and up from it."""
+    bottom, top = max(field.low, 1e-9), field.top
+    if field.path == INTERVAL:
+        peak = float(best_interval_min(scenario))
+    else:
+        peak = float(lowest(lambda values: _loss(scenario, field, values), np.array([bottom]), np.array([top]))[0])
+    path = _Path(scenario, field, target, {})
+    return peak, path.reach(_between(peak, bottom)), path.reach(_between(peak, top))
+
+
+def _loss(scenario: Scenario, field: Field, values: np.ndarray) -> np.ndarray:
+    ettr = ettr_at_best(scenario, {field.path: values})
+    return np.where(ettr > 0, 1 - ettr, np.nan)
+
+
+def _between(start: float, end: float) -> np.ndarray:
+    n = 2 + int(4 * abs(np.log10(end / start)))
+    return np.geomspace(start, end, n) if end != start else np.array([start])
+
+
+@dataclass(frozen=True)
+class _Path:
+    """A field that moves away from its best value, at the points of ``at``."""
+
+    scenario: Scenario
+    field: Field
+    target: float
+    at: dict[str, Any]
+
+    def reach(self, steps: np.ndarray) -> Reach:
+        """How far along these steps the target is reached."""
+        n = max([1, *(np.size(values) for values in self.at.values())])
+        found = self._try(steps[:, None], self.at)
+        surplus = np.broadcast_to(found.ettr, (steps.size, n)) - self.target
+        fails = surplus < 0
+        first = np.where(fails.any(axis=0), fails.argmax(axis=0), steps.size)
+        value = np.where(first == steps.size, steps[-1], np.nan)
+        inside = (first > 0) & (first < steps.size)
+        if inside.any():
+            last = first[inside] - 1
+            intervals = np.broadcast_to(found.interval_min, surplus.shape)[:, inside]
+            value[inside] = self._narrowed(inside, (steps[last], steps[last + 1]), _both(intervals, last))
+        if np.isinf(self.field.high) and self.field.sense != "at least":
+            value[value >= self.field.top] = np.inf
+        return Reach(value, surplus[0] + self.target)
+
+    def _narrowed(self, some: np.ndarray, ends: tuple[Any, Any], intervals: tuple[Any, Any]) -> np.ndarray:
+        """The last value that reaches the target, between one that does and one that does not."""
+        good, bad = ends
+        at = {path: np.broadcast_to(values, some.shape)[some] for path, values in self.at.items()}
+        shares = np.linspace(0.0, 1.0, _VALUES)[:, None]
+        for _ in range(_ROUNDS):
+            values = good + (bad - good) * shares
+            within = np.minimum(*intervals) / _ASIDE, np.maximum(*intervals) * _ASIDE
+            found = self._try(values, at, within)
+            fails = found.ettr[1:-1] < self.target
+            # the last end fails by what was found before, whatever rounding makes of it now
+            last = np.where(fails.any(axis=0), fails.argmax(axis=0), _VALUES - 2)
+            good, bad = _both(values, last)
+            intervals = _both(found.interval_min, last)
+        return np.asarray(good)
+
+    def _try(self, values: np.ndarray, at: dict[str, Any], within: tuple[Any, Any] = (0.0, math.inf)) -> AtBest:
+        return at_best(self.scenario, {self.field.path: values, **at}, within)
+
+
+def _both(table: np.ndarray, row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each column's value in a row and in the next."""
+    columns = np.arange(row.size)
+    return table[row, columns], table[row + 1, columns]

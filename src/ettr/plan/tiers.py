@@ -1,0 +1,138 @@
+"""The intervals of all tiers together."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ettr.errors import InputError, OutsideValidity
+from ettr.plan.intervals import INTERVAL, longest_interval_min, quiet_ettr, without_ends
+from ettr.plan.search import lowest
+from ettr.scenario import Scenario
+
+_SWEEPS = 40
+_SETTLED = 1e-7
+_HAIR = 1 + 1e-9
+"""Above a write by this much, so that rounding does not put an interval below it."""
+_ROUNDING = 1 + 1e-15
+"""An interval in minutes must not fall below the same one in seconds."""
+
+
+def best_tiers(scenario: Scenario) -> Scenario:
+    """The run with the intervals of the store and of each faster tier that give the highest steady-state ETTR.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run, with ``checkpoint.tiers``.
+
+    Returns
+    -------
+    Scenario
+        The same with other intervals, each a whole multiple of the one before.
+
+    Raises
+    ------
+    InputError
+        The scenario has no tiers.
+    NotModelled
+        Mechanisms that no closed form holds for together.
+    OutsideValidity
+        The run would practically never end.
+
+    Notes
+    -----
+    Coordinate descent on the exact cost: in turn each interval between its neighbours, and each ratio of two
+    neighbours with all that are slower. Then the ratios are rounded, both ways each, and the fastest interval is
+    solved for again; the best of these is taken. Maintenance and the start do not enter.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, plan
+    >>> peer = {"name": "peer memory", "interval_s": 60, "stall_s": 0.5, "load_s": 5, "survives": 0.9}
+    >>> run = plan.best_tiers(Scenario.load("llama3-405b").override({"checkpoint.tiers": [peer]}))
+    >>> round(run.checkpoint.interval_min * 60 / run.checkpoint.tiers[0].interval_s, 6)
+    13.0
+    """
+    if not scenario.checkpoint.tiers:
+        raise InputError("the scenario has no checkpoint.tiers: plan.best_interval_min finds the store's interval")
+    search = _Search(scenario)
+    at_h = search.descend(search.given_h())
+    whole_h = search.with_whole_ratios(at_h)
+    values: dict[str, Any] = {
+        f"checkpoint.tiers.{tier.name}.interval_s": float(tau_h * 3600)
+        for tier, tau_h in zip(scenario.checkpoint.tiers, whole_h[:-1], strict=True)
+    }
+    return scenario.override({**values, INTERVAL: float(whole_h[-1] * 60 * _ROUNDING)})
+
+
+class _Search:
+    """Intervals of the tiers in hours, fastest first, the store last."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.steady = without_ends(scenario)
+        tiers = scenario.checkpoint.tiers
+        self.paths = [f"checkpoint.tiers.{tier.name}.interval_s" for tier in tiers]
+        writes_h = [tier.write_s / 3600 for tier in tiers] + [scenario.persist_h]
+        self.least_h = np.maximum(writes_h, 1 / 3600) * _HAIR
+        self.longest_h = longest_interval_min(scenario) / 60
+
+    def given_h(self) -> np.ndarray:
+        """The scenario's own intervals, as far as they may stay."""
+        checkpoint = self.steady.checkpoint
+        own = [tier.interval_s / 3600 for tier in checkpoint.tiers] + [checkpoint.interval_min / 60]
+        return np.minimum(np.maximum.accumulate(np.maximum(own, self.least_h)), self.longest_h)
+
+    def cost(self, tau_h: np.ndarray) -> np.ndarray:
+        """Wall clock over productive hours, tiers on the last axis."""
+        at: dict[str, Any] = {path: tau_h[..., i] * 3600 for i, path in enumerate(self.paths)}
+        return 1 / quiet_ettr(self.steady, {**at, INTERVAL: tau_h[..., -1] * 60})
+
+    def descend(self, tau_h: np.ndarray) -> np.ndarray:
+        """One interval, or all from one on together, at a time."""
+        n = tau_h.size
+        directions = [np.arange(n) == i for i in range(n)] + [np.arange(n) >= i for i in range(n - 1)]
+        for _ in range(_SWEEPS):
+            before = tau_h
+            for moves in directions:
+                tau_h = self._along(tau_h, moves)
+            if np.max(np.abs(np.log(tau_h / before))) < _SETTLED:
+                break
+        return tau_h
+
+    def _along(self, tau_h: np.ndarray, moves: np.ndarray) -> np.ndarray:
+        """Scale some intervals by the factor that costs least."""
+        first, last = np.flatnonzero(moves)[[0, -1]]
+        least = np.max(self.least_h[moves] / tau_h[moves])
+        if first > 0:
+            least = max(least, tau_h[first - 1] / tau_h[first])
+        most = (tau_h[last + 1] if last + 1 < tau_h.size else self.longest_h) / tau_h[last]
+        if most <= least:
+            return tau_h
+
+        def scaled(factor: np.ndarray) -> np.ndarray:
+            return np.where(moves, tau_h * factor[..., None], tau_h)
+
+        ends = np.array([least]), np.array([most])
+        factor = lowest(lambda factors: self.cost(scaled(factors)), *ends)
+        better = self.cost(scaled(factor))[0] <= self.cost(tau_h[None])[0]
+        return np.asarray(scaled(factor)[0] if better else tau_h)
+
+    def with_whole_ratios(self, tau_h: np.ndarray) -> np.ndarray:
+        """The best intervals whose ratios are whole numbers next to these."""
+        ratios = tau_h[1:] / tau_h[:-1]
+        near = [sorted({max(1.0, np.floor(ratio)), np.ceil(ratio)}) for ratio in ratios]
+        chosen = np.array(list(itertools.product(*near)))
+        multiples = np.concatenate([np.ones((len(chosen), 1)), np.cumprod(chosen, axis=1)], axis=1)
+        least = np.max(self.least_h / multiples, axis=1)
+        most = np.maximum(self.longest_h / multiples[:, -1], least)
+        fastest = lowest(lambda first: self.cost(first[..., None] * multiples), least, most)
+        found = fastest[:, None] * multiples
+        cost = self.cost(found)
+        if np.isnan(cost).all():
+            raise OutsideValidity(
+                "plan.best_tiers holds only for runs that practically end, in a time a float can hold"
+            )
+        return np.asarray(found[np.nanargmin(cost)])
