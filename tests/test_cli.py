@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -10,8 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-from ettr import Scenario, __version__, evidence, plan
+from ettr import Scenario, __version__, budget, evidence, plan
+from ettr.findings import duration
 
 REPOSITORY = str(Path(__file__).parents[1])
 
@@ -27,6 +30,11 @@ def test_plan_answers_in_words(ettr):
     assert f"ETTR: {100 * told.budget.ettr:.1f}% at the best interval" in out
     assert f"{told.budget.total_h:,.1f} h" in out and "Time to failure of the job: 30 min" in out
     assert "Assumed, because no source gives them" in out
+    for row in told.bands.itertuples():
+        if row.unit == "":
+            assert f"{row.low_50:.1%} to {row.high_50:.1%}" in out and f"{row.low_95:.1%} to {row.high_95:.1%}" in out
+    assert len(told.bands) == 5 and f"The bands come {told.band_source}." in out
+    assert "failures.n_events = 419" in told.band_source
     for part in ("productive", "checkpoint", "rework", "detection", "restart", "maintenance", "total"):
         assert re.search(rf"^ *{part} ", out, re.M), part
     assert not re.search(r"^ *(degraded|slowdown) ", out, re.M)
@@ -37,6 +45,8 @@ def test_plan_answers_machines_with_the_same(ettr):
     assert (status, err) == (0, "")
     told = json.loads(out, parse_constant=pytest.fail)
     assert told.pop("changes") == {"cluster.n_gpus": 100_000}
+    asked_for_more = {name: told.pop(name) for name in ("tiers", "checkpoints_to_keep", "target_ettr", "requirements")}
+    assert asked_for_more == {"tiers": [], "checkpoints_to_keep": None, "target_ettr": None, "requirements": []}
     assert told == plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})).to_dict()
 
 
@@ -81,6 +91,156 @@ def test_every_preset_has_a_plan_in_words(ettr, name, change):
     assert not re.search(r"\b(nan|inf|None|ever)\b", out)
 
 
+def test_a_rate_that_nobody_counted_has_no_bands_and_says_what_would_give_them(ettr):
+    told = ettr("plan", "rsc-1", "--set", "failures.rate_per_1000_node_days=6")[1]
+    assert "How sure: the scenario does not say how well its failure rate is known" in told
+    assert "failures.rate_gamma" in told and "95%" not in told
+
+
+def test_a_band_that_reaches_runs_without_end_says_so(ettr):
+    """Nothing but a rough rate: at its upper end the job never gets to its first checkpoint."""
+    rough = (
+        "--set",
+        "failures.rate_per_1000_node_days=100",
+        "--set",
+        "failures.rate_gamma={shape: 0.3, node_days: 0.1}",
+    )
+    out = ettr("plan", "rsc-1", *rough)[1]
+    assert "where a low end is 0 the job would practically never end" in out
+    assert re.search(r"^ETTR at the best interval .* 0.0% to ", out, re.M)
+
+
+# --------------------------------------------------------------------------- tiers and silent failures
+
+TIERS = "[{name: peer memory, interval_s: 60, stall_s: 0.5, load_s: 5, copies: 2}]"
+
+
+def test_tiers_are_shown_with_their_best_intervals(ettr):
+    status, out, err = ettr("plan", "llama3-405b", "--set", f"checkpoint.tiers={TIERS}")
+    assert (status, err) == (0, "")
+    run = Scenario.load("llama3-405b").override({"checkpoint.tiers": yaml.safe_load(TIERS)})
+    best = plan.best_tiers(run)
+    survives = float(run.mode_weights @ run.survival()[0])
+    at_best = duration(best.checkpoint.tiers[0].interval_s / 3600)
+    assert re.search(rf"^peer memory +{survives:.1%} +1 min +{re.escape(at_best)}$", out, re.M)
+    assert re.search(rf"^store +100.0% +10 min +{re.escape(duration(best.interval_h))}$", out, re.M)
+
+
+def test_tiers_are_told_to_machines(ettr):
+    told = json.loads(ettr("plan", "llama3-405b", "--set", f"checkpoint.tiers={TIERS}", "--json")[1])
+    peer, store = told["tiers"]
+    assert (peer["name"], peer["interval_s"], store["name"], store["interval_s"]) == ("peer memory", 60, "store", 600)
+    assert (store["best_interval_s"] / peer["best_interval_s"]) % 1 == pytest.approx(0, abs=1e-9)
+    assert store["survives"] == 1
+
+
+def test_silent_failures_are_answered_with_the_checkpoints_to_keep(ettr):
+    """Found after 6 h, checkpoints about 30 min apart: 6 h hold 12 of them, and one before."""
+    silent = ("--set", "failures.modes=[{name: SDC, share: 1, latency_h: 6}]")
+    told = json.loads(ettr("plan", "rsc-1", *silent, "--json")[1])
+    between_h = told["interval_min"] / 60 + 300 / 3600
+    assert told["checkpoints_to_keep"] == math.ceil(6 / between_h) + 1
+    assert (
+        f"Keep the newest {told['checkpoints_to_keep']} checkpoints: silent failures"
+        in ettr("plan", "rsc-1", *silent)[1]
+    )
+
+
+# --------------------------------------------------------------------------- what a target takes
+
+AT_24K = ("plan", "llama3-405b", "--set", "cluster.n_gpus=24000")
+ROW = re.compile(
+    r"^([a-z_0-9.]+) +(none|any|<= [\d.,e+-]+|>= [\d.,e+-]+|[\d.,]+ to [\d.,]+) +([\d.,]+) .* ([\d.]+)%$", re.M
+)
+
+
+def test_what_is_needed_is_enough_when_put_back_and_a_little_less_is_not(ettr):
+    status, out, err = ettr(*AT_24K, "--target", "0.88")
+    assert (status, err) == (0, "")
+    run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 24_000})
+    rows = {field: needed for field, needed, _, _ in ROW.findall(out.partition("For an ETTR of 0.88")[2])}
+    assert {"checkpoint.stall_s", "recovery.restart_min", "failures.rate_per_1000_node_days"} < rows.keys()
+    for field, needed in rows.items():
+        if needed.startswith("<= ") and field != "cluster.n_gpus":
+            value = float(needed.removeprefix("<= ").replace(",", ""))
+            assert plan.ettr_at_best(run.override({field: value})) >= 0.88, field
+            assert plan.ettr_at_best(run.override({field: value * 1.02})) < 0.88, field
+
+
+def test_an_interval_has_two_ends(ettr):
+    out = ettr(*AT_24K, "--target", "0.88", "--field", "checkpoint.interval_min")[1]
+    low, high = (float(end) for end in re.search(r"([\d.]+) to ([\d.]+) +10 +min", out).groups())
+    run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 24_000})
+    ettrs = budget.exact(run, {"checkpoint.interval_min": [low * 0.98, low, high, high * 1.02]}).ettr
+    assert (ettrs >= 0.88).tolist() == [False, True, True, False]
+
+
+def test_a_field_can_be_asked_for_alone_and_twice_is_once(ettr):
+    asked = ("--field", "recovery.restart_min", "--field", "checkpoint.stall_s", "--field", "recovery.restart_min")
+    told = json.loads(ettr(*AT_24K, "--target", "0.9", *asked, "--json")[1])
+    assert [need["field"] for need in told["requirements"]] == ["recovery.restart_min", "checkpoint.stall_s"]
+    assert told["target_ettr"] == 0.9
+    run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 24_000})
+    first = told["requirements"][0]
+    assert first["value"] == plan.required(run, "recovery.restart_min", 0.9).value
+    assert (first["reached"], first["sense"], first["unit"], first["given"]) == (True, "at most", "min", 5)
+
+
+def test_all_fields_are_asked_and_those_that_can_do_it_come_first(ettr):
+    told = json.loads(ettr(*AT_24K, "--target", "0.9", "--json")[1])
+    run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 24_000})
+    assert {need["field"] for need in told["requirements"]} == set(plan.solvable(run))
+    reached = [need["reached"] for need in told["requirements"]]
+    assert reached == sorted(reached, reverse=True) and 0 < sum(reached) < len(reached)
+
+
+def test_what_no_value_reaches_is_answered_with_what_is_possible_and_what_stands_in_the_way(ettr):
+    asked = (*AT_24K, "--target", "0.9", "--field", "recovery.detection_min")
+    status, out, err = ettr(*asked)
+    assert (status, err) == (0, "")
+    told = json.loads(ettr(*asked, "--json")[1])["requirements"][0]
+    assert (told["value"], told["reached"], told["blocker"]) == (None, False, "failures.rate_per_1000_node_days")
+    assert re.search(rf"^recovery.detection_min +none +1 +min +{told['best_ettr']:.1%}$", out, re.M)
+    with_both = told["blocking"][0]["ettr"]
+    said = (
+        "failures.rate_per_1000_node_days stands in the way of recovery.detection_min: ideal together they would leave"
+    )
+    assert f"{said} {with_both:.1%}." in out
+
+
+def test_a_target_beyond_any_two_fields_is_an_answer_too(ettr):
+    status, out, err = ettr("plan", "llama3-405b", "--target", "0.9999", "--field", "recovery.restart_min")
+    assert (status, err) == (0, "")
+    assert "No second field is enough for recovery.restart_min: " in out
+    told = json.loads(ettr("plan", "llama3-405b", "--target", "0.9999", "--json")[1])["requirements"]
+    assert {need["reached"] for need in told} == {False}
+
+
+def test_several_fields_that_share_what_stands_in_the_way_share_its_sentence(ettr):
+    fields = ("recovery.detection_min", "recovery.queue_min")
+    out = ettr(*AT_24K, "--target", "0.9", *(word for field in fields for word in ("--field", field)))[1]
+    assert "failures.rate_per_1000_node_days stands in the way of all that have none: " in out
+
+
+def test_a_field_that_cannot_matter_may_be_anything(ettr):
+    still = ("plan", "rsc-1", "--set", "failures.rate_per_1000_node_days=0", "--target", "0.5", "--field")
+    status, out, _ = ettr(*still, "recovery.detection_min")
+    assert status == 0 and re.search(r"^recovery.detection_min +any +", out, re.M)
+    told = json.loads(ettr(*still, "recovery.detection_min", "--json")[1], parse_constant=pytest.fail)["requirements"]
+    assert (told[0]["value"], told[0]["reached"]) == (None, True)
+
+
+@pytest.mark.parametrize("field", ["prediction.recall", "prediction.precision"])
+def test_a_benefit_is_needed_from_below(ettr, field):
+    ahead = "prediction={recall: 0.5, precision: 0.8, lead_s: 60, action_s: 20}"
+    run = Scenario.load("llama3-405b").override({"prediction": yaml.safe_load(ahead.partition("=")[2])})
+    out = ettr("plan", "llama3-405b", "--set", ahead, "--target", "0.92", "--field", field)[1]
+    value = float(re.search(rf"^{field} +>= ([\d.]+) ", out, re.M).group(1))
+    assert (
+        plan.ettr_at_best(run.override({field: value})) >= 0.92 > plan.ettr_at_best(run.override({field: value * 0.98}))
+    )
+
+
 def test_scenarios_lists_the_presets(ettr):
     status, out, err = ettr("scenarios")
     assert (status, err) == (0, "")
@@ -99,7 +259,9 @@ def test_help_and_version(ettr):
         status, text, _ = ettr(command, "--help")
         assert status == 0 and f"Usage: ettr {command}" in text
         assert ettr(command, "-h")[0] == 0
-    assert "--set" in ettr("plan", "--help")[1] and "--scenario" in ettr("book", "--help")[1]
+    explained = " ".join(ettr("plan", "--help")[1].split())
+    assert "--target" in explained and "--field" in explained and "which second field stands in the way" in explained
+    assert "--set" in explained and "--scenario" in ettr("book", "--help")[1]
 
 
 # --------------------------------------------------------------------------- refusals
@@ -146,6 +308,57 @@ BAD = {
     "never ends": (
         ["plan", "rsc-1", "--set", "cluster.n_gpus=8000000000"],
         "ettr: budget.exact holds only for runs that practically end, in a time that a float can hold",
+    ),
+    "unknown field to solve for": (
+        ["plan", "rsc-1", "--target", "0.9", "--field", "recovery.restart"],
+        "ettr: unknown field to solve for 'recovery.restart'; did you mean 'recovery.restart_min'?",
+    ),
+    "field of a section that is not there": (
+        ["plan", "rsc-1", "--target", "0.9", "--field", "prediction.recall"],
+        "ettr: the scenario has no prediction, so there is no prediction.recall to solve for",
+    ),
+    "field without a target": (
+        ["plan", "rsc-1", "--field", "recovery.restart_min"],
+        "ettr: --field recovery.restart_min needs --target, the ETTR to reach, e.g. --target 0.9",
+    ),
+    "target in per cent": (
+        ["plan", "rsc-1", "--target", "90"],
+        "ettr: --target must be between 0 and 1, e.g. 0.9, got 90",
+    ),
+    "target of 0": (["plan", "rsc-1", "--target", "0"], "ettr: --target must be between 0 and 1, e.g. 0.9, got 0"),
+    "target of 1": (["plan", "rsc-1", "--target", "1"], "ettr: --target must be between 0 and 1, e.g. 0.9, got 1"),
+    "negative target": (
+        ["plan", "rsc-1", "--target", "-0.5"],
+        "ettr: --target must be between 0 and 1, e.g. 0.9, got -0.5",
+    ),
+    "target that is none": (
+        ["plan", "rsc-1", "--target", "nan"],
+        "ettr: --target must be between 0 and 1, e.g. 0.9, got nan",
+    ),
+    "a rate that falls": (
+        ["plan", "rsc-1", "--set", "failures.burn_in={factor: 5, decay_days: 20}"],
+        "ettr: budget.exact has no form for failures.burn_in, a rate that changes: use budget.over_time",
+    ),
+    "nodes that start new": (
+        ["plan", "rsc-1", "--set", "failures.lifetime={shape: 0.7, start: new}", "--target", "0.9"],
+        "ettr: budget.exact has no form for failures.lifetime, a rate that changes: use budget.over_time",
+    ),
+    "silent and loud": (
+        ["plan", "rsc-1", "--set", "failures.modes=[{name: SDC, share: 0.1, latency_h: 6}]"],
+        "ettr: budget.exact has no form for silent failures (latency_h) together with failures that are noticed: ",
+    ),
+    "unknown tier": (
+        [
+            "plan",
+            "rsc-1",
+            "--set",
+            f"checkpoint.tiers={TIERS}",
+            "--target",
+            "0.9",
+            "--field",
+            "checkpoint.tiers.peer.load_s",
+        ],
+        "ettr: unknown field to solve for 'checkpoint.tiers.peer.load_s'; did you mean ",
     ),
     "book of no scenario": (
         ["book", "--scenario", "rsc-3", "--root", REPOSITORY],
@@ -211,7 +424,16 @@ def test_debug_shows_the_traceback_wherever_it_stands(ettr, where):
     assert err.splitlines()[-1].startswith("ettr: unknown scenario 'llama3'")
 
 
-@pytest.mark.parametrize("arguments", [["plans"], ["plan"], ["plan", "rsc-1", "--sett", "a=1"], ["plan", "rsc-1", "x"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["plans"],
+        ["plan"],
+        ["plan", "rsc-1", "--sett", "a=1"],
+        ["plan", "rsc-1", "x"],
+        ["plan", "rsc-1", "--target", "high"],
+    ],
+)
 def test_a_wrong_command_is_answered_with_the_usage(ettr, arguments):
     status, _, err = ettr(*arguments)
     assert status == 2 and "Usage: ettr" in err and "Traceback" not in err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,8 +22,8 @@ PICTURE = ROOT / "book" / "_static" / "readme.svg"
 def picture() -> str:
     """The README's picture, drawn anew; ``make readme`` writes it."""
     run = Scenario.load("llama3-405b")
-    title = findings.effective_time.scale_curve(run).title
-    chart = charts.effective_time.by_size(curves.by_size(run), evidence.published_ettr(), 0.9, title, run.title)
+    title = findings.scale.curve(run).title
+    chart = charts.scale.by_size(curves.by_size(run), evidence.published_ettr(), 0.9, title, run.title)
     return render.svg(chart.properties(width=640).to_dict() | {"background": "white"})
 
 
@@ -31,7 +32,7 @@ def words(svg: str) -> list[str]:
 
 
 def test_the_headline_is_the_finding(llama3):
-    found = findings.effective_time.scale_answer(plan.make(llama3), curves.by_size(llama3), 0.9)
+    found = findings.scale.answer(plan.make(llama3), curves.by_size(llama3), 0.9)
     told = re.search(r"<!-- headline -->(.*?)<!-- end -->", README, re.DOTALL)
     assert " ".join(told.group(1).split()) == found.text
 
@@ -58,6 +59,27 @@ def test_every_link_leads_somewhere():
 def test_the_example_scenario_is_one():
     text = re.search(r"```yaml\n(.*?)```", README, re.DOTALL).group(1)
     assert 0 < plan.make(Scenario.parse(text)).budget.ettr < 1
+
+
+def test_the_example_of_tiers_fits_into_the_example_scenario():
+    whole, checkpoint = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    merged, n = re.subn(r"^checkpoint: .*\n", lambda _: checkpoint, whole, flags=re.MULTILINE)
+    assert n == 1
+    run = Scenario.parse(merged)
+    assert [tier.name for tier in run.checkpoint.tiers] == ["peer memory"]
+    assert plan.make(run).budget.ettr > plan.make(Scenario.parse(whole)).budget.ettr
+
+
+def test_the_answers_in_the_console_are_those_of_the_command(ettr):
+    blocks = re.findall(r"```console\n\$ ettr ([^\n]*)\n(.*?)```", README, re.DOTALL)
+    assert blocks
+    for command, told in blocks:
+        status, out, err = ettr(*shlex.split(command))
+        answered = [line.rstrip() for line in out.splitlines()]
+        assert (status, err) == (0, "")
+        before, _, shown = told.rpartition("...\n")
+        assert not before
+        assert answered[-len(shown.splitlines()) :] == shown.splitlines()
 
 
 def test_make_targets_and_commands_exist():

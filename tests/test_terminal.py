@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ettr import terminal
+from ettr import plan, terminal
 
 NASTY = ["[bold]x[/bold]", "[/]", "[red", "a\\", "\\[b]", ":bug:", "[link=http://x]y[/link]", "[@click=f()]z"]
 
@@ -81,3 +84,65 @@ def test_no_progress_is_shown_if_it_is_not_wanted_or_nobody_looks(capsys, monkey
 def test_a_finding_has_no_signs_of_markdown_in_a_terminal():
     text = terminal._from_markdown(r"**a\_b shows \[x\] \*y\* \\ 3\|4.** C:\\d")
     assert text == "a_b shows [x] *y* \\ 3|4. C:\\d"
+
+
+@given(st.floats(1e-6, 1e14))
+def test_a_figure_is_rounded_to_the_safe_side_by_at_most_a_hundredth(value):
+    low, high = (float(terminal._figure(value, sense).replace(",", "")) for sense in ("at most", "at least"))
+    assert value * 0.99 <= low <= value * (1 + 1e-11) and value * (1 - 1e-11) <= high <= value * 1.01
+
+
+@pytest.mark.parametrize(
+    ("value", "at_most", "at_least"),
+    [
+        (6.8263, "6.82", "6.83"),
+        (0.5, "0.5", "0.5"),
+        (0.3 * 3, "0.9", "0.9"),
+        (1 - 1e-12, "0.999", "1"),
+        (5.0, "5", "5"),
+        (19_488.0, "19,488", "19,488"),
+        (170.9, "170", "171"),
+        (99.97, "99.9", "100"),
+        (4.0512e11, "4.05e+11", "4.06e+11"),
+        (0.000123456, "0.000123", "0.000124"),
+        (math.inf, "any", "any"),
+        (0.0, "0", "0"),
+    ],
+)
+def test_figures(value, at_most, at_least):
+    assert (terminal._figure(value, "at most"), terminal._figure(value, "at least")) == (at_most, at_least)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (3.05, "h", "3.05 h"),
+        (7.7, "min", "7.7 min"),
+        (math.inf, "h", "endless"),
+        (0.9104, "", "91.0%"),
+        (7.76, "1/d", "7.76"),
+    ],
+)
+def test_an_amount_is_shown_as_people_read_it(value, unit, shown):
+    assert terminal._amount(value, unit) == shown
+
+
+def test_a_range_of_one_value_is_that_value():
+    assert terminal._between(0.9871, 0.9872, "") == "98.7%"
+    assert terminal._between(0.981, 0.987, "") == "98.1% to 98.7%"
+
+
+def need(field: str, *blocking: tuple[str, float]) -> plan.Requirement:
+    return plan.Requirement(field, 0.9, None, 1.0, 0.5, blocking=tuple(plan.Blocker(*other) for other in blocking))
+
+
+def test_fields_are_grouped_by_what_stands_in_their_way():
+    needs = [need("a", ("x", 0.95)), need("b", ("y", 0.8)), need("c", ("x", 0.91))]
+    assert list(terminal._in_the_way(needs)) == [
+        "x stands in the way of a, c: ideal together they would leave 91.0% to 95.0%.",
+        "No second field is enough for b: y comes closest and would leave 80.0%.",
+    ]
+    assert list(terminal._in_the_way([needs[0], needs[2]])) == [
+        "x stands in the way of all that have none: ideal together they would leave 91.0% to 95.0%."
+    ]
+    assert not list(terminal._in_the_way([]))

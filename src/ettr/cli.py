@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 import traceback
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,24 +55,100 @@ def _options(
 
 
 @app.command()
-def plan(scenario: ScenarioArgument, set_: SetOption = None, as_json: JsonOption = False) -> None:
-    """Say how often to checkpoint, and where the hours go.
+def plan(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    target: Annotated[
+        float | None,
+        typer.Option("--target", metavar="ETTR", help="Say what each field alone would have to be for it, e.g. 0.9."),
+    ] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option("--field", metavar="FIELD", help="Ask --target of this field only. May be repeated."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how often to checkpoint, where the hours go, and how sure that is.
 
     Answers with the job's time to failure, the best checkpoint interval and the range that is within half a point of
-    it, the ETTR, and the time budget, beside those of the scenario's own interval.
+    it, the ETTR, and the time budget, beside those of the scenario's own interval. What is known of the failure rate
+    gives bands of 50% and 95%. A scenario with tiers is answered with their best intervals together, one with silent
+    failures with the number of old checkpoints to keep.
 
-    Example: ettr plan llama3-405b --set cluster.n_gpus=100000
+    With --target, each field is solved for alone, with the best interval at each value: the largest value of a cost,
+    the smallest of a benefit, the range of an interval. If no value reaches the target, the answer is what would be
+    possible, and which second field stands in the way.
+
+    Example: ettr plan llama3-405b --set cluster.n_gpus=100000 --target 0.9
     """
     from ettr.plan import make
     from ettr.scenario import Scenario
 
     changes = _changes(set_ or [])
     run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
+    needs = _needs(run, target, field or [])
     answer = make(run)
-    if as_json:
-        typer.echo(json.dumps({**answer.to_dict(), "changes": changes}, indent=2, allow_nan=False))
-    else:
-        terminal.print_plan(answer, changes)
+    tiers, kept = _tiers(run), _checkpoints_to_keep(answer.best)
+    if not as_json:
+        terminal.print_plan(answer, changes, tiers, kept)
+        if needs:
+            terminal.print_needs(needs)
+        return
+    told = {
+        **answer.to_dict(),
+        "tiers": tiers,
+        "checkpoints_to_keep": kept,
+        "target_ettr": target,
+        "requirements": [_as_plain(need) for need in needs],
+        "changes": changes,
+    }
+    typer.echo(json.dumps(told, indent=2, allow_nan=False))
+
+
+def _needs(run: Any, target: float | None, fields: list[str]) -> list[Any]:
+    """What each field would have to be; those that can reach the target first."""
+    from ettr.plan import required, solvable
+
+    if target is None:
+        if fields:
+            raise InputError(f"--field {fields[0]} needs --target, the ETTR to reach, e.g. --target 0.9")
+        return []
+    if not 0 < target < 1:
+        raise InputError(f"--target must be between 0 and 1, e.g. 0.9, got {target:g}")
+    found = [required(run, field, target) for field in dict.fromkeys(fields) or solvable(run)]
+    return sorted(found, key=lambda need: need.value is None)
+
+
+def _as_plain(need: Any) -> dict[str, Any]:
+    """A requirement for JSON: ``value`` is None where none reaches the target, and where none is needed."""
+    told = {**asdict(need), "reached": need.value is not None, "blocker": need.blocker and need.blocker.field}
+    return {name: None if isinstance(item, float) and math.isinf(item) else item for name, item in told.items()}
+
+
+def _tiers(run: Any) -> list[dict[str, Any]]:
+    """Each tier, the store last: share of failures that it survives, its interval, and the best of all together."""
+    from ettr.plan import best_tiers
+
+    if not run.checkpoint.tiers:
+        return []
+    best = best_tiers(run)
+    shares = [float(run.mode_weights @ by_mode) for by_mode in run.survival()]
+    own, found = (
+        [*(tier.interval_s for tier in of.checkpoint.tiers), of.checkpoint.interval_min * 60] for of in (run, best)
+    )
+    names = [*(tier.name for tier in run.checkpoint.tiers), "store"]
+    return [
+        {"name": name, "survives": share, "interval_s": given, "best_interval_s": together}
+        for name, share, given, together in zip(names, [*shares, 1.0], own, found, strict=True)
+    ]
+
+
+def _checkpoints_to_keep(run: Any) -> int | None:
+    """Newest checkpoints to keep so that one is from before a silent failure; None if all failures are noticed."""
+    from ettr.checkpoint import checkpoints_to_keep
+
+    latencies = [mode.latency_h for mode in run.failures.modes if mode.latency_h is not None]
+    return int(checkpoints_to_keep(max(latencies), run.interval_h + run.stall_h)) if latencies else None
 
 
 @app.command()

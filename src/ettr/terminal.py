@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import sys
@@ -9,6 +10,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+_QUANTITIES = {
+    "job_mttf_h": "time to failure",
+    "best_interval_min": "best interval",
+    "ettr_at_best": "ETTR at the best interval",
+    "ettr_as_given": "ETTR as given",
+    "failures_per_day": "failures a day",
+}
+"""Rows of the bands, as people call them."""
+
+_HOURS = {"h": 1.0, "min": 1 / 60, "s": 1 / 3600}
+"""Units of time that a number is shown as a duration for, in hours."""
+
+_SHORT_UNITS = {"failures per 1000 node-days": "/1000 node-days", "1/day": "/day"}
+
+_HAIR = 1e-14
+"""What rounding may have added to a whole number."""
+
+_PLAIN = 1e-3, 1e9
+"""Between these a number is written without an exponent."""
 
 
 class Report:
@@ -115,18 +136,30 @@ def _from_markdown(text: str) -> str:
     return printable(re.sub(r"\\(\W|_)", r"\1", text.replace("**", "")))
 
 
-def print_plan(answer: Any, changes: dict[str, Any]) -> None:
-    from rich.table import Table
-
+def print_plan(answer: Any, changes: dict[str, Any], tiers: list[dict[str, Any]], kept: int | None) -> None:
+    """Show a plan: what to do, how sure that is, and where the hours go."""
     from ettr import findings
 
     out, run = console(), answer.scenario
     out.print(f"[bold]{run.title}[/bold]", *(f"{path} = {value}" for path, value in changes.items()), sep="\n  ")
     for line in findings.effective_time.plan_lines(answer):
         out.print(line, soft_wrap=True)
+    if kept:
+        out.print(f"Keep the newest {kept:,} checkpoints: silent failures spoil all that follow them", soft_wrap=True)
+    _print_tiers(out, tiers)
+    _print_hours(out, answer)
+    _print_bands(out, answer)
+    out.print(findings.effective_time.assumptions(run), style="dim", soft_wrap=True)
+
+
+def _print_hours(out: Any, answer: Any) -> None:
+    from rich.table import Table
+
+    from ettr import findings
+
     columns = {f"best interval, {findings.duration(answer.best.interval_h)}": answer.budget}
     if answer.budget_as_given:
-        columns[f"as given, {findings.duration(run.interval_h)}"] = answer.budget_as_given
+        columns[f"as given, {findings.duration(answer.scenario.interval_h)}"] = answer.budget_as_given
     table = Table(box=None, pad_edge=False, title="Time budget", title_justify="left", title_style="bold")
     table.add_column("part")
     for name in columns:
@@ -139,4 +172,125 @@ def print_plan(answer: Any, changes: dict[str, Any]) -> None:
     totals = [cell for hours in columns.values() for cell in (f"{hours.total_h:,.1f} h", "")]
     table.add_row("total", *totals, style="bold")
     out.print(table)
-    out.print(findings.effective_time.assumptions(run), style="dim", soft_wrap=True)
+
+
+def _print_tiers(out: Any, tiers: list[dict[str, Any]]) -> None:
+    from rich.text import Text
+
+    from ettr import findings
+
+    if not tiers:
+        return
+    rows = [
+        {
+            "name": tier["name"],
+            "survives": f"{tier['survives']:.1%}",
+            "own": findings.duration(tier["interval_s"] / 3600),
+            "best": findings.duration(tier["best_interval_s"] / 3600),
+        }
+        for tier in tiers
+    ]
+    out.print(Text("Tiers", style="bold"))
+    columns = {"survives": "survives", "own": "interval", "best": "best of all together"}
+    out.print(_table("tier", columns, rows))
+
+
+def _print_bands(out: Any, answer: Any) -> None:
+    from rich.text import Text
+
+    if answer.bands.empty:
+        out.print(Text(f"How sure: {answer.band_source}."), soft_wrap=True)
+        return
+    rows = [
+        {
+            "name": _QUANTITIES[row.quantity],
+            "value": _amount(row.value, row.unit),
+            "half": _between(row.low_50, row.high_50, row.unit),
+            "most": _between(row.low_95, row.high_95, row.unit),
+        }
+        for row in answer.bands.itertuples()
+    ]
+    out.print(Text("How sure", style="bold"))
+    out.print(_table("", {"value": "value", "half": "50%", "most": "95%"}, rows))
+    out.print(Text(f"The bands come {answer.band_source}."), style="dim", soft_wrap=True)
+
+
+def _between(low: float, high: float, unit: str) -> str:
+    ends = [_amount(low, unit), _amount(high, unit)]
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+
+
+def _amount(value: float, unit: str) -> str:
+    """A quantity as people read it: a duration, a percentage, or a number."""
+    from ettr import findings
+    from ettr.findings.words import number
+
+    if unit in _HOURS:
+        return findings.duration(value * _HOURS[unit]) if math.isfinite(value) else "endless"
+    return f"{value:.1%}" if unit == "" else number(value)
+
+
+def print_needs(needs: list[Any]) -> None:
+    """Show what each field alone would have to be for a target, and what stands in the way of those that fail."""
+    from rich.text import Text
+
+    out, target = console(), needs[0].target_ettr
+    out.print(Text(f"\nFor an ETTR of {target:.6g}, each field alone, at the best interval", style="bold"))
+    rows = [
+        {
+            "name": need.field,
+            "needed": _needed(need),
+            "own": "by mode" if need.given is None else _figure(need.given),
+            "unit": _SHORT_UNITS.get(need.unit, need.unit),
+            "best": f"{need.best_ettr:.1%}",
+        }
+        for need in needs
+    ]
+    columns = {"needed": "needed", "own": "own", "unit": "unit", "best": "ETTR at its ideal"}
+    out.print(_table("field", columns, rows))
+    for line in _in_the_way([need for need in needs if need.value is None and need.blocking]):
+        out.print(Text(line), soft_wrap=True)
+
+
+def _in_the_way(needs: list[Any]) -> Iterator[str]:
+    """Fields that cannot do it, by the field that would have to be ideal as well."""
+    groups: dict[tuple[str, bool], list[Any]] = {}
+    for need in needs:
+        groups.setdefault((need.blocking[0].field, need.blocker is not None), []).append(need)
+    for (other, enough), failed in groups.items():
+        ends = min(need.blocking[0].ettr for need in failed), max(need.blocking[0].ettr for need in failed)
+        leaves = _between(*ends, "")
+        names = ", ".join(need.field for need in failed)
+        if len(groups) == 1 and len(failed) > 1:
+            names = "all that have none"
+        if enough:
+            yield f"{other} stands in the way of {names}: ideal together they would leave {leaves}."
+        else:
+            yield f"No second field is enough for {names}: {other} comes closest and would leave {leaves}."
+
+
+def _needed(need: Any) -> str:
+    if need.value is None:
+        return "none"
+    if need.sense == "between":
+        return f"{_figure(need.low, 'at least')} to {_figure(need.high, 'at most')}"
+    if math.isinf(need.value):
+        return "any"
+    return f"{'<=' if need.sense == 'at most' else '>='} {_figure(need.value, need.sense)}"
+
+
+def _figure(value: float, sense: str = "") -> str:
+    """Three digits, or whole, rounded so that what is needed stays enough; an exponent for very large or small."""
+    if value == 0 or math.isinf(value):
+        return "any" if value else "0"
+    plain = _PLAIN[0] <= abs(value) < _PLAIN[1]
+    digits = 2 - math.floor(math.log10(abs(value)))
+    digits = max(digits, 0) if plain else digits
+    scaled = value * 10.0**digits
+    if sense == "at most":
+        whole = math.floor(scaled * (1 + _HAIR))
+    else:
+        whole = math.ceil(scaled * (1 - _HAIR)) if sense == "at least" else round(scaled)
+    rounded = whole / 10.0**digits
+    text = f"{rounded:,.{digits}f}" if plain else f"{rounded:.3g}"
+    return text.rstrip("0").rstrip(".") if plain and "." in text else text
