@@ -148,6 +148,7 @@ def test_silent_failures_are_answered_with_the_checkpoints_to_keep(ettr):
 
 # --------------------------------------------------------------------------- what a target takes
 
+SLOW = "recovery.detection_min"
 AT_24K = ("plan", "llama3-405b", "--set", "cluster.n_gpus=24000")
 ROW = re.compile(
     r"^([a-z_0-9.]+) +(none|any|<= [\d.,e+-]+|>= [\d.,e+-]+|[\d.,]+ to [\d.,]+) +([\d.,]+) .* ([\d.]+)%$", re.M
@@ -199,12 +200,10 @@ def test_what_no_value_reaches_is_answered_with_what_is_possible_and_what_stands
     status, out, err = ettr(*asked)
     assert (status, err) == (0, "")
     told = json.loads(ettr(*asked, "--json")[1])["requirements"][0]
-    assert (told["value"], told["reached"], told["blocker"]) == (None, False, "failures.rate_per_1000_node_days")
+    assert (told["value"], told["reached"], told["blocker"]) == (None, False, "checkpoint.stall_s")
     assert re.search(rf"^recovery.detection_min +none +1 +min +{told['best_ettr']:.1%}$", out, re.M)
     with_both = told["blocking"][0]["ettr"]
-    said = (
-        "failures.rate_per_1000_node_days stands in the way of recovery.detection_min: ideal together they would leave"
-    )
+    said = "checkpoint.stall_s stands in the way of recovery.detection_min: ideal together they would leave"
     assert f"{said} {with_both:.1%}." in out
 
 
@@ -219,7 +218,25 @@ def test_a_target_beyond_any_two_fields_is_an_answer_too(ettr):
 def test_several_fields_that_share_what_stands_in_the_way_share_its_sentence(ettr):
     fields = ("recovery.detection_min", "recovery.queue_min")
     out = ettr(*AT_24K, "--target", "0.9", *(word for field in fields for word in ("--field", field)))[1]
-    assert "failures.rate_per_1000_node_days stands in the way of all that have none: " in out
+    assert "checkpoint.stall_s stands in the way of all that have none: " in out
+
+
+def test_where_nothing_else_is_enough_fewer_failures_are_named(ettr):
+    out = ettr("plan", "llama3-405b", "--set", "cluster.n_gpus=100000", "--target", "0.95", "--field", SLOW)[1]
+    assert f"Beside {SLOW} only fewer failures would be enough: without any, " in out
+
+
+def test_what_stands_in_the_way_is_named_where_it_is_enough(ettr):
+    large = ("plan", "llama3-405b", "--set", "cluster.n_gpus=100000", "--target", "0.9", "--field")
+    assert "checkpoint.stall_s stands in the way of recovery.restart_min: " in ettr(*large, "recovery.restart_min")[1]
+
+
+def test_a_rate_that_changes_is_planned_for_at_its_mean(ettr):
+    young = ("plan", "llama3-405b", "--set", "failures.burn_in={factor: 5, decay_days: 7}")
+    status, out, err = ettr(*young, "--target", "0.8")
+    assert (status, err) == (0, "") and "The failure rate changes during the run" in out
+    told = json.loads(ettr(*young, "--json")[1])
+    assert told["over_time"]["ettr"] == pytest.approx(told["ettr"], abs=0.003)
 
 
 def test_a_field_that_cannot_matter_may_be_anything(ettr):
@@ -334,14 +351,6 @@ BAD = {
     "target that is none": (
         ["plan", "rsc-1", "--target", "nan"],
         "ettr: --target must be between 0 and 1, e.g. 0.9, got nan",
-    ),
-    "a rate that falls": (
-        ["plan", "rsc-1", "--set", "failures.burn_in={factor: 5, decay_days: 20}"],
-        "ettr: budget.exact has no form for failures.burn_in, a rate that changes: use budget.over_time",
-    ),
-    "nodes that start new": (
-        ["plan", "rsc-1", "--set", "failures.lifetime={shape: 0.7, start: new}", "--target", "0.9"],
-        "ettr: budget.exact has no form for failures.lifetime, a rate that changes: use budget.over_time",
     ),
     "silent and loud": (
         ["plan", "rsc-1", "--set", "failures.modes=[{name: SDC, share: 0.1, latency_h: 6}]"],

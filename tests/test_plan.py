@@ -189,6 +189,7 @@ def test_the_answer_for_machines_is_stable(llama3):
         "band_points",
         "ettr",
         "time_budget",
+        "over_time",
         "as_given",
         "bands",
         "band_source",

@@ -86,8 +86,10 @@ def plan(
 
     changes = _changes(set_ or [])
     run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
-    needs = _needs(run, target, field or [])
+    _check_target(target, field or [])
     answer = make(run)
+    run = answer.scenario  # a rate that changes is planned for at its mean
+    needs = _needs(run, target, field or []) if target is not None else []
     tiers, kept = _tiers(run), _checkpoints_to_keep(answer.best)
     if not as_json:
         terminal.print_plan(answer, changes, tiers, kept)
@@ -105,16 +107,17 @@ def plan(
     typer.echo(json.dumps(told, indent=2, allow_nan=False))
 
 
-def _needs(run: Any, target: float | None, fields: list[str]) -> list[Any]:
+def _check_target(target: float | None, fields: list[str]) -> None:
+    if target is None and fields:
+        raise InputError(f"--field {fields[0]} needs --target, the ETTR to reach, e.g. --target 0.9")
+    if target is not None and not 0 < target < 1:
+        raise InputError(f"--target must be between 0 and 1, e.g. 0.9, got {target:g}")
+
+
+def _needs(run: Any, target: float, fields: list[str]) -> list[Any]:
     """What each field would have to be; those that can reach the target first."""
     from ettr.plan import required, solvable
 
-    if target is None:
-        if fields:
-            raise InputError(f"--field {fields[0]} needs --target, the ETTR to reach, e.g. --target 0.9")
-        return []
-    if not 0 < target < 1:
-        raise InputError(f"--target must be between 0 and 1, e.g. 0.9, got {target:g}")
     found = [required(run, field, target) for field in dict.fromkeys(fields) or solvable(run)]
     return sorted(found, key=lambda need: need.value is None)
 

@@ -144,6 +144,8 @@ def print_plan(answer: Any, changes: dict[str, Any], tiers: list[dict[str, Any]]
     out.print(f"[bold]{run.title}[/bold]", *(f"{path} = {value}" for path, value in changes.items()), sep="\n  ")
     for line in findings.effective_time.plan_lines(answer):
         out.print(line, soft_wrap=True)
+    if answer.changing:
+        out.print(findings.changing_rates.planned_at_mean(answer), soft_wrap=True)
     if kept:
         out.print(f"Keep the newest {kept:,} checkpoints: silent failures spoil all that follow them", soft_wrap=True)
     _print_tiers(out, tiers)
@@ -254,16 +256,20 @@ def print_needs(needs: list[Any]) -> None:
 
 def _in_the_way(needs: list[Any]) -> Iterator[str]:
     """Fields that cannot do it, by the field that would have to be ideal as well."""
-    groups: dict[tuple[str, bool], list[Any]] = {}
+    groups: dict[tuple[str, bool], list[tuple[Any, float]]] = {}
     for need in needs:
-        groups.setdefault((need.blocking[0].field, need.blocker is not None), []).append(need)
-    for (other, enough), failed in groups.items():
-        ends = min(need.blocking[0].ettr for need in failed), max(need.blocking[0].ettr for need in failed)
+        other = need.blocker or need.blocking[0]
+        groups.setdefault((other.field, need.blocker is not None), []).append((need, other.ettr))
+    for (other, enough), found in groups.items():
+        failed, ettrs = zip(*found, strict=True)
+        ends = min(ettrs), max(ettrs)
         leaves = _between(*ends, "")
         names = ", ".join(need.field for need in failed)
         if len(groups) == 1 and len(failed) > 1:
             names = "all that have none"
-        if enough:
+        if enough and other == "failures.rate_per_1000_node_days":
+            yield f"Beside {names} only fewer failures would be enough: without any, {leaves}."
+        elif enough:
             yield f"{other} stands in the way of {names}: ideal together they would leave {leaves}."
         else:
             yield f"No second field is enough for {names}: {other} comes closest and would leave {leaves}."

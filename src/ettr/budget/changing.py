@@ -120,20 +120,30 @@ def at_mean_rate(scenario: Scenario) -> Scenario:
     Returns
     -------
     Scenario
-        With ``failures.rate_per_1000_node_days`` for what stood there; what is known of the rate is lost. The scenario
-        itself if its rate does not change.
+        With ``failures.rate_per_1000_node_days`` for what stood there, known as well as that. The scenario itself if
+        its rate does not change, or nothing fails.
 
     Raises
     ------
     NotModelled, OutsideValidity
         As :func:`over_time`.
     """
-    if not changes(scenario):
-        return scenario
+    if not changes(scenario) or scenario.job_rate_per_h == 0:
+        return (
+            scenario.override({"failures.burn_in": None, "failures.lifetime": None}) if changes(scenario) else scenario
+        )
     found = over_time(scenario.override({"job.include_start": False}))
     exposed_h = found.total_h - found.detection_h - found.queue_h - found.maintenance_h
-    mean = scenario.failures.rate * found.n_failures / exposed_h / scenario.job_rate_per_h
-    return scenario.override({"failures.burn_in": None, "failures.lifetime": None, _RATE: mean})
+    higher = found.n_failures / exposed_h / scenario.job_rate_per_h
+    steady: dict[str, Any] = {
+        "failures.burn_in": None,
+        "failures.lifetime": None,
+        _RATE: scenario.failures.rate * higher,
+    }
+    known = scenario.failures.posterior
+    if known is not None:
+        steady["failures.rate_gamma"] = {"shape": known.shape, "node_days": known.node_days / higher}
+    return scenario.override(steady)
 
 
 def rate_over_time(scenario: Scenario) -> pd.DataFrame:

@@ -38,6 +38,10 @@ class Plan:
         Hours at the scenario's own interval; None where no closed form holds for it.
     no_budget_as_given : str
         Why not; empty otherwise.
+    changing : Scenario or None
+        The run as it was asked about, if its failure rate changes: :attr:`scenario` then has its mean rate.
+    budget_over_time : TimeBudget or None
+        Hours of that run at the best interval, integrated over the changing rate.
     bands : DataFrame
         Ranges that hold each quantity with 50% and 95%: ``quantity``, ``unit``, ``value``, ``low_50``, ``high_50``,
         ``low_95``, ``high_95``; empty where the scenario does not say how well its rate is known. Rows as in
@@ -54,6 +58,8 @@ class Plan:
     budget: TimeBudget
     budget_as_given: TimeBudget | None
     no_budget_as_given: str = ""
+    changing: Scenario | None = None
+    budget_over_time: TimeBudget | None = None
     bands: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(COLUMNS)), compare=False)
     band_source: str = ""
 
@@ -81,6 +87,7 @@ class Plan:
             "band_points": band.points,
             "ettr": float(self.budget.ettr),
             "time_budget": self.budget.to_dict(),
+            "over_time": self.budget_over_time.to_dict() if self.budget_over_time else None,
             "as_given": {
                 "interval_min": given.checkpoint.interval_min,
                 "ettr": float(self.budget_as_given.ettr) if self.budget_as_given else None,
@@ -106,10 +113,13 @@ def make(scenario: Scenario) -> Plan:
     Returns
     -------
     Plan
-        Time to failure, best interval and its band, and time budgets.
+        Time to failure, best interval and its band, and time budgets. A run whose failure rate changes is planned at
+        its mean rate, and integrated at the interval that is best there.
 
     Raises
     ------
+    NotModelled
+        Mechanisms that no closed form holds for together.
     OutsideValidity
         No closed form holds for the run, e.g. it would practically never end.
 
@@ -120,6 +130,8 @@ def make(scenario: Scenario) -> Plan:
     >>> round(answer.band.interval_min, 1), round(answer.budget.ettr, 3)
     (7.7, 0.91)
     """
+    asked, scenario = scenario, budget.at_mean_rate(scenario)
+    changing = asked if asked is not scenario else None
     band = flat_band(scenario)
     best = scenario.override({"checkpoint.interval_min": band.interval_min})
     as_given, reason = None, ""
@@ -138,9 +150,15 @@ def make(scenario: Scenario) -> Plan:
         budget=at_best,
         budget_as_given=as_given,
         no_budget_as_given=reason,
+        changing=changing,
+        budget_over_time=_over_time(changing, band.interval_min) if changing else None,
         bands=bands.frame,
         band_source=bands.source,
     )
+
+
+def _over_time(scenario: Scenario, interval_min: float) -> TimeBudget:
+    return budget.over_time(scenario.override({"checkpoint.interval_min": interval_min}))
 
 
 def assumed_fields(scenario: Scenario) -> list[str]:

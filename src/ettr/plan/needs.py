@@ -22,6 +22,7 @@ SOLVABLE = (
 )
 """Fields that :func:`requirements` asks about: every scenario has them. :func:`solvable` names all."""
 
+_RATE = "failures.rate_per_1000_node_days"
 _NO_REMEDY = ("cluster.n_gpus", "job.productive_h")
 """Size and work are what is planned for, so they block nothing."""
 
@@ -69,7 +70,8 @@ class Requirement:
     low, high : float or None
         Ends of the range that reaches the target, for an interval; None for other fields, or if none does.
     blocking : tuple of Blocker
-        Where no value reaches the target: each other field, and the ETTR if it were ideal as well, best first.
+        Where no value reaches the target: each other field, and the ETTR if it were ideal as well, best first; the
+        failure rate last, which is always enough.
     """
 
     field: str
@@ -97,9 +99,9 @@ class Requirement:
         unit = f" {self.unit}" if self.unit else ""
         ideal = f"{self.ideal:.4g}{unit}" if math.isfinite(self.ideal) else "no limit"
         own = f"{self.field} cannot do better than {ideal}, which leaves an ETTR of {self.best_ettr:.4f}"
-        nearest = self.blocking[0]
         if self.blocker:
-            return f"{own}; with {nearest.field} ideal as well it would be {nearest.ettr:.4f}"
+            return f"{own}; with {self.blocker.field} ideal as well it would be {self.blocker.ettr:.4f}"
+        nearest = self.blocking[0]
         return f"{own}; no second field is enough, {nearest.field} comes closest with {nearest.ettr:.4f}"
 
 
@@ -140,7 +142,7 @@ def required(scenario: Scenario, field: str, target_ettr: float) -> Requirement:
     >>> at_100k = Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})
     >>> need = plan.required(at_100k, "recovery.restart_min", 0.9)
     >>> need.value is None, need.blocker.field
-    (True, 'failures.rate_per_1000_node_days')
+    (True, 'checkpoint.stall_s')
     >>> round(plan.required(at_100k, "failures.rate_per_1000_node_days", 0.9).value, 2)
     0.74
     """
@@ -215,4 +217,6 @@ def _blocking(scenario: Scenario, asked: Field, peak: float | None = None) -> tu
     }
     found = list(zip(together, np.broadcast_to(ettr_at_best(scenario, {**at, **own}), len(together)), strict=True))
     found += [(field, ettr_at_best(scenario, {**own, field.path: np.array([field.ideal])})[0]) for field in alone]
-    return tuple(sorted((Blocker(field.path, float(ettr)) for field, ettr in found), key=lambda other: -other.ettr))
+    blockers = (Blocker(field.path, float(ettr)) for field, ettr in found)
+    # without failures any target is reached, so the rate is named where nothing else is enough
+    return tuple(sorted(blockers, key=lambda other: (other.field == _RATE, -other.ettr)))
