@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import markov_tiers
 import monte_carlo_tiers
-from ettr import budget
+from ettr import Scenario, budget
 from ettr.errors import InputError, NotModelled
 from ettr.results import PARTS
 from ettr.validity import ValidityWarning
@@ -388,3 +388,13 @@ def test_what_the_form_does_not_hold_for_is_refused(plain_run):
         run.override({"checkpoint.tiers.memory.survives": 0.9})
     with pytest.warns(ValidityWarning, match="1 of 2 points are NaN"):
         budget.exact(run, {"checkpoint.tiers.memory.interval_s": [300, 1000]})
+
+
+@pytest.mark.parametrize("n_gpus", [100_000, 1_000_000, 10_000_000])
+def test_a_tier_that_keeps_nothing_changes_no_hopeless_run(n_gpus):
+    """A restart that is survived once in e^100 tries must not be taken for one that never is."""
+    run = Scenario.load("opt-175b").override(
+        {"cluster.n_gpus": n_gpus, "job.include_start": False, "checkpoint.interval_min": 1, "checkpoint.persist_s": 0}
+    )
+    tiered = run.override({"checkpoint.tiers": [{"name": "memory", "interval_s": 1, "survives": 0}]})
+    assert budget.exact(tiered).total_h == pytest.approx(budget.exact(run).total_h, rel=1e-9)

@@ -57,14 +57,16 @@ class TierRules:
     """Tiers in hours, fastest first, the store last; every item a float or an array.
 
     ``lands[f][t]`` is the probability that a failure is answered from tier t, if tier f was being loaded (f = 0: while
-    training), and ``load_cut[f][t]`` the hours of restart and load that follow on average until a failure or their end,
-    times that probability. ``restart_after`` is the mean restart and load of a failure, if none strikes meanwhile.
+    training); ``loads[f][t]`` that its restart and load then also survive; and ``load_cut[f][t]`` the hours of these
+    until a failure or their end, as a mean over all failures. ``restart_after`` is the mean restart and load of a
+    failure, if none strikes meanwhile.
     """
 
     tau: tuple[Any, ...]
     stall: tuple[Any, ...]
     write: tuple[Any, ...]
     lands: tuple[tuple[Any, ...], ...]
+    loads: tuple[tuple[Any, ...], ...]
     load_cut: tuple[tuple[Any, ...], ...]
     restart_after: Any
 
@@ -251,6 +253,7 @@ def _tier_rules(scenario: Scenario, value: _Values, rate: Any, weights: np.ndarr
     init = value("recovery.restart_min") / 60
     restarts = {own: [(init if own is None else own) + load for load in loads] for own in kept}
     cut = {own: [mean_until(rate, restart) for restart in restarts[own]] for own in kept}
+    survive = {own: [np.exp(-rate * restart) for restart in restarts[own]] for own in kept}
     n = range(len(loads))
 
     def answered(own: float | None, floor: int, tier: int) -> Any:
@@ -270,6 +273,7 @@ def _tier_rules(scenario: Scenario, value: _Values, rate: Any, weights: np.ndarr
         stall=(*hours("stall_s"), value("checkpoint.stall_s") / 3600),
         write=(*hours("write_s"), persist),
         lands=table(lambda own, tier: 1.0),
+        loads=table(lambda own, tier: survive[own][tier]),
         load_cut=table(lambda own, tier: cut[own][tier]),
         restart_after=sum(answered(own, 0, tier) * restarts[own][tier] for own in kept for tier in n),
     )

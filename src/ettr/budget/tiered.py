@@ -59,7 +59,9 @@ def _loading(first: list[Any], rate: Any, tiers: TierRules) -> list[Any]:
     hours: list[Any] = []
     for tier, own in enumerate(first):
         again = sum(rate * hours[lower] * tiers.load_cut[lower + 1][tier] for lower in range(tier))
-        hours.append((own + again) / (1 - rate * tiers.load_cut[tier + 1][tier]))
+        # one less the share of failures that begin this load anew: a difference would lose its digits
+        leaves = sum(tiers.lands[tier + 1][tier + 1 :]) + tiers.loads[tier + 1][tier]
+        hours.append((own + again) / leaves)
     return hours
 
 
@@ -70,11 +72,8 @@ def _ends(rate: Any, tiers: TierRules) -> Table:
         hours = _loading([tiers.load_cut[0][t] if t == severity else 0.0 for t in range(n)], rate, tiers)
         row = []
         for tier in range(n):
-            first = tiers.lands[0][tier] - rate * tiers.load_cut[0][tier] if tier == severity else 0.0
-            later = sum(
-                rate * hours[at] * (tiers.lands[at + 1][tier] - rate * tiers.load_cut[at + 1][tier])
-                for at in range(tier + 1)
-            )
+            first = tiers.loads[0][tier] if tier == severity else 0.0
+            later = sum(rate * hours[at] * tiers.loads[at + 1][tier] for at in range(tier + 1))
             row.append(first + later)
         ends.append(row)
     return ends

@@ -36,7 +36,7 @@ def predicted_interval(stall_h: Any, mttf_h: Any, recall: Any) -> Any:
     Notes
     -----
     :math:`\tau = \sqrt{2 w M / (1 - \text{recall})}`: only failures that nobody announced cost half an interval, so
-    for :math:`\tau \ll M`, whatever precision and action are. Aupy, Robert and Vivien (2014).
+    for :math:`\tau \ll M`, whatever precision and action are. Aupy et al. (2014).
 
     Examples
     --------
@@ -75,7 +75,7 @@ def heed_threshold_h(action_h: Any, precision: Any) -> Any:
     Notes
     -----
     Acting costs the action; not acting costs the work at risk with probability ``precision``. Both are equal at
-    action / precision. Aupy, Robert and Vivien (2014).
+    action / precision. Aupy et al. (2014).
 
     Examples
     --------
