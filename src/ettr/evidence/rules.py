@@ -280,7 +280,8 @@ def _preset(path: str, folder: Path, keys: set[str]) -> Iterator[str]:
     if "rate_clock" in (preset.get("failures") or {}):
         numbers.add("failures.rate_clock")  # it says what the rate's number means
     yield from (f"{place}: {leaf} has no entry in evidence" for leaf in sorted(numbers - set(origins)))
-    yield from (f"{place}, evidence: {leaf} is no number of this preset" for leaf in sorted(set(origins) - numbers))
+    unknown = set(origins) - numbers - set(_fields_of_lists(preset, ""))
+    yield from (f"{place}, evidence: {leaf} is no number of this preset" for leaf in sorted(unknown))
     for leaf, origin in origins.items():
         yield from _origin(f"{place}, evidence of {leaf}", origin, keys)
 
@@ -294,6 +295,15 @@ def _numbers(value: Any, path: str) -> Iterator[str]:
         yield from {path} if any(True for item in value if isinstance(item, dict)) else ()
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield path
+
+
+def _fields_of_lists(value: Any, path: str) -> Iterator[str]:
+    """Dotted paths of what the items of a list hold, which may have an origin of their own."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _fields_of_lists(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        yield from (f"{path}.{key}" for item in value if isinstance(item, dict) for key in item)
 
 
 def _origin(place: str, origin: Any, keys: set[str]) -> Iterator[str]:
