@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ettr import budget, evidence
-from ettr.checkpoint import daly_interval, young_interval
+from ettr.checkpoint import daly_interval, peer_survival, recall_of, young_interval
 from ettr.errors import DataError, EttrError, UnknownName
 from ettr.failures import job_mttf_h
 from ettr.scenario import Scenario
@@ -42,6 +42,10 @@ MODELS: dict[str, Callable[..., float]] = {
     "mean_time_between_h": lambda n_events, window_days: 24 * window_days / n_events,
     "events_per_day": lambda n_events, window_days: n_events / window_days,
     "stall_share": lambda stall_s, interval_min: stall_s / (60 * interval_min),
+    "stall_ettr": lambda stall_min, **run: 1 - stall_min / 60 / job_mttf_h(**run),
+    "recall_of": recall_of,
+    "peer_survival": peer_survival,
+    "ratio": lambda before_s, after_s: before_s / after_s,
 }
 """Computations that rows of ``data/validation.csv`` name; each takes the row's inputs and answers in its unit."""
 
@@ -72,6 +76,40 @@ def run(table: pd.DataFrame | None = None) -> pd.DataFrame:
     rows["computed"] = [_computed(row) for row in rows.to_dict("records")]
     rows["verdict"] = [_verdict(row) for row in rows.to_dict("records")]
     return rows
+
+
+def rsc_beside_exact() -> pd.DataFrame:
+    """The RSC paper's own results, beside its formula and the exact form with the same values.
+
+    Returns
+    -------
+    DataFrame
+        A row for each result in ``data/validation.csv`` that the formula answers: ``quantity``, ``published``,
+        ``relation``, ``rsc`` and ``exact`` (ETTR of :func:`ettr.budget.rsc` and :func:`ettr.budget.exact`), ``n_gpus``
+        [GPUs], ``interval_min`` [min], ``verdict`` of the formula, ``max_n_gpus`` (the size at which it stops being
+        one, all else the same) [GPUs].
+
+    Examples
+    --------
+    >>> rsc_beside_exact().loc[0, ["published", "rsc", "exact"]].astype(float).round(3).tolist()
+    [0.7, 0.684, 0.72]
+    """
+    table = evidence.table("validation")
+    rows = run(table[table["model"] == "rsc_ettr"])
+    runs = [_run(**json.loads(inputs)) for inputs in rows["inputs"]]
+    return pd.DataFrame(
+        {
+            "quantity": rows["quantity"].to_numpy(),
+            "published": rows["published"].to_numpy(),
+            "relation": rows["relation"].to_numpy(),
+            "rsc": rows["computed"].to_numpy(),
+            "exact": [float(budget.exact(scenario).ettr) for scenario in runs],
+            "n_gpus": [scenario.cluster.n_gpus for scenario in runs],
+            "interval_min": [scenario.checkpoint.interval_min for scenario in runs],
+            "verdict": rows["verdict"].to_numpy(),
+            "max_n_gpus": [budget.validity(scenario, "rsc").max_n_gpus for scenario in runs],
+        }
+    )
 
 
 def _computed(row: Mapping[str, Any]) -> float:

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from ettr import Scenario, curves, evidence, plan
-from ettr.charts import effective_time as charts
-from ettr.charts import theme
+from ettr.charts import effective_time, interval, scale, theme
 from ettr.errors import InputError
 
 RUNS = {
@@ -55,16 +54,17 @@ NEEDED = {
 def draw(kind: str, frame: pd.DataFrame, name: str = "llama3-405b", target: float = 0.9):
     texts = "A title", run(name).title
     if kind == "time_budget":
-        return charts.time_budget(frame, *texts)
+        return effective_time.time_budget(frame, *texts)
     if kind == "by_interval":
-        return charts.by_interval(frame, band(name), run(name).checkpoint.interval_min, *texts)
+        return interval.curve(frame, band(name), run(name).checkpoint.interval_min, *texts)
     if kind.startswith("parts"):
-        return charts.parts(frame, "interval_min" if kind.endswith("interval") else "n_gpus", *texts)
+        return effective_time.parts(frame, "interval_min" if kind.endswith("interval") else "n_gpus", *texts)
     if kind == "interval_rules":
-        return charts.interval_rules(frame, *texts)
+        return interval.rules(frame, *texts)
     if kind == "by_size":
-        return charts.by_size(frame, evidence.published_ettr(), target, *texts)
-    return charts.recovery_map(frame, target, *texts)
+        return scale.by_size(frame, evidence.published_ettr(), target, *texts)
+    regions = curves.recovery_regions(run(name), scale.levels(target), 30)
+    return scale.recovery_map(regions, frame, target, *texts)
 
 
 @cache
@@ -89,7 +89,7 @@ def test_a_missing_column_is_an_error(kind, column):
 
 def test_published_figures_need_their_columns():
     with pytest.raises(InputError, match="the chart needs column bound"):
-        charts.by_size(FRAMES["by_size"]("rsc-1"), evidence.published_ettr().drop(columns="bound"), 0.9, "a")
+        scale.by_size(FRAMES["by_size"]("rsc-1"), evidence.published_ettr().drop(columns="bound"), 0.9, "a")
 
 
 def test_the_budget_has_bars_from_zero_in_the_colours_of_the_parts(encoding_of, chart_values):
@@ -174,23 +174,34 @@ def test_size_has_a_target_line_and_the_reported_figures(layer_of):
     assert "Llama 3 405B more than 90% on 16,384" in chart["description"]
 
 
+def areas_of(chart: dict) -> list[tuple[dict, list[dict]]]:
+    found = [layer for layer in chart["layer"] if layer["mark"]["type"] == "area"]
+    return [(layer, chart["datasets"][layer["data"]["name"]]) for layer in found]
+
+
 @pytest.mark.parametrize("target", [0.5, 0.6, 0.9, 0.95, 0.99])
-def test_the_map_has_a_class_for_every_cell(target, chart_values, encoding_of):
+def test_the_map_lays_higher_classes_on_lower_ones(target):
     chart = draw("recovery_map", FRAMES["recovery_map"]("llama3-405b"), target=target).to_dict()
-    scale = encoding_of(chart, "rect")["color"]["scale"]
-    assert {row["reach"] for row in chart_values(chart)} <= set(scale["domain"])
-    assert len(scale["range"]) == len(scale["domain"]) == len(set(scale["range"]))
-    assert any(name.startswith(f"{target:.0%} to") for name in scale["domain"])
-    assert f"at least {target:.0%}" in chart["description"]
+    areas = areas_of(chart)
+    scale_of = areas[0][0]["encoding"]["color"]["scale"]
+    drawn = [rows[0]["reach"] for _, rows in areas]
+    assert drawn == scale_of["domain"][: len(drawn)] and all(layer["mark"]["opacity"] == 1 for layer, _ in areas)
+    assert len(scale_of["range"]) == len(scale_of["domain"]) == len(set(scale_of["range"]))
+    assert any(name.startswith(f"{target:.0%} to") for name in scale_of["domain"])
+    assert f"At least {target:.0%}" in chart["description"]
+    widest = [max(row["n_gpus"] for row in rows) for _, rows in areas]
+    assert widest == sorted(widest, reverse=True)
 
 
-def test_the_map_has_a_class_for_a_run_that_loses_nothing(chart_values):
-    frame = FRAMES["recovery_map"]("llama3-405b").assign(ettr=1.0)
-    chart = draw("recovery_map", frame).to_dict()
-    assert {row["reach"] for row in chart_values(chart)} == {"95% to 100%"}
+def test_the_map_has_a_class_for_a_run_that_loses_nothing():
+    calm = run("llama3-405b").override({"failures.rate_per_1000_node_days": 0, "maintenance": None})
+    free = calm.override({"checkpoint.stall_s": 0, "checkpoint.persist_s": 0})
+    regions = curves.recovery_regions(free, scale.levels(0.9), 10)
+    top = areas_of(scale.recovery_map(regions, curves.recovery_map(free, 6), 0.9, "A title").to_dict())[-1][1]
+    assert top[0]["reach"] == "95% to 100%" and {row["high_min"] for row in top} == {30.0}
 
 
 def test_a_budget_without_losses_is_still_a_chart(check_chart):
     frame = pd.DataFrame({"part": ["productive", "rework"], "hours": [5.0, 0.0], "share": [1.0, 0.0]})
-    chart = charts.time_budget(frame, "Nothing is lost").to_dict()
+    chart = effective_time.time_budget(frame, "Nothing is lost").to_dict()
     assert chart["description"].endswith("All parts: productive 100.0%.")

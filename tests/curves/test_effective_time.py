@@ -126,9 +126,10 @@ def test_the_map_is_the_closed_form_at_the_middle_of_each_cell(llama3):
     frame = curves.recovery_map(llama3, n_points=10)
     run = steady(llama3)
     sizes, restarts = np.geomspace(1000, 1e6, 11), np.geomspace(0.1, 30, 6)
+    n_gpus = np.sqrt(sizes[1:] * sizes[:-1])
     at = {
-        "cluster.n_gpus": np.sqrt(sizes[1:] * sizes[:-1])[:, None],
-        "checkpoint.interval_min": plan.best_interval_min(run, {"cluster.n_gpus": np.sqrt(sizes[1:] * sizes[:-1])})[:, None],
+        "cluster.n_gpus": n_gpus[:, None],
+        "checkpoint.interval_min": plan.best_interval_min(run, {"cluster.n_gpus": n_gpus})[:, None],
         "recovery.restart_min": np.sqrt(restarts[1:] * restarts[:-1]),
     }
     with pytest.warns(ValidityWarning, match="maintenance so rare .*: 1 of 50 points are NaN"):
@@ -175,3 +176,17 @@ def test_presets_side_by_side():
     assert frame.loc["llama3-405b", "best_interval_min"] == plan.make(llama3).band.interval_min
     assert frame.loc["llama3-405b", "n_assumed"] == len(plan.assumed_fields(llama3))
     assert frame.loc["rsc-1", "rate_per_1000_node_days"] == 6.5
+
+
+def test_the_edge_of_a_region_is_the_longest_restart_that_reaches_the_level(llama3):
+    frame = curves.recovery_regions(llama3, [0.0, 0.7, 0.9], 7)
+    run = steady(llama3)
+    step = 300 ** (1 / 599)
+    for row in frame[frame["at_least"] > 0].itertuples():
+        interval = plan.best_interval_min(run, {"cluster.n_gpus": [row.n_gpus]})
+        at = {"cluster.n_gpus": np.array([row.n_gpus]), "checkpoint.interval_min": interval}
+        at["recovery.restart_min"] = np.array([row.high_min, row.high_min * step])
+        inside, beyond = budget.exact(run, at).ettr
+        assert inside >= row.at_least and (beyond < row.at_least or row.high_min == 30.0)
+    widths = frame.pivot_table(index="n_gpus", columns="at_least", values="high_min").fillna(0)
+    assert (widths[0.0] >= widths[0.7]).all() and (widths[0.7] >= widths[0.9]).all()

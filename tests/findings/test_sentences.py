@@ -16,6 +16,7 @@ from ettr.findings.words import Finding
 
 REPOSITORY = Path(__file__).parents[2]
 TIME, FAILED, RATES = findings.effective_time, findings.failures, findings.failure_rates
+INTERVAL, SCALE = findings.interval, findings.scale
 PRESETS = evidence.scenario_names()
 EXTREMES = {
     "as it is": {},
@@ -63,25 +64,73 @@ def projected(name: str, extreme: str = "as it is"):
     return clusters.projections(rates(name, extreme), [100_000, 1_000_000])
 
 
+SIZES = (16_384, 100_000, 1_000_000)
+
+
+@cache
+def cases(name: str, extreme: str = "as it is") -> dict[str, Scenario]:
+    return curves.changing_cases(scenario(name, extreme), 5, 20, 0.7)
+
+
+@cache
+def moving(name: str, extreme: str = "as it is"):
+    return curves.rates_and_intervals(cases(name, extreme), 6)
+
+
+@cache
+def required(name: str, extreme: str = "as it is"):
+    return curves.required_by_size(scenario(name, extreme), TARGET, SIZES)
+
+
+@cache
+def published():
+    return validation.run()
+
+
+@cache
+def printed():
+    return validation.rsc_beside_exact()
+
+
+def difference(run: Scenario, formula: str) -> Finding:
+    frames = (curves.difference_cells(run, formula, 8), curves.difference_regions(run, formula, 60))
+    return findings.disagreement.difference(run, formula, *frames, curves.difference_at_best(run, formula, 30))
+
+
 SENTENCES = {
     "effective_time.headline": lambda *run: TIME.headline(answer(*run)),
     "effective_time.time_budget": lambda *run: TIME.time_budget(answer(*run)),
-    "effective_time.interval_answer": lambda *run: TIME.interval_answer(answer(*run)),
-    "effective_time.wrong_interval": lambda *run: TIME.wrong_interval(answer(*run)),
-    "effective_time.interval_parts": lambda *run: TIME.interval_parts(answer(*run)),
-    "effective_time.interval_assumptions": lambda *run: TIME.interval_assumptions(answer(*run)),
-    "effective_time.interval_rules": lambda *run: TIME.interval_rules(
+    "interval.answer": lambda *run: INTERVAL.answer(answer(*run)),
+    "interval.wrong": lambda *run: INTERVAL.wrong(answer(*run)),
+    "interval.parts": lambda *run: INTERVAL.parts(answer(*run)),
+    "interval.assumptions": lambda *run: INTERVAL.assumptions(answer(*run)),
+    "interval.rules": lambda *run: INTERVAL.rules(
         curves.interval_rules(scenario(*run), 40), scenario(*run).cluster.n_gpus
     ),
-    "effective_time.scale_answer": lambda *run: TIME.scale_answer(
-        answer(*run), curves.by_size(scenario(*run), 40), TARGET
+    "scale.answer": lambda *run: SCALE.answer(answer(*run), curves.by_size(scenario(*run), 40), TARGET),
+    "scale.curve": lambda *run: SCALE.curve(scenario(*run)),
+    "scale.parts": lambda *run: SCALE.parts(curves.parts_by_size(scenario(*run), 40)),
+    "scale.requirements": lambda *run: SCALE.requirements(plan.requirements(grown(*run), TARGET), N_GPUS),
+    "scale.recovery": lambda *run: SCALE.recovery(scenario(*run), plan.requirements(grown(*run), TARGET), N_GPUS),
+    "interval.published_stall": lambda *run: INTERVAL.published_stall(published()),
+    "uncertainty.interval_bands": lambda *run: findings.uncertainty.interval_bands(answer(*run)),
+    "uncertainty.sizes_with_bands": lambda *run: findings.uncertainty.sizes_with_bands(
+        curves.size_with_bands(scenario(*run), 20), TARGET
     ),
-    "effective_time.scale_curve": lambda *run: TIME.scale_curve(scenario(*run)),
-    "effective_time.scale_parts": lambda *run: TIME.scale_parts(curves.parts_by_size(scenario(*run), 40)),
-    "effective_time.requirements": lambda *run: TIME.requirements(plan.requirements(grown(*run), TARGET), N_GPUS),
-    "effective_time.recovery": lambda *run: TIME.recovery(
-        scenario(*run), plan.requirements(grown(*run), TARGET), N_GPUS
+    "uncertainty.band_by_size": lambda *run: findings.uncertainty.band_by_size(curves.band_by_size(scenario(*run), 8)),
+    "disagreement.difference of first_order": lambda *run: difference(scenario(*run), "first_order"),
+    "disagreement.difference of rsc": lambda *run: difference(scenario(*run), "rsc"),
+    "disagreement.rsc_points": lambda *run: findings.disagreement.rsc_points(printed()),
+    "changing_rates.rates": lambda *run: findings.changing_rates.rates(moving(*run)),
+    "changing_rates.intervals": lambda *run: findings.changing_rates.intervals(moving(*run)),
+    "changing_rates.one_interval": lambda *run: findings.changing_rates.one_interval(
+        curves.one_interval_by_factor(scenario(*run), 20, 4), curves.one_interval(cases(*run))
     ),
+    "requirements.answer": lambda *run: findings.requirements.answer(required(*run), TARGET),
+    "requirements.frontier": lambda *run: findings.requirements.frontier(
+        curves.frontiers(scenario(*run), TARGET, SIZES, 8), scenario(*run), TARGET
+    ),
+    "requirements.published_stalls": lambda *run: findings.requirements.published_stalls(published()),
     "failure_rates.answer": lambda *run: RATES.answer(rates(*run), projected(*run)),
     "failure_rates.side_by_side": lambda *run: RATES.side_by_side(rates(*run)),
     "failure_rates.ratios": lambda *run: RATES.ratios(clusters.ratios(rates(*run))),
@@ -142,18 +191,24 @@ def test_every_sentence_of_the_chapters_is_tested_here():
         code = "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
         called |= set(re.findall(r"findings\.(\w+\.\w+)\(", code))
     assert len(called) > 15
-    assert called <= {name.partition(" ")[0] for name in (*SENTENCES, *PUBLISHED)}
+    beside = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    tested = {name.partition(" ")[0] for name in (*SENTENCES, *PUBLISHED)}
+    assert called <= tested | set(re.findall(r"findings\.(\w+\.\w+)\(", beside))
 
 
 SIZE_ONLY = ("one node", "a million GPUs")
+LONG = ("changing_rates.", "requirements.answer", "requirements.frontier", "disagreement.")
+FEW = ("llama3-405b", "rsc-1")
 
 
 @pytest.mark.parametrize("extreme", EXTREMES)
 @pytest.mark.parametrize("name", PRESETS)
 def test_sentences_are_sane_for_every_preset_and_extreme(name, extreme):
     for sentence, say in SENTENCES.items():
-        if sentence.endswith("scale_curve") and extreme in SIZE_ONLY:
+        if sentence.startswith("scale.curve") and extreme in SIZE_ONLY:
             continue  # it takes the scenario to all sizes, and takes long
+        if sentence.startswith(LONG) and name not in FEW and extreme != "as it is":
+            continue
         finding = say(name, extreme)
         assert isinstance(finding, Finding), sentence
         check_words(finding.title)
@@ -264,7 +319,7 @@ def test_a_failure_costs_what_the_steady_state_without_maintenance_says(name):
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_answer_on_the_interval_holds_when_it_is_followed(name):
     told, run = answer(name), scenario(name)
-    text = TIME.interval_answer(told).text
+    text = INTERVAL.answer(told).text
     best_h, low_h, high_h = hours("should checkpoint every @; anything between @ and @ costs", text)
     assert best_h == pytest.approx(told.best.interval_h, **THREE_DIGITS)
     steady = run.override({"job.include_start": False, "maintenance": None})
@@ -292,9 +347,9 @@ def costs_told(text: str) -> dict[str, float]:
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_wrong_interval_costs_what_is_said(name, extreme):
     told, run = answer(name, extreme), scenario(name, extreme)
-    finding, best = TIME.wrong_interval(told), told.band.interval_min
+    finding, best = INTERVAL.wrong(told), told.band.interval_min
     steady = run.override({"job.include_start": False, "maintenance": None})
-    shortest = max(plan.SHORTEST_MIN, run.checkpoint.least_interval_min)
+    shortest = max(plan.SHORTEST_MIN, run.least_interval_min)
     possible = {
         words: factor
         for words, factor in FACTORS.items()
@@ -316,7 +371,7 @@ def test_a_failure_rate_that_is_four_times_wrong_costs_what_is_said(name):
     wrong = [plan.best_interval_min(steady.override({rate: run.failures.rate * k})) for k in (4, 0.25)]
     at = np.array([told.band.interval_min, *wrong])
     ettr = budget.exact(steady, {"checkpoint.interval_min": at}).ettr
-    worst, text = 100 * (ettr[0] - ettr[1:].min()), TIME.wrong_interval(told).text
+    worst, text = 100 * (ettr[0] - ettr[1:].min()), INTERVAL.wrong(told).text
     if worst > 0.05:
         assert numbers("by a factor of four costs # point", text) == pytest.approx([worst], **TENTH)
     else:
@@ -326,21 +381,21 @@ def test_a_failure_rate_that_is_four_times_wrong_costs_what_is_said(name):
 def test_where_no_other_interval_is_possible_none_is_told(plain_run):
     """The write takes the whole interval, and the work is not twice as long."""
     short = plain_run.override({"job.productive_h": 1.5, "checkpoint.persist_s": 3600, "checkpoint.stall_s": 0})
-    finding = TIME.wrong_interval(plan.make(short))
+    finding = INTERVAL.wrong(plan.make(short))
     assert finding.title == "One interval is possible" and not costs_told(finding.text)
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_parts_at_the_interval_sum_to_what_is_lost(name):
     told = answer(name).budget
-    shares = numbers("take #% and rework #%. The other losses, #% together", TIME.interval_parts(answer(name)).text)
+    shares = numbers("take #% and rework #%. The other losses, #% together", INTERVAL.parts(answer(name)).text)
     assert sum(shares) == pytest.approx(100 * (1 - told.ettr), abs=0.16)
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_four_times_the_stall_is_about_twice_the_interval(name):
     run = scenario(name)
-    text = TIME.interval_assumptions(answer(name)).text
+    text = INTERVAL.assumptions(answer(name)).text
     base, longer, rarer = hours(
         "interval is @; it would be @ with a stall of .* and @ with a quarter of the failures", text
     )
@@ -356,7 +411,7 @@ def test_four_times_the_stall_is_about_twice_the_interval(name):
 
 @pytest.mark.parametrize(("extreme", "missing"), [("no failures", "failures"), ("free checkpoint", "stall of")])
 def test_what_is_nothing_is_not_multiplied_by_four(extreme, missing):
-    text = TIME.interval_assumptions(answer("llama3-405b", extreme)).text
+    text = INTERVAL.assumptions(answer("llama3-405b", extreme)).text
     told = text.partition("The best interval is ")[2]
     assert told and missing not in told
     assert hours("interval is @", text) == pytest.approx(
@@ -368,7 +423,7 @@ def test_what_is_nothing_is_not_multiplied_by_four(extreme, missing):
 def test_scale_is_told_from_the_closed_form(name):
     run, told = scenario(name), answer(name)
     sizes = curves.by_size(run)
-    finding = TIME.scale_answer(told, sizes, TARGET)
+    finding = SCALE.answer(told, sizes, TARGET)
     reached = [
         (float(n_gpus.replace(",", "")), float(ettr))
         for ettr, n_gpus in re.findall(rf"({NUMBER})% on ({NUMBER})", finding.text)
@@ -407,14 +462,14 @@ def test_no_sentence_on_scale_speaks_of_sizes_beyond_the_curve():
     best = sizes[(sizes["formula"] == "exact") & (sizes["interval"] == "best")]
     end, end_of_parts = best["n_gpus"].max(), parts["n_gpus"].max()
     assert 1000 < end < 1e5 and end_of_parts == end
-    answered = TIME.scale_answer(told, sizes, TARGET)
+    answered = SCALE.answer(told, sizes, TARGET)
     check_words(answered.title)
     check_words(answered.text)
     (beyond,) = numbers("Beyond # GPUs the closed form has no answer", answered.text)
     assert beyond == pytest.approx(end, rel=0.051)  # told with two digits
     for n_gpus in re.findall(rf"% on ({NUMBER})", answered.title + answered.text):
         assert float(n_gpus.replace(",", "")) <= end
-    of_parts = TIME.scale_parts(parts)
+    of_parts = SCALE.parts(parts)
     check_words(of_parts.text)
     for n_gpus in re.findall(rf"({NUMBER}) GPUs", of_parts.title + of_parts.text):
         assert float(n_gpus.replace(",", "")) == pytest.approx(end, **THREE_DIGITS)
@@ -427,7 +482,7 @@ def test_no_sentence_on_scale_speaks_of_sizes_beyond_the_curve():
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_parts_at_scale_are_those_of_the_curve(name):
     parts = curves.parts_by_size(scenario(name))
-    finding = TIME.scale_parts(parts)
+    finding = SCALE.parts(parts)
     sizes = parts["n_gpus"].unique()
 
     def lost_near(size: float):
@@ -448,7 +503,7 @@ def test_the_parts_at_scale_are_those_of_the_curve(name):
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_simple_formulas_end_where_it_is_said(name):
     run = scenario(name).override({"job.include_start": False})
-    text = TIME.scale_curve(scenario(name)).text
+    text = SCALE.curve(scenario(name)).text
     unmodelled = run.checkpoint.persist_s > 0 or run.maintenance_rate_per_h > 0
     assert ("RSC formula" in text) != unmodelled
     for formula, words in (("first_order", "first-order form"), ("rsc", "RSC formula"))[: 1 if unmodelled else 2]:
@@ -463,7 +518,7 @@ def test_the_simple_formulas_end_where_it_is_said(name):
 @pytest.mark.parametrize("name", PRESETS)
 def test_what_is_required_is_told_with_its_own_value(name):
     needs = plan.requirements(grown(name), TARGET)
-    text = TIME.requirements(needs, N_GPUS).text
+    text = SCALE.requirements(needs, N_GPUS).text
     rate = needs[0]
     at_most, given = numbers("failure rate at most # failures per 1000 node-days, instead of #", text)
     assert at_most == pytest.approx(rate.value, abs=0.0051) and given == pytest.approx(rate.given, **THREE_DIGITS)
@@ -558,20 +613,20 @@ def test_the_validation_is_counted():
 
 
 def test_a_target_that_is_reached_already_leaves_room():
-    finding = TIME.requirements(plan.requirements(scenario("llama3-405b"), 0.9), 16_384)
+    finding = SCALE.requirements(plan.requirements(scenario("llama3-405b"), 0.9), 16_384)
     assert finding.title == "16,384 GPUs reach 90% as they are"
     assert "reached already" in finding.text
-    text = TIME.recovery(scenario("llama3-405b"), plan.requirements(scenario("llama3-405b"), 0.9), 16_384).text
+    text = SCALE.recovery(scenario("llama3-405b"), plan.requirements(scenario("llama3-405b"), 0.9), 16_384).text
     (restart,) = hours("restart of at most @ reaches 90%", text)
     run = scenario("llama3-405b").override({"recovery.restart_min": restart * 60})
     assert plan.ettr_at_best(run) == pytest.approx(0.9, abs=1e-3)
 
 
 def test_a_target_out_of_reach_says_so():
-    finding = TIME.requirements(plan.requirements(grown("opt-175b"), 0.999), N_GPUS)
+    finding = SCALE.requirements(plan.requirements(grown("opt-175b"), 0.999), N_GPUS)
     assert "no single change does it" in finding.text or "one change alone" in finding.text
     needs = plan.requirements(grown("opt-175b"), 0.9)
-    none = TIME.recovery(scenario("opt-175b"), needs, N_GPUS).text
+    none = SCALE.recovery(scenario("opt-175b"), needs, N_GPUS).text
     (left,) = numbers("no restart time reaches 90%: even an instant restart leaves #%", none)
     (restart,) = [need for need in needs if need.field == "recovery.restart_min"]
     assert restart.value is None and left == pytest.approx(100 * restart.best_ettr, **TENTH)
@@ -580,7 +635,7 @@ def test_a_target_out_of_reach_says_so():
 @pytest.mark.parametrize("name", PRESETS)
 def test_what_else_reaches_the_target_is_told_where_no_restart_does(name):
     needs = plan.requirements(grown(name), TARGET)
-    text = TIME.recovery(scenario(name), needs, N_GPUS).text
+    text = SCALE.recovery(scenario(name), needs, N_GPUS).text
     able = {need.field for need in needs if need.value is not None}
     if "recovery.restart_min" in able:
         assert "alone" not in text
@@ -598,6 +653,6 @@ def test_what_else_reaches_the_target_is_told_where_no_restart_does(name):
 def test_nothing_assumed_is_not_mentioned(plain_run):
     known = {path: {"status": "primary", "source": "dubey2024"} for path, value in plain_run.flat().items()}
     assert TIME.assumptions(plain_run.override({"evidence": known})) == ""
-    told = TIME.interval_assumptions(plan.make(plain_run.override({"evidence": known})))
+    told = INTERVAL.assumptions(plan.make(plain_run.override({"evidence": known})))
     check_words(told.text)
     assert math.isfinite(plan.make(plain_run).job_mttf_h)

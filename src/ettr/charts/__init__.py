@@ -5,7 +5,24 @@ A chart function takes a tidy, already aggregated frame and returns an Altair ch
 then shown with its caption, its description and a picture for places without JavaScript.
 """
 
-from ettr.charts import effective_time, failure_log, failure_rates, failures, real_runs, reference, tables
+from ettr.charts import (
+    changing_rates,
+    disagreement,
+    effective_time,
+    failure_log,
+    failure_rates,
+    failures,
+    interval,
+    notice,
+    real_runs,
+    reference,
+    requirements,
+    scale,
+    stores,
+    tables,
+    tiers,
+    uncertainty,
+)
 from ettr.charts.render import enable
 from ettr.charts.theme import CATEGORY_COLOURS, MODEL_COLOURS, PART_COLOURS, finish, need, touchable
 
@@ -13,15 +30,24 @@ __all__ = [
     "CATEGORY_COLOURS",
     "MODEL_COLOURS",
     "PART_COLOURS",
+    "changing_rates",
+    "disagreement",
     "effective_time",
     "enable",
     "failure_log",
     "failure_rates",
     "failures",
     "finish",
+    "interval",
     "need",
+    "notice",
     "real_runs",
     "reference",
+    "requirements",
+    "scale",
+    "stores",
     "tables",
+    "tiers",
     "touchable",
+    "uncertainty",
 ]

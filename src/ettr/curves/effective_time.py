@@ -7,7 +7,7 @@ the closed forms on arrays. :func:`against_model` sets real runs beside the clos
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,8 @@ from ettr.scenario import Scenario
 from ettr.validity import ValidityWarning
 
 _POINTS = 120
-_MAP_POINTS = 60
+_MAP_POINTS = 28
+_MAP_GPUS, _MAP_RESTARTS_MIN = (1000.0, 1e6), (0.1, 30.0)
 
 
 def by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
@@ -163,21 +164,53 @@ def recovery_map(scenario: Scenario, n_points: int = _MAP_POINTS) -> pd.DataFram
     DataFrame
         ``n_gpus`` [GPUs], ``restart_min`` [min], ``ettr``, and the cell's ends ``n_gpus_end``, ``restart_min_end``.
     """
+    size_ends = np.geomspace(*_MAP_GPUS, n_points + 1)
+    restart_ends = np.geomspace(*_MAP_RESTARTS_MIN, n_points // 2 + 1)
+    middles = [np.sqrt(ends[1:] * ends[:-1]) for ends in (size_ends, restart_ends)]
     steady = _steady(scenario)
-    size_ends = np.geomspace(1000, 1e6, n_points + 1)
-    restart_ends = np.geomspace(0.1, 30, n_points // 2 + 1)
-    n_gpus = np.sqrt(size_ends[1:] * size_ends[:-1])
-    restart = np.sqrt(restart_ends[1:] * restart_ends[:-1])
-    at = {
-        "cluster.n_gpus": n_gpus[:, None],
-        "checkpoint.interval_min": best_interval_min(steady, {"cluster.n_gpus": n_gpus})[:, None],
-        "recovery.restart_min": restart,
-    }
-    ettr = _quietly(budget.exact, steady, at).ettr
+    ettr = _ettr_by_restart(steady, *middles)
     i, j = np.indices(ettr.shape).reshape(2, -1)
     columns = {"n_gpus": size_ends[i], "n_gpus_end": size_ends[i + 1]}
     columns |= {"restart_min": restart_ends[j], "restart_min_end": restart_ends[j + 1]}
     return _valid([pd.DataFrame({**columns, "ettr": ettr.ravel()})], steady)
+
+
+def recovery_regions(scenario: Scenario, levels: Iterable[float], n_points: int = _POINTS) -> pd.DataFrame:
+    """The longest restart that still reaches an ETTR, by size, at the best interval.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    levels : iterable of float
+        ETTRs, in [0, 1]; 0 for wherever the exact form has an answer.
+    n_points : int
+        Sizes.
+
+    Returns
+    -------
+    DataFrame
+        ``at_least``, ``n_gpus`` [GPUs], ``low_min`` (the shortest restart of the map), ``high_min`` [min], within 1%.
+        Sizes at which no restart of the map reaches a level are left out.
+    """
+    steady = _steady(scenario)
+    n_gpus, restarts = np.geomspace(*_MAP_GPUS, n_points), np.geomspace(*_MAP_RESTARTS_MIN, 600)
+    ettr = np.nan_to_num(_ettr_by_restart(steady, n_gpus, restarts), nan=-1.0)
+    frames = []
+    for level in levels:
+        reached = (ettr >= level).sum(axis=1)  # ETTR falls as the restart grows
+        columns = {"n_gpus": n_gpus, "low_min": restarts[0], "high_min": restarts[np.maximum(reached - 1, 0)]}
+        frames.append(pd.DataFrame({"at_least": level, **columns})[reached > 0])
+    return _valid(frames, steady)
+
+
+def _ettr_by_restart(steady: Scenario, n_gpus: np.ndarray, restarts_min: np.ndarray) -> np.ndarray:
+    at = {
+        "cluster.n_gpus": n_gpus[:, None],
+        "checkpoint.interval_min": best_interval_min(steady, {"cluster.n_gpus": n_gpus})[:, None],
+        "recovery.restart_min": restarts_min,
+    }
+    return np.asarray(_quietly(budget.exact, steady, at).ettr)
 
 
 def against_model() -> pd.DataFrame:

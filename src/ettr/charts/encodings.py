@@ -1,0 +1,46 @@
+"""Axes and colours that several charts on effective training time share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+PERCENT = alt.Axis(format="%")
+MODEL_NAMES = {"exact": "exact", "first_order": "first order", "rsc": "RSC formula"}
+DASHES = {"exact": [1, 0], "first order": [6, 3], "RSC formula": [2, 3]}
+
+
+def line_colour(field: str, title: str | None, colours: dict[str, str]) -> alt.Color:
+    """Colours of lines by name, with strokes in the legend."""
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=300)
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    return alt.Color(f"{field}:N", title=title, scale=scale, legend=legend)
+
+
+def dash(field: str, title: str | None, dashes: dict[str, list[int]]) -> alt.StrokeDash:
+    """Dashes of lines by name."""
+    return alt.StrokeDash(f"{field}:N", title=title, scale=alt.Scale(domain=list(dashes), range=list(dashes.values())))
+
+
+def but_size(subtitle: str) -> str:
+    """Subtitle of a chart over sizes other than the scenario's."""
+    return f"All but the size as in {subtitle}" if subtitle else ""
+
+
+def logarithmic(field: str, title: str, **scale: Any) -> alt.X:
+    """A logarithmic axis across."""
+    return alt.X(
+        f"{field}:Q",
+        title=title,
+        scale=alt.Scale(type="log", nice=False, **scale),
+        axis=alt.Axis(format="~s" if field == "n_gpus" else "~g", labelOverlap=True, tickCount=6),
+    )
+
+
+def rounded(frame: pd.DataFrame, digits: int = 5) -> pd.DataFrame:
+    """The frame with fewer digits than it was computed with: a page holds each of them."""
+    numbers = frame.select_dtypes("float").columns
+    kept = {name: [float(f"{value:.{digits}g}") for value in frame[name]] for name in numbers}
+    return frame.assign(**kept)
