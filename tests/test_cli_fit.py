@@ -136,7 +136,8 @@ def test_a_scenario_is_written_and_planned_with(ettr, short):
     assert run.checkpoint.stall_s == Scenario.load("rsc-1").checkpoint.stall_s
     status, out, err = ettr("plan", "My Cluster.yml", "--json")
     assert (status, err) == (0, "")
-    assert json.loads(out) == {**plan.from_fit(fit, 400, like="rsc-1", name="my-cluster").plan.to_dict(), "changes": {}}
+    expected = plan.from_fit(fit, 400, like="rsc-1", name="my-cluster").plan.to_dict()
+    assert {name: value for name, value in json.loads(out).items() if name in expected} == expected
 
 
 def test_cohorts_are_compared_where_their_nodes_are_known(ettr, log):

@@ -107,8 +107,9 @@ def test_a_scenario_is_shown_with_the_values_it_has(name):
     assert cells.caption == f"Values of the scenario {run.title}, and where they come from"
     assert cells.rows[0] == ["Field", "Value", "Unit", "Status", "Source", "Note"]
     shown = {row[0]: row[1] for row in cells.rows[1:]}
-    # a switch is no value, and a slowdown by a write that does not happen has no effect
+    # a switch is no value, and a slowdown by a write that does not happen, or a load of nothing, has no effect
     idle = {"checkpoint.persist_slowdown"} if run.checkpoint.persist_s == 0 else set()
+    idle |= {"checkpoint.load_s"}
     numbers = {
         field: value
         for field, value in run.flat().items()

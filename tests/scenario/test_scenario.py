@@ -360,7 +360,8 @@ def test_a_mode_is_found_by_its_name_even_with_dots(plain_run):
         (
             {"failures.modes.NIC.fact": 1},
             "unknown field of a failure mode 'fact' (failures.modes.NIC.fact); did you mean 'factor'? Valid: category, "
-            "detection_min, factor, latency_h, n_events, n_lost_nodes, name, queue_min, restart_min, scales_with, share",
+            "detection_min, factor, latency_h, n_events, n_lost_nodes, name, queue_min, restart_min, scales_with, "
+            "share",
         ),
         (
             {"failures.modes.NIC": 1},
@@ -520,7 +521,8 @@ FAULTS = {
     ),
     "unknown field, like none": (
         changed("stall_s: 300", "stall_s: 300, qqqq: 2"),
-        "unknown field checkpoint.qqqq. Valid: interval_min, stall_s, persist_s, persist_slowdown, load_s, store, tiers (mine.yml)",
+        "unknown field checkpoint.qqqq. Valid: interval_min, stall_s, persist_s, persist_slowdown, load_s, store, "
+        "tiers (mine.yml)",
     ),
     "unknown field of a mode": (
         changed(RATE, "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.3, detect_min: 3}]}"),

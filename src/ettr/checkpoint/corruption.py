@@ -112,7 +112,7 @@ def risk_of_none_clean(latency_h: Any, interval_h: Any, n_kept: Any, distributio
     ratio = latency / interval
     if distribution == "constant":
         return plain(np.clip(ratio - kept + 1, 0.0, 1.0))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # a latency of next to nothing
         older = np.exp(-(kept - 1) / np.where(ratio > 0, ratio, 1.0))
     return plain(np.where(ratio > 0, _decay(ratio) * older, 0.0))
 
