@@ -174,3 +174,19 @@ def test_the_plan_for_machines_carries_them(llama3):
     assert told["band_source"].startswith("from failures.n_events")
     unknown = plan.make(vague(llama3, 0.001)).to_dict()
     assert unknown["bands"][0]["high_50"] is None  # infinite
+
+
+def test_bands_hold_the_plan_even_where_alarms_serve_as_checkpoints():
+    """Alarms that cost nothing make long intervals good at high rates too, so the best interval is not monotone."""
+    run = Scenario.load("llama3-405b").override(
+        {
+            "maintenance": None,
+            "failures.rate_per_1000_node_days": 60,
+            "failures.rate_gamma": {"shape": 3, "node_days": 50},
+            "checkpoint.stall_s": 300,
+            "prediction": {"recall": 0.95, "precision": 1, "lead_s": 1, "action_s": 0.2},
+        }
+    )
+    for row in plan.make(run).bands.itertuples():
+        assert row.low_95 <= row.low_50 <= row.high_50 <= row.high_95, row.quantity
+        assert row.low_95 <= row.value <= row.high_95, row.quantity

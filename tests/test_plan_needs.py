@@ -355,3 +355,33 @@ def test_a_share_by_mode_is_told_as_that_of_all_failures():
     blocked = plan.required(run, "recovery.queue_min", 0.999)
     ideal = plan.ettr_at_best(run.override({"recovery.queue_min": 0, field: 1.0}))
     assert next(other.ettr for other in blocked.blocking if other.field == field) == pytest.approx(ideal, abs=1e-9)
+
+
+TWO_TIERS = [
+    {"name": "peer", "interval_s": 60, "copies": 2},
+    {"name": "disk", "interval_s": 120, "survives": 1},
+]
+
+
+@pytest.mark.parametrize("target", [0.9, 0.97])
+def test_every_field_is_answered_where_writes_are_instant(llama3, target):
+    run = llama3.override({"checkpoint.tiers": TWO_TIERS, "checkpoint.persist_s": 0})
+    for field in plan.solvable(run):
+        found = plan.required(run, field, target)
+        assert (found.value is not None) or found.blocking, field
+
+
+def test_a_size_that_is_too_small_to_write_fast_does_not_hide_one_that_reaches(llama3):
+    """One node writes and loads slowly, so the ETTR has a peak over the size."""
+    store = {"n_parameters": 405e9, "write_gb_s": 2000, "read_gb_s": 2000, "node_gb_s": 1}
+    run = llama3.override(
+        {"maintenance": None, "checkpoint.persist_s": 0, "checkpoint.store": store, "job.productive_h": 24}
+    )
+    found = plan.required(run, "cluster.n_gpus", 0.95)
+    assert found.value > 8000
+    assert plan.ettr_at_best(run.override({"cluster.n_gpus": int(found.value)})) >= 0.95
+
+
+def test_the_work_of_a_steady_state_is_not_asked_about(llama3):
+    assert "job.productive_h" in plan.solvable(llama3)
+    assert "job.productive_h" not in plan.solvable(llama3.override({"job.include_start": False}))

@@ -150,7 +150,7 @@ def _checkpoints_to_keep(run: Any) -> int | None:
     """Newest checkpoints to keep so that one is from before a silent failure; None if all failures are noticed."""
     from ettr.checkpoint import checkpoints_to_keep
 
-    latencies = [mode.latency_h for mode in run.failures.modes if mode.latency_h is not None]
+    latencies = run.latencies_h
     return int(checkpoints_to_keep(max(latencies), run.interval_h + run.stall_h)) if latencies else None
 
 

@@ -278,6 +278,8 @@ def _in_the_way(needs: list[Any]) -> Iterator[str]:
 def _needed(need: Any) -> str:
     if need.value is None:
         return "none"
+    if need.sense == "between" and need.low < 1e-6:  # as short as may be
+        return f"<= {_figure(need.high, 'at most')}"
     if need.sense == "between":
         return f"{_figure(need.low, 'at least')} to {_figure(need.high, 'at most')}"
     if math.isinf(need.value):

@@ -319,3 +319,51 @@ def test_at_the_mean_rate_a_run_has_as_many_failures_and_nearly_the_same_ettr(ll
     assert budget.exact(steady).n_failures == pytest.approx(whole.n_failures, rel=0.005)
     assert budget.exact(steady).ettr == pytest.approx(whole.ettr, abs=0.002)
     assert budget.at_mean_rate(llama3) is llama3
+
+
+RICH = {
+    "tiers": {"checkpoint.tiers": [{"name": "peer", "interval_s": 60, "survives": 0.9}], "checkpoint.load_s": 3600},
+    "silent": {"failures.modes": [{"name": "s", "share": 1.0, "latency_h": 2}], "checkpoint.persist_s": 0},
+    "prediction": {"prediction": {"recall": 0.5, "precision": 0.8, "lead_s": 60, "action_s": 30}},
+}
+
+
+@pytest.mark.parametrize("name", RICH)
+def test_the_start_is_that_of_the_exact_form(llama3, name):
+    """A steady rate that goes through the integral must come out as it went in, with the first restart."""
+    base = {"failures.modes": [], "failures.rate_per_1000_node_days": 5, "job.productive_h": 10, "maintenance": None}
+    run = llama3.override({**base, **RICH[name]})
+    flat = run.override({"failures.burn_in": {"factor": 1, "decay_days": 10}})
+    whole, closed = budget.over_time(flat), budget.exact(run)
+    for part in (*PARTS, "n_failures"):
+        assert getattr(whole, part) == pytest.approx(getattr(closed, part), rel=1e-6, abs=1e-12), part
+
+
+def test_the_mean_rate_of_silent_failures_is_that_of_the_hours_at_risk(llama3):
+    base = {"failures.modes": [], "failures.rate_per_1000_node_days": 0.5, "maintenance": None}
+    quiet = llama3.override({**base, **RICH["silent"], "checkpoint.interval_min": 60})
+    nearly = quiet.override({"failures.burn_in": {"factor": 1.001, "decay_days": 20}})
+    assert budget.at_mean_rate(nearly).failures.rate == pytest.approx(0.5, rel=1.1e-3)
+
+
+def test_what_is_known_of_a_rate_stays_known_at_its_mean(llama3):
+    steady = budget.at_mean_rate(llama3.override({"failures.burn_in": {"factor": 3, "decay_days": 20}}))
+    known = steady.failures.posterior
+    assert known.shape == 419.5
+    assert 1000 * known.shape / known.node_days == pytest.approx(steady.failures.rate, rel=2e-3)
+
+
+def test_a_count_of_new_nodes_comes_back_from_nodes_as_new(llama3):
+    """Whatever the size of the job and the clock of the count."""
+    new = llama3.override({"failures.lifetime": {"shape": 0.7, "start": "new"}})
+    table = budget.rate_over_time(new)
+    window_h = 54 * 24 * new.failures.exposed_share
+    assert np.interp(window_h, table["exposed_h"], table["n_failures"]) == pytest.approx(419, rel=2e-3)
+    half = new.override({"cluster.n_gpus": 8192})
+    table = budget.rate_over_time(half)
+    assert np.interp(window_h, table["exposed_h"], table["n_failures"]) == pytest.approx(419 / 2, rel=2e-3)
+
+
+def test_stationary_nodes_have_a_steady_rate(llama3):
+    old = llama3.override({"failures.lifetime": {"shape": 0.7}})
+    assert not budget.changes(old) and budget.at_mean_rate(old) == llama3

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import markov_tiers
 import monte_carlo_tiers
 from ettr import Scenario, budget
-from ettr.errors import InputError, NotModelled
+from ettr.errors import InputError, NotModelled, OutsideValidity
 from ettr.results import PARTS
 from ettr.validity import ValidityWarning
 
@@ -398,3 +398,64 @@ def test_a_tier_that_keeps_nothing_changes_no_hopeless_run(n_gpus):
     )
     tiered = run.override({"checkpoint.tiers": [{"name": "memory", "interval_s": 1, "survives": 0}]})
     assert budget.exact(tiered).total_h == pytest.approx(budget.exact(run).total_h, rel=1e-9)
+
+
+def test_sweeps_of_size_and_survival_broadcast_as_one_run_each():
+    """Shares of modes depend on the size where some belong to the job; each point must get its own."""
+    run = Scenario.load("llama3-405b").override(
+        {
+            "maintenance": None,
+            "failures.observed_nodes": 2048,
+            "failures.modes": [{"name": "j", "share": 0.5, "scales_with": "job", "restart_min": 60}],
+            "failures.rate_per_1000_node_days": 3.8,
+            "checkpoint.tiers": [{"name": "peer", "interval_s": 60, "survives": 0.5}],
+        }
+    )
+    sizes, shares = [1024, 65536], [0.2, 0.9, 1.0]
+    at = {"cluster.n_gpus": np.array(sizes), "checkpoint.tiers.peer.survives": np.array(shares)[:, None]}
+    found = budget.exact(run, at).ettr
+    for i, share in enumerate(shares):
+        for j, size in enumerate(sizes):
+            one = run.override({"cluster.n_gpus": size, "checkpoint.tiers.peer.survives": share})
+            assert found[i, j] == pytest.approx(budget.exact(one).ettr, rel=1e-12)
+
+
+def test_planned_stops_beside_tiers_that_keep_nothing_are_as_without_them(llama3):
+    steady = llama3.override({"job.include_start": False})
+    tiered = steady.override({"checkpoint.tiers": [{"name": "memory", "interval_s": 10, "survives": 0}]})
+    for part in PARTS:
+        assert getattr(budget.exact(tiered), part) == pytest.approx(getattr(budget.exact(steady), part), rel=1e-9)
+
+
+def test_after_a_planned_stop_a_tier_that_keeps_all_saves_what_is_redone(llama3):
+    """What the write did not cover is trained again once; without such a tier failures make it more."""
+    often = llama3.override(
+        {"job.include_start": False, "cluster.n_gpus": 200_000, "checkpoint.persist_s": 500, "maintenance.per_day": 2}
+    )
+    none, whole = (
+        often.override({"checkpoint.tiers": [{"name": "memory", "interval_s": 1, "survives": share}]})
+        for share in (0, 1)
+    )
+    redone = []
+    for run in (none, whole):
+        still = run.override({"maintenance": None})
+        stops = budget.exact(run).maintenance_h / run.maintenance_h
+        redone.append((budget.exact(run).rework_h - budget.exact(still).rework_h) / stops)
+    assert redone[1] == pytest.approx(500 / 3600, rel=1e-6)
+    assert redone[0] > redone[1] * 1.01
+
+
+def test_a_hopeless_run_is_refused_at_any_size():
+    tiers = [{"name": "p", "interval_s": 60, "stall_s": 0.05, "survives": 0.7}]
+    run = Scenario.load("llama3-405b").override({"maintenance": None, "checkpoint.tiers": tiers})
+    for n_gpus in (400_000_000, 1_600_000_000, 800_000_000_000):
+        with pytest.raises(OutsideValidity):
+            budget.exact(run.override({"cluster.n_gpus": n_gpus}))
+
+
+def test_first_order_loads_from_the_tier_that_survived(llama3):
+    slow = llama3.override({"checkpoint.load_s": 600, "job.include_start": False, "maintenance": None})
+    near = slow.override({"checkpoint.tiers": [{"name": "memory", "interval_s": 600, "load_s": 60, "survives": 1}]})
+    away, here = (budget.first_order(run) for run in (slow, near))
+    per_failure = [hours.restart_h / hours.n_failures for hours in (away, here)]
+    assert per_failure[0] - per_failure[1] == pytest.approx(540 / 3600)

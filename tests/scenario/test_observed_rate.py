@@ -89,3 +89,30 @@ def test_a_swept_rate_keeps_the_conversion(name):
         assert single.node_rate_per_h == pytest.approx(value / 24_000 / share, rel=1e-12)
         assert found.total_h[i] == pytest.approx(budget.exact(single).total_h, rel=1e-12)
     assert found.total_h[1] == pytest.approx(budget.exact(preset).total_h, rel=1e-12)
+
+
+def test_a_wall_clock_count_of_silent_failures_comes_back(llama3):
+    """Nothing more is found while one is hidden, nor struck in a restart: both are dead time of the count."""
+    run = llama3.override(
+        {
+            "maintenance": None,
+            "job.include_start": False,
+            "failures.modes": [{"name": "s", "share": 1.0, "latency_h": 2}],
+            "failures.n_events": 100,
+            "checkpoint.persist_s": 0,
+        }
+    )
+    found = budget.exact(run)
+    assert found.n_failures / found.total_h * 54 * 24 == pytest.approx(100, rel=1e-9)
+
+
+def test_a_mode_that_never_occurs_says_nothing_of_latency(llama3):
+    modes = [{"name": "a", "share": 1.0, "latency_h": 2}, {"name": "b", "share": 0.0, "latency_h": 500}]
+    assert llama3.override({"failures.modes": modes}).latencies_h == (2.0,)
+
+
+def test_a_job_that_never_fails_is_swept_as_it_is_evaluated(llama3):
+    modes = [{"name": "never", "share": 1.0, "factor": 0, "scales_with": "job"}]
+    run = llama3.override({"failures.modes": modes})
+    swept = budget.exact(run, {"cluster.n_gpus": np.array([16384.0, 100_000.0])}).ettr
+    assert swept == pytest.approx([budget.exact(run).ettr] * 2)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.budget import training
-from ettr.budget.closed_forms import exact
+from ettr.budget.closed_forms import exact, recover_of
 from ettr.budget.rules import rules
 from ettr.errors import NotModelled, OutsideValidity
 from ettr.failures.hazards import burn_in_count, settled_rate
@@ -105,8 +104,12 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
 def changes(scenario: Scenario) -> bool:
     """Whether the failure rate changes while the job runs."""
     failures = scenario.failures
-    young = failures.burn_in is not None and failures.burn_in.factor != 1
-    return young or (failures.lifetime is not None and failures.lifetime.shape != 1)
+    return (failures.burn_in is not None and failures.burn_in.factor != 1) or _starts_new(scenario)
+
+
+def _starts_new(scenario: Scenario) -> bool:
+    lifetime = scenario.failures.lifetime
+    return lifetime is not None and lifetime.shape != 1 and lifetime.start == "new"
 
 
 def at_mean_rate(scenario: Scenario) -> Scenario:
@@ -120,26 +123,25 @@ def at_mean_rate(scenario: Scenario) -> Scenario:
     Returns
     -------
     Scenario
-        With ``failures.rate_per_1000_node_days`` for what stood there, known as well as that. The scenario itself if
-        its rate does not change, or nothing fails.
+        With ``failures.rate_per_1000_node_days`` for what stood there, known as well as that, and without burn-in and
+        lifetimes.
 
     Raises
     ------
     NotModelled, OutsideValidity
         As :func:`over_time`.
     """
+    if scenario.failures.burn_in is None and scenario.failures.lifetime is None:
+        return scenario
+    steady: dict[str, Any] = {"failures.burn_in": None, "failures.lifetime": None}
     if not changes(scenario) or scenario.job_rate_per_h == 0:
-        return (
-            scenario.override({"failures.burn_in": None, "failures.lifetime": None}) if changes(scenario) else scenario
-        )
+        return scenario.override(steady)
     found = over_time(scenario.override({"job.include_start": False}))
     exposed_h = found.total_h - found.detection_h - found.queue_h - found.maintenance_h
-    higher = found.n_failures / exposed_h / scenario.job_rate_per_h
-    steady: dict[str, Any] = {
-        "failures.burn_in": None,
-        "failures.lifetime": None,
-        _RATE: scenario.failures.rate * higher,
-    }
+    steps = _steps(scenario)
+    expected = np.append(0.0, np.cumsum(steps.relative * steps.length_h)) * steps.settled_per_h
+    higher = float(np.interp(exposed_h, np.append(0.0, steps.end_h), expected)) / exposed_h / scenario.job_rate_per_h
+    steady[_RATE] = scenario.failures.rate * higher
     known = scenario.failures.posterior
     if known is not None:
         steady["failures.rate_gamma"] = {"shape": known.shape, "node_days": known.node_days / higher}
@@ -170,6 +172,8 @@ def _steps(scenario: Scenario) -> _Steps:
     failures, work = scenario.failures, scenario.job.productive_h
     if failures.burn_in and failures.lifetime and failures.lifetime.shape != 1:
         raise NotModelled("budget.over_time has no form for failures.burn_in together with failures.lifetime")
+    if _starts_new(scenario) and any(mode.scales_with == "job" for mode in failures.modes):
+        raise NotModelled("budget.over_time has no form for nodes that start new together with modes of the job")
     edges = np.concatenate([[0.0], work * np.geomspace(_FIRST_STEP, _LONGEST, _STEPS)])
     settled_per_h = scenario.job_rate_per_h
     relative = np.ones(_STEPS)
@@ -178,9 +182,9 @@ def _steps(scenario: Scenario) -> _Steps:
         young = failures.burn_in
         count = burn_in_count(edges, 1.0, young.factor, young.decay_days * 24, young.age_days * 24)
         relative = np.diff(count) / lengths
-    elif failures.lifetime and failures.lifetime.start == "new" and failures.lifetime.shape != 1:
+    elif failures.lifetime and _starts_new(scenario):
         settled_per_h *= _settled(scenario) / failures.rate if failures.rate else 1.0
-        node_rate = settled_per_h / float(scenario.mode_exposure().sum()) if settled_per_h else 0.0
+        node_rate = settled_per_h / scenario.n_nodes
         if node_rate:
             relative = np.diff(renewal_count(edges, failures.lifetime.shape, 1 / node_rate)) / lengths / node_rate
     return _Steps(edges[1:], lengths, relative, settled_per_h)
@@ -189,8 +193,7 @@ def _steps(scenario: Scenario) -> _Steps:
 def _settled(scenario: Scenario) -> float:
     """The rate in the long run. [1 / (1000 node-days)]"""
     failures = scenario.failures
-    new = failures.lifetime is not None and failures.lifetime.start == "new" and failures.lifetime.shape != 1
-    if not new or not failures.n_events or failures.lifetime is None:
+    if not _starts_new(scenario) or not failures.n_events or failures.lifetime is None:
         return failures.rate
     nodes = failures.observed_nodes or scenario.n_nodes
     exposed_h = (failures.node_days or 0.0) * 24 / nodes * (failures.exposed_share or 1.0)
@@ -207,7 +210,7 @@ def _with_start(scenario: Scenario, parts: dict[str, float], rate: float) -> dic
     if not scenario.job.include_start:
         return parts
     run = rules(_steady(scenario).override({_RATE: rate}), None)
-    n_failures, restart_h = training.recover(run, 0.0, 1.0)
+    n_failures, restart_h = recover_of(run)(run, 0.0, 1.0)
     added = {
         "queue_h": run.first_queue + n_failures * run.queue,
         "restart_h": restart_h,

@@ -18,6 +18,9 @@ from ettr.scenario import Scenario
 _LARGEST_EXPONENT = 690.0
 """Beyond this exponent a time overflows a float."""
 
+_HAIR_LESS = 1 - 1e-12
+"""Equal but for rounding."""
+
 _ENDS = "runs that practically end, in a time that a float can hold"
 
 
@@ -172,7 +175,7 @@ def _refuse_together(run: Rules) -> None:
 
 def _refuse_other_latencies(scenario: Scenario) -> None:
     """With one latency the failure that struck first is found first, which the form rests on."""
-    found = {mode.latency_h for mode in scenario.failures.modes if mode.latency_h is not None and mode.factor > 0}
+    found = scenario.latencies_h
     if len(found) > 1:
         raise NotModelled(
             f"budget.exact has no form for silent failures of different latency_h ({min(found):g} and "
@@ -181,12 +184,12 @@ def _refuse_other_latencies(scenario: Scenario) -> None:
 
 
 def _exact(run: Rules) -> tuple[Parts, Limits]:
-    trained, recover = _trained(run)
+    trained, recover = _trained(run), recover_of(run)
     starts = 1.0 if run.include_start else 0.0
     n_failures, restart_h = recover(run, trained.risk_h, starts)
     limits = {
-        "intervals no shorter than the training during the background write": run.head > run.tau,
-        _ENDS: trained.largest_exponent - np.log(run.survive_restart) > _LARGEST_EXPONENT,
+        "intervals no shorter than the training during the background write": run.head * _HAIR_LESS > run.tau,
+        _ENDS: np.logical_not(trained.largest_exponent - np.log(run.survive_restart) <= _LARGEST_EXPONENT),
     }
     if run.tiers is not None:
         limits["tiers whose intervals do not fall, and none shorter than its write"] = _out_of_order(run)
@@ -206,23 +209,28 @@ def _exact(run: Rules) -> tuple[Parts, Limits]:
     return parts, limits
 
 
-def _trained(run: Rules) -> tuple[training.Training, stops.Recover]:
+def _trained(run: Rules) -> training.Training:
     if run.tiers is not None:
-        return tiered.tiered(run), tiered.recover
+        return tiered.tiered(run)
     if run.prediction is not None:
-        return predicted.predicted(run), training.recover
-    if np.any(np.asarray(run.silent) > 0):
-        return silent.silent(run), silent.recover
-    return training.plain(run), training.recover
+        return predicted.predicted(run)
+    return silent.silent(run) if np.any(np.asarray(run.silent) > 0) else training.plain(run)
+
+
+def recover_of(run: Rules) -> stops.Recover:
+    """How failures and hours of restarts follow from hours at risk."""
+    if run.tiers is not None:
+        return tiered.recover
+    return silent.recover if np.any(np.asarray(run.silent) > 0) else training.recover
 
 
 def _out_of_order(run: Rules) -> Any:
     assert run.tiers is not None
     tau, write = run.tiers.tau, run.tiers.write
-    wrong: Any = tau[0] < write[0]
+    wrong: Any = tau[0] < write[0] * _HAIR_LESS
     for level in range(1, len(tau)):
-        wrong = wrong | (tau[level] < tau[level - 1] * (1 - 1e-9)) | (write[level] < write[level - 1])
-        wrong = wrong | (tau[level] < write[level])
+        wrong = wrong | (tau[level] < tau[level - 1] * _HAIR_LESS) | (write[level] < write[level - 1] * _HAIR_LESS)
+        wrong = wrong | (tau[level] < write[level] * _HAIR_LESS)
     return wrong
 
 

@@ -12,6 +12,7 @@ from ettr.checkpoint import mean_until
 from ettr.errors import InputError, UnknownName
 from ettr.scenario import Scenario
 from ettr.scenario.paths import list_of
+from ettr.scenario.survival import by_mode
 
 SWEPT = (
     "cluster.n_gpus",
@@ -287,8 +288,7 @@ def _kept_by_restart(
     The key is the modes' own restart time [h], None for the general one.
     """
     own = scenario.own_h("restart_min")
-    n_axes = max(share.ndim for share in (weights, *survival))
-    weights, *survival = (share.reshape(share.shape + (1,) * (n_axes - share.ndim)) for share in (weights, *survival))
+    weights, *survival = by_mode(weights, *survival)
     found: dict[float | None, list[Any]] = {}
     for restart in (None, *np.unique(own[~np.isnan(own)])):
         group = np.isnan(own) if restart is None else own == restart
@@ -308,7 +308,9 @@ def _rate_and_weights(scenario: Scenario, value: _Values) -> tuple[Any, np.ndarr
     rate = node_rate * exposure.sum(axis=-1)
     if all(mode.scales_with == "nodes" for mode in scenario.failures.modes):
         return rate, scenario.mode_weights
-    return rate, np.moveaxis(exposure / exposure.sum(axis=-1, keepdims=True), -1, 0)
+    total = exposure.sum(axis=-1, keepdims=True)
+    never = np.arange(exposure.shape[-1]) == exposure.shape[-1] - 1  # as in Scenario.mode_weights
+    return rate, np.moveaxis(np.where(total > 0, exposure / np.where(total > 0, total, 1.0), never), -1, 0)
 
 
 def _over_restarts(function: Callable[[Any], Any], weights: np.ndarray, own_h: np.ndarray, restart_h: Any) -> Any:

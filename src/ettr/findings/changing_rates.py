@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from ettr import budget
 from ettr.curves.changing_rates import BURN_IN, NEW_NODES, SETTLED
 from ettr.findings.words import Finding, duration, listed, number, pct, points
 from ettr.plan import Plan
@@ -115,6 +116,11 @@ def planned_at_mean(plan: Plan) -> str:
     if plan.changing is None or plan.budget_over_time is None:
         return ""
     mean, settled = plan.scenario.failures.rate, plan.changing.failures.rate
+    if not budget.changes(plan.changing):
+        return (
+            "Nodes have a memory: this plans for the steady rate of many such nodes, and leaves out that their "
+            "failures are not independent. Only simulation would hold that."
+        )
     return (
         f"The failure rate changes during the run: this plans for its mean, {number(mean)} per 1000 node-days, where "
         f"{number(settled)} was given. Integrated over the run, the ETTR at the best interval is "

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.budget.rules import rules
-from ettr.failures import gamma_interval
+from ettr.failures import FailureRate, gamma_interval
 from ettr.plan.intervals import INTERVAL, best_interval_min, quiet_budget, quiet_ettr
 from ettr.results import TimeBudget
 from ettr.scenario import Scenario
@@ -19,6 +19,7 @@ LEVELS = (0.5, 0.95)
 
 COLUMNS = ("quantity", "unit", "value", "low_50", "high_50", "low_95", "high_95")
 
+_RATES = 15
 _RATE = "failures.rate_per_1000_node_days"
 
 
@@ -63,8 +64,10 @@ def bands_of(
 
     Notes
     -----
-    Time to failure, best interval and ETTR fall as the rate grows, and failures per day rise with it, so a quantile of
-    the rate is one of each of them, without sampling. The rate has a gamma distribution: that of
+    Each band holds what the quantity is over the rate's interval. Time to failure and ETTR fall as the rate grows, and
+    failures per day rise with it, so that a quantile of the rate is one of each of them, without sampling. The best
+    interval falls too, but for runs in which alarms serve as cheap checkpoints: its band is then no narrower than
+    needed. The rate has a gamma distribution: that of
     ``failures.rate_gamma``, or of a count under Jeffreys' prior. With ``rate_clock: wall`` the share of the clock in
     which failures could strike (``failures.exposed_share``) was observed with the count, so it stays. All other inputs
     are taken as exact.
@@ -83,12 +86,13 @@ def bands_of(
             "the scenario does not say how well its failure rate is known, which failures.rate_gamma would, and all "
             "inputs are taken as exact",
         )
-    ends = [gamma_interval(known.shape, known.node_days, level) for level in LEVELS]
-    rates = np.array([end for interval in ends for end in (interval.low, interval.high)])
+    ends = {level: gamma_interval(known.shape, known.node_days, level) for level in LEVELS}
+    rates = np.unique([*(end for band in ends.values() for end in (band.low, band.high)), *_between(ends[LEVELS[-1]])])
+    inside = {level: (rates >= band.low) & (rates <= band.high) for level, band in ends.items()}
     at_rates = _at_rates(scenario, interval_min, rates)
     point = _points(scenario, interval_min, budget_at_best, budget_as_given)
     rows = [
-        {"quantity": quantity, "unit": unit, "value": value, **_ends(at_rates[quantity])}
+        {"quantity": quantity, "unit": unit, "value": value, **_ends(at_rates[quantity], inside)}
         for quantity, (unit, value) in point.items()
     ]
     never = any((at_rates[quantity] == 0).any() for quantity in point if quantity.startswith("ettr"))
@@ -133,14 +137,18 @@ def _failures_per_day(scenario: Scenario, interval_min: float, at: dict[str, Any
     return np.asarray(np.where(np.isnan(found.total_h), endless, 24 * found.n_failures / found.total_h))
 
 
-def _ends(values: np.ndarray) -> dict[str, float]:
-    low_50, high_50, low_95, high_95 = (float(value) for value in values)
-    return {
-        "low_50": min(low_50, high_50),
-        "high_50": max(low_50, high_50),
-        "low_95": min(low_95, high_95),
-        "high_95": max(low_95, high_95),
-    }
+def _between(band: FailureRate) -> np.ndarray:
+    """Rates between the ends of a band, for what does not only rise or fall."""
+    return np.geomspace(band.low, band.high, _RATES) if band.low > 0 else np.array([])
+
+
+def _ends(values: np.ndarray, inside: dict[float, np.ndarray]) -> dict[str, float]:
+    """Least and most of a quantity over each interval of the rate."""
+    found: dict[str, float] = {}
+    for level, within in inside.items():
+        name = f"{100 * level:.0f}"
+        found |= {f"low_{name}": float(values[within].min()), f"high_{name}": float(values[within].max())}
+    return found
 
 
 def _source(scenario: Scenario) -> str:

@@ -80,6 +80,8 @@ class Field:
 
     def steps(self) -> np.ndarray:
         """Values from the best end to the worst, four in each power of ten."""
+        if self.top == self.low:
+            return np.array([self.low])
         top, bottom = self.top, self.low if self.low > 0 else min(1e-9, self.top / 10)
         n = max(2, math.ceil(4 * math.log10(max(top / bottom, 1.0))) + 1)
         grid = np.geomspace(bottom, top, n) if top > bottom else np.array([bottom])
@@ -97,10 +99,12 @@ def solvable(scenario: Scenario) -> tuple[str, ...]:
     >>> [field for field in plan.solvable(Scenario.load("rsc-1")) if field.startswith("recovery")]
     ['recovery.detection_min', 'recovery.queue_min', 'recovery.restart_min']
     """
-    absent = set() if scenario.maintenance else {"maintenance.per_day", "maintenance.duration_min"}
+    # in the steady state the work only scales
+    absent = set() if scenario.job.include_start else {"job.productive_h"}
+    absent |= set() if scenario.maintenance else {"maintenance.per_day", "maintenance.duration_min"}
     if scenario.checkpoint.tiers:
         absent.add("checkpoint.persist_slowdown")  # no closed form holds for it beside tiers
-    if any(mode.latency_h is not None for mode in scenario.failures.modes):
+    if scenario.latencies_h:
         absent.add("checkpoint.persist_s")  # nor for a background write beside silent failures
     return tuple(path for path in budget.swept(scenario) if path not in absent)
 

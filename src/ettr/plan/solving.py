@@ -112,7 +112,10 @@ class _Path:
         found = self._try(steps[:, None], self.at)
         surplus = np.broadcast_to(found.ettr, (steps.size, n)) - self.target
         fails = surplus < 0
-        first = np.where(fails.any(axis=0), fails.argmax(axis=0), steps.size)
+        if self.field.sense == "between":
+            first = np.where(fails.any(axis=0), fails.argmax(axis=0), steps.size)
+        else:  # after the last that does: a job of one node may write and load slowly, and a larger one reach it
+            first = np.where(fails.all(axis=0), 0, steps.size - fails[::-1].argmin(axis=0))
         value = np.where(first == steps.size, steps[-1], np.nan)
         inside = (first > 0) & (first < steps.size)
         if inside.any():
@@ -121,7 +124,8 @@ class _Path:
             value[inside] = self._narrowed(inside, (steps[last], steps[last + 1]), _both(intervals, last))
         if np.isinf(self.field.high) and self.field.sense != "at least":
             value[value >= self.field.top] = np.inf
-        return Reach(value, surplus[0] + self.target)
+        best = surplus[0] if self.field.sense == "between" else surplus.max(axis=0)
+        return Reach(value, best + self.target)
 
     def _narrowed(self, some: np.ndarray, ends: tuple[Any, Any], intervals: tuple[Any, Any]) -> np.ndarray:
         """The last value that reaches the target, between one that does and one that does not."""

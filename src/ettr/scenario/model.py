@@ -440,6 +440,12 @@ class Scenario(Section):
         return self.maintenance.duration_min / MIN_PER_H if self.maintenance else 0.0
 
     @property
+    def latencies_h(self) -> tuple[float, ...]:
+        """Latencies of the silent modes that occur, each once. [h]"""
+        modes = zip(self.failures.modes, self.mode_weights[:-1], strict=True)
+        return tuple(sorted({mode.latency_h for mode, weight in modes if weight > 0 and mode.latency_h is not None}))
+
+    @property
     def mode_weights(self) -> np.ndarray:
         """Probability that a failure is of each of ``mode_names``."""
         exposure = self.mode_exposure()
@@ -489,6 +495,11 @@ class Scenario(Section):
         enters.
         """
         shares = np.append(self.failures.shares, max(0.0, 1 - sum(self.failures.shares)))
-        dead_h = float(shares @ (self._by_mode_h("detection_min") + self._by_mode_h("queue_min")))
+        by_mode_h = self._by_mode_h("detection_min") + self._by_mode_h("queue_min")
+        # a silent failure strikes while what is computed counts: not while another is hidden, nor in a restart
+        restart_h = self._by_mode_h("restart_min") + self.load_h
+        for i, mode in enumerate(self.failures.modes):
+            by_mode_h[i] += 0.0 if mode.latency_h is None else mode.latency_h + restart_h[i]
+        dead_h = float(shares @ by_mode_h)
         observed_nodes = self.failures.observed_nodes or self.n_nodes
         return self.node_rate_per_h * observed_nodes * dead_h + self.maintenance_rate_per_h * self.maintenance_h

@@ -113,7 +113,10 @@ class Mode(Section):
 
 
 class BurnIn(Section):
-    """More failures while the fleet is new: rate(t) = settled rate x [1 + (factor - 1) exp(-(t + age) / decay)]."""
+    """More failures while the fleet is new: rate(t) = rate x [1 + (factor - 1) exp(-(t + age) / decay)].
+
+    The scenario's rate, also one that was counted, is that of the settled fleet.
+    """
 
     factor: Number = Field(ge=0, description="rate of a fleet that is new, as a multiple of the settled rate")
     decay_days: Number = Field(gt=0, description="exposed time in which the excess falls to 37%")
@@ -121,7 +124,10 @@ class BurnIn(Section):
 
 
 class Lifetime(Section):
-    """Nodes with a memory: Weibull lifetimes, new after each failure."""
+    """Nodes with a memory: Weibull lifetimes, new after each failure.
+
+    A rate that is given is that of the long run; one that was counted is read as the count of nodes that were new.
+    """
 
     shape: Number = Field(ge=0.2, le=5, description="below 1 most failures come early, above 1 late; 1 has no memory")
     start: Literal["stationary", "new"] = Field(

@@ -27,6 +27,12 @@ def survival_by_mode(
     return found
 
 
+def by_mode(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Arrays with the modes on the first axis, ready to broadcast: their other axes are aligned at the end."""
+    n_axes = max(array.ndim for array in arrays)
+    return [array.reshape(array.shape[:1] + (1,) * (n_axes - array.ndim) + array.shape[1:]) for array in arrays]
+
+
 def _given(share: Any, n_modes: int) -> np.ndarray:
     share = np.asarray(share, dtype=float)
     return np.broadcast_to(share, (n_modes, *share.shape))
@@ -55,8 +61,7 @@ def _by_copies(tier: Tier, n_lost: Sequence[int], n_nodes: Any) -> np.ndarray:
 
 def _refuse_less(shares: np.ndarray, faster: np.ndarray, name: str, faster_name: str, modes: Sequence[str]) -> None:
     """A safer tier keeps what a faster one keeps."""
-    n_axes = max(shares.ndim, faster.ndim)  # the modes stay the first
-    shares, faster = (values.reshape(values.shape + (1,) * (n_axes - values.ndim)) for values in (shares, faster))
+    shares, faster = by_mode(shares, faster)
     less = np.argwhere(np.asarray(shares + _ROUNDING < faster))
     if less.size:
         where, mode = tuple(less[0]), modes[less[0][0]]
