@@ -233,7 +233,7 @@ def test_what_stands_in_the_way_is_named_where_it_is_enough(ettr):
 
 def test_a_rate_that_changes_is_planned_for_at_its_mean(ettr):
     young = ("plan", "llama3-405b", "--set", "failures.burn_in={factor: 5, decay_days: 7}")
-    status, out, err = ettr(*young, "--target", "0.8")
+    status, out, err = ettr(*young)
     assert (status, err) == (0, "") and "The failure rate changes during the run" in out
     told = json.loads(ettr(*young, "--json")[1])
     assert told["over_time"]["ettr"] == pytest.approx(told["ettr"], abs=0.003)
@@ -351,6 +351,10 @@ BAD = {
     "target that is none": (
         ["plan", "rsc-1", "--target", "nan"],
         "ettr: --target must be between 0 and 1, e.g. 0.9, got nan",
+    ),
+    "a target for a rate that changes": (
+        ["plan", "rsc-1", "--set", "failures.lifetime={shape: 0.7, start: new}", "--target", "0.9"],
+        "ettr: --target has no answer for a failure rate that changes: leave failures.burn_in and ",
     ),
     "silent and loud": (
         ["plan", "rsc-1", "--set", "failures.modes=[{name: SDC, share: 0.1, latency_h: 6}]"],

@@ -361,3 +361,11 @@ def test_richer_runs_have_a_whole_plan(name):
     assert answer.band.low_min < answer.band.interval_min < answer.band.high_min
     assert loss_at(run, answer.band.high_min, answer.band.interval_min) == pytest.approx(0.005, abs=2e-5)
     json.dumps(answer.to_dict(), allow_nan=False)
+
+
+def test_the_plan_for_a_rate_that_changes_does_not_depend_on_the_interval_given(llama3):
+    young = llama3.override({"failures.burn_in": {"factor": 5, "decay_days": 14}})
+    plans = [plan.make(young.override({"checkpoint.interval_min": minutes})) for minutes in (5, 30)]
+    assert plans[0].band.interval_min == pytest.approx(plans[1].band.interval_min, rel=1e-4)
+    assert plans[0].budget.ettr == pytest.approx(plans[1].budget.ettr, rel=1e-4)
+    assert [made.scenario.checkpoint.interval_min for made in plans] == [5, 30]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ettr import plan, terminal
+from ettr.findings import words
 
 NASTY = ["[bold]x[/bold]", "[/]", "[red", "a\\", "\\[b]", ":bug:", "[link=http://x]y[/link]", "[@click=f()]z"]
 
@@ -88,7 +89,7 @@ def test_a_finding_has_no_signs_of_markdown_in_a_terminal():
 
 @given(st.floats(1e-6, 1e14))
 def test_a_figure_is_rounded_to_the_safe_side_by_at_most_a_hundredth(value):
-    low, high = (float(terminal._figure(value, sense).replace(",", "")) for sense in ("at most", "at least"))
+    low, high = (float(words.limit(value, sense).replace(",", "")) for sense in ("at most", "at least"))
     assert value * 0.99 <= low <= value * (1 + 1e-11) and value * (1 - 1e-11) <= high <= value * 1.01
 
 
@@ -110,7 +111,7 @@ def test_a_figure_is_rounded_to_the_safe_side_by_at_most_a_hundredth(value):
     ],
 )
 def test_figures(value, at_most, at_least):
-    assert (terminal._figure(value, "at most"), terminal._figure(value, "at least")) == (at_most, at_least)
+    assert (words.limit(value, "at most"), words.limit(value, "at least")) == (at_most, at_least)
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,13 @@ def plan(
     gives bands of 50% and 95%. A scenario with tiers is answered with their best intervals together, one with silent
     failures with the number of old checkpoints to keep.
 
-    With --target, each field is solved for alone, with the best interval at each value: the largest value of a cost,
-    the smallest of a benefit, the range of an interval. If no value reaches the target, the answer is what would be
-    possible, and which second field stands in the way.
+    With --target, each field is solved for alone, with the best interval of the store at each value: the largest value
+    of a cost, the smallest of a benefit, the range of an interval. If no value reaches the target, the answer is what
+    would be possible, and which second field stands in the way.
 
     Example: ettr plan llama3-405b --set cluster.n_gpus=100000 --target 0.9
     """
+    from ettr.budget import changes as changes_in_time
     from ettr.plan import make
     from ettr.scenario import Scenario
 
@@ -88,7 +89,13 @@ def plan(
     run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
     _check_target(target, field or [])
     answer = make(run)
-    run = answer.scenario  # a rate that changes is planned for at its mean
+    if target is not None and changes_in_time(run):
+        raise InputError(
+            "--target has no answer for a failure rate that changes: leave failures.burn_in and failures.lifetime out, "
+            "e.g. at the mean rate with --set failures.burn_in=null --set "
+            f"failures.rate_per_1000_node_days={answer.scenario.failures.rate:.3g}"
+        )
+    run = answer.scenario
     needs = _needs(run, target, field or []) if target is not None else []
     tiers, kept = _tiers(run), _checkpoints_to_keep(answer.best)
     if not as_json:
@@ -129,7 +136,8 @@ def _as_plain(need: Any) -> dict[str, Any]:
 
 
 def _tiers(run: Any) -> list[dict[str, Any]]:
-    """Each tier, the store last: share of failures that it survives, its interval, and the best of all together."""
+    """Each tier, the store last: share of failures that it survives, its interval, the best of all and their ETTR."""
+    from ettr.budget import exact
     from ettr.plan import best_tiers
 
     if not run.checkpoint.tiers:
@@ -140,8 +148,9 @@ def _tiers(run: Any) -> list[dict[str, Any]]:
         [*(tier.interval_s for tier in of.checkpoint.tiers), of.checkpoint.interval_min * 60] for of in (run, best)
     )
     names = [*(tier.name for tier in run.checkpoint.tiers), "store"]
+    ettr = float(exact(best).ettr)
     return [
-        {"name": name, "survives": share, "interval_s": given, "best_interval_s": together}
+        {"name": name, "survives": share, "interval_s": given, "best_interval_s": together, "best_ettr": ettr}
         for name, share, given, together in zip(names, [*shares, 1.0], own, found, strict=True)
     ]
 

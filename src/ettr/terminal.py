@@ -25,12 +25,6 @@ _HOURS = {"h": 1.0, "min": 1 / 60, "s": 1 / 3600}
 
 _SHORT_UNITS = {"failures per 1000 node-days": "/1000 node-days", "1/day": "/day"}
 
-_HAIR = 1e-14
-"""What rounding may have added to a whole number."""
-
-_PLAIN = 1e-3, 1e9
-"""Between these a number is written without an exponent."""
-
 
 class Report:
     """Progress on standard error: bytes of the file, then the steps of the fit."""
@@ -195,6 +189,7 @@ def _print_tiers(out: Any, tiers: list[dict[str, Any]]) -> None:
     out.print(Text("Tiers", style="bold"))
     columns = {"survives": "survives", "own": "interval", "best": "best of all together"}
     out.print(_table("tier", columns, rows))
+    out.print(Text(f"With the best of all together the ETTR is {tiers[0]['best_ettr']:.1%}."), soft_wrap=True)
 
 
 def _print_bands(out: Any, answer: Any) -> None:
@@ -236,13 +231,15 @@ def print_needs(needs: list[Any]) -> None:
     """Show what each field alone would have to be for a target, and what stands in the way of those that fail."""
     from rich.text import Text
 
+    from ettr.findings.words import limit
+
     out, target = console(), needs[0].target_ettr
     out.print(Text(f"\nFor an ETTR of {target:.6g}, each field alone, at the best interval", style="bold"))
     rows = [
         {
             "name": need.field,
             "needed": _needed(need),
-            "own": "by mode" if need.given is None else _figure(need.given),
+            "own": "by mode" if need.given is None else limit(need.given),
             "unit": _SHORT_UNITS.get(need.unit, need.unit),
             "best": f"{need.best_ettr:.1%}",
         }
@@ -276,29 +273,14 @@ def _in_the_way(needs: list[Any]) -> Iterator[str]:
 
 
 def _needed(need: Any) -> str:
+    from ettr.findings.words import limit
+
     if need.value is None:
         return "none"
     if need.sense == "between" and need.low < 1e-6:  # as short as may be
-        return f"<= {_figure(need.high, 'at most')}"
+        return f"<= {limit(need.high, 'at most')}"
     if need.sense == "between":
-        return f"{_figure(need.low, 'at least')} to {_figure(need.high, 'at most')}"
+        return f"{limit(need.low, 'at least')} to {limit(need.high, 'at most')}"
     if math.isinf(need.value):
         return "any"
-    return f"{'<=' if need.sense == 'at most' else '>='} {_figure(need.value, need.sense)}"
-
-
-def _figure(value: float, sense: str = "") -> str:
-    """Three digits, or whole, rounded so that what is needed stays enough; an exponent for very large or small."""
-    if value == 0 or math.isinf(value):
-        return "any" if value else "0"
-    plain = _PLAIN[0] <= abs(value) < _PLAIN[1]
-    digits = 2 - math.floor(math.log10(abs(value)))
-    digits = max(digits, 0) if plain else digits
-    scaled = value * 10.0**digits
-    if sense == "at most":
-        whole = math.floor(scaled * (1 + _HAIR))
-    else:
-        whole = math.ceil(scaled * (1 - _HAIR)) if sense == "at least" else round(scaled)
-    rounded = whole / 10.0**digits
-    text = f"{rounded:,.{digits}f}" if plain else f"{rounded:.3g}"
-    return text.rstrip("0").rstrip(".") if plain and "." in text else text
+    return f"{'<=' if need.sense == 'at most' else '>='} {limit(need.value, need.sense)}"

@@ -521,11 +521,11 @@ def test_what_is_required_is_told_with_its_own_value(name):
     text = SCALE.requirements(needs, N_GPUS).text
     rate = needs[0]
     at_most, given = numbers("failure rate at most # failures per 1000 node-days, instead of #", text)
-    assert at_most == pytest.approx(rate.value, abs=0.0051) and given == pytest.approx(rate.given, **THREE_DIGITS)
+    assert 0.99 * rate.value <= at_most <= rate.value and given == pytest.approx(rate.given, **THREE_DIGITS)
     failed = [need.best_ettr for need in needs if need.value is None]
     if failed:
-        assert numbers("best of them leaves #%", text) == pytest.approx([100 * max(failed)], **TENTH)
-    assert text.count("at most") == sum(need.value is not None for need in needs)
+        assert numbers(r"that leaves (?:at best )?#%", text) == pytest.approx([100 * max(failed)], **TENTH)
+    assert text.count(" at most ") == sum(need.value is not None for need in needs)
 
 
 @pytest.mark.parametrize("name", PRESETS)

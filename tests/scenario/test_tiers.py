@@ -64,7 +64,9 @@ def test_everything_is_written_as_it_is_read(tiered, tmp_path):
 survival = st.one_of(
     st.fixed_dictionaries({"copies": st.integers(1, 9), "placement": st.sampled_from(["group", "ring"])}),
     st.fixed_dictionaries({"survives": st.floats(0, 1)}),
-    st.fixed_dictionaries({"survives": st.dictionaries(st.sampled_from(["Rack", "code", "other"]), st.floats(0, 1))}),
+    st.fixed_dictionaries(
+        {"survives": st.dictionaries(st.sampled_from(["Rack", "code", "other"]), st.floats(0, 1), min_size=1)}
+    ),
 )
 tier = st.fixed_dictionaries(
     {"name": st.sampled_from(["host", "no", "1e3", "a.b", "x: y"]), "interval_s": st.floats(20, 3600)},
@@ -133,7 +135,7 @@ def test_copies_survive_by_the_nodes_that_a_mode_loses(tiered):
         ({"all": 0.25, "hardware": 0.5}, [0.25, 0.5, 0.5, 0.25]),
         ({"hardware": 0.5, "Rack": 0.75}, [0.0, 0.75, 0.5, 0.0]),
         ({"code": 1, "other": 0.5}, [1.0, 0.0, 0.0, 0.5]),
-        ({}, [0.0, 0.0, 0.0, 0.0]),
+        ({"code": 0}, [0.0, 0.0, 0.0, 0.0]),
     ],
 )
 def test_the_most_specific_share_holds(tiered, survives, shares):

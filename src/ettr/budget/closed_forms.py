@@ -165,11 +165,11 @@ def _refuse_together(run: Rules) -> None:
     if quiet and np.any(np.asarray(run.silent) < 1 - 1e-12):
         found.append("failures that are noticed")
     if quiet and np.any(np.asarray(run.persist) > 0):
-        found.append("checkpoint.persist_s")
+        found.append("a background write (checkpoint.persist_s or checkpoint.store)")
     if len(found) > 1:
         raise NotModelled(
-            f"budget.exact has no form for {' together with '.join(found[:2])}: only simulation would do; "
-            "budget.first_order adds up what each costs"
+            f"budget.exact has no form for {' together with '.join(found[:2])}: only simulation would do. Leave one "
+            "out, or let budget.first_order add up what each costs"
         )
 
 

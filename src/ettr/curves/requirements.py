@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence, plan
+from ettr.errors import InputError
 from ettr.scenario import Scenario
 
 RATE, RESTART, SIZE = "failures.rate_per_1000_node_days", "recovery.restart_min", "cluster.n_gpus"
@@ -37,6 +38,9 @@ def required_by_size(scenario: Scenario, target_ettr: float, sizes: Iterable[int
         ``blocker`` and ``blocked_ettr``: where no value does, the field that, ideal as well, leaves the most, other
         than the failure rate, and that ETTR. Costs that the scenario has at 0 are left out: there is nothing to reduce.
     """
+    sizes = list(sizes)
+    if not sizes or min(sizes) < 1:
+        raise InputError(f"sizes must be at least one number of GPUs, each >= 1, got {sizes}")
     rows = []
     for n_gpus in sizes:
         per_node = scenario.cluster.gpus_per_node

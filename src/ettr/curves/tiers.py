@@ -13,7 +13,7 @@ from ettr import budget, evidence
 from ettr.budget.rules import rules
 from ettr.checkpoint import first_order_intervals, first_order_loss, peer_survival
 from ettr.checkpoint.placement import Placement
-from ettr.errors import OutsideValidity
+from ettr.errors import InputError, OutsideValidity
 from ettr.plan import best_interval_min, best_tiers
 from ettr.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
@@ -113,6 +113,8 @@ def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_
     nodes_per_replica : int
         Nodes that hold one replica of the model: so many failures apart just-in-time checkpoints have a copy. [count]
     """
+    if nodes_per_replica < 1 or common_nodes < 1:
+        raise InputError(f"nodes_per_replica and common_nodes must be >= 1, got {nodes_per_replica} and {common_nodes}")
     base = with_common_losses(store_only(scenario), common_share, common_nodes)
     found: dict[str, Scenario] = {_STORE: base}
     below: list[dict[str, Any]] = []

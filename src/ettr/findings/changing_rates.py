@@ -96,7 +96,10 @@ def _when(by_factor: pd.DataFrame, largest: pd.Series) -> str:
     costly = by_factor[(by_factor["kept"] == "settled rate") & (by_factor["loss_points"] > _LITTLE)]
     kept_mean = by_factor[(by_factor["kept"] == "mean rate") & (by_factor["loss_points"] > _LITTLE)]
     if costly.empty:
-        return f"Up to {reach} times the settled rate no fixed interval costs more than half a point: let it stand."
+        return (
+            f"Up to {reach} times the settled rate neither interval costs more than half a point: one for the whole "
+            f"run will do."
+        )
     first = number(costly["factor"].min())
     worst = by_factor.loc[by_factor["loss_points"].idxmax()]
     said = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ettr import budget
+from ettr.checkpoint import heed_threshold_h
 from ettr.findings.words import Finding, count, duration, fails, listed, number, pct, points
 from ettr.plan import Plan, assumed_fields
 from ettr.results import PARTS, TimeBudget
@@ -94,14 +95,30 @@ def plan_lines(plan: Plan) -> list[str]:
     best = "A checkpoint gains nothing"
     if math.isfinite(plan.job_mttf_h):
         best = (
-            f"Checkpoint every {duration(band.interval_min / 60)}; between {duration(band.low_min / 60)} and "
+            f"Checkpoint {'to the store ' if plan.scenario.checkpoint.tiers else ''}every "
+            f"{duration(band.interval_min / 60)}; between {duration(band.low_min / 60)} and "
             f"{duration(band.high_min / 60)} it costs at most {points(band.points)} of ETTR"
         )
-    return [
-        often,
-        best,
-        f"ETTR: {pct(plan.budget.ettr)} at the best interval, {given}",
-    ]
+    ettr = f"ETTR: {pct(plan.budget.ettr)} at the best interval, {given}"
+    return [often, best, ettr, *_unused_prediction(plan.best)]
+
+
+def _unused_prediction(run: Scenario) -> list[str]:
+    """Why announcements gain nothing, where they do not."""
+    ahead = run.prediction
+    if ahead is None:
+        return []
+    if ahead.lead_s < ahead.action_s:
+        return [
+            f"Announcements are of no use: lead_s = {ahead.lead_s:g} s is shorter than action_s = {ahead.action_s:g} s"
+        ]
+    at_risk_h = heed_threshold_h(ahead.action_s / 3600, ahead.precision)
+    if at_risk_h > run.interval_h:
+        return [
+            f"Announcements are of no use: an answer pays from {duration(at_risk_h)} of training at risk on, longer "
+            f"than the interval"
+        ]
+    return []
 
 
 def _range(ends_h: tuple[float, float]) -> str:

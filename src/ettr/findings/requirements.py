@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from ettr.findings.words import Finding, count, duration, gpus, listed, number, pct
+from ettr.findings.words import Finding, count, duration, gpus, limit, listed, number, pct
 from ettr.scenario import Scenario
 
 _NAMES = {
@@ -84,7 +84,7 @@ def _cell(row: pd.Series) -> str:
     if math.isinf(row["value"]):
         return "any"
     if not math.isnan(row["value"]):
-        return f"{row['sense']} {number(row['value'])}"
+        return f"{row['sense']} {limit(row['value'], row['sense'])}"
     alone = f"none: {pct(row['best_ettr'])} at best"
     if not row["blocker"]:
         return alone
@@ -114,7 +114,7 @@ def _of_size(n_gpus: int, rows: pd.DataFrame, target: float) -> str:
     if len(reached) == len(rows) and worse.empty:
         return f"{where} {goal} is reached as it is."
     able = [
-        f"{field_name(row.field)} {row.sense} {number(row.value)} (now {_number(row.given)})"
+        f"{field_name(row.field)} {row.sense} {limit(row.value, row.sense)} (now {_number(row.given)})"
         for row in worse.itertuples()
     ]
     alone = f"no field reaches {goal} alone"
@@ -129,7 +129,8 @@ def _of_size(n_gpus: int, rows: pd.DataFrame, target: float) -> str:
     two = f"{field_name(pair['field'])} and {field_name(pair['blocker'])}"
     both = "are enough" if pair["blocked_ettr"] >= target else "are not enough either"
     return (
-        f"{where} {alone}. Of the others {field_name(best['field'])} does most, {pct(best['best_ettr'])} at its ideal; "
+        f"{where} {alone}. Of the others the most that one leaves is {pct(best['best_ettr'])}, with "
+        f"{field_name(best['field'])} at its ideal; "
         f"{two} together {both}, at {pct(pair['blocked_ettr'])}."
     )
 
@@ -179,7 +180,7 @@ def published_stalls(results: pd.DataFrame) -> Finding:
     return Finding(
         title="A stall of minutes decides at 100,000 GPUs",
         text=(
-            f"A run of this size has been reported. {'; '.join(told)}. Computed is 1 less the stall over the time to "
+            f"Such a run has been reported. {'; '.join(told)}. Computed is 1 less the stall over the time to "
             f"failure at the rate of RSC-1; replicas that are away while the others train are not in it."
         ),
     )

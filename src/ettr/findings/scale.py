@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr import budget
 from ettr.errors import NotModelled
-from ettr.findings.words import Finding, count, duration, gpus, listed, number, pct
+from ettr.findings.words import Finding, count, duration, gpus, limit, listed, number, pct
 from ettr.plan import Plan, Requirement
 from ettr.scenario import Scenario
 
@@ -74,9 +74,9 @@ def curve(scenario: Scenario) -> Finding:
     return Finding(
         title="Losses grow faster than the job",
         text=(
-            f"At a fixed interval the simple formulas fail before the run does: {'; '.join(texts)}. They charge every "
+            f"At a fixed interval a simple formula fails before the run does: {'; '.join(texts)}. It charges every "
             f"failure a whole recovery and half an interval, also where the next failure comes before either is over, "
-            f"and so expect more loss than there is."
+            f"and so expects more loss than there is."
         ),
     )
 
@@ -123,7 +123,7 @@ def requirements(needs: list[Requirement], n_gpus: int) -> Finding:
         name, unit = _FIELD_NAMES[need.field]
         assert need.value is not None
         change = f", instead of {number(need.given)}" if need.given > 0 else ""
-        return f"{name} at most {number(need.value)} {unit}{change}"
+        return f"{name} at most {limit(need.value, 'at most')} {unit}{change}"
 
     if all(need.value is not None and need.value >= need.given for need in needs):
         return Finding(
@@ -141,8 +141,8 @@ def requirements(needs: list[Requirement], n_gpus: int) -> Finding:
     else:
         alone = f"one change alone would do it: {listing}." if reached else "no single change does it."
     never = (
-        f" {listed([_FIELD_NAMES[need.field][0] for need in failed]).capitalize()} cannot do it, not even at zero: the "
-        f"best of them leaves {pct(max(need.best_ettr for need in failed))}."
+        f" {listed([_FIELD_NAMES[need.field][0] for need in failed]).capitalize()} cannot do it, not even at zero: "
+        f"that leaves {'at best ' if len(failed) > 1 else ''}{pct(max(need.best_ettr for need in failed))}."
         if failed
         else ""
     )

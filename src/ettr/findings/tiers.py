@@ -28,15 +28,29 @@ def answer(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
     if gain < _LEAST_POINTS:
         return Finding(
             title="Faster tiers gain nothing here",
-            text=f"**{start}, and no faster tier adds to it**, planned stops left out. {_left(rungs, best['rung'])}",
+            text=(
+                f"**{start}, and no faster tier adds to it**, planned stops left out. {_left(rungs, best['rung'])}"
+                f"{_set_aside(scenario)}"
+            ),
         )
     return Finding(
         title=f"Faster tiers gain {points(gain)} of ETTR",
         text=(
             f"**{start}; {_named(best['rung'], small=True)} it reaches {pct(best['ettr'])}**, planned stops left "
-            f"out. {_left(rungs, best['rung'])}"
+            f"out. {_left(rungs, best['rung'])}{_set_aside(scenario)}"
         ),
     )
+
+
+def _set_aside(scenario: Scenario) -> str:
+    """What the scenario has and no closed form combines with tiers."""
+    names = {
+        "its announced failures": scenario.prediction is not None,
+        "the latency of its silent failures": bool(scenario.latencies_h),
+        "the slowdown by its background write": scenario.checkpoint.persist_slowdown * scenario.persist_h > 0,
+    }
+    there = [name for name, has in names.items() if has]
+    return f" Set aside, because no closed form holds them together with tiers: {listed(there)}." if there else ""
 
 
 def _left(rungs: pd.DataFrame, rung: str) -> str:

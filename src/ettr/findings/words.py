@@ -7,6 +7,11 @@ from dataclasses import dataclass
 
 _LONGEST_H = 1000 * 8766.0
 
+_HAIR = 1e-14
+"""What rounding may have added to a whole number."""
+_PLAIN = 1e-3, 1e9
+"""Between these a number is written without an exponent."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -82,6 +87,23 @@ def duration(hours: float) -> str:
 def number(value: float) -> str:
     """Three significant digits without an exponent, e.g. ``3.79``."""
     return _digits(value)
+
+
+def limit(value: float, sense: str = "") -> str:
+    """Three digits, or whole, rounded so that what is needed stays enough; an exponent for very large or small."""
+    if value == 0 or math.isinf(value):
+        return "any" if value else "0"
+    plain = _PLAIN[0] <= abs(value) < _PLAIN[1]
+    digits = 2 - math.floor(math.log10(abs(value)))
+    digits = max(digits, 0) if plain else digits
+    scaled = value * 10.0**digits
+    if sense == "at most":
+        whole = math.floor(scaled * (1 + _HAIR))
+    else:
+        whole = math.ceil(scaled * (1 - _HAIR)) if sense == "at least" else round(scaled)
+    rounded = whole / 10.0**digits
+    text = f"{rounded:,.{digits}f}" if plain else f"{rounded:.3g}"
+    return text.rstrip("0").rstrip(".") if plain and "." in text else text
 
 
 def listed(names: list[str]) -> str:

@@ -15,6 +15,9 @@ from ettr.plan.intervals import Band, best_interval_min, flat_band, mttf_interva
 from ettr.results import TimeBudget
 from ettr.scenario import Scenario
 
+_ROUNDS = 3
+"""The mean rate and the best interval depend on each other weakly: this settles both."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -130,7 +133,7 @@ def make(scenario: Scenario) -> Plan:
     >>> round(answer.band.interval_min, 1), round(answer.budget.ettr, 3)
     (7.7, 0.91)
     """
-    asked, scenario = scenario, budget.at_mean_rate(scenario)
+    asked, scenario = scenario, _at_mean_rate(scenario)
     changing = asked if asked is not scenario else None
     band = flat_band(scenario)
     best = scenario.override({"checkpoint.interval_min": band.interval_min})
@@ -154,6 +157,19 @@ def make(scenario: Scenario) -> Plan:
         budget_over_time=_over_time(changing, band.interval_min) if changing else None,
         bands=bands.frame,
         band_source=bands.source,
+    )
+
+
+def _at_mean_rate(scenario: Scenario) -> Scenario:
+    """The run at the mean rate that it meets with the interval that is best for it."""
+    steady = budget.at_mean_rate(scenario)
+    for _ in range(_ROUNDS if budget.changes(scenario) else 0):
+        interval = {"checkpoint.interval_min": best_interval_min(steady)}
+        steady = budget.at_mean_rate(scenario.override(interval))
+    return (
+        steady.override({"checkpoint.interval_min": scenario.checkpoint.interval_min})
+        if steady is not scenario
+        else steady
     )
 
 

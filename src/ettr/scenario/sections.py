@@ -282,7 +282,7 @@ class Tier(Section):
     write_s: Number = Field(0.0, ge=0, description="background write after the stall until the copy is durable")
     load_s: Number = Field(0.0, ge=0, description="loading from it, on top of recovery.restart_min")
     survives: Annotated[dict[Text, Share], BeforeValidator(_of_all)] | None = Field(
-        None, description="share of failures that it survives: of all, or by mode or category"
+        None, description="share of failures that it survives: of all, or by mode or category (of the others none)"
     )
     copies: Count | None = Field(
         None, ge=1, description="nodes that hold each part, instead of survives; just in time: the replicas"
@@ -291,6 +291,8 @@ class Tier(Section):
 
     @model_validator(mode="after")
     def _one_way_to_survive(self) -> Tier:
+        if self.survives == {}:
+            raise ValueError("needs at least one share in survives, e.g. survives: 0.9")
         if (self.survives is None) == (self.copies is None):
             raise ValueError("needs exactly one of survives or copies")
         return self
