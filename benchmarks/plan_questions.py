@@ -61,6 +61,10 @@ def question(name: str, run: Scenario) -> None:
     once = best_seconds(lambda: budget.exact(run))
     print(f"  required({FIELD}): {ours * 1e3:.1f} ms, {ours / once:.0f} times budget.exact of one run")
     print(f"  the same by a scenario a value: {theirs * 1e3:.1f} ms; values differ by {array / plain - 1:.0e}")
+    each = {field: best_seconds(lambda field=field: plan.required(run, field, TARGET)) for field in plan.solvable(run)}
+    slowest, most = max(each.items(), key=lambda pair: pair[1])
+    print(f"  required, each of {len(each)} fields: {sum(each.values()) / len(each) * 1e3:.1f} ms on average, ", end="")
+    print(f"{sum(seconds > 0.05 for seconds in each.values())} over 50 ms, at most {most * 1e3:.0f} ms ({slowest})")
     blocked = best_seconds(lambda: plan.required(run, FIELD, 0.999))
     print(f"  a target out of reach, with all that blocks it: {blocked * 1e3:.1f} ms")
 

@@ -6,7 +6,7 @@ Each function takes a scenario and, in ``at``, arrays for some of its fields, so
 """
 
 from ettr.budget.changing import at_mean_rate, changes, over_time, rate_over_time
-from ettr.budget.closed_forms import exact, first_order, rsc
+from ettr.budget.closed_forms import by_interval, exact, first_order, rsc
 from ettr.budget.limits import FORMULAS, Validity, validity
 from ettr.budget.rules import SWEPT, swept
 
@@ -15,6 +15,7 @@ __all__ = [
     "SWEPT",
     "Validity",
     "at_mean_rate",
+    "by_interval",
     "changes",
     "exact",
     "first_order",

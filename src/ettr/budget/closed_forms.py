@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,11 +68,51 @@ def exact(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget
     >>> round(budget.exact(Scenario.load("llama3-405b")).ettr, 3)
     0.909
     """
+    return evaluate("budget.exact", _exact, _accepted(scenario, at))
+
+
+def by_interval(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Callable[[Any], TimeBudget]:
+    """The exact form as a function of the interval alone, for searches: all else is worked out once.
+
+    Parameters
+    ----------
+    scenario, at
+        As in :func:`exact`, without ``checkpoint.interval_min`` in ``at``.
+
+    Returns
+    -------
+    callable
+        From intervals of the store [min] to a budget, as :func:`exact` gives it with them in ``at``.
+
+    Raises
+    ------
+    InputError, NotModelled
+        As :func:`exact`; the function itself does not check its intervals.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, budget
+    >>> of_interval = budget.by_interval(Scenario.load("llama3-405b"))
+    >>> of_interval([5, 10, 20]).ettr.round(3).tolist()
+    [0.907, 0.909, 0.891]
+    """
+    run = _accepted(scenario, at)
+
+    def of_interval(interval_min: Any) -> TimeBudget:
+        tau = np.asarray(interval_min, dtype=float) / 60
+        tiers = None if run.tiers is None else replace(run.tiers, tau=(*run.tiers.tau[:-1], tau))
+        return evaluate("budget.exact", _exact, replace(run, tau=tau, tiers=tiers))
+
+    return of_interval
+
+
+def _accepted(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
+    """The rules of a run that the exact form has an answer for."""
     run = rules(scenario, at)
     _refuse_what_changes("budget.exact", scenario, "budget.over_time")
     _refuse_together(run)
     _refuse_other_latencies(scenario)
-    return evaluate("budget.exact", _exact, run)
+    return run
 
 
 def first_order(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:

@@ -158,11 +158,13 @@ def _closed_optimum_min(run: Rules) -> Any:
 
 def _searched_min(scenario: Scenario, at: dict[str, Any], run: Rules, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """The minimum of the exact steady-state cost. [min]"""
-    steady = without_ends(scenario)
     at = {path: values for path, values in at.items() if not path.startswith("maintenance.")}
+    of_interval = budget.by_interval(without_ends(scenario), at)
 
     def cost(interval_min: np.ndarray) -> np.ndarray:
-        return 1 / quiet_ettr(steady, {**at, INTERVAL: interval_min})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ValidityWarning)
+            return 1 / np.asarray(of_interval(interval_min).ettr)
 
     if run.prediction is None:
         return lowest(cost, low, high)

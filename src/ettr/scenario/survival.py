@@ -56,7 +56,8 @@ def _by_copies(tier: Tier, n_lost: Sequence[int], n_nodes: Any) -> np.ndarray:
         raise InputError(
             f"checkpoint.tiers.{tier.name}.copies must be <= {int(np.min(n_nodes))}, the nodes of the job, got {copies}"
         )
-    return np.array([peer_survival(n_nodes, lost, copies, tier.placement) for lost in n_lost])
+    each = {lost: peer_survival(n_nodes, lost, copies, tier.placement) for lost in set(n_lost)}
+    return np.array([each[lost] for lost in n_lost])
 
 
 def _refuse_less(shares: np.ndarray, faster: np.ndarray, name: str, faster_name: str, modes: Sequence[str]) -> None:
