@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -97,18 +95,15 @@ def plan(
         )
     run = answer.scenario
     needs = _needs(run, target, field or []) if target is not None else []
-    tiers, kept = _tiers(run), _checkpoints_to_keep(answer.best)
     if not as_json:
-        terminal.print_plan(answer, changes, tiers, kept)
+        terminal.print_plan(answer, changes)
         if needs:
             terminal.print_needs(needs)
         return
     told = {
         **answer.to_dict(),
-        "tiers": tiers,
-        "checkpoints_to_keep": kept,
         "target_ettr": target,
-        "requirements": [_as_plain(need) for need in needs],
+        "requirements": [need.to_dict() for need in needs],
         "changes": changes,
     }
     typer.echo(json.dumps(told, indent=2, allow_nan=False))
@@ -127,40 +122,6 @@ def _needs(run: Any, target: float, fields: list[str]) -> list[Any]:
 
     found = [required(run, field, target) for field in dict.fromkeys(fields) or solvable(run)]
     return sorted(found, key=lambda need: need.value is None)
-
-
-def _as_plain(need: Any) -> dict[str, Any]:
-    """A requirement for JSON: ``value`` is None where none reaches the target, and where none is needed."""
-    told = {**asdict(need), "reached": need.value is not None, "blocker": need.blocker and need.blocker.field}
-    return {name: None if isinstance(item, float) and math.isinf(item) else item for name, item in told.items()}
-
-
-def _tiers(run: Any) -> list[dict[str, Any]]:
-    """Each tier, the store last: share of failures that it survives, its interval, the best of all and their ETTR."""
-    from ettr.budget import exact
-    from ettr.plan import best_tiers
-
-    if not run.checkpoint.tiers:
-        return []
-    best = best_tiers(run)
-    shares = [float(run.mode_weights @ by_mode) for by_mode in run.survival()]
-    own, found = (
-        [*(tier.interval_s for tier in of.checkpoint.tiers), of.checkpoint.interval_min * 60] for of in (run, best)
-    )
-    names = [*(tier.name for tier in run.checkpoint.tiers), "store"]
-    ettr = float(exact(best).ettr)
-    return [
-        {"name": name, "survives": share, "interval_s": given, "best_interval_s": together, "best_ettr": ettr}
-        for name, share, given, together in zip(names, [*shares, 1.0], own, found, strict=True)
-    ]
-
-
-def _checkpoints_to_keep(run: Any) -> int | None:
-    """Newest checkpoints to keep so that one is from before a silent failure; None if all failures are noticed."""
-    from ettr.checkpoint import checkpoints_to_keep
-
-    latencies = run.latencies_h
-    return int(checkpoints_to_keep(max(latencies), run.interval_h + run.stall_h)) if latencies else None
 
 
 @app.command()

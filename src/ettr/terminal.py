@@ -130,7 +130,7 @@ def _from_markdown(text: str) -> str:
     return printable(re.sub(r"\\(\W|_)", r"\1", text.replace("**", "")))
 
 
-def print_plan(answer: Any, changes: dict[str, Any], tiers: list[dict[str, Any]], kept: int | None) -> None:
+def print_plan(answer: Any, changes: dict[str, Any]) -> None:
     """Show a plan: what to do, how sure that is, and where the hours go."""
     from ettr import findings
 
@@ -140,9 +140,10 @@ def print_plan(answer: Any, changes: dict[str, Any], tiers: list[dict[str, Any]]
         out.print(line, soft_wrap=True)
     if answer.changing:
         out.print(findings.changing_rates.planned_at_mean(answer), soft_wrap=True)
-    if kept:
-        out.print(f"Keep the newest {kept:,} checkpoints: silent failures spoil all that follow them", soft_wrap=True)
-    _print_tiers(out, tiers)
+    if answer.checkpoints_to_keep:
+        kept = f"{answer.checkpoints_to_keep:,}"
+        out.print(f"Keep the newest {kept} checkpoints: silent failures spoil all that follow them", soft_wrap=True)
+    _print_tiers(out, answer)
     _print_hours(out, answer)
     _print_bands(out, answer)
     out.print(findings.effective_time.assumptions(run), style="dim", soft_wrap=True)
@@ -170,26 +171,26 @@ def _print_hours(out: Any, answer: Any) -> None:
     out.print(table)
 
 
-def _print_tiers(out: Any, tiers: list[dict[str, Any]]) -> None:
+def _print_tiers(out: Any, answer: Any) -> None:
     from rich.text import Text
 
     from ettr import findings
 
-    if not tiers:
+    if not answer.tiers:
         return
     rows = [
         {
-            "name": tier["name"],
-            "survives": f"{tier['survives']:.1%}",
-            "own": findings.duration(tier["interval_s"] / 3600),
-            "best": findings.duration(tier["best_interval_s"] / 3600),
+            "name": tier.name,
+            "survives": f"{tier.survives:.1%}",
+            "own": findings.duration(tier.interval_s / 3600),
+            "best": findings.duration(tier.best_interval_s / 3600),
         }
-        for tier in tiers
+        for tier in answer.tiers
     ]
     out.print(Text("Tiers", style="bold"))
     columns = {"survives": "survives", "own": "interval", "best": "best of all together"}
     out.print(_table("tier", columns, rows))
-    out.print(Text(f"With the best of all together the ETTR is {tiers[0]['best_ettr']:.1%}."), soft_wrap=True)
+    out.print(Text(f"With the best of all together the ETTR is {answer.budget_of_tiers.ettr:.1%}."), soft_wrap=True)
 
 
 def _print_bands(out: Any, answer: Any) -> None:

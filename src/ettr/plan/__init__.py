@@ -18,7 +18,7 @@ from ettr.plan.intervals import (
 )
 from ettr.plan.needs import SOLVABLE, Blocker, Requirement, required, requirements
 from ettr.plan.solving import ettr_at_best
-from ettr.plan.tiers import best_tiers
+from ettr.plan.tiers import TierPlan, best_tiers
 
 __all__ = [
     "BAND_POINTS",
@@ -33,6 +33,7 @@ __all__ = [
     "Frontier",
     "Plan",
     "Requirement",
+    "TierPlan",
     "assumed_fields",
     "bands_of",
     "best_interval_min",

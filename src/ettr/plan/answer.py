@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from ettr import budget, evidence
+from ettr.checkpoint import checkpoints_to_keep
 from ettr.errors import OutsideValidity
 from ettr.plan.bands import COLUMNS, bands_of
 from ettr.plan.intervals import Band, best_interval_min, flat_band, mttf_interval_h
+from ettr.plan.tiers import TierPlan, best_tiers, tier_plans
 from ettr.results import TimeBudget
 from ettr.scenario import Scenario
 
@@ -45,6 +47,10 @@ class Plan:
         The run as it was asked about, if its failure rate changes: :attr:`scenario` then has its mean rate.
     budget_over_time : TimeBudget or None
         Hours of that run at the best interval, integrated over the changing rate.
+    tiers : tuple of TierPlan
+        Each tier with its own interval and that of the best of all together, the store last; empty without tiers.
+    budget_of_tiers : TimeBudget or None
+        Hours with the best of all together.
     bands : DataFrame
         Ranges that hold each quantity with 50% and 95%: ``quantity``, ``unit``, ``value``, ``low_50``, ``high_50``,
         ``low_95``, ``high_95``; empty where the scenario does not say how well its rate is known. Rows as in
@@ -63,6 +69,8 @@ class Plan:
     no_budget_as_given: str = ""
     changing: Scenario | None = None
     budget_over_time: TimeBudget | None = None
+    tiers: tuple[TierPlan, ...] = ()
+    budget_of_tiers: TimeBudget | None = None
     bands: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(COLUMNS)), compare=False)
     band_source: str = ""
 
@@ -75,6 +83,12 @@ class Plan:
     def failures_per_day(self) -> float:
         """Failures per day of wall clock at the best interval. [1/d]"""
         return float(self.budget.n_failures / self.budget.total_h * 24)
+
+    @property
+    def checkpoints_to_keep(self) -> int | None:
+        """Newest checkpoints to keep so that one is from before a silent failure; None if all are noticed."""
+        latencies, run = self.best.latencies_h, self.best
+        return int(checkpoints_to_keep(max(latencies), run.interval_h + run.stall_h)) if latencies else None
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain numbers, for JSON; infinite values become None."""
@@ -96,6 +110,9 @@ class Plan:
                 "ettr": float(self.budget_as_given.ettr) if self.budget_as_given else None,
                 "time_budget": self.budget_as_given.to_dict() if self.budget_as_given else None,
             },
+            "tiers": [asdict(tier) for tier in self.tiers],
+            "ettr_of_tiers": float(self.budget_of_tiers.ettr) if self.budget_of_tiers else None,
+            "checkpoints_to_keep": self.checkpoints_to_keep,
             "bands": [
                 {name: _finite(value) if isinstance(value, float) else value for name, value in row.items()}
                 for row in self.bands.to_dict("records")
@@ -143,6 +160,7 @@ def make(scenario: Scenario) -> Plan:
     except OutsideValidity as error:
         reason = str(error)
     at_best = budget.exact(best)
+    of_tiers = best_tiers(scenario) if scenario.checkpoint.tiers else None
     bands = bands_of(scenario, band.interval_min, at_best, as_given)
     return Plan(
         scenario=scenario,
@@ -155,6 +173,8 @@ def make(scenario: Scenario) -> Plan:
         no_budget_as_given=reason,
         changing=changing,
         budget_over_time=_over_time(changing, band.interval_min) if changing else None,
+        tiers=tier_plans(scenario, of_tiers) if of_tiers else (),
+        budget_of_tiers=budget.exact(of_tiers) if of_tiers else None,
         bands=bands.frame,
         band_source=bands.source,
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,11 @@ class Requirement:
     low: float | None = None
     high: float | None = None
     blocking: tuple[Blocker, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: ``value`` is None where none reaches the target, and where none is needed."""
+        told = {**asdict(self), "reached": self.value is not None, "blocker": self.blocker and self.blocker.field}
+        return {name: None if isinstance(item, float) and math.isinf(item) else item for name, item in told.items()}
 
     @property
     def blocker(self) -> Blocker | None:

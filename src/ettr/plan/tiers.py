@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,39 @@ _HAIR = 1 + 1e-9
 """Above a write by this much, so that rounding does not put an interval below it."""
 _ROUNDING = 1 + 1e-15
 """An interval in minutes must not fall below the same one in seconds."""
+
+
+@dataclass(frozen=True)
+class TierPlan:
+    """One tier of a run, the store among them.
+
+    Attributes
+    ----------
+    name : str
+        Its name; ``store`` for the store.
+    survives : float
+        Share of all failures that it survives.
+    interval_s : float
+        Its own interval. [s]
+    best_interval_s : float
+        Its interval in the best of all together. [s]
+    """
+
+    name: str
+    survives: float
+    interval_s: float
+    best_interval_s: float
+
+
+def tier_plans(scenario: Scenario, best: Scenario) -> tuple[TierPlan, ...]:
+    """Each tier, fastest first and the store last; ``best`` is that of :func:`best_tiers`."""
+    shares = [*(float(scenario.mode_weights @ by_mode) for by_mode in scenario.survival()), 1.0]
+    names = [*(tier.name for tier in scenario.checkpoint.tiers), "store"]
+    own, found = (
+        [*(tier.interval_s for tier in run.checkpoint.tiers), run.checkpoint.interval_min * 60]
+        for run in (scenario, best)
+    )
+    return tuple(TierPlan(*row) for row in zip(names, shares, own, found, strict=True))
 
 
 def best_tiers(scenario: Scenario) -> Scenario:
