@@ -12,6 +12,8 @@ from ettr.plan import Plan
 _LITTLE = 0.5
 """Points that are not worth a changing interval: as much as the flat band."""
 
+_NOTHING = 0.1
+
 _CASES = {BURN_IN: "the burn-in", NEW_NODES: "nodes that start new"}
 
 
@@ -78,9 +80,13 @@ def one_interval(by_factor: pd.DataFrame, by_case: pd.DataFrame) -> Finding:
         return Finding(title=title, text=f"{title}, at any factor shown.{stuck}")
     costs = f"Against an interval that follows the rate, one interval costs {'; '.join(told)}. " if told else ""
     return Finding(
-        title=f"One interval, for the mean rate of the run, loses at most {points(largest['mean rate'] / 100)}",
+        title=f"One interval, for the mean rate of the run, loses {_at_most(largest['mean rate'])}",
         text=f"{costs}{_when(by_factor, largest)}{stuck}",
     )
+
+
+def _at_most(loss_points: float) -> str:
+    return "next to nothing" if loss_points < _NOTHING else f"at most {points(loss_points / 100)}"
 
 
 def _losses(by_case: pd.DataFrame) -> list[tuple[str, dict[str, float]]]:
