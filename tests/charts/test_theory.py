@@ -237,7 +237,7 @@ def test_the_table_names_what_blocks():
     frame = curves.required_by_size(run("llama3-405b"), 0.9, SIZES)
     shown = requirements.table(findings.requirements.cells(frame), "A caption")
     html = shown._repr_html_()
-    assert "1,000,000 GPUs" in html and "at most 0.74" in html and "<caption>A caption</caption>" in html
+    assert "1,000,000 GPUs" in html and "at most 0.738" in html and "<caption>A caption</caption>" in html
     assert "none: 83.3% at best; with the checkpoint stall ideal too enough" in html
     with pytest.raises(InputError, match="the chart needs column given"):
         requirements.table(pd.DataFrame({"field": ["a"]}), "A caption")
