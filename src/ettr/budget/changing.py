@@ -13,8 +13,6 @@ import pandas as pd
 from ettr.budget.closed_forms import exact, recover_of
 from ettr.budget.rules import rules
 from ettr.errors import NotModelled, OutsideValidity
-from ettr.failures.hazards import burn_in_count, settled_rate
-from ettr.failures.renewal import renewal_count
 from ettr.results import TimeBudget
 from ettr.scenario import Scenario
 from ettr.validity import ValidityWarning
@@ -169,6 +167,9 @@ def rate_over_time(scenario: Scenario) -> pd.DataFrame:
 
 
 def _steps(scenario: Scenario) -> _Steps:
+    from ettr.failures.hazards import burn_in_count
+    from ettr.failures.renewal import renewal_count
+
     failures, work = scenario.failures, scenario.job.productive_h
     if failures.burn_in and failures.lifetime and failures.lifetime.shape != 1:
         raise NotModelled("budget.over_time has no form for failures.burn_in together with failures.lifetime")
@@ -192,6 +193,8 @@ def _steps(scenario: Scenario) -> _Steps:
 
 def _settled(scenario: Scenario) -> float:
     """The rate in the long run. [1 / (1000 node-days)]"""
+    from ettr.failures.hazards import settled_rate
+
     failures = scenario.failures
     if not _starts_new(scenario) or not failures.n_events or failures.lifetime is None:
         return failures.rate
