@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.charts.encodings import dash, line_colour, rounded
+from ettr.charts.encodings import dash, line_colour, logarithmic, rounded
 from ettr.charts.theme import finish, need, touchable
 
 _COLOURS = {"settled": "#1f95ec", "burn-in": "#e46d09", "new nodes": "#8d48b3"}
@@ -50,12 +50,7 @@ def _over_run(frame: pd.DataFrame, field: str, name: str, title: str, subtitle: 
         alt.Chart(rounded(frame[frame[field] > 0] if some else frame))
         .mark_line(clip=True)
         .encode(
-            x=alt.X(
-                "exposed_d:Q",
-                title="Time into the run [days at risk]",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(format="~g", tickCount=5, labelOverlap=True),
-            ),
+            x=logarithmic("exposed_d", "Time into the run [days at risk]"),
             y=alt.Y(
                 f"{field}:Q",
                 title=name,
@@ -100,12 +95,7 @@ def one_interval(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         alt.Chart(shown)
         .mark_line()
         .encode(
-            x=alt.X(
-                "factor:Q",
-                title="Rate of the new fleet over the settled rate",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(format="~g", tickCount=5, labelOverlap=True),
-            ),
+            x=logarithmic("factor", "Rate of the new fleet over the settled rate"),
             y=alt.Y("loss_points:Q", title="ETTR lost [points]", scale=alt.Scale(domainMin=0, zero=True)),
             color=line_colour("kept", "One interval", dict(zip(names, ["#e46d09", "#2a7057"], strict=True))),
             strokeDash=dash("kept", "One interval", dict(zip(names, [[6, 3], [1, 0]], strict=True))),
