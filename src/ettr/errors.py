@@ -53,6 +53,10 @@ class NotModelled(InputError):
     """A scenario uses a field that this formula has no term for."""
 
 
+class NoProgress(EttrError):
+    """A simulated run cannot get on: it meets failures faster than it can work."""
+
+
 class DataError(EttrError):
     """A table of ``data/`` is missing, was changed, or breaks its schema."""
 

@@ -26,7 +26,10 @@ checkpoint: {interval_min: 60, stall_s: 300}
 recovery: {detection_min: 0, restart_min: 10}
 """
 RATE = "{rate_per_1000_node_days: 6.0}"
-SECTIONS = "name, title, sources, cluster, job, failures, checkpoint, recovery, maintenance, prediction, evidence"
+SECTIONS = (
+    "name, title, sources, cluster, job, failures, checkpoint, recovery, maintenance, prediction, spares, repair, "
+    "elastic, slow_nodes, evidence"
+)
 
 
 def changed(old: str, new: str) -> str:
@@ -331,18 +334,25 @@ def test_a_mode_is_found_by_its_name_even_with_dots(plain_run):
     assert run.override({"failures.modes.v. 1.share": 0.4}).mode_weights == pytest.approx([0.5, 0.4, 0.1])
 
 
+def test_an_override_leaves_the_values_as_they_were_given(plain_run):
+    modes = [{"name": "a", "share": 0.5}]
+    run = plain_run.override({"failures.modes": modes, "failures.modes.a.factor": 3})
+    assert run.failures.modes[0].factor == 3
+    assert modes == [{"name": "a", "share": 0.5}]
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         (
             {"cluster.gpus": 8},
             "unknown field 'cluster.gpus'; did you mean 'cluster.n_gpus'? Near it: cluster.n_gpus, "
-            "cluster.gpus_per_node, job.include_start",
+            "cluster.gpus_per_node, job.include_start, elastic.n_replicas",
         ),
         (
             {"cluster.n_gpus.x": 8},
             "unknown field 'cluster.n_gpus.x'; did you mean 'cluster.n_gpus'? Near it: cluster.n_gpus, "
-            "cluster.gpus_per_node, checkpoint.store.node_gb_s, failures.n_events, checkpoint.store.n_parameters",
+            "cluster.gpus_per_node, elastic.n_replicas, elastic.n_least, checkpoint.store.node_gb_s",
         ),
         (
             {"checkpoint.interval_min": -5},
@@ -359,9 +369,7 @@ def test_a_mode_is_found_by_its_name_even_with_dots(plain_run):
         ),
         (
             {"failures.modes.NIC.fact": 1},
-            "unknown field of a failure mode 'fact' (failures.modes.NIC.fact); did you mean 'factor'? Valid: category, "
-            "detection_min, factor, latency_h, n_events, n_lost_nodes, name, queue_min, restart_min, scales_with, "
-            "share",
+            "unknown field of a failure mode 'fact' (failures.modes.NIC.fact); did you mean 'factor'?",
         ),
         (
             {"failures.modes.NIC": 1},
@@ -517,17 +525,18 @@ FAULTS = {
     "unknown section": (
         PLAIN + "maintenence: {}\n",
         "unknown field maintenence; did you mean 'maintenance'? Valid: name, title, sources, cluster, job, failures, "
-        "checkpoint, recovery, maintenance, prediction, evidence (mine.yml)",
+        "checkpoint, recovery, maintenance, prediction, spares, repair, elastic, slow_nodes, evidence (mine.yml)",
     ),
     "unknown field, like none": (
         changed("stall_s: 300", "stall_s: 300, qqqq: 2"),
         "unknown field checkpoint.qqqq. Valid: interval_min, stall_s, persist_s, persist_slowdown, load_s, store, "
-        "tiers (mine.yml)",
+        "tiers, n_kept (mine.yml)",
     ),
     "unknown field of a mode": (
         changed(RATE, "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.3, detect_min: 3}]}"),
         "unknown field failures.modes.0.detect_min; did you mean 'detection_min'? Valid: name, category, n_events, "
-        "share, factor, scales_with, detection_min, queue_min, restart_min, n_lost_nodes, latency_h (mine.yml)",
+        "share, factor, scales_with, detection_min, detection_cv, queue_min, restart_min, restart_cv, n_lost_nodes, "
+        "latency_h, latency_cv, n_out_nodes, repair_h (mine.yml)",
     ),
     "two faults": (
         changed("n_gpus: 8000", "n_gpus: -8, gpus: 2"),
@@ -538,7 +547,7 @@ FAULTS = {
         changed("interval_min", "intervall_min"),
         "checkpoint.interval_min is missing [min]: productive training between two checkpoints, stall excluded "
         "(mine.yml)\nunknown field checkpoint.intervall_min; did you mean 'interval_min'? Valid: interval_min, "
-        "stall_s, persist_s, persist_slowdown, load_s, store, tiers (mine.yml)",
+        "stall_s, persist_s, persist_slowdown, load_s, store, tiers, n_kept (mine.yml)",
     ),
     "text": (changed("8000", '"many"'), "cluster.n_gpus must be a whole number [GPUs], got 'many' (mine.yml)"),
     "no whole number": (

@@ -9,10 +9,12 @@ from ettr.budget.changing import at_mean_rate, changes, over_time, rate_over_tim
 from ettr.budget.closed_forms import by_interval, exact, first_order, rsc
 from ettr.budget.limits import FORMULAS, Validity, validity
 from ettr.budget.rules import SWEPT, swept
+from ettr.budget.without import Simplified, simplified
 
 __all__ = [
     "FORMULAS",
     "SWEPT",
+    "Simplified",
     "Validity",
     "at_mean_rate",
     "by_interval",
@@ -22,6 +24,7 @@ __all__ = [
     "over_time",
     "rate_over_time",
     "rsc",
+    "simplified",
     "swept",
     "validity",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.budget.closed_forms import exact, recover_of
+from ettr.budget.refusals import SIMULATE, refuse_extras
 from ettr.budget.rules import rules
 from ettr.errors import NotModelled, OutsideValidity
 from ettr.results import TimeBudget
@@ -54,7 +55,7 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
     Raises
     ------
     NotModelled
-        Burn-in together with lifetimes, or what :func:`exact` refuses.
+        Burn-in together with lifetimes, or what else :func:`exact` refuses.
     OutsideValidity
         The run would practically never end, or makes no progress at its start.
 
@@ -73,6 +74,7 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
     >>> round(budget.over_time(young).ettr, 3), round(budget.exact(Scenario.load("llama3-405b")).ettr, 3)
     (0.879, 0.909)
     """
+    refuse_extras("budget.over_time", scenario)
     steps = _steps(scenario)
     steady = _steady(scenario)
     base = _settled(scenario) * steps.relative
@@ -86,12 +88,12 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
     exposed_h = found.total_h - found.detection_h - found.queue_h - found.maintenance_h
     share = steps.length_h / exposed_h
     done_h = np.cumsum(found.productive_h * share)
-    reach = int(np.searchsorted(done_h, scenario.job.productive_h))
+    reach = int(np.searchsorted(done_h, scenario.work_h))
     if reach == done_h.size or not np.isfinite(done_h[reach]):
         raise OutsideValidity("budget.over_time holds only for runs that make progress at each rate they meet")
     used = share[: reach + 1].copy()
     before_h = done_h[reach - 1] if reach else 0.0
-    used[-1] *= (scenario.job.productive_h - before_h) / (done_h[reach] - before_h)
+    used[-1] *= (scenario.work_h - before_h) / (done_h[reach] - before_h)
     parts = {
         field.name: float(np.sum(np.broadcast_to(getattr(found, field.name), share.shape)[: reach + 1] * used))
         for field in fields(TimeBudget)
@@ -139,11 +141,24 @@ def at_mean_rate(scenario: Scenario) -> Scenario:
     steps = _steps(scenario)
     expected = np.append(0.0, np.cumsum(steps.relative * steps.length_h)) * steps.settled_per_h
     higher = float(np.interp(exposed_h, np.append(0.0, steps.end_h), expected)) / exposed_h / scenario.job_rate_per_h
-    steady[_RATE] = scenario.failures.rate * higher
+    return scenario.override(steady | _known_as_well(scenario, higher))
+
+
+def settled(scenario: Scenario) -> dict[str, Any]:
+    """What to override for the same run at the rate of nodes in the long run, without burn-in and lifetimes."""
+    steady: dict[str, Any] = {"failures.burn_in": None, "failures.lifetime": None}
+    rate = scenario.failures.rate
+    higher = _settled(scenario) / rate if rate else 1.0
+    return steady if higher == 1 else steady | _known_as_well(scenario, higher)
+
+
+def _known_as_well(scenario: Scenario, higher: float) -> dict[str, Any]:
+    """What to override for a higher rate, known as well as the one that stands there."""
     known = scenario.failures.posterior
+    rate: dict[str, Any] = {_RATE: scenario.failures.rate * higher}
     if known is not None:
-        steady["failures.rate_gamma"] = {"shape": known.shape, "node_days": known.node_days / higher}
-    return scenario.override(steady)
+        rate["failures.rate_gamma"] = {"shape": known.shape, "node_days": known.node_days / higher}
+    return rate
 
 
 def rate_over_time(scenario: Scenario) -> pd.DataFrame:
@@ -163,18 +178,26 @@ def rate_over_time(scenario: Scenario) -> pd.DataFrame:
     steps = _steps(scenario)
     rate = steps.settled_per_h * steps.relative
     table = pd.DataFrame({"exposed_h": steps.end_h, "rate_per_h": rate, "n_failures": np.cumsum(rate * steps.length_h)})
-    return table[table["exposed_h"] <= 2 * scenario.job.productive_h].reset_index(drop=True)
+    return table[table["exposed_h"] <= 2 * scenario.work_h].reset_index(drop=True)
 
 
 def _steps(scenario: Scenario) -> _Steps:
     from ettr.failures.hazards import burn_in_count
     from ettr.failures.renewal import renewal_count
 
-    failures, work = scenario.failures, scenario.job.productive_h
+    failures, work = scenario.failures, scenario.work_h
     if failures.burn_in and failures.lifetime and failures.lifetime.shape != 1:
-        raise NotModelled("budget.over_time has no form for failures.burn_in together with failures.lifetime")
+        raise NotModelled(
+            f"budget.over_time has no form for failures.burn_in together with failures.lifetime: {SIMULATE}"
+        )
     if _starts_new(scenario) and any(mode.scales_with == "job" for mode in failures.modes):
-        raise NotModelled("budget.over_time has no form for nodes that start new together with modes of the job")
+        raise NotModelled(
+            f"budget.over_time has no form for nodes that start new together with modes of the job: {SIMULATE}"
+        )
+    if _starts_new(scenario) and failures.lemons and failures.lemons.factor > 1:
+        raise NotModelled(
+            f"budget.over_time has no form for failures.lifetime together with failures.lemons: {SIMULATE}"
+        )
     edges = np.concatenate([[0.0], work * np.geomspace(_FIRST_STEP, _LONGEST, _STEPS)])
     settled_per_h = scenario.job_rate_per_h
     relative = np.ones(_STEPS)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget import predicted, silent, stops, tiered, training
+from ettr.budget import predicted, refusals, silent, stops, tiered, training
 from ettr.budget.evaluation import Limits, Parts, evaluate
 from ettr.budget.rules import Rules, rules
 from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
@@ -51,7 +51,8 @@ def exact(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget
     InputError
         A path that cannot be swept, or a value that breaks the field's rule.
     NotModelled
-        Mechanisms that no closed form holds for: only simulation can follow them together.
+        Mechanisms that no closed form holds for, alone or together: ``ettr.simulate`` follows them, and
+        :func:`simplified` leaves them out.
     OutsideValidity
         One run outside the formula's validity; in arrays such points are NaN, with one warning.
 
@@ -109,17 +110,18 @@ def by_interval(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Call
 def _accepted(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
     """The rules of a run that the exact form has an answer for."""
     run = rules(scenario, at)
-    _refuse_what_changes("budget.exact", scenario, "budget.over_time")
-    _refuse_together(run)
-    _refuse_other_latencies(scenario)
+    refusals.refuse_extras("budget.exact", scenario)
+    refusals.refuse_what_changes("budget.exact", scenario)
+    refusals.refuse_together(run)
+    refusals.refuse_other_latencies(scenario)
     return run
 
 
 def first_order(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:
     r"""Expected time budget when each failure costs half an interval and losses only add up.
 
-    Parameters, result and errors are those of :func:`exact`; it takes every mechanism together with every other, and
-    refuses only rates that change.
+    Parameters, result and errors are those of :func:`exact`; it takes tiers, predicted and silent failures together,
+    and refuses rates that change and what only simulation follows.
 
     Notes
     -----
@@ -134,7 +136,8 @@ def first_order(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Time
     >>> round(budget.first_order(Scenario.load("llama3-405b")).ettr, 3)
     0.906
     """
-    _refuse_what_changes("budget.first_order", scenario, "budget.over_time")
+    refusals.refuse_extras("budget.first_order", scenario)
+    refusals.refuse_what_changes("budget.first_order", scenario)
     return evaluate("budget.first_order", _first_order, rules(scenario, at))
 
 
@@ -165,7 +168,8 @@ def rsc(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:
     0.92
     """
     run = rules(scenario, at)
-    _refuse_what_changes("budget.rsc", scenario, "budget.over_time")
+    refusals.refuse_extras("budget.rsc", scenario)
+    refusals.refuse_what_changes("budget.rsc", scenario)
     for path, section in (("checkpoint.tiers", run.tiers), ("prediction", run.prediction)):
         if section is not None:
             raise NotModelled(f"budget.rsc has no term for {path}: leave it out, or use budget.exact")
@@ -177,51 +181,6 @@ def rsc(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:
         if np.any(np.asarray(values) > 0):
             raise NotModelled(f"budget.rsc has no term for {path}: set it to 0, or use budget.exact")
     return evaluate("budget.rsc", _rsc, run)
-
-
-def _refuse_what_changes(formula: str, scenario: Scenario, instead: str) -> None:
-    failures = scenario.failures
-    if failures.burn_in and failures.burn_in.factor != 1:
-        raise NotModelled(f"{formula} has no form for failures.burn_in, a rate that changes: use {instead}")
-    if failures.lifetime and failures.lifetime.shape != 1:
-        if failures.lifetime.start == "new":
-            raise NotModelled(f"{formula} has no form for failures.lifetime, a rate that changes: use {instead}")
-        raise NotModelled(
-            f"{formula} has no form for failures.lifetime, nodes with a memory: only simulation would do; "
-            f"{instead} takes the rate of many such nodes, which is steady"
-        )
-
-
-def _refuse_together(run: Rules) -> None:
-    """No closed form holds for these together."""
-    quiet = bool(np.any(np.asarray(run.silent) > 0))
-    present = {
-        "checkpoint.tiers": run.tiers is not None,
-        "prediction": run.prediction is not None,
-        "silent failures (latency_h)": quiet,
-    }
-    found = [name for name, there in present.items() if there]
-    if run.tiers is not None and np.any(np.asarray(run.slowdown) * np.asarray(run.persist) > 0):
-        found.append("checkpoint.persist_slowdown")
-    if quiet and np.any(np.asarray(run.silent) < 1 - 1e-12):
-        found.append("failures that are noticed")
-    if quiet and np.any(np.asarray(run.persist) > 0):
-        found.append("a background write (checkpoint.persist_s or checkpoint.store)")
-    if len(found) > 1:
-        raise NotModelled(
-            f"budget.exact has no form for {' together with '.join(found[:2])}: only simulation would do. Leave one "
-            "out, or let budget.first_order add up what each costs"
-        )
-
-
-def _refuse_other_latencies(scenario: Scenario) -> None:
-    """With one latency the failure that struck first is found first, which the form rests on."""
-    found = scenario.latencies_h
-    if len(found) > 1:
-        raise NotModelled(
-            f"budget.exact has no form for silent failures of different latency_h ({min(found):g} and "
-            f"{max(found):g} h): only simulation would do; budget.first_order adds up what each costs"
-        )
 
 
 def _exact(run: Rules) -> tuple[Parts, Limits]:

@@ -196,14 +196,14 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
     silent = np.array([mode.latency_h is not None for mode in scenario.failures.modes] + [False])
     own_restart = scenario.own_h("restart_min")
     return Rules(
-        work=value("job.productive_h"),
+        work=value("job.productive_h") / scenario.job.throughput_factor,
         tau=value("checkpoint.interval_min") / 60,
         stall=value("checkpoint.stall_s") / 3600,
         persist=persist,
         slowdown=value("checkpoint.persist_slowdown"),
         rate=rate,
         detection=mean("detection_min"),
-        queue=mean("queue_min"),
+        queue=mean("queue_min") + scenario.person_h,
         first_queue=first_queue,
         restart=init + load,
         restart_after=mean("restart_min") + load,

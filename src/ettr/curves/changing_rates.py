@@ -61,7 +61,7 @@ def rates_and_intervals(runs: dict[str, Scenario], n_points: int = 80) -> pd.Dat
     frames = []
     for case, run in runs.items():
         whole = rate_over_time(run)
-        work = run.job.productive_h
+        work = run.work_h
         at_h = np.geomspace(work / 100, work, n_points)
         rate_per_h = np.interp(at_h, whole["exposed_h"], whole["rate_per_h"])
         columns = {"case": case, "exposed_d": at_h / 24, "per_day": 24 * rate_per_h}

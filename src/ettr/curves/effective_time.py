@@ -88,7 +88,7 @@ def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     run = comparable(scenario, "rsc")
     n_gpus = _sizes(run, n_points)
     mttf_h = job_mttf_h(run, n_gpus)
-    ends_h = SHORTEST_MIN / 60, run.job.productive_h
+    ends_h = SHORTEST_MIN / 60, run.work_h
     best_h = exact_interval(run.stall_h, mttf_h)
     rules_h = {
         "Young": young_interval(run.stall_h, mttf_h),
@@ -260,7 +260,7 @@ def _intervals_min(scenario: Scenario, n_points: int) -> np.ndarray:
     least = scenario.least_interval_min
     given = scenario.checkpoint.interval_min
     low = max(min(best / 20, given), least * (1 + 1e-9))
-    high = min(max(best * 20, given), scenario.job.productive_h * 60)
+    high = min(max(best * 20, given), scenario.work_h * 60)
     return np.geomspace(low, max(high, 2 * low), n_points)
 
 

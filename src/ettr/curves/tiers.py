@@ -271,7 +271,7 @@ def interval_choices(
     ideal_h = first_order_intervals(stall_h, np.maximum(rate, 0.0))
     choices_h = {
         "as given": np.array(hours.tiers.tau),
-        "first order": np.clip(ideal_h, least_h, max(run.job.productive_h, least_h[-1])),
+        "first order": np.clip(ideal_h, least_h, max(run.work_h, least_h[-1])),
     }
     with contextlib.suppress(OutsideValidity):
         best = best_tiers(run).checkpoint

@@ -47,7 +47,7 @@ def answer(plan: Plan) -> Finding:
 def wrong(plan: Plan) -> Finding:
     """What a wrong interval costs, as far as it can be longer or shorter at all."""
     best = plan.band.interval_min
-    ends = max(SHORTEST_MIN, plan.scenario.least_interval_min), plan.scenario.job.productive_h * 60
+    ends = max(SHORTEST_MIN, plan.scenario.least_interval_min), plan.scenario.work_h * 60
     factors = {"a quarter of": 0.25, "half": 0.5, "twice": 2.0, "four times": 4.0}
     possible = {name: factor for name, factor in factors.items() if ends[0] <= factor * best <= ends[1]}
     if not possible:

@@ -12,8 +12,9 @@ from ettr import budget
 from ettr.errors import InputError, UnknownName
 from ettr.plan.intervals import INTERVAL, shortest_interval_min
 from ettr.scenario import Scenario
+from ettr.scenario.basics import LARGEST_NUMBER
 from ettr.scenario.paths import bounds, field_at, unit_of
-from ettr.scenario.sections import LARGEST_NUMBER, Tier
+from ettr.scenario.sections import Tier
 
 Sense = Literal["at most", "at least", "between"]
 
@@ -195,7 +196,7 @@ def _ends_of_tier(scenario: Scenario, tier_name: str, name: str) -> tuple[float,
         return (faster.write_s if faster else 0.0), min(tiers[at].interval_s, slower.write_s if slower else store_s)
     if name == "interval_s":
         least = max(tiers[at].write_s, faster.interval_s if faster else 0.0)
-        return least, (slower.interval_s if slower else scenario.job.productive_h * 3600)
+        return least, (slower.interval_s if slower else scenario.work_h * 3600)
     return 0.0, math.inf
 
 

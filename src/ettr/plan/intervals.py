@@ -18,7 +18,7 @@ from ettr.failures import gamma_interval
 from ettr.plan.search import lowest
 from ettr.results import TimeBudget
 from ettr.scenario import Scenario
-from ettr.scenario.sections import LARGEST_NUMBER
+from ettr.scenario.basics import LARGEST_NUMBER
 from ettr.validity import ValidityWarning, plain
 
 BAND_POINTS = 0.005
@@ -259,7 +259,7 @@ def flat_band(scenario: Scenario, points: float = BAND_POINTS) -> Band:
 
     high_min = end_min(longest_min) if longest_min > best_min else best_min
     low_min = end_min(least_min) if least_min < best_min else best_min
-    return Band(best_min, low_min, high_min, points, ends_job=high_min >= scenario.job.productive_h * 60)
+    return Band(best_min, low_min, high_min, points, ends_job=high_min >= scenario.work_h * 60)
 
 
 def mttf_interval_h(scenario: Scenario, level: float = 0.95) -> tuple[float, float] | None:

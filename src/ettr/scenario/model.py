@@ -1,12 +1,8 @@
-"""A job on a cluster: read from YAML, checked, overridden, and turned into hours.
-
-Fields keep the units that people say; the properties of :class:`Scenario` give the hours that
-formulas need. That conversion happens here and nowhere else.
-"""
+"""A job on a cluster: read from YAML, checked, overridden, and written."""
 
 from __future__ import annotations
 
-import math
+import copy
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,30 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
 from ettr import evidence
 from ettr.errors import InputError, UnknownName
 from ettr.scenario import paths, writing
+from ettr.scenario.basics import ALL, S_PER_H
 from ettr.scenario.explain import explain
+from ettr.scenario.hours import Hours
 from ettr.scenario.loader import StrictLoader
-from ettr.scenario.sections import (
-    ALL,
-    H_PER_DAY,
-    MIN_PER_H,
-    S_PER_H,
-    Checkpoint,
-    Cluster,
-    Failures,
-    Job,
-    Maintenance,
-    Origin,
-    Prediction,
-    Recovery,
-    Section,
-    Text,
-)
-from ettr.scenario.survival import survival_by_mode
 
 _REPLACES = {
     "failures.rate_per_1000_node_days": ("n_events", "node_days", "rate_gamma"),
@@ -52,11 +33,37 @@ the conversion, so that a rate can be swept.
 """
 
 
+_IDLE = {
+    "job.throughput_factor": 1.0,
+    "checkpoint.load_s": 0.0,
+    "recovery.detection_cv": 0.0,
+    "recovery.restart_cv": 0.0,
+    "recovery.person_share": 0.0,
+    "recovery.false_alarms_per_day": 0.0,
+    "spares.n_preemptible": 0,
+    "spares.n_cold": 0,
+    "repair.automatic_success": 1.0,
+    "repair.manual_success": 1.0,
+    "repair.cv": 0.0,
+    "repair.misdiagnosed": 0.0,
+    "repair.retire_after": None,
+}
+"""Values with which a field does nothing."""
+
+_IDLE_WITH = {
+    "recovery.person_min": "recovery.person_share",
+    "spares.preempt_min": "spares.n_preemptible",
+    "spares.fetch_min": "spares.n_cold",
+    "repair.recurrence_h": "repair.misdiagnosed",
+    "repair.retire_window_days": "repair.retire_after",
+}
+"""Fields that do nothing where another does not."""
+
 _ROUNDING = 1e-12
 """Two ways to the same number may differ by this, relative."""
 
 
-class Scenario(Section):
+class Scenario(Hours):
     """A job on a cluster.
 
     Examples
@@ -68,18 +75,6 @@ class Scenario(Section):
     >>> round(scenario.job_mttf_h, 2)
     0.5
     """
-
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="short name: a-z, 0-9, dot, dash")
-    title: Text = Field(description="one line for headings")
-    sources: tuple[Text, ...] = Field((), description="bibliography keys")
-    cluster: Cluster = Field(description=Cluster.__doc__)
-    job: Job = Field(description=Job.__doc__)
-    failures: Failures = Field(description=Failures.__doc__)
-    checkpoint: Checkpoint = Field(description=Checkpoint.__doc__)
-    recovery: Recovery = Field(description=Recovery.__doc__)
-    maintenance: Maintenance | None = Field(None, description=Maintenance.__doc__)
-    prediction: Prediction | None = Field(None, description=Prediction.__doc__)
-    evidence: dict[str, Origin] = Field(default_factory=dict, description="origin of each value, by dotted path")
 
     @model_validator(mode="before")
     @classmethod
@@ -151,6 +146,32 @@ class Scenario(Section):
     @model_validator(mode="after")
     def _tiers_survive_in_order(self) -> Scenario:
         self.survival()
+        return self
+
+    @model_validator(mode="after")
+    def _nodes_that_leave_come_back(self) -> Scenario:
+        if self.spares and not self.repair:
+            raise ValueError("spares needs repair: nodes that leave the job come back, e.g. repair: {manual_h: 24}")
+        if self.repair and not self.spares:
+            raise ValueError("repair needs spares: without them nothing is tracked, e.g. spares: {n_nodes: 0}")
+        rolling = self.maintenance.rolling_nodes if self.maintenance else None
+        for name, given in {"elastic": self.elastic, "maintenance.rolling_nodes": rolling}.items():
+            if given is not None and not self.spares:
+                raise ValueError(f"{name} needs spares and repair: without them no node is ever missing")
+        return self
+
+    @model_validator(mode="after")
+    def _no_more_nodes_than_the_job_has(self) -> Scenario:
+        if self.elastic and self.elastic.n_replicas > self.n_nodes:
+            raise ValueError(
+                f"elastic.n_replicas must be <= {self.n_nodes}, the nodes of the job, got {self.elastic.n_replicas}"
+            )
+        for mode in self.failures.modes:
+            if mode.n_out_nodes > self.n_nodes:
+                raise ValueError(
+                    f"failures.modes.{mode.name}.n_out_nodes must be <= {self.n_nodes}, the nodes of the job, "
+                    f"got {mode.n_out_nodes}"
+                )
         return self
 
     def _names_an_item(self, path: str) -> bool:
@@ -250,7 +271,8 @@ class Scenario(Section):
             if not any(field == path or field.startswith(f"{path}.") for path in changed)
         }
         for path, value in values.items():
-            paths.assign(raw, path, value, type(self))
+            # a copy: a later path may lead into it
+            paths.assign(raw, path, copy.deepcopy(value), type(self))
         return self._checked(raw, ", ".join(f"{path}={str(value)[:60]}" for path, value in values.items()))
 
     def to_yaml(self) -> str:
@@ -291,11 +313,7 @@ class Scenario(Section):
             ``source``, ``note``.
         """
         rows = []
-        idle = {"checkpoint.load_s"} if self.checkpoint.load_s == 0 else set()
-        if self.persist_h == 0:
-            idle.add("checkpoint.persist_slowdown")
-        if self.checkpoint.store:
-            idle.add("checkpoint.persist_s")
+        idle = self._idle()
         for shown, path, value in self._all_values():
             if value is None or isinstance(value, bool) or path in idle:
                 continue
@@ -313,6 +331,17 @@ class Scenario(Section):
             )
         return pd.DataFrame(rows)
 
+    def _idle(self) -> set[str]:
+        """Paths of fields whose values have no effect."""
+        values = self.flat()
+        idle = {path for path, value in _IDLE.items() if values.get(path) == value}
+        idle |= {path for path, switch in _IDLE_WITH.items() if switch in idle}
+        if self.persist_h == 0:
+            idle.add("checkpoint.persist_slowdown")
+        if self.checkpoint.store:
+            idle.add("checkpoint.persist_s")
+        return idle
+
     def _all_values(self) -> Iterator[tuple[str, str, Any]]:
         """Name to show, path of the field, and value of everything, the tiers included."""
         for path, value in self.flat().items():
@@ -326,180 +355,3 @@ class Scenario(Section):
                     )
                 elif field != "placement" or tier.copies:
                     yield path, path, value
-
-    # hours, for the formulas
-
-    @property
-    def n_nodes(self) -> int:
-        """Nodes of the job."""
-        return self.cluster.n_gpus // self.cluster.gpus_per_node
-
-    @property
-    def node_rate_per_h(self) -> float:
-        """Failures per node and exposed hour, all modes at factor 1. [1/h]"""
-        return float(self.failures.per_node_h(self.failures.rate))
-
-    @property
-    def mode_names(self) -> tuple[str, ...]:
-        """Names of the modes; the last is ``other``, which holds what the named ones leave over."""
-        return (*(mode.name for mode in self.failures.modes), "other")
-
-    def mode_exposure(self, n_nodes: Any = None) -> np.ndarray:
-        """Nodes at risk of each mode, weighted by its share and factor.
-
-        Times ``node_rate_per_h`` it is the rate of each mode.
-
-        Parameters
-        ----------
-        n_nodes : float or ndarray, optional
-            Size of the job instead of the scenario's. [nodes]
-
-        Returns
-        -------
-        ndarray
-            Shape of ``n_nodes`` and one more axis, over ``mode_names``. [nodes]
-        """
-        modes, shares = self.failures.modes, self.failures.shares
-        weights = np.array([s * m.factor for m, s in zip(modes, shares, strict=True)] + [max(0.0, 1 - sum(shares))])
-        of_job = np.array([mode.scales_with == "job" for mode in modes] + [False])
-        nodes = np.asarray(self.n_nodes if n_nodes is None else n_nodes, dtype=float)[..., None]
-        return weights * np.where(of_job, self.failures.observed_nodes or 0, nodes)
-
-    @property
-    def job_rate_per_h(self) -> float:
-        """Failures of the job per exposed hour, λ. [1/h]"""
-        return self.node_rate_per_h * float(self.mode_exposure().sum())
-
-    @property
-    def job_mttf_h(self) -> float:
-        """Mean time to failure of the job in exposed hours, M = 1/λ; infinite without failures. [h]"""
-        rate = self.job_rate_per_h
-        return 1 / rate if rate > 0 else math.inf
-
-    @property
-    def interval_h(self) -> float:
-        """Productive hours between checkpoints, τ. [h]"""
-        return self.checkpoint.interval_min / MIN_PER_H
-
-    @property
-    def stall_h(self) -> float:
-        """Stall of one checkpoint, w. [h]"""
-        return self.checkpoint.stall_s / S_PER_H
-
-    @property
-    def persist_h(self) -> float:
-        """Background write of one checkpoint to the store, p. [h]"""
-        store = self.checkpoint.store
-        return float(store.write_h(self.n_nodes)) if store else self.checkpoint.persist_s / S_PER_H
-
-    @property
-    def load_h(self) -> float:
-        """Loading from the store, on top of the restart. [h]"""
-        store = self.checkpoint.store
-        return float(store.load_h(self.n_nodes)) if store and store.read_gb_s else self.checkpoint.load_s / S_PER_H
-
-    @property
-    def least_interval_min(self) -> float:
-        """Training done during a background write: no interval can be shorter. [min]"""
-        return (1 - self.checkpoint.persist_slowdown) * self.persist_h * MIN_PER_H
-
-    @property
-    def recovery_h(self) -> float:
-        """Mean time from a failure to the next training if none strikes meanwhile, d + q + r over modes. [h]"""
-        return self.detection_h + self.queue_h + self._mean_over_modes("restart_min") + self.load_h
-
-    @property
-    def detection_h(self) -> float:
-        """Mean detection time of a failure, over modes. [h]"""
-        return self._mean_over_modes("detection_min")
-
-    @property
-    def queue_h(self) -> float:
-        """Mean queue time after a failure, over modes. [h]"""
-        return self._mean_over_modes("queue_min")
-
-    @property
-    def restart_h(self) -> float:
-        """Restart time of a planned start, r. [h]"""
-        return self.recovery.restart_min / MIN_PER_H
-
-    @property
-    def first_queue_h(self) -> float:
-        """Wait between submission and first start, q₀. [h]"""
-        given = self.job.first_queue_min
-        return (self.recovery.queue_min if given is None else given) / MIN_PER_H
-
-    @property
-    def maintenance_rate_per_h(self) -> float:
-        """Requests for maintenance per wall-clock hour, μ. [1/h]"""
-        return self.maintenance.per_day / H_PER_DAY if self.maintenance else 0.0
-
-    @property
-    def maintenance_h(self) -> float:
-        """Length of one maintenance stop. [h]"""
-        return self.maintenance.duration_min / MIN_PER_H if self.maintenance else 0.0
-
-    @property
-    def latencies_h(self) -> tuple[float, ...]:
-        """Latencies of the silent modes that occur, each once. [h]"""
-        modes = zip(self.failures.modes, self.mode_weights[:-1], strict=True)
-        return tuple(sorted({mode.latency_h for mode, weight in modes if weight > 0 and mode.latency_h is not None}))
-
-    @property
-    def mode_weights(self) -> np.ndarray:
-        """Probability that a failure is of each of ``mode_names``."""
-        exposure = self.mode_exposure()
-        return exposure / exposure.sum() if exposure.sum() > 0 else np.append(np.zeros(exposure.size - 1), 1.0)
-
-    def survival(self, n_nodes: Any = None, given: Mapping[str, Any] | None = None) -> list[np.ndarray]:
-        """Share of each mode's failures that each faster tier survives.
-
-        Parameters
-        ----------
-        n_nodes : float or ndarray, optional
-            Size of the job instead of the scenario's. [nodes]
-        given : mapping, optional
-            Tier's name to another share for all failures, float or ndarray.
-
-        Returns
-        -------
-        list of ndarray
-            One a tier, fastest first: ``mode_names`` on the first axis, the shape of the arguments on the others.
-
-        Raises
-        ------
-        InputError
-            A tier that survives less than a faster one, names an unknown kind of failure, or has more copies than
-            the job has nodes.
-        """
-        nodes = self.n_nodes if n_nodes is None else n_nodes
-        return survival_by_mode(self.checkpoint.tiers, self.failures.modes, nodes, given or {})
-
-    def own_h(self, field: str) -> np.ndarray:
-        """A recovery time where a mode has its own, NaN where the general one holds. [h]"""
-        own = [getattr(mode, field) for mode in self.failures.modes]
-        return np.array([math.nan if value is None else value for value in [*own, None]], dtype=float) / MIN_PER_H
-
-    def _mean_over_modes(self, field: str) -> float:
-        return float(self.mode_weights @ self._by_mode_h(field))
-
-    def _by_mode_h(self, field: str) -> np.ndarray:
-        """A recovery time of every mode, its own or the general one. [h]"""
-        own = self.own_h(field)
-        return np.where(np.isnan(own), getattr(self.recovery, field) / MIN_PER_H, own)
-
-    def _dead_share_as_observed(self) -> float:
-        """Share of the observed wall clock in which no failure could strike, taking the rate as per wall clock.
-
-        The count was made on the observed nodes and before any ``factor``, so neither the job's size nor a factor
-        enters.
-        """
-        shares = np.append(self.failures.shares, max(0.0, 1 - sum(self.failures.shares)))
-        by_mode_h = self._by_mode_h("detection_min") + self._by_mode_h("queue_min")
-        # a silent failure strikes while what is computed counts: not while another is hidden, nor in a restart
-        restart_h = self._by_mode_h("restart_min") + self.load_h
-        for i, mode in enumerate(self.failures.modes):
-            by_mode_h[i] += 0.0 if mode.latency_h is None else mode.latency_h + restart_h[i]
-        dead_h = float(shares @ by_mode_h)
-        observed_nodes = self.failures.observed_nodes or self.n_nodes
-        return self.node_rate_per_h * observed_nodes * dead_h + self.maintenance_rate_per_h * self.maintenance_h

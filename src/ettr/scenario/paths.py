@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from ettr.errors import InputError, UnknownName
-from ettr.scenario.sections import LARGEST_NUMBER
+from ettr.scenario.basics import LARGEST_NUMBER
 
 UNITS = {
     "_h": "h",
@@ -24,12 +24,19 @@ UNITS = {
     "_gpus": "GPUs",
     "per_node": "GPUs",
     "_per_1000_node_days": "failures per 1000 node-days",
+    "per_1000_node_days": "nodes per 1000 node-days",
     "_nodes": "nodes",
     "_node_days": "node-days",
     "node_days": "node-days",
     "_events": "failures",
     "_days": "days",
     "_gb_s": "GB/s",
+    "n_preemptible": "nodes",
+    "n_cold": "nodes",
+    "n_crew": "people",
+    "n_replicas": "replicas",
+    "n_least": "replicas",
+    "n_kept": "checkpoints",
 }
 LISTS = {"failures.modes": "mode", "checkpoint.tiers": "tier"}
 """Lists whose items are found by their ``name``, and what an item is called for short."""

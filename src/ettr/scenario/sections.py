@@ -3,69 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-import numpy as np
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, model_validator
 
 from ettr.checkpoint.sizes import checkpoint_bytes, transfer_h
-
-MIN_PER_H, S_PER_H, H_PER_DAY = 60.0, 3600.0, 24.0
-PLAIN_TEXT = r"^ *[\w.,;+&()/:'%#–—-][\w .,;+&()/:'%#–—-]*$"
-"""What titles and names may hold: letters, digits and plain punctuation, so that they are safe in pages."""
-LARGEST_COUNT = 1_000_000_000_000
-"""More than any machine will ever have, and few enough to be exact in a float."""
-ALL = "all"
-"""Stands for every mode of failure."""
-LARGEST_NUMBER = 1e15
-"""Products of larger values would overflow; no unit of a field gets near it."""
-
-
-_LEADING_ZERO = re.compile(r"\s*[-+]?0[0-9_]")
-"""Eight, ten or a slip: nobody can say what 010 means."""
-
-
-def _refuse_booleans(value: Any, kind: Literal["float", "int"] = "float") -> Any:
-    if isinstance(value, (bool, np.bool_)):
-        raise ValueError("is not a number")
-    if isinstance(value, str) and _LEADING_ZERO.match(value):
-        raise PydanticCustomError(f"{kind}_leading_zero", "has a leading zero")
-    return value
-
-
-def _whole(value: Any) -> Any:
-    """Read ``1e5``, which YAML takes for text."""
-    value = _refuse_booleans(value, "int")
-    try:
-        return float(value) if isinstance(value, str) and float(value).is_integer() else value
-    except (ValueError, OverflowError):
-        return value
-
-
-def _within_reason(value: float) -> float:
-    if abs(value) > LARGEST_NUMBER:
-        raise ValueError(f"must be at most {LARGEST_NUMBER:g}, got {value:g}")
-    return value
-
-
-Number = Annotated[float, BeforeValidator(_refuse_booleans), AfterValidator(_within_reason)]
-Count = Annotated[int, BeforeValidator(_whole), Field(le=LARGEST_COUNT)]
-Text = Annotated[str, Field(pattern=PLAIN_TEXT, max_length=200)]
-Share = Annotated[Number, Field(ge=0, le=1)]
+from ettr.scenario.basics import ALL, H_PER_DAY, LARGEST_CV, Count, Number, Section, Share, Spread, Text
+from ettr.scenario.fleet import Lemons
 
 
 def _of_all(value: Any) -> Any:
     """One number stands for all failures."""
     return value if value is None or isinstance(value, dict) else {ALL: value}
-
-
-class Section(BaseModel):
-    """Base of all sections: frozen, unknown keys refused, no NaN or infinity."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Cluster(Section):
@@ -89,6 +39,9 @@ class Job(Section):
     first_queue_min: Number | None = Field(
         None, ge=0, description="wait between submission and start (assumed: recovery.queue_min)"
     )
+    throughput_factor: Number = Field(
+        1.0, gt=0, le=1, description="speed of training over its full speed, e.g. in the heat (assumed: 1)"
+    )
 
 
 class Mode(Section):
@@ -104,12 +57,34 @@ class Mode(Section):
         description="rate grows with the nodes, or belongs to the job (needs failures.observed_nodes)",
     )
     detection_min: Number | None = Field(None, ge=0, description="own detection time")
+    detection_cv: Number | None = Field(
+        None, ge=0, le=LARGEST_CV, description="own spread of it, as recovery.detection_cv"
+    )
     queue_min: Number | None = Field(None, ge=0, description="own queue time")
     restart_min: Number | None = Field(None, ge=0, description="own restart time")
+    restart_cv: Number | None = Field(None, ge=0, le=LARGEST_CV, description="own spread of it, as recovery.restart_cv")
     n_lost_nodes: Count = Field(
         1, ge=0, description="nodes whose memory is lost at once; matters for tiers with copies (assumed: 1)"
     )
     latency_h: Number | None = Field(None, ge=0, description="silent: found this long after it struck")
+    latency_cv: Spread = Field(
+        0.0, description="coefficient of variation of latency_h, log-normal; 0: always the mean (assumed: 0)"
+    )
+    n_out_nodes: Count = Field(
+        1,
+        ge=0,
+        description="nodes that leave the job for repair; 0 restarts in place, more than 1 is a rack or a switch; "
+        "matters with spares, lemons and lifetimes (assumed: 1)",
+    )
+    repair_h: Number | None = Field(
+        None, ge=0, description="own mean repair time, which always helps and needs no people; matters with repair"
+    )
+
+    @model_validator(mode="after")
+    def _spread_of_a_latency(self) -> Mode:
+        if self.latency_cv > 0 and self.latency_h is None:
+            raise ValueError("latency_cv needs latency_h, the mean that it spreads around")
+        return self
 
 
 class BurnIn(Section):
@@ -169,6 +144,7 @@ class Failures(Section):
     modes: tuple[Mode, ...] = Field((), description="kinds of failure; what they leave over is a mode 'other'")
     burn_in: BurnIn | None = Field(None, description=BurnIn.__doc__)
     lifetime: Lifetime | None = Field(None, description=Lifetime.__doc__)
+    lemons: Lemons | None = Field(None, description=Lemons.__doc__)
 
     @model_validator(mode="after")
     def _one_way_to_give_the_rate(self) -> Failures:
@@ -318,6 +294,9 @@ class Checkpoint(Section):
     load_s: Number = Field(0.0, ge=0, description="loading from the store, if recovery.restart_min does not hold it")
     store: Store | None = Field(None, description=Store.__doc__)
     tiers: tuple[Tier, ...] = Field((), description="faster tiers, fastest first")
+    n_kept: Count | None = Field(
+        None, ge=1, description="checkpoints kept in the store; matters for silent failures (assumed: all)"
+    )
 
     @model_validator(mode="after")
     def _one_way_to_give_times(self) -> Checkpoint:
@@ -355,6 +334,17 @@ class Recovery(Section):
     detection_min: Number = Field(ge=0, description="from the failure until it is noticed")
     queue_min: Number = Field(0.0, ge=0, description="waiting for the scheduler after each failure")
     restart_min: Number = Field(ge=0, description="initialise and load until training goes on")
+    detection_cv: Spread = Field(
+        0.0, description="coefficient of variation of detection, log-normal; 0: always the mean (assumed: 0)"
+    )
+    restart_cv: Spread = Field(
+        0.0, description="coefficient of variation of restarts, log-normal; 0: always the mean (assumed: 0)"
+    )
+    person_share: Share = Field(0.0, description="share of recoveries that wait for a person (assumed: 0)")
+    person_min: Number = Field(0.0, ge=0, description="mean wait for a person, exponential (assumed: 0)")
+    false_alarms_per_day: Number = Field(
+        0.0, ge=0, description="healthy jobs killed by a time-out, per exposed day (assumed: 0)"
+    )
 
 
 class Maintenance(Section):
@@ -362,6 +352,9 @@ class Maintenance(Section):
 
     per_day: Number = Field(ge=0, description="requests per day of wall clock")
     duration_min: Number = Field(ge=0, description="length of one stop, restart excluded")
+    rolling_nodes: Count | None = Field(
+        None, ge=1, description="nodes served at a time while hot spares stand in; without, the whole job stops"
+    )
 
 
 class Prediction(Section):

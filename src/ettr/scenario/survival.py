@@ -9,7 +9,8 @@ import numpy as np
 
 from ettr.checkpoint.placement import peer_survival
 from ettr.errors import InputError, UnknownName
-from ettr.scenario.sections import ALL, Mode, Tier
+from ettr.scenario.basics import ALL
+from ettr.scenario.sections import Mode, Tier
 
 _ROUNDING = 1e-9
 

@@ -1,0 +1,161 @@
+"""What the closed forms have no term for, and refuse by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ettr.budget.rules import Rules
+from ettr.errors import NotModelled
+from ettr.scenario import Scenario
+
+TIERS, PREDICTION, SLOWDOWN = "checkpoint.tiers", "prediction", "checkpoint.persist_slowdown"
+SILENT, NOTICED = "silent failures (latency_h)", "failures that are noticed"
+WRITE = "a background write (checkpoint.persist_s or checkpoint.store)"
+SIMULATE = "use ettr.simulate (ettr simulate on the command line)"
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Something that only simulation follows.
+
+    Attributes
+    ----------
+    words : str
+        What it is, in a few words.
+    idle : float or None
+        Value of its fields at which it does nothing.
+    found_at : callable
+        From a scenario to the paths of its fields; empty where the scenario does without it.
+    """
+
+    words: str
+    idle: float | None
+    found_at: Callable[[Scenario], tuple[str, ...]]
+
+
+def _if(path: str, found: Callable[[Scenario], Any]) -> Callable[[Scenario], tuple[str, ...]]:
+    return lambda scenario: (path,) if found(scenario) else ()
+
+
+def _of_modes(scenario: Scenario, field: str, found: Callable[[Any], Any]) -> Iterable[str]:
+    """Paths of a field of the modes that occur."""
+    for mode, weight in zip(scenario.failures.modes, scenario.mode_weights[:-1], strict=True):
+        if weight > 0 and found(mode):
+            yield f"failures.modes.{mode.name}.{field}"
+
+
+def _varying_restarts(scenario: Scenario) -> tuple[str, ...]:
+    general = ("recovery.restart_cv",) if scenario.recovery.restart_cv > 0 else ()
+    return (*general, *_of_modes(scenario, "restart_cv", lambda mode: mode.restart_cv))
+
+
+def _varying_latencies(scenario: Scenario) -> tuple[str, ...]:
+    return tuple(_of_modes(scenario, "latency_cv", lambda mode: mode.latency_h and mode.latency_cv))
+
+
+def silent_modes(scenario: Scenario) -> tuple[str, ...]:
+    """Paths of the silent modes that occur, up to their field."""
+    found = _of_modes(scenario, "latency_h", lambda mode: mode.latency_h is not None)
+    return tuple(path.removesuffix(".latency_h") for path in found)
+
+
+EXTRAS = (
+    Extra("restarts that vary", 0.0, _varying_restarts),
+    Extra("latencies that vary", 0.0, _varying_latencies),
+    Extra(
+        "nodes that fail more often than others",
+        None,
+        _if("failures.lemons", lambda run: run.failures.lemons and run.failures.lemons.factor > 1),
+    ),
+    Extra(
+        "time-outs that kill a healthy job",
+        0.0,
+        _if("recovery.false_alarms_per_day", lambda run: run.recovery.false_alarms_per_day > 0),
+    ),
+    Extra(
+        "checkpoints that are not kept",
+        None,
+        _if("checkpoint.n_kept", lambda run: run.checkpoint.n_kept is not None and silent_modes(run)),
+    ),
+    Extra("slow nodes", None, _if("slow_nodes", lambda run: run.slow_nodes and run.slow_nodes.per_1000_node_days > 0)),
+    Extra("jobs that go on without some replicas", None, _if("elastic", lambda run: run.elastic)),
+    Extra(
+        "stops for maintenance of a few nodes at a time",
+        None,
+        _if("maintenance.rolling_nodes", lambda run: run.maintenance and run.maintenance.rolling_nodes),
+    ),
+    # after what needs it
+    Extra("spares that run out", None, lambda run: ("spares", "repair") if run.spares else ()),
+)
+"""In an order in which they can be taken away one by one."""
+
+
+def refuse_extras(formula: str, scenario: Scenario) -> None:
+    """Refuse a scenario with something that only simulation follows."""
+    for extra in EXTRAS:
+        if paths := extra.found_at(scenario):
+            raise NotModelled(
+                f"{formula} has no term for {extra.words} ({', '.join(paths)}): {SIMULATE}, or leave them out with "
+                "budget.simplified"
+            )
+
+
+def refuse_what_changes(formula: str, scenario: Scenario) -> None:
+    """Refuse rates that change and nodes with a memory."""
+    failures, instead = scenario.failures, "budget.over_time"
+    if failures.burn_in and failures.burn_in.factor != 1:
+        raise NotModelled(f"{formula} has no form for failures.burn_in, a rate that changes: use {instead}")
+    if failures.lifetime and failures.lifetime.shape != 1:
+        if failures.lifetime.start == "new":
+            raise NotModelled(f"{formula} has no form for failures.lifetime, a rate that changes: use {instead}")
+        raise NotModelled(
+            f"{formula} has no form for failures.lifetime, nodes with a memory: {SIMULATE}; {instead} takes the rate "
+            "of many such nodes, which is steady"
+        )
+
+
+def together(run: Rules) -> list[str]:
+    """Names of mechanisms in a run that no closed form holds for together; none or one name if it holds."""
+    quiet = bool(np.any(np.asarray(run.silent) > 0))
+    found = [
+        name
+        for name, there in {TIERS: run.tiers is not None, PREDICTION: run.prediction is not None, SILENT: quiet}.items()
+        if there
+    ]
+    if run.tiers is not None and np.any(np.asarray(run.slowdown) * np.asarray(run.persist) > 0):
+        found.append(SLOWDOWN)
+    if quiet and np.any(np.asarray(run.silent) < 1 - 1e-12):
+        found.append(NOTICED)
+    if quiet and np.any(np.asarray(run.persist) > 0):
+        found.append(WRITE)
+    return found
+
+
+def refuse_together(run: Rules) -> None:
+    """Refuse mechanisms that no closed form holds for together."""
+    found = together(run)
+    if len(found) < 2:
+        return
+    if SLOWDOWN in found:  # nor does the simulator hold for it
+        raise NotModelled(
+            f"budget.exact has no form for {TIERS} together with {SLOWDOWN}: leave one out, or let budget.first_order "
+            "add up what each costs"
+        )
+    raise NotModelled(
+        f"budget.exact has no form for {' together with '.join(found[:2])}: {SIMULATE}, leave one out, or let "
+        "budget.first_order add up what each costs"
+    )
+
+
+def refuse_other_latencies(scenario: Scenario) -> None:
+    """With one latency the failure that struck first is found first, which the form rests on."""
+    found = scenario.latencies_h
+    if len(found) > 1:
+        raise NotModelled(
+            f"budget.exact has no form for silent failures of different latency_h ({min(found):g} and "
+            f"{max(found):g} h): {SIMULATE}; budget.first_order adds up what each costs"
+        )

@@ -1,0 +1,110 @@
+"""A scenario without what the closed forms have no term for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ettr.budget.changing import settled
+from ettr.budget.refusals import EXTRAS, PREDICTION, SILENT, SLOWDOWN, TIERS, silent_modes, together
+from ettr.budget.rules import rules
+from ettr.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Simplified:
+    """A scenario that the exact form takes, and what was left out for it.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        Without what is named in ``left_out``.
+    left_out : tuple of str
+        A few words and the fields each; empty if nothing had to go.
+    """
+
+    scenario: Scenario
+    left_out: tuple[str, ...] = ()
+
+    def without(self, words: str, changes: Mapping[str, Any]) -> Simplified:
+        """With one more thing left out."""
+        return Simplified(self.scenario.override(changes), (*self.left_out, words))
+
+
+def simplified(scenario: Scenario) -> Simplified:
+    """The same scenario without what :func:`exact` has no term for, to set beside a simulation.
+
+    Spares never run out, restarts take their mean, the failure rate is the settled one. Silent failures that stand
+    beside something else count as noticed at once; of different latencies all get the mean. Beside tiers the
+    prediction goes.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+
+    Returns
+    -------
+    Simplified
+        ``scenario``, and ``left_out`` in words. :func:`exact` answers for it, or raises ``OutsideValidity``.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, budget
+    >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 8}, "repair": {"manual_h": 24}})
+    >>> found = budget.simplified(run)
+    >>> found.left_out, round(budget.exact(found.scenario).ettr, 3)
+    (('spares that run out (spares, repair)',), 0.909)
+    """
+    found = Simplified(scenario)
+    for extra in EXTRAS:
+        if paths := extra.found_at(found.scenario):
+            found = found.without(f"{extra.words} ({', '.join(paths)})", dict.fromkeys(paths, extra.idle))
+    return _without_different_latencies(_without_what_excludes_others(_at_the_settled_rate(found)))
+
+
+def _at_the_settled_rate(found: Simplified) -> Simplified:
+    failures = found.scenario.failures
+    if failures.burn_in and failures.burn_in.factor != 1:
+        found = found.without("a rate that changes, settled here (failures.burn_in)", {"failures.burn_in": None})
+    if failures.lifetime and failures.lifetime.shape != 1:
+        found = found.without(
+            "nodes with a memory, their rate settled here (failures.lifetime)", settled(found.scenario)
+        )
+    return found
+
+
+def _without_what_excludes_others(found: Simplified) -> Simplified:
+    """Leave out what no closed form holds for beside something else."""
+    present = together(rules(found.scenario, None))
+    if SLOWDOWN in present:
+        run = found.scenario
+        if run.persist_h * 60 <= run.checkpoint.interval_min:
+            found = found.without(f"slowdown by the background write ({SLOWDOWN})", {SLOWDOWN: 0.0})
+        else:  # without slowdown the interval would be too short for the write
+            found = found.without(f"faster tiers ({TIERS})", {TIERS: ()})
+    present = together(rules(found.scenario, None))
+    if TIERS in present and PREDICTION in present:
+        found = found.without(f"warnings of failures ({PREDICTION})", {PREDICTION: None})
+    present = together(rules(found.scenario, None))
+    if SILENT in present and len(present) > 1:
+        modes = silent_modes(found.scenario)
+        loud = {f"{mode}.latency_h": None for mode in modes} | {f"{mode}.latency_cv": 0.0 for mode in modes}
+        named = ", ".join(f"{mode}.latency_h" for mode in modes)
+        found = found.without(f"silent failures, noticed at once here ({named})", loud)
+    return found
+
+
+def _without_different_latencies(found: Simplified) -> Simplified:
+    run = found.scenario
+    if len(run.latencies_h) < 2:
+        return found
+    latency = [mode.latency_h for mode in run.failures.modes]
+    silent = np.array([hours is not None for hours in latency])
+    hours = np.array([hours or 0.0 for hours in latency])
+    mean_h = float(np.average(hours, weights=run.mode_weights[:-1] * silent))
+    paths = [f"{mode}.latency_h" for mode in silent_modes(run)]
+    return found.without(f"different latencies, all the mean here ({', '.join(paths)})", dict.fromkeys(paths, mean_h))

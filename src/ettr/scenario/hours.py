@@ -1,0 +1,238 @@
+"""A scenario in hours, for the formulas.
+
+Fields keep the units that people say; that they become hours happens here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from ettr.scenario.basics import H_PER_DAY, MIN_PER_H, S_PER_H, Section, Text
+from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
+from ettr.scenario.sections import (
+    Checkpoint,
+    Cluster,
+    Failures,
+    Job,
+    Maintenance,
+    Origin,
+    Prediction,
+    Recovery,
+)
+from ettr.scenario.survival import survival_by_mode
+
+
+class Hours(Section):
+    """The fields of a scenario, and what formulas need of them in hours."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="short name: a-z, 0-9, dot, dash")
+    title: Text = Field(description="one line for headings")
+    sources: tuple[Text, ...] = Field((), description="bibliography keys")
+    cluster: Cluster = Field(description=Cluster.__doc__)
+    job: Job = Field(description=Job.__doc__)
+    failures: Failures = Field(description=Failures.__doc__)
+    checkpoint: Checkpoint = Field(description=Checkpoint.__doc__)
+    recovery: Recovery = Field(description=Recovery.__doc__)
+    maintenance: Maintenance | None = Field(None, description=Maintenance.__doc__)
+    prediction: Prediction | None = Field(None, description=Prediction.__doc__)
+    spares: Spares | None = Field(None, description=Spares.__doc__)
+    repair: Repair | None = Field(None, description=Repair.__doc__)
+    elastic: Elastic | None = Field(None, description=Elastic.__doc__)
+    slow_nodes: SlowNodes | None = Field(None, description=SlowNodes.__doc__)
+    evidence: dict[str, Origin] = Field(default_factory=dict, description="origin of each value, by dotted path")
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of the job."""
+        return self.cluster.n_gpus // self.cluster.gpus_per_node
+
+    @property
+    def work_h(self) -> float:
+        """Hours of training that the job needs at its own speed, W. [h]"""
+        return self.job.productive_h / self.job.throughput_factor
+
+    @property
+    def node_rate_per_h(self) -> float:
+        """Failures per node and exposed hour, all modes at factor 1. [1/h]"""
+        return float(self.failures.per_node_h(self.failures.rate))
+
+    @property
+    def mode_names(self) -> tuple[str, ...]:
+        """Names of the modes; the last is ``other``, which holds what the named ones leave over."""
+        return (*(mode.name for mode in self.failures.modes), "other")
+
+    def mode_exposure(self, n_nodes: Any = None) -> np.ndarray:
+        """Nodes at risk of each mode, weighted by its share and factor.
+
+        Times ``node_rate_per_h`` it is the rate of each mode.
+
+        Parameters
+        ----------
+        n_nodes : float or ndarray, optional
+            Size of the job instead of the scenario's. [nodes]
+
+        Returns
+        -------
+        ndarray
+            Shape of ``n_nodes`` and one more axis, over ``mode_names``. [nodes]
+        """
+        modes, shares = self.failures.modes, self.failures.shares
+        weights = np.array([s * m.factor for m, s in zip(modes, shares, strict=True)] + [max(0.0, 1 - sum(shares))])
+        of_job = np.array([mode.scales_with == "job" for mode in modes] + [False])
+        nodes = np.asarray(self.n_nodes if n_nodes is None else n_nodes, dtype=float)[..., None]
+        return weights * np.where(of_job, self.failures.observed_nodes or 0, nodes)
+
+    @property
+    def job_rate_per_h(self) -> float:
+        """Failures of the job per exposed hour, λ. [1/h]"""
+        return self.node_rate_per_h * float(self.mode_exposure().sum())
+
+    @property
+    def job_mttf_h(self) -> float:
+        """Mean time to failure of the job in exposed hours, M = 1/λ; infinite without failures. [h]"""
+        rate = self.job_rate_per_h
+        return 1 / rate if rate > 0 else math.inf
+
+    @property
+    def interval_h(self) -> float:
+        """Productive hours between checkpoints, τ. [h]"""
+        return self.checkpoint.interval_min / MIN_PER_H
+
+    @property
+    def stall_h(self) -> float:
+        """Stall of one checkpoint, w. [h]"""
+        return self.checkpoint.stall_s / S_PER_H
+
+    @property
+    def persist_h(self) -> float:
+        """Background write of one checkpoint to the store, p. [h]"""
+        store = self.checkpoint.store
+        return float(store.write_h(self.n_nodes)) if store else self.checkpoint.persist_s / S_PER_H
+
+    @property
+    def load_h(self) -> float:
+        """Loading from the store, on top of the restart. [h]"""
+        store = self.checkpoint.store
+        return float(store.load_h(self.n_nodes)) if store and store.read_gb_s else self.checkpoint.load_s / S_PER_H
+
+    @property
+    def least_interval_min(self) -> float:
+        """Training done during a background write: no interval can be shorter. [min]"""
+        return (1 - self.checkpoint.persist_slowdown) * self.persist_h * MIN_PER_H
+
+    @property
+    def recovery_h(self) -> float:
+        """Mean time from a failure to the next training if none strikes meanwhile, d + q + r over modes. [h]"""
+        return self.detection_h + self.queue_h + self._mean_over_modes("restart_min") + self.load_h
+
+    @property
+    def detection_h(self) -> float:
+        """Mean detection time of a failure, over modes. [h]"""
+        return self._mean_over_modes("detection_min")
+
+    @property
+    def queue_h(self) -> float:
+        """Mean queue time after a failure, over modes, with the wait for a person. [h]"""
+        return self._mean_over_modes("queue_min") + self.person_h
+
+    @property
+    def person_h(self) -> float:
+        """Mean wait for a person, over all recoveries. [h]"""
+        return self.recovery.person_share * self.recovery.person_min / MIN_PER_H
+
+    @property
+    def restart_h(self) -> float:
+        """Restart time of a planned start, r. [h]"""
+        return self.recovery.restart_min / MIN_PER_H
+
+    @property
+    def first_queue_h(self) -> float:
+        """Wait between submission and first start, q₀. [h]"""
+        given = self.job.first_queue_min
+        return (self.recovery.queue_min if given is None else given) / MIN_PER_H
+
+    @property
+    def maintenance_rate_per_h(self) -> float:
+        """Requests for maintenance per wall-clock hour, μ. [1/h]"""
+        return self.maintenance.per_day / H_PER_DAY if self.maintenance else 0.0
+
+    @property
+    def maintenance_h(self) -> float:
+        """Length of one maintenance stop. [h]"""
+        return self.maintenance.duration_min / MIN_PER_H if self.maintenance else 0.0
+
+    @property
+    def latencies_h(self) -> tuple[float, ...]:
+        """Latencies of the silent modes that occur, each once. [h]"""
+        modes = zip(self.failures.modes, self.mode_weights[:-1], strict=True)
+        return tuple(sorted({mode.latency_h for mode, weight in modes if weight > 0 and mode.latency_h is not None}))
+
+    @property
+    def mode_weights(self) -> np.ndarray:
+        """Probability that a failure is of each of ``mode_names``."""
+        exposure = self.mode_exposure()
+        return exposure / exposure.sum() if exposure.sum() > 0 else np.append(np.zeros(exposure.size - 1), 1.0)
+
+    def survival(self, n_nodes: Any = None, given: Mapping[str, Any] | None = None) -> list[np.ndarray]:
+        """Share of each mode's failures that each faster tier survives.
+
+        Parameters
+        ----------
+        n_nodes : float or ndarray, optional
+            Size of the job instead of the scenario's. [nodes]
+        given : mapping, optional
+            Tier's name to another share for all failures, float or ndarray.
+
+        Returns
+        -------
+        list of ndarray
+            One a tier, fastest first: ``mode_names`` on the first axis, the shape of the arguments on the others.
+
+        Raises
+        ------
+        InputError
+            A tier that survives less than a faster one, names an unknown kind of failure, or has more copies than
+            the job has nodes.
+        """
+        nodes = self.n_nodes if n_nodes is None else n_nodes
+        return survival_by_mode(self.checkpoint.tiers, self.failures.modes, nodes, given or {})
+
+    def own_h(self, field: str) -> np.ndarray:
+        """A recovery time where a mode has its own, NaN where the general one holds. [h]"""
+        own = [getattr(mode, field) for mode in self.failures.modes]
+        return np.array([math.nan if value is None else value for value in [*own, None]], dtype=float) / MIN_PER_H
+
+    def _mean_over_modes(self, field: str) -> float:
+        return float(self.mode_weights @ self._by_mode_h(field))
+
+    def _by_mode_h(self, field: str) -> np.ndarray:
+        """A recovery time of every mode, its own or the general one. [h]"""
+        own = self.own_h(field)
+        return np.where(np.isnan(own), getattr(self.recovery, field) / MIN_PER_H, own)
+
+    def _dead_share_as_observed(self) -> float:
+        """Share of the observed wall clock in which no failure could strike, taking the rate as per wall clock.
+
+        The count was made on the observed nodes and before any ``factor``, so neither the job's size nor a factor
+        enters. Waits for nodes are not known before the run, and not counted.
+        """
+        shares = np.append(self.failures.shares, max(0.0, 1 - sum(self.failures.shares)))
+        by_mode_h = self._by_mode_h("detection_min") + self._by_mode_h("queue_min")
+        # a silent failure strikes while what is computed counts: not while another is hidden, nor in a restart
+        restart_h = self._by_mode_h("restart_min") + self.load_h
+        for i, mode in enumerate(self.failures.modes):
+            by_mode_h[i] += 0.0 if mode.latency_h is None else mode.latency_h + restart_h[i]
+        dead_h = float(shares @ by_mode_h) + self.person_h
+        observed_nodes = self.failures.observed_nodes or self.n_nodes
+        rolling = self.maintenance is not None and self.maintenance.rolling_nodes is not None
+        stopped = 0.0 if rolling else self.maintenance_rate_per_h * self.maintenance_h
+        of_clock = self.node_rate_per_h * observed_nodes * dead_h + stopped
+        # time-outs strike in exposed hours only
+        alarm_h = self.recovery.queue_min / MIN_PER_H + self.person_h
+        of_exposed = self.recovery.false_alarms_per_day / H_PER_DAY * alarm_h
+        return (of_clock + of_exposed) / (1 + of_exposed)
