@@ -30,14 +30,21 @@ if TYPE_CHECKING:
         plan,
         progress,
         publish,
+        simulation,
         validation,
     )
     from ettr.results import FailureLog, TimeBudget
     from ettr.scenario import Scenario
+    from ettr.simulation import simulate
 
 __version__ = "0.1.0"
 
-_CLASSES = {"FailureLog": "ettr.results", "Scenario": "ettr.scenario", "TimeBudget": "ettr.results"}
+_NAMES = {
+    "FailureLog": "ettr.results",
+    "Scenario": "ettr.scenario",
+    "TimeBudget": "ettr.results",
+    "simulate": "ettr.simulation",
+}
 __all__ = [
     "FailureLog",
     "Scenario",
@@ -58,13 +65,15 @@ __all__ = [
     "plan",
     "progress",
     "publish",
+    "simulate",
+    "simulation",
     "validation",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _CLASSES:
-        return getattr(importlib.import_module(_CLASSES[name]), name)
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
     if name in __all__:
         return importlib.import_module(f"ettr.{name}")
     raise AttributeError(f"module 'ettr' has no attribute {name!r}")

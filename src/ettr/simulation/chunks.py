@@ -1,0 +1,101 @@
+"""Many runs in pieces: in threads, or on whatever executor is given."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ettr.simulation.columns import N_COLUMNS
+from ettr.simulation.from_scenario import is_straight
+from ettr.simulation.kernel import straight
+from ettr.simulation.rules import Rules
+from ettr.simulation.walk import walking
+
+_EVENTS, _EVENTS_AT_ONCE = 400_000, 100_000
+"""Failures in one piece, some hundredths of a second; and how many are done without any threads."""
+_LOOK_S = 0.05
+OnDone = Callable[[int], None]
+
+
+def piece(
+    rules: Rules, seed: int, first_run: int, n_runs: int, limit: int, stop: np.ndarray | None = None
+) -> np.ndarray:
+    """Simulate some runs; answers a row a run. Can be sent to another process."""
+    table = np.zeros((n_runs, N_COLUMNS))
+    stop = np.zeros(1, np.int64) if stop is None else stop
+    if is_straight(rules):
+        kernel = straight(bool(rules.run["aged"]))
+        kernel(rules.run, rules.modes, rules.firsts, seed, first_run, limit, stop, table)
+    else:
+        walk(rules, seed, first_run, limit, stop, table, np.zeros((1, 3)))
+    return table
+
+
+def walk(
+    rules: Rules, seed: int, first_run: int, limit: int, stop: np.ndarray, table: np.ndarray, trace: np.ndarray
+) -> np.ndarray:
+    """Simulate runs with the kernel that knows every rule; answers the trace."""
+    found: np.ndarray = walking()(
+        rules.run, rules.modes, rules.tiers, rules.survival, rules.firsts, seed, first_run, limit, stop, table, trace
+    )
+    return found
+
+
+def simulate_runs(
+    rules: Rules, seed: int, runs: range, limit: int, failures_a_run: float, executor: Any, on_done: OnDone
+) -> np.ndarray:
+    """Simulate these runs, a row each, in their order whoever did them.
+
+    Ctrl-C stops the threads within a fraction of a second; on another executor what has not begun is cancelled.
+    """
+    size = int(max(1, min(len(runs), _EVENTS // max(failures_a_run, 50.0))))
+    starts = range(runs.start, runs.stop, size)
+    pieces = [(start, min(size, runs.stop - start)) for start in starts]
+    table = np.empty((len(runs), N_COLUMNS))
+    if executor is None and len(runs) * max(failures_a_run, 10.0) <= _EVENTS_AT_ONCE:
+        table[:] = piece(rules, seed, runs.start, len(runs), limit)
+        on_done(len(runs))
+        return table
+    own = executor is None
+    stop = np.zeros(1, np.int64)
+    if own:
+        piece(rules, seed, 0, 0, limit)  # compiled here, where Ctrl-C is heard
+        executor = concurrent.futures.ThreadPoolExecutor(_n_threads())
+    futures: dict[Any, tuple[int, int]] = {}
+    try:
+        for start, n in pieces:
+            more = (stop,) if own else ()
+            futures[executor.submit(piece, rules, seed, start, n, limit, *more)] = (start - runs.start, n)
+        for future in _as_done(futures, own):
+            at, n = futures[future]
+            table[at : at + n] = future.result()
+            on_done(n)
+    except BaseException:
+        stop[0] = 1
+        for future in futures:
+            future.cancel()
+        raise
+    finally:
+        if own:
+            executor.shutdown(wait=True, cancel_futures=True)
+    return table
+
+
+def _as_done(futures: dict[Any, Any], own: bool) -> Iterator[Any]:
+    """Futures as they are done; those of other libraries in their order."""
+    if not all(isinstance(future, concurrent.futures.Future) for future in futures):
+        yield from futures
+        return
+    left = set(futures)
+    while left:
+        done, left = concurrent.futures.wait(left, timeout=_LOOK_S, return_when=concurrent.futures.FIRST_COMPLETED)
+        yield from done
+
+
+def _n_threads() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

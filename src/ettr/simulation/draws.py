@@ -1,0 +1,153 @@
+"""Random numbers by counter: the same numbers for one seed, run, purpose and index, whoever asks and in which order.
+
+Philox-4x64-10 (Salmon et al. 2011) makes a block of four words from a key and a counter, without any state that would
+have to be passed on. Exponential and normal numbers are cut from one word each by the ziggurat of Marsaglia and Tsang (2000).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+Block = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
+
+# purposes: what a block is for; its index counts the failures, nodes, repairs or events of the run
+FAILURE = 0  # next failure, restart, repair, mode
+RECOVERY = 1  # detection, person, latency, announced
+PLANNED = 2  # maintenance, planned restart
+SOFT = 3  # events while training that are no failures
+DIAGNOSIS = 4  # misdiagnosed, which node
+REPAIR = 5  # stages after the first
+STAGES = 6  # success of stages
+FIRST = 8  # failures of nodes that never failed; one purpose a kind of node
+LIFETIME = 10  # of a node that is new
+KIND = 11  # lemon or not
+_TAIL = 64  # further draws for the rare numbers that one word does not settle
+
+_LAYERS = 256
+_EXPONENTIAL_EDGE, _EXPONENTIAL_AREA = 7.69711747013104972, 0.0039496598225815571993
+_NORMAL_EDGE, _NORMAL_AREA = 3.6541528853610087963519472518, 0.0049286732339746519
+
+
+def _ziggurat(edge: float, area: float, density: Any, inverse: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Right ends of the layers, widest first, and the density there."""
+    ends = [area / density(edge), edge]
+    while len(ends) < _LAYERS:
+        ends.append(inverse(area / ends[-1] + density(ends[-1])))
+    ends.append(0.0)
+    heights = [density(end) for end in ends]
+    heights[0] = 0.0
+    return np.array(ends), np.array(heights)
+
+
+_E_X, _E_Y = _ziggurat(
+    _EXPONENTIAL_EDGE, _EXPONENTIAL_AREA, lambda x: math.exp(-x), lambda y: -math.log(y) if y < 1 else 0.0
+)
+_N_X, _N_Y = _ziggurat(
+    _NORMAL_EDGE, _NORMAL_AREA, lambda x: math.exp(-x * x / 2), lambda y: math.sqrt(-2 * math.log(y)) if y < 1 else 0.0
+)
+
+_M0, _M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
+_W0, _W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
+_UNIT = 2.0**-53
+
+
+@intrinsic
+def _high_word(typing_context: Any, a: Any, b: Any) -> Any:
+    """Upper 64 bits of a product of two 64-bit words."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = ir.IntType(128)
+        product = builder.mul(builder.zext(arguments[0], wide), builder.zext(arguments[1], wide))
+        return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+@njit(error_model="numpy")
+def block(seed: int, run: int, index: int, purpose: int, attempt: int) -> Block:
+    """Four random words of 64 bits."""
+    c0, c1, c2, c3 = np.uint64(index), np.uint64(run), np.uint64(purpose), np.uint64(attempt)
+    k0, k1 = np.uint64(seed), np.uint64(0)
+    for _ in range(10):
+        h0, l0 = _high_word(_M0, c0), _M0 * c0
+        h1, l1 = _high_word(_M1, c2), _M1 * c2
+        c0, c1, c2, c3 = h1 ^ c1 ^ k0, l1, h0 ^ c3 ^ k1, l0
+        k0 += _W0
+        k1 += _W1
+    return c0, c1, c2, c3
+
+
+@njit(error_model="numpy")
+def uniform(word: np.uint64) -> float:
+    """A number in [0, 1)."""
+    return (word >> np.uint64(11)) * _UNIT
+
+
+@njit(error_model="numpy")
+def exponential(word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
+    """An exponential number of mean 1; the last four arguments tell where the word comes from."""
+    layer = np.int64(word & np.uint64(255))
+    x = uniform(word) * _E_X[layer]
+    if x < _E_X[layer + 1]:
+        return x
+    return _exponential_edge(x, layer, word, seed, run, index, purpose)
+
+
+@njit(error_model="numpy")
+def _exponential_edge(x: float, layer: int, word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
+    beyond = 0.0
+    attempt = np.uint64(word | np.uint64(1))  # its own place for every word
+    while True:
+        w0, w1, _, _ = block(seed, run, index, purpose + _TAIL, attempt)
+        if layer == 0:
+            beyond += _EXPONENTIAL_EDGE  # no memory: the tail is the whole again
+        elif _E_Y[layer] + uniform(w0) * (_E_Y[layer + 1] - _E_Y[layer]) < math.exp(-x):
+            return beyond + x
+        layer = np.int64(w1 & np.uint64(255))
+        x = uniform(w1) * _E_X[layer]
+        if x < _E_X[layer + 1]:
+            return beyond + x
+        attempt += np.uint64(2)
+
+
+@njit(error_model="numpy")
+def normal(word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
+    """A normal number of mean 0 and variance 1."""
+    layer = np.int64(word & np.uint64(255))
+    x = uniform(word) * _N_X[layer]
+    if x >= _N_X[layer + 1]:
+        x = _normal_edge(x, layer, word, seed, run, index, purpose)
+    return x * (1.0 - 2.0 * ((word >> np.uint64(8)) & np.uint64(1)))
+
+
+@njit(error_model="numpy")
+def _normal_edge(x: float, layer: int, word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
+    attempt = np.uint64(word & ~np.uint64(1))
+    while True:
+        w0, w1, _, _ = block(seed, run, index, purpose + _TAIL, attempt)
+        if layer == 0:
+            x = -math.log1p(-uniform(w0)) / _NORMAL_EDGE
+            if -2 * math.log1p(-uniform(w1)) > x * x:
+                return _NORMAL_EDGE + x
+        else:
+            if _N_Y[layer] + uniform(w0) * (_N_Y[layer + 1] - _N_Y[layer]) < math.exp(-x * x / 2):
+                return x
+            layer = np.int64(w1 & np.uint64(255))
+            x = uniform(w1) * _N_X[layer]
+            if x < _N_X[layer + 1]:
+                return x
+        attempt += np.uint64(2)
+
+
+@njit(error_model="numpy")
+def lognormal(mean: float, sigma: float, word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
+    """A log-normal number of this mean; the mean itself where ``sigma`` is 0."""
+    if sigma == 0.0:
+        return mean
+    return mean * math.exp(sigma * normal(word, seed, run, index, purpose) - 0.5 * sigma * sigma)

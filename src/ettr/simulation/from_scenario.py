@@ -1,0 +1,316 @@
+"""A scenario as the plain numbers that kernels take."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from scipy import special
+
+from ettr.checkpoint import heed_threshold_h
+from ettr.errors import NotModelled
+from ettr.scenario import Scenario
+from ettr.simulation.clocks import HIGH, LOW, POINTS
+from ettr.simulation.rules import MODE, RULES, TIER, Rules
+
+_H_PER_DAY, _S_PER_H, _MIN_PER_H = 24.0, 3600.0, 60.0
+_ROUNDING = 1e-9
+FALSE_ALARM, REPEAT = "false alarm", "repeat of a bad node"
+"""What strikes beside the modes of a scenario."""
+
+
+def rules_of(scenario: Scenario) -> Rules:
+    """Turn a scenario into hours and tables.
+
+    Raises
+    ------
+    NotModelled
+        Two mechanisms that have no rule together.
+    """
+    refuse(scenario)
+    failures, repair = scenario.failures, scenario.repair
+    weights = scenario.mode_exposure() * scenario.node_rate_per_h
+    latency = np.array([np.nan if m.latency_h is None else m.latency_h for m in failures.modes] + [np.nan] * 3)
+    n_out = np.array([mode.n_out_nodes for mode in failures.modes] + [1, 0, 1])
+    through_nodes = np.zeros(weights.size + 2, dtype=bool)
+    if has_clocks(scenario):
+        of_job = np.array([mode.scales_with == "job" for mode in failures.modes] + [False] * 3)
+        through_nodes = (n_out == 1) & ~of_job & np.isnan(latency)
+        through_nodes[-2:] = False
+    false_rate = scenario.recovery.false_alarms_per_day / _H_PER_DAY
+    rates = np.array([*weights, false_rate, 0.0])
+    of_time, of_nodes = np.where(through_nodes, 0.0, rates), np.where(through_nodes, rates, 0.0)
+    shape, scale = _scales(scenario, float(of_nodes.sum()))
+    first_log, first_slope = _first_failure(shape, failures.lifetime.start if failures.lifetime else "new")
+    modes = _modes(scenario, rates, of_time, of_nodes)
+    slow, elastic, maintenance = scenario.slow_nodes, scenario.elastic, scenario.maintenance
+    run = np.zeros(1, RULES)
+    values = {
+        **_work(scenario),
+        **_burn_in(scenario),
+        **_prediction(scenario, rates, modes),
+        **_pool(scenario),
+        "step": scenario.checkpoint.tiers[0].interval_s / _S_PER_H
+        if scenario.checkpoint.tiers
+        else scenario.interval_h,
+        "n_kept": scenario.checkpoint.n_kept or 0,
+        "rate": of_time.sum(),
+        "mean_recovery": of_time @ modes["recovery"] / of_time.sum() if of_time.sum() > 0 else 0.0,
+        "person_share": scenario.recovery.person_share,
+        "person": scenario.recovery.person_min / _MIN_PER_H,
+        "n_nodes": scenario.n_nodes,
+        "aged": has_clocks(scenario),
+        "tracked": failures.lemons is not None or bool(repair and repair.retire_after),
+        "shape": shape,
+        "scale_0": scale[0],
+        "scale_1": scale[1],
+        "lemon_share": failures.lemons.share if failures.lemons else 0.0,
+        "n_replicas": elastic.n_replicas if elastic else 0,
+        "n_least": elastic.n_least if elastic else 0,
+        "slow_rate": slow.per_1000_node_days / 1000 / _H_PER_DAY * scenario.n_nodes if slow else 0.0,
+        "slow_loss": slow.loss if slow else 0.0,
+        "found_rate": _inverse(slow.detection_h if slow else None),
+        "passed_rate": _inverse(slow.lasts_h if slow else None),
+        "request_rate": scenario.maintenance_rate_per_h,
+        "stop": scenario.maintenance_h,
+        "rolling": (maintenance.rolling_nodes or 0) if maintenance else 0,
+    }
+    for name in RULES.names or ():
+        run[name] = values[name]
+    start = failures.lifetime.start if failures.lifetime else "new"
+    return Rules(run[0], modes, _tiers(scenario), _survival(scenario), _first_failure(shape, start))
+
+
+def refuse(scenario: Scenario) -> None:
+    """Refuse, by name, mechanisms that have no rule together."""
+    if scenario.checkpoint.tiers and scenario.checkpoint.persist_slowdown * scenario.persist_h > 0:
+        raise NotModelled("ettr.simulate has no rule for checkpoint.tiers together with checkpoint.persist_slowdown")
+    if scenario.elastic and has_clocks(scenario):
+        raise NotModelled(
+            "ettr.simulate has no rule for elastic together with failures.lifetime, failures.lemons or "
+            "repair.retire_after: the clocks of idle nodes would have to stop"
+        )
+
+
+def has_clocks(scenario: Scenario) -> bool:
+    """Whether every node has a lifetime of its own."""
+    failures = scenario.failures
+    return bool(failures.lifetime or failures.lemons or (scenario.repair and scenario.repair.retire_after))
+
+
+def is_straight(rules: Rules) -> bool:
+    """Whether the kernel that skips whole cycles knows all that is in the rules."""
+    run, modes = rules.run, rules.modes
+    one_stage = not run["pooled"] or (
+        run["automatic_success"] == 1.0
+        and not math.isnan(run["automatic"])
+        and run["preemptible"] == run["cold"] == 0
+        and run["misdiagnosed"] == 0.0
+    )
+    plain = (
+        rules.tiers.size == 1
+        and np.isnan(modes["latency"]).all()
+        and modes["announced"].max() == 0.0
+        and run["burn_in"] == 0.0
+        and run["n_replicas"] == 0
+        and run["slow_rate"] == 0.0
+        and run["request_rate"] == 0.0
+        and not run["tracked"]
+        and not (run["aged"] and (modes["n_out"] > 1).any())
+    )
+    return bool(one_stage and plain)
+
+
+def _pool(scenario: Scenario) -> dict[str, float]:
+    spares, repair = scenario.spares, scenario.repair
+    if spares is None or repair is None:
+        names = ("pooled", "hot", "preemptible", "preempt", "cold", "fetch", "repair_sigma", "n_crew", "misdiagnosed")
+        more = ("retire_after", "retire_window", "recurrence_rate")
+        one = {"automatic_success": 1.0, "manual_success": 1.0}
+        no_stage = {"automatic": math.nan, "manual": math.nan, "replacement": math.nan}
+        return dict.fromkeys((*names, *more), 0.0) | one | no_stage
+    return {
+        "pooled": True,
+        "hot": spares.n_nodes,
+        "preemptible": spares.n_preemptible,
+        "preempt": spares.preempt_min / _MIN_PER_H,
+        "cold": spares.n_cold,
+        "fetch": spares.fetch_min / _MIN_PER_H,
+        "automatic": _or_nan(repair.automatic_h),
+        "automatic_success": repair.automatic_success,
+        "manual": _or_nan(repair.manual_h),
+        "manual_success": repair.manual_success,
+        "replacement": _or_nan(repair.replacement_h),
+        "repair_sigma": float(_sigma(repair.cv)),
+        "n_crew": repair.n_crew or 0,
+        "misdiagnosed": repair.misdiagnosed,
+        "recurrence_rate": _inverse(repair.recurrence_h),
+        "retire_after": repair.retire_after or 0,
+        "retire_window": (repair.retire_window_days or 0.0) * _H_PER_DAY,
+    }
+
+
+def _work(scenario: Scenario) -> dict[str, float]:
+    tau, steady = scenario.interval_h, not scenario.job.include_start
+    work = scenario.job.productive_h / scenario.job.throughput_factor
+    n_segments = max(1, math.ceil(work / tau - _ROUNDING))
+    rest = tau if steady else work - (n_segments - 1) * tau
+    return {
+        "work": n_segments * tau if steady else work,
+        "n_segments": n_segments,
+        "rest": rest,
+        "tau": tau,
+        "stall": scenario.stall_h,
+        "persist": scenario.persist_h,
+        "slowdown": scenario.checkpoint.persist_slowdown,
+        "steady": steady,
+        "first_queue": scenario.first_queue_h,
+        "restart": scenario.restart_h,
+        "restart_sigma": float(_sigma(scenario.recovery.restart_cv)),
+        "load": scenario.load_h,
+    }
+
+
+def _tiers(scenario: Scenario) -> np.ndarray:
+    tiers = scenario.checkpoint.tiers
+    step = tiers[0].interval_s / _S_PER_H if tiers else scenario.interval_h
+    intervals = [*(tier.interval_s / _S_PER_H for tier in tiers), scenario.interval_h]
+    every = np.array([round(interval / step) for interval in intervals])
+    names = [*(tier.name for tier in tiers), "store"]
+    for level in range(1, len(intervals)):
+        ratio = intervals[level] / intervals[level - 1]
+        if abs(ratio - round(ratio)) > 1e-6 * ratio:
+            raise NotModelled(
+                f"ettr.simulate needs each interval to be a whole part of the next: that of {names[level]!r} is "
+                f"{ratio:.6g} times that of {names[level - 1]!r}"
+            )
+    found = np.zeros(len(intervals), TIER)
+    found["every"] = every
+    found["stall"] = [*(tier.stall_s / _S_PER_H for tier in tiers), scenario.stall_h]
+    found["write"] = [*(tier.write_s / _S_PER_H for tier in tiers), scenario.persist_h]
+    found["load"] = [*(tier.load_s / _S_PER_H for tier in tiers), scenario.load_h]
+    return found
+
+
+def _survival(scenario: Scenario) -> np.ndarray:
+    """Share of failures that each tier survives; of a healthy job that was killed, the fastest keeps all."""
+    n_modes = len(scenario.failures.modes) + 1
+    shares = np.column_stack([*scenario.survival(), np.ones(n_modes)])
+    return np.vstack([shares, np.ones(shares.shape[1]), shares[-1]])
+
+
+def _modes(scenario: Scenario, rates: np.ndarray, of_time: np.ndarray, of_nodes: np.ndarray) -> np.ndarray:
+    """One row a mode, then ``other``, false alarms and repeats of a bad node."""
+    recovery, modes = scenario.recovery, scenario.failures.modes
+
+    def own(field: str, general: float) -> np.ndarray:
+        found = [getattr(mode, field) for mode in modes]
+        return np.array([general if value is None else value for value in found] + [general] * 3, dtype=float)
+
+    found = np.zeros(rates.size, MODE)
+    found["detection"] = own("detection_min", recovery.detection_min) / _MIN_PER_H
+    found["detection"][-2] = 0.0  # the time-out itself
+    found["detection_sigma"] = _sigma(own("detection_cv", recovery.detection_cv))
+    found["queue"] = own("queue_min", recovery.queue_min) / _MIN_PER_H
+    found["restart"] = own("restart_min", recovery.restart_min) / _MIN_PER_H
+    found["restart_sigma"] = _sigma(own("restart_cv", recovery.restart_cv))
+    found["recovery"] = found["detection"] + found["queue"] + found["restart"]
+    found["n_out"] = [*(mode.n_out_nodes for mode in modes), 1, 0, 1]
+    found["repair"] = own("repair_h", math.nan)
+    found["latency"] = own("latency_h", math.nan)
+    found["latency_sigma"] = _sigma(own("latency_cv", 0.0))
+    found["keep_of_time"], found["else_of_time"] = _alias(of_time)
+    found["keep_of_nodes"], found["else_of_nodes"] = _alias(of_nodes)
+    return found
+
+
+def _prediction(scenario: Scenario, rates: np.ndarray, modes: np.ndarray) -> dict[str, float]:
+    """What alarms do; fills in which modes are announced."""
+    ahead = scenario.prediction
+    none = {"alarm_rate": 0.0, "heeded_from": math.inf, "action": 0.0}
+    if ahead is None or ahead.lead_s < ahead.action_s:
+        return none
+    action = ahead.action_s / _S_PER_H
+    threshold = float(heed_threshold_h(action, ahead.precision))
+    if threshold > scenario.interval_h:
+        return none
+    loud = np.isnan(modes["latency"])
+    loud[-2] = False
+    modes["announced"] = np.where(loud, ahead.recall, 0.0)
+    return {
+        "alarm_rate": float(rates[loud].sum()) * ahead.recall * (1 - ahead.precision) / ahead.precision,
+        "heeded_from": threshold,
+        "action": action,
+    }
+
+
+def _burn_in(scenario: Scenario) -> dict[str, float]:
+    burn_in = scenario.failures.burn_in
+    if burn_in is None:
+        return {"burn_in": 0.0, "decay": 1.0}
+    excess = (burn_in.factor - 1) * math.exp(-burn_in.age_days / burn_in.decay_days)
+    return {"burn_in": excess, "decay": burn_in.decay_days * _H_PER_DAY}
+
+
+def _scales(scenario: Scenario, rate: float) -> tuple[float, np.ndarray]:
+    """Weibull shape, and the scale of ordinary nodes and of lemons in hours of the hazard clock."""
+    failures = scenario.failures
+    shape = failures.lifetime.shape if failures.lifetime else 1.0
+    share, factor = (failures.lemons.share, failures.lemons.factor) if failures.lemons else (0.0, 1.0)
+    base = rate / scenario.n_nodes / (1 + share * (factor - 1))
+    if base == 0:
+        return shape, np.array([math.inf, math.inf])
+    return shape, 1 / (np.array([base, base * factor]) * math.gamma(1 + 1 / shape))
+
+
+@lru_cache(maxsize=8)
+def _first_failure(shape: float, start: str) -> np.ndarray:
+    """Logarithm of the first failure's time, for scale 1, and its slope a step, by that of its cumulative hazard.
+
+    A node in the middle of its life has the residual lifetime of a renewal process in equilibrium, whose survivor function is
+    that of a gamma distribution of shape 1/k at the time to the power k.
+    """
+    log_hazard = np.linspace(LOW, HIGH, POINTS)
+    width = log_hazard[1] - log_hazard[0]
+    if start == "new" or shape == 1:
+        return np.stack((log_hazard / shape, np.full(POINTS, width / shape)))
+    gone = -np.expm1(-np.exp(log_hazard))
+    early = gone < 0.5
+    grown = np.where(early, special.gammaincinv(1 / shape, gone), special.gammainccinv(1 / shape, 1 - gone))
+    log_time = np.log(grown) / shape
+    # d ln t / d ln x = x S / (t f), with the residual density f = e^{-t^k} / Γ(1 + 1/k)
+    log_density = -grown - math.lgamma(1 + 1 / shape)
+    slope = np.exp(log_hazard - np.exp(log_hazard) - log_time - log_density) * width
+    return np.stack((log_time, slope))
+
+
+def _alias(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Alias table: draw a row evenly, keep it with this probability, else take the other (Walker 1977)."""
+    if weights.sum() == 0:
+        return np.ones(weights.size), np.arange(weights.size)
+    scaled = weights * weights.size / weights.sum()
+    keep, other = np.ones(weights.size), np.arange(weights.size)
+    small, large = list(np.flatnonzero(scaled < 1)), list(np.flatnonzero(scaled >= 1))
+    while small and large:
+        low, high = small.pop(), large.pop()
+        keep[low], other[low] = scaled[low], high
+        scaled[high] -= 1 - scaled[low]
+        (small if scaled[high] < 1 else large).append(high)
+    for low in small:  # rounding only, unless nothing of it exists
+        if weights[low] == 0:
+            keep[low], other[low] = 0.0, int(weights.argmax())
+    return keep, other
+
+
+def _sigma(cv: float | np.ndarray) -> np.ndarray:
+    """Standard deviation of the logarithm of a log-normal number with this coefficient of variation."""
+    return np.sqrt(np.log1p(np.square(np.asarray(cv, dtype=float))))
+
+
+def _inverse(hours: float | None) -> float:
+    return 1 / hours if hours else 0.0
+
+
+def _or_nan(hours: float | None) -> float:
+    return math.nan if hours is None else hours

@@ -1,0 +1,305 @@
+"""The kernel for runs without further mechanisms: from failure to failure, whole cycles skipped by arithmetic.
+
+Exponential failures of the job (or Weibull nodes), hot spares with one stage of repair, random detection, restart and
+repair. One block of random numbers a failure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from ettr.simulation.clocks import lifetime, next_firsts
+from ettr.simulation.columns import (
+    CHECKPOINT,
+    CONTROL,
+    DETECTION,
+    DONE,
+    N_COLUMNS,
+    N_FAILURES,
+    N_WAITS,
+    OUTCOME,
+    PRODUCTIVE,
+    QUEUE,
+    RESTART,
+    REWORK,
+    SLOWDOWN,
+    STOPPED,
+    STUCK,
+    WAITING,
+)
+from ettr.simulation.draws import FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
+from ettr.simulation.heaps import new_heap, push, remove, with_room
+from ettr.simulation.ledger import longer_rows
+from ettr.simulation.strikes import pick_of_nodes, pick_of_time
+
+Kernel = Callable[..., Any]
+"""Takes rules, seed, first run, limit of failures a run, a flag to stop and the table to fill."""
+
+_POLL = 0xFFFF
+
+
+def sources() -> str:
+    """Digest of all files of this room, so that a change in one makes compiled kernels void."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@njit(error_model="numpy")
+def still_out(back: np.ndarray, n: int, now: float) -> int:
+    """Keep those of ``n`` nodes that are not back by now; answers how many."""
+    left = 0
+    for i in range(n):
+        back[left] = back[i]
+        left += back[i] > now
+    return left
+
+
+@njit(error_model="numpy")
+def earliest(back: np.ndarray, n: int) -> int:
+    """Which of ``n`` nodes comes back first."""
+    first = 0
+    for i in range(1, n):
+        first = i if back[i] < back[first] else first
+    return first
+
+
+@njit(error_model="numpy")
+def longer(times: np.ndarray) -> np.ndarray:
+    """Twice as many times."""
+    more = np.empty(2 * times.size)
+    for i in range(times.size):
+        more[i] = times[i]
+    return more
+
+
+@cache
+def straight(aged: bool) -> Kernel:
+    """Kernel for the core rules; ``aged`` with node clocks instead of one of the job."""
+    version = sources()
+
+    @njit(cache=True, nogil=True, error_model="numpy")
+    def straight_runs(
+        rules: np.record,
+        modes: np.ndarray,
+        firsts: np.ndarray,
+        seed: int,
+        first_run: int,
+        limit: int,
+        stop: np.ndarray,
+        table: np.ndarray,
+    ) -> None:
+        assert len(version) > 0
+        tau, stall, slow = rules.tau, rules.stall, rules.slowdown * rules.persist
+        cycle, head = tau + stall + slow, (1.0 - rules.slowdown) * rules.persist
+        if rules.steady:
+            only, last = tau + stall, tau + slow + stall
+        else:
+            only = rules.rest
+            last = rules.rest + slow if rules.rest >= head else rules.rest / (1.0 - rules.slowdown)
+        random_recovery = rules.person_share > 0.0
+        for i in range(modes.size):
+            random_recovery = random_recovery or modes[i].detection_sigma > 0.0
+        mean_repair = rules.automatic
+        mean_person = rules.person_share * rules.person
+        mttf = 1.0 / rules.rate
+        keys = np.empty(64)
+        clocks = new_heap(64)
+        far, ahead = np.empty((64, 2)), np.empty(9)
+        polled = 0
+
+        for row in range(table.shape[0]):
+            run = first_run + row
+            done, free, n_repair, k = 0, rules.hot, 0, 0
+            detection = queue = restart = rework = slowed = waiting = 0.0
+            n_waits = 0
+            less_restart = less_down = less_repair = less_mix = 0.0
+            now = u = 0.0
+            pending = 0.0
+            credit = 0.0
+            if rules.steady:
+                done, credit = -1, tau + stall
+            else:
+                now = queue = rules.first_queue
+                w0, _, _, _ = block(seed, run, 0, PLANNED, 0)
+                r = lognormal(rules.restart, rules.restart_sigma, w0, seed, run, 0, PLANNED)
+                less_restart += r - rules.restart
+                pending = r + rules.load
+            w0, w1, w2, w3 = block(seed, run, 0, FAILURE, 0)
+            if aged:
+                next_time = np.inf
+                if rules.rate > 0.0:
+                    next_time = exponential(w0, seed, run, 0, FAILURE) / rules.rate
+                n_fresh, j, n_heap, n_far = rules.n_nodes, 0, 0, 0
+                horizon = 1.5 * rules.work
+                soon = (horizon / rules.scale_0) ** rules.shape
+                next_firsts(ahead, 0, n_fresh, 0, seed, run, firsts)
+                next_fresh = rules.scale_0 * ahead[0]
+                gap = min(next_time, next_fresh)
+            else:
+                gap = exponential(w0, seed, run, 0, FAILURE) / rules.rate if rules.rate > 0.0 else np.inf
+            outcome = DONE
+
+            while True:
+                if gap < pending:  # a restart that fails
+                    restart += gap
+                    now += gap
+                else:
+                    restart += pending
+                    now += pending
+                    lived = gap - pending + credit
+                    left = rules.n_segments - done
+                    finish = only if left == 1 else (left - 1) * (tau + stall) + (left - 2) * slow + last
+                    if lived >= finish:
+                        u += pending + finish - credit
+                        if left > 1:
+                            slowed += (left - 2) * slow + (last - (tau + stall if rules.steady else rules.rest))
+                        break
+                    durable = min(max(0.0, math.floor((lived - head) / cycle)), left - 1.0)
+                    kept = 0.0
+                    if durable > 0.0:
+                        kept = durable * (tau + stall) + (durable - 1.0) * slow
+                        slowed += (durable - 1.0) * slow
+                    rework += lived - kept
+                    now += lived - credit
+                    done += int(durable)
+                    credit = 0.0
+                u += gap
+                k += 1
+                polled += 1
+                if polled & _POLL == 0 and stop[0] != 0:
+                    outcome = STOPPED
+                    break
+                if k > limit:
+                    outcome = STUCK
+                    break
+
+                # what failed, and when the next failure comes
+                w0, w1, w2, w3 = block(seed, run, k, FAILURE, 0)
+                if aged:
+                    number = exponential(w0, seed, run, k, FAILURE)
+                    if next_time <= u:
+                        mode = pick_of_time(w3, modes)
+                        next_time = u + number / rules.rate
+                    else:
+                        mode = pick_of_nodes(w3, modes)
+                        if n_heap > 0 and clocks[0].key <= u:
+                            remove(clocks, n_heap, 0)
+                            n_heap -= 1
+                        else:
+                            j += 1
+                            if j & 7 == 0:
+                                next_firsts(ahead, j, n_fresh, 0, seed, run, firsts)
+                            next_fresh = rules.scale_0 * ahead[j & 7]
+                        again = u + lifetime(number, rules.shape, rules.scale_0) if number < soon else np.inf
+                        if again < horizon:
+                            clocks = with_room(clocks, n_heap)
+                            push(clocks, n_heap, again, 0)
+                            n_heap += 1
+                        else:
+                            if n_far == far.shape[0]:
+                                far = longer_rows(far)
+                            far[n_far, 0], far[n_far, 1] = u, number
+                            n_far += 1
+                    gap = min(next_time, next_fresh)
+                    if n_heap > 0 and clocks[0].key < gap:
+                        gap = clocks[0].key
+                    while gap >= horizon and n_far > 0:
+                        horizon *= 2.0
+                        soon = (horizon / rules.scale_0) ** rules.shape
+                        n_left = 0
+                        for i in range(n_far):
+                            again = far[i, 0] + lifetime(far[i, 1], rules.shape, rules.scale_0)
+                            if again < horizon:
+                                clocks = with_room(clocks, n_heap)
+                                push(clocks, n_heap, again, 0)
+                                n_heap += 1
+                                gap = min(gap, again)
+                            else:
+                                far[n_left, 0], far[n_left, 1] = far[i, 0], far[i, 1]
+                                n_left += 1
+                        n_far = n_left
+                    gap -= u
+                else:
+                    mode = pick_of_time(w3, modes)
+                    gap = exponential(w0, seed, run, k, FAILURE) * mttf
+
+                # detection, replacement, queue, restart
+                down = modes[mode].detection
+                wait = modes[mode].queue
+                if random_recovery:
+                    v0, v1, v2, _ = block(seed, run, k, RECOVERY, 0)
+                    down = lognormal(down, modes[mode].detection_sigma, v0, seed, run, k, RECOVERY)
+                    if rules.person_share > 0.0 and uniform(v1) < rules.person_share:
+                        wait += rules.person * exponential(v2, seed, run, k, RECOVERY)
+                    less_down += down - modes[mode].detection + wait - modes[mode].queue - mean_person
+                if not aged:
+                    less_mix += modes[mode].recovery - rules.mean_recovery
+                detection += down
+                now += down
+                n_out = modes[mode].n_out
+                if rules.pooled and n_out > 0:
+                    mean = modes[mode].repair
+                    if math.isnan(mean):
+                        mean = mean_repair
+                    ready = now
+                    for one in range(n_out):
+                        repair = mean
+                        if rules.repair_sigma > 0.0:
+                            x2 = w2
+                            if one > 0:
+                                x2, _, _, _ = block(seed, run, k, FAILURE, one)
+                            repair = lognormal(mean, rules.repair_sigma, x2, seed, run, k, FAILURE)
+                            less_repair += repair - mean
+                        if n_repair == keys.size:
+                            keys = longer(keys)
+                        keys[n_repair] = now + repair
+                        n_repair += 1
+                    for _ in range(n_out):
+                        if free == 0:
+                            n_left = still_out(keys, n_repair, now)
+                            free += n_repair - n_left
+                            n_repair = n_left
+                        if free > 0:
+                            free -= 1
+                        else:
+                            first = earliest(keys, n_repair)
+                            n_repair -= 1
+                            ready = keys[first]
+                            keys[first] = keys[n_repair]
+                    if ready > now:
+                        waiting += ready - now
+                        n_waits += 1
+                        wait += ready - now
+                queue += wait
+                now += wait
+                mean = modes[mode].restart
+                r = lognormal(mean, modes[mode].restart_sigma, w1, seed, run, k, FAILURE)
+                less_restart += r - mean
+                pending = r + rules.load
+
+            out = table[row]
+            for i in range(N_COLUMNS):
+                out[i] = 0.0
+            out[PRODUCTIVE] = rules.work
+            out[CHECKPOINT] = (rules.n_segments if rules.steady else rules.n_segments - 1) * stall
+            out[SLOWDOWN], out[REWORK], out[DETECTION] = slowed, rework, detection
+            out[QUEUE], out[RESTART] = queue, restart
+            out[N_FAILURES], out[WAITING], out[N_WAITS] = k, waiting, n_waits
+            out[CONTROL] = 0.0 if aged else k - rules.rate * u
+            out[CONTROL + 1], out[CONTROL + 2] = less_restart, less_down
+            out[CONTROL + 3], out[CONTROL + 4] = less_repair, less_mix
+            out[OUTCOME] = outcome
+            if outcome == STOPPED:
+                return
+
+    return straight_runs

@@ -1,0 +1,157 @@
+"""What a simulation found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr.results import PARTS, TimeBudget
+from ettr.scenario import Scenario
+from ettr.simulation.columns import COLUMNS, CONTROL, N_FAILURES, OUTCOME, PRODUCTIVE
+from ettr.simulation.estimates import Means, interval, means
+
+PERCENTILES = (5, 25, 50, 75, 95)
+"""Shares of runs that are done by the dates that are shown."""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Simulated runs of one scenario.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What was simulated.
+    seed : int
+        The same seed gives the same runs, on any machine and number of workers.
+    table : ndarray of shape (runs, columns)
+        Raw results; use ``runs``.
+    timeline : DataFrame
+        Stretches of the runs that were asked for, in the order of time: ``run``, ``start_h``, ``end_h`` [h] since
+        submission, ``state``: training, checkpoint, rework, detection, queue, restart or maintenance. What a background
+        write or a missing replica takes away lies inside training.
+    control_variates : bool
+        Whether means use the control variates.
+    """
+
+    scenario: Scenario
+    seed: int
+    table: np.ndarray = field(repr=False)
+    timeline: pd.DataFrame = field(repr=False)
+    control_variates: bool = True
+
+    @property
+    def n_runs(self) -> int:
+        """Runs that were simulated."""
+        return int(self.table.shape[0])
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """One row a run.
+
+        Columns are ``run``, the parts of :class:`ettr.TimeBudget` [h], ``total_h``, ``ettr``, ``n_failures``,
+        ``n_planned`` (planned stops), ``n_undetected`` (silent failures that nobody had found at the end),
+        ``waiting_h`` (the part of the queue that was spent waiting for nodes) and ``n_waits``.
+        """
+        found = pd.DataFrame(self.table[:, : len(COLUMNS)], columns=list(COLUMNS), copy=False)
+        found.insert(0, "run", np.arange(self.n_runs))
+        found.insert(len(PARTS) + 1, "total_h", self.total_h)
+        found.insert(len(PARTS) + 2, "ettr", self.table[:, PRODUCTIVE] / self.total_h)
+        return found
+
+    @cached_property
+    def total_h(self) -> np.ndarray:
+        """Wall-clock hours of each run. [h]"""
+        return np.asarray(self.table[:, : len(PARTS)].sum(axis=1))
+
+    @cached_property
+    def _means(self) -> Means:
+        values = np.column_stack((self.table[:, : len(PARTS)], self.table[:, N_FAILURES], self.total_h))
+        return means(values, self.table[:, CONTROL:OUTCOME] if self.control_variates else None)
+
+    @property
+    def budget(self) -> TimeBudget:
+        """Mean hours of each part, and failures, over the runs."""
+        mean = self._means.mean
+        spares = self.scenario.spares
+        held = (spares.n_nodes if spares else 0) * self.scenario.cluster.gpus_per_node
+        return TimeBudget(
+            **{part: float(mean[i]) for i, part in enumerate(PARTS)},
+            n_failures=float(mean[len(PARTS)]),
+            spare_gpu_h=float(held * mean[-1]),
+        )
+
+    @property
+    def budget_interval(self) -> pd.DataFrame:
+        """Means with their errors: ``part`` (without the unit), ``mean``, ``error`` (standard), ``low``, ``high`` (95%)."""
+        names = [*(part.removesuffix("_h") for part in PARTS), "n_failures", "total"]
+        mean, error = self._means.mean, self._means.error
+        low, high = interval(mean, error)
+        return pd.DataFrame({"part": names, "mean": mean, "error": error, "low": low, "high": high})
+
+    @property
+    def ettr(self) -> float:
+        """Effective Training Time Ratio: the ratio of the sums over all runs, in [0, 1]."""
+        return float(self._means.mean[0] / self._means.mean[-1])
+
+    @property
+    def ettr_error(self) -> float:
+        """Standard error of ``ettr``, by the delta method."""
+        found, ettr = self._means, self.ettr
+        gradient = np.zeros(found.mean.size)
+        gradient[0], gradient[-1] = 1.0, -ettr
+        return float(np.sqrt(max(0.0, gradient @ found.covariance @ gradient)) / found.mean[-1])
+
+    @property
+    def ettr_interval(self) -> tuple[float, float]:
+        """The 95% interval of ``ettr``: how well this many runs know the mean, not how much runs differ."""
+        return interval(self.ettr, self.ettr_error)
+
+    @property
+    def total_error(self) -> float:
+        """Standard error of the mean total, relative."""
+        return float(self._means.error[-1] / self._means.mean[-1])
+
+    @property
+    def variance_ratio(self) -> float:
+        """How many times more runs the mean total would need without control variates."""
+        return self._means.variance_ratio
+
+    def finish_h(self, percentile: Any = 50) -> Any:
+        """Hours from submission by which this share of runs is done. [h]
+
+        Parameters
+        ----------
+        percentile : float or array
+            In per cent, 0 to 100.
+
+        Returns
+        -------
+        float or ndarray
+            Same shape. [h]
+        """
+        found = np.percentile(self.total_h, percentile)
+        return float(found) if np.ndim(percentile) == 0 else np.asarray(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that is known of the mean run and the finishing date, as plain numbers for JSON."""
+        rows = self.budget_interval.set_index("part")
+        low, high = self.ettr_interval
+        return {
+            "scenario": self.scenario.name,
+            "n_runs": self.n_runs,
+            "seed": self.seed,
+            "ettr": self.ettr,
+            "ettr_low": low,
+            "ettr_high": high,
+            "finish_h": {str(percentile): self.finish_h(percentile) for percentile in PERCENTILES},
+            "budget": self.budget.to_dict(),
+            "errors": {str(part): float(error) for part, error in rows["error"].items()},
+            "waiting_h": float(self.runs["waiting_h"].mean()),
+            "n_undetected": float(self.runs["n_undetected"].mean()),
+            "variance_ratio": self.variance_ratio,
+        }

@@ -1,0 +1,243 @@
+"""Spares and the repair of nodes: stages, a limited crew, and who comes back when."""
+
+from __future__ import annotations
+
+import math
+import numpy as np
+from numba import njit
+
+from ettr.simulation.draws import FAILURE, KIND, REPAIR, block, lognormal, uniform
+from ettr.simulation.heaps import push, remove
+
+_TICKET = 20
+AUTOMATIC, MANUAL, REPLACEMENT, PLAIN = range(4)
+"""Stages; a plain one always works."""
+
+
+SLOT = np.dtype(
+    [
+        # of a slot: a node under repair
+        ("node", "i8"),
+        ("ticket", "i8"),
+        ("stage", "i8"),
+        # lists of slots and nodes
+        ("free", "i8"),  # stack of free slots
+        ("queued", "i8"),  # ring of slots that wait for a crew
+        ("waiting", "i8"),  # ring of spares, by number
+        # of a node
+        ("kind", "i8"),  # 1 for a lemon
+        ("n_left", "i8"),
+    ],
+    align=True,
+)
+"""Columns that share nothing but their length: what is under repair, and what is known of nodes."""
+
+
+@njit(error_model="numpy")
+def new_slots(size: int) -> np.ndarray:
+    """Room for so many nodes under repair, and so many with a number."""
+    return np.zeros(size, SLOT)
+
+
+@njit(error_model="numpy")
+def roomier(slots: np.ndarray, st: np.record) -> np.ndarray:
+    """The same with twice the room; rings begin at 0 again."""
+    size = slots.size
+    more = new_slots(2 * size)
+    for i in range(size):
+        more[i] = slots[i]
+    for i in range(st.n_queued):
+        more[i].queued = slots[(st.first_queued + i) % size].queued
+    for i in range(st.n_waiting):
+        more[i].waiting = slots[(st.first_waiting + i) % size].waiting
+    st.first_queued = 0
+    st.first_waiting = 0
+    return more
+
+
+@njit(error_model="numpy")
+def new_node(slots: np.ndarray, st: np.record, kind: int) -> int:
+    """Give a number to a node that is seen for the first time."""
+    node = st.n_ids
+    st.n_ids += 1
+    slots[node].kind = kind
+    slots[node].n_left = 0
+    return node
+
+
+@njit(error_model="numpy")
+def kind_of_new(rules: np.record, st: np.record, seed: int, run: int) -> int:
+    """Whether a node that nobody has used is a lemon."""
+    if rules.lemon_share == 0.0:
+        return 0
+    w0, _, _, _ = block(seed, run, st.n_kinds, KIND, 0)
+    st.n_kinds += 1
+    return 1 if uniform(w0) < rules.lemon_share else 0
+
+
+@njit(error_model="numpy")
+def _stage_hours(
+    rules: np.record, st: np.record, slots: np.ndarray, slot: int, mean: float, seed: int, run: int
+) -> float:
+    stage, ticket = slots[slot].stage, slots[slot].ticket
+    k, one = ticket >> _TICKET, ticket & ((1 << _TICKET) - 1)
+    first = stage == PLAIN or stage == AUTOMATIC or math.isnan(rules.automatic)
+    if first and one == 0:
+        _, _, word, _ = block(seed, run, k, FAILURE, 0)
+        hours = lognormal(mean, rules.repair_sigma, word, seed, run, k, FAILURE)
+    elif first:
+        word, _, _, _ = block(seed, run, k, FAILURE, one)
+        hours = lognormal(mean, rules.repair_sigma, word, seed, run, k, FAILURE)
+    else:
+        word, _, _, _ = block(seed, run, ticket, REPAIR, stage)
+        hours = lognormal(mean, rules.repair_sigma, word, seed, run, ticket, REPAIR)
+    st.less_repair += hours - mean
+    return hours
+
+
+@njit(error_model="numpy")
+def _begin(
+    rules: np.record,
+    st: np.record,
+    slots: np.ndarray,
+    repairs: np.ndarray,
+    slot: int,
+    stage: int,
+    at: float,
+    seed: int,
+    run: int,
+) -> None:
+    """Begin a general stage, or wait for a crew to begin it."""
+    slots[slot].stage = stage
+    if stage == MANUAL and rules.n_crew > 0 and st.busy >= rules.n_crew:
+        slots[(st.first_queued + st.n_queued) % slots.size].queued = slot
+        st.n_queued += 1
+        return
+    if stage == REPLACEMENT:
+        hours = rules.replacement
+    else:
+        mean = rules.manual if stage == MANUAL else rules.automatic
+        hours = _stage_hours(rules, st, slots, slot, mean, seed, run)
+    if stage == MANUAL:
+        st.busy += 1
+    push(repairs, st.n_repair, at + hours, slot)
+    st.n_repair += 1
+
+
+@njit(error_model="numpy")
+def leave(
+    rules: np.record,
+    st: np.record,
+    slots: np.ndarray,
+    repairs: np.ndarray,
+    history: np.ndarray,
+    node: int,
+    own: float,
+    counts: bool,
+    at: float,
+    one: int,
+    seed: int,
+    run: int,
+) -> None:
+    """A node goes to repair, by a plain stage of ``own`` mean hours if that is a number; the shop must have room.
+
+    A plain stage of a negative number takes exactly its size. ``one`` numbers the nodes that leave at one failure.
+    """
+    if st.n_free_slots > 0:
+        st.n_free_slots -= 1
+        slot = slots[st.n_free_slots].free
+    else:
+        slot = st.n_slots
+        st.n_slots += 1
+    slots[slot].node = node
+    slots[slot].ticket = (st.k << _TICKET) | one
+    if rules.retire_after > 0 and counts:
+        n = slots[node].n_left
+        history[node, n % rules.retire_after] = at
+        slots[node].n_left = n + 1
+        oldest = history[node, (n + 1) % rules.retire_after]
+        if n + 1 >= rules.retire_after and at - oldest <= rules.retire_window:
+            _begin(rules, st, slots, repairs, slot, REPLACEMENT, at, seed, run)
+            return
+    if not math.isnan(own):
+        slots[slot].stage = PLAIN
+        hours = -own if own < 0.0 else _stage_hours(rules, st, slots, slot, own, seed, run)
+        push(repairs, st.n_repair, at + hours, slot)
+        st.n_repair += 1
+    else:
+        stage = MANUAL if math.isnan(rules.automatic) else AUTOMATIC
+        _begin(rules, st, slots, repairs, slot, stage, at, seed, run)
+
+
+@njit(error_model="numpy")
+def next_back(
+    rules: np.record, st: np.record, slots: np.ndarray, repairs: np.ndarray, until: float, seed: int, run: int
+) -> tuple[float, int]:
+    """The next node that returns by then, with its time; node -1 if none does."""
+    while st.n_repair > 0 and repairs[0].key <= until:
+        at, slot = repairs[0].key, repairs[0].item
+        remove(repairs, st.n_repair, 0)
+        st.n_repair -= 1
+        stage = slots[slot].stage
+        _, w1, _, _ = block(seed, run, slots[slot].ticket, REPAIR, stage)
+        works = True
+        if stage == AUTOMATIC:
+            works = uniform(w1) < rules.automatic_success
+        if stage == MANUAL:
+            works = uniform(w1) < rules.manual_success
+            st.busy -= 1
+            if st.n_queued > 0:
+                following = slots[st.first_queued].queued
+                st.first_queued = (st.first_queued + 1) % slots.size
+                st.n_queued -= 1
+                _begin(rules, st, slots, repairs, following, MANUAL, at, seed, run)
+        if not works:
+            manual = stage == AUTOMATIC and not math.isnan(rules.manual)
+            _begin(rules, st, slots, repairs, slot, MANUAL if manual else REPLACEMENT, at, seed, run)
+            continue
+        node = slots[slot].node
+        if stage == REPLACEMENT and rules.tracked:
+            slots[node].kind = kind_of_new(rules, st, seed, run)
+            slots[node].n_left = 0
+        slots[st.n_free_slots].free = slot
+        st.n_free_slots += 1
+        return at, node
+    return np.inf, -1
+
+
+@njit(error_model="numpy")
+def catch_up(rules: np.record, st: np.record, slots: np.ndarray, repairs: np.ndarray, seed: int, run: int) -> None:
+    """Put every node that is back by now among the spares."""
+    while st.n_repair > 0 and repairs[0].key <= st.now:
+        _, node = next_back(rules, st, slots, repairs, st.now, seed, run)
+        if node < 0:
+            return
+        if st.missing > 0 or st.hot < rules.hot:
+            st.hot += 1
+        elif st.preemptible < rules.preemptible:
+            st.preemptible += 1
+        else:
+            st.cold += 1
+        if rules.tracked:
+            slots[(st.first_waiting + st.n_waiting) % slots.size].waiting = node
+            st.n_waiting += 1
+
+
+@njit(error_model="numpy")
+def spare_node(rules: np.record, st: np.record, slots: np.ndarray, seed: int, run: int) -> int:
+    """The spare that has waited longest, whatever its rank; 0 where nodes are all alike."""
+    if not rules.tracked:
+        return 0
+    if st.fresh_spares > 0:
+        kind = 0
+        if st.fresh_lemons > 0:
+            w0, _, _, _ = block(seed, run, st.n_kinds, KIND, 1)
+            st.n_kinds += 1
+            kind = 1 if uniform(w0) * st.fresh_spares < st.fresh_lemons else 0
+        st.fresh_spares -= 1
+        st.fresh_lemons -= kind
+        return new_node(slots, st, kind)
+    node = slots[st.first_waiting].waiting
+    st.first_waiting = (st.first_waiting + 1) % slots.size
+    st.n_waiting -= 1
+    return node

@@ -1,0 +1,197 @@
+"""The public face: from a scenario to many simulated runs."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget
+from ettr.errors import InputError, NoProgress, OutsideValidity
+from ettr.results import PARTS, TimeBudget
+from ettr.scenario import Scenario
+from ettr.simulation.chunks import simulate_runs, walk
+from ettr.simulation.columns import COLUMNS, CONTROL, N_COLUMNS, N_FAILURES, OUTCOME, PRODUCTIVE, STUCK
+from ettr.simulation.from_scenario import rules_of
+from ettr.simulation.outcome import Simulation
+from ettr.simulation.rules import Rules
+from ettr.simulation.trace import STATES
+
+MOST_FAILURES = 2**31
+"""Failures that one call may be expected to meet: minutes of computing."""
+MOST_RUNS = 10_000_000
+_LEAST_LIMIT, _MARGIN = 1_000_000, 100
+_LEAST_ETTR = 1e-6
+_FIRST_BATCH, _STEP = 200, 1.15
+
+OnProgress = Callable[[int, int], None]
+
+
+def simulate(
+    scenario: Scenario,
+    n_runs: int = 1000,
+    seed: int = 0,
+    timeline: Iterable[int] = (),
+    executor: Any = None,
+    *,
+    until: float | None = None,
+    control_variates: bool = True,
+    on_progress: OnProgress | None = None,
+) -> Simulation:
+    """Simulate a training run many times, from failure to failure.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run; every mechanism that a scenario can describe is simulated.
+    n_runs : int, optional
+        How many times. With ``until``, the least number.
+    seed : int, optional
+        Run number i of a seed is always the same, and scenarios that are simulated with one seed share their luck.
+    timeline : iterable of int, optional
+        Numbers of runs to write down stretch by stretch.
+    executor : optional
+        Anything with ``submit``, such as an executor of ``concurrent.futures`` or a Dask client. Threads if not given.
+    until : float, optional
+        Go on until the standard error of the mean total is this small, relative to it: 0.001 for a tenth of a per cent.
+    control_variates : bool, optional
+        Use what is known of the mean of the random numbers to make the means more certain.
+    on_progress : callable, optional
+        Called with the number of runs that are done, and that there will be as far as is known.
+
+    Returns
+    -------
+    Simulation
+        Runs, mean time budget, ETTR and finishing dates.
+
+    Raises
+    ------
+    InputError
+        A number that makes no sense.
+    NotModelled
+        Mechanisms that have no rule together.
+    NoProgress
+        A job that practically never gets on, or more failures than one call may meet.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, simulate
+    >>> found = simulate(Scenario.load("llama3-405b"), n_runs=200)
+    >>> round(found.ettr, 2)
+    0.91
+    >>> bool(abs(found.runs.drop(columns=["run", "ettr"]).iloc[0, :9].sum() - found.runs["total_h"][0]) < 1e-6)
+    True
+    """
+    n_runs, seed = _whole("n_runs", n_runs, 1, MOST_RUNS), _whole("seed", seed, 0, 2**63 - 1)
+    chosen = sorted({_whole("timeline", run, 0, n_runs - 1) for run in timeline})
+    if until is not None and not (isinstance(until, numbers.Real) and 0 < until < 1):
+        raise InputError(f"until must be between 0 and 1, the relative standard error to reach, got {until!r}")
+    rules = rules_of(scenario)
+    guess = _expected(scenario)
+    failures = max(float(guess.n_failures), 1.0)
+    limit = int(max(_LEAST_LIMIT, _MARGIN * failures))
+    _refuse_too_many(guess, n_runs if until is None else 1)
+
+    done = 0
+    table = np.empty((0, N_COLUMNS))
+    goal = n_runs if until is None else min(n_runs, _FIRST_BATCH)
+
+    def one_more(n: int) -> None:
+        nonlocal done
+        done += n
+        if on_progress:
+            on_progress(done, goal)
+
+    while True:
+        more = simulate_runs(rules, seed, range(len(table), goal), limit, failures, executor, one_more)
+        _refuse_stuck(scenario, more, limit)
+        table = (
+            np.concatenate((table, _scaled(scenario, rules, more))) if table.size else _scaled(scenario, rules, more)
+        )
+        if until is None or goal >= MOST_RUNS:
+            break
+        error = Simulation(scenario, seed, table, pd.DataFrame(), control_variates).total_error
+        if goal >= n_runs and error <= until:
+            break
+        wanted = math.ceil(_STEP * goal * (error / until) ** 2) if error > 0 else goal
+        goal = min(max(n_runs, min(wanted, 50 * goal), goal + 1), MOST_RUNS)
+        _refuse_too_many(guess, goal)
+    return Simulation(scenario, seed, table, _timeline(rules, seed, chosen, limit), control_variates)
+
+
+def _whole(name: str, value: Any, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise InputError(f"{name} must be a whole number, got {value!r}")
+    if not least <= value <= most:
+        raise InputError(f"{name} must be between {least:,} and {most:,}, got {value:,}")
+    return int(value)
+
+
+def _expected(scenario: Scenario) -> TimeBudget:
+    """What the closed form expects of the run, without what it has no term for."""
+    plain = budget.simplified(scenario).scenario.override({"maintenance": None})
+    try:
+        return budget.exact(plain)
+    except OutsideValidity as error:
+        raise NoProgress(
+            f"the job practically never gets on: failures come every {scenario.job_mttf_h:.3g} h, and the expected ETTR "
+            f"is below {_LEAST_ETTR:g}. {error}"
+        ) from error
+
+
+def _refuse_too_many(guess: TimeBudget, n_runs: int) -> None:
+    if guess.ettr < _LEAST_ETTR:
+        raise NoProgress(
+            f"the job practically never gets on: the expected ETTR is {guess.ettr:.2g}, and the limit is "
+            f"{_LEAST_ETTR:g}; about {guess.n_failures:.2g} failures a run"
+        )
+    if guess.n_failures * n_runs > MOST_FAILURES:
+        raise NoProgress(
+            f"{n_runs:,} runs would meet about {guess.n_failures * n_runs:.2g} failures, and the limit of one call is "
+            f"{MOST_FAILURES:,}: ask for fewer runs or less work (expected ETTR {guess.ettr:.3g})"
+        )
+
+
+def _refuse_stuck(scenario: Scenario, table: np.ndarray, limit: int) -> None:
+    stuck = table[:, OUTCOME] == STUCK
+    if stuck.any():
+        row = table[stuck][0]
+        total_h = row[: len(PARTS)].sum()
+        raise NoProgress(
+            f"{int(stuck.sum())} of {len(table)} runs did not get on: one met {row[N_FAILURES]:,.0f} failures (the limit "
+            f"is {limit:,}) and had an ETTR of {row[PRODUCTIVE] / total_h:.2g} by then"
+        )
+
+
+def _scaled(scenario: Scenario, rules: Rules, table: np.ndarray) -> np.ndarray:
+    """The steady state is simulated in whole intervals and told for the work that was asked for."""
+    scale = scenario.work_h / float(rules.run["work"])
+    if scale != 1.0:
+        table[:, : len(COLUMNS)] *= scale
+        table[:, CONTROL:OUTCOME] *= scale
+    return table
+
+
+def _timeline(rules: Rules, seed: int, chosen: list[int], limit: int) -> pd.DataFrame:
+    frames = []
+    for run in chosen:
+        table, stop = np.zeros((1, N_COLUMNS)), np.zeros(1, np.int64)
+        trace = walk(rules, seed, run, limit, stop, table, np.zeros((1024, 3)))
+        frames.append(
+            pd.DataFrame(
+                {
+                    "run": run,
+                    "start_h": trace[:, 1],
+                    "end_h": trace[:, 2],
+                    "state": pd.Categorical.from_codes(trace[:, 0].astype(int), list(STATES)),
+                }
+            )
+        )
+    if not frames:
+        empty = {"run": np.empty(0, int), "start_h": np.empty(0), "end_h": np.empty(0)}
+        return pd.DataFrame(empty | {"state": pd.Categorical([], list(STATES))})
+    return pd.concat(frames, ignore_index=True)

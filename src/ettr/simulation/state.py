@@ -1,0 +1,83 @@
+"""What a run with all mechanisms remembers from one event to the next."""
+
+from __future__ import annotations
+
+import numpy as np
+
+STATE = np.dtype(
+    [
+        # clocks
+        ("now", "f8"),  # wall clock
+        ("trained", "f8"),  # hours of training and stalls, lost ones included
+        ("exposed", "f8"),
+        ("hazard", "f8"),  # the clock that failures follow
+        # the lineage: training since the copy that the job came from
+        ("since", "f8"),  # productive hours since the last place
+        ("origin", "f8"),  # productive hours at place 0
+        ("place", "i8"),  # intervals of the fastest tier since the origin
+        ("in_stall", "i8"),
+        ("stall_left", "f8"),
+        ("in_action", "i8"),
+        ("action_left", "f8"),
+        # what comes next
+        ("next_time", "f8"),  # failure by the clock alone, on the hazard clock
+        ("next_first_0", "f8"),  # first failure of an ordinary node
+        ("next_first_1", "f8"),  # and of a lemon
+        ("hazard_0", "f8"),
+        ("hazard_1", "f8"),
+        ("fresh_0", "i8"),  # nodes of the job that never failed
+        ("fresh_1", "i8"),
+        ("drawn_0", "i8"),
+        ("drawn_1", "i8"),
+        ("n_heap", "i8"),
+        ("soft_left", "f8"),  # training hours to the next event that is no failure; negative: to be drawn
+        ("next_request", "f8"),
+        # counters of random numbers
+        ("k", "i8"),
+        ("n_soft", "i8"),
+        ("n_planned", "i8"),
+        ("n_requests", "i8"),
+        ("n_lives", "i8"),
+        ("n_kinds", "i8"),
+        # the failure at hand
+        ("mode", "i8"),
+        ("node", "i8"),  # that failed by its own clock; -1: none
+        ("severity", "i8"),  # tier to load from
+        ("pending", "f8"),  # restart that is left
+        ("announced_mode", "i8"),
+        ("announced_node", "i8"),
+        # nodes
+        ("n_bad", "i8"),
+        ("n_slow", "i8"),
+        ("n_found", "i8"),
+        ("missing", "i8"),
+        ("n_ids", "i8"),
+        ("n_hidden", "i8"),
+        # spares and repair
+        ("hot", "i8"),
+        ("preemptible", "i8"),
+        ("cold", "i8"),
+        ("fresh_spares", "i8"),
+        ("fresh_lemons", "i8"),
+        ("first_waiting", "i8"),  # ring of spares that were used before
+        ("n_waiting", "i8"),
+        ("n_repair", "i8"),
+        ("n_slots", "i8"),
+        ("n_free_slots", "i8"),
+        ("busy", "i8"),
+        ("first_queued", "i8"),  # ring of nodes that wait for a crew
+        ("n_queued", "i8"),
+        # controls
+        ("expected", "f8"),
+        ("struck", "f8"),
+        ("less_restart", "f8"),
+        ("less_down", "f8"),
+        ("less_repair", "f8"),
+        ("less_mix", "f8"),
+    ],
+    align=True,
+)
+
+# a ledger: what the lineage has cost up to some moment, and where that stands; of a hidden failure also when it is found
+POSITION, STALLED, SLOWED, DEGRADED, INDEX, PLACE, ORIGIN, CLEAN, FOUND_AT, MODE_OF = range(10)
+ROW = 10
