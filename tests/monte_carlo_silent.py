@@ -17,7 +17,7 @@ PARTS = ("productive_h", "checkpoint_h", "rework_h", "detection_h", "queue_h", "
 
 @dataclass(frozen=True)
 class Mode:
-    """A kind of failure; hours. ``latency`` is that of each, or their mean if ``exponential``."""
+    """A kind of failure; hours. ``latency`` is that of each, or their mean if ``exponential`` or log-normal (``cv``)."""
 
     share: float
     detection: float
@@ -25,6 +25,15 @@ class Mode:
     restart: float
     latency: float
     exponential: bool = False
+    cv: float = 0.0
+
+    def draw(self, source: random.Random) -> float:
+        if self.exponential:
+            return source.expovariate(1 / self.latency)
+        if self.cv == 0:
+            return self.latency
+        variance = math.log1p(self.cv**2)
+        return source.lognormvariate(math.log(self.latency) - variance / 2, math.sqrt(variance))
 
 
 @dataclass
@@ -64,7 +73,8 @@ class Run:
     def _train(self, left: float) -> None:
         """Train and stall for one checkpoint; failures strike meanwhile, and older ones are found."""
         while left > 0:
-            found_in = min(self.hidden)[0] - self.clock if self.hidden else math.inf
+            # what is found while the job is down is acted on when it trains again
+            found_in = max(0.0, min(self.hidden)[0] - self.clock) if self.hidden else math.inf
             hours = min(left, self.to_failure, found_in)
             self.clock += hours
             self.lived += hours
@@ -75,8 +85,7 @@ class Run:
                 return
             if self.to_failure <= 0:
                 mode = self.random.choices(self.modes, [mode.share for mode in self.modes])[0]
-                latency = self.random.expovariate(1 / mode.latency) if mode.exponential else mode.latency
-                self.hidden.append((self.clock + latency, self.clock, mode))
+                self.hidden.append((self.clock + mode.draw(self.random), self.clock, mode))
                 self._new_failure()
         self.places.append(self.clock)
 

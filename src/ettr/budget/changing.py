@@ -77,7 +77,7 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
     refuse_extras("budget.over_time", scenario)
     steps = _steps(scenario)
     steady = _steady(scenario)
-    base = _settled(scenario) * steps.relative
+    base = long_run_rate(scenario) * steps.relative
     rate_per_h = steps.settled_per_h * steps.relative
     at: dict[str, Any] = {_RATE: base}
     if interval_of is not None:
@@ -148,7 +148,7 @@ def settled(scenario: Scenario) -> dict[str, Any]:
     """What to override for the same run at the rate of nodes in the long run, without burn-in and lifetimes."""
     steady: dict[str, Any] = {"failures.burn_in": None, "failures.lifetime": None}
     rate = scenario.failures.rate
-    higher = _settled(scenario) / rate if rate else 1.0
+    higher = long_run_rate(scenario) / rate if rate else 1.0
     return steady if higher == 1 else steady | _known_as_well(scenario, higher)
 
 
@@ -207,15 +207,15 @@ def _steps(scenario: Scenario) -> _Steps:
         count = burn_in_count(edges, 1.0, young.factor, young.decay_days * 24, young.age_days * 24)
         relative = np.diff(count) / lengths
     elif failures.lifetime and _starts_new(scenario):
-        settled_per_h *= _settled(scenario) / failures.rate if failures.rate else 1.0
+        settled_per_h *= long_run_rate(scenario) / failures.rate if failures.rate else 1.0
         node_rate = settled_per_h / scenario.n_nodes
         if node_rate:
             relative = np.diff(renewal_count(edges, failures.lifetime.shape, 1 / node_rate)) / lengths / node_rate
     return _Steps(edges[1:], lengths, relative, settled_per_h)
 
 
-def _settled(scenario: Scenario) -> float:
-    """The rate in the long run. [1 / (1000 node-days)]"""
+def long_run_rate(scenario: Scenario) -> float:
+    """Failure rate in the long run, also where it was counted on nodes that were new. [1 / (1000 node-days)]"""
     from ettr.failures.hazards import settled_rate
 
     failures = scenario.failures

@@ -13,6 +13,7 @@ from ettr.simulation.columns import N_COLUMNS
 from ettr.simulation.from_scenario import is_straight
 from ettr.simulation.kernel import straight
 from ettr.simulation.rules import Rules
+from ettr.simulation.state import STATE
 from ettr.simulation.walk import walking
 
 _EVENTS, _EVENTS_AT_ONCE = 400_000, 100_000
@@ -29,7 +30,7 @@ def piece(
     stop = np.zeros(1, np.int64) if stop is None else stop
     if is_straight(rules):
         kernel = straight(bool(rules.run["aged"]))
-        kernel(rules.run, rules.modes, rules.firsts, seed, first_run, limit, stop, table)
+        kernel(rules.run, rules.modes, seed, first_run, limit, stop, table)
     else:
         walk(rules, seed, first_run, limit, stop, table, np.zeros((1, 3)))
     return table
@@ -39,8 +40,9 @@ def walk(
     rules: Rules, seed: int, first_run: int, limit: int, stop: np.ndarray, table: np.ndarray, trace: np.ndarray
 ) -> np.ndarray:
     """Simulate runs with the kernel that knows every rule; answers the trace."""
+    state = np.zeros(1, STATE)  # made here, because compiled code would not keep it alive
     found: np.ndarray = walking()(
-        rules.run, rules.modes, rules.tiers, rules.survival, rules.firsts, seed, first_run, limit, stop, table, trace
+        rules.run, rules.modes, state[0], state.view(np.uint8), seed, first_run, limit, stop, table, trace
     )
     return found
 

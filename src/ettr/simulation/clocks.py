@@ -13,31 +13,31 @@ import numpy as np
 from numba import njit
 
 from ettr.simulation.draws import FIRST, block, exponential
+from ettr.simulation.rules import HIGH, LOW, POINTS
 
-LOW, HIGH, POINTS = -22.0, 4.0, 1024
-"""Natural logarithms of the cumulative hazard between which the first failure is tabulated."""
 _WIDTH = (HIGH - LOW) / (POINTS - 1)
 
 
 @njit(error_model="numpy")
-def first_time(hazard: float, firsts: np.ndarray) -> float:
+def first_time(hazard: float, rules: np.record) -> float:
     """Hazard-clock time at which a node of scale 1 has gone through this much of its first cumulative hazard."""
     x = (math.log(hazard) - LOW) / _WIDTH
     if x <= 0.0:
-        return math.exp(firsts[0, 0] + firsts[1, 0] * x)
+        return math.exp(rules.first_log[0] + rules.first_slope[0] * x)
     i = int(x)
     if i >= POINTS - 1:
-        return math.exp(firsts[0, POINTS - 1] + firsts[1, POINTS - 1] * (x - (POINTS - 1)))
+        return math.exp(rules.first_log[POINTS - 1] + rules.first_slope[POINTS - 1] * (x - (POINTS - 1)))
     u = x - i
     v = 1.0 - u
-    a, b = firsts[0, i], firsts[0, i + 1]
+    a, b = rules.first_log[i], rules.first_log[i + 1]
     return math.exp(
-        v * v * ((1.0 + 2.0 * u) * a + u * firsts[1, i]) + u * u * ((3.0 - 2.0 * u) * b - v * firsts[1, i + 1])
+        v * v * ((1.0 + 2.0 * u) * a + u * rules.first_slope[i])
+        + u * u * ((3.0 - 2.0 * u) * b - v * rules.first_slope[i + 1])
     )
 
 
 @njit(error_model="numpy")
-def next_firsts(times: np.ndarray, j: int, n_nodes: int, kind: int, seed: int, run: int, firsts: np.ndarray) -> None:
+def next_firsts(times: np.ndarray, j: int, n_nodes: int, kind: int, seed: int, run: int, rules: np.record) -> None:
     """Fill in the first failures j, j + 1, ... of nodes of one kind and of scale 1; the last entry is a hazard.
 
     ``j`` is a multiple of the number of times; infinite once all have failed. They are made together because one after
@@ -57,7 +57,7 @@ def next_firsts(times: np.ndarray, j: int, n_nodes: int, kind: int, seed: int, r
         times[i] = hazard
     times[n] = hazard
     for i in range(n):
-        times[i] = first_time(times[i], firsts) if times[i] < np.inf else np.inf
+        times[i] = first_time(times[i], rules) if times[i] < np.inf else np.inf
 
 
 @njit(error_model="numpy")

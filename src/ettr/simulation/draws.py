@@ -1,7 +1,8 @@
 """Random numbers by counter: the same numbers for one seed, run, purpose and index, whoever asks and in which order.
 
 Philox-4x64-10 (Salmon et al. 2011) makes a block of four words from a key and a counter, without any state that would
-have to be passed on. Exponential and normal numbers are cut from one word each by the ziggurat of Marsaglia and Tsang (2000).
+have to be passed on. Exponential and normal numbers are cut from one word each by the ziggurat of Marsaglia and
+Tsang (2000).
 """
 
 from __future__ import annotations

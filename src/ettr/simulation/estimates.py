@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Means:
     @property
     def error(self) -> np.ndarray:
         """Standard errors."""
-        return np.sqrt(np.diagonal(self.covariance).clip(min=0.0))
+        return np.asarray(np.sqrt(np.diagonal(self.covariance).clip(min=0.0)))
 
 
 def means(values: np.ndarray, controls: np.ndarray | None) -> Means:
@@ -70,6 +71,6 @@ def means(values: np.ndarray, controls: np.ndarray | None) -> Means:
     return Means(plain - middle @ beta, covariance, ratio)
 
 
-def interval(mean: float, error: float) -> tuple[float, float]:
+def interval(mean: Any, error: Any) -> tuple[Any, Any]:
     """The normal 95% interval."""
     return mean - _NORMAL_95 * error, mean + _NORMAL_95 * error

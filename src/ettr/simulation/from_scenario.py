@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy import special
 
+from ettr.budget.changing import long_run_rate
 from ettr.checkpoint import heed_threshold_h
 from ettr.errors import NotModelled
 from ettr.scenario import Scenario
-from ettr.simulation.clocks import HIGH, LOW, POINTS
-from ettr.simulation.rules import MODE, RULES, TIER, Rules
+from ettr.simulation.rules import HIGH, LOW, MODE, MOST_TIERS, POINTS, RULES, Rules
 
 _H_PER_DAY, _S_PER_H, _MIN_PER_H = 24.0, 3600.0, 60.0
 _ROUNDING = 1e-9
@@ -30,7 +31,7 @@ def rules_of(scenario: Scenario) -> Rules:
     """
     refuse(scenario)
     failures, repair = scenario.failures, scenario.repair
-    weights = scenario.mode_exposure() * scenario.node_rate_per_h
+    weights = scenario.mode_exposure() * float(failures.per_node_h(long_run_rate(scenario)))
     latency = np.array([np.nan if m.latency_h is None else m.latency_h for m in failures.modes] + [np.nan] * 3)
     n_out = np.array([mode.n_out_nodes for mode in failures.modes] + [1, 0, 1])
     through_nodes = np.zeros(weights.size + 2, dtype=bool)
@@ -42,7 +43,7 @@ def rules_of(scenario: Scenario) -> Rules:
     rates = np.array([*weights, false_rate, 0.0])
     of_time, of_nodes = np.where(through_nodes, 0.0, rates), np.where(through_nodes, rates, 0.0)
     shape, scale = _scales(scenario, float(of_nodes.sum()))
-    first_log, first_slope = _first_failure(shape, failures.lifetime.start if failures.lifetime else "new")
+    first = _first_failure(shape, failures.lifetime.start if failures.lifetime else "new")
     modes = _modes(scenario, rates, of_time, of_nodes)
     slow, elastic, maintenance = scenario.slow_nodes, scenario.elastic, scenario.maintenance
     run = np.zeros(1, RULES)
@@ -51,9 +52,7 @@ def rules_of(scenario: Scenario) -> Rules:
         **_burn_in(scenario),
         **_prediction(scenario, rates, modes),
         **_pool(scenario),
-        "step": scenario.checkpoint.tiers[0].interval_s / _S_PER_H
-        if scenario.checkpoint.tiers
-        else scenario.interval_h,
+        **_tiers(scenario),
         "n_kept": scenario.checkpoint.n_kept or 0,
         "rate": of_time.sum(),
         "mean_recovery": of_time @ modes["recovery"] / of_time.sum() if of_time.sum() > 0 else 0.0,
@@ -63,6 +62,8 @@ def rules_of(scenario: Scenario) -> Rules:
         "aged": has_clocks(scenario),
         "tracked": failures.lemons is not None or bool(repair and repair.retire_after),
         "shape": shape,
+        "first_log": first[0],
+        "first_slope": first[1],
         "scale_0": scale[0],
         "scale_1": scale[1],
         "lemon_share": failures.lemons.share if failures.lemons else 0.0,
@@ -78,8 +79,7 @@ def rules_of(scenario: Scenario) -> Rules:
     }
     for name in RULES.names or ():
         run[name] = values[name]
-    start = failures.lifetime.start if failures.lifetime else "new"
-    return Rules(run[0], modes, _tiers(scenario), _survival(scenario), _first_failure(shape, start))
+    return Rules(run[0], modes)
 
 
 def refuse(scenario: Scenario) -> None:
@@ -109,7 +109,7 @@ def is_straight(rules: Rules) -> bool:
         and run["misdiagnosed"] == 0.0
     )
     plain = (
-        rules.tiers.size == 1
+        run["n_tiers"] == 1
         and np.isnan(modes["latency"]).all()
         and modes["announced"].max() == 0.0
         and run["burn_in"] == 0.0
@@ -172,10 +172,12 @@ def _work(scenario: Scenario) -> dict[str, float]:
     }
 
 
-def _tiers(scenario: Scenario) -> np.ndarray:
+def _tiers(scenario: Scenario) -> dict[str, Any]:
     tiers = scenario.checkpoint.tiers
     step = tiers[0].interval_s / _S_PER_H if tiers else scenario.interval_h
     intervals = [*(tier.interval_s / _S_PER_H for tier in tiers), scenario.interval_h]
+    if len(intervals) > MOST_TIERS:
+        raise NotModelled(f"ettr.simulate knows up to {MOST_TIERS - 1} checkpoint.tiers, got {len(tiers)}")
     every = np.array([round(interval / step) for interval in intervals])
     names = [*(tier.name for tier in tiers), "store"]
     for level in range(1, len(intervals)):
@@ -185,19 +187,28 @@ def _tiers(scenario: Scenario) -> np.ndarray:
                 f"ettr.simulate needs each interval to be a whole part of the next: that of {names[level]!r} is "
                 f"{ratio:.6g} times that of {names[level - 1]!r}"
             )
-    found = np.zeros(len(intervals), TIER)
-    found["every"] = every
-    found["stall"] = [*(tier.stall_s / _S_PER_H for tier in tiers), scenario.stall_h]
-    found["write"] = [*(tier.write_s / _S_PER_H for tier in tiers), scenario.persist_h]
-    found["load"] = [*(tier.load_s / _S_PER_H for tier in tiers), scenario.load_h]
-    return found
+
+    def padded(values: list[float]) -> np.ndarray:
+        return np.array([*values, *[0.0] * (MOST_TIERS - len(values))])
+
+    return {
+        "n_tiers": len(intervals),
+        "step": scenario.interval_h / every[-1],
+        "every": padded(list(every)),
+        "tier_stall": padded([*(tier.stall_s / _S_PER_H for tier in tiers), scenario.stall_h]),
+        "tier_write": padded([*(tier.write_s / _S_PER_H for tier in tiers), scenario.persist_h]),
+        "tier_load": padded([*(tier.load_s / _S_PER_H for tier in tiers), scenario.load_h]),
+    }
 
 
 def _survival(scenario: Scenario) -> np.ndarray:
     """Share of failures that each tier survives; of a healthy job that was killed, the fastest keeps all."""
     n_modes = len(scenario.failures.modes) + 1
     shares = np.column_stack([*scenario.survival(), np.ones(n_modes)])
-    return np.vstack([shares, np.ones(shares.shape[1]), shares[-1]])
+    found = np.ones((n_modes + 2, MOST_TIERS))
+    found[:n_modes, : shares.shape[1]] = shares
+    found[-1] = found[n_modes - 1]
+    return found
 
 
 def _modes(scenario: Scenario, rates: np.ndarray, of_time: np.ndarray, of_nodes: np.ndarray) -> np.ndarray:
@@ -220,6 +231,7 @@ def _modes(scenario: Scenario, rates: np.ndarray, of_time: np.ndarray, of_nodes:
     found["repair"] = own("repair_h", math.nan)
     found["latency"] = own("latency_h", math.nan)
     found["latency_sigma"] = _sigma(own("latency_cv", 0.0))
+    found["survival"] = _survival(scenario)
     found["keep_of_time"], found["else_of_time"] = _alias(of_time)
     found["keep_of_nodes"], found["else_of_nodes"] = _alias(of_nodes)
     return found
@@ -268,16 +280,17 @@ def _scales(scenario: Scenario, rate: float) -> tuple[float, np.ndarray]:
 def _first_failure(shape: float, start: str) -> np.ndarray:
     """Logarithm of the first failure's time, for scale 1, and its slope a step, by that of its cumulative hazard.
 
-    A node in the middle of its life has the residual lifetime of a renewal process in equilibrium, whose survivor function is
-    that of a gamma distribution of shape 1/k at the time to the power k.
+    A node in the middle of its life has the residual lifetime of a renewal process in equilibrium, whose survivor
+    function is that of a gamma distribution of shape 1/k at the time to the power k.
     """
     log_hazard = np.linspace(LOW, HIGH, POINTS)
     width = log_hazard[1] - log_hazard[0]
     if start == "new" or shape == 1:
         return np.stack((log_hazard / shape, np.full(POINTS, width / shape)))
     gone = -np.expm1(-np.exp(log_hazard))
+    left = np.exp(-np.exp(log_hazard))
     early = gone < 0.5
-    grown = np.where(early, special.gammaincinv(1 / shape, gone), special.gammainccinv(1 / shape, 1 - gone))
+    grown = np.where(early, special.gammaincinv(1 / shape, gone), special.gammainccinv(1 / shape, left))
     log_time = np.log(grown) / shape
     # d ln t / d ln x = x S / (t f), with the residual density f = e^{-t^k} / Γ(1 + 1/k)
     log_density = -grown - math.lgamma(1 + 1 / shape)
@@ -305,7 +318,7 @@ def _alias(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _sigma(cv: float | np.ndarray) -> np.ndarray:
     """Standard deviation of the logarithm of a log-normal number with this coefficient of variation."""
-    return np.sqrt(np.log1p(np.square(np.asarray(cv, dtype=float))))
+    return np.asarray(np.sqrt(np.log1p(np.square(np.asarray(cv, dtype=float)))))
 
 
 def _inverse(hours: float | None) -> float:

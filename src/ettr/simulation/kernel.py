@@ -91,7 +91,6 @@ def straight(aged: bool) -> Kernel:
     def straight_runs(
         rules: np.record,
         modes: np.ndarray,
-        firsts: np.ndarray,
         seed: int,
         first_run: int,
         limit: int,
@@ -123,7 +122,7 @@ def straight(aged: bool) -> Kernel:
             detection = queue = restart = rework = slowed = waiting = 0.0
             n_waits = 0
             less_restart = less_down = less_repair = less_mix = 0.0
-            now = u = 0.0
+            now = u = strikes_at = 0.0
             pending = 0.0
             credit = 0.0
             if rules.steady:
@@ -142,9 +141,10 @@ def straight(aged: bool) -> Kernel:
                 n_fresh, j, n_heap, n_far = rules.n_nodes, 0, 0, 0
                 horizon = 1.5 * rules.work
                 soon = (horizon / rules.scale_0) ** rules.shape
-                next_firsts(ahead, 0, n_fresh, 0, seed, run, firsts)
+                next_firsts(ahead, 0, n_fresh, 0, seed, run, rules)
                 next_fresh = rules.scale_0 * ahead[0]
-                gap = min(next_time, next_fresh)
+                strikes_at = min(next_time, next_fresh)
+                gap = strikes_at
             else:
                 gap = exponential(w0, seed, run, 0, FAILURE) / rules.rate if rules.rate > 0.0 else np.inf
             outcome = DONE
@@ -173,7 +173,7 @@ def straight(aged: bool) -> Kernel:
                     now += lived - credit
                     done += int(durable)
                     credit = 0.0
-                u += gap
+                u = strikes_at if aged else u + gap
                 k += 1
                 polled += 1
                 if polled & _POLL == 0 and stop[0] != 0:
@@ -198,7 +198,7 @@ def straight(aged: bool) -> Kernel:
                         else:
                             j += 1
                             if j & 7 == 0:
-                                next_firsts(ahead, j, n_fresh, 0, seed, run, firsts)
+                                next_firsts(ahead, j, n_fresh, 0, seed, run, rules)
                             next_fresh = rules.scale_0 * ahead[j & 7]
                         again = u + lifetime(number, rules.shape, rules.scale_0) if number < soon else np.inf
                         if again < horizon:
@@ -210,10 +210,10 @@ def straight(aged: bool) -> Kernel:
                                 far = longer_rows(far)
                             far[n_far, 0], far[n_far, 1] = u, number
                             n_far += 1
-                    gap = min(next_time, next_fresh)
-                    if n_heap > 0 and clocks[0].key < gap:
-                        gap = clocks[0].key
-                    while gap >= horizon and n_far > 0:
+                    strikes_at = min(next_time, next_fresh)
+                    if n_heap > 0 and clocks[0].key < strikes_at:
+                        strikes_at = clocks[0].key
+                    while strikes_at >= horizon and n_far > 0:
                         horizon *= 2.0
                         soon = (horizon / rules.scale_0) ** rules.shape
                         n_left = 0
@@ -223,12 +223,12 @@ def straight(aged: bool) -> Kernel:
                                 clocks = with_room(clocks, n_heap)
                                 push(clocks, n_heap, again, 0)
                                 n_heap += 1
-                                gap = min(gap, again)
+                                strikes_at = min(strikes_at, again)
                             else:
                                 far[n_left, 0], far[n_left, 1] = far[i, 0], far[i, 1]
                                 n_left += 1
                         n_far = n_left
-                    gap -= u
+                    gap = strikes_at - u
                 else:
                     mode = pick_of_time(w3, modes)
                     gap = exponential(w0, seed, run, k, FAILURE) * mttf

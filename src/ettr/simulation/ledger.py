@@ -7,7 +7,8 @@ from numba import njit
 
 from ettr.simulation.state import CLEAN, DEGRADED, INDEX, ORIGIN, PLACE, POSITION, ROW
 
-_HAIR = 1e-9
+HAIR = 1e-9
+"""Places and copies are told apart down to this part of an interval."""
 
 
 @njit(error_model="numpy")
@@ -18,15 +19,8 @@ def copy_row(to: np.ndarray, i: int, source: np.ndarray, j: int) -> None:
 
 
 @njit(error_model="numpy")
-def add_to_row(rows: np.ndarray, i: int, source: np.ndarray, n: float) -> None:
-    """Add so many times what one cycle adds to a ledger."""
-    for part in range(ROW):
-        rows[i, part] += n * source[0, part]
-
-
-@njit(error_model="numpy")
 def longer_rows(rows: np.ndarray) -> np.ndarray:
-    """Twice as many ledgers."""
+    """The same rows, with room for as many more."""
     more = np.zeros((2 * rows.shape[0], rows.shape[1]))
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
@@ -35,61 +29,74 @@ def longer_rows(rows: np.ndarray) -> np.ndarray:
 
 
 @njit(error_model="numpy")
-def snapshot(
-    written: np.ndarray, durable_at: np.ndarray, tier: int, led: np.ndarray, st: np.record, write: float
-) -> None:
+def snapshot(st: np.record, tier: int, write_h: float) -> None:
     """Begin to write a copy of this moment to a tier."""
-    copy_row(written, tier, led, 0)
-    written[tier, PLACE] = st.place
-    written[tier, ORIGIN] = st.origin
-    durable_at[tier] = st.trained + write
+    st.ledger[0, PLACE], st.ledger[0, ORIGIN] = st.place, st.origin
+    copy_row(st.written, tier, st.ledger, 0)
+    st.durable_at[tier] = st.trained + write_h
 
 
 @njit(error_model="numpy")
-def promote(kept: np.ndarray, written: np.ndarray, durable_at: np.ndarray, st: np.record) -> None:
+def promote(rules: np.record, st: np.record) -> None:
     """Take note of every copy that is durable by now."""
-    for tier in range(durable_at.size):
-        if durable_at[tier] <= st.trained + _HAIR * (1.0 + abs(st.trained)) * 1e-3:
-            copy_row(kept, tier, written, tier)
-            durable_at[tier] = np.inf
+    for tier in range(rules.n_tiers):
+        if st.durable_at[tier] <= st.trained + HAIR * rules.step:
+            copy_row(st.kept, tier, st.written, tier)
+            st.durable_at[tier] = np.inf
 
 
 @njit(error_model="numpy")
-def secure(kept: np.ndarray, durable_at: np.ndarray, st: np.record, led: np.ndarray) -> None:
+def secure(rules: np.record, st: np.record) -> None:
     """A copy of this moment is durable in every tier; a new interval begins."""
-    st.origin, st.place, st.since = led[0, POSITION], 0, 0.0
-    led[0, INDEX] += 1.0
-    for tier in range(durable_at.size):
-        copy_row(kept, tier, led, 0)
-        kept[tier, PLACE] = 0.0
-        kept[tier, ORIGIN] = st.origin
-        durable_at[tier] = np.inf
+    st.origin, st.place, st.since = st.ledger[0, POSITION], 0, 0.0
+    st.ledger[0, INDEX] += 1.0
+    st.ledger[0, PLACE], st.ledger[0, ORIGIN] = 0.0, st.origin
+    for tier in range(rules.n_tiers):
+        copy_row(st.kept, tier, st.ledger, 0)
+        st.durable_at[tier] = np.inf
+    store = rules.n_tiers - 1
+    copy_row(st.written, store, st.ledger, 0)
+    st.durable_at[store] = st.trained  # so that what waits for a durable checkpoint is served
 
 
 @njit(error_model="numpy")
-def restore(kept: np.ndarray, durable_at: np.ndarray, st: np.record, led: np.ndarray) -> float:
-    """Go back to the copy in the tier that was loaded; answers the hours that are lost."""
+def forget_old(rules: np.record, st: np.record) -> None:
+    """The store deletes checkpoints that are too old, for good."""
+    if rules.n_kept > 0:
+        st.oldest = max(st.oldest, int(st.kept[rules.n_tiers - 1, INDEX]) - rules.n_kept + 1)
+
+
+@njit(error_model="numpy")
+def fall_back(rules: np.record, st: np.record) -> None:
+    """The failure at hand stops the job: writes that a faster tier can finish count, all others are lost."""
+    st.in_action = 0
+    st.in_stall = 0
+    forget_old(rules, st)
+    for tier in range(st.severity + 1, rules.n_tiers):
+        kept = st.kept[st.severity, POSITION] + HAIR * rules.step
+        if st.durable_at[tier] < np.inf and st.written[tier, POSITION] <= kept:
+            copy_row(st.kept, tier, st.written, tier)
+    for tier in range(rules.n_tiers):
+        st.durable_at[tier] = np.inf
+
+
+@njit(error_model="numpy")
+def restore(rules: np.record, st: np.record, hidden: np.ndarray) -> float:
+    """Go on from the copy in the tier that was loaded; answers the hours that are lost."""
     source, lost = st.severity, 0.0
     for part in range(DEGRADED + 1):
-        lost += led[0, part] - kept[source, part]
-    copy_row(led, 0, kept, source)
-    st.origin = led[0, ORIGIN]
-    st.place = int(round(led[0, PLACE]))
+        lost += st.ledger[0, part] - st.kept[source, part]
+    copy_row(st.ledger, 0, st.kept, source)
+    st.origin, st.place = st.ledger[0, ORIGIN], int(round(st.ledger[0, PLACE]))
     st.since = 0.0
-    st.in_stall = st.in_action = 0
-    for tier in range(durable_at.size):
-        durable_at[tier] = np.inf
-        if tier < source or kept[tier, POSITION] > led[0, POSITION]:  # only spoiled copies lie beyond
-            copy_row(kept, tier, led, 0)
-    return max(0.0, lost)
-
-
-@njit(error_model="numpy")
-def forget_hidden(hidden: np.ndarray, st: np.record, led: np.ndarray) -> None:
-    """What struck after the copy that was loaded never happened."""
+    for tier in range(rules.n_tiers):
+        st.durable_at[tier] = np.inf
+        if tier < source or st.kept[tier, POSITION] > st.ledger[0, POSITION]:  # only spoiled copies lie beyond
+            copy_row(st.kept, tier, st.ledger, 0)
     left = 0
-    for i in range(st.n_hidden):
-        if hidden[i, CLEAN] < led[0, POSITION] - _HAIR:
+    for i in range(st.n_hidden):  # what struck after the copy was taken never happened
+        if hidden[i, CLEAN] < st.ledger[0, POSITION] - HAIR * rules.step:
             copy_row(hidden, left, hidden, i)
             left += 1
     st.n_hidden = left
+    return max(0.0, lost)

@@ -87,7 +87,7 @@ class Simulation:
 
     @property
     def budget_interval(self) -> pd.DataFrame:
-        """Means with their errors: ``part`` (without the unit), ``mean``, ``error`` (standard), ``low``, ``high`` (95%)."""
+        """Means with their errors: ``part`` (without unit), ``mean``, ``error`` (standard), ``low``, ``high`` (95%)."""
         names = [*(part.removesuffix("_h") for part in PARTS), "n_failures", "total"]
         mean, error = self._means.mean, self._means.error
         low, high = interval(mean, error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+
 import numpy as np
 from numba import njit
 
@@ -13,6 +14,9 @@ _TICKET = 20
 AUTOMATIC, MANUAL, REPLACEMENT, PLAIN = range(4)
 """Stages; a plain one always works."""
 
+
+MOST_RETURNS = 16
+"""Largest ``repair.retire_after``."""
 
 SLOT = np.dtype(
     [
@@ -27,6 +31,10 @@ SLOT = np.dtype(
         # of a node
         ("kind", "i8"),  # 1 for a lemon
         ("n_left", "i8"),
+        ("left_at", "f8", (MOST_RETURNS,)),  # ring of the last times
+        # heap of stages: when one ends, and of which slot
+        ("key", "f8"),
+        ("item", "i8"),
     ],
     align=True,
 )
@@ -66,31 +74,29 @@ def new_node(slots: np.ndarray, st: np.record, kind: int) -> int:
 
 
 @njit(error_model="numpy")
-def kind_of_new(rules: np.record, st: np.record, seed: int, run: int) -> int:
+def kind_of_new(rules: np.record, st: np.record) -> int:
     """Whether a node that nobody has used is a lemon."""
     if rules.lemon_share == 0.0:
         return 0
-    w0, _, _, _ = block(seed, run, st.n_kinds, KIND, 0)
+    w0, _, _, _ = block(st.seed, st.run, st.n_kinds, KIND, 0)
     st.n_kinds += 1
     return 1 if uniform(w0) < rules.lemon_share else 0
 
 
 @njit(error_model="numpy")
-def _stage_hours(
-    rules: np.record, st: np.record, slots: np.ndarray, slot: int, mean: float, seed: int, run: int
-) -> float:
+def _stage_hours(rules: np.record, st: np.record, slots: np.ndarray, slot: int, mean: float) -> float:
     stage, ticket = slots[slot].stage, slots[slot].ticket
     k, one = ticket >> _TICKET, ticket & ((1 << _TICKET) - 1)
-    first = stage == PLAIN or stage == AUTOMATIC or math.isnan(rules.automatic)
+    first = stage in (PLAIN, AUTOMATIC) or math.isnan(rules.automatic)
     if first and one == 0:
-        _, _, word, _ = block(seed, run, k, FAILURE, 0)
-        hours = lognormal(mean, rules.repair_sigma, word, seed, run, k, FAILURE)
+        _, _, word, _ = block(st.seed, st.run, k, FAILURE, 0)
+        hours = lognormal(mean, rules.repair_sigma, word, st.seed, st.run, k, FAILURE)
     elif first:
-        word, _, _, _ = block(seed, run, k, FAILURE, one)
-        hours = lognormal(mean, rules.repair_sigma, word, seed, run, k, FAILURE)
+        word, _, _, _ = block(st.seed, st.run, k, FAILURE, one)
+        hours = lognormal(mean, rules.repair_sigma, word, st.seed, st.run, k, FAILURE)
     else:
-        word, _, _, _ = block(seed, run, ticket, REPAIR, stage)
-        hours = lognormal(mean, rules.repair_sigma, word, seed, run, ticket, REPAIR)
+        word, _, _, _ = block(st.seed, st.run, ticket, REPAIR, stage)
+        hours = lognormal(mean, rules.repair_sigma, word, st.seed, st.run, ticket, REPAIR)
     st.less_repair += hours - mean
     return hours
 
@@ -100,12 +106,9 @@ def _begin(
     rules: np.record,
     st: np.record,
     slots: np.ndarray,
-    repairs: np.ndarray,
     slot: int,
     stage: int,
     at: float,
-    seed: int,
-    run: int,
 ) -> None:
     """Begin a general stage, or wait for a crew to begin it."""
     slots[slot].stage = stage
@@ -117,10 +120,10 @@ def _begin(
         hours = rules.replacement
     else:
         mean = rules.manual if stage == MANUAL else rules.automatic
-        hours = _stage_hours(rules, st, slots, slot, mean, seed, run)
+        hours = _stage_hours(rules, st, slots, slot, mean)
     if stage == MANUAL:
         st.busy += 1
-    push(repairs, st.n_repair, at + hours, slot)
+    push(slots, st.n_repair, at + hours, slot)
     st.n_repair += 1
 
 
@@ -129,15 +132,11 @@ def leave(
     rules: np.record,
     st: np.record,
     slots: np.ndarray,
-    repairs: np.ndarray,
-    history: np.ndarray,
     node: int,
     own: float,
     counts: bool,
     at: float,
     one: int,
-    seed: int,
-    run: int,
 ) -> None:
     """A node goes to repair, by a plain stage of ``own`` mean hours if that is a number; the shop must have room.
 
@@ -153,33 +152,31 @@ def leave(
     slots[slot].ticket = (st.k << _TICKET) | one
     if rules.retire_after > 0 and counts:
         n = slots[node].n_left
-        history[node, n % rules.retire_after] = at
+        slots[node].left_at[n % rules.retire_after] = at
         slots[node].n_left = n + 1
-        oldest = history[node, (n + 1) % rules.retire_after]
+        oldest = slots[node].left_at[(n + 1) % rules.retire_after]
         if n + 1 >= rules.retire_after and at - oldest <= rules.retire_window:
-            _begin(rules, st, slots, repairs, slot, REPLACEMENT, at, seed, run)
+            _begin(rules, st, slots, slot, REPLACEMENT, at)
             return
     if not math.isnan(own):
         slots[slot].stage = PLAIN
-        hours = -own if own < 0.0 else _stage_hours(rules, st, slots, slot, own, seed, run)
-        push(repairs, st.n_repair, at + hours, slot)
+        hours = -own if own < 0.0 else _stage_hours(rules, st, slots, slot, own)
+        push(slots, st.n_repair, at + hours, slot)
         st.n_repair += 1
     else:
         stage = MANUAL if math.isnan(rules.automatic) else AUTOMATIC
-        _begin(rules, st, slots, repairs, slot, stage, at, seed, run)
+        _begin(rules, st, slots, slot, stage, at)
 
 
 @njit(error_model="numpy")
-def next_back(
-    rules: np.record, st: np.record, slots: np.ndarray, repairs: np.ndarray, until: float, seed: int, run: int
-) -> tuple[float, int]:
+def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) -> tuple[float, int]:
     """The next node that returns by then, with its time; node -1 if none does."""
-    while st.n_repair > 0 and repairs[0].key <= until:
-        at, slot = repairs[0].key, repairs[0].item
-        remove(repairs, st.n_repair, 0)
+    while st.n_repair > 0 and slots[0].key <= until:
+        at, slot = slots[0].key, slots[0].item
+        remove(slots, st.n_repair, 0)
         st.n_repair -= 1
         stage = slots[slot].stage
-        _, w1, _, _ = block(seed, run, slots[slot].ticket, REPAIR, stage)
+        _, w1, _, _ = block(st.seed, st.run, slots[slot].ticket, REPAIR, stage)
         works = True
         if stage == AUTOMATIC:
             works = uniform(w1) < rules.automatic_success
@@ -190,14 +187,14 @@ def next_back(
                 following = slots[st.first_queued].queued
                 st.first_queued = (st.first_queued + 1) % slots.size
                 st.n_queued -= 1
-                _begin(rules, st, slots, repairs, following, MANUAL, at, seed, run)
+                _begin(rules, st, slots, following, MANUAL, at)
         if not works:
             manual = stage == AUTOMATIC and not math.isnan(rules.manual)
-            _begin(rules, st, slots, repairs, slot, MANUAL if manual else REPLACEMENT, at, seed, run)
+            _begin(rules, st, slots, slot, MANUAL if manual else REPLACEMENT, at)
             continue
         node = slots[slot].node
         if stage == REPLACEMENT and rules.tracked:
-            slots[node].kind = kind_of_new(rules, st, seed, run)
+            slots[node].kind = kind_of_new(rules, st)
             slots[node].n_left = 0
         slots[st.n_free_slots].free = slot
         st.n_free_slots += 1
@@ -206,10 +203,10 @@ def next_back(
 
 
 @njit(error_model="numpy")
-def catch_up(rules: np.record, st: np.record, slots: np.ndarray, repairs: np.ndarray, seed: int, run: int) -> None:
+def catch_up(rules: np.record, st: np.record, slots: np.ndarray) -> None:
     """Put every node that is back by now among the spares."""
-    while st.n_repair > 0 and repairs[0].key <= st.now:
-        _, node = next_back(rules, st, slots, repairs, st.now, seed, run)
+    while st.n_repair > 0 and slots[0].key <= st.now:
+        _, node = next_back(rules, st, slots, st.now)
         if node < 0:
             return
         if st.missing > 0 or st.hot < rules.hot:
@@ -224,14 +221,14 @@ def catch_up(rules: np.record, st: np.record, slots: np.ndarray, repairs: np.nda
 
 
 @njit(error_model="numpy")
-def spare_node(rules: np.record, st: np.record, slots: np.ndarray, seed: int, run: int) -> int:
+def spare_node(rules: np.record, st: np.record, slots: np.ndarray) -> int:
     """The spare that has waited longest, whatever its rank; 0 where nodes are all alike."""
     if not rules.tracked:
         return 0
     if st.fresh_spares > 0:
         kind = 0
         if st.fresh_lemons > 0:
-            w0, _, _, _ = block(seed, run, st.n_kinds, KIND, 1)
+            w0, _, _, _ = block(st.seed, st.run, st.n_kinds, KIND, 1)
             st.n_kinds += 1
             kind = 1 if uniform(w0) * st.fresh_spares < st.fresh_lemons else 0
         st.fresh_spares -= 1

@@ -6,6 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+MOST_TIERS = 8
+LOW, HIGH, POINTS = -22.0, 4.0, 1024
+"""Natural logarithms of the cumulative hazard between which a node's first failure is tabulated."""
+
 RULES = np.dtype(
     [
         # work and checkpoints
@@ -21,7 +25,13 @@ RULES = np.dtype(
         ("restart", "f8"),  # planned; loading is in ``load``
         ("restart_sigma", "f8"),
         ("load", "f8"),
-        ("step", "f8"),  # interval of the fastest tier
+        # tiers, fastest first, the store last
+        ("n_tiers", "i8"),
+        ("step", "f8"),  # interval of the fastest
+        ("every", "i8", (MOST_TIERS,)),  # places of the fastest between two copies
+        ("tier_stall", "f8", (MOST_TIERS,)),
+        ("tier_write", "f8", (MOST_TIERS,)),
+        ("tier_load", "f8", (MOST_TIERS,)),
         ("n_kept", "i8"),  # 0: all
         # what strikes, per hour of the hazard clock
         ("rate", "f8"),
@@ -44,6 +54,8 @@ RULES = np.dtype(
         ("scale_0", "f8"),  # of ordinary nodes
         ("scale_1", "f8"),  # of lemons
         ("lemon_share", "f8"),
+        ("first_log", "f8", (POINTS,)),  # logarithm of a node's first failure by that of its cumulative hazard
+        ("first_slope", "f8", (POINTS,)),
         # spares and repair
         ("pooled", "i8"),
         ("hot", "i8"),
@@ -88,6 +100,7 @@ MODE = np.dtype(
         ("latency", "f8"),  # NaN: noticed at once
         ("latency_sigma", "f8"),
         ("announced", "f8"),  # probability
+        ("survival", "f8", (MOST_TIERS,)),  # share that each tier survives
         # alias tables (Walker 1977): draw a row evenly, keep it with this probability, else take the other
         ("keep_of_time", "f8"),
         ("else_of_time", "i8"),
@@ -97,19 +110,12 @@ MODE = np.dtype(
     align=True,
 )
 
-TIER = np.dtype([("every", "i8"), ("stall", "f8"), ("write", "f8"), ("load", "f8")], align=True)
-
 
 class Rules(NamedTuple):
     """A run in hours.
 
-    ``modes`` come in the order of the scenario, ``other`` last, then false alarms and repeats of a bad node; ``tiers``
-    fastest first, the store last; ``survival`` by mode and tier; ``firsts`` holds the logarithm of the time of a
-    node's first failure by that of its cumulative hazard, and the slope.
+    ``modes`` come in the order of the scenario, ``other`` last, then false alarms and repeats of a bad node.
     """
 
     run: Any
     modes: np.ndarray
-    tiers: np.ndarray
-    survival: np.ndarray
-    firsts: np.ndarray

@@ -88,8 +88,7 @@ def simulate(
     """
     n_runs, seed = _whole("n_runs", n_runs, 1, MOST_RUNS), _whole("seed", seed, 0, 2**63 - 1)
     chosen = sorted({_whole("timeline", run, 0, n_runs - 1) for run in timeline})
-    if until is not None and not (isinstance(until, numbers.Real) and 0 < until < 1):
-        raise InputError(f"until must be between 0 and 1, the relative standard error to reach, got {until!r}")
+    _check_until(until)
     rules = rules_of(scenario)
     guess = _expected(scenario)
     failures = max(float(guess.n_failures), 1.0)
@@ -126,9 +125,16 @@ def simulate(
 def _whole(name: str, value: Any, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise InputError(f"{name} must be a whole number, got {value!r}")
-    if not least <= value <= most:
-        raise InputError(f"{name} must be between {least:,} and {most:,}, got {value:,}")
-    return int(value)
+    whole = int(value)
+    if not least <= whole <= most:
+        raise InputError(f"{name} must be between {least:,} and {most:,}, got {whole:,}")
+    return whole
+
+
+def _check_until(until: Any) -> None:
+    number = isinstance(until, numbers.Real) and not isinstance(until, bool)
+    if until is not None and not (number and 0 < until < 1):
+        raise InputError(f"until must be between 0 and 1, the relative standard error to reach, got {until!r}")
 
 
 def _expected(scenario: Scenario) -> TimeBudget:
@@ -138,8 +144,8 @@ def _expected(scenario: Scenario) -> TimeBudget:
         return budget.exact(plain)
     except OutsideValidity as error:
         raise NoProgress(
-            f"the job practically never gets on: failures come every {scenario.job_mttf_h:.3g} h, and the expected ETTR "
-            f"is below {_LEAST_ETTR:g}. {error}"
+            f"the job practically never gets on: failures come every {scenario.job_mttf_h:.3g} h, and the expected "
+            f"ETTR is below the limit of {_LEAST_ETTR:g}"
         ) from error
 
 
@@ -162,8 +168,8 @@ def _refuse_stuck(scenario: Scenario, table: np.ndarray, limit: int) -> None:
         row = table[stuck][0]
         total_h = row[: len(PARTS)].sum()
         raise NoProgress(
-            f"{int(stuck.sum())} of {len(table)} runs did not get on: one met {row[N_FAILURES]:,.0f} failures (the limit "
-            f"is {limit:,}) and had an ETTR of {row[PRODUCTIVE] / total_h:.2g} by then"
+            f"{int(stuck.sum())} of {len(table)} runs did not get on: one met {row[N_FAILURES]:,.0f} failures (the "
+            f"limit is {limit:,}) and had an ETTR of {row[PRODUCTIVE] / total_h:.2g} by then"
         )
 
 

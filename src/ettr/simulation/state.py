@@ -4,14 +4,43 @@ from __future__ import annotations
 
 import numpy as np
 
+from ettr.simulation.rules import MOST_TIERS
+
+# a ledger: what the lineage has cost up to some moment and where that stands; of a hidden failure also when it is found
+POSITION, STALLED, SLOWED, DEGRADED, INDEX, PLACE, ORIGIN, CLEAN, FOUND_AT, MODE_OF = range(10)
+ROW = 10
+MOST_BAD = 256
+"""More bad nodes at once than this, and a run is given up."""
+
+FAILED, LOADING, WORKING, FINISHED = range(4)
+"""What the job is about: a failure to be seen to, a restart, training, or nothing more."""
+
 STATE = np.dtype(
     [
+        ("seed", "i8"),
+        ("run", "i8"),
+        ("status", "i8"),
         # clocks
         ("now", "f8"),  # wall clock
         ("trained", "f8"),  # hours of training and stalls, lost ones included
         ("exposed", "f8"),
         ("hazard", "f8"),  # the clock that failures follow
-        # the lineage: training since the copy that the job came from
+        # hours that are spent for good
+        ("rework", "f8"),
+        ("detection", "f8"),
+        ("queue", "f8"),
+        ("restart", "f8"),
+        ("maintenance", "f8"),
+        ("waiting", "f8"),
+        ("n_waits", "i8"),
+        ("n_failures", "i8"),
+        ("n_planned", "i8"),
+        # the lineage: training since the copy that the job came from, and the copies
+        ("ledger", "f8", (1, ROW)),
+        ("begin", "f8", (1, ROW)),
+        ("kept", "f8", (MOST_TIERS, ROW)),  # the newest durable copy in each tier
+        ("written", "f8", (MOST_TIERS, ROW)),  # and the one that is being written
+        ("durable_at", "f8", (MOST_TIERS,)),  # by ``trained``; infinite: none is being written
         ("since", "f8"),  # productive hours since the last place
         ("origin", "f8"),  # productive hours at place 0
         ("place", "i8"),  # intervals of the fastest tier since the origin
@@ -29,13 +58,13 @@ STATE = np.dtype(
         ("fresh_1", "i8"),
         ("drawn_0", "i8"),
         ("drawn_1", "i8"),
-        ("n_heap", "i8"),
+        ("n_clocks", "i8"),
         ("soft_left", "f8"),  # training hours to the next event that is no failure; negative: to be drawn
         ("next_request", "f8"),
         # counters of random numbers
         ("k", "i8"),
         ("n_soft", "i8"),
-        ("n_planned", "i8"),
+        ("n_restarts", "i8"),
         ("n_requests", "i8"),
         ("n_lives", "i8"),
         ("n_kinds", "i8"),
@@ -44,9 +73,12 @@ STATE = np.dtype(
         ("node", "i8"),  # that failed by its own clock; -1: none
         ("severity", "i8"),  # tier to load from
         ("pending", "f8"),  # restart that is left
+        ("is_planned", "i8"),  # whether it follows a planned stop, or the start
+        ("oldest", "i8"),  # number of the oldest checkpoint that the store still keeps
         ("announced_mode", "i8"),
         ("announced_node", "i8"),
         # nodes
+        ("bad", "i8", (MOST_BAD,)),
         ("n_bad", "i8"),
         ("n_slow", "i8"),
         ("n_found", "i8"),
@@ -74,10 +106,9 @@ STATE = np.dtype(
         ("less_down", "f8"),
         ("less_repair", "f8"),
         ("less_mix", "f8"),
+        # the trace
+        ("traced", "i8"),
+        ("n_trace", "i8"),
     ],
     align=True,
 )
-
-# a ledger: what the lineage has cost up to some moment, and where that stands; of a hidden failure also when it is found
-POSITION, STALLED, SLOWED, DEGRADED, INDEX, PLACE, ORIGIN, CLEAN, FOUND_AT, MODE_OF = range(10)
-ROW = 10

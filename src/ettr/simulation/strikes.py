@@ -11,7 +11,6 @@ from ettr.simulation.clocks import first_time, lifetime
 from ettr.simulation.draws import DIAGNOSIS, FAILURE, FIRST, LIFETIME, block, exponential, uniform
 from ettr.simulation.heaps import push, remove
 from ettr.simulation.repairs import new_node
-from ettr.simulation.state import STATE
 
 
 @njit(error_model="numpy")
@@ -56,25 +55,23 @@ def hours_until(rules: np.record, st: np.record, hazard: float) -> float:
 
 
 @njit(error_model="numpy")
-def draw_next_time(
-    rules: np.record, st: np.record, word: np.uint64, index: int, purpose: int, seed: int, run: int
-) -> None:
+def draw_next_time(rules: np.record, st: np.record, word: np.uint64, index: int, purpose: int) -> None:
     """When something strikes next by the clock alone."""
     rate = rules.rate + st.n_bad * rules.recurrence_rate
-    st.next_time = st.hazard + exponential(word, seed, run, index, purpose) / rate if rate > 0.0 else np.inf
+    st.next_time = st.hazard + exponential(word, st.seed, st.run, index, purpose) / rate if rate > 0.0 else np.inf
 
 
 @njit(error_model="numpy")
-def draw_first(rules: np.record, st: np.record, firsts: np.ndarray, kind: int, seed: int, run: int) -> None:
+def draw_first(rules: np.record, st: np.record, kind: int) -> None:
     """When the next node of a kind fails that never failed."""
     fresh = st.fresh_1 if kind else st.fresh_0
     at = np.inf
     if fresh > 0:
         j = st.drawn_1 if kind else st.drawn_0
-        w0, w1, w2, w3 = block(seed, run, j >> 2, FIRST + kind, 0)
+        w0, w1, w2, w3 = block(st.seed, st.run, j >> 2, FIRST + kind, 0)
         lane = j & 3
         word = w0 if lane == 0 else w1 if lane == 1 else w2 if lane == 2 else w3
-        more = exponential(word, seed, run, j, FIRST + kind) / fresh
+        more = exponential(word, st.seed, st.run, j, FIRST + kind) / fresh
         if kind:
             st.drawn_1 += 1
             st.hazard_1 += more
@@ -82,7 +79,7 @@ def draw_first(rules: np.record, st: np.record, firsts: np.ndarray, kind: int, s
             st.drawn_0 += 1
             st.hazard_0 += more
         hazard = st.hazard_1 if kind else st.hazard_0
-        at = (rules.scale_1 if kind else rules.scale_0) * first_time(hazard, firsts)
+        at = (rules.scale_1 if kind else rules.scale_0) * first_time(hazard, rules)
     if kind:
         st.next_first_1 = at
     else:
@@ -93,7 +90,7 @@ def draw_first(rules: np.record, st: np.record, firsts: np.ndarray, kind: int, s
 def next_strike(st: np.record, clocks: np.ndarray) -> float:
     """When something strikes next, on the hazard clock."""
     first = min(st.next_time, min(st.next_first_0, st.next_first_1))
-    return min(first, clocks[0].key) if st.n_heap > 0 else first
+    return min(first, clocks[0].key) if st.n_clocks > 0 else first
 
 
 @njit(error_model="numpy")
@@ -101,21 +98,18 @@ def strike(
     rules: np.record,
     st: np.record,
     modes: np.ndarray,
-    firsts: np.ndarray,
     slots: np.ndarray,
     clocks: np.ndarray,
-    seed: int,
-    run: int,
 ) -> int:
     """What strikes now: sets the mode and the node, moves the clocks on; answers the node, -1 if none by its clock."""
     st.k += 1
-    w0, _, _, w3 = block(seed, run, st.k, FAILURE, 0)
+    w0, _, _, w3 = block(st.seed, st.run, st.k, FAILURE, 0)
     st.node = -1
     first = min(st.next_first_0, st.next_first_1)
-    if st.n_heap > 0 and clocks[0].key <= min(first, st.next_time):
+    if st.n_clocks > 0 and clocks[0].key <= min(first, st.next_time):
         st.node = clocks[0].item
-        remove(clocks, st.n_heap, 0)
-        st.n_heap -= 1
+        remove(clocks, st.n_clocks, 0)
+        st.n_clocks -= 1
     elif first <= st.next_time and first < np.inf:
         kind = 1 if st.next_first_1 <= st.next_first_0 else 0
         if kind:
@@ -123,7 +117,7 @@ def strike(
         else:
             st.fresh_0 -= 1
         st.node = new_node(slots, st, kind) if rules.tracked else 0
-        draw_first(rules, st, firsts, kind, seed, run)
+        draw_first(rules, st, kind)
     if st.node >= 0:
         st.mode = pick_of_nodes(w3, modes)
         return st.node
@@ -135,7 +129,7 @@ def strike(
     else:
         st.mode = of_time_at(min(x / rules.rate, 1.0), modes)
         st.less_mix += modes[st.mode].recovery - rules.mean_recovery
-    draw_next_time(rules, st, w0, st.k, FAILURE, seed, run)
+    draw_next_time(rules, st, w0, st.k, FAILURE)
     return -1
 
 
@@ -162,14 +156,14 @@ def pick_of_nodes(word: np.uint64, modes: np.ndarray) -> int:
 
 
 @njit(error_model="numpy")
-def life(st: np.record, one: int, seed: int, run: int) -> float:
+def life(st: np.record, one: int) -> float:
     """The exponential number behind the life of a node that enters; that of the first comes with the node's failure."""
     if one == 0 and st.node >= 0:
-        w0, _, _, _ = block(seed, run, st.k, FAILURE, 0)
-        return exponential(w0, seed, run, st.k, FAILURE)
-    w0, _, _, _ = block(seed, run, st.n_lives, LIFETIME, 0)
+        w0, _, _, _ = block(st.seed, st.run, st.k, FAILURE, 0)
+        return exponential(w0, st.seed, st.run, st.k, FAILURE)
+    w0, _, _, _ = block(st.seed, st.run, st.n_lives, LIFETIME, 0)
     st.n_lives += 1
-    return exponential(w0, seed, run, st.n_lives, LIFETIME)
+    return exponential(w0, st.seed, st.run, st.n_lives, LIFETIME)
 
 
 @njit(error_model="numpy")
@@ -180,39 +174,34 @@ def enter(
     clocks: np.ndarray,
     node: int,
     number: float,
-    seed: int,
-    run: int,
 ) -> None:
     """A new or renewed node begins its life in the job; the heap must have room."""
     if not rules.aged:
         return
     kind = slots[node].kind if rules.tracked else 0
-    push(clocks, st.n_heap, st.hazard + lifetime(number, rules.shape, rules.scale_1 if kind else rules.scale_0), node)
-    st.n_heap += 1
+    push(clocks, st.n_clocks, st.hazard + lifetime(number, rules.shape, rules.scale_1 if kind else rules.scale_0), node)
+    st.n_clocks += 1
 
 
 @njit(error_model="numpy")
 def take_any(
     rules: np.record,
     st: np.record,
-    firsts: np.ndarray,
     slots: np.ndarray,
     clocks: np.ndarray,
-    seed: int,
-    run: int,
     index: int,
 ) -> int:
     """Take a random node out of the job; 0 where nodes have no numbers."""
     if not rules.aged:
         return 0
-    w0, w1, _, _ = block(seed, run, st.k, DIAGNOSIS, 1 + index)
-    n = st.fresh_0 + st.fresh_1 + st.n_heap
+    w0, w1, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, 1 + index)
+    n = st.fresh_0 + st.fresh_1 + st.n_clocks
     i = min(int(uniform(w0) * n), n - 1)
     if i >= st.fresh_0 + st.fresh_1:
         at = i - st.fresh_0 - st.fresh_1
         node = clocks[at].item
-        remove(clocks, st.n_heap, at)
-        st.n_heap -= 1
+        remove(clocks, st.n_clocks, at)
+        st.n_clocks -= 1
         return node
     kind = 1 if i >= st.fresh_0 else 0
     fresh = st.fresh_1 if kind else st.fresh_0
@@ -221,11 +210,5 @@ def take_any(
     else:
         st.fresh_0 -= 1
     if uniform(w1) * fresh < 1.0:  # it is the very one that would have failed first
-        draw_first(rules, st, firsts, kind, seed, run)
+        draw_first(rules, st, kind)
     return new_node(slots, st, kind) if rules.tracked else 0
-
-
-@njit(error_model="numpy")
-def new_state() -> np.ndarray:
-    """A state to be filled in by a kernel."""
-    return np.zeros(1, STATE)

@@ -1,0 +1,80 @@
+"""The closed form that comes closest to a scenario, to set beside a simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ettr.budget.changing import changes, over_time
+from ettr.budget.closed_forms import exact
+from ettr.budget.without import simplified
+from ettr.errors import NotModelled, OutsideValidity
+from ettr.results import TimeBudget
+from ettr.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """What a closed form says of a scenario.
+
+    Attributes
+    ----------
+    formula : str
+        ``budget.exact``, or ``budget.over_time`` where the failure rate changes and the form takes all the rest.
+    budget : TimeBudget or None
+        Expected time budget; None where the form has no answer.
+    left_out : tuple of str
+        What the form has no term for, a few words and the fields each.
+    refusal : str
+        Why it has no answer; empty if it has one.
+    """
+
+    formula: str
+    budget: TimeBudget | None
+    left_out: tuple[str, ...] = ()
+    refusal: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {
+            "formula": self.formula,
+            "ettr": float(self.budget.ettr) if self.budget else None,
+            "left_out": list(self.left_out),
+            "refusal": self.refusal or None,
+            "budget": self.budget.to_dict() if self.budget else None,
+        }
+
+
+def closed_form(scenario: Scenario) -> ClosedForm:
+    """The closed form that leaves least out of a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+
+    Returns
+    -------
+    ClosedForm
+        Of :func:`over_time` if the failure rate changes and the form takes all the rest; else of :func:`exact` for the
+        scenario that :func:`simplified` leaves.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> found = closed_form(Scenario.load("llama3-405b").override({"recovery.false_alarms_per_day": 1}))
+    >>> found.left_out, round(found.budget.ettr, 3)
+    (('time-outs that kill a healthy job (recovery.false_alarms_per_day)',), 0.909)
+    """
+    try:
+        if changes(scenario):
+            return ClosedForm("budget.over_time", over_time(scenario))
+    except NotModelled:
+        pass  # the settled rate then
+    except OutsideValidity as error:
+        return ClosedForm("budget.over_time", None, refusal=str(error))
+    plain = simplified(scenario)
+    try:
+        return ClosedForm("budget.exact", exact(plain.scenario), plain.left_out)
+    except OutsideValidity as error:
+        return ClosedForm("budget.exact", None, plain.left_out, str(error))

@@ -1,0 +1,162 @@
+"""From a failure or a planned stop to the next training."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ettr.simulation.draws import FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
+from ettr.simulation.exchange import exchange, serve_rolling, swap_found
+from ettr.simulation.ledger import copy_row, promote, restore
+from ettr.simulation.repairs import catch_up
+from ettr.simulation.state import FAILED, LOADING, WORKING
+from ettr.simulation.strikes import hours_until, live, next_strike, strike
+from ettr.simulation.trace import DETECTING, QUEUEING, RESTARTING, SERVICE, lose, write
+
+
+@njit(error_model="numpy")
+def is_silent(st: np.record, modes: np.ndarray) -> bool:
+    """Whether nobody notices the failure at hand."""
+    return not math.isnan(modes[st.mode].latency)
+
+
+@njit(error_model="numpy")
+def severity(rules: np.record, st: np.record, modes: np.ndarray) -> int:
+    """Fastest tier that survives the failure at hand."""
+    if rules.n_tiers == 1:
+        return 0
+    _, _, _, w3 = block(st.seed, st.run, st.k, RECOVERY, 0)
+    x, tier = uniform(w3), 0
+    while tier < rules.n_tiers - 1 and x >= modes[st.mode].survival[tier]:
+        tier += 1
+    return tier
+
+
+@njit(error_model="numpy")
+def recover(
+    rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, trace: np.ndarray
+) -> None:
+    """Detection, replacement and queue of the failure at hand, up to its restart."""
+    mode = st.mode
+    v0, v1, v2, _ = block(st.seed, st.run, st.k, RECOVERY, 0)
+    down = lognormal(modes[mode].detection, modes[mode].detection_sigma, v0, st.seed, st.run, st.k, RECOVERY)
+    st.less_down += down - modes[mode].detection
+    write(st, trace, DETECTING, down)
+    st.n_failures += 1
+    st.now += down
+    st.detection += down
+    queue = exchange(rules, st, modes, slots, clocks)
+    write(st, trace, QUEUEING, queue)
+    st.now += queue
+    if queue > 0.0:
+        st.waiting += queue
+        st.n_waits += 1
+    if st.n_found > 0:
+        catch_up(rules, st, slots)
+        swap_found(rules, st, modes, slots, clocks)
+    wait = modes[mode].queue
+    if rules.person_share > 0.0:
+        person = 0.0
+        if uniform(v1) < rules.person_share:
+            person = rules.person * exponential(v2, st.seed, st.run, st.k, RECOVERY)
+        st.less_down += person - rules.person_share * rules.person
+        wait += person
+    write(st, trace, QUEUEING, wait)
+    st.now += wait
+    st.queue += queue + wait
+    _, w1, _, _ = block(st.seed, st.run, st.k, FAILURE, 0)
+    hours = lognormal(modes[mode].restart, modes[mode].restart_sigma, w1, st.seed, st.run, st.k, FAILURE)
+    st.less_restart += hours - modes[mode].restart
+    st.pending = hours + rules.tier_load[st.severity]
+    st.is_planned = 0
+    st.status = LOADING
+
+
+@njit(error_model="numpy")
+def plan_restart(rules: np.record, st: np.record) -> None:
+    """Ready to load from the store after a planned stop, or at the start."""
+    w0, _, _, _ = block(st.seed, st.run, st.n_restarts, PLANNED, 0)
+    hours = lognormal(rules.restart, rules.restart_sigma, w0, st.seed, st.run, st.n_restarts, PLANNED)
+    st.n_restarts += 1
+    st.less_restart += hours - rules.restart
+    st.severity = rules.n_tiers - 1
+    for tier in range(st.severity):
+        copy_row(st.kept, tier, st.kept, st.severity)
+    st.pending = hours + rules.tier_load[st.severity]
+    st.is_planned = 1
+    st.status = LOADING
+
+
+@njit(error_model="numpy")
+def load(
+    rules: np.record,
+    st: np.record,
+    modes: np.ndarray,
+    slots: np.ndarray,
+    clocks: np.ndarray,
+    hidden: np.ndarray,
+    trace: np.ndarray,
+) -> None:
+    """Restart until it is done or something strikes; silent failures do not strike here."""
+    left = hours_until(rules, st, next_strike(st, clocks))
+    hours = min(left, st.pending)
+    write(st, trace, RESTARTING, hours)
+    fails = left < st.pending
+    live(rules, st, hours)
+    st.restart += hours
+    st.pending -= hours
+    if fails:
+        st.hazard = next_strike(st, clocks)
+        strike(rules, st, modes, slots, clocks)
+        if not is_silent(st, modes):
+            least = 0 if st.is_planned else st.severity
+            st.severity = max(least, severity(rules, st, modes))
+            st.status = FAILED
+        return
+    lost = restore(rules, st, hidden)
+    st.rework += lost
+    if st.traced:
+        lose(st, trace, lost)
+    st.status = WORKING
+
+
+@njit(error_model="numpy")
+def next_request(rules: np.record, st: np.record) -> None:
+    """Draw when the next maintenance is asked for."""
+    w0, _, _, _ = block(st.seed, st.run, st.n_requests, PLANNED, 1)
+    st.next_request += exponential(w0, st.seed, st.run, st.n_requests, PLANNED) / rules.request_rate
+    st.n_requests += 1
+
+
+@njit(error_model="numpy")
+def serve(
+    rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, trace: np.ndarray
+) -> None:
+    """A checkpoint of the store has become durable: maintenance, nodes that come back and swaps have waited for it."""
+    promote(rules, st)
+    if st.missing > 0 or st.n_found > 0:
+        catch_up(rules, st, slots)
+    requested = st.next_request <= st.now
+    swaps = st.n_found > 0 and (not rules.pooled or st.hot > 0)
+    if not (requested or swaps or (st.missing > 0 and st.hot > 0)):
+        return
+    st.n_planned += 1
+    if requested:
+        catch_up(rules, st, slots)
+    rejoin = min(st.missing, st.hot)
+    st.missing -= rejoin
+    st.hot -= rejoin
+    swap_found(rules, st, modes, slots, clocks)
+    if requested:
+        while st.next_request <= st.now:
+            next_request(rules, st)
+        if rules.rolling > 0 and st.hot >= rules.rolling:
+            serve_rolling(rules, st, slots, clocks)
+        else:
+            write(st, trace, SERVICE, rules.stop)
+            st.now += rules.stop
+            st.maintenance += rules.stop
+    st.in_stall = 0
+    plan_restart(rules, st)

@@ -1,0 +1,328 @@
+"""Training, stalls and answers to alarms, from event to event and over whole cycles in between."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ettr.simulation.draws import RECOVERY, SOFT, block, exponential, lognormal, uniform
+from ettr.simulation.ledger import HAIR, copy_row, fall_back, forget_old, promote, secure, snapshot
+from ettr.simulation.recovery import is_silent, severity
+from ettr.simulation.state import (
+    CLEAN,
+    DEGRADED,
+    FAILED,
+    FINISHED,
+    FOUND_AT,
+    INDEX,
+    MODE_OF,
+    PLACE,
+    POSITION,
+    SLOWED,
+    STALLED,
+)
+from ettr.simulation.strikes import enter, hours_until, life, live, next_strike, replicas_share, strike
+from ettr.simulation.trace import CHECKPOINTING, TRAINING, write
+
+_FAR = 1e15
+
+
+@njit(error_model="numpy")
+def work(
+    rules: np.record,
+    st: np.record,
+    modes: np.ndarray,
+    slots: np.ndarray,
+    clocks: np.ndarray,
+    hidden: np.ndarray,
+    trace: np.ndarray,
+) -> None:
+    """Go on to the next event, and see to it; ``hidden`` must have room for one more."""
+    if st.soft_left < 0.0:
+        _set_soft(rules, st)
+    speed = replicas_share(rules, st) * (1.0 - rules.slow_loss if st.n_slow > 0 else 1.0)
+    found_in = _found_in(st, hidden)
+    failure_in = hours_until(rules, st, next_strike(st, clocks))
+    until = min(failure_in, found_in)
+    if not (st.traced or st.in_action or st.in_stall) and _skip(rules, st, speed, until, slots):
+        return
+    if st.in_action or st.in_stall:
+        hours, over = _stand(rules, st, until, trace)
+    else:
+        hours, over = _train(rules, st, speed, until, trace)
+    if st.status == FINISHED:
+        return
+    if failure_in <= hours:
+        _fail(rules, st, modes, slots, clocks, hidden)
+    elif found_in <= hours:
+        _find(rules, st, modes, slots, clocks, hidden)
+    elif st.in_action:
+        if over:
+            _answered(rules, st, modes)
+    elif st.in_stall:
+        if over:
+            _take_checkpoint(rules, st)
+    elif over:
+        _begin_stall(rules, st)
+    elif st.soft_left <= 0.0 and _is_alarm(rules, st):
+        promote(rules, st)
+        if _at_risk(st) >= rules.heeded_from * (1.0 - HAIR):
+            st.in_action, st.action_left = 1, rules.action
+
+
+@njit(error_model="numpy")
+def _stand(rules: np.record, st: np.record, until: float, trace: np.ndarray) -> tuple[float, bool]:
+    """Stall, or answer an alarm; answers the hours that passed, and whether it is over."""
+    left = st.action_left if st.in_action else st.stall_left
+    hours = min(left, until)
+    if st.in_stall:
+        hours = max(0.0, min(hours, st.durable_at[rules.n_tiers - 1] - st.trained))
+    write(st, trace, CHECKPOINTING, hours)
+    live(rules, st, hours)
+    st.trained += hours
+    st.ledger[0, STALLED] += hours
+    left -= hours
+    if st.in_action:
+        st.action_left = left
+        for tier in range(rules.n_tiers):
+            st.durable_at[tier] += hours  # writes stand still
+    else:
+        st.stall_left = left
+    return hours, left <= 0.0 and until > hours
+
+
+@njit(error_model="numpy")
+def _train(rules: np.record, st: np.record, speed: float, until: float, trace: np.ndarray) -> tuple[float, bool]:
+    """Train to the next place or event; answers the hours that passed, and whether the place was reached."""
+    durable_in = st.durable_at[rules.n_tiers - 1] - st.trained
+    writing = durable_in < np.inf and rules.slowdown > 0.0
+    pace = speed * (1.0 - rules.slowdown) if writing else speed
+    last, to_place = rules.work - st.ledger[0, POSITION], rules.step - st.since
+    ends = last <= to_place + HAIR * rules.step and not rules.steady
+    hours, over = (last if ends else to_place) / pace, True
+    first = min(min(until, st.soft_left), durable_in)
+    if first < hours:
+        hours, over = max(0.0, first), False
+    hours = max(0.0, hours)
+    write(st, trace, TRAINING, hours)
+    live(rules, st, hours)
+    st.trained += hours
+    st.soft_left -= hours
+    st.since += hours * pace
+    st.ledger[0, POSITION] += hours * pace
+    taken = rules.slowdown if writing else 0.0
+    st.ledger[0, SLOWED] += hours * taken
+    st.ledger[0, DEGRADED] += hours * (1.0 - taken) * (1.0 - speed)
+    if over and ends:
+        st.status = FINISHED
+    return hours, over
+
+
+@njit(error_model="numpy")
+def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np.ndarray) -> bool:
+    """Pass over whole cycles of the store in which nothing happens, all but the last; answers whether any were."""
+    store = rules.n_tiers - 1
+    whole = rules.every[store]
+    if st.since != 0.0 or st.place % whole != 0 or st.n_found > 0:
+        return False
+    if st.durable_at[store] == np.inf and rules.tier_write[store] > 0.0:
+        return False  # a job that has just recovered writes nothing
+    stalls = 0.0
+    for tier in range(rules.n_tiers):
+        stalls += rules.tier_stall[tier] * (whole // rules.every[tier])
+    slowed, degraded = rules.slowdown * rules.persist, rules.tau * (1.0 / speed - 1.0)
+    cycle = rules.tau + degraded + slowed + stalls
+    free = min(min(until, st.soft_left), min(st.next_request - st.now, _FAR * cycle))
+    if st.missing > 0:
+        free = min(free, slots[0].key - st.now if st.hot == 0 and st.n_repair > 0 else 0.0)
+    to_do = math.ceil((rules.work - st.ledger[0, POSITION]) / rules.tau - HAIR) - 1
+    n = min(math.floor(free / cycle), to_do) - 1
+    if n < 1:
+        return False
+    live(rules, st, n * cycle)
+    st.trained += n * cycle
+    st.soft_left -= n * (cycle - stalls)
+    st.place += n * whole
+    _add_cycles(st.ledger, 0, n, rules.tau, stalls, slowed, degraded, whole)
+    for tier in range(rules.n_tiers):
+        _add_cycles(st.kept, tier, n, rules.tau, stalls, slowed, degraded, whole)
+        _add_cycles(st.written, tier, n, rules.tau, stalls, slowed, degraded, whole)
+        st.durable_at[tier] += n * cycle
+    st.ledger[0, POSITION] = st.origin + st.place * rules.step
+    return True
+
+
+@njit(error_model="numpy")
+def _add_cycles(
+    rows: np.ndarray, i: int, n: int, tau: float, stalls: float, slowed: float, degraded: float, whole: int
+) -> None:
+    rows[i, POSITION] += n * tau
+    rows[i, STALLED] += n * stalls
+    rows[i, SLOWED] += n * slowed
+    rows[i, DEGRADED] += n * degraded
+    rows[i, INDEX] += n
+    rows[i, PLACE] += n * whole
+
+
+@njit(error_model="numpy")
+def _at_risk(st: np.record) -> float:
+    """Productive hours since the newest durable copy."""
+    return st.ledger[0, POSITION] - st.kept[0, POSITION]
+
+
+@njit(error_model="numpy")
+def _begin_stall(rules: np.record, st: np.record) -> None:
+    """A place is reached: each tier that is due stalls the job."""
+    st.in_stall, st.stall_left = 1, 0.0
+    for tier in range(rules.n_tiers):
+        if (st.place + 1) % rules.every[tier] == 0:
+            st.stall_left += rules.tier_stall[tier]
+
+
+@njit(error_model="numpy")
+def _take_checkpoint(rules: np.record, st: np.record) -> None:
+    """The stall is over: copies of this moment are written to each tier that is due."""
+    store = rules.n_tiers - 1
+    st.in_stall, st.since = 0, 0.0
+    st.place += 1
+    st.ledger[0, POSITION] = st.origin + st.place * rules.step
+    promote(rules, st)
+    if st.place % rules.every[store] == 0:
+        st.ledger[0, INDEX] += 1.0
+    for tier in range(rules.n_tiers):
+        if st.place % rules.every[tier] == 0:
+            snapshot(st, tier, rules.tier_write[tier])
+    if rules.steady and st.ledger[0, POSITION] >= rules.work - HAIR * rules.tau:
+        st.status = FINISHED
+
+
+@njit(error_model="numpy")
+def _answered(rules: np.record, st: np.record, modes: np.ndarray) -> None:
+    """An alarm was answered in time; if it was true the failure strikes now."""
+    st.in_action = 0
+    secure(rules, st)
+    if st.announced_mode >= 0:
+        st.mode, st.node = st.announced_mode, st.announced_node
+        st.announced_mode = -1
+        st.severity = severity(rules, st, modes)
+        st.status = FAILED
+
+
+@njit(error_model="numpy")
+def _forestall(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray) -> None:
+    """A failure that was announced does not come, as another came first; its node is mended with the other."""
+    if st.in_action and st.announced_mode >= 0:
+        if st.announced_node >= 0:
+            enter(rules, st, slots, clocks, st.announced_node, life(st, 1))
+        st.announced_mode = -1
+
+
+@njit(error_model="numpy")
+def _fail(
+    rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, hidden: np.ndarray
+) -> None:
+    """Something strikes in training or in a stall."""
+    st.hazard = next_strike(st, clocks)
+    strike(rules, st, modes, slots, clocks)
+    if is_silent(st, modes):
+        _hide(rules, st, modes, hidden)
+        return
+    promote(rules, st)
+    if modes[st.mode].announced > 0.0 and not st.in_action and not st.in_stall:
+        v0, _, _, _ = block(st.seed, st.run, st.k, RECOVERY, 3)
+        if uniform(v0) < modes[st.mode].announced and _at_risk(st) >= rules.heeded_from * (1.0 - HAIR):
+            st.announced_mode, st.announced_node = st.mode, st.node
+            st.in_action, st.action_left = 1, rules.action
+            return
+    _forestall(rules, st, slots, clocks)
+    st.severity = severity(rules, st, modes)
+    fall_back(rules, st)
+    st.status = FAILED
+
+
+@njit(error_model="numpy")
+def _hide(rules: np.record, st: np.record, modes: np.ndarray, hidden: np.ndarray) -> None:
+    """A silent failure: remember when it is found, and the newest copies from before it."""
+    store, i = rules.n_tiers - 1, st.n_hidden
+    st.n_hidden += 1
+    v0, _, _, _ = block(st.seed, st.run, st.k, RECOVERY, 0)
+    mode = modes[st.mode]
+    latency = lognormal(mode.latency, mode.latency_sigma, v0, st.seed, st.run, st.k, RECOVERY)
+    if st.durable_at[store] < np.inf:
+        copy_row(hidden, i, st.written, store)
+    else:
+        copy_row(hidden, i, st.kept, store)
+    hidden[i, FOUND_AT], hidden[i, MODE_OF] = st.now + latency, st.mode
+    hidden[i, CLEAN] = st.origin + st.place * rules.step  # of any tier
+
+
+@njit(error_model="numpy")
+def _found_in(st: np.record, hidden: np.ndarray) -> float:
+    """Hours until the next silent failure is found."""
+    first = np.inf
+    for i in range(st.n_hidden):
+        first = min(first, hidden[i, FOUND_AT] - st.now)
+    return max(0.0, first)
+
+
+@njit(error_model="numpy")
+def _find(
+    rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, hidden: np.ndarray
+) -> None:
+    """A silent failure is found: back to the fastest copy that is clean, in the store to an older one."""
+    promote(rules, st)
+    _forestall(rules, st, slots, clocks)
+    i, store = 0, rules.n_tiers - 1
+    forget_old(rules, st)
+    for other in range(1, st.n_hidden):
+        if hidden[other, FOUND_AT] < hidden[i, FOUND_AT]:
+            i = other
+    st.k += 1
+    st.mode, st.node = int(hidden[i, MODE_OF]), -1
+    st.severity = severity(rules, st, modes)
+    clean = hidden[i, CLEAN] + HAIR * rules.step
+    while st.severity < store and st.kept[st.severity, POSITION] > clean:
+        st.severity += 1
+    if st.kept[st.severity, POSITION] > clean:
+        if hidden[i, INDEX] < st.oldest:
+            copy_row(st.kept, store, st.begin, 0)
+            st.oldest = -1
+        else:
+            copy_row(st.kept, store, hidden, i)
+    st.n_hidden -= 1
+    copy_row(hidden, i, hidden, st.n_hidden)
+    fall_back(rules, st)
+    st.status = FAILED
+
+
+@njit(error_model="numpy")
+def _set_soft(rules: np.record, st: np.record) -> None:
+    """Draw how many training hours pass until something happens that is no failure."""
+    at_large = st.n_slow - st.n_found
+    rate = rules.alarm_rate + rules.slow_rate + at_large * (rules.found_rate + rules.passed_rate)
+    st.soft_left = np.inf
+    if rate > 0.0:
+        w0, _, _, _ = block(st.seed, st.run, st.n_soft, SOFT, 0)
+        st.soft_left = exponential(w0, st.seed, st.run, st.n_soft, SOFT) / rate
+
+
+@njit(error_model="numpy")
+def _is_alarm(rules: np.record, st: np.record) -> bool:
+    """Let such an event happen; answers whether it is a false alarm of the predictor."""
+    at_large = st.n_slow - st.n_found
+    _, w1, _, _ = block(st.seed, st.run, st.n_soft, SOFT, 0)
+    st.n_soft += 1
+    st.soft_left = -1.0
+    x = uniform(w1) * (rules.alarm_rate + rules.slow_rate + at_large * (rules.found_rate + rules.passed_rate))
+    if x < rules.alarm_rate:
+        return True
+    x -= rules.alarm_rate
+    if x < rules.slow_rate:
+        st.n_slow += 1
+    elif x - rules.slow_rate < at_large * rules.found_rate:
+        st.n_found += 1
+    else:
+        st.n_slow -= 1
+    return False

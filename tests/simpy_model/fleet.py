@@ -1,0 +1,322 @@
+"""Nodes: those of the job, the spares, and those that are being repaired."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections import deque
+from collections.abc import Generator, Iterable
+from itertools import count
+
+import simpy
+
+from .clocks import lognormal
+from .rules import Mode, Rules
+
+
+class Node:
+    """A machine. ``fails_at`` is a time of the hazard clock; NaN where no clock runs."""
+
+    __slots__ = ("bad", "fails_at", "left", "lemon", "place", "slow")
+
+    def __init__(self, lemon: bool) -> None:
+        self.lemon = lemon
+        self.left: list[float] = []  # when it left the job for repair
+        self.fails_at = math.nan
+        self.place = -1  # in the list of the job's nodes
+        self.bad = False  # failed, but another node was blamed for it
+        self.slow = False
+
+
+class Fleet:
+    """All nodes. ``u`` is kept at the time of the hazard clock, which stands still whenever nodes come or go."""
+
+    def __init__(self, env: simpy.Environment, rules: Rules, source: random.Random) -> None:
+        self.env, self.rules, self.random = env, rules, source
+        self.u = 0.0
+        self.job: list[Node] = []
+        self.hot: deque[Node] = deque()
+        self.preemptible: deque[Node] = deque()
+        self.cold: deque[Node] = deque()
+        self.bad: list[Node] = []
+        self.slow: list[Node] = []  # not found yet
+        self.slow_found: list[Node] = []
+        self.coming: list[Node] = []  # pre-emptible and cold ones that the job waits for
+        self.n_away = 0  # in repair, or served
+        self.n_open = 0  # places for which the job waits for a node to return
+        self.enough: simpy.Event | None = None
+        self.deadlines: list[tuple[float, int, Node]] = []
+        self.numbers = count()
+        crew = rules.repair.n_crew if rules.repair else None
+        self.crew = simpy.Resource(env, crew) if crew else None
+        if rules.spares or rules.node_clocks or rules.slow_nodes:
+            self._fill_at_start()
+        self.n_nodes = self._count()
+
+    def _fill_at_start(self) -> None:
+        rules, spares = self.rules, self.rules.spares
+        for node in self._new_nodes(rules.n_nodes):
+            self._join(node)
+            if rules.node_clocks and rules.node_clocks.stationary:
+                self._set_clock(node, self._residual(node))
+        if spares:
+            stock = self._new_nodes(spares.n_hot + spares.n_preemptible + spares.n_cold)
+            self.hot.extend(stock[: spares.n_hot])
+            self.preemptible.extend(stock[spares.n_hot : spares.n_hot + spares.n_preemptible])
+            self.cold.extend(stock[spares.n_hot + spares.n_preemptible :])
+
+    def _new_nodes(self, n_nodes: int) -> list[Node]:
+        clocks = self.rules.node_clocks
+        n_lemons = math.floor(clocks.lemon_share * n_nodes + self.random.random()) if clocks else 0
+        nodes = [Node(lemon=number < n_lemons) for number in range(n_nodes)]
+        self.random.shuffle(nodes)
+        return nodes
+
+    def _count(self) -> int:
+        depots = (self.job, self.hot, self.preemptible, self.cold, self.coming)
+        return sum(len(depot) for depot in depots) + self.n_away
+
+    def check(self) -> None:
+        """Nobody is ever lost."""
+        assert self._count() == self.n_nodes
+
+    # the size of the job
+
+    @property
+    def missing(self) -> int:
+        """Nodes that the job is short of, those on their way to it left out."""
+        return self.rules.n_nodes - len(self.job) - len(self.coming) if self.rules.spares else 0
+
+    def replicas_out(self, n_missing: int) -> int:
+        return -(-n_missing * self.rules.n_replicas // self.rules.n_nodes)
+
+    def may_go_on(self, n_missing: int) -> bool:
+        return self.replicas_out(n_missing) <= self.rules.n_replicas - self.rules.n_least
+
+    @property
+    def share(self) -> float:
+        """Share of the replicas that are in the job."""
+        return 1 - self.replicas_out(self.missing) / self.rules.n_replicas
+
+    @property
+    def speed(self) -> float:
+        loss = self.rules.slow_nodes.loss if self.slow or self.slow_found else 0.0
+        return self.share * (1 - loss)
+
+    # clocks of nodes
+
+    def _scale(self, node: Node) -> float:
+        clocks = self.rules.node_clocks
+        rate = clocks.rate / (1 + clocks.lemon_share * (clocks.lemon_factor - 1))
+        rate *= clocks.lemon_factor if node.lemon else 1.0
+        return 1 / rate / math.gamma(1 + 1 / clocks.shape) if rate > 0 else math.inf
+
+    def _residual(self, node: Node) -> float:
+        """What is left of the life in which a renewal process in equilibrium is found: that life is length-biased."""
+        shape = self.rules.node_clocks.shape
+        return self._scale(node) * self.random.gammavariate(1 + 1 / shape, 1.0) ** (1 / shape) * self.random.random()
+
+    def _set_clock(self, node: Node, life: float) -> None:
+        node.fails_at = self.u + life
+        heapq.heappush(self.deadlines, (node.fails_at, next(self.numbers), node))
+
+    def renew(self, node: Node) -> None:
+        """Age 0, in the job."""
+        if self.rules.node_clocks:
+            self._set_clock(node, self.random.weibullvariate(1.0, self.rules.node_clocks.shape) * self._scale(node))
+
+    def next_to_fail(self) -> Node | None:
+        while self.deadlines and self.deadlines[0][0] != self.deadlines[0][2].fails_at:
+            heapq.heappop(self.deadlines)  # of a life that ended before
+        return self.deadlines[0][2] if self.deadlines else None
+
+    def clock_ran_out(self, node: Node) -> None:
+        node.fails_at = math.nan
+
+    # coming and going
+
+    def _join(self, node: Node) -> None:
+        node.place = len(self.job)
+        self.job.append(node)
+        self.renew(node)
+
+    def _drop(self, node: Node) -> None:
+        """Take a node out of the job; whatever was wrong with it is found and mended out there."""
+        last = self.job.pop()
+        if last is not node:
+            self.job[node.place], last.place = last, node.place
+        node.place = -1
+        self.clock_ran_out(node)
+        self._heal(node)
+
+    def _heal(self, node: Node) -> None:
+        node.bad = node.slow = False
+        for listed in (self.bad, self.slow, self.slow_found):
+            if node in listed:
+                listed.remove(node)
+
+    def blamed(self, mode: Mode, node: Node | None) -> list[Node]:
+        """Nodes that leave the job for a failure."""
+        if mode.n_out == 0 or not self.job:
+            return []
+        if mode.n_out > 1:
+            return self.random.sample(self.job, min(mode.n_out, len(self.job)))
+        failed = node or self.random.choice(self.job)
+        if self.rules.repair and self.random.random() < self.rules.repair.misdiagnosed:
+            healthy = self._healthy_but(failed)
+            if healthy:
+                if not failed.bad:
+                    failed.bad = True
+                    self.bad.append(failed)
+                if math.isnan(failed.fails_at):
+                    self.renew(failed)
+                return [healthy]
+        return [failed]
+
+    def _healthy_but(self, failed: Node) -> Node | None:
+        if len(self.job) <= len(self.bad) + (not failed.bad):
+            return None
+        while True:
+            node = self.random.choice(self.job)
+            if not node.bad and node is not failed:
+                return node
+
+    def leave(self, nodes: Iterable[Node], mode: Mode | None) -> None:
+        """Into repair; without spares each node is repaired at once and stays."""
+        for node in nodes:
+            if self.rules.spares:
+                self._drop(node)
+                self.n_away += 1
+                self.env.process(self._repair(node, mode))
+            else:
+                self._heal(node)
+                self.renew(node)
+
+    def fill(self) -> Generator:
+        """Give the job the nodes it is short of, waiting where it must; answers the hours of that."""
+        began, spares = self.env.now, self.rules.spares
+        self.rejoin()
+        wait = 0.0
+        for depot, hours in ((self.preemptible, spares and spares.preempt), (self.cold, spares and spares.fetch)):
+            while depot and self.missing:
+                self.coming.append(depot.popleft())
+                wait = max(wait, hours)
+        self.n_open = self.missing
+        if wait > 0 or not self.may_go_on(self.n_open):
+            self.enough = self.env.event()
+            if self.may_go_on(self.n_open):
+                self.enough.succeed()
+            yield self.env.timeout(wait) & self.enough
+        self.n_open = 0
+        coming, self.coming = self.coming, []
+        for node in coming:
+            self._join(node)
+        return self.env.now - began
+
+    def rejoin(self) -> None:
+        """Hot spares take the places that are open."""
+        while self.hot and self.missing:
+            self._join(self.hot.popleft())
+
+    @property
+    def can_rejoin(self) -> bool:
+        return bool(self.hot and self.missing)
+
+    def _return(self, node: Node) -> None:
+        self.n_away -= 1
+        spares = self.rules.spares
+        if self.n_open:
+            self._join(node)
+            self.n_open -= 1
+            if self.may_go_on(self.n_open) and not self.enough.triggered:
+                self.enough.succeed()
+        elif self.missing or len(self.hot) < spares.n_hot:
+            self.hot.append(node)
+        elif len(self.preemptible) < spares.n_preemptible:
+            self.preemptible.append(node)
+        else:
+            self.cold.append(node)
+
+    # repair
+
+    def _repair(self, node: Node, mode: Mode | None) -> Generator:
+        node.left.append(self.env.now)
+        rules = self.rules.repair
+        recent = sum(self.env.now - left <= rules.retire_window for left in node.left)
+        if rules.retire_after is not None and recent >= rules.retire_after:
+            mended = False
+        elif mode and mode.repair is not None:
+            yield self.env.timeout(self._time(mode.repair))
+            mended = True
+        else:
+            mended = yield from self._stages()
+        if not mended:
+            yield self.env.timeout(rules.replacement)
+            clocks = self.rules.node_clocks
+            node = Node(lemon=bool(clocks) and self.random.random() < clocks.lemon_share)
+        self._return(node)
+
+    def _stages(self) -> Generator:
+        """Automatic repair, then people; answers whether one of them helped."""
+        rules = self.rules.repair
+        if rules.automatic is not None:
+            yield self.env.timeout(self._time(rules.automatic))
+            if self.random.random() < rules.automatic_success:
+                return True
+        if rules.manual is None:
+            return False
+        if self.crew:
+            with self.crew.request() as somebody:
+                yield somebody
+                yield self.env.timeout(self._time(rules.manual))
+        else:
+            yield self.env.timeout(self._time(rules.manual))
+        return self.random.random() < rules.manual_success
+
+    def _time(self, mean: float) -> float:
+        return lognormal(self.random, mean, self.rules.repair.cv)
+
+    # planned work
+
+    def can_roll(self) -> bool:
+        return self.rules.rolling_nodes is not None and len(self.hot) >= self.rules.rolling_nodes
+
+    def roll(self) -> None:
+        """Random nodes are served while hot spares stand in."""
+        for node in self.random.sample(self.job, min(self.rules.rolling_nodes, len(self.job))):
+            self._drop(node)
+            self.n_away += 1
+            self._join(self.hot.popleft())
+            self.env.process(self._serve(node))
+
+    def _serve(self, node: Node) -> Generator:
+        yield self.env.timeout(self.rules.stop)
+        self._return(node)
+
+    # slow nodes
+
+    def one_more_is_slow(self) -> None:
+        if len(self.slow) + len(self.slow_found) < len(self.job):
+            node = self.random.choice(self.job)
+            while node.slow:
+                node = self.random.choice(self.job)
+            node.slow = True
+            self.slow.append(node)
+
+    def one_is_found(self) -> None:
+        node = self.slow.pop(self.random.randrange(len(self.slow)))
+        self.slow_found.append(node)
+
+    def one_has_passed(self) -> None:
+        self.slow.pop(self.random.randrange(len(self.slow))).slow = False
+
+    @property
+    def can_swap(self) -> bool:
+        return bool(self.slow_found and (self.hot or not self.rules.spares))
+
+    def swap(self) -> None:
+        """Found slow nodes leave, in the order in which they were found, while hot spares last."""
+        while self.can_swap:
+            self.leave([self.slow_found[0]], None)
+            self.rejoin()
