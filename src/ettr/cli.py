@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ettr import __version__, terminal
+from ettr import __version__, options, terminal
 from ettr.errors import EttrError, InputError
 
 app = typer.Typer(
@@ -83,7 +82,7 @@ def plan(
     from ettr.plan import make
     from ettr.scenario import Scenario
 
-    changes = _changes(set_ or [])
+    changes = options.changes(set_ or [])
     run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
     _check_target(target, field or [])
     answer = make(run)
@@ -196,12 +195,12 @@ def fit(
     from ettr.scenario import Scenario
 
     # a long log takes minutes to read: what can be refused is refused before
-    column, sizes = _cohorts(split)
-    columns = _columns(map_ or [], column)
+    column, sizes = options.cohorts(split)
+    columns = options.columns(map_ or [], column)
     if gpus is not None and gpus < 1:
         raise InputError(f"--gpus must be >= 1, got {gpus}")
     if scenario_out is not None:
-        _check_scenario_out(scenario_out)
+        options.check_scenario_out(scenario_out)
     Scenario.load(like or LIKE)
     with terminal.progress(quiet or as_json) as report:
         read = logs.read(
@@ -219,9 +218,9 @@ def fit(
         )
         fitted = failures.fit(read, split=column, progress=report.step)
         report.step("plan")
-        answer = from_fit(fitted, gpus, gpus_per_node, like or LIKE, _short_name(scenario_out or log))
+        answer = from_fit(fitted, gpus, gpus_per_node, like or LIKE, options.short_name(scenario_out or log))
     if scenario_out is not None:
-        _write(scenario_out, answer.scenario.to_yaml())
+        options.write(scenario_out, answer.scenario.to_yaml())
     if as_json:
         typer.echo(json.dumps({**fitted.to_dict(), "plan": answer.to_dict()}, indent=2, allow_nan=False))
     else:
@@ -239,6 +238,92 @@ def formats(as_json: JsonOption = False) -> None:
         return
     for row in table.itertuples():
         typer.echo(f"{row.name:10} {row.title}")
+
+
+@app.command()
+def simulate(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    runs: Annotated[
+        float, typer.Option("--runs", metavar="N", help="How many times to simulate; with --until-error at least.")
+    ] = 1000,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", metavar="S", help="The same seed gives the same runs, and two scenarios the same luck."),
+    ] = 0,
+    until_error: Annotated[
+        float | None,
+        typer.Option(
+            "--until-error",
+            metavar="SHARE",
+            help="Add runs until the standard error of the mean total is this share of it, e.g. 0.001 for 0.1%.",
+        ),
+    ] = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option("--timeline", metavar="FILE", help="Write what happened when in run 0 here, as CSV."),
+    ] = None,
+    timeline_runs: Annotated[
+        str | None, typer.Option("--timeline-runs", metavar="N,N,...", help="The runs to write instead of run 0.")
+    ] = None,
+    as_json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Simulate a run many times: finishing dates, where the hours go, and the closed form beside it.
+
+    Everything that a scenario can describe is simulated, from failure to failure. Answers with the ETTR and its 95%
+    interval, the dates by which 5% to 95% of the runs are done, and the mean time budget beside that of the closed
+    form, which names what it leaves out. The intervals tell how well so many runs know the mean, not how well the
+    scenario's figures are known.
+
+    The timeline has the columns run, start_h, end_h (hours since the run began) and state: training, checkpoint,
+    rework, detection, queue, restart or maintenance. A file that is there is written over.
+
+    Example: ettr simulate llama3-405b --set "spares={n_nodes: 8}" --set "repair={manual_h: 24}" --runs 5000
+    """
+    try:
+        _simulate(scenario, set_ or [], runs, seed, until_error, timeline, timeline_runs, as_json, quiet)
+    except KeyboardInterrupt:
+        typer.echo("ettr: stopped before the end; no run is kept", err=True)
+        raise typer.Exit(130) from None
+
+
+def _simulate(
+    scenario: str,
+    pairs: list[str],
+    runs: float,
+    seed: int,
+    until_error: float | None,
+    timeline: Path | None,
+    timeline_runs: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    changes = options.changes(pairs)
+    options.check_seed(seed)
+    options.check_until_error(until_error)
+    if timeline is not None:
+        options.check_file_out(timeline)
+    from ettr import terminal_simulation as shown
+    from ettr.budget.beside import closed_form
+    from ettr.scenario import Scenario
+    from ettr.simulation import MOST_RUNS
+    from ettr.simulation import simulate as simulated
+
+    n_runs = options.number_of_runs(runs, MOST_RUNS)
+    chosen = options.timeline_runs(timeline_runs, timeline, n_runs)
+    run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
+    with terminal.progress(quiet or as_json, "preparing") as report:
+        found = simulated(run, n_runs, seed, chosen, until=until_error, on_progress=report.runs)
+    beside = closed_form(run)
+    if as_json:
+        typer.echo(json.dumps(shown.told(found, beside, changes), indent=2, allow_nan=False))
+    else:
+        shown.print_simulation(found, beside, changes, until_error)
+    if timeline is not None:
+        options.write(timeline, found.timeline.to_csv(index=False))
+        if not as_json:
+            shown.print_written(timeline, chosen)
 
 
 @app.command()
@@ -315,79 +400,6 @@ def _with_each_map(arguments: list[str]) -> list[str]:
         in_map = argument == "--map" or argument.startswith("--map=") or (in_map and pair)
         spread.append(argument)
     return spread
-
-
-def _columns(pairs: list[str], split: str | None) -> dict[str, str]:
-    columns = {}
-    for pair in pairs:
-        ours, equals, theirs = pair.partition("=")
-        if not equals or not ours.strip() or not theirs.strip():
-            raise InputError(f"--map takes OURS=THEIRS, e.g. start=opened_at, got {pair!r}")
-        columns[ours.strip()] = theirs.strip()
-    if split and split not in ("component", "cause"):
-        columns.setdefault(split, split)
-    return columns
-
-
-def _cohorts(split: str | None) -> tuple[str | None, dict[str, int]]:
-    """``generation=V100:200,A100:100`` as a column and its nodes by value."""
-    if split is None:
-        return None, {}
-    column, _, listed = split.partition("=")
-    sizes = {}
-    for item in filter(None, listed.split(",")):
-        value, colon, n_nodes = item.rpartition(":")
-        if not colon or not value.strip() or not n_nodes.strip().isdecimal():
-            raise InputError(f"--split takes COLUMN=VALUE:NODES,VALUE:NODES, got {item!r}")
-        if value.strip() in sizes:
-            raise InputError(f"--split names {value.strip()!r} twice, got {split!r}")
-        sizes[value.strip()] = int(n_nodes)
-    if not column.strip():
-        raise InputError(f"--split takes COLUMN=VALUE:NODES,VALUE:NODES, got {split!r}")
-    return column.strip(), sizes
-
-
-def _short_name(path: Path) -> str:
-    """A file's name as a scenario's."""
-    name = re.sub(r"[^a-z0-9._-]+", "-", path.name.lower().partition(".")[0]).strip("-._")
-    return name[:64] or "fitted"
-
-
-def _check_scenario_out(path: Path) -> None:
-    if path.suffix not in (".yml", ".yaml"):
-        raise InputError(f"--scenario-out must end in .yml, so that it is read as a scenario, got {path}")
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: No such file or directory")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _changes(pairs: list[str]) -> dict[str, Any]:
-    changes = {}
-    for pair in pairs:
-        path, equals, text = pair.partition("=")
-        if not equals or not path.strip():
-            raise InputError(f"--set takes FIELD=VALUE, got {pair!r}")
-        changes[path.strip()] = _value(text.strip())
-    return changes
-
-
-def _value(text: str) -> Any:
-    """A value as it would be read from a scenario file."""
-    import yaml
-
-    from ettr.scenario import StrictLoader
-
-    try:
-        return yaml.load(text, Loader=StrictLoader)
-    except (yaml.YAMLError, ValueError) as error:
-        shown = text if len(text) <= 80 else f"{text[:79]}…"
-        raise InputError(f"--set cannot read the value {shown!r}") from error
 
 
 if __name__ == "__main__":

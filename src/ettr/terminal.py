@@ -27,15 +27,19 @@ _SHORT_UNITS = {"failures per 1000 node-days": "/1000 node-days", "1/day": "/day
 
 
 class Report:
-    """Progress on standard error: bytes of the file, then the steps of the fit."""
+    """Progress on standard error: bytes of a file, runs of a simulation, or the name of a step."""
 
-    def __init__(self, bar: Any = None) -> None:
+    def __init__(self, bar: Any = None, first: str = "") -> None:
         self._bar = bar
-        self._task = bar.add_task("reading", total=None) if bar else None
+        self._task = bar.add_task(first, total=None) if bar else None
 
     def bytes(self, done: int, total: int) -> None:
         if self._bar:
             self._bar.update(self._task, completed=done, total=total)
+
+    def runs(self, done: int, total: int) -> None:
+        self.step(f"{done:,} of {total:,} runs")
+        self.bytes(done, total)
 
     def step(self, name: str) -> None:
         if self._bar:
@@ -43,8 +47,8 @@ class Report:
 
 
 @contextmanager
-def progress(quiet: bool) -> Iterator[Report]:
-    """A bar on standard error; none if that is no terminal."""
+def progress(quiet: bool, first: str = "reading") -> Iterator[Report]:
+    """A bar on standard error, with the name of its first step; none if that is no terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -58,7 +62,7 @@ def progress(quiet: bool) -> Iterator[Report]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield Report(bar)
+        yield Report(bar, first)
 
 
 def console() -> Any:
