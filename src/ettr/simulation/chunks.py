@@ -47,6 +47,20 @@ def walk(
     return found
 
 
+def trace_run(rules: Rules, seed: int, run: int, limit: int) -> np.ndarray:
+    """Write down one run: a row a stretch, with state, start and end. Ctrl-C is heard."""
+    stop, table = np.zeros(1, np.int64), np.zeros((1, N_COLUMNS))
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        future = executor.submit(walk, rules, seed, run, limit, stop, table, np.zeros((1024, 3)))
+        try:
+            while not future.done():
+                concurrent.futures.wait([future], timeout=_LOOK_S)
+        except BaseException:
+            stop[0] = 1
+            raise
+        return future.result()
+
+
 def simulate_runs(
     rules: Rules, seed: int, runs: range, limit: int, failures_a_run: float, executor: Any, on_done: OnDone
 ) -> np.ndarray:

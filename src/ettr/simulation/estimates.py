@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 _RUNS_PER_CONTROL = 20
 """Fewer runs than this for each control and its coefficients would be fitted to chance."""
-_NORMAL_95 = 1.959963984540054
+_ROUNDING = 1e-9
+"""A control that varies by less than this part of what it is to explain is rounding, not chance."""
 
 
 @dataclass(frozen=True)
@@ -24,16 +26,19 @@ class Means:
         Of the means.
     variance_ratio : float
         How many times more runs the plain mean of the last quantity would need for the same error.
+    freedom : int
+        Degrees of freedom of the errors.
     """
 
     mean: np.ndarray
     covariance: np.ndarray
     variance_ratio: float
+    freedom: int
 
     @property
     def error(self) -> np.ndarray:
         """Standard errors."""
-        return np.asarray(np.sqrt(np.diagonal(self.covariance).clip(min=0.0)))
+        return np.asarray(np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)))
 
 
 def means(values: np.ndarray, controls: np.ndarray | None) -> Means:
@@ -54,12 +59,13 @@ def means(values: np.ndarray, controls: np.ndarray | None) -> Means:
     n_runs = values.shape[0]
     plain = values.mean(axis=0)
     centred = values - plain
-    varies = [] if controls is None else [i for i in range(controls.shape[1]) if np.ptp(controls[:, i]) > 0]
+    least = _ROUNDING * abs(plain[-1])
+    varies = [] if controls is None else [i for i in range(controls.shape[1]) if controls[:, i].std() > least]
     if controls is None or n_runs < _RUNS_PER_CONTROL * (len(varies) + 1) or not varies:
         covariance = centred.T @ centred / max(n_runs - 1, 1) / n_runs
         if n_runs == 1:
             covariance = np.full_like(covariance, np.nan)
-        return Means(plain, covariance, 1.0)
+        return Means(plain, covariance, 1.0, n_runs - 1)
     used = controls[:, varies]
     used = used / used.std(axis=0)
     middle = used.mean(axis=0)
@@ -68,9 +74,10 @@ def means(values: np.ndarray, controls: np.ndarray | None) -> Means:
     covariance = left.T @ left / (n_runs - len(varies) - 1) / n_runs
     before = centred[:, -1] @ centred[:, -1] / (n_runs - 1) / n_runs
     ratio = float(before / covariance[-1, -1]) if covariance[-1, -1] > 0 else 1.0
-    return Means(plain - middle @ beta, covariance, ratio)
+    return Means(plain - middle @ beta, covariance, ratio, n_runs - len(varies) - 1)
 
 
-def interval(mean: Any, error: Any) -> tuple[Any, Any]:
-    """The normal 95% interval."""
-    return mean - _NORMAL_95 * error, mean + _NORMAL_95 * error
+def interval(mean: Any, error: Any, freedom: int) -> tuple[Any, Any]:
+    """The 95% interval by Student's distribution; NaN for a single run."""
+    half = special.stdtrit(freedom, 0.975) * error if freedom > 0 else np.nan * error
+    return mean - half, mean + half

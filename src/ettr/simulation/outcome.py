@@ -90,7 +90,7 @@ class Simulation:
         """Means with their errors: ``part`` (without unit), ``mean``, ``error`` (standard), ``low``, ``high`` (95%)."""
         names = [*(part.removesuffix("_h") for part in PARTS), "n_failures", "total"]
         mean, error = self._means.mean, self._means.error
-        low, high = interval(mean, error)
+        low, high = interval(mean, error, self._means.freedom)
         return pd.DataFrame({"part": names, "mean": mean, "error": error, "low": low, "high": high})
 
     @property
@@ -104,12 +104,12 @@ class Simulation:
         found, ettr = self._means, self.ettr
         gradient = np.zeros(found.mean.size)
         gradient[0], gradient[-1] = 1.0, -ettr
-        return float(np.sqrt(max(0.0, gradient @ found.covariance @ gradient)) / found.mean[-1])
+        return float(np.sqrt(np.maximum(gradient @ found.covariance @ gradient, 0.0)) / found.mean[-1])
 
     @property
     def ettr_interval(self) -> tuple[float, float]:
         """The 95% interval of ``ettr``: how well this many runs know the mean, not how much runs differ."""
-        return interval(self.ettr, self.ettr_error)
+        return interval(self.ettr, self.ettr_error, self._means.freedom)
 
     @property
     def total_error(self) -> float:
@@ -152,6 +152,8 @@ class Simulation:
             "budget": self.budget.to_dict(),
             "errors": {str(part): float(error) for part, error in rows["error"].items()},
             "waiting_h": float(self.runs["waiting_h"].mean()),
+            "n_waits": float(self.runs["n_waits"].mean()),
+            "n_planned": float(self.runs["n_planned"].mean()),
             "n_undetected": float(self.runs["n_undetected"].mean()),
             "variance_ratio": self.variance_ratio,
         }

@@ -14,7 +14,7 @@ from ettr import budget
 from ettr.errors import InputError, NoProgress, OutsideValidity
 from ettr.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
-from ettr.simulation.chunks import simulate_runs, walk
+from ettr.simulation.chunks import simulate_runs, trace_run
 from ettr.simulation.columns import COLUMNS, CONTROL, N_COLUMNS, N_FAILURES, OUTCOME, PRODUCTIVE, STUCK
 from ettr.simulation.from_scenario import rules_of
 from ettr.simulation.outcome import Simulation
@@ -24,6 +24,8 @@ from ettr.simulation.trace import STATES
 MOST_FAILURES = 2**31
 """Failures that one call may be expected to meet: minutes of computing."""
 MOST_RUNS = 10_000_000
+MOST_STRETCHES = 5_000_000
+"""Rows of a timeline."""
 _LEAST_LIMIT, _MARGIN = 1_000_000, 100
 _LEAST_ETTR = 1e-6
 _FIRST_BATCH, _STEP = 200, 1.15
@@ -94,6 +96,7 @@ def simulate(
     failures = max(float(guess.n_failures), 1.0)
     limit = int(max(_LEAST_LIMIT, _MARGIN * failures))
     _refuse_too_many(guess, n_runs if until is None else 1)
+    _refuse_long_timelines(guess, rules, len(chosen))
 
     done = 0
     table = np.empty((0, N_COLUMNS))
@@ -116,9 +119,9 @@ def simulate(
         error = Simulation(scenario, seed, table, pd.DataFrame(), control_variates).total_error
         if goal >= n_runs and error <= until:
             break
-        wanted = math.ceil(_STEP * goal * (error / until) ** 2) if error > 0 else goal
+        wanted = min(math.ceil(_STEP * goal * (error / until) ** 2), MOST_RUNS)
+        _refuse_too_many(guess, wanted)
         goal = min(max(n_runs, min(wanted, 50 * goal), goal + 1), MOST_RUNS)
-        _refuse_too_many(guess, goal)
     return Simulation(scenario, seed, table, _timeline(rules, seed, chosen, limit), control_variates)
 
 
@@ -183,21 +186,22 @@ def _scaled(scenario: Scenario, rules: Rules, table: np.ndarray) -> np.ndarray:
 
 
 def _timeline(rules: Rules, seed: int, chosen: list[int], limit: int) -> pd.DataFrame:
-    frames = []
-    for run in chosen:
-        table, stop = np.zeros((1, N_COLUMNS)), np.zeros(1, np.int64)
-        trace = walk(rules, seed, run, limit, stop, table, np.zeros((1024, 3)))
-        frames.append(
-            pd.DataFrame(
-                {
-                    "run": run,
-                    "start_h": trace[:, 1],
-                    "end_h": trace[:, 2],
-                    "state": pd.Categorical.from_codes(trace[:, 0].astype(int), list(STATES)),
-                }
-            )
+    frames = [_stretches(run, trace_run(rules, seed, run, limit)) for run in chosen]
+    return pd.concat(frames, ignore_index=True) if frames else _stretches(0, np.empty((0, 3)))
+
+
+def _stretches(run: int, trace: np.ndarray) -> pd.DataFrame:
+    end_h = trace[:, 2]
+    start_h = np.concatenate((trace[:1, 1], end_h[:-1]))  # where the last one ended, to the last digit
+    state = pd.Categorical.from_codes(trace[:, 0].astype(int), list(STATES))
+    return pd.DataFrame({"run": run, "start_h": start_h, "end_h": end_h, "state": state}).astype({"run": int})
+
+
+def _refuse_long_timelines(guess: TimeBudget, rules: Rules, n_chosen: int) -> None:
+    trained_h = float(guess.productive_h) + float(guess.rework_h)
+    stretches = n_chosen * (2 * trained_h / float(rules.run["step"]) + 4 * float(guess.n_failures))
+    if stretches > MOST_STRETCHES:
+        raise InputError(
+            f"timeline of {n_chosen:,} runs would have about {stretches:,.0f} stretches, and the limit is "
+            f"{MOST_STRETCHES:,}: ask for fewer runs or less work"
         )
-    if not frames:
-        empty = {"run": np.empty(0, int), "start_h": np.empty(0), "end_h": np.empty(0)}
-        return pd.DataFrame(empty | {"state": pd.Categorical([], list(STATES))})
-    return pd.concat(frames, ignore_index=True)

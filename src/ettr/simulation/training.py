@@ -304,6 +304,7 @@ def _set_soft(rules: np.record, st: np.record) -> None:
     rate = rules.alarm_rate + rules.slow_rate + at_large * (rules.found_rate + rules.passed_rate)
     st.soft_left = np.inf
     if rate > 0.0:
+        st.n_soft += 1
         w0, _, _, _ = block(st.seed, st.run, st.n_soft, SOFT, 0)
         st.soft_left = exponential(w0, st.seed, st.run, st.n_soft, SOFT) / rate
 
@@ -313,7 +314,6 @@ def _is_alarm(rules: np.record, st: np.record) -> bool:
     """Let such an event happen; answers whether it is a false alarm of the predictor."""
     at_large = st.n_slow - st.n_found
     _, w1, _, _ = block(st.seed, st.run, st.n_soft, SOFT, 0)
-    st.n_soft += 1
     st.soft_left = -1.0
     x = uniform(w1) * (rules.alarm_rate + rules.slow_rate + at_large * (rules.found_rate + rules.passed_rate))
     if x < rules.alarm_rate:
