@@ -28,14 +28,14 @@ MOST_STRETCHES = 5_000_000
 """Rows of a timeline."""
 _LEAST_LIMIT, _MARGIN = 1_000_000, 100
 _LEAST_ETTR = 1e-6
-_FIRST_BATCH, _STEP = 200, 1.15
+_RUNS, _FIRST_BATCH, _STEP = 1000, 200, 1.15
 
 OnProgress = Callable[[int, int], None]
 
 
 def simulate(
     scenario: Scenario,
-    n_runs: int = 1000,
+    n_runs: int | None = None,
     seed: int = 0,
     timeline: Iterable[int] = (),
     executor: Any = None,
@@ -51,7 +51,7 @@ def simulate(
     scenario : Scenario
         The run; every mechanism that a scenario can describe is simulated.
     n_runs : int, optional
-        How many times. With ``until``, the least number.
+        How many times, 1,000 if not given. With ``until``, the least number, 200 if not given.
     seed : int, optional
         Run number i of a seed is always the same, and scenarios that are simulated with one seed share their luck.
     timeline : iterable of int, optional
@@ -88,6 +88,8 @@ def simulate(
     >>> bool(abs(found.runs.drop(columns=["run", "ettr"]).iloc[0, :9].sum() - found.runs["total_h"][0]) < 1e-6)
     True
     """
+    if n_runs is None:
+        n_runs = _RUNS if until is None else _FIRST_BATCH
     n_runs, seed = _whole("n_runs", n_runs, 1, MOST_RUNS), _whole("seed", seed, 0, 2**63 - 1)
     chosen = sorted({_whole("timeline", run, 0, n_runs - 1) for run in timeline})
     _check_until(until)
@@ -100,7 +102,7 @@ def simulate(
 
     done = 0
     table = np.empty((0, N_COLUMNS))
-    goal = n_runs if until is None else min(n_runs, _FIRST_BATCH)
+    goal = n_runs if until is None else _FIRST_BATCH
 
     def one_more(n: int) -> None:
         nonlocal done
