@@ -55,6 +55,7 @@ def rules_of(scenario: Scenario) -> Rules:
         **_tiers(scenario),
         "n_kept": scenario.checkpoint.n_kept or 0,
         "rate": of_time.sum(),
+        "only_mode": int(np.argmax(rates)) if np.count_nonzero(rates) == 1 else -1,
         "mean_recovery": of_time @ modes["recovery"] / of_time.sum() if of_time.sum() > 0 else 0.0,
         "person_share": scenario.recovery.person_share,
         "person": scenario.recovery.person_min / _MIN_PER_H,

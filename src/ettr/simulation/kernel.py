@@ -116,6 +116,10 @@ def straight(aged: bool) -> Kernel:
         keys = np.empty(64)
         clocks = new_heap(64)
         far, ahead = np.empty((64, 2)), np.empty(9)
+        rate, pooled, n_segments = rules.rate, rules.pooled != 0, rules.n_segments
+        shape, scale, sigma = rules.shape, rules.scale_0, rules.repair_sigma
+        steady, load, only_mode = rules.steady != 0, rules.load, rules.only_mode
+        person_share, mean_recovery = rules.person_share, rules.mean_recovery
         polled = 0
 
         for row in range(table.shape[0]):
@@ -127,28 +131,28 @@ def straight(aged: bool) -> Kernel:
             now = u = strikes_at = 0.0
             pending = 0.0
             credit = 0.0
-            if rules.steady:
+            if steady:
                 done, credit = -1, tau + stall
             else:
                 now = queue = rules.first_queue
                 w0, _, _, _ = block(seed, run, 0, PLANNED, 0)
                 r = lognormal(rules.restart, rules.restart_sigma, w0, seed, run, 0, PLANNED)
                 less_restart += r - rules.restart
-                pending = r + rules.load
+                pending = r + load
             w0, w1, w2, w3 = block(seed, run, 0, FAILURE, 0)
             if aged:
                 next_time = np.inf
-                if rules.rate > 0.0:
-                    next_time = exponential(w0, seed, run, 0, FAILURE) / rules.rate
+                if rate > 0.0:
+                    next_time = exponential(w0, seed, run, 0, FAILURE) / rate
                 n_fresh, j, n_heap, n_far = rules.n_nodes, 0, 0, 0
                 horizon = 1.5 * rules.work
-                soon = (horizon / rules.scale_0) ** rules.shape
+                soon = (horizon / scale) ** shape
                 next_firsts(ahead, 0, n_fresh, 0, seed, run, rules)
-                next_fresh = rules.scale_0 * ahead[0]
+                next_fresh = scale * ahead[0]
                 strikes_at = min(next_time, next_fresh)
                 gap = strikes_at
             else:
-                gap = exponential(w0, seed, run, 0, FAILURE) / rules.rate if rules.rate > 0.0 else np.inf
+                gap = exponential(w0, seed, run, 0, FAILURE) / rate if rate > 0.0 else np.inf
             outcome = DONE
 
             while True:
@@ -159,12 +163,12 @@ def straight(aged: bool) -> Kernel:
                     restart += pending
                     now += pending
                     lived = gap - pending + credit
-                    left = rules.n_segments - done
+                    left = n_segments - done
                     finish = only if left == 1 else (left - 1) * (tau + stall) + (left - 2) * slow + last
                     if lived >= finish:
                         u += pending + finish - credit
                         if left > 1:
-                            slowed += (left - 2) * slow + (last - (tau + stall if rules.steady else rules.rest))
+                            slowed += (left - 2) * slow + (last - (tau + stall if steady else rules.rest))
                         break
                     durable = min(max(0.0, math.floor((lived - head) / cycle)), left - 1.0)
                     kept = 0.0
@@ -190,10 +194,10 @@ def straight(aged: bool) -> Kernel:
                 if aged:
                     number = exponential(w0, seed, run, k, FAILURE)
                     if next_time <= u:
-                        mode = pick_of_time(w3, modes)
-                        next_time = u + number / rules.rate
+                        mode = only_mode if only_mode >= 0 else pick_of_time(w3, modes)
+                        next_time = u + number / rate
                     else:
-                        mode = pick_of_nodes(w3, modes)
+                        mode = only_mode if only_mode >= 0 else pick_of_nodes(w3, modes)
                         if n_heap > 0 and clocks[0].key <= u:
                             remove(clocks, n_heap, 0)
                             n_heap -= 1
@@ -201,8 +205,8 @@ def straight(aged: bool) -> Kernel:
                             j += 1
                             if j & 7 == 0:
                                 next_firsts(ahead, j, n_fresh, 0, seed, run, rules)
-                            next_fresh = rules.scale_0 * ahead[j & 7]
-                        again = u + lifetime(number, rules.shape, rules.scale_0) if number < soon else np.inf
+                            next_fresh = scale * ahead[j & 7]
+                        again = u + lifetime(number, shape, scale) if number < soon else np.inf
                         if again < horizon:
                             clocks = with_room(clocks, n_heap)
                             push(clocks, n_heap, again, 0)
@@ -217,10 +221,10 @@ def straight(aged: bool) -> Kernel:
                         strikes_at = clocks[0].key
                     while strikes_at >= horizon and n_far > 0:
                         horizon *= 2.0
-                        soon = (horizon / rules.scale_0) ** rules.shape
+                        soon = (horizon / scale) ** shape
                         n_left = 0
                         for i in range(n_far):
-                            again = far[i, 0] + lifetime(far[i, 1], rules.shape, rules.scale_0)
+                            again = far[i, 0] + lifetime(far[i, 1], shape, scale)
                             if again < horizon:
                                 clocks = with_room(clocks, n_heap)
                                 push(clocks, n_heap, again, 0)
@@ -232,7 +236,7 @@ def straight(aged: bool) -> Kernel:
                         n_far = n_left
                     gap = strikes_at - u
                 else:
-                    mode = pick_of_time(w3, modes)
+                    mode = only_mode if only_mode >= 0 else pick_of_time(w3, modes)
                     gap = exponential(w0, seed, run, k, FAILURE) * mttf
 
                 # detection, replacement, queue, restart
@@ -241,26 +245,26 @@ def straight(aged: bool) -> Kernel:
                 if random_recovery:
                     v0, v1, v2, _ = block(seed, run, k, RECOVERY, 0)
                     down = lognormal(down, modes[mode].detection_sigma, v0, seed, run, k, RECOVERY)
-                    if rules.person_share > 0.0 and uniform(v1) < rules.person_share:
+                    if person_share > 0.0 and uniform(v1) < person_share:
                         wait += rules.person * exponential(v2, seed, run, k, RECOVERY)
                     less_down += down - modes[mode].detection + wait - modes[mode].queue - mean_person
                 if not aged:
-                    less_mix += modes[mode].recovery - rules.mean_recovery
+                    less_mix += modes[mode].recovery - mean_recovery
                 detection += down
                 now += down
                 n_out = modes[mode].n_out
-                if rules.pooled and n_out > 0:
+                if pooled and n_out > 0:
                     mean = modes[mode].repair
                     if math.isnan(mean):
                         mean = mean_repair
                     ready = now
                     for one in range(n_out):
                         repair = mean
-                        if rules.repair_sigma > 0.0:
+                        if sigma > 0.0:
                             x2 = w2
                             if one > 0:
                                 x2, _, _, _ = block(seed, run, k, FAILURE, one)
-                            repair = lognormal(mean, rules.repair_sigma, x2, seed, run, k, FAILURE)
+                            repair = lognormal(mean, sigma, x2, seed, run, k, FAILURE)
                             less_repair += repair - mean
                         if n_repair == keys.size:
                             keys = longer(keys)
@@ -287,17 +291,17 @@ def straight(aged: bool) -> Kernel:
                 mean = modes[mode].restart
                 r = lognormal(mean, modes[mode].restart_sigma, w1, seed, run, k, FAILURE)
                 less_restart += r - mean
-                pending = r + rules.load
+                pending = r + load
 
             out = table[row]
             for i in range(N_COLUMNS):
                 out[i] = 0.0
             out[PRODUCTIVE] = rules.work
-            out[CHECKPOINT] = (rules.n_segments if rules.steady else rules.n_segments - 1) * stall
+            out[CHECKPOINT] = (n_segments if steady else n_segments - 1) * stall
             out[SLOWDOWN], out[REWORK], out[DETECTION] = slowed, rework, detection
             out[QUEUE], out[RESTART] = queue, restart
             out[N_FAILURES], out[WAITING], out[N_WAITS] = k, waiting, n_waits
-            out[CONTROL] = 0.0 if aged else k - rules.rate * u
+            out[CONTROL] = 0.0 if aged else k - rate * u
             out[CONTROL + 1], out[CONTROL + 2] = less_restart, less_down
             out[CONTROL + 3], out[CONTROL + 4] = less_repair, less_mix
             out[OUTCOME] = outcome

@@ -35,6 +35,7 @@ RULES = np.dtype(
         ("n_kept", "i8"),  # 0: all
         # what strikes, per hour of the hazard clock
         ("rate", "f8"),
+        ("only_mode", "i8"),  # if there is but one; else -1
         ("recurrence_rate", "f8"),
         ("burn_in", "f8"),  # excess of the rate at the start
         ("decay", "f8"),
