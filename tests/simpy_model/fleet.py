@@ -160,19 +160,25 @@ class Fleet:
         """Nodes that leave the job for a failure."""
         if mode.n_out == 0 or not self.job:
             return []
+        at_risk = self._struck_at_random()
         if mode.n_out > 1:
-            return self.random.sample(self.job, min(mode.n_out, len(self.job)))
-        failed = node or self.random.choice(self.job)
+            return self.random.sample(at_risk, min(mode.n_out, len(at_risk)))
+        failed = node or self.random.choice(at_risk)
         if self.rules.repair and self.random.random() < self.rules.repair.misdiagnosed:
             healthy = self._healthy_but(failed)
             if healthy:
                 if not failed.bad:
                     failed.bad = True
                     self.bad.append(failed)
-                if math.isnan(failed.fails_at):
-                    self.renew(failed)
+                self.clock_ran_out(failed)
                 return [healthy]
         return [failed]
+
+    def _struck_at_random(self) -> list[Node]:
+        """The job's nodes; where nodes have clocks, those of bad ones stand still and nothing else strikes them."""
+        if self.bad and any(mode.by_node for mode in self.rules.modes):
+            return [node for node in self.job if not node.bad] or self.job
+        return self.job
 
     def _healthy_but(self, failed: Node) -> Node | None:
         if len(self.job) <= len(self.bad) + (not failed.bad):

@@ -276,7 +276,7 @@ def _modes_of(scenario) -> tuple[tuple[Mode, ...], Mode, Mode]:
         rate=recovery.false_alarms_per_day / 24,
         n_out=0,
         can_be_announced=False,
-        **general | {"detection": (0.0, 0.0)},
+        **general | {"detection": (0.0, 0.0), "survived": (1.0,) * len(survived[-1])},
     )
     return (*named, other), time_out, Mode(rate=math.nan, **general)
 

@@ -87,7 +87,7 @@ def simulate_runs(
             more = (stop,) if own else ()
             futures[executor.submit(piece, rules, seed, start, n, limit, *more)] = (start - runs.start, n)
         for future in _as_done(futures, own):
-            at, n = futures[future]
+            at, n = futures.pop(future)
             table[at : at + n] = future.result()
             on_done(n)
     except BaseException:
@@ -104,7 +104,7 @@ def simulate_runs(
 def _as_done(futures: dict[Any, Any], own: bool) -> Iterator[Any]:
     """Futures as they are done; those of other libraries in their order."""
     if not all(isinstance(future, concurrent.futures.Future) for future in futures):
-        yield from futures
+        yield from list(futures)
         return
     left = set(futures)
     while left:

@@ -9,11 +9,11 @@ from numba import njit
 
 from ettr.simulation.draws import DIAGNOSIS, block, uniform
 from ettr.simulation.ledger import HAIR
-from ettr.simulation.repairs import catch_up, leave, next_back, spare_node
+from ettr.simulation.repairs import COLD, HOT, PREEMPTIBLE, catch_up, leave, next_back, spare_node
 from ettr.simulation.state import MOST_BAD
 from ettr.simulation.strikes import draw_next_time, enter, life, take_any
 
-_SWAPPED, _SERVED, _LEFT = 1 << 17, 1 << 18, 1 << 19
+_SWAPPED, _SERVED, _LEFT, _STRUCK = 1 << 17, 1 << 18, 1 << 19, 1 << 20
 """Where random numbers of nodes begin that leave for other reasons than a failure."""
 
 
@@ -21,6 +21,8 @@ _SWAPPED, _SERVED, _LEFT = 1 << 17, 1 << 18, 1 << 19
 def exchange(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> float:
     """The nodes of the failure at hand leave, and the job is filled up; answers the wait. [h]"""
     n_out = modes[st.mode].n_out
+    if rules.pooled:
+        catch_up(rules, st, slots)
     for one in range(n_out):
         node = -1
         if n_out == 1:
@@ -42,6 +44,9 @@ def exchange(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarr
 def _suspect(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> int:
     """The node that is taken for the bad one; -1 if that is any node of the job."""
     repeat = st.mode == modes.size - 1
+    if st.n_bad > 0 and not (repeat or rules.aged):  # an ordinary failure may strike a bad node
+        w0, _, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, _STRUCK)
+        repeat = uniform(w0) * (rules.n_nodes - st.missing) < st.n_bad
     _, w1, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, 0)
     if _is_wrong(rules, st, repeat):
         if not repeat:  # one more bad node stays
@@ -94,15 +99,16 @@ def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
     catch_up(rules, st, slots)
     need, wait, n_in = n_out + st.missing, 0.0, 0
     while need > 0 and st.hot + st.preemptible + st.cold > 0:
+        rank = HOT
         if st.hot > 0:
             st.hot -= 1
         elif st.preemptible > 0:
             st.preemptible -= 1
-            wait = max(wait, rules.preempt)
+            rank, wait = PREEMPTIBLE, max(wait, rules.preempt)
         else:
             st.cold -= 1
-            wait = max(wait, rules.fetch)
-        enter(rules, st, slots, clocks, spare_node(rules, st, slots), life(st, n_in))
+            rank, wait = COLD, max(wait, rules.fetch)
+        enter(rules, st, slots, clocks, spare_node(rules, st, slots, rank), life(st, n_in))
         need -= 1
         n_in += 1
     allowed = 0
@@ -132,7 +138,7 @@ def swap_found(rules: np.record, st: np.record, modes: np.ndarray, slots: np.nda
         if rules.pooled:
             leave(rules, st, slots, node, modes[modes.size - 1].repair, True, st.now, index)
             st.hot -= 1
-            node = spare_node(rules, st, slots)
+            node = spare_node(rules, st, slots, HOT)
         enter(rules, st, slots, clocks, node, life(st, 1))
     st.n_found -= n
     st.n_slow -= n
@@ -147,4 +153,4 @@ def serve_rolling(rules: np.record, st: np.record, slots: np.ndarray, clocks: np
         node = take_any(rules, st, slots, clocks, _SERVED + 64 * (st.n_planned & 1023) + one)
         leave(rules, st, slots, node, -max(rules.stop, 1e-300), False, st.now, one)
         st.hot -= 1
-        enter(rules, st, slots, clocks, spare_node(rules, st, slots), life(st, 1))
+        enter(rules, st, slots, clocks, spare_node(rules, st, slots, HOT), life(st, 1))

@@ -13,6 +13,8 @@ from ettr.simulation.heaps import push, remove
 _TICKET = 20
 AUTOMATIC, MANUAL, REPLACEMENT, PLAIN = range(4)
 """Stages; a plain one always works."""
+HOT, PREEMPTIBLE, COLD = range(3)
+"""Ranks of spares."""
 
 
 MOST_RETURNS = 16
@@ -27,7 +29,7 @@ SLOT = np.dtype(
         # lists of slots and nodes
         ("free", "i8"),  # stack of free slots
         ("queued", "i8"),  # ring of slots that wait for a crew
-        ("waiting", "i8"),  # ring of spares, by number
+        ("waiting", "i8", (3,)),  # rings of spares, by number, for each rank
         # of a node
         ("kind", "i8"),  # 1 for a lemon
         ("n_left", "i8"),
@@ -56,10 +58,11 @@ def roomier(slots: np.ndarray, st: np.record) -> np.ndarray:
         more[i] = slots[i]
     for i in range(st.n_queued):
         more[i].queued = slots[(st.first_queued + i) % size].queued
-    for i in range(st.n_waiting):
-        more[i].waiting = slots[(st.first_waiting + i) % size].waiting
     st.first_queued = 0
-    st.first_waiting = 0
+    for rank in range(3):
+        for i in range(st.n_waiting[rank]):
+            more[i].waiting[rank] = slots[(st.first_waiting[rank] + i) % size].waiting[rank]
+        st.first_waiting[rank] = 0
     return more
 
 
@@ -209,32 +212,36 @@ def catch_up(rules: np.record, st: np.record, slots: np.ndarray) -> None:
         _, node = next_back(rules, st, slots, st.now)
         if node < 0:
             return
+        rank = COLD
         if st.missing > 0 or st.hot < rules.hot:
             st.hot += 1
+            rank = HOT
         elif st.preemptible < rules.preemptible:
             st.preemptible += 1
+            rank = PREEMPTIBLE
         else:
             st.cold += 1
         if rules.tracked:
-            slots[(st.first_waiting + st.n_waiting) % slots.size].waiting = node
-            st.n_waiting += 1
+            slots[(st.first_waiting[rank] + st.n_waiting[rank]) % slots.size].waiting[rank] = node
+            st.n_waiting[rank] += 1
 
 
 @njit(error_model="numpy")
-def spare_node(rules: np.record, st: np.record, slots: np.ndarray) -> int:
-    """The spare that has waited longest, whatever its rank; 0 where nodes are all alike."""
+def spare_node(rules: np.record, st: np.record, slots: np.ndarray, rank: int) -> int:
+    """The spare of a rank that has waited longest; 0 where nodes are all alike."""
     if not rules.tracked:
         return 0
-    if st.fresh_spares > 0:
+    if st.fresh_spares[rank] > 0:
         kind = 0
         if st.fresh_lemons > 0:
+            fresh = st.fresh_spares[HOT] + st.fresh_spares[PREEMPTIBLE] + st.fresh_spares[COLD]
             w0, _, _, _ = block(st.seed, st.run, st.n_kinds, KIND, 1)
             st.n_kinds += 1
-            kind = 1 if uniform(w0) * st.fresh_spares < st.fresh_lemons else 0
-        st.fresh_spares -= 1
+            kind = 1 if uniform(w0) * fresh < st.fresh_lemons else 0
+        st.fresh_spares[rank] -= 1
         st.fresh_lemons -= kind
         return new_node(slots, st, kind)
-    node = slots[st.first_waiting].waiting
-    st.first_waiting = (st.first_waiting + 1) % slots.size
-    st.n_waiting -= 1
+    node = slots[st.first_waiting[rank]].waiting[rank]
+    st.first_waiting[rank] = (st.first_waiting[rank] + 1) % slots.size
+    st.n_waiting[rank] -= 1
     return node

@@ -89,10 +89,10 @@ STATE = np.dtype(
         ("hot", "i8"),
         ("preemptible", "i8"),
         ("cold", "i8"),
-        ("fresh_spares", "i8"),
+        ("fresh_spares", "i8", (3,)),  # by rank: hot, pre-emptible, cold
         ("fresh_lemons", "i8"),
-        ("first_waiting", "i8"),  # ring of spares that were used before
-        ("n_waiting", "i8"),
+        ("first_waiting", "i8", (3,)),  # rings of spares that were used before
+        ("n_waiting", "i8", (3,)),
         ("n_repair", "i8"),
         ("n_slots", "i8"),
         ("n_free_slots", "i8"),

@@ -100,7 +100,7 @@ def _train(rules: np.record, st: np.record, speed: float, until: float, trace: n
     writing = durable_in < np.inf and rules.slowdown > 0.0
     pace = speed * (1.0 - rules.slowdown) if writing else speed
     last, to_place = rules.work - st.ledger[0, POSITION], rules.step - st.since
-    ends = last <= to_place + HAIR * rules.step and not rules.steady
+    ends = last <= to_place + HAIR * rules.step and (not rules.steady or rules.heeded_from < np.inf)
     hours, over = (last if ends else to_place) / pace, True
     first = min(min(until, st.soft_left), durable_in)
     if first < hours:

@@ -38,7 +38,7 @@ from ettr.simulation.heaps import new_heap, with_room
 from ettr.simulation.kernel import Kernel, sources
 from ettr.simulation.ledger import HAIR, copy_row, longer_rows, promote, snapshot
 from ettr.simulation.recovery import load, next_request, plan_restart, recover, serve
-from ettr.simulation.repairs import new_slots, roomier
+from ettr.simulation.repairs import COLD, HOT, PREEMPTIBLE, new_slots, roomier
 from ettr.simulation.state import DEGRADED as OUT_OF_SPEED
 from ettr.simulation.state import (
     FAILED,
@@ -67,12 +67,13 @@ def _begin(rules: np.record, st: np.record, trace: np.ndarray) -> None:
     """Nodes, spares and the first draws; then the queue and the start, or the middle of a steady run."""
     st.hot, st.preemptible, st.cold = rules.hot, rules.preemptible, rules.cold
     st.fresh_0 = rules.n_nodes if rules.aged else 0
-    st.fresh_spares = rules.hot + rules.preemptible + rules.cold
+    st.fresh_spares[HOT], st.fresh_spares[PREEMPTIBLE], st.fresh_spares[COLD] = rules.hot, rules.preemptible, rules.cold
     if rules.lemon_share > 0.0:
         w0, w1, _, _ = block(st.seed, st.run, 0, DIAGNOSIS, 0)
         st.fresh_1 = int(math.floor(rules.lemon_share * rules.n_nodes + uniform(w0)))
         st.fresh_0 -= st.fresh_1
-        st.fresh_lemons = int(math.floor(rules.lemon_share * st.fresh_spares + uniform(w1)))
+        n_spares = rules.hot + rules.preemptible + rules.cold
+        st.fresh_lemons = int(math.floor(rules.lemon_share * n_spares + uniform(w1)))
     draw_first(rules, st, 0)
     draw_first(rules, st, 1)
     w0, _, _, _ = block(st.seed, st.run, 0, FAILURE, 0)
