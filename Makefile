@@ -31,8 +31,9 @@ format: .venv/installed ## Format code and strip notebooks
 check: .venv/installed ## Fuzz the readers of logs for a minute, where atheris has a wheel
 	@$(BIN)/python tests/fuzz_logs.py -max_total_time=60
 
-bench: .venv/installed ## Measure closed forms, plans, fits and the build of the book, each beside a reference
+bench: .venv/installed ## Measure closed forms, simulation, plans, fits and the build of the book, each beside a reference
 	@$(BIN)/python benchmarks/closed_forms.py
+	@$(BIN)/python benchmarks/simulator.py
 	@$(BIN)/python benchmarks/plan_questions.py
 	@$(BIN)/python benchmarks/fit_coverage.py
 	@$(BIN)/python benchmarks/fit_log.py
