@@ -216,11 +216,11 @@ def _steps(scenario: Scenario) -> _Steps:
 
 def long_run_rate(scenario: Scenario) -> float:
     """Failure rate in the long run, also where it was counted on nodes that were new. [1 / (1000 node-days)]"""
-    from ettr.failures.hazards import settled_rate
-
     failures = scenario.failures
     if not _starts_new(scenario) or not failures.n_events or failures.lifetime is None:
         return failures.rate
+    from ettr.failures.hazards import settled_rate  # loads the statistics of scipy
+
     nodes = failures.observed_nodes or scenario.n_nodes
     exposed_h = (failures.node_days or 0.0) * 24 / nodes * (failures.exposed_share or 1.0)
     per_h = settled_rate(failures.n_events, nodes, exposed_h, failures.lifetime.shape)
