@@ -122,48 +122,68 @@ def _train(rules: np.record, st: np.record, speed: float, until: float, trace: n
 
 @njit(error_model="numpy")
 def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np.ndarray) -> bool:
-    """Pass over whole cycles of the store in which nothing happens, all but the last; answers whether any were."""
+    """Pass over whole blocks of one tier in which nothing happens, all but the last; answers whether any were.
+
+    The tier is the slowest one that has just begun to write, and the blocks end before the next slower one is due.
+    """
     store = rules.n_tiers - 1
-    whole = rules.every[store]
-    if st.since != 0.0 or st.place % whole != 0 or st.n_found > 0:
+    if st.since != 0.0 or st.n_found > 0:
         return False
-    if st.durable_at[store] == np.inf and rules.tier_write[store] > 0.0:
+    tier = store
+    while st.place % rules.every[tier] != 0:
+        tier -= 1
+    if st.durable_at[tier] == np.inf and rules.tier_write[tier] > 0.0:
         return False  # a job that has just recovered writes nothing
+    places = rules.every[tier]
     stalls = 0.0
-    for tier in range(rules.n_tiers):
-        stalls += rules.tier_stall[tier] * (whole // rules.every[tier])
-    slowed, degraded = rules.slowdown * rules.persist, rules.tau * (1.0 / speed - 1.0)
-    cycle = rules.tau + degraded + slowed + stalls
-    free = min(min(until, st.soft_left), min(st.next_request - st.now, _FAR * cycle))
+    for faster in range(tier + 1):
+        stalls += rules.tier_stall[faster] * (places // rules.every[faster])
+    work_h = rules.step * places
+    slowed, degraded = rules.slowdown * rules.persist, work_h * (1.0 / speed - 1.0)
+    block_h = work_h + degraded + slowed + stalls
+    free = min(min(until, st.soft_left), min(st.next_request - st.now, _FAR * block_h))
     if st.missing > 0:
         free = min(free, slots[0].key - st.now if st.hot == 0 and st.n_repair > 0 else 0.0)
-    to_do = math.ceil((rules.work - st.ledger[0, POSITION]) / rules.tau - HAIR) - 1
-    n = min(math.floor(free / cycle), to_do) - 1
+    most = math.ceil((rules.work - st.ledger[0, POSITION]) / work_h - HAIR) - 1
+    if tier < store:
+        free = min(free, st.durable_at[store] - st.trained)
+        slower = rules.every[tier + 1]
+        most = min(most, (slower - st.place % slower) // places - 1)
+    n = min(math.floor(free / block_h), most) - 1
     if n < 1:
         return False
-    live(rules, st, n * cycle)
-    st.trained += n * cycle
-    st.soft_left -= n * (cycle - stalls)
-    st.place += n * whole
-    _add_cycles(st.ledger, 0, n, rules.tau, stalls, slowed, degraded, whole)
-    for tier in range(rules.n_tiers):
-        _add_cycles(st.kept, tier, n, rules.tau, stalls, slowed, degraded, whole)
-        _add_cycles(st.written, tier, n, rules.tau, stalls, slowed, degraded, whole)
-        st.durable_at[tier] += n * cycle
+    live(rules, st, n * block_h)
+    st.trained += n * block_h
+    st.soft_left -= n * (block_h - stalls)
+    st.place += n * places
+    taken = n if tier == store else 0
+    _add_blocks(st.ledger, 0, n, taken, work_h, stalls, slowed, degraded, places)
+    for faster in range(tier + 1):
+        _add_blocks(st.kept, faster, n, taken, work_h, stalls, slowed, degraded, places)
+        _add_blocks(st.written, faster, n, taken, work_h, stalls, slowed, degraded, places)
+        st.durable_at[faster] += n * block_h
     st.ledger[0, POSITION] = st.origin + st.place * rules.step
     return True
 
 
 @njit(error_model="numpy")
-def _add_cycles(
-    rows: np.ndarray, i: int, n: int, tau: float, stalls: float, slowed: float, degraded: float, whole: int
+def _add_blocks(
+    rows: np.ndarray,
+    i: int,
+    n: int,
+    taken: int,
+    work_h: float,
+    stalls: float,
+    slowed: float,
+    degraded: float,
+    places: int,
 ) -> None:
-    rows[i, POSITION] += n * tau
+    rows[i, POSITION] += n * work_h
     rows[i, STALLED] += n * stalls
     rows[i, SLOWED] += n * slowed
     rows[i, DEGRADED] += n * degraded
-    rows[i, INDEX] += n
-    rows[i, PLACE] += n * whole
+    rows[i, INDEX] += taken
+    rows[i, PLACE] += n * places
 
 
 @njit(error_model="numpy")
