@@ -17,7 +17,7 @@ PARTS = ("productive_h", "checkpoint_h", "rework_h", "detection_h", "queue_h", "
 
 @dataclass(frozen=True)
 class Mode:
-    """A kind of failure; hours. ``latency`` is that of each, or the mean where ``exponential`` or log-normal (``cv``)."""
+    """A kind of failure; hours. ``latency`` is each one's, or the mean where ``exponential`` or log-normal (``cv``)."""
 
     share: float
     detection: float

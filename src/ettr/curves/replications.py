@@ -30,6 +30,7 @@ _FAILURES_A_LENGTH, _MOST_RUNS = 60_000, 3000
 _FAILURES_A_LESSON = 4_000_000
 _H_PER_DAY = 24.0
 _SAME = 0.1
+_ROUNDING = 1e-9
 _INTERVAL = "checkpoint.interval_min"
 
 
@@ -79,7 +80,7 @@ def error_by_runs(scenario: Scenario, n_runs: int = 4000, seed: int = 0) -> pd.D
 
 def _lesson(run: Scenario, n_runs: int, seed: int) -> Simulation:
     expected = budget.exact(run)
-    return runs_of(run, max(_FEWEST * _GROUPS, affordable_runs(run, expected, n_runs, _FAILURES_A_LESSON)), seed)
+    return runs_of(run, max(_FEWEST * _GROUPS, affordable_runs(expected, n_runs, _FAILURES_A_LESSON)), seed)
 
 
 def _part(whole: Simulation, size: int, start: int = 0) -> Simulation:
@@ -162,7 +163,7 @@ def difference_by_luck(scenario: Scenario, interval_min: float, n_runs: int = 40
     ]
     table = pd.DataFrame(rows, columns=["way", "saved_h", "error_h"])
     half, errors = _NORMAL_95 * table["error_h"], table["error_h"].to_numpy()
-    ratio = np.divide(errors[0], errors, out=np.ones(len(errors)), where=errors > 0) ** 2
+    ratio = np.divide(errors[0], errors, out=np.ones(len(errors)), where=errors > _ROUNDING) ** 2
     closed_h = float(budget.exact(run).total_h - budget.exact(other).total_h)
     return table.assign(
         low_h=table["saved_h"] - half,
@@ -209,7 +210,7 @@ def ettr_by_length(scenario: Scenario, repair_h: float = 48.0, n_points: int = 7
         for pool, whole in ((FULL_SUPPLY, plain), (FEW_SPARES, held)):
             run = whole.override({"job.productive_h": float(work_h) * whole.job.throughput_factor})
             expected = budget.exact(budget.simplified(run).scenario)
-            found = runs_of(run, affordable_runs(run, expected, _MOST_RUNS, _FAILURES_A_LENGTH), seed)
+            found = runs_of(run, affordable_runs(expected, _MOST_RUNS, _FAILURES_A_LENGTH), seed)
             columns = {"pool": pool, "productive_days": work_h / _H_PER_DAY, "n_runs": found.n_runs}
             columns |= {"n_spares": n_spares if run.spares else 0, "ettr": found.ettr, "error": found.ettr_error}
             columns |= {"in_repair": in_repair, "closed_ettr": float(expected.ettr)}

@@ -16,26 +16,19 @@ if TYPE_CHECKING:
 SHARES = (5, 25, 50, 75, 95)
 """Shares of runs that are done by the dates that are shown. [%]"""
 
-_COPIES_A_FAILURE = 30
 _FEWEST_RUNS = 12
 """Fewer would not know their own error."""
 
 
-def affordable_runs(run: Scenario, expected: TimeBudget, n_runs: int, most_failures: int) -> int:
+def affordable_runs(expected: TimeBudget, n_runs: int, most_failures: int) -> int:
     """As many runs as meet so many failures together, and no fewer than an error needs.
-
-    Copies to faster tiers are walked one by one, and some of them take as long to simulate as a failure.
 
     Examples
     --------
-    >>> run = Scenario.load("llama3-405b")
-    >>> affordable_runs(run, budget.exact(run), 1000, 50_000)
+    >>> affordable_runs(budget.exact(Scenario.load("llama3-405b")), 1000, 50_000)
     120
     """
-    tiers = run.checkpoint.tiers
-    copies = 3600 * run.work_h / tiers[0].interval_s if tiers else 0.0
-    events = max(float(expected.n_failures) + copies / _COPIES_A_FAILURE, 1.0)
-    return min(n_runs, max(_FEWEST_RUNS, int(most_failures / events)))
+    return min(n_runs, max(_FEWEST_RUNS, int(most_failures / max(float(expected.n_failures), 1.0))))
 
 
 def whole_interval_min(run: Scenario, interval_min: float) -> float:
@@ -67,6 +60,6 @@ def some_runs_of(run: Scenario, n_runs: int, seed: int, most_failures: int) -> S
     """Affordable runs; None if the run cannot be simulated, or practically never ends."""
     try:
         expected = budget.exact(budget.simplified(run).scenario)
-        return runs_of(run, affordable_runs(run, expected, n_runs, most_failures), seed)
+        return runs_of(run, affordable_runs(expected, n_runs, most_failures), seed)
     except (NotModelled, NoProgress, OutsideValidity):
         return None
