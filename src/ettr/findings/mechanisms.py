@@ -43,7 +43,9 @@ def _control(base: pd.DataFrame) -> str:
     most = points(known["points"].abs().max() / 100)
     if (known["verdict"] == "within error").all():
         return f"Where nothing is added, the two agree at every size that is simulated, to within {most}."
-    return f"Where nothing is added, the two are up to {most} apart, at some size further than three standard errors."
+    return (
+        f"Where nothing is added, the two are {most} apart at most, and at some size more than three standard errors."
+    )
 
 
 def _here(own: pd.DataFrame, scenario: Scenario) -> list[str]:

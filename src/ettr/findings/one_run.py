@@ -57,7 +57,9 @@ def losses(frame: pd.DataFrame, n_runs: int) -> Finding:
     """What runs lose, and how much they differ; ``frame`` as from :func:`ettr.curves.losses_of_runs`."""
     rows = frame.set_index("part")
     if "lost" not in rows.index:
-        return Finding(title="No run loses anything", text=f"None of {count(n_runs)} runs loses anything.")
+        return Finding(
+            title="No run loses anything", text=f"All {count(n_runs)} runs train from their beginning to their end."
+        )
     lost, parts = rows.loc["lost"], rows.drop("lost")
     of_all = f"{_h(lost['low_h'])} to {_h(lost['high_h'])}"
     off = abs(lost["mean_h"] - lost["closed_h"])

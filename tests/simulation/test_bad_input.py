@@ -1,0 +1,298 @@
+"""What makes no sense, what never ends, and what is at the edge of sense."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from ettr import budget, simulate
+from ettr.errors import EttrError, InputError, NoProgress, NotModelled
+from ettr.simulation import MOST_FAILURES, MOST_RUNS, chunks, runs
+
+
+@pytest.mark.parametrize("n_runs", [0, -1, 1.5, True, 10**12, MOST_RUNS + 1, "many", math.nan, np.float64(10), [10]])
+def test_a_number_of_runs_that_is_none_is_refused(small_run, n_runs):
+    with pytest.raises(InputError, match="n_runs must be"):
+        simulate(small_run, n_runs=n_runs)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 2**64, 0.5, False, None, "x"])
+def test_a_seed_that_is_none_is_refused(small_run, seed):
+    with pytest.raises(InputError, match="seed must be"):
+        simulate(small_run, n_runs=10, seed=seed)
+
+
+@pytest.mark.parametrize("until", [0, -0.1, 1, 2, math.nan, math.inf, "little", True])
+def test_an_error_that_cannot_be_reached_is_refused(small_run, until):
+    with pytest.raises(InputError, match="until must be between 0 and 1"):
+        simulate(small_run, n_runs=10, until=until)
+
+
+@pytest.mark.parametrize("timeline", [[10], [-1], [0.5], [0, 3, 99], [True], ["0"]])
+def test_a_run_that_is_not_simulated_has_no_timeline(small_run, timeline):
+    with pytest.raises(InputError, match="timeline must be"):
+        simulate(small_run, n_runs=10, timeline=timeline)
+
+
+def test_whole_numbers_of_any_kind_are_taken(small_run):
+    expected = simulate(small_run, n_runs=10, seed=3, timeline=[2])
+    found = simulate(small_run, n_runs=np.int32(10), seed=np.uint64(3), timeline=np.array([2]), until=None)
+    assert (found.table == expected.table).all() and found.timeline.equals(expected.timeline)
+    assert type(found.n_runs) is int and type(found.seed) is int
+
+
+def test_a_timeline_that_would_fill_the_memory_is_refused(small_run):
+    with pytest.raises(InputError, match="timeline"):
+        simulate(
+            small_run.override({"checkpoint.interval_min": 1e-3, "checkpoint.persist_s": 0}), 10, timeline=range(10)
+        )
+
+
+HOPELESS = {
+    "far too large": {"cluster.n_gpus": 80_000_000},
+    "never restarts": {"recovery.restart_min": 6000},
+    "never reaches a checkpoint": {"checkpoint.interval_min": 6000, "job.productive_h": 300},
+    "absurd": {"failures.rate_per_1000_node_days": 1e15},
+    "with tiers": {
+        "cluster.n_gpus": 80_000_000,
+        "checkpoint.tiers": [{"name": "memory", "interval_s": 270, "load_s": 1, "survives": 0.9}],
+    },
+    "with nodes that wear": {"cluster.n_gpus": 80_000_000, "failures.lifetime": {"shape": 2}},
+}
+
+
+@pytest.mark.parametrize("name", HOPELESS)
+def test_a_hopeless_job_is_refused_at_once(small_run, name):
+    began = time.monotonic()
+    with pytest.raises(NoProgress, match=r"never gets on.*expected ETTR.*limit.*1e-06") as refused:
+        simulate(small_run.override(HOPELESS[name]), n_runs=10)
+    assert isinstance(refused.value, EttrError)
+    assert time.monotonic() - began < 5
+
+
+STUCK = {
+    "time-outs": {"recovery.false_alarms_per_day": 1e5},
+    "burn-in": {"failures.burn_in": {"factor": 1e4, "decay_days": 1e4}},
+    "bad nodes": {
+        "spares": {"n_nodes": 20},
+        "repair": {"automatic_h": 1, "misdiagnosed": 0.999, "recurrence_h": 1e-3},
+    },
+    "silent ones, of which none is kept": {
+        "failures.modes": [{"name": "sdc", "share": 1, "latency_h": 20}],
+        "checkpoint.n_kept": 1,
+        "failures.rate_per_1000_node_days": 2000,
+    },
+}
+"""What the closed form knows nothing of."""
+
+
+@pytest.mark.parametrize("name", STUCK)
+def test_a_run_that_does_not_get_on_ends_at_a_limit(small_run, monkeypatch, name):
+    monkeypatch.setattr(runs, "_LEAST_LIMIT", 20_000)
+    with pytest.raises(NoProgress, match=r"did not get on: one met [\d,]+ failures \(the limit is [\d,]+\).*ETTR of"):
+        simulate(small_run.override(STUCK[name]), n_runs=2)
+
+
+def test_more_failures_than_a_call_may_meet_are_refused(small_run):
+    n_runs = int(1.1 * MOST_FAILURES / budget.exact(small_run).n_failures)
+    long_run = small_run.override({"job.productive_h": 3e5})
+    with pytest.raises(NoProgress, match=r"limit of one call is 2,147,483,648.*expected ETTR"):
+        simulate(long_run, n_runs=n_runs // 1000)
+    with pytest.raises(NoProgress, match="limit of one call"):
+        simulate(long_run, until=1e-7)
+
+
+TOGETHER = {
+    "checkpoint.tiers.*checkpoint.persist_slowdown": {
+        "checkpoint.tiers": [{"name": "memory", "interval_s": 270, "survives": 0.9}],
+        "checkpoint.persist_slowdown": 0.1,
+    },
+    "elastic.*failures.lifetime": {
+        "elastic": {"n_replicas": 4, "n_least": 2},
+        "spares": {"n_nodes": 1},
+        "repair": {"automatic_h": 1},
+        "failures.lifetime": {"shape": 2},
+    },
+    "elastic.*failures.lemons": {
+        "elastic": {"n_replicas": 4, "n_least": 2},
+        "spares": {"n_nodes": 1},
+        "repair": {"automatic_h": 1},
+        "failures.lemons": {"share": 0.1, "factor": 2},
+    },
+    "elastic.*repair.retire_after": {
+        "elastic": {"n_replicas": 4, "n_least": 2},
+        "spares": {"n_nodes": 1},
+        "repair": {"automatic_h": 1, "retire_after": 2, "retire_window_days": 1, "replacement_h": 1},
+    },
+    "whole part of the next.*memory.*": {
+        "checkpoint.tiers": [{"name": "memory", "interval_s": 1000, "survives": 0.9}],
+    },
+}
+
+
+@pytest.mark.parametrize("names", TOGETHER)
+def test_what_has_no_rule_together_is_refused_by_name(small_run, names):
+    with pytest.raises(NotModelled, match=names):
+        simulate(small_run.override(TOGETHER[names]), n_runs=10)
+
+
+ONE_NODE = {"cluster.n_gpus": 8, "failures.rate_per_1000_node_days": 4000}
+EDGES = {
+    "no failures": {"failures.rate_per_1000_node_days": 0},
+    "no failures, many rules": {
+        "failures.rate_per_1000_node_days": 0,
+        "failures.lifetime": {"shape": 0.5, "start": "new"},
+        "failures.lemons": {"share": 0.1, "factor": 3},
+        "failures.burn_in": {"factor": 5, "decay_days": 1},
+        "prediction": {"recall": 1, "precision": 0.5, "lead_s": 60, "action_s": 0},
+        "spares": {"n_nodes": 0},
+        "repair": {"automatic_h": 1},
+    },
+    "one node": ONE_NODE,
+    "one node, no spare": ONE_NODE | {"spares": {"n_nodes": 0}, "repair": {"manual_h": 50}},
+    "one node, misdiagnosed": ONE_NODE
+    | {"spares": {"n_nodes": 1}, "repair": {"manual_h": 5, "misdiagnosed": 0.9, "recurrence_h": 1}},
+    "one node, a lemon": ONE_NODE | {"failures.lemons": {"share": 0.99, "factor": 2}},
+    "infant mortality": {"failures.lifetime": {"shape": 0.2}},
+    "infant mortality of new nodes": {"failures.lifetime": {"shape": 0.2, "start": "new"}},
+    "wear": {"failures.lifetime": {"shape": 5}},
+    "wear of new nodes": {"failures.lifetime": {"shape": 5, "start": "new"}},
+    "no spares and slow repair": {"spares": {"n_nodes": 0}, "repair": {"manual_h": 2000, "n_crew": 1, "cv": 3}},
+    "all nodes at once": {
+        "failures.modes": [{"name": "power", "share": 0.5, "n_out_nodes": 16}],
+        "spares": {"n_nodes": 3},
+        "repair": {"automatic_h": 5},
+    },
+    "all nodes at once, with clocks": {
+        "failures.modes": [{"name": "power", "share": 0.5, "n_out_nodes": 16}],
+        "failures.lifetime": {"shape": 0.5},
+        "spares": {"n_nodes": 0},
+        "repair": {"automatic_h": 5},
+    },
+    "replicas of one node": {
+        "elastic": {"n_replicas": 16, "n_least": 1},
+        "spares": {"n_nodes": 0},
+        "repair": {"automatic_h": 500},
+    },
+    "less work than one stall": {"job.productive_h": 1e-3},
+    "checkpoints all the time": {"checkpoint.interval_min": 0.01, "checkpoint.stall_s": 0, "checkpoint.persist_s": 0},
+    "a write as long as the interval": {"checkpoint.persist_s": 2700, "checkpoint.stall_s": 0},
+    "restarts in no time": {"recovery": {"detection_min": 0, "restart_min": 0}},
+    "wide spread": {"recovery.restart_cv": 10, "recovery.detection_cv": 10},
+    "maintenance all day": {"maintenance": {"per_day": 100, "duration_min": 1}},
+    "a fleet that never failed before": {"failures.burn_in": {"factor": 0, "decay_days": 0.5}},
+    "many crews": {"spares": {"n_nodes": 1000, "n_cold": 10**6}, "repair": {"manual_h": 1, "n_crew": 10**6}},
+    "alarms that never come true": {"prediction": {"recall": 1, "precision": 0.01, "lead_s": 60, "action_s": 0}},
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_the_edge_of_sense_is_simulated(small_run, name):
+    run = small_run.override(EDGES[name])
+    found = simulate(run, n_runs=100, seed=1)
+    table = found.runs.to_numpy(dtype=float)
+    assert np.isfinite(table).all() and (table >= 0).all()
+    assert 0 < found.ettr <= 1
+    if run.failures.rate == 0:
+        assert found.budget.n_failures == 0 and found.budget.rework_h == 0
+    else:
+        assert found.runs["n_failures"].sum() > 0 or name == "less work than one stall"
+
+
+def test_a_fleet_of_a_million_nodes_needs_no_more_room_than_one_of_ten(small_run):
+    run = small_run.override(
+        {
+            "cluster.n_gpus": 8_000_000,
+            "failures.rate_per_1000_node_days": 0.0064,
+            "failures.lemons": {"share": 0.1, "factor": 5},
+            "failures.lifetime": {"shape": 0.5, "start": "new"},
+        }
+    )
+    began = time.monotonic()
+    simulate(run, n_runs=20)
+    assert time.monotonic() - began < 20  # of which most is compiling, if it has not been done
+
+
+class _Enough(Exception):
+    pass
+
+
+def test_a_call_is_broken_off_by_what_reports_progress(small_run, monkeypatch):
+    """As by Ctrl-C in a notebook: no thread is left, and the next call is as good as any."""
+    monkeypatch.setattr(chunks, "_EVENTS", 5000)
+    monkeypatch.setattr(chunks, "_EVENTS_AT_ONCE", 0)
+    before = threading.active_count()
+    for kind in (KeyboardInterrupt, _Enough):
+
+        def report(done, total, kind=kind):
+            raise kind
+
+        with pytest.raises(kind):
+            simulate(small_run, n_runs=200_000, on_progress=report)
+        assert threading.active_count() == before
+    assert simulate(small_run, n_runs=10).n_runs == 10
+
+
+def test_what_goes_wrong_elsewhere_is_said_here(small_run):
+    class Broken:
+        def submit(self, function, *arguments):
+            future = concurrent.futures.Future()
+            future.set_exception(OSError("no such machine"))
+            return future
+
+    with pytest.raises(OSError, match="no such machine"):
+        simulate(small_run, n_runs=10, executor=Broken())
+
+
+INTERRUPTED = """
+import sys, threading
+from ettr import Scenario, simulate
+
+run = Scenario.parse(sys.stdin.read())
+for rare in (None, {"per_day": 1e-3, "duration_min": 1}):  # the kernel for simple runs, and that for every rule
+    run = run.override({"maintenance": rare})
+    simulate(run.override({"job.productive_h": 10}), n_runs=1)  # compiled
+    print("ready", flush=True)
+    try:
+        simulate(run, n_runs=10)
+    except KeyboardInterrupt:
+        print("stopped", threading.active_count(), flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of another kind")
+def test_ctrl_c_ends_a_long_call_within_a_second(small_run):
+    """Ten runs of ten million failures each would take many seconds."""
+    run = small_run.override({"job.productive_h": 3e7, "checkpoint.persist_s": 0})
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        process.stdin.write(run.to_yaml())
+        process.stdin.close()
+        for _ in range(2):
+            assert process.stdout.readline() == "ready\n", process.stderr.read()
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            assert process.stdout.readline() == "stopped 1\n", process.stderr.read()
+            assert time.monotonic() - began < 2
+        assert process.wait(timeout=10) == 0
+    finally:
+        process.kill()
+        process.stdout.close()
+        process.stderr.close()
+        process.wait()

@@ -1,0 +1,242 @@
+"""Failures of nodes with a memory, of lemons and of new fleets, against what is known of them exactly."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from agreement import FOUR, check
+from scipy import integrate, special
+
+from ettr import budget, simulate
+from ettr.failures.renewal import renewal_count
+
+N_COUNTED = 150_000
+WALKING = {"maintenance": {"per_day": 1e-9, "duration_min": 0}}
+"""Something that practically never happens, and that only the kernel for every rule knows."""
+ENGINES = pytest.mark.parametrize("engine", [{}, WALKING], ids=["straight", "walking"])
+
+
+def _counts(run, expected: float, seed: int = 1) -> tuple[float, float, np.ndarray]:
+    """Mean failures of a run and its error, from so many runs that the error is small."""
+    n_runs = int(np.clip(N_COUNTED / expected, 20, 20_000))
+    counts = simulate(run, n_runs, seed, control_variates=False).runs["n_failures"].to_numpy()
+    return counts.mean(), counts.std(ddof=1) / n_runs**0.5, counts
+
+
+def _nodes(n_nodes: int, mean_h: float, hours: float, **lifetime) -> dict:
+    return {
+        "cluster.n_gpus": 8 * n_nodes,
+        "failures.rate_per_1000_node_days": 24_000 / mean_h,
+        "failures.lifetime": lifetime,
+        "job.productive_h": hours,
+    }
+
+
+AGES = [(shape, lives) for shape in (0.5, 0.7, 1.5, 3.0) for lives in (0.03, 0.4, 1.5, 6.0) if shape * lives != 0.09]
+"""Shapes, and ages in mean lifetimes; of nodes that wear fast hardly any fails in the first three per cent."""
+
+
+@ENGINES
+@pytest.mark.parametrize(("shape", "lives"), AGES)
+def test_new_nodes_fail_as_often_as_the_renewal_function_says(counting_run, shape, lives, engine):
+    run = counting_run.override(_nodes(50, 100.0, 100.0 * lives, shape=shape, start="new") | engine)
+    expected = 50 * renewal_count(100.0 * lives, shape, 100.0)
+    mean, error, _ = _counts(run, expected)
+    # the renewal function is known to 1e-4
+    assert mean == pytest.approx(expected, abs=FOUR * error + 1e-4 * expected)
+    assert error < 0.02 * expected
+
+
+@ENGINES
+@pytest.mark.parametrize("shape", [0.5, 0.7, 3.0])
+def test_a_count_of_new_nodes_is_met_again(counting_run, shape, engine):
+    """A count is that of nodes that were as new as these; of a fleet twice as large twice as many fail."""
+    counted = {"n_events": 60, "node_days": 50 * 10, "observed_nodes": 50}
+    run = counting_run.override(
+        {
+            "cluster.n_gpus": 800,
+            "failures": counted | {"lifetime": {"shape": shape, "start": "new"}},
+            "job.productive_h": 240,
+        }
+        | engine
+    )
+    mean, error, _ = _counts(run, 120)
+    assert mean == pytest.approx(120, abs=FOUR * error + 1e-3 * 120)  # the rate is solved for to a part in a thousand
+
+
+FIRST_HOURS = {0.5: 0.5, 0.7: 3.0, 1.5: 24.0, 3.0: 300.0}
+
+
+@ENGINES
+@pytest.mark.parametrize("shape", FIRST_HOURS)
+def test_of_a_large_new_fleet_few_nodes_fail_in_the_first_hours(counting_run, shape, engine):
+    """Of a million GPUs, some hundred nodes of which hardly any fails twice: so their number is nearly binomial."""
+    n_nodes, hours = 125_000, FIRST_HOURS[shape]
+    run = counting_run.override(_nodes(n_nodes, 4000.0, hours, shape=shape, start="new") | engine)
+    scale = 4000.0 / math.gamma(1 + 1 / shape)
+    first = -math.expm1(-((hours / scale) ** shape))
+    expected = n_nodes * renewal_count(hours, shape, 4000.0)
+    mean, error, counts = _counts(run, expected)
+    assert mean == pytest.approx(expected, abs=FOUR * error + 1e-4 * expected)
+    variance = n_nodes * first * (1 - first)
+    # second failures add their share; a variance of n counts is known to sqrt(2 / n)
+    assert counts.var(ddof=1) == pytest.approx(
+        variance, rel=FOUR * (2 / counts.size) ** 0.5 + expected / n_nodes / first - 1
+    )
+
+
+@ENGINES
+@pytest.mark.parametrize("hours", [5.0, 150.0])
+@pytest.mark.parametrize("shape", (0.5, 1.0, 3.0))
+def test_nodes_in_the_middle_of_their_lives_fail_at_a_steady_rate(counting_run, shape, hours, engine):
+    run = counting_run.override(_nodes(50, 100.0, hours, shape=shape) | engine)
+    mean, error, _ = _counts(run, hours / 2)
+    assert mean == pytest.approx(hours / 2, abs=FOUR * error)
+    assert error < 0.02 * mean
+
+
+@pytest.mark.parametrize("start", ["new", "stationary"])
+@pytest.mark.parametrize("size", [8000, 24_000])
+def test_a_shape_of_1_is_no_memory(plain_run, size, start):
+    run = plain_run.override({"cluster.n_gpus": size, "job.include_start": True, "recovery.detection_min": 6})
+    found = simulate(run.override({"failures.lifetime": {"shape": 1, "start": start}}), n_runs=4000, seed=2)
+    check(found, budget.exact(run))
+
+
+def _burning(hours: float, factor: float, decay_days: float, age_days: float = 0.0) -> dict:
+    burn_in = {"factor": factor, "decay_days": decay_days, "age_days": age_days}
+    return {"failures.burn_in": burn_in, "job.productive_h": hours}
+
+
+@pytest.mark.parametrize(
+    ("hours", "factor", "decay_days", "age_days"),
+    [(10, 8, 0.5, 0), (60, 8, 0.5, 0.3), (60, 0, 1, 0), (60, 0.2, 4, 1), (200, 30, 0.05, 0), (200, 1.5, 40, 0)],
+)
+def test_a_new_fleet_fails_as_often_as_the_integral_of_its_rate(counting_run, hours, factor, decay_days, age_days):
+    run = counting_run.override(_burning(hours, factor, decay_days, age_days))
+    decay_h = 24 * decay_days
+    excess = (factor - 1) * math.exp(-age_days / decay_days) * decay_h * -math.expm1(-hours / decay_h)
+    expected = run.job_rate_per_h * (hours + excess)
+    mean, error, counts = _counts(run, expected)
+    assert mean == pytest.approx(expected, abs=FOUR * error)
+    # Poisson: the variance is the mean
+    assert counts.var(ddof=1) == pytest.approx(
+        expected, rel=FOUR * (2 / counts.size + 1 / expected / counts.size) ** 0.5
+    )
+
+
+OVER_TIME = {
+    "young": _burning(100, 5, 4),
+    "young, with writes": _burning(100, 4, 4, 1) | {"checkpoint.persist_s": 1200, "checkpoint.persist_slowdown": 0.2},
+    "fewer at first": _burning(200, 0.2, 4),
+    "new nodes": _nodes(1000, 4000, 100, shape=0.7, start="new"),
+    "new nodes that wear": _nodes(1000, 1200, 400, shape=1.4, start="new"),
+}
+
+
+@pytest.mark.parametrize("name", OVER_TIME)
+def test_a_rate_that_changes_slowly_takes_what_its_integral_says(plain_run, name):
+    run = plain_run.override(OVER_TIME[name] | {"recovery.detection_min": 4, "recovery.queue_min": 6})
+    expected = budget.over_time(run)
+    found = simulate(run, n_runs=2000, seed=3, control_variates=False)
+    rows = found.budget_interval.set_index("part")
+    for part in ("checkpoint", "slowdown", "rework", "detection", "queue", "restart", "total", "n_failures"):
+        mean, error = rows.loc[part, ["mean", "error"]]
+        value = getattr(expected, "n_failures" if part == "n_failures" else f"{part}_h")
+        # the integral takes each moment for a steady state, good to half a per cent
+        assert mean == pytest.approx(value, abs=FOUR * error + 0.005 * value + 1e-9), part
+        assert error <= 0.01 * value + 1e-9, part
+
+
+@pytest.mark.parametrize("shape", [None, 1.0])
+@pytest.mark.parametrize("factor", [1, 4, 50])
+def test_lemons_that_are_mended_at_once_leave_the_rate_of_the_fleet(plain_run, factor, shape):
+    """Two of eight nodes: a whole number of lemons, so that all runs have the same rate."""
+    run = plain_run.override({"cluster.n_gpus": 64, "failures.rate_per_1000_node_days": 800, "job.include_start": True})
+    lifetime = {"failures.lifetime": {"shape": shape}} if shape else {}
+    found = simulate(run.override({"failures.lemons": {"share": 0.25, "factor": factor}} | lifetime), 5000, seed=4)
+    check(found, budget.exact(run))
+
+
+def test_lemons_of_a_share_that_is_no_whole_number_leave_the_mean_rate(counting_run):
+    """2.4 of 8 nodes are two or three; the rate of a run differs, its mean does not, and counts vary more."""
+    run = counting_run.override({"cluster.n_gpus": 64, "failures.rate_per_1000_node_days": 800})
+    lemons = run.override({"failures.lemons": {"share": 0.3, "factor": 20}})
+    hours = run.job.productive_h
+    mean, error, counts = _counts(lemons, run.job_rate_per_h * hours)
+    assert mean == pytest.approx(run.job_rate_per_h * hours, abs=FOUR * error)
+    normal = run.job_rate_per_h / 8 / (1 + 0.3 * 19) * hours
+    of_two, of_three = normal * (6 + 2 * 20), normal * (5 + 3 * 20)
+    expected = 0.6 * of_two + 0.4 * of_three
+    variance = expected + 0.6 * 0.4 * (of_three - of_two) ** 2
+    assert counts.var(ddof=1) == pytest.approx(variance, rel=FOUR * (3 / counts.size) ** 0.5)
+
+
+def _renewal_total(run, shape: float, start: str) -> tuple[float, float]:
+    """Expected hours and failures of a job on one node, by what is left to do at each of its failures.
+
+    Between two failures the node lives through a restart and as many whole segments as its lifetime holds. All lifetimes
+    are alike but the first, which is a residual one where the node was in the middle of its life.
+    """
+    tau, stall, restart_h = run.interval_h, run.stall_h, run.restart_h
+    down_h = run.detection_h + run.queue_h
+    mean = 24_000 / run.failures.rate
+    scale = mean / math.gamma(1 + 1 / shape)
+    n_segments = math.ceil(run.job.productive_h / tau - 1e-9)
+    rest = run.job.productive_h - (n_segments - 1) * tau
+
+    def survival(hours):
+        return np.exp(-((hours / scale) ** shape))
+
+    def residual(hours):
+        return special.gammaincc(1 / shape, (hours / scale) ** shape)
+
+    def one_life(alive, n_left: int, later_h: list[float], later_n: list[float]) -> tuple[float, float, float]:
+        """Hours and failures up to the end, but for lives in which no segment is finished, whose probability comes third."""
+        ends = restart_h + np.arange(n_left) * (tau + stall)
+        ends[0] = 0.0
+        finish = restart_h + (n_left - 1) * (tau + stall) + rest
+        reached = np.append(alive(ends), alive(finish))
+        dies = reached[:-1] - reached[1:]  # after 0, 1, ... finished segments
+        lived_h = integrate.quad(alive, 0, finish, limit=500, points=sorted({restart_h, finish / 2}))[0]
+        fails = 1 - reached[-1]
+        hours = lived_h + down_h * fails + sum(dies[c] * later_h[n_left - c] for c in range(1, n_left))
+        count = fails + sum(dies[c] * later_n[n_left - c] for c in range(1, n_left))
+        return hours, count, dies[0]
+
+    hours, count = [0.0], [0.0]
+    for n_left in range(1, n_segments + 1):
+        more_h, more, nothing = one_life(survival, n_left, hours, count)
+        hours.append(more_h / (1 - nothing))
+        count.append(more / (1 - nothing))
+    if start == "new":
+        return hours[-1] + run.first_queue_h, count[-1]
+    first_h, first, nothing = one_life(residual, n_segments, hours, count)
+    return first_h + nothing * hours[-1] + run.first_queue_h, first + nothing * count[-1]
+
+
+@ENGINES
+@pytest.mark.parametrize("start", ["new", "stationary"])
+@pytest.mark.parametrize("shape", [0.5, 0.8, 1.0, 2.0, 5.0])
+def test_a_node_by_itself_takes_what_dynamic_programming_says(plain_run, shape, start, engine):
+    run = plain_run.override(
+        {
+            "cluster.n_gpus": 8,
+            "failures.rate_per_1000_node_days": 6000,
+            "failures.lifetime": {"shape": shape, "start": start},
+            "job": {"productive_h": 20.4, "first_queue_min": 30},
+            "recovery": {"detection_min": 6, "queue_min": 3, "restart_min": 12},
+        }
+        | engine
+    )
+    hours, count = _renewal_total(run, shape, start)
+    if shape == 1:
+        expected = budget.exact(run.override({"failures.lifetime": None, "maintenance": None}))
+        assert (hours, count) == pytest.approx((expected.total_h, expected.n_failures), rel=1e-9)
+    runs = simulate(run, n_runs=8000, seed=5, control_variates=False).runs
+    for column, value in (("total_h", hours), ("n_failures", count)):
+        error = runs[column].std(ddof=1) / 8000**0.5
+        assert runs[column].mean() == pytest.approx(value, abs=FOUR * error), column
+        assert error < 0.01 * value, column

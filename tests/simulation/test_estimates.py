@@ -1,0 +1,201 @@
+"""Means, intervals and finishing dates from many runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from agreement import FOUR
+from scipy import stats
+
+from ettr import budget, simulate
+from ettr.errors import InputError
+from ettr.results import PARTS
+from ettr.simulation import PERCENTILES
+from ettr.simulation.columns import COLUMNS, CONTROL, CONTROLS, OUTCOME
+
+SPARES = {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8, "cv": 1}}
+MODES = {"failures.modes": [{"name": "hang", "share": 0.4, "detection_min": 40, "restart_min": 25}]}
+RANDOM = {"recovery.restart_cv": 1, "recovery.detection_cv": 1, "recovery.person_share": 0.3, "recovery.person_min": 30}
+SCENARIOS = {
+    "core": {},
+    "modes": MODES,
+    "random times": RANDOM | MODES,
+    "spares": SPARES,
+    "nodes": {"failures.lifetime": {"shape": 0.6}} | RANDOM,
+    "steady": {"job.include_start": False, "checkpoint.persist_slowdown": 0.2},
+    "every rule": SPARES
+    | MODES
+    | {"maintenance": {"per_day": 3, "duration_min": 40}, "failures.burn_in": {"factor": 3, "decay_days": 1}},
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_controls_have_the_mean_that_they_are_said_to_have(small_run, name):
+    found = simulate(small_run.override(SCENARIOS[name]), n_runs=40_000, seed=1)
+    controls = found.table[:, CONTROL:OUTCOME]
+    assert controls.shape[1] == len(CONTROLS)
+    error = controls.std(axis=0, ddof=1) / 200
+    assert (np.abs(controls.mean(axis=0)) <= FOUR * error + 1e-9).all()
+    assert (error > 1e-6).any()
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_control_variates_sharpen_the_means_and_leave_them_where_they_are(small_run, name):
+    run = small_run.override(SCENARIOS[name])
+    plain, sharper = (simulate(run, 20_000, seed=2, control_variates=each) for each in (False, True))
+    assert plain.variance_ratio == 1
+    assert sharper.variance_ratio > (1.05 if name == "nodes" else 1.5)
+    rows, others = (each.budget_interval.set_index("part") for each in (plain, sharper))
+    assert sharper.variance_ratio == pytest.approx((rows["error"] / others["error"])["total"] ** 2, rel=1e-9)
+    # the two means differ by what the controls explain, of which five explain a part in 4,000 by chance
+    explained = np.sqrt(np.maximum(rows["error"] ** 2 - others["error"] ** 2, 0) + rows["error"] ** 2 / 4000)
+    assert (abs(rows["mean"] - others["mean"]) <= FOUR * explained + 1e-9).all()
+    assert (others["error"] <= 1.001 * rows["error"] + 1e-12).all()
+    assert others["mean"].drop(["n_failures", "total"]).sum() == pytest.approx(others["mean"]["total"], rel=1e-12)
+
+
+def test_a_control_that_only_rounds_is_none(plain_run):
+    """All failures take equally long here, up to the last digit: nothing is known of such a sum of differences."""
+    run = plain_run.override({"cluster.n_gpus": 24_000, "recovery.detection_min": 6, "recovery.queue_min": 9})
+    expected = budget.exact(run)
+    for factor in (1, 1.1, 1.7):
+        found = simulate(run.override({"recovery.queue_min": 9 * factor}), 2000)
+        assert found.budget.rework_h == pytest.approx(expected.rework_h, rel=0.05)
+
+
+COVERED = {
+    "plain, few": ("core", 50, False),
+    "controls, few": ("core", 130, True),
+    "controls": ("random times", 300, True),
+}
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_intervals_cover_the_truth_as_often_as_they_say(small_run, name):
+    """Of 800 experiments 95% should: between 92% and 97.5% is within four standard errors of that."""
+    scenario, n_runs, control_variates = COVERED[name]
+    run = small_run.override(SCENARIOS[scenario] | {"recovery.restart_cv": 0})
+    expected = budget.exact(run)
+    n_experiments = 800
+    everything = simulate(run, n_experiments * n_runs, seed=3, control_variates=control_variates)
+    covered = {"total": 0, "rework": 0, "ettr": 0}
+    means = []
+    for number in range(n_experiments):
+        table = everything.table[number * n_runs : (number + 1) * n_runs]
+        one = type(everything)(run, 3, table, pd.DataFrame(), control_variates)
+        rows = one.budget_interval.set_index("part")
+        for part in ("total", "rework"):
+            covered[part] += rows["low"][part] <= getattr(expected, f"{part}_h") <= rows["high"][part]
+        low, high = one.ettr_interval
+        covered["ettr"] += low <= expected.ettr <= high
+        means.append((one.budget.total_h, one.total_error * one.budget.total_h))
+    for quantity, n in covered.items():
+        assert 0.92 <= n / n_experiments <= 0.975, quantity
+    mean, error = np.array(means).T
+    assert mean.mean() == pytest.approx(expected.total_h, abs=FOUR * mean.std(ddof=1) / n_experiments**0.5)
+    # the errors are those by which the experiments differ; a spread of 800 is known to sqrt(1 / 1600)
+    assert np.sqrt((error**2).mean()) == pytest.approx(mean.std(ddof=1), rel=FOUR * (1 / 1600) ** 0.5)
+
+
+@pytest.mark.parametrize("until", [0.03, 0.01, 0.004])
+@pytest.mark.parametrize("control_variates", [False, True])
+def test_runs_are_added_until_the_error_is_small_enough(small_run, until, control_variates):
+    found = simulate(small_run, n_runs=20, seed=4, until=until, control_variates=control_variates)
+    assert found.total_error <= until
+    # what was asked for and not much more: batches grow by what the last one leaves to do
+    assert found.n_runs <= max(200, 3 * (simulate(small_run, 5000, seed=5).runs["total_h"].std() / 40 / until) ** 2)
+    assert simulate(small_run, n_runs=700, seed=4, until=0.5).n_runs == 700
+
+
+def test_nothing_varies_without_failures(plain_run):
+    run = plain_run.override({"failures.rate_per_1000_node_days": 0})
+    found = simulate(run, n_runs=30, until=1e-9)
+    assert found.n_runs <= 200 and found.variance_ratio == 1
+    assert (found.total_error, found.ettr_error) == pytest.approx((0, 0), abs=1e-12)
+    assert (*found.ettr_interval, found.ettr) == pytest.approx([budget.exact(run).ettr] * 3, rel=1e-12)
+    assert found.finish_h(1) == pytest.approx(found.finish_h(99), rel=1e-12)
+
+
+def test_finishing_dates_are_quantiles_of_the_runs(small_run):
+    found = simulate(small_run, n_runs=501, seed=6)
+    totals = np.sort(found.runs["total_h"].to_numpy())
+    assert found.finish_h() == totals[250]
+    assert found.finish_h(0) == totals[0] and found.finish_h(100) == totals[-1]
+    several = found.finish_h(np.array([[0, 20], [50, 100]]))
+    assert several.shape == (2, 2) and several.tolist() == [[totals[0], totals[100]], [totals[250], totals[500]]]
+    known = found.to_dict()["finish_h"]
+    assert list(known) == [str(percentile) for percentile in PERCENTILES]
+    assert list(known.values()) == sorted(known.values())
+
+
+def test_without_detection_and_restart_the_finish_of_one_segment_is_known(plain_run):
+    """One hour to live through in one go: the time lost in n tries that fail is a sum of n cut-off exponentials.
+
+    So the share that is done after an hour is e^{-1/4}, and nobody is done earlier.
+    """
+    run = plain_run.override(
+        {"job": {"productive_h": 1, "include_start": True}, "recovery.restart_min": 0, "checkpoint.interval_min": 60}
+    )
+    runs = simulate(run, n_runs=40_000, seed=7).runs
+    first = np.exp(-0.25)
+    assert (runs["total_h"] <= 1 + 1e-9).mean() == pytest.approx(
+        first, abs=FOUR * np.sqrt(first * (1 - first) / 40_000)
+    )
+    # the number of failures is geometric
+    counts = np.bincount(runs["n_failures"].astype(int), minlength=9)[:9]
+    expected = 40_000 * first * (1 - first) ** np.arange(9)
+    assert (
+        stats.chisquare(
+            np.append(counts[:8], 40_000 - counts[:8].sum()), np.append(expected[:8], 40_000 - expected[:8].sum())
+        ).pvalue
+        > 1e-3
+    )
+
+
+def test_the_ettr_is_the_ratio_of_sums_and_not_the_mean_of_ratios(plain_run):
+    run = plain_run.override({"cluster.n_gpus": 40_000, "job.productive_h": 5})
+    found = simulate(run, n_runs=20_000, seed=8, control_variates=False)
+    runs = found.runs
+    assert found.ettr == pytest.approx(runs["productive_h"].sum() / runs["total_h"].sum(), rel=1e-12)
+    truth = budget.exact(run).ettr
+    assert found.ettr == pytest.approx(truth, abs=FOUR * found.ettr_error)
+    assert runs["ettr"].mean() > truth + 10 * found.ettr_error
+    # the delta method against the scatter of batches
+    batches = runs[["productive_h", "total_h"]].to_numpy().reshape(200, 100, 2).sum(axis=1)
+    ratios = batches[:, 0] / batches[:, 1]
+    assert found.ettr_error == pytest.approx(ratios.std(ddof=1) / 200**0.5, rel=FOUR * (1 / 400) ** 0.5)
+
+
+@pytest.mark.parametrize("slowdown", [0, 0.3])
+def test_the_steady_state_is_counted_in_whole_intervals(small_run, slowdown):
+    """Half an interval of work takes half of what a whole one takes."""
+    changes = {"job.include_start": False, "checkpoint.persist_slowdown": slowdown}
+    whole, part = (
+        simulate(small_run.override(changes | {"job.productive_h": hours}), 200, seed=9) for hours in (30, 29.3)
+    )
+    ratio = 29.3 / 30
+    columns = list(COLUMNS)
+    assert part.runs[columns].to_numpy() == pytest.approx(ratio * whole.runs[columns].to_numpy(), rel=1e-12)
+    assert part.ettr == pytest.approx(whole.ettr, rel=1e-12)
+    assert part.budget.total_h == pytest.approx(ratio * whole.budget.total_h, rel=1e-12)
+    assert part.total_error == pytest.approx(whole.total_error, rel=1e-9)
+
+
+def test_the_whole_answer_as_plain_numbers(small_run):
+    found = simulate(small_run.override(SPARES), n_runs=300, seed=10)
+    known = found.to_dict()
+    assert known["n_runs"] == 300 and known["seed"] == 10 and known["scenario"] == "small"
+    assert known["ettr_low"] < known["ettr"] < known["ettr_high"]
+    assert sum(known["budget"][part] for part in PARTS) == pytest.approx(known["budget"]["total_h"], rel=1e-12)
+    assert known["waiting_h"] == pytest.approx(found.runs["waiting_h"].mean())
+    assert set(known["errors"]) == {*(part.removesuffix("_h") for part in PARTS), "n_failures", "total"}
+    assert found.budget_interval["part"].tolist() == list(known["errors"])
+    assert len(found.runs) == 300 and list(found.runs["run"]) == list(range(300))
+
+
+def test_one_run_has_no_error(small_run):
+    found = simulate(small_run, n_runs=1)
+    assert found.budget.total_h == pytest.approx(found.runs["total_h"][0], rel=1e-12) and np.isnan(found.total_error)
+    with pytest.raises(InputError):
+        simulate(small_run, n_runs=0)

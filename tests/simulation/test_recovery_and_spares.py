@@ -1,0 +1,135 @@
+"""Restarts that vary, and spares that run out, against exact references."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from agreement import FOUR, check_means, per_hour_of_work
+from scipy import integrate
+
+from ettr import budget, simulate
+
+
+def _laplace(mean: float, cv: float, rate: float) -> float:
+    """E[exp(-rate R)] of a log-normal R, by quadrature over the normal number behind it."""
+    if cv == 0 or mean == 0:
+        return math.exp(-rate * mean)
+    variance = math.log1p(cv**2)
+
+    def density(x):
+        hours = mean * math.exp(math.sqrt(variance) * x - variance / 2)
+        return math.exp(-rate * hours - x * x / 2) / math.sqrt(2 * math.pi)
+
+    return integrate.quad(density, -12, 12, limit=500, points=np.linspace(-6, 6, 13))[0]
+
+
+RESTARTS = {
+    "general": {"recovery.restart_cv": 0.5},
+    "wide": {"recovery.restart_min": 30, "recovery.restart_cv": 2},
+    "mostly short": {"recovery.restart_min": 60, "recovery.restart_cv": 5},
+    "by mode": {
+        "recovery.restart_cv": 1,
+        "failures.modes": [
+            {"name": "hang", "share": 0.3, "restart_min": 90, "restart_cv": 2, "detection_min": 30},
+            {"name": "crash", "share": 0.5, "restart_min": 20, "restart_cv": 0},
+        ],
+        "checkpoint.load_s": 600,
+    },
+}
+
+
+@pytest.mark.parametrize("rate", [2, 20])
+@pytest.mark.parametrize("name", RESTARTS)
+def test_restarts_that_vary_take_what_their_laplace_transform_says(plain_run, name, rate):
+    """E[T] = (M + D) / E[e^{-R/M}] (e^{L/M} - 1) W/τ in the steady state; restarts that fail are the shorter for it."""
+    run = plain_run.override(RESTARTS[name] | {"failures.rate_per_1000_node_days": rate, "recovery.queue_min": 3})
+    rate_per_h, recovery = run.job_rate_per_h, run.recovery
+    modes = [(mode.restart_min, mode.restart_cv) for mode in run.failures.modes] + [(None, None)]
+    transform = sum(
+        weight
+        * math.exp(-rate_per_h * run.load_h)
+        * _laplace(
+            (recovery.restart_min if mean is None else mean) / 60,
+            recovery.restart_cv if cv is None else cv,
+            rate_per_h,
+        )
+        for weight, (mean, cv) in zip(run.mode_weights, modes, strict=True)
+    )
+    tries = math.expm1(rate_per_h * (run.interval_h + run.stall_h)) * run.job.productive_h / run.interval_h
+    down_h = run.detection_h + run.queue_h
+    for control_variates in (False, True):
+        found = simulate(run, n_runs=20_000, seed=1, control_variates=control_variates)
+        rows = found.budget_interval.set_index("part")
+        for part, expected in {
+            "total": (1 / rate_per_h + down_h) / transform * tries,
+            "n_failures": tries / transform,
+            "restart": tries * (1 / transform - 1) / rate_per_h,
+        }.items():
+            mean, error = rows.loc[part, ["mean", "error"]]
+            assert mean == pytest.approx(expected, abs=FOUR * error), part
+            assert error < 0.01 * expected, part
+
+
+def _blocked(n_servers: int, load: float) -> float:
+    """Erlang's formula B: share of customers who find all servers busy."""
+    blocked = 1.0
+    for n in range(1, n_servers + 1):
+        blocked = load * blocked / (n + load * blocked)
+    return blocked
+
+
+POOLS = {
+    "constant": {"automatic_h": 8},
+    "log-normal": {"automatic_h": 8, "cv": 1},
+    "wide": {"manual_h": 8, "cv": 2},
+    "in two stages": {"automatic_h": 2, "automatic_success": 0.25, "manual_h": 8, "cv": 0.5},
+    "or a new node": {"automatic_h": 2, "automatic_success": 0.5, "replacement_h": 12},
+}
+
+
+@pytest.mark.parametrize("n_spares", [0, 1, 3])
+@pytest.mark.parametrize("law", POOLS)
+def test_a_job_waits_as_often_as_erlang_says(plain_run, law, n_spares):
+    """Spares are servers, failures customers; the clock of failures stands while the job waits.
+
+    In the long run, whatever the law of the repair: so what lies between the ends of a short and of a long run. It is
+    exact without detection and queue, during which nodes are repaired and none fails.
+    """
+    run = plain_run.override({"spares": {"n_nodes": n_spares}, "repair": POOLS[law]})
+    without = budget.exact(plain_run)
+    load = 8 * run.job_rate_per_h
+    blocked = _blocked(n_spares + 1, load)
+    busy_h = without.total_h / without.productive_h
+    mean, error = per_hour_of_work(run, 60, 360, 500, seed=2)
+    expected = {"total_h": busy_h / (1 - blocked), "waiting_h": busy_h * blocked / (1 - blocked)}
+    expected |= {"n_failures": without.n_failures / without.productive_h, "rework_h": without.rework_h / 40}
+    check_means(mean, error, expected)
+    assert error["total_h"] < 0.01 * mean["total_h"]
+
+
+def test_a_full_pool_at_the_start_makes_a_run_shorter(plain_run):
+    run = plain_run.override({"spares": {"n_nodes": 1}, "repair": {"automatic_h": 8}})
+    early = simulate(run.override({"job.productive_h": 5}), 4000, seed=3).ettr
+    late = per_hour_of_work(run, 60, 160, 1000, seed=3)[0]["total_h"]
+    assert early > 1.02 / late
+
+
+@pytest.mark.parametrize("n_out", [0, 1, 3])
+def test_each_failure_takes_its_nodes(plain_run, n_out):
+    """With repair that outlasts the run, each node that left is one spare less, and the first shortage is the end."""
+    n_spares = 6
+    run = plain_run.override(
+        {
+            "job": {"productive_h": 10},
+            "failures.modes": [{"name": "rack", "share": 1, "n_out_nodes": n_out}],
+            "spares": {"n_nodes": n_spares},
+            "repair": {"automatic_h": 1e5},
+        }
+    )
+    runs = simulate(run, 2000, seed=4).runs
+    short = runs["n_failures"] * n_out > n_spares
+    assert (runs.loc[short, "n_waits"] > 0).all() and (runs.loc[~short, "n_waits"] == 0).all()
+    assert short.any() == (n_out > 0)
+    assert (runs.loc[short, "waiting_h"] > 9e4).all()

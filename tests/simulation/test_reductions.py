@@ -1,0 +1,244 @@
+"""Rules at the value where they do nothing, and one run by two kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ettr import simulate
+from ettr.results import PARTS
+from ettr.simulation.chunks import piece, walk
+from ettr.simulation.columns import COLUMNS, N_COLUMNS, OUTCOME
+from ettr.simulation.from_scenario import is_straight, rules_of
+
+MODES = [
+    {"name": "hang", "share": 0.3, "detection_min": 25, "restart_min": 20, "restart_cv": 0.4},
+    {"name": "rack", "share": 0.2, "n_out_nodes": 4, "repair_h": 2},
+    {"name": "program", "share": 0.2, "n_out_nodes": 0},
+]
+RANDOM = {
+    "recovery.detection_cv": 1.2,
+    "recovery.restart_cv": 0.8,
+    "recovery.person_share": 0.3,
+    "recovery.person_min": 30,
+    "recovery.false_alarms_per_day": 3,
+}
+WRITE = {"checkpoint.persist_s": 1500, "checkpoint.persist_slowdown": 0.3}
+SPARES = {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8, "cv": 1}}
+WIDE_SPARES = {"spares": {"n_nodes": 6}, "repair": {"automatic_h": 4, "cv": 1}}
+MEMORY = {"name": "memory", "interval_s": 900, "stall_s": 5, "write_s": 100, "load_s": 20, "survives": 0.6}
+SILENT = {"failures.modes": [{"name": "sdc", "share": 0.4, "latency_h": 1.5}]}
+
+BOTH_KNOW = {
+    "plain": {},
+    "ragged": {"job.productive_h": 30.2},
+    "ends during a write": {"job.productive_h": 30.1} | WRITE,
+    "no failures": {"failures.rate_per_1000_node_days": 0},
+    "no failures, slowdown": {"failures.rate_per_1000_node_days": 0} | WRITE,
+    "slowdown": WRITE,
+    "random times": RANDOM | {"failures.modes": MODES},
+    "steady": {"job.include_start": False},
+    "steady, slowdown": {"job.include_start": False} | WRITE,
+    "steady, write as long as the interval": {
+        "job.include_start": False,
+        "checkpoint.persist_s": 3600,
+        "checkpoint.persist_slowdown": 0.25,
+    },
+    "spares": SPARES,
+    "no spares": SPARES | {"spares": {"n_nodes": 0}},
+    "spares and racks": WIDE_SPARES | {"failures.modes": MODES} | RANDOM,
+    "steady, spares": SPARES | {"job.include_start": False} | WRITE,
+    "new nodes": {"failures.lifetime": {"shape": 0.6, "start": "new"}},
+    "new nodes that wear": {"failures.lifetime": {"shape": 3, "start": "new"}} | WRITE,
+    "nodes in the middle of their lives": {"failures.lifetime": {"shape": 0.6}} | RANDOM,
+    "old nodes that wear": {"failures.lifetime": {"shape": 3}},
+    "nodes, spares and programs": {"failures.lifetime": {"shape": 0.6}, "failures.modes": [MODES[0], MODES[2]]}
+    | SPARES,
+    "many nodes": {
+        "cluster.n_gpus": 80_000,
+        "failures.rate_per_1000_node_days": 0.6,
+        "failures.lifetime": {"shape": 2},
+    },
+}
+
+
+@pytest.mark.parametrize("name", BOTH_KNOW)
+def test_both_kernels_write_down_the_same_runs(small_run, name):
+    """One skips whole cycles by arithmetic, the other knows every rule."""
+    run = small_run.override(BOTH_KNOW[name])
+    rules, seed, n_runs, limit = rules_of(run), 11, 500, 10**6
+    assert is_straight(rules)
+    one, other = piece(rules, seed, 0, n_runs, limit), np.zeros((n_runs, N_COLUMNS))
+    walk(rules, seed, 0, limit, np.zeros(1, np.int64), other, np.zeros((1, 3)))
+    _same_runs(one[:, : len(COLUMNS)], other[:, : len(COLUMNS)])
+    assert (one[:, OUTCOME] == other[:, OUTCOME]).all()
+
+
+def _same_runs(one: np.ndarray, other: np.ndarray) -> None:
+    """Hours and counts of each run, but for the rounding of sums of some hundred numbers."""
+    total_h = one[:, : len(PARTS)].sum(axis=1)
+    off = np.abs(one - other).max(axis=1) / total_h
+    wrong = np.flatnonzero(off > 1e-9)
+    assert wrong.size == 0, f"{wrong.size} runs differ, the first: {wrong[0]}: {one[wrong[0]]} and {other[wrong[0]]}"
+
+
+LARGE = 10**6
+IDLE = {
+    "no spread": ({"recovery.detection_cv": 0, "recovery.restart_cv": 0}, {}),
+    "own spread is the general one": (
+        {"failures.modes": [MODES[0] | {"restart_cv": 0, "detection_cv": 0}]},
+        {"failures.modes": [MODES[0] | {"restart_cv": 0}]},
+    ),
+    "nobody is needed": ({"recovery.person_share": 0, "recovery.person_min": 60}, {}),
+    "people who come at once": ({"recovery.person_share": 0.5, "recovery.person_min": 0}, {}),
+    "no time-outs": ({"recovery.false_alarms_per_day": 0}, {}),
+    "full speed": ({"job.throughput_factor": 1}, {}),
+    "all checkpoints kept": (SILENT | {"checkpoint.n_kept": LARGE}, SILENT),
+    "few checkpoints kept, nothing silent": ({"checkpoint.n_kept": 1}, {}),
+    "no maintenance": ({"maintenance": {"per_day": 0, "duration_min": 60}}, {}),
+    "no rolling maintenance": (
+        {"maintenance": {"per_day": 0, "duration_min": 60, "rolling_nodes": 2}} | SPARES,
+        SPARES,
+    ),
+    "too few spares for rolling maintenance": (
+        {"maintenance": {"per_day": 2, "duration_min": 60, "rolling_nodes": 5}} | SPARES,
+        {"maintenance": {"per_day": 2, "duration_min": 60}} | SPARES,
+    ),
+    "settled from the first": ({"failures.burn_in": {"factor": 1, "decay_days": 3}}, {}),
+    "long settled": ({"failures.burn_in": {"factor": 9, "decay_days": 1, "age_days": 1e4}}, {}),
+    "no slow nodes": ({"slow_nodes": {"per_1000_node_days": 0, "loss": 0.5, "detection_h": 1}}, {}),
+    "alarms that come too late": (
+        {"prediction": {"recall": 0.9, "precision": 0.9, "lead_s": 59, "action_s": 60}},
+        {},
+    ),
+    "alarms that are never worth an answer": (
+        {"prediction": {"recall": 0.9, "precision": 0.01, "lead_s": 600, "action_s": 60}},
+        {},
+    ),
+    "racks without clocks or spares": (
+        {"failures.modes": [MODES[1]]},
+        {"failures.modes": [{"name": "r", "share": 0.2}]},
+    ),
+    "a crew for all": (
+        {"spares": {"n_nodes": 2}, "repair": {"manual_h": 8, "cv": 1, "n_crew": LARGE}},
+        {"spares": {"n_nodes": 2}, "repair": {"manual_h": 8, "cv": 1}},
+    ),
+    "people are the automatic repair": ({"spares": {"n_nodes": 2}, "repair": {"manual_h": 8, "cv": 1}}, SPARES),
+    "repair that always works": (
+        {
+            "spares": {"n_nodes": 2},
+            "repair": {
+                "automatic_h": 8,
+                "cv": 1,
+                "manual_h": 50,
+                "manual_success": 0.5,
+                "replacement_h": 70,
+                "n_crew": 1,
+            },
+        },
+        SPARES,
+    ),
+    "automatic repair that never works, at no time": (
+        {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 0, "automatic_success": 0, "manual_h": 8}},
+        {"spares": {"n_nodes": 2}, "repair": {"manual_h": 8}},
+    ),
+    "new nodes instead of repair": (
+        {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 0, "automatic_success": 0, "replacement_h": 8}},
+        {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8}},
+    ),
+    "pre-emptible at once": (SPARES | {"spares": {"n_nodes": 1, "n_preemptible": 1}}, SPARES),
+    "cold but near": (SPARES | {"spares": {"n_nodes": 0, "n_preemptible": 1, "n_cold": 1}}, SPARES),
+    "no wrong diagnosis": (
+        SPARES | {"repair": {"automatic_h": 8, "cv": 1, "misdiagnosed": 0, "recurrence_h": 1}},
+        SPARES,
+    ),
+    "every replica is needed": (SPARES | {"elastic": {"n_replicas": 8, "n_least": 8}}, SPARES),
+    "no replica is ever missing": (
+        {"spares": {"n_nodes": 500}, "repair": {"automatic_h": 8}, "elastic": {"n_replicas": 8, "n_least": 1}},
+        {},
+    ),
+    "more spares than failures": ({"spares": {"n_nodes": 500}, "repair": {"automatic_h": 8}}, {}),
+    "repair in no time": ({"spares": {"n_nodes": 0}, "repair": {"automatic_h": 0}}, {}),
+    "no retirement": (
+        SPARES
+        | {"failures.lifetime": {"shape": 0.6}}
+        | {"repair": {"automatic_h": 8, "cv": 1, "retire_after": 1000, "retire_window_days": 1, "replacement_h": 1}},
+        SPARES | {"failures.lifetime": {"shape": 0.6}},
+    ),
+    "lemons that are none": (
+        {"failures.lifetime": {"shape": 0.6, "start": "new"}, "failures.lemons": {"share": 1e-12, "factor": 9}},
+        {"failures.lifetime": {"shape": 0.6, "start": "new"}},
+    ),
+    "a tier that nothing leaves": ({"checkpoint.tiers": [MEMORY | {"survives": 0, "stall_s": 0}]}, {}),
+    "a tier that is the store": (
+        {"checkpoint.tiers": [MEMORY | {"interval_s": 2700, "stall_s": 0, "write_s": 600, "load_s": 0}]},
+        {},
+    ),
+    "a store that nobody needs": (
+        {
+            "checkpoint.tiers": [
+                MEMORY | {"survives": 1, "interval_s": 2700, "stall_s": 90, "write_s": 600, "load_s": 300}
+            ],
+            "checkpoint.stall_s": 0,
+            "checkpoint.load_s": 300,
+            "checkpoint.interval_min": 45 * 1000,
+        },
+        {"checkpoint.load_s": 300},
+    ),
+    "half speed, half the work": ({"job.throughput_factor": 0.5, "job.productive_h": 15}, {}),
+}
+
+
+@pytest.mark.parametrize("name", IDLE)
+def test_an_idle_rule_changes_no_run(small_run, name):
+    """Not only on average: the same runs, but for the order in which numbers are added up."""
+    changes, without = IDLE[name]
+    found, expected = (
+        simulate(small_run.override(each), n_runs=300, seed=12).runs[list(COLUMNS)].to_numpy()
+        for each in (changes, without)
+    )
+    _same_runs(found, expected)
+    assert len(np.unique(expected[:, COLUMNS.index("rework_h")])) > 250  # there was something to disagree about
+
+
+SAME_ON_AVERAGE = {
+    "a shape of 1": ({"failures.lifetime": {"shape": 1}}, {}),
+    "a shape of 1, all new": ({"failures.lifetime": {"shape": 1, "start": "new"}}, {}),
+    "a factor of 1": ({"failures.lemons": {"share": 0.3, "factor": 1}}, {}),
+    "lemons in one kind of failure": ({"failures.lemons": {"share": 0.25, "factor": 6}}, {}),
+    "clocks for retirement that never comes": (
+        SPARES
+        | {"repair": {"automatic_h": 8, "cv": 1, "retire_after": 99, "retire_window_days": 1, "replacement_h": 1}},
+        SPARES,
+    ),
+    "a time-out is a failure that is noticed at once": (
+        {"recovery.false_alarms_per_day": 16 * 0.8 / 9, "failures.rate_per_1000_node_days": 800 / 3},
+        {
+            "failures.modes": [{"name": "time-out", "share": 1 / 4, "detection_min": 0}],
+            "failures.rate_per_1000_node_days": 3200 / 9,
+        },
+    ),
+    "a mode cut in two": (
+        {"failures.modes": [{"name": name, "share": 0.2, "restart_min": 30} for name in "ab"]},
+        {"failures.modes": [{"name": "ab", "share": 0.4, "restart_min": 30}]},
+    ),
+    "nodes or the whole job": (
+        {"failures.modes": [{"name": "a", "share": 1, "scales_with": "job"}], "failures.observed_nodes": 16},
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAME_ON_AVERAGE)
+def test_another_way_to_say_the_same_has_the_same_distribution(small_run, name):
+    """Finishing dates of independent runs: the Kolmogorov-Smirnov test sees a shift of a tenth of their spread."""
+    one, other = (
+        simulate(small_run.override(changes), n_runs=4000, seed=seed).runs
+        for seed, changes in enumerate(SAME_ON_AVERAGE[name])
+    )
+    for column in ("total_h", "rework_h", "restart_h"):
+        # by chance one in 10,000 of these falls below
+        assert stats.ks_2samp(one[column], other[column]).pvalue > 1e-4, column
+    shifted = one["total_h"] + 0.15 * one["total_h"].std()
+    assert stats.ks_2samp(shifted, other["total_h"]).pvalue < 1e-4
