@@ -22,8 +22,8 @@ ROUNDING = 1e-9
 def check(found: Simulation, expected: Any, sharp: float = 0.01) -> None:
     """Every part, the failures and the total are as expected, and the errors small enough to tell.
 
-    ``sharp`` is the largest error of a part, relative to the total: a term that is missing would be seen. Failures may be
-    known half as well.
+    ``sharp`` is the largest error of a part, relative to the total: a term that is missing would be seen. Failures may
+    be known half as well.
     """
     rows = found.budget_interval.set_index("part")
     total_h = rows["mean"]["total"]

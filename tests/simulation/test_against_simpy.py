@@ -1,4 +1,4 @@
-"""Every rule against an independent model of it, in SimPy, at rates so high that a rule that is missing would be seen."""
+"""Every rule against an independent model, in SimPy, at rates so high that a rule that is missing would be seen."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_of_a_large_new_fleet_few_nodes_fail_in_the_first_hours(counting_run, sh
 
 @ENGINES
 @pytest.mark.parametrize("hours", [5.0, 150.0])
-@pytest.mark.parametrize("shape", (0.5, 1.0, 3.0))
+@pytest.mark.parametrize("shape", [0.5, 1.0, 3.0])
 def test_nodes_in_the_middle_of_their_lives_fail_at_a_steady_rate(counting_run, shape, hours, engine):
     run = counting_run.override(_nodes(50, 100.0, hours, shape=shape) | engine)
     mean, error, _ = _counts(run, hours / 2)
@@ -177,8 +177,8 @@ def test_lemons_of_a_share_that_is_no_whole_number_leave_the_mean_rate(counting_
 def _renewal_total(run, shape: float, start: str) -> tuple[float, float]:
     """Expected hours and failures of a job on one node, by what is left to do at each of its failures.
 
-    Between two failures the node lives through a restart and as many whole segments as its lifetime holds. All lifetimes
-    are alike but the first, which is a residual one where the node was in the middle of its life.
+    Between two failures the node lives through a restart and as many whole segments as its lifetime holds. All
+    lifetimes are alike but the first, which is a residual one where the node was in the middle of its life.
     """
     tau, stall, restart_h = run.interval_h, run.stall_h, run.restart_h
     down_h = run.detection_h + run.queue_h
@@ -194,7 +194,7 @@ def _renewal_total(run, shape: float, start: str) -> tuple[float, float]:
         return special.gammaincc(1 / shape, (hours / scale) ** shape)
 
     def one_life(alive, n_left: int, later_h: list[float], later_n: list[float]) -> tuple[float, float, float]:
-        """Hours and failures up to the end, but for lives in which no segment is finished, whose probability comes third."""
+        """Hours and failures up to the end, but for lives in which no segment is finished, whose share comes third."""
         ends = restart_h + np.arange(n_left) * (tau + stall)
         ends[0] = 0.0
         finish = restart_h + (n_left - 1) * (tau + stall) + rest

@@ -71,8 +71,8 @@ def _run(plain_run, name: str):
 def _of_a_run(run):
     """The exact form, for a run that ends.
 
-    The steady state gives a segment's slowdown to rework if a failure strikes before the next checkpoint is durable. The
-    run is over when that one is taken: its last segment keeps e^{λp} times as much.
+    The steady state gives a segment's slowdown to rework if a failure strikes before the next checkpoint is durable.
+    The run is over when that one is taken: its last segment keeps e^{λp} times as much.
     """
     found = budget.exact(run)
     if run.job.include_start:
