@@ -48,31 +48,27 @@ def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         axis=alt.Axis(labelAngle=0, labelExpr=_SHORT, ticks=False, domain=False),
     )
     y = alt.Y("mechanism:N", sort=rows, title=None, axis=alt.Axis(labelLimit=170, domain=False))
-    cells = (
-        alt.Chart(shown)
-        .mark_rect(stroke="white", strokeWidth=1)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color(
-                "kind:N",
-                title="The closed form is",
-                scale=alt.Scale(domain=present, range=[_CLASSES[name][0] for name in present]),
-                legend=alt.Legend(symbolType="square", symbolOpacity=1),
-            ),
-            tooltip=[
-                alt.Tooltip("mechanism:N", title="Added"),
-                alt.Tooltip("setting:N", title="Setting"),
-                alt.Tooltip("size:N", title="GPUs"),
-                alt.Tooltip("simulated:N", title="Simulated"),
-                alt.Tooltip("closed:N", title="Closed form"),
-                alt.Tooltip("apart:N", title="Apart [points], 95%"),
-            ],
+    base = alt.Chart(shown).encode(
+        x=x,
+        y=y,
+        tooltip=[
+            alt.Tooltip("mechanism:N", title="Added"),
+            alt.Tooltip("setting:N", title="Setting"),
+            alt.Tooltip("size:N", title="GPUs"),
+            alt.Tooltip("simulated:N", title="Simulated"),
+            alt.Tooltip("closed:N", title="Closed form"),
+            alt.Tooltip("apart:N", title="Apart [points], 95%"),
+        ],
+    )
+    cells = base.mark_rect(stroke="white", strokeWidth=1).encode(
+        color=alt.Color(
+            "kind:N",
+            title="The closed form is",
+            scale=alt.Scale(domain=present, range=[_CLASSES[name][0] for name in present]),
+            legend=alt.Legend(symbolType="square", symbolOpacity=1),
         )
     )
-    labels = (
-        alt.Chart(shown).mark_text().encode(x=x, y=y, text="label:N", color=alt.Color("ink:N", scale=None, legend=None))
-    )
+    labels = base.mark_text().encode(text="label:N", color=alt.Color("ink:N", scale=None))
     worst = frame.loc[frame["points"].abs().idxmax()]
     n_sure = int((frame["verdict"] == "differs").sum())
     return finish(

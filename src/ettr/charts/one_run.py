@@ -110,7 +110,7 @@ def losses(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             x=x,
             color=alt.Color("who:N", title=None, scale=alt.Scale(domain=list(_WHO), range=list(_WHO.values()))),
             shape=alt.Shape("who:N", title=None, scale=alt.Scale(domain=list(_SHAPES), range=list(_SHAPES.values()))),
-            size=alt.Size("who:N", title=None, scale=alt.Scale(domain=list(_SIZES), range=list(_SIZES.values()))),
+            size=alt.Size("who:O", title=None, scale=alt.Scale(domain=list(_SIZES), range=list(_SIZES.values()))),
             tooltip=[
                 alt.Tooltip("part:N", title="Part"),
                 alt.Tooltip("who:N", title="By"),
