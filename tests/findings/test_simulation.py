@@ -224,7 +224,7 @@ def test_spares_are_enough_within_half_a_point():
 
 def cells(**columns) -> pd.DataFrame:
     rows = [
-        ("As the formula has it", 0, 0.04),
+        ("Nothing added", 0, 0.04),
         ("Finite spares", 1, -2.5),
         ("Lemons are retired", 2, 0.3),
         ("Lemons stay", 3, 0.1),

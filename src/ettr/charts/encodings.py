@@ -8,6 +8,8 @@ import altair as alt
 import pandas as pd
 
 PERCENT = alt.Axis(format="%")
+AT_COMMAS = "split(datum.label, ', ')"
+"""A row's name on lines of its own at its commas, so that the plot keeps room on a phone."""
 MODEL_NAMES = {"exact": "exact", "first_order": "first order", "rsc": "RSC formula"}
 DASHES = {"exact": [1, 0], "first order": [6, 3], "RSC formula": [2, 3]}
 

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.charts.encodings import PERCENT, line_colour, rounded
+from ettr.charts.encodings import AT_COMMAS, PERCENT, line_colour, rounded
 from ettr.charts.theme import MODEL_COLOURS, finish, need
 
 _SIMULATED, _CLOSED = MODEL_COLOURS["simulated"], MODEL_COLOURS["exact"]
@@ -109,7 +109,8 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
     first, last = (min(shown["p5"].min(), closed_h / _H_PER_DAY), max(shown["p95"].max(), closed_h / _H_PER_DAY))
     span = max(last - first, 1e-6)
     scale = alt.Scale(domain=[first - 0.03 * span, last + 0.3 * span], nice=False)
-    y = alt.Y("cause:N", sort=frame.sort_values("order")["cause"].tolist(), title=None, axis=alt.Axis(labelLimit=170))
+    rows = frame.sort_values("order")["cause"].tolist()
+    y = alt.Y("cause:N", sort=rows, title=None, axis=alt.Axis(labelLimit=170, labelExpr=AT_COMMAS))
 
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", title="Days since submission", scale=scale)
@@ -141,7 +142,7 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
             f"Ranges in days between which nine runs in ten end, thick for the middle half, with a mark at the middle "
             f"run, by cause: {told}. A line marks the closed form's {closed_h / _H_PER_DAY:.2f} days."
         ),
-        height=30 * len(frame) + 24,
+        height=32 * len(frame) + 24,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.charts.encodings import PERCENT, logarithmic, rounded
+from ettr.charts.encodings import AT_COMMAS, PERCENT, logarithmic, rounded
 from ettr.charts.theme import MODEL_COLOURS, finish, need
 
 _ESTIMATES = {"plain means": "#e46d09", "control variates": MODEL_COLOURS["simulated"]}
@@ -18,8 +18,6 @@ _WAYS = {
 }
 _POOLS = {"spares never run out": "#289561", "few spares": "#e46d09"}
 _MARKS = ["circle", "square"]
-_BROKEN = "split(datum.label, ', ')"
-"""A row's name on lines of its own at its comma, so that the plot keeps room on a phone."""
 
 
 def errors(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -90,7 +88,7 @@ def luck(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "way", "saved_h", "low_h", "high_h", "runs_ratio", "closed_h")
-    y = alt.Y("way:N", sort=list(_WAYS), title=None, axis=alt.Axis(labelLimit=210, labelExpr=_BROKEN))
+    y = alt.Y("way:N", sort=list(_WAYS), title=None, axis=alt.Axis(labelLimit=210, labelExpr=AT_COMMAS))
     colour = alt.Color("way:N", legend=None, scale=alt.Scale(domain=list(_WAYS), range=list(_WAYS.values())))
     base = alt.Chart(rounded(frame)).encode(y=y, color=colour)
     scale = alt.Scale(zero=False, padding=20)

@@ -16,7 +16,7 @@ from ettr.errors import NoProgress, NotModelled, OutsideValidity
 from ettr.plan import best_interval_min
 from ettr.scenario import Scenario
 
-BY_THE_RULES = "As the formula has it"
+BY_THE_RULES = "Nothing added"
 """Name of the row in which nothing is added: there simulation and closed form must agree."""
 AS_GIVEN = "All that it describes"
 """Name of the row of a scenario that itself holds what no closed form has a term for."""
@@ -164,7 +164,7 @@ def _of_nodes(run: Scenario, repair_h: float, rack_nodes: int) -> list[Mechanism
             {"failures.modes": racks, "spares": {"n_nodes": few_of_racks}, "repair": repair},
         ),
         Mechanism(
-            "Misdiagnosed nodes",
+            "Wrong diagnosis",
             "nodes",
             f"{misdiagnosed:.0%} of failures send a healthy node to repair, and the bad one strikes again after "
             f"{again_h:g} h; spares are plenty",
