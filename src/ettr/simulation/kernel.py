@@ -171,11 +171,9 @@ def straight(aged: bool) -> Kernel:
                             slowed += (left - 2) * slow + (last - (tau + stall if steady else rules.rest))
                         break
                     durable = min(max(0.0, math.floor((lived - head) / cycle)), left - 1.0)
-                    kept = 0.0
-                    if durable > 0.0:
-                        kept = durable * (tau + stall) + (durable - 1.0) * slow
-                        slowed += (durable - 1.0) * slow
-                    rework += lived - kept
+                    slower = max(durable - 1.0, 0.0) * slow
+                    slowed += slower
+                    rework += lived - (durable * (tau + stall) + slower)
                     now += lived - credit
                     done += int(durable)
                     credit = 0.0
