@@ -9,7 +9,7 @@ import pandas as pd
 from ettr import budget
 from ettr.curves.finishing import CHANCE, RATE
 from ettr.findings.effective_time import assumptions
-from ettr.findings.words import Finding, count, duration, listed, number, pct, points
+from ettr.findings.words import Finding, count, duration, error, listed, number, pct, points
 from ettr.results import TimeBudget
 from ettr.scenario import Scenario
 
@@ -68,7 +68,7 @@ def dates(simulation: Simulation, closed: TimeBudget, left_out: tuple[str, ...])
     total = simulation.budget_interval.set_index("part").loc["total"]
     closed_h = float(closed.total_h)
     off = abs(total["mean"] - closed_h)
-    mean = f"The mean is {_hours(total['mean'])} (give or take {number(max(1.96 * total['error'], 1e-3))} h)"
+    mean = f"The mean is {_hours(total['mean'])} (give or take {error(max(1.96 * total['error'], 1e-3))} h)"
     if off <= max(_AGREE * total["error"], 1e-6 * closed_h):
         verdict = f"{mean}, and the closed form's {_hours(closed_h)} is within the error."
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ettr.findings.words import Finding, count, duration, listed, number, pct
+from ettr.findings.words import Finding, count, duration, error, listed, number, pct
 from ettr.scenario import Scenario
 
 _DOWN = ("detection", "queue", "restart", "maintenance")
@@ -63,7 +63,8 @@ def losses(frame: pd.DataFrame, n_runs: int) -> Finding:
     lost, parts = rows.loc["lost"], rows.drop("lost")
     of_all = f"{_h(lost['low_h'])} to {_h(lost['high_h'])}"
     off = abs(lost["mean_h"] - lost["closed_h"])
-    average = f"{_h(lost['mean_h'])} on average (give or take {_h(1.96 * lost['error_h'])})"
+    half_h = max(1.96 * lost["error_h"], _NEXT_TO_NOTHING_H)
+    average = f"{_h(lost['mean_h'])} on average (give or take {error(half_h)} h)"
     agreed = off <= max(_AGREE * lost["error_h"], _NEXT_TO_NOTHING_H)
     verdict = "the two agree" if agreed else f"the two are {_h(off)} apart, more than the simulation's error"
     width = parts["high_h"] - parts["low_h"]

@@ -89,6 +89,11 @@ def number(value: float) -> str:
     return _digits(value)
 
 
+def error(value: float) -> str:
+    """An error, whose own third digit nobody knows, in two significant digits, e.g. ``0.17``."""
+    return _digits(float(f"{value:.2g}"))
+
+
 def limit(value: float, sense: str = "") -> str:
     """Three digits, or whole, rounded so that what is needed stays enough; an exponent for very large or small."""
     if value == 0 or math.isinf(value):
