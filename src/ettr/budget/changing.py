@@ -87,6 +87,8 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
         found = exact(steady, at)
     exposed_h = found.total_h - found.detection_h - found.queue_h - found.maintenance_h
     share = steps.length_h / exposed_h
+    start = _start(scenario, steady, base, steps)
+    share = share * np.clip((steps.end_h - start.get("restart_h", 0.0)) / steps.length_h, 0.0, 1.0)
     done_h = np.cumsum(found.productive_h * share)
     reach = int(np.searchsorted(done_h, scenario.work_h))
     if reach == done_h.size or not np.isfinite(done_h[reach]):
@@ -98,7 +100,7 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
         field.name: float(np.sum(np.broadcast_to(getattr(found, field.name), share.shape)[: reach + 1] * used))
         for field in fields(TimeBudget)
     }
-    return TimeBudget(**_with_start(scenario, parts, float(base[0])))
+    return TimeBudget(**{name: value + start.get(name, 0.0) for name, value in parts.items()})
 
 
 def changes(scenario: Scenario) -> bool:
@@ -231,16 +233,25 @@ def _steady(scenario: Scenario) -> Scenario:
     return scenario.override({"failures.burn_in": None, "failures.lifetime": None, "job.include_start": False})
 
 
-def _with_start(scenario: Scenario, parts: dict[str, float], rate: float) -> dict[str, float]:
-    """Add the first queue and the first restart, at the rate of the first step."""
+def _start(scenario: Scenario, steady: Scenario, base: np.ndarray, steps: _Steps) -> dict[str, float]:
+    """Hours and failures of the first queue and the first restart, through the rates that the restart meets.
+
+    A restart that takes R exposed hours on average at some rate ends there with 1/R an hour.
+    """
     if not scenario.job.include_start:
-        return parts
-    run = rules(_steady(scenario).override({_RATE: rate}), None)
-    n_failures, restart_h = recover_of(run)(run, 0.0, 1.0)
-    added = {
-        "queue_h": run.first_queue + n_failures * run.queue,
-        "restart_h": restart_h,
-        "detection_h": n_failures * run.detection,
+        return {}
+    run = rules(steady, {_RATE: base})
+    with np.errstate(over="ignore", divide="ignore"):
+        failures, mean_h = recover_of(run)(run, 0.0, 1.0)
+        ends = np.broadcast_to(steps.length_h / mean_h, base.shape)
+    left = np.exp(-np.append(0.0, np.cumsum(ends)))
+    with np.errstate(invalid="ignore"):  # where a restart hardly ever ends, all fail that strike
+        struck_per_h = np.where(np.isfinite(mean_h), failures / mean_h, steps.settled_per_h * steps.relative)
+        spent_h = np.where(ends > 1e-12, mean_h * (left[:-1] - left[1:]), steps.length_h * left[:-1])
+    n_failures = float((spent_h * np.where(spent_h > 0, struck_per_h, 0.0)).sum())
+    return {
+        "queue_h": float(np.max(run.first_queue + n_failures * run.queue)),
+        "restart_h": float(spent_h.sum()),
+        "detection_h": float(np.max(n_failures * run.detection)),
         "n_failures": n_failures,
     }
-    return {name: value + float(added.get(name, 0.0)) for name, value in parts.items()}
