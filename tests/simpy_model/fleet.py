@@ -160,10 +160,9 @@ class Fleet:
         """Nodes that leave the job for a failure."""
         if mode.n_out == 0 or not self.job:
             return []
-        at_risk = self._struck_at_random()
         if mode.n_out > 1:
-            return self.random.sample(at_risk, min(mode.n_out, len(at_risk)))
-        failed = node or self.random.choice(at_risk)
+            return self.random.sample(self.job, min(mode.n_out, len(self.job)))
+        failed = node or self.random.choice(self.job)
         if self.rules.repair and self.random.random() < self.rules.repair.misdiagnosed:
             healthy = self._healthy_but(failed)
             if healthy:
@@ -173,12 +172,6 @@ class Fleet:
                 self.clock_ran_out(failed)
                 return [healthy]
         return [failed]
-
-    def _struck_at_random(self) -> list[Node]:
-        """The job's nodes; where nodes have clocks, those of bad ones stand still and nothing else strikes them."""
-        if self.bad and any(mode.by_node for mode in self.rules.modes):
-            return [node for node in self.job if not node.bad] or self.job
-        return self.job
 
     def _healthy_but(self, failed: Node) -> Node | None:
         if len(self.job) <= len(self.bad) + (not failed.bad):
@@ -303,12 +296,10 @@ class Fleet:
     # slow nodes
 
     def one_more_is_slow(self) -> None:
-        if len(self.slow) + len(self.slow_found) < len(self.job):
-            node = self.random.choice(self.job)
-            while node.slow:
-                node = self.random.choice(self.job)
-            node.slow = True
-            self.slow.append(node)
+        place = self.random.randrange(self.rules.n_nodes)
+        if place < len(self.job) and not self.job[place].slow:
+            self.job[place].slow = True
+            self.slow.append(self.job[place])
 
     def one_is_found(self) -> None:
         node = self.slow.pop(self.random.randrange(len(self.slow)))

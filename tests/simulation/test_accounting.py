@@ -13,6 +13,10 @@ from mixtures import mixture
 
 from ettr import simulate
 from ettr.results import PARTS
+from ettr.simulation.columns import N_COLUMNS
+from ettr.simulation.from_scenario import rules_of
+from ettr.simulation.state import STATE
+from ettr.simulation.walk import walking
 
 N_RUNS, TRACED = 12, (0, 3, 11)
 IN_TRAINING = ["productive_h", "slowdown_h", "degraded_h"]
@@ -136,3 +140,23 @@ def test_spare_hours_are_those_of_the_hot_spares(small_run):
     found = simulate(run, n_runs=50)
     assert found.budget.spare_gpu_h == pytest.approx(3 * 8 * found.budget.total_h, rel=1e-12)
     assert simulate(small_run, n_runs=50).budget.spare_gpu_h == 0
+
+
+@_FIXED
+@given(changes=_changes())
+def test_no_node_is_lost(small_run, changes):
+    """Job, spares and repair always add up to the same number of nodes, and each node of the job fails by one clock."""
+    rules = rules_of(small_run.override(changes))
+    state, stop = np.zeros(1, STATE), np.zeros(1, np.int64)
+    for run in range(N_RUNS):
+        table, trace = np.zeros((1, N_COLUMNS)), np.zeros((1, 3))
+        walking()(rules.run, rules.modes, state[0], state.view(np.uint8), 3, run, 10**6, stop, table, trace)
+        end, spares = state[0], ("hot", "preemptible", "cold")
+        in_job = rules.run["n_nodes"] - end["missing"]
+        in_repair = end["n_repair"] + end["n_queued"]
+        everybody = rules.run["n_nodes"] + sum(rules.run[rank] for rank in spares)
+        assert in_job + in_repair + sum(end[rank] for rank in spares) == everybody
+        assert 0 <= end["n_found"] <= end["n_slow"] <= in_job
+        assert 0 <= end["n_bad"] <= in_job
+        if rules.run["aged"]:
+            assert end["fresh_0"] + end["fresh_1"] + end["n_clocks"] + end["n_bad"] == in_job

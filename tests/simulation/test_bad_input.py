@@ -37,7 +37,7 @@ def test_an_error_that_cannot_be_reached_is_refused(small_run, until):
         simulate(small_run, n_runs=10, until=until)
 
 
-@pytest.mark.parametrize("timeline", [[10], [-1], [0.5], [0, 3, 99], [True], ["0"]])
+@pytest.mark.parametrize("timeline", [[10], [-1], [0.5], [0, 3, 99], [True], ["0"], 3, "0"])
 def test_a_run_that_is_not_simulated_has_no_timeline(small_run, timeline):
     with pytest.raises(InputError, match="timeline must be"):
         simulate(small_run, n_runs=10, timeline=timeline)
@@ -84,7 +84,7 @@ STUCK = {
     "burn-in": {"failures.burn_in": {"factor": 1e4, "decay_days": 1e4}},
     "bad nodes": {
         "spares": {"n_nodes": 20},
-        "repair": {"automatic_h": 1, "misdiagnosed": 0.999, "recurrence_h": 1e-3},
+        "repair": {"automatic_h": 1, "misdiagnosed": 0.9999, "recurrence_h": 1e-3},
     },
     "silent ones, of which none is kept": {
         "failures.modes": [{"name": "sdc", "share": 1, "latency_h": 20}],
@@ -98,7 +98,7 @@ STUCK = {
 @pytest.mark.parametrize("name", STUCK)
 def test_a_run_that_does_not_get_on_ends_at_a_limit(small_run, monkeypatch, name):
     monkeypatch.setattr(runs, "_LEAST_LIMIT", 20_000)
-    with pytest.raises(NoProgress, match=r"did not get on: one met [\d,]+ failures \(the limit is [\d,]+\).*ETTR of"):
+    with pytest.raises(NoProgress, match=r"did not get on: it met [\d,]+ failures \(the limit is [\d,]+\).*ETTR of"):
         simulate(small_run.override(STUCK[name]), n_runs=2)
 
 
@@ -107,8 +107,35 @@ def test_more_failures_than_a_call_may_meet_are_refused(small_run):
     long_run = small_run.override({"job.productive_h": 3e5})
     with pytest.raises(NoProgress, match=r"limit of one call is 2,147,483,648.*expected ETTR"):
         simulate(long_run, n_runs=n_runs // 1000)
-    with pytest.raises(NoProgress, match="limit of one call"):
-        simulate(long_run, until=1e-7)
+    with pytest.raises(NoProgress, match=r"an error of 1e-06 needs about [\d,]+ runs, which would meet.*a larger"):
+        simulate(long_run, until=1e-6)
+    with pytest.raises(InputError, match=r"an error of 1e-09 needs about .* runs, and the limit is 10,000,000: 200"):
+        simulate(small_run, until=1e-9)
+
+
+def test_failures_that_nobody_could_expect_are_counted(small_run, monkeypatch):
+    """Of a rate that changes no closed form says how many there will be."""
+    monkeypatch.setattr(runs, "MOST_FAILURES", 1000)
+    run = small_run.override({"failures.burn_in": {"factor": 0, "decay_days": 2}, "recovery.restart_cv": 1})
+    with pytest.raises(NoProgress, match=r"have met [\d,]+ failures, and the limit of one call is 1,000"):
+        simulate(run, n_runs=3000)
+
+
+def test_a_job_that_ends_before_its_rate_settles_is_no_hopeless_one(small_run):
+    """At its settled rate this one would fail 6,000 times an hour; a young fleet is spared that."""
+    run = small_run.override(
+        {
+            "cluster.n_gpus": 131_072,
+            "failures.rate_per_1000_node_days": 250,
+            "failures.burn_in": {"factor": 0, "decay_days": 100},
+            "job.productive_h": 5,
+            "checkpoint.persist_s": 0,
+        }
+    )
+    found = simulate(run, n_runs=400)
+    assert budget.over_time(run).ettr == pytest.approx(found.ettr, abs=4 * found.ettr_error)
+    new = run.override({"failures.burn_in": None, "failures.lifetime": {"shape": 5, "start": "new"}})
+    assert simulate(new.override({"recovery.restart_cv": 1}), n_runs=20).ettr > 0.5
 
 
 TOGETHER = {
@@ -136,11 +163,22 @@ TOGETHER = {
     "whole part of the next.*memory.*": {
         "checkpoint.tiers": [{"name": "memory", "interval_s": 1000, "survives": 0.9}],
     },
+    "up to 7 checkpoint.tiers, got 8": {
+        "checkpoint.interval_min": 128,
+        "checkpoint.tiers": [
+            {"name": f"tier {i}", "interval_s": 60 * 2**i, "survives": 0.1 * (i + 1)} for i in range(8)
+        ],
+    },
+    "retire_after up to 16, got 17": {
+        "spares": {"n_nodes": 1},
+        "repair": {"automatic_h": 1, "retire_after": 17, "retire_window_days": 1, "replacement_h": 1},
+    },
+    r"up to 1e\+15 checkpoints a run.*are more": {"checkpoint.interval_min": 1e-20, "checkpoint.persist_s": 0},
 }
 
 
 @pytest.mark.parametrize("names", TOGETHER)
-def test_what_has_no_rule_together_is_refused_by_name(small_run, names):
+def test_what_has_no_rule_is_refused_by_name(small_run, names):
     with pytest.raises(NotModelled, match=names):
         simulate(small_run.override(TOGETHER[names]), n_runs=10)
 

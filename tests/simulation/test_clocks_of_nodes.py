@@ -240,3 +240,24 @@ def test_a_node_by_itself_takes_what_dynamic_programming_says(plain_run, shape, 
         error = runs[column].std(ddof=1) / 8000**0.5
         assert runs[column].mean() == pytest.approx(value, abs=FOUR * error), column
         assert error < 0.01 * value, column
+
+
+STORMY = {
+    "many new nodes": {
+        "cluster.n_gpus": 12_800,
+        "failures.rate_per_1000_node_days": 4,
+        "failures.lifetime": {"shape": 0.6, "start": "new"},
+    },
+    "new nodes": {"failures.lifetime": {"shape": 0.6, "start": "new"}},
+    "burn-in": {"failures.burn_in": {"factor": 100, "decay_days": 1}, "recovery.restart_min": 5},
+}
+
+
+@pytest.mark.parametrize("name", STORMY)
+def test_a_start_among_many_failures_is_that_of_the_form_for_changing_rates(small_run, name):
+    """The first restart alone fails several times, and the rate falls meanwhile; the form is good to 2% here."""
+    run = small_run.override(STORMY[name])
+    found, form = simulate(run, n_runs=4000, seed=3), budget.over_time(run)
+    assert found.budget.total_h == pytest.approx(form.total_h, rel=0.02, abs=4 * found.total_error * form.total_h)
+    assert found.budget.n_failures == pytest.approx(form.n_failures, rel=0.03)
+    assert found.budget.restart_h == pytest.approx(form.restart_h, rel=0.03)

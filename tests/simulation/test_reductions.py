@@ -163,7 +163,7 @@ IDLE = {
     "no retirement": (
         SPARES
         | {"failures.lifetime": {"shape": 0.6}}
-        | {"repair": {"automatic_h": 8, "cv": 1, "retire_after": 1000, "retire_window_days": 1, "replacement_h": 1}},
+        | {"repair": {"automatic_h": 8, "cv": 1, "retire_after": 16, "retire_window_days": 1e-3, "replacement_h": 1}},
         SPARES | {"failures.lifetime": {"shape": 0.6}},
     ),
     "lemons that are none": (
@@ -209,7 +209,7 @@ SAME_ON_AVERAGE = {
     "lemons in one kind of failure": ({"failures.lemons": {"share": 0.25, "factor": 6}}, {}),
     "clocks for retirement that never comes": (
         SPARES
-        | {"repair": {"automatic_h": 8, "cv": 1, "retire_after": 99, "retire_window_days": 1, "replacement_h": 1}},
+        | {"repair": {"automatic_h": 8, "cv": 1, "retire_after": 16, "retire_window_days": 1e-3, "replacement_h": 1}},
         SPARES,
     ),
     "a time-out is a failure that is noticed at once": (

@@ -166,6 +166,11 @@ class Scenario(Hours):
             raise ValueError(
                 f"elastic.n_replicas must be <= {self.n_nodes}, the nodes of the job, got {self.elastic.n_replicas}"
             )
+        rolling = (self.maintenance.rolling_nodes if self.maintenance else None) or 0
+        if rolling > self.n_nodes:
+            raise ValueError(
+                f"maintenance.rolling_nodes must be <= {self.n_nodes}, the nodes of the job, got {rolling}"
+            )
         for mode in self.failures.modes:
             if mode.n_out_nodes > self.n_nodes:
                 raise ValueError(

@@ -10,87 +10,69 @@ from numba import njit
 from ettr.simulation.draws import DIAGNOSIS, block, uniform
 from ettr.simulation.ledger import HAIR
 from ettr.simulation.repairs import COLD, HOT, PREEMPTIBLE, catch_up, leave, next_back, spare_node
-from ettr.simulation.state import MOST_BAD
-from ettr.simulation.strikes import draw_next_time, enter, life, take_any
+from ettr.simulation.strikes import draw_next_time, enter, life, take_any, take_bad, take_healthy
 
-_SWAPPED, _SERVED, _LEFT, _STRUCK = 1 << 17, 1 << 18, 1 << 19, 1 << 20
-"""Where random numbers of nodes begin that leave for other reasons than a failure."""
+_LEFT, _STRUCK, _PLANNED = 1 << 21, 1 << 22, 1 << 19
+"""Where random numbers begin of nodes that leave, of a choice among bad ones, and of nodes that leave by plan."""
 
 
 @njit(error_model="numpy")
 def exchange(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> float:
     """The nodes of the failure at hand leave, and the job is filled up; answers the wait. [h]"""
-    n_out = modes[st.mode].n_out
     if rules.pooled:
         catch_up(rules, st, slots)
-    for one in range(n_out):
+    n_job = rules.n_nodes - st.missing
+    n_out = min(modes[st.mode].n_out, n_job)
+    for one in range(n_out):  # all are out before any comes in
         node = -1
         if n_out == 1:
             node = _suspect(rules, st, modes, slots, clocks)
-            _loses_slowness(rules, st, one)
         if node < 0:
-            node = take_any(rules, st, slots, clocks, 1 + one)
-        if n_out > 1:
-            _loses_slowness(rules, st, one)
-            _loses_badness(rules, st, one)
+            node = take_any(rules, st, slots, clocks, 1 + one, n_job - one)
+        _loses_slowness(rules, st, _LEFT + one, n_job - one)
+        slots[one].going = node
+    for one in range(n_out):
         if rules.pooled:
-            leave(rules, st, slots, node, modes[st.mode].repair, True, st.now, one)
+            leave(rules, st, slots, slots[one].going, modes[st.mode].repair, True, st.now, one)
         else:
-            enter(rules, st, slots, clocks, node, life(st, one))
+            enter(rules, st, slots, clocks, slots[one].going, life(st, one))
     return _fill_up(rules, st, slots, clocks, n_out) if rules.pooled else 0.0
 
 
 @njit(error_model="numpy")
 def _suspect(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> int:
     """The node that is taken for the bad one; -1 if that is any node of the job."""
-    repeat = st.mode == modes.size - 1
-    if st.n_bad > 0 and not (repeat or rules.aged):  # an ordinary failure may strike a bad node
-        w0, _, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, _STRUCK)
-        repeat = uniform(w0) * (rules.n_nodes - st.missing) < st.n_bad
-    _, w1, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, 0)
-    if _is_wrong(rules, st, repeat):
-        if not repeat:  # one more bad node stays
-            st.bad[min(st.n_bad, MOST_BAD - 1)] = st.node if st.node >= 0 else take_any(rules, st, slots, clocks, 0)
+    if modes[st.mode].n_out != 1 or (rules.misdiagnosed == 0.0 and st.n_bad == 0):
+        return st.node
+    w0, w1, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, 0)
+    i = -1  # which of the bad nodes struck, if one did
+    if st.n_bad > 0 and st.node < 0:
+        v0, _, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, _STRUCK)
+        x = uniform(v0) * (st.n_bad if st.mode == modes.size - 1 else rules.n_nodes - st.missing)
+        if x < st.n_bad:
+            i = int(x)
+    n_healthy = rules.n_nodes - st.missing - st.n_bad - (1 if i < 0 else 0)
+    if n_healthy > 0 and uniform(w0) < rules.misdiagnosed:
+        if i < 0:  # one more bad node stays
+            slots[st.n_bad].bad = st.node if st.node >= 0 else take_healthy(rules, st, slots, clocks, 0)
             st.n_bad += 1
             draw_next_time(rules, st, w1, st.k, DIAGNOSIS)
-        return -1
-    if repeat:
-        st.n_bad -= 1
-        st.node = st.bad[min(st.n_bad, MOST_BAD - 1)]
-        draw_next_time(rules, st, w1, st.k, DIAGNOSIS)
-    return st.node
+        return take_healthy(rules, st, slots, clocks, 1)
+    if i >= 0:
+        return take_bad(rules, st, slots, i, w1)
+    return st.node if st.node >= 0 else take_healthy(rules, st, slots, clocks, 1)
 
 
 @njit(error_model="numpy")
-def _loses_slowness(rules: np.record, st: np.record, one: int) -> None:
-    """A node that leaves may be a slow one."""
+def _loses_slowness(rules: np.record, st: np.record, index: int, n_job: int) -> None:
+    """One of the job's ``n_job`` nodes that leaves may be a slow one."""
     if st.n_slow > 0:
-        w0, w1, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, _LEFT + one)
-        if uniform(w0) * (rules.n_nodes - st.missing) < st.n_slow:
+        w0, w1, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, index)
+        if uniform(w0) * n_job < st.n_slow:
             if uniform(w1) * st.n_slow < st.n_found:
                 st.n_found -= 1
             st.n_slow -= 1
             st.soft_left = -1.0
-
-
-@njit(error_model="numpy")
-def _loses_badness(rules: np.record, st: np.record, one: int) -> None:
-    """A node that leaves with others may be a bad one."""
-    if st.n_bad > 0 and not rules.aged:  # with clocks of their own, bad nodes are none of the others
-        _, _, w2, w3 = block(st.seed, st.run, st.k, DIAGNOSIS, _LEFT + one)
-        if uniform(w2) * (rules.n_nodes - st.missing) < st.n_bad:
-            st.n_bad -= 1
-            draw_next_time(rules, st, w3, st.k, DIAGNOSIS)
-
-
-@njit(error_model="numpy")
-def _is_wrong(rules: np.record, st: np.record, repeat: bool) -> bool:
-    """Whether a healthy node is taken for the bad one; there must be one."""
-    n_healthy = rules.n_nodes - st.missing - st.n_bad - (0 if repeat else 1)
-    if rules.misdiagnosed == 0.0 or n_healthy < 1:
-        return False
-    w0, _, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, 0)
-    return uniform(w0) < rules.misdiagnosed
 
 
 @njit(error_model="numpy")
@@ -127,30 +109,46 @@ def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
 
 
 @njit(error_model="numpy")
+def _planned_index(st: np.record) -> int:
+    """Where the random numbers of one more node begin that leaves by plan."""
+    st.n_taken += 1
+    return _PLANNED + (st.n_taken & (_PLANNED - 1))
+
+
+@njit(error_model="numpy")
 def swap_found(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> None:
     """Swap the slow nodes that were found, as far as there are hot spares."""
-    n = st.n_found
+    n, n_job = st.n_found, rules.n_nodes - st.missing
     if rules.pooled:
         n = min(n, st.hot)
+    if n == 0:
+        return
     for one in range(n):
-        index = _SWAPPED + 64 * (st.n_soft & 1023) + one
-        node = take_any(rules, st, slots, clocks, index)
+        index = _planned_index(st)
+        slots[one].going = take_any(rules, st, slots, clocks, index, n_job - one)
         if rules.pooled:
-            leave(rules, st, slots, node, modes[modes.size - 1].repair, True, st.now, index)
+            leave(rules, st, slots, slots[one].going, modes[modes.size - 1].repair, True, st.now, index)
+    for one in range(n):
+        node = slots[one].going
+        if rules.pooled:
             st.hot -= 1
             node = spare_node(rules, st, slots, HOT)
         enter(rules, st, slots, clocks, node, life(st, 1))
     st.n_found -= n
     st.n_slow -= n
-    if n > 0:
-        st.soft_left = -1.0
+    st.soft_left = -1.0
 
 
 @njit(error_model="numpy")
 def serve_rolling(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray) -> None:
     """Nodes go to their service, which takes its time, and hot spares stand in."""
-    for one in range(rules.rolling):
-        node = take_any(rules, st, slots, clocks, _SERVED + 64 * (st.n_planned & 1023) + one)
-        leave(rules, st, slots, node, -max(rules.stop, 1e-300), False, st.now, one)
+    n_job = rules.n_nodes - st.missing
+    n = min(rules.rolling, n_job)
+    for one in range(n):
+        index = _planned_index(st)
+        node = take_any(rules, st, slots, clocks, index, n_job - one)
+        _loses_slowness(rules, st, _LEFT + index, n_job - one)
+        leave(rules, st, slots, node, -max(rules.stop, 1e-300), False, st.now, index)
+    for _ in range(n):
         st.hot -= 1
         enter(rules, st, slots, clocks, spare_node(rules, st, slots, HOT), life(st, 1))

@@ -13,10 +13,13 @@ from ettr.budget.changing import long_run_rate
 from ettr.checkpoint import heed_threshold_h
 from ettr.errors import NotModelled
 from ettr.scenario import Scenario
+from ettr.simulation.repairs import MOST_RETURNS
 from ettr.simulation.rules import HIGH, LOW, MODE, MOST_TIERS, POINTS, RULES, Rules
 
 _H_PER_DAY, _S_PER_H, _MIN_PER_H = 24.0, 3600.0, 60.0
 _ROUNDING = 1e-9
+_MOST_PLACES = 1e15
+"""Checkpoints that can be counted without rounding."""
 FALSE_ALARM, REPEAT = "false alarm", "repeat of a bad node"
 """What strikes beside the modes of a scenario."""
 
@@ -27,7 +30,7 @@ def rules_of(scenario: Scenario) -> Rules:
     Raises
     ------
     NotModelled
-        Two mechanisms that have no rule together.
+        More than the kernels have room for, or two mechanisms that have no rule together.
     """
     refuse(scenario)
     failures, repair = scenario.failures, scenario.repair
@@ -61,6 +64,7 @@ def rules_of(scenario: Scenario) -> Rules:
         "person": scenario.recovery.person_min / _MIN_PER_H,
         "n_nodes": scenario.n_nodes,
         "aged": has_clocks(scenario),
+        "mixes": has_clocks(scenario) and bool((n_out[of_time > 0] > 0).any()),
         "tracked": failures.lemons is not None or bool(repair and repair.retire_after),
         "shape": shape,
         "first_log": first[0],
@@ -84,7 +88,18 @@ def rules_of(scenario: Scenario) -> Rules:
 
 
 def refuse(scenario: Scenario) -> None:
-    """Refuse, by name, mechanisms that have no rule together."""
+    """Refuse, by name, what there is no rule for."""
+    tiers, repair = scenario.checkpoint.tiers, scenario.repair
+    if len(tiers) >= MOST_TIERS:
+        raise NotModelled(f"ettr.simulate knows up to {MOST_TIERS - 1} checkpoint.tiers, got {len(tiers)}")
+    if repair and (repair.retire_after or 0) > MOST_RETURNS:
+        raise NotModelled(f"ettr.simulate knows repair.retire_after up to {MOST_RETURNS}, got {repair.retire_after}")
+    shortest_h = min([scenario.interval_h, *(tier.interval_s / _S_PER_H for tier in tiers)])
+    if max(scenario.work_h, scenario.interval_h) > _MOST_PLACES * shortest_h:
+        raise NotModelled(
+            f"ettr.simulate knows up to {_MOST_PLACES:g} checkpoints a run, and one every {shortest_h:.3g} h in "
+            f"{max(scenario.work_h, scenario.interval_h):.3g} h are more"
+        )
     if scenario.checkpoint.tiers and scenario.checkpoint.persist_slowdown * scenario.persist_h > 0:
         raise NotModelled("ettr.simulate has no rule for checkpoint.tiers together with checkpoint.persist_slowdown")
     if scenario.elastic and has_clocks(scenario):
@@ -118,7 +133,7 @@ def is_straight(rules: Rules) -> bool:
         and run["slow_rate"] == 0.0
         and run["request_rate"] == 0.0
         and not run["tracked"]
-        and not (run["aged"] and (modes["n_out"] > 1).any())
+        and not run["mixes"]
     )
     return bool(one_stage and plain)
 
@@ -177,8 +192,6 @@ def _tiers(scenario: Scenario) -> dict[str, Any]:
     tiers = scenario.checkpoint.tiers
     step = tiers[0].interval_s / _S_PER_H if tiers else scenario.interval_h
     intervals = [*(tier.interval_s / _S_PER_H for tier in tiers), scenario.interval_h]
-    if len(intervals) > MOST_TIERS:
-        raise NotModelled(f"ettr.simulate knows up to {MOST_TIERS - 1} checkpoint.tiers, got {len(tiers)}")
     every = np.array([round(interval / step) for interval in intervals])
     names = [*(tier.name for tier in tiers), "store"]
     for level in range(1, len(intervals)):

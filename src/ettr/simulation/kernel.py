@@ -303,7 +303,7 @@ def straight(aged: bool) -> Kernel:
             out[CONTROL + 1], out[CONTROL + 2] = less_restart, less_down
             out[CONTROL + 3], out[CONTROL + 4] = less_repair, less_mix
             out[OUTCOME] = outcome
-            if outcome == STOPPED:
+            if outcome != DONE:
                 return
 
     return straight_runs

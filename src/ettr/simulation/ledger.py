@@ -46,15 +46,21 @@ def promote(rules: np.record, st: np.record) -> None:
 
 
 @njit(error_model="numpy")
-def secure(rules: np.record, st: np.record) -> None:
-    """A copy of this moment is durable in every tier; a new interval begins."""
+def secure(rules: np.record, st: np.record, hidden: np.ndarray) -> None:
+    """A copy of this moment is durable in every tier; a new interval begins, and writes under way are given up."""
+    promote(rules, st)
+    store = rules.n_tiers - 1
+    newest = st.kept[store, INDEX]
+    for i in range(st.n_hidden):
+        if hidden[i, INDEX] > newest:  # it counted on a copy that is given up
+            for part in range(CLEAN):
+                hidden[i, part] = st.kept[store, part]
     st.origin, st.place, st.since = st.ledger[0, POSITION], 0, 0.0
-    st.ledger[0, INDEX] += 1.0
+    st.ledger[0, INDEX] = newest + 1.0
     st.ledger[0, PLACE], st.ledger[0, ORIGIN] = 0.0, st.origin
     for tier in range(rules.n_tiers):
         copy_row(st.kept, tier, st.ledger, 0)
         st.durable_at[tier] = np.inf
-    store = rules.n_tiers - 1
     copy_row(st.written, store, st.ledger, 0)
     st.durable_at[store] = st.trained  # so that what waits for a durable checkpoint is served
 

@@ -124,9 +124,9 @@ def load(
 
 @njit(error_model="numpy")
 def next_request(rules: np.record, st: np.record) -> None:
-    """Draw when the next maintenance is asked for."""
+    """Draw when the next maintenance is asked for: requests have no memory."""
     w0, _, _, _ = block(st.seed, st.run, st.n_requests, PLANNED, 1)
-    st.next_request += exponential(w0, st.seed, st.run, st.n_requests, PLANNED) / rules.request_rate
+    st.next_request = st.now + exponential(w0, st.seed, st.run, st.n_requests, PLANNED) / rules.request_rate
     st.n_requests += 1
 
 
@@ -150,8 +150,7 @@ def serve(
     st.hot -= rejoin
     swap_found(rules, st, modes, slots, clocks)
     if requested:
-        while st.next_request <= st.now:
-            next_request(rules, st)
+        next_request(rules, st)
         if rules.rolling > 0 and st.hot >= rules.rolling:
             serve_rolling(rules, st, slots, clocks)
         else:

@@ -30,6 +30,8 @@ SLOT = np.dtype(
         ("free", "i8"),  # stack of free slots
         ("queued", "i8"),  # ring of slots that wait for a crew
         ("waiting", "i8", (3,)),  # rings of spares, by number, for each rank
+        ("bad", "i8"),  # list of bad nodes that stayed in the job
+        ("going", "i8"),  # list of nodes that are leaving it together
         # of a node
         ("kind", "i8"),  # 1 for a lemon
         ("n_left", "i8"),

@@ -50,6 +50,7 @@ RULES = np.dtype(
         # nodes
         ("n_nodes", "i8"),
         ("aged", "i8"),
+        ("mixes", "i8"),  # whether a failure takes out nodes with clocks that did not strike
         ("tracked", "i8"),  # nodes differ, or are counted
         ("shape", "f8"),
         ("scale_0", "f8"),  # of ordinary nodes

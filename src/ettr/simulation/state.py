@@ -9,8 +9,6 @@ from ettr.simulation.rules import MOST_TIERS
 # a ledger: what the lineage has cost up to some moment and where that stands; of a hidden failure also when it is found
 POSITION, STALLED, SLOWED, DEGRADED, INDEX, PLACE, ORIGIN, CLEAN, FOUND_AT, MODE_OF = range(10)
 ROW = 10
-MOST_BAD = 256
-"""More bad nodes at once than this, and a run is given up."""
 
 FAILED, LOADING, WORKING, FINISHED = range(4)
 """What the job is about: a failure to be seen to, a restart, training, or nothing more."""
@@ -68,6 +66,7 @@ STATE = np.dtype(
         ("n_requests", "i8"),
         ("n_lives", "i8"),
         ("n_kinds", "i8"),
+        ("n_taken", "i8"),  # nodes that left for other reasons than a failure
         # the failure at hand
         ("mode", "i8"),
         ("node", "i8"),  # that failed by its own clock; -1: none
@@ -78,7 +77,6 @@ STATE = np.dtype(
         ("announced_mode", "i8"),
         ("announced_node", "i8"),
         # nodes
-        ("bad", "i8", (MOST_BAD,)),
         ("n_bad", "i8"),
         ("n_slow", "i8"),
         ("n_found", "i8"),

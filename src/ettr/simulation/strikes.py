@@ -161,8 +161,8 @@ def life(st: np.record, one: int) -> float:
     if one == 0 and st.node >= 0:
         w0, _, _, _ = block(st.seed, st.run, st.k, FAILURE, 0)
         return exponential(w0, st.seed, st.run, st.k, FAILURE)
-    w0, _, _, _ = block(st.seed, st.run, st.n_lives, LIFETIME, 0)
     st.n_lives += 1
+    w0, _, _, _ = block(st.seed, st.run, st.n_lives, LIFETIME, 0)
     return exponential(w0, st.seed, st.run, st.n_lives, LIFETIME)
 
 
@@ -190,8 +190,30 @@ def take_any(
     slots: np.ndarray,
     clocks: np.ndarray,
     index: int,
+    n_job: int,
 ) -> int:
-    """Take a random node out of the job; 0 where nodes have no numbers."""
+    """Take a random one of the job's ``n_job`` nodes out, bad ones among them; 0 where nodes have no numbers."""
+    if st.n_bad > 0:
+        _, _, w2, w3 = block(st.seed, st.run, st.k, DIAGNOSIS, 1 + index)
+        x = uniform(w2) * n_job
+        if x < st.n_bad:
+            return take_bad(rules, st, slots, int(x), w3)
+    return take_healthy(rules, st, slots, clocks, index)
+
+
+@njit(error_model="numpy")
+def take_bad(rules: np.record, st: np.record, slots: np.ndarray, i: int, word: np.uint64) -> int:
+    """Take one of the bad nodes that stayed out of the job; the others strike at a new time."""
+    st.n_bad -= 1
+    node = slots[i].bad
+    slots[i].bad = slots[st.n_bad].bad
+    draw_next_time(rules, st, word, st.k, DIAGNOSIS)
+    return node
+
+
+@njit(error_model="numpy")
+def take_healthy(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray, index: int) -> int:
+    """Take a random node that is not bad out of the job; 0 where nodes have no numbers."""
     if not rules.aged:
         return 0
     w0, w1, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, 1 + index)

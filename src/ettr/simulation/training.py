@@ -60,7 +60,7 @@ def work(
         _find(rules, st, modes, slots, clocks, hidden)
     elif st.in_action:
         if over:
-            _answered(rules, st, modes)
+            _answered(rules, st, modes, hidden)
     elif st.in_stall:
         if over:
             _take_checkpoint(rules, st)
@@ -219,10 +219,10 @@ def _take_checkpoint(rules: np.record, st: np.record) -> None:
 
 
 @njit(error_model="numpy")
-def _answered(rules: np.record, st: np.record, modes: np.ndarray) -> None:
+def _answered(rules: np.record, st: np.record, modes: np.ndarray, hidden: np.ndarray) -> None:
     """An alarm was answered in time; if it was true the failure strikes now."""
     st.in_action = 0
-    secure(rules, st)
+    secure(rules, st, hidden)
     if st.announced_mode >= 0:
         st.mode, st.node = st.announced_mode, st.announced_node
         st.announced_mode = -1
@@ -340,7 +340,9 @@ def _is_alarm(rules: np.record, st: np.record) -> bool:
         return True
     x -= rules.alarm_rate
     if x < rules.slow_rate:
-        st.n_slow += 1
+        n_fast = rules.n_nodes - st.missing - st.n_slow
+        if x * rules.n_nodes < rules.slow_rate * n_fast:  # else it would have been a node that is slow or missing
+            st.n_slow += 1
     elif x - rules.slow_rate < at_large * rules.found_rate:
         st.n_found += 1
     else:

@@ -45,7 +45,6 @@ from ettr.simulation.state import (
     FINISHED,
     INDEX,
     LOADING,
-    MOST_BAD,
     PLACE,
     POSITION,
     ROW,
@@ -80,7 +79,6 @@ def _begin(rules: np.record, st: np.record, trace: np.ndarray) -> None:
     draw_next_time(rules, st, w0, 0, FAILURE)
     st.soft_left, st.next_request = -1.0, np.inf
     if rules.request_rate > 0.0:
-        st.next_request = 0.0
         next_request(rules, st)
     st.announced_mode = -1
     st.oldest = -1
@@ -144,7 +142,7 @@ def walking() -> Kernel:
     ) -> np.ndarray:
         assert len(version) > 0
         n_traced = 0
-        most = max(1, rules.rolling)  # nodes that may leave at one event
+        most = max(1, min(rules.rolling, rules.hot))  # nodes that may leave at one event
         for i in range(modes.size):
             most = max(most, modes[i].n_out)
         clocks, slots, hidden = new_heap(64), new_slots(64), np.zeros((16, ROW))
@@ -160,11 +158,11 @@ def walking() -> Kernel:
                 if polled & _POLL == 0 and stop[0] != 0:
                     outcome = STOPPED
                     break
-                if st.k > limit or st.n_bad >= MOST_BAD:
+                if st.k > limit:
                     outcome = STUCK
                     break
-                room = 2 * most + st.n_found + 4
-                while max(st.n_slots, st.n_ids) + room > slots.size:
+                room = 2 * (most + st.n_found) + 4  # of those who leave, and of those who come
+                while max(st.n_slots, max(st.n_ids, st.n_bad)) + room > slots.size:
                     slots = roomier(slots, st)
                 while st.n_clocks + room + st.missing > clocks.size:
                     clocks = with_room(clocks, clocks.size)
@@ -183,7 +181,7 @@ def walking() -> Kernel:
                         serve(rules, st, modes, slots, clocks, trace)
             _write_down(st, table[row], outcome)
             n_traced = st.n_trace
-            if outcome == STOPPED:
+            if outcome != DONE:
                 break
         return trace[:n_traced]
 
