@@ -197,11 +197,16 @@ def test_runs_are_added_until_the_error_is_small(ettr):
     assert many["n_runs"] > 40
 
 
-def test_an_error_that_is_out_of_reach_is_told():
-    found = simulate(rsc1(), 100)
-    *_, last = terminal_simulation._how_sure(found, 1e-9)
-    assert last == f"More runs are not simulated: the standard error is {found.total_error:.2g}, not 1e-09."
-    assert not any(line.startswith("More") for line in terminal_simulation._how_sure(found, 0.5))
+def test_an_error_that_is_out_of_reach_is_told(ettr):
+    status, out, err = ettr("simulate", "rsc-1", "--until-error", "1e-9")
+    assert (status, out) == (2, "")
+    assert re.search(r"an error of 1e-09 needs about \S+ runs, and the limit is 10,000,000: 200 have 0\.00", err)
+
+
+def test_it_is_told_that_nothing_failed(ettr):
+    _, out, _ = ettr("simulate", "rsc-1", "--set", "failures.rate_per_1000_node_days=1e-9", "--runs", "50")
+    assert "No failure in 50 runs: how far these are from the mean is not known.\n" in out
+    assert "No run differs" not in out
 
 
 def test_one_run_has_no_intervals(ettr):

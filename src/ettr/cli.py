@@ -319,7 +319,7 @@ def _simulate(
     if as_json:
         typer.echo(json.dumps(shown.told(found, beside, changes), indent=2, allow_nan=False))
     else:
-        shown.print_simulation(found, beside, changes, until_error)
+        shown.print_simulation(found, beside, changes)
     if timeline is not None:
         options.write(timeline, found.timeline.to_csv(index=False))
         if not as_json:

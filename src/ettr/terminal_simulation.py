@@ -28,7 +28,7 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def print_simulation(found: Any, beside: Any, changes: dict[str, Any], until_error: float | None = None) -> None:
+def print_simulation(found: Any, beside: Any, changes: dict[str, Any]) -> None:
     """Show the ETTR, finishing dates, the mean time budget, and how sure all that is."""
     from rich.text import Text
 
@@ -47,7 +47,7 @@ def print_simulation(found: Any, beside: Any, changes: dict[str, Any], until_err
     out.print(_hours(found, beside))
     for line in (*_beside(beside), *_counts(found, beside)):
         say(line)
-    for line in _how_sure(found, until_error):
+    for line in _how_sure(found):
         say(line, "dim")
 
 
@@ -146,11 +146,14 @@ def _counts(found: Any, beside: Any) -> Iterator[str]:
         yield f"Held as hot spares: {number(mean_h.spare_gpu_h)} GPU-hours"
 
 
-def _how_sure(found: Any, until_error: float | None) -> Iterator[str]:
+def _how_sure(found: Any) -> Iterator[str]:
     from ettr.findings.words import number
 
     low, high = found.budget_interval.set_index("part").loc["total", ["low", "high"]]
     n_runs = found.n_runs
+    if found.met_nothing:
+        yield f"No failure in {_runs(n_runs)}: how far these are from the mean is not known."
+        return
     if not math.isfinite(high):
         yield "One run alone does not say how far runs differ: no intervals."
         return
@@ -168,8 +171,6 @@ def _how_sure(found: Any, until_error: float | None) -> Iterator[str]:
         yield "The means are plain: control variates have nothing to work with, or too few runs."
     if n_runs < _FEW_RUNS:
         yield f"The 5% and 95% dates are rough: each has fewer than five of {_runs(n_runs)} beyond it."
-    if until_error is not None and found.total_error > until_error:
-        yield f"More runs are not simulated: the standard error is {found.total_error:.2g}, not {until_error:g}."
 
 
 def _half(half: float, mean: float, digits: int) -> str:

@@ -12,6 +12,7 @@ from ettr import Scenario, budget, curves, simulate
 from ettr.curves import replications
 from ettr.curves.replications import CONTROLLED, FEW_SPARES, FULL_SUPPLY, OTHER_LUCK, PLAIN, SAME_LUCK
 from ettr.errors import InputError
+from ettr.simulation.columns import N_FAILURES
 
 BEST_MIN = 7.697463
 """Best interval of llama3-405b."""
@@ -58,6 +59,7 @@ def test_spread_of_groups_is_that_of_the_runs(llama3):
     simulation = simulate(curves.lesson_run(llama3), 4000, control_variates=False)
     table = np.zeros_like(simulation.table)
     table[:, 0] = 100.0
+    table[:, N_FAILURES] = 10.0
     table[:, 4] = np.random.default_rng(1).normal(10.0, 1.0, 4000)  # rework
     made = replications.replace(simulation, table=table)
     row = replications._spread_of_groups(made, 25)

@@ -12,6 +12,8 @@ from ettr.errors import NotModelled, OutsideValidity
 from ettr.results import TimeBudget
 from ettr.scenario import Scenario
 
+OVER_TIME = "budget.over_time"
+
 
 @dataclass(frozen=True)
 class ClosedForm:
@@ -68,11 +70,11 @@ def closed_form(scenario: Scenario) -> ClosedForm:
     """
     try:
         if changes(scenario):
-            return ClosedForm("budget.over_time", over_time(scenario))
+            return ClosedForm(OVER_TIME, over_time(scenario))
     except NotModelled:
         pass  # the settled rate then
     except OutsideValidity as error:
-        return ClosedForm("budget.over_time", None, refusal=str(error))
+        return ClosedForm(OVER_TIME, None, refusal=str(error))
     plain = simplified(scenario)
     try:
         return ClosedForm("budget.exact", exact(plain.scenario), plain.left_out)

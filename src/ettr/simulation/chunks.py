@@ -19,7 +19,8 @@ from ettr.simulation.walk import walking
 _EVENTS, _EVENTS_AT_ONCE = 400_000, 100_000
 """Failures in one piece, some hundredths of a second; and how many are done without any threads."""
 _LOOK_S = 0.05
-OnDone = Callable[[int], None]
+OnDone = Callable[[np.ndarray], None]
+"""Takes rows that were simulated; may raise to end it all."""
 
 
 def piece(
@@ -72,9 +73,10 @@ def simulate_runs(
     starts = range(runs.start, runs.stop, size)
     pieces = [(start, min(size, runs.stop - start)) for start in starts]
     table = np.empty((len(runs), N_COLUMNS))
-    if executor is None and len(runs) * max(failures_a_run, 10.0) <= _EVENTS_AT_ONCE:
+    few = is_straight(rules) and len(runs) * max(failures_a_run, 10.0) <= _EVENTS_AT_ONCE
+    if executor is None and few:
         table[:] = piece(rules, seed, runs.start, len(runs), limit)
-        on_done(len(runs))
+        on_done(table)
         return table
     own = executor is None
     stop = np.zeros(1, np.int64)
@@ -89,7 +91,7 @@ def simulate_runs(
         for future in _as_done(futures, own):
             at, n = futures.pop(future)
             table[at : at + n] = future.result()
-            on_done(n)
+            on_done(table[at : at + n])
     except BaseException:
         stop[0] = 1
         for future in futures:

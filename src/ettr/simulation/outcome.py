@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -71,7 +71,13 @@ class Simulation:
     @cached_property
     def _means(self) -> Means:
         values = np.column_stack((self.table[:, : len(PARTS)], self.table[:, N_FAILURES], self.total_h))
-        return means(values, self.table[:, CONTROL:OUTCOME] if self.control_variates else None)
+        found = means(values, self.table[:, CONTROL:OUTCOME] if self.control_variates else None)
+        return replace(found, covariance=np.full_like(found.covariance, np.nan)) if self.met_nothing else found
+
+    @property
+    def met_nothing(self) -> bool:
+        """Whether no run met a failure though failures happen: how far the means are off is then unknown."""
+        return self.scenario.failures.rate > 0 and not self.table[:, N_FAILURES].any()
 
     @property
     def budget(self) -> TimeBudget:

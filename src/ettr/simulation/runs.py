@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget
-from ettr.errors import InputError, NoProgress, OutsideValidity
+from ettr.budget.beside import OVER_TIME, closed_form
+from ettr.errors import InputError, NoProgress
 from ettr.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
 from ettr.simulation.chunks import simulate_runs, trace_run
@@ -29,6 +30,8 @@ MOST_STRETCHES = 5_000_000
 _LEAST_LIMIT, _MARGIN = 1_000_000, 100
 _LEAST_ETTR = 1e-6
 _RUNS, _FIRST_BATCH, _STEP = 1000, 200, 1.15
+_FEW_FAILURES, _MOST_QUIET_RUNS = 100, 1_000_000
+"""Failures from which the spread of runs is known, and runs after which nothing that rare is waited for."""
 
 OnProgress = Callable[[int, int], None]
 
@@ -91,40 +94,65 @@ def simulate(
     if n_runs is None:
         n_runs = _RUNS if until is None else _FIRST_BATCH
     n_runs, seed = _whole("n_runs", n_runs, 1, MOST_RUNS), _whole("seed", seed, 0, 2**63 - 1)
-    chosen = sorted({_whole("timeline", run, 0, n_runs - 1) for run in timeline})
+    chosen = _numbers_of_runs(timeline, n_runs)
     _check_until(until)
     rules = rules_of(scenario)
     guess = _expected(scenario)
-    failures = max(float(guess.n_failures), 1.0)
+    failures = max(float(guess.n_failures), 1.0) if guess else _LEAST_LIMIT / _MARGIN
     limit = int(max(_LEAST_LIMIT, _MARGIN * failures))
     _refuse_too_many(guess, n_runs if until is None else 1)
     _refuse_long_timelines(guess, rules, len(chosen))
 
-    done = 0
+    n_done, n_met = 0, 0.0
     table = np.empty((0, N_COLUMNS))
     goal = n_runs if until is None else _FIRST_BATCH
+    least = n_runs if until is None else max(n_runs, _runs_to_meet_some(guess))
 
-    def one_more(n: int) -> None:
-        nonlocal done
-        done += n
+    def look_at(rows: np.ndarray) -> None:
+        nonlocal n_done, n_met
+        n_done += len(rows)
+        n_met += rows[:, N_FAILURES].sum()
+        _refuse_stuck(rows, n_met, limit)
         if on_progress:
-            on_progress(done, goal)
+            on_progress(n_done, goal)
 
     while True:
-        more = simulate_runs(rules, seed, range(len(table), goal), limit, failures, executor, one_more)
-        _refuse_stuck(scenario, more, limit)
-        table = (
-            np.concatenate((table, _scaled(scenario, rules, more))) if table.size else _scaled(scenario, rules, more)
-        )
-        if until is None or goal >= MOST_RUNS:
+        more = simulate_runs(rules, seed, range(len(table), goal), limit, failures, executor, look_at)
+        table = np.concatenate((table, _scaled(scenario, rules, more)))
+        if until is None:
             break
         error = Simulation(scenario, seed, table, pd.DataFrame(), control_variates).total_error
-        if goal >= n_runs and error <= until:
+        if goal >= least and not error > until:  # unknown where nothing struck in as many runs as may be asked for
             break
-        wanted = min(math.ceil(_STEP * goal * (error / until) ** 2), MOST_RUNS)
-        _refuse_too_many(guess, wanted)
-        goal = min(max(n_runs, min(wanted, 50 * goal), goal + 1), MOST_RUNS)
+        wanted = max(least, goal + 1, _runs_for(until, error, goal))
+        _refuse_too_many(guess, wanted, f"an error of {until:g} needs about ")
+        goal = min(wanted, 50 * goal)
     return Simulation(scenario, seed, table, _timeline(rules, seed, chosen, limit), control_variates)
+
+
+def _runs_to_meet_some(guess: TimeBudget | None) -> int:
+    """Runs that meet enough failures together for their spread to be known."""
+    n_failures = float(guess.n_failures) if guess else 0.0
+    return min(math.ceil(_FEW_FAILURES / n_failures), _MOST_QUIET_RUNS) if n_failures > 0 else 1
+
+
+def _runs_for(until: float, error: float, n_runs: int) -> int:
+    """How many runs have this error if so many have that."""
+    if not error > until:
+        return n_runs
+    runs = _STEP * n_runs * (error / until) * (error / until)
+    if runs > MOST_RUNS:
+        raise InputError(
+            f"an error of {until:g} needs about {runs:.2g} runs, and the limit is {MOST_RUNS:,}: {n_runs:,} have "
+            f"{error:.2g}"
+        )
+    return math.ceil(runs)
+
+
+def _numbers_of_runs(timeline: Any, n_runs: int) -> list[int]:
+    if isinstance(timeline, str) or not isinstance(timeline, Iterable):
+        raise InputError(f"timeline must be a list of numbers of runs, got {timeline!r}")
+    return sorted({_whole("timeline", run, 0, n_runs - 1) for run in timeline})
 
 
 def _whole(name: str, value: Any, least: int, most: int) -> int:
@@ -142,39 +170,48 @@ def _check_until(until: Any) -> None:
         raise InputError(f"until must be between 0 and 1, the relative standard error to reach, got {until!r}")
 
 
-def _expected(scenario: Scenario) -> TimeBudget:
-    """What the closed form expects of the run, without what it has no term for."""
-    plain = budget.simplified(scenario).scenario.override({"maintenance": None})
-    try:
-        return budget.exact(plain)
-    except OutsideValidity as error:
+def _expected(scenario: Scenario) -> TimeBudget | None:
+    """What the closed form expects of the run, without what it has no term for; None where it cannot say."""
+    plain = scenario.override({"maintenance": None})
+    found = closed_form(plain)
+    if budget.changes(plain):
+        if found.formula == OVER_TIME and found.budget and found.budget.ettr >= _LEAST_ETTR:
+            return found.budget
+        return None  # the settled rate is one that a short run may never see
+    if found.budget is None or found.budget.ettr < _LEAST_ETTR:
+        if scenario.prediction:
+            return None  # so many alarms leave the range of floats, and may cost nothing
+        expected = f"{found.budget.ettr:.2g}" if found.budget else "out of the range of numbers"
         raise NoProgress(
-            f"the job practically never gets on: failures come every {scenario.job_mttf_h:.3g} h, and the expected "
-            f"ETTR is below the limit of {_LEAST_ETTR:g}"
-        ) from error
-
-
-def _refuse_too_many(guess: TimeBudget, n_runs: int) -> None:
-    if guess.ettr < _LEAST_ETTR:
-        raise NoProgress(
-            f"the job practically never gets on: the expected ETTR is {guess.ettr:.2g}, and the limit is "
-            f"{_LEAST_ETTR:g}; about {guess.n_failures:.2g} failures a run"
+            f"the job practically never gets on: the expected ETTR is {expected}, and the limit is {_LEAST_ETTR:g}; "
+            f"failures come every {scenario.job_mttf_h:.3g} h"
         )
-    if guess.n_failures * n_runs > MOST_FAILURES:
+    return found.budget
+
+
+def _refuse_too_many(guess: TimeBudget | None, n_runs: int, asked: str = "") -> None:
+    n_failures = guess.n_failures * n_runs if guess else 0.0
+    if guess and n_failures > MOST_FAILURES:
+        which, less = (", which", "a larger error") if asked else ("", "fewer runs")
         raise NoProgress(
-            f"{n_runs:,} runs would meet about {guess.n_failures * n_runs:.2g} failures, and the limit of one call is "
-            f"{MOST_FAILURES:,}: ask for fewer runs or less work (expected ETTR {guess.ettr:.3g})"
+            f"{asked}{n_runs:,} runs{which} would meet about {n_failures:.2g} failures, and the limit of one call is "
+            f"{MOST_FAILURES:,}: ask for {less} or less work (expected ETTR {guess.ettr:.3g})"
         )
 
 
-def _refuse_stuck(scenario: Scenario, table: np.ndarray, limit: int) -> None:
-    stuck = table[:, OUTCOME] == STUCK
+def _refuse_stuck(rows: np.ndarray, n_met: float, limit: int) -> None:
+    stuck = rows[:, OUTCOME] == STUCK
     if stuck.any():
-        row = table[stuck][0]
+        row = rows[stuck][0]
         total_h = row[: len(PARTS)].sum()
         raise NoProgress(
-            f"{int(stuck.sum())} of {len(table)} runs did not get on: one met {row[N_FAILURES]:,.0f} failures (the "
-            f"limit is {limit:,}) and had an ETTR of {row[PRODUCTIVE] / total_h:.2g} by then"
+            f"a run did not get on: it met {row[N_FAILURES]:,.0f} failures (the limit is {limit:,}) and had an ETTR of "
+            f"{row[PRODUCTIVE] / total_h:.2g} by then"
+        )
+    if n_met > MOST_FAILURES:
+        raise NoProgress(
+            f"the runs have met {n_met:,.0f} failures, and the limit of one call is {MOST_FAILURES:,}: ask for fewer "
+            "runs or less work"
         )
 
 
@@ -199,7 +236,9 @@ def _stretches(run: int, trace: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"run": run, "start_h": start_h, "end_h": end_h, "state": state}).astype({"run": int})
 
 
-def _refuse_long_timelines(guess: TimeBudget, rules: Rules, n_chosen: int) -> None:
+def _refuse_long_timelines(guess: TimeBudget | None, rules: Rules, n_chosen: int) -> None:
+    if guess is None:
+        return
     trained_h = float(guess.productive_h) + float(guess.rework_h)
     stretches = n_chosen * (2 * trained_h / float(rules.run["step"]) + 4 * float(guess.n_failures))
     if stretches > MOST_STRETCHES:
