@@ -28,7 +28,8 @@ format: .venv/installed ## Format code and strip notebooks
 	$(BIN)/ruff format .
 	$(BIN)/nbstripout --keep-id $$(git ls-files 'book/*.ipynb')
 
-check: .venv/installed ## Fuzz the readers of logs for a minute, where atheris has a wheel
+check: .venv/installed ## Run the simulator with every index checked, and fuzz the readers of logs for a minute
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(BIN)/pytest -q tests/simulation
 	@$(BIN)/python tests/fuzz_logs.py -max_total_time=60
 
 bench: .venv/installed ## Measure closed forms, simulation, plans, fits and the build of the book, each beside a reference

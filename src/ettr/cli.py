@@ -271,7 +271,7 @@ def simulate(
 ) -> None:
     """Simulate a run many times: finishing dates, where the hours go, and the closed form beside it.
 
-    Everything that a scenario can describe is simulated, from failure to failure. Answers with the ETTR and its 95%
+    What a scenario can describe is simulated, from failure to failure. Answers with the ETTR and its 95%
     interval, the dates by which 5% to 95% of the runs are done, and the mean time budget beside that of the closed
     form, which names what it leaves out. The intervals tell how well so many runs know the mean, not how well the
     scenario's figures are known.

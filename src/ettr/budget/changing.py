@@ -63,9 +63,10 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
     -----
     With :math:`b(\lambda)` the steady-state hours of a part per exposed hour at rate :math:`\lambda`, each part is
     :math:`\int_0^{t_W} b(\lambda(t))\,dt`, where :math:`t_W` is when the productive part reaches the work. Each step
-    takes the mean of :math:`\lambda` over it, so no failure is lost. Good while the rate changes little from one
-    checkpoint to the next. New nodes: :math:`N m(t)` failures by t, m the renewal function; a rate that was counted is
-    read as the count of nodes that were new, and one that was given as the rate in the long run.
+    takes the mean of :math:`\lambda` over it, so no failure is lost. The first restart meets the same rates. Good while
+    the rate changes little from one checkpoint to the next. New nodes: :math:`N m(t)` failures by t, m the renewal
+    function; a rate that was counted is read as the count of nodes that were new, and one that was given as the rate in
+    the long run.
 
     Examples
     --------

@@ -33,7 +33,8 @@ class Simulation:
     timeline : DataFrame
         Stretches of the runs that were asked for, in the order of time: ``run``, ``start_h``, ``end_h`` [h] since
         submission, ``state``: training, checkpoint, rework, detection, queue, restart or maintenance. What a background
-        write or a missing replica takes away lies inside training.
+        write or a missing replica takes away lies inside training. A steady run is shown in whole intervals, as it was
+        simulated, where ``runs`` has it scaled back to the work.
     control_variates : bool
         Whether means use the control variates.
     """

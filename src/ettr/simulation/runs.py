@@ -52,7 +52,7 @@ def simulate(
     Parameters
     ----------
     scenario : Scenario
-        The run; every mechanism that a scenario can describe is simulated.
+        The run; every mechanism that a scenario can describe is simulated, but for few combinations that are refused.
     n_runs : int, optional
         How many times, 1,000 if not given. With ``until``, the least number, 200 if not given.
     seed : int, optional
@@ -76,9 +76,9 @@ def simulate(
     Raises
     ------
     InputError
-        A number that makes no sense.
+        A number that makes no sense, or an error that would take more than ten million runs.
     NotModelled
-        Mechanisms that have no rule together.
+        Mechanisms that have no rule together, or more of something than there is room for.
     NoProgress
         A job that practically never gets on, or more failures than one call may meet.
 
