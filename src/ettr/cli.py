@@ -305,7 +305,7 @@ def _simulate(
     if timeline is not None:
         options.check_file_out(timeline)
     from ettr import terminal_simulation as shown
-    from ettr.budget.beside import closed_form
+    from ettr.budget import closed_form
     from ettr.scenario import Scenario
     from ettr.simulation import MOST_RUNS
     from ettr.simulation import simulate as simulated

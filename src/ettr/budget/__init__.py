@@ -5,6 +5,7 @@ Each function takes a scenario and, in ``at``, arrays for some of its fields, so
     budget.exact(scenario, {"cluster.n_gpus": n_gpus[:, None], "checkpoint.interval_min": interval_min})
 """
 
+from ettr.budget.beside import ClosedForm, closed_form
 from ettr.budget.changing import at_mean_rate, changes, over_time, rate_over_time
 from ettr.budget.closed_forms import by_interval, exact, first_order, rsc
 from ettr.budget.limits import FORMULAS, Validity, validity
@@ -14,11 +15,13 @@ from ettr.budget.without import Simplified, simplified
 __all__ = [
     "FORMULAS",
     "SWEPT",
+    "ClosedForm",
     "Simplified",
     "Validity",
     "at_mean_rate",
     "by_interval",
     "changes",
+    "closed_form",
     "exact",
     "first_order",
     "over_time",

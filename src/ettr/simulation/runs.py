@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget
-from ettr.budget.beside import OVER_TIME, closed_form
+from ettr.budget.beside import OVER_TIME
 from ettr.errors import InputError, NoProgress
 from ettr.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
@@ -173,7 +173,7 @@ def _check_until(until: Any) -> None:
 def _expected(scenario: Scenario) -> TimeBudget | None:
     """What the closed form expects of the run, without what it has no term for; None where it cannot say."""
     plain = scenario.override({"maintenance": None})
-    found = closed_form(plain)
+    found = budget.closed_form(plain)
     if budget.changes(plain):
         if found.formula == OVER_TIME and found.budget and found.budget.ettr >= _LEAST_ETTR:
             return found.budget
