@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import re
+import signal
 
 import pytest
 
 from ettr import Scenario, cli
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # a shell that starts tests in the background has them, and all that they start, ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
