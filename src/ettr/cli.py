@@ -276,8 +276,13 @@ def simulate(
     form, which names what it leaves out. The intervals tell how well so many runs know the mean, not how well the
     scenario's figures are known.
 
+    With --json, hours end in _h; errors are the standard errors of the means in budget, ettr_low and ettr_high the ends
+    of the 95% interval, finish_h the hours by which so many in 100 runs are done, waiting_h the part of the queue spent
+    waiting for nodes in n_waits waits, and variance_ratio how many times more runs plain means would need.
+
     The timeline has the columns run, start_h, end_h (hours since the run began) and state: training, checkpoint,
-    rework, detection, queue, restart or maintenance. A file that is there is written over.
+    rework (training that is lost later), detection, queue, restart or maintenance. A steady run is in whole intervals
+    of the store, not scaled back to the work. A file that is there is written over.
 
     Example: ettr simulate llama3-405b --set "spares={n_nodes: 8}" --set "repair={manual_h: 24}" --runs 5000
     """
@@ -286,6 +291,9 @@ def simulate(
     except KeyboardInterrupt:
         typer.echo("ettr: stopped before the end; no run is kept", err=True)
         raise typer.Exit(130) from None
+
+
+_COMPILES = "ettr: after an installation or an update the simulator is compiled first, for about a minute"
 
 
 def _simulate(
@@ -313,17 +321,28 @@ def _simulate(
     n_runs = options.number_of_runs(runs, MOST_RUNS)
     chosen = options.timeline_runs(timeline_runs, timeline, n_runs)
     run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
-    with terminal.progress(quiet or as_json, "preparing") as report:
-        found = simulated(run, n_runs, seed, chosen, until=until_error, on_progress=report.runs)
+    with terminal.progress(quiet or as_json, "preparing") as report, terminal.said_if_late(_COMPILES, quiet) as begun:
+
+        def heard(done: int, total: int) -> None:
+            begun()
+            report.runs(done, total)
+
+        found = simulated(run, n_runs, seed, chosen, until=until_error, on_progress=heard)
     beside = closed_form(run)
+    unwritten = None
+    if timeline is not None:  # first, as whoever reads the answer may close the pipe
+        try:
+            options.write(timeline, found.timeline.to_csv(index=False))
+        except EttrError as error:
+            unwritten = error
     if as_json:
         typer.echo(json.dumps(shown.told(found, beside, changes), indent=2, allow_nan=False))
     else:
         shown.print_simulation(found, beside, changes)
-    if timeline is not None:
-        options.write(timeline, found.timeline.to_csv(index=False))
-        if not as_json:
-            shown.print_written(timeline, chosen)
+    if unwritten:
+        raise unwritten
+    if timeline is not None and not as_json:
+        shown.print_written(timeline, chosen)
 
 
 @app.command()
@@ -387,6 +406,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             traceback.print_exc()
         typer.echo(f"ettr: {error}", err=True)
         sys.exit(2 if isinstance(error, ValueError) else 1)
+    except OSError as error:  # of standard output: all other files are seen to where they are opened
+        if debug:
+            traceback.print_exc()
+        typer.echo(f"ettr: cannot write the answer: {error.strerror or error}", err=True)
+        sys.exit(1)
 
 
 def _with_each_map(arguments: list[str]) -> list[str]:

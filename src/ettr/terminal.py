@@ -6,10 +6,13 @@ import math
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import typer
 
 _QUANTITIES = {
     "job_mttf_h": "time to failure",
@@ -63,6 +66,19 @@ def progress(quiet: bool, first: str = "reading") -> Iterator[Report]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         yield Report(bar, first)
+
+
+@contextmanager
+def said_if_late(text: str, quiet: bool, after_s: float = 5.0) -> Iterator[Callable[[], None]]:
+    """Say this on standard error unless, before so many seconds, what is yielded is called or all is over."""
+    timer = threading.Timer(after_s, typer.echo, [text], {"err": True})
+    timer.daemon = True
+    if not quiet:
+        timer.start()
+    try:
+        yield timer.cancel
+    finally:
+        timer.cancel()
 
 
 def console() -> Any:

@@ -123,7 +123,8 @@ def _beside(beside: Any) -> Iterator[str]:
         yield "The closed form leaves out:"
     else:
         changing = ", at each moment's failure rate" if beside.formula == "budget.over_time" else ""
-        yield f"The closed form ({beside.formula}) leaves nothing out{changing}."
+        maintenance = ", and has maintenance to first order" if beside.budget.maintenance_h > 0 else ""
+        yield f"The closed form ({beside.formula}) leaves nothing out{changing}{maintenance}."
     if not beside.refusal:
         yield from (f"  {words}" for words in beside.left_out)
 

@@ -119,8 +119,10 @@ def test_losses_have_a_range_and_three_marks_a_part(layer_of):
     rows = frame("losses")
     spec = draw("losses", rows).to_dict()
     assert len(layer_of(spec, "bar")["rows"]) == len(rows)
-    marks = pd.DataFrame(layer_of(spec, "point")["rows"])
-    assert (marks.groupby("part")["who"].nunique() == 3).all()
+    form, runs = (layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
+    marks = pd.DataFrame(spec["datasets"][form["data"]["name"]])
+    assert form["data"] == runs["data"] and (marks.groupby("part")["who"].nunique() == 3).all()
+    assert form["mark"]["size"] > 2 * runs["mark"]["size"] and form["mark"]["filled"] is False  # seen around a mark
     assert layer_of(spec, "bar")["encoding"]["x"]["scale"]["zero"] is True
 
 
@@ -189,7 +191,7 @@ def test_causes_stand_in_order_with_room_for_their_labels(layer_of):
     spec = draw("causes", rows).to_dict()
     text = layer_of(spec, "text")
     assert text["encoding"]["y"]["sort"] == rows["cause"].tolist()
-    assert all(row["label"].startswith("ETTR ") and "(" in row["ettr"] for row in text["rows"])
+    assert all(row["label"].endswith("%") and "(" in row["ettr"] for row in text["rows"])
     last = max(row["p95"] for row in text["rows"])
     low, high = text["encoding"]["x"]["scale"]["domain"]
     assert high > last + 0.2 * (last - low)

@@ -98,7 +98,7 @@ STUCK = {
 @pytest.mark.parametrize("name", STUCK)
 def test_a_run_that_does_not_get_on_ends_at_a_limit(small_run, monkeypatch, name):
     monkeypatch.setattr(runs, "_LEAST_LIMIT", 20_000)
-    with pytest.raises(NoProgress, match=r"did not get on: it met [\d,]+ failures \(the limit is [\d,]+\).*ETTR of"):
+    with pytest.raises(NoProgress, match=r"did not get on: it reached the limit of [\d,]+ failures .* ETTR of"):
         simulate(small_run.override(STUCK[name]), n_runs=2)
 
 
@@ -334,3 +334,32 @@ def test_ctrl_c_ends_a_long_call_within_a_second(small_run):
         process.stdout.close()
         process.stderr.close()
         process.wait()
+
+
+def test_slips_of_the_pen_are_named(small_run):
+    for slip, words in (
+        (lambda: simulate("rsc-1"), "takes a Scenario.*'rsc-1'"),
+        (lambda: simulate(small_run, executor="x"), "executor must have submit"),
+    ):
+        with pytest.raises(InputError, match=words):
+            slip()
+
+
+def test_a_run_that_is_busy_without_failing_ends_at_a_limit(small_run, monkeypatch):
+    """Nodes turn slow and are mended all the time, at a speed at which no work is ever done."""
+    monkeypatch.setattr(runs, "_LEAST_LIMIT", 2000)
+    crawling = {"slow_nodes": {"per_1000_node_days": 1e6, "loss": 0.999999, "lasts_h": 1}}
+    with pytest.raises(NoProgress, match=r"limit of [\d,]+ failures or [\d,]+ events"):
+        simulate(small_run.override({"failures.rate_per_1000_node_days": 0.01} | crawling), n_runs=2)
+
+
+def test_without_a_folder_for_compiled_code_it_still_runs(tmp_path):
+    """Said once, and not told as an error."""
+    code = (
+        "import warnings; from numba.core import caching; caching.CacheImpl._locator_classes = []; "
+        "import ettr; run = ettr.Scenario.load('rsc-1'); "
+        "caught = warnings.catch_warnings(record=True); told = caught.__enter__(); "
+        "print(ettr.simulate(run, 2).n_runs, [str(one.message)[:28] for one in told])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout == "2 ['compiled code cannot be kept']\n"

@@ -88,6 +88,7 @@ EXTRAS = (
         None,
         _if("maintenance.rolling_nodes", lambda run: run.maintenance and run.maintenance.rolling_nodes),
     ),
+    Extra("wrong diagnosis", 0.0, _if("repair.misdiagnosed", lambda run: run.repair and run.repair.misdiagnosed > 0)),
     # after what needs it
     Extra("spares that run out", None, lambda run: ("spares", "repair") if run.spares else ()),
 )

@@ -8,6 +8,7 @@ import altair as alt
 import pandas as pd
 
 PERCENT = alt.Axis(format="%")
+SHORT_NAMES = "width < 380 ? replace(datum.label, ' nodes', '') : datum.label"
 AT_COMMAS = "split(datum.label, ', ')"
 """A row's name on lines of its own at its commas, so that the plot keeps room on a phone."""
 MODEL_NAMES = {"exact": "exact", "first_order": "first order", "rsc": "RSC formula"}
@@ -29,6 +30,11 @@ def dash(field: str, title: str | None, dashes: dict[str, list[int]]) -> alt.Str
 def but_size(subtitle: str) -> str:
     """Subtitle of a chart over sizes other than the scenario's."""
     return f"All but the size as in {subtitle}" if subtitle else ""
+
+
+def told_below(subtitle: str, marks: str) -> str:
+    """A subtitle that also says what marks without a legend mean."""
+    return f"{subtitle} ({marks})" if subtitle else marks
 
 
 def logarithmic(field: str, title: str, **scale: Any) -> alt.X:

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.charts.encodings import AT_COMMAS, PERCENT, line_colour, rounded
+from ettr.charts.encodings import PERCENT, SHORT_NAMES, line_colour, rounded, told_below
 from ettr.charts.theme import MODEL_COLOURS, finish, need
 
 _SIMULATED, _CLOSED = MODEL_COLOURS["simulated"], MODEL_COLOURS["exact"]
@@ -102,7 +102,7 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
     low, high = frame["ettr"] - 1.96 * frame["error"], frame["ettr"] + 1.96 * frame["error"]
     shown = frame[["cause", "setting", "order"]].assign(
         **days,
-        label=[f"ETTR {value:.1%}" for value in frame["ettr"]],
+        label=[f"{value:.1%}" for value in frame["ettr"]],
         ettr=[f"{value:.2%} ({a:.2%} to {b:.2%})" for value, a, b in zip(frame["ettr"], low, high, strict=True)],
     )
     shown = rounded(shown, 6)
@@ -110,10 +110,10 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
     span = max(last - first, 1e-6)
     scale = alt.Scale(domain=[first - 0.03 * span, last + 0.3 * span], nice=False)
     rows = frame.sort_values("order")["cause"].tolist()
-    y = alt.Y("cause:N", sort=rows, title=None, axis=alt.Axis(labelLimit=170, labelExpr=AT_COMMAS))
+    y = alt.Y("cause:N", sort=rows, title=None, axis=alt.Axis(labelLimit=170, labelExpr=SHORT_NAMES))
 
     def x(field: str) -> alt.X:
-        return alt.X(f"{field}:Q", title="Days since submission", scale=scale)
+        return alt.X(f"{field}:Q", title="Days since submission; beside it: ETTR", scale=scale)
 
     tooltip = [
         alt.Tooltip("cause:N", title="Cause"),
@@ -137,12 +137,12 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
     return finish(
         alt.layer(*layers),
         title=title,
-        subtitle=subtitle,
+        subtitle=told_below(subtitle, "orange: the middle run; blue line: closed form"),
         description=(
             f"Ranges in days between which nine runs in ten end, thick for the middle half, with a mark at the middle "
             f"run, by cause: {told}. A line marks the closed form's {closed_h / _H_PER_DAY:.2f} days."
         ),
-        height=32 * len(frame) + 24,
+        height=30 * len(frame) + 24,
     )
 
 
@@ -185,7 +185,7 @@ def by_spares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         alt.hconcat(left, right),
         title=title,
-        subtitle=subtitle,
+        subtitle=told_below(subtitle, "bars: 95%; bands: nine runs in ten; blue line: closed form"),
         description=(
             f"Two panels over the number of hot spares: ETTR with its 95% interval, and the finishing date with the "
             f"range of nine runs in ten. ETTR: {told}. A line marks the closed form, {closed_ettr:.1%}."

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from ettr.charts.encodings import AT_COMMAS, but_size
+from ettr.charts.encodings import SHORT_NAMES, but_size
 from ettr.charts.tables import Table
 from ettr.charts.theme import finish, need
 
@@ -47,7 +47,7 @@ def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title="Job size [GPUs]",
         axis=alt.Axis(labelAngle=0, labelExpr=_SHORT, ticks=False, domain=False),
     )
-    y = alt.Y("mechanism:N", sort=rows, title=None, axis=alt.Axis(labelLimit=170, labelExpr=AT_COMMAS, domain=False))
+    y = alt.Y("mechanism:N", sort=rows, title=None, axis=alt.Axis(labelLimit=170, labelExpr=SHORT_NAMES, domain=False))
     base = alt.Chart(shown).encode(
         x=x,
         y=y,
@@ -81,7 +81,7 @@ def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             f"the error. Furthest apart: {worst['mechanism']} at {worst['n_gpus']:,.0f} GPUs, "
             f"{worst['points']:+.1f} points."
         ),
-        height=30 * len(rows) + 24,
+        height=27 * len(rows) + 24,
     )
 
 

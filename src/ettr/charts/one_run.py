@@ -15,8 +15,6 @@ _STATES = {"training": PART_COLOURS["productive"]} | {
 }
 _WHO = {"this run": "#e46d09", "mean of all runs": MODEL_COLOURS["simulated"], "closed form": MODEL_COLOURS["exact"]}
 _SHAPES = {"this run": "diamond", "mean of all runs": "circle", "closed form": "square"}
-_SIZES = {"this run": 70, "mean of all runs": 50, "closed form": 190}
-"""The closed form lies under the mean, which it should equal."""
 _FAINT = 0.4
 """Opacity of training, which is nearly all there is, so that the stops stand out."""
 
@@ -102,29 +100,26 @@ def losses(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     columns = {"closed_h": "closed form", "mean_h": "mean of all runs", "this_h": "this run"}
     marks = frame.rename(columns=columns).melt("part", list(columns.values()), var_name="who", value_name="hours")
-    dots = (
-        alt.Chart(rounded(marks))
-        .mark_point(opacity=1)
-        .encode(
-            y=y,
-            x=x,
-            color=alt.Color("who:N", title=None, scale=alt.Scale(domain=list(_WHO), range=list(_WHO.values()))),
-            shape=alt.Shape("who:N", title=None, scale=alt.Scale(domain=list(_SHAPES), range=list(_SHAPES.values()))),
-            size=alt.Size("who:O", title=None, scale=alt.Scale(domain=list(_SIZES), range=list(_SIZES.values()))),
-            tooltip=[
-                alt.Tooltip("part:N", title="Part"),
-                alt.Tooltip("who:N", title="By"),
-                alt.Tooltip("hours:Q", title="Hours", format=",.4~g"),
-            ],
-        )
+    base = alt.Chart(rounded(marks)).encode(
+        y=y,
+        x=x,
+        color=alt.Color("who:N", title=None, scale=alt.Scale(domain=list(_WHO), range=list(_WHO.values()))),
+        shape=alt.Shape("who:N", title=None, scale=alt.Scale(domain=list(_SHAPES), range=list(_SHAPES.values()))),
+        tooltip=[
+            alt.Tooltip("part:N", title="Part"),
+            alt.Tooltip("who:N", title="By"),
+            alt.Tooltip("hours:Q", title="Hours", format=",.4~g"),
+        ],
     )
+    form = base.transform_filter("datum.who === 'closed form'").mark_point(size=190, opacity=1, filled=False)
+    runs = base.transform_filter("datum.who !== 'closed form'").mark_point(size=55, opacity=1)
     told = "; ".join(
         f"{row.part} {row.this_h:,.4g} in this run, {row.mean_h:,.4g} on average ({row.low_h:,.4g} to "
         f"{row.high_h:,.4g} in nine of ten), {row.closed_h:,.4g} by the closed form"
         for row in frame.itertuples()
     )
     return finish(
-        ranges + dots,
+        ranges + form + runs,
         title=title,
         subtitle=subtitle,
         description=f"Hours lost of one run by part. {told}.",

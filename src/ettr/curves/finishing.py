@@ -18,7 +18,7 @@ from ettr.scenario import Scenario
 if TYPE_CHECKING:
     from ettr.simulation import Simulation
 
-CHANCE, RATE = "Chance alone", "The rate is not known"
+CHANCE, RATE = "Chance alone", "Rate not known"
 """Names of the rows in which nothing is added, and in which only the failure rate differs from run to run."""
 
 _H_PER_DAY = 24.0

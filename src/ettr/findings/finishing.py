@@ -75,7 +75,7 @@ def dates(simulation: Simulation, closed: TimeBudget, left_out: tuple[str, ...])
         later = "more" if total["mean"] > closed_h else "less"
         verdict = f"{mean}, {number(off)} h {later} than the closed form's {_hours(closed_h)}."
     without = f" The closed form goes without {listed(list(left_out))}." if left_out else ""
-    n_failures = float(simulation.runs["n_failures"].mean())
+    n_failures = simulation.budget.n_failures
     many = (
         f" A run meets {count(n_failures) if n_failures >= 10 else number(n_failures)} failures on average, and their "
         f"luck evens out: the range is {pct((high - low) / middle)} of the whole. The fewer the failures, the wider "
@@ -97,7 +97,7 @@ def causes(frame: pd.DataFrame) -> Finding:
     rows = frame.set_index("cause")
     rows = rows.assign(width=rows["p95_h"] - rows["p5_h"])
     chance = rows.loc[CHANCE]
-    start = f"By chance alone nine runs in ten end within {duration(chance['width'])} of each other"
+    start = f"By chance alone nine in ten of {count(chance['n_runs'])} runs end within {duration(chance['width'])}"
     if RATE in rows.index:
         start += f"; if the rate is drawn from what is known of it as well, within {duration(rows.loc[RATE, 'width'])}"
     others = rows.drop([name for name in (CHANCE, RATE) if name in rows.index])

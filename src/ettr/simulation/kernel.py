@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -84,12 +85,27 @@ def longer(times: np.ndarray) -> np.ndarray:
     return more
 
 
+def compiled(function: Kernel) -> Kernel:
+    """A kernel; what is compiled is kept in a folder for the next process, where there is one that can be written."""
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        return njit(function, cache=True, **options)
+    except RuntimeError:
+        warnings.warn(
+            "compiled code cannot be kept, so that each process compiles for about a minute: set NUMBA_CACHE_DIR to a "
+            "folder that can be written",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return njit(function, **options)
+
+
 @cache
 def straight(aged: bool) -> Kernel:
     """Kernel for the core rules; ``aged`` with node clocks instead of one of the job."""
     version = sources()
 
-    @njit(cache=True, nogil=True, error_model="numpy")
+    @compiled
     def straight_runs(
         rules: np.record,
         modes: np.ndarray,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ PERCENTILES = (5, 25, 50, 75, 95)
 """Shares of runs that are done by the dates that are shown."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Simulation:
     """Simulated runs of one scenario.
 
@@ -41,9 +41,13 @@ class Simulation:
 
     scenario: Scenario
     seed: int
-    table: np.ndarray = field(repr=False)
-    timeline: pd.DataFrame = field(repr=False)
+    table: np.ndarray
+    timeline: pd.DataFrame
     control_variates: bool = True
+
+    def __repr__(self) -> str:
+        runs = f"{self.n_runs:,} run{'' if self.n_runs == 1 else 's'}"
+        return f"Simulation({runs} of {self.scenario.name!r}, seed {self.seed}, ETTR {self.ettr:.4f})"
 
     @property
     def n_runs(self) -> int:
@@ -98,6 +102,7 @@ class Simulation:
         names = [*(part.removesuffix("_h") for part in PARTS), "n_failures", "total"]
         mean, error = self._means.mean, self._means.error
         low, high = interval(mean, error, self._means.freedom)
+        low = np.maximum(low, 0.0)
         return pd.DataFrame({"part": names, "mean": mean, "error": error, "low": low, "high": high})
 
     @property
@@ -116,7 +121,8 @@ class Simulation:
     @property
     def ettr_interval(self) -> tuple[float, float]:
         """The 95% interval of ``ettr``: how well this many runs know the mean, not how much runs differ."""
-        return interval(self.ettr, self.ettr_error, self._means.freedom)
+        low, high = interval(self.ettr, self.ettr_error, self._means.freedom)
+        return float(np.maximum(low, 0.0)), float(np.minimum(high, 1.0))
 
     @property
     def total_error(self) -> float:
@@ -157,7 +163,7 @@ class Simulation:
             "ettr_high": high,
             "finish_h": {str(percentile): self.finish_h(percentile) for percentile in PERCENTILES},
             "budget": self.budget.to_dict(),
-            "errors": {str(part): float(error) for part, error in rows["error"].items()},
+            "errors": dict(zip([*PARTS, "n_failures", "total_h"], rows["error"].tolist(), strict=True)),
             "waiting_h": float(self.runs["waiting_h"].mean()),
             "n_waits": float(self.runs["n_waits"].mean()),
             "n_planned": float(self.runs["n_planned"].mean()),

@@ -21,6 +21,7 @@ from ettr.simulation.from_scenario import rules_of
 from ettr.simulation.outcome import Simulation
 from ettr.simulation.rules import Rules
 from ettr.simulation.trace import STATES
+from ettr.simulation.walk import MOST_EVENTS
 
 MOST_FAILURES = 2**31
 """Failures that one call may be expected to meet: minutes of computing."""
@@ -54,7 +55,7 @@ def simulate(
     scenario : Scenario
         The run; every mechanism that a scenario can describe is simulated, but for few combinations that are refused.
     n_runs : int, optional
-        How many times, 1,000 if not given. With ``until``, the least number, 200 if not given.
+        How many times, 1,000 if not given. With ``until`` the least number; 200 if not given, and at the least.
     seed : int, optional
         Run number i of a seed is always the same, and scenarios that are simulated with one seed share their luck.
     timeline : iterable of int, optional
@@ -91,6 +92,12 @@ def simulate(
     >>> bool(abs(found.runs.drop(columns=["run", "ettr"]).iloc[0, :9].sum() - found.runs["total_h"][0]) < 1e-6)
     True
     """
+    if not isinstance(scenario, Scenario):
+        raise InputError(f"simulate takes a Scenario, e.g. Scenario.load('llama3-405b'), got {scenario!r}")
+    if executor is not None and not hasattr(executor, "submit"):
+        raise InputError(
+            f"executor must have submit, as one of concurrent.futures or a Dask client has, got {executor!r}"
+        )
     if n_runs is None:
         n_runs = _RUNS if until is None else _FIRST_BATCH
     n_runs, seed = _whole("n_runs", n_runs, 1, MOST_RUNS), _whole("seed", seed, 0, 2**63 - 1)
@@ -178,15 +185,15 @@ def _expected(scenario: Scenario) -> TimeBudget | None:
         if found.formula == OVER_TIME and found.budget and found.budget.ettr >= _LEAST_ETTR:
             return found.budget
         return None  # the settled rate is one that a short run may never see
-    if found.budget is None or found.budget.ettr < _LEAST_ETTR:
-        if scenario.prediction:
-            return None  # so many alarms leave the range of floats, and may cost nothing
-        expected = f"{found.budget.ettr:.2g}" if found.budget else "out of the range of numbers"
-        raise NoProgress(
-            f"the job practically never gets on: the expected ETTR is {expected}, and the limit is {_LEAST_ETTR:g}; "
-            f"failures come every {scenario.job_mttf_h:.3g} h"
-        )
-    return found.budget
+    if found.budget and (found.budget.ettr >= _LEAST_ETTR or found.budget.n_failures < _LEAST_LIMIT / _MARGIN):
+        return found.budget
+    if scenario.prediction:
+        return None  # so many alarms leave the range of floats, and may cost nothing
+    expected = f"{found.budget.ettr:.2g}" if found.budget else "out of the range of numbers"
+    raise NoProgress(
+        f"the job practically never gets on: the expected ETTR is {expected}, and the limit is {_LEAST_ETTR:g}; "
+        f"failures come every {scenario.job_mttf_h:.3g} h"
+    )
 
 
 def _refuse_too_many(guess: TimeBudget | None, n_runs: int, asked: str = "") -> None:
@@ -205,8 +212,8 @@ def _refuse_stuck(rows: np.ndarray, n_met: float, limit: int) -> None:
         row = rows[stuck][0]
         total_h = row[: len(PARTS)].sum()
         raise NoProgress(
-            f"a run did not get on: it met {row[N_FAILURES]:,.0f} failures (the limit is {limit:,}) and had an ETTR of "
-            f"{row[PRODUCTIVE] / total_h:.2g} by then"
+            f"a run did not get on: it reached the limit of {limit:,} failures or {MOST_EVENTS * limit:,} events, with "
+            f"{row[N_FAILURES]:,.0f} recoveries and an ETTR of {row[PRODUCTIVE] / total_h:.2g} by then"
         )
     if n_met > MOST_FAILURES:
         raise NoProgress(
@@ -230,6 +237,10 @@ def _timeline(rules: Rules, seed: int, chosen: list[int], limit: int) -> pd.Data
 
 
 def _stretches(run: int, trace: np.ndarray) -> pd.DataFrame:
+    trace = trace[trace[:, 2] > trace[:, 1]]
+    last = np.append(trace[1:, 0] != trace[:-1, 0], True)[: len(trace)]  # of equal ones in a row
+    first = np.append(True, last)[: len(trace)]
+    trace = np.column_stack((trace[last, 0], trace[first, 1], trace[last, 2]))
     end_h = trace[:, 2]
     start_h = np.concatenate((trace[:1, 1], end_h[:-1]))  # where the last one ended, to the last digit
     state = pd.Categorical.from_codes(trace[:, 0].astype(int), list(STATES))

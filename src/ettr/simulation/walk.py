@@ -35,7 +35,7 @@ from ettr.simulation.columns import (
 )
 from ettr.simulation.draws import DIAGNOSIS, FAILURE, block, uniform
 from ettr.simulation.heaps import new_heap, with_room
-from ettr.simulation.kernel import Kernel, sources
+from ettr.simulation.kernel import Kernel, compiled, sources
 from ettr.simulation.ledger import HAIR, copy_row, longer_rows, promote, snapshot
 from ettr.simulation.recovery import load, next_request, plan_restart, recover, serve
 from ettr.simulation.repairs import COLD, HOT, PREEMPTIBLE, new_slots, roomier
@@ -59,6 +59,8 @@ from ettr.simulation.training import work
 _POLL = 0xFFF
 _SPARE_ROWS = 8
 """Stretches that one event may add to a trace."""
+MOST_EVENTS = 30
+"""Events that a run may go through for each failure that it may meet."""
 
 
 @njit(error_model="numpy")
@@ -110,9 +112,11 @@ def _begin_in_the_middle(rules: np.record, st: np.record) -> None:
 
 @njit(error_model="numpy")
 def _write_down(st: np.record, out: np.ndarray, outcome: float) -> None:
-    out[PRODUCTIVE], out[CHECKPOINT] = st.ledger[0, POSITION], st.ledger[0, STALLED]
+    # a steady run may do work from before its beginning again, without a checkpoint there
+    before = min(0.0, st.ledger[0, STALLED])
+    out[PRODUCTIVE], out[CHECKPOINT] = st.ledger[0, POSITION], st.ledger[0, STALLED] - before
     out[SLOWDOWN], out[DEGRADED] = st.ledger[0, SLOWED], st.ledger[0, OUT_OF_SPEED]
-    out[REWORK], out[DETECTION], out[QUEUE] = st.rework, st.detection, st.queue
+    out[REWORK], out[DETECTION], out[QUEUE] = st.rework + before, st.detection, st.queue
     out[RESTART], out[MAINTENANCE] = st.restart, st.maintenance
     out[N_FAILURES], out[N_PLANNED], out[N_UNDETECTED] = st.n_failures, st.n_planned, st.n_hidden
     out[WAITING], out[N_WAITS] = st.waiting, st.n_waits
@@ -127,7 +131,7 @@ def walking() -> Kernel:
     """Kernel for every rule; with ``trace`` of more than one row it also writes down where the hours go."""
     version = sources()
 
-    @njit(cache=True, nogil=True, error_model="numpy")
+    @compiled
     def walking_runs(
         rules: np.record,
         modes: np.ndarray,
@@ -152,13 +156,14 @@ def walking() -> Kernel:
                 bytes_of_st[i] = 0
             st.seed, st.run, st.traced = seed, first_run + row, trace.shape[0] > 1
             _begin(rules, st, trace)
-            outcome = DONE
+            outcome, n_events = DONE, 0
             while st.status != FINISHED:
                 polled += 1
                 if polled & _POLL == 0 and stop[0] != 0:
                     outcome = STOPPED
                     break
-                if st.k > limit:
+                n_events += 1
+                if st.k > limit or n_events > MOST_EVENTS * limit:
                     outcome = STUCK
                     break
                 room = 2 * (most + st.n_found) + 4  # of those who leave, and of those who come
