@@ -203,7 +203,9 @@ def test_one_run_has_no_error(small_run):
 
 def test_intervals_stay_where_hours_and_ratios_can_be(small_run):
     """A few runs that differ widely would put the ends of Student's interval beyond."""
-    run = small_run.override({"job.productive_h": 3, "recovery.restart_min": 60, "maintenance": {"per_day": 0.3, "duration_min": 60}})
+    run = small_run.override(
+        {"job.productive_h": 3, "recovery.restart_min": 60, "maintenance": {"per_day": 0.3, "duration_min": 60}}
+    )
     found = simulate(run, n_runs=3, seed=2)
     assert (found.budget_interval["low"] >= 0).all() and (found.budget_interval["low"] == 0).any()
     low, high = found.ettr_interval

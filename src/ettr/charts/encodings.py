@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 PERCENT = alt.Axis(format="%")
-SHORT_NAMES = "width < 380 ? replace(datum.label, ' nodes', '') : datum.label"
+SHORT_NAMES = "width < 380 ? replace(datum.label, ' nodes,', ',') : datum.label"
 AT_COMMAS = "split(datum.label, ', ')"
 """A row's name on lines of its own at its commas, so that the plot keeps room on a phone."""
 MODEL_NAMES = {"exact": "exact", "first_order": "first order", "rsc": "RSC formula"}
