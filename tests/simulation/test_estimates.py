@@ -216,3 +216,12 @@ def test_a_simulation_shows_itself_in_a_line(small_run):
     found = simulate(small_run, n_runs=1234)
     assert repr(found) == f"Simulation(1,234 runs of 'small', seed 0, ETTR {found.ettr:.4f})"
     assert found != simulate(small_run, n_runs=10) and hash(found)
+
+
+@pytest.mark.parametrize("rate", [1e-4, 1e-300])
+def test_failures_that_are_rare_are_waited_for(small_run, rate):
+    """In 200 runs none is met, and their spread of nothing would end the search at once."""
+    run = small_run.override({"failures.rate_per_1000_node_days": rate, "cluster.n_gpus": 8, "job.productive_h": 240})
+    found = simulate(run, until=0.001, n_runs=20)
+    assert found.n_runs > 50_000
+    assert found.met_nothing == (rate < 1e-9) == np.isnan(found.total_error)

@@ -140,7 +140,7 @@ def simulate(
 def _runs_to_meet_some(guess: TimeBudget | None) -> int:
     """Runs that meet enough failures together for their spread to be known."""
     n_failures = float(guess.n_failures) if guess else 0.0
-    return min(math.ceil(_FEW_FAILURES / n_failures), _MOST_QUIET_RUNS) if n_failures > 0 else 1
+    return math.ceil(min(_FEW_FAILURES / n_failures, _MOST_QUIET_RUNS)) if n_failures > 0 else 1
 
 
 def _runs_for(until: float, error: float, n_runs: int) -> int:
