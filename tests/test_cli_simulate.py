@@ -275,6 +275,21 @@ def test_a_full_disk_costs_the_file_and_not_the_answer(ettr, tmp_path, monkeypat
     assert "ETTR: " in out and "The timeline of" not in out
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(28, "No space left on device"), "cannot write the answer: No space left on device"),
+        (PermissionError(13, "Permission denied", "/x/y"), "/x/y: Permission denied"),
+    ],
+)
+def test_what_the_system_refuses_is_told_without_a_traceback(ettr, monkeypatch, error, said):
+    def refuse(*_):
+        raise error
+
+    monkeypatch.setattr(terminal_simulation, "print_simulation", refuse)
+    assert ettr("simulate", "rsc-2", "--runs", "30") == (1, "", f"ettr: {said}\n")
+
+
 # --------------------------------------------------------------------------- progress, and Ctrl-C
 
 

@@ -406,10 +406,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             traceback.print_exc()
         typer.echo(f"ettr: {error}", err=True)
         sys.exit(2 if isinstance(error, ValueError) else 1)
-    except OSError as error:  # of standard output: all other files are seen to where they are opened
+    except OSError as error:  # without a name it is standard output
         if debug:
             traceback.print_exc()
-        typer.echo(f"ettr: cannot write the answer: {error.strerror or error}", err=True)
+        where = error.filename or "cannot write the answer"
+        typer.echo(f"ettr: {where}: {error.strerror or error}", err=True)
         sys.exit(1)
 
 
