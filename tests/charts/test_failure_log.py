@@ -269,9 +269,9 @@ def test_trust_compares_points_of_ettr(layer_of):
 
 def test_every_chart_can_be_pictured():
     for chart in FRAMES:
-        picture = render.png(spec(chart, "extreme"))
-        width, height = (int.from_bytes(picture[at : at + 4]) for at in (16, 20))  # of the header of a PNG
-        assert math.isclose(width / render.PNG_SCALE, render.STILL_WIDTH, rel_tol=0.45) and height > 100
+        picture = render.svg(spec(chart, "extreme"))
+        width, height = (float(number) for number in re.search(r'width="([\d.]+)" height="([\d.]+)"', picture).groups())
+        assert math.isclose(width, render.STILL_WIDTH, rel_tol=0.45) and height > 100
 
 
 def test_the_colours_are_those_of_the_theme():

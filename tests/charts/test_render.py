@@ -23,10 +23,11 @@ def spec() -> dict:
     return charts.finish(chart, title=TITLE, subtitle="a <i>b</i>", description='Bars "of" <two>').to_dict()
 
 
-def test_the_bundle_has_html_a_picture_and_text():
+def test_the_bundle_has_html_with_a_picture_and_text():
     bundle = render.mime_bundle(spec())
-    assert list(bundle) == ["text/html", "image/png", "text/plain"]
-    assert base64.b64decode(bundle["image/png"])[:4] == b"\x89PNG"
+    assert list(bundle) == ["text/html", "text/plain"]
+    picture = re.search(r"data:image/svg\+xml;base64,([^\"]*)", bundle["text/html"])[1]
+    assert base64.b64decode(picture).startswith(b"<svg")
     assert bundle["text/plain"] == 'Bars "of" <two>'
 
 
@@ -64,6 +65,28 @@ def test_enable_registers_theme_and_renderer():
         with alt.renderers.enable("book"):
             bundle = alt.Chart.from_dict(spec())._repr_mimebundle_()
         assert "text/html" in (bundle[0] if isinstance(bundle, tuple) else bundle)
+    finally:
+        alt.renderers.enable(before[0])
+        alt.theme.enable(before[1])
+
+
+def test_a_picture_does_not_depend_on_those_before_it():
+    frame = pd.DataFrame({"x": [1, 2], "y": [1, 2]})
+    clipped = alt.Chart(frame).mark_line(clip=True).encode(x="x:Q", y="y:Q")
+    chart = charts.finish(clipped, title=TITLE, description="A line.").to_dict()
+    first = render.svg(chart)
+    assert "clip1" in first
+    assert first == render.svg(chart)
+
+
+def test_a_chart_can_be_handed_on_to_be_drawn_elsewhere(monkeypatch):
+    monkeypatch.setattr(render, "_renderer", render.mime_bundle)
+    before = alt.renderers.active, alt.theme.active
+    try:
+        render.hand_on("application/x-chart")
+        charts.enable()
+        bundle = alt.renderers.get()(spec())
+        assert bundle == {"application/x-chart": spec(), "text/plain": 'Bars "of" <two>'}
     finally:
         alt.renderers.enable(before[0])
         alt.theme.enable(before[1])

@@ -1,12 +1,11 @@
 """How a chart gets from a notebook onto a page.
 
-:func:`enable` registers the renderer ``book``. Its output has three forms of one chart:
+:func:`enable` registers the renderer ``book``. Its output has two forms of one chart:
 
 * HTML with the caption, a still picture (SVG) and the chart's specification. On a page of the book,
   ``charts.js`` draws the interactive chart from the specification and hides the picture; in Jupyter, in VS
   Code and in a browser without JavaScript the picture stays. Nothing is fetched from anywhere.
-* a PNG, for places that show no HTML;
-* the description, as plain text.
+* the description, as plain text, for places that show no HTML.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import base64
 import copy
 import html
 import json
+import re
 from typing import Any, cast
 
 from ettr.charts import theme
@@ -22,7 +22,8 @@ from ettr.errors import InputError
 
 SPEC_TYPE = "application/vnd.vegalite.v6+json"
 STILL_WIDTH = 680
-PNG_SCALE = 1.5
+_CLIP = re.compile(r"\bclip\d+\b")
+"""Names that count on from one picture to the next, so that a picture would depend on those before it."""
 
 
 def enable() -> None:
@@ -30,12 +31,12 @@ def enable() -> None:
     import altair as alt
 
     alt.theme.register("ettr", enable=True)(lambda: cast(alt.theme.ThemeConfig, {"config": theme.config()}))
-    alt.renderers.register("book", mime_bundle)
+    alt.renderers.register("book", _renderer)
     alt.renderers.enable("book")
 
 
 def mime_bundle(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """The three forms of a chart, by MIME type.
+    """The two forms of a chart, by MIME type.
 
     Parameters
     ----------
@@ -47,20 +48,23 @@ def mime_bundle(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
     InputError
         If there is no description: the chart did not go through :func:`ettr.charts.theme.finish`.
     """
-    description = spec.get("description", "")
-    if not description:
-        raise InputError("a chart needs a description; charts.finish(chart, title=..., description=...) gives it one")
-    return {
-        "text/html": figure(spec),
-        "image/png": base64.b64encode(png(spec)).decode(),
-        "text/plain": description,
-    }
+    return {"text/html": figure(spec), "text/plain": _description(spec)}
+
+
+def hand_on(mime_type: str) -> None:
+    """From here on, let :func:`enable` hand charts on as specifications of this type, for others to draw."""
+
+    def undrawn(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return {mime_type: spec, "text/plain": _description(spec)}
+
+    global _renderer  # noqa: PLW0603  (a process has one renderer, as it has one theme)
+    _renderer = undrawn
 
 
 def figure(spec: dict[str, Any]) -> str:
     """The chart as an HTML figure: caption, still picture, specification."""
     title, subtitle = _heading(spec)
-    description = html.escape(spec["description"], quote=True)
+    description = html.escape(_description(spec), quote=True)
     picture = base64.b64encode(svg(spec, titled=False).encode()).decode()
     text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
     below = f'<span class="book-chart-subtitle">{html.escape(subtitle)}</span>' if subtitle else ""
@@ -79,16 +83,16 @@ def svg(spec: dict[str, Any], *, titled: bool = True) -> str:
     """The chart as an SVG picture, with or without its title in it."""
     import vl_convert
 
-    return vl_convert.vegalite_to_svg(json.dumps(_still(spec, titled)))
+    drawn = vl_convert.vegalite_to_svg(json.dumps(_still(spec, titled)))
+    names = {name: f"clip{number}" for number, name in enumerate(dict.fromkeys(_CLIP.findall(drawn)), 1)}
+    return _CLIP.sub(lambda match: names[match[0]], drawn)
 
 
-def png(spec: dict[str, Any]) -> bytes:
-    """The chart as a PNG picture on white."""
-    import vl_convert
-
-    still = _still(spec, titled=True)
-    still.setdefault("config", {})["background"] = "white"
-    return vl_convert.vegalite_to_png(json.dumps(still), scale=PNG_SCALE)
+def _description(spec: dict[str, Any]) -> str:
+    description = str(spec.get("description", ""))
+    if not description:
+        raise InputError("a chart needs a description; charts.finish(chart, title=..., description=...) gives it one")
+    return description
 
 
 def _heading(spec: dict[str, Any]) -> tuple[str, str]:
@@ -121,3 +125,6 @@ def _without_unseen(part: dict[str, Any]) -> dict[str, Any]:
             seen = [child for child in part[key] if child.get("encoding", {}).get("opacity") != {"value": 0}]
             part[key] = [_without_unseen(child) for child in seen]
     return part
+
+
+_renderer = mime_bundle

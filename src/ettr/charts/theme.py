@@ -8,6 +8,7 @@ that would be told apart by colour alone gets a dash, a shape or a direct label 
 
 from __future__ import annotations
 
+import functools
 import textwrap
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -130,6 +131,12 @@ def config() -> dict[str, Any]:
     }
 
 
+@functools.cache
+def _config() -> Any:
+    """The configuration as Altair holds it, checked once."""
+    return alt.Config.from_dict(config())
+
+
 def need(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
     """The frame itself, if it has the columns that a chart reads; Altair would draw a missing one as a blank.
 
@@ -197,7 +204,7 @@ def finish(
     _sized(chart, height, width)
     heading = alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
     chart = chart.properties(title=heading, description=" ".join(str(description).split()))
-    chart.config = alt.Config.from_dict(config())
+    chart.config = _config()
     return chart
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -218,6 +219,7 @@ class Scenario(Hours):
         return cls.parse(evidence.scenario_text(given), f"{given}.yml")
 
     @classmethod
+    @functools.lru_cache(maxsize=64)  # reading YAML takes longest, and nothing can change the result
     def parse(cls, text: str, place: str = "scenario") -> Scenario:
         """Read YAML text; ``place`` names it in errors."""
         try:

@@ -1,0 +1,36 @@
+"""Runs parameterised notebooks, strictly, and says what a run is known by.
+
+Papermill runs whatever it is given: an unknown parameter is a line in a log, a text where a number belongs
+is injected all the same. :func:`run` checks first, and leaves either a whole executed copy or, after a failure, the
+executed copy under another name together with one clear error. :func:`record` hands values out of a notebook.
+"""
+
+from ettr.notebook.documents import read, repository_root, shown
+from ettr.notebook.identity import Identity, digest, package_digest, surroundings
+from ettr.notebook.parameters import Parameter, checked_parameters, declared_parameters, fitted, replaced_values
+from ettr.notebook.recording import RESERVED, plain, record, recorded, restored
+from ettr.notebook.running import RECORD, Run, run, stop_message
+
+__all__ = [
+    "RECORD",
+    "RESERVED",
+    "Identity",
+    "Parameter",
+    "Run",
+    "checked_parameters",
+    "declared_parameters",
+    "digest",
+    "fitted",
+    "package_digest",
+    "plain",
+    "read",
+    "record",
+    "recorded",
+    "replaced_values",
+    "repository_root",
+    "restored",
+    "run",
+    "shown",
+    "stop_message",
+    "surroundings",
+]

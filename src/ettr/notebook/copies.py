@@ -1,0 +1,166 @@
+"""Forked copies of a process that has done the imports, as seen from the process that uses them."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from multiprocessing import connection
+from typing import Any
+
+from ettr.errors import EttrError
+
+UNDRAWN_TYPE = "application/vnd.ettr.chart+json"
+"""A chart that a notebook hands on as its specification, to be drawn beside it."""
+
+MOST_OUTPUT_BYTES = 200_000_000
+
+
+class Died(EttrError):
+    """The process of a notebook ended by itself."""
+
+
+class TooMuchOutput(EttrError):
+    """A cell put out more than a notebook can hold."""
+
+
+class Copy:
+    """A forked copy, as seen from here.
+
+    Attributes
+    ----------
+    written : dict
+        Files that it opened for writing, as keys, in order.
+    """
+
+    def __init__(self, pipe: connection.Connection, cwd: str, kept_out: str) -> None:
+        self._pipe = pipe
+        self.written: dict[str, None] = {}
+        self._send({"cwd": cwd, "environment": dict(os.environ), "kept_out": kept_out})
+        self._pid = self._receive(None)["content"]["pid"]
+
+    def execute(self, code: str, deadline: float | None) -> Iterator[dict[str, Any]]:
+        """What running the code puts out, as messages of the Jupyter protocol.
+
+        Raises
+        ------
+        TimeoutError
+            After the deadline, by the monotonic clock.
+        Died
+            If the process ends.
+        TooMuchOutput
+            If it puts out more than a notebook can hold.
+        """
+        self._send({"code": code})
+        received = 0
+        while True:
+            message = self._receive(deadline)
+            received += message.pop("size")
+            if received > MOST_OUTPUT_BYTES:
+                raise TooMuchOutput
+            if message["msg_type"] == "execute_reply":
+                self.written |= dict.fromkeys(message["content"]["written"])
+                return
+            yield message
+
+    def end(self) -> None:
+        """End the process and all that it started."""
+        self._pipe.close()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, signal.SIGKILL)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        try:
+            self._pipe.send_bytes(json.dumps(message).encode())
+        except OSError as error:
+            raise Died("its kernel died") from error
+
+    def _receive(self, deadline: float | None) -> dict[str, Any]:
+        if not self._pipe.poll(None if deadline is None else max(0.0, deadline - time.monotonic())):
+            raise TimeoutError
+        try:
+            text = self._pipe.recv_bytes()
+        except (EOFError, OSError) as error:
+            raise Died("its kernel died") from error
+        return {**json.loads(text), "size": len(text)}
+
+
+@contextlib.contextmanager
+def forked(cwd: str, kept_out: str) -> Iterator[Copy]:
+    """A fresh copy that works in a folder and may change nothing in another one; it ends with the block."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        prepared().fork(theirs)
+    run = Copy(connection.Connection(ours.detach()), cwd, kept_out)
+    try:
+        yield run
+    finally:
+        run.end()
+
+
+class _Prepared:
+    """The process that forks, started once in this process and shared by its threads."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "ettr.notebook.forking", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
+        if self._control.recv(16) != b"ready":
+            _, said = self._process.communicate()
+            raise EttrError(f"the process that runs notebooks did not start: {_last_line(said)}")
+
+    def fork(self, pipe: socket.socket) -> None:
+        """Fork a copy that serves this pipe."""
+        try:
+            socket.send_fds(self._control, [b"fork"], [pipe.fileno()])
+        except OSError as error:
+            raise Died("its kernel died") from error
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End the process, and with it all copies."""
+        self._control.close()
+        self._process.communicate()
+
+
+_lock = threading.Lock()
+_one: dict[int, _Prepared] = {}
+"""By the id of the process that started it: a fork of this process needs its own."""
+
+
+def prepared() -> _Prepared:
+    with _lock:
+        own = os.getpid()
+        if own not in _one or not _one[own].is_alive():
+            _one[own] = _Prepared()
+        return _one[own]
+
+
+@atexit.register
+def close() -> None:
+    """End the prepared process, if there is one."""
+    with _lock:
+        prepared = _one.pop(os.getpid(), None)
+    if prepared:
+        prepared.close()
+
+
+def _last_line(said: bytes) -> str:
+    lines = said.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else "it said nothing"

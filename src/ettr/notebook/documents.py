@@ -1,0 +1,49 @@
+"""Notebooks as files: where they lie, how they are read, how a message names them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ettr.errors import InputError
+
+ROOT_FILES = ("_toc.yml", "pyproject.toml", ".git")
+
+
+def repository_root(path: str | os.PathLike[str]) -> Path:
+    """The folder that holds the book: the nearest parent with a table of contents or a project file."""
+    folder = Path(path).resolve()
+    for mark in ROOT_FILES:
+        for parent in folder.parents:
+            if (parent / mark).exists():
+                return parent
+    return folder.parent
+
+
+def read(path: str | os.PathLike[str]) -> Any:
+    """The notebook as a ``NotebookNode`` of format 4."""
+    import nbformat
+
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no notebook {shown(path)}")
+    try:
+        return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    except Exception as error:
+        first = str(error).splitlines()[0]
+        raise InputError(f"{shown(path)} is not a notebook that can be read: {first}") from error
+
+
+def shown(path: str | os.PathLike[str]) -> str:
+    """The path as a person would write it: relative to the working folder when it lies below it."""
+    path = Path(path)
+    return os.path.relpath(path) if path.is_absolute() and path.is_relative_to(Path.cwd()) else str(path)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; a text that is no path is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long for a name, or a null byte
+        return False

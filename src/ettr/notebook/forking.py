@@ -1,0 +1,82 @@
+"""The process that forks: it has imported what notebooks import, and copies itself once a notebook.
+
+Run as ``python -m ettr.notebook.forking DESCRIPTOR``, where the descriptor is a socket. Each message on it brings the
+descriptor of a pipe; the copy made for it serves that pipe. The process ends when the socket is closed, and
+ends all its copies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import pkgutil
+import select
+import signal
+import socket
+import sys
+from multiprocessing.connection import Connection
+
+LIBRARIES = ("altair", "numpy.random", "pandas", "scipy.optimize", "scipy.special", "scipy.stats", "yaml")
+NOT_FOR_NOTEBOOKS = ("cli", "publish", "sweep")
+REAPED_EVERY_S = 1.0
+
+
+def main() -> None:
+    """Prepare, say so, and fork on request."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
+    sys.path[0] = ""  # as in a kernel: the working folder
+    from ettr.notebook import child
+
+    prepare()
+    shell = child.new_shell()
+    gc.collect()
+    gc.freeze()  # so that collections in a copy leave the shared memory alone
+    control.send(b"ready")
+    copies: set[int] = set()
+    while True:
+        copies -= _ended(copies)
+        if not select.select([control], [], [], REAPED_EVERY_S)[0]:
+            continue
+        message, descriptors, _, _ = socket.recv_fds(control, 16, 1)
+        if not message:
+            break
+        copy = os.fork()
+        if copy == 0:
+            control.close()
+            child.serve(shell, Connection(descriptors[0]))
+        os.close(descriptors[0])
+        copies.add(copy)
+    for copy in copies:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(copy, signal.SIGKILL)
+
+
+def prepare() -> None:
+    """Import what notebooks use, and nothing that starts a thread."""
+    import ettr
+
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    for module in pkgutil.walk_packages(ettr.__path__, "ettr."):
+        if not any(f"ettr.{name}" in module.name or "__main__" in module.name for name in NOT_FOR_NOTEBOOKS):
+            importlib.import_module(module.name)
+
+
+def _ended(copies: set[int]) -> set[int]:
+    """Copies that are no more, collected."""
+    ended = set()
+    for copy in copies:
+        try:
+            gone, _ = os.waitpid(copy, os.WNOHANG)
+        except ChildProcessError:
+            gone = copy
+        if gone:
+            ended.add(copy)
+    return ended
+
+
+if __name__ == "__main__":
+    main()

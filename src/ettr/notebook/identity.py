@@ -1,0 +1,125 @@
+"""Names a run by all that decides its outputs, so that what was computed is known again."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ettr import evidence
+from ettr.notebook.documents import is_file, read, repository_root
+
+LIBRARIES = ("numpy", "pandas", "scipy", "numba", "altair", "pydantic", "papermill", "ipykernel")
+"""Libraries whose version must be the same wherever a sweep's runs take place."""
+
+
+class Identity:
+    """What all runs of one piece of code have in common, and the id of each.
+
+    Parameters
+    ----------
+    code : object
+        What is run, as JSON can hold it.
+    root : path
+        The repository: texts among the parameters that name a file below it, or an absolute one, count with the
+        file's contents. Its ``requirements.txt`` and its ``data`` count.
+    """
+
+    def __init__(self, code: Any, root: str | os.PathLike[str]) -> None:
+        self._root = Path(root)
+        common = json.dumps([code, sys.version_info[:2], package_digest(), _project(self._root)], sort_keys=True)
+        self._common = hashlib.sha256(common.encode())
+        self._files = functools.cache(self._file)
+
+    @classmethod
+    def of_notebook(cls, notebook: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Identity:
+        """That of a notebook: its code cells with their tags. Text cells do not count."""
+        code = [
+            [cell.get("id", ""), cell.source, sorted(cell.metadata.get("tags", []))]
+            for cell in read(notebook).cells
+            if cell.cell_type == "code"
+        ]
+        return cls(code, root or repository_root(notebook))
+
+    def digest(self, parameters: Mapping[str, Any]) -> str:
+        """SHA-256 of the run with these parameters, as 64 hexadecimal digits."""
+        return self.joined(self.fragment(name, value) for name, value in sorted(parameters.items()))
+
+    def fragment(self, name: str, value: Any) -> str:
+        """What one parameter adds: its value, and the contents of files that it names."""
+        files = "".join(self._files(text) for text in _texts(value))
+        return json.dumps([name, value], sort_keys=True) + files
+
+    def joined(self, fragments: Iterable[str]) -> str:
+        """The digest from the fragments of all parameters, in the order of their names."""
+        total = self._common.copy()
+        total.update("\n".join(fragments).encode())
+        return total.hexdigest()
+
+    def _file(self, text: str) -> str:
+        path = self._root / text
+        return hashlib.sha256(path.read_bytes()).hexdigest() if is_file(path) else ""
+
+
+def digest(
+    notebook: str | os.PathLike[str],
+    parameters: Mapping[str, Any],
+    *,
+    root: str | os.PathLike[str] | None = None,
+) -> str:
+    """SHA-256 of all that decides a run's outputs.
+
+    That is the notebook's code cells with their tags, the parameters, the contents of files that parameters
+    name, the package's source, the data and the locked versions. Text cells do not count.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    return Identity.of_notebook(notebook, root).digest(parameters)
+
+
+def package_digest() -> str:
+    """SHA-256 of the package's source and of its data, wherever both are installed."""
+    return _contents([(Path(__file__).parents[1], "*.py"), (evidence.DATA, "*")])
+
+
+def surroundings() -> dict[str, str]:
+    """What must be the same on every machine that runs points of one sweep, by name."""
+    import ettr
+
+    versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
+    python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    return {"ettr": f"{ettr.__version__} ({package_digest()[:12]})", "Python": python, **versions}
+
+
+def _project(root: Path) -> str:
+    """Digest of the locked versions, and of the data of a repository that is not the package's own."""
+    return _contents([(root, "requirements.txt"), *([] if root / "data" == evidence.DATA else [(root / "data", "*")])])
+
+
+def _contents(parts: Iterable[tuple[Path, str]]) -> str:
+    total = hashlib.sha256()
+    for folder, pattern in parts:
+        found = folder.rglob(pattern) if "*" in pattern else folder.glob(pattern)
+        for path in sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts):
+            total.update(path.relative_to(folder).as_posix().encode() + b"\0")
+            total.update(hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        yield from _texts(list(value.values()))
