@@ -31,8 +31,10 @@ if TYPE_CHECKING:
         progress,
         publish,
         simulation,
+        sweep,
         validation,
     )
+    from ettr.notebook import record
     from ettr.results import FailureLog, TimeBudget
     from ettr.scenario import Scenario
     from ettr.simulation import simulate
@@ -43,6 +45,7 @@ _NAMES = {
     "FailureLog": "ettr.results",
     "Scenario": "ettr.scenario",
     "TimeBudget": "ettr.results",
+    "record": "ettr.notebook",
     "simulate": "ettr.simulation",
 }
 __all__ = [
@@ -65,8 +68,10 @@ __all__ = [
     "plan",
     "progress",
     "publish",
+    "record",
     "simulate",
     "simulation",
+    "sweep",
     "validation",
 ]
 

@@ -346,6 +346,77 @@ def _simulate(
 
 
 @app.command()
+def sweep(
+    notebook: Annotated[
+        Path | None, typer.Argument(metavar="NOTEBOOK", help="A notebook with a cell tagged 'parameters'.")
+    ] = None,
+    grid: Annotated[
+        Path | None, typer.Option("--grid", metavar="FILE", help="The values to go through, as YAML.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder of the results; the same one to go on.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Processes on this machine; one a core if not given.")
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="A running Dask scheduler instead, e.g. tcp://10.0.0.1:8786, or its file.",
+        ),
+    ] = None,
+    call: Annotated[
+        str | None,
+        typer.Option("--call", metavar="NAME", help="budget or simulate, called at each point instead of a notebook."),
+    ] = None,
+    scenario: Annotated[
+        str | None, typer.Option("--scenario", metavar="SCENARIO", help="Of --call: a preset, or a scenario file.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="Longest time that one point may take.")
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run points again that failed before.")] = False,
+    fresh_kernels: Annotated[
+        bool, typer.Option("--fresh-kernels", help="Start a kernel for each point, instead of forking a prepared one.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the points, and how long they will take; one is run to know it.")
+    ] = False,
+    report: Annotated[bool, typer.Option("--report", help="Write report.html as well: table, charts, links.")] = False,
+    as_json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Run a notebook, or a function of the package, at every point of a grid.
+
+    The grid maps parameters to a list of values, or to a range such as {from: 1024, to: 65536, count: 7, scale: log,
+    multiple_of: 8}, and spans their product; blocks 'zip:' and 'points:' hold values that belong together. With --call,
+    parameters are a scenario's fields, e.g. cluster.n_gpus.
+
+    Each executed notebook is kept in DIR/points as soon as it is whole, and DIR/results.parquet has a row for each
+    point with what the notebook handed to ettr.record(...). What is finished is not run again: after a crash the same
+    command goes on. A failed point leaves its executed part, the others go on, and the exit status is 1.
+
+    Example: ettr sweep book/ettr/scale.ipynb --grid grid.yml --out scale-sweep --report
+    """
+    from ettr import terminal_sweep
+
+    chosen = terminal_sweep.Chosen(
+        notebook, call, scenario, grid, out, workers, scheduler, timeout, retry_failed, fresh_kernels
+    )
+    try:
+        done = (
+            terminal_sweep.preview(chosen, as_json) if dry_run else terminal_sweep.run(chosen, report, as_json, quiet)
+        )
+    except KeyboardInterrupt:
+        typer.echo("ettr: stopped; finished points are kept, and the same command goes on from there", err=True)
+        raise typer.Exit(130) from None
+    if not done:
+        raise typer.Exit(1)
+
+
+@app.command()
 def scenarios(as_json: JsonOption = False) -> None:
     """List the presets, with size, time to failure and ETTR of each."""
     from ettr.plan import presets

@@ -18,6 +18,7 @@ from ettr.findings import (
     requirements,
     scale,
     stores,
+    sweeps,
     tiers,
     uncertainty,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "requirements",
     "scale",
     "stores",
+    "sweeps",
     "tiers",
     "uncertainty",
 ]

@@ -5,15 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import multiprocessing
 import os
 import re
-import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import connection
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +16,7 @@ import yaml
 
 from ettr import evidence, notebook
 from ettr.errors import EttrError, InputError, UnknownName
+from ettr.sweep import pool
 
 EXECUTED = Path("_build/executed")
 SUFFIXES = (".ipynb", ".md", ".rst")
@@ -214,36 +210,15 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def _run_all(tasks: list[_Task], workers: int | None) -> Iterator[Chapter]:
-    """Run tasks in processes of their own and give each as it is done; an interruption ends them at once."""
-    workers = min(len(tasks), workers or max(2, os.cpu_count() or 2))
-    if workers < 2:
-        yield from map(_run, tasks)
+    """Run tasks on workers of this machine and give each as it is done."""
+    if not tasks:
         return
-    context = multiprocessing.get_context("spawn")
-    before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
-    try:
-        for future in as_completed([pool.submit(_run, task) for task in tasks]):
-            yield future.result()
-    except BaseException:
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _start_worker() -> None:
-    """Leave Ctrl-C to the parent, and end when the parent does, even if that was killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-
-        def follow() -> None:
-            connection.wait([parent.sentinel])
-            os._exit(1)
-
-        threading.Thread(target=follow, daemon=True).start()
+    workers = min(len(tasks), workers or max(2, os.cpu_count() or 2))
+    with pool.connected(workers) as client:
+        for result in pool.stream(client, _run, enumerate(tasks)):
+            if result.error is not None:
+                raise result.error
+            yield result.value
 
 
 def _run(task: _Task) -> Chapter:

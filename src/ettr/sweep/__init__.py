@@ -1,0 +1,29 @@
+"""Sweeps: a notebook, or a function of the package, at every point of a grid, on one machine or many.
+
+Points run on the workers of a Dask cluster, each apart from the others. Every finished point is kept at once, so a
+sweep that was stopped goes on where it was, and what the points recorded becomes one table.
+"""
+
+from ettr.sweep import report
+from ettr.sweep.grid import Grid, Point, load
+from ettr.sweep.jobs import CallJob, Job, NotebookJob
+from ettr.sweep.runs import OnProgress, Preview, Progress, call, limit, preview, run, sweep, written_by_several
+
+__all__ = [
+    "CallJob",
+    "Grid",
+    "Job",
+    "NotebookJob",
+    "OnProgress",
+    "Point",
+    "Preview",
+    "Progress",
+    "call",
+    "limit",
+    "load",
+    "preview",
+    "report",
+    "run",
+    "sweep",
+    "written_by_several",
+]

@@ -1,0 +1,129 @@
+"""Functions of the package that a grid can map over without a notebook."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ettr import budget
+from ettr.errors import InputError, NotModelled, OutsideValidity, UnknownName
+from ettr.results import PARTS
+from ettr.scenario import Scenario
+from ettr.simulation import MOST_RUNS, simulate
+from ettr.sweep.grid import Grid
+
+BLOCK = 200_000
+"""Points that the closed form takes at once."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of a scenario, as a sweep calls it.
+
+    Attributes
+    ----------
+    run : callable
+        From values by parameter to recorded values by name.
+    own : mapping
+        Parameters beside ``scenario`` and the scenario's fields, each with its rule for one value.
+    """
+
+    run: Callable[[Mapping[str, Any]], dict[str, Any]]
+    own: Mapping[str, Callable[[Any], bool]]
+
+
+def scenario_of(values: Mapping[str, Any], own: Mapping[str, Any]) -> Scenario:
+    """The scenario with the fields that a point gives."""
+    fields = {name: value for name, value in values.items() if name not in own and name != "scenario"}
+    return Scenario.load(values["scenario"]).override(fields) if fields else Scenario.load(values["scenario"])
+
+
+def takes_arrays(grid: Grid) -> bool:
+    """Whether the closed form takes all points of a grid together: their fields as arrays, and all else exactly."""
+    block = next(block for block in grid.blocks if "scenario" in block.columns)
+    place = block.columns.index("scenario")
+    fields = {name for name in grid.parameters if name != "scenario"}
+    for name in dict.fromkeys(row[place] for row in block.rows):
+        run = Scenario.load(name)
+        try:
+            if not fields <= set(budget.swept(run)):
+                return False
+            budget.exact(run)
+        except NotModelled:
+            return False
+        except OutsideValidity:
+            pass  # elsewhere in the grid it may hold
+    return True
+
+
+def at_once(grid: Grid) -> dict[str, np.ndarray]:
+    """What the closed form says of all points of a grid together.
+
+    Returns
+    -------
+    dict
+        An array for each name that a single point records, NaN where the form has no answer.
+    """
+    columns = grid.columns()
+    names = columns.pop("scenario")
+    found: dict[str, np.ndarray] = {name: np.full(len(names), np.nan) for name in _BUDGET}
+    for name in dict.fromkeys(names):
+        run, mine = Scenario.load(name), np.flatnonzero(names == name)
+        for start in range(0, len(mine), BLOCK):
+            rows = mine[start : start + BLOCK]
+            at = {path: values[rows].astype(float) for path, values in columns.items()}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what is outside validity shows in the rows
+                answer = budget.exact(run, at)
+            for part in _BUDGET:
+                found[part][rows] = getattr(answer, part)
+    told = {"formula": "budget.exact", "left_out": ""}
+    return {**found, **{name: np.full(len(names), text, dtype=object) for name, text in told.items()}}
+
+
+_BUDGET = ("ettr", "total_h", *PARTS, "n_failures")
+
+
+def _budget(values: Mapping[str, Any]) -> dict[str, Any]:
+    found = budget.closed_form(scenario_of(values, {}))
+    if found.budget is None:
+        raise InputError(f"outside the validity of {found.formula}: {found.refusal}")
+    told = {name: getattr(found.budget, name) for name in _BUDGET}
+    return {**told, "formula": found.formula, "left_out": "; ".join(found.left_out)}
+
+
+def _simulate(values: Mapping[str, Any]) -> dict[str, Any]:
+    own = CALLS["simulate"].own
+    options = {name: values[name] for name in own if name in values}
+    found = simulate(scenario_of(values, own), **options)
+    low, high = found.ettr_interval
+    told = {"ettr": found.ettr, "ettr_low": low, "ettr_high": high}
+    told |= {f"finish_p{percentile}_h": found.finish_h(percentile) for percentile in (5, 50, 95)}
+    return {**told, **found.budget.to_dict(), "ettr": found.ettr}
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, float) and 0 < value < 1
+
+
+def _is_whole(low: int, high: float) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+CALLS: dict[str, Call] = {
+    "budget": Call(_budget, {}),
+    "simulate": Call(
+        _simulate, {"n_runs": _is_whole(1, MOST_RUNS), "seed": _is_whole(0, 2**63 - 1), "until": _is_share}
+    ),
+}
+
+
+def named(name: str) -> Call:
+    """The call of this name."""
+    if name not in CALLS:
+        raise UnknownName("call", name, CALLS)
+    return CALLS[name]

@@ -1,0 +1,221 @@
+"""The folder of a sweep: what each point left, so that a sweep goes on where it was stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ettr import notebook
+from ettr.errors import EttrError, InputError
+from ettr.sweep import grid as grids
+from ettr.sweep import points
+from ettr.sweep.grid import Grid
+from ettr.sweep.jobs import Job
+
+TABLE = "results.parquet"
+COMPARED = 200_000
+"""Grids up to this size are compared point by point."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of a point that was run.
+
+    Attributes
+    ----------
+    file : str
+        Relative to the folder of the sweep.
+    status : str
+        ``done`` or ``failed``.
+    duration_s : float
+        How long it took. [s]
+    error : str
+        Why it failed; empty if it did not.
+    recorded : mapping
+        What it recorded.
+    written : tuple of str
+        Files elsewhere that it opened for writing.
+    """
+
+    file: str
+    status: str
+    duration_s: float
+    error: str
+    recorded: Mapping[str, Any]
+    written: tuple[str, ...] = ()
+
+
+class Folder:
+    """A folder that holds one sweep.
+
+    Parameters
+    ----------
+    path : path
+        Made if it is not there.
+    job : Job
+        What is swept.
+
+    Attributes
+    ----------
+    token : str
+        Written into the folder, so that workers can tell whether they see the same one.
+
+    Raises
+    ------
+    InputError
+        If the folder holds something else: another notebook, or a grid with points that the new one lacks.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], job: Job) -> None:
+        self.path, self._job = Path(path).absolute(), job
+        self.token = secrets.token_hex(16)
+        self._check()
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[None]:
+        """Keep other sweeps out; the folder is free again when the process ends, however it ends."""
+        try:
+            (self.path / points.FOLDER).mkdir(parents=True, exist_ok=True)
+            lock = (self.path / ".lock").open("w")
+        except OSError as error:
+            raise InputError(f"cannot write to {self.path}: {error.strerror or error}") from error
+        with lock:
+            try:
+                import fcntl
+
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except ImportError:  # Windows has no such lock, and sweeps there go unguarded
+                pass
+            except OSError as error:
+                raise InputError(f"another sweep is at work in {self.path}") from error
+            for part in self.path.rglob("*.part"):
+                part.unlink(missing_ok=True)  # of a sweep that was cut off
+            try:
+                points.write(self.path / points.MANIFEST, json.dumps(self._manifest(), indent=1))
+            except OSError as error:
+                raise _unwritten(self.path / points.MANIFEST, error) from error
+            yield
+
+    def entry(self, digest: str) -> Entry | None:
+        """What is kept of a point, if it was run and its file is whole."""
+        for failed, status in ((False, "done"), (True, "failed")):
+            name = points.file_name(digest, self._job.suffix, failed)
+            try:
+                content = json.loads((self.path / points.FOLDER / name).read_text(encoding="utf-8"))
+                record = content["metadata"][notebook.RECORD] if self._job.suffix == ".ipynb" else content
+                if record["digest"] != digest:
+                    continue
+                stopped = record.get("stopped")
+                error = notebook.stop_message(self._job.what, stopped) if stopped else record.get("error", "")
+                if self._job.suffix == ".ipynb":
+                    recorded = notebook.recorded(content)
+                else:
+                    recorded = notebook.restored(record.get("recorded", {}))
+                written = tuple(record.get("written", ()))
+                return Entry(f"{points.FOLDER}/{name}", status, record["duration_s"], error, recorded, written)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                continue
+        return None
+
+    def keep(self, digest: str, text: str, failed: bool) -> None:
+        """Write what a point left, whole or not at all."""
+        try:
+            points.keep(self.path, digest, self._job.suffix, text, failed)
+        except OSError as error:
+            raise _unwritten(self.path / points.FOLDER, error) from error
+
+    def write_table(self, table: pd.DataFrame) -> None:
+        """Write the table of results."""
+        import pyarrow
+        from pyarrow import parquet
+
+        columns = {name: _column(table[name]) for name in table.columns}
+        part = self.path / f".{TABLE}.part"
+        try:
+            parquet.write_table(pyarrow.table(columns), part)
+            os.replace(part, self.path / TABLE)
+        except OSError as error:
+            raise _unwritten(self.path / TABLE, error) from error
+        finally:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+
+    def read_table(self) -> pd.DataFrame | None:
+        """The table of results, if there is a readable one."""
+        try:
+            return pd.read_parquet(self.path / TABLE)
+        except (OSError, ValueError):
+            return None
+
+    def _manifest(self) -> dict[str, Any]:
+        blocks = [
+            {"columns": list(b.columns), "rows": [list(row) for row in b.rows], "names": list(b.names)}
+            for b in self._job.grid.blocks
+        ]
+        return {"sweep": self._job.what, "token": self.token, "n_points": self._job.grid.n_points, "grid": blocks}
+
+    def _check(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError(f"a sweep needs a folder, and {self.path} is something else")
+        if not self.path.is_dir() or not any(self.path.iterdir()):
+            return
+        try:
+            kept = json.loads((self.path / points.MANIFEST).read_text(encoding="utf-8"))
+            before = Grid(tuple(grids.Block(tuple(b["columns"]), b["rows"], tuple(b["names"])) for b in kept["grid"]))
+        except OSError as error:
+            if {p.name for p in self.path.iterdir() if p.suffix != ".part"} <= {".lock", points.FOLDER}:
+                return  # a sweep that had only begun
+            raise InputError(
+                f"{self.path} holds something that is not a sweep; choose an empty or a new folder"
+            ) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{self.path / points.MANIFEST} is damaged; choose another folder") from error
+        if kept["sweep"] != self._job.what:
+            raise InputError(
+                f"{self.path} holds a sweep of {kept['sweep']}, not of {self._job.what}; choose another folder"
+            )
+        lost = _points_lost(before, self._job.grid)
+        if lost:
+            raise InputError(
+                f"{self.path} holds a sweep of another grid: {lost:,} of its {before.n_points:,} points are not in "
+                f"this one; add them to the grid, or choose another folder"
+            )
+
+
+def _points_lost(before: Grid, now: Grid) -> int:
+    """How many points of the grid before are not in the one now."""
+    if max(before.n_points, now.n_points) > COMPARED:
+        same = [[list(map(list, b.rows)), b.columns] for b in before.blocks] == [
+            [list(map(list, b.rows)), b.columns] for b in now.blocks
+        ]
+        return 0 if same else before.n_points
+    new = {grids.key(point.parameters) for point in now.points()}
+    return sum(grids.key(point.parameters) not in new for point in before.points())
+
+
+def _column(values: pd.Series) -> Any:
+    """A column as Arrow holds it; mixed kinds become JSON."""
+    import pyarrow
+
+    if values.dtype != object:
+        return pyarrow.array(values)
+    found = values.tolist()
+    try:
+        return pyarrow.array(found)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
+        return pyarrow.array([None if v is None else json.dumps(notebook.plain({"v": v})["v"]) for v in found])
+
+
+def _unwritten(path: Path, error: OSError) -> EttrError:
+    return EttrError(
+        f"cannot write {path}: {error.strerror or error}; what was finished is kept, and the same command goes on from "
+        f"there"
+    )

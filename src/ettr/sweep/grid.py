@@ -1,0 +1,300 @@
+"""Grids: which values to go through, written as a file, and the points that they span."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from ettr.errors import InputError
+from ettr.scenario import StrictLoader
+
+BLOCKS = ("product", "zip", "points")
+MOST_VALUES = 10_000_000
+RANGE_KEYS = {"from", "to", "count", "step", "scale", "multiple_of"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """The value of each parameter, and the name that the grid gave the point, if any."""
+
+    parameters: Mapping[str, Any]
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Points that are written together: rows of one table with a column a parameter."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[Any]]
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every combination of a row of each block.
+
+    Attributes
+    ----------
+    blocks : tuple of Block
+        The last one runs fastest.
+    """
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def n_points(self) -> int:
+        """How many points there are, without making them."""
+        return math.prod(len(block.rows) for block in self.blocks)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of all parameters, in the order of the file."""
+        return tuple(column for block in self.blocks for column in block.columns)
+
+    def mapped(self, change: Callable[[str, Any], Any]) -> Grid:
+        """The grid with ``change(parameter, value)`` in place of each value."""
+        blocks = (
+            Block(b.columns, [[change(c, v) for c, v in zip(b.columns, row, strict=True)] for row in b.rows], b.names)
+            for b in self.blocks
+        )
+        return Grid(tuple(blocks))
+
+    def points(self) -> Iterator[Point]:
+        """The points, one after another."""
+        rows = [list(zip(block.rows, block.names or [""] * len(block.rows), strict=True)) for block in self.blocks]
+        for combination in itertools.product(*rows):
+            values = itertools.chain.from_iterable(row for row, _ in combination)
+            name = " ".join(name for _, name in combination if name)
+            yield Point(dict(zip(self.parameters, values, strict=True)), name)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """One array a parameter, with an element a point, for what can be computed all at once."""
+        found: dict[str, np.ndarray] = {}
+        before, total = 1, self.n_points
+        for block in self.blocks:
+            after = total // (before * len(block.rows))
+            for number, column in enumerate(block.columns):
+                values = _array([row[number] for row in block.rows])
+                found[column] = np.tile(np.repeat(values, after), before)
+            before *= len(block.rows)
+        return found
+
+
+def load(source: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any], most_points: int) -> Grid:
+    """A grid from a YAML file, or from what such a file would hold.
+
+    A mapping of parameters to values spans their product. Each parameter has
+
+    - a list of values, or one value;
+    - a range, ``{from: 1, to: 60, count: 7}`` or ``{from: 1, to: 60, step: 1}``, both ends included; with
+      ``scale: log`` its steps are equal ratios, and with ``multiple_of: 8`` its values are rounded to multiples of 8.
+
+    Values that belong together are written in blocks, and the blocks are combined with each other:
+
+    - ``product:`` is a mapping as above;
+    - ``zip:`` is one whose parameters take their first values together, then their second, and so on;
+    - ``points:`` is a list of mappings, or a mapping of names to mappings.
+
+    A list at the top is a list of points.
+
+    Parameters
+    ----------
+    source : path, mapping or list
+        A YAML file, or its contents.
+    most_points : int
+        A grid with more points is refused.
+
+    Returns
+    -------
+    Grid
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or the grid breaks a rule: a parameter given twice or without values, a zip of
+        different lengths, a point twice, more points than `most_points`.
+    """
+    content, place = _content(source)
+    grid = Grid(tuple(_blocks(content, place)))
+    _check_names(grid, place)
+    if grid.n_points > most_points:
+        sizes = " x ".join(f"{len(block.rows):,}" for block in grid.blocks if len(block.rows) > 1)
+        raise InputError(
+            f"{place} has {grid.n_points:,} points ({sizes}), and at most {most_points:,} are swept at once"
+        )
+    _check_twice(grid, place)
+    return grid
+
+
+def key(parameters: Mapping[str, Any]) -> str:
+    """What a point is compared by."""
+    return json.dumps(dict(parameters), sort_keys=True, default=str)
+
+
+def _content(source: Any) -> tuple[Any, str]:
+    if not isinstance(source, str | os.PathLike):
+        return source, "the grid"
+    path = Path(source)
+    try:
+        text = path.read_text(encoding="utf-8")
+        return yaml.load(text, Loader=StrictLoader), str(source)
+    except OSError as error:
+        raise InputError(f"cannot read the grid {source}: {error.strerror or error}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise InputError(f"{source} is not a YAML file: {' '.join(str(error).split())}") from error
+
+
+def _blocks(content: Any, place: str) -> Iterator[Block]:
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        yield _points(content, place)
+        return
+    if not isinstance(content, Mapping) or not content:
+        raise InputError(f"{place} must map parameters to values, e.g. n_gpus: [1024, 2048], or be a list of points")
+    if not set(content) & set(BLOCKS):
+        content = {"product": content}
+    for name, block in content.items():
+        if name not in BLOCKS:
+            raise InputError(
+                f"{place} has the parameter {name!r} beside the block {next(b for b in BLOCKS if b in content)!r}; "
+                f"put it into a block 'product'"
+            )
+        if name == "points":
+            yield _points(block, place)
+        elif not isinstance(block, Mapping) or not block:
+            raise InputError(f"{name} must map parameters to values ({place})")
+        elif name == "zip":
+            yield _zip(block, place)
+        else:
+            yield from (Block((parameter,), [(v,) for v in taken]) for parameter, taken in _axes(block, place).items())
+
+
+def _axes(block: Mapping[str, Any], place: str) -> dict[str, Sequence[Any]]:
+    """The values that each parameter takes, in order."""
+    found: dict[str, Sequence[Any]] = {}
+    for name, written in block.items():
+        if not isinstance(name, str):
+            raise InputError(f"a parameter's name must be a text, got {name!r} ({place})")
+        values = _range(name, written, place) if isinstance(written, Mapping) else written
+        found[name] = list(values) if isinstance(values, list | tuple | range | np.ndarray) else [values]
+        if len(found[name]) == 0:
+            raise InputError(f"{name} has no values, so there is no point ({place})")
+    return found
+
+
+def _zip(block: Mapping[str, Any], place: str) -> Block:
+    axes = _axes(block, place)
+    if len({len(taken) for taken in axes.values()}) > 1:
+        told = ", ".join(f"{name} has {len(taken)}" for name, taken in axes.items())
+        raise InputError(f"parameters of a zip must have as many values: {told} ({place})")
+    return Block(tuple(axes), list(zip(*axes.values(), strict=True)))
+
+
+def _points(block: Any, place: str) -> Block:
+    named = isinstance(block, Mapping)
+    points = list(block.values()) if named else block
+    if not isinstance(points, Sequence) or isinstance(points, str) or not points:
+        raise InputError(f"points must be a list of points, or a mapping of names to points, and not empty ({place})")
+    for point in points:
+        if not isinstance(point, Mapping) or not point:
+            raise InputError(f"a point maps parameters to values, e.g. {{n_gpus: 1024}}, got {point!r} ({place})")
+        if set(point) != set(points[0]):
+            odd = ", ".join(sorted(map(str, set(point) ^ set(points[0]))))
+            raise InputError(f"points must all give the same parameters; not all give {odd} ({place})")
+    columns = tuple(points[0])
+    return Block(columns, [[point[c] for c in columns] for point in points], tuple(map(str, block)) if named else ())
+
+
+def _range(name: str, written: Mapping[str, Any], place: str) -> Sequence[Any]:
+    """The values of a range, as whole numbers where all of them are."""
+    odd = set(written) - RANGE_KEYS
+    if odd or not {"from", "to"} <= set(written):
+        raise InputError(
+            f"{name} must be a list of values or a range such as {{from: 1, to: 60, count: 7}}, "
+            f"got a mapping with {', '.join(map(str, written))}; a value that is itself a mapping stands in a list "
+            f"({place})"
+        )
+    for part in ("from", "to", "step", "count", "multiple_of"):
+        value = written.get(part, 1)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise InputError(f"{part} of {name} must be a finite number, got {value!r} ({place})")
+    if ("count" in written) == ("step" in written):
+        raise InputError(f"{name} needs one of count and step ({place})")
+    scale = written.get("scale", "linear")
+    if scale not in ("linear", "log"):
+        raise InputError(f"scale of {name} must be linear or log, got {scale!r} ({place})")
+    low, high, multiple = written["from"], written["to"], written.get("multiple_of")
+    count = _count(name, written, place)
+    if count > MOST_VALUES:
+        raise InputError(f"{name} has {count:,} values, and at most {MOST_VALUES:,} are swept at once ({place})")
+    if "step" in written:
+        values = low + written["step"] * np.arange(count)
+    elif scale == "log":
+        if low <= 0 or high <= 0:
+            raise InputError(f"a log range must be above 0, got {name} from {low} to {high} ({place})")
+        values = np.geomspace(low, high, count)
+    else:
+        values = np.linspace(low, high, count)
+    if multiple is not None:
+        values = multiple * np.round(values / multiple)
+    whole = bool(np.all(values == np.round(values)))
+    found = [int(v) if whole else float(v) for v in values]
+    if multiple is not None:
+        found = list(dict.fromkeys(found))  # close values round to one
+    return found
+
+
+def _count(name: str, written: Mapping[str, Any], place: str) -> int:
+    low, high = written["from"], written["to"]
+    if "count" in written:
+        count = written["count"]
+        if count != int(count) or count < 1:
+            raise InputError(f"count of {name} must be a whole number >= 1, got {count!r} ({place})")
+        return int(count)
+    step = written["step"]
+    if step == 0 or (high - low) / step < 0 or written.get("scale") == "log":
+        raise InputError(f"step of {name} must lead from {low} to {high} on a linear scale, got {step} ({place})")
+    return int((high - low) / step * (1 + 1e-12)) + 1
+
+
+def _check_names(grid: Grid, place: str) -> None:
+    seen: set[str] = set()
+    for name in grid.parameters:
+        if name in seen:
+            raise InputError(f"{name} is given by two blocks ({place})")
+        seen.add(name)
+
+
+def _check_twice(grid: Grid, place: str) -> None:
+    """Refuse a point that comes twice; rows of blocks tell, as blocks share no parameter."""
+    for block in grid.blocks:
+        rows = [
+            row if _is_hashable(row) else json.dumps(row, sort_keys=True, default=str) for row in map(tuple, block.rows)
+        ]
+        if len(set(rows)) == len(rows):
+            continue
+        twice = next(number for number, row in enumerate(rows) if row in rows[:number])
+        told = ", ".join(f"{c}: {v!r}" for c, v in zip(block.columns, block.rows[twice], strict=True))
+        raise InputError(f"a point comes twice: {told} ({place})")
+
+
+def _is_hashable(row: tuple[Any, ...]) -> bool:
+    return not any(isinstance(value, list | dict) for value in row)
+
+
+def _array(values: Sequence[Any]) -> np.ndarray:
+    """Numbers as an array of numbers, all else as objects."""
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return np.asarray(values)
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found

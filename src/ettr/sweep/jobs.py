@@ -1,0 +1,178 @@
+"""What a sweep runs at each point: a notebook, or a function of the package."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ettr import notebook
+from ettr.errors import InputError, UnknownName
+from ettr.notebook import Identity
+from ettr.scenario import Scenario
+from ettr.sweep import calls
+from ettr.sweep.grid import Block, Grid
+from ettr.sweep.work import File, Task
+
+ID_DIGITS = 16
+
+
+class Job:
+    """One thing to run at many points.
+
+    Attributes
+    ----------
+    what : str
+        The notebook, relative to its repository, or ``call NAME``.
+    grid : Grid
+        The points, each value checked and as it will be passed on.
+    suffix : str
+        Of the file that a point leaves.
+    root : Path
+        Working folder of the points.
+    """
+
+    what: str
+    grid: Grid
+    suffix: str
+    root: Path
+    _identity: Identity
+
+    def ids(self) -> Iterator[str]:
+        """The id of each point, in the order of the grid."""
+        order = sorted(range(len(self.grid.parameters)), key=self.grid.parameters.__getitem__)
+        pieces = [
+            [[self._identity.fragment(c, v) for c, v in zip(block.columns, row, strict=True)] for row in block.rows]
+            for block in self.grid.blocks
+        ]
+        for combination in itertools.product(*pieces):
+            fragments = list(itertools.chain.from_iterable(combination))
+            yield self._identity.joined(fragments[place] for place in order)[:ID_DIGITS]
+
+    def task(self, digest: str, parameters: Mapping[str, Any]) -> Task:
+        """A point as a worker takes it."""
+        raise NotImplementedError
+
+    def with_contents(self, task: Task, missing: tuple[str, ...]) -> Task:
+        """The same task with the contents of files that the worker lacks."""
+        files = (File(f.path, f.sha256, Path(f.path).read_bytes()) if f.path in missing else f for f in task.files)
+        return Task(**{**vars(task), "files": tuple(files)})
+
+
+class NotebookJob(Job):
+    """A notebook to run at every point of a grid.
+
+    Raises
+    ------
+    UnknownName
+        If the grid has a parameter that the notebook does not declare.
+    InputError
+        If the notebook cannot be read, or a value does not fit its declaration.
+    """
+
+    suffix = ".ipynb"
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        grid: Grid,
+        *,
+        timeout_s: float | None = None,
+        fresh_kernels: bool = False,
+    ) -> None:
+        declared = notebook.declared_parameters(path)
+        self.root = notebook.repository_root(path)
+        self.what = Path(path).resolve().relative_to(self.root).as_posix()
+        self.grid = grid.mapped(lambda name, value: notebook.fitted(declared, {name: value}, self.what)[name])
+        self._source = Path(path).read_text(encoding="utf-8")
+        self._identity = Identity.of_notebook(path, self.root)
+        self._timeout_s, self._fresh_kernels = timeout_s, fresh_kernels
+        self._surroundings = notebook.surroundings()
+        self._files: dict[str, File] = {}
+
+    def task(self, digest: str, parameters: Mapping[str, Any]) -> Task:
+        return Task(
+            self.what,
+            self._source,
+            dict(parameters),
+            digest,
+            tuple(_files(parameters, self._files)),
+            str(self.root),
+            self._surroundings,
+            timeout_s=self._timeout_s,
+            fresh_kernel=self._fresh_kernels,
+        )
+
+
+class CallJob(Job):
+    """A function of a scenario to call at every point of a grid.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such call, or the grid has a field that scenarios do not have.
+    InputError
+        If a value breaks its rule, or no scenario is named.
+    """
+
+    suffix = ".json"
+
+    def __init__(self, name: str, scenario: str | None, grid: Grid) -> None:
+        self.name = name
+        call = calls.named(name)
+        self.what = f"call {name}"
+        self.root = Path.cwd()
+        if "scenario" not in grid.parameters:
+            if scenario is None:
+                raise InputError(f"a sweep of {name} needs a scenario: give --scenario, or scenario in the grid")
+            grid = Grid((Block(("scenario",), [(os.fspath(scenario),)]), *grid.blocks))
+        elif scenario is not None:
+            raise InputError("the grid gives the scenario, so --scenario has no place")
+        self.grid = grid.mapped(lambda field, value: _checked(call, field, value))
+        calls.scenario_of(
+            next(self.grid.points()).parameters, call.own
+        )  # an unknown field is refused before anything runs
+        self._identity = Identity(["call", name], self.root)
+        self._surroundings = notebook.surroundings()
+        self._files: dict[str, File] = {}
+
+    def task(self, digest: str, parameters: Mapping[str, Any]) -> Task:
+        files = tuple(_files(parameters, self._files))
+        return Task(self.name, "", dict(parameters), digest, files, str(self.root), self._surroundings)
+
+
+def _checked(call: calls.Call, name: str, value: Any) -> Any:
+    """One value of a call's grid as it will be passed on."""
+    value = value.item() if hasattr(value, "item") else value
+    if name in call.own:
+        if not call.own[name](value):
+            raise InputError(f"{name} cannot be {value!r}")
+        return value
+    if name == "scenario":
+        if not isinstance(value, str):
+            raise InputError(f"scenario must be the name of a preset or of a file, got {value!r}")
+        Scenario.load(value)
+        return str(Path(value).resolve()) if Path(value).suffix and Path(value).is_file() else value
+    if "." not in name:
+        raise UnknownName(
+            "parameter", name, ["scenario", *call.own], "others are a scenario's fields, e.g. cluster.n_gpus"
+        )
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be made of texts, finite numbers, true or false, got {value!r}") from error
+    return value
+
+
+def _files(parameters: Mapping[str, Any], known: dict[str, File]) -> Iterator[File]:
+    """The files that parameters name, by absolute paths."""
+    for value in parameters.values():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and os.path.isabs(text) and Path(text).is_file():
+                if text not in known:
+                    known[text] = File(text, hashlib.sha256(Path(text).read_bytes()).hexdigest())
+                yield known[text]

@@ -1,0 +1,42 @@
+"""The file that each point leaves, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+
+MANIFEST = "sweep.json"
+FOLDER = "points"
+
+
+def file_name(digest: str, suffix: str, failed: bool) -> str:
+    """The name of a point's file in ``points/``."""
+    return f"{digest}{'.failed' if failed else ''}{suffix}"
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file beside its place and move it there; an OSError leaves what was there."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
+
+
+def keep(out: Path, digest: str, suffix: str, text: str, failed: bool) -> None:
+    """Keep what a point left, in place of what an earlier attempt left."""
+    write(out / FOLDER / file_name(digest, suffix, failed), text)
+    (out / FOLDER / file_name(digest, suffix, not failed)).unlink(missing_ok=True)
+
+
+def is_same(out: Path, token: str) -> bool:
+    """Whether this is the folder of the sweep with this token, as seen from here."""
+    try:
+        return bool(token) and json.loads((out / MANIFEST).read_text(encoding="utf-8")).get("token") == token
+    except (OSError, ValueError, AttributeError):
+        return False

@@ -1,0 +1,177 @@
+"""Workers: a Dask cluster on this machine or one that is already there, and work handed to it piece by piece."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import os
+import queue
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ettr.errors import EttrError, InputError
+
+CONNECT_TIMEOUT_S = 10
+LOOKED_AFTER_EVERY_S = 1.0
+_LOST = "the scheduler went away; what was finished is kept, and the same command goes on from there"
+AHEAD = 2
+"""Pieces that wait for each thread: enough to keep it busy, and few that a lost scheduler takes along."""
+
+
+class SchedulerLost(EttrError):
+    """The connection to the scheduler broke; what was finished is kept."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one piece of work: a value, or an error.
+
+    ``error`` is what the work raised, or ``KilledWorker`` of Dask for a piece whose worker died again and again.
+    """
+
+    key: Hashable
+    value: Any = None
+    error: BaseException | None = None
+
+
+@contextlib.contextmanager
+def connected(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
+    """A Dask client, with a cluster of its own on this machine unless a scheduler is named.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Processes on this machine; as many as it has cores if not given.
+    scheduler : str, optional
+        Address of a running scheduler, e.g. ``tcp://10.0.0.1:8786`` or ``tls://...``, or its scheduler file.
+
+    Raises
+    ------
+    InputError
+        If both are given, or nothing answers at that address.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise InputError("sweeps need more packages: pip install 'ettr[sweep]'") from error
+    if scheduler is not None and workers is not None:
+        raise InputError("workers are those of the scheduler: give either of the two")
+    if workers is not None and workers < 1:
+        raise InputError(f"workers must be >= 1, got {workers}")
+    with _silent(), contextlib.ExitStack() as stack:
+        if scheduler is None:
+            cluster = LocalCluster(
+                n_workers=workers or os.cpu_count() or 1,
+                threads_per_worker=1,
+                memory_limit=0,  # notebooks run in processes of their own
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            )
+            stack.enter_context(cluster)
+            yield stack.enter_context(Client(cluster))
+            return
+        by_file = Path(scheduler).suffix == ".json"
+        if by_file and not Path(scheduler).is_file():
+            raise InputError(f"there is no scheduler file {scheduler}")
+        try:
+            options = {"scheduler_file": scheduler} if by_file else {"address": scheduler}
+            client = Client(**options, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
+        except (OSError, TimeoutError, ValueError, TypeError, KeyError) as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise InputError(f"no scheduler answers at {scheduler} within {CONNECT_TIMEOUT_S} s: {reason}") from error
+        yield stack.enter_context(client)
+
+
+def stream(
+    client: Any,
+    work: Callable[[Any], Any],
+    pieces: Iterable[tuple[Hashable, Any]],
+    *,
+    idle: Callable[[int], None] | None = None,
+) -> Iterator[Result]:
+    """Results of ``work(piece)``, each as soon as it is there.
+
+    Only a few pieces a thread are handed out at a time, so that workers may come and go, and little is on its way when
+    something breaks. What a dead worker was at is done again by another one.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        From :func:`connected`.
+    work : callable
+        A function of an importable module.
+    pieces : iterable of (key, piece)
+        Keys are handed back with results.
+    idle : callable, optional
+        Told every second how many threads there are.
+
+    Yields
+    ------
+    Result
+
+    Raises
+    ------
+    SchedulerLost
+        If the scheduler goes away.
+    """
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    keys: dict[Any, Hashable] = {}
+    rest = iter(pieces)
+    try:
+        while True:
+            room = AHEAD * max(1, sum(_threads(client))) - len(keys)
+            for key, piece in itertools.islice(rest, max(0, room)):
+                future = client.submit(work, piece, pure=False)
+                keys[future] = key
+                future.add_done_callback(done.put)
+            if not keys:
+                return
+            try:
+                future = done.get(timeout=LOOKED_AFTER_EVERY_S)
+            except queue.Empty:
+                if idle:
+                    idle(sum(_threads(client)))
+                continue
+            yield _result(client, future, keys.pop(future))
+            future.release()
+    finally:
+        for future in keys:
+            with contextlib.suppress(Exception):
+                future.cancel(force=True)
+
+
+def _threads(client: Any) -> list[int]:
+    if client.status != "running":
+        raise SchedulerLost(
+            "the scheduler went away; what was finished is kept, and the same command goes on from there"
+        )
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return [worker["nthreads"] for worker in workers]
+
+
+def _result(client: Any, future: Any, key: Hashable) -> Result:
+    if future.status in ("cancelled", "lost"):
+        raise SchedulerLost(
+            "the scheduler went away; what was finished is kept, and the same command goes on from there"
+        )
+    error = future.exception()
+    if error is not None:
+        return Result(key, error=error)
+    return Result(key, value=future.result())
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep Dask's own reports of lost connections off the screen: what they mean is said as one error."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "distributed.core", "tornado")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)

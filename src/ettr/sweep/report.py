@@ -1,0 +1,207 @@
+"""One page about a sweep, in one file: what failed, what was recorded over the grid, and every point."""
+
+from __future__ import annotations
+
+import base64
+import html
+import itertools
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import charts, findings
+from ettr.charts import render
+from ettr.errors import EttrError
+from ettr.notebook import RESERVED
+from ettr.sweep.jobs import Job
+from ettr.sweep.runs import written_by_several
+
+NAME = "report.html"
+MOST_PANELS = 24
+MOST_ROWS = 2_000
+
+
+def write(job: Job, table: pd.DataFrame, out: str | os.PathLike[str]) -> Path:
+    """Write ``report.html`` beside the table of a sweep.
+
+    Parameters
+    ----------
+    job : Job
+        What was swept.
+    table : DataFrame
+        As :func:`ettr.sweep.run` returns it.
+    out : path
+        Folder of the sweep.
+
+    Returns
+    -------
+    Path
+        The page: one file without scripts that needs no network.
+    """
+    path = Path(out) / NAME
+    part = path.with_name(f".{NAME}.part")
+    try:
+        part.write_text(page(job, table), encoding="utf-8")
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise EttrError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def page(job: Job, table: pd.DataFrame) -> str:
+    """The page as HTML."""
+    parameters = list(job.grid.parameters)
+    recorded = [name for name in table.columns if name not in (*RESERVED, *parameters)]
+    order = np.argsort(table["status"].map({"failed": 0, "open": 1, "done": 2}), kind="stable")
+    title = f"Sweep of {job.what}"
+    held = [name for name in parameters if len(set(table[name].map(_text))) == 1]
+    fixed = ", ".join(f"{_text(name)} = {_text(table[name].iloc[0])}" for name in held)
+    body = [
+        f"<h1>{html.escape(title)}</h1>",
+        f"<p>{html.escape(findings.sweeps.counts(table))}{f' Held: {html.escape(fixed)}.' if fixed else ''}</p>",
+        *_warnings(table),
+        *_panels(table, [name for name in parameters if name not in held], recorded),
+        "<h2>Points</h2>",
+        *_rows(table.iloc[order], [*(["name"] if "name" in table else []), *parameters], recorded),
+    ]
+    return _PAGE.format(title=html.escape(title), style=_STYLE, body="\n".join(body))
+
+
+def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple[pd.DataFrame, str, str]:
+    """One recorded value over the parameter with most values, in groups by the next one, averaged over the rest.
+
+    Returns
+    -------
+    DataFrame, str, str
+        ``x``, ``group``, ``mean``, ``low``, ``high``; and the names of the two parameters (empty without a group).
+    """
+    done = table[(table["status"] == "done") & table[name].notna()]
+    kinds = {
+        p: pd.to_numeric(done[p], errors="coerce").notna().all() and done[p].map(type).ne(bool).all() for p in varying
+    }
+    sizes = {p: done[p].map(_text).nunique() for p in varying}
+    across = max(varying, key=lambda p: (kinds[p], sizes[p]))
+    fitting = [p for p in varying if p != across and sizes[p] <= charts.sweeps.MOST_GROUPS]
+    group = max(fitting, key=lambda p: sizes[p], default="")
+    frame = pd.DataFrame(
+        {
+            "x": pd.to_numeric(done[across]) if kinds[across] else done[across].map(_text),
+            "group": done[group].map(_text) if group else "",
+            "value": done[name].astype(float),
+        }
+    )
+    grouped = frame.groupby(["group", "x"], sort=False)["value"].agg(mean="mean", low="min", high="max").reset_index()
+    if kinds[across]:
+        grouped = grouped.sort_values(["x"], kind="stable")
+    return grouped, across, group
+
+
+def _warnings(table: pd.DataFrame) -> list[str]:
+    """Files that several points wrote."""
+    found = written_by_several(table)
+    return [f"<p class=failed>{html.escape(findings.sweeps.several(found))}</p>"] if found else []
+
+
+def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> list[str]:
+    """A chart for each recorded number, unless nothing varies or nothing is a number."""
+    names = [
+        name
+        for name in recorded
+        if _is_number(table[name]) and table.loc[table["status"] == "done", name].notna().any()
+    ]
+    if not varying or not names:
+        return []
+    figures = []
+    for name in names[:MOST_PANELS]:
+        frame, across, group = small_multiples(table, varying, name)
+        rest = [p for p in varying if p not in (across, group)]
+        spread = f"line: mean over {', '.join(rest)}; shade: their range" if rest else ""
+        chart = charts.sweeps.panel(frame, across, group, findings.sweeps.spread(name, frame["mean"]), spread)
+        spec = chart.to_dict()
+        picture = base64.b64encode(render.svg(spec).encode()).decode()
+        alt = html.escape(spec["description"], quote=True)
+        figures.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}">')
+    left = len(names) - MOST_PANELS
+    more = [f"<p>{left} more recorded values are in the table.</p>"] if left > 0 else []
+    return ["<h2>What was recorded</h2>", f'<div class="panels">{"".join(figures)}</div>', *more]
+
+
+def _rows(table: pd.DataFrame, given: list[str], recorded: list[str]) -> list[str]:
+    """The table, with a link to the file of each point."""
+    heads = ["point", *given, "status", "seconds", *recorded]
+    cells = "".join(f"<th scope=col>{html.escape(head)}</th>" for head in heads)
+    rows = []
+    for row in itertools.islice(table.to_dict("records"), MOST_ROWS):
+        link = html.escape(row["id"])
+        if row["notebook"]:
+            link = f'<a href="{html.escape(row["notebook"], quote=True)}">{link}</a>'
+        state = row["status"] if not row["error"] else f"{row['status']}: {row['error']}"
+        values = [
+            *(_text(row[name]) for name in given),
+            state,
+            _text(row["duration_s"]),
+            *(_text(row[n]) for n in recorded),
+        ]
+        data = "".join(f"<td>{html.escape(value)}</td>" for value in values)
+        rows.append(f'<tr class="{row["status"]}"><td>{link}</td>{data}</tr>')
+    left = len(table) - MOST_ROWS
+    more = [f"<p>{left:,} more points are in results.parquet.</p>"] if left > 0 else []
+    return [
+        f'<div class="wide" tabindex="0"><table><thead><tr>{cells}</tr></thead><tbody>',
+        *rows,
+        "</tbody></table></div>",
+        *more,
+    ]
+
+
+def _is_number(values: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.6g}"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | np.ndarray) and len(value) > 4:
+        return f"{len(value)} values: {_text(value[0])} … {_text(value[-1])}"
+    if isinstance(value, list | dict | np.ndarray):
+        text = json.dumps(value.tolist() if isinstance(value, np.ndarray) else value, default=str)
+        return text if len(text) <= 80 else f"{text[:79]}…"
+    return "" if value is None else str(value)
+
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8886; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --bad: #ff9a92; } }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 72rem; padding: 1rem; }
+h1 { font-size: 1.5rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.15rem; margin-top: 2rem; }
+.panels { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); }
+.panels img { background: #fff; border-radius: 4px; width: 100%; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; white-space: nowrap; }
+.failed, .failed td { color: var(--bad); white-space: normal; min-width: 5rem; }
+"""
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+</body>
+</html>
+"""

@@ -1,0 +1,405 @@
+"""Runs the points of a sweep that are not finished, and gathers what all of them recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr.errors import EttrError, InputError
+from ettr.notebook.engine import prepare
+from ettr.sweep import calls, pool
+from ettr.sweep.folder import Entry, Folder
+from ettr.sweep.grid import Grid, Point, load
+from ettr.sweep.jobs import CallJob, Job, NotebookJob
+from ettr.sweep.work import Outcome, Task, WorkerDiffers, do
+
+MOST_POINTS = 100_000
+"""Points of one sweep that leave a file each."""
+MOST_AT_ONCE = 20_000_000
+"""Points of one sweep that the closed form takes all at once."""
+TABLE_EVERY_S = 60.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is.
+
+    Attributes
+    ----------
+    done, failed, total : int
+        Points that are finished, those of them that failed, and all.
+    kept : int
+        Finished points that an earlier run left.
+    threads : int
+        How many points the workers can run side by side; 0 while none is there.
+    """
+
+    done: int
+    failed: int
+    total: int
+    kept: int
+    threads: int | None = None
+
+
+def limit(call: str | None) -> int:
+    """The most points that a sweep of this call, or of a notebook, may have."""
+    return MOST_AT_ONCE if call == "budget" else MOST_POINTS
+
+
+OnProgress = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a sweep would do.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a point with its parameters and ``status``: ``done``, ``failed`` or ``open``.
+    point_s : float or None
+        How long the point took that was run to know it; None if none was run. [s]
+    left_s : float or None
+        How long the open points would take with as many workers as asked for; None if none is open, or the closed form
+        takes all of them at once. [s]
+    """
+
+    table: pd.DataFrame
+    point_s: float | None
+    left_s: float | None
+
+
+def run(
+    notebook: str | os.PathLike[str],
+    grid: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any],
+    out: str | os.PathLike[str],
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+    timeout_s: float | None = None,
+    fresh_kernels: bool = False,
+    on_progress: OnProgress | None = None,
+) -> pd.DataFrame:
+    """Run a notebook at every point of a grid, and gather what it records.
+
+    What is finished stays in `out`: after a crash the same call goes on from there. A point is run again if the
+    notebook's code, a file that its parameters name, the package, its data or the locked versions changed.
+
+    Parameters
+    ----------
+    notebook : path
+        A notebook with a cell tagged ``parameters``.
+    grid : path, mapping or list
+        A grid file, or what it would hold; see :func:`ettr.sweep.load`.
+    out : path
+        Folder of the results: ``points/ID.ipynb`` for each executed copy, and ``results.parquet``.
+    workers : int, optional
+        Processes on this machine; as many as it has cores if not given.
+    scheduler : str, optional
+        Address or file of a running Dask scheduler whose workers do the work instead.
+    retry_failed : bool
+        Run points again that failed before.
+    timeout_s : float, optional
+        Longest time that one point may take. [s]
+    fresh_kernels : bool
+        Start a kernel for each point instead of forking a prepared process.
+    on_progress : callable, optional
+        Told a :class:`Progress` after each point.
+
+    Returns
+    -------
+    DataFrame
+        One row a point, in the order of the grid: ``id``, ``name`` if points have names, the parameters, ``status``
+        (``done`` or ``failed``), ``duration_s`` [s], ``error``, ``notebook`` (the executed copy, relative to `out`),
+        a column for each recorded value, and ``written`` if notebooks wrote files. It is also in ``results.parquet``.
+
+    Raises
+    ------
+    InputError
+        If the notebook or the grid breaks a rule, `out` holds something else, or no scheduler answers.
+    EttrError
+        If results cannot be written, or the scheduler goes away.
+    """
+    job = NotebookJob(notebook, load(grid, MOST_POINTS), timeout_s=timeout_s, fresh_kernels=fresh_kernels)
+    return sweep(job, out, workers, scheduler, retry_failed, on_progress)
+
+
+def call(
+    name: str,
+    grid: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any],
+    out: str | os.PathLike[str],
+    *,
+    scenario: str | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+    on_progress: OnProgress | None = None,
+) -> pd.DataFrame:
+    """Call ``budget`` or ``simulate`` at every point of a grid, without a notebook.
+
+    Parameters
+    ----------
+    name : str
+        ``"budget"`` for the closed form, ``"simulate"`` for a simulation.
+    grid, out, workers, scheduler, retry_failed, on_progress
+        As for :func:`run`. The grid's parameters are fields of a scenario, e.g. ``cluster.n_gpus``, ``scenario``, and
+        for a simulation ``n_runs``, ``seed`` and ``until``.
+    scenario : str, optional
+        Preset or scenario file, unless the grid names it.
+
+    Returns
+    -------
+    DataFrame
+        As from :func:`run`. Where all fields of the grid may be arrays for the closed form, it is asked once and not
+        once a point, and points leave no files of their own.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such call or no such field.
+    InputError, EttrError
+        As :func:`run`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = call("budget", {"cluster.n_gpus": [16384, 100_000]}, folder, scenario="llama3-405b")
+    >>> table[["cluster.n_gpus", "ettr"]].round(3).to_dict("list")
+    {'cluster.n_gpus': [16384, 100000], 'ettr': [0.909, 0.646]}
+    """
+    job = CallJob(name, scenario, load(grid, limit(name)))
+    return sweep(job, out, workers, scheduler, retry_failed, on_progress)
+
+
+def preview(job: Job, out: str | os.PathLike[str], workers: int | None = None) -> Preview:
+    """What a sweep would do, and how long it would take, from one point that is run and kept.
+
+    Parameters
+    ----------
+    job : Job
+        What would be swept.
+    out : path
+        Folder of the results; the point that is timed is finished in it.
+    workers : int, optional
+        How many would work side by side; as many as there are cores if not given.
+    """
+    folder = Folder(out, job)
+    points = list(zip(job.ids(), job.grid.points(), strict=True))
+    if _is_at_once(job):
+        kept = folder.read_table()
+        known = set() if kept is None else set(kept["id"])
+        done = Entry("", "done", 0.0, "", {})
+        return Preview(_table(job.grid, points, {d: done if d in known else None for d, _ in points}), None, None)
+    entries = {digest: folder.entry(digest) for digest, _ in points}
+    open_points = [(digest, point) for digest, point in points if entries[digest] is None]
+    point_s = left_s = None
+    if open_points:
+        digest, point = open_points[0]
+        with folder.taken():
+            task = replace(job.task(digest, point.parameters), out=str(folder.path), token=folder.token)
+            if task.source and not task.fresh_kernel:
+                prepare()
+            started = time.monotonic()
+            outcome = do(task)
+            point_s = time.monotonic() - started
+            if outcome.text:
+                folder.keep(digest, outcome.text, outcome.failed)
+        entries[digest] = folder.entry(digest)
+        left_s = point_s * (len(open_points) - 1) / (workers or os.cpu_count() or 1)
+    return Preview(_table(job.grid, points, entries), point_s, left_s)
+
+
+def sweep(
+    job: Job,
+    out: str | os.PathLike[str],
+    workers: int | None = None,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+    on_progress: OnProgress | None = None,
+) -> pd.DataFrame:
+    """Run the points of a job that are not finished; :func:`run` and :func:`call` say what is what."""
+    if isinstance(job, CallJob) and job.name == "budget":
+        if _is_at_once(job):
+            return _at_once(job, out)
+        if job.grid.n_points > MOST_POINTS:
+            raise InputError(
+                f"the grid has {job.grid.n_points:,} points, and at most {MOST_POINTS:,} are swept where the closed "
+                f"form takes one at a time, as it does with these fields"
+            )
+    folder = Folder(out, job)
+    with folder.taken():
+        points = list(zip(job.ids(), job.grid.points(), strict=True))
+        entries = {digest: folder.entry(digest) for digest, _ in points}
+        if retry_failed:
+            entries = {
+                digest: None if entry and entry.status == "failed" else entry for digest, entry in entries.items()
+            }
+        kept = sum(entry is not None for entry in entries.values())
+        count = _Count(len(points), kept, entries, on_progress)
+        count.tell()
+        try:
+            if kept < len(points):
+                with pool.connected(workers, scheduler) as client:
+                    _run(job, folder, client, points, entries, count)
+        finally:
+            table = _table(job.grid, points, entries)
+            folder.write_table(table)
+        return table
+
+
+class _Count:
+    """Counts points, and tells whoever wants to know."""
+
+    def __init__(
+        self, total: int, kept: int, entries: Mapping[str, Entry | None], on_progress: OnProgress | None
+    ) -> None:
+        self._total, self._kept, self._entries, self._on_progress = total, kept, entries, on_progress
+        self._done = kept
+        self._failed = sum(entry is not None and entry.status == "failed" for entry in entries.values())
+
+    def add(self, entry: Entry) -> None:
+        self._done += 1
+        self._failed += entry.status == "failed"
+        self.tell()
+
+    def tell(self, threads: int | None = None) -> None:
+        if self._on_progress:
+            self._on_progress(Progress(self._done, self._failed, self._total, self._kept, threads))
+
+
+def _run(
+    job: Job,
+    folder: Folder,
+    client: Any,
+    points: list[tuple[str, Point]],
+    entries: dict[str, Entry | None],
+    count: _Count,
+) -> None:
+    """Hand the open points to the workers, and keep each as it comes back."""
+    parameters = {digest: point.parameters for digest, point in points}
+
+    def task(digest: str) -> Task:
+        return replace(job.task(digest, parameters[digest]), out=str(folder.path), token=folder.token)
+
+    asked: list[tuple[str, Any]] = []
+
+    def pieces() -> Iterator[tuple[str, Any]]:
+        for digest in [digest for digest, entry in entries.items() if entry is None]:
+            yield digest, task(digest)
+
+    written = time.monotonic()
+    work: Iterator[tuple[str, Any]] = pieces()
+    while True:
+        for result in pool.stream(client, do, work, idle=count.tell):
+            digest = str(result.key)
+            outcome = result.value or _unfinished(job, digest, parameters[digest], result.error)
+            if outcome.missing:
+                asked.append((digest, job.with_contents(task(digest), outcome.missing)))
+                continue
+            if outcome.text:
+                folder.keep(digest, outcome.text, outcome.failed)
+            entries[digest] = folder.entry(digest)
+            entry = entries[digest]
+            if entry is None:
+                raise EttrError(f"{folder.path} does not hold what was just written for point {digest}")
+            count.add(entry)
+            if time.monotonic() - written > TABLE_EVERY_S:
+                folder.write_table(_table(job.grid, points, entries))
+                written = time.monotonic()
+        if not asked:
+            return
+        work, asked = iter(asked), []
+
+
+def _unfinished(job: Job, digest: str, parameters: Mapping[str, Any], error: BaseException | None) -> Outcome:
+    """A point without an outcome, as a failed one; an error that concerns all points is raised."""
+    if isinstance(error, WorkerDiffers | ImportError):
+        raise EttrError(f"the workers cannot run this sweep: {error}") from error
+    told = f"{type(error).__name__}: {error}".strip().splitlines()[0]
+    if type(error).__name__ == "KilledWorker":
+        told = "its worker died each time that it was run"
+    record: dict[str, Any] = {"digest": digest, "parameters": dict(parameters), "duration_s": 0.0}
+    if job.suffix == ".json":
+        return Outcome(json.dumps({**record, "error": told}), failed=True)
+    document = json.loads(job.task(digest, parameters).source)
+    stopped = {"number": 0, "id": "", "error": told, "source": ""}
+    document.setdefault("metadata", {})["ettr"] = {**record, "notebook": job.what, "stopped": stopped}
+    return Outcome(json.dumps(document, indent=1), failed=True)
+
+
+def _table(grid: Grid, points: list[tuple[str, Point]], entries: Mapping[str, Entry | None]) -> pd.DataFrame:
+    """One row a point: id, name, parameters, status and what it recorded."""
+    known = [entries[digest] for digest, _ in points]
+    columns: dict[str, Any] = {"id": [digest for digest, _ in points]}
+    if any(point.name for _, point in points):
+        columns["name"] = [point.name for _, point in points]
+    for name in grid.parameters:
+        columns[name] = [point.parameters[name] for _, point in points]
+    columns["status"] = [entry.status if entry else "open" for entry in known]
+    columns["duration_s"] = [entry.duration_s if entry else np.nan for entry in known]
+    columns["error"] = [entry.error if entry else "" for entry in known]
+    columns["notebook"] = [entry.file if entry else "" for entry in known]
+    for name in dict.fromkeys(name for entry in known if entry for name in entry.recorded):
+        own = f"recorded_{name}" if name in columns else name
+        columns[own] = _series([entry.recorded.get(name) if entry else None for entry in known])
+    if any(entry and entry.written for entry in known):
+        columns["written"] = [list(entry.written) if entry else [] for entry in known]
+    return pd.DataFrame(columns)
+
+
+def written_by_several(table: pd.DataFrame) -> dict[str, int]:
+    """Files that more than one point wrote, with how many did: what is in them now depends on which was last.
+
+    Examples
+    --------
+    >>> written_by_several(pd.DataFrame({"written": [["/a", "/b"], ["/a"]]}))
+    {'/a': 2}
+    """
+    if "written" not in table:
+        return {}
+    counts = table["written"].explode().value_counts()
+    return {str(path): int(n) for path, n in counts[counts > 1].items()}
+
+
+def _series(values: list[Any]) -> pd.Series:
+    """Numbers as numbers, missing ones as NaN; all else as it is."""
+    if all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
+        whole = all(isinstance(value, int) for value in values)
+        return pd.Series(values, dtype="int64" if whole and all(abs(v) < 2**63 for v in values) else "float64")
+    return pd.Series(values, dtype=object)
+
+
+def _is_at_once(job: Job) -> bool:
+    """Whether the closed form answers all points together."""
+    return isinstance(job, CallJob) and job.name == "budget" and calls.takes_arrays(job.grid)
+
+
+def _at_once(job: Job, out: str | os.PathLike[str]) -> pd.DataFrame:
+    """The table of a sweep that the closed form answers as a whole."""
+    folder = Folder(out, job)
+    with folder.taken():
+        ids = list(job.ids())
+        kept = folder.read_table()
+        if kept is not None and "id" in kept and kept["id"].tolist() == ids:
+            return kept
+        started = time.monotonic()
+        found = calls.at_once(job.grid)
+        lost = np.isnan(found["ettr"])
+        columns: dict[str, Any] = {"id": ids, **job.grid.columns()}
+        columns["status"] = np.where(lost, "failed", "done")
+        columns["duration_s"] = 0.0
+        columns["error"] = np.where(lost, "outside the validity of budget.exact", "")
+        columns["notebook"] = ""
+        table = pd.DataFrame({**columns, **found})
+        table["duration_s"] = (time.monotonic() - started) / len(table)
+        folder.write_table(table)
+        return table
