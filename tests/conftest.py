@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import re
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 
 from ettr import Scenario, cli
+
+sys.path.insert(0, str(Path(__file__).parent))  # models, logs and notebooks that several files use
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # a shell that starts tests in the background has them, and all that they start, ignore Ctrl-C

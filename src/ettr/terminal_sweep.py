@@ -134,6 +134,8 @@ def preview(chosen: Chosen, as_json: bool) -> bool:
     if found.point_s is not None and found.left_s is not None:
         say.append(f"The first open one took {_seconds(found.point_s)} and is kept;")
         say.append(f"the rest will take about {_seconds(found.left_s)}.")
+    elif counts["open"]:
+        say.append("They are computed together, in seconds.")
     typer.echo(" ".join(say))
     return True
 
@@ -150,6 +152,8 @@ def _print(told: dict[str, Any], job: Job, failed: Any) -> None:
         typer.echo(printable(f"  failed at {where}: {row['error']} ({row['notebook']})"))
     if len(failed) > SHOWN_FAILURES:
         typer.echo(f"  and {len(failed) - SHOWN_FAILURES:,} more, as the table says")
+    if len(failed) and told["n_kept"]:
+        typer.echo("Points that failed before are not run again without --retry-failed.")
     typer.echo(f"The table is at {shlex.quote(printable(told['table']))}")
     if told["report"]:
         typer.echo(f"The report is at {shlex.quote(printable(told['report']))}")

@@ -1,36 +1,16 @@
-"""The strict run of one notebook: what it checks, what it keeps, what it says."""
+"""The strict run of one notebook: what it checks, what it keeps, what it says; forked and in a kernel of its own."""
 
 from __future__ import annotations
 
-import json
 import pickle
-from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
-from nbformat import v4
 
 from ettr import notebook
 from ettr.errors import InputError, NotebookFailed, UnknownName
-
-PARAMETERS = """scenario = "llama3-405b"  # preset
-n_gpus: int = 512  # [GPUs]
-interval_min = 1.5  # [min]
-quick = True
-"""
-
-
-def written(path: Path, *sources: str, parameters: str | None = PARAMETERS) -> Path:
-    cells = [v4.new_markdown_cell("# What for?", id="title")]
-    if parameters is not None:
-        cells.append(v4.new_code_cell(parameters, id="given", metadata={"tags": ["parameters"]}))
-    cells += [v4.new_code_cell(source, id=f"code-{i}") for i, source in enumerate(sources)]
-    document = v4.new_notebook(cells=cells)
-    document.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(document, path)
-    return path
+from notebooks import written
 
 
 @pytest.fixture(scope="module")
@@ -174,39 +154,6 @@ def test_the_executed_copy_may_not_replace_the_notebook(tmp_path):
     path = written(tmp_path / "a.ipynb", "1")
     with pytest.raises(InputError, match="must not replace"):
         notebook.run(path, path)
-
-
-def test_a_digest_depends_on_code_values_files_data_and_versions(tmp_path):
-    path = written(tmp_path / "book" / "a.ipynb", "print(1)")
-    (tmp_path / "_toc.yml").touch()
-    mine = tmp_path / "mine.yml"
-    mine.write_text("a: 1")
-    values = {"scenario": str(mine)}
-    seen = {
-        notebook.digest(path, {}),
-        notebook.digest(path, values),
-        notebook.digest(path, {"scenario": "x"}),
-    }
-    for change in (
-        lambda: mine.write_text("a: 2"),
-        lambda: (tmp_path / "data").mkdir() or (tmp_path / "data" / "t.csv").write_text("x\n1\n"),
-        lambda: (tmp_path / "data" / "t.csv").write_text("x\n2\n"),
-        lambda: (tmp_path / "requirements.txt").write_text("numpy==2.4.6\n"),
-        lambda: written(path, "print(2)"),
-    ):
-        change()
-        now = notebook.digest(path, values)
-        assert now not in seen
-        seen.add(now)
-
-
-def test_a_digest_does_not_depend_on_text_cells(tmp_path):
-    path = written(tmp_path / "a.ipynb", "print(1)")
-    before = notebook.digest(path, {})
-    document = json.loads(path.read_text())
-    document["cells"][0]["source"] = "# Why?"
-    path.write_text(json.dumps(document))
-    assert notebook.digest(path, {}) == before
 
 
 def test_replaced_values_keep_the_comments():

@@ -138,6 +138,7 @@ def _settle(shell: Any, pipe: Connection, start: Mapping[str, Any]) -> list[Left
     os.environ.clear()
     os.environ.update(start["environment"])
     os.chdir(start["cwd"])
+    tempfile.tempdir = None  # chosen anew, by this environment
     if "numpy.random" in sys.modules:  # Python's own generator does this by itself
         sys.modules["numpy.random"].seed()
     session = shell.display_pub.session

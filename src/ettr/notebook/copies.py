@@ -147,7 +147,9 @@ _one: dict[int, _Prepared] = {}
 def prepared() -> _Prepared:
     with _lock:
         own = os.getpid()
-        if own not in _one or not _one[own].is_alive():
+        if own in _one and not _one[own].is_alive():
+            _one.pop(own).close()
+        if own not in _one:
             _one[own] = _Prepared()
         return _one[own]
 

@@ -27,7 +27,8 @@ def main() -> None:
     """Prepare, say so, and fork on request."""
     control = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
-    sys.path[0] = ""  # as in a kernel: the working folder
+    del sys.path[0]
+    sys.path.insert(sys.path.index(os.path.dirname(os.__file__)), "")  # the working folder, where a kernel has it
     from ettr.notebook import child
 
     prepare()

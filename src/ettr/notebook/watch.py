@@ -53,11 +53,11 @@ class Watch:
         if not isinstance(path, str | bytes | os.PathLike):
             return
         place = os.path.realpath(os.fsdecode(path))
-        if self._kept_out and f"{place}{os.sep}".startswith(self._kept_out):
+        if self._kept_out and os.path.join(place, "").startswith(self._kept_out):
             raise PermissionError(
                 errno.EACCES, "a point may not change the results of its sweep; ettr.record keeps values", place
             )
-        temporary = place.startswith((self._temporary, *_NOT_NOTED))
+        temporary = os.path.join(place, "").startswith((self._temporary, *_NOT_NOTED))
         harmless = temporary or not set(_CACHES).isdisjoint(Path(place).parts)
         if note and not harmless and os.getpid() == self._owner:
             self._written[place] = None

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -215,7 +216,7 @@ def _run_all(tasks: list[_Task], workers: int | None) -> Iterator[Chapter]:
         return
     workers = min(len(tasks), workers or max(2, os.cpu_count() or 2))
     with pool.connected(workers) as client:
-        for result in pool.stream(client, _run, enumerate(tasks)):
+        for result in pool.stream(client, _run, deque(tasks), lambda task: task):
             if result.error is not None:
                 raise result.error
             yield result.value

@@ -108,21 +108,18 @@ class Folder:
         """What is kept of a point, if it was run and its file is whole."""
         for failed, status in ((False, "done"), (True, "failed")):
             name = points.file_name(digest, self._job.suffix, failed)
-            try:
-                content = json.loads((self.path / points.FOLDER / name).read_text(encoding="utf-8"))
-                record = content["metadata"][notebook.RECORD] if self._job.suffix == ".ipynb" else content
-                if record["digest"] != digest:
-                    continue
-                stopped = record.get("stopped")
-                error = notebook.stop_message(self._job.what, stopped) if stopped else record.get("error", "")
-                if self._job.suffix == ".ipynb":
-                    recorded = notebook.recorded(content)
-                else:
-                    recorded = notebook.restored(record.get("recorded", {}))
-                written = tuple(record.get("written", ()))
-                return Entry(f"{points.FOLDER}/{name}", status, record["duration_s"], error, recorded, written)
-            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            found = points.record(self.path / points.FOLDER / name, digest)
+            if found is None:
                 continue
+            content, record = found
+            stopped = record.get("stopped")
+            error = notebook.stop_message(self._job.what, stopped) if stopped else record.get("error", "")
+            if self._job.suffix == ".ipynb":
+                recorded = notebook.recorded(content)
+            else:
+                recorded = notebook.restored(record.get("recorded", {}))
+            written = tuple(record.get("written", ()))
+            return Entry(f"{points.FOLDER}/{name}", status, record["duration_s"], error, recorded, written)
         return None
 
     def keep(self, digest: str, text: str, failed: bool) -> None:

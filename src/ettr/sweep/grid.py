@@ -97,7 +97,8 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any], mos
 
     - a list of values, or one value;
     - a range, ``{from: 1, to: 60, count: 7}`` or ``{from: 1, to: 60, step: 1}``, both ends included; with
-      ``scale: log`` its steps are equal ratios, and with ``multiple_of: 8`` its values are rounded to multiples of 8.
+      ``scale: log`` its steps are equal ratios, and with ``multiple_of: 8`` its values are rounded to multiples of 8
+      between the ends.
 
     Values that belong together are written in blocks, and the blocks are combined with each other:
 
@@ -245,7 +246,8 @@ def _range(name: str, written: Mapping[str, Any], place: str) -> Sequence[Any]:
     else:
         values = np.linspace(low, high, count)
     if multiple is not None:
-        values = multiple * np.round(values / multiple)
+        inside = sorted((np.ceil(min(low, high) / multiple), np.floor(max(low, high) / multiple)))
+        values = multiple * np.clip(np.round(values / multiple), *inside)
     whole = bool(np.all(values == np.round(values)))
     found = [int(v) if whole else float(v) for v in values]
     if multiple is not None:

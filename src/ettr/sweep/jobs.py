@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ettr import notebook
+from ettr import evidence, notebook
 from ettr.errors import InputError, UnknownName
 from ettr.notebook import Identity
 from ettr.scenario import Scenario
@@ -56,11 +56,6 @@ class Job:
     def task(self, digest: str, parameters: Mapping[str, Any]) -> Task:
         """A point as a worker takes it."""
         raise NotImplementedError
-
-    def with_contents(self, task: Task, missing: tuple[str, ...]) -> Task:
-        """The same task with the contents of files that the worker lacks."""
-        files = (File(f.path, f.sha256, Path(f.path).read_bytes()) if f.path in missing else f for f in task.files)
-        return Task(**{**vars(task), "files": tuple(files)})
 
 
 class NotebookJob(Job):
@@ -125,7 +120,7 @@ class CallJob(Job):
         self.name = name
         call = calls.named(name)
         self.what = f"call {name}"
-        self.root = Path.cwd()
+        self.root = evidence.DATA.parent
         if "scenario" not in grid.parameters:
             if scenario is None:
                 raise InputError(f"a sweep of {name} needs a scenario: give --scenario, or scenario in the grid")

@@ -6,6 +6,9 @@ import contextlib
 import json
 import os
 from pathlib import Path
+from typing import Any
+
+from ettr.notebook import RECORD
 
 MANIFEST = "sweep.json"
 FOLDER = "points"
@@ -32,6 +35,16 @@ def keep(out: Path, digest: str, suffix: str, text: str, failed: bool) -> None:
     """Keep what a point left, in place of what an earlier attempt left."""
     write(out / FOLDER / file_name(digest, suffix, failed), text)
     (out / FOLDER / file_name(digest, suffix, not failed)).unlink(missing_ok=True)
+
+
+def record(path: Path, digest: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """The content of a point's file and what it says of its run, if it is whole and of this point."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found = content["metadata"][RECORD] if path.suffix == ".ipynb" else content
+        return (content, found) if found["digest"] == digest else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def is_same(out: Path, token: str) -> bool:

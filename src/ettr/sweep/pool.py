@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import os
 import queue
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,14 @@ class Result:
     error: BaseException | None = None
 
 
+def check(workers: int | None, scheduler: str | None) -> None:
+    """Refuse workers that cannot be, before anything is begun."""
+    if scheduler is not None and workers is not None:
+        raise InputError("workers are those of the scheduler: give either of the two")
+    if workers is not None and workers < 1:
+        raise InputError(f"workers must be >= 1, got {workers}")
+
+
 @contextlib.contextmanager
 def connected(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
     """A Dask client, with a cluster of its own on this machine unless a scheduler is named.
@@ -57,17 +65,14 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise InputError("sweeps need more packages: pip install 'ettr[sweep]'") from error
-    if scheduler is not None and workers is not None:
-        raise InputError("workers are those of the scheduler: give either of the two")
-    if workers is not None and workers < 1:
-        raise InputError(f"workers must be >= 1, got {workers}")
+    check(workers, scheduler)
     with _silent(), contextlib.ExitStack() as stack:
         if scheduler is None:
             cluster = LocalCluster(
                 n_workers=workers or os.cpu_count() or 1,
                 threads_per_worker=1,
                 memory_limit=0,  # notebooks run in processes of their own
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # any free port
                 silence_logs=logging.CRITICAL,
             )
             stack.enter_context(cluster)
@@ -88,11 +93,12 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
 def stream(
     client: Any,
     work: Callable[[Any], Any],
-    pieces: Iterable[tuple[Hashable, Any]],
+    waiting: deque[Any],
+    piece: Callable[[Any], Any],
     *,
     idle: Callable[[int], None] | None = None,
 ) -> Iterator[Result]:
-    """Results of ``work(piece)``, each as soon as it is there.
+    """Results of ``work(piece(key))`` for all keys that wait, each as soon as it is there.
 
     Only a few pieces a thread are handed out at a time, so that workers may come and go, and little is on its way when
     something breaks. What a dead worker was at is done again by another one.
@@ -103,8 +109,10 @@ def stream(
         From :func:`connected`.
     work : callable
         A function of an importable module.
-    pieces : iterable of (key, piece)
-        Keys are handed back with results.
+    waiting : deque
+        Keys, taken from the left. More may be added while results come.
+    piece : callable
+        From a key to what is sent to the worker.
     idle : callable, optional
         Told every second how many threads there are.
 
@@ -119,12 +127,11 @@ def stream(
     """
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
     keys: dict[Any, Hashable] = {}
-    rest = iter(pieces)
     try:
         while True:
-            room = AHEAD * max(1, sum(_threads(client))) - len(keys)
-            for key, piece in itertools.islice(rest, max(0, room)):
-                future = client.submit(work, piece, pure=False)
+            while waiting and len(keys) < AHEAD * max(1, sum(_threads(client))):
+                key = waiting.popleft()
+                future = client.submit(work, piece(key), pure=False)
                 keys[future] = key
                 future.add_done_callback(done.put)
             if not keys:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from ettr.sweep import calls, pool
 from ettr.sweep.folder import Entry, Folder
 from ettr.sweep.grid import Grid, Point, load
 from ettr.sweep.jobs import CallJob, Job, NotebookJob
-from ettr.sweep.work import Outcome, Task, WorkerDiffers, do
+from ettr.sweep.work import Outcome, Task, WorkerDiffers, do, with_contents
 
 MOST_POINTS = 100_000
 """Points of one sweep that leave a file each."""
@@ -227,6 +228,7 @@ def sweep(
     on_progress: OnProgress | None = None,
 ) -> pd.DataFrame:
     """Run the points of a job that are not finished; :func:`run` and :func:`call` say what is what."""
+    pool.check(workers, scheduler)
     if isinstance(job, CallJob) and job.name == "budget":
         if _is_at_once(job):
             return _at_once(job, out)
@@ -287,37 +289,30 @@ def _run(
     """Hand the open points to the workers, and keep each as it comes back."""
     parameters = {digest: point.parameters for digest, point in points}
 
+    lacking: dict[str, tuple[str, ...]] = {}
+    waiting = deque(digest for digest, entry in entries.items() if entry is None)
+
     def task(digest: str) -> Task:
-        return replace(job.task(digest, parameters[digest]), out=str(folder.path), token=folder.token)
-
-    asked: list[tuple[str, Any]] = []
-
-    def pieces() -> Iterator[tuple[str, Any]]:
-        for digest in [digest for digest, entry in entries.items() if entry is None]:
-            yield digest, task(digest)
+        found = replace(job.task(digest, parameters[digest]), out=str(folder.path), token=folder.token)
+        return with_contents(found, lacking.get(digest, ()))
 
     written = time.monotonic()
-    work: Iterator[tuple[str, Any]] = pieces()
-    while True:
-        for result in pool.stream(client, do, work, idle=count.tell):
-            digest = str(result.key)
-            outcome = result.value or _unfinished(job, digest, parameters[digest], result.error)
-            if outcome.missing:
-                asked.append((digest, job.with_contents(task(digest), outcome.missing)))
-                continue
-            if outcome.text:
-                folder.keep(digest, outcome.text, outcome.failed)
-            entries[digest] = folder.entry(digest)
-            entry = entries[digest]
-            if entry is None:
-                raise EttrError(f"{folder.path} does not hold what was just written for point {digest}")
-            count.add(entry)
-            if time.monotonic() - written > TABLE_EVERY_S:
-                folder.write_table(_table(job.grid, points, entries))
-                written = time.monotonic()
-        if not asked:
-            return
-        work, asked = iter(asked), []
+    for result in pool.stream(client, do, waiting, task, idle=count.tell):
+        digest = str(result.key)
+        outcome = result.value or _unfinished(job, digest, parameters[digest], result.error)
+        if outcome.missing:
+            lacking[digest] = outcome.missing
+            waiting.appendleft(digest)
+            continue
+        if outcome.text:
+            folder.keep(digest, outcome.text, outcome.failed)
+        entry = entries[digest] = folder.entry(digest)
+        if entry is None:
+            raise EttrError(f"{folder.path} does not hold what was just written for point {digest}")
+        count.add(entry)
+        if time.monotonic() - written > TABLE_EVERY_S:
+            folder.write_table(_table(job.grid, points, entries))
+            written = time.monotonic()
 
 
 def _unfinished(job: Job, digest: str, parameters: Mapping[str, Any], error: BaseException | None) -> Outcome:

@@ -9,8 +9,8 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,12 @@ class Outcome:
     missing: tuple[str, ...] = ()
 
 
+def with_contents(task: Task, paths: Collection[str]) -> Task:
+    """The same task with the contents of these files."""
+    files = (replace(f, contents=Path(f.path).read_bytes()) if f.path in paths else f for f in task.files)
+    return replace(task, files=tuple(files)) if paths else task
+
+
 def do(task: Task) -> Outcome:
     """Run a point.
 
@@ -103,7 +109,8 @@ def do(task: Task) -> Outcome:
         raise WorkerDiffers(f"a worker on {os.uname().nodename} has {told}; install the same versions there")
     out, suffix = Path(task.out), ".ipynb" if task.source else ".json"
     shared = points.is_same(out, task.token)
-    if shared and (out / points.FOLDER / points.file_name(task.digest, suffix, failed=False)).is_file():
+    kept = out / points.FOLDER / points.file_name(task.digest, suffix, failed=False)
+    if shared and points.record(kept, task.digest):
         return Outcome()  # by a worker that died before it could say so
     with tempfile.TemporaryDirectory(prefix="ettr-point-") as scratch:
         places = {file.path: _placed(file) for file in task.files}

@@ -1,0 +1,227 @@
+"""A forked copy against a kernel of its own: the same outputs, and as far apart from other runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import nbformat
+import papermill
+import pytest
+
+from ettr import notebook
+from ettr.errors import NotebookFailed
+from ettr.notebook import copies, engine
+from notebooks import written
+
+pytestmark = pytest.mark.skipif(not engine.works_here(), reason="forks on Linux only")
+
+CELLS = [
+    "print('a'); import sys; print('b', file=sys.stderr); print('c'); 6 * 7",
+    "from IPython.display import HTML, Markdown, clear_output, display\ndisplay(HTML('<b>x</b>'), Markdown('*y*'))",
+    "handle = display('first', display_id=True); handle.update('second')",
+    "print('gone'); clear_output(); print('stays')",
+    "print('gone'); clear_output(wait=True); print('stays')",
+    "import pandas as pd; pd.DataFrame({'a': [1.5, None]})",
+    "display({'image/png': b'\\x89PNG\\r\\n'}, raw=True)",
+    "%%capture caught\nprint('kept')",
+    "caught.stdout, _, __",
+    "import asyncio\nawait asyncio.sleep(0); asyncio.get_running_loop().is_running()",
+    "task = asyncio.create_task(asyncio.sleep(0, 'later'))",
+    "await task",
+    "import os, sys\nos.getcwd(), sys.path[0], __name__, 'get_ipython' in dir()",
+    "import pickle\nclass Thing: pass\ntype(pickle.loads(pickle.dumps(Thing())))",
+    "float('nan'), 'ünï \U0001f600', '\\ud800'.encode('utf-8', 'surrogatepass')",
+    "Out[2], In[2][:5], _2",
+    "",
+    "# nothing but a comment",
+]
+"""What shells do, each compared output by output."""
+
+
+def outputs(path) -> list:
+    """Outputs by cell, with what a stream said in pieces put together."""
+    found = []
+    for cell in nbformat.read(path, as_version=4).cells:
+        kept: list = []
+        for output in cell.get("outputs", []):
+            if kept and output.output_type == kept[-1].output_type == "stream" and output.name == kept[-1].name:
+                kept[-1].text += output.text
+            else:
+                kept.append(output)
+        found.append(kept)
+    return found
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("both")
+    path = written(folder / "a.ipynb", *CELLS)
+    found = {}
+    for fresh in (False, True):
+        notebook.run(path, folder / f"{fresh}.ipynb", cwd=folder, fresh_kernel=fresh)
+        found[fresh] = outputs(folder / f"{fresh}.ipynb")
+    return found
+
+
+def test_outputs_are_those_of_a_kernel(both):
+    assert len(both[True]) == len(CELLS) + 2  # title and parameters
+    for number, (forked, kernel) in enumerate(zip(both[False], both[True], strict=True)):
+        assert forked == kernel, CELLS[number - 2]
+
+
+def test_a_failing_cell_leaves_the_traceback_of_a_kernel(tmp_path):
+    path = written(tmp_path / "a.ipynb", "def inner():\n    raise KeyError('k')\ninner()")
+    found = []
+    for fresh in (False, True):
+        with pytest.raises(NotebookFailed, match="KeyError: 'k'"):
+            notebook.run(path, tmp_path / f"{fresh}.ipynb", fresh_kernel=fresh)
+        (output,) = outputs(tmp_path / f"{fresh}.failed.ipynb")[-1]
+        found.append([re.sub(r"\x1b\[[\d;]*m", "", part) for part in output.traceback])  # but for its colours
+    assert found[0] == found[1]
+
+
+def test_a_cell_that_may_fail_does_not_end_the_notebook(tmp_path):
+    path = written(tmp_path / "a.ipynb", "1 / 0", "print('on')")
+    document = nbformat.read(path, as_version=4)
+    document.cells[2].metadata["tags"] = ["raises-exception"]
+    nbformat.write(document, path)
+    with pytest.raises(NotebookFailed, match="ZeroDivisionError"):  # papermill's rule: an error is an error
+        notebook.run(path, tmp_path / "b.ipynb")
+    assert outputs(tmp_path / "b.failed.ipynb")[3][0].text == "on\n"
+
+
+def said(tmp_path, *cells: str, name: str = "a") -> str:
+    path = written(tmp_path / f"{name}.ipynb", *cells)
+    notebook.run(path, tmp_path / f"{name}-out.ipynb", cwd=tmp_path)
+    return "".join(o.text for cell in outputs(tmp_path / f"{name}-out.ipynb") for o in cell if "text" in o)
+
+
+def test_runs_share_no_variable_module_folder_environment_or_generator(tmp_path):
+    leave = """import os, sys, json, decimal, numpy as np
+import builtins
+leaked = 1; json.leaked = 1; builtins.leaked = 1; decimal.getcontext().prec = 5
+os.environ["LEAKED"] = "1"; os.chdir("/"); sys.path.insert(0, "leaked"); np.seterr(all="raise")"""
+    look = """import os, sys, json, decimal, numpy as np
+print("leaked" in dir(), hasattr(json, "leaked"), decimal.getcontext().prec, os.environ.get("LEAKED"),
+      os.getcwd(), "leaked" in sys.path, np.geterr()["over"])"""
+    said(tmp_path, leave, name="first")
+    assert said(tmp_path, look, name="second").split() == f"False False 28 None {tmp_path} False warn".split()
+
+
+def test_random_numbers_differ_from_run_to_run(tmp_path):
+    draw = "import random, numpy as np, uuid\nprint(random.random(), np.random.rand(), uuid.uuid4())"
+    first, second = said(tmp_path, draw, name="a").split(), said(tmp_path, draw, name="b").split()
+    assert not set(first) & set(second)
+
+
+def test_the_environment_is_that_of_the_moment(tmp_path, monkeypatch):
+    monkeypatch.setenv("ETTR_TEST_MARK", "now")
+    assert said(tmp_path, "import os; print(os.environ['ETTR_TEST_MARK'])") == "now\n"
+
+
+def test_what_programs_and_threads_print_is_kept(tmp_path):
+    text = said(
+        tmp_path,
+        "import os, subprocess, sys, threading\nsubprocess.run(['echo', '1']); os.system('echo 2')",
+        "thread = threading.Thread(target=print, args=[3]); thread.start(); thread.join()\n!echo 4",
+        "import multiprocessing as m\np = m.get_context('fork').Process(target=print, args=[5]); p.start(); p.join()",
+    )
+    assert sorted(text.split()) == ["1", "2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize("ending", ["exit()", "quit()", "import os; os._exit(0)", "import os; os.kill(os.getpid(), 9)"])
+def test_a_notebook_that_ends_its_process_has_failed(tmp_path, ending):
+    path = written(tmp_path / "a.ipynb", f"print('so far')\n{ending}", "print('on')")
+    with pytest.raises(NotebookFailed, match=r"cell 3 \(id code-0\): its kernel died"):
+        notebook.run(path, tmp_path / "b.ipynb")
+    assert [o.output_type for o in outputs(tmp_path / "b.failed.ipynb")[2]][-1] == "error"
+
+
+def test_a_notebook_cannot_ask_for_input(tmp_path):
+    with pytest.raises(NotebookFailed, match="StdinNotImplementedError"):
+        notebook.run(written(tmp_path / "a.ipynb", "input('?')"), tmp_path / "b.ipynb")
+
+
+def test_a_run_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path):
+    path = written(
+        tmp_path / "a.ipynb",
+        "import subprocess, sys\nchild = subprocess.Popen(['sleep', '600']); print(child.pid, flush=True)",
+        "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(600)",
+    )
+    with pytest.raises(NotebookFailed, match=r"cell 4 \(id code-1\): it took longer than 1 s"):
+        notebook.run(path, tmp_path / "b.ipynb", timeout_s=1)
+    pid = int(outputs(tmp_path / "b.failed.ipynb")[2][0].text)
+    until = time.monotonic() + 10
+    while running(pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not running(pid)
+
+
+def running(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_too_much_output_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(copies, "MOST_OUTPUT_BYTES", 100_000)
+    with pytest.raises(NotebookFailed, match="it put out more than"):
+        notebook.run(written(tmp_path / "a.ipynb", "while True: print('x' * 1000)"), tmp_path / "b.ipynb")
+
+
+def test_a_chart_is_drawn_beside_the_notebook_and_is_the_same(tmp_path):
+    chart = """import altair as alt, pandas as pd
+from ettr import charts
+charts.enable()
+frame = pd.DataFrame({"x": [1, 2], "y": [1, 2]})
+charts.finish(alt.Chart(frame).mark_line(clip=True).encode(x="x:Q", y="y:Q"), title="t", description="d")"""
+    path = written(tmp_path / "a.ipynb", chart)
+    notebook.run(path, tmp_path / "forked.ipynb")
+    notebook.run(path, tmp_path / "kernel.ipynb", fresh_kernel=True)
+    assert outputs(tmp_path / "forked.ipynb") == outputs(tmp_path / "kernel.ipynb")
+    assert list(outputs(tmp_path / "forked.ipynb")[-1][0].data) == ["text/html", "text/plain"]
+
+
+def test_papermill_finds_the_engine_by_its_name(tmp_path):
+    path = written(tmp_path / "a.ipynb", "print(n_gpus)")
+    done = papermill.execute_notebook(
+        str(path), str(tmp_path / "b.ipynb"), {"n_gpus": 8}, engine_name="ettr", progress_bar=False
+    )
+    assert done.cells[-1].outputs[0].text == "8\n"
+
+
+def test_the_prepared_process_is_started_again_if_it_was_killed(tmp_path):
+    engine.prepare()
+    process = copies.prepared()._process
+    process.kill()
+    process.wait()
+    assert said(tmp_path, "print('again')") == "again\n"
+
+
+def test_nothing_is_left_when_the_process_that_asks_is_killed(tmp_path):
+    path = written(tmp_path / "a.ipynb", f"open({str(tmp_path / 'pid')!r}, 'w').write(str(__import__('os').getpid()))",
+                   "import time\ntime.sleep(600)")  # fmt: skip
+    code = f"from ettr import notebook\nnotebook.run({str(path)!r}, {str(tmp_path / 'out.ipynb')!r})"
+    asking = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        until = time.monotonic() + 60
+        while not (tmp_path / "pid").is_file() and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(0.2)
+        pid = int((tmp_path / "pid").read_text())
+        assert running(pid)
+        os.kill(asking.pid, signal.SIGKILL)
+        asking.wait()
+        while running(pid) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not running(pid)
+    finally:
+        asking.kill()
+        asking.wait()

@@ -1,0 +1,78 @@
+"""What a run is known by."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ettr import notebook
+from ettr.notebook import Identity
+from notebooks import written
+
+
+def test_a_digest_depends_on_code_values_files_data_and_versions(tmp_path):
+    path = written(tmp_path / "book" / "a.ipynb", "print(1)")
+    (tmp_path / "_toc.yml").touch()
+    mine = tmp_path / "mine.yml"
+    mine.write_text("a: 1")
+    values = {"scenario": str(mine)}
+    seen = {
+        notebook.digest(path, {}),
+        notebook.digest(path, values),
+        notebook.digest(path, {"scenario": "x"}),
+    }
+    for change in (
+        lambda: mine.write_text("a: 2"),
+        lambda: (tmp_path / "data").mkdir() or (tmp_path / "data" / "t.csv").write_text("x\n1\n"),
+        lambda: (tmp_path / "data" / "t.csv").write_text("x\n2\n"),
+        lambda: (tmp_path / "requirements.txt").write_text("numpy==2.4.6\n"),
+        lambda: written(path, "print(2)"),
+    ):
+        change()
+        now = notebook.digest(path, values)
+        assert now not in seen
+        seen.add(now)
+
+
+def test_a_digest_does_not_depend_on_text_cells(tmp_path):
+    path = written(tmp_path / "a.ipynb", "print(1)")
+    before = notebook.digest(path, {})
+    document = json.loads(path.read_text())
+    document["cells"][0]["source"] = "# Why?"
+    path.write_text(json.dumps(document))
+    assert notebook.digest(path, {}) == before
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=4,
+)
+PARAMETERS = st.dictionaries(st.text("ab.", min_size=1, max_size=3), VALUES, max_size=3)
+
+
+@pytest.fixture(scope="module")
+def identity() -> Identity:
+    return Identity(["code"], Path("/nowhere"))
+
+
+@settings(deadline=None)
+@given(first=PARAMETERS, second=PARAMETERS)
+def test_different_parameters_have_different_ids_in_whatever_order(identity, first, second):
+    assert identity.digest(first) == identity.digest(dict(reversed(first.items())))
+    same = json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
+    assert (identity.digest(first) == identity.digest(second)) == same
+
+
+def test_a_part_of_one_value_is_not_taken_for_another(identity):
+    assert identity.digest({"a": 'x"]\n["b", "y'}) != identity.digest({"a": "x", "b": "y"})
+
+
+def test_surroundings_name_what_machines_must_share():
+    found = notebook.surroundings()
+    assert {"ettr", "Python", "numpy", "pandas", "papermill"} <= set(found)
+    assert notebook.package_digest()[:12] in found["ettr"]

@@ -1,0 +1,150 @@
+"""Which points a grid spans, and what is no grid."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ettr.errors import InputError
+from ettr.sweep import load
+from ettr.sweep.grid import key
+
+
+def points(written, most: int = 10_000) -> list[dict]:
+    return [
+        dict(point.parameters)
+        for point in load(yaml.safe_load(written) if isinstance(written, str) else written, most).points()
+    ]
+
+
+def test_a_mapping_spans_the_product_with_the_last_parameter_fastest():
+    assert points("a: [1, 2]\nb: [x, y]") == [{"a": i, "b": j} for i in (1, 2) for j in ("x", "y")]
+
+
+def test_one_value_needs_no_list_and_a_list_of_mappings_is_values():
+    assert points("a: 7\nb: [[1, 2], [3]]\nc: [{k: 1}, {k: 2}]") == [
+        {"a": 7, "b": b, "c": {"k": k}} for b in ([1, 2], [3]) for k in (1, 2)
+    ]
+
+
+def test_a_zip_goes_through_its_parameters_together_and_blocks_multiply():
+    written = "zip: {a: [1, 2], b: [10, 20]}\nproduct: {c: [0, 1]}"
+    assert points(written) == [{"a": a, "b": 10 * a, "c": c} for a in (1, 2) for c in (0, 1)]
+
+
+def test_points_may_have_names():
+    grid = load({"points": {"small": {"a": 1}, "large": {"a": 9}}, "product": {"b": [0, 1]}}, 99)
+    assert [(p.name, p.parameters["a"], p.parameters["b"]) for p in grid.points()] == [
+        ("small", 1, 0), ("small", 1, 1), ("large", 9, 0), ("large", 9, 1),
+    ]  # fmt: skip
+
+
+def test_a_list_is_points():
+    assert points("- {a: 1, b: x}\n- {b: y, a: 2}") == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+
+
+@pytest.mark.parametrize(
+    ("written", "values"),
+    [
+        ("{from: 1, to: 60, step: 1}", list(range(1, 61))),
+        ("{from: 0, to: 1, count: 5}", [0.0, 0.25, 0.5, 0.75, 1.0]),
+        ("{from: 0.1, to: 0.3, step: 0.1}", [0.1, 0.2, 0.30000000000000004]),
+        ("{from: 5, to: 1, step: -2}", [5, 3, 1]),
+        ("{from: 1, to: 100, count: 3, scale: log}", [1, 10, 100]),
+        ("{from: 1000, to: 100000, count: 3, scale: log, multiple_of: 8}", [1000, 10000, 100000]),
+        ("{from: 1000, to: 1020, count: 5, multiple_of: 8}", [1000, 1008, 1016]),
+        ("{from: 3, to: 3, count: 1}", [3]),
+    ],
+)
+def test_ranges(written, values):
+    found = [point["a"] for point in points(f"a: {written}")]
+    assert found == values
+    assert [type(value) for value in found] == [type(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("a: []", "a has no values, so there is no point"),
+        ("{}", "must map parameters to values"),
+        ("42", "must map parameters to values"),
+        ("[]", "must be a list of points"),
+        ("- 3", "a point maps parameters to values"),
+        ("- {a: 1}\n- {b: 1}", "must all give the same parameters; not all give a, b"),
+        ("a: [1, 2, 1]", "a point comes twice: a: 1"),
+        ("a: [[1], [1]]", r"a point comes twice: a: \[1\]"),
+        ("- {a: 1, b: 2}\n- {b: 2, a: 1}", "a point comes twice: a: 1, b: 2"),
+        ("points: {one: {a: 1}, two: {a: 1}}", "a point comes twice: a: 1"),
+        ("zip: {a: [1, 2], b: [1]}", "as many values: a has 2, b has 1"),
+        ("zip: [1]", "zip must map parameters to values"),
+        ("product: {a: 1}\nzip: {a: [1], b: [2]}", "a is given by two blocks"),
+        ("product: {a: 1}\nb: [1]", "parameter 'b' beside the block 'product'"),
+        ("a: {k: 1}", "must be a list of values or a range such as"),
+        ("a: {from: 1, to: 2}", "needs one of count and step"),
+        ("a: {from: 1, to: 2, count: 2, step: 1}", "needs one of count and step"),
+        ("a: {from: 1, to: 2, count: 1.5}", "count of a must be a whole number >= 1"),
+        ("a: {from: 1, to: 2, step: 0}", "step of a must lead from 1 to 2"),
+        ("a: {from: 1, to: 2, step: -1}", "step of a must lead from 1 to 2"),
+        ("a: {from: 0, to: 2, count: 3, scale: log}", "a log range must be above 0"),
+        ("a: {from: 1, to: 2, count: 3, scale: cubic}", "scale of a must be linear or log"),
+        ("a: {from: 1, to: x, count: 3}", "to of a must be a finite number, got 'x'"),
+        ("a: {from: 1, to: .inf, count: 3}", "to of a must be a finite number, got inf"),
+        ("a: {from: 1, to: 2, count: 3, steps: 4}", "must be a list of values or a range"),
+        ("1: [2]", "a parameter's name must be a text, got 1"),
+    ],
+)
+def test_what_is_no_grid_is_refused(written, words):
+    with pytest.raises(InputError, match=words):
+        points(written)
+
+
+def test_too_many_points_are_counted_and_not_made():
+    side = "{from: 1, to: 1000, step: 1}"
+    with pytest.raises(InputError, match=r"has 1,000,000,000 points \(1,000 x 1,000 x 1,000\), and at most 100,000"):
+        load(yaml.safe_load(f"a: {side}\nb: {side}\nc: {side}"), 100_000)
+    with pytest.raises(InputError, match="a has 1,000,000,000 values"):
+        load({"a": {"from": 0, "to": 1, "count": 10**9}}, 100_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: [1\n", "is not a YAML file"),
+        ("a: 1\na: 2\n", "stands twice"),
+        (None, "cannot read the grid"),
+        (b"\xff", "not"),
+    ],
+)
+def test_a_file_that_is_no_yaml_is_said(tmp_path, text, words):
+    path = tmp_path / "grid.yml"
+    if text is not None:
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(InputError, match=words):
+        load(path, 10)
+
+
+AXIS = st.lists(st.integers(-9, 9), min_size=1, max_size=4, unique=True)
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), AXIS, min_size=1), st.lists(st.tuples(AXIS), max_size=1))
+def test_columns_are_the_points(product, zipped):
+    written: dict = {"product": product}
+    if zipped:
+        written["zip"] = {"y": zipped[0][0], "z": [str(value) for value in zipped[0][0]]}
+    grid = load(written, 10**6)
+    found = list(grid.points())
+    assert len(found) == grid.n_points == math.prod(map(len, product.values())) * (len(zipped[0][0]) if zipped else 1)
+    assert len({key(point.parameters) for point in found}) == len(found)
+    for name, column in grid.columns().items():
+        assert column.tolist() == [point.parameters[name] for point in found]
+
+
+def test_values_from_python_may_be_arrays():
+    assert points({"a": np.array([1, 2]), "b": range(2), "c": ("x",)}) == [
+        {"a": a, "b": b, "c": "x"} for a in (1, 2) for b in (0, 1)
+    ]

@@ -1,0 +1,278 @@
+"""A sweep runs what is not finished, keeps what is, and tells what came out."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+
+import duckdb
+import pandas as pd
+import pytest
+
+from ettr import notebook, sweep
+from ettr.errors import EttrError, InputError, UnknownName
+from notebooks import written
+
+GRID = {"x": [1, 2.5], "word": ["a", "b"]}
+OWN = ["id", "x", "word", "status", "duration_s", "error", "notebook"]
+
+
+def ran(folder) -> list[str]:
+    log = folder / "runs.log"
+    return sorted(log.read_text().splitlines()) if log.is_file() else []
+
+
+@pytest.fixture
+def swept(study, cluster, tmp_path, monkeypatch):
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))  # else all that tests write is temporary
+
+    def run(grid=GRID, path=study, out=tmp_path / "out", **options):
+        return sweep.run(path, grid, out, scheduler=cluster, **options)
+
+    return run
+
+
+def test_every_point_is_a_row_with_what_it_recorded(swept, study, tmp_path):
+    table = swept()
+    assert list(table.columns) == [*OWN, "double", "text", "items", "written"]
+    assert table[["x", "word"]].to_dict("list") == {"x": [1, 1, 2.5, 2.5], "word": ["a", "b", "a", "b"]}
+    assert set(table["status"]) == {"done"}
+    assert table["double"].tolist() == [2.0, 2.0, 5.0, 5.0]
+    assert table["items"].tolist() == [[1, 1], [1, 1], [2.5, 1], [2.5, 1]]
+    assert len(ran(study.parent)) == 4
+    for row in table.itertuples():
+        executed = notebook.read(tmp_path / "out" / row.notebook)
+        assert executed.metadata["ettr"]["parameters"] == {"x": row.x, "word": row.word}
+
+
+def test_the_table_is_read_by_pandas_and_duckdb(swept, tmp_path):
+    table, path = swept(), tmp_path / "out" / "results.parquet"
+    pd.testing.assert_frame_equal(pd.read_parquet(path)[OWN], table[OWN], check_dtype=False)
+    found = duckdb.sql(f"select sum(double), count(*) from '{path}' where word = 'a'").fetchall()
+    assert found == [(7.0, 2)]
+
+
+def test_what_is_finished_is_not_run_again(swept, study):
+    first = swept()
+    told = []
+    pd.testing.assert_frame_equal(swept(on_progress=told.append), first)
+    assert len(ran(study.parent)) == 4
+    assert told == [sweep.Progress(done=4, failed=0, total=4, kept=4)]
+
+
+def test_a_larger_grid_runs_only_what_is_new(swept, study):
+    swept()
+    table = swept({"x": [1, 2.5, 4], "word": ["a", "b"]})
+    assert len(table) == 6
+    assert len(ran(study.parent)) == 6
+
+
+def test_a_failed_point_keeps_its_part_and_the_others_go_on(swept, study, tmp_path):
+    table = swept({"x": [-1, 1]})
+    assert table["status"].tolist() == ["failed", "done"]
+    assert table["error"][0] == "study.ipynb stopped at cell 5 (id code-2): AssertionError: below zero"
+    assert table["double"].tolist() == [-2.0, 2.0]  # recorded before it failed
+    assert table["notebook"][0].endswith(".failed.ipynb") and (tmp_path / "out" / table["notebook"][0]).is_file()
+    swept({"x": [-1, 1]})
+    assert len(ran(study.parent)) == 2
+    swept({"x": [-1, 1]}, retry_failed=True)
+    assert ran(study.parent) == ["-1 1 a", "-1 1 a", "1 1 a"]
+
+
+def test_a_point_that_succeeds_later_takes_the_place_of_its_failure(swept, tmp_path):
+    path = written(tmp_path / "b.ipynb", "import os\nassert os.path.exists('ready')", parameters="x = 1  # [1]")
+    out = tmp_path / "later"
+    assert swept({"x": 1}, path, out)["status"].tolist() == ["failed"]
+    (tmp_path / "ready").touch()
+    assert swept({"x": 1}, path, out, retry_failed=True)["status"].tolist() == ["done"]
+    assert [p.name for p in (out / "points").iterdir()] == [f"{swept({'x': 1}, path, out)['id'][0]}.ipynb"]
+
+
+def test_changed_code_is_run_again_and_changed_text_is_not(swept, study):
+    swept()
+    document = json.loads(study.read_text())
+    document["cells"][0]["source"] = "# Why?"
+    study.write_text(json.dumps(document))
+    swept()
+    assert len(ran(study.parent)) == 4
+    document["cells"][2]["source"] += "\n"
+    study.write_text(json.dumps(document))
+    swept()
+    assert len(ran(study.parent)) == 8
+
+
+def test_a_changed_file_that_a_parameter_names_is_run_again(swept, tmp_path):
+    path = written(
+        tmp_path / "b.ipynb", "import ettr\nettr.record(text=open(word).read())", parameters='word = ""  # file'
+    )
+    (tmp_path / "given.txt").write_text("one")
+    grid, out = {"word": [str(tmp_path / "given.txt")]}, tmp_path / "files"
+    assert swept(grid, path, out)["text"].tolist() == ["one"]
+    (tmp_path / "given.txt").write_text("two")
+    assert swept(grid, path, out)["text"].tolist() == ["two"]
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"cells": []}', "cut"])
+def test_a_damaged_file_is_run_again(swept, study, tmp_path, damage):
+    table = swept()
+    path = tmp_path / "out" / table["notebook"][0]
+    path.write_text(path.read_text()[:-20] if damage == "cut" else damage)
+    pd.testing.assert_frame_equal(swept().drop(columns="duration_s"), table.drop(columns="duration_s"))
+    assert len(ran(study.parent)) == 5
+
+
+def test_values_come_back_to_the_last_bit(swept, tmp_path):
+    path = written(
+        tmp_path / "b.ipynb",
+        "import ettr, math\nettr.record(a=0.1 * n, b=[0.1 * n, math.inf], c=math.nan, d=2**60 + n, e=None, f=n > 1)",
+        parameters="n = 1  # whole",
+    )
+    table = swept({"n": [1, 2, 3]}, path, tmp_path / "bits")
+    read = pd.read_parquet(tmp_path / "bits" / "results.parquet")
+    for found in (table, read):
+        assert found["a"].tolist() == [0.1, 0.2, 0.1 * 3]
+        assert [list(value) for value in found["b"]] == [[0.1 * n, math.inf] for n in (1, 2, 3)]
+        assert found["d"].tolist() == [2**60 + n for n in (1, 2, 3)]
+        assert found["f"].tolist() == [False, True, True]
+        assert found["c"].isna().all()
+
+
+def test_mixed_kinds_and_parameters_that_are_mappings_are_kept_as_json(swept, tmp_path):
+    path = written(
+        tmp_path / "b.ipynb",
+        "import ettr\nettr.record(mixed=[1, 'two', [3]][n], given=given)".replace("given=given", "keys=sorted(given)"),
+        parameters="n = 0  # whole\ngiven = {}  # mapping",
+    )
+    swept({"n": [0, 1, 2], "given": [{"a": 1}]}, path, tmp_path / "mixed")
+    read = pd.read_parquet(tmp_path / "mixed" / "results.parquet")
+    assert [json.loads(value) for value in read["mixed"]] == [1, "two", [3]]
+    assert read["keys"].map(list).tolist() == [["a"]] * 3
+
+
+def test_a_recorded_name_that_is_a_parameter_has_a_column_of_its_own(swept, tmp_path):
+    path = written(tmp_path / "b.ipynb", "import ettr\nettr.record(x=x + 1)", parameters="x = 1  # [1]")
+    assert swept({"x": [1]}, path, tmp_path / "same")[["x", "recorded_x"]].to_numpy().tolist() == [[1, 2]]
+
+
+def test_named_points_have_a_column(swept):
+    assert swept({"points": {"low": {"x": 1}, "high": {"x": 9}}})["name"].tolist() == ["low", "high"]
+
+
+@pytest.mark.parametrize(
+    ("grid", "error", "words"),
+    [
+        ({"y": [1]}, UnknownName, "unknown parameter 'y'"),
+        ({"x": ["text"]}, InputError, "x must be a number, got 'text'"),
+        ({"n": [1, 1.5]}, InputError, "n must be a whole number, got 1.5"),
+        ({"x": []}, InputError, "x has no values"),
+    ],
+)
+def test_a_grid_that_does_not_fit_the_notebook_is_refused_before_anything_runs(swept, tmp_path, grid, error, words):
+    with pytest.raises(error, match=words):
+        swept(grid)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_another_grid_or_notebook_is_left_alone(swept, study, tmp_path):
+    before = swept()
+    kept = sorted(p.name for p in (tmp_path / "out" / "points").iterdir())
+    with pytest.raises(InputError, match="holds a sweep of another grid: 2 of its 4 points are not in this one"):
+        swept({"x": [1, 7], "word": ["a", "b"]})
+    other = shutil.copy(study, tmp_path / "other.ipynb")
+    with pytest.raises(InputError, match=r"holds a sweep of study\.ipynb, not of other\.ipynb"):
+        swept(path=other)
+    assert sorted(p.name for p in (tmp_path / "out" / "points").iterdir()) == kept
+    assert len(pd.read_parquet(tmp_path / "out" / "results.parquet")) == len(before)
+
+
+@pytest.mark.parametrize(("name", "words"), [("file", "is something else"), ("full", "is not a sweep")])
+def test_a_place_that_holds_something_else_is_left_alone(swept, tmp_path, name, words):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("mine")
+    with pytest.raises(InputError, match=words):
+        swept(out=tmp_path / name)
+    assert (tmp_path / "file").read_text() == (tmp_path / "full" / "thesis.tex").read_text() == "mine"
+
+
+def test_a_manifest_that_was_damaged_is_said(swept, tmp_path):
+    swept()
+    (tmp_path / "out" / "sweep.json").write_text("{")
+    with pytest.raises(InputError, match="is damaged"):
+        swept()
+
+
+def test_two_sweeps_do_not_work_in_one_folder(swept, tmp_path):
+    swept()
+    import fcntl
+
+    with (tmp_path / "out" / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another sweep is at work"):
+            swept()
+
+
+def test_a_notebook_cannot_change_the_results(swept, tmp_path):
+    path = written(
+        tmp_path / "b.ipynb", f"open({str(tmp_path / 'safe' / 'results.parquet')!r}, 'w')", parameters="x = 1  # [1]"
+    )
+    table = swept({"x": [1, 2]}, path, tmp_path / "safe")
+    assert table["error"].str.contains("may not change the results of its sweep").all()
+
+
+def test_files_that_several_points_wrote_are_known(swept, study):
+    table = swept({"x": [1, 2, 3]})
+    assert sweep.written_by_several(table) == {str(study.parent / "runs.log"): 3}
+    assert sweep.written_by_several(table.head(1)) == {}
+
+
+def test_a_full_disk_in_the_middle_loses_nothing_that_was_finished(swept, study, tmp_path, monkeypatch):
+    whole = swept(out=tmp_path / "whole")
+    from ettr.sweep import points
+
+    real, allowed = points.write, [4]  # the manifest and three files, as the worker tries before the client does
+
+    def write(path, text):
+        allowed[0] -= 1
+        if allowed[0] < 0:
+            path.with_name(f"{path.name}.1.part").write_text(text[:10])
+            raise OSError(28, "No space left on device", str(path))
+        real(path, text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(points, "write", write)
+        with pytest.raises(EttrError, match=r"cannot write .*No space left on device; what was finished is kept"):
+            swept()
+    kept = {p.name for p in (tmp_path / "out" / "points").glob("*.ipynb")}
+    assert len(kept) == 3
+    before = len(ran(study.parent))
+    table = swept()
+    pd.testing.assert_frame_equal(table.drop(columns="duration_s"), whole.drop(columns="duration_s"))
+    assert len(ran(study.parent)) == before + 1
+    assert not list((tmp_path / "out").rglob("*.part"))
+
+
+def test_a_folder_that_takes_no_files_is_said(swept, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot write to"):
+        swept(out=tmp_path / "file" / "out")
+
+
+def test_a_preview_runs_one_point_and_keeps_it(study, tmp_path):
+    job = sweep.NotebookJob(study, sweep.load(GRID, 100))
+    found = sweep.preview(job, tmp_path / "out", workers=3)
+    assert found.table["status"].tolist() == ["done", "open", "open", "open"]
+    assert found.left_s == pytest.approx(found.point_s)  # three left for three workers
+    assert len(ran(study.parent)) == 1
+    assert sweep.preview(job, tmp_path / "out").table["status"].tolist() == ["done", "done", "open", "open"]
+
+
+def test_the_working_folder_is_that_of_the_repository(swept, study, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    swept()
+    assert len(ran(study.parent)) == 4
+    assert os.listdir(".") == []
