@@ -62,7 +62,7 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
         If both are given, or nothing answers at that address.
     """
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client, LocalCluster, Security
     except ImportError as error:
         raise InputError("sweeps need more packages: pip install 'ettr[sweep]'") from error
     check(workers, scheduler)
@@ -81,6 +81,11 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
         by_file = Path(scheduler).suffix == ".json"
         if by_file and not Path(scheduler).is_file():
             raise InputError(f"there is no scheduler file {scheduler}")
+        if scheduler.startswith("tls:") and not Security().get_connection_args("client").get("ssl_context"):
+            raise InputError(
+                f"{scheduler} needs certificates: name them in Dask's configuration, e.g. in the environment as "
+                f"DASK_DISTRIBUTED__COMM__TLS__CA_FILE, and __CLIENT__CERT and __CLIENT__KEY in place of __CA_FILE"
+            )
         try:
             options = {"scheduler_file": scheduler} if by_file else {"address": scheduler}
             client = Client(**options, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
