@@ -7,6 +7,7 @@ import functools
 import hashlib
 import json
 import os
+import platform
 import tempfile
 import time
 from collections.abc import Collection, Mapping
@@ -106,7 +107,7 @@ def do(task: Task) -> Outcome:
     different = {name: version for name, version in task.surroundings.items() if own.get(name) != version}
     if different:
         told = ", ".join(f"{name} {own.get(name, 'missing')} and not {version}" for name, version in different.items())
-        raise WorkerDiffers(f"a worker on {os.uname().nodename} has {told}; install the same versions there")
+        raise WorkerDiffers(f"a worker on {platform.node()} has {told}; install the same versions there")
     out, suffix = Path(task.out), ".ipynb" if task.source else ".json"
     shared = points.is_same(out, task.token)
     kept = out / points.FOLDER / points.file_name(task.digest, suffix, failed=False)

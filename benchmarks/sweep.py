@@ -1,0 +1,107 @@
+"""Sweeps: seconds a point, beside a loop over papermill and the bare start of a kernel, in one run.
+
+Run as ``make bench``. Two notebooks: ``ettr/scale`` with all its charts, and a light one that reads a scenario and
+plans. The loop is papermill as it comes, in one process, for fewer points: each of them takes the same time. A sweep's time
+is told with and without the start of its workers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import statistics
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import nbformat
+import papermill
+from jupyter_client.manager import start_new_kernel
+from nbformat import v4
+
+from ettr import sweep
+
+ROOT = Path(__file__).parents[1]
+SCALE = ROOT / "book/ettr/scale.ipynb"
+LIGHT = """import ettr
+answer = ettr.plan.make(ettr.Scenario.load(scenario).override({"cluster.n_gpus": n_gpus}))
+ettr.record(ettr=answer.budget.ettr, best_interval_min=answer.band.interval_min)"""
+
+
+def light(folder: Path) -> Path:
+    cells = [
+        v4.new_code_cell('scenario = "llama3-405b"\nn_gpus = 16384', metadata={"tags": ["parameters"]}),
+        v4.new_code_cell(LIGHT),
+    ]
+    document = v4.new_notebook(cells=cells)
+    document.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(document, folder / "light.ipynb")
+    return folder / "light.ipynb"
+
+
+def kernels(n: int) -> float:
+    taken = []
+    for _ in range(n):
+        start = time.perf_counter()
+        manager, client = start_new_kernel()
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def loop(notebook: Path, sizes: list[int], folder: Path) -> float:
+    start = time.perf_counter()
+    for n_gpus in sizes:
+        out = folder / f"{notebook.stem}-{n_gpus}.ipynb"
+        papermill.execute_notebook(
+            str(notebook), str(out), {"n_gpus": n_gpus}, progress_bar=False, kernel_name="python3", cwd=str(ROOT)
+        )
+    return (time.perf_counter() - start) / len(sizes)
+
+
+def swept(notebook: Path, sizes: list[int], folder: Path, workers: int) -> tuple[float, float]:
+    """Seconds a point: all in all, and from the first point that came back."""
+    seen: list[tuple[float, int]] = []
+    start = time.perf_counter()
+    table = sweep.run(
+        notebook,
+        {"n_gpus": sizes},
+        folder / f"{notebook.stem}-{workers}",
+        workers=workers,
+        on_progress=lambda progress: seen.append((time.perf_counter(), progress.done)),
+    )
+    whole = time.perf_counter() - start
+    assert (table["status"] == "done").all()
+    first = next(moment for moment, done in seen if done)
+    last = next(moment for moment, done in seen if done == len(sizes))
+    return whole / len(sizes), (last - first) / (len(sizes) - 1)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--points", type=int, default=200)
+    options.add_argument("--looped", type=int, default=8, help="points of the loop over papermill")
+    chosen = options.parse_args()
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    sizes = [1024 + 1024 * number for number in range(chosen.points)]
+    print(f"{os.cpu_count()} cores, {chosen.points} points, {chosen.looped} in the loop over papermill")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        bare = kernels(5)
+        print(f"{'reference: bare start of a kernel':58}{bare:8.2f} s")
+        for notebook in (light(folder), SCALE):
+            reference = loop(notebook, sizes[:: max(1, chosen.points // chosen.looped)][: chosen.looped], folder)
+            print(f"{notebook.stem + ': loop over papermill':58}{reference:8.2f} s a point")
+            for workers in (1, 2):
+                whole, running = swept(notebook, sizes, folder, workers)
+                for told, seconds in (("with its start", whole), ("once it runs", running)):
+                    label = f"{notebook.stem}: sweep, {workers} worker{'s' * (workers > 1)}, {told}"
+                    print(f"{label:58}{seconds:8.2f} s a point{reference / seconds:8.1f} times faster", flush=True)
+
+
+if __name__ == "__main__":
+    main()
