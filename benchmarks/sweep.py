@@ -1,8 +1,8 @@
 """Sweeps: seconds a point, beside a loop over papermill and the bare start of a kernel, in one run.
 
 Run as ``make bench``. Two notebooks: ``ettr/scale`` with all its charts, and a light one that reads a scenario and
-plans. The loop is papermill as it comes, in one process, for fewer points: each of them takes the same time. A sweep's time
-is told with and without the start of its workers.
+plans. The loop is papermill as it comes, in one process, for fewer points: each of them takes the same time. A sweep's
+time is told with and without the start of its workers.
 """
 
 from __future__ import annotations

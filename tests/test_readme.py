@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
-import subprocess
-import sys
+import textwrap
 from pathlib import Path
 
-import nbformat
+import yaml
 
-from ettr import Scenario, charts, curves, evidence, findings, plan
+from ettr import Scenario, charts, curves, evidence, findings, plan, sweep
 from ettr.charts import render
 
 ROOT = Path(__file__).parents[1]
@@ -88,23 +86,11 @@ def test_make_targets_and_commands_exist():
         assert re.search(rf"^{target}:", makefile, re.MULTILINE) or target in ("book", "test"), target
 
 
-def test_the_papermill_loop_runs(tmp_path):
-    loop = next(block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "papermill" in block)
-    assert len([line for line in loop.splitlines() if line.strip()]) == 5
-    (tmp_path / "book" / "ettr").mkdir(parents=True)
-    shutil.copy(ROOT / "book" / "ettr" / "scale.ipynb", tmp_path / "book" / "ettr")
-    subprocess.run([sys.executable, "-c", loop], cwd=tmp_path, check=True, capture_output=True)
-    made = sorted(path.name for path in tmp_path.glob("scale-*.ipynb"))
-    assert len(made) == 4
-    one = nbformat.read(tmp_path / "scale-rsc-2-64000.ipynb", as_version=4)
-    said = [
-        output.data.get("text/markdown", "")
-        for cell in one.cells
-        for output in cell.get("outputs", [])
-        if "data" in output
-    ]
-    assert any("RSC-2" in text for text in said)
-    assert any("64,000 GPUs" in text for text in said)
+def test_the_sweep_is_one_that_can_be_run():
+    written = re.search(r"is run:\n\n((?:    .*\n)+)", README).group(1)
+    grid = sweep.load(yaml.safe_load(textwrap.dedent(written)), 1000)
+    job = sweep.NotebookJob(ROOT / "book/ettr/scale.ipynb", grid)
+    assert job.grid.n_points == 14
 
 
 if __name__ == "__main__":
