@@ -16,7 +16,9 @@ from ettr.validity import ValidityWarning
 
 FORMULAS = {"exact": exact, "first_order": first_order, "rsc": rsc}
 _LARGEST_GPUS, _LONGEST_MIN = 1e9, 1e6
-_GRID_POINTS, _BISECTIONS = 600, 60
+_GRID_POINTS = 600
+_ROUNDS, _BISECTIONS = 10, 6
+"""Bisections in each round: all values that they may ask for are tried together, in one call of the form."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,12 @@ def _reach(holds: Callable[[Any], np.ndarray], grid: np.ndarray) -> float:
         return float("inf")
     if failed[0] == 0:
         return 0.0
-    low, high = grid[failed[0] - 1], grid[failed[0]]
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle)[0] else (low, middle)
-    return float(low)
+    ends = grid[failed[0] - 1 : failed[0] + 1]
+    for _ in range(_ROUNDS):
+        for _ in range(_BISECTIONS):
+            ends = np.insert(ends, range(1, ends.size), (ends[:-1] + ends[1:]) / 2)
+        good, last, step = holds(ends), 0, ends.size // 2
+        while step:
+            last, step = last + step * good[last + step], step // 2
+        ends = ends[last : last + 2]
+    return float(ends[0])
