@@ -7,7 +7,7 @@ Each function takes a scenario and, in ``at``, arrays for some of its fields, so
 
 from ettr.budget.beside import ClosedForm, closed_form
 from ettr.budget.changing import at_mean_rate, changes, over_time, rate_over_time
-from ettr.budget.closed_forms import by_interval, exact, first_order, rsc
+from ettr.budget.closed_forms import ByInterval, by_interval, exact, first_order, rsc
 from ettr.budget.limits import FORMULAS, Validity, validity
 from ettr.budget.rules import SWEPT, swept
 from ettr.budget.without import Simplified, simplified
@@ -15,6 +15,7 @@ from ettr.budget.without import Simplified, simplified
 __all__ = [
     "FORMULAS",
     "SWEPT",
+    "ByInterval",
     "ClosedForm",
     "Simplified",
     "Validity",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,20 @@ def exact(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget
     return evaluate("budget.exact", _exact, _accepted(scenario, at))
 
 
-def by_interval(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Callable[[Any], TimeBudget]:
+@dataclass(frozen=True)
+class ByInterval:
+    """The exact form of a run as a function of the store's interval [min], which it does not check."""
+
+    run: Rules
+
+    def __call__(self, interval_min: Any) -> TimeBudget:
+        """Expected time budget with these intervals instead of the run's own."""
+        tau, run = np.asarray(interval_min, dtype=float) / 60, self.run
+        tiers = None if run.tiers is None else replace(run.tiers, tau=(*run.tiers.tau[:-1], tau))
+        return evaluate("budget.exact", _exact, replace(run, tau=tau, tiers=tiers))
+
+
+def by_interval(scenario: Scenario, at: Mapping[str, Any] | None = None) -> ByInterval:
     """The exact form as a function of the interval alone, for searches: all else is worked out once.
 
     Parameters
@@ -83,7 +96,8 @@ def by_interval(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Call
     Returns
     -------
     callable
-        From intervals of the store [min] to a budget, as :func:`exact` gives it with them in ``at``.
+        From intervals of the store [min] to a budget, as :func:`exact` gives it with them in ``at``; its ``run`` holds
+        all else in hours.
 
     Raises
     ------
@@ -97,14 +111,7 @@ def by_interval(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Call
     >>> of_interval([5, 10, 20]).ettr.round(3).tolist()
     [0.907, 0.909, 0.891]
     """
-    run = _accepted(scenario, at)
-
-    def of_interval(interval_min: Any) -> TimeBudget:
-        tau = np.asarray(interval_min, dtype=float) / 60
-        tiers = None if run.tiers is None else replace(run.tiers, tau=(*run.tiers.tau[:-1], tau))
-        return evaluate("budget.exact", _exact, replace(run, tau=tau, tiers=tiers))
-
-    return of_interval
+    return ByInterval(_accepted(scenario, at))
 
 
 def _accepted(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:

@@ -10,9 +10,9 @@ import pandas as pd
 
 from ettr.errors import InputError
 from ettr.plan.fields import Field, Sense, field_of
-from ettr.plan.intervals import INTERVAL
+from ettr.plan.intervals import INTERVAL, at_best
 from ettr.plan.needs import check_target
-from ettr.plan.solving import at_best, last_reaching
+from ettr.plan.solving import last_reaching
 from ettr.scenario import Scenario
 
 _AROUND = 10.0

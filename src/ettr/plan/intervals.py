@@ -55,6 +55,14 @@ class Band:
     ends_job: bool
 
 
+@dataclass(frozen=True)
+class AtBest:
+    """ETTR at the best interval, with that interval; 0 where the exact form has no answer."""
+
+    ettr: np.ndarray
+    interval_min: np.ndarray
+
+
 def best_interval_min(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Any:
     """The interval of the store with the highest steady-state ETTR. [min]
 
@@ -91,23 +99,42 @@ def best_interval_min(scenario: Scenario, at: Mapping[str, Any] | None = None) -
     >>> plan.best_interval_min(run, {"cluster.n_gpus": [16_384, 100_000]}).round(1).tolist()
     [7.7, 3.1]
     """
-    if INTERVAL in (at or {}):
+    at = at or {}
+    if INTERVAL in at:
         raise InputError(f"{INTERVAL} is what is looked for: leave it out of at")
-    return best_within_min(scenario, dict(at or {}), (0.0, math.inf))
-
-
-def best_within_min(scenario: Scenario, at: dict[str, Any], within: tuple[Any, Any]) -> Any:
-    """As :func:`best_interval_min`, where a search is told between which intervals it need look. [min]"""
     run = rules(scenario, at)
+    low, found = _unhindered_min(scenario, at, run)
+    if np.any(np.asarray(run.stops_per_h) > 0):
+        found, _ = _answered(scenario, at, budget.by_interval(scenario, at), low, found)
+    return plain(found)
+
+
+def at_best(scenario: Scenario, at: Mapping[str, Any], within: tuple[Any, Any] = (0.0, math.inf)) -> AtBest:
+    """Best interval and ETTR at points of which at least one path is an array.
+
+    With an interval among them, that one is used. A search is told between which intervals it need look.
+    """
+    if INTERVAL in at:
+        interval = np.asarray(at[INTERVAL])
+        ettr = quiet_ettr(scenario, at)
+    else:
+        of_interval = budget.by_interval(scenario, at)
+        low, interval = _unhindered_min(scenario, at, of_interval.run, within)
+        interval, ettr = _answered(scenario, at, of_interval, low, interval)
+    return AtBest(np.nan_to_num(ettr, nan=0.0), np.broadcast_to(interval, ettr.shape))
+
+
+def _unhindered_min(
+    scenario: Scenario, at: Mapping[str, Any], run: Rules, within: tuple[Any, Any] = (0.0, math.inf)
+) -> tuple[np.ndarray, np.ndarray]:
+    """The shortest interval and the best one at each point, before maintenance has its say. [min]"""
     shape = np.broadcast_shapes(*(np.shape(values) for values in at.values()))
     low, high = (np.broadcast_to(end, shape) for end in _ends_min(run))
     if _has_closed_optimum(run):
         found = np.clip(_closed_optimum_min(run), low, high)
     else:
         found = _searched_min(scenario, at, run, *(np.clip(end, low, high) for end in within))
-    if np.any(np.asarray(run.stops_per_h) > 0):
-        found = _answered_min(scenario, at, low, found)
-    return plain(np.broadcast_to(found, shape))
+    return low, np.broadcast_to(found, shape)
 
 
 def job_mttf_h(scenario: Scenario, n_gpus: Any = None) -> Any:
@@ -131,7 +158,7 @@ def longest_interval_min(scenario: Scenario) -> float:
     low, high = _ends_min(rules(scenario, None))
     if scenario.maintenance_rate_per_h == 0:
         return float(high)
-    return float(_answered_min(scenario, {}, np.asarray(low), np.asarray(high)))
+    return float(_answered(scenario, {}, budget.by_interval(scenario), np.asarray(low), np.asarray(high))[0])
 
 
 def _ends_min(run: Rules) -> tuple[Any, Any]:
@@ -156,7 +183,7 @@ def _closed_optimum_min(run: Rules) -> Any:
     return np.asarray(exact_interval(run.stall, mttf_h, run.persist, run.slowdown)) * 60
 
 
-def _searched_min(scenario: Scenario, at: dict[str, Any], run: Rules, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _searched_min(scenario: Scenario, at: Mapping[str, Any], run: Rules, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """The minimum of the exact steady-state cost. [min]"""
     at = {path: values for path, values in at.items() if not path.startswith("maintenance.")}
     of_interval = budget.by_interval(without_ends(scenario), at)
@@ -194,26 +221,40 @@ def quiet_budget(scenario: Scenario, at: Mapping[str, Any]) -> TimeBudget:
         return budget.exact(scenario, at)
 
 
-def _answered_min(scenario: Scenario, at: dict[str, Any], low: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The wanted intervals; where the exact form has no answer, the longest shorter one for which it has. [min]"""
-    wanted = np.asarray(wanted)
-    none = ~np.isfinite(quiet_ettr(scenario, {**at, INTERVAL: wanted[None]})[0])
-    if not none.any():
-        return wanted
+def _answered(
+    scenario: Scenario, at: Mapping[str, Any], of_interval: budget.ByInterval, low: np.ndarray, wanted: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The wanted intervals and their ETTR, NaN where the exact form has no answer.
+
+    With maintenance, the longest shorter interval for which it has one. [min]
+    """
+    ettr = _ettr_of(of_interval, wanted)
+    none = ~np.isfinite(ettr)
+    if not none.any() or not np.any(np.asarray(of_interval.run.stops_per_h) > 0):
+        return wanted, ettr
     at = {path: np.broadcast_to(values, wanted.shape)[none] for path, values in at.items()}
+    of_these = budget.by_interval(scenario, at)
     least, most = np.broadcast_to(low, wanted.shape)[none], wanted[none]
     left, right = np.log(least), np.log(most)
     steps = np.linspace(0.0, 1.0, 33)[:, None]
     for _ in range(3):
         grid = left + (right - left) * steps
-        good = np.isfinite(quiet_ettr(scenario, {**at, INTERVAL: np.exp(grid)}))
+        good = np.isfinite(_ettr_of(of_these, np.exp(grid)))
         last = good.shape[0] - 1 - good[::-1].argmax(axis=0)[None]
         left = np.take_along_axis(grid, last, axis=0)[0]
         right = np.take_along_axis(grid, np.minimum(last + 1, good.shape[0] - 1), axis=0)[0]
-    found = wanted.copy()
     # a hair below, for the logarithm's rounding; nothing to choose where no interval has an answer
-    found[none] = np.where(good.any(axis=0), np.maximum(np.exp(left) / _HAIR, least), most)
-    return found
+    answered = np.where(good.any(axis=0), np.maximum(np.exp(left) / _HAIR, least), most)
+    found, ettr = wanted.copy(), np.array(ettr)
+    found[none], ettr[none] = answered, _ettr_of(of_these, answered)
+    return found, ettr
+
+
+def _ettr_of(of_interval: budget.ByInterval, interval_min: np.ndarray) -> np.ndarray:
+    """Exact ETTR with these intervals; NaN where there is no answer, also for a single point."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ValidityWarning)
+        return np.asarray(of_interval(interval_min[None]).ettr[0])
 
 
 def flat_band(scenario: Scenario, points: float = BAND_POINTS) -> Band:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ettr.errors import OutsideValidity
 from ettr.plan.fields import Field
-from ettr.plan.intervals import INTERVAL, best_interval_min, best_within_min, quiet_ettr
+from ettr.plan.intervals import INTERVAL, AtBest, at_best, best_interval_min
 from ettr.plan.search import lowest
 from ettr.scenario import Scenario
 
@@ -19,14 +18,6 @@ _VALUES, _ROUNDS = 33, 4
 """Values tried at a time, each time between the last that reaches the target and the first that does not."""
 _ASIDE = 1.05
 """How far the best interval may lie outside of those at the ends of a bracket."""
-
-
-@dataclass(frozen=True)
-class AtBest:
-    """ETTR at the best interval, with that interval; 0 where the exact form has no answer."""
-
-    ettr: np.ndarray
-    interval_min: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -59,16 +50,6 @@ def ettr_at_best(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Any
     if not at:
         return float(at_best(scenario, {"job.productive_h": np.array([scenario.job.productive_h])}).ettr[0])
     return at_best(scenario, at).ettr
-
-
-def at_best(scenario: Scenario, at: Mapping[str, Any], within: tuple[Any, Any] = (0.0, math.inf)) -> AtBest:
-    """ETTR and best interval at points of which at least one path is an array."""
-    interval = at[INTERVAL] if INTERVAL in at else best_within_min(scenario, dict(at), within)
-    try:
-        ettr = np.nan_to_num(quiet_ettr(scenario, {**at, INTERVAL: interval}), nan=0.0)
-    except OutsideValidity:  # a single point
-        ettr = np.zeros(())
-    return AtBest(ettr, np.broadcast_to(interval, ettr.shape))
 
 
 def last_reaching(scenario: Scenario, field: Field, target: float, at: Mapping[str, Any]) -> Reach:
