@@ -86,13 +86,13 @@ def band_by_size(scenario: Scenario, n_points: int = 40) -> pd.DataFrame:
     ends = _rates(run).get(95, (run.failures.rate, run.failures.rate))
     at = {SIZE: nodes[:, None] * per_node, RATE: np.array(ends[::-1])}
     shortest, longest = best_interval_min(run, at).T
-    bands = [flat_band(run.override({SIZE: int(n * per_node)})) for n in nodes]
+    band = flat_band(run, at={SIZE: nodes * per_node})
     return pd.DataFrame(
         {
             "n_gpus": nodes * per_node,
-            "interval_min": [band.interval_min for band in bands],
-            "low_min": [band.low_min for band in bands],
-            "high_min": [band.high_min for band in bands],
+            "interval_min": band.interval_min,
+            "low_min": band.low_min,
+            "high_min": band.high_min,
             "low_95_min": shortest,
             "high_95_min": longest,
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from ettr import budget
 from ettr.budget.rules import Rules, rules
 from ettr.checkpoint import exact_interval
-from ettr.errors import InputError
+from ettr.errors import InputError, OutsideValidity
 from ettr.failures import gamma_interval
 from ettr.plan.search import lowest
 from ettr.results import TimeBudget
@@ -29,7 +29,7 @@ SHORTEST_MIN = 1 / 60
 
 INTERVAL = "checkpoint.interval_min"
 
-_GRID_POINTS = 2000
+_GRID_POINTS, _STRIDE = 2000, 40
 _HAIR = 1 + 1e-12
 """Above a limit by this much, so that rounding does not put an interval below it."""
 
@@ -40,19 +40,19 @@ class Band:
 
     Attributes
     ----------
-    interval_min, low_min, high_min : float
+    interval_min, low_min, high_min : float or ndarray
         Best interval, and the ends of the range. [min]
     points : float
         What the range may cost, in ETTR as a fraction.
-    ends_job : bool
+    ends_job : bool or ndarray
         True if even a single checkpoint at the end of the work is within the range.
     """
 
-    interval_min: float
-    low_min: float
-    high_min: float
+    interval_min: Any
+    low_min: Any
+    high_min: Any
     points: float
-    ends_job: bool
+    ends_job: Any
 
 
 @dataclass(frozen=True)
@@ -155,10 +155,16 @@ def longest_interval_min(scenario: Scenario) -> float:
     The whole work; with maintenance, the longest of those for which the exact form has an answer: a stop waits for the
     next checkpoint, so with longer intervals requests would pile up.
     """
-    low, high = _ends_min(rules(scenario, None))
+    return float(_longest_min(scenario, {}))
+
+
+def _longest_min(scenario: Scenario, at: Mapping[str, Any]) -> np.ndarray:
+    """As :func:`longest_interval_min`, at points. [min]"""
+    shape = np.broadcast_shapes(*(np.shape(values) for values in at.values()))
+    low, high = (np.broadcast_to(end, shape) for end in _ends_min(rules(scenario, at)))
     if scenario.maintenance_rate_per_h == 0:
-        return float(high)
-    return float(_answered(scenario, {}, budget.by_interval(scenario), np.asarray(low), np.asarray(high))[0])
+        return high
+    return _answered(scenario, at, budget.by_interval(scenario, at), low, high)[0]
 
 
 def _ends_min(run: Rules) -> tuple[Any, Any]:
@@ -183,15 +189,15 @@ def _closed_optimum_min(run: Rules) -> Any:
     return np.asarray(exact_interval(run.stall, mttf_h, run.persist, run.slowdown)) * 60
 
 
-def _searched_min(scenario: Scenario, at: Mapping[str, Any], run: Rules, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _searched_min(
+    scenario: Scenario, at: Mapping[str, Any], run: Rules, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
     """The minimum of the exact steady-state cost. [min]"""
     at = {path: values for path, values in at.items() if not path.startswith("maintenance.")}
     of_interval = budget.by_interval(without_ends(scenario), at)
 
     def cost(interval_min: np.ndarray) -> np.ndarray:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ValidityWarning)
-            return 1 / np.asarray(of_interval(interval_min).ettr)
+        return np.asarray(1 / _ettr_of(of_interval, interval_min))
 
     if run.prediction is None:
         return lowest(cost, low, high)
@@ -228,7 +234,7 @@ def _answered(
 
     With maintenance, the longest shorter interval for which it has one. [min]
     """
-    ettr = _ettr_of(of_interval, wanted)
+    ettr = _ettr_of(of_interval, wanted[None])[0]  # so that a single point is NaN as well
     none = ~np.isfinite(ettr)
     if not none.any() or not np.any(np.asarray(of_interval.run.stops_per_h) > 0):
         return wanted, ettr
@@ -250,14 +256,14 @@ def _answered(
     return found, ettr
 
 
-def _ettr_of(of_interval: budget.ByInterval, interval_min: np.ndarray) -> np.ndarray:
-    """Exact ETTR with these intervals; NaN where there is no answer, also for a single point."""
+def _ettr_of(of_interval: budget.ByInterval, interval_min: Any) -> np.ndarray:
+    """Exact ETTR with these intervals; in an array, NaN where there is no answer."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ValidityWarning)
-        return np.asarray(of_interval(interval_min[None]).ettr[0])
+        return np.asarray(of_interval(interval_min).ettr)
 
 
-def flat_band(scenario: Scenario, points: float = BAND_POINTS) -> Band:
+def flat_band(scenario: Scenario, points: float = BAND_POINTS, at: Mapping[str, Any] | None = None) -> Band:
     """Intervals whose steady-state ETTR is within ``points`` of the best.
 
     Parameters
@@ -266,6 +272,9 @@ def flat_band(scenario: Scenario, points: float = BAND_POINTS) -> Band:
         The run.
     points : float
         Allowed loss of ETTR, as a fraction in (0, 1).
+    at : mapping, optional
+        Dotted path (one of :func:`ettr.budget.swept`, none of ``maintenance``) to an array in the field's unit, each of
+        shape ``(n,)``: the band then holds arrays.
 
     Returns
     -------
@@ -277,30 +286,62 @@ def flat_band(scenario: Scenario, points: float = BAND_POINTS) -> Band:
     InputError
         ``points`` outside (0, 1).
     OutsideValidity
-        The run has no steady state.
+        The run has no steady state, or has none at one of the points.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, plan
+    >>> band = plan.flat_band(Scenario.load("llama3-405b"), at={"cluster.n_gpus": [16_384, 100_000]})
+    >>> band.low_min.round(1).tolist(), band.high_min.round(1).tolist()
+    ([4.2, 2.3], [13.9, 4.2])
     """
     if not 0 < points < 1:
         raise InputError(f"points must be between 0 and 1, got {points:g}")
+    at = at or {}
+    best_min = best_interval_min(scenario, at)
     # maintenance scales the ETTR of every interval alike, so it moves neither the best nor, visibly, the band
-    steady = without_ends(scenario)
-    best_min = best_interval_min(scenario)
-    at_best = budget.exact(steady.override({INTERVAL: best_min})).ettr
-    longest_min = longest_interval_min(scenario)
-    least_min = shortest_interval_min(scenario)
+    steady = budget.by_interval(without_ends(scenario), at)
+    at_best = _ettr_of(steady, best_min)
+    if np.isnan(at_best).any():
+        raise OutsideValidity(
+            "plan.flat_band holds only for runs that practically end, in a time that a float can hold"
+        )
 
-    def end_min(farthest_min: float) -> float:
+    def loss(interval_min: np.ndarray) -> np.ndarray:
+        return np.asarray(at_best - np.nan_to_num(_ettr_of(steady, interval_min), nan=-1.0))
+
+    def end_min(farthest_min: Any) -> Any:
         """Where the loss passes ``points`` on the way from the best interval."""
-        grid = np.geomspace(best_min, farthest_min, _GRID_POINTS)
-        loss = at_best - np.nan_to_num(quiet_ettr(steady, {INTERVAL: grid}), nan=-1.0)
-        outside = np.flatnonzero(loss > points)
-        if outside.size == 0:
-            return float(farthest_min)
-        first = outside[0]
-        return float(np.interp(points, loss[first - 1 : first + 1], grid[first - 1 : first + 1]))
+        start, end = np.broadcast_arrays(*np.atleast_1d(best_min, farthest_min))
+        # where the loss only grows on the way, it need not be known at each step
+        passed = _first_above(loss, points, start, end, _STRIDE if _has_closed_optimum(steady.run) else 1)
+        return plain(passed.reshape(np.shape(best_min)))
 
-    high_min = end_min(longest_min) if longest_min > best_min else best_min
-    low_min = end_min(least_min) if least_min < best_min else best_min
-    return Band(best_min, low_min, high_min, points, ends_job=high_min >= scenario.work_h * 60)
+    low_min = end_min(np.minimum(_ends_min(steady.run)[0], best_min))
+    high_min = end_min(np.maximum(_longest_min(scenario, at), best_min))
+    ends_job = np.asarray(high_min >= steady.run.work * 60)
+    return Band(best_min, low_min, high_min, points, ends_job if at else bool(ends_job))
+
+
+def _first_above(
+    loss: Callable[[np.ndarray], np.ndarray], limit: float, start: np.ndarray, end: np.ndarray, stride: int
+) -> np.ndarray:
+    """Where a loss first passes a limit between a start and an end, on a logarithmic grid; the end where it does not.
+
+    The grid is gone along in strides, and then step by step inside the one in which the limit is passed.
+    """
+    there, last = start == end, _GRID_POINTS - 1
+    grid = np.geomspace(start, np.where(there, 2 * start, end), _GRID_POINTS)
+    rows = np.append(np.arange(0, last, stride), last)
+    above = loss(grid[rows]) > limit
+    rows = rows[np.maximum(above.argmax(axis=0) - 1, 0)] + np.arange(stride + 1)[:, None]
+    near = np.take_along_axis(grid, np.minimum(rows, last), axis=0)
+    lost = loss(near)
+    first, columns = np.maximum((lost > limit).argmax(axis=0), 1), np.arange(start.size)
+    (left, right), (less, more) = ((table[first - 1, columns], table[first, columns]) for table in (near, lost))
+    with np.errstate(divide="ignore", invalid="ignore"):  # where the limit is passed nowhere
+        passed = (right - left) / (more - less) * (limit - less) + left
+    return np.where(there | ~above.any(axis=0), end, passed)
 
 
 def mttf_interval_h(scenario: Scenario, level: float = 0.95) -> tuple[float, float] | None:
