@@ -59,12 +59,14 @@ def difference(
         legend=alt.Legend(symbolType="square", symbolOpacity=1),
     )
     back = (
-        alt.Chart(nothing).mark_rect(opacity=1).encode(x=x_axis, x2="n_gpus_end", y=y_axis, y2="high_min", color=colour)
+        alt.Chart(nothing)
+        .mark_rect(opacity=1)
+        .encode(x=x_axis, x2=alt.X2("n_gpus_end"), y=y_axis, y2=alt.Y2("high_min"), color=colour)
     )
     layers = [back]
     for _, region in named.groupby("layer"):
         area = alt.Chart(rounded(region.drop(columns=["layer", "within"]))).mark_area(opacity=1, line=False, clip=True)
-        layers.append(area.encode(x=x_axis, y=y_axis, y2="high_min:Q", color=colour))
+        layers.append(area.encode(x=x_axis, y=y_axis, y2=alt.Y2("high_min:Q"), color=colour))
     layers += [*_edge(named, ends_min, x_axis), *_best_line(best, ends_min, x_axis), _answering(cells, x_axis)]
     return finish(
         alt.layer(*layers),
@@ -92,7 +94,11 @@ def _edge(named: pd.DataFrame, ends_min: list[float], x_axis: alt.X) -> list[Any
     around = pd.concat(paths) if paths else pd.DataFrame(columns=["n_gpus", "at_min", "layer", "step"])
     inside = around["at_min"].between(ends_min[0] * 1.02, ends_min[1] / 1.02)
     base = alt.Chart(rounded(around[inside])).mark_line(color="white", strokeWidth=1.5, clip=True)
-    return [base.encode(x=x_axis, y="at_min:Q", detail="layer:N", order="step:Q")] if inside.any() else []
+    return (
+        [base.encode(x=x_axis, y=alt.Y("at_min:Q"), detail=alt.Detail("layer:N"), order=alt.Order("step:Q"))]
+        if inside.any()
+        else []
+    )
 
 
 def _best_line(best: pd.DataFrame, ends_min: list[float], x_axis: alt.X) -> list[Any]:
@@ -105,7 +111,7 @@ def _best_line(best: pd.DataFrame, ends_min: list[float], x_axis: alt.X) -> list
     named = points.iloc[[len(points) // 8]].assign(what="best interval")
     name = alt.Chart(named).mark_text(align="left", dy=-10, color="white", fontWeight=600)
     place = {"x": x_axis, "y": "interval_min:Q"}
-    return [line.encode(**place), name.encode(**place, text="what:N")]
+    return [line.encode(**place), name.encode(**place, text=alt.Text("what:N"))]
 
 
 def _answering(cells: pd.DataFrame, x_axis: alt.X) -> Any:
@@ -120,9 +126,9 @@ def _answering(cells: pd.DataFrame, x_axis: alt.X) -> Any:
         .mark_rect()
         .encode(
             x=x_axis,
-            x2="n_gpus_end",
-            y="low_min:Q",
-            y2="high_min:Q",
+            x2=alt.X2("n_gpus_end"),
+            y=alt.Y("low_min:Q"),
+            y2=alt.Y2("high_min:Q"),
             opacity=alt.value(0),
             tooltip=[
                 alt.Tooltip("n_gpus:Q", title="GPUs from", format=",.0f"),

@@ -56,7 +56,7 @@ def time_budget(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             alt.Tooltip("share:Q", title="Share", format=".2%"),
         ],
     )
-    labels = base.mark_text(align="left", dx=4).encode(x="share:Q", text=alt.Text("share:Q", format=".1%"))
+    labels = base.mark_text(align="left", dx=4).encode(x=alt.X("share:Q"), text=alt.Text("share:Q", format=".1%"))
     told = ", ".join(f"{row.part} {row.share:.1%}" for row in frame.itertuples() if row.share > 0)
     return finish(
         bars + labels,
@@ -96,7 +96,7 @@ def parts(frame: pd.DataFrame, axis: str, title: str, subtitle: str = "") -> Any
                 stack="zero",
             ),
             color=_part_colour(lost),
-            order="order:Q",
+            order=alt.Order("order:Q"),
             tooltip=[
                 alt.Tooltip("part:N", title="Part"),
                 alt.Tooltip(f"{axis}:Q", title=name, format=".3~s" if axis == "n_gpus" else ".3~g"),

@@ -72,7 +72,7 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
     bars = base.mark_bar().encode(
         x=alt.X("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
     )
-    whiskers = base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q")
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     told = ", ".join(f"{str(row.group)[:_LONGEST_NAME]} {row.n_events}" for row in frame.head(5).itertuples())
     return finish(
         bars + whiskers,
@@ -121,11 +121,11 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
     )
     bars = base.mark_bar(opacity=0.75, stroke="white", strokeWidth=1).encode(
         x=days,
-        x2="end_d:Q",
+        x2=alt.X2("end_d:Q"),
         y=alt.Y("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
-        y2="zero:Q",
+        y2=alt.Y2("zero:Q"),
     )
-    whiskers = base.mark_rule(strokeWidth=1.5).encode(x="middle_d:Q", y="low:Q", y2="high:Q")
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("middle_d:Q"), y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     mean = (
         alt.Chart(pd.DataFrame({"mean": [rate]}))
         .mark_rule(strokeDash=[6, 4], strokeWidth=2)
@@ -241,8 +241,8 @@ def shapes(rules: pd.DataFrame, title: str, subtitle: str = "", level: float = 0
             alt.Tooltip("shape_high:Q", title="to", format=".2f"),
         ],
     )
-    whiskers = base.mark_rule(strokeWidth=2).encode(x="shape_low:Q", x2="shape_high:Q")
-    one = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(x="one:Q")
+    whiskers = base.mark_rule(strokeWidth=2).encode(x=alt.X("shape_low:Q"), x2=alt.X2("shape_high:Q"))
+    one = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(x=alt.X("one:Q"))
     told = "; ".join(f"{row.rule} {row.weibull_shape:.2f}" for row in shown.itertuples())
     return finish(
         one + whiskers + dots,
@@ -353,7 +353,7 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: flo
             alt.Tooltip("high:Q", title="to", format=",.3~r"),
         ],
     )
-    whiskers = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", axis=axis), y2="high:Q")
+    whiskers = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", axis=axis), y2=alt.Y2("high:Q"))
     told = "; ".join(f"{row.since}: {_digits(row.rate)}" for row in shown.itertuples())
     return finish(
         whiskers + dots,
@@ -380,7 +380,9 @@ def lives(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.
     base = alt.Chart(frame).encode(
         x=alt.X("time_d:Q", title="Time in service since the repair [d]", scale=alt.Scale(nice=False))
     )
-    band = base.mark_area(interpolate="step-after", opacity=0.2, color=_SEEN).encode(y="low:Q", y2="high:Q")
+    band = base.mark_area(interpolate="step-after", opacity=0.2, color=_SEEN).encode(
+        y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
+    )
     line = base.mark_line(interpolate="step-after", color=_SEEN).encode(
         y=alt.Y(
             "survival:Q",
@@ -431,11 +433,13 @@ def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str =
     base = alt.Chart(shown)
     ahead = f"{horizon_d:.3g} days" if horizon_d >= 2 else f"{24 * horizon_d:.3g} h"
     counts = f"Failures in the next {ahead} [count]"
-    wide = base.mark_area(opacity=0.18, color=_SEEN).encode(x=x, y=alt.Y("low:Q", title=counts), y2="high:Q")
-    narrow = base.mark_area(opacity=0.35, color=_SEEN).encode(x=x, y="poisson_low:Q", y2="poisson_high:Q")
+    wide = base.mark_area(opacity=0.18, color=_SEEN).encode(x=x, y=alt.Y("low:Q", title=counts), y2=alt.Y2("high:Q"))
+    narrow = base.mark_area(opacity=0.35, color=_SEEN).encode(
+        x=x, y=alt.Y("poisson_low:Q"), y2=alt.Y2("poisson_high:Q")
+    )
     dots = base.mark_point(size=45).encode(
         x=x,
-        y="n_events:Q",
+        y=alt.Y("n_events:Q"),
         color=alt.Color(
             "came:N", title="What came", scale=alt.Scale(domain=["inside", "outside"], range=[_THIRD, _MODEL])
         ),

@@ -75,7 +75,7 @@ def side_by_side(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         f"{kind} from {rows['rate'].min():.2f} to {rows['rate'].max():.2f}" for kind, rows in frame.groupby("counted")
     )
     return finish(
-        base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q") + dots,
+        base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")) + dots,
         title=title,
         subtitle=subtitle or "Lines: exact 95% interval where a count is published, else the range that is stated.",
         description=f"Dot plot of {len(frame)} failure rates per 1000 node-days on a logarithmic axis, by what they "
@@ -109,10 +109,10 @@ def ratios(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             alt.Tooltip("verdict:N", title="Same rate?"),
         ],
     )
-    one = alt.Chart(pd.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x="ratio:Q")
+    one = alt.Chart(pd.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("ratio:Q"))
     told = "; ".join(f"{row.title} {row.ratio:.2f} ({row.low:.2f} to {row.high:.2f})" for row in frame.itertuples())
     return finish(
-        one + base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q") + dots,
+        one + base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")) + dots,
         title=title,
         subtitle=subtitle
         or "Lines: 95% interval of the ratio, widened by a stated range. Crosses: one figure is all that is stated.",
@@ -171,7 +171,9 @@ def mttf_by_size(frame: pd.DataFrame, points: pd.DataFrame, title: str, subtitle
         )
     )
     bounded = frame[frame["high"] > frame["low"]]
-    band = alt.Chart(bounded).mark_area(opacity=0.18, color=_LINES[OWN]).encode(x=x, y="low:Q", y2="high:Q")
+    band = (
+        alt.Chart(bounded).mark_area(opacity=0.18, color=_LINES[OWN]).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    )
     given = alt.Chart(points)
     dots = given.mark_point(size=110, opacity=1, color=_POINT_COLOUR).encode(
         x=x,
@@ -189,7 +191,7 @@ def mttf_by_size(frame: pd.DataFrame, points: pd.DataFrame, title: str, subtitle
             alt.Tooltip("status:N", title="Status"),
         ],
     )
-    whiskers = given.mark_rule(strokeWidth=1.5).encode(x=x, y="low:Q", y2="high:Q")
+    whiskers = given.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     layers = (band + touchable(lines)) if len(bounded) else touchable(lines)
     told = "; ".join(f"{row.n_gpus:,} GPUs {row.kind} {row.mttf_h:.3g} h" for row in points.itertuples())
     return finish(
@@ -248,7 +250,7 @@ def projections(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         for size, rows in shown.groupby("size", sort=False)
     )
     return finish(
-        base.mark_rule(strokeWidth=1.5).encode(x="mttf_low:Q", x2="mttf_high:Q") + filled + hollow,
+        base.mark_rule(strokeWidth=1.5).encode(x=alt.X("mttf_low:Q"), x2=alt.X2("mttf_high:Q")) + filled + hollow,
         title=title,
         subtitle=subtitle
         or "Lines: exact 95% interval or the stated range. Hollow: memory errors only, a premise, or of unknown scope.",

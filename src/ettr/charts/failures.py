@@ -56,7 +56,7 @@ def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             alt.Tooltip("high:Q", title="to", format=".1f"),
         ],
     )
-    whiskers = base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q")
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     top = ", ".join(f"{row.component} {row.n_events}" for row in ranked.head(3).itertuples())
     return finish(
         (bars + whiskers).add_params(pick),
@@ -91,7 +91,7 @@ def without_category(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
             alt.Tooltip("high:Q", title="to", format=".2f"),
         ],
     )
-    whiskers = base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q")
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     told = ", ".join(f"without {row.category} {row.mtbi_h:.1f} h" for row in frame.itertuples())
     return finish(
         bars + whiskers,
@@ -132,7 +132,7 @@ def rates(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             alt.Tooltip("source:N", title="Source"),
         ],
     )
-    whiskers = base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q")
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     return finish(
         whiskers + dots,
         title=title,
@@ -164,10 +164,10 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     ).assign(kind=lambda rows: rows["kind"].map({"printed_pct": "printed", "implied_pct": "implied by the count"}))
     base = alt.Chart(tidy).encode(y=alt.Y("component:N", sort=frame["component"].tolist(), title=None))
     links = base.mark_line(strokeWidth=2).encode(
-        x=alt.X("share_pct:Q", title="Share of unexpected interruptions [%]"), detail="component:N"
+        x=alt.X("share_pct:Q", title="Share of unexpected interruptions [%]"), detail=alt.Detail("component:N")
     )
     dots = base.mark_point(size=80).encode(
-        x="share_pct:Q",
+        x=alt.X("share_pct:Q"),
         color=alt.Color("kind:N", title=None, scale=alt.Scale(range=["#289561", "#ad470c"])),
         shape=alt.Shape("kind:N", title=None),
         tooltip=[

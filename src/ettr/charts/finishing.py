@@ -125,10 +125,10 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
     formula = alt.Chart(pd.DataFrame({"p50": [closed_h / _H_PER_DAY]})).mark_rule(color=_CLOSED, strokeWidth=2)
     layers = [
         formula.encode(x=x("p50")),
-        base.mark_bar(height=3, color=_SIMULATED, opacity=0.55).encode(x=x("p5"), x2="p95:Q"),
-        base.mark_bar(height=11, color=_SIMULATED, opacity=0.75).encode(x=x("p25"), x2="p75:Q"),
+        base.mark_bar(height=3, color=_SIMULATED, opacity=0.55).encode(x=x("p5"), x2=alt.X2("p95:Q")),
+        base.mark_bar(height=11, color=_SIMULATED, opacity=0.75).encode(x=x("p25"), x2=alt.X2("p75:Q")),
         base.mark_point(size=75, shape="diamond", color="#e46d09", opacity=1).encode(x=x("p50")),
-        base.mark_text(align="left", dx=6).encode(x=x("p95"), text="label:N"),
+        base.mark_text(align="left", dx=6).encode(x=x("p95"), text=alt.Text("label:N")),
     ]
     told = "; ".join(
         f"{row.cause} {row.p5_h / _H_PER_DAY:.2f} to {row.p95_h / _H_PER_DAY:.2f}, ETTR {row.ettr:.1%}"
@@ -214,7 +214,7 @@ def _panel(base: Any, present: list[str], y: alt.Y, field: str, ends: tuple[str,
     ranges = base.mark_rule(strokeWidth=2) if field == "ettr" else base.mark_area(opacity=0.25)
     return alt.layer(
         line.encode(y=y),
-        ranges.encode(y=alt.Y(f"{ends[0]}:Q"), y2=f"{ends[1]}:Q", color=colour),
+        ranges.encode(y=alt.Y(f"{ends[0]}:Q"), y2=alt.Y2(f"{ends[1]}:Q"), color=colour),
         base.mark_line(strokeWidth=1.5).encode(y=y, color=colour),
         base.mark_point(size=55, opacity=1).encode(y=y, color=colour, shape=shape, tooltip=tooltip),
     )

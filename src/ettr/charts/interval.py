@@ -73,8 +73,8 @@ def _band_area(band: Band) -> Any:
         alt.Chart(edges)
         .mark_rect(opacity=0.14, color=PART_COLOURS["productive"])
         .encode(
-            x="low:Q",
-            x2="high:Q",
+            x=alt.X("low:Q"),
+            x2=alt.X2("high:Q"),
             tooltip=[
                 alt.Tooltip("what:N", title="Range"),
                 alt.Tooltip("low:Q", title="from [min]", format=".3~g"),
@@ -87,7 +87,7 @@ def _band_area(band: Band) -> Any:
 def _interval_marks(best_min: float, given_min: float) -> Any:
     """Named dashed lines at two intervals, each name on the side away from the other."""
     marks = pd.DataFrame({"at": [best_min, given_min], "what": ["best", "scenario"]}).sort_values("at")
-    rules = alt.Chart(marks).mark_rule(strokeDash=[3, 3]).encode(x="at:Q")
+    rules = alt.Chart(marks).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("at:Q"))
     text = {"x": alt.X("at:Q"), "y": alt.value("height"), "text": alt.Text("what:N")}
     left = alt.Chart(marks.iloc[[0]]).mark_text(align="right", dx=-4, dy=-8).encode(**text)
     right = alt.Chart(marks.iloc[[1]]).mark_text(align="left", dx=4, dy=-8).encode(**text)

@@ -68,7 +68,7 @@ def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             legend=alt.Legend(symbolType="square", symbolOpacity=1),
         )
     )
-    labels = base.mark_text().encode(text="label:N", color=alt.Color("ink:N", scale=None))
+    labels = base.mark_text().encode(text=alt.Text("label:N"), color=alt.Color("ink:N", scale=None))
     worst = frame.loc[frame["points"].abs().idxmax()]
     n_sure = int((frame["verdict"] == "differs").sum())
     return finish(

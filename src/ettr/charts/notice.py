@@ -58,8 +58,8 @@ def announced(frame: pd.DataFrame, published: pd.DataFrame, title: str, subtitle
         alt.Chart(published)
         .mark_point(size=120, color=MODEL_COLOURS["published"], opacity=1)
         .encode(
-            x="recall:Q",
-            y="ettr:Q",
+            x=alt.X("recall:Q"),
+            y=alt.Y("ettr:Q"),
             shape=alt.Shape("predictor:N", title=None, scale=alt.Scale(range=["diamond"])),
             tooltip=[
                 alt.Tooltip("predictor:N", title="Published"),

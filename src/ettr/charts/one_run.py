@@ -43,7 +43,7 @@ def days(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
                 scale=alt.Scale(domain=[0, 24], nice=False),
                 axis=alt.Axis(values=list(range(0, 25, 3))),
             ),
-            x2="to_h:Q",
+            x2=alt.X2("to_h:Q"),
             color=alt.Color(
                 "state:N",
                 title=None,
@@ -90,7 +90,7 @@ def losses(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         .encode(
             y=y,
             x=x,
-            x2="high_h:Q",
+            x2=alt.X2("high_h:Q"),
             tooltip=[
                 alt.Tooltip("part:N", title="Part"),
                 alt.Tooltip("hours:Q", title="5 in 100 runs less than [h]", format=",.4~g"),

@@ -45,8 +45,8 @@ def against_model(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     labels = base.mark_text(dy=-16).encode(x=x, text=alt.Text("ettr:Q", format=".1%"))
     known = alt.Chart(frame).encode(y=y)
-    links = known.mark_rule(strokeDash=[3, 3]).encode(x="realised:Q", x2="modelled:Q")
-    whiskers = known.mark_rule(strokeWidth=3).encode(x="low:Q", x2="high:Q")
+    links = known.mark_rule(strokeDash=[3, 3]).encode(x=alt.X("realised:Q"), x2=alt.X2("modelled:Q"))
+    whiskers = known.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     told = "; ".join(f"{row.run} {row.realised:.1%} against {row.modelled:.1%}" for row in frame.itertuples())
     return finish(
         links + whiskers + dots + labels,
@@ -92,7 +92,7 @@ def losses(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             alt.Tooltip("term:N", title="By a model of hardware"),
         ],
     )
-    labels = base.mark_text(align="left", dx=4).encode(x="lost_h:Q", text=alt.Text("lost_h:Q", format=".1f"))
+    labels = base.mark_text(align="left", dx=4).encode(x=alt.X("lost_h:Q"), text=alt.Text("lost_h:Q", format=".1f"))
     told = ", ".join(f"{row.reason} {row.lost_h:.1f} h ({row.term})" for row in frame.itertuples())
     return finish(
         bars + labels,

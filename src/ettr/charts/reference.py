@@ -23,7 +23,7 @@ def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "quantity", "published", "computed", "unit", "verdict", "kind")
     shown = frame.assign(ratio=frame["computed"] / frame["published"])
     base = alt.Chart(shown).encode(y=alt.Y("quantity:N", sort=None, title=None, axis=alt.Axis(labelLimit=300)))
-    line = alt.Chart(pd.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x="ratio:Q")
+    line = alt.Chart(pd.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("ratio:Q"))
     colours = {"reproduced": "#289561", "consistent": "#1f95ec", "not reproduced": "#ad470c"}
     present = [name for name in colours if name in set(shown["verdict"])]
     dots = base.mark_point(size=90).encode(

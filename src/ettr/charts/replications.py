@@ -43,7 +43,7 @@ def errors(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     base = alt.Chart(rounded(frame))
     layers = [
         base.mark_line(strokeDash=[5, 3], strokeWidth=1.5).encode(x=x, y=alt.Y("expected_points:Q"), color=colour),
-        base.mark_rule(strokeWidth=2).encode(x=x, y=alt.Y("low_points:Q"), y2="high_points:Q", color=colour),
+        base.mark_rule(strokeWidth=2).encode(x=x, y=alt.Y("low_points:Q"), y2=alt.Y2("high_points:Q"), color=colour),
         base.mark_point(size=80, opacity=1).encode(
             x=x,
             y=y,
@@ -107,7 +107,7 @@ def luck(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     formula = alt.Chart(pd.DataFrame({"saved_h": [closed]}))
     layers = [
         formula.mark_rule(color=MODEL_COLOURS["exact"], strokeWidth=2).encode(x=x("saved_h")),
-        base.mark_bar(height=5, cornerRadius=2).encode(x=x("low_h"), x2="high_h:Q", tooltip=tooltip),
+        base.mark_bar(height=5, cornerRadius=2).encode(x=x("low_h"), x2=alt.X2("high_h:Q"), tooltip=tooltip),
         base.mark_point(size=110, opacity=1).encode(x=x("saved_h"), tooltip=tooltip),
     ]
     told = "; ".join(f"{row.way} {row.low_h:.3g} to {row.high_h:.3g} h" for row in frame.itertuples())
@@ -156,7 +156,7 @@ def lengths(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     layers = [
         line.mark_rule(color=MODEL_COLOURS["exact"], strokeWidth=2).encode(y=percent),
-        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q"), y2="high:Q", color=colour),
+        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour),
         base.mark_line(strokeWidth=1.5).encode(y=percent, color=colour),
         points,
     ]

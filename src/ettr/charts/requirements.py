@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.charts.encodings import dash, line_colour, logarithmic, rounded
 from ettr.charts.tables import Table
-from ettr.charts.theme import MODEL_COLOURS, finish, need, touchable
+from ettr.charts.theme import MODEL_COLOURS, finish, layered, need, touchable
 from ettr.scenario import Scenario
 
 _COLOURS = ["#289561", "#1f95ec", "#e46d09", "#8d48b3", "#a27505"]
@@ -61,7 +61,7 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
         .encode(
             x=across,
             y=up,
-            order="restart_min:Q",
+            order=alt.Order("restart_min:Q"),
             color=line_colour("size", "Reached below the line on", dict(zip(sizes, _COLOURS, strict=False))),
             strokeDash=dash("size", "Reached below the line on", dict(zip(sizes, _DASHES, strict=False))),
             tooltip=[
@@ -95,9 +95,9 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
     here = pd.DataFrame({"rate": [scenario.failures.rate], "restart_min": [scenario.recovery.restart_min]})
     named = alt.Chart(here.assign(what="scenario")).mark_text(align="right", dx=-9, dy=12, fontWeight=600)
     on_axes = scenario.failures.rate > 0 and scenario.recovery.restart_min > 0
-    mark = [named.encode(x=across, y=up, text="what:N")] if on_axes else []
+    mark = [named.encode(x=across, y=up, text=alt.Text("what:N"))] if on_axes else []
     return finish(
-        alt.layer(*([touchable(lines)] if len(shown) else []), dots, *mark),
+        layered(*([touchable(lines)] if len(shown) else []), dots, *mark),
         title=title,
         subtitle=subtitle,
         description=_told(frame, published),

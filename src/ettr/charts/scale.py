@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from ettr.charts.encodings import PERCENT, but_size, dash, line_colour, logarithmic, rounded
-from ettr.charts.theme import MODEL_COLOURS, finish, need, touchable
+from ettr.charts.theme import MODEL_COLOURS, finish, layered, need, touchable
 
 
 def by_size(frame: pd.DataFrame, published: pd.DataFrame, target: float, title: str, subtitle: str = "") -> Any:
@@ -57,13 +57,13 @@ def by_size(frame: pd.DataFrame, published: pd.DataFrame, target: float, title: 
             ],
         )
     )
-    goal = alt.Chart(pd.DataFrame({"ettr": [target]})).mark_rule(strokeDash=[3, 3]).encode(y="ettr:Q")
+    goal = alt.Chart(pd.DataFrame({"ettr": [target]})).mark_rule(strokeDash=[3, 3]).encode(y=alt.Y("ettr:Q"))
     dots = (
         alt.Chart(published.assign(kind="reported by runs"))
         .mark_point(size=110, color=MODEL_COLOURS["published"], opacity=1)
         .encode(
-            x="n_gpus:Q",
-            y="ettr:Q",
+            x=alt.X("n_gpus:Q"),
+            y=alt.Y("ettr:Q"),
             shape=alt.Shape("kind:N", title=None, scale=alt.Scale(range=["diamond"])),
             tooltip=[
                 alt.Tooltip("run:N", title="Reported by"),
@@ -76,7 +76,7 @@ def by_size(frame: pd.DataFrame, published: pd.DataFrame, target: float, title: 
     reported = ", ".join(f"{row.run} {row.bound} {row.ettr:.0%} on {row.n_gpus:,.0f}" for row in published.itertuples())
     best = shown[shown["line"] == names[0]]
     return finish(
-        goal + touchable(lines) + dots,
+        layered(goal, touchable(lines), dots),
         title=title,
         subtitle=but_size(subtitle),
         description=(
@@ -130,7 +130,7 @@ def recovery_map(regions: pd.DataFrame, cells: pd.DataFrame, target: float, titl
     areas = [
         alt.Chart(rounded(regions[regions["at_least"] == level].assign(reach=name).drop(columns="at_least")))
         .mark_area(opacity=1, clip=True)
-        .encode(x=across, y=up, y2="high_min:Q", color=colour)
+        .encode(x=across, y=up, y2=alt.Y2("high_min:Q"), color=colour)
         for level, name in zip(edges, names, strict=True)
         if (regions["at_least"] == level).any()
     ]
@@ -139,9 +139,9 @@ def recovery_map(regions: pd.DataFrame, cells: pd.DataFrame, target: float, titl
         .mark_rect()
         .encode(
             x=across,
-            x2="n_gpus_end:Q",
+            x2=alt.X2("n_gpus_end:Q"),
             y=up,
-            y2="high_min:Q",
+            y2=alt.Y2("high_min:Q"),
             opacity=alt.value(0),
             tooltip=[
                 alt.Tooltip("n_gpus:Q", title="GPUs from", format=",.0f"),
@@ -153,7 +153,7 @@ def recovery_map(regions: pd.DataFrame, cells: pd.DataFrame, target: float, titl
     reaching = regions.loc[regions["at_least"] == target, "n_gpus"]
     largest = f"{reaching.max():,.0f} GPUs" if len(reaching) else "no size"
     return finish(
-        alt.layer(*areas, answering),
+        layered(*areas, answering),
         title=title,
         subtitle=but_size(subtitle),
         description=(

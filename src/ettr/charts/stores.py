@@ -64,8 +64,8 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
         alt.Chart(crossings)
         .mark_point(size=130, opacity=1)
         .encode(
-            x="crossing_gb_s:Q",
-            y="stall_interval_min:Q",
+            x=alt.X("crossing_gb_s:Q"),
+            y=alt.Y("stall_interval_min:Q"),
             color=colour,
             tooltip=[
                 alt.Tooltip("job:N", title="Job"),
@@ -78,7 +78,7 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
     # each rule begins beside its name, so that none crosses the name of a faster store
     known = alt.Chart(fastest_first.assign(place=[8 + 16 * i for i in range(len(published))]))
     rules = known.mark_rule(strokeDash=[3, 3]).encode(
-        x="write_gb_s:Q",
+        x=alt.X("write_gb_s:Q"),
         y=alt.Y("place:Q", scale=None),
         y2=alt.value("height"),
         tooltip=[
@@ -88,7 +88,7 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
         ],
     )
     names = known.mark_text(align="right", dx=-4).encode(
-        x="write_gb_s:Q", y=alt.Y("place:Q", scale=None), text="store:N"
+        x=alt.X("write_gb_s:Q"), y=alt.Y("place:Q", scale=None), text=alt.Text("store:N")
     )
     told = "; ".join(f"{row.job} {row.crossing_gb_s:,.3g} GB/s" for row in shown.drop_duplicates("job").itertuples())
     drawn = rules + names + touchable(lines)

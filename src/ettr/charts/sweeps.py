@@ -54,7 +54,7 @@ def panel(frame: pd.DataFrame, x: str, group: str, title: str, subtitle: str = "
         spread = (
             base.mark_area(opacity=0.15) if pd.api.types.is_numeric_dtype(frame["x"]) else base.mark_rule(opacity=0.5)
         )
-        layers.append(spread.encode(y=alt.Y("low:Q", title=None), y2="high:Q", color=colour))
+        layers.append(spread.encode(y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"), color=colour))
     layers.append(base.mark_line(strokeWidth=1.75).encode(y=y, color=colour, strokeDash=dash))
     layers.append(base.mark_point(size=36, opacity=1).encode(y=y, color=colour))
     told = "; ".join(

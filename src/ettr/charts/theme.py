@@ -133,8 +133,8 @@ def config() -> dict[str, Any]:
 
 @functools.cache
 def _config() -> Any:
-    """The configuration as Altair holds it, checked once."""
-    return alt.Config.from_dict(config())
+    """The configuration as Altair writes it, checked once."""
+    return alt.Config.from_dict(config()).to_dict()
 
 
 def need(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
@@ -200,12 +200,35 @@ def finish(
     for name, text in (("title", title), ("description", description)):
         if not str(text).strip():
             raise InputError(f"a chart's {name} must not be empty")
-    chart = chart.copy(deep=True)
+    chart = chart.copy(deep=not isinstance(chart, alt.Chart | alt.LayerChart))  # of panels, each one gets a size
     _sized(chart, height, width)
-    heading = alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
-    chart = chart.properties(title=heading, description=" ".join(str(description).split()))
+    chart.title = alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
+    chart.description = " ".join(str(description).split())
     chart.config = _config()
     return chart
+
+
+def layered(*charts: Any) -> Any:
+    """Charts on each other, as :func:`altair.layer` lays them.
+
+    Altair copies layers many times, each with all that it leaves open; these hold only what they say.
+    """
+    data = charts[0].data if all(chart.data is charts[0].data for chart in charts) else alt.Undefined
+    return alt.LayerChart(data=data, layer=[_said(chart, data) for chart in charts])
+
+
+def _said(chart: Any, shared: Any) -> Any:
+    """A copy of a chart of one mark with only what it says, and without the data that it shares."""
+    if not isinstance(chart, alt.Chart):
+        return chart
+    said = chart.copy(deep=False)
+    said.data = alt.Undefined if chart.data is shared else chart.data
+    try:
+        said.encoding = alt.FacetedEncoding(**chart.encoding.to_dict(validate=False))
+    except ValueError:  # types that follow from the data
+        return chart
+    said.mark = chart.mark if isinstance(chart.mark, str) else chart.mark.to_dict(validate=False)
+    return said
 
 
 def touchable(line: alt.Chart, touched: pd.DataFrame | None = None) -> Any:
@@ -226,7 +249,7 @@ def touchable(line: alt.Chart, touched: pd.DataFrame | None = None) -> Any:
     encoding = points.encoding
     for channel in ("strokeDash", "strokeWidth"):
         encoding[channel] = alt.Undefined
-    return line.encode(tooltip=alt.value(None)) + points
+    return layered(line.encode(tooltip=alt.value(None)), points)
 
 
 def wrapped(text: str | list[str], width_px: int, font_px: int) -> list[str]:

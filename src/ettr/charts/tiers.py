@@ -53,7 +53,7 @@ def ladder(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
                 title="Part",
                 scale=alt.Scale(domain=present, range=[PART_COLOURS[part] for part in present]),
             ),
-            order="place:Q",
+            order=alt.Order("place:Q"),
             tooltip=[
                 alt.Tooltip("rung:N", title="Tiers"),
                 alt.Tooltip("part:N", title="Part"),
@@ -64,7 +64,7 @@ def ladder(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    labels = alt.Chart(totals).mark_text(align="left", dx=4).encode(y=y, x="lost:Q", text="label:N")
+    labels = alt.Chart(totals).mark_text(align="left", dx=4).encode(y=y, x=alt.X("lost:Q"), text=alt.Text("label:N"))
     told = "; ".join(f"{row.rung} {row.ettr:.1%}" for row in totals.itertuples())
     return finish(
         bars + labels,

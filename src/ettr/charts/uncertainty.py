@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from ettr.charts.encodings import PERCENT, but_size, logarithmic, rounded
-from ettr.charts.theme import MODEL_COLOURS, finish, need, touchable
+from ettr.charts.theme import MODEL_COLOURS, finish, layered, need, touchable
 from ettr.plan import Band
 
 _COLOUR = MODEL_COLOURS["exact"]
@@ -39,12 +39,12 @@ def interval_with_bands(frame: pd.DataFrame, band: Band, title: str, subtitle: s
     shade = (
         alt.Chart(flat.assign(**ends))
         .mark_rect(opacity=0.14, color=_BAND_NAMES["half a point lost"])
-        .encode(x="low:Q", x2="high:Q", tooltip=[alt.Tooltip("what:N", title="Range")])
+        .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), tooltip=[alt.Tooltip("what:N", title="Range")])
     )
     curve = _banded(frame, "interval_min", logarithmic("interval_min", "Checkpoint interval [min]"), (lowest, highest))
     near = frame.iloc[(frame["interval_min"] - band.interval_min).abs().argmin()]
     return finish(
-        shade + curve,
+        layered(shade, layered(*curve)),
         title=title,
         subtitle=subtitle,
         description=(
@@ -68,10 +68,10 @@ def size_with_bands(frame: pd.DataFrame, target: float, title: str, subtitle: st
         The statement, and the scenario.
     """
     need(frame, "n_gpus", "ettr", *_ENDS)
-    goal = alt.Chart(pd.DataFrame({"ettr": [target]})).mark_rule(strokeDash=[3, 3]).encode(y="ettr:Q")
+    goal = alt.Chart(pd.DataFrame({"ettr": [target]})).mark_rule(strokeDash=[3, 3]).encode(y=alt.Y("ettr:Q"))
     near = frame.iloc[(frame["ettr"] - target).abs().argmin()]
     return finish(
-        _banded(frame, "n_gpus", logarithmic("n_gpus", "Job size [GPUs]"), (0.0, 1.0)) + goal,
+        layered(*_banded(frame, "n_gpus", logarithmic("n_gpus", "Job size [GPUs]"), (0.0, 1.0)), goal),
         title=title,
         subtitle=but_size(subtitle),
         description=(
@@ -108,7 +108,7 @@ def band_by_size(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     areas = [
         alt.Chart(shown[["n_gpus", low, high]].rename(columns={low: "low_min", high: "high_min"}).assign(what=name))
         .mark_area(opacity=opacity)
-        .encode(x=x_axis, y=y_axis, y2="high_min:Q", color=alt.Color("what:N", title="Range", scale=colours))
+        .encode(x=x_axis, y=y_axis, y2=alt.Y2("high_min:Q"), color=alt.Color("what:N", title="Range", scale=colours))
         for name, low, high, opacity in ranges
     ]
     line = (
@@ -116,7 +116,7 @@ def band_by_size(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         .mark_line(color=_COLOUR)
         .encode(
             x=x_axis,
-            y="interval_min:Q",
+            y=alt.Y("interval_min:Q"),
             tooltip=[
                 alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
                 alt.Tooltip("interval_min:Q", title="Best [min]", format=".3~g"),
@@ -129,7 +129,7 @@ def band_by_size(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     first, last = frame.iloc[0], frame.iloc[-1]
     return finish(
-        alt.layer(*areas, touchable(line)),
+        layered(*areas, touchable(line)),
         title=title,
         subtitle=but_size(subtitle),
         description=(
@@ -141,8 +141,8 @@ def band_by_size(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
 
 
-def _banded(frame: pd.DataFrame, axis: str, x_axis: alt.X, ends: tuple[float, float]) -> Any:
-    """A curve on its bands of 50% and 95%, which are drawn where they have a width."""
+def _banded(frame: pd.DataFrame, axis: str, x_axis: alt.X, ends: tuple[float, float]) -> list[Any]:
+    """Layers of a curve on its bands of 50% and 95%, which are drawn where they have a width."""
     shown = rounded(frame)
     y_axis = alt.Y("ettr:Q", title="ETTR", axis=PERCENT, scale=alt.Scale(domain=list(ends)))
     tooltip = [
@@ -160,13 +160,13 @@ def _banded(frame: pd.DataFrame, axis: str, x_axis: alt.X, ends: tuple[float, fl
             band = shown[[axis, f"low_{level}", f"high_{level}"]].assign(level=f"{level}%")
             area = alt.Chart(band.rename(columns={f"low_{level}": "ettr"})).mark_area(opacity=opacity, clip=True)
             colour = alt.Color("level:N", title="Probability", scale=names)
-            layers.append(area.encode(x=x_axis, y=y_axis, y2=f"high_{level}:Q", color=colour))
+            layers.append(area.encode(x=x_axis, y=y_axis, y2=alt.Y2(f"high_{level}:Q"), color=colour))
             tooltip += [
                 alt.Tooltip(f"low_{level}:Q", title=f"{level}%: from", format=".1%"),
                 alt.Tooltip(f"high_{level}:Q", title="to", format=".1%"),
             ]
     line = alt.Chart(shown).mark_line(color=_COLOUR, clip=True).encode(x=x_axis, y=y_axis, tooltip=tooltip)
-    return alt.layer(*layers, touchable(line))
+    return [*layers, touchable(line)]
 
 
 def _known(frame: pd.DataFrame) -> bool:
