@@ -27,14 +27,17 @@ def evaluate(formula: str, model: Callable[[Rules], tuple[Parts, Limits]], run: 
     results = {field.name: np.zeros(shape) for field in fields(TimeBudget)} if shape else {}
     broken: dict[str, int] = {}
     with np.errstate(all="ignore"):
-        for block in _blocks(shape):
-            parts, limits = model(_cut(run, shape, block))
+        blocks = list(_blocks(shape))
+        for block in blocks:
+            parts, limits = model(run if len(blocks) == 1 else _cut(run, shape, block))
             outside = _broken(limits, broken)
             if not shape:
                 break
-            for name, result in results.items():
-                value = parts.get(name, 0.0)
-                result[block] = np.where(outside, np.nan, value) if np.any(outside) else value
+            for name, value in parts.items():
+                results[name][block] = value
+            if np.any(outside):
+                for result in results.values():
+                    np.copyto(result[block], np.nan, where=outside)
     if broken and not shape:
         raise OutsideValidity(f"{formula} holds only for {next(iter(broken))}")
     if broken:
@@ -60,8 +63,8 @@ def _leaves(value: Any) -> Iterator[Any]:
         for item in value:
             yield from _leaves(item)
     elif is_dataclass(value):
-        for field in fields(value):
-            yield from _leaves(getattr(value, field.name))
+        for item in vars(value).values():
+            yield from _leaves(item)
     elif value is not None:
         yield value
 

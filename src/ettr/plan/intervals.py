@@ -239,20 +239,25 @@ def _answered(
     if not none.any() or not np.any(np.asarray(of_interval.run.stops_per_h) > 0):
         return wanted, ettr
     at = {path: np.broadcast_to(values, wanted.shape)[none] for path, values in at.items()}
-    of_these = budget.by_interval(scenario, at)
-    least, most = np.broadcast_to(low, wanted.shape)[none], wanted[none]
-    left, right = np.log(least), np.log(most)
+    of_these, some = budget.by_interval(scenario, at), np.arange(none.sum())
+    least = np.broadcast_to(low, wanted.shape)[none]
+    left, right = np.log(least), np.log(wanted[none])
     steps = np.linspace(0.0, 1.0, 33)[:, None]
     for _ in range(3):
         grid = left + (right - left) * steps
         good = np.isfinite(_ettr_of(of_these, np.exp(grid)))
+        any_good = good.any(axis=0)
+        if not any_good.all():  # nothing to choose where no interval has an answer
+            some, grid, good = some[any_good], grid[:, any_good], good[:, any_good]
+            of_these = budget.by_interval(scenario, {path: values[some] for path, values in at.items()})
+        if not some.size:
+            return wanted, ettr
         last = good.shape[0] - 1 - good[::-1].argmax(axis=0)[None]
         left = np.take_along_axis(grid, last, axis=0)[0]
         right = np.take_along_axis(grid, np.minimum(last + 1, good.shape[0] - 1), axis=0)[0]
-    # a hair below, for the logarithm's rounding; nothing to choose where no interval has an answer
-    answered = np.where(good.any(axis=0), np.maximum(np.exp(left) / _HAIR, least), most)
-    found, ettr = wanted.copy(), np.array(ettr)
-    found[none], ettr[none] = answered, _ettr_of(of_these, answered)
+    found, ettr, where = wanted.copy(), np.array(ettr), np.flatnonzero(none)[some]
+    found.flat[where] = np.maximum(np.exp(left) / _HAIR, least[some])  # a hair below, for the logarithm's rounding
+    ettr.flat[where] = _ettr_of(of_these, found.flat[where])
     return found, ettr
 
 

@@ -5,6 +5,7 @@ Fields keep the units that people say; that they become hours happens here and n
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -175,8 +176,13 @@ class Hours(Section):
     @property
     def mode_weights(self) -> np.ndarray:
         """Probability that a failure is of each of ``mode_names``."""
+        return np.array(self._mode_weights)
+
+    @functools.cached_property
+    def _mode_weights(self) -> tuple[float, ...]:
         exposure = self.mode_exposure()
-        return exposure / exposure.sum() if exposure.sum() > 0 else np.append(np.zeros(exposure.size - 1), 1.0)
+        weights = exposure / exposure.sum() if exposure.sum() > 0 else np.append(np.zeros(exposure.size - 1), 1.0)
+        return tuple(weights.tolist())
 
     def survival(self, n_nodes: Any = None, given: Mapping[str, Any] | None = None) -> list[np.ndarray]:
         """Share of each mode's failures that each faster tier survives.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -180,7 +181,7 @@ class Failures(Section):
             raise ValueError(f"has modes whose shares sum to {sum(self.shares):.4g}; at most 1")
         return self
 
-    @property
+    @functools.cached_property
     def shares(self) -> tuple[float, ...]:
         """Share of each mode among all failures, in the order of ``modes``."""
         return tuple(
