@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -239,25 +239,29 @@ def _answered(
     if not none.any() or not np.any(np.asarray(of_interval.run.stops_per_h) > 0):
         return wanted, ettr
     at = {path: np.broadcast_to(values, wanted.shape)[none] for path, values in at.items()}
-    of_these, some = budget.by_interval(scenario, at), np.arange(none.sum())
-    least = np.broadcast_to(low, wanted.shape)[none]
-    left, right = np.log(least), np.log(wanted[none])
+    least, most = np.broadcast_to(low, wanted.shape)[none], wanted[none]
+
+    def form_of(some: Any) -> budget.ByInterval:
+        return budget.by_interval(scenario, {path: values[some] for path, values in at.items()})
+
+    # nothing to choose where no interval has an answer; without maintenance, one between two ends needs one at an end
+    alone = budget.ByInterval(replace(form_of(slice(None)).run, stops_per_h=0.0))
+    some = np.flatnonzero(np.isfinite(_ettr_of(alone, np.array([least, most]))).any(axis=0))
+    left, right = np.log(least)[some], np.log(most)[some]
     steps = np.linspace(0.0, 1.0, 33)[:, None]
     for _ in range(3):
-        grid = left + (right - left) * steps
-        good = np.isfinite(_ettr_of(of_these, np.exp(grid)))
-        any_good = good.any(axis=0)
-        if not any_good.all():  # nothing to choose where no interval has an answer
-            some, grid, good = some[any_good], grid[:, any_good], good[:, any_good]
-            of_these = budget.by_interval(scenario, {path: values[some] for path, values in at.items()})
         if not some.size:
             return wanted, ettr
+        grid = left + (right - left) * steps
+        good = np.isfinite(_ettr_of(form_of(some), np.exp(grid)))
+        answered = good.any(axis=0)
+        some, grid, good = some[answered], grid[:, answered], good[:, answered]
         last = good.shape[0] - 1 - good[::-1].argmax(axis=0)[None]
         left = np.take_along_axis(grid, last, axis=0)[0]
         right = np.take_along_axis(grid, np.minimum(last + 1, good.shape[0] - 1), axis=0)[0]
     found, ettr, where = wanted.copy(), np.array(ettr), np.flatnonzero(none)[some]
     found.flat[where] = np.maximum(np.exp(left) / _HAIR, least[some])  # a hair below, for the logarithm's rounding
-    ettr.flat[where] = _ettr_of(of_these, found.flat[where])
+    ettr.flat[where] = _ettr_of(form_of(some), found.flat[where])
     return found, ettr
 
 
