@@ -184,6 +184,8 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
     def mean(field: str) -> Any:
         own = scenario.own_h(field)
         general = np.isnan(own)
+        if general.all():
+            return value(f"recovery.{field}") / 60 * weights.sum(axis=0)
         of_own = np.tensordot(np.where(general, 0.0, own), weights, axes=(0, 0))
         return of_own + value(f"recovery.{field}") / 60 * weights[general].sum(axis=0)
 

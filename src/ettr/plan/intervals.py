@@ -238,22 +238,21 @@ def _answered(
     none = ~np.isfinite(ettr)
     if not none.any() or not np.any(np.asarray(of_interval.run.stops_per_h) > 0):
         return wanted, ettr
+    # nothing to choose where no interval has an answer; without maintenance, one between two ends needs one at an end
+    alone, low = budget.ByInterval(replace(of_interval.run, stops_per_h=0.0)), np.broadcast_to(low, wanted.shape)
+    none &= np.isfinite(_ettr_of(alone, np.array([low, wanted]))).any(axis=0)
     at = {path: np.broadcast_to(values, wanted.shape)[none] for path, values in at.items()}
-    least, most = np.broadcast_to(low, wanted.shape)[none], wanted[none]
+    least, left, right, some = low[none], np.log(low[none]), np.log(wanted[none]), np.arange(none.sum())
 
-    def form_of(some: Any) -> budget.ByInterval:
+    def form_of_some() -> budget.ByInterval:
         return budget.by_interval(scenario, {path: values[some] for path, values in at.items()})
 
-    # nothing to choose where no interval has an answer; without maintenance, one between two ends needs one at an end
-    alone = budget.ByInterval(replace(form_of(slice(None)).run, stops_per_h=0.0))
-    some = np.flatnonzero(np.isfinite(_ettr_of(alone, np.array([least, most]))).any(axis=0))
-    left, right = np.log(least)[some], np.log(most)[some]
     steps = np.linspace(0.0, 1.0, 33)[:, None]
     for _ in range(3):
         if not some.size:
             return wanted, ettr
         grid = left + (right - left) * steps
-        good = np.isfinite(_ettr_of(form_of(some), np.exp(grid)))
+        good = np.isfinite(_ettr_of(form_of_some(), np.exp(grid)))
         answered = good.any(axis=0)
         some, grid, good = some[answered], grid[:, answered], good[:, answered]
         last = good.shape[0] - 1 - good[::-1].argmax(axis=0)[None]
@@ -261,7 +260,7 @@ def _answered(
         right = np.take_along_axis(grid, np.minimum(last + 1, good.shape[0] - 1), axis=0)[0]
     found, ettr, where = wanted.copy(), np.array(ettr), np.flatnonzero(none)[some]
     found.flat[where] = np.maximum(np.exp(left) / _HAIR, least[some])  # a hair below, for the logarithm's rounding
-    ettr.flat[where] = _ettr_of(form_of(some), found.flat[where])
+    ettr.flat[where] = _ettr_of(form_of_some(), found.flat[where])
     return found, ettr
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 import typing
 from collections.abc import Iterator
@@ -67,6 +68,11 @@ def bounds(field: FieldInfo) -> list[tuple[str, float]]:
         for name, sign in _SIGNS.items()
         if getattr(rule, name, None) is not None
     ]
+
+
+@functools.lru_cache(maxsize=1024)
+def _bounds_at(path: str, model: type[BaseModel]) -> tuple[tuple[str, float], ...]:
+    return tuple(bounds(field_at(path, model)))
 
 
 def _rules_of_values(annotation: Any) -> list[Any]:
@@ -192,8 +198,7 @@ def check_values(path: str, values: Any, model: type[BaseModel]) -> np.ndarray:
     InputError
         Unknown path, something that is not a number, not finite, or outside the field's bounds.
     """
-    field = field_at(path, model)
-    unit = f" {unit_of(path)}" if unit_of(path) else ""
+    limits = _bounds_at(path, model)
     try:
         if np.asarray(values).dtype.kind not in "iufO":
             raise TypeError  # text and true or false
@@ -205,9 +210,10 @@ def check_values(path: str, values: Any, model: type[BaseModel]) -> np.ndarray:
     if (np.abs(array) > LARGEST_NUMBER).any():
         raise InputError(f"{path} must be at most {LARGEST_NUMBER:g}, got {array.flat[np.abs(array).argmax()]:g}")
     tests = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal}
-    for sign, limit in bounds(field):
+    for sign, limit in limits:
         good = tests[sign](array, limit)
         if not good.all():
+            unit = f" {unit_of(path)}" if unit_of(path) else ""
             raise InputError(f"{path} must be {sign} {limit:g}{unit}, got {array[~good].flat[0]:g}")
     return array
 
