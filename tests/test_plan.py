@@ -59,6 +59,16 @@ def test_a_wider_band_holds_a_narrower_one(llama3):
     assert len({band.interval_min for band in bands}) == 1
 
 
+def test_bands_at_many_points_are_those_of_each(llama3):
+    rates = [0.5, 5, 50]
+    bands = plan.flat_band(llama3, at={"failures.rate_per_1000_node_days": rates})
+    each = [plan.flat_band(llama3.override({"failures.rate_per_1000_node_days": rate})) for rate in rates]
+    for name in ("interval_min", "low_min", "high_min", "ends_job"):
+        assert getattr(bands, name) == pytest.approx([getattr(band, name) for band in each], rel=1e-9)
+    with pytest.raises(OutsideValidity, match="practically end"):
+        plan.flat_band(llama3, at={"recovery.restart_min": [5, 1e7]})
+
+
 @pytest.mark.parametrize("points", [0, 1, -0.1, math.nan])
 def test_a_band_of_no_width_is_refused(llama3, points):
     with pytest.raises(InputError, match=f"points must be between 0 and 1, got {points:g}"):

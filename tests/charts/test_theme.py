@@ -139,6 +139,14 @@ def test_a_missing_column_is_an_error():
         theme.need(pd.DataFrame({"n_gpus": [1]}), "n_gpus", "ettr")
 
 
+def test_layers_are_those_of_altair():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    one = alt.Chart(frame).mark_line(clip=True).encode(x=alt.X("a:Q", title="A", scale=alt.Scale(type="log")), y="b:Q")
+    typed = alt.Chart(frame.assign(c=["x", "y"])).mark_point().encode(x="a", y="b", color="c")
+    for layers in ([one, one.mark_point()], [one, typed], [typed, theme.touchable(one)]):
+        assert finished(theme.layered(*layers)) == finished(alt.layer(*layers))
+
+
 def test_a_touchable_line_answers_by_its_points():
     line = bars().mark_line().encode(strokeDash="cluster:N", tooltip="n:Q")
     spec = finished(theme.touchable(line))
