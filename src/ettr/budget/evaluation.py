@@ -23,7 +23,7 @@ Limits = dict[str, Any]
 
 def evaluate(formula: str, model: Callable[[Rules], tuple[Parts, Limits]], run: Rules) -> TimeBudget:
     """Run a model block by block, and mark the points that lie outside its limits."""
-    shape = np.broadcast_shapes(*(np.shape(value) for value in _leaves(run)))
+    shape = np.broadcast_shapes(*{np.shape(value) for value in _leaves(run)})
     results = {field.name: np.zeros(shape) for field in fields(TimeBudget)} if shape else {}
     broken: dict[str, int] = {}
     with np.errstate(all="ignore"):
