@@ -301,7 +301,7 @@ def flat_band(scenario: Scenario, points: float = BAND_POINTS, at: Mapping[str, 
     >>> from ettr import Scenario, plan
     >>> band = plan.flat_band(Scenario.load("llama3-405b"), at={"cluster.n_gpus": [16_384, 100_000]})
     >>> band.low_min.round(1).tolist(), band.high_min.round(1).tolist()
-    ([4.2, 2.3], [13.9, 4.2])
+    ([4.6, 2.1], [12.7, 4.4])
     """
     if not 0 < points < 1:
         raise InputError(f"points must be between 0 and 1, got {points:g}")
