@@ -67,7 +67,7 @@ def test_a_dry_run_shows_the_points_and_how_long_they_take(study, ettr):
     status, out, _ = ettr("sweep", "study.ipynb", "--grid", "grid.yml", "--out", "out", "--dry-run", "--workers", "2")
     assert status == 0
     assert "3 points: 1 done, 0 failed, 2 open." in out
-    assert "The first open one took" in out and "the rest will take about" in out
+    assert "The first open one took" in out and "The rest will take about" in out
     told = json.loads(ettr("sweep", "study.ipynb", "--grid", "grid.yml", "--out", "out", "--dry-run", "--json")[1])
     assert (told["done"], told["open"]) == (2, 1) and len(told["points"]) == 3
 

@@ -93,10 +93,10 @@ def run(chosen: Chosen, report: bool, as_json: bool, quiet: bool) -> bool:
     }
     several = written_by_several(table)
     if as_json:
-        rows = failed[["id", *job.grid.parameters, "error"]].to_dict("records")
+        rows = failed[["id", *_columns(job), "error"]].to_dict("records")
         typer.echo(json.dumps({**told, "failures": rows, "written_by_several": several}, indent=2, default=str))
         return bool(failed.empty)
-    _print(told, job, failed)
+    _print(told, job, failed, chosen.retry_failed)
     if several:
         typer.echo(printable(f"ettr: {findings.sweeps.several(several)}"), err=True)
     return bool(failed.empty)
@@ -104,18 +104,20 @@ def run(chosen: Chosen, report: bool, as_json: bool, quiet: bool) -> bool:
 
 def preview(chosen: Chosen, as_json: bool) -> bool:
     """Show the points and how long they would take; always true, as nothing was to be finished."""
+    if chosen.scheduler is not None:
+        raise InputError("--dry-run times a point on this machine: leave --scheduler out")
     job = chosen.job()
     found = previewed(job, str(chosen.out), chosen.workers)
     counts = {name: int((found.table["status"] == name).sum()) for name in ("done", "failed", "open")}
     if as_json:
         told = {"n_points": len(found.table), **counts, "point_s": found.point_s, "left_s": found.left_s}
-        points = found.table[["id", *job.grid.parameters, "status"]].to_dict("records")
+        points = found.table[["id", *_columns(job), "status"]].to_dict("records")
         typer.echo(json.dumps({**told, "points": points}, indent=2, default=str))
         return True
     from rich.table import Table
     from rich.text import Text
 
-    columns = ["id", *(["name"] if "name" in found.table else []), *job.grid.parameters, "status"]
+    columns = ["id", *(["name"] if "name" in found.table else []), *_columns(job), "status"]
     shown = Table(box=None, pad_edge=False)
     for name in columns:
         shown.add_column(Text(printable(name)))
@@ -132,15 +134,16 @@ def preview(chosen: Chosen, as_json: bool) -> bool:
         f"{len(found.table):,} points: {counts['done']:,} done, {counts['failed']:,} failed, {counts['open']:,} open."
     ]
     if found.point_s is not None and found.left_s is not None:
-        say.append(f"The first open one took {_seconds(found.point_s)} and is kept;")
-        say.append(f"the rest will take about {_seconds(found.left_s)}.")
+        say.append(f"The first open one took {_seconds(found.point_s)} and is kept.")
+        if counts["open"]:
+            say.append(f"The rest will take about {_seconds(found.left_s)}.")
     elif counts["open"]:
         say.append("They are computed together, in seconds.")
     typer.echo(" ".join(say))
     return True
 
 
-def _print(told: dict[str, Any], job: Job, failed: Any) -> None:
+def _print(told: dict[str, Any], job: Job, failed: Any, retried: bool) -> None:
     parts = [f"{told['n_done']:,} of {told['n_points']:,} points done"]
     if told["n_kept"]:
         parts.append(f"{told['n_kept']:,} of them from before")
@@ -148,15 +151,19 @@ def _print(told: dict[str, Any], job: Job, failed: Any) -> None:
         parts.append(f"{told['n_failed']:,} failed")
     typer.echo(f"{', '.join(parts)}, in {_seconds(told['seconds'])}.")
     for row in failed.head(SHOWN_FAILURES).to_dict("records"):
-        where = ", ".join(f"{name} = {row[name]}" for name in job.grid.parameters)
+        where = ", ".join(f"{name} = {row[job.column(name)]}" for name in job.grid.parameters)
         typer.echo(printable(f"  failed at {where}: {row['error']} ({row['notebook']})"))
     if len(failed) > SHOWN_FAILURES:
         typer.echo(f"  and {len(failed) - SHOWN_FAILURES:,} more, as the table says")
-    if len(failed) and told["n_kept"]:
+    if len(failed) and told["n_kept"] and not retried:
         typer.echo("Points that failed before are not run again without --retry-failed.")
     typer.echo(f"The table is at {shlex.quote(printable(told['table']))}")
     if told["report"]:
         typer.echo(f"The report is at {shlex.quote(printable(told['report']))}")
+
+
+def _columns(job: Job) -> list[str]:
+    return [job.column(name) for name in job.grid.parameters]
 
 
 def _seconds(value: float) -> str:

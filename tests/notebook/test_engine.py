@@ -36,6 +36,8 @@ CELLS = [
     "import os, sys\nos.getcwd(), sys.path[0], __name__, 'get_ipython' in dir()",
     "import pickle\nclass Thing: pass\ntype(pickle.loads(pickle.dumps(Thing())))",
     "float('nan'), 'ünï \U0001f600', '\\ud800'.encode('utf-8', 'surrogatepass')",
+    "import matplotlib.pyplot as plt\nfigure, axes = plt.subplots(figsize=(1, 1)); _ = axes.plot([1, 2])",
+    "{k: os.environ.get(k) for k in ('MPLBACKEND', 'PAGER', 'CLICOLOR', 'TERM')}",
     "Out[2], In[2][:5], _2",
     "",
     "# nothing but a comment",
@@ -132,6 +134,33 @@ def test_what_programs_and_threads_print_is_kept(tmp_path):
         "import multiprocessing as m\np = m.get_context('fork').Process(target=print, args=[5]); p.start(); p.join()",
     )
     assert sorted(text.split()) == ["1", "2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize("left", ["os.system('sleep 60 &')", "if os.fork() == 0:\n    time.sleep(60)\n    os._exit(0)"])
+def test_a_process_that_dies_is_missed_even_if_a_child_of_it_lives(tmp_path, left):
+    path = written(tmp_path / "a.ipynb", f"import os, time\n{left}\nos.kill(os.getpid(), 9)")
+    begun = time.monotonic()
+    with pytest.raises(NotebookFailed, match="its kernel died"):
+        notebook.run(path, tmp_path / "b.ipynb")
+    assert time.monotonic() - begun < 30
+
+
+def test_threads_print_each_line_once(tmp_path):
+    cell = """import threading
+def count():
+    for number in range(2000):
+        print(number)
+threads = [threading.Thread(target=count) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()"""
+    assert len(said(tmp_path, cell).splitlines()) == 8000
+
+
+def test_a_notebook_that_names_no_language_is_python(tmp_path):
+    document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("print('bare')")])
+    nbformat.write(document, tmp_path / "bare.ipynb")
+    notebook.run(tmp_path / "bare.ipynb", tmp_path / "out.ipynb")
+    assert outputs(tmp_path / "out.ipynb")[0][0].text == "bare\n"
 
 
 @pytest.mark.parametrize("ending", ["exit()", "quit()", "import os; os._exit(0)", "import os; os.kill(os.getpid(), 9)"])

@@ -27,7 +27,8 @@ def test_a_digest_depends_on_code_values_files_data_and_versions(tmp_path):
     }
     for change in (
         lambda: mine.write_text("a: 2"),
-        lambda: (tmp_path / "data").mkdir() or (tmp_path / "data" / "t.csv").write_text("x\n1\n"),
+        lambda: (tmp_path / "data").mkdir() or (tmp_path / "data" / "datapackage.json").write_text("{}"),
+        lambda: (tmp_path / "data" / "t.csv").write_text("x\n1\n"),
         lambda: (tmp_path / "data" / "t.csv").write_text("x\n2\n"),
         lambda: (tmp_path / "requirements.txt").write_text("numpy==2.4.6\n"),
         lambda: written(path, "print(2)"),
@@ -76,3 +77,17 @@ def test_surroundings_name_what_machines_must_share():
     found = notebook.surroundings()
     assert {"ettr", "Python", "numpy", "pandas", "papermill"} <= set(found)
     assert notebook.package_digest()[:12] in found["ettr"]
+
+
+def test_a_notebook_whose_cells_have_no_ids_is_the_same_each_time(tmp_path):
+    path = written(tmp_path / "a.ipynb", "print(1)")
+    document = json.loads(path.read_text())
+    for cell in document["cells"]:
+        del cell["id"]
+    path.write_text(json.dumps(document))
+    assert notebook.digest(path, {}) == notebook.digest(path, {})
+
+
+def test_whole_and_broken_forms_of_a_number_are_one(tmp_path):
+    path = written(tmp_path / "a.ipynb", parameters="x = 1.0  # [1]")
+    assert repr(notebook.checked_parameters(path, {"x": 2})) == repr(notebook.checked_parameters(path, {"x": 2.0}))

@@ -121,3 +121,16 @@ def test_a_preview_of_what_is_computed_at_once_runs_nothing(tmp_path):
     assert set(found.table["status"]) == {"open"}
     assert (found.point_s, found.left_s) == (None, None)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("odd", ["abc", True, None, [1, 2], 1025])
+def test_a_value_that_is_no_size_fails_alone(tmp_path, cluster, odd):
+    table = sweep.call("budget", {"cluster.n_gpus": [1024, odd]}, tmp_path, scenario="rsc-1", scheduler=cluster)
+    assert table["status"].tolist() == ["done", "failed"]
+
+
+def test_named_points_computed_at_once_have_their_names(tmp_path):
+    grid = {"points": {"small": {"cluster.n_gpus": 1024}, "large": {"cluster.n_gpus": 10**9}}}
+    assert sweep.call("budget", grid, tmp_path, scenario="llama3-405b")["name"].tolist() == ["small", "large"]
+    job = sweep.CallJob("budget", "llama3-405b", sweep.load(grid, 9))
+    assert sweep.preview(job, tmp_path).table["status"].tolist() == ["done", "failed"]

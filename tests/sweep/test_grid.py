@@ -53,12 +53,13 @@ def test_a_list_is_points():
     [
         ("{from: 1, to: 60, step: 1}", list(range(1, 61))),
         ("{from: 0, to: 1, count: 5}", [0.0, 0.25, 0.5, 0.75, 1.0]),
-        ("{from: 0.1, to: 0.3, step: 0.1}", [0.1, 0.2, 0.30000000000000004]),
+        ("{from: 0.1, to: 0.3, step: 0.1}", [0.1, 0.2, 0.3]),
         ("{from: 5, to: 1, step: -2}", [5, 3, 1]),
         ("{from: 1, to: 100, count: 3, scale: log}", [1, 10, 100]),
         ("{from: 1000, to: 100000, count: 3, scale: log, multiple_of: 8}", [1000, 10000, 100000]),
         ("{from: 1000, to: 1020, count: 5, multiple_of: 8}", [1000, 1008, 1016]),
         ("{from: 3, to: 3, count: 1}", [3]),
+        ("{from: 10000000000000000001, to: 10000000000000000003, count: 3}", [10**19 + 1, 10**19 + 2, 10**19 + 3]),
     ],
 )
 def test_ranges(written, values):
@@ -92,9 +93,14 @@ def test_ranges(written, values):
         ("a: {from: 1, to: 2, step: -1}", "step of a must lead from 1 to 2"),
         ("a: {from: 0, to: 2, count: 3, scale: log}", "a log range must be above 0"),
         ("a: {from: 1, to: 2, count: 3, scale: cubic}", "scale of a must be linear or log"),
-        ("a: {from: 1, to: x, count: 3}", "to of a must be a finite number, got 'x'"),
-        ("a: {from: 1, to: .inf, count: 3}", "to of a must be a finite number, got inf"),
+        ("a: {from: 1, to: x, count: 3}", "to of a must be a number below 1e\\+300, got 'x'"),
+        ("a: {from: 1, to: .inf, count: 3}", "to of a must be a number below 1e\\+300, got inf"),
         ("a: {from: 1, to: 2, count: 3, steps: 4}", "must be a list of values or a range"),
+        ("a: {from: 1, to: 7, count: 3, multiple_of: 8}", "no multiple of 8 lies between 1 and 7"),
+        ("a: {from: 1, to: 7, count: 3, multiple_of: 0}", "multiple_of of a must be > 0, got 0"),
+        ("a: {from: 0, to: 1, step: 1.0e-320}", "a has .* values, and at most"),
+        (f"a: {{from: 1, to: 1{'0' * 400}, count: 3}}", "to of a must be a number below"),
+        ("- {1: 2}", "a point maps parameters to values"),
         ("1: [2]", "a parameter's name must be a text, got 1"),
     ],
 )
@@ -116,6 +122,8 @@ def test_too_many_points_are_counted_and_not_made():
     [
         ("a: [1\n", "is not a YAML file"),
         ("a: 1\na: 2\n", "stands twice"),
+        ("a: !!set {b, c}", "must be made of"),
+        ("a: &b [*b]", "Circular"),
         (None, "cannot read the grid"),
         (b"\xff", "not"),
     ],
@@ -148,3 +156,7 @@ def test_values_from_python_may_be_arrays():
     assert points({"a": np.array([1, 2]), "b": range(2), "c": ("x",)}) == [
         {"a": a, "b": b, "c": "x"} for a in (1, 2) for b in (0, 1)
     ]
+
+
+def test_true_is_not_one():
+    assert points("a: [1, true]") == [{"a": 1}, {"a": True}]

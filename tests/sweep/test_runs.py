@@ -79,7 +79,7 @@ def test_a_failed_point_keeps_its_part_and_the_others_go_on(swept, study, tmp_pa
     swept({"x": [-1, 1]})
     assert len(ran(study.parent)) == 2
     swept({"x": [-1, 1]}, retry_failed=True)
-    assert ran(study.parent) == ["-1 1 a", "-1 1 a", "1 1 a"]
+    assert ran(study.parent) == ["-1.0 1 a", "-1.0 1 a", "1.0 1 a"]
 
 
 def test_a_point_that_succeeds_later_takes_the_place_of_its_failure(swept, tmp_path):
@@ -238,7 +238,7 @@ def test_a_full_disk_in_the_middle_loses_nothing_that_was_finished(swept, study,
     def write(path, text):
         allowed[0] -= 1
         if allowed[0] < 0:
-            path.with_name(f"{path.name}.1.part").write_text(text[:10])
+            path.with_name(f".{path.name}.1{points.PART}").write_text(text[:10])
             raise OSError(28, "No space left on device", str(path))
         real(path, text)
 
@@ -252,7 +252,7 @@ def test_a_full_disk_in_the_middle_loses_nothing_that_was_finished(swept, study,
     table = swept()
     pd.testing.assert_frame_equal(table.drop(columns="duration_s"), whole.drop(columns="duration_s"))
     assert len(ran(study.parent)) == before + 1
-    assert not list((tmp_path / "out").rglob("*.part"))
+    assert not list((tmp_path / "out").rglob("*part"))
 
 
 def test_a_folder_that_takes_no_files_is_said(swept, tmp_path):
@@ -276,3 +276,48 @@ def test_the_working_folder_is_that_of_the_repository(swept, study, tmp_path, mo
     swept()
     assert len(ran(study.parent)) == 4
     assert os.listdir(".") == []
+
+
+def test_parameters_with_names_of_the_table_s_own_columns(swept, tmp_path):
+    path = written(
+        tmp_path / "b.ipynb",
+        "import ettr\nettr.record(x=1, recorded_x=2, n=x)",
+        parameters='status = "a"  # text\nid = 1  # whole\nx = 0  # whole',
+    )
+    table = swept({"status": ["new", "old"], "id": [7], "x": [3]}, path, tmp_path / "odd")
+    assert table["parameter_status"].tolist() == ["new", "old"] and table["parameter_id"].tolist() == [7, 7]
+    assert table["status"].tolist() == ["done", "done"] and table["id"].map(len).tolist() == [16, 16]
+    assert table[["x", "recorded_x", "recorded_recorded_x", "n"]].iloc[0].tolist() == [3, 1, 2, 3]
+    job = sweep.NotebookJob(path, sweep.load({"status": ["new", "old"], "id": [7], "x": [3]}, 9))
+    assert "parameter_status" in sweep.report.page(job, table)
+
+
+def test_whole_numbers_stay_whole_beside_missing_and_broken_ones(swept, tmp_path):
+    path = written(
+        tmp_path / "b.ipynb",
+        "import ettr\nassert n != 2\nettr.record(big=2**53 + 1, huge=2**64 + n, mixed=2**53 + 1 if n else 0.5)",
+        parameters="n = 0  # whole",
+    )
+    swept({"n": [0, 1, 2]}, path, tmp_path / "whole-numbers")
+    read = pd.read_parquet(tmp_path / "whole-numbers" / "results.parquet")
+    assert int(read["big"][0]) == 2**53 + 1
+    assert [json.loads(text) for text in read["huge"][:2]] == [2**64, 2**64 + 1]
+    assert [json.loads(text) for text in read["mixed"][:2]] == [0.5, 2**53 + 1]
+
+
+def test_two_paths_of_one_file_are_one_point(swept, tmp_path):
+    (tmp_path / "given.txt").write_text("x")
+    with pytest.raises(InputError, match="a point comes twice: word: "):
+        swept({"word": [str(tmp_path / "given.txt"), f"{tmp_path}/./given.txt"]})
+
+
+def test_files_of_others_are_left_alone(swept, tmp_path):
+    place = tmp_path / "downloads"
+    place.mkdir()
+    (place / "big.iso.part").touch()
+    with pytest.raises(InputError, match="is not a sweep"):
+        swept(out=place)
+    swept()
+    (tmp_path / "out" / "mine.part").touch()
+    swept()
+    assert (place / "big.iso.part").exists() and (tmp_path / "out" / "mine.part").exists()

@@ -152,13 +152,15 @@ def test_results_do_not_depend_on_the_number_of_workers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "address", ["tcp://127.0.0.1:1", "nonsense", "nowhere.json", "tcp://no.such.host.invalid:8786"]
+    "address", ["tcp://127.0.0.1:1", "nonsense", "", "http://a:1", "nowhere.json", "tcp://no.such.host.invalid:8786"]
 )
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # Dask leaves the socket that did not connect
 def test_an_unreachable_scheduler_is_said(tmp_path, monkeypatch, address):
     monkeypatch.setattr(pool, "CONNECT_TIMEOUT_S", 1)
     notebook = written(tmp_path / "a.ipynb", "1", parameters="x = 1  # [1]")
-    with pytest.raises(InputError, match=r"no scheduler answers at .* within 1 s|there is no scheduler file"):
+    with pytest.raises(
+        InputError, match=r"no scheduler answers at .* within 1 s|there is no scheduler file|has an address such as"
+    ):
         sweep.run(notebook, {"x": [1]}, tmp_path / "out", scheduler=address)
     gc.collect()
 

@@ -5,7 +5,7 @@ is injected all the same. :func:`run` checks first, and leaves either a whole ex
 executed copy under another name together with one clear error. :func:`record` hands values out of a notebook.
 """
 
-from ettr.notebook.documents import read, repository_root, shown
+from ettr.notebook.documents import read, repository_root, shown, text
 from ettr.notebook.identity import Identity, digest, package_digest, surroundings
 from ettr.notebook.parameters import Parameter, checked_parameters, declared_parameters, fitted, replaced_values
 from ettr.notebook.recording import RESERVED, plain, record, recorded, restored
@@ -33,4 +33,5 @@ __all__ = [
     "shown",
     "stop_message",
     "surroundings",
+    "text",
 ]

@@ -60,6 +60,7 @@ class Stream(io.TextIOBase):
         self.name = name
         self._texts: list[str] = []
         self._size = 0
+        self._lock = threading.RLock()
 
     def writable(self) -> bool:
         return True
@@ -73,16 +74,20 @@ class Stream(io.TextIOBase):
         if os.getpid() != self._owner:  # a process that the notebook forked has no say in the pipe
             os.write(self._descriptor, text.encode("utf-8", "replace"))
             return len(text)
-        self._texts.append(text)
-        self._size += len(text)
-        if self._size > self.held:
-            self.flush()
+        with self._lock:
+            self._texts.append(text)
+            self._size += len(text)
+            if self._size > self.held:
+                self.flush()
         return len(text)
 
     def flush(self) -> None:
-        text, self._texts, self._size = "".join(self._texts), [], 0
-        if text and os.getpid() == self._owner:
-            self._session.send(None, "stream", {"name": self.name, "text": text})
+        if os.getpid() != self._owner:
+            return
+        with self._lock:
+            text, self._texts, self._size = "".join(self._texts), [], 0
+            if text:
+                self._session.send(None, "stream", {"name": self.name, "text": text})
 
 
 class Leftover:
@@ -137,6 +142,8 @@ def _settle(shell: Any, pipe: Connection, start: Mapping[str, Any]) -> list[Left
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.environ.clear()
     os.environ.update(start["environment"])
+    shell.init_environment()
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     os.chdir(start["cwd"])
     tempfile.tempdir = None  # chosen anew, by this environment
     if "numpy.random" in sys.modules:  # Python's own generator does this by itself

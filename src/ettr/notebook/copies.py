@@ -22,6 +22,7 @@ UNDRAWN_TYPE = "application/vnd.ettr.chart+json"
 """A chart that a notebook hands on as its specification, to be drawn beside it."""
 
 MOST_OUTPUT_BYTES = 200_000_000
+STARTED_WITHIN_S = 60
 
 
 class Died(EttrError):
@@ -44,8 +45,14 @@ class Copy:
     def __init__(self, pipe: connection.Connection, cwd: str, kept_out: str) -> None:
         self._pipe = pipe
         self.written: dict[str, None] = {}
+        self._ended: int | None = None
         self._send({"cwd": cwd, "environment": dict(os.environ), "kept_out": kept_out})
-        self._pid = self._receive(None)["content"]["pid"]
+        try:
+            self._pid = self._receive(time.monotonic() + STARTED_WITHIN_S)["content"]["pid"]
+        except TimeoutError as error:
+            raise Died(f"its process did not start within {STARTED_WITHIN_S} s") from error
+        with contextlib.suppress(OSError, AttributeError):  # an old kernel: then its end is that of the pipe
+            self._ended = os.pidfd_open(self._pid)
 
     def execute(self, code: str, deadline: float | None) -> Iterator[dict[str, Any]]:
         """What running the code puts out, as messages of the Jupyter protocol.
@@ -76,6 +83,8 @@ class Copy:
         self._pipe.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
+        if self._ended is not None:
+            os.close(self._ended)
 
     def _send(self, message: dict[str, Any]) -> None:
         try:
@@ -84,9 +93,13 @@ class Copy:
             raise Died("its kernel died") from error
 
     def _receive(self, deadline: float | None) -> dict[str, Any]:
-        if not self._pipe.poll(None if deadline is None else max(0.0, deadline - time.monotonic())):
+        left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
+        watched: list[Any] = [self._pipe] if self._ended is None else [self._pipe, self._ended]
+        if not connection.wait(watched, left_s):
             raise TimeoutError
         try:
+            if not self._pipe.poll():  # what it said last is read first; programs that it left may hold the pipe open
+                raise Died("its kernel died")
             text = self._pipe.recv_bytes()
         except (EOFError, OSError) as error:
             raise Died("its kernel died") from error

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +25,33 @@ def repository_root(path: str | os.PathLike[str]) -> Path:
 
 def read(path: str | os.PathLike[str]) -> Any:
     """The notebook as a ``NotebookNode`` of format 4."""
-    import nbformat
-
+    try:
+        import nbformat
+    except ImportError as error:
+        raise InputError("notebooks need more packages: pip install 'ettr[sweep]'") from error
     path = Path(path)
     if not path.is_file():
         raise InputError(f"there is no notebook {shown(path)}")
     try:
-        return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of cells without ids, which old notebooks have
+            return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     except Exception as error:
         first = str(error).splitlines()[0]
         raise InputError(f"{shown(path)} is not a notebook that can be read: {first}") from error
+
+
+def text(document: Any) -> str:
+    """The notebook as the text of its file."""
+    import nbformat
+
+    return str(nbformat.writes(document))
+
+
+def written_ids(path: str | os.PathLike[str]) -> list[str] | None:
+    """The ids of a notebook's cells as they are written, empty where there is none; None for formats without them."""
+    cells = json.loads(Path(path).read_text(encoding="utf-8")).get("cells")
+    return None if cells is None else [cell.get("id", "") for cell in cells]
 
 
 def shown(path: str | os.PathLike[str]) -> str:

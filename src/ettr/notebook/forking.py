@@ -44,7 +44,12 @@ def main() -> None:
         message, descriptors, _, _ = socket.recv_fds(control, 16, 1)
         if not message:
             break
-        copy = os.fork()
+        os.set_inheritable(descriptors[0], False)  # programs that a notebook starts have no part in it
+        try:
+            copy = os.fork()
+        except OSError:  # no memory, or too many processes: the one that asked sees the pipe close
+            os.close(descriptors[0])
+            continue
         if copy == 0:
             control.close()
             child.serve(shell, Connection(descriptors[0]))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr import evidence
-from ettr.notebook.documents import is_file, read, repository_root
+from ettr.notebook.documents import is_file, read, repository_root, written_ids
 
 LIBRARIES = ("numpy", "pandas", "scipy", "numba", "altair", "pydantic", "papermill", "ipykernel")
 """Libraries whose version must be the same wherever a sweep's runs take place."""
@@ -28,7 +28,7 @@ class Identity:
         What is run, as JSON can hold it.
     root : path
         The repository: texts among the parameters that name a file below it, or an absolute one, count with the
-        file's contents. Its ``requirements.txt`` and its ``data`` count.
+        file's contents. Its ``requirements.txt`` counts, and its ``data`` if it is a copy of this repository.
     """
 
     def __init__(self, code: Any, root: str | os.PathLike[str]) -> None:
@@ -40,9 +40,10 @@ class Identity:
     @classmethod
     def of_notebook(cls, notebook: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Identity:
         """That of a notebook: its code cells with their tags. Text cells do not count."""
+        cells, ids = read(notebook).cells, written_ids(notebook)
         code = [
-            [cell.get("id", ""), cell.source, sorted(cell.metadata.get("tags", []))]
-            for cell in read(notebook).cells
+            [name, cell.source, sorted(cell.metadata.get("tags", []))]
+            for name, cell in zip(ids or [""] * len(cells), cells, strict=True)
             if cell.cell_type == "code"
         ]
         return cls(code, root or repository_root(notebook))
@@ -95,14 +96,23 @@ def surroundings() -> dict[str, str]:
     """What must be the same on every machine that runs points of one sweep, by name."""
     import ettr
 
-    versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
+    versions = {name: _version(name) for name in LIBRARIES}
     python = f"{sys.version_info[0]}.{sys.version_info[1]}"
     return {"ettr": f"{ettr.__version__} ({package_digest()[:12]})", "Python": python, **versions}
 
 
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "missing"
+
+
 def _project(root: Path) -> str:
-    """Digest of the locked versions, and of the data of a repository that is not the package's own."""
-    return _contents([(root, "requirements.txt"), *([] if root / "data" == evidence.DATA else [(root / "data", "*")])])
+    """Digest of the locked versions, and of the data of a copy of this repository, if that is another one."""
+    data = root / "data"
+    other = data != evidence.DATA and (data / "datapackage.json").is_file()
+    return _contents([(root, "requirements.txt"), *([(data, "*")] if other else [])])
 
 
 def _contents(parts: Iterable[tuple[Path, str]]) -> str:

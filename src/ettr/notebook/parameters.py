@@ -123,11 +123,11 @@ def _fitting(parameter: Parameter, value: Any, place: str) -> Any:
     if kind in ("int", "float"):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise refuse("a number")
-        if not math.isfinite(value):
+        if not _is_finite(value):
             raise refuse("a finite number")
         if kind == "int" and value != int(value):
             raise refuse("a whole number")
-        return int(value) if kind == "int" else value
+        return int(value) if kind == "int" else float(value)
     if kind in ("bool", "str", "list", "dict") and type(value).__name__ != kind:
         raise refuse({"bool": "true or false", "str": "a text", "list": "a list", "dict": "a mapping"}[kind])
     try:
@@ -137,3 +137,10 @@ def _fitting(parameter: Parameter, value: Any, place: str) -> Any:
     if isinstance(value, str) and Path(value).suffix and is_file(Path(value)):
         return str(Path(value).resolve())  # the kernel's working folder is another one
     return value
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that no float can hold
+        return False

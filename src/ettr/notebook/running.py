@@ -153,6 +153,7 @@ def _execute(
                 _braces_doubled(part),
                 values,
                 kernel_name="python3",
+                language="python",  # also for a notebook that does not say
                 progress_bar=False,
                 resources={"metadata": {"path": str(cwd)}},  # instead of cwd=, which moves this whole process
                 **options,

@@ -43,14 +43,27 @@ def scenario_of(values: Mapping[str, Any], own: Mapping[str, Any]) -> Scenario:
 
 
 def takes_arrays(grid: Grid) -> bool:
-    """Whether the closed form takes all points of a grid together: their fields as arrays, and all else exactly."""
+    """Whether the closed form takes all points of a grid together: all fields numbers, and such that may be arrays."""
+    for b in grid.blocks:
+        for number, name in enumerate(b.columns):
+            taken = [row[number] for row in b.rows]
+            if name != "scenario" and not all(type(value) in (int, float) for value in taken):
+                return False
+            if name == "cluster.n_gpus" and any(value % 1 for value in taken):
+                return False
     block = next(block for block in grid.blocks if "scenario" in block.columns)
     place = block.columns.index("scenario")
     fields = {name for name in grid.parameters if name != "scenario"}
     for name in dict.fromkeys(row[place] for row in block.rows):
         run = Scenario.load(name)
+        sizes = [
+            row[b.columns.index("cluster.n_gpus")]
+            for b in grid.blocks
+            if "cluster.n_gpus" in b.columns
+            for row in b.rows
+        ]
         try:
-            if not fields <= set(budget.swept(run)):
+            if not fields <= set(budget.swept(run)) or any(size % run.cluster.gpus_per_node for size in sizes):
                 return False
             budget.exact(run)
         except NotModelled:

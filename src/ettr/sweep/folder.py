@@ -96,8 +96,9 @@ class Folder:
                 pass
             except OSError as error:
                 raise InputError(f"another sweep is at work in {self.path}") from error
-            for part in self.path.rglob("*.part"):
-                part.unlink(missing_ok=True)  # of a sweep that was cut off
+            for place in (self.path, self.path / points.FOLDER):
+                for part in place.glob(f"*{points.PART}"):
+                    part.unlink(missing_ok=True)  # of a sweep that was cut off
             try:
                 points.write(self.path / points.MANIFEST, json.dumps(self._manifest(), indent=1))
             except OSError as error:
@@ -134,10 +135,10 @@ class Folder:
         import pyarrow
         from pyarrow import parquet
 
-        columns = {name: _column(table[name]) for name in table.columns}
-        part = self.path / f".{TABLE}.part"
+        kept = pd.DataFrame({name: _column(table[name]) for name in table.columns})
+        part = self.path / f".{TABLE}{points.PART}"
         try:
-            parquet.write_table(pyarrow.table(columns), part)
+            parquet.write_table(pyarrow.Table.from_pandas(kept, preserve_index=False), part)
             os.replace(part, self.path / TABLE)
         except OSError as error:
             raise _unwritten(self.path / TABLE, error) from error
@@ -168,7 +169,7 @@ class Folder:
             kept = json.loads((self.path / points.MANIFEST).read_text(encoding="utf-8"))
             before = Grid(tuple(grids.Block(tuple(b["columns"]), b["rows"], tuple(b["names"])) for b in kept["grid"]))
         except OSError as error:
-            if {p.name for p in self.path.iterdir() if p.suffix != ".part"} <= {".lock", points.FOLDER}:
+            if {p.name for p in self.path.iterdir() if p.suffix != points.PART} <= {".lock", points.FOLDER}:
                 return  # a sweep that had only begun
             raise InputError(
                 f"{self.path} holds something that is not a sweep; choose an empty or a new folder"
@@ -198,17 +199,18 @@ def _points_lost(before: Grid, now: Grid) -> int:
     return sum(grids.key(point.parameters) not in new for point in before.points())
 
 
-def _column(values: pd.Series) -> Any:
-    """A column as Arrow holds it; mixed kinds become JSON."""
+def _column(values: pd.Series) -> pd.Series:
+    """A column as Arrow holds it; mixed kinds and mappings become JSON."""
     import pyarrow
 
     if values.dtype != object:
-        return pyarrow.array(values)
+        return values
     found = values.tolist()
-    try:
-        return pyarrow.array(found)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
-        return pyarrow.array([None if v is None else json.dumps(notebook.plain({"v": v})["v"]) for v in found])
+    with contextlib.suppress(pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
+        if not any(isinstance(value, dict) for value in found):  # they differ in their keys
+            pyarrow.array(found)
+            return values
+    return pd.Series([None if v is None else json.dumps(v) for v in found], dtype=object)
 
 
 def _unwritten(path: Path, error: OSError) -> EttrError:

@@ -19,6 +19,7 @@ from ettr.scenario import StrictLoader
 
 BLOCKS = ("product", "zip", "points")
 MOST_VALUES = 10_000_000
+LARGEST = 1e300
 RANGE_KEYS = {"from", "to", "count", "step", "scale", "multiple_of"}
 
 
@@ -148,10 +149,14 @@ def _content(source: Any) -> tuple[Any, str]:
     path = Path(source)
     try:
         text = path.read_text(encoding="utf-8")
-        return yaml.load(text, Loader=StrictLoader), str(source)
+        content = yaml.load(text, Loader=StrictLoader)
+        json.dumps(content)
+        return content, str(source)
     except OSError as error:
         raise InputError(f"cannot read the grid {source}: {error.strerror or error}") from error
-    except (yaml.YAMLError, ValueError) as error:
+    except TypeError as error:
+        raise InputError(f"{source} must be made of texts, numbers, lists and mappings: {error}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{source} is not a YAML file: {' '.join(str(error).split())}") from error
 
 
@@ -206,7 +211,7 @@ def _points(block: Any, place: str) -> Block:
     if not isinstance(points, Sequence) or isinstance(points, str) or not points:
         raise InputError(f"points must be a list of points, or a mapping of names to points, and not empty ({place})")
     for point in points:
-        if not isinstance(point, Mapping) or not point:
+        if not isinstance(point, Mapping) or not point or not all(isinstance(name, str) for name in point):
             raise InputError(f"a point maps parameters to values, e.g. {{n_gpus: 1024}}, got {point!r} ({place})")
         if set(point) != set(points[0]):
             odd = ", ".join(sorted(map(str, set(point) ^ set(points[0]))))
@@ -226,33 +231,48 @@ def _range(name: str, written: Mapping[str, Any], place: str) -> Sequence[Any]:
         )
     for part in ("from", "to", "step", "count", "multiple_of"):
         value = written.get(part, 1)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise InputError(f"{part} of {name} must be a finite number, got {value!r} ({place})")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
+            raise InputError(f"{part} of {name} must be a number below {LARGEST:g}, got {_short(value)} ({place})")
     if ("count" in written) == ("step" in written):
         raise InputError(f"{name} needs one of count and step ({place})")
+    if not written.get("multiple_of", 1) > 0:
+        raise InputError(f"multiple_of of {name} must be > 0, got {written['multiple_of']} ({place})")
     scale = written.get("scale", "linear")
     if scale not in ("linear", "log"):
         raise InputError(f"scale of {name} must be linear or log, got {scale!r} ({place})")
-    low, high, multiple = written["from"], written["to"], written.get("multiple_of")
+    if scale == "log" and min(written["from"], written["to"]) <= 0:
+        raise InputError(f"a log range must be above 0, got {name} from {written['from']} to {written['to']} ({place})")
     count = _count(name, written, place)
     if count > MOST_VALUES:
         raise InputError(f"{name} has {count:,} values, and at most {MOST_VALUES:,} are swept at once ({place})")
+    values = _spread(written, count)
+    multiple = written.get("multiple_of")
+    return values if multiple is None else _multiples(name, values, multiple, place)
+
+
+def _spread(written: Mapping[str, Any], count: int) -> list[Any]:
+    """The values of a range: whole numbers where all of them are, else with 12 digits, as a person would write them."""
+    low, high = written["from"], written["to"]
+    step = written.get("step", (high - low) / (count - 1) if count > 1 else 0)
+    if float(step).is_integer() and isinstance(low, int) and written.get("scale") != "log":
+        return [low + number * int(step) for number in range(count)]
     if "step" in written:
-        values = low + written["step"] * np.arange(count)
-    elif scale == "log":
-        if low <= 0 or high <= 0:
-            raise InputError(f"a log range must be above 0, got {name} from {low} to {high} ({place})")
-        values = np.geomspace(low, high, count)
+        values = low + step * np.arange(count)
     else:
-        values = np.linspace(low, high, count)
-    if multiple is not None:
-        inside = sorted((np.ceil(min(low, high) / multiple), np.floor(max(low, high) / multiple)))
-        values = multiple * np.clip(np.round(values / multiple), *inside)
-    whole = bool(np.all(values == np.round(values)))
-    found = [int(v) if whole else float(v) for v in values]
-    if multiple is not None:
-        found = list(dict.fromkeys(found))  # close values round to one
-    return found
+        values = (np.geomspace if written.get("scale") == "log" else np.linspace)(low, high, count)
+    values = np.array([float(f"{value:.12g}") for value in values])
+    return [int(v) for v in values] if np.all(values == np.round(values)) else values.tolist()
+
+
+def _multiples(name: str, values: list[Any], multiple: Any, place: str) -> list[Any]:
+    """Each value rounded to a multiple between the least and the largest; close ones round to one."""
+    least, most = math.ceil(min(values) / multiple), math.floor(max(values) / multiple)
+    if least > most:
+        raise InputError(
+            f"no multiple of {multiple} lies between {min(values)} and {max(values)}, where {name} should be ({place})"
+        )
+    rounded = (multiple * min(max(round(value / multiple), least), most) for value in values)
+    return list(dict.fromkeys(rounded))
 
 
 def _count(name: str, written: Mapping[str, Any], place: str) -> int:
@@ -265,7 +285,8 @@ def _count(name: str, written: Mapping[str, Any], place: str) -> int:
     step = written["step"]
     if step == 0 or (high - low) / step < 0 or written.get("scale") == "log":
         raise InputError(f"step of {name} must lead from {low} to {high} on a linear scale, got {step} ({place})")
-    return int((high - low) / step * (1 + 1e-12)) + 1
+    n_steps = (high - low) / step * (1 + 1e-12)
+    return int(n_steps) + 1 if n_steps < LARGEST else MOST_VALUES + 1
 
 
 def _check_names(grid: Grid, place: str) -> None:
@@ -279,9 +300,7 @@ def _check_names(grid: Grid, place: str) -> None:
 def _check_twice(grid: Grid, place: str) -> None:
     """Refuse a point that comes twice; rows of blocks tell, as blocks share no parameter."""
     for block in grid.blocks:
-        rows = [
-            row if _is_hashable(row) else json.dumps(row, sort_keys=True, default=str) for row in map(tuple, block.rows)
-        ]
+        rows = [_told_apart(row) for row in block.rows]
         if len(set(rows)) == len(rows):
             continue
         twice = next(number for number, row in enumerate(rows) if row in rows[:number])
@@ -289,8 +308,16 @@ def _check_twice(grid: Grid, place: str) -> None:
         raise InputError(f"a point comes twice: {told} ({place})")
 
 
-def _is_hashable(row: tuple[Any, ...]) -> bool:
-    return not any(isinstance(value, list | dict) for value in row)
+def _told_apart(row: Sequence[Any]) -> Any:
+    """A row as something that is equal for equal rows only, and never for true and 1."""
+    if all(type(value) in (int, float, str) for value in row):
+        return tuple(row)
+    return json.dumps(list(row), sort_keys=True, default=str)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 def _array(values: Sequence[Any]) -> np.ndarray:

@@ -15,7 +15,7 @@ from ettr.errors import InputError, UnknownName
 from ettr.notebook import Identity
 from ettr.scenario import Scenario
 from ettr.sweep import calls
-from ettr.sweep.grid import Block, Grid
+from ettr.sweep.grid import Block, Grid, Point
 from ettr.sweep.work import File, Task
 
 ID_DIGITS = 16
@@ -42,6 +42,10 @@ class Job:
     root: Path
     _identity: Identity
 
+    def column(self, parameter: str) -> str:
+        """The column of a parameter in the table: its name, unless every table has that column."""
+        return f"parameter_{parameter}" if parameter in notebook.RESERVED else parameter
+
     def ids(self) -> Iterator[str]:
         """The id of each point, in the order of the grid."""
         order = sorted(range(len(self.grid.parameters)), key=self.grid.parameters.__getitem__)
@@ -52,6 +56,22 @@ class Job:
         for combination in itertools.product(*pieces):
             fragments = list(itertools.chain.from_iterable(combination))
             yield self._identity.joined(fragments[place] for place in order)[:ID_DIGITS]
+
+    def points(self) -> list[tuple[str, Point]]:
+        """All points with their ids.
+
+        Raises
+        ------
+        InputError
+            If two points are the same, which may show only now: a file has many paths.
+        """
+        found = list(zip(self.ids(), self.grid.points(), strict=True))
+        if len({digest for digest, _ in found}) < len(found):
+            seen: set[str] = set()
+            twice = next(point for digest, point in found if digest in seen or seen.add(digest))  # type: ignore[func-returns-value]
+            told = ", ".join(f"{name}: {value!r}" for name, value in twice.parameters.items())
+            raise InputError(f"a point comes twice: {told}")
+        return found
 
     def task(self, digest: str, parameters: Mapping[str, Any]) -> Task:
         """A point as a worker takes it."""
@@ -83,7 +103,7 @@ class NotebookJob(Job):
         self.root = notebook.repository_root(path)
         self.what = Path(path).resolve().relative_to(self.root).as_posix()
         self.grid = grid.mapped(lambda name, value: notebook.fitted(declared, {name: value}, self.what)[name])
-        self._source = Path(path).read_text(encoding="utf-8")
+        self._source = notebook.text(notebook.read(path))
         self._identity = Identity.of_notebook(path, self.root)
         self._timeout_s, self._fresh_kernels = timeout_s, fresh_kernels
         self._surroundings = notebook.surroundings()

@@ -12,6 +12,8 @@ from ettr.notebook import RECORD
 
 MANIFEST = "sweep.json"
 FOLDER = "points"
+PART = ".ettr-part"
+"""The end of the name of a file that is not whole yet."""
 
 
 def file_name(digest: str, suffix: str, failed: bool) -> str:
@@ -21,7 +23,7 @@ def file_name(digest: str, suffix: str, failed: bool) -> str:
 
 def write(path: Path, text: str) -> None:
     """Write a file beside its place and move it there; an OSError leaves what was there."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
     try:
         part.write_text(text, encoding="utf-8")
         os.replace(part, path)

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import queue
+import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from ettr.errors import EttrError, InputError
 
 CONNECT_TIMEOUT_S = 10
 LOOKED_AFTER_EVERY_S = 1.0
+_ADDRESS = re.compile(r"inproc://\S+|((tcp|tls|ws|wss|ucx)://)?(\[[0-9a-fA-F:.]+\]|[^\s/:]+):\d{1,5}")
 _LOST = "the scheduler went away; what was finished is kept, and the same command goes on from there"
 AHEAD = 2
 """Pieces that wait for each thread: enough to keep it busy, and few that a lost scheduler takes along."""
@@ -68,17 +70,26 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
     check(workers, scheduler)
     with _silent(), contextlib.ExitStack() as stack:
         if scheduler is None:
-            cluster = LocalCluster(
-                n_workers=workers or os.cpu_count() or 1,
-                threads_per_worker=1,
-                memory_limit=0,  # notebooks run in processes of their own
-                dashboard_address="127.0.0.1:0",  # any free port
-                silence_logs=logging.CRITICAL,
-            )
-            stack.enter_context(cluster)
+            try:
+                cluster = stack.enter_context(
+                    LocalCluster(
+                        n_workers=workers or os.cpu_count() or 1,
+                        threads_per_worker=1,
+                        memory_limit=0,  # notebooks run in processes of their own
+                        dashboard_address="127.0.0.1:0",  # any free port
+                        silence_logs=logging.CRITICAL,
+                    )
+                )
+            except (RuntimeError, OSError) as error:
+                raise EttrError(
+                    f"the workers did not start: {' '.join(str(error).split())[:200]}. In a script, call this below "
+                    f'`if __name__ == "__main__":`; a file in this folder may also hide a module of Python'
+                ) from error
             yield stack.enter_context(Client(cluster))
             return
         by_file = Path(scheduler).suffix == ".json"
+        if not by_file and not _ADDRESS.fullmatch(scheduler):
+            raise InputError(f"a scheduler has an address such as tcp://10.0.0.1:8786, or a file; got {scheduler!r}")
         if by_file and not Path(scheduler).is_file():
             raise InputError(f"there is no scheduler file {scheduler}")
         if scheduler.startswith("tls:") and not Security().get_connection_args("client").get("ssl_context"):

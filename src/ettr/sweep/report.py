@@ -18,6 +18,7 @@ from ettr.charts import render
 from ettr.errors import EttrError
 from ettr.notebook import RESERVED
 from ettr.sweep.jobs import Job
+from ettr.sweep.points import PART
 from ettr.sweep.runs import written_by_several
 
 NAME = "report.html"
@@ -43,7 +44,7 @@ def write(job: Job, table: pd.DataFrame, out: str | os.PathLike[str]) -> Path:
         The page: one file without scripts that needs no network.
     """
     path = Path(out) / NAME
-    part = path.with_name(f".{NAME}.part")
+    part = path.with_name(f".{NAME}{PART}")
     try:
         part.write_text(page(job, table), encoding="utf-8")
         os.replace(part, path)
@@ -55,12 +56,12 @@ def write(job: Job, table: pd.DataFrame, out: str | os.PathLike[str]) -> Path:
 
 def page(job: Job, table: pd.DataFrame) -> str:
     """The page as HTML."""
-    parameters = list(job.grid.parameters)
+    parameters = [job.column(name) for name in job.grid.parameters]
     recorded = [name for name in table.columns if name not in (*RESERVED, *parameters)]
     order = np.argsort(table["status"].map({"failed": 0, "open": 1, "done": 2}), kind="stable")
     title = f"Sweep of {job.what}"
-    held = [name for name in parameters if len(set(table[name].map(_text))) == 1]
-    fixed = ", ".join(f"{_text(name)} = {_text(table[name].iloc[0])}" for name in held)
+    held = [name for name in parameters if len(set(table[name].map(_exact))) == 1]
+    fixed = ", ".join(f"{name} = {_exact(table[name].iloc[0])}" for name in held)
     body = [
         f"<h1>{html.escape(title)}</h1>",
         f"<p>{html.escape(findings.sweeps.counts(table))}{f' Held: {html.escape(fixed)}.' if fixed else ''}</p>",
@@ -84,14 +85,14 @@ def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple
     kinds = {
         p: pd.to_numeric(done[p], errors="coerce").notna().all() and done[p].map(type).ne(bool).all() for p in varying
     }
-    sizes = {p: done[p].map(_text).nunique() for p in varying}
+    sizes = {p: done[p].map(_exact).nunique() for p in varying}
     across = max(varying, key=lambda p: (kinds[p], sizes[p]))
     fitting = [p for p in varying if p != across and sizes[p] <= charts.sweeps.MOST_GROUPS]
     group = max(fitting, key=lambda p: sizes[p], default="")
     frame = pd.DataFrame(
         {
-            "x": pd.to_numeric(done[across]) if kinds[across] else done[across].map(_text),
-            "group": done[group].map(_text) if group else "",
+            "x": pd.to_numeric(done[across]) if kinds[across] else done[across].map(_exact),
+            "group": done[group].map(_exact) if group else "",
             "value": done[name].astype(float),
         }
     )
@@ -142,7 +143,7 @@ def _rows(table: pd.DataFrame, given: list[str], recorded: list[str]) -> list[st
             link = f'<a href="{html.escape(row["notebook"], quote=True)}">{link}</a>'
         state = row["status"] if not row["error"] else f"{row['status']}: {row['error']}"
         values = [
-            *(_text(row[name]) for name in given),
+            *(_exact(row[name]) for name in given),
             state,
             _text(row["duration_s"]),
             *(_text(row[n]) for n in recorded),
@@ -163,17 +164,24 @@ def _is_number(values: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
 
 
+def _exact(value: Any) -> str:
+    """A parameter's value, so that two values that differ have two texts."""
+    return f"{value:.15g}" if isinstance(value, float) else _text(value)
+
+
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return "" if np.isnan(value) else f"{value:.6g}"
     if isinstance(value, str):
         return value
+    if value is None or value is pd.NA:
+        return ""
     if isinstance(value, list | np.ndarray) and len(value) > 4:
         return f"{len(value)} values: {_text(value[0])} … {_text(value[-1])}"
     if isinstance(value, list | dict | np.ndarray):
         text = json.dumps(value.tolist() if isinstance(value, np.ndarray) else value, default=str)
         return text if len(text) <= 80 else f"{text[:79]}…"
-    return "" if value is None else str(value)
+    return str(value)
 
 
 _STYLE = """

@@ -17,7 +17,7 @@ from ettr.errors import EttrError, InputError
 from ettr.notebook.engine import prepare
 from ettr.sweep import calls, pool
 from ettr.sweep.folder import Entry, Folder
-from ettr.sweep.grid import Grid, Point, load
+from ettr.sweep.grid import Point, load
 from ettr.sweep.jobs import CallJob, Job, NotebookJob
 from ettr.sweep.work import Outcome, Task, WorkerDiffers, do, with_contents
 
@@ -194,12 +194,12 @@ def preview(job: Job, out: str | os.PathLike[str], workers: int | None = None) -
         How many would work side by side; as many as there are cores if not given.
     """
     folder = Folder(out, job)
-    points = list(zip(job.ids(), job.grid.points(), strict=True))
+    points = job.points()
     if _is_at_once(job):
         kept = folder.read_table()
-        known = set() if kept is None else set(kept["id"])
-        done = Entry("", "done", 0.0, "", {})
-        return Preview(_table(job.grid, points, {d: done if d in known else None for d, _ in points}), None, None)
+        states = {} if kept is None else dict(zip(kept["id"], kept["status"], strict=True))
+        known = {d: Entry("", states[d], 0.0, "", {}) if d in states else None for d, _ in points}
+        return Preview(_table(job, points, known), None, None)
     entries = {digest: folder.entry(digest) for digest, _ in points}
     open_points = [(digest, point) for digest, point in points if entries[digest] is None]
     point_s = left_s = None
@@ -216,7 +216,7 @@ def preview(job: Job, out: str | os.PathLike[str], workers: int | None = None) -
                 folder.keep(digest, outcome.text, outcome.failed)
         entries[digest] = folder.entry(digest)
         left_s = point_s * (len(open_points) - 1) / (workers or os.cpu_count() or 1)
-    return Preview(_table(job.grid, points, entries), point_s, left_s)
+    return Preview(_table(job, points, entries), point_s, left_s)
 
 
 def sweep(
@@ -239,7 +239,7 @@ def sweep(
             )
     folder = Folder(out, job)
     with folder.taken():
-        points = list(zip(job.ids(), job.grid.points(), strict=True))
+        points = job.points()
         entries = {digest: folder.entry(digest) for digest, _ in points}
         if retry_failed:
             entries = {
@@ -253,7 +253,7 @@ def sweep(
                 with pool.connected(workers, scheduler) as client:
                     _run(job, folder, client, points, entries, count)
         finally:
-            table = _table(job.grid, points, entries)
+            table = _table(job, points, entries)
             folder.write_table(table)
         return table
 
@@ -311,7 +311,7 @@ def _run(
             raise EttrError(f"{folder.path} does not hold what was just written for point {digest}")
         count.add(entry)
         if time.monotonic() - written > TABLE_EVERY_S:
-            folder.write_table(_table(job.grid, points, entries))
+            folder.write_table(_table(job, points, entries))
             written = time.monotonic()
 
 
@@ -331,20 +331,22 @@ def _unfinished(job: Job, digest: str, parameters: Mapping[str, Any], error: Bas
     return Outcome(json.dumps(document, indent=1), failed=True)
 
 
-def _table(grid: Grid, points: list[tuple[str, Point]], entries: Mapping[str, Entry | None]) -> pd.DataFrame:
+def _table(job: Job, points: list[tuple[str, Point]], entries: Mapping[str, Entry | None]) -> pd.DataFrame:
     """One row a point: id, name, parameters, status and what it recorded."""
     known = [entries[digest] for digest, _ in points]
     columns: dict[str, Any] = {"id": [digest for digest, _ in points]}
     if any(point.name for _, point in points):
         columns["name"] = [point.name for _, point in points]
-    for name in grid.parameters:
-        columns[name] = [point.parameters[name] for _, point in points]
+    for name in job.grid.parameters:
+        columns[job.column(name)] = [point.parameters[name] for _, point in points]
     columns["status"] = [entry.status if entry else "open" for entry in known]
     columns["duration_s"] = [entry.duration_s if entry else np.nan for entry in known]
     columns["error"] = [entry.error if entry else "" for entry in known]
     columns["notebook"] = [entry.file if entry else "" for entry in known]
     for name in dict.fromkeys(name for entry in known if entry for name in entry.recorded):
-        own = f"recorded_{name}" if name in columns else name
+        own = name
+        while own in columns:
+            own = f"recorded_{own}"
         columns[own] = _series([entry.recorded.get(name) if entry else None for entry in known])
     if any(entry and entry.written for entry in known):
         columns["written"] = [list(entry.written) if entry else [] for entry in known]
@@ -366,11 +368,21 @@ def written_by_several(table: pd.DataFrame) -> dict[str, int]:
 
 
 def _series(values: list[Any]) -> pd.Series:
-    """Numbers as numbers, missing ones as NaN; all else as it is."""
-    if all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
-        whole = all(isinstance(value, int) for value in values)
-        return pd.Series(values, dtype="int64" if whole and all(abs(v) < 2**63 for v in values) else "float64")
+    """Whole numbers as whole numbers, numbers as numbers, missing ones as such; all else as it is."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in values if value is not None):
+        return pd.Series(values, dtype="Int64" if None in values else "int64")
+    if kinds <= {int, float} and all(value is None or _is_float(value) for value in values):
+        return pd.Series(values, dtype="float64")
     return pd.Series(values, dtype=object)
+
+
+def _is_float(value: Any) -> bool:
+    """Whether a number is the same as a float."""
+    try:
+        return isinstance(value, float) or int(float(value)) == value
+    except OverflowError:
+        return False
 
 
 def _is_at_once(job: Job) -> bool:
@@ -389,7 +401,10 @@ def _at_once(job: Job, out: str | os.PathLike[str]) -> pd.DataFrame:
         started = time.monotonic()
         found = calls.at_once(job.grid)
         lost = np.isnan(found["ettr"])
-        columns: dict[str, Any] = {"id": ids, **job.grid.columns()}
+        columns: dict[str, Any] = {"id": ids}
+        if any(block.names for block in job.grid.blocks):
+            columns["name"] = [point.name for point in job.grid.points()]
+        columns |= job.grid.columns()
         columns["status"] = np.where(lost, "failed", "done")
         columns["duration_s"] = 0.0
         columns["error"] = np.where(lost, "outside the validity of budget.exact", "")
