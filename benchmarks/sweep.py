@@ -17,11 +17,12 @@ import warnings
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import papermill
 from jupyter_client.manager import start_new_kernel
 from nbformat import v4
 
-from ettr import sweep
+from ettr import Scenario, budget, sweep
 
 ROOT = Path(__file__).parents[1]
 SCALE = ROOT / "book/ettr/scale.ipynb"
@@ -80,6 +81,22 @@ def swept(notebook: Path, sizes: list[int], folder: Path, workers: int) -> tuple
     return whole / len(sizes), (last - first) / (len(sizes) - 1)
 
 
+def at_once(folder: Path, side: int = 1000) -> tuple[float, float]:
+    """Seconds for a grid of the closed form: as a sweep with ids and a table, and the form alone."""
+    sizes = [8192 + 8 * number for number in range(side)]
+    intervals = [1 + number / 32 for number in range(side)]
+    grid = {"cluster.n_gpus": sizes, "checkpoint.interval_min": intervals}
+    start = time.perf_counter()
+    table = sweep.call("budget", grid, folder / "at-once", scenario="llama3-405b")
+    swept_s = time.perf_counter() - start
+    at = {"cluster.n_gpus": np.repeat(sizes, side), "checkpoint.interval_min": np.tile(intervals, side)}
+    start = time.perf_counter()
+    alone = budget.exact(Scenario.load("llama3-405b"), at)
+    alone_s = time.perf_counter() - start
+    assert (table["ettr"].to_numpy() == alone.ettr).all()
+    return swept_s, alone_s
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--points", type=int, default=200)
@@ -91,6 +108,9 @@ def main() -> None:
     print(f"{os.cpu_count()} cores, {chosen.points} points, {chosen.looped} in the loop over papermill")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        swept_s, alone_s = at_once(folder)
+        told = "a million points of the closed form, as a sweep"
+        print(f"{told:58}{swept_s:8.2f} s{swept_s / alone_s:16.1f} times the form alone")
         bare = kernels(5)
         print(f"{'reference: bare start of a kernel':58}{bare:8.2f} s")
         for notebook in (light(folder), SCALE):
