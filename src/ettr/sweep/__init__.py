@@ -7,7 +7,8 @@ sweep that was stopped goes on where it was, and what the points recorded become
 from ettr.sweep import report
 from ettr.sweep.grid import Grid, Point, load
 from ettr.sweep.jobs import CallJob, Job, NotebookJob
-from ettr.sweep.runs import OnProgress, Preview, Progress, call, limit, preview, run, sweep, written_by_several
+from ettr.sweep.runs import OnProgress, Preview, Progress, call, limit, preview, run, sweep
+from ettr.sweep.tables import written_by_several
 
 __all__ = [
     "CallJob",

@@ -19,7 +19,7 @@ from ettr.errors import EttrError
 from ettr.notebook import RESERVED
 from ettr.sweep.jobs import Job
 from ettr.sweep.points import PART
-from ettr.sweep.runs import written_by_several
+from ettr.sweep.tables import written_by_several
 
 NAME = "report.html"
 MOST_PANELS = 24

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ettr.errors import EttrError, InputError
 from ettr.notebook.engine import prepare
-from ettr.sweep import calls, pool
+from ettr.sweep import calls, pool, tables
 from ettr.sweep.folder import Entry, Folder
 from ettr.sweep.grid import Point, load
 from ettr.sweep.jobs import CallJob, Job, NotebookJob
@@ -199,7 +199,7 @@ def preview(job: Job, out: str | os.PathLike[str], workers: int | None = None) -
         kept = folder.read_table()
         states = {} if kept is None else dict(zip(kept["id"], kept["status"], strict=True))
         known = {d: Entry("", states[d], 0.0, "", {}) if d in states else None for d, _ in points}
-        return Preview(_table(job, points, known), None, None)
+        return Preview(tables.of_points(job, points, known), None, None)
     entries = {digest: folder.entry(digest) for digest, _ in points}
     open_points = [(digest, point) for digest, point in points if entries[digest] is None]
     point_s = left_s = None
@@ -216,7 +216,7 @@ def preview(job: Job, out: str | os.PathLike[str], workers: int | None = None) -
                 folder.keep(digest, outcome.text, outcome.failed)
         entries[digest] = folder.entry(digest)
         left_s = point_s * (len(open_points) - 1) / (workers or os.cpu_count() or 1)
-    return Preview(_table(job, points, entries), point_s, left_s)
+    return Preview(tables.of_points(job, points, entries), point_s, left_s)
 
 
 def sweep(
@@ -253,7 +253,7 @@ def sweep(
                 with pool.connected(workers, scheduler) as client:
                     _run(job, folder, client, points, entries, count)
         finally:
-            table = _table(job, points, entries)
+            table = tables.of_points(job, points, entries)
             folder.write_table(table)
         return table
 
@@ -311,7 +311,7 @@ def _run(
             raise EttrError(f"{folder.path} does not hold what was just written for point {digest}")
         count.add(entry)
         if time.monotonic() - written > TABLE_EVERY_S:
-            folder.write_table(_table(job, points, entries))
+            folder.write_table(tables.of_points(job, points, entries))
             written = time.monotonic()
 
 
@@ -329,60 +329,6 @@ def _unfinished(job: Job, digest: str, parameters: Mapping[str, Any], error: Bas
     stopped = {"number": 0, "id": "", "error": told, "source": ""}
     document.setdefault("metadata", {})["ettr"] = {**record, "notebook": job.what, "stopped": stopped}
     return Outcome(json.dumps(document, indent=1), failed=True)
-
-
-def _table(job: Job, points: list[tuple[str, Point]], entries: Mapping[str, Entry | None]) -> pd.DataFrame:
-    """One row a point: id, name, parameters, status and what it recorded."""
-    known = [entries[digest] for digest, _ in points]
-    columns: dict[str, Any] = {"id": [digest for digest, _ in points]}
-    if any(point.name for _, point in points):
-        columns["name"] = [point.name for _, point in points]
-    for name in job.grid.parameters:
-        columns[job.column(name)] = [point.parameters[name] for _, point in points]
-    columns["status"] = [entry.status if entry else "open" for entry in known]
-    columns["duration_s"] = [entry.duration_s if entry else np.nan for entry in known]
-    columns["error"] = [entry.error if entry else "" for entry in known]
-    columns["notebook"] = [entry.file if entry else "" for entry in known]
-    for name in dict.fromkeys(name for entry in known if entry for name in entry.recorded):
-        own = name
-        while own in columns:
-            own = f"recorded_{own}"
-        columns[own] = _series([entry.recorded.get(name) if entry else None for entry in known])
-    if any(entry and entry.written for entry in known):
-        columns["written"] = [list(entry.written) if entry else [] for entry in known]
-    return pd.DataFrame(columns)
-
-
-def written_by_several(table: pd.DataFrame) -> dict[str, int]:
-    """Files that more than one point wrote, with how many did: what is in them now depends on which was last.
-
-    Examples
-    --------
-    >>> written_by_several(pd.DataFrame({"written": [["/a", "/b"], ["/a"]]}))
-    {'/a': 2}
-    """
-    if "written" not in table:
-        return {}
-    counts = table["written"].explode().value_counts()
-    return {str(path): int(n) for path, n in counts[counts > 1].items()}
-
-
-def _series(values: list[Any]) -> pd.Series:
-    """Whole numbers as whole numbers, numbers as numbers, missing ones as such; all else as it is."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in values if value is not None):
-        return pd.Series(values, dtype="Int64" if None in values else "int64")
-    if kinds <= {int, float} and all(value is None or _is_float(value) for value in values):
-        return pd.Series(values, dtype="float64")
-    return pd.Series(values, dtype=object)
-
-
-def _is_float(value: Any) -> bool:
-    """Whether a number is the same as a float."""
-    try:
-        return isinstance(value, float) or int(float(value)) == value
-    except OverflowError:
-        return False
 
 
 def _is_at_once(job: Job) -> bool:
