@@ -8,12 +8,14 @@ time is told with and without the start of its workers.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import statistics
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -40,6 +42,19 @@ def light(folder: Path) -> Path:
     document.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(document, folder / "light.ipynb")
     return folder / "light.ipynb"
+
+
+@contextlib.contextmanager
+def hushed() -> Iterator[None]:
+    """Without what kernels say of their ports."""
+    kept = os.dup(2)
+    with open(os.devnull, "w") as nothing:
+        os.dup2(nothing.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def kernels(n: int) -> float:
@@ -111,10 +126,13 @@ def main() -> None:
         swept_s, alone_s = at_once(folder)
         told = "a million points of the closed form, as a sweep"
         print(f"{told:58}{swept_s:8.2f} s{swept_s / alone_s:16.1f} times the form alone")
-        bare = kernels(5)
+        with hushed():
+            bare = kernels(5)
         print(f"{'reference: bare start of a kernel':58}{bare:8.2f} s")
         for notebook in (light(folder), SCALE):
-            reference = loop(notebook, sizes[:: max(1, chosen.points // chosen.looped)][: chosen.looped], folder)
+            spread = sizes[:: max(1, chosen.points // chosen.looped)][: chosen.looped]
+            with hushed():
+                reference = loop(notebook, spread, folder)
             print(f"{notebook.stem + ': loop over papermill':58}{reference:8.2f} s a point")
             for workers in (1, 2):
                 whole, running = swept(notebook, sizes, folder, workers)
