@@ -43,6 +43,19 @@ def put_back(run: Scenario, field: str, value: float) -> Scenario:
 # --------------------------------------------------------------------------- the value
 
 
+@pytest.mark.parametrize("mechanism", ["plain", "tiers", "prediction", "store", "store and tiers"])
+def test_several_sizes_together_are_answered_as_each_alone(mechanism):
+    run, sizes = large(mechanism), [1024, 16_384, 131_072]
+    for field in plan.solvable(run):
+        together = plan.required_at_sizes(run, field, 0.85, sizes)
+        for size, found in zip(sizes, together, strict=True):
+            alone = plan.required(run.override({"cluster.n_gpus": size}), field, 0.85)
+            assert found.value == (alone.value and pytest.approx(alone.value, rel=1e-6)), field
+            assert found.best_ettr == pytest.approx(alone.best_ettr, rel=1e-9)
+            assert found.given == alone.given and found.ideal == alone.ideal
+            assert [other.field for other in found.blocking] == [other.field for other in alone.blocking]
+
+
 @pytest.mark.parametrize("field", plan.SOLVABLE)
 @pytest.mark.parametrize("target", [0.75, 0.9])
 def test_a_required_value_reaches_the_target_and_a_larger_one_does_not(field, target):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import nbformat
 import papermill
@@ -216,6 +217,47 @@ charts.finish(alt.Chart(frame).mark_line(clip=True).encode(x="x:Q", y="y:Q"), ti
     notebook.run(path, tmp_path / "kernel.ipynb", fresh_kernel=True)
     assert outputs(tmp_path / "forked.ipynb") == outputs(tmp_path / "kernel.ipynb")
     assert list(outputs(tmp_path / "forked.ipynb")[-1][0].data) == ["text/html", "text/plain"]
+
+
+CHART = """import altair as alt
+from ettr import charts
+charts.enable()
+def shown(expression):
+    chart = alt.Chart({"values": [{"x": 1}]}).transform_calculate(y=expression).mark_point().encode(x="y:Q")
+    return charts.finish(chart, title="t", description="d")"""
+
+
+def test_a_chart_that_vega_refuses_is_the_error_of_its_cell(tmp_path):
+    path = written(tmp_path / "a.ipynb", CHART, "shown('datum.x')", "shown('datum.(')", "print('went on')")
+    with pytest.raises(NotebookFailed, match=r"cell 5 .*a chart cannot be drawn: .*Unexpected token \($"):
+        notebook.run(path, tmp_path / "b.ipynb")
+    good, bad, after = outputs(tmp_path / "b.failed.ipynb")[-3:]
+    assert "<svg" not in good[0].data["text/html"] and "data:image/svg+xml" in good[0].data["text/html"]
+    assert [output.output_type for output in bad] == ["error"] and after[0].text == "went on\n"
+
+
+def test_charts_are_drawn_by_another_process_after_the_one_that_draws_was_killed(tmp_path):
+    path = written(tmp_path / "a.ipynb", CHART, "shown('datum.x')")
+    notebook.run(path, tmp_path / "before.ipynb")
+    kept = copies.prepared().idle_drawers
+    assert len(kept) == 1  # it goes from one notebook to the next
+    os.kill(drawer_of_this_process(), signal.SIGKILL)
+    while kept[0].is_alive():
+        time.sleep(0.01)
+    notebook.run(path, tmp_path / "after.ipynb")
+    assert outputs(tmp_path / "after.ipynb") == outputs(tmp_path / "before.ipynb")
+
+
+def drawer_of_this_process() -> int:
+    """The only copy that outlives its notebook."""
+    own = copies.prepared()._process.pid
+    for _ in range(100):
+        alive = [int(pid) for pid in Path(f"/proc/{own}/task/{own}/children").read_text().split()]
+        if len(alive) == 1:
+            break
+        time.sleep(0.1)
+    (one,) = alive
+    return one
 
 
 def test_papermill_finds_the_engine_by_its_name(tmp_path):

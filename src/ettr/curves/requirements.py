@@ -9,6 +9,7 @@ import pandas as pd
 
 from ettr import evidence, plan
 from ettr.errors import InputError
+from ettr.plan.fields import field_of
 from ettr.scenario import Scenario
 
 RATE, RESTART, SIZE = "failures.rate_per_1000_node_days", "recovery.restart_min", "cluster.n_gpus"
@@ -33,7 +34,7 @@ def required_by_size(scenario: Scenario, target_ettr: float, sizes: Iterable[int
     Returns
     -------
     DataFrame
-        A row a size and field: ``n_gpus``, ``target``, ``field``, ``unit``, ``sense`` (``at most``, ``at least``),
+        A row a field and size: ``n_gpus``, ``target``, ``field``, ``unit``, ``sense`` (``at most``, ``at least``),
         ``given``, ``value`` (NaN where no value reaches the target), ``best_ettr`` (with the field at its ideal),
         ``blocker`` and ``blocked_ettr``: where no value does, the field that, ideal as well, leaves the most, other
         than the failure rate, and that ETTR. Costs that the scenario has at 0 are left out: there is nothing to reduce.
@@ -41,16 +42,15 @@ def required_by_size(scenario: Scenario, target_ettr: float, sizes: Iterable[int
     sizes = list(sizes)
     if not sizes or min(sizes) < 1:
         raise InputError(f"sizes must be at least one number of GPUs, each >= 1, got {sizes}")
+    per_node = scenario.cluster.gpus_per_node
+    runs = [scenario.override({SIZE: max(1, round(n_gpus / per_node)) * per_node}) for n_gpus in sizes]
+    whole = [run.cluster.n_gpus for run in runs]
     rows = []
-    for n_gpus in sizes:
-        per_node = scenario.cluster.gpus_per_node
-        grown = scenario.override({SIZE: max(1, round(n_gpus / per_node)) * per_node})
-        for field in plan.solvable(grown):
-            if field in _ASIDE:
-                continue
-            need = plan.required(grown, field, target_ettr)
-            if need.sense == "between" or (need.sense == "at most" and not need.given):
-                continue
+    for field in plan.solvable(scenario):
+        own = field_of(scenario, field)
+        if field in _ASIDE or own.sense == "between" or (own.sense == "at most" and not own.given):
+            continue
+        for n_gpus, need in zip(sizes, plan.required_at_sizes(scenario, field, target_ettr, whole), strict=True):
             other = next((one for one in need.blocking if one.field != RATE), None)
             rows.append(
                 {

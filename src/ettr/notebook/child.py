@@ -119,6 +119,13 @@ def new_shell() -> Any:
     return shell
 
 
+def leave() -> None:
+    """Make the copy the head of a group of processes of its own, which ends with the prepared process."""
+    os.setsid()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+
+
 def serve(shell: Any, pipe: Connection) -> None:
     """Run the cells that come over the pipe until it is closed; never returns."""
     try:
@@ -135,9 +142,7 @@ def serve(shell: Any, pipe: Connection) -> None:
 
 def _settle(shell: Any, pipe: Connection, start: Mapping[str, Any]) -> list[Leftover]:
     """Make the copy a process of its own: working folder, environment, signals, random numbers and streams."""
-    os.setsid()
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    leave()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.environ.clear()

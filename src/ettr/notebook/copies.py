@@ -21,6 +21,9 @@ from ettr.errors import EttrError
 UNDRAWN_TYPE = "application/vnd.ettr.chart+json"
 """A chart that a notebook hands on as its specification, to be drawn beside it."""
 
+RUN, DRAW = b"run", b"draw"
+"""What a copy is for: a notebook, or charts."""
+
 MOST_OUTPUT_BYTES = 200_000_000
 STARTED_WITHIN_S = 60
 
@@ -123,6 +126,7 @@ class _Prepared:
     """The process that forks, started once in this process and shared by its threads."""
 
     def __init__(self) -> None:
+        self.idle_drawers: list[Any] = []
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
@@ -136,10 +140,10 @@ class _Prepared:
             _, said = self._process.communicate()
             raise EttrError(f"the process that runs notebooks did not start: {_last_line(said)}")
 
-    def fork(self, pipe: socket.socket) -> None:
+    def fork(self, pipe: socket.socket, purpose: bytes = RUN) -> None:
         """Fork a copy that serves this pipe."""
         try:
-            socket.send_fds(self._control, [b"fork"], [pipe.fileno()])
+            socket.send_fds(self._control, [purpose], [pipe.fileno()])
         except OSError as error:
             raise Died("its kernel died") from error
 
@@ -148,6 +152,8 @@ class _Prepared:
 
     def close(self) -> None:
         """End the process, and with it all copies."""
+        for drawer in self.idle_drawers:
+            drawer.close()
         self._control.close()
         self._process.communicate()
 

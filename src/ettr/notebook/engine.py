@@ -10,15 +10,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from ettr.notebook.copies import MOST_OUTPUT_BYTES, UNDRAWN_TYPE, Copy, Died, TooMuchOutput, forked, prepared
+from ettr.notebook.copies import MOST_OUTPUT_BYTES, Copy, Died, TooMuchOutput, forked, prepared
 
 NAME = "ettr"
-TOOK_TOO_LONG, DIED, TOO_MUCH = "CellTimeoutError", "DeadKernelError", "OutputTooLarge"
+TOOK_TOO_LONG, DIED, TOO_MUCH, UNDRAWN = "CellTimeoutError", "DeadKernelError", "OutputTooLarge", "ChartError"
 WRITTEN = "ettr_written"  # the key of the notebook's metadata for the files that it wrote
-OURS = (TOOK_TOO_LONG, DIED, TOO_MUCH)
+OURS = (TOOK_TOO_LONG, DIED, TOO_MUCH, UNDRAWN)
 """Names of the errors that come from here, and not from a cell."""
 
 
@@ -105,11 +104,13 @@ class ForkingEngine:
         """
         from nbclient import NotebookClient
 
+        from ettr.notebook.drawing import Drawing  # papermill loads this module at every start
+
         cwd = ((resources or {}).get("metadata") or {}).get("path") or os.getcwd()
         deadline = time.monotonic() + execution_timeout if execution_timeout else None
         reader = NotebookClient(nb_man.nb)
         reader.reset_execution_trackers()
-        with forked(cwd, kept_out) as run, _Drawing(nb_man.nb) as drawing:
+        with forked(cwd, kept_out) as run, Drawing() as drawing:
             for index, cell in enumerate(nb_man.nb.cells):
                 try:
                     nb_man.cell_start(cell, index)
@@ -156,29 +157,3 @@ def _put(reader: Any, message: dict[str, Any], cell: Any, index: int) -> None:
         if before.output_type == last.output_type == "stream" and before.name == last.name:
             before.text += last.text
             cell.outputs.pop()
-
-
-class _Drawing:
-    """Draws the still pictures of charts beside the notebook, while it goes on."""
-
-    def __init__(self, document: Any) -> None:
-        self._document = document
-        self._pool = ThreadPoolExecutor(1)
-        self._drawn: list[tuple[Any, Future[dict[str, Any]]]] = []
-
-    def __enter__(self) -> _Drawing:
-        return self
-
-    def take(self, cell: Any) -> None:
-        """Begin with the charts that a cell has shown."""
-        for output in cell.outputs:
-            spec = output.get("data", {}).pop(UNDRAWN_TYPE, None)
-            if spec is not None:
-                from ettr.charts import render  # papermill loads this module at every start
-
-                self._drawn.append((output, self._pool.submit(render.mime_bundle, spec)))
-
-    def __exit__(self, *_: object) -> None:
-        for output, bundle in self._drawn:
-            output.data.update(bundle.result())
-        self._pool.shutdown()

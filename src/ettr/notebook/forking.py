@@ -1,7 +1,7 @@
 """The process that forks: it has imported what notebooks import, and copies itself once a notebook.
 
-Run as ``python -m ettr.notebook.forking DESCRIPTOR``, where the descriptor is a socket. Each message on it brings the
-descriptor of a pipe; the copy made for it serves that pipe. The process ends when the socket is closed, and
+Run as ``python -m ettr.notebook.forking DESCRIPTOR``, where the descriptor is a socket. Each message on it says what a
+copy is for, and brings the descriptor of the pipe that it will serve. The process ends when the socket is closed, and
 ends all its copies.
 """
 
@@ -29,7 +29,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
     del sys.path[0]
     sys.path.insert(sys.path.index(os.path.dirname(os.__file__)), "")  # the working folder, where a kernel has it
-    from ettr.notebook import child
+    from ettr.notebook import child, drawing
+    from ettr.notebook.copies import DRAW
 
     prepare()
     shell = child.new_shell()
@@ -52,7 +53,8 @@ def main() -> None:
             continue
         if copy == 0:
             control.close()
-            child.serve(shell, Connection(descriptors[0]))
+            pipe = Connection(descriptors[0])
+            drawing.serve(pipe) if message == DRAW else child.serve(shell, pipe)
         os.close(descriptors[0])
         copies.add(copy)
     for copy in copies:

@@ -177,9 +177,10 @@ def _until(timeout_s: float | None) -> dict[str, Any]:
 
 
 def _stop(notebook: Path, part: Path, error: str) -> dict[str, Any]:
-    """The cell at which a run stopped: the last one that was begun."""
+    """The cell at which a run stopped: the last one that was begun, or one with a chart that cannot be drawn."""
     begun = [cell for cell in read(part).cells if cell.metadata.get("papermill", {}).get("start_time")]
-    cell = begun[-1] if begun else None
+    undrawn = [c for c in begun if any(o.get("ename") == engine.UNDRAWN for o in c.get("outputs", []))]
+    cell = (undrawn or begun[-1:] or [None])[0]
     ids = [source.get("id") for source in read(notebook).cells]
     number = ids.index(cell.id) + 1 if cell and cell.get("id") in ids else 0
     source, name = (cell.source, cell.get("id", "")) if cell else ("", "")

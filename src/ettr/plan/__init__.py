@@ -16,7 +16,7 @@ from ettr.plan.intervals import (
     mttf_interval_h,
     shortest_interval_min,
 )
-from ettr.plan.needs import SOLVABLE, Blocker, Requirement, required, requirements
+from ettr.plan.needs import SOLVABLE, Blocker, Requirement, required, required_at_sizes, requirements
 from ettr.plan.solving import ettr_at_best
 from ettr.plan.tiers import TierPlan, best_tiers
 
@@ -49,6 +49,7 @@ __all__ = [
     "mttf_interval_h",
     "presets",
     "required",
+    "required_at_sizes",
     "requirements",
     "scenario_of",
     "shortest_interval_min",

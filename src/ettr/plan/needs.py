@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,8 @@ SOLVABLE = (
 """Fields that :func:`requirements` asks about: every scenario has them. :func:`solvable` names all."""
 
 _RATE = "failures.rate_per_1000_node_days"
-_NO_REMEDY = ("cluster.n_gpus", "job.productive_h")
+SIZE = "cluster.n_gpus"
+_NO_REMEDY = (SIZE, "job.productive_h")
 """Size and work are what is planned for, so they block nothing."""
 
 
@@ -157,15 +158,49 @@ def required(scenario: Scenario, field: str, target_ettr: float) -> Requirement:
     if asked.sense == "between":
         return _range(scenario, asked, target_ettr)
     found = last_reaching(scenario, asked, target_ettr, {})
-    value, best = float(found.value[0]), float(found.best_ettr[0])
-    if field == "cluster.n_gpus" and math.isfinite(value):
+    return _told(scenario, asked, target_ettr, float(found.value[0]), float(found.best_ettr[0]))
+
+
+def required_at_sizes(scenario: Scenario, field: str, target_ettr: float, sizes: Iterable[int]) -> list[Requirement]:
+    """:func:`required` of one run at several sizes, found together where the field's rule is the same at all.
+
+    Parameters
+    ----------
+    scenario, field, target_ettr
+        As for :func:`required`.
+    sizes : iterable of int
+        Sizes of the job, in whole nodes. [GPUs]
+
+    Examples
+    --------
+    >>> from ettr import Scenario, plan
+    >>> run = Scenario.load("llama3-405b")
+    >>> needs = plan.required_at_sizes(run, "recovery.restart_min", 0.9, [8192, 16_384])
+    >>> [round(need.value, 1) for need in needs]
+    [17.7, 6.8]
+    """
+    check_target(target_ettr)
+    runs = [scenario.override({SIZE: size}) for size in sizes]
+    fields = [field_of(run, field) for run in runs]
+    alike = len({replace(one, given=0.0) for one in fields}) == 1
+    if not alike or field == SIZE or fields[0].sense == "between":
+        return [required(run, field, target_ettr) for run in runs]
+    at = {SIZE: np.array([run.cluster.n_gpus for run in runs], dtype=float)}
+    found = last_reaching(scenario, fields[0], target_ettr, at)
+    answers = zip(runs, fields, found.value.tolist(), found.best_ettr.tolist(), strict=True)
+    return [_told(run, asked, target_ettr, value, best) for run, asked, value, best in answers]
+
+
+def _told(scenario: Scenario, asked: Field, target_ettr: float, value: float, best_ettr: float) -> Requirement:
+    """What was found, as an answer; NaN where no value reaches the target."""
+    if asked.path == SIZE and math.isfinite(value):
         value = whole_nodes(scenario, value)
     return Requirement(
-        field=field,
+        field=asked.path,
         target_ettr=target_ettr,
         value=None if math.isnan(value) else value,
         given=asked.given,
-        best_ettr=best,
+        best_ettr=best_ettr,
         unit=asked.unit,
         sense=asked.sense,
         ideal=asked.low if asked.sense == "at most" else asked.high,
