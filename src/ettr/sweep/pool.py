@@ -168,18 +168,14 @@ def stream(
 
 def _threads(client: Any) -> list[int]:
     if client.status != "running":
-        raise SchedulerLost(
-            "the scheduler went away; what was finished is kept, and the same command goes on from there"
-        )
+        raise SchedulerLost(_LOST)
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     return [worker["nthreads"] for worker in workers]
 
 
 def _result(client: Any, future: Any, key: Hashable) -> Result:
     if future.status in ("cancelled", "lost"):
-        raise SchedulerLost(
-            "the scheduler went away; what was finished is kept, and the same command goes on from there"
-        )
+        raise SchedulerLost(_LOST)
     error = future.exception()
     if error is not None:
         return Result(key, error=error)
