@@ -236,6 +236,15 @@ def test_a_chart_that_vega_refuses_is_the_error_of_its_cell(tmp_path):
     assert [output.output_type for output in bad] == ["error"] and after[0].text == "went on\n"
 
 
+def test_a_chart_that_takes_the_place_of_another_is_drawn_too(tmp_path):
+    first = "from IPython.display import display\nhandle = display(shown('datum.x'), display_id=True)"
+    path = written(tmp_path / "a.ipynb", CHART, first, "handle.update(shown('datum.x + 1'))")
+    notebook.run(path, tmp_path / "forked.ipynb")
+    notebook.run(path, tmp_path / "kernel.ipynb", fresh_kernel=True)
+    assert outputs(tmp_path / "forked.ipynb") == outputs(tmp_path / "kernel.ipynb")
+    assert "datum.x + 1" in outputs(tmp_path / "forked.ipynb")[-2][0].data["text/html"]
+
+
 def test_charts_are_drawn_by_another_process_after_the_one_that_draws_was_killed(tmp_path):
     path = written(tmp_path / "a.ipynb", CHART, "shown('datum.x')")
     notebook.run(path, tmp_path / "before.ipynb")

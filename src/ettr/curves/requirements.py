@@ -43,8 +43,7 @@ def required_by_size(scenario: Scenario, target_ettr: float, sizes: Iterable[int
     if not sizes or min(sizes) < 1:
         raise InputError(f"sizes must be at least one number of GPUs, each >= 1, got {sizes}")
     per_node = scenario.cluster.gpus_per_node
-    runs = [scenario.override({SIZE: max(1, round(n_gpus / per_node)) * per_node}) for n_gpus in sizes]
-    whole = [run.cluster.n_gpus for run in runs]
+    whole = [max(1, round(n_gpus / per_node)) * per_node for n_gpus in sizes]
     rows = []
     for field in plan.solvable(scenario):
         own = field_of(scenario, field)

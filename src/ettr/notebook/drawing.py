@@ -19,8 +19,10 @@ from nbformat.v4 import new_output
 
 from ettr.charts import render
 from ettr.errors import EttrError
-from ettr.notebook.copies import DRAW, UNDRAWN_TYPE, prepared
+from ettr.notebook.copies import DRAW, UNDRAWN_TYPE, Died, prepared
 from ettr.notebook.engine import UNDRAWN
+
+_DIED = "the process that draws it died"
 
 
 class CannotDraw(EttrError):
@@ -31,18 +33,31 @@ class Drawer:
     """A process that draws one chart after another."""
 
     def __init__(self) -> None:
+        self._home = prepared()
         ours, theirs = socket.socketpair()
         with theirs:
-            prepared().fork(theirs, DRAW)
+            self._home.fork(theirs, DRAW)
         self._pipe = Connection(ours.detach())
 
-    def draw(self, spec: dict[str, Any]) -> dict[str, Any]:
-        """The forms of a chart by MIME type, as :func:`ettr.charts.render.mime_bundle` has them."""
+    @classmethod
+    def at_hand(cls) -> Drawer:
+        """One that has nothing to do, or a new one."""
+        idle = prepared().idle_drawers
+        with contextlib.suppress(IndexError):
+            while True:
+                drawer: Drawer = idle.pop()
+                if drawer.is_alive():
+                    return drawer
+                drawer.close()
+        return cls()
+
+    def draw(self, spec: str) -> dict[str, Any]:
+        """The forms of a chart by MIME type, as :func:`ettr.charts.render.mime_bundle` has them, from its JSON."""
         try:
-            self._pipe.send_bytes(json.dumps(spec).encode())
+            self._pipe.send_bytes(spec.encode())
             answer: dict[str, Any] = json.loads(self._pipe.recv_bytes())
         except (EOFError, OSError) as error:
-            raise CannotDraw("the process that draws it died") from error
+            raise CannotDraw(_DIED) from error
         if "error" in answer:
             raise CannotDraw(answer["error"])
         return answer
@@ -50,51 +65,63 @@ class Drawer:
     def is_alive(self) -> bool:
         return not self._pipe.poll()  # it says nothing of itself, so this is its end
 
+    def rest(self) -> None:
+        """Wait for the next notebook."""
+        self._home.idle_drawers.append(self)
+
     def close(self) -> None:
         self._pipe.close()
 
 
 class Drawing:
-    """Draws the charts of one notebook while it goes on."""
+    """Draws the charts of one notebook while it goes on; they are in its outputs when the block ends.
 
-    def __init__(self) -> None:
+    A chart that cannot be drawn is then an error of its cell.
+    """
+
+    def __init__(self, document: Any) -> None:
+        self._document = document
         self._pool = ThreadPoolExecutor(1)
         self._drawer: Drawer | None = None
-        self._drawn: list[tuple[Any, Any, Future[dict[str, Any]]]] = []
+        self._drawn: dict[str, Future[dict[str, Any]]] = {}
 
     def __enter__(self) -> Drawing:
         return self
 
     def take(self, cell: Any) -> None:
         """Begin with the charts that a cell has shown."""
-        for output in cell.outputs:
-            spec = output.get("data", {}).pop(UNDRAWN_TYPE, None)
-            if spec is not None:
-                self._drawer = self._drawer or _at_hand()
-                self._drawn.append((cell, output, self._pool.submit(self._drawer.draw, spec)))
+        for output in cell.get("outputs", []):
+            if UNDRAWN_TYPE in output.get("data", {}):
+                self._begin(output.data[UNDRAWN_TYPE])
 
     def __exit__(self, *_: object) -> None:
-        for cell, output, bundle in self._drawn:
-            try:
-                output.data.update(bundle.result())
-            except CannotDraw as error:
-                told = f"a chart cannot be drawn: {error}"
-                at = next(number for number, other in enumerate(cell.outputs) if other is output)
-                cell.outputs[at] = new_output("error", ename=UNDRAWN, evalue=told, traceback=[told])
+        for cell in self._document.cells:
+            self.take(cell)  # a later cell may have put another chart in an earlier one's place
+            for at, output in enumerate(cell.get("outputs", [])):
+                spec = output.get("data", {}).pop(UNDRAWN_TYPE, None)
+                if spec is None:
+                    continue
+                try:
+                    output.data.update(self._begin(spec).result())
+                except CannotDraw as error:
+                    told = f"a chart cannot be drawn: {error}"
+                    cell.outputs[at] = new_output("error", ename=UNDRAWN, evalue=told, traceback=[told])
         self._pool.shutdown()
         if self._drawer:
-            prepared().idle_drawers.append(self._drawer)
+            self._drawer.rest()
 
+    def _begin(self, spec: Any) -> Future[dict[str, Any]]:
+        text = json.dumps(spec)
+        if text not in self._drawn:
+            self._drawn[text] = self._pool.submit(self._draw, text)
+        return self._drawn[text]
 
-def _at_hand() -> Drawer:
-    idle = prepared().idle_drawers
-    with contextlib.suppress(IndexError):
-        while True:
-            drawer: Drawer = idle.pop()
-            if drawer.is_alive():
-                return drawer
-            drawer.close()
-    return Drawer()
+    def _draw(self, spec: str) -> dict[str, Any]:
+        try:
+            self._drawer = self._drawer or Drawer.at_hand()
+        except Died as error:
+            raise CannotDraw(_DIED) from error
+        return self._drawer.draw(spec)
 
 
 def serve(pipe: Connection) -> None:

@@ -110,7 +110,7 @@ class ForkingEngine:
         deadline = time.monotonic() + execution_timeout if execution_timeout else None
         reader = NotebookClient(nb_man.nb)
         reader.reset_execution_trackers()
-        with forked(cwd, kept_out) as run, Drawing() as drawing:
+        with forked(cwd, kept_out) as run, Drawing(nb_man.nb) as drawing:
             for index, cell in enumerate(nb_man.nb.cells):
                 try:
                     nb_man.cell_start(cell, index)

@@ -24,8 +24,8 @@ SOLVABLE = (
 """Fields that :func:`requirements` asks about: every scenario has them. :func:`solvable` names all."""
 
 _RATE = "failures.rate_per_1000_node_days"
-SIZE = "cluster.n_gpus"
-_NO_REMEDY = (SIZE, "job.productive_h")
+_SIZE = "cluster.n_gpus"
+_NO_REMEDY = (_SIZE, "job.productive_h")
 """Size and work are what is planned for, so they block nothing."""
 
 
@@ -171,6 +171,16 @@ def required_at_sizes(scenario: Scenario, field: str, target_ettr: float, sizes:
     sizes : iterable of int
         Sizes of the job, in whole nodes. [GPUs]
 
+    Returns
+    -------
+    list of Requirement
+        One a size, in their order.
+
+    Raises
+    ------
+    InputError, NotModelled
+        As :func:`required`; a size that does not fill its nodes.
+
     Examples
     --------
     >>> from ettr import Scenario, plan
@@ -180,12 +190,12 @@ def required_at_sizes(scenario: Scenario, field: str, target_ettr: float, sizes:
     [17.7, 6.8]
     """
     check_target(target_ettr)
-    runs = [scenario.override({SIZE: size}) for size in sizes]
+    runs = [scenario.override({_SIZE: size}) for size in sizes]
     fields = [field_of(run, field) for run in runs]
     alike = len({replace(one, given=0.0) for one in fields}) == 1
-    if not alike or field == SIZE or fields[0].sense == "between":
+    if not alike or field == _SIZE or fields[0].sense == "between":
         return [required(run, field, target_ettr) for run in runs]
-    at = {SIZE: np.array([run.cluster.n_gpus for run in runs], dtype=float)}
+    at = {_SIZE: np.array([run.cluster.n_gpus for run in runs], dtype=float)}
     found = last_reaching(scenario, fields[0], target_ettr, at)
     answers = zip(runs, fields, found.value.tolist(), found.best_ettr.tolist(), strict=True)
     return [_told(run, asked, target_ettr, value, best) for run, asked, value, best in answers]
@@ -193,7 +203,7 @@ def required_at_sizes(scenario: Scenario, field: str, target_ettr: float, sizes:
 
 def _told(scenario: Scenario, asked: Field, target_ettr: float, value: float, best_ettr: float) -> Requirement:
     """What was found, as an answer; NaN where no value reaches the target."""
-    if asked.path == SIZE and math.isfinite(value):
+    if asked.path == _SIZE and math.isfinite(value):
         value = whole_nodes(scenario, value)
     return Requirement(
         field=asked.path,
