@@ -104,12 +104,13 @@ def draw_all() -> Callable[[Any], None]:
 
     def draw(page: Any) -> None:
         for figure in page.query_selector_all("figure.book-chart"):
-            figure.scroll_into_view_if_needed()
-        page.wait_for_function(
-            """() => [...document.querySelectorAll("figure.book-chart")].every(
-                 f => f.dataset.theme && f.querySelector(".book-chart-target svg"))""",
-            timeout=20_000,
-        )
+            figure.evaluate("f => f.scrollIntoView()")  # Playwright's own waits for frames, and now and then for ever
+            page.wait_for_function(
+                "f => f.dataset.theme && f.querySelector('.book-chart-target svg')",
+                arg=figure,
+                polling=50,
+                timeout=30_000,
+            )
 
     return draw
 
