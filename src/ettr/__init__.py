@@ -36,13 +36,14 @@ if TYPE_CHECKING:
     )
     from ettr.notebook import record
     from ettr.results import FailureLog, TimeBudget
-    from ettr.scenario import Scenario
+    from ettr.scenario import Part, Scenario
     from ettr.simulation import simulate
 
 __version__ = "0.1.0"
 
 _NAMES = {
     "FailureLog": "ettr.results",
+    "Part": "ettr.scenario",
     "Scenario": "ettr.scenario",
     "TimeBudget": "ettr.results",
     "record": "ettr.notebook",
@@ -50,6 +51,7 @@ _NAMES = {
 }
 __all__ = [
     "FailureLog",
+    "Part",
     "Scenario",
     "TimeBudget",
     "__version__",

@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 from hypothesis import strategies as st
 
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Source
 from ettr.logs.events import Events
 from ettr.logs.form import Exposure, Format, Options
-from ettr.logs.ledger import Ledger
-from ettr.logs.opening import Source
 
 
 @dataclass(frozen=True)

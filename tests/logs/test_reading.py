@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from ettr import logs
 from ettr.errors import InputError, UnknownName
 from ettr.failures.outages import settled_ends
+from ettr.files.ledger import Ledger
 from ettr.logs.events import MOST_CAUSES, OPEN, OTHER, Events
-from ettr.logs.ledger import Ledger
 from ettr.logs.reading import FORMATS
 
 HEADER = "start,end,node,component,cause\n"

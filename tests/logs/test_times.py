@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr.errors import InputError
+from ettr.files.ledger import Ledger
 from ettr.logs.form import Options
-from ettr.logs.ledger import Ledger
 from ettr.logs.times import Clock, NoTime, why_not
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

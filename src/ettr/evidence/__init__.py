@@ -1,4 +1,4 @@
-"""The facts: tables, single figures, presets and sources of ``data/``, each number with source and status.
+"""The facts: tables, single figures, presets of runs and parts, and sources of ``data/``, each with its status.
 
 ``data/datapackage.json`` (Frictionless) holds the type, unit and meaning of every field, and the SHA-256 of
 every file. A file whose hash matches was validated when the hash was written, so reading it is one hash and one
@@ -15,6 +15,8 @@ from ettr.evidence.reading import (
     bibliography,
     dictionary,
     figure,
+    part_names,
+    part_text,
     scenario_names,
     scenario_text,
     table,
@@ -30,6 +32,8 @@ __all__ = [
     "bibliography",
     "dictionary",
     "figure",
+    "part_names",
+    "part_text",
     "published_ettr",
     "published_rates",
     "scenario_names",

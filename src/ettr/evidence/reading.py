@@ -165,6 +165,38 @@ def scenario_text(name: str, folder: Path = DATA) -> str:
     return _checked(f"scenarios/{name}", folder).decode("utf-8")
 
 
+def part_names(folder: Path = DATA) -> tuple[str, ...]:
+    """Names of the parts, sorted: GPUs whose power, clock and heat are known or assumed."""
+    return tuple(sorted(name.removeprefix("parts/") for name in resources(folder) if name.startswith("parts/")))
+
+
+def part_text(name: str, folder: Path = DATA) -> str:
+    """The YAML text of a part.
+
+    Parameters
+    ----------
+    name : str
+        A name of :func:`part_names`.
+    folder : Path, optional
+        Another folder of the same layout.
+
+    Returns
+    -------
+    str
+        YAML.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such part.
+    DataError
+        If the file is missing or was changed.
+    """
+    if name not in part_names(folder):
+        raise UnknownName("part", name, part_names(folder))
+    return _checked(f"parts/{name}", folder).decode("utf-8")
+
+
 def verify(folder: Path = DATA) -> None:
     """Check that every file of ``data/`` is there and is the one that was validated.
 

@@ -13,6 +13,13 @@ from ettr.evidence.reading import DATA, REMEDY, STATUSES, entries, file_hash, pa
 
 SUFFIX_UNITS = {
     "_per_1000_node_days": "1/(1000 node-days)",
+    "_usd_per_kwh": "USD/kWh",
+    "_usd_per_gpu_h": "USD/(GPU h)",
+    "_g_per_kwh": "g/kWh",
+    "_usd_per_kw": "USD/kW",
+    "_mw_per_min": "MW/min",
+    "_mw_per_s": "MW/s",
+    "_k_per_w": "K/W",
     "tflops_per_gpu": "TFLOP/s",
     "_node_days": "node-days",
     "_tflops": "TFLOP/s",
@@ -28,6 +35,15 @@ SUFFIX_UNITS = {
     "_pct": "%",
     "_usd": "USD",
     "_mwh": "MWh",
+    "_gwh": "GWh",
+    "_kwh": "kWh",
+    "_t_co2": "t CO2",
+    "_ms": "ms",
+    "_hz": "Hz",
+    "_ev": "eV",
+    "_mhz": "MHz",
+    "_kw": "kW",
+    "_k": "K",
     "_mw": "MW",
     "_pb": "PB",
     "_gb": "GB",
@@ -126,7 +142,7 @@ def _contents(folder: Path) -> Iterator[str]:
         if name in table_names(folder):
             problems = table_problems(name, folder)
             yield from problems or _cells(resource, folder, keys)
-        elif name.startswith("scenarios/"):
+        elif name.startswith(("scenarios/", "parts/")):
             yield from _preset(resource["path"], folder, keys)
 
 

@@ -12,11 +12,11 @@ import ijson
 import numpy as np
 
 from ettr.errors import InputError
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Source
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events
 from ettr.logs.form import Exposure, Format, Options
-from ettr.logs.ledger import Ledger
-from ettr.logs.opening import Source
 from ettr.logs.xid_codes import xid
 
 METRIC = "DCGM_FI_DEV_XID_ERRORS"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.errors import InputError
-from ettr.logs.ledger import Ledger
+from ettr.files.ledger import Ledger
 
 OPEN = np.iinfo(np.int64).min
 """The end of an outage that has none; NaT in pandas."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TYPE_CHECKING
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 if TYPE_CHECKING:
+    from ettr.files.ledger import Ledger
+    from ettr.files.opening import Source
     from ettr.logs.events import Events
-    from ettr.logs.ledger import Ledger
-    from ettr.logs.opening import Source
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,3 @@ class Format:
     title: str
     sniff: Callable[[list[str]], bool]
     read: Callable[[Source, Options, Events, Ledger], Exposure]
-
-
-Lines = Iterator[tuple[int, str]]
-"""Line number from 1, and the line without its end."""

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from ettr.errors import InputError, UnknownName
+from ettr.files.ledger import Ledger
 from ettr.logs.form import Options
-from ettr.logs.ledger import Ledger
 from ettr.logs.times import DAY, UNITS, Clock, NoTime
 
 MOST_NODES = 10**9

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from ettr.errors import InputError, UnknownName
+from ettr.files.ledger import NOT_PARSED, Ledger
 from ettr.logs.events import OPEN, Events, blocks
 from ettr.logs.form import Exposure
 from ettr.logs.given import Given
-from ettr.logs.ledger import NOT_PARSED, Ledger
 from ettr.logs.times import DAY, SECOND
 from ettr.results import LOG_COLUMNS, FailureLog
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pandas as pd
 
 from ettr.errors import InputError, UnknownName
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Progress, Source
 from ettr.logs import dcgm, slurm, start_end, table, torchrun, xid
 from ettr.logs.events import Events
 from ettr.logs.form import Exposure, Format
 from ettr.logs.given import WindowLike, what_is_given
-from ettr.logs.ledger import Ledger
 from ettr.logs.observed import observed
-from ettr.logs.opening import Progress, Source
 from ettr.logs.rows import Rows
 from ettr.logs.times import Clock
 from ettr.results import FailureLog

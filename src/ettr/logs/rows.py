@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ettr.files.ledger import Ledger
 from ettr.logs.events import OPEN, Events
-from ettr.logs.ledger import Ledger
 from ettr.logs.times import Clock, why_not
 
 _SILENT = frozenset({"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"})

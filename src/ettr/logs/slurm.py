@@ -11,12 +11,12 @@ from itertools import groupby
 from typing import Any
 
 from ettr.errors import InputError
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Source
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events
 from ettr.logs.form import Exposure, Format, Options
-from ettr.logs.ledger import Ledger
 from ettr.logs.node_lists import LONGEST, expand
-from ettr.logs.opening import Source
 from ettr.logs.times import Clock, NoTime
 
 _NEEDED = ("JobID", "State", "Start", "End")

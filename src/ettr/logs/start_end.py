@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from ettr.errors import InputError
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Source
 from ettr.logs.columns import WORDS, find_columns, plain_name, unread
 from ettr.logs.events import MOST_CAUSES, OPEN, Events
 from ettr.logs.form import Exposure, Format, Options
-from ettr.logs.ledger import Ledger
-from ettr.logs.opening import Source
 from ettr.logs.rows import PLANNED, Rows, TextColumns
 from ettr.logs.times import Clock
 from ettr.results import LOG_COLUMNS

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ettr.errors import InputError
+from ettr.files.ledger import Ledger
 from ettr.logs.form import Options
-from ettr.logs.ledger import Ledger
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND

@@ -6,11 +6,11 @@ import re
 import signal
 from dataclasses import dataclass, field
 
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Source
 from ettr.logs.events import Events
 from ettr.logs.form import Exposure, Format, Options
 from ettr.logs.incidents import CLOSE_MIN, SAME_RUN_MIN, Incident, Incidents, Sign
-from ettr.logs.ledger import Ledger
-from ettr.logs.opening import Source
 from ettr.logs.times import Clock, NoTime
 
 _STAMP = re.compile(

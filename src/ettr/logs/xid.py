@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ettr.errors import InputError
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Source
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events
 from ettr.logs.form import Exposure, Format, Options
-from ettr.logs.ledger import Ledger
-from ettr.logs.opening import Source
 from ettr.logs.times import NOT_A_TIME, Clock, NoTime
 from ettr.logs.xid_codes import NVLINK_5, xid
 

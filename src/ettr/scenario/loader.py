@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import yaml
+
+from ettr.errors import InputError
 
 _YAML_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float", "tag:yaml.org,2002:timestamp")
 
@@ -39,3 +42,30 @@ StrictLoader.add_implicit_resolver(
     ),
     list("-+0123456789."),
 )
+
+
+def text_of(path: str | Path, kind: str) -> str:
+    """The text of a file; ``kind`` says in errors what it is."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InputError(f"cannot read {kind} {path}: {reason}") from error
+
+
+def mapping_of(text: str, place: str, kind: str) -> dict[str, Any]:
+    """Sections from YAML text; broken YAML is an :class:`InputError` with line and column."""
+    try:
+        raw = yaml.load(text, Loader=StrictLoader)
+    except RecursionError as error:
+        raise InputError(f"{place}: broken YAML, nested too deeply") from error
+    except ValueError as error:  # a date or a number that cannot be one
+        raise InputError(f"{place}: broken YAML, {str(error).partition(';')[0]}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise InputError(f"{place}{':' if where else ''}{where}: broken YAML, {problem}") from error
+    if not isinstance(raw, dict):
+        raise InputError(f"{place}: a {kind} is a mapping of sections, got {type(raw).__name__}")
+    return raw

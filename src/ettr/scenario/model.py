@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 from pydantic import ValidationError, model_validator
 
 from ettr import evidence
@@ -19,7 +18,7 @@ from ettr.scenario import paths, writing
 from ettr.scenario.basics import ALL, S_PER_H
 from ettr.scenario.explain import explain
 from ettr.scenario.hours import Hours
-from ettr.scenario.loader import StrictLoader
+from ettr.scenario.loader import mapping_of, text_of
 
 _REPLACES = {
     "failures.rate_per_1000_node_days": ("n_events", "node_days", "rate_gamma"),
@@ -208,12 +207,7 @@ class Scenario(Hours):
         """
         given = str(name_or_path)
         if given.endswith((".yml", ".yaml")):
-            try:
-                text = Path(given).read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-                raise InputError(f"cannot read scenario {given}: {reason}") from error
-            return cls.parse(text, given)
+            return cls.parse(text_of(given, "scenario"), given)
         if given not in evidence.scenario_names():
             raise UnknownName("scenario", given, evidence.scenario_names(), "or give a file ending in .yml")
         return cls.parse(evidence.scenario_text(given), f"{given}.yml")
@@ -222,20 +216,7 @@ class Scenario(Hours):
     @functools.lru_cache(maxsize=64)  # reading YAML takes longest, and nothing can change the result
     def parse(cls, text: str, place: str = "scenario") -> Scenario:
         """Read YAML text; ``place`` names it in errors."""
-        try:
-            raw = yaml.load(text, Loader=StrictLoader)
-        except RecursionError as error:
-            raise InputError(f"{place}: broken YAML, nested too deeply") from error
-        except ValueError as error:  # a date or a number that cannot be one
-            raise InputError(f"{place}: broken YAML, {str(error).partition(';')[0]}") from error
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-            problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-            raise InputError(f"{place}{':' if where else ''}{where}: broken YAML, {problem}") from error
-        if not isinstance(raw, dict):
-            raise InputError(f"{place}: a scenario is a mapping of sections, got {type(raw).__name__}")
-        return cls._checked(raw, place)
+        return cls._checked(mapping_of(text, place, "scenario"), place)
 
     @classmethod
     def of(cls, values: Mapping[str, Any], place: str = "scenario") -> Scenario:

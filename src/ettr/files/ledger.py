@@ -1,4 +1,4 @@
-"""What became of every record: nothing in a log disappears without a count and a reason."""
+"""What became of every record: nothing in a file disappears without a count and a reason."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Ledger:
         self._add(MERGED, reason, n, place)
 
     def dropped(self, reason: str, n: int = 1, place: str = "") -> None:
-        """Records understood, and no failure."""
+        """Records understood, and of no use here."""
         self._add(DROPPED, reason, n, place)
 
     def not_parsed(self, reason: str, n: int = 1, place: str = "") -> None:

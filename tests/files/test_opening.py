@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ettr.errors import InputError
-from ettr.logs.ledger import Ledger
-from ettr.logs.opening import LONGEST_LINE, Source
+from ettr.files.ledger import Ledger
+from ettr.files.opening import LONGEST_LINE, Source
 
 TEXT = "one\ntwo\r\n\nfour, café\n"
 LINES = [(1, "one"), (2, "two"), (3, ""), (4, "four, café")]

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, cast
 from ettr.errors import InputError
 
 if TYPE_CHECKING:
-    from ettr.logs.form import Lines
-    from ettr.logs.ledger import Ledger
+    from ettr.files.ledger import Ledger
 
 Progress = Callable[[int, int], None]
 """Called with the bytes of the file read so far, and all of them."""
+
+Lines = Iterator[tuple[int, str]]
+"""Line number from 1, and the line without its end."""
 
 HEAD_LINES = 200
 HEAD_WIDTH = 10_000
@@ -34,7 +36,7 @@ _CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\v\f\r\x1b")) + b"\x7f"
 
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive or a spreadsheet: extract it, or save the sheet as CSV",
-    b"PAR1": "Parquet: read it with pandas and use ettr.logs.from_frame",
+    b"PAR1": "Parquet: read it with pandas, and of failures use ettr.logs.from_frame",
     b"\x7fELF": "a program",
     b"BZh": "bzip2: decompress it first",
     b"\x28\xb5\x2f\xfd": "Zstandard: decompress it first",
@@ -57,6 +59,8 @@ class Source:
         Plain text, gzip or xz, told apart by their first bytes.
     progress : callable or None
         Told now and then how many bytes of the file are read, and how many there are.
+    kind : str
+        What the file is to its reader, for messages.
 
     Attributes
     ----------
@@ -75,17 +79,17 @@ class Source:
         A file that is missing, unreadable, empty, or no text; and while it is read, one that is damaged.
     """
 
-    def __init__(self, path: str | Path, progress: Progress | None = None) -> None:
+    def __init__(self, path: str | Path, progress: Progress | None = None, kind: str = "log") -> None:
         self.path = Path(path)
         self.name = self.path.name
         self.cut = ""
-        self._progress = progress
+        self._progress, self._kind = progress, kind
         try:
             if not self.path.is_file():
                 what = "is a folder" if self.path.is_dir() else "does not exist"
                 if self.path.exists() and not self.path.is_dir():
                     what = "is a pipe or device: write it to a file first"
-                raise InputError(f"the log must be a file; {str(self.path)!r} {what}")
+                raise InputError(f"the {kind} must be a file; {str(self.path)!r} {what}")
             self.size_bytes = self.path.stat().st_size
             with self.path.open("rb") as file:
                 self._magic = file.read(6)
@@ -93,9 +97,9 @@ class Source:
             if isinstance(error, InputError):
                 raise
             reason = getattr(error, "strerror", None) or error
-            raise InputError(f"the log {str(self.path)!r} cannot be read: {reason}") from error
+            raise InputError(f"the {kind} {str(self.path)!r} cannot be read: {reason}") from error
         if not self.size_bytes:
-            raise InputError(f"the log must hold something; {self.path} is empty")
+            raise InputError(f"the {kind} must hold something; {self.path} is empty")
         self._start = self._first_bytes()
         self._refuse_foreign()
 
@@ -178,7 +182,9 @@ class Source:
     def _refuse_foreign(self) -> None:
         start = self._start
         if not start:
-            raise InputError(f"the log must hold something; {self.name} {self.cut or 'is empty once decompressed'}")
+            raise InputError(
+                f"the {self._kind} must hold something; {self.name} {self.cut or 'is empty once decompressed'}"
+            )
         if start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
             raise InputError(
                 f"{self.name} is a Python pickle, which is never unpickled: it may run any program. "
@@ -186,7 +192,7 @@ class Source:
             )
         for magic, remedy in _FOREIGN.items():
             if start.startswith(magic):
-                raise InputError(f"a log must be UTF-8 text, plain or as .gz or .xz; {self.name} is {remedy}")
+                raise InputError(f"a {self._kind} must be UTF-8 text, plain or as .gz or .xz; {self.name} is {remedy}")
         if start[:2] in (b"\x1f\x8b", b"\xfd7"):
             raise InputError(f"{self.name} is compressed twice: decompress it once")
         text = start.replace(b"\0", b"")
@@ -200,8 +206,8 @@ class Source:
         n_control = len(text) - len(text.translate(None, _CONTROL))
         if n_control > max(_FEW_CONTROL, _CONTROL_SHARE * len(text)):
             raise InputError(
-                f"a log must be text; {n_control / len(text):.0%} of the first {len(text):,} bytes of {self.name} are "
-                "control bytes"
+                f"a {self._kind} must be text; {n_control / len(text):.0%} of the first {len(text):,} bytes of "
+                f"{self.name} are control bytes"
             )
 
     def _whole_lines(self, stream: io.BufferedReader, ledger: Ledger) -> Iterator[tuple[int, bytes]]:

@@ -1,0 +1,242 @@
+"""A part: what one GPU draws, how warm that makes it, and how fast it is then."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from ettr import evidence
+from ettr.errors import InputError, UnknownName
+from ettr.scenario import writing
+from ettr.scenario.basics import Number, Section, Share, Text
+from ettr.scenario.explain import explain
+from ettr.scenario.loader import mapping_of, text_of
+from ettr.scenario.sections import Origin
+
+COLDEST_C, HOTTEST_C = -60.0, 150.0
+"""Outside these no machine works; a temperature there is a slip or a sentinel."""
+
+Medium = Literal["air", "cold_plate", "immersion"]
+MEDIA: tuple[Medium, ...] = ("air", "cold_plate", "immersion")
+"""What carries the heat away from the part."""
+
+
+class Limits(Section):
+    """Power and temperature that the part keeps within."""
+
+    power_w: Number = Field(gt=0, description="power limit of the part as delivered (TDP)")
+    least_power_w: Number | None = Field(None, gt=0, description="lowest power limit that can be set")
+    overshoot: Number = Field(
+        1.0, ge=1, le=3, description="peak over the power limit for some milliseconds (assumed: 1)"
+    )
+    throttle_c: Number = Field(gt=COLDEST_C, le=HOTTEST_C, description="die temperature that is kept by lower clocks")
+    slowdown_c: Number | None = Field(None, gt=COLDEST_C, le=HOTTEST_C, description="the hardware cuts the clock here")
+    shutdown_c: Number | None = Field(None, gt=COLDEST_C, le=HOTTEST_C, description="the part switches itself off here")
+    memory_c: Number | None = Field(
+        None, gt=COLDEST_C, le=HOTTEST_C, description="memory temperature that is kept by lower clocks"
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Limits:
+        if self.least_power_w is not None and self.least_power_w > self.power_w:
+            raise ValueError(f"least_power_w must be <= {self.power_w:g} W, the power_w, got {self.least_power_w:g}")
+        order = [("throttle_c", self.throttle_c), ("slowdown_c", self.slowdown_c), ("shutdown_c", self.shutdown_c)]
+        known = [(name, value) for name, value in order if value is not None]
+        for (below, low), (name, high) in itertools.pairwise(known):
+            if high < low:
+                raise ValueError(f"{name} must be >= {low:g} °C, the {below}, got {high:g}")
+        return self
+
+
+class Levels(Section):
+    """Mean power in each phase of a job."""
+
+    compute_w: Number = Field(gt=0, description="dense compute")
+    communication_w: Number = Field(gt=0, description="waiting in a collective that nothing overlaps")
+    checkpoint_w: Number = Field(gt=0, description="training stands still for a checkpoint")
+    hang_w: Number = Field(gt=0, description="after a failure, until it is noticed")
+    restart_w: Number = Field(gt=0, description="processes start and load")
+    idle_w: Number = Field(gt=0, description="no process holds the part")
+
+    @model_validator(mode="after")
+    def _compute_is_most(self) -> Levels:
+        for name, value in self:
+            if value > self.compute_w:
+                raise ValueError(f"{name} must be <= {self.compute_w:g} W, the compute_w, got {value:g}")
+        return self
+
+
+class Clock(Section):
+    """Clock against power: dynamic power grows as clock to the exponent."""
+
+    highest_mhz: Number = Field(gt=0, description="clock that is never exceeded")
+    sustained_mhz: Number = Field(gt=0, description="clock of dense compute at the power limit and leakage.at_c")
+    exponent: Number = Field(ge=1, le=4, description="k in dynamic power = a clock^k; 3 if voltage follows clock")
+
+    @model_validator(mode="after")
+    def _sustained_is_no_higher(self) -> Clock:
+        if self.sustained_mhz > self.highest_mhz:
+            raise ValueError(
+                f"sustained_mhz must be <= {self.highest_mhz:g} MHz, the highest_mhz, got {self.sustained_mhz:g}"
+            )
+        return self
+
+
+class Leakage(Section):
+    """Power that grows with temperature alone: power_w exp((T - at_c) / rise_k)."""
+
+    power_w: Number = Field(ge=0, description="leakage at at_c")
+    at_c: Number = Field(gt=COLDEST_C, le=HOTTEST_C, description="die temperature at which it is power_w")
+    rise_k: Number = Field(gt=0, description="warming after which it is e = 2.72 times as much")
+
+
+class Cooling(Section):
+    """One way to take the heat from the part."""
+
+    resistance_k_per_w: Number = Field(gt=0, le=2, description="warming of the die over its inlet, per watt")
+    tau_s: Number = Field(gt=0, description="time constant of that warming")
+    memory_resistance_k_per_w: Number | None = Field(
+        None, gt=0, le=2, description="warming of the memory over the inlet, per watt of the whole part"
+    )
+    spread: Number = Field(
+        0.0, ge=0, lt=0.5, description="coefficient of variation of the resistance from part to part (assumed: 0)"
+    )
+
+
+class Coolings(Section):
+    """The ways in which the part is sold or can be fitted."""
+
+    air: Cooling | None = Field(None, description="heat sink and fans; the inlet is the air before it")
+    cold_plate: Cooling | None = Field(None, description="liquid through a plate; the inlet is the liquid before it")
+    immersion: Cooling | None = Field(None, description="a bath; the inlet is the bath")
+
+    @model_validator(mode="after")
+    def _at_least_one(self) -> Coolings:
+        if not any(getattr(self, name) for name in MEDIA):
+            raise ValueError(f"needs at least one of {', '.join(MEDIA)}")
+        return self
+
+
+class Smoothing(Section):
+    """What the part itself can do against power swings."""
+
+    floor: Share = Field(description="highest power floor that can be set, as a share of limits.power_w")
+    ramp_up_w_per_s: Number | None = Field(None, gt=0, description="slowest ramp up that can be set")
+    ramp_down_w_per_s: Number | None = Field(None, gt=0, description="slowest ramp down that can be set")
+    hold_s: Number | None = Field(None, ge=0, description="how long the floor is kept after load has gone")
+    storage_j: Number | None = Field(None, gt=0, description="energy stored in its power supply, per part")
+
+
+class Part(Section):
+    """One GPU: limits, phase levels, clock, leakage and cooling, each figure with its origin.
+
+    Examples
+    --------
+    >>> from ettr import Part
+    >>> Part.load("h100").limits.power_w
+    700.0
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="short name: a-z, 0-9, dot, dash")
+    title: Text = Field(description="one line for headings")
+    sources: tuple[Text, ...] = Field((), description="bibliography keys")
+    limits: Limits = Field(description=Limits.__doc__)
+    levels: Levels = Field(description=Levels.__doc__)
+    clock: Clock = Field(description=Clock.__doc__)
+    leakage: Leakage = Field(description=Leakage.__doc__)
+    cooling: Coolings = Field(description=Coolings.__doc__)
+    smoothing: Smoothing | None = Field(None, description=Smoothing.__doc__)
+    evidence: dict[str, Origin] = Field(default_factory=dict, description="origin of each value, by dotted path")
+
+    @model_validator(mode="after")
+    def _within_the_limit(self) -> Part:
+        if self.levels.compute_w > self.limits.power_w:
+            raise ValueError(
+                f"levels.compute_w must be <= {self.limits.power_w:g} W, the limits.power_w, "
+                f"got {self.levels.compute_w:g}"
+            )
+        if self.leakage.power_w >= self.limits.power_w:
+            raise ValueError(
+                f"leakage.power_w must be < {self.limits.power_w:g} W, the limits.power_w, got {self.leakage.power_w:g}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _origins_name_fields(self) -> Part:
+        values = self.flat()
+        for path in self.evidence:
+            if path not in values:
+                raise UnknownName("field in evidence", path, values)
+        return self
+
+    @classmethod
+    def load(cls, name_or_path: str | Path) -> Part:
+        """Read a preset by name, or a YAML file by path.
+
+        Parameters
+        ----------
+        name_or_path : str or Path
+            A preset (``ettr.evidence.part_names()``), or a file ending in .yml or .yaml, such as ``ettr telemetry``
+            writes.
+
+        Raises
+        ------
+        InputError
+            Unknown preset, unreadable file, broken YAML (line and column), or a value that breaks a rule.
+        """
+        given = str(name_or_path)
+        if given.endswith((".yml", ".yaml")):
+            return cls.parse(text_of(given, "part"), given)
+        if given not in evidence.part_names():
+            raise UnknownName("part", given, evidence.part_names(), "or give a file ending in .yml")
+        return cls.parse(evidence.part_text(given), f"{given}.yml")
+
+    @classmethod
+    @functools.lru_cache(maxsize=64)
+    def parse(cls, text: str, place: str = "part") -> Part:
+        """Read YAML text; ``place`` names it in errors."""
+        return cls.of(mapping_of(text, place, "part"), place)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], place: str = "part") -> Part:
+        """Make a part from nested values, as they would stand in a file; ``place`` names them in errors."""
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            raise InputError(explain(error, cls, place)) from error
+
+    def cooled_by(self, medium: str) -> Cooling:
+        """The figures of one way of cooling.
+
+        Raises
+        ------
+        InputError
+            The part has no figures for it; the message names those that it has.
+        """
+        found: Cooling | None = getattr(self.cooling, medium, None) if medium in MEDIA else None
+        if found is None:
+            has = [name for name in MEDIA if getattr(self.cooling, name)]
+            raise InputError(f"{self.name} has no figures for cooling by {medium!r}; it has {', '.join(has)}")
+        return found
+
+    def flat(self) -> dict[str, Any]:
+        """Every single value by its dotted path."""
+        from ettr.scenario import paths
+
+        return dict(paths.leaves(self.model_dump(exclude={"evidence", "name", "title", "sources"}, exclude_none=True)))
+
+    def to_yaml(self) -> str:
+        """The part as a file that :meth:`load` reads back.
+
+        Examples
+        --------
+        >>> from ettr import Part
+        >>> Part.parse(Part.load("h100").to_yaml()) == Part.load("h100")
+        True
+        """
+        return writing.as_yaml(self.model_dump(exclude_none=True, exclude_defaults=True))

@@ -1,0 +1,1 @@
+"""What `ettr telemetry` shows."""

@@ -1,0 +1,1 @@
+"""Heat: from the weather to the die, its clock, and its failures."""

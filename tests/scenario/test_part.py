@@ -1,0 +1,73 @@
+"""Parts: what the presets hold, and what a part of one's own may not say."""
+
+from __future__ import annotations
+
+import pytest
+
+from ettr import Part, evidence
+from ettr.errors import InputError
+
+
+@pytest.mark.parametrize("name", evidence.part_names())
+def test_a_preset_reads_back_as_it_was_written_and_every_figure_has_an_origin(name):
+    part = Part.load(name)
+    assert Part.parse(part.to_yaml()) == part
+    assert set(part.flat()) - {"limits.overshoot"} <= set(part.evidence)
+    assert all(origin.source or origin.note for origin in part.evidence.values())
+
+
+def test_the_presets_are_those_that_run_large_jobs():
+    assert set(evidence.part_names()) == {"a100", "b200", "gb200", "gb300", "h100", "h200"}
+
+
+def test_published_figures_of_the_h100():
+    part = Part.load("h100")
+    limits = part.limits
+    assert (limits.power_w, limits.throttle_c, limits.slowdown_c, limits.shutdown_c) == (700, 87, 89, 95)
+    assert (part.levels.idle_w, part.levels.compute_w) == (72.5, 696)
+    assert Part.load("gb300").smoothing.storage_j == 65
+
+
+def changed(path, value):
+    raw = Part.load("h100").model_dump(exclude={"evidence"})
+    section = raw
+    *above, last = path.split(".")
+    for name in above:
+        section = section[name]
+    section[last] = value
+    return raw
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("cooling.air.tau_s", 0, "cooling.air.tau_s must be > 0 s, got 0"),
+        ("cooling.air.resistance_k_per_w", -0.1, "cooling.air.resistance_k_per_w must be > 0 K/W"),
+        ("limits.throttle_c", 400, "limits.throttle_c must be <= 150 °C, got 400"),
+        ("limits.shutdown_c", 80, "limits shutdown_c must be >= 89 °C, the slowdown_c, got 80"),
+        ("limits.least_power_w", 900, "least_power_w must be <= 700 W"),
+        ("levels.idle_w", 800, "levels idle_w must be <= 696 W"),
+        ("levels.compute_w", 800, "levels.compute_w must be <= 700 W, the limits.power_w"),
+        ("leakage.power_w", 700, "leakage.power_w must be < 700 W"),
+        ("clock.sustained_mhz", 2500, "sustained_mhz must be <= 1980 MHz"),
+        ("cooling", {}, "cooling needs at least one of air, cold_plate, immersion"),
+        ("cooling.water", {}, "unknown field cooling.water"),
+    ],
+)
+def test_what_breaks_a_rule_is_answered_with_its_place(path, value, message):
+    with pytest.raises(InputError) as caught:
+        Part.of(changed(path, value), "mine.yml")
+    assert message.replace("limits shutdown", "shutdown").replace("levels idle", "idle") in str(caught.value)
+    assert "mine.yml" in str(caught.value)
+
+
+def test_an_unknown_part_and_an_unknown_medium_name_those_that_there_are(tmp_path):
+    with pytest.raises(InputError, match="unknown part 'h1000'.*did you mean 'h100'"):
+        Part.load("h1000")
+    with pytest.raises(InputError, match="gb200 has no figures for cooling by 'air'; it has cold_plate"):
+        Part.load("gb200").cooled_by("air")
+    with pytest.raises(InputError, match="cannot read part .*: No such file"):
+        Part.load(tmp_path / "none.yml")
+    path = tmp_path / "mine.yml"
+    path.write_text(Part.load("h100").to_yaml(), encoding="utf-8")
+    assert Part.load(path) == Part.load("h100")
