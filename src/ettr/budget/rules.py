@@ -198,7 +198,7 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
     silent = np.array([mode.latency_h is not None for mode in scenario.failures.modes] + [False])
     own_restart = scenario.own_h("restart_min")
     return Rules(
-        work=value("job.productive_h") / scenario.job.throughput_factor,
+        work=value("job.productive_h") / scenario.speed,
         tau=value("checkpoint.interval_min") / 60,
         stall=value("checkpoint.stall_s") / 3600,
         persist=persist,

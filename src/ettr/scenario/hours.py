@@ -15,6 +15,7 @@ from pydantic import Field
 
 from ettr.scenario.basics import H_PER_DAY, MIN_PER_H, S_PER_H, Section, Text
 from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
+from ettr.scenario.heat import Heat
 from ettr.scenario.sections import (
     Checkpoint,
     Cluster,
@@ -26,6 +27,7 @@ from ettr.scenario.sections import (
     Recovery,
 )
 from ettr.scenario.survival import survival_by_mode
+from ettr.scenario.warmth import Warmth, warmth
 
 
 class Hours(Section):
@@ -45,6 +47,7 @@ class Hours(Section):
     repair: Repair | None = Field(None, description=Repair.__doc__)
     elastic: Elastic | None = Field(None, description=Elastic.__doc__)
     slow_nodes: SlowNodes | None = Field(None, description=SlowNodes.__doc__)
+    heat: Heat | None = Field(None, description=Heat.__doc__)
     evidence: dict[str, Origin] = Field(default_factory=dict, description="origin of each value, by dotted path")
 
     @property
@@ -52,10 +55,20 @@ class Hours(Section):
         """Nodes of the job."""
         return self.cluster.n_gpus // self.cluster.gpus_per_node
 
+    @functools.cached_property
+    def warmth(self) -> Warmth | None:
+        """Temperatures, clocks and speed over the hours of the weather; None without heat."""
+        return warmth(self.heat, self.cluster.n_gpus, self.job.productive_h) if self.heat else None
+
+    @property
+    def speed(self) -> float:
+        """Speed of training over full speed: its throughput factor, and the mean over the hours of its heat."""
+        return self.job.throughput_factor * (self.warmth.speed if self.warmth else 1.0)
+
     @property
     def work_h(self) -> float:
         """Hours of training that the job needs at its own speed, W. [h]"""
-        return self.job.productive_h / self.job.throughput_factor
+        return self.job.productive_h / self.speed
 
     @property
     def node_rate_per_h(self) -> float:
@@ -68,7 +81,7 @@ class Hours(Section):
         return (*(mode.name for mode in self.failures.modes), "other")
 
     def mode_exposure(self, n_nodes: Any = None) -> np.ndarray:
-        """Nodes at risk of each mode, weighted by its share and factor.
+        """Nodes at risk of each mode, weighted by its share and factor, and by what heat makes of it.
 
         Times ``node_rate_per_h`` it is the rate of each mode.
 
@@ -83,10 +96,18 @@ class Hours(Section):
             Shape of ``n_nodes`` and one more axis, over ``mode_names``. [nodes]
         """
         modes, shares = self.failures.modes, self.failures.shares
-        weights = np.array([s * m.factor for m, s in zip(modes, shares, strict=True)] + [max(0.0, 1 - sum(shares))])
+        factors = [mode.factor * heat for mode, heat in zip(modes, self.heat_factors, strict=True)]
+        weights = np.array([*np.multiply(shares, factors), max(0.0, 1 - sum(shares))])
         of_job = np.array([mode.scales_with == "job" for mode in modes] + [False])
         nodes = np.asarray(self.n_nodes if n_nodes is None else n_nodes, dtype=float)[..., None]
         return weights * np.where(of_job, self.failures.observed_nodes or 0, nodes)
+
+    @functools.cached_property
+    def heat_factors(self) -> tuple[float, ...]:
+        """Failure rate of each of ``failures.modes`` over that where it was observed, by heat."""
+        if self.warmth is None:
+            return (1.0,) * len(self.failures.modes)
+        return tuple(self.warmth.factor(mode) for mode in self.failures.modes)
 
     @property
     def job_rate_per_h(self) -> float:

@@ -149,6 +149,18 @@ class Scenario(Hours):
         return self
 
     @model_validator(mode="after")
+    def _heat_has_what_it_needs(self) -> Scenario:
+        for mode in self.failures.modes:
+            for name in ("heat_share", "cycle_share"):
+                if getattr(mode, name) and not self.heat:
+                    raise ValueError(
+                        f"failures.modes.{mode.name}.{name} needs heat: without it no temperature is known, e.g. "
+                        "heat: {mean_c: 20}"
+                    )
+        self.heat_factors  # noqa: B018 (parts and weather are read here, so that what is wrong with them is said here)
+        return self
+
+    @model_validator(mode="after")
     def _nodes_that_leave_come_back(self) -> Scenario:
         if self.spares and not self.repair:
             raise ValueError("spares needs repair: nodes that leave the job come back, e.g. repair: {manual_h: 24}")

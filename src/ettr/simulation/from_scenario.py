@@ -169,7 +169,7 @@ def _pool(scenario: Scenario) -> dict[str, float]:
 
 def _work(scenario: Scenario) -> dict[str, float]:
     tau, steady = scenario.interval_h, not scenario.job.include_start
-    work = scenario.job.productive_h / scenario.job.throughput_factor
+    work = scenario.work_h
     n_segments = max(1, math.ceil(work / tau - _ROUNDING))
     rest = tau if steady else work - (n_segments - 1) * tau
     return {

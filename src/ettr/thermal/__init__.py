@@ -1,1 +1,34 @@
-"""Heat: from the weather to the die, its clock, and its failures."""
+"""Heat: from the weather to the die, its clock, and its failures.
+
+Plain formulas on numbers and arrays; a scenario's section ``heat`` puts them together.
+"""
+
+from ettr.thermal.chip import Chip, OperatingPoint, clock_at, die_after_c, leakage_w, operating_point, speed
+from ettr.thermal.hazard import (
+    arrhenius_factor,
+    coffin_manson_factor,
+    linear_factor,
+    norris_landzberg_factor,
+    warming_of,
+)
+from ettr.thermal.inlet import daily_c, inlet_c
+from ettr.thermal.slowest import largest_of, slowest_share
+
+__all__ = [
+    "Chip",
+    "OperatingPoint",
+    "arrhenius_factor",
+    "clock_at",
+    "coffin_manson_factor",
+    "daily_c",
+    "die_after_c",
+    "inlet_c",
+    "largest_of",
+    "leakage_w",
+    "linear_factor",
+    "norris_landzberg_factor",
+    "operating_point",
+    "slowest_share",
+    "speed",
+    "warming_of",
+]

@@ -1,0 +1,70 @@
+"""The section on heat: where the hall stands, how it is cooled, and under what conditions the run was observed."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from ettr import evidence
+from ettr.errors import UnknownName
+from ettr.scenario.basics import Number, Section, Share, Text
+from ettr.scenario.part import COLDEST_C, HOTTEST_C, Medium
+from ettr.thermal.temperatures import AIR_C
+
+COLDEST_AIR_C, HOTTEST_AIR_C = AIR_C
+
+
+class Heat(Section):
+    """Heat in the hall: the pace of the hottest part, and the failures that heat activates.
+
+    Failure rates and full speed are those at ``reference_inlet_c`` with ``reference_medium``.
+    """
+
+    part: Text = Field("h100", description="part of the job: a preset, or a file such as `ettr telemetry` writes")
+    cooling: Text = Field("air_economiser", description="kind of plant, a row of the table of cooling")
+    mean_c: Number | None = Field(
+        None, ge=COLDEST_AIR_C, le=HOTTEST_AIR_C, description="outdoor temperature, mean of the day; instead of weather"
+    )
+    swing_k: Number = Field(0.0, ge=0, le=40, description="from the mean of the day to its hottest hour (assumed: 0)")
+    hottest_hour: Number = Field(15.0, ge=0, le=24, description="hour of the day at which it is hottest (assumed: 15)")
+    weather: Text | None = Field(None, description="weather file, EPW or CSV, instead of mean_c")
+    zone_h: Number | None = Field(
+        None, ge=-12, le=14, description="local standard time less UTC, where the weather file is in UTC"
+    )
+    starts: Text | None = Field(
+        None, description="first day of the run in the weather, 06-15 or 2026-06-15; all of the file without"
+    )
+    approach_k: Number | None = Field(None, ge=0, le=60, description="inlet over outdoor air, instead of the table's")
+    least_c: Number | None = Field(
+        None, ge=COLDEST_C, le=HOTTEST_C, description="set point of the inlet, instead of the table's"
+    )
+    most_c: Number | None = Field(
+        None, ge=COLDEST_C, le=HOTTEST_C, description="inlet that a chiller keeps, instead of the table's"
+    )
+    limit_w: Number | None = Field(None, gt=0, description="power limit set below the part's own")
+    compute_share: Share = Field(
+        0.8, description="share of a step that gets shorter with the clock, at the reference (assumed: 0.8)"
+    )
+    reference_inlet_c: Number = Field(
+        25.0,
+        ge=COLDEST_C,
+        le=HOTTEST_C,
+        description="inlet at which the failure rates and full speed hold (assumed: 25)",
+    )
+    reference_medium: Medium = Field("air", description="what cooled the part then (assumed: air)")
+
+    @model_validator(mode="after")
+    def _one_way_to_give_the_weather(self) -> Heat:
+        if (self.mean_c is None) == (self.weather is None):
+            raise ValueError("needs exactly one of mean_c or weather, the outdoor temperature")
+        if self.weather is None and (self.starts is not None or self.zone_h is not None):
+            raise ValueError("takes starts and zone_h only with weather, the file that they belong to")
+        if self.weather is not None and self.swing_k:
+            raise ValueError("takes swing_k only with mean_c; a weather file has its own days")
+        return self
+
+    @model_validator(mode="after")
+    def _a_plant_that_there_is(self) -> Heat:
+        known = list(evidence.table("cooling")["name"])
+        if self.cooling not in known:
+            raise UnknownName("kind of cooling", self.cooling, known)
+        return self

@@ -1,0 +1,232 @@
+"""What heat does to a job, hour by hour of the weather that it runs in."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import evidence, weather
+from ettr.errors import InputError
+from ettr.scenario.part import Cooling, Part
+from ettr.thermal import (
+    Chip,
+    OperatingPoint,
+    arrhenius_factor,
+    coffin_manson_factor,
+    daily_c,
+    inlet_c,
+    largest_of,
+    linear_factor,
+    operating_point,
+    speed,
+)
+
+if TYPE_CHECKING:
+    from ettr.scenario.heat import Heat
+    from ettr.scenario.sections import Mode
+
+_H_PER_DAY = 24
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A kind of cooling plant: what carries the heat away, and how warm it arrives.
+
+    Attributes
+    ----------
+    name, medium : str
+        Row of the table of cooling, and what carries the heat from the part.
+    approach_k : float
+        Inlet over outdoor air. [K]
+    least_c, most_c : float
+        Set point, and what a chiller keeps; infinite without one. [°C]
+    pue : float
+        Power of the hall over that of its machines.
+    """
+
+    name: str
+    medium: str
+    approach_k: float
+    least_c: float
+    most_c: float
+    pue: float
+
+    def inlet_c(self, ambient_c: Any) -> Any:
+        """Air or liquid before the part, by outdoor temperature. [°C]"""
+        return inlet_c(ambient_c, self.approach_k, self.least_c, self.most_c)
+
+
+@dataclass(frozen=True)
+class Warmth:
+    """Temperatures, clocks and speed of a job over the hours of its weather.
+
+    Attributes
+    ----------
+    hours : DataFrame
+        A row an hour: ``hour`` of the day [h], ``day``, ``ambient_c``, ``inlet_c``, ``die_c`` and ``memory_c`` of the
+        mean part, ``hottest_c`` (die of the hottest of all parts), ``power_w``, ``clock_mhz`` of the mean part,
+        ``slowest_mhz``, ``limited_by`` (what holds the hottest part back), ``speed`` (of the job, over full speed).
+    reference : OperatingPoint
+        The mean part where failure rates and full speed were observed.
+    swing_k, reference_swing_k : float
+        How far a die cools at a stop, now and where the rates were observed. [K]
+    """
+
+    hours: pd.DataFrame
+    reference: OperatingPoint
+    swing_k: float
+    reference_swing_k: float
+
+    @functools.cached_property
+    def speed(self) -> float:
+        """Throughput over full speed, mean of the hours."""
+        return float(self.hours["speed"].mean())
+
+    def factor(self, mode: Mode) -> float:
+        """Failure rate of a mode over that where it was observed, mean of the hours."""
+        return float(np.mean(self.factors(mode)))
+
+    def factors(self, mode: Mode) -> np.ndarray:
+        """Failure rate of a mode over that where it was observed, hour by hour."""
+        die, reference = self.hours["die_c"].to_numpy(), float(self.reference.die_c)
+        if mode.heat_law == "arrhenius":
+            warm = arrhenius_factor(die, reference, mode.heat_energy_ev)
+        else:
+            warm = linear_factor(die, reference, mode.heat_per_k)
+        cycled = (
+            coffin_manson_factor(self.swing_k, self.reference_swing_k, mode.cycle_exponent) if mode.cycle_share else 0.0
+        )
+        rest = 1 - mode.heat_share - mode.cycle_share
+        return np.asarray(mode.heat_share * warm + mode.cycle_share * cycled + rest)
+
+
+def plant_of(heat: Heat) -> Plant:
+    """The plant of a section on heat: a row of the table of cooling, with its own values where given."""
+    table = evidence.table("cooling").set_index("name")
+    row = table.loc[heat.cooling]
+
+    def chosen(name: str, default: float) -> float:
+        given = getattr(heat, name)
+        found = float(row[name]) if given is None else given
+        return default if math.isnan(found) else found
+
+    return Plant(
+        name=heat.cooling,
+        medium=str(row["medium"]),
+        approach_k=chosen("approach_k", 0.0),
+        least_c=chosen("least_c", -math.inf),
+        most_c=chosen("most_c", math.inf),
+        pue=float(row["pue"]),
+    )
+
+
+def chip_of(part: Part, cooling: Cooling, limit_w: float | None = None) -> Chip:
+    """A part as plain numbers, cooled in one way and perhaps kept to less power than it could draw.
+
+    Raises
+    ------
+    InputError
+        A power limit over the part's own, or under the lowest that it takes.
+    """
+    limits = part.limits
+    chip = Chip(
+        limit_w=limits.power_w,
+        throttle_c=limits.throttle_c,
+        memory_c=math.inf if limits.memory_c is None else limits.memory_c,
+        resistance_k_per_w=cooling.resistance_k_per_w,
+        memory_resistance_k_per_w=cooling.memory_resistance_k_per_w or 0.0,
+        highest_mhz=part.clock.highest_mhz,
+        sustained_mhz=part.clock.sustained_mhz,
+        exponent=part.clock.exponent,
+        leakage_w=part.leakage.power_w,
+        leakage_at_c=part.leakage.at_c,
+        leakage_rise_k=part.leakage.rise_k,
+    )
+    return chip if limit_w is None else capped(chip, limit_w, part)
+
+
+def capped(chip: Chip, limit_w: float, part: Part) -> Chip:
+    """The same chip kept to less power: its clock at the new limit follows from the old one's."""
+    least = part.limits.least_power_w or 0.0
+    if not least <= limit_w <= chip.limit_w or limit_w <= chip.leakage_w:
+        least = max(least, chip.leakage_w)
+        raise InputError(f"heat.limit_w must be from {least:g} to {chip.limit_w:g} W for {part.name}, got {limit_w:g}")
+    ratio = (limit_w - chip.leakage_w) / (chip.limit_w - chip.leakage_w)
+    return replace(chip, limit_w=limit_w, sustained_mhz=chip.sustained_mhz * ratio ** (1 / chip.exponent))
+
+
+def warmth(heat: Heat, n_gpus: int, work_h: float) -> Warmth:
+    """Heat over the hours that a job of so many parts runs through.
+
+    Parameters
+    ----------
+    heat : Heat
+        The section.
+    n_gpus : int
+        Parts of the job: the hottest of them sets the pace.
+    work_h : float
+        Hours of training; whole days from ``heat.starts`` are taken. [h]
+
+    Raises
+    ------
+    InputError
+        A part or weather file that cannot be read, a way of cooling that the part has no figures for, or an inlet so
+        warm that no power is left to compute with.
+    """
+    part, plant = Part.load(heat.part), plant_of(heat)
+    now, then = part.cooled_by(plant.medium), part.cooled_by(heat.reference_medium)
+    chip, observed = chip_of(part, now, heat.limit_w), chip_of(part, then)
+    extreme = float(largest_of(n_gpus))
+    hours = _weather_of(heat, work_h)
+    inlet = np.asarray(plant.inlet_c(hours["ambient_c"].to_numpy()))
+    hottest_inlet = float(inlet.max())
+    if hottest_inlet >= min(chip.throttle_c, chip.memory_c) - chip.leakage_w * chip.resistance_k_per_w:
+        raise InputError(f"heat: an inlet of {hottest_inlet:.1f} °C leaves {part.name} no power to compute with")
+    mean, hottest = operating_point(inlet, chip), operating_point(inlet, chip, 1 + now.spread * extreme)
+    reference = operating_point(heat.reference_inlet_c, observed)
+    full = operating_point(heat.reference_inlet_c, observed, 1 + then.spread * extreme)
+    table = pd.DataFrame(
+        {
+            "hour": hours["hour"],
+            "day": hours["day"],
+            "ambient_c": hours["ambient_c"],
+            "inlet_c": inlet,
+            "die_c": mean.die_c,
+            "memory_c": mean.memory_c,
+            "hottest_c": hottest.die_c,
+            "power_w": mean.power_w,
+            "clock_mhz": mean.clock_mhz,
+            "slowest_mhz": hottest.clock_mhz,
+            "limited_by": hottest.limited_by,
+            "speed": speed(hottest.clock_mhz, full.clock_mhz, heat.compute_share),
+        }
+    )
+    return Warmth(
+        hours=table,
+        reference=reference,
+        swing_k=_swing_k(now, float(np.mean(mean.power_w)), part),
+        reference_swing_k=_swing_k(then, float(reference.power_w), part),
+    )
+
+
+def _swing_k(cooling: Cooling, busy_w: float, part: Part) -> float:
+    return cooling.resistance_k_per_w * max(busy_w - part.levels.restart_w, 0.0)
+
+
+def _weather_of(heat: Heat, work_h: float) -> pd.DataFrame:
+    """Hours of the day with their outdoor temperature."""
+    if heat.weather is not None:
+        return _read(heat.weather, heat.zone_h).window(heat.starts, math.ceil(work_h / _H_PER_DAY))
+    hour = np.arange(_H_PER_DAY) + 0.5
+    mean = 0.0 if heat.mean_c is None else heat.mean_c
+    return pd.DataFrame({"hour": hour, "day": 0, "ambient_c": daily_c(hour, mean, heat.swing_k, heat.hottest_hour)})
+
+
+@functools.lru_cache(maxsize=16)
+def _read(path: str, zone_h: float | None) -> weather.Weather:
+    return weather.read(path, zone_h)

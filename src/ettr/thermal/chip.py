@@ -1,0 +1,329 @@
+"""One chip at work: power, temperature, leakage and clock, which depend on each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import lambertw
+
+from ettr.errors import InputError
+from ettr.thermal.temperatures import machine_c
+from ettr.validity import above_zero, at_least_zero, plain, valid_only
+
+CLOCK, POWER, HEAT, MEMORY = "clock", "power", "heat", "memory"
+"""What keeps the clock from rising: its own limit, the power limit, the die's temperature, or the memory's."""
+
+
+@dataclass(frozen=True)
+class Chip:
+    """What a chip's operating point depends on, as plain numbers.
+
+    Attributes
+    ----------
+    limit_w : float
+        Power limit. [W]
+    throttle_c : float
+        Die temperature that is kept by lower clocks. [°C]
+    memory_c : float
+        Memory temperature that is kept by lower clocks; infinite if unknown. [°C]
+    resistance_k_per_w : float
+        Warming of the die over its inlet, per watt. [K/W]
+    memory_resistance_k_per_w : float
+        Warming of the memory over the inlet, per watt of the part; 0 if unknown. [K/W]
+    highest_mhz, sustained_mhz : float
+        Clock never exceeded, and that of dense compute at the power limit and ``leakage_at_c``. [MHz]
+    exponent : float
+        k in dynamic power = a clock^k.
+    leakage_w, leakage_at_c, leakage_rise_k : float
+        Leakage, where it is that, and the warming after which it is e times as much. [W], [°C], [K]
+    """
+
+    limit_w: float
+    throttle_c: float
+    memory_c: float
+    resistance_k_per_w: float
+    memory_resistance_k_per_w: float
+    highest_mhz: float
+    sustained_mhz: float
+    exponent: float
+    leakage_w: float
+    leakage_at_c: float
+    leakage_rise_k: float
+
+    def __post_init__(self) -> None:
+        for name in ("limit_w", "resistance_k_per_w", "highest_mhz", "sustained_mhz", "exponent", "leakage_rise_k"):
+            above_zero(name, getattr(self, name))
+        for name in ("memory_resistance_k_per_w", "leakage_w"):
+            at_least_zero(name, getattr(self, name))
+        if self.leakage_w >= self.limit_w:
+            raise InputError(f"leakage_w must be < {self.limit_w:g} W, the limit_w, got {self.leakage_w:g}")
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """Where a chip settles; every field has the shape of the inlet temperatures.
+
+    Attributes
+    ----------
+    power_w : float or ndarray
+        Mean power in dense compute. [W]
+    die_c, memory_c : float or ndarray
+        Temperatures. [°C]
+    leakage_w : float or ndarray
+        Part of the power that computes nothing. [W]
+    clock_mhz : float or ndarray
+        Clock. [MHz]
+    limited_by : str or ndarray of str
+        What keeps the clock from rising: ``clock``, ``power``, ``heat`` or ``memory``.
+    """
+
+    power_w: Any
+    die_c: Any
+    memory_c: Any
+    leakage_w: Any
+    clock_mhz: Any
+    limited_by: Any
+
+
+def leakage_w(die_c: Any, at_c: float, leakage_at_w: float, rise_k: float) -> Any:
+    r"""Leakage at a die temperature [W].
+
+    Parameters
+    ----------
+    die_c : float or ndarray
+        Die temperature. [°C]
+    at_c, leakage_at_w : float
+        A temperature, and the leakage there. [°C], [W]
+    rise_k : float
+        Warming after which it is e times as much. [K]
+
+    Returns
+    -------
+    float or ndarray
+        Shape of ``die_c``. [W]
+
+    Raises
+    ------
+    InputError
+        A temperature at which no machine works, or a rise that is not positive.
+
+    Notes
+    -----
+    :math:`P_l = P_0 e^{(T - T_0)/T_s}`, a local fit of subthreshold leakage over some tens of kelvins.
+
+    Examples
+    --------
+    >>> round(leakage_w(82.0, 74.0, 90.0, 36.0), 1)
+    112.4
+    """
+    above_zero("rise_k", rise_k, unit="K")
+    return plain(
+        at_least_zero("leakage_at_w", leakage_at_w, unit="W") * np.exp((machine_c("die_c", die_c) - at_c) / rise_k)
+    )
+
+
+def die_after_c(
+    elapsed_s: Any, start_c: Any, inlet_c: Any, power_w: Any, resistance_k_per_w: float, tau_s: float
+) -> Any:
+    r"""Die temperature some time after its power or inlet changed to a new, constant value [°C].
+
+    Parameters
+    ----------
+    elapsed_s : float or ndarray
+        Time since the change. [s]
+    start_c : float or ndarray
+        Die temperature at the change. [°C]
+    inlet_c : float or ndarray
+        Air or liquid before the part. [°C]
+    power_w : float or ndarray
+        Power from then on. [W]
+    resistance_k_per_w : float
+        Warming over the inlet, per watt. [K/W]
+    tau_s : float
+        Time constant. [s]
+
+    Returns
+    -------
+    float or ndarray
+        Broadcast shape. [°C]
+
+    Raises
+    ------
+    InputError
+        A time constant or resistance that is not positive, or an impossible temperature.
+
+    Notes
+    -----
+    One resistance and one heat capacity, :math:`C\,dT/dt = P - (T - T_{in})/R` with :math:`\tau = RC`, leakage taken as
+    part of the power.
+
+    Examples
+    --------
+    >>> round(die_after_c(60.0, 30.0, 25.0, 700.0, 0.07, 60.0), 2)
+    57.81
+    """
+    above_zero("tau_s", tau_s, unit="s")
+    above_zero("resistance_k_per_w", resistance_k_per_w, unit="K/W")
+    settled = machine_c("inlet_c", inlet_c) + resistance_k_per_w * at_least_zero("power_w", power_w, unit="W")
+    rest = np.exp(-at_least_zero("elapsed_s", elapsed_s, unit="s") / tau_s)
+    return plain(settled + (machine_c("start_c", start_c) - settled) * rest)
+
+
+def operating_point(inlet_c: Any, chip: Chip, resistance_factor: Any = 1.0) -> OperatingPoint:
+    r"""Where dense compute settles: the highest clock that all limits allow.
+
+    Parameters
+    ----------
+    inlet_c : float or ndarray
+        Air or liquid before the part. [°C]
+    chip : Chip
+        The chip.
+    resistance_factor : float or ndarray
+        Thermal resistances over those of the mean chip.
+
+    Returns
+    -------
+    OperatingPoint
+        Broadcast shape of ``inlet_c`` and ``resistance_factor``.
+
+    Raises
+    ------
+    InputError
+        A temperature at which no machine works, or a factor that is not positive.
+    OutsideValidity
+        A single inlet so warm that no power is left to compute with. In an array that place is NaN, with one warning.
+
+    Notes
+    -----
+    Allowed power: :math:`P = \min(P_{max}, (T_{max} - T_{in})/R, (T_{mem} - T_{in})/R_{mem})`. The rest after leakage
+    sets the clock, :math:`P - P_l(T) = a f^k`. If that is over the highest clock the part draws less than allowed: the
+    power :math:`P = A + P_l(T_{in} + R P)` at that clock has a closed form in Lambert's W, whose lower branch is the
+    stable one. A cooler chip leaks less and so clocks higher at the same power limit: that is how heat costs throughput
+    long before a part throttles.
+
+    Examples
+    --------
+    >>> chip = Chip(700, 87, 95, 0.07, 0.08, 1980, 1600, 2.6, 90, 74, 36)
+    >>> point = operating_point(25.0, chip)
+    >>> point.die_c, round(point.clock_mhz), point.limited_by
+    (74.0, 1600, 'power')
+    >>> operating_point(45.0, chip).limited_by
+    'heat'
+    """
+    inlet, factor = np.broadcast_arrays(
+        machine_c("inlet_c", inlet_c), above_zero("resistance_factor", resistance_factor)
+    )
+    resistance, of_memory = factor * chip.resistance_k_per_w, factor * chip.memory_resistance_k_per_w
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_memory = np.where(of_memory > 0, (chip.memory_c - inlet) / of_memory, np.inf)
+    allowed = np.stack([np.full(inlet.shape, chip.limit_w), (chip.throttle_c - inlet) / resistance, by_memory])
+    power, which = allowed.min(axis=0), allowed.argmin(axis=0)
+    coefficient = (chip.limit_w - chip.leakage_w) / chip.sustained_mhz**chip.exponent
+    dynamic = power - _leak(inlet + resistance * power, chip)
+    cold = dynamic <= 0
+    clock = (np.maximum(dynamic, 0.0) / coefficient) ** (1 / chip.exponent)
+    full = coefficient * chip.highest_mhz**chip.exponent
+    free = clock >= chip.highest_mhz
+    power = np.where(free, _power_at(full, inlet, resistance, chip), power)
+    clock = np.where(free, chip.highest_mhz, clock)
+    die = inlet + resistance * power
+    limited_by = np.where(free, CLOCK, np.array([POWER, HEAT, MEMORY])[which])
+
+    def checked(values: Any) -> Any:
+        return valid_only("the operating point", "an inlet that leaves power to compute with", values, cold)
+
+    return OperatingPoint(
+        power_w=checked(power),
+        die_c=_silent(die, cold),
+        memory_c=_silent(inlet + of_memory * power, cold),
+        leakage_w=_silent(_leak(die, chip), cold),
+        clock_mhz=_silent(clock, cold),
+        limited_by=str(limited_by) if limited_by.ndim == 0 else limited_by,
+    )
+
+
+def clock_at(die_c: Any, chip: Chip) -> Any:
+    """Clock at the power limit with a die of this temperature, whatever cools it [MHz].
+
+    Parameters
+    ----------
+    die_c : float or ndarray
+        Die temperature. [°C]
+    chip : Chip
+        The chip.
+
+    Returns
+    -------
+    float or ndarray
+        Shape of ``die_c``, at most ``chip.highest_mhz``. [MHz]
+
+    Raises
+    ------
+    InputError
+        A temperature at which no machine works, or at which leakage takes all of the power.
+
+    Examples
+    --------
+    >>> chip = Chip(700, 87, 95, 0.07, 0.08, 1980, 1600, 2.6, 90, 74, 36)
+    >>> round(clock_at(82.0, chip) / clock_at(74.0, chip), 4)
+    0.9857
+    """
+    rest = chip.limit_w - _leak(machine_c("die_c", die_c), chip)
+    if np.any(rest <= 0):
+        raise InputError(f"die_c must leave some of the {chip.limit_w:g} W to compute with, got {np.max(die_c):g} °C")
+    ratio = (rest / (chip.limit_w - chip.leakage_w)) ** (1 / chip.exponent)
+    return plain(np.minimum(chip.sustained_mhz * ratio, chip.highest_mhz))
+
+
+def speed(clock: Any, reference: Any, compute_share: Any) -> Any:
+    r"""Throughput at a clock over that at another.
+
+    Parameters
+    ----------
+    clock, reference : float or ndarray
+        The two clocks. [MHz]
+    compute_share : float or ndarray
+        Share of a step, at the reference, that gets shorter as the clock rises; the rest is memory and network.
+
+    Returns
+    -------
+    float or ndarray
+        Broadcast shape.
+
+    Raises
+    ------
+    InputError
+        A clock that is not positive, or a share outside [0, 1].
+
+    Notes
+    -----
+    :math:`1/(\beta f_0/f + 1 - \beta)`.
+
+    Examples
+    --------
+    >>> round(speed(0.9857, 1.0, 0.8), 4)
+    0.9885
+    """
+    share = at_least_zero("compute_share", compute_share)
+    if np.any(share > 1):
+        raise InputError(f"compute_share must be <= 1, got {share.max():g}")
+    slower = np.asarray(reference, dtype=float) / np.asarray(clock, dtype=float)
+    return plain(1 / (share * slower + 1 - share))
+
+
+def _leak(die: np.ndarray, chip: Chip) -> np.ndarray:
+    return np.asarray(chip.leakage_w * np.exp((die - chip.leakage_at_c) / chip.leakage_rise_k))
+
+
+def _power_at(dynamic_w: float, inlet: np.ndarray, resistance: np.ndarray, chip: Chip) -> np.ndarray:
+    """Power that settles at a constant dynamic power, leakage included. [W]"""
+    rise = chip.leakage_rise_k
+    warmth = resistance * _leak(inlet + resistance * dynamic_w, chip) / rise
+    branch = np.minimum(warmth, np.exp(-1))  # beyond it nothing settles, and the caller does not use the answer
+    return np.asarray(dynamic_w - rise / resistance * lambertw(-branch).real)
+
+
+def _silent(values: np.ndarray, outside: np.ndarray) -> Any:
+    return plain(np.where(outside, np.nan, values) if np.any(outside) else values)

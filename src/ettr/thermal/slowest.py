@@ -1,0 +1,82 @@
+"""The slowest of many chips, whose pace a synchronous job keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from ettr.errors import InputError
+from ettr.validity import at_least_zero, plain
+
+_BOUND = 12.0
+_GRID = np.linspace(-_BOUND, _BOUND, 4801)
+_MOST = 1e9
+
+
+def largest_of(n: Any) -> Any:
+    r"""Expected largest of so many independent standard normal values.
+
+    Parameters
+    ----------
+    n : int or array of int
+        How many; up to a billion.
+
+    Returns
+    -------
+    float or ndarray
+        Shape of ``n``; 0 of a single one.
+
+    Raises
+    ------
+    InputError
+        A number below 1 or above a billion.
+
+    Notes
+    -----
+    :math:`b - \int_{-b}^b \Phi(x)^n dx` for a bound b that no value passes, by the trapezoidal rule.
+
+    Examples
+    --------
+    >>> round(largest_of(2), 6), round(largest_of(16384), 2)
+    (0.56419, 3.97)
+    """
+    counts = np.asarray(n, dtype=float)
+    if np.any(~((counts >= 1) & (counts <= _MOST))):
+        raise InputError(f"n must be from 1 to {_MOST:g}, got {n}")
+    below = np.exp(counts[..., None] * log_ndtr(_GRID))
+    return plain(_BOUND - np.trapezoid(below, _GRID, axis=-1))
+
+
+def slowest_share(n: Any, spread: Any) -> Any:
+    """Expected pace of the slowest of so many chips over that of the mean chip.
+
+    Parameters
+    ----------
+    n : int or array of int
+        Chips of the job.
+    spread : float or ndarray
+        Coefficient of variation of their speed.
+
+    Returns
+    -------
+    float or ndarray
+        Broadcast shape, at least 0.
+
+    Raises
+    ------
+    InputError
+        A number of chips below 1, or a negative spread.
+
+    Notes
+    -----
+    Independent, normally distributed speeds: :math:`1 - z_n c`. Real parts are sorted before they are sold, so that the
+    far tail is cut off and this is the pessimistic end.
+
+    Examples
+    --------
+    >>> round(slowest_share(16384, 0.01), 3)
+    0.96
+    """
+    return plain(np.maximum(0.0, 1 - largest_of(n) * at_least_zero("spread", spread)))
