@@ -198,6 +198,8 @@ def test_the_answer_for_machines_is_stable(llama3):
         "band_min",
         "band_points",
         "ettr",
+        "speed",
+        "effective_throughput",
         "time_budget",
         "over_time",
         "as_given",

@@ -39,6 +39,22 @@ def test_a_digest_depends_on_code_values_files_data_and_versions(tmp_path):
         seen.add(now)
 
 
+def test_a_scenario_counts_with_the_files_that_it_names_itself(tmp_path):
+    path = written(tmp_path / "a.ipynb", "print(1)")
+    scenario, part, weather = (tmp_path / name for name in ("mine.yml", "part.yml", "hall.csv"))
+    scenario.write_text(f"heat: {{part: {part}, weather: {weather}, more: [mine.yml, nothing.csv]}}")
+    part.write_text("name: mine")
+    weather.write_text("time,temperature")
+    values = {"scenario": str(scenario)}
+    seen = {notebook.digest(path, values, root=tmp_path)}
+    for changed in (part, weather):
+        changed.write_text("other")
+        seen.add(notebook.digest(path, values, root=tmp_path))
+    assert len(seen) == 3
+    scenario.write_text("broken: [")
+    assert notebook.digest(path, values, root=tmp_path) not in seen
+
+
 def test_a_digest_does_not_depend_on_text_cells(tmp_path):
     path = written(tmp_path / "a.ipynb", "print(1)")
     before = notebook.digest(path, {})

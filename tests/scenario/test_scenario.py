@@ -28,7 +28,7 @@ recovery: {detection_min: 0, restart_min: 10}
 RATE = "{rate_per_1000_node_days: 6.0}"
 SECTIONS = (
     "name, title, sources, cluster, job, failures, checkpoint, recovery, maintenance, prediction, spares, repair, "
-    "elastic, slow_nodes, evidence"
+    "elastic, slow_nodes, heat, evidence"
 )
 
 
@@ -525,7 +525,7 @@ FAULTS = {
     "unknown section": (
         PLAIN + "maintenence: {}\n",
         "unknown field maintenence; did you mean 'maintenance'? Valid: name, title, sources, cluster, job, failures, "
-        "checkpoint, recovery, maintenance, prediction, spares, repair, elastic, slow_nodes, evidence (mine.yml)",
+        "checkpoint, recovery, maintenance, prediction, spares, repair, elastic, slow_nodes, heat, evidence (mine.yml)",
     ),
     "unknown field, like none": (
         changed("stall_s: 300", "stall_s: 300, qqqq: 2"),
@@ -536,7 +536,8 @@ FAULTS = {
         changed(RATE, "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.3, detect_min: 3}]}"),
         "unknown field failures.modes.0.detect_min; did you mean 'detection_min'? Valid: name, category, n_events, "
         "share, factor, scales_with, detection_min, detection_cv, queue_min, restart_min, restart_cv, n_lost_nodes, "
-        "latency_h, latency_cv, n_out_nodes, repair_h (mine.yml)",
+        "latency_h, latency_cv, n_out_nodes, repair_h, heat_share, heat_law, heat_energy_ev, heat_per_k, cycle_share, "
+        "cycle_exponent (mine.yml)",
     ),
     "two faults": (
         changed("n_gpus: 8000", "n_gpus: -8, gpus: 2"),

@@ -54,6 +54,7 @@ _ASSUMED_NAMES = {
     "repair": "repair of nodes",
     "elastic": "replicas that the job can do without",
     "slow_nodes": "slow nodes",
+    "heat": "cooling, temperatures and the part's figures",
 }
 
 
@@ -113,7 +114,35 @@ def plan_lines(plan: Plan) -> list[str]:
             f"{duration(band.high_min / 60)} it costs at most {points(band.points)} of ETTR"
         )
     ettr = f"ETTR: {pct(plan.budget.ettr)} at the best interval, {given}"
-    return [often, best, ettr, *_unused_prediction(plan.best)]
+    return [often, best, ettr, *_speed(plan), *_unused_prediction(plan.best)]
+
+
+def _speed(plan: Plan) -> list[str]:
+    """Throughput, where the job does not run at full speed, and what heat has to do with it."""
+    run, heat = plan.scenario, plan.scenario.warmth
+    if run.speed == 1 and heat is None:
+        return []
+    speed = (
+        f"Effective throughput: {pct(plan.effective_throughput)} at the best interval, training at {pct(run.speed)} of "
+        "full speed"
+    )
+    if heat is None:
+        return [speed]
+    table, on_rate = heat.hours, _heat_on_rate(run)
+    failing = f"failures at {on_rate:.3g} times the observed rate" if run.failures.modes else ""
+    if failing and abs(on_rate - 1) < 5e-4:
+        failing = "failures at the observed rate"
+    warm = f"Heat: inlet {table['inlet_c'].min():.1f} to {table['inlet_c'].max():.1f} °C"
+    return [speed, "; ".join(filter(None, [f"{warm}, hottest die {table['hottest_c'].max():.1f} °C", failing]))]
+
+
+def _heat_on_rate(run: Scenario) -> float:
+    """Failure rate of the job over what it would be where its rates were observed."""
+    modes = zip(run.failures.modes, run.failures.shares, run.heat_factors, strict=True)
+    known = [(share * mode.factor, heat) for mode, share, heat in modes]
+    rest = max(0.0, 1 - sum(run.failures.shares))
+    total = rest + sum(weight for weight, _ in known)
+    return (rest + sum(weight * heat for weight, heat in known)) / total if total > 0 else 1.0
 
 
 def _unused_prediction(run: Scenario) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
@@ -64,8 +65,16 @@ class Identity:
         return total.hexdigest()
 
     def _file(self, text: str) -> str:
+        """Digest of a file, and of those that it names itself if it is YAML: a scenario names parts and weather."""
         path = self._root / text
-        return hashlib.sha256(path.read_bytes()).hexdigest() if is_file(path) else ""
+        if not is_file(path):
+            return ""
+        content = path.read_bytes()
+        own = hashlib.sha256(content).hexdigest()
+        if path.suffix not in (".yml", ".yaml"):
+            return own
+        named = {name for name in _named(content) if self._root / name != path}
+        return own + "".join(self._files(name) for name in sorted(named))
 
 
 def digest(
@@ -123,6 +132,14 @@ def _contents(parts: Iterable[tuple[Path, str]]) -> str:
             total.update(path.relative_to(folder).as_posix().encode() + b"\0")
             total.update(hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()
+
+
+def _named(content: bytes) -> Iterator[str]:
+    """Texts of a YAML file; of one that cannot be read none, as whoever reads it will say so."""
+    import yaml
+
+    with contextlib.suppress(yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError):
+        yield from _texts(yaml.safe_load(content))
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -85,6 +85,11 @@ class Plan:
         return float(self.budget.n_failures / self.budget.total_h * 24)
 
     @property
+    def effective_throughput(self) -> float:
+        """Training at full speed per wall clock at the best interval: ETTR times the speed of training."""
+        return float(self.budget.ettr) * self.scenario.speed
+
+    @property
     def checkpoints_to_keep(self) -> int | None:
         """Newest checkpoints to keep so that one is from before a silent failure; None if all are noticed."""
         latencies, run = self.best.latencies_h, self.best
@@ -103,6 +108,8 @@ class Plan:
             "band_min": [band.low_min, band.high_min],
             "band_points": band.points,
             "ettr": float(self.budget.ettr),
+            "speed": given.speed,
+            "effective_throughput": self.effective_throughput,
             "time_budget": self.budget.to_dict(),
             "over_time": self.budget_over_time.to_dict() if self.budget_over_time else None,
             "as_given": {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+
 from pydantic import Field, model_validator
 
 from ettr import evidence
-from ettr.errors import UnknownName
 from ettr.scenario.basics import Number, Section, Share, Text
 from ettr.scenario.part import COLDEST_C, HOTTEST_C, Medium
 from ettr.thermal.temperatures import AIR_C
@@ -66,5 +67,7 @@ class Heat(Section):
     def _a_plant_that_there_is(self) -> Heat:
         known = list(evidence.table("cooling")["name"])
         if self.cooling not in known:
-            raise UnknownName("kind of cooling", self.cooling, known)
+            near = difflib.get_close_matches(self.cooling, known, n=1, cutoff=0.4)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"cooling must be one of {', '.join(known)}, got {self.cooling!r}{hint}")
         return self

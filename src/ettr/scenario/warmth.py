@@ -61,7 +61,7 @@ class Plant:
         return inlet_c(ambient_c, self.approach_k, self.least_c, self.most_c)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Warmth:
     """Temperatures, clocks and speed of a job over the hours of its weather.
 

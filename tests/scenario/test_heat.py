@@ -1,0 +1,181 @@
+"""Heat in a scenario: what it does to speed and failures, and what it may not say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ettr import Part, Scenario, budget, plan, simulate
+from ettr.errors import InputError
+from ettr.scenario.heat import Heat
+from ettr.scenario.warmth import chip_of, plant_of
+from ettr.thermal import arrhenius_factor, coffin_manson_factor, operating_point, speed
+
+GPU = "[{name: GPU, category: GPU, share: 0.6, heat_share: 0.5}]"
+
+
+def modes(**fields):
+    return [{"name": "GPU", "category": "GPU", "share": 0.6, **fields}]
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return Scenario.load("rsc-1").override({"cluster.n_gpus": 8192})
+
+
+def warm(plain, **heat):
+    """The scenario in a hall at the conditions where it was observed, unless told otherwise."""
+    return plain.override({"heat": {"mean_c": 23.0, "cooling": "air_economiser", **heat}})
+
+
+def test_at_the_conditions_of_the_observation_heat_changes_nothing(plain):
+    """23 °C outdoors and an approach of 2 K are the inlet of 25 °C where rates and speed hold."""
+    same = warm(plain).override({"failures.modes": modes(heat_share=0.5, cycle_share=0.3)})
+    assert same.speed == pytest.approx(1, abs=1e-12) and same.heat_factors == pytest.approx((1.0,))
+    assert same.job_mttf_h == pytest.approx(plain.job_mttf_h)
+    assert budget.exact(same).total_h == pytest.approx(budget.exact(plain).total_h)
+
+
+def test_speed_and_failures_by_hand(plain):
+    run = warm(plain, mean_c=30.0).override({"failures.modes": modes(heat_share=0.5)})
+    part = Part.load("h100")
+    chip = chip_of(part, part.cooled_by("air"))
+    die = 32 + 0.07 * 700
+    assert run.warmth.hours["die_c"].to_numpy() == pytest.approx(die)
+    factor = 0.5 * arrhenius_factor(die, 74, 0.7) + 0.5
+    assert run.heat_factors == pytest.approx((factor,))
+    assert run.job_rate_per_h == pytest.approx(plain.job_rate_per_h * (0.6 * factor + 0.4))
+    hottest = run.warmth.hours["hottest_c"].iloc[0]
+    assert hottest > die
+    mean_part = speed(operating_point(32.0, chip).clock_mhz, operating_point(25.0, chip).clock_mhz, 0.8)
+    assert run.speed < mean_part < 1
+
+
+def test_the_slowest_of_more_gpus_is_hotter(plain):
+    few, many = (warm(plain.override({"cluster.n_gpus": n})).warmth.hours["hottest_c"].iloc[0] for n in (8, 65536))
+    assert many - few > 5
+
+
+def test_a_mean_over_the_hours_is_taken_of_rates_and_of_speed(plain):
+    run = warm(plain, swing_k=8.0).override({"failures.modes": modes(heat_share=1.0)})
+    hours = run.warmth.hours
+    assert len(hours) == 24 and hours["ambient_c"].mean() == pytest.approx(23)
+    assert run.heat_factors[0] == pytest.approx(np.mean(arrhenius_factor(hours["die_c"].to_numpy(), 74, 0.7)))
+    assert run.speed == pytest.approx(hours["speed"].mean())
+    assert hours.loc[hours["ambient_c"].idxmax(), "speed"] == hours["speed"].min() < 1
+
+
+def test_speed_makes_the_work_longer_and_leaves_ettr_to_the_failures(plain):
+    steady = plain.override({"job.include_start": False, "maintenance": None})
+    slow = warm(steady, mean_c=35.0)
+    assert slow.work_h == pytest.approx(plain.job.productive_h / slow.speed)
+    assert budget.exact(slow).ettr == pytest.approx(budget.exact(steady).ettr)
+    hot = slow.override({"failures.modes": modes(heat_share=1.0)})
+    assert budget.exact(hot).ettr < budget.exact(slow).ettr
+    answer = plan.make(hot)
+    assert answer.effective_throughput == pytest.approx(answer.budget.ettr * hot.speed)
+    assert answer.to_dict()["speed"] == hot.speed
+
+
+def test_heat_stands_with_a_throughput_factor(plain):
+    run = warm(plain, mean_c=35.0)
+    assert run.override({"job.throughput_factor": 0.9}).speed == pytest.approx(0.9 * run.speed)
+
+
+def test_simulation_and_closed_form_feel_the_same_heat(plain):
+    run = warm(plain, mean_c=35.0).override(
+        {"failures.modes": modes(heat_share=1.0), "job.productive_h": 300.0, "maintenance": None}
+    )
+    found = simulate(run, 400, seed=3)
+    exact = budget.exact(run)
+    assert abs(found.budget.n_failures - exact.n_failures) < 4 * found.runs["n_failures"].std() / np.sqrt(400)
+    assert abs(found.budget.total_h / exact.total_h - 1) < 4 * found.total_error
+
+
+def test_burn_in_and_heat_multiply(plain):
+    early = plain.override({"failures.burn_in": {"factor": 3, "decay_days": 20}})
+    hot = warm(early, mean_c=35.0).override({"failures.modes": modes(heat_share=1.0)})
+    factor = 0.6 * hot.heat_factors[0] + 0.4
+    cold = early.override({"failures.rate_per_1000_node_days": plain.failures.rate * factor})
+    same_work = {"job.productive_h": hot.work_h}
+    assert plan.make(hot).job_mttf_h == pytest.approx(plan.make(cold.override(same_work)).job_mttf_h, rel=1e-9)
+
+
+def test_cycles_follow_the_swing_of_the_cooling(plain):
+    part = Part.load("h100")
+    run = warm(plain, cooling="cold_plate").override(
+        {"failures.modes": modes(cycle_share=1.0, cycle_exponent=2.65), "heat.mean_c": 20.0}
+    )
+    busy = part.cooled_by("cold_plate").resistance_k_per_w * (
+        run.warmth.hours["power_w"].mean() - part.levels.restart_w
+    )
+    swings = busy, 0.07 * (700 - part.levels.restart_w)
+    assert run.heat_factors == pytest.approx((coffin_manson_factor(*swings, 2.65),)) and run.heat_factors[0] < 0.2
+
+
+def test_better_cooling_is_faster_and_fails_less_against_the_same_observation(plain):
+    hot = warm(plain, mean_c=30.0).override({"failures.modes": modes(heat_share=0.5)})
+    chilled = hot.override({"heat.cooling": "chiller"})
+    plates = hot.override({"heat.cooling": "cold_plate"})
+    assert hot.speed < chilled.speed < plates.speed
+    assert hot.heat_factors[0] > chilled.heat_factors[0] > plates.heat_factors[0]
+    assert np.ptp(chilled.warmth.hours["inlet_c"]) == 0
+
+
+def test_a_lower_power_limit_is_slower_and_cooler(plain):
+    full, capped = warm(plain), warm(plain, limit_w=500)
+    assert capped.speed < full.speed
+    assert capped.warmth.hours["die_c"].max() < full.warmth.hours["die_c"].min()
+    share = ((500 - 90) / (700 - 90)) ** (1 / 2.6)
+    cooler = chip_of(Part.load("h100"), Part.load("h100").cooled_by("air"), 500).sustained_mhz
+    assert cooler == pytest.approx(1600 * share)
+
+
+def test_a_plants_own_values_take_the_place_of_the_tables():
+    plant = plant_of(Heat(mean_c=20, cooling="chiller", least_c=18, most_c=18, approach_k=5))
+    assert (plant.least_c, plant.most_c, plant.approach_k, plant.medium) == (18, 18, 5, "air")
+    assert plant_of(Heat(mean_c=20)).most_c == np.inf
+
+
+def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
+    path = tmp_path / "hall.csv"
+    rows = [f"2025-06-{day:02d}T{hour:02d}:00,{20 + day}" for day in range(1, 31) for hour in range(24)]
+    path.write_text("time,temperature\n" + "\n".join(rows), encoding="utf-8")
+    run = plain.override({"job.productive_h": 47.0, "heat": {"weather": str(path), "starts": "06-10"}})
+    assert sorted(set(run.warmth.hours["ambient_c"])) == [30, 31] and len(run.warmth.hours) == 48
+    whole = run.override({"heat.starts": None})
+    assert len(whole.warmth.hours) == 720
+    assert Scenario.parse(run.to_yaml()) == run
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"heat": {}}, "heat needs exactly one of mean_c or weather"),
+        ({"heat": {"mean_c": 20, "weather": "a.epw"}}, "heat needs exactly one of mean_c or weather"),
+        ({"heat": {"mean_c": 20, "starts": "06-01"}}, "heat takes starts and zone_h only with weather"),
+        ({"heat": {"weather": "a.epw", "swing_k": 3}}, "heat takes swing_k only with mean_c"),
+        ({"heat.mean_c": 200}, "heat.mean_c must be <= 60 °C, got 200"),
+        ({"heat": {"mean_c": 20, "cooling": "cold-plate"}}, "heat.cooling must be one of air_economiser, chiller"),
+        ({"heat": {"mean_c": 20, "part": "h10"}}, "unknown part 'h10'"),
+        ({"heat": {"mean_c": 20, "part": "gb200"}}, "gb200 has no figures for cooling by 'air'; it has cold_plate"),
+        ({"heat": {"mean_c": 20, "limit_w": 900}}, "heat.limit_w must be from 200 to 700 W for h100, got 900"),
+        ({"heat": {"mean_c": 20, "limit_w": 100}}, "heat.limit_w must be from 200 to 700 W for h100, got 100"),
+        ({"heat": {"mean_c": 58, "approach_k": 40}}, "an inlet of 98.0 °C leaves h100 no power to compute with"),
+        ({"heat": {"weather": "none.epw"}}, "the weather file must be a file; 'none.epw' does not exist"),
+        ({"failures.modes": modes(heat_share=0.5)}, "failures.modes.GPU.heat_share needs heat"),
+        ({"failures.modes": modes(cycle_share=0.5)}, "failures.modes.GPU.cycle_share needs heat"),
+        ({"failures.modes": modes(heat_share=0.7, cycle_share=0.7)}, "must sum to at most 1, got 0.7 and 0.7"),
+        ({"heat": {"mean_c": 20, "reference_inlet_c": 400}}, "heat.reference_inlet_c must be <= 150 °C"),
+        ({"heat": {"mean_c": 20, "coolling": "chiller"}}, "unknown field heat.coolling; did you mean 'cooling'"),
+    ],
+)
+def test_what_breaks_a_rule_is_answered_with_its_place(plain, values, message):
+    with pytest.raises(InputError) as caught:
+        plain.override(values)
+    assert message in str(caught.value)
+
+
+def test_a_hall_so_warm_that_the_reference_cannot_work_is_refused(plain):
+    with pytest.raises(InputError, match="leaves power to compute with"):
+        warm(plain, reference_inlet_c=90.0)

@@ -1,0 +1,150 @@
+"""One chip: what it draws, how warm it gets and how fast it runs, by hand, in limits, and by integration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+
+from ettr.errors import InputError, OutsideValidity
+from ettr.thermal import Chip, clock_at, die_after_c, leakage_w, operating_point, speed
+from ettr.validity import ValidityWarning
+
+H100 = Chip(
+    limit_w=700,
+    throttle_c=87,
+    memory_c=95,
+    resistance_k_per_w=0.07,
+    memory_resistance_k_per_w=0.08,
+    highest_mhz=1980,
+    sustained_mhz=1600,
+    exponent=2.6,
+    leakage_w=90,
+    leakage_at_c=74,
+    leakage_rise_k=36,
+)
+
+
+@pytest.mark.parametrize(("warming_k", "lost_pct"), [(5, 0.68), (8, 1.15), (10, 1.48)])
+def test_what_a_warmer_die_costs_at_the_power_limit(warming_k, lost_pct):
+    """A calibration worked by hand: 90 W of 700 leak, e-fold in 36 K, exponent 2.6, 80% of a step compute."""
+    reference = clock_at(74.0, H100)
+    lost = 1 - speed(clock_at(74.0 + warming_k, H100), reference, 0.8)
+    assert 100 * lost == pytest.approx(lost_pct, abs=0.01)
+
+
+def test_leakage_that_doubles_in_20_k_costs_more():
+    chip = replace(H100, leakage_rise_k=20 / np.log(2))
+    assert 100 * (1 - speed(clock_at(82.0, chip), clock_at(74.0, chip), 0.8)) == pytest.approx(1.47, abs=0.01)
+
+
+def test_at_the_power_limit_die_and_clock_follow_by_hand():
+    point = operating_point(25.0, H100)
+    assert (point.power_w, point.limited_by) == (700, "power")
+    assert point.die_c == pytest.approx(25 + 0.07 * 700)
+    assert point.memory_c == pytest.approx(25 + 0.08 * 700)
+    assert point.clock_mhz == pytest.approx(1600)
+    assert point.leakage_w == pytest.approx(90)
+
+
+@given(inlet=st.floats(-10, 60))
+def test_every_limit_is_kept_and_the_clock_could_not_be_higher(inlet):
+    point = operating_point(inlet, H100)
+    tight = {
+        "clock": (point.clock_mhz, 1980),
+        "power": (point.power_w, 700),
+        "heat": (point.die_c, 87),
+        "memory": (point.memory_c, 95),
+    }
+    assert all(value <= limit * (1 + 1e-9) for value, limit in tight.values())
+    value, limit = tight[point.limited_by]
+    assert value == pytest.approx(limit)
+    dynamic = (700 - 90) / 1600**2.6 * point.clock_mhz**2.6
+    assert dynamic + leakage_w(point.die_c, 74, 90, 36) == pytest.approx(point.power_w)
+
+
+def test_a_cool_chip_runs_at_its_highest_clock_and_draws_what_a_root_finder_says():
+    cool = replace(H100, sustained_mhz=1960, resistance_k_per_w=0.03, memory_resistance_k_per_w=0)
+    point = operating_point(10.0, cool)
+    full = (700 - 90) / 1960**2.6 * 1980**2.6
+
+    def too_much(power):
+        return full + leakage_w(10 + 0.03 * power, 74, 90, 36) - power
+
+    assert point.limited_by == "clock" and point.power_w < 700
+    assert point.power_w == pytest.approx(brentq(too_much, 0, 700), rel=1e-12)
+
+
+def test_without_leakage_temperature_costs_nothing_until_the_part_throttles():
+    chip = replace(H100, leakage_w=0.0, memory_resistance_k_per_w=0)
+    inlets = np.array([10.0, 25.0, 38.0])
+    assert np.ptp(operating_point(inlets, chip).clock_mhz) == 0
+    assert operating_point(40.0, chip).limited_by == "heat"
+
+
+@given(inlet=st.floats(0, 55), more=st.floats(0.1, 5), factor=st.floats(0.8, 1.2))
+def test_a_warmer_inlet_or_a_worse_heat_sink_never_speeds_up(inlet, more, factor):
+    here = operating_point(inlet, H100, factor)
+    assert operating_point(inlet + more, H100, factor).clock_mhz <= here.clock_mhz * (1 + 1e-12)
+    assert operating_point(inlet, H100, factor * 1.01).clock_mhz <= here.clock_mhz * (1 + 1e-12)
+
+
+def test_arrays_broadcast_and_agree_with_single_values():
+    inlets, factors = np.array([[10.0], [30.0], [45.0]]), np.array([1.0, 1.2])
+    points = operating_point(inlets, H100, factors)
+    assert points.clock_mhz.shape == points.limited_by.shape == (3, 2)
+    for i in range(3):
+        for j in range(2):
+            one = operating_point(float(inlets[i, 0]), H100, float(factors[j]))
+            assert (one.clock_mhz, one.limited_by) == (points.clock_mhz[i, j], points.limited_by[i, j])
+            assert isinstance(one.clock_mhz, float) and isinstance(one.limited_by, str)
+
+
+def test_an_inlet_too_warm_to_compute_is_refused_alone_and_marked_in_an_array():
+    with pytest.raises(OutsideValidity, match="an inlet that leaves power to compute with"):
+        operating_point(86.0, H100)
+    with pytest.warns(ValidityWarning, match="1 of 2 points are NaN"):
+        points = operating_point(np.array([25.0, 86.0]), H100)
+    assert np.isnan(points.clock_mhz).tolist() == [False, True]
+    assert np.isnan(points.die_c).tolist() == [False, True]
+
+
+def test_a_step_of_power_is_followed_as_an_integrator_follows_it():
+    found = solve_ivp(lambda t, die: (700 - (die - 25) / 0.07) / (60 / 0.07), (0, 300), [30.0], rtol=1e-10, atol=1e-10)
+    assert die_after_c(300.0, 30.0, 25.0, 700.0, 0.07, 60.0) == pytest.approx(found.y[0, -1], abs=1e-6)
+    assert die_after_c(0.0, 30.0, 25.0, 700.0, 0.07, 60.0) == 30
+    assert die_after_c(1e6, 30.0, 25.0, 700.0, 0.07, 60.0) == pytest.approx(74)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: die_after_c(1, 30, 25, 700, 0.07, 0), "tau_s must be > 0 s and finite, got 0"),
+        (lambda: die_after_c(1, 30, 25, 700, 0, 60), "resistance_k_per_w must be > 0 K/W"),
+        (lambda: die_after_c(1, 999, 25, 700, 0.07, 60), "start_c must be from -60 to 150 °C, got 999"),
+        (lambda: operating_point(-273, H100), "inlet_c must be from -60 to 150 °C, got -273"),
+        (lambda: operating_point("warm", H100), "inlet_c must be a number"),
+        (lambda: operating_point(25, H100, 0), "resistance_factor must be > 0"),
+        (lambda: leakage_w(80, 74, 90, 0), "rise_k must be > 0 K"),
+        (lambda: clock_at(150, H100), "die_c must leave some of the 700 W"),
+        (lambda: speed(1.0, 1.0, 1.5), "compute_share must be <= 1, got 1.5"),
+        (lambda: replace(H100, leakage_w=800), "leakage_w must be < 700 W"),
+        (lambda: replace(H100, exponent=0), "exponent must be > 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(call, message):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+@given(clock=st.floats(500, 2000), share=st.floats(0, 1))
+def test_speed_lies_between_no_effect_and_the_clocks_ratio(clock, share):
+    ends = sorted([1.0, clock / 1500])
+    assert ends[0] - 1e-12 <= speed(clock, 1500, share) <= ends[1] + 1e-12
+    assert speed(clock, 1500, 0) == pytest.approx(1) and speed(clock, 1500, 1) == pytest.approx(clock / 1500)
