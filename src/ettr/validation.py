@@ -14,6 +14,7 @@ from ettr.checkpoint import daly_interval, peer_survival, recall_of, young_inter
 from ettr.errors import DataError, EttrError, UnknownName
 from ettr.failures import job_mttf_h
 from ettr.scenario import Scenario
+from ettr.thermal import Chip, arrhenius_factor, clock_at, speed
 
 REPRODUCED, CONSISTENT, NOT_REPRODUCED = "reproduced", "consistent", "not reproduced"
 
@@ -32,6 +33,27 @@ def _failures_in_window(window_days: float, **run: Any) -> float:
     return float(found.n_failures / found.total_h * window_days * 24)
 
 
+def _heat_loss(
+    warming_k: float, leakage_w: float, limit_w: float, rise_k: float, exponent: float, compute_share: float
+) -> float:
+    """Share of throughput that a warming costs at the power limit; clocks count only as a ratio."""
+    settled_c = 70.0
+    chip = Chip(
+        limit_w=limit_w,
+        throttle_c=100.0,
+        memory_c=math.inf,
+        resistance_k_per_w=0.07,
+        memory_resistance_k_per_w=0.0,
+        highest_mhz=2000.0,
+        sustained_mhz=1500.0,
+        exponent=exponent,
+        leakage_w=leakage_w,
+        leakage_at_c=settled_c,
+        leakage_rise_k=rise_k,
+    )
+    return float(1 - speed(clock_at(settled_c + warming_k, chip), clock_at(settled_c, chip), compute_share))
+
+
 MODELS: dict[str, Callable[..., float]] = {
     "daly_interval_min": lambda stall_min, mttf_h: 60 * daly_interval(stall_min / 60, mttf_h),
     "job_mttf_h": job_mttf_h,
@@ -44,6 +66,8 @@ MODELS: dict[str, Callable[..., float]] = {
     "stall_share": lambda stall_s, interval_min: stall_s / (60 * interval_min),
     "stall_ettr": lambda stall_min, **run: 1 - stall_min / 60 / job_mttf_h(**run),
     "recall_of": recall_of,
+    "arrhenius_factor": arrhenius_factor,
+    "heat_loss": _heat_loss,
     "peer_survival": peer_survival,
     "ratio": lambda before_s, after_s: before_s / after_s,
 }

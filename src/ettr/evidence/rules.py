@@ -13,6 +13,8 @@ from ettr.evidence.reading import DATA, REMEDY, STATUSES, entries, file_hash, pa
 
 SUFFIX_UNITS = {
     "_per_1000_node_days": "1/(1000 node-days)",
+    "_per_1000_gpu_years": "1/(1000 GPU-years)",
+    "gpu_years": "GPU-years",
     "_usd_per_kwh": "USD/kWh",
     "_usd_per_gpu_h": "USD/(GPU h)",
     "_g_per_kwh": "g/kWh",

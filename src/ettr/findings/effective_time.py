@@ -128,21 +128,12 @@ def _speed(plan: Plan) -> list[str]:
     )
     if heat is None:
         return [speed]
-    table, on_rate = heat.hours, _heat_on_rate(run)
+    table, on_rate = heat.hours, run.heat_rate_factor
     failing = f"failures at {on_rate:.3g} times the observed rate" if run.failures.modes else ""
     if failing and abs(on_rate - 1) < 5e-4:
         failing = "failures at the observed rate"
     warm = f"Heat: inlet {table['inlet_c'].min():.1f} to {table['inlet_c'].max():.1f} °C"
     return [speed, "; ".join(filter(None, [f"{warm}, hottest die {table['hottest_c'].max():.1f} °C", failing]))]
-
-
-def _heat_on_rate(run: Scenario) -> float:
-    """Failure rate of the job over what it would be where its rates were observed."""
-    modes = zip(run.failures.modes, run.failures.shares, run.heat_factors, strict=True)
-    known = [(share * mode.factor, heat) for mode, share, heat in modes]
-    rest = max(0.0, 1 - sum(run.failures.shares))
-    total = rest + sum(weight for weight, _ in known)
-    return (rest + sum(weight * heat for weight, heat in known)) / total if total > 0 else 1.0
 
 
 def _unused_prediction(run: Scenario) -> list[str]:

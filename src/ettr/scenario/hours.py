@@ -95,8 +95,11 @@ class Hours(Section):
         ndarray
             Shape of ``n_nodes`` and one more axis, over ``mode_names``. [nodes]
         """
+        return self._exposure(n_nodes, self.heat_factors)
+
+    def _exposure(self, n_nodes: Any, heat_factors: tuple[float, ...]) -> np.ndarray:
         modes, shares = self.failures.modes, self.failures.shares
-        factors = [mode.factor * heat for mode, heat in zip(modes, self.heat_factors, strict=True)]
+        factors = [mode.factor * heat for mode, heat in zip(modes, heat_factors, strict=True)]
         weights = np.array([*np.multiply(shares, factors), max(0.0, 1 - sum(shares))])
         of_job = np.array([mode.scales_with == "job" for mode in modes] + [False])
         nodes = np.asarray(self.n_nodes if n_nodes is None else n_nodes, dtype=float)[..., None]
@@ -108,6 +111,12 @@ class Hours(Section):
         if self.warmth is None:
             return (1.0,) * len(self.failures.modes)
         return tuple(self.warmth.factor(mode) for mode in self.failures.modes)
+
+    @property
+    def heat_rate_factor(self) -> float:
+        """Failure rate of the job over what it would be where its rates were observed."""
+        without = float(self._exposure(None, (1.0,) * len(self.heat_factors)).sum())
+        return float(self.mode_exposure().sum()) / without if without > 0 else 1.0
 
     @property
     def job_rate_per_h(self) -> float:

@@ -1,0 +1,472 @@
+"""Tables on heat: an afternoon, what it takes to lose a percent, kinds of cooling, and failures by temperature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget, evidence
+from ettr.errors import EttrError, InputError
+from ettr.failures import poisson_interval
+from ettr.plan import best_interval_min
+from ettr.scenario import Part, Scenario
+from ettr.scenario.heat import Heat
+from ettr.scenario.part import MEDIA
+from ettr.scenario.warmth import Warmth, chip_of, plant_of
+from ettr.thermal import arrhenius_factor, die_after_c, largest_of, linear_factor, operating_point, speed
+from ettr.validity import above_zero, plain
+
+GPU = "GPU"
+"""Category of the modes whose failures heat may activate."""
+GPU_MODE = "GPU hardware"
+"""Name of the mode that stands for them where a scenario names none."""
+LAWS_EV = (0.3, 0.7, 1.2)
+"""Activation energies that are compared. [eV]"""
+_LINEAR_PER_K = 0.02
+_COLDEST_C, _HOTTEST_C, _CLIMATES = 0.0, 40.0, 17
+_SIZES = 40
+
+
+def warmed(
+    scenario: Scenario,
+    part: str = "h100",
+    cooling: str = "air_economiser",
+    mean_c: float = 20.0,
+    swing_k: float = 6.0,
+    activated_share: float = 0.5,
+    energy_ev: float = 0.7,
+) -> Scenario:
+    """A scenario in a hall, and with failures of GPUs that heat activates; its own section on heat stays as it is.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run. Where it names no modes of category GPU, one is added with the share that they have in Llama 3's table.
+    part, cooling : str
+        Part, and kind of plant.
+    mean_c, swing_k : float
+        Outdoor temperature: mean of the day, and from there to the hottest hour. [°C], [K]
+    activated_share : float
+        Share of the GPUs' failures that heat activates; modes that state one keep theirs.
+    energy_ev : float
+        Their activation energy. [eV]
+
+    Returns
+    -------
+    Scenario
+        With a section on heat. Rates and speed hold where the section says; of a part that air cannot cool, in the
+        liquid that this plant delivers on a mean day.
+    """
+    changes: dict[str, object] = {}
+    if scenario.heat is None:
+        known = Part.load(part)
+        medium = "air" if known.cooling.air else next(name for name in MEDIA if getattr(known.cooling, name))
+        changes["heat"] = {"part": part, "cooling": cooling, "mean_c": mean_c, "swing_k": swing_k}
+        changes["heat.reference_medium"] = medium
+        if medium != "air":
+            plant = plant_of(Heat.model_validate(changes["heat"]))
+            changes["heat.reference_inlet_c"] = plant.inlet_c(mean_c)
+    run = scenario.override(changes) if changes else scenario
+    activated = {"heat_share": activated_share, "heat_energy_ev": energy_ev}
+    gpus = [mode for mode in run.failures.modes if mode.category == GPU]
+    if any(mode.heat_share or mode.cycle_share for mode in run.failures.modes):
+        return run
+    if gpus:
+        return run.override(
+            {f"failures.modes.{mode.name}.{field}": value for mode in gpus for field, value in activated.items()}
+        )
+    counts = evidence.table("llama3_interruptions")
+    share = counts.loc[counts["category"] == GPU, "n_events"].sum() / counts["n_events"].sum()
+    rest = max(0.0, 1 - sum(run.failures.shares))
+    added = {"name": GPU_MODE, "category": GPU, "share": share * rest, **activated}
+    kept = [mode.model_dump(exclude_none=True, exclude_defaults=True) for mode in run.failures.modes]
+    return run.override({"failures.modes": [*kept, added]})
+
+
+def afternoon(run: Scenario) -> pd.DataFrame:
+    """Temperatures over the hottest day of the weather.
+
+    Returns
+    -------
+    DataFrame
+        ``hour`` of the day [h], ``what`` (``outdoors``, ``inlet``, ``die, mean part``, ``die, hottest part``),
+        ``temperature_c`` [°C].
+    """
+    day = hottest_day(run)
+    columns = {
+        "ambient_c": "outdoors",
+        "inlet_c": "inlet",
+        "die_c": "die, mean part",
+        "hottest_c": "die, hottest part",
+    }
+    return (
+        day.rename(columns=columns)
+        .melt("hour", list(columns.values()), var_name="what", value_name="temperature_c")
+        .reset_index(drop=True)
+    )
+
+
+def hottest_day(run: Scenario) -> pd.DataFrame:
+    """The hours of the day with the hottest mean outdoors.
+
+    Returns
+    -------
+    DataFrame
+        As ``hours`` of the scenario's warmth, with ``mean_speed``, that of the mean part over its speed where rates
+        were observed.
+    """
+    hours = _hours(run)
+    day = hours.groupby("day")["ambient_c"].mean().idxmax()
+    chosen = hours[hours["day"] == day].reset_index(drop=True)
+    reference = _warmth(run).reference.clock_mhz
+    return chosen.assign(mean_speed=speed(chosen["clock_mhz"].to_numpy(), reference, _heat(run).compute_share))
+
+
+def pace(run: Scenario) -> pd.DataFrame:
+    """Throughput over the hottest day, of the mean part and of the job.
+
+    Returns
+    -------
+    DataFrame
+        ``hour`` [h], ``whose`` (``mean part``, ``job``), ``speed`` (over that where rates were observed),
+        ``limited_by`` (of the hottest part).
+    """
+    day = hottest_day(run)
+    frames = [
+        day[["hour", "limited_by"]].assign(whose=whose, speed=day[column])
+        for whose, column in (("mean part", "mean_speed"), ("job", "speed"))
+    ]
+    return pd.concat(frames, ignore_index=True)[["hour", "whose", "speed", "limited_by"]]
+
+
+def warming_for(
+    loss: float | np.ndarray,
+    leakage_share: float | np.ndarray,
+    rise_k: float | np.ndarray,
+    exponent: float = 2.6,
+    compute_share: float = 0.8,
+) -> float | np.ndarray:
+    r"""Warming of a die at its power limit that costs a share of throughput [K].
+
+    Parameters
+    ----------
+    loss : float or ndarray
+        Share of throughput.
+    leakage_share : float or ndarray
+        Leakage over the power limit before the warming.
+    rise_k : float or ndarray
+        Warming after which leakage is e times as much. [K]
+    exponent, compute_share : float
+        As of :class:`ettr.thermal.Chip` and :func:`ettr.thermal.speed`.
+
+    Returns
+    -------
+    float or ndarray
+        Broadcast shape. [K]
+
+    Raises
+    ------
+    InputError
+        A share or rise that is not positive.
+
+    Notes
+    -----
+    The inverse of the clock at the power limit: :math:`T_s \ln[(1 - (1 - s) r^{-k})/s]` with
+    :math:`r = [1/(1 - \ell) - 1 + \beta]/\beta`.
+
+    Examples
+    --------
+    >>> round(warming_for(0.0115, 90 / 700, 36.0), 1)
+    8.0
+    """
+    kept = 1 - above_zero("loss", loss)
+    slower = (1 / kept - 1 + compute_share) / compute_share
+    share = above_zero("leakage_share", leakage_share)
+    grown = (1 - (1 - share) * slower**-exponent) / share
+    found: float | np.ndarray = plain(above_zero("rise_k", rise_k, unit="K") * np.log(grown))
+    return found
+
+
+def swing_for_loss(low: float = 0.01, high: float = 0.02, n_points: int = 30) -> pd.DataFrame:
+    """Die swings that cost one share of throughput to another, over what is not known of leakage.
+
+    Returns
+    -------
+    DataFrame
+        ``leakage_share`` of the power limit, ``doubling_k`` (warming that doubles leakage) [K], ``low_k`` and
+        ``high_k`` (swings that cost ``low`` and ``high``) [K].
+    """
+    shares = np.linspace(0.05, 0.25, n_points)
+    frames = []
+    for doubling_k in (10.0, 15.0, 25.0):
+        rise_k = doubling_k / math.log(2)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "leakage_share": shares,
+                    "doubling_k": doubling_k,
+                    "low_k": warming_for(low, shares, rise_k),
+                    "high_k": warming_for(high, shares, rise_k),
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def swing_here(run: Scenario) -> pd.DataFrame:
+    """Leakage of the scenario's part, and how far its die swings over the hottest day.
+
+    Returns
+    -------
+    DataFrame
+        One row: ``leakage_share`` of the power limit where rates were observed, ``doubling_k`` (warming that doubles
+        leakage) [K], ``swing_k`` (of the mean part's die) [K].
+    """
+    part, reference = Part.load(_heat(run).part), _warmth(run).reference
+    return pd.DataFrame(
+        {
+            "leakage_share": [reference.leakage_w / part.limits.power_w],
+            "doubling_k": [part.leakage.rise_k * math.log(2)],
+            "swing_k": [float(np.ptp(hottest_day(run)["die_c"]))],
+        }
+    )
+
+
+def limits_of(run: Scenario) -> pd.DataFrame:
+    """Temperatures that the scenario's part keeps within.
+
+    Returns
+    -------
+    DataFrame
+        ``limit`` (in words), ``temperature_c`` [°C].
+    """
+    limits = Part.load(_heat(run).part).limits
+    known = {"throttles": limits.throttle_c, "switches itself off": limits.shutdown_c}
+    there = {name: value for name, value in known.items() if value is not None}
+    return pd.DataFrame({"limit": list(there), "temperature_c": list(there.values())})
+
+
+def stop_and_restart(run: Scenario, n_points: int = 181) -> pd.DataFrame:
+    """Die temperature of the mean part around a failure: at work, stopped for the mean recovery, and at work again.
+
+    Returns
+    -------
+    DataFrame
+        ``time_min`` since the failure [min], ``medium``, ``die_c`` [°C], for every way of cooling that the part has
+        figures for, from the same inlet.
+    """
+    part, recovery_min = Part.load(_heat(run).part), max(run.recovery_h * 60, 1.0)
+    inlet = float(_hours(run)["inlet_c"].mean())
+    time_min = np.linspace(-0.25 * recovery_min, 2.5 * recovery_min, n_points)
+    frames = []
+    for medium in MEDIA:
+        cooling = getattr(part.cooling, medium)
+        if cooling is None:
+            continue
+        busy = operating_point(inlet, chip_of(part, cooling))
+        constants = cooling.resistance_k_per_w, cooling.tau_s
+        down = die_after_c(
+            np.clip(time_min, 0, recovery_min) * 60, busy.die_c, inlet, part.levels.restart_w, *constants
+        )
+        coldest = down[-1]
+        up = die_after_c(np.maximum(time_min - recovery_min, 0) * 60, coldest, inlet, busy.power_w, *constants)
+        frames.append(
+            pd.DataFrame({"time_min": time_min, "medium": medium, "die_c": np.where(time_min > recovery_min, up, down)})
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def pace_by_size(run: Scenario) -> pd.DataFrame:
+    """Speed of a synchronous job over its size, at the mean and at the hottest hour of the weather.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``when`` (``mean hour``, ``hottest hour``), ``inlet_c`` [°C], ``hottest_c`` (die of the
+        hottest part) [°C], ``speed`` (of the job over that of one mean part where rates were observed), ``limited_by``.
+    """
+    heat, hours = _heat(run), _hours(run)
+    part = Part.load(heat.part)
+    cooling = part.cooled_by(plant_of(heat).medium)
+    chip, reference = chip_of(part, cooling, heat.limit_w), _warmth(run).reference.clock_mhz
+    n_gpus = np.unique(np.round(np.geomspace(1, 131072, _SIZES)))
+    factor = 1 + cooling.spread * np.asarray(largest_of(n_gpus))
+    frames = []
+    for when, inlet in (("mean hour", hours["inlet_c"].mean()), ("hottest hour", hours["inlet_c"].max())):
+        point = operating_point(float(inlet), chip, factor)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "n_gpus": n_gpus,
+                    "when": when,
+                    "inlet_c": float(inlet),
+                    "hottest_c": point.die_c,
+                    "speed": speed(point.clock_mhz, reference, heat.compute_share),
+                    "limited_by": point.limited_by,
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def by_climate(run: Scenario) -> pd.DataFrame:
+    """Effective throughput over the mean outdoor temperature, for the kinds of cooling that the part has figures for.
+
+    Returns
+    -------
+    DataFrame
+        ``cooling``, ``title``, ``mean_c`` (of the day) [°C], ``speed``, ``rate_factor`` (failures of the job over those
+        observed), ``ettr`` (at the best interval), ``effective`` (ETTR times speed), ``hottest_c`` (die of the hottest
+        part) [°C], ``pue``; climates in which no power is left to compute with are left out.
+    """
+    frames = [cooling_at(run, float(mean)) for mean in np.linspace(_COLDEST_C, _HOTTEST_C, _CLIMATES)]
+    return pd.concat(frames, ignore_index=True)
+
+
+def cooling_at(run: Scenario, mean_c: float | None = None) -> pd.DataFrame:
+    """Kinds of cooling in one climate, against the same observation; the scenario's own weather without a mean.
+
+    Returns
+    -------
+    DataFrame
+        As from :func:`by_climate`.
+    """
+    heat, table = _heat(run), evidence.table("cooling")
+    part = Part.load(heat.part)
+    swing = heat.swing_k if heat.weather is None else float(np.ptp(hottest_day(run)["ambient_c"])) / 2
+    rows = []
+    for plant in table.itertuples():
+        if getattr(part.cooling, plant.medium) is None:
+            continue
+        changes = {"heat.cooling": plant.name, "heat.approach_k": None, "heat.least_c": None, "heat.most_c": None}
+        if mean_c is not None:
+            changes |= {"heat.weather": None, "heat.starts": None, "heat.zone_h": None}
+            changes |= {"heat.mean_c": mean_c, "heat.swing_k": swing}
+        try:
+            hall = run.override(changes)
+        except EttrError:
+            continue  # no power is left to compute with
+        ettr = _ettr(hall)
+        rows.append(
+            {
+                "cooling": plant.name,
+                "title": plant.title,
+                "mean_c": float(_hours(hall)["ambient_c"].mean()),
+                "speed": hall.speed,
+                "rate_factor": hall.heat_rate_factor,
+                "ettr": ettr,
+                "effective": ettr * hall.speed,
+                "hottest_c": float(_hours(hall)["hottest_c"].max()),
+                "pue": plant.pue,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def laws(reference_c: float, energies_ev: Iterable[float] = LAWS_EV) -> pd.DataFrame:
+    """Failure rate over the die temperature by each law that is in use, over that at the reference.
+
+    Returns
+    -------
+    DataFrame
+        ``die_c`` [°C], ``law``, ``factor``.
+    """
+    die = np.linspace(reference_c - 25, reference_c + 20, 46)
+    frames = [
+        pd.DataFrame(
+            {"die_c": die, "law": f"Arrhenius, {energy:g} eV", "factor": arrhenius_factor(die, reference_c, energy)}
+        )
+        for energy in energies_ev
+    ]
+    frames.append(
+        pd.DataFrame(
+            {
+                "die_c": die,
+                "law": f"linear, {_LINEAR_PER_K:.0%} per kelvin",
+                "factor": linear_factor(die, reference_c, _LINEAR_PER_K),
+            }
+        )
+    )
+    frames.append(pd.DataFrame({"die_c": die, "law": "no effect", "factor": 1.0}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) -> pd.DataFrame:
+    """ETTR at the best interval when all dies run warmer or cooler than where the rates were observed.
+
+    Returns
+    -------
+    DataFrame
+        ``warming_k`` [K], ``case``, ``rate_factor``, ``ettr``. The cases: a quarter, half or all of the GPUs' failures,
+        by Arrhenius.
+    """
+    heat = _heat(run)
+    gpus = [mode.name for mode in run.failures.modes if mode.category == GPU]
+    cases = {"none is activated": (0.0, 0.7), "25% at 0.3 eV": (0.25, 0.3)}
+    cases |= {"50% at 0.7 eV": (0.5, 0.7), "all at 1.2 eV": (1.0, 1.2)}
+    rows = []
+    for case, (share, energy_ev) in cases.items():
+        activated = {"heat_share": share, "heat_energy_ev": energy_ev, "heat_law": "arrhenius", "cycle_share": 0.0}
+        fields = {f"failures.modes.{name}.{field}": value for name in gpus for field, value in activated.items()}
+        for warming in warming_k:
+            inlet = heat.reference_inlet_c + warming
+            fixed = {"heat.least_c": inlet, "heat.most_c": inlet, "heat.approach_k": 0.0}
+            try:
+                moved = run.override({**fields, **fixed, "heat.limit_w": None})
+            except EttrError:
+                continue  # no power is left to compute with
+            rows.append(
+                {"warming_k": float(warming), "case": case, "rate_factor": moved.heat_rate_factor, "ettr": _ettr(moved)}
+            )
+    return pd.DataFrame(rows)
+
+
+def titan_cages() -> pd.DataFrame:
+    """Failures of Titan's GPUs by cage, with exact intervals of their counts.
+
+    Returns
+    -------
+    DataFrame
+        ``cage``, ``failure``, ``rate``, ``low``, ``high`` (95%) [failures per 1000 GPU-years], ``ratio`` (over the
+        lowest cage).
+    """
+    table = evidence.table("titan_cages")
+    counts = (table["rate_per_1000_gpu_years"] * table["gpu_years"] / 1000).round()
+    low, high = poisson_interval(counts.to_numpy())
+    rate = table["rate_per_1000_gpu_years"]
+    lowest = table[table["cage"] == 0].set_index("failure")["rate_per_1000_gpu_years"]
+    return pd.DataFrame(
+        {
+            "cage": table["cage"],
+            "failure": table["failure"],
+            "rate": rate,
+            "low": 1000 * np.asarray(low) / table["gpu_years"],
+            "high": 1000 * np.asarray(high) / table["gpu_years"],
+            "ratio": rate / table["failure"].map(lowest),
+        }
+    )
+
+
+def _ettr(run: Scenario) -> float:
+    steady = run.override({"job.include_start": False})
+    at = {"checkpoint.interval_min": best_interval_min(steady)}
+    return float(np.asarray(budget.exact(steady, at).ettr))
+
+
+def _heat(run: Scenario) -> Heat:
+    if run.heat is None:
+        raise InputError(f"{run.name} has no section on heat: see ettr.curves.warmed")
+    return run.heat
+
+
+def _warmth(run: Scenario) -> Warmth:
+    _heat(run)
+    assert run.warmth is not None
+    return run.warmth
+
+
+def _hours(run: Scenario) -> pd.DataFrame:
+    return _warmth(run).hours

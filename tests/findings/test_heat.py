@@ -1,0 +1,167 @@
+"""Sentences on heat: their numbers, read back from the results."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from ettr import Part, Scenario, curves, validation
+from ettr.findings import heat
+
+NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
+TENTH = {"abs": 0.0501}
+
+
+def numbers(pattern: str, text: str) -> list[float]:
+    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert found, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in found.groups()]
+
+
+@pytest.fixture(scope="module")
+def run():
+    return curves.warmed(Scenario.load("llama3-405b"))
+
+
+@pytest.fixture(scope="module")
+def chilled():
+    return curves.warmed(Scenario.load("rsc-1"), cooling="chiller")
+
+
+def lost_pct(speeds):
+    return 100 * (1 - speeds.min() / speeds.max())
+
+
+def test_the_answer_gives_the_afternoons_cost_and_what_cooling_buys(run):
+    text, day = heat.answer(run).text, curves.hottest_day(run)
+    assert numbers(r"loses #% of its throughput", text) == pytest.approx([lost_pct(day["speed"])], **TENTH)
+    assert numbers(r"a mean part alone would lose #%", text) == pytest.approx([lost_pct(day["mean_speed"])], **TENTH)
+    table = curves.cooling_at(run).set_index("cooling")["effective"]
+    assert numbers(r"Cold plates instead of outdoor air .* from #% to #%", text) == pytest.approx(
+        [100 * table["air_economiser"], 100 * table["cold_plate"]], **TENTH
+    )
+    beliefs = curves.by_warming(run, [10.0])["ettr"]
+    assert numbers("from nothing to # points", text) == pytest.approx([100 * np.ptp(beliefs)], **TENTH)
+    origins = [origin.status for origin in Part.load("h100").evidence.values()]
+    assert numbers("NVIDIA H100 SXM, with # of its # figures", text) == [origins.count("assumed"), len(origins)]
+
+
+def test_an_answer_where_nothing_is_better_says_so():
+    run = curves.warmed(Scenario.load("rsc-1"), part="gb200", cooling="cold_plate")
+    assert "No other kind of cooling in the table gives this run more than cold plates" in heat.answer(run).text
+
+
+def test_the_afternoon_is_told_in_kelvins_and_by_its_margin(run):
+    text, day = heat.afternoon(run).text, curves.hottest_day(run)
+    swings = [np.ptp(day[name]) for name in ("ambient_c", "inlet_c", "die_c")]
+    found = numbers("swings by # K, the inlet by # K and the die of the mean part by # K", text)
+    assert found == pytest.approx(swings, **TENTH)
+    assert "nothing below its set point" in text
+    assert numbers("ends # K below the # °C", text) == pytest.approx([87 - day["hottest_c"].max(), 87], abs=0.51)
+
+
+def test_a_chiller_keeps_the_afternoon_out(chilled):
+    assert "keeps the inlet constant" in heat.afternoon(chilled).text
+    assert heat.pace(chilled).title == "The afternoon costs no throughput"
+    assert "loses nothing" in heat.climate(chilled, curves.by_climate(chilled)).text
+
+
+def test_a_hall_at_the_limit_says_that_it_throttles():
+    hot = curves.warmed(Scenario.load("rsc-1"), mean_c=33.0)
+    assert "at the 87 °C at which it throttles" in heat.afternoon(hot).text
+
+
+def test_the_pace_of_job_and_mean_part(run):
+    text, day = heat.pace(run).text, curves.hottest_day(run)
+    excess = lost_pct(day["speed"]) - lost_pct(day["mean_speed"])
+    assert numbers("The job loses # points more", text) == pytest.approx([excess], **TENTH)
+    assert numbers("The mean over all hours is #%", text) == pytest.approx([100 * run.speed], **TENTH)
+    cool = curves.warmed(Scenario.load("rsc-1").override({"cluster.n_gpus": 8}), mean_c=16.0)
+    assert "none of its parts throttles" in heat.pace(cool).text or "points more" in heat.pace(cool).text
+
+
+def test_the_swing_for_a_loss_and_why_it_is_no_test(run):
+    table, here = curves.swing_for_loss(), curves.swing_here(run)
+    text = heat.swing(table, here).text
+    assert numbers("anything from # to # K of swing", text) == pytest.approx(
+        [table["low_k"].min(), table["high_k"].max()], **TENTH
+    )
+    assert numbers("its day swings by # K", text) == pytest.approx([here["swing_k"].iloc[0]], **TENTH)
+    low, high = (curves.warming_for(loss, 90 / 700, 25 / np.log(2)) for loss in (0.01, 0.02))
+    assert numbers("puts it at # to # K", text) == pytest.approx([low, high], rel=0.06)  # the nearest point of the band
+    assert "consistent with the model, and no test of it" in text
+
+
+def test_the_validation_is_read_from_its_row():
+    rows = validation.run()
+    row = rows.set_index("result_id").loc["llama3-diurnal"]
+    text = heat.validated(rows).text
+    assert numbers("# K of swing with # of # W", text) == [8, 90, 700]
+    assert numbers("give #%", text) == pytest.approx([100 * row["computed"]], abs=0.005)
+    assert row["verdict"] == "consistent" and "is consistent:" in text
+
+
+def test_the_hottest_of_many(run):
+    table = curves.pace_by_size(run)
+    text = heat.by_size(table).text
+    for when, pattern in (("mean hour", "costs #% at a mean hour"), ("hottest hour", "and #% at the hottest")):
+        one = table[table["when"] == when].sort_values("n_gpus")["speed"]
+        assert numbers(pattern, text) == pytest.approx([100 * (1 - one.iloc[-1] / one.iloc[0])], **TENTH)
+    hot = table[(table["when"] == "hottest hour") & (table["limited_by"] != "power")]
+    assert numbers("From about # GPUs", text) == pytest.approx([hot["n_gpus"].min()], rel=0.06)
+    cool = curves.warmed(Scenario.load("rsc-1"), cooling="cold_plate")
+    assert "At no size shown" in heat.by_size(curves.pace_by_size(cool)).text
+
+
+def test_what_a_climate_costs_by_plant(run):
+    table = curves.by_climate(run)
+    text = heat.climate(run, table).text
+    for plant, name in (("outdoor air", "air_economiser"), ("cold plates", "cold_plate")):
+        lost = np.ptp(table[table["cooling"] == name]["effective"])
+        assert numbers(f"{plant} # points", text) == pytest.approx([100 * lost], **TENTH)
+    own = curves.cooling_at(run).set_index("cooling")
+    speed = 100 * (own.loc["cold_plate", "speed"] - own.loc["air_economiser", "speed"])
+    failures = 100 * (own.loc["cold_plate", "ettr"] - own.loc["air_economiser", "ettr"])
+    assert numbers("of which # points are speed and # points failures", text) == pytest.approx(
+        [speed, failures], **TENTH
+    )
+
+
+def test_titan_is_told_with_its_ratios_and_its_weakness():
+    text = heat.titan(curves.titan_cages()).text
+    assert numbers("double-bit errors # and GPUs off the bus #", text) == [2.25, 2.9]
+    assert "Temperatures are not in the data" in text and "corrosion" in text
+
+
+def test_beliefs_are_told_apart_and_not_as_uncertainty(run):
+    table = curves.by_warming(run)
+    text, at = heat.warming(run, table).text, table[table["warming_k"] == 10].set_index("case")["ettr"]
+    for case in ("25% at 0.3 eV", "50% at 0.7 eV", "all at 1.2 eV"):
+        expected = 100 * (at["none is activated"] - at[case])
+        assert numbers(f"{case}: # points", text) == pytest.approx([expected], **TENTH)
+    assert numbers("takes # times the observed", text) == pytest.approx([run.heat_rate_factor], abs=0.005)
+
+
+def test_a_scenario_without_gpus_among_its_modes_says_that_heat_activates_none():
+    run = Scenario.load("rsc-1").override({"heat": {"mean_c": 20}, "failures.modes": [{"name": "Cables", "share": 1}]})
+    assert "none can be activated" in heat.warming(run, curves.by_warming(run)).text
+
+
+def test_cycles_are_counted_and_weighed(run):
+    table = curves.stop_and_restart(run)
+    text = heat.cycles(run, table).text
+    assert numbers("stops for a failure # times", text) == pytest.approx([run.work_h / run.job_mttf_h], abs=0.51)
+    swings = table.groupby("medium")["die_c"].agg(np.ptp)
+    assert numbers("by # K by air, # K by cold plate", text) == pytest.approx(
+        [swings["air"], swings["cold_plate"]], abs=0.51
+    )
+    worse = (swings.max() / swings.min()) ** 2
+    assert numbers("wears joints # times as fast", text) == pytest.approx([worse], abs=0.006)
+
+
+def test_ten_kelvins_by_law():
+    text = heat.hazard_laws(curves.laws(74.0), 74.0).text
+    assert numbers(r"0.7 eV: #", text) == pytest.approx([1.93], abs=0.006)
+    assert numbers(r"linear, 2% per kelvin: #", text) == [1.2]
