@@ -479,3 +479,29 @@ def test_the_installed_command_is_this_one(tmp_path):
         f"{command[0]} scenarios | head -1", shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert piped.returncode == 0 and piped.stderr == "" and piped.stdout.startswith("preset")
+
+
+def test_parts_are_listed_with_what_is_assumed_of_them(ettr):
+    status, out, err = ettr("parts")
+    assert (status, err) == (0, "")
+    assert re.search(r"^gb300 +NVIDIA GB300, per GPU +1,400 W +145 W +cold_plate +\d+ of \d+$", out, re.M)
+    told = json.loads(ettr("parts", "--json")[1])
+    assert [row["name"] for row in told] == list(evidence.part_names())
+    assert told[4]["limit_w"] == 700
+
+
+def test_a_plan_in_the_heat_tells_speed_temperatures_and_failures(ettr):
+    gpu = "failures.modes=[{name: GPU, category: GPU, share: 0.64, heat_share: 0.5}]"
+    hot = ("--set", "heat.mean_c=24", "--set", "heat.swing_k=8", "--set", gpu)
+    out = ettr("plan", "llama3-405b", *hot)[1]
+    run = Scenario.load("llama3-405b").override(
+        {"heat": {"mean_c": 24, "swing_k": 8}, "failures.modes": yaml.safe_load(gpu.partition("=")[2])}
+    )
+    assert f"training at {100 * run.speed:.1f}% of full speed" in out
+    assert f"failures at {run.heat_rate_factor:.3g} times the observed rate" in out
+    assert f"hottest die {run.warmth.hours['hottest_c'].max():.1f} °C" in out
+    told = json.loads(ettr("plan", "llama3-405b", *hot, "--json")[1])
+    assert told["effective_throughput"] == pytest.approx(told["ettr"] * told["speed"])
+    assert "Heat" not in ettr("plan", "llama3-405b")[1]
+    slow = ettr("plan", "llama3-405b", "--set", "job.throughput_factor=0.9")[1]
+    assert "training at 90.0% of full speed" in slow and "Heat" not in slow

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
         publish,
         simulation,
         sweep,
+        thermal,
         validation,
+        weather,
     )
     from ettr.notebook import record
     from ettr.results import FailureLog, TimeBudget
@@ -74,7 +76,9 @@ __all__ = [
     "simulate",
     "simulation",
     "sweep",
+    "thermal",
     "validation",
+    "weather",
 ]
 
 

@@ -437,6 +437,29 @@ def scenarios(as_json: JsonOption = False) -> None:
 
 
 @app.command()
+def parts(as_json: JsonOption = False) -> None:
+    """List the parts that heat and power know by name, and how many of their figures are assumed.
+
+    A part of your own is a file such as `ettr telemetry` writes; name it where a scenario says part.
+    """
+    from ettr.scenario import Part
+
+    table = Part.presets()
+    if as_json:
+        typer.echo(json.dumps(table.to_dict("records"), indent=2, allow_nan=False))
+        return
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False)
+    for name in ("part", "GPU", "limit", "idle", "cooled by", "assumed"):
+        shown.add_column(name, justify="right" if name in ("limit", "idle", "assumed") else "left")
+    for row in table.to_dict("records"):
+        power = (f"{row[name]:,.4g} W" for name in ("limit_w", "idle_w"))
+        shown.add_row(row["name"], row["title"], *power, row["media"], f"{row['n_assumed']} of {row['n_figures']}")
+    terminal.console().print(shown)
+
+
+@app.command()
 def book(
     scenario: Annotated[
         str | None,

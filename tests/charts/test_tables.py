@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from ettr import Scenario, audit, evidence, plan, validation
+from ettr import Part, Scenario, audit, curves, evidence, plan, validation
 from ettr.charts import tables
 from ettr.errors import InputError
 
@@ -141,3 +141,11 @@ def test_every_table_of_the_book_shows_every_row_and_refuses_a_missing_column(dr
     first = {"claims": "claim_id", "validation": "quantity", "presets": "name", "scenario_fields": "field"}
     with pytest.raises(InputError, match="the chart needs column"):
         draw(frame().drop(columns=first.get(draw.__name__, "table")))
+
+
+def test_parts_stand_side_by_side_with_assumed_figures_in_brackets():
+    table = tables.parts(curves.part_figures()).frame.set_index("Field")
+    assert table.loc["limits.power_w", ["Unit", "h100", "gb300"]].tolist() == ["W", "700", "1,400"]
+    assert table.loc["leakage.power_w", "h100"] == "(90)" and table.loc["cooling.air.tau_s", "gb300"] == ""
+    assert list(tables.part_fields(Part.dictionary()).frame.columns)[:2] == ["Field", "Unit"]
+    assert len(tables.cooling(evidence.table("cooling")).frame) == 4

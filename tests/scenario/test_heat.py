@@ -161,7 +161,10 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
         ({"heat": {"mean_c": 20, "part": "gb200"}}, "gb200 has no figures for cooling by 'air'; it has cold_plate"),
         ({"heat": {"mean_c": 20, "limit_w": 900}}, "heat.limit_w must be from 200 to 700 W for h100, got 900"),
         ({"heat": {"mean_c": 20, "limit_w": 100}}, "heat.limit_w must be from 200 to 700 W for h100, got 100"),
-        ({"heat": {"mean_c": 58, "approach_k": 40}}, "an inlet of 98.0 °C leaves h100 no power to compute with"),
+        (
+            {"heat": {"mean_c": 58, "approach_k": 40}},
+            "an inlet of 98.0 °C leaves the hottest h100 no power to compute with",
+        ),
         ({"heat": {"weather": "none.epw"}}, "the weather file must be a file; 'none.epw' does not exist"),
         ({"failures.modes": modes(heat_share=0.5)}, "failures.modes.GPU.heat_share needs heat"),
         ({"failures.modes": modes(cycle_share=0.5)}, "failures.modes.GPU.cycle_share needs heat"),

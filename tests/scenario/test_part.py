@@ -71,3 +71,20 @@ def test_an_unknown_part_and_an_unknown_medium_name_those_that_there_are(tmp_pat
     path = tmp_path / "mine.yml"
     path.write_text(Part.load("h100").to_yaml(), encoding="utf-8")
     assert Part.load(path) == Part.load("h100")
+
+
+def test_a_part_shows_every_figure_with_its_origin_and_its_default_as_assumed():
+    frame = Part.load("h100").to_frame().set_index("field")
+    assert frame.loc["limits.power_w", ["value", "unit", "status"]].tolist() == [700, "W", "secondary"]
+    assert frame.loc["limits.overshoot", "status"] == "assumed"
+    mine = Part.of(Part.load("h100").model_dump(exclude={"evidence"})).to_frame().set_index("field")
+    assert mine.loc["limits.power_w", "status"] == "given" and (mine["unit"] == frame["unit"]).all()
+
+
+def test_the_parts_are_told_side_by_side():
+    table = Part.presets().set_index("name")
+    h100 = Part.load("h100").to_frame()["status"]
+    assert table.loc["h100", ["n_assumed", "n_figures"]].tolist() == [(h100 == "assumed").sum(), len(h100)]
+    assert table.loc["gb300", "media"] == "cold_plate"
+    fields = Part.dictionary().set_index("field")
+    assert fields.loc["cooling.air.tau_s", ["unit", "rule"]].tolist() == ["s", "> 0"]

@@ -152,3 +152,39 @@ def presets(frame: pd.DataFrame) -> Table:
         "n_assumed": "Assumed values",
     }
     return _named(frame, names, "Presets, with what the exact form makes of them")
+
+
+def part_fields(frame: pd.DataFrame) -> Table:
+    """The fields of a part; columns as from :meth:`ettr.Part.dictionary`."""
+    names = {"field": "Field", "unit": "Unit", "rule": "Rule", "default": "Default", "meaning": "Meaning"}
+    return _named(frame, names, "Fields of a part")
+
+
+def parts(frame: pd.DataFrame) -> Table:
+    """Every figure of several parts side by side; columns as from :meth:`ettr.Part.to_frame`, and ``part``."""
+    need(frame, "part", "field", "unit", "value", "status")
+    told = [
+        f"({_digits(value, 4)})" if status == "assumed" else _digits(value, 4)
+        for value, status in zip(frame["value"], frame["status"], strict=True)
+    ]
+    cells = dict(zip(zip(frame["part"], frame["field"], strict=True), told, strict=True))
+    fields = frame[["field", "unit"]].drop_duplicates(ignore_index=True)
+    columns = {part: [cells.get((part, field), "") for field in fields["field"]] for part in frame["part"].unique()}
+    wide = fields.rename(columns={"field": "Field", "unit": "Unit"}).assign(**columns)
+    return Table(wide, "Figures of the parts; those in brackets are assumed")
+
+
+def cooling(frame: pd.DataFrame) -> Table:
+    """Kinds of cooling plants; columns as of the table ``cooling``."""
+    names = {
+        "name": "Name",
+        "title": "Plant",
+        "medium": "Heat leaves by",
+        "approach_k": "Over outdoor air [K]",
+        "least_c": "Set point [°C]",
+        "most_c": "Chiller [°C]",
+        "pue": "PUE",
+        "status": "Status",
+        "note": "Note",
+    }
+    return _named(frame, names, "Kinds of cooling plants")

@@ -424,6 +424,19 @@ def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) ->
     return pd.DataFrame(rows)
 
 
+def part_figures() -> pd.DataFrame:
+    """Every figure of the parts that are known by name.
+
+    Returns
+    -------
+    DataFrame
+        ``part``, and the columns of :meth:`ettr.Part.to_frame`.
+    """
+    return pd.concat(
+        [Part.load(name).to_frame().assign(part=name) for name in evidence.part_names()], ignore_index=True
+    )
+
+
 def titan_cages() -> pd.DataFrame:
     """Failures of Titan's GPUs by cage, with exact intervals of their counts.
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import pandas as pd
 from pydantic import Field, ValidationError, model_validator
 
 from ettr import evidence
 from ettr.errors import InputError, UnknownName
-from ettr.scenario import writing
+from ettr.scenario import paths, writing
 from ettr.scenario.basics import Number, Section, Share, Text
 from ettr.scenario.explain import explain
 from ettr.scenario.loader import mapping_of, text_of
@@ -226,9 +227,64 @@ class Part(Section):
 
     def flat(self) -> dict[str, Any]:
         """Every single value by its dotted path."""
-        from ettr.scenario import paths
-
         return dict(paths.leaves(self.model_dump(exclude={"evidence", "name", "title", "sources"}, exclude_none=True)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Every figure with its origin.
+
+        Returns
+        -------
+        DataFrame
+            ``field``, ``value``, ``unit``, ``status`` (primary, secondary, derived, assumed, or given for a value without
+            a recorded origin), ``source``, ``note``.
+        """
+        rows = []
+        for path, value in self.flat().items():
+            origin = self.evidence.get(path)
+            default = paths.field_at(path, type(self)).default == value
+            rows.append(
+                {
+                    "field": path,
+                    "value": value,
+                    "unit": paths.unit_of(path),
+                    "status": origin.status if origin else "assumed" if default else "given",
+                    "source": (origin.source if origin else None) or "",
+                    "note": (origin.note if origin else None) or "",
+                }
+            )
+        return pd.DataFrame(rows)
+
+    @classmethod
+    def dictionary(cls) -> pd.DataFrame:
+        """The fields of a part file: ``field``, ``unit``, ``rule``, ``default``, ``meaning``."""
+        return paths.dictionary(cls)
+
+    @classmethod
+    def presets(cls) -> pd.DataFrame:
+        """The parts that are known by name, side by side.
+
+        Returns
+        -------
+        DataFrame
+            ``name``, ``title``, ``limit_w``, ``compute_w``, ``idle_w`` [W], ``media`` (ways of cooling), ``n_assumed``
+            of ``n_figures``.
+        """
+        rows = []
+        for part in map(cls.load, evidence.part_names()):
+            statuses = part.to_frame()["status"]
+            rows.append(
+                {
+                    "name": part.name,
+                    "title": part.title,
+                    "limit_w": part.limits.power_w,
+                    "compute_w": part.levels.compute_w,
+                    "idle_w": part.levels.idle_w,
+                    "media": ", ".join(name for name in MEDIA if getattr(part.cooling, name)),
+                    "n_assumed": int((statuses == "assumed").sum()),
+                    "n_figures": len(statuses),
+                }
+            )
+        return pd.DataFrame(rows)
 
     def to_yaml(self) -> str:
         """The part as a file that :meth:`load` reads back.

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence, weather
-from ettr.errors import InputError
+from ettr.errors import InputError, OutsideValidity
 from ettr.scenario.part import Cooling, Part
 from ettr.thermal import (
     Chip,
@@ -184,9 +184,7 @@ def warmth(heat: Heat, n_gpus: int, work_h: float) -> Warmth:
     extreme = float(largest_of(n_gpus))
     hours = _weather_of(heat, work_h)
     inlet = np.asarray(plant.inlet_c(hours["ambient_c"].to_numpy()))
-    hottest_inlet = float(inlet.max())
-    if hottest_inlet >= min(chip.throttle_c, chip.memory_c) - chip.leakage_w * chip.resistance_k_per_w:
-        raise InputError(f"heat: an inlet of {hottest_inlet:.1f} °C leaves {part.name} no power to compute with")
+    _refuse_no_power(float(inlet.max()), chip, 1 + now.spread * extreme, part)
     mean, hottest = operating_point(inlet, chip), operating_point(inlet, chip, 1 + now.spread * extreme)
     reference = operating_point(heat.reference_inlet_c, observed)
     full = operating_point(heat.reference_inlet_c, observed, 1 + then.spread * extreme)
@@ -212,6 +210,16 @@ def warmth(heat: Heat, n_gpus: int, work_h: float) -> Warmth:
         swing_k=_swing_k(now, float(np.mean(mean.power_w)), part),
         reference_swing_k=_swing_k(then, float(reference.power_w), part),
     )
+
+
+def _refuse_no_power(hottest_inlet_c: float, chip: Chip, factor: float, part: Part) -> None:
+    """Say so where the hottest part could not compute at the hottest hour: the job would stand still."""
+    try:
+        operating_point(hottest_inlet_c, chip, factor)
+    except OutsideValidity as error:
+        raise InputError(
+            f"heat: an inlet of {hottest_inlet_c:.1f} °C leaves the hottest {part.name} no power to compute with"
+        ) from error
 
 
 def _swing_k(cooling: Cooling, busy_w: float, part: Part) -> float:
