@@ -235,8 +235,8 @@ class Part(Section):
         Returns
         -------
         DataFrame
-            ``field``, ``value``, ``unit``, ``status`` (primary, secondary, derived, assumed, or given for a value without
-            a recorded origin), ``source``, ``note``.
+            ``field``, ``value``, ``unit``, ``status`` (primary, secondary, derived, assumed, or given for a value
+            without a recorded origin), ``source``, ``note``.
         """
         rows = []
         for path, value in self.flat().items():
