@@ -123,7 +123,7 @@ def bill(
     >>> found[["electricity_usd", "gpu_usd"]].round(-2).values.tolist()
     [[13000.0, 327700.0]]
     """
-    prices = (cost.cost if isinstance(cost, Scenario) else cost) or Cost()
+    prices = (cost.cost if isinstance(cost, Scenario) else cost) or Cost.model_validate({})
     rows = energy(time, profile, run=run)
     gpu_h = rows["hours"] * profile.n_gpus
     kwh = rows["facility_mwh"] * _KWH_PER_MWH

@@ -11,6 +11,7 @@ from ettr.errors import UnknownName
 from ettr.power.waveform import Phase, Waveform
 from ettr.scenario import Part, Scenario
 from ettr.scenario.electricity import Power
+from ettr.scenario.part import Smoothing
 
 TRAINING = ("training", "rework")
 """States of a timeline in which steps are taken."""
@@ -54,6 +55,8 @@ class Profile:
         Carbon intensity of the electricity. [g/kWh]
     title : str
         Name of the GPU.
+    smoothing : Smoothing or None
+        What the GPU itself can do against swings.
     """
 
     n_gpus: int
@@ -68,6 +71,7 @@ class Profile:
     coolant_s: float = 180.0
     g_per_kwh: float = 369.0
     title: str = ""
+    smoothing: Smoothing | None = None
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -157,7 +161,7 @@ def profile(scenario: Scenario, part: str | Part | None = None) -> Profile:
     >>> round(found.it_mw("training"), 2), round(found.it_mw("queue"), 2)
     (14.78, 5.69)
     """
-    section = scenario.power or Power()
+    section = scenario.power or Power.model_validate({})
     gpu = part if isinstance(part, Part) else Part.load(part or section.part)
     waits = section.communication_share
     wave = Waveform(
@@ -178,4 +182,5 @@ def profile(scenario: Scenario, part: str | Part | None = None) -> Profile:
         coolant_s=section.coolant_s,
         g_per_kwh=section.carbon_g_per_kwh,
         title=gpu.title,
+        smoothing=gpu.smoothing,
     )

@@ -159,9 +159,10 @@ def series(
     Notes
     -----
     A bin's mean is a difference of the energy up to its ends, which is known in closed form. Steps begin anew with each
-    stretch of training. At the grid, power is :math:`(1 + \ell) P + k\,C`: the losses :math:`\ell` follow the computers'
-    power :math:`P` at once, and the cooling, :math:`k = \mathrm{PUE} - 1 - \ell`, follows each stretch's mean with the
-    coolant's time constant. So the mean is PUE times the computers', but for the heat that the coolant holds at the ends.
+    stretch of training. At the grid, power is :math:`(1 + \ell) P + k\,C`: the losses :math:`\ell` follow the power
+    :math:`P` of the computers at once, and the cooling, :math:`k = \mathrm{PUE} - 1 - \ell`, follows the mean of each
+    stretch with the coolant's time constant. So the mean is PUE times the computers', but for the heat that the coolant
+    holds at the ends.
 
     Examples
     --------

@@ -108,7 +108,7 @@ class Waveform:
         :math:`z = t/\sigma`, for each change of phase; a table of it is interpolated.
         """
         at_s, energy_j = self._table
-        return np.interp(np.mod(since_s, self.step_s), at_s, energy_j)
+        return np.asarray(np.interp(np.mod(since_s, self.step_s), at_s, energy_j))
 
     @functools.cached_property
     def _table(self) -> tuple[np.ndarray, np.ndarray]:

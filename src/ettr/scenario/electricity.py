@@ -26,13 +26,13 @@ class Power(Section):
     other_w: Number = Field(
         275.0,
         ge=0,
-        description="processors, network and fans for each GPU (assumed: 275, the measured peak of a node less its GPUs)",
+        description="processors, network and fans for each GPU (assumed: 275, a node's measured peak less its GPUs)",
     )
     loss_share: Number = Field(
         0.05,
         ge=0,
         lt=1,
-        description="lost in transformers and uninterruptible supplies, per power used (assumed: 0.05)",
+        description="lost in transformers and backup supplies, per power used (assumed: 0.05)",
     )
     pue: Number = Field(1.1, ge=1, le=5, description="power of the facility over that of its computers (assumed: 1.1)")
     coolant_s: Number = Field(
