@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from ettr import budget, evidence
+from ettr import budget, evidence, power
 from ettr.checkpoint import daly_interval, peer_survival, recall_of, young_interval
 from ettr.errors import DataError, EttrError, UnknownName
 from ettr.failures import job_mttf_h
-from ettr.scenario import Scenario
+from ettr.scenario import Part, Scenario
 from ettr.thermal import Chip, arrhenius_factor, clock_at, speed
 
 REPRODUCED, CONSISTENT, NOT_REPRODUCED = "reproduced", "consistent", "not reproduced"
@@ -54,6 +54,31 @@ def _heat_loss(
     return float(1 - speed(clock_at(settled_c + warming_k, chip), clock_at(settled_c, chip), compute_share))
 
 
+def _floor_overhead(scenario: str, floor: float) -> float:
+    own = power.profile(Scenario.load(scenario))
+    compute, waiting = own.waveform.phases
+    levels = {"trough": waiting.gpu_w / own.rated_w, "peak": compute.gpu_w / own.rated_w}
+    return float(power.floor_overhead(compute.share, floor=floor, **levels))
+
+
+def _range_left(part: str) -> float:
+    gpu = Part.load(part)
+    return float(power.floor_range(gpu.smoothing.floor if gpu.smoothing else 0.0, gpu.limits.overshoot))
+
+
+def _swing_mw(part: str, n_gpus: int, low: str) -> float:
+    levels = Part.load(part).levels
+    return n_gpus * (levels.compute_w - float(getattr(levels, low))) / 1e6
+
+
+def _least_band_share(scenario: str, steps_s: list[float], low_hz: float, high_hz: float) -> float:
+    """The least share over several durations of a step, of ten minutes of training each."""
+    training = pd.DataFrame({"start_h": [0.0], "end_h": [1 / 6], "state": ["training"]})
+    runs = [Scenario.load(scenario).override({"power.step_s": step_s}) for step_s in steps_s]
+    series = [power.series(training, power.profile(one), 0.01) for one in runs]
+    return min(power.band_share(one, low_hz, high_hz) for one in series)
+
+
 MODELS: dict[str, Callable[..., float]] = {
     "daly_interval_min": lambda stall_min, mttf_h: 60 * daly_interval(stall_min / 60, mttf_h),
     "job_mttf_h": job_mttf_h,
@@ -69,6 +94,11 @@ MODELS: dict[str, Callable[..., float]] = {
     "arrhenius_factor": arrhenius_factor,
     "heat_loss": _heat_loss,
     "peer_survival": peer_survival,
+    "floor_overhead": _floor_overhead,
+    "range_left": _range_left,
+    "swing_mw": _swing_mw,
+    "least_band_share": _least_band_share,
+    "carbon_t": lambda gpu_h, gpu_w, pue, g_per_kwh: gpu_h * gpu_w / 1e3 * pue * g_per_kwh / 1e6,
     "ratio": lambda before_s, after_s: before_s / after_s,
 }
 """Computations that rows of ``data/validation.csv`` name; each takes the row's inputs and answers in its unit."""

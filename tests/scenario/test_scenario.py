@@ -28,7 +28,7 @@ recovery: {detection_min: 0, restart_min: 10}
 RATE = "{rate_per_1000_node_days: 6.0}"
 SECTIONS = (
     "name, title, sources, cluster, job, failures, checkpoint, recovery, maintenance, prediction, spares, repair, "
-    "elastic, slow_nodes, heat, evidence"
+    "elastic, slow_nodes, heat, power, cost, evidence"
 )
 
 
@@ -347,12 +347,12 @@ def test_an_override_leaves_the_values_as_they_were_given(plain_run):
         (
             {"cluster.gpus": 8},
             "unknown field 'cluster.gpus'; did you mean 'cluster.n_gpus'? Near it: cluster.n_gpus, "
-            "cluster.gpus_per_node, job.include_start, elastic.n_replicas",
+            "cluster.gpus_per_node, cost.usd_per_gpu_h, power.pue, cost.usd_per_kwh",
         ),
         (
             {"cluster.n_gpus.x": 8},
             "unknown field 'cluster.n_gpus.x'; did you mean 'cluster.n_gpus'? Near it: cluster.n_gpus, "
-            "cluster.gpus_per_node, elastic.n_replicas, elastic.n_least, checkpoint.store.node_gb_s",
+            "cluster.gpus_per_node, cost.usd_per_gpu_h, elastic.n_replicas, elastic.n_least",
         ),
         (
             {"checkpoint.interval_min": -5},
@@ -525,7 +525,8 @@ FAULTS = {
     "unknown section": (
         PLAIN + "maintenence: {}\n",
         "unknown field maintenence; did you mean 'maintenance'? Valid: name, title, sources, cluster, job, failures, "
-        "checkpoint, recovery, maintenance, prediction, spares, repair, elastic, slow_nodes, heat, evidence (mine.yml)",
+        "checkpoint, recovery, maintenance, prediction, spares, repair, elastic, slow_nodes, heat, power, cost, "
+        "evidence (mine.yml)",
     ),
     "unknown field, like none": (
         changed("stall_s: 300", "stall_s: 300, qqqq: 2"),

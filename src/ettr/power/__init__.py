@@ -1,1 +1,74 @@
 """Power: what a run draws, what the grid sees of it, and what smoothing costs."""
+
+from ettr.power.closed_forms import (
+    compute_share_of_overhead,
+    filter_gain,
+    floor_overhead,
+    floor_range,
+    harmonic_amplitude,
+    sinusoid_storage_j,
+    square_storage_j,
+    square_swing_left,
+)
+from ettr.power.energy import bill, carbon_by_country, energy
+from ettr.power.limits import check, specification, specifications
+from ettr.power.metrics import Metrics, largest_swing_mw, metrics
+from ettr.power.profile import Profile, profile
+from ettr.power.series import PowerSeries, pieces, series
+from ettr.power.smoothing import (
+    Battery,
+    PowerFloor,
+    RackStorage,
+    SecondaryLoad,
+    Sized,
+    Smoothed,
+    Target,
+    compare,
+    option_figure,
+    options,
+    size,
+    smooth,
+)
+from ettr.power.spectrum import band_share, spectrum
+from ettr.power.waveform import Phase, Waveform
+
+__all__ = [
+    "Battery",
+    "Metrics",
+    "Phase",
+    "PowerFloor",
+    "PowerSeries",
+    "Profile",
+    "RackStorage",
+    "SecondaryLoad",
+    "Sized",
+    "Smoothed",
+    "Target",
+    "Waveform",
+    "band_share",
+    "bill",
+    "carbon_by_country",
+    "check",
+    "compare",
+    "compute_share_of_overhead",
+    "energy",
+    "filter_gain",
+    "floor_overhead",
+    "floor_range",
+    "harmonic_amplitude",
+    "largest_swing_mw",
+    "metrics",
+    "option_figure",
+    "options",
+    "pieces",
+    "profile",
+    "series",
+    "sinusoid_storage_j",
+    "size",
+    "smooth",
+    "specification",
+    "specifications",
+    "spectrum",
+    "square_storage_j",
+    "square_swing_left",
+]

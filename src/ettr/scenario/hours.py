@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from ettr.scenario.basics import H_PER_DAY, MIN_PER_H, S_PER_H, Section, Text
+from ettr.scenario.electricity import Cost, Power
 from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
 from ettr.scenario.heat import Heat
 from ettr.scenario.sections import (
@@ -48,6 +49,8 @@ class Hours(Section):
     elastic: Elastic | None = Field(None, description=Elastic.__doc__)
     slow_nodes: SlowNodes | None = Field(None, description=SlowNodes.__doc__)
     heat: Heat | None = Field(None, description=Heat.__doc__)
+    power: Power | None = Field(None, description=Power.__doc__)
+    cost: Cost | None = Field(None, description=Cost.__doc__)
     evidence: dict[str, Origin] = Field(default_factory=dict, description="origin of each value, by dotted path")
 
     @property

@@ -1,0 +1,163 @@
+"""Energy by part of the wall clock, and what it costs beside the GPUs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ettr import evidence
+from ettr.power.profile import Profile
+from ettr.power.series import window_s
+from ettr.power.stretches import S_PER_H, stretches_of
+from ettr.results import TimeBudget
+from ettr.scenario import Scenario
+from ettr.scenario.electricity import Cost
+from ettr.validity import at_least_zero
+
+USEFUL = ("productive", "training")
+"""Parts that are not waste."""
+
+_J_PER_MWH = 3.6e9
+_KWH_PER_MWH, _G_PER_T = 1e3, 1e6
+_STATES = {"productive": "training", "slowdown": "training", "degraded": "training"}
+"""State of the GPUs in a part of a time budget, where it has another name."""
+
+
+def energy(
+    time: pd.DataFrame | TimeBudget,
+    profile: Profile,
+    start_h: float | None = None,
+    end_h: float | None = None,
+    run: int | None = None,
+) -> pd.DataFrame:
+    """Energy of a run by part of its wall clock [MWh].
+
+    Parameters
+    ----------
+    time : DataFrame or TimeBudget
+        A timeline, whose steps are cut off where a stretch ends, or a budget, which holds mean hours.
+    profile : Profile
+        As from :func:`profile`.
+    start_h, end_h : float, optional
+        Window of a timeline, by default all of it. [h]
+    run : int, optional
+        Which run, if a timeline holds several.
+
+    Returns
+    -------
+    DataFrame
+        ``part`` (of a timeline its states), ``hours`` [h], ``it_mwh`` (the computers) and ``facility_mwh`` (PUE times
+        it) [MWh]. Parts of a budget that take no time are left out.
+
+    Raises
+    ------
+    InputError
+        A budget of arrays, or a timeline that :func:`series` would refuse.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, TimeBudget, power
+    >>> found = power.energy(TimeBudget(100.0, restart_h=1.0), power.profile(Scenario.load("llama3-405b")))
+    >>> found["it_mwh"].round(1).tolist()
+    [1477.5, 7.8]
+    """
+    if isinstance(time, TimeBudget):
+        return _of_budget(time, profile)
+    laid = stretches_of(time, profile, run)
+    from_s, to_s = window_s(laid, start_h, end_h)
+    begin_s, end_s = np.clip(laid.edge_s[:-1], from_s, to_s), np.clip(laid.edge_s[1:], from_s, to_s)
+    inside = end_s > begin_s
+    i = np.flatnonzero(inside)
+    gpu_j = laid.gpu_j(end_s[i], i) - laid.gpu_j(begin_s[i], i)
+    lasts_s = end_s[i] - begin_s[i]
+    found = pd.DataFrame({"part": laid.state[i], "hours": lasts_s / S_PER_H, "j": gpu_j + profile.other_w * lasts_s})
+    sums = found.groupby("part", sort=False)[["hours", "j"]].sum().reset_index()
+    return _with_energy(sums[["part", "hours"]], sums["j"].to_numpy() * profile.n_gpus / _J_PER_MWH, profile)
+
+
+def _of_budget(budget: TimeBudget, profile: Profile) -> pd.DataFrame:
+    rows = budget.to_frame()
+    rows = rows[rows["hours"] > 0].reset_index(drop=True)
+    power_mw = np.array([profile.it_mw(_STATES.get(part, part)) for part in rows["part"]])
+    return _with_energy(rows[["part", "hours"]], power_mw * rows["hours"].to_numpy(), profile)
+
+
+def _with_energy(rows: pd.DataFrame, it_mwh: np.ndarray, profile: Profile) -> pd.DataFrame:
+    return rows.assign(it_mwh=it_mwh, facility_mwh=profile.pue * it_mwh)
+
+
+def bill(
+    time: pd.DataFrame | TimeBudget,
+    profile: Profile,
+    cost: Cost | Scenario | None = None,
+    run: int | None = None,
+) -> pd.DataFrame:
+    """What a run costs by part of its wall clock: electricity, GPUs and carbon [USD, t CO2].
+
+    Parameters
+    ----------
+    time : DataFrame or TimeBudget
+        As for :func:`energy`.
+    profile : Profile
+        As from :func:`profile`; its carbon intensity holds.
+    cost : Cost or Scenario, optional
+        Prices, or the scenario that has them; the assumed ones by default.
+    run : int, optional
+        Which run, if a timeline holds several.
+
+    Returns
+    -------
+    DataFrame
+        The columns of :func:`energy` with ``gpu_h`` [GPU h], ``electricity_usd``, ``gpu_usd`` [USD], ``t_co2`` [t], and
+        ``wasted`` (true for all but training that counts).
+
+    Notes
+    -----
+    Energy of the facility times price and intensity; GPU-hours are the job's GPUs times the wall clock. A budget's
+    parts ``slowdown`` and ``degraded`` draw what training draws.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, TimeBudget, power
+    >>> found = power.bill(TimeBudget(0.0, rework_h=10.0), power.profile(Scenario.load("llama3-405b")))
+    >>> found[["electricity_usd", "gpu_usd"]].round(-2).values.tolist()
+    [[13000.0, 327700.0]]
+    """
+    prices = (cost.cost if isinstance(cost, Scenario) else cost) or Cost.model_validate({})
+    rows = energy(time, profile, run=run)
+    gpu_h = rows["hours"] * profile.n_gpus
+    kwh = rows["facility_mwh"] * _KWH_PER_MWH
+    return rows.assign(
+        gpu_h=gpu_h,
+        electricity_usd=kwh * prices.usd_per_kwh,
+        gpu_usd=gpu_h * prices.usd_per_gpu_h,
+        t_co2=kwh * profile.g_per_kwh / _G_PER_T,
+        wasted=~rows["part"].isin(USEFUL),
+    )
+
+
+def carbon_by_country(facility_mwh: float) -> pd.DataFrame:
+    """Carbon of the same energy from different grids [t CO2].
+
+    Parameters
+    ----------
+    facility_mwh : float
+        Energy of the facility. [MWh]
+
+    Returns
+    -------
+    DataFrame
+        ``country`` (code), ``title``, ``intensity_g_per_kwh`` [g/kWh], ``t_co2`` [t], ``source``, ``status``, from the
+        highest to the lowest.
+
+    Examples
+    --------
+    >>> found = carbon_by_country(1000.0).set_index("country")
+    >>> float(found.loc["USA", "t_co2"])
+    369.0
+    """
+    mwh = float(at_least_zero("facility_mwh", facility_mwh, unit="MWh"))
+    table = evidence.table("carbon_intensity").sort_values("intensity_g_per_kwh", ascending=False)
+    t_co2 = table["intensity_g_per_kwh"] * mwh * _KWH_PER_MWH / _G_PER_T
+    columns = ["country", "title", "intensity_g_per_kwh", "t_co2", "source", "status"]
+    return table.assign(t_co2=t_co2)[columns].reset_index(drop=True)

@@ -1,0 +1,186 @@
+"""What a job draws in each of its states, from the scenario."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ettr.errors import UnknownName
+from ettr.power.waveform import Phase, Waveform
+from ettr.scenario import Part, Scenario
+from ettr.scenario.electricity import Power
+from ettr.scenario.part import Smoothing
+
+TRAINING = ("training", "rework")
+"""States of a timeline in which steps are taken."""
+W_PER_MW = 1e6
+
+_LEVELS = {
+    "checkpoint": "checkpoint_w",
+    "detection": "hang_w",
+    "restart": "restart_w",
+    "queue": "idle_w",
+    "maintenance": "idle_w",
+}
+"""Level of a part in each other state."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Power of a job by state.
+
+    Attributes
+    ----------
+    n_gpus, gpus_per_node : int
+        Size of the job and of a node. [GPUs]
+    waveform : Waveform
+        A training step, per GPU.
+    levels_w : mapping of str to float
+        Power of a GPU in each state without steps. [W]
+    rated_w : float
+        Power limit of a GPU. [W]
+    overshoot : float
+        Peak of a GPU over its limit for some milliseconds, which no series here holds.
+    other_w : float
+        Power of the rest of the computers, for each GPU; taken as constant. [W]
+    loss_share : float
+        Lost between grid and computers, per power used.
+    pue : float
+        Mean power of the facility over that of its computers.
+    coolant_s : float
+        Time constant of the cooling. [s]
+    g_per_kwh : float
+        Carbon intensity of the electricity. [g/kWh]
+    title : str
+        Name of the GPU.
+    smoothing : Smoothing or None
+        What the GPU itself can do against swings.
+    """
+
+    n_gpus: int
+    gpus_per_node: int
+    waveform: Waveform
+    levels_w: Mapping[str, float]
+    rated_w: float
+    overshoot: float = 1.0
+    other_w: float = 275.0
+    loss_share: float = 0.05
+    pue: float = 1.1
+    coolant_s: float = 180.0
+    g_per_kwh: float = 369.0
+    title: str = ""
+    smoothing: Smoothing | None = None
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """States whose power is known."""
+        return (*TRAINING, *self.levels_w)
+
+    @property
+    def cooling_share(self) -> float:
+        """Mean power of cooling over that of the computers: what the PUE leaves beside the losses."""
+        return self.pue - 1 - self.loss_share
+
+    @property
+    def rated_mw(self) -> float:
+        """Power limits of all GPUs together. [MW]"""
+        return self.n_gpus * self.rated_w / W_PER_MW
+
+    @property
+    def other_mw(self) -> float:
+        """The rest of the computers. [MW]"""
+        return self.n_gpus * self.other_w / W_PER_MW
+
+    def gpu_w(self, state: str) -> float:
+        """Mean power of a GPU in a state. [W]
+
+        Raises
+        ------
+        UnknownName
+            A state that a timeline does not have.
+        """
+        if state in TRAINING:
+            return self.waveform.mean_w
+        if state not in self.levels_w:
+            raise UnknownName("state", state, self.states)
+        return self.levels_w[state]
+
+    def it_mw(self, state: str) -> float:
+        """Mean power of the computers in a state. [MW]"""
+        return self.n_gpus * (self.gpu_w(state) + self.other_w) / W_PER_MW
+
+    def facility_mw(self, state: str) -> float:
+        """Power of the facility after a long time in a state. [MW]"""
+        return self.pue * self.it_mw(state)
+
+    @property
+    def incoherent_mw(self) -> float:
+        r"""Root mean square of what the nodes' own moments add to the smooth sum of a step [MW].
+
+        Notes
+        -----
+        Independent nodes vary about their mean as :math:`\sqrt{N}`: a change of phase by :math:`\Delta` adds
+        :math:`\sigma/\sqrt{\pi}` times :math:`\Delta^2` to a node's variance, integrated over the step, if phases are
+        longer than the jitter. It is not in any series.
+        """
+        phases = [phase for phase in self.waveform.phases if phase.share > 0]
+        changes = [after.gpu_w - before.gpu_w for before, after in zip(phases, phases[1:] + phases[:1], strict=True)]
+        area = sum(change**2 for change in changes) * self.waveform.jitter_s / math.sqrt(math.pi)
+        n_nodes = self.n_gpus / self.gpus_per_node
+        of_node_w = self.gpus_per_node * (area / self.waveform.step_s) ** 0.5
+        return float(n_nodes**0.5 * of_node_w / W_PER_MW)
+
+
+def profile(scenario: Scenario, part: str | Part | None = None) -> Profile:
+    """What a scenario's job draws in each state [W per GPU].
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its section ``power``, or the assumed values where it has none.
+    part : str or Part, optional
+        Another GPU than the scenario's: a preset, a file or a part.
+
+    Returns
+    -------
+    Profile
+        With the part's levels: compute and communication make up a step, a hung collective waits for detection,
+        and a queue or maintenance finds no process.
+
+    Raises
+    ------
+    InputError
+        An unknown part, or a file that cannot be read.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> found = profile(Scenario.load("llama3-405b"))
+    >>> round(found.it_mw("training"), 2), round(found.it_mw("queue"), 2)
+    (14.78, 5.69)
+    """
+    section = scenario.power or Power.model_validate({})
+    gpu = part if isinstance(part, Part) else Part.load(part or section.part)
+    waits = section.communication_share
+    wave = Waveform(
+        (Phase("compute", 1 - waits, gpu.levels.compute_w), Phase("communication", waits, gpu.levels.communication_w)),
+        section.step_s,
+        section.jitter_s,
+    )
+    return Profile(
+        n_gpus=scenario.cluster.n_gpus,
+        gpus_per_node=scenario.cluster.gpus_per_node,
+        waveform=wave,
+        levels_w=MappingProxyType({state: float(getattr(gpu.levels, level)) for state, level in _LEVELS.items()}),
+        rated_w=gpu.limits.power_w,
+        overshoot=gpu.limits.overshoot,
+        other_w=section.other_w,
+        loss_share=section.loss_share,
+        pue=section.pue,
+        coolant_s=section.coolant_s,
+        g_per_kwh=section.carbon_g_per_kwh,
+        title=gpu.title,
+        smoothing=gpu.smoothing,
+    )

@@ -1,0 +1,123 @@
+"""Compiled loops over the bins of a series, where what comes next depends on what was."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Loop = Callable[..., Any]
+
+
+def compiled(function: Loop) -> Loop:
+    """A loop as machine code, kept for the next process in a folder where there is one that can be written."""
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        return njit(function, cache=True, **options)
+    except RuntimeError:
+        warnings.warn(
+            "compiled code cannot be kept, so that each process compiles for some seconds: set NUMBA_CACHE_DIR to a "
+            "folder that can be written",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return njit(function, **options)
+
+
+@compiled
+def floored(demand: np.ndarray, floor: float, up: float, down: float, hold_bins: int, out: np.ndarray) -> None:
+    """A floor that is kept for a while after the load has gone; below it power moves by at most up and down a bin."""
+    now, idle, engaged = demand[0], 0, demand[0] >= floor
+    for k in range(demand.size):
+        p = demand[k]
+        if p >= floor:
+            engaged, idle = True, 0
+        else:
+            idle += 1
+        target = p
+        if engaged and p < floor:
+            if idle <= hold_bins:
+                target = floor
+            elif now <= p:
+                engaged = False
+        if target > now:
+            now = target if now >= floor else min(target, now + up)
+        elif target < floor:
+            now = max(target, min(now, floor) - down)
+        else:
+            now = target
+        out[k] = now
+
+
+@compiled
+def filled(
+    demand: np.ndarray,
+    level: float,
+    cap: float,
+    delay_bins: int,
+    hold_bins: int,
+    step_bins: int,
+    n_steps: int,
+    out: np.ndarray,
+) -> None:
+    """A second load that fills up to a level, as the first was some bins ago, and steps down where it stays away."""
+    away = hold_bins + step_bins * n_steps + 1  # nothing to fill before the first load has come
+    for k in range(demand.size):
+        seen = demand[max(k - delay_bins, 0)]
+        away = 0 if seen >= level else away + 1
+        fill = 0.0
+        if away > 0:
+            late = away - hold_bins
+            n_down = 0 if late <= 0 else min(n_steps, (late + step_bins - 1) // step_bins)
+            fill = max(0.0, level * (n_steps - n_down) / n_steps - seen)
+        out[k] = demand[k] + max(0.0, min(fill, cap - demand[k]))
+
+
+@compiled
+def raised_ahead(power: np.ndarray, level: float, up: float) -> None:
+    """Power that rises by at most so much a bin up to a level, because what comes is known; in place."""
+    for k in range(power.size - 2, -1, -1):
+        before = min(power[k + 1], level) - up
+        power[k] = max(power[k], before)
+
+
+@compiled
+def buffered(
+    power: np.ndarray,
+    step_h: float,
+    tau_h: float,
+    back_h: float,
+    most_mw: float,
+    room_mwh: float,
+    start_mwh: float,
+    taken: float,
+    given: float,
+    out: np.ndarray,
+    stored: np.ndarray,
+) -> float:
+    """A store that makes the grid see a filter of first order, as far as its power and energy reach; answers losses.
+
+    It is steered back to where it started, so that a plateau does not leave it full or empty for the next change.
+    """
+    seen, energy, lost = power[0], start_mwh, 0.0
+    share = -math.expm1(-step_h / tau_h)
+    for k in range(power.size):
+        seen += share * (power[k] - seen)
+        flow = seen - power[k] + (start_mwh - energy) / back_h
+        flow = min(max(flow, -most_mw), most_mw)
+        if flow > 0.0:
+            flow = min(flow, (room_mwh - energy) / (taken * step_h))
+            flow = max(flow, 0.0)
+            energy += taken * flow * step_h
+            lost += (1.0 - taken) * flow * step_h
+        else:
+            flow = max(flow, -energy * given / step_h)
+            energy += flow * step_h / given
+            lost -= (1.0 / given - 1.0) * flow * step_h
+        out[k] = power[k] + flow
+        stored[k] = energy
+    return lost

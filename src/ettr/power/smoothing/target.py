@@ -1,0 +1,59 @@
+"""What smoothing is for: a limit on the swing, and on the ramp."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ettr.errors import InputError
+from ettr.power.metrics import largest_swing_mw, metrics
+from ettr.power.series import PowerSeries
+from ettr.validity import above_zero
+
+
+@dataclass(frozen=True)
+class Target:
+    """Limits that a smoothed series must keep.
+
+    Attributes
+    ----------
+    range_share : float
+        Largest swing within ``window_s``, over the rated power of the GPUs.
+    window_s : float
+        Time within which a swing counts. [s]
+    ramp_mw_per_min : float or None
+        Largest change from one minute to the next, up or down. [MW/min]
+
+    Examples
+    --------
+    >>> Target(0.2).range_share
+    0.2
+    """
+
+    range_share: float
+    window_s: float = 10.0
+    ramp_mw_per_min: float | None = None
+
+    def __post_init__(self) -> None:
+        above_zero("range_share", self.range_share)
+        above_zero("window_s", self.window_s, unit="s")
+        if self.ramp_mw_per_min is not None:
+            above_zero("ramp_mw_per_min", self.ramp_mw_per_min, unit="MW/min")
+
+    def load(self, series: PowerSeries) -> float:
+        """How much of its limits a series uses; it keeps them up to 1.
+
+        Raises
+        ------
+        InputError
+            A series whose rated power, swing or ramp is not known.
+        """
+        if series.profile is None:
+            raise InputError("a target is a share of the rated power, which a series without profile does not have")
+        used = largest_swing_mw(series, self.window_s) / (self.range_share * series.profile.rated_mw)
+        if self.ramp_mw_per_min is None:
+            return used
+        found = metrics(series)
+        if found.ramp_up_1min_mw_per_min is None or found.ramp_down_1min_mw_per_min is None:
+            raise InputError("; ".join(found.notes))
+        ramp = max(found.ramp_up_1min_mw_per_min, found.ramp_down_1min_mw_per_min)
+        return max(used, ramp / self.ramp_mw_per_min)

@@ -1,0 +1,76 @@
+"""Sections about electricity: what a job draws from the grid, and what that and its GPUs cost."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from ettr import evidence
+from ettr.errors import UnknownName
+from ettr.scenario.basics import Number, Section, Share, Text
+
+COUNTRY = "USA"
+"""Whose grid feeds a job that does not say."""
+
+
+class Power(Section):
+    """What the job draws, from the part to the grid."""
+
+    part: Text = Field("h100", description="the GPU: a preset of parts, or a file ending in .yml (assumed: h100)")
+    step_s: Number = Field(5.0, gt=0, le=3600, description="duration of a training step (assumed: 5)")
+    communication_share: Share = Field(
+        0.2, lt=1, description="share of a step that waits in communication that nothing overlaps (assumed: 0.2)"
+    )
+    jitter_s: Number = Field(
+        0.02, ge=0, description="standard deviation of the moment at which nodes change phase (assumed: 0.02)"
+    )
+    other_w: Number = Field(
+        275.0,
+        ge=0,
+        description="processors, network and fans for each GPU (assumed: 275, a node's measured peak less its GPUs)",
+    )
+    loss_share: Number = Field(
+        0.05,
+        ge=0,
+        lt=1,
+        description="lost in transformers and backup supplies, per power used (assumed: 0.05)",
+    )
+    pue: Number = Field(1.1, ge=1, le=5, description="power of the facility over that of its computers (assumed: 1.1)")
+    coolant_s: Number = Field(
+        180.0, ge=0, description="time constant with which cooling follows the computers (assumed: 180)"
+    )
+    country: Text | None = Field(None, description="whose grid feeds it, as in the table of carbon (assumed: USA)")
+    g_per_kwh: Number | None = Field(
+        None, ge=0, description="carbon intensity of the electricity, instead of a country's"
+    )
+
+    @model_validator(mode="after")
+    def _overhead_holds_the_losses(self) -> Power:
+        if self.pue < 1 + self.loss_share:
+            raise ValueError(f"pue must be >= {1 + self.loss_share:g}, 1 and the loss_share, got {self.pue:g}")
+        if self.jitter_s > self.step_s:
+            raise ValueError(f"jitter_s must be <= {self.step_s:g} s, the step_s, got {self.jitter_s:g}")
+        return self
+
+    @model_validator(mode="after")
+    def _one_intensity_of_carbon(self) -> Power:
+        if self.country is not None and self.g_per_kwh is not None:
+            raise ValueError("give country or g_per_kwh, not both")
+        known = evidence.table("carbon_intensity")["country"]
+        if self.country is not None and self.country not in set(known):
+            raise UnknownName("country", self.country, known)
+        return self
+
+    @property
+    def carbon_g_per_kwh(self) -> float:
+        """Carbon intensity in force. [g/kWh]"""
+        if self.g_per_kwh is not None:
+            return self.g_per_kwh
+        table = evidence.table("carbon_intensity").set_index("country")
+        return float(table.loc[self.country or COUNTRY, "intensity_g_per_kwh"])
+
+
+class Cost(Section):
+    """Prices."""
+
+    usd_per_gpu_h: Number = Field(2.0, ge=0, description="price of an hour of a GPU, without electricity (assumed: 2)")
+    usd_per_kwh: Number = Field(0.08, ge=0, description="price of electricity (assumed: 0.08)")
