@@ -31,6 +31,19 @@ from ettr.curves.notice import (
     silent_share,
 )
 from ettr.curves.one_run import days_of_run, losses_of_runs
+from ettr.curves.power import (
+    Window,
+    about,
+    day_of_run,
+    fine_series,
+    limits_kept,
+    moments,
+    power_of_day,
+    resized,
+    spectra,
+    stops,
+    stops_of_day,
+)
 from ettr.curves.replications import (
     difference_by_luck,
     error_by_runs,
@@ -39,12 +52,15 @@ from ettr.curves.replications import (
     other_interval_min,
 )
 from ettr.curves.requirements import frontiers, rates_and_restarts, required_by_size
+from ettr.curves.smoothing import floor_pairs, own_step, sized_options, smoothed_moment
 from ettr.curves.stores import bandwidth_crossings, by_bandwidth, published_stores, stored_bytes
 from ettr.curves.tiers import interval_choices, ladder, placements, rungs, store_only, with_common_losses
 from ettr.curves.uncertainty import band_by_size, interval_with_bands, size_with_bands
 
 __all__ = [
     "Mechanism",
+    "Window",
+    "about",
     "against_model",
     "announced",
     "answer_s",
@@ -56,6 +72,7 @@ __all__ = [
     "by_interval",
     "by_size",
     "changing_cases",
+    "day_of_run",
     "days_of_run",
     "difference_at_best",
     "difference_by_luck",
@@ -63,9 +80,11 @@ __all__ = [
     "difference_regions",
     "error_by_runs",
     "ettr_by_length",
+    "fine_series",
     "finish_by_cause",
     "finish_by_spares",
     "finishing_dates",
+    "floor_pairs",
     "formula_run",
     "found_late",
     "frontiers",
@@ -75,15 +94,19 @@ __all__ = [
     "kept_checkpoints",
     "ladder",
     "lesson_run",
+    "limits_kept",
     "losses_of_runs",
+    "moments",
     "node_memories",
     "nodes_in_repair",
     "one_interval",
     "one_interval_by_factor",
     "other_interval_min",
+    "own_step",
     "parts_by_interval",
     "parts_by_size",
     "placements",
+    "power_of_day",
     "predictors_here",
     "published_predictors",
     "published_stores",
@@ -92,10 +115,16 @@ __all__ = [
     "recovery_map",
     "recovery_regions",
     "required_by_size",
+    "resized",
     "rungs",
     "set_aside",
     "silent_share",
     "size_with_bands",
+    "sized_options",
+    "smoothed_moment",
+    "spectra",
+    "stops",
+    "stops_of_day",
     "store_only",
     "stored_bytes",
     "with_common_losses",
