@@ -30,7 +30,7 @@ def row(**changes) -> pd.DataFrame:
 
 
 def test_every_published_result_is_computed(results):
-    assert len(results) == len(evidence.table("validation")) == 31
+    assert len(results) == len(evidence.table("validation")) == 36
     assert np.isfinite(results["computed"]).all()
     assert set(results["source"]) <= set(evidence.bibliography()["key"])
     assert (results["tolerance_reason"].str.len() > 5).all()

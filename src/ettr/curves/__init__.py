@@ -49,6 +49,19 @@ from ettr.curves.notice import (
     silent_share,
 )
 from ettr.curves.one_run import days_of_run, losses_of_runs
+from ettr.curves.power import (
+    Window,
+    about,
+    day_of_run,
+    fine_series,
+    limits_kept,
+    moments,
+    power_of_day,
+    resized,
+    spectra,
+    stops,
+    stops_of_day,
+)
 from ettr.curves.replications import (
     difference_by_luck,
     error_by_runs,
@@ -57,12 +70,15 @@ from ettr.curves.replications import (
     other_interval_min,
 )
 from ettr.curves.requirements import frontiers, rates_and_restarts, required_by_size
+from ettr.curves.smoothing import floor_pairs, own_step, sized_options, smoothed_moment
 from ettr.curves.stores import bandwidth_crossings, by_bandwidth, published_stores, stored_bytes
 from ettr.curves.tiers import interval_choices, ladder, placements, rungs, store_only, with_common_losses
 from ettr.curves.uncertainty import band_by_size, interval_with_bands, size_with_bands
 
 __all__ = [
     "Mechanism",
+    "Window",
+    "about",
     "afternoon",
     "against_model",
     "announced",
@@ -78,6 +94,7 @@ __all__ = [
     "by_warming",
     "changing_cases",
     "cooling_at",
+    "day_of_run",
     "days_of_run",
     "difference_at_best",
     "difference_by_luck",
@@ -85,9 +102,11 @@ __all__ = [
     "difference_regions",
     "error_by_runs",
     "ettr_by_length",
+    "fine_series",
     "finish_by_cause",
     "finish_by_spares",
     "finishing_dates",
+    "floor_pairs",
     "formula_run",
     "found_late",
     "frontiers",
@@ -99,19 +118,23 @@ __all__ = [
     "ladder",
     "laws",
     "lesson_run",
+    "limits_kept",
     "limits_of",
     "losses_of_runs",
+    "moments",
     "node_memories",
     "nodes_in_repair",
     "one_interval",
     "one_interval_by_factor",
     "other_interval_min",
+    "own_step",
     "pace",
     "pace_by_size",
     "part_figures",
     "parts_by_interval",
     "parts_by_size",
     "placements",
+    "power_of_day",
     "predictors_here",
     "published_predictors",
     "published_stores",
@@ -120,11 +143,17 @@ __all__ = [
     "recovery_map",
     "recovery_regions",
     "required_by_size",
+    "resized",
     "rungs",
     "set_aside",
     "silent_share",
     "size_with_bands",
+    "sized_options",
+    "smoothed_moment",
+    "spectra",
     "stop_and_restart",
+    "stops",
+    "stops_of_day",
     "store_only",
     "stored_bytes",
     "swing_for_loss",

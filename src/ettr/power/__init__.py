@@ -29,10 +29,11 @@ from ettr.power.smoothing import (
     size,
     smooth,
 )
-from ettr.power.spectrum import band_share, spectrum
+from ettr.power.spectrum import CRITICAL_HZ, band_share, spectrum
 from ettr.power.waveform import Phase, Waveform
 
 __all__ = [
+    "CRITICAL_HZ",
     "Battery",
     "Metrics",
     "Phase",

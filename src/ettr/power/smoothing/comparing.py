@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -19,7 +20,12 @@ H_PER_YEAR = 8766.0
 _KWH_PER_MWH = 1000.0
 
 
-def compare(series: PowerSeries, target: Target, cost: Cost | Scenario | None = None) -> pd.DataFrame:
+def compare(
+    series: PowerSeries,
+    target: Target,
+    cost: Cost | Scenario | None = None,
+    sized: Mapping[str, Sized] | None = None,
+) -> pd.DataFrame:
     """Every option sized for the same target, with what a year of it costs.
 
     Parameters
@@ -30,6 +36,8 @@ def compare(series: PowerSeries, target: Target, cost: Cost | Scenario | None = 
         What all must keep.
     cost : Cost or Scenario, optional
         Prices, or the scenario that has them; the assumed ones by default.
+    sized : mapping of str to Sized, optional
+        Options that are sized for this series and target already, by name.
 
     Returns
     -------
@@ -55,7 +63,8 @@ def compare(series: PowerSeries, target: Target, cost: Cost | Scenario | None = 
     [True, False, True]
     """
     prices = (cost.cost if isinstance(cost, Scenario) else cost) or Cost.model_validate({})
-    return pd.DataFrame([_row(series, size(series, option, target), target, prices) for option in options()])
+    known = sized or {name: size(series, name, target) for name in options()}
+    return pd.DataFrame([_row(series, found, target, prices) for found in known.values()])
 
 
 def _row(series: PowerSeries, found: Sized, target: Target, prices: Cost) -> dict[str, object]:

@@ -239,9 +239,9 @@ def _what_hinders(best: Sized, target: Target, slowest: float) -> str:
     if isinstance(best.setting, SecondaryLoad) and best.setting.delay_s > 0:
         return (
             f"for its delay of {best.setting.delay_s:g} s, and before the job has first come, the grid sees the bare "
-            f"load: {best.used:.3g} times the swing allowed"
+            f"load: {_plain(best.used)} times the swing allowed"
         )
-    return f"the best floor leaves {best.used:.3g} times what is allowed"
+    return f"the best floor leaves {_plain(best.used)} times what is allowed"
 
 
 def _size_rack_storage(series: PowerSeries, target: Target) -> Sized:
@@ -257,10 +257,10 @@ def _size_rack_storage(series: PowerSeries, target: Target) -> Sized:
     smoothed = with_rack_storage(series, setting)
     used = target.load(smoothed.after)
     if power_w > usual.power_w * _ENOUGH:
-        why = f"it would give or take {power_w:.3g} W for each GPU, and is taken to do {usual.power_w:.3g}"
+        why = f"it would give or take {_plain(power_w)} W for each GPU, and is taken to do {usual.power_w:g}"
         return Sized(rack_storage.NAME, False, setting, smoothed, used, why)
     if needed_j > has_j * _ENOUGH:
-        why = f"it takes {needed_j:.3g} J for each GPU, and a rack holds {has_j:g}"
+        why = f"it takes {_plain(needed_j)} J for each GPU, and a rack holds {has_j:g}"
         return Sized(rack_storage.NAME, False, setting, smoothed, used, why)
     return Sized(rack_storage.NAME, used <= _ENOUGH, setting, smoothed, used)
 
@@ -275,6 +275,11 @@ def _size_battery(series: PowerSeries, target: Target) -> Sized:
     smoothed = with_battery(series, setting)
     used = target.load(smoothed.after)
     return Sized(battery.NAME, used <= _ENOUGH, setting, smoothed, used)
+
+
+def _plain(value: float) -> str:
+    """Three digits without an exponent."""
+    return f"{float(f'{value:.3g}'):,.10g}"
 
 
 def _room_mwh(found: Buffered) -> float:

@@ -1,0 +1,218 @@
+"""What the chapter on power says of a run: its day, its failures, its steps, its bill and its carbon."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ettr.curves import Window
+from ettr.findings.words import Finding, count, duration, gpus, listed, number, pct
+from ettr.power import Metrics, PowerSeries, Profile
+from ettr.scenario import Scenario
+
+_MILLION, _BILLION = 1e6, 1e9
+_NEAR = 0.02
+_RULES = {"kept": "keeps", "broken": "breaks", "not known": "cannot be judged by"}
+
+
+def usd(value: float) -> str:
+    """Money, e.g. ``1.2 million USD``."""
+    if value >= _BILLION:
+        return f"{number(value / _BILLION)} billion USD"
+    if value >= 0.9995 * _MILLION:
+        return f"{number(value / _MILLION)} million USD"
+    return f"{float(f'{value:.3g}'):,.0f} USD"
+
+
+def subtitle(job: Scenario, run: Scenario, profile: Profile) -> str:
+    """The scenario with its size, where that is not its own, and its GPU."""
+    size = f"{gpus(job.cluster.n_gpus)}, all else as in " if job.cluster.n_gpus != run.cluster.n_gpus else ""
+    return f"{size}{run.title}, powered as {profile.title}"
+
+
+def answer(day: PowerSeries, found: Metrics, bill: pd.DataFrame, options: pd.DataFrame) -> Finding:
+    """What the grid sees, and what smoothing costs; ``options`` as from :func:`ettr.power.compare`."""
+    assert day.profile is not None
+    own = day.profile
+    lost = bill[bill["wasted"]]
+    share = lost["facility_mwh"].sum() / bill["facility_mwh"].sum()
+    step_mw = own.n_gpus * own.waveform.swing_w * (1 + own.loss_share) / 1e6
+    waste = (
+        f" Hours that are lost take {pct(share)} of its energy: {usd(lost['electricity_usd'].sum())} of electricity, "
+        f"beside {usd(lost['gpu_usd'].sum())} of GPU-hours."
+        if len(lost)
+        else " No hour of it is lost."
+    )
+    return Finding(
+        title=f"{gpus(own.n_gpus)} draw {number(day.mean_mw)} MW and swing by {number(found.swing_mw)} MW",
+        text=(
+            f"**{gpus(own.n_gpus)} draw {number(day.mean_mw)} MW from the grid over a day, and anything from "
+            f"{number(found.lowest_mw)} to {number(found.peak_mw)} MW in one second or another.** Each training step "
+            f"swings it by {number(step_mw)} MW, every {duration(own.waveform.step_s / 3600)}.{waste} "
+            f"{_cheapest(options)}"
+        ),
+    )
+
+
+def _cheapest(options: pd.DataFrame) -> str:
+    priced = options[options["reached"] & options["total_usd"].notna()].sort_values("total_usd")
+    if priced.empty:
+        return "No option with a known price keeps the swing within the target."
+    first, last = priced.iloc[0], priced.iloc[-1]
+    rest = f", a {last['option']} {usd(last['total_usd'])}" if len(priced) > 1 else ""
+    return (
+        f"Keeping its swing within the target costs, in a year, {usd(first['total_usd'])} by a {first['option']}{rest}."
+    )
+
+
+def day(series: PowerSeries, found: Metrics, events: pd.DataFrame) -> Finding:
+    """One day; ``events`` as from :func:`ettr.curves.stops_of_day`."""
+    counted = events["what"].value_counts()
+    failed, planned = int(counted.get("failure", 0)), int(counted.get("maintenance", 0))
+    stops = [
+        f"{count(n)} {what}" for n, what in ((failed, _plural("failure", failed)), (planned, _planned(planned))) if n
+    ]
+    ups, downs = found.ramp_up_1min_mw_per_min, found.ramp_down_1min_mw_per_min
+    ramps = (
+        f" From one minute to the next it falls by up to {number(downs)} MW and rises by up to {number(ups)} MW."
+        if ups is not None and downs is not None
+        else ""
+    )
+    hours = duration(series.duration_h)
+    return Finding(
+        title=f"In {hours}: {listed(stops)}, and a swing of {number(found.swing_mw)} MW"
+        if stops
+        else f"{hours} without a stop",
+        text=(
+            f"In {hours} the job is stopped by {listed(stops) if stops else 'nothing'} and takes "
+            f"{number(series.energy_mwh)} MWh from the grid, {number(series.mean_mw)} MW on average. The highest "
+            f"second takes {number(found.peak_mw)} MW and the lowest {number(found.lowest_mw)} MW.{ramps} The band is "
+            "that wide even in quiet hours, because each step and each checkpoint is a swing."
+        ),
+    )
+
+
+def _plural(name: str, n: int) -> str:
+    return name if n == 1 else f"{name}s"
+
+
+def _planned(n: int) -> str:
+    return "planned stop" if n == 1 else "planned stops"
+
+
+def moment(frame: pd.DataFrame, window: Window, profile: Profile) -> Finding:
+    """The seconds about a failure; ``frame`` as from :func:`ettr.curves.moments`."""
+    names = list(dict.fromkeys(frame["moment"]))
+    first = frame[frame["moment"] == names[0]]
+    before, after = (first.loc[first["since_s"] * sign > 0, "power_mw"] for sign in (-1, 1))
+    if window.failure_h is None or before.empty or after.empty:
+        low, high = first["power_mw"].min(), first["power_mw"].max()
+        return Finding(
+            title=f"{names[0].capitalize()} swings the job by {number(high - low)} MW",
+            text=(
+                f"No failure falls into this day; about {names[0]} power goes from {number(low)} to {number(high)} MW "
+                f"within {duration(float(np.ptp(first['since_s'])) / 3600)}."
+            ),
+        )
+    drop = before.max() - after.min()
+    back = frame[frame["moment"] == names[-1]] if len(names) > 1 else first.iloc[:0]
+    rise = (
+        f" When training returns, power rises by {number(back['power_mw'].max() - back['power_mw'].min())} MW just as "
+        "fast."
+        if len(back)
+        else ""
+    )
+    return Finding(
+        title=f"A failure drops {number(drop)} MW at once",
+        text=(
+            f"Within a step of the failure power falls from {number(before.max())} to {number(after.min())} MW: all "
+            f"GPUs wait for the one that failed.{rise} In the model the whole job stops in the same instant, and "
+            f"cooling follows with a time constant of {duration(profile.coolant_s / 3600)}; a fall spread over "
+            "seconds would need nodes that notice at different times."
+        ),
+    )
+
+
+def spectrum(frame: pd.DataFrame, profile: Profile, low_hz: float, high_hz: float) -> Finding:
+    """Where the fluctuation lies; ``frame`` as from :func:`ettr.curves.spectra`."""
+    shares = frame.groupby("nodes", sort=False)["band_share"].first()
+    own = frame[frame["nodes"] == "as given"]
+    peak_hz = float(own.loc[own["psd_mw2_per_hz"].idxmax(), "frequency_hz"])
+    step_hz = 1 / profile.waveform.step_s
+    if abs(peak_hz / step_hz - 1) < _NEAR:
+        where = f"The highest line is the step's own, at {number(step_hz)} Hz, and its multiples follow"
+    else:
+        where = f"The highest line lies at {number(peak_hz)} Hz, with steps at {number(step_hz)} Hz"
+    sigma = profile.waveform.jitter_s
+    jitter = (
+        f" Nodes that change phase with a spread of {duration(sigma / 3600)} take away what is faster than "
+        f"{number(1 / (2 * np.pi * sigma))} Hz, and nothing of the rest; with all nodes at once the share is "
+        f"{pct(shares['all nodes at once'], 0)}. What their own moments add, {number(profile.incoherent_mw)} MW, is "
+        "too small to be seen."
+        if "all nodes at once" in shares.index
+        else ""
+    )
+    band = f"{number(low_hz)} to {number(high_hz)} Hz"
+    return Finding(
+        title=f"{pct(shares['as given'], 0)} of the fluctuation lies between {band.replace(' to ', ' and ')}",
+        text=(
+            f"Of what fluctuates within an hour about the failure, {pct(shares['as given'], 0)} lies between "
+            f"{band.replace(' to ', ' and ')}, where grids and turbines have resonances. {where}.{jitter}"
+        ),
+    )
+
+
+def limits(table: pd.DataFrame) -> Finding:
+    """Which limits are kept; ``table`` as from :func:`ettr.curves.limits_kept`."""
+    texts: list[str] = []
+    for verdict, verb in _RULES.items():
+        rows = table[table["verdict"] == verdict]
+        rules = [f"*{row.rule[0].lower()}{row.rule[1:]}* of {row.specification}" for row in rows.itertuples()]
+        if rules:
+            texts.append(f"the bare job {verb} {listed(rules)}" if not texts else f"it {verb} {listed(rules)}")
+    broken = int((table["verdict"] == "broken").sum())
+    text = "; ".join(texts)
+    return Finding(
+        title=f"The bare job breaks {count(broken)} of {count(len(table))} limits",
+        text=f"{text[0].upper()}{text[1:]}. The limits are examples and ranges of plants, not the rules of one grid.",
+    )
+
+
+def bill(table: pd.DataFrame) -> Finding:
+    """What lost hours cost; ``table`` as from :func:`ettr.power.bill`."""
+    lost = table[table["wasted"]]
+    if lost.empty:
+        return Finding(title="No hour is lost", text="The run trains from beginning to end, so nothing is wasted.")
+    electricity, bought = lost["electricity_usd"].sum(), lost["gpu_usd"].sum()
+    most = lost.loc[lost["gpu_usd"].idxmax()]
+    ratio = f"{number(bought / electricity)} times as much" if electricity > 0 else "all of it"
+    share, energy_share = (lost[name].sum() / table[name].sum() for name in ("hours", "facility_mwh"))
+    return Finding(
+        title=f"Lost hours cost {usd(bought)} of GPUs and {usd(electricity)} of electricity",
+        text=(
+            f"Of the run's hours {pct(share)} are lost, and {pct(energy_share)} of its energy, since a job that waits "
+            f"draws less than one that trains. Their electricity costs {usd(electricity)} and emits "
+            f"{number(lost['t_co2'].sum())} t of CO2; the GPU-hours cost {usd(bought)}, {ratio}. The largest part is "
+            f"{most['part']}, with {usd(most['gpu_usd'])} and {usd(most['electricity_usd'])}. Electricity would "
+            "matter as much as GPUs only at a price that many times as high."
+        ),
+    )
+
+
+def carbon(table: pd.DataFrame, facility_mwh: float, profile: Profile) -> Finding:
+    """Carbon by grid; ``table`` as from :func:`ettr.power.carbon_by_country`."""
+    most, least = table.iloc[0], table.iloc[-1]
+    own_t = facility_mwh * profile.g_per_kwh / 1e3
+    return Finding(
+        title=(
+            f"The same run emits {number(least['t_co2'])} t in {least['title']} and {number(most['t_co2'])} t in "
+            f"{most['title']}"
+        ),
+        text=(
+            f"The whole run takes {number(facility_mwh / 1e3)} GWh. At the intensity of the scenario, "
+            f"{number(profile.g_per_kwh)} g/kWh, this is {number(own_t)} t of CO2; on the grid of {least['title']} it "
+            f"would be {number(least['t_co2'])} t, and on that of {most['title']} {number(most['t_co2'])} t, "
+            f"{number(most['t_co2'] / least['t_co2'])} times as much. These are means of a year and a country: hours, "
+            f"contracts and the making of the machines are not in them."
+        ),
+    )
