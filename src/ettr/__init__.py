@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         publish,
         simulation,
         sweep,
+        telemetry,
         validation,
     )
     from ettr.notebook import record
@@ -74,6 +75,7 @@ __all__ = [
     "simulate",
     "simulation",
     "sweep",
+    "telemetry",
     "validation",
 ]
 
