@@ -101,7 +101,9 @@ def with_errors(
     """Standard errors of a least-squares solution whose residuals are correlated in time.
 
     The sandwich H⁻¹ S H⁻¹ with H = JᵀJ, and S the long-run variance of the scores, prewhitened by a first-order
-    autoregression and summed with Bartlett's weights over Andrews' automatic width (Andrews and Monahan 1992).
+    autoregression and summed with Bartlett's weights over Andrews' automatic width (Andrews and Monahan 1992). Where
+    few samples decide a parameter the sandwich is too narrow, so that an error is no less than that of residuals which
+    are alike everywhere, times the root of their integrated autocorrelation time (Geyer's initial positive sequence).
     ``rounded``, readings that are whole numbers, adds what rounding hides: all samples with one reading are taken to
     share an error of variance 1/12.
     """
@@ -112,15 +114,35 @@ def with_errors(
     bread = np.linalg.pinv(j.T @ j)
     meat = _long_run(j * residuals[:, None])
     plain = np.diag(bread) * float(residuals @ residuals) / max(n - len(values), 1)
-    ratio = np.diag(bread @ meat @ bread) / np.where(plain > 0, plain, 1.0)
-    inflation = max(float(np.max(ratio, initial=1.0)), 1.0)
+    even = plain * integrated_time(residuals)
+    own = np.maximum(np.diag(bread @ meat @ bread), even)
+    inflation = max(float(np.max(own / np.where(plain > 0, plain, 1.0), initial=1.0)), 1.0)
+    hidden = np.zeros(len(values))
     if rounded is not None:  # of a variance that is known, so that it costs no freedom
         _, reading = np.unique(rounded, return_inverse=True)
         shared = np.zeros((int(reading.max()) + 1, j.shape[1]))
         np.add.at(shared, reading, j)
-        meat = meat + shared.T @ shared / 12
-    errors = np.sqrt(np.clip(np.diag(bread @ meat @ bread), 0, None)) / scale
+        hidden = np.diag(bread @ (shared.T @ shared / 12) @ bread)
+    errors = np.sqrt(np.clip(own + hidden, 0, None)) / scale
     return Solution(values, errors, n, max(n / inflation, len(values) + 1.0))
+
+
+def integrated_time(residuals: np.ndarray) -> float:
+    """Samples that are worth one independent sample; 1 or more.
+
+    One and twice the sum of the autocorrelations, in pairs of lags for as long as a pair is positive (Geyer 1992).
+    """
+    n = residuals.size
+    centred = residuals - residuals.mean()
+    power = float(centred @ centred)
+    if n < 8 or power <= 0:
+        return 1.0
+    width = 1 << (2 * n - 1).bit_length()
+    spectrum = np.fft.rfft(centred, width)
+    rho = np.fft.irfft(spectrum * np.conj(spectrum), width)[: n // 2] / power
+    pairs = rho[: rho.size // 2 * 2].reshape(-1, 2).sum(axis=1)
+    ends = np.flatnonzero(pairs <= 0)
+    return max(float(2 * pairs[: ends[0] if ends.size else pairs.size].sum() - 1), 1.0)
 
 
 def _long_run(scores: np.ndarray) -> np.ndarray:

@@ -14,7 +14,10 @@ LEAST_RANGE_K = 5.0
 """Temperature must move by so much while load and clock stay."""
 LEAST_SAMPLES = 50
 _SURE = 0.3
-"""Half width of an interval, as a share of the value, up to which a curvature is taken."""
+"""Half width of the interval of 1/T_s, times the base part's T_s, up to which a curvature is taken.
+
+Not relative to the T_s that was found: short ones look sure of themselves, and only they would be taken.
+"""
 _AT_LIMIT = 0.985
 _SAME_CLOCK = 0.01
 _STEADY = 0.8
@@ -128,7 +131,7 @@ def fit(data: Steady | str, part: Part) -> Leak:
     """P = P0 + L exp((T - T0) / T_s), with a P0 for each plateau and one leakage.
 
     Three answers, as far as the data go: the slope of power against temperature; the leakage L if the base part's
-    T_s is taken for granted; and L and T_s both, where the curvature tells T_s to within 0.3 of itself. Plateaus count by the
+    T_s is taken for granted; and L and T_s both, where the curvature tells T_s to within about 0.3 of itself. Plateaus count by the
     inverse of their own noise, which grows with power.
     """
     if isinstance(data, str):
@@ -172,7 +175,7 @@ def _curved(data: Steady, part: Part, slope: Estimate, at_c: float) -> Leak:
     residuals = data.inside(data.power_w) - power_w * x
     both = with_errors(np.array([power_w, rise_k]), np.column_stack([x, bend]), residuals)
     low, high = both.interval(1)
-    if low > 0 and (high - low) / 2 <= _SURE * rise_k and rise_k < 0.9 * _RISES_K[1]:
+    if low > 0 and (high - low) / 2 <= _SURE * rise_k**2 / leak.rise_k and rise_k < 0.9 * _RISES_K[1]:
         rise = Estimate("leakage rise", "K", rise_k, low, high, n)
         return Leak(slope, _estimate("leakage", "W", both, n), rise, at_c)
     given = _estimate("leakage", "W", _linear(data, shape(leak.rise_k)), n)
