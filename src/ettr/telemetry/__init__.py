@@ -6,6 +6,7 @@ from ettr.telemetry.fitting import fit
 from ettr.telemetry.form import Gaps, Telemetry
 from ettr.telemetry.plans import Step, plan
 from ettr.telemetry.reading import formats, read
+from ettr.telemetry.recording import Recording, record
 from ettr.telemetry.simulating import Noise, simulate
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Gaps",
     "Level",
     "Noise",
+    "Recording",
     "Step",
     "Telemetry",
     "TelemetryFit",
@@ -20,5 +22,6 @@ __all__ = [
     "formats",
     "plan",
     "read",
+    "record",
     "simulate",
 ]

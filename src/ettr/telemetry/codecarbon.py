@@ -47,7 +47,7 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
         before[run] = (length, energy)
         n_gpus = max(int(_number(columns.text("gpu_count", row)) or 1), 1)
         mean_w = (energy - first_kwh) * _J_PER_KWH / (length - first_s) / n_gpus
-        samples.add(end - (length - first_s), "mean", power_w=mean_w, length_s=length - first_s)
+        samples.add(end - (length - first_s), "mean", {"power_w": mean_w}, length_s=length - first_s)
     if columns is None:
         raise InputError(f"{source.name} holds no header of CodeCarbon")
     ledger.note("power is the GPU energy of a stretch over its length and the number of GPUs: no swing shows in it")

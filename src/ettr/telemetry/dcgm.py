@@ -14,6 +14,7 @@ import pandas as pd
 from ettr.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
+from ettr.telemetry.cells import NAN
 from ettr.telemetry.form import QUANTITIES, Format, Options
 from ettr.telemetry.samples import Samples
 from ettr.telemetry.stamps import epoch_s
@@ -55,7 +56,7 @@ class _Series:
     """Samples of one metric of one GPU."""
 
     at_s: array[float] = field(default_factory=lambda: array("d"))
-    values: array[float] = field(default_factory=lambda: array("d"))
+    read: array[float] = field(default_factory=lambda: array("d"))
 
 
 class _Gauges:
@@ -84,10 +85,10 @@ class _Gauges:
             return self.ledger.not_parsed("sample that is no number", place=place)
         if at is None:
             return self.ledger.not_parsed("no time stamp", place=place)
-        if not -_BLANK < value:  # NaN as well
+        if not value > -_BLANK:  # NaN as well
             return self.ledger.dropped("no value", place=place)
         series.at_s.append(at)
-        series.values.append(value)
+        series.read.append(value)
         return None
 
     def fill(self, samples: Samples) -> None:
@@ -99,7 +100,8 @@ class _Gauges:
             name = f"{gpu[0]}/{gpu[1]}" if len(hosts) > 1 else gpu[1]
             columns = [column for column in (*QUANTITIES, "length_s") if column in frame]
             for row in zip(frame.index, *(frame[column] for column in columns), strict=True):
-                samples.add(row[0], name, **dict(zip(columns, row[1:], strict=True)))
+                told = dict(zip(columns, row[1:], strict=True))
+                samples.add(row[0], name, told, length_s=told.pop("length_s", NAN))
 
     def _together(self, metrics: Mapping[str, _Series]) -> pd.DataFrame:
         columns: dict[str, pd.Series] = {}
@@ -129,7 +131,7 @@ class _Gauges:
 
 def _column(series: _Series) -> pd.Series:
     """Values by time; of several at one instant the last."""
-    column = pd.Series(np.frombuffer(series.values, dtype=float).copy(), index=np.round(series.at_s, 3))
+    column = pd.Series(np.frombuffer(series.read, dtype=float).copy(), index=np.round(series.at_s, 3))
     return column[~column.index.duplicated(keep="last")]
 
 

@@ -142,7 +142,8 @@ def integrated_time(residuals: np.ndarray) -> float:
     rho = np.fft.irfft(spectrum * np.conj(spectrum), width)[: n // 2] / power
     pairs = rho[: rho.size // 2 * 2].reshape(-1, 2).sum(axis=1)
     ends = np.flatnonzero(pairs <= 0)
-    return max(float(2 * pairs[: ends[0] if ends.size else pairs.size].sum() - 1), 1.0)
+    kept = pairs[: int(ends[0])] if ends.size else pairs
+    return max(2 * float(kept.sum()) - 1, 1.0)
 
 
 def _long_run(scores: np.ndarray) -> np.ndarray:

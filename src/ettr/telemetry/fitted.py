@@ -61,7 +61,9 @@ class Level:
         return {
             "phase": self.phase or None,
             "step": self.step or None,
-            **{f"{name}_w": getattr(self.mean, name if name != "mean" else "value") for name in ("mean", "low", "high")},
+            **{
+                f"{name}_w": getattr(self.mean, name if name != "mean" else "value") for name in ("mean", "low", "high")
+            },
             "n": self.mean.n,
             "share": self.share,
             "n_visits": self.n_visits,
@@ -193,14 +195,16 @@ class TelemetryFit:
 
     def _taken(self, path: str, each: Estimate) -> tuple[float, str]:
         """The value that a part takes, and the note beside it."""
-        assert each.value is not None and each.low is not None and each.high is not None
+        assert each.value is not None
+        assert each.low is not None
+        assert each.high is not None
         interval = f"fitted to {Path(self.source).name}, 95%: {each.low:.4g} to {each.high:.4g}"
         value, limit = each.value, self.base.limits.power_w
         if path == "levels.compute_w" and value > limit:
             if value > _OVER * limit:
                 raise InputError(
-                    f"levels.compute_w must be <= {limit:g} W, the power limit of {self.base.name}, got {value:.1f} W in "
-                    f"{self.source}: name the part that was recorded"
+                    f"levels.compute_w must be <= {limit:g} W, the power limit of {self.base.name}, got {value:.1f} W "
+                    f"in {self.source}: name the part that was recorded"
                 )
             interval += f"; {value:.1f} W is over the power limit, which is taken instead"
             value = limit
@@ -245,8 +249,8 @@ class TelemetryFit:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for machines; None for what is not identified."""
-        names = ("resistance", "tau", "inlet", "memory_resistance", "spread", "leakage_slope", "leakage")
-        names += ("leakage_rise", "exponent")
+        names = ["resistance", "tau", "inlet", "memory_resistance", "spread", "leakage_slope", "leakage"]
+        names += ["leakage_rise", "exponent"]
         return {
             "source": self.source,
             "format": self.format,

@@ -71,7 +71,7 @@ def fit(
     >>> round(found.tau.value), found.tau.low < 60 < found.tau.high
     (60, True)
     >>> found.exponent.why_not
-    'at high load the clock moves by 0.1%; it takes 8%'
+    'at high load the clock moves by 0.0%; it takes 8%'
     """
     base = part if isinstance(part, Part) else Part.load(part)
     base.cooled_by(medium)
@@ -146,24 +146,25 @@ class _Gpu:
         return cls(name, t_s, one, step_s, warm, memory, np.empty(0))
 
     def column(self, name: str) -> np.ndarray:
-        return self.columns[name].to_numpy()
+        found: np.ndarray = self.columns[name].to_numpy()
+        return found
 
     def settled(self, window_s: float, tau_s: float | None = None) -> np.ndarray:
         return plateaus.settled(self.t_s, self.label, step_s=self.step_s, window_s=window_s, tau_s=tau_s)
 
     def leak(self, base: Part, window_s: float) -> leakage.Leak:
         label = np.where(self.settled(window_s), self.label, -1)
-        names = ("power_w", "temperature_c", "clock_mhz")
-        return leakage.fit(leakage.steady(*(self.column(name) for name in names), label, base), base)
+        power_w, temperature_c, clock_mhz = (self.column(name) for name in ("power_w", "temperature_c", "clock_mhz"))
+        return leakage.fit(leakage.steady(power_w, temperature_c, clock_mhz, label, base), base)
 
     def exponent(self, base: Part, power: Estimate, rise: Estimate, window_s: float) -> Estimate:
         """With the leakage that was found, or the base part's; over all that its interval allows."""
         temperature = self.column("temperature_c")
         over = np.where(np.isfinite(temperature), temperature, base.leakage.at_c) - base.leakage.at_c
         settled = self.settled(window_s)
-        names = ("power_w", "clock_mhz", "utilisation")
+        power_w, clock_mhz, load = (self.column(name) for name in ("power_w", "clock_mhz", "utilisation"))
         found = [
-            clocking.exponent(*(self.column(name) for name in names), leak_w * np.exp(over / rise_k), settled)
+            clocking.exponent(power_w, clock_mhz, load, leak_w * np.exp(over / rise_k), settled)
             for leak_w, rise_k in _leaks(base, power, rise)
         ]
         first, known = found[0], [each for each in found if each.identified]
@@ -205,7 +206,9 @@ def _levels(
         rows.append((step, whole, count, visits, _means(each, number)))
     named = phases_of([Plateau(step, means["power_w"], means["utilisation"]) for step, _, _, _, means in rows], base)
     return tuple(
-        Level(phase, step, whole, count / total, visits, means["utilisation"], means["clock_mhz"], means["temperature_c"])
+        Level(
+            phase, step, whole, count / total, visits, means["utilisation"], means["clock_mhz"], means["temperature_c"]
+        )
         for phase, (step, whole, count, visits, means) in reversed(list(zip(named, rows, strict=True)))
     )
 

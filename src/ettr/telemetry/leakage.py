@@ -131,8 +131,8 @@ def fit(data: Steady | str, part: Part) -> Leak:
     """P = P0 + L exp((T - T0) / T_s), with a P0 for each plateau and one leakage.
 
     Three answers, as far as the data go: the slope of power against temperature; the leakage L if the base part's
-    T_s is taken for granted; and L and T_s both, where the curvature tells T_s to within about 0.3 of itself. Plateaus count by the
-    inverse of their own noise, which grows with power.
+    T_s is taken for granted; and L and T_s both, where the curvature tells T_s to within about 0.3 of itself.
+    Plateaus count by the inverse of their own noise, which grows with power.
     """
     if isinstance(data, str):
         return _none(data)
@@ -166,7 +166,9 @@ def _curved(data: Steady, part: Part, slope: Estimate, at_c: float) -> Leak:
         return float(((y - x * (x @ y) / (x @ x)) ** 2).sum())
 
     rise_k = float(
-        np.exp(optimize.minimize_scalar(loss, bounds=tuple(np.log(_RISES_K)), method="bounded", options={"xatol": 1e-4}).x)
+        np.exp(
+            optimize.minimize_scalar(loss, bounds=tuple(np.log(_RISES_K)), method="bounded", options={"xatol": 1e-4}).x
+        )
     )
     x = shape(rise_k)
     power_w = float(x @ data.inside(data.power_w) / (x @ x))

@@ -52,7 +52,7 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
         if at is None:
             ledger.not_parsed("stamp is no time", place=place)
             continue
-        samples.add(at, columns.text("gpu", row) or "0", **columns.values(row, place))
+        samples.add(at, columns.text("gpu", row) or "0", columns.values(row, place))
     if not named:
         by_order(samples, source.name)
 
@@ -64,7 +64,9 @@ def _say_power(columns: Columns, samples: Samples) -> None:
         samples.ledger.note(
             f"{name} is taken as the mean of the last {AVERAGED_S:g} s, as NVML gives it since Ampere (not on the A100)"
         )
-    samples.ledger.note("temperatures of nvidia-smi are whole degrees, so a level of temperature is good to half of one")
+    samples.ledger.note(
+        "temperatures of nvidia-smi are whole degrees, so a level of temperature is good to half of one"
+    )
 
 
 FORMAT = Format("nvidia-smi", "nvidia-smi --query-gpu=timestamp,index,power.draw,... --format=csv -l 1", _sniff, _read)

@@ -95,9 +95,9 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
         samples.add(
             at,
             columns.text("gpu", row) or "0",
+            columns.values(row, place),
             step=columns.text("step", row),
             length_s=lengths.read(told, place) if told else NAN,
-            **columns.values(row, place),
         )
     if columns is not None:
         samples.absolute, samples.start = times.kinds == {True}, times.start
@@ -106,7 +106,13 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
 
 def _header(row: list[str], source: Source, stamps: Stamps, ledger: Ledger) -> tuple[Columns, _Times]:
     columns = Columns(row, _NAMES, ledger, _UNITS)
-    need({**columns.found, **({"time": 1} if "elapsed" in columns.found else {})}, "time", "a time: t_s", source.name, row)
+    need(
+        {**columns.found, **({"time": 1} if "elapsed" in columns.found else {})},
+        "time",
+        "a time: t_s",
+        source.name,
+        row,
+    )
     need(columns.found, "power_w", "a power: power_w", source.name, row)
     return columns, _Times(columns, stamps, ledger)
 

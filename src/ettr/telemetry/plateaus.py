@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,10 +79,8 @@ def _cuts(power: np.ndarray, weights: np.ndarray) -> np.ndarray:
     inner = (smooth[1:-1] >= smooth[:-2]) & (smooth[1:-1] > smooth[2:])
     peaks = list(np.flatnonzero(np.concatenate([[smooth[0] > smooth[1]], inner, [smooth[-1] > smooth[-2]]])))
     while len(peaks) > 1:
-        valleys = [int(a + np.argmin(smooth[a : b + 1])) for a, b in zip(peaks[:-1], peaks[1:], strict=True)]
-        ratios = [
-            smooth[v] / min(smooth[a], smooth[b]) for v, a, b in zip(valleys, peaks[:-1], peaks[1:], strict=True)
-        ]
+        valleys = [int(a + np.argmin(smooth[a : b + 1])) for a, b in itertools.pairwise(peaks)]
+        ratios = [smooth[v] / min(smooth[a], smooth[b]) for v, a, b in zip(valleys, peaks[:-1], peaks[1:], strict=True)]
         shares = np.add.reduceat(density, [0, *valleys]) / density.sum()
         worst = int(np.argmax(ratios))
         if ratios[worst] > _VALLEY:
@@ -89,7 +88,8 @@ def _cuts(power: np.ndarray, weights: np.ndarray) -> np.ndarray:
         elif shares.min() < _LEAST_SHARE:
             peaks.pop(int(np.argmin(shares)))
         else:
-            return middle[valleys]
+            cuts: np.ndarray = middle[valleys]
+            return cuts
     return np.empty(0)
 
 

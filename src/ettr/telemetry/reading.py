@@ -74,11 +74,12 @@ def read(
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.csv"
-    >>> header = "timestamp, index, power.draw [W], temperature.gpu"
-    >>> _ = path.write_text(f"{header}\\n2025/07/27 00:22:27.858, 0, 71.85 W, 31\\n2025/07/27 00:22:28.858, 0, [N/A], 31\\n")
+    >>> lines = ["timestamp, index, power.draw [W]", "2025/07/27 00:22:27.858, 0, 71.85 W"]
+    >>> lines += ["2025/07/27 00:22:28.858, 0, [N/A]", "2025/07/27 00:22:29.858, 0, 72 W"]
+    >>> _ = path.write_text("\\n".join(lines))
     >>> recording = read(path)
     >>> recording.format, recording.step_s, recording.samples["power_w"].tolist()
-    ('nvidia-smi', 1.0, [71.85, nan])
+    ('nvidia-smi', 2.0, [71.85, 72.0])
     """
     if format is not None and format not in FORMATS:
         raise UnknownName("format", str(format), FORMATS)

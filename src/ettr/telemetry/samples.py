@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -53,28 +54,14 @@ class Samples:
     def __len__(self) -> int:
         return len(self._t)
 
-    def add(
-        self,
-        t_s: float,
-        gpu: str,
-        *,
-        power_w: float = _NAN,
-        temperature_c: float = _NAN,
-        memory_c: float = _NAN,
-        clock_mhz: float = _NAN,
-        utilisation: float = _NAN,
-        step: str = "",
-        length_s: float = _NAN,
-    ) -> None:
-        """Take one sample; what it may hold is checked for all of them together, at the end."""
+    def add(self, t_s: float, gpu: str, values: Mapping[str, float], *, step: str = "", length_s: float = _NAN) -> None:
+        """Take one sample, with values by quantity; what they may be is checked for all together, at the end."""
         self._t.append(t_s)
         self._gpu.append(_number_of(self._names, gpu))
         self._step.append(_number_of(self._steps, step))
         self._length.append(length_s)
-        for column, value in zip(
-            self._values.values(), (power_w, temperature_c, memory_c, clock_mhz, utilisation), strict=True
-        ):
-            column.append(value)
+        for name, column in self._values.items():
+            column.append(values.get(name, _NAN))
 
     def rename(self, gpus: list[int]) -> None:
         """Give each sample a GPU by number, where the file did not name any."""

@@ -224,10 +224,12 @@ def _sampled(
         samples.add(
             round(at[i] * course.dt_s, 6),
             gpu,
-            power_w=round(float(power[i]), 2),
-            temperature_c=float(warm[i]),
-            clock_mhz=round(float(course.clock_mhz[at[i]])),
-            utilisation=step.duty or 0.0,
+            {
+                "power_w": round(float(power[i]), 2),
+                "temperature_c": float(warm[i]),
+                "clock_mhz": round(float(course.clock_mhz[at[i]])),
+                "utilisation": step.duty or 0.0,
+            },
             step=step.name,
         )
 

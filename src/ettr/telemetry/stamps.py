@@ -32,9 +32,9 @@ def zone_of(given: str | tzinfo | None) -> tzinfo | None:
     try:
         return ZoneInfo(given)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise InputError(f"zone must be a name such as Europe/Berlin, or an offset such as +08:00, got {given!r}") from (
-            error
-        )
+        raise InputError(
+            f"zone must be a name such as Europe/Berlin, or an offset such as +08:00, got {given!r}"
+        ) from (error)
 
 
 class Stamps:
@@ -64,8 +64,8 @@ class Stamps:
         if found[8] is None and minute == self._minute:  # thousands of stamps lie in one minute
             return self._minute_s + seconds
         try:
-            at = datetime(*(int(found[i]) for i in range(1, 6)), tzinfo=self._zone_of(found[8]))  # type: ignore[arg-type]
-            since = at.timestamp()
+            year, month, day, hour, minutes = (int(found[i]) for i in range(1, 6))
+            since = datetime(year, month, day, hour, minutes, tzinfo=self._zone_of(found[8])).timestamp()
         except (ValueError, OverflowError):
             return None
         if not FIRST_S <= since < LAST_S:

@@ -131,7 +131,8 @@ def fit(t_s: np.ndarray, power_w: np.ndarray, temperature_c: np.ndarray, window_
         fit_to(stretches(t_s, power_w, temperature_c, window_s / 2 + shift)) for shift in (-half_s, 0.0, half_s)
     )
     whole = [
-        _over(getattr(plain, name), getattr(early, name), getattr(late, name)) for name in ("resistance", "tau", "inlet")
+        _over(getattr(plain, name), getattr(early, name), getattr(late, name))
+        for name in ("resistance", "tau", "inlet")
     ]
     return Warming(_if_sure(whole[0]), _if_sure(whole[1]), whole[2], plain.residual_k)
 
@@ -234,7 +235,8 @@ def _if_sure(each: Estimate) -> Estimate:
 
 
 def _none(why: str, n: int = 0) -> Warming:
-    return Warming(*(Estimate(name, unit, n=n, why_not=why) for name, unit in _NAMED))
+    resistance, tau, inlet = (Estimate(name, unit, n=n, why_not=why) for name, unit in _NAMED)
+    return Warming(resistance, tau, inlet)
 
 
 _NAMED = (("resistance", "K/W"), ("tau", "s"), ("inlet", "°C"))

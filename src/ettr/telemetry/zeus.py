@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from bisect import bisect_left, insort
 from collections.abc import Iterator
@@ -57,7 +58,7 @@ def _read_windows(source: Source, samples: Samples, ledger: Ledger) -> None:
     samples.absolute = calendar == {True}
     for window in sorted(_apart(windows, ledger), key=lambda each: each.start_s):
         for gpu, joules in zip(gpus, window.joules, strict=True):
-            samples.add(window.start_s, gpu, power_w=joules / window.length_s, length_s=window.length_s)
+            samples.add(window.start_s, gpu, {"power_w": joules / window.length_s}, length_s=window.length_s)
     ledger.note("power is the energy of a window over its length: swings within a window do not show")
 
 
@@ -80,7 +81,7 @@ def _windows(source: Source, gpus: list[str], ledger: Ledger) -> Iterator[_Windo
             ledger.not_parsed("row that is too short", place=place)
             continue
         start_s, length_s = (number.read(row[at[name]], place) for name in ("start_time", "elapsed_time"))
-        if not (start_s == start_s and 0 < length_s < float("inf")):
+        if math.isnan(start_s) or not 0 < length_s < math.inf:
             ledger.not_parsed("window without a start or a length", place=place)
             continue
         joules = tuple(joule.read(row[i], place) for i in energies)
@@ -145,7 +146,7 @@ def _take(samples: Samples, ledger: Ledger, gpu: str, point: Any, place: str) ->
         return ledger.not_parsed("point without a number", place=place)
     since = epoch_s(numbers[0])
     samples.absolute = samples.absolute and since is not None
-    return samples.add(numbers[0] if since is None else since, gpu, power_w=numbers[1])
+    return samples.add(numbers[0] if since is None else since, gpu, {"power_w": numbers[1]})
 
 
 FORMAT = Format("zeus", "Zeus: the monitor's log of windows, or a power timeline as JSON", _sniff, _read)
