@@ -145,7 +145,7 @@ def _unknown(found: Any) -> Iterator[str]:
     rows = found.to_frame().iloc[len(found.levels) :].to_dict("records")
     alike = f"mean of {len(found.gpus)} GPUs"
     if len(found.gpus) > 1:
-        yield f"Levels and figures are means of {len(found.gpus)} GPUs, with what differs between them in the intervals."
+        yield f"Levels and figures are means of {len(found.gpus)} GPUs; how they differ is in the intervals."
     for row in rows:
         if row["identified"] and row["note"] and row["note"] != alike:
             yield f"{row['figure']}: {row['note']}"

@@ -16,6 +16,8 @@ from ettr.telemetry.table import Heading, headings_of
 Names = Mapping[str, Sequence[str]]
 """Of each quantity the names that its column may have, the best first."""
 
+_LONGEST_S = 1e15
+"""No recording counts so far, and differences of such floats are no times."""
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -88,8 +90,11 @@ def _unit(heading: Heading, units: Mapping[str, str]) -> str:
 def time_of(text: str, stamps: Stamps) -> tuple[float, bool] | None:
     """A stamp, or a number, as seconds; with whether it counts from 1970. None if it is neither."""
     if _NUMBER.fullmatch(text):
-        since = epoch_s(float(text))
-        return (since, True) if since is not None else (float(text), False)
+        number = float(text)
+        since = epoch_s(number)
+        if since is not None:
+            return since, True
+        return (number, False) if abs(number) < _LONGEST_S else None
     at = stamps.read(text)
     return None if at is None else (at, True)
 

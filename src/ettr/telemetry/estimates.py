@@ -150,7 +150,8 @@ def _long_run(scores: np.ndarray) -> np.ndarray:
     """Sum of the autocovariances of the scores, times their number."""
     n, k = scores.shape
     if n < 8:
-        return scores.T @ scores
+        plain: np.ndarray = scores.T @ scores
+        return plain
     past, now = scores[:-1], scores[1:]
     power = (past**2).sum(axis=0)
     rho = np.where(power > 0, (past * now).sum(axis=0) / np.where(power > 0, power, 1.0), 0.0)

@@ -20,6 +20,8 @@ Not relative to the T_s that was found: short ones look sure of themselves, and 
 """
 _AT_LIMIT = 0.985
 _SAME_CLOCK = 0.01
+_WORKING = 0.6
+"""Clocks below this share of the highest are those of an idle GPU."""
 _STEADY = 0.8
 """Share of a plateau's samples that must have its usual clock."""
 _RISES_K = (5.0, 300.0)
@@ -90,7 +92,8 @@ def steady(
     """Samples to look at, or why there are none.
 
     Plateaus at the power limit say nothing, as there clocks give way instead of power; nor do those whose clock moves.
-    Only plateaus with the clock of most samples are compared, since voltage and leakage go with the clock.
+    Only plateaus with the clock of most samples are compared, since voltage and leakage go with the clock; an idle
+    clock is left out for the same reason.
     """
     known = np.isfinite(power_w) & np.isfinite(temperature_c) & (label >= 0)
     if not known.any():
@@ -98,12 +101,12 @@ def steady(
     if not np.isfinite(clock_mhz[known]).any():
         return "the clock is not recorded, so that power may have changed with it"
     use, clocks = np.zeros(label.size, dtype=bool), {}
+    highest = float(np.nanquantile(clock_mhz[known], 0.99))
     at_limit = moving = False
     for plateau in np.unique(label[known]):
         here = known & (label == plateau) & np.isfinite(clock_mhz)
-        if here.sum() < LEAST_SAMPLES:
+        if here.sum() < LEAST_SAMPLES or (usual := float(np.median(clock_mhz[here]))) < _WORKING * highest:
             continue
-        usual = float(np.median(clock_mhz[here]))
         same = here & (np.abs(clock_mhz - usual) <= _SAME_CLOCK * usual)
         at_limit |= (limited := bool(np.quantile(power_w[here], 0.9) > _AT_LIMIT * part.limits.power_w))
         moving |= (unsteady := same.sum() < _STEADY * here.sum())
