@@ -114,6 +114,18 @@ def test_levels_are_found_from_power_alone_and_named(write):
     assert "not seen: communication" in found.notes
 
 
+@pytest.mark.parametrize(("step_s", "window_s"), [(1.0, 1.0), (0.1, 0.0), (0.1, 1.0)])
+def test_the_phases_of_a_job_are_found_though_they_change_within_seconds(step_s, window_s):
+    iteration = [Step("compute", 1.0, 3.0), Step("communication", 0.4, 1.0)]
+    job = [*(iteration * 60), Step("stall", 0.0, 20.0)] * 3
+    recording = telemetry.simulate(H100, job, step_s=step_s, power_window_s=window_s, seed=1)
+    found = telemetry.fit(replace(recording, samples=recording.samples.assign(step="")))
+    named = [level.phase for level in found.levels]
+    assert named == ["compute", "communication", "checkpoint"]
+    shares = [level.share for level in found.levels]
+    assert shares[2] == pytest.approx(60 / 780, abs=0.02) and shares[0] > 2 * shares[1]
+
+
 def test_intervals_of_levels_hold_the_mean_of_correlated_noise():
     quiet = H100.model_copy(update={"leakage": H100.leakage.model_copy(update={"power_w": 0.0})})
     held = 0

@@ -249,9 +249,13 @@ def test_the_process_is_told_duties_and_ends_when_the_gpu_is_left(tmp_path):
 )
 def test_a_process_that_dies_is_noticed(tmp_path, text, message):
     load = loads.ProcessLoad("torch", 0, program(tmp_path, text))
-    with pytest.raises(loads.LoadFailed, match=message):
+
+    def tell():
         for _ in range(10_000):
             load.duty(0.5)
+
+    with pytest.raises(loads.LoadFailed, match=message):
+        tell()
     load.close()
 
 

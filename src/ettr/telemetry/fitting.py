@@ -88,7 +88,7 @@ def fit(
         _Gpu.of(str(name), one.reset_index(drop=True), window_s) for name, one in samples.groupby("gpu", sort=False)
     ]
     tell("plateaus")
-    found = plateaus.find(samples)
+    found = plateaus.find(samples, window_s, telemetry.step_s)
     for one, label in zip(each, _apart(samples, found.label), strict=True):
         one.label = label
     tell("leakage and clock")

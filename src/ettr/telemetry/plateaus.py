@@ -20,6 +20,8 @@ _WIDTH = 0.012
 _VALLEY = 0.6
 """Between two plateaus the density falls below this share of the lower one."""
 _LEAST_SHARE = 0.01
+_MOVING, _LEAST_STILL = 0.02, 0.2
+"""A change to the next sample, as a share of the range, that is a way; and the share of samples that must stand."""
 _STEPPED = 0.9
 """Share of samples that must carry a step's name for the names to be the plateaus."""
 _SETTLED_TAUS = 4.0
@@ -42,23 +44,35 @@ class Plateaus:
     names: tuple[str, ...]
 
 
-def find(samples: pd.DataFrame) -> Plateaus:
+def find(samples: pd.DataFrame, window_s: float = 0.0, step_s: float = 1.0) -> Plateaus:
     """Tell plateaus apart: by the recorded steps, or by the peaks of the distribution of power.
 
     Without steps the density of power, smoothed by a hundredth of its range, is cut at its valleys. Two peaks are two
     plateaus if the density between them falls below 0.6 of the lower, and each holds a hundredth of the time. How
-    samples follow each other plays no part, so that their correlation makes no plateaus.
+    samples follow each other plays no part, so that their correlation makes no plateaus. Only where readings are means
+    over longer than a step are those left out that are on the way from one level to the next.
     """
     power = samples["power_w"].to_numpy()
     known = np.isfinite(power)
     steps = samples["step"].to_numpy()
     if (steps[known] != "").mean() >= _STEPPED:
         return _by_steps(power, steps, known)
-    weights = np.where(np.isfinite(samples["length_s"]), samples["length_s"], 1.0)[known]
-    edges = _cuts(power[known], weights)
+    weights = np.where(np.isfinite(samples["length_s"]), samples["length_s"], 1.0)
+    use = known & _still(samples) if window_s > 1.5 * step_s else known
+    use = use if use.sum() >= _LEAST_STILL * known.sum() else known
+    edges = _cuts(power[use], weights[use])
     label = np.full(power.size, -1)
     label[known] = np.searchsorted(edges, power[known])
     return Plateaus(label, ("",) * (len(edges) + 1))
+
+
+def _still(samples: pd.DataFrame) -> np.ndarray:
+    """Whether each sample is near the ones before and after it, of its GPU."""
+    change = samples.groupby("gpu", sort=False)["power_w"].diff().abs()
+    after = change.groupby(samples["gpu"], sort=False).shift(-1)
+    limit = _MOVING * float(np.ptp(samples["power_w"].dropna()))
+    found: np.ndarray = ~((change > limit) | (after > limit)).to_numpy()
+    return found
 
 
 def _by_steps(power: np.ndarray, steps: np.ndarray, known: np.ndarray) -> Plateaus:
