@@ -114,16 +114,25 @@ def test_levels_are_found_from_power_alone_and_named(write):
     assert "not seen: communication" in found.notes
 
 
-@pytest.mark.parametrize(("step_s", "window_s"), [(1.0, 1.0), (0.1, 0.0), (0.1, 1.0)])
-def test_the_phases_of_a_job_are_found_though_they_change_within_seconds(step_s, window_s):
+@pytest.mark.parametrize(
+    ("step_s", "window_s", "seen"),
+    [
+        (1.0, 1.0, ["compute", "communication", "checkpoint"]),
+        (0.1, 0.0, ["compute", "communication", "checkpoint"]),
+        (0.1, 1.0, ["compute", "checkpoint"]),  # a second of communication is never a whole mean over one
+    ],
+)
+def test_the_phases_of_a_job_are_found_though_they_change_within_seconds(step_s, window_s, seen):
     iteration = [Step("compute", 1.0, 3.0), Step("communication", 0.4, 1.0)]
     job = [*(iteration * 60), Step("stall", 0.0, 20.0)] * 3
     recording = telemetry.simulate(H100, job, step_s=step_s, power_window_s=window_s, seed=1)
     found = telemetry.fit(replace(recording, samples=recording.samples.assign(step="")))
-    named = [level.phase for level in found.levels]
-    assert named == ["compute", "communication", "checkpoint"]
-    shares = [level.share for level in found.levels]
-    assert shares[2] == pytest.approx(60 / 780, abs=0.02) and shares[0] > 2 * shares[1]
+    assert [level.phase for level in found.levels] == seen
+    assert found.level("compute").mean.value == pytest.approx(
+        678, abs=6
+    )  # the part's 696, less what its cooler die leaks
+    if len(seen) == 3:
+        assert found.level("checkpoint").share == pytest.approx(60 / 780, abs=0.02)
 
 
 def test_intervals_of_levels_hold_the_mean_of_correlated_noise():

@@ -35,7 +35,7 @@ class Plateaus:
     Attributes
     ----------
     label : ndarray
-        Of each sample the number of its plateau, from the lowest power up; -1 where power is silent.
+        Of each sample the number of its plateau, from the lowest power up; -1 where power is silent, or on its way.
     names : tuple of str
         The recorded step's name of each plateau; empty texts where plateaus were found from power alone.
     """
@@ -50,7 +50,8 @@ def find(samples: pd.DataFrame, window_s: float = 0.0, step_s: float = 1.0) -> P
     Without steps the density of power, smoothed by a hundredth of its range, is cut at its valleys. Two peaks are two
     plateaus if the density between them falls below 0.6 of the lower, and each holds a hundredth of the time. How
     samples follow each other plays no part, so that their correlation makes no plateaus. Only where readings are means
-    over longer than a step are those left out that are on the way from one level to the next.
+    over longer than a step are those left out that are on the way from one level to the next: a mean over a change lies
+    between both, on no plateau.
     """
     power = samples["power_w"].to_numpy()
     known = np.isfinite(power)
@@ -62,7 +63,7 @@ def find(samples: pd.DataFrame, window_s: float = 0.0, step_s: float = 1.0) -> P
     use = use if use.sum() >= _LEAST_STILL * known.sum() else known
     edges = _cuts(power[use], weights[use])
     label = np.full(power.size, -1)
-    label[known] = np.searchsorted(edges, power[known])
+    label[use] = np.searchsorted(edges, power[use])
     return Plateaus(label, ("",) * (len(edges) + 1))
 
 
