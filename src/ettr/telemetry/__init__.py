@@ -4,6 +4,7 @@ from ettr.telemetry.estimates import Estimate
 from ettr.telemetry.fitted import Level, TelemetryFit
 from ettr.telemetry.fitting import fit
 from ettr.telemetry.form import Gaps, Telemetry
+from ettr.telemetry.loads import LoadFailed
 from ettr.telemetry.plans import Step, plan
 from ettr.telemetry.reading import formats, read
 from ettr.telemetry.recording import Recording, record
@@ -13,6 +14,7 @@ __all__ = [
     "Estimate",
     "Gaps",
     "Level",
+    "LoadFailed",
     "Noise",
     "Recording",
     "Step",
