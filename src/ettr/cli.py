@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ettr import __version__, options, terminal
+from ettr import __version__, cli_telemetry, options, terminal
 from ettr.errors import EttrError, InputError
 
 app = typer.Typer(
@@ -22,6 +22,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(cli_telemetry.app, name="telemetry")
 
 ScenarioArgument = Annotated[
     str, typer.Argument(metavar="SCENARIO", help="A preset (see `ettr scenarios`), or a scenario file ending in .yml.")

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ettr.errors import InputError
+from ettr.errors import InputError, UnknownName
 
 
 def columns(pairs: list[str], split: str | None) -> dict[str, str]:
@@ -52,6 +52,36 @@ def check_scenario_out(path: Path) -> None:
     if path.suffix not in (".yml", ".yaml"):
         raise InputError(f"--scenario-out must end in .yml, so that it is read as a scenario, got {path}")
     check_folder(path)
+
+
+def check_part_out(path: Path) -> None:
+    """Refuse what cannot be written or read again as a part, before long work."""
+    if path.suffix not in (".yml", ".yaml"):
+        raise InputError(f"--part-out must end in .yml, so that it is read as a part, got {path}")
+    check_folder(path)
+
+
+def check_recording_out(path: Path) -> None:
+    """Refuse what a recording cannot be written to."""
+    if path.exists():
+        raise InputError(f"--out must be a file that is not there yet, got {path}: a recording is not written over")
+    check_folder(path)
+
+
+def interval_s(interval_ms: float) -> float:
+    """``--interval-ms``, in seconds."""
+    if not 20 <= interval_ms <= 60_000:
+        raise InputError(f"--interval-ms must be from 20 to 60000 ms, got {interval_ms:g}")
+    return interval_ms / 1000
+
+
+def medium(name: str) -> str:
+    """``--medium``."""
+    from ettr.scenario.part import MEDIA
+
+    if name not in MEDIA:
+        raise UnknownName("medium", name, MEDIA, "--medium")
+    return name
 
 
 def check_folder(path: Path) -> None:

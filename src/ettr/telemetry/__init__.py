@@ -1,1 +1,29 @@
-"""Telemetry of GPUs: power, temperature and clock over time, and what fits them."""
+"""Recordings of power, temperature and clock: made, read, fitted, and simulated."""
+
+from ettr.telemetry.estimates import Estimate
+from ettr.telemetry.fitted import Level, TelemetryFit
+from ettr.telemetry.fitting import fit
+from ettr.telemetry.form import Gaps, Telemetry
+from ettr.telemetry.loads import LoadFailed
+from ettr.telemetry.plans import Step, plan
+from ettr.telemetry.reading import formats, read
+from ettr.telemetry.recording import Recording, record
+from ettr.telemetry.simulating import Noise, simulate
+
+__all__ = [
+    "Estimate",
+    "Gaps",
+    "Level",
+    "LoadFailed",
+    "Noise",
+    "Recording",
+    "Step",
+    "Telemetry",
+    "TelemetryFit",
+    "fit",
+    "formats",
+    "plan",
+    "read",
+    "record",
+    "simulate",
+]

@@ -1,0 +1,155 @@
+"""``ettr telemetry FILE`` and ``ettr telemetry record``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ettr import options, terminal
+
+
+class _FileOrCommand(TyperGroup):
+    """A group whose first argument may be a file: it then goes to the command for files."""
+
+    default = "fit"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = [self.default, *args]
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The group's help, and below it that of the command for files, whose name nobody needs to write."""
+        super().format_help(ctx, formatter)
+        command = self.commands[self.default]
+        command.format_help(type(ctx)(command, parent=ctx.parent, info_name=ctx.info_name), formatter)
+
+
+app = typer.Typer(
+    cls=_FileOrCommand,
+    no_args_is_help=True,
+    subcommand_metavar="FILE | record",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def telemetry() -> None:
+    """Find a GPU's figures in a recording of its power, temperature and clock, or make such a recording.
+
+    `ettr telemetry FILE` reads and fits a recording. `ettr telemetry record` makes one on this machine. A file that is
+    called record is given as ./record.
+
+    Example: ettr telemetry record --out h100.csv --minutes 30 && ettr telemetry h100.csv --part-out mine.yml
+    """
+
+
+@app.command("fit")
+def fit(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A recording, plain or packed as .gz or .xz.")],
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="NAME", help="dcgm, nvidia-smi, zeus, codecarbon or csv; sniffed if not given."
+        ),
+    ] = None,
+    part: Annotated[
+        str,
+        typer.Option("--part", metavar="PART", help="Preset or part file of the GPU: lends what the file cannot say."),
+    ] = "h100",
+    medium: Annotated[
+        str, typer.Option("--medium", metavar="NAME", help="What cools it: air, cold_plate or immersion.")
+    ] = "air",
+    gpu: Annotated[
+        str | None, typer.Option("--gpu", metavar="N", help="One GPU by its name in the file; all if not given.")
+    ] = None,
+    zone: Annotated[
+        str | None, typer.Option("--zone", help="Zone of stamps that carry none, e.g. Europe/Berlin or +08:00.")
+    ] = None,
+    part_out: Annotated[
+        Path | None, typer.Option("--part-out", metavar="FILE", help="Write the part with the fitted figures here.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Read a recording and fit a part to it: levels, thermal resistance, time constant, leakage, clock.
+
+    Reads the CSV of nvidia-smi, Prometheus data of the DCGM exporter, logs of Zeus, CodeCarbon's emissions.csv, and
+    tables with t_s and power_w. Every figure comes with its 95% interval and the base part's value, or with the reason
+    why the recording cannot say. What was set aside is counted by reason.
+
+    The part that --part-out writes is the base part with the figures that were found, each with its interval.
+
+    Example: ettr telemetry node7.csv --part h100 --medium air --part-out mine.yml
+    """
+    from ettr import telemetry as recordings
+    from ettr import terminal_telemetry as shown
+    from ettr.scenario import Part
+
+    # a long file takes minutes to read: what can be refused is refused before
+    Part.load(part).cooled_by(options.medium(medium))
+    if part_out is not None:
+        options.check_part_out(part_out)
+    with terminal.progress(quiet or as_json) as report:
+        read = recordings.read(file, format_, zone=zone, progress=report.bytes)
+        found = recordings.fit(read, part, medium, gpu=gpu, progress=report.step)
+    if part_out is not None:
+        options.write(part_out, found.to_part(options.short_name(part_out)).to_yaml())
+    if as_json:
+        typer.echo(json.dumps(shown.told(read, found), indent=2, allow_nan=False))
+    else:
+        shown.print_fit(read, found, part_out)
+
+
+@app.command()
+def record(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write; one that is not there yet.")],
+    load: Annotated[
+        str,
+        typer.Option(
+            "--load", metavar="NAME", help="torch or cupy multiply matrices; none watches what runs; auto: the first."
+        ),
+    ] = "auto",
+    minutes: Annotated[float, typer.Option("--minutes", metavar="N", help="How long the whole plan takes.")] = 20,
+    interval_ms: Annotated[
+        float, typer.Option("--interval-ms", metavar="N", help="Milliseconds between samples, from 20 to 60000.")
+    ] = 100,
+    gpu: Annotated[
+        int | None,
+        typer.Option("--gpu", metavar="N", help="Index as in nvidia-smi; the first, or all with --load none."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Record power, temperature and clock of this machine's GPU while it runs through a plan of loads.
+
+    The plan is idle, a process that holds the GPU, full load, a stall as for a checkpoint, loads of 75%, 25% and 50%
+    of the time, full load, and idle again. Nothing on the GPU is set: clocks and limits stay as they are. It needs an
+    NVIDIA driver, the package nvidia-ml-py (`pip install 'ettr[record]'`), and PyTorch or CuPy for a load.
+
+    Let nothing else run on the GPU, or use --load none to watch what does. Ctrl-C ends it and keeps what was written.
+
+    Example: ettr telemetry record --out h100.csv --minutes 30
+    """
+    from ettr import telemetry as recordings
+    from ettr import terminal_telemetry as shown
+
+    options.check_recording_out(out)
+    interval_s = options.interval_s(interval_ms)
+    steps: Any = recordings.plan(minutes)
+    if load == "none":
+        steps = (recordings.Step("watched", None, minutes * 60),)
+    with terminal.progress(quiet, "recording") as report:
+
+        def heard(step: str, done_s: float, total_s: float) -> None:
+            report.step(step)
+            report.bytes(round(done_s), round(total_s))
+
+        done = recordings.record(out, steps, load=load, gpu=gpu, interval_s=interval_s, progress=heard)
+    shown.print_recording(done)
+    if not done.whole:
+        raise typer.Exit(130)

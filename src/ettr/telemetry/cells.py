@@ -1,0 +1,74 @@
+"""One cell of a table: a number with its unit, a silence, or neither."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ettr.files.ledger import Ledger
+
+SILENT = frozenset({"", "-", "n/a", "na", "nan", "null", "none", "err!", "unknown", "not supported", "not available"})
+"""What a tool writes where it has no value; with or without brackets."""
+
+NAN = float("nan")
+_CELL = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\D*)")
+
+UNITS: dict[str, dict[str, float]] = {
+    "power_w": {"w": 1.0, "mw": 1e-3, "kw": 1e3, "watts": 1.0, "watt": 1.0},
+    "temperature_c": {"c": 1.0, "°c": 1.0, "degc": 1.0, "celsius": 1.0},
+    "memory_c": {"c": 1.0, "°c": 1.0, "degc": 1.0, "celsius": 1.0},
+    "clock_mhz": {"mhz": 1.0, "ghz": 1e3, "khz": 1e-3, "hz": 1e-6},
+    "utilisation": {"": 1.0, "%": 0.01, "pct": 0.01, "percent": 0.01},
+    "energy_j": {"j": 1.0, "mj": 1e-3, "kj": 1e3, "wh": 3600.0, "kwh": 3.6e6},
+    "t_s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
+}
+"""Units of each quantity, in lower case, and what one is in ours. ``mW`` is milliwatt: nothing here draws megawatts."""
+
+
+def scale_of(quantity: str, unit: str) -> float | None:
+    """What one of a unit is in the quantity's own; None if it is no unit of it."""
+    return UNITS[quantity].get(unit.strip().lower())
+
+
+class Cells:
+    """Reads the cells of one column, and tells the ledger what it could not.
+
+    Parameters
+    ----------
+    quantity : str
+        What the column holds, a key of ``UNITS``.
+    column : str
+        Its name in the file, for the ledger.
+    unit : str
+        The unit of cells that carry none; empty for the quantity's own.
+    ledger : Ledger
+        Takes the counts.
+    """
+
+    def __init__(self, quantity: str, column: str, unit: str, ledger: Ledger) -> None:
+        self._units: Mapping[str, float] = UNITS[quantity]
+        self._column, self._ledger = column, ledger
+        self._plain = scale_of(quantity, unit) if unit else 1.0
+
+    def read(self, text: str, place: str) -> float:
+        """A cell's number; NaN where it is silent or not understood, which is counted."""
+        try:
+            return float(text) * (self._plain or NAN) if text[-1:].isdigit() else self._careful(text, place)
+        except ValueError:
+            return self._careful(text, place)
+
+    def _careful(self, text: str, place: str) -> float:
+        told = text.strip()
+        if told.startswith("[") or told.lower() in SILENT:
+            self._ledger.dropped(f"{self._column}: no value", place=place)
+            return NAN
+        found = _CELL.fullmatch(told)
+        if not found:
+            self._ledger.not_parsed(f"{self._column}: no number", place=place)
+            return NAN
+        number, unit = float(found[1]), found[2].strip().lower()
+        scale = self._units.get(unit) if unit else self._plain
+        if scale is None:
+            self._ledger.not_parsed(f"{self._column}: unknown unit {unit[:12]!r}", place=place)
+            return NAN
+        return number * scale

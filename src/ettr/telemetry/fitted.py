@@ -1,0 +1,269 @@
+"""What a recording says, and the part that follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr.errors import InputError
+from ettr.scenario.part import Part
+from ettr.telemetry.estimates import Estimate
+
+_OVER = 1.02
+"""A level so far over the base part's power limit is of another part."""
+_NOTE = 380
+
+
+@dataclass(frozen=True)
+class Level:
+    """One plateau of power.
+
+    Attributes
+    ----------
+    phase : str
+        ``compute``, ``communication``, ``checkpoint``, ``idle`` and so on, as in a part's levels; empty where it
+        cannot be said.
+    step : str
+        The recorded step's name; empty where none is recorded.
+    mean : Estimate
+        Its mean power. [W]
+    share : float
+        Share of the samples.
+    n_visits : int
+        How often it was come to.
+    utilisation, clock_mhz, temperature_c : float
+        Means on it; NaN where not recorded.
+    """
+
+    phase: str
+    step: str
+    mean: Estimate
+    share: float
+    n_visits: int
+    utilisation: float
+    clock_mhz: float
+    temperature_c: float
+
+    @property
+    def title(self) -> str:
+        """The phase, and the recorded step where it is called otherwise."""
+        if self.phase and self.step and self.step != self.phase:
+            return f"{self.phase} ({self.step})"
+        return self.phase or self.step or "no name"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields; None for what is not recorded."""
+        told = {name: getattr(self, name) for name in ("utilisation", "clock_mhz", "temperature_c")}
+        return {
+            "phase": self.phase or None,
+            "step": self.step or None,
+            **{
+                f"{name}_w": getattr(self.mean, name if name != "mean" else "value") for name in ("mean", "low", "high")
+            },
+            "n": self.mean.n,
+            "share": self.share,
+            "n_visits": self.n_visits,
+            **{name: value if np.isfinite(value) else None for name, value in told.items()},
+            "note": self.mean.why_not or self.mean.note,
+        }
+
+
+@dataclass(frozen=True)
+class TelemetryFit:
+    """Figures of a part, found from a recording.
+
+    Attributes
+    ----------
+    source, format : str
+        The file, and its format.
+    base : Part
+        What the rest is taken from.
+    medium : str
+        What cooled it.
+    gpus : tuple of str
+        The GPUs.
+    n_samples : int
+        Samples with power.
+    levels : tuple of Level
+        Plateaus of power, from the highest down.
+    resistance, tau, inlet : Estimate
+        Warming of the die over its inlet per watt [K/W], its time constant [s], and the inlet [°C].
+    memory_resistance : Estimate
+        Warming of the memory per watt of the whole part. [K/W]
+    spread : Estimate
+        Coefficient of variation of the resistance from GPU to GPU.
+    leakage_slope : Estimate
+        Power per kelvin at one load and clock, at ``leakage_at_c``. [W/K]
+    leakage, leakage_rise : Estimate
+        Leakage at the base part's ``leakage.at_c`` [W], and the warming that multiplies it by e [K].
+    leakage_at_c : float
+        Where the slope holds; NaN if there is none. [°C]
+    exponent : Estimate
+        k in dynamic power = a clock^k.
+    residual_k : float
+        Root mean square of what the model of warming leaves; NaN if there is none. [K]
+    notes : tuple of str
+        What was assumed, and what is not seen.
+    """
+
+    source: str
+    format: str
+    base: Part
+    medium: str
+    gpus: tuple[str, ...]
+    n_samples: int
+    levels: tuple[Level, ...]
+    resistance: Estimate
+    tau: Estimate
+    inlet: Estimate
+    memory_resistance: Estimate
+    spread: Estimate
+    leakage_slope: Estimate
+    leakage: Estimate
+    leakage_rise: Estimate
+    leakage_at_c: float
+    exponent: Estimate
+    residual_k: float
+    notes: tuple[str, ...]
+
+    def level(self, phase: str) -> Level | None:
+        """The plateau of a phase; the longest of several, None if it is not seen."""
+        found = [level for level in self.levels if level.phase == phase and level.mean.identified]
+        return max(found, key=lambda level: level.share) if found else None
+
+    def figures(self) -> dict[str, Estimate]:
+        """Figures that replace those of the base part, by dotted path; only what is identified."""
+        phases = dict.fromkeys(level.phase for level in self.levels if level.phase)
+        seen = {phase: self.level(phase) for phase in phases}
+        found = {f"levels.{phase}_w": level.mean for phase, level in seen.items() if level is not None}
+        cooling = f"cooling.{self.medium}"
+        found |= {
+            f"{cooling}.resistance_k_per_w": self.resistance,
+            f"{cooling}.tau_s": self.tau,
+            f"{cooling}.memory_resistance_k_per_w": self.memory_resistance,
+            f"{cooling}.spread": self.spread,
+            "leakage.power_w": self.leakage,
+            "leakage.rise_k": self.leakage_rise,
+            "clock.exponent": self.exponent,
+        }
+        return {path: each for path, each in found.items() if each.value is not None}
+
+    def to_part(self, name: str, title: str | None = None) -> Part:
+        """The base part with the figures that were found.
+
+        Parameters
+        ----------
+        name : str
+            Short name of the new part: a-z, 0-9, dot, dash.
+        title : str or None
+            One line for headings; the base's with ``, fitted`` if not given.
+
+        Returns
+        -------
+        Part
+            Each replaced figure has the status ``derived`` and a note with the file and its 95% interval.
+
+        Raises
+        ------
+        InputError
+            A level more than 2% over the base part's power limit: it is another part. Or figures that break a rule of
+            parts together.
+
+        Examples
+        --------
+        >>> from ettr import Part, telemetry
+        >>> recording = telemetry.simulate(Part.load("h100"), telemetry.plan(minutes=20), power_window_s=1.0)
+        >>> mine = telemetry.fit(recording).to_part("mine")
+        >>> mine.evidence["cooling.air.tau_s"].status
+        'derived'
+        """
+        raw = self.base.model_dump(exclude_none=True)
+        raw |= {"name": name, "title": title or f"{self.base.title}, fitted"}
+        for path, each in self.figures().items():
+            *above, last = path.split(".")
+            section = raw
+            for part in above:
+                section = section[part]
+            value, note = self._taken(path, each)
+            section[last] = value
+            raw["evidence"][path] = {"status": "derived", "note": note}
+        return Part.of(raw, f"the fit to {self.source}")
+
+    def _taken(self, path: str, each: Estimate) -> tuple[float, str]:
+        """The value that a part takes, and the note beside it."""
+        assert each.value is not None
+        assert each.low is not None
+        assert each.high is not None
+        interval = f"fitted to {Path(self.source).name}, 95%: {each.low:.4g} to {each.high:.4g}"
+        value, limit = each.value, self.base.limits.power_w
+        if path == "levels.compute_w" and value > limit:
+            if value > _OVER * limit:
+                raise InputError(
+                    f"levels.compute_w must be <= {limit:g} W, the power limit of {self.base.name}, got {value:.1f} W "
+                    f"in {self.source}: name the part that was recorded"
+                )
+            interval += f"; {value:.1f} W is over the power limit, which is taken instead"
+            value = limit
+        note = f"{interval}; {each.note}" if each.note else interval
+        return float(f"{value:.6g}"), note if len(note) <= _NOTE else f"{note[: _NOTE - 1]}…"
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a figure: ``figure``, ``path`` (of the part; empty for none), ``value``, ``low``, ``high``, ``unit``,
+        ``n``, ``base`` (the base part's value; NaN for none), ``identified``, ``note`` (also why not)."""
+        own, flat = {id(each): path for path, each in self.figures().items()}, self.base.flat()
+        rows = []
+        for label, each in self._all():
+            path = own.get(id(each), "")
+            rows.append(
+                {
+                    "figure": label,
+                    "path": path,
+                    **{name: np.nan if getattr(each, name) is None else getattr(each, name) for name in _ENDS},
+                    "unit": each.unit,
+                    "n": each.n,
+                    "base": flat.get(path, np.nan),
+                    "identified": each.identified,
+                    "note": each.why_not or each.note,
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def _all(self) -> list[tuple[str, Estimate]]:
+        levels = [(level.title, level.mean) for level in self.levels]
+        others = {
+            "resistance": self.resistance,
+            "time constant": self.tau,
+            "inlet": self.inlet,
+            "memory resistance": self.memory_resistance,
+            "spread of the resistance": self.spread,
+            "leakage slope": self.leakage_slope,
+            "leakage": self.leakage,
+            "leakage rise": self.leakage_rise,
+            "clock exponent": self.exponent,
+        }
+        return [*levels, *others.items()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for machines; None for what is not identified."""
+        names = ["resistance", "tau", "inlet", "memory_resistance", "spread", "leakage_slope", "leakage"]
+        names += ["leakage_rise", "exponent"]
+        return {
+            "source": self.source,
+            "format": self.format,
+            "base": self.base.name,
+            "medium": self.medium,
+            "gpus": list(self.gpus),
+            "n_samples": self.n_samples,
+            "levels": [level.to_dict() for level in self.levels],
+            **{name: getattr(self, name).to_dict() for name in names},
+            "leakage_at_c": self.leakage_at_c if np.isfinite(self.leakage_at_c) else None,
+            "residual_k": self.residual_k if np.isfinite(self.residual_k) else None,
+            "notes": list(self.notes),
+        }
+
+
+_ENDS = ("value", "low", "high")

@@ -1,0 +1,276 @@
+"""From a recording to the figures of a part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from ettr.errors import InputError
+from ettr.scenario.part import Part
+from ettr.telemetry import clocking, leakage, plateaus, warming
+from ettr.telemetry.estimates import Estimate, mean_of, together
+from ettr.telemetry.fitted import Level, TelemetryFit
+from ettr.telemetry.form import Telemetry
+from ettr.telemetry.naming import PHASES, Plateau, phases_of
+
+LEAST_SAMPLES = 20
+"""Fewer samples of power are no recording."""
+_UNTOLD = ("hang", "restart")
+
+
+def fit(
+    telemetry: Telemetry,
+    part: str | Part = "h100",
+    medium: str = "air",
+    *,
+    gpu: str | None = None,
+    power_window_s: float | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> TelemetryFit:
+    """Fit phase levels, warming, leakage and the exponent of the clock to a recording.
+
+    Parameters
+    ----------
+    telemetry : Telemetry
+        What ``telemetry.read`` gives.
+    part : str or Part
+        The base: its power limit, names of its phases, and whatever the recording cannot say are taken from it.
+    medium : str
+        What cools the GPU: ``air``, ``cold_plate`` or ``immersion``. It decides which figures of a part are replaced.
+    gpu : str or None
+        One GPU by its name; all if not given, each fitted by itself and then taken together.
+    power_window_s : float or None
+        What one reading of power is the mean of; what the format says if not given. [s]
+    progress : callable or None
+        Told the name of each step.
+
+    Returns
+    -------
+    TelemetryFit
+        Each figure with its 95% interval, or with why the recording cannot say.
+
+    Raises
+    ------
+    InputError
+        Unknown GPU or part, a medium that the part has no figures for, or fewer than 20 samples of power.
+
+    Notes
+    -----
+    :math:`C\\,dT/dt = P - (T - T_{in})/R` with :math:`\\tau = RC`, driven by the measured power;
+    :math:`P = P_0 + L e^{(T - T_0)/T_s}` at one clock and load; :math:`P - L(T) = a f^k` at high load. The page on
+    methods says how, and what is assumed.
+
+    Examples
+    --------
+    >>> from ettr import Part, telemetry
+    >>> recording = telemetry.simulate(Part.load("h100"), telemetry.plan(minutes=20), power_window_s=1.0, seed=3)
+    >>> found = telemetry.fit(recording)
+    >>> round(found.tau.value), found.tau.low < 60 < found.tau.high
+    (60, True)
+    >>> found.exponent.why_not
+    'at high load the clock moves by 0.0%; it takes 8%'
+    """
+    base = part if isinstance(part, Part) else Part.load(part)
+    base.cooled_by(medium)
+    window_s = telemetry.power_window_s if power_window_s is None else power_window_s
+    if not 0 <= window_s < 3600:
+        raise InputError(f"power_window_s must be from 0 to 3600 s, got {window_s:g}")
+    samples = telemetry.samples if gpu is None else telemetry.of(gpu)
+    n = int(samples["power_w"].notna().sum())
+    if n < LEAST_SAMPLES:
+        raise InputError(f"{telemetry.source} must hold {LEAST_SAMPLES} samples of power or more, got {n}")
+    tell = progress or (lambda _: None)
+    tell("warming")
+    each = [
+        _Gpu.of(str(name), one.reset_index(drop=True), window_s) for name, one in samples.groupby("gpu", sort=False)
+    ]
+    tell("plateaus")
+    found = plateaus.find(samples, window_s, telemetry.step_s)
+    for one, label in zip(each, _apart(samples, found.label), strict=True):
+        one.label = label
+    tell("leakage and clock")
+    leaks = [one.leak(base, window_s) for one in each]
+    leak = {name: together([getattr(one, name) for one in leaks]) for name in ("slope", "power", "rise")}
+    clock = together([one.exponent(base, leak["power"], leak["rise"], window_s) for one in each])
+    thermal = {name: together([getattr(one.warm, name) for one in each]) for name in ("resistance", "tau", "inlet")}
+    tau_s = thermal["tau"].value
+    levels = _levels(each, found, base, window_s, tau_s)
+    return TelemetryFit(
+        source=telemetry.source,
+        format=telemetry.format,
+        base=base,
+        medium=medium,
+        gpus=tuple(one.name for one in each),
+        n_samples=n,
+        levels=levels,
+        resistance=thermal["resistance"],
+        tau=thermal["tau"],
+        inlet=thermal["inlet"],
+        memory_resistance=together([one.memory.resistance for one in each]),
+        spread=_spread([one.warm.resistance for one in each]),
+        leakage_slope=leak["slope"],
+        leakage=leak["power"],
+        leakage_rise=leak["rise"],
+        leakage_at_c=float(np.nanmean([one.at_c for one in leaks])) if leak["slope"].identified else float("nan"),
+        exponent=clock,
+        residual_k=_largest([one.warm.residual_k for one in each]),
+        notes=_notes(telemetry, each, found, levels, window_s),
+    )
+
+
+@dataclass
+class _Gpu:
+    """One GPU's samples, and what they say by themselves."""
+
+    name: str
+    t_s: np.ndarray
+    columns: pd.DataFrame
+    step_s: float
+    warm: warming.Warming
+    memory: warming.Warming
+    label: np.ndarray
+
+    @classmethod
+    def of(cls, name: str, one: pd.DataFrame, window_s: float) -> _Gpu:
+        t_s, power_w = one["t_s"].to_numpy(), one["power_w"].to_numpy()
+        warm = warming.fit(t_s, power_w, one["temperature_c"].to_numpy(), window_s)
+        if one["memory_c"].notna().any():
+            memory = warming.fit(t_s, power_w, one["memory_c"].to_numpy(), window_s)
+        else:
+            why = Estimate("resistance", "K/W", why_not="the memory temperature is not recorded")
+            memory = warming.Warming(why, why, why)
+        step_s = float(np.median(np.diff(t_s))) if t_s.size > 1 else 0.0
+        return cls(name, t_s, one, step_s, warm, memory, np.empty(0))
+
+    def column(self, name: str) -> np.ndarray:
+        found: np.ndarray = self.columns[name].to_numpy()
+        return found
+
+    def settled(self, window_s: float, tau_s: float | None = None) -> np.ndarray:
+        return plateaus.settled(self.t_s, self.label, step_s=self.step_s, window_s=window_s, tau_s=tau_s)
+
+    def leak(self, base: Part, window_s: float) -> leakage.Leak:
+        label = np.where(self.settled(window_s), self.label, -1)
+        power_w, temperature_c, clock_mhz = (self.column(name) for name in ("power_w", "temperature_c", "clock_mhz"))
+        return leakage.fit(leakage.steady(power_w, temperature_c, clock_mhz, label, base), base)
+
+    def exponent(self, base: Part, power: Estimate, rise: Estimate, window_s: float) -> Estimate:
+        """With the leakage that was found, or the base part's; over all that its interval allows."""
+        temperature = self.column("temperature_c")
+        over = np.where(np.isfinite(temperature), temperature, base.leakage.at_c) - base.leakage.at_c
+        settled = self.settled(window_s)
+        power_w, clock_mhz, load = (self.column(name) for name in ("power_w", "clock_mhz", "utilisation"))
+        found = [
+            clocking.exponent(power_w, clock_mhz, load, leak_w * np.exp(over / rise_k), settled)
+            for leak_w, rise_k in _leaks(base, power, rise)
+        ]
+        first, known = found[0], [each for each in found if each.identified]
+        if not first.identified:
+            return first
+        low, high = (pick(getattr(each, end) for each in known) for pick, end in ((min, "low"), (max, "high")))
+        whose = "" if power.identified else "; with the base part's leakage, give or take half of it"
+        return replace(first, low=low, high=high, note=first.note + whose)
+
+
+def _leaks(base: Part, power: Estimate, rise: Estimate) -> list[tuple[float, float]]:
+    """Leakage and its rise: the best first, then the ends of what they may be."""
+    leak_w, rise_k = base.leakage.power_w, base.leakage.rise_k
+    ends_w, ends_k = (0.5 * leak_w, 1.5 * leak_w), (rise_k, rise_k)
+    if power.value is not None and power.low is not None and power.high is not None:
+        leak_w, ends_w = power.value, (max(power.low, 0.0), power.high)
+    if rise.value is not None and rise.low is not None and rise.high is not None:
+        rise_k, ends_k = rise.value, (rise.low, rise.high)
+    return [(leak_w, rise_k), *((each, rise_k) for each in ends_w), *((leak_w, each) for each in ends_k)]
+
+
+def _apart(samples: pd.DataFrame, label: np.ndarray) -> list[np.ndarray]:
+    """Labels of each GPU."""
+    positions = samples.reset_index(drop=True).groupby("gpu", sort=False).indices
+    return [label[positions[gpu]] for gpu in samples["gpu"].unique()]
+
+
+def _levels(
+    each: list[_Gpu], found: plateaus.Plateaus, base: Part, window_s: float, tau_s: float | None
+) -> tuple[Level, ...]:
+    """Every plateau with its mean, from the highest down."""
+    total = sum(int((one.label >= 0).sum()) for one in each)
+    rows = []
+    for number, step in enumerate(found.names):
+        means = [_mean(one, number, window_s, tau_s) for one in each]
+        whole = together(means) if any(mean.identified for mean in means) else means[0]
+        count = sum(int((one.label == number).sum()) for one in each)
+        visits = sum(len(np.unique(plateaus.visits_of(one.label)[one.label == number])) for one in each)
+        rows.append((step, whole, count, visits, _means(each, number)))
+    named = phases_of([Plateau(step, means["power_w"], means["utilisation"]) for step, _, _, _, means in rows], base)
+    return tuple(
+        Level(
+            phase, step, whole, count / total, visits, means["utilisation"], means["clock_mhz"], means["temperature_c"]
+        )
+        for phase, (step, whole, count, visits, means) in reversed(list(zip(named, rows, strict=True)))
+    )
+
+
+def _mean(one: _Gpu, number: int, window_s: float, tau_s: float | None) -> Estimate:
+    here = one.label == number
+    settled = here & one.settled(window_s, tau_s)
+    note = ""
+    if settled.sum() < min(LEAST_SAMPLES, max(here.sum() // 4, 1)):
+        settled, note = here, "with the samples beside changes: it changes faster than it is sampled"
+    if not settled.any():
+        return Estimate("level", "W", why_not="the GPU is never there")
+    mean, low, high = mean_of(one.column("power_w")[settled])
+    n = int(settled.sum())
+    if not np.isfinite(low):
+        return Estimate("level", "W", why_not=f"{n} samples: too few for an interval", n=n)
+    return Estimate("level", "W", mean, low, high, n, note=note)
+
+
+def _means(each: list[_Gpu], number: int) -> dict[str, float]:
+    """Plain means over all samples of a plateau; NaN where nothing is recorded."""
+    names = ("power_w", "utilisation", "clock_mhz", "temperature_c")
+    rows = pd.concat([one.columns.loc[one.label == number, list(names)] for one in each])
+    return {name: float(rows[name].mean()) if rows[name].notna().any() else float("nan") for name in names}
+
+
+def _spread(resistances: list[Estimate]) -> Estimate:
+    """Coefficient of variation of the resistance from GPU to GPU."""
+    values = np.array([each.value for each in resistances if each.value is not None])
+    if values.size < 3:
+        why = f"it takes three GPUs with a known resistance, got {values.size}"
+        return Estimate("spread", "", n=int(values.size), why_not=why)
+    from scipy import stats
+
+    cv, freedom = float(np.std(values, ddof=1) / values.mean()), values.size - 1
+    low, high = (cv * float(np.sqrt(freedom / stats.chi2.ppf(p, freedom))) for p in (0.975, 0.025))
+    return Estimate("spread", "", cv, low, high, int(values.size))
+
+
+def _largest(values: list[float]) -> float:
+    known = [value for value in values if np.isfinite(value)]
+    return max(known) if known else float("nan")
+
+
+def _notes(
+    telemetry: Telemetry, each: list[_Gpu], found: plateaus.Plateaus, levels: tuple[Level, ...], window_s: float
+) -> tuple[str, ...]:
+    notes = list(telemetry.notes)
+    if window_s:
+        notes.append(f"power readings are taken as means of the {window_s:g} s before them")
+    if any(not one.warm.one_constant_is_enough for one in each):
+        worst = _largest([one.warm.residual_k for one in each])
+        notes.append(
+            f"one time constant leaves {worst:.1f} K, more than whole degrees hide: the die follows power faster than "
+            "its sink, or the inlet moved; the interval of the time constant does not know of that"
+        )
+    if len(found.names) > plateaus.MOST and not any(found.names):
+        notes.append(f"{len(found.names)} levels of power: it wanders rather than standing on plateaus")
+    seen = {level.phase for level in levels}
+    unseen = [phase for phase in PHASES if phase not in seen and phase not in _UNTOLD]
+    if unseen:
+        notes.append(f"not seen: {', '.join(unseen)}")
+    if not seen & set(_UNTOLD):
+        notes.append("hang and restart cannot be told from power alone, and stay as in the base part")
+    return tuple(notes)

@@ -1,0 +1,74 @@
+"""Which phase of a job a plateau of power is, as well as it can be said."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ettr.scenario.part import Part
+
+PHASES = ("compute", "communication", "checkpoint", "hang", "restart", "idle")
+"""As in ``Part.levels``, without the unit."""
+
+_STEPS = {"compute": "compute", "context": "checkpoint", "stall": "checkpoint", "idle": "idle"}
+_STEPS |= {phase: phase for phase in PHASES} | {"training": "compute", "rework": "compute"}
+_BUSY, _QUIET = 0.5, 0.05
+_COMPUTES_FROM = 0.5
+"""Power from which the highest plateau may be computing, as a share of the part's limit."""
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """What is known of a plateau before it has a name.
+
+    Attributes
+    ----------
+    step : str
+        The recorded step; empty if none.
+    mean_w : float
+        Mean power. [W]
+    utilisation : float
+        Mean utilisation, a fraction; NaN where unknown.
+    """
+
+    step: str
+    mean_w: float
+    utilisation: float
+
+
+def phases_of(plateaus: list[Plateau], part: Part) -> list[str]:
+    """A phase for each plateau; empty where none can be said.
+
+    A recorded step's name decides. Else the highest plateau computes if it is over half of the power limit and the
+    GPU is not idle in it; of the rest each takes the phase whose level in the base part is nearest by ratio: idle or
+    a checkpoint where utilisation is near nothing, communication where it is not. What is as near to a phase that
+    another plateau is nearer to has no name. Hangs and restarts cannot be told from power.
+    """
+    if any(plateau.step for plateau in plateaus):
+        return [_STEPS.get(plateau.step.lower(), "") for plateau in plateaus]
+    names = [""] * len(plateaus)
+    top = max(range(len(plateaus)), key=lambda i: plateaus[i].mean_w)
+    if plateaus[top].mean_w >= _COMPUTES_FROM * part.limits.power_w and not plateaus[top].utilisation < _BUSY:
+        names[top] = "compute"
+    for phase, i in _nearest(plateaus, part, names):
+        names[i] = phase
+    return names
+
+
+def _nearest(plateaus: list[Plateau], part: Part, names: list[str]) -> list[tuple[str, int]]:
+    pairs = []
+    for i, plateau in enumerate(plateaus):
+        for phase in ("communication", "checkpoint", "idle"):
+            load = plateau.utilisation
+            if names[i] or (load > _QUIET and phase == "idle") or (load > _BUSY and phase == "checkpoint"):
+                continue
+            if load <= _QUIET and phase == "communication":
+                continue
+            off = abs(math.log(plateau.mean_w / getattr(part.levels, f"{phase}_w")))
+            if off < math.log(2):
+                pairs.append((off, phase, i))
+    given: list[tuple[str, int]] = []
+    for _, phase, i in sorted(pairs):
+        if phase not in [each for each, _ in given] and i not in [each for _, each in given]:
+            given.append((phase, i))
+    return given

@@ -1,0 +1,124 @@
+"""What NVIDIA's management library says of a GPU. Nothing here changes a setting."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from ettr.errors import InputError
+
+NAN = float("nan")
+_AVERAGED_S = 1.0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One look at one GPU; NaN where it does not answer.
+
+    Attributes
+    ----------
+    power_w : float
+        Power. [W]
+    power_window_s : float
+        What it is the mean of; 0 for an instant. [s]
+    temperature_c, memory_c : float
+        Of the die and of its memory. [°C]
+    clock_mhz : float
+        Of the streaming multiprocessors. [MHz]
+    utilisation : float
+        Share of time with a kernel, a fraction.
+    """
+
+    power_w: float
+    power_window_s: float
+    temperature_c: float
+    memory_c: float
+    clock_mhz: float
+    utilisation: float
+
+
+def library(given: ModuleType | None = None) -> Any:
+    """The module ``pynvml`` of the package nvidia-ml-py.
+
+    Raises
+    ------
+    InputError
+        It is not installed, or finds no driver.
+    """
+    try:
+        found = given or importlib.import_module("pynvml")
+    except ImportError as error:
+        raise InputError(
+            "recording needs the package nvidia-ml-py: install it with `pip install 'ettr[record]'`"
+        ) from error
+    try:
+        found.nvmlInit()
+    except found.NVMLError as error:
+        raise InputError(f"recording needs an NVIDIA GPU and its driver; NVML says: {error}") from error
+    return found
+
+
+class Gpu:
+    """One GPU by its index.
+
+    Parameters
+    ----------
+    nvml : module
+        As ``library`` gives it.
+    index : int
+        As in nvidia-smi.
+
+    Raises
+    ------
+    InputError
+        No such GPU.
+    """
+
+    def __init__(self, nvml: Any, index: int) -> None:
+        n = int(nvml.nvmlDeviceGetCount())
+        if not 0 <= index < n:
+            raise InputError(f"--gpu must be from 0 to {n - 1}, as this machine has {n}, got {index}")
+        self._nvml, self.index = nvml, index
+        self._handle = nvml.nvmlDeviceGetHandleByIndex(index)
+
+    @property
+    def name(self) -> str:
+        """What the maker calls it."""
+        name = self._nvml.nvmlDeviceGetName(self._handle)
+        return name.decode() if isinstance(name, bytes) else str(name)
+
+    def read(self) -> Reading:
+        """All of it, now."""
+        nvml, handle = self._nvml, self._handle
+        instant = self._field("NVML_FI_DEV_POWER_INSTANT")
+        averaged = math.isnan(instant)
+        power_mw = self._ask(lambda: nvml.nvmlDeviceGetPowerUsage(handle)) if averaged else instant
+        return Reading(
+            power_w=power_mw / 1000,
+            power_window_s=_AVERAGED_S if averaged else 0.0,
+            temperature_c=self._ask(lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)),
+            memory_c=self._field("NVML_FI_DEV_MEMORY_TEMP"),
+            clock_mhz=self._ask(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
+            utilisation=self._ask(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100,
+        )
+
+    def _ask(self, question: Callable[[], Any]) -> float:
+        try:
+            return float(question())
+        except self._nvml.NVMLError:
+            return NAN
+
+    def _field(self, name: str) -> float:
+        """One of the library's numbered fields; NaN if it, the driver or the GPU does not have it."""
+        number = getattr(self._nvml, name, None)
+        if number is None:
+            return NAN
+        try:
+            (value,) = self._nvml.nvmlDeviceGetFieldValues(self._handle, [number])
+        except (self._nvml.NVMLError, AttributeError, ValueError):
+            return NAN
+        return float(value.value.uiVal) if value.nvmlReturn == 0 and value.value.uiVal else NAN

@@ -1,0 +1,84 @@
+"""Plans of a recording: what the GPU is made to do, one step after another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ettr.errors import InputError
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a plan.
+
+    Attributes
+    ----------
+    name : str
+        Written beside each sample. ``idle``, ``context``, ``stall`` and ``compute`` are known to a fit.
+    duty : float or None
+        Share of the time in which matrix products run, from 0 (a process holds the GPU and runs nothing) to 1; None
+        where no process holds it.
+    seconds : float
+        How long. [s]
+    """
+
+    name: str
+    duty: float | None
+    seconds: float
+
+
+_SHARES: tuple[tuple[str, float | None, float], ...] = (
+    ("idle", None, 0.12),
+    ("context", 0.0, 0.10),
+    ("compute", 1.0, 0.20),
+    ("stall", 0.0, 0.08),
+    ("duty 75%", 0.75, 0.10),
+    ("duty 25%", 0.25, 0.10),
+    ("duty 50%", 0.5, 0.10),
+    ("compute", 1.0, 0.10),
+    ("idle", None, 0.10),
+)
+"""Name, duty, and share of the time: large steps up and down for the time constant, levels between for leakage."""
+
+
+def plan(minutes: float = 20.0) -> tuple[Step, ...]:
+    """The usual plan of a recording.
+
+    Parameters
+    ----------
+    minutes : float
+        Its whole length; about eight time constants of the cooling or more let each step settle. [min]
+
+    Returns
+    -------
+    tuple of Step
+        Nine steps: idle, a context alone, full load, a stall as for a checkpoint, partial loads, and back.
+
+    Raises
+    ------
+    InputError
+        Fewer than 0.1 or more than 1440 minutes.
+
+    Examples
+    --------
+    >>> [step.name for step in plan(10)][:4], round(sum(step.seconds for step in plan(10)))
+    (['idle', 'context', 'compute', 'stall'], 600)
+    """
+    if not 0.1 <= minutes <= 1440:
+        raise InputError(f"minutes must be from 0.1 to 1440 min, got {minutes:g}")
+    return tuple(Step(name, duty, 60 * minutes * share) for name, duty, share in _SHARES)
+
+
+def check_steps(steps: Sequence[Step]) -> None:
+    """Refuse a plan that cannot be run."""
+    if not steps:
+        raise InputError("steps must hold at least one Step, got none")
+    for i, step in enumerate(steps, 1):
+        if not (math.isfinite(step.seconds) and 0 < step.seconds <= 86_400):
+            raise InputError(f"seconds must be > 0 and <= 86400 s, got {step.seconds:g} (step {i}, {step.name!r})")
+        if step.duty is not None and not 0 <= step.duty <= 1:
+            raise InputError(f"duty must be between 0 and 1, or None, got {step.duty:g} (step {i}, {step.name!r})")
+        if not step.name or any(mark in step.name for mark in ',;"\n\r\t|'):
+            raise InputError(f"name must be a word without commas or quotes, got {step.name!r} (step {i})")

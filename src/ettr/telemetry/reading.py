@@ -1,0 +1,107 @@
+"""From a file to a recording: one door for every format."""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+from pathlib import Path
+
+import pandas as pd
+
+from ettr.errors import InputError, UnknownName
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Progress, Source
+from ettr.telemetry import codecarbon, dcgm, nvidia_smi, plain, zeus
+from ettr.telemetry.form import Format, Options, Telemetry
+from ettr.telemetry.samples import Samples
+from ettr.telemetry.stamps import zone_of
+
+FORMATS: dict[str, Format] = {
+    each.name: each for each in (dcgm.FORMAT, nvidia_smi.FORMAT, zeus.FORMAT, codecarbon.FORMAT, plain.FORMAT)
+}
+"""By name; a file is taken for the first that fits."""
+
+_SHOWN = 80
+
+
+def formats() -> pd.DataFrame:
+    """Formats of telemetry that can be read.
+
+    Returns
+    -------
+    DataFrame
+        ``name`` (as in ``format=``) and ``title``, in the order in which they are tried.
+
+    Examples
+    --------
+    >>> formats()["name"].tolist()
+    ['dcgm', 'nvidia-smi', 'zeus', 'codecarbon', 'csv']
+    """
+    return pd.DataFrame([{"name": each.name, "title": each.title} for each in FORMATS.values()])
+
+
+def read(
+    path: str | Path,
+    format: str | None = None,
+    *,
+    zone: str | tzinfo | None = None,
+    progress: Progress | None = None,
+) -> Telemetry:
+    """Read a recording of power, temperature and clock, of any format that ``formats`` lists.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, plain, ``.gz`` or ``.xz``.
+    format : str or None
+        Its format; found from the first lines if not named.
+    zone : str, tzinfo or None
+        Zone of stamps that carry none, ``"Europe/Berlin"`` or ``"+08:00"``; UTC if not given.
+    progress : callable or None
+        Called now and then with the bytes read and the bytes there are.
+
+    Returns
+    -------
+    Telemetry
+
+    Raises
+    ------
+    UnknownName
+        A format that does not exist.
+    InputError
+        A file that cannot be read, that holds no power, or whose temperatures are all impossible.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.csv"
+    >>> lines = ["timestamp, index, power.draw [W]", "2025/07/27 00:22:27.858, 0, 71.85 W"]
+    >>> lines += ["2025/07/27 00:22:28.858, 0, [N/A]", "2025/07/27 00:22:29.858, 0, 72 W"]
+    >>> _ = path.write_text("\\n".join(lines))
+    >>> recording = read(path)
+    >>> recording.format, recording.step_s, recording.samples["power_w"].tolist()
+    ('nvidia-smi', 2.0, [71.85, 72.0])
+    """
+    if format is not None and format not in FORMATS:
+        raise UnknownName("format", str(format), FORMATS)
+    options = Options(zone_of(zone))
+    source = Source(path, progress, kind="telemetry file")
+    chosen = FORMATS[format] if format is not None else _sniffed(source)
+    ledger = Ledger()
+    samples = Samples(ledger)
+    chosen.read(source, options, samples, ledger)
+    ledger.close()
+    if source.cut:
+        ledger.note(f"{source.name} {source.cut}; the rest of the recording is missing", first=True)
+    return samples.telemetry(chosen.name, str(path), source.name)
+
+
+def _sniffed(source: Source) -> Format:
+    head = source.head()
+    for each in FORMATS.values():
+        if each.sniff(head):
+            return each
+    first = next((line.strip() for line in head if line.strip()), "")
+    raise InputError(
+        f"the format of {source.name} is not known; it begins {first[:_SHOWN]!r}. Name it with --format: "
+        f"{', '.join(FORMATS)}. A table needs a header with a time and a power, e.g. t_s,power_w,temperature_c"
+    )

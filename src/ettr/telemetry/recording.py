@@ -1,0 +1,221 @@
+"""Recording the GPUs of this machine while they run through a plan."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from ettr.errors import InputError
+from ettr.telemetry import loads
+from ettr.telemetry.nvml import Gpu, library
+from ettr.telemetry.plans import Step, check_steps, plan
+
+COLUMNS = "timestamp,t_s,gpu,power_w,temperature_c,memory_c,clock_mhz,utilisation,power_window_s,step"
+"""The header of what is written; the format ``csv`` of ``telemetry.read`` reads it."""
+
+SHORTEST_S, LONGEST_S = 0.02, 60.0
+"""Between two samples: NVML answers in some milliseconds."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What was written.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    n_samples : int
+        Rows in it.
+    length_s : float
+        From the first to the last. [s]
+    whole : bool
+        Whether the plan came to its end; False after Ctrl-C.
+    gpus : tuple of str
+        Index and name of each GPU.
+    load : str
+        What was run: ``torch``, ``cupy``, ``none``, or ``given``.
+    """
+
+    path: Path
+    n_samples: int
+    length_s: float
+    whole: bool
+    gpus: tuple[str, ...]
+    load: str
+
+
+def record(
+    path: str | Path,
+    steps: Sequence[Step] | None = None,
+    *,
+    load: str | loads.Load = "auto",
+    gpu: int | None = None,
+    interval_s: float = 0.1,
+    progress: Callable[[str, float, float], None] | None = None,
+    nvml: Any = None,
+    clock: Callable[[], float] = time.monotonic,
+    rest: Callable[[float], None] = time.sleep,
+) -> Recording:
+    """Record power, temperature and clock of this machine's NVIDIA GPUs into a file that ``telemetry.read`` reads.
+
+    The load multiplies matrices for a share of the time that the plan gives, in a process of its own. No setting of
+    the GPU is changed: clocks and limits stay as they are. Rows are written as they come, and Ctrl-C keeps them.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that is not there yet.
+    steps : sequence of Step or None
+        The plan; that of ``telemetry.plan()`` if not given.
+    load : str or object
+        ``auto`` (PyTorch, or CuPy), ``torch``, ``cupy``, or ``none``, which runs nothing and watches what runs anyway;
+        or an object with the methods ``duty(share)`` and ``close()``.
+    gpu : int or None
+        The GPU by its index in nvidia-smi. If not given: the first with a load, all without one.
+    interval_s : float
+        Time between samples, from 0.02 to 60. [s]
+    progress : callable or None
+        Told the step's name, the seconds done and all of them.
+    nvml : module or None
+        In place of ``pynvml``.
+    clock, rest : callable
+        The time, and how to wait. [s]
+
+    Returns
+    -------
+    Recording
+
+    Raises
+    ------
+    InputError
+        A file that is there already, a plan or interval that cannot be, no driver, no such GPU, or no library for the
+        load.
+    LoadFailed
+        The load ended by itself; what was written until then is kept.
+
+    Notes
+    -----
+    Power is that of an instant where the driver gives it, else NVML's mean of the last second; the column
+    ``power_window_s`` says which. The columns are ``timestamp`` (UTC), ``t_s``, ``gpu``, ``power_w``,
+    ``temperature_c``, ``memory_c``, ``clock_mhz``, ``utilisation`` (a fraction), ``power_window_s`` and ``step``.
+    """
+    chosen = tuple(plan() if steps is None else steps)
+    check_steps(chosen)
+    target = _target(path)
+    if not SHORTEST_S <= interval_s <= LONGEST_S:
+        raise InputError(f"interval_s must be from {SHORTEST_S:g} to {LONGEST_S:g} s, got {interval_s:g}")
+    named = loads.chosen(load) if isinstance(load, str) else "given"
+    told = library(nvml)
+    driven: loads.Load | None = None
+    try:
+        gpus = _gpus(told, gpu, named)
+        driven = _load(load, named, gpus)
+        with _opened(target) as file:
+            n, length_s, whole = _Run(file, gpus, driven, interval_s, progress, clock, rest).through(chosen)
+        names = tuple(f"{each.index} {each.name}" for each in gpus)
+        return Recording(target, n, length_s, whole, names, named)
+    finally:
+        if driven is not None:
+            driven.close()
+        with suppress(told.NVMLError):
+            told.nvmlShutdown()
+
+
+def _target(path: str | Path) -> Path:
+    target = Path(path)
+    if target.exists():
+        raise InputError(f"a recording is not written over: {target} is there already")
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {target}: No such file or directory")
+    return target
+
+
+def _opened(target: Path) -> TextIO:
+    try:
+        return target.open("x", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror}") from error
+
+
+def _gpus(nvml: Any, gpu: int | None, load: str) -> list[Gpu]:
+    if gpu is not None:
+        return [Gpu(nvml, gpu)]
+    n = int(nvml.nvmlDeviceGetCount())
+    if n < 1:
+        raise InputError("recording needs an NVIDIA GPU; NVML finds none")
+    return [Gpu(nvml, index) for index in range(n if load == "none" else 1)]
+
+
+def _load(load: str | loads.Load, named: str, gpus: list[Gpu]) -> loads.Load:
+    if not isinstance(load, str):
+        return load
+    if named == "none":
+        return loads.NoLoad()
+    if os.environ.get("CUDA_VISIBLE_DEVICES"):
+        raise InputError(
+            "with a load CUDA_VISIBLE_DEVICES must not be set, as it numbers GPUs otherwise than --gpu; unset it"
+        )
+    os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # the order of nvidia-smi, for the child
+    return loads.ProcessLoad(named, gpus[0].index)
+
+
+@dataclass
+class _Run:
+    """One way through a plan."""
+
+    file: TextIO
+    gpus: list[Gpu]
+    load: loads.Load
+    interval_s: float
+    progress: Callable[[str, float, float], None] | None
+    clock: Callable[[], float]
+    rest: Callable[[float], None]
+    n: int = 0
+    last_s: float = 0.0
+
+    def through(self, steps: tuple[Step, ...]) -> tuple[int, float, bool]:
+        """Rows written, their length, and whether the plan came to its end."""
+        self.file.write(COLUMNS + "\n")
+        total = sum(step.seconds for step in steps)
+        begin, due = self.clock(), 0.0
+        try:
+            end = 0.0
+            for step in steps:
+                self.load.duty(step.duty)
+                end = max(end + step.seconds, due)
+                while due < end:
+                    self._wait(begin + due)
+                    self._sample(self.clock() - begin, step.name)
+                    if self.progress:
+                        self.progress(step.name, due, total)
+                    # samples that were missed are a gap, not a burst
+                    due = max(
+                        due + self.interval_s, math.floor((self.clock() - begin) / self.interval_s) * self.interval_s
+                    )
+                self.file.flush()
+        except KeyboardInterrupt:
+            return self.n, self.last_s, False
+        return self.n, self.last_s, True
+
+    def _wait(self, until: float) -> None:
+        left = until - self.clock()
+        if left > 0:
+            self.rest(left)
+
+    def _sample(self, t_s: float, step: str) -> None:
+        for gpu in self.gpus:
+            at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            seen = gpu.read()
+            cells = (seen.power_w, seen.temperature_c, seen.memory_c, seen.clock_mhz, seen.utilisation)
+            shown = ",".join("" if math.isnan(cell) else f"{cell:.6g}" for cell in cells)
+            self.file.write(f"{at},{t_s:.3f},{gpu.index},{shown},{seen.power_window_s:g},{step}\n")
+            self.n += 1
+        self.last_s = t_s

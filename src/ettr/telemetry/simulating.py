@@ -1,0 +1,258 @@
+"""Simulated recordings of a part: to plan a real one, and to test what a fit can find."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ettr.errors import InputError
+from ettr.files.ledger import Ledger
+from ettr.scenario.part import Cooling, Part
+from ettr.telemetry.form import Telemetry
+from ettr.telemetry.plans import Step, check_steps
+from ettr.telemetry.samples import Samples
+
+_IDLE_CLOCK = 0.175
+"""Clock of a GPU that nothing holds, as a share of its highest; an H100 shows 345 of 1980 MHz."""
+_KEPT_S = 2.0
+"""How long a fluctuation of power lasts (assumed)."""
+_INNER_S = 0.05
+"""Longest step of the model's own clock."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What readings add to the truth; all of it assumed.
+
+    Attributes
+    ----------
+    power : float
+        Standard deviation of power, as a fraction of it; fluctuations last 2 s.
+    temperature_k : float
+        Standard deviation of a reading of temperature, before it is rounded. [K]
+    rounded : bool
+        Whether temperatures are whole degrees, as nvidia-smi gives them.
+    """
+
+    power: float = 0.01
+    temperature_k: float = 0.1
+    rounded: bool = True
+
+
+def simulate(
+    part: Part,
+    steps: Sequence[Step],
+    *,
+    medium: str = "air",
+    step_s: float = 1.0,
+    n_gpus: int = 1,
+    inlet_c: float = 25.0,
+    clocks_mhz: Mapping[str, float] | None = None,
+    power_window_s: float = 0.0,
+    lost: float = 0.0,
+    gap_s: float = 30.0,
+    noise: Noise | None = None,
+    seed: int = 0,
+) -> Telemetry:
+    """Simulate a recording of a part that runs through a plan; nothing of it is measured.
+
+    Parameters
+    ----------
+    part : Part
+        What is recorded.
+    steps : sequence of Step
+        The plan, e.g. ``telemetry.plan()``.
+    medium : str
+        How it is cooled: ``air``, ``cold_plate`` or ``immersion``.
+    step_s : float
+        Time between samples. [s]
+    n_gpus : int
+        GPUs side by side, whose resistance varies by the part's ``spread``.
+    inlet_c : float
+        Temperature of what cools it, constant. [°C]
+    clocks_mhz : mapping of str to float or None
+        Clock that somebody locked in a step, by its name; the highest where none is given. [MHz]
+    power_window_s : float
+        What a reading of power is the mean of. [s]
+    lost : float
+        Fraction of the time that is lost to gaps.
+    gap_s : float
+        Length of each gap. [s]
+    noise : Noise or None
+        Noise of the readings; that of ``Noise()`` if not given.
+    seed : int
+        The same seed gives the same recording.
+
+    Returns
+    -------
+    Telemetry
+        With format ``simulated``.
+
+    Raises
+    ------
+    InputError
+        A value that breaks a rule, or a medium that the part has no figures for.
+
+    Notes
+    -----
+    The die follows C dT/dt = P - (T - T_in)/R. Power is the level of the step, which holds in thermal equilibrium at
+    this inlet, with leakage following the die and the rest the clock to the part's exponent:
+    :math:`P = L(T) + (P_l - L(T_l)) (f/f_0)^k`, never over the power limit. A duty between 0 and 1 lies on the line
+    between the part's levels at a checkpoint and at computing.
+
+    Examples
+    --------
+    >>> from ettr import Part
+    >>> recording = simulate(Part.load("h100"), [Step("idle", None, 60), Step("compute", 1.0, 60)], seed=1)
+    >>> recording.n_gpus, len(recording.samples), recording.format
+    (1, 120, 'simulated')
+    """
+    check_steps(steps)
+    _check(step_s, n_gpus, inlet_c, power_window_s, lost, gap_s)
+    cooling = part.cooled_by(medium)
+    rng = np.random.default_rng(seed)
+    ledger = Ledger()
+    ledger.note("simulated: no machine was measured")
+    samples = Samples(ledger)
+    samples.absolute, samples.power_window_s = False, power_window_s
+    told = noise or Noise()
+    for gpu in range(n_gpus):
+        own = cooling.resistance_k_per_w * max(1 + cooling.spread * rng.standard_normal(), 0.1) if n_gpus > 1 else None
+        course = _course(part, steps, cooling, own, step_s, inlet_c, clocks_mhz or {}, told, rng)
+        _sampled(samples, str(gpu), course, steps, step_s, power_window_s, lost, gap_s, told, rng)
+    return samples.telemetry("simulated", f"simulated {part.name}", "the simulation")
+
+
+@dataclass(frozen=True)
+class _Course:
+    """What happens, on the model's own clock of ``dt_s``."""
+
+    dt_s: float
+    power_w: np.ndarray
+    temperature_c: np.ndarray
+    clock_mhz: np.ndarray
+    step: np.ndarray
+
+
+def _course(
+    part: Part,
+    steps: Sequence[Step],
+    cooling: Cooling,
+    own: float | None,
+    step_s: float,
+    inlet_c: float,
+    clocks_mhz: Mapping[str, float],
+    noise: Noise,
+    rng: np.random.Generator,
+) -> _Course:
+    resistance = own or cooling.resistance_k_per_w
+    inner = max(1, math.ceil(step_s / min(_INNER_S, cooling.tau_s / 20)))
+    dt_s = step_s / inner
+    counts = [max(1, round(step.seconds / dt_s)) for step in steps]
+    n = sum(counts)
+    kept = math.exp(-dt_s / _KEPT_S)
+    shocks = rng.standard_normal(n) * noise.power * math.sqrt(1 - kept**2)
+    power, warm, clock = np.empty(n), np.empty(n), np.empty(n)
+    decay = 1 - math.exp(-dt_s / cooling.tau_s)
+    t_c = inlet_c + resistance * _level_w(part, steps[0])
+    i, wobble = 0, 0.0
+    for step, count in zip(steps, counts, strict=True):
+        level, f_ratio, f_mhz = _settings(part, step, clocks_mhz)
+        dynamic = level - _leak_w(part, inlet_c + cooling.resistance_k_per_w * level)
+        dynamic *= f_ratio**part.clock.exponent
+        for _ in range(count):
+            wobble = kept * wobble + shocks[i]
+            leak = _leak_w(part, t_c)
+            wanted = leak + dynamic * (1 + wobble)
+            power[i] = min(wanted, part.limits.power_w)
+            held = max(power[i] - leak, 1.0) / max(wanted - leak, 1.0)
+            clock[i], warm[i] = f_mhz * held ** (1 / part.clock.exponent), t_c
+            t_c += decay * (inlet_c + resistance * power[i] - t_c)
+            i += 1
+    return _Course(dt_s, power, warm, clock, np.repeat(np.arange(len(steps)), counts))
+
+
+def _level_w(part: Part, step: Step) -> float:
+    """The level of a step in thermal equilibrium [W]."""
+    levels = part.levels
+    if step.duty is None:
+        return levels.idle_w
+    return levels.checkpoint_w + step.duty * (levels.compute_w - levels.checkpoint_w)
+
+
+def _settings(part: Part, step: Step, clocks_mhz: Mapping[str, float]) -> tuple[float, float, float]:
+    """Level at the highest clock, clock over that, and the clock [MHz]."""
+    highest = part.clock.highest_mhz
+    if step.duty is None:
+        return _level_w(part, step), 1.0, _IDLE_CLOCK * highest
+    clock = clocks_mhz.get(step.name, highest)
+    return _level_w(part, step), clock / highest, clock
+
+
+def _leak_w(part: Part, temperature_c: float) -> float:
+    leak = part.leakage
+    return leak.power_w * math.exp((temperature_c - leak.at_c) / leak.rise_k)
+
+
+def _sampled(
+    samples: Samples,
+    gpu: str,
+    course: _Course,
+    steps: Sequence[Step],
+    step_s: float,
+    window_s: float,
+    lost: float,
+    gap_s: float,
+    noise: Noise,
+    rng: np.random.Generator,
+) -> None:
+    every = round(step_s / course.dt_s)
+    width = max(1, round(window_s / course.dt_s))
+    sums = np.concatenate([[0.0], np.cumsum(course.power_w)])
+    at = np.arange(0, course.power_w.size, every)
+    first = np.maximum(at + 1 - width, 0)
+    power = (sums[at + 1] - sums[first]) / (at + 1 - first)
+    warm = course.temperature_c[at] + noise.temperature_k * rng.standard_normal(at.size)
+    if noise.rounded:
+        warm = np.round(warm)
+    kept = _kept(at * course.dt_s, lost, gap_s, rng)
+    for i in np.flatnonzero(kept):
+        step = steps[course.step[at[i]]]
+        samples.add(
+            round(at[i] * course.dt_s, 6),
+            gpu,
+            {
+                "power_w": round(float(power[i]), 2),
+                "temperature_c": float(warm[i]),
+                "clock_mhz": round(float(course.clock_mhz[at[i]])),
+                "utilisation": step.duty or 0.0,
+            },
+            step=step.name,
+        )
+
+
+def _kept(t_s: np.ndarray, lost: float, gap_s: float, rng: np.random.Generator) -> np.ndarray:
+    kept = np.ones(t_s.size, dtype=bool)
+    for _ in range(round(lost * t_s[-1] / gap_s)):
+        begin = rng.uniform(0, max(t_s[-1] - gap_s, 0))
+        kept &= (t_s < begin) | (t_s >= begin + gap_s)
+    return kept
+
+
+def _check(step_s: float, n_gpus: int, inlet_c: float, window_s: float, lost: float, gap_s: float) -> None:
+    for name, value, rule in (
+        ("step_s", step_s, step_s > 0),
+        ("gap_s", gap_s, gap_s > 0),
+        ("power_window_s", window_s, window_s >= 0),
+    ):
+        if not (rule and math.isfinite(value)):
+            raise InputError(f"{name} must be {'>= 0' if 'window' in name else '> 0'} s, got {value:g}")
+    if n_gpus < 1:
+        raise InputError(f"n_gpus must be >= 1, got {n_gpus}")
+    if not -40 <= inlet_c <= 80:
+        raise InputError(f"inlet_c must be within -40 and 80 °C, got {inlet_c:g}")
+    if not 0 <= lost <= 0.5:
+        raise InputError(f"lost must be between 0 and 0.5, got {lost:g}")

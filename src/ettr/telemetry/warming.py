@@ -1,0 +1,242 @@
+"""How warm power makes a die: resistance, time constant and inlet, from the course of power and temperature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import optimize
+
+from ettr.telemetry.estimates import Estimate, Solution, with_errors
+from ettr.telemetry.form import GAP_STEPS
+
+LEAST_SWING_K = 3.0
+"""Power must warm the die by at least so much more at one time than at another; whole degrees hide less."""
+LEAST_STRETCH = 10
+"""Samples that a stretch between gaps must have."""
+_WIDEST = 1.0
+"""A half interval wider than this share of the value identifies nothing."""
+_ROUNDED_K = 0.29
+"""Standard deviation of what rounding to whole degrees hides."""
+_FAR = 30.0
+"""Time constants after which a product of decays is started anew, before it underflows."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Samples between two gaps.
+
+    Attributes
+    ----------
+    t_s, mean_w, temperature_c : ndarray
+        Times, mean power from one sample to the next (one fewer), and temperatures.
+    """
+
+    t_s: np.ndarray
+    mean_w: np.ndarray
+    temperature_c: np.ndarray
+
+
+@dataclass(frozen=True)
+class Warming:
+    """The model of first order, fitted to one GPU.
+
+    Attributes
+    ----------
+    resistance, tau, inlet : Estimate
+        K/W, s, and °C.
+    residual_k : float
+        Root mean square of what the model leaves; NaN where there is none. [K]
+    """
+
+    resistance: Estimate
+    tau: Estimate
+    inlet: Estimate
+    residual_k: float = float("nan")
+
+    @property
+    def one_constant_is_enough(self) -> bool:
+        """Whether little more is left than whole degrees hide."""
+        return not self.residual_k > 3 * _ROUNDED_K
+
+
+def stretches(t_s: np.ndarray, power_w: np.ndarray, temperature_c: np.ndarray, delay_s: float) -> list[Stretch]:
+    """Cut at gaps and silences, with the mean power from each sample to the next.
+
+    Power between two samples is read off ``delay_s`` later: half a window, where readings are means of the window
+    before them. Beyond the last reading it is that reading.
+    """
+    known = np.isfinite(power_w)
+    if known.sum() < LEAST_STRETCH:
+        return []
+    both = known & np.isfinite(temperature_c)
+    t, warm = t_s[both], temperature_c[both]
+    if t.size < LEAST_STRETCH:
+        return []
+    step = float(np.median(np.diff(t)))
+    cuts = np.flatnonzero(np.diff(t) > GAP_STEPS * step) + 1
+    found = []
+    for t_part, warm_part in zip(np.split(t, cuts), np.split(warm, cuts), strict=True):
+        if t_part.size >= LEAST_STRETCH:
+            inside = known & (t_s >= t_part[0]) & (t_s <= t_part[-1])
+            middle = (t_part[1:] + t_part[:-1]) / 2 + delay_s
+            found.append(Stretch(t_part, np.interp(middle, t_s[inside], power_w[inside]), warm_part))
+    return found
+
+
+def filtered(t_s: np.ndarray, mean_w: np.ndarray, tau_s: float) -> tuple[np.ndarray, np.ndarray]:
+    """Answer of the die to power, as power; and how much of its first state is left.
+
+    Exact for power that is constant from one sample to the next: y' = y e^{-dt/tau} + P (1 - e^{-dt/tau}).
+
+    Parameters
+    ----------
+    t_s : ndarray
+        Times, growing. [s]
+    mean_w : ndarray
+        Power from each to the next, one fewer. [W]
+    tau_s : float
+        Time constant. [s]
+
+    Returns
+    -------
+    tuple of ndarray and ndarray
+        Power that the die has taken note of [W], 0 at first; and e^{-(t - t0)/tau}.
+    """
+    decay = np.exp(-np.diff(t_s) / tau_s)
+    gain = mean_w * (1 - decay)
+    y = np.zeros(t_s.size)
+    i = 0
+    while i < gain.size:  # within a piece the recurrence is a cumulative sum
+        j = int(np.searchsorted(t_s, t_s[i] + _FAR * tau_s, side="right")) - 1
+        j = max(j, i + 1)
+        left = np.exp(-(t_s[i + 1 : j + 1] - t_s[i]) / tau_s)
+        y[i + 1 : j + 1] = left * (y[i] + np.cumsum(gain[i:j] / left)) if j > i + 1 else y[i] * decay[i] + gain[i]
+        i = j
+    return y, np.exp(-np.minimum((t_s - t_s[0]) / tau_s, 700.0))
+
+
+def fit(t_s: np.ndarray, power_w: np.ndarray, temperature_c: np.ndarray, window_s: float) -> Warming:
+    """The model, fitted to one GPU, with what the time of a power reading is uncertain by in the intervals.
+
+    When within a sampling step the power changed is not known, nor when a reading was taken. The model is fitted
+    three times, with power half a sampling step earlier, as read, and half a step later; figures are those of the
+    second, and their intervals reach over those of all three.
+    """
+    both = np.isfinite(power_w) & np.isfinite(temperature_c)
+    if both.sum() < LEAST_STRETCH:
+        return _none("too few samples with both power and temperature", int(both.sum()))
+    half_s = float(np.median(np.diff(t_s[both]))) / 2
+    early, plain, late = (
+        fit_to(stretches(t_s, power_w, temperature_c, window_s / 2 + shift)) for shift in (-half_s, 0.0, half_s)
+    )
+    whole = [
+        _over(getattr(plain, name), getattr(early, name), getattr(late, name))
+        for name in ("resistance", "tau", "inlet")
+    ]
+    return Warming(_if_sure(whole[0]), _if_sure(whole[1]), whole[2], plain.residual_k)
+
+
+def _over(each: Estimate, *others: Estimate) -> Estimate:
+    """The estimate with an interval over those of the others."""
+    lows = [other.low for other in (each, *others) if other.low is not None]
+    highs = [other.high for other in (each, *others) if other.high is not None]
+    return replace(each, low=min(lows), high=max(highs)) if each.identified else each
+
+
+def fit_to(parts: list[Stretch]) -> Warming:
+    """Resistance, time constant and inlet of C dT/dt = P - (T - T_in)/R, tau = R C.
+
+    For a given time constant the model is linear in the rest, so that the best of each is found in one step and only
+    the time constant is searched for. Each stretch begins at a temperature of its own. The whole course is compared,
+    not one step ahead: noise in the readings then does not shorten the time constant.
+    """
+    if not parts:
+        return _none("no stretch with both power and temperature")
+    n = sum(part.t_s.size for part in parts)
+    step = float(np.median(np.concatenate([np.diff(part.t_s) for part in parts])))
+    longest = max(float(part.t_s[-1] - part.t_s[0]) for part in parts)
+    temperature = np.concatenate([part.temperature_c for part in parts])
+    if temperature.max() - temperature.min() < LEAST_SWING_K:
+        return _none(f"the temperature moves by less than {LEAST_SWING_K:g} K")
+    low, high = step / 4, longest
+    grid = np.geomspace(low, high, 40)
+    losses = [_solved(parts, tau)[1] for tau in grid]
+    best = int(np.argmin(losses))
+    around = np.log(grid[max(best - 1, 0)]), np.log(grid[min(best + 1, grid.size - 1)])
+    log_tau = optimize.minimize_scalar(
+        lambda log: _solved(parts, np.exp(log))[1], bounds=around, method="bounded", options={"xatol": 1e-5}
+    ).x
+    tau = float(np.exp(log_tau))
+    linear, loss = _solved(parts, tau)
+    swing = float(np.ptp(_design(parts, tau)[:, 1])) * linear[1]
+    if not swing > LEAST_SWING_K:
+        return _none(f"power accounts for {max(swing, 0):.1f} K of the temperature; it takes {LEAST_SWING_K:g} K", n)
+    solution = _errors(parts, linear, tau, temperature)
+    return _told(solution, tau, step, longest, float(np.sqrt(loss / n)))
+
+
+def _design(parts: list[Stretch], tau_s: float) -> np.ndarray:
+    """Columns of inlet, resistance, and each stretch's first temperature."""
+    rows = []
+    for i, part in enumerate(parts):
+        y, left = filtered(part.t_s, part.mean_w, tau_s)
+        block = np.zeros((part.t_s.size, 2 + len(parts)))
+        block[:, 0], block[:, 1], block[:, 2 + i] = 1 - left, y, left
+        rows.append(block)
+    return np.vstack(rows)
+
+
+def _solved(parts: list[Stretch], tau_s: float) -> tuple[np.ndarray, float]:
+    """The best of the linear parameters, and the sum of squares they leave."""
+    design = _design(parts, float(tau_s))
+    temperature = np.concatenate([part.temperature_c for part in parts])
+    values = np.linalg.lstsq(design, temperature, rcond=None)[0]
+    residuals = temperature - design @ values
+    return values, float(residuals @ residuals)
+
+
+def _errors(parts: list[Stretch], linear: np.ndarray, tau: float, temperature: np.ndarray) -> Solution:
+    design = _design(parts, tau)
+    small = 1e-4
+    slope = (_design(parts, tau * (1 + small)) - _design(parts, tau * (1 - small))) @ linear / (2 * small * tau)
+    jacobian = np.column_stack([design[:, :2], slope, design[:, 2:]])
+    rounded = temperature if np.all(temperature == np.round(temperature)) else None
+    values = np.concatenate([linear[:2], [tau], linear[2:]])
+    return with_errors(values, jacobian, temperature - design @ linear, rounded)
+
+
+def _told(solution: Solution, tau: float, step: float, longest: float, residual_k: float) -> Warming:
+    n = solution.n
+    inlet = _estimate("inlet", "°C", solution, 0, n)
+    resistance = _estimate("resistance", "K/W", solution, 1, n)
+    constant = _estimate("tau", "s", solution, 2, n)
+    if tau < step:
+        constant = Estimate("tau", "s", n=n, why_not=f"shorter than the sampling of {step:g} s")
+    elif tau > longest / 2:
+        constant = Estimate("tau", "s", n=n, why_not=f"longer than half of the longest stretch, {longest:,.0f} s")
+        why = "the die is never near its equilibrium"
+        resistance, inlet = (Estimate(each.name, each.unit, n=n, why_not=why) for each in (resistance, inlet))
+    return Warming(resistance, constant, inlet, residual_k)
+
+
+def _estimate(name: str, unit: str, solution: Solution, i: int, n: int) -> Estimate:
+    low, high = solution.interval(i)
+    return Estimate(name, unit, float(solution.values[i]), low, high, n)
+
+
+def _if_sure(each: Estimate) -> Estimate:
+    if each.value is None or each.low is None or each.high is None:
+        return each
+    if each.value <= 0 or (each.high - each.low) / 2 > _WIDEST * abs(each.value):
+        why = f"the interval is as wide as the value, {each.value:.3g} ({each.low:.3g} to {each.high:.3g})"
+        return Estimate(each.name, each.unit, n=each.n, why_not=why)
+    return each
+
+
+def _none(why: str, n: int = 0) -> Warming:
+    resistance, tau, inlet = (Estimate(name, unit, n=n, why_not=why) for name, unit in _NAMED)
+    return Warming(resistance, tau, inlet)
+
+
+_NAMED = (("resistance", "K/W"), ("tau", "s"), ("inlet", "°C"))

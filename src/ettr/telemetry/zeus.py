@@ -1,0 +1,152 @@
+"""Zeus: the log of its monitor's windows (energy of each), and power timelines as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ettr.errors import InputError
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Source
+from ettr.telemetry.cells import NAN, Cells
+from ettr.telemetry.form import Format, Options
+from ettr.telemetry.samples import Samples
+from ettr.telemetry.stamps import epoch_s
+from ettr.telemetry.table import header_line, headings_of, rows
+
+_ENERGY = re.compile(r"gpu(\d+)_energy")
+_WINDOWS = ("start_time", "window_name", "elapsed_time")
+_DOMAINS = ("device_instant", "device_average")
+_MOST_BYTES = 1 << 28
+_TIMELINE = re.compile(r'\s*\{\s*"(?:\w+:?)?(?:device_instant|device_average|\d+)"\s*:\s*(?:\[\s*\[|\{)')
+
+
+@dataclass(frozen=True)
+class _Window:
+    start_s: float
+    length_s: float
+    name: str
+    joules: tuple[float, ...]
+    place: str
+
+
+def _sniff(head: list[str]) -> bool:
+    names = [heading.name for heading in headings_of(header_line(head).split(","))]
+    return set(_WINDOWS) <= set(names) or _TIMELINE.match("\n".join(head)) is not None
+
+
+def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) -> None:
+    if header_line(source.head()).lstrip().startswith(("{", "[")):
+        _read_timeline(source, samples, ledger)
+    else:
+        _read_windows(source, samples, ledger)
+
+
+# --------------------------------------------------------------------------- windows
+
+
+def _read_windows(source: Source, samples: Samples, ledger: Ledger) -> None:
+    """A sample for each window and GPU: its energy over its length."""
+    gpus: list[str] = []
+    windows = list(_windows(source, gpus, ledger))
+    calendar = {epoch_s(window.start_s) is not None for window in windows}
+    samples.absolute = calendar == {True}
+    for window in sorted(_apart(windows, ledger), key=lambda each: each.start_s):
+        for gpu, joules in zip(gpus, window.joules, strict=True):
+            samples.add(window.start_s, gpu, {"power_w": joules / window.length_s}, length_s=window.length_s)
+    ledger.note("power is the energy of a window over its length: swings within a window do not show")
+
+
+def _windows(source: Source, gpus: list[str], ledger: Ledger) -> Iterator[_Window]:
+    at: dict[str, int] = {}
+    energies: list[int] = []
+    number, joule = Cells("t_s", "time", "", ledger), Cells("energy_j", "energy", "", ledger)
+    for place, row in rows(source, ledger):
+        if not at:
+            at = {name: i for i, name in enumerate(cell.strip().lower() for cell in row)}
+            if not set(_WINDOWS) <= set(at):
+                raise InputError(f"{source.name} must have the columns {', '.join(_WINDOWS)}, as Zeus writes them")
+            found = {name: match[1] for name in at if (match := _ENERGY.fullmatch(name))}
+            if not found:
+                raise InputError(f"{source.name} must have a column gpu0_energy, gpu1_energy, ...")
+            gpus.extend(found.values())
+            energies = [at[name] for name in found]
+            continue
+        if len(row) < len(at):
+            ledger.not_parsed("row that is too short", place=place)
+            continue
+        start_s, length_s = (number.read(row[at[name]], place) for name in ("start_time", "elapsed_time"))
+        if math.isnan(start_s) or not 0 < length_s < math.inf:
+            ledger.not_parsed("window without a start or a length", place=place)
+            continue
+        joules = tuple(joule.read(row[i], place) for i in energies)
+        yield _Window(epoch_s(start_s) or start_s, length_s, row[at["window_name"]].strip(), joules, place)
+
+
+def _apart(windows: list[_Window], ledger: Ledger) -> list[_Window]:
+    """Windows that do not overlap: where they are nested, those of the name that has most are kept."""
+    counts: dict[str, int] = {}
+    for window in windows:
+        counts[window.name] = counts.get(window.name, 0) + 1
+    chosen: list[_Window] = []
+    ends: list[tuple[float, float]] = []
+    for window in sorted(windows, key=lambda each: (-counts[each.name], each.name, each.start_s)):
+        first, last = window.start_s, window.start_s + window.length_s
+        if _meets(ends, first, last):
+            ledger.dropped("window that overlaps finer ones", place=window.place)
+            continue
+        insort(ends, (first, last))
+        chosen.append(window)
+    return chosen
+
+
+def _meets(spans: list[tuple[float, float]], first: float, last: float) -> bool:
+    slack = 0.01 * (last - first)
+    i = bisect_left(spans, (first, last))
+    before = i > 0 and spans[i - 1][1] > first + slack
+    return before or (i < len(spans) and spans[i][0] < last - slack)
+
+
+# --------------------------------------------------------------------------- timelines
+
+
+def _read_timeline(source: Source, samples: Samples, ledger: Ledger) -> None:
+    """``{"0": [[t, W], ...]}``, or such a mapping for each of several domains of power."""
+    with source.utf8(ledger) as stream:
+        text = stream.read(_MOST_BYTES + 1)
+    if len(text) > _MOST_BYTES:
+        raise InputError(f"a timeline may have at most {_MOST_BYTES >> 20} MiB; {source.name} has more: split it")
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source.name} is no JSON that can be read: {str(error)[:80]}") from error
+    if isinstance(told, dict) and (domain := next((name for name in _DOMAINS if name in told), None)):
+        others = ", ".join(str(name)[:40] for name in told if name != domain)
+        if others:
+            ledger.note(f"power is {domain}; not read: {others}")
+        samples.power_window_s = 0.0 if domain == "device_instant" else 1.0
+        told = told[domain]
+    if not isinstance(told, dict) or not all(isinstance(points, list) for points in told.values()):
+        raise InputError(f"{source.name} must map GPUs to lists of [time, power], as a power timeline of Zeus does")
+    for gpu, points in told.items():
+        for i, point in enumerate(points, 1):
+            _take(samples, ledger, str(gpu), point, f"GPU {str(gpu)[:40]}, point {i:,}")
+
+
+def _take(samples: Samples, ledger: Ledger, gpu: str, point: Any, place: str) -> None:
+    if not (isinstance(point, list) and len(point) == 2):
+        return ledger.not_parsed("point is no [time, power]", place=place)
+    numbers = [float(x) if isinstance(x, int | float) and not isinstance(x, bool) else NAN for x in point]
+    if not all(abs(number) < 1e20 for number in numbers):
+        return ledger.not_parsed("point without a number", place=place)
+    since = epoch_s(numbers[0])
+    samples.absolute = samples.absolute and since is not None
+    return samples.add(numbers[0] if since is None else since, gpu, {"power_w": numbers[1]})
+
+
+FORMAT = Format("zeus", "Zeus: the monitor's log of windows, or a power timeline as JSON", _sniff, _read)

@@ -1,0 +1,193 @@
+"""What cannot be, what is set aside, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ettr import Part, telemetry
+from ettr.errors import InputError, UnknownName
+from ettr.telemetry.reading import FORMATS
+
+
+def table(rows, header="t_s,power_w,temperature_c"):
+    return "\n".join([header, *(",".join(map(str, row)) for row in rows)])
+
+
+GOOD = [(t, 500, 60) for t in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason", "column"),
+    [
+        ((50, 0, 60), "power is 0 W", "power_w"),
+        ((50, -1, 60), "power is negative", "power_w"),
+        ((50, 2147483.632e6, 60), "power is over 10,000 W", "power_w"),
+        ((50, 500, 2147483632), "temperature outside -60 to 150 °C", "temperature_c"),
+        ((50, 500, 400), "temperature outside -60 to 150 °C", "temperature_c"),
+        ((50, 500, -1), "temperature is -1: a blank", "temperature_c"),
+    ],
+)
+def test_a_value_that_cannot_be_is_set_aside_and_counted(read, count, row, reason, column):
+    found = read(table([*GOOD, row]))
+    assert count(found, "dropped", reason) == 1
+    assert len(found.samples) == 41 and found.samples[column].isna().sum() == 1
+
+
+def test_a_sensor_that_is_not_there_reads_nought(read, count):
+    found = read(table([(*row, 0) for row in GOOD], "t_s,power_w,temperature_c,memory_c"))
+    assert not found.seen("memory_c") and count(found, "dropped", "no sensor") == 40
+
+
+def test_clocks_and_loads_that_cannot_be(read, count):
+    rows = [(*row, 1980, 50) for row in GOOD] + [(50, 500, 60, -1, 500)]
+    found = read(table(rows, "t_s,power_w,temperature_c,clock_mhz,util_pct"))
+    assert count(found, "dropped", "clock is impossible") == count(found, "dropped", "utilisation outside") == 1
+
+
+def test_time_that_stands_still_or_goes_back(read, count):
+    rows = [*GOOD, (39, 500, 60), (39, 400, 60), (20, 300, 60), (40, 500, 60)]
+    found = read(table(rows))
+    assert count(found, "merged", "the same sample twice") == 1
+    assert count(found, "dropped", "time stamp seen before") == 1
+    assert count(found, "dropped", "time goes backwards") == 1
+    assert found.samples["t_s"].is_monotonic_increasing and len(found.samples) == 41
+
+
+def test_a_file_from_newest_to_oldest_is_sorted(read):
+    found = read(table([(t, 100 + t, 60) for t in reversed(range(40))]))
+    assert found.samples["power_w"].tolist() == [100 + t for t in range(40)]
+    assert found.notes[0].startswith("samples do not stand in order of time")
+
+
+def test_one_stamp_from_the_future_does_not_cost_the_rest(read):
+    found = read(table([(1e6, 500, 60), *GOOD]))
+    assert len(found.samples) == 41 and found.gaps.n == 1
+
+
+def test_rows_that_are_cut_or_spoilt_are_counted(read, count):
+    found = read(table(GOOD) + "\n50\nsoon,500,60\n51,much,60\n52,\x00500,60\n")
+    assert count(found, "not parsed", "row that is too short") == 1
+    assert count(found, "not parsed", "time is no number") == 1
+    assert count(found, "not parsed", "power_w: no number") == 1
+    assert any("NUL" in note for note in found.notes)
+
+
+BAD = {
+    "all too hot": (
+        table([(t, 500, 333) for t in range(9)]),
+        "temperature must be within -60 and 150 °C; all 9 in .*333",
+    ),
+    "no power": (table([(t, 60) for t in range(9)], "t_s,temperature_c"), "the format of telemetry.csv is not known"),
+    "power silent": (table([(t, "[N/A]", 60) for t in range(9)]), "holds no power of a GPU.*9 x power_w: no value"),
+    "header alone": ("t_s,power_w\n", "holds no sample of a GPU"),
+    "foreign": ("hello\nworld\n", "it begins 'hello'. Name it with --format: dcgm, nvidia-smi, zeus, codecarbon, csv"),
+    "empty": ("", "the telemetry file must hold something; .* is empty"),
+    "pickle": (pickle.dumps([1, 2]), "is a Python pickle, which is never unpickled"),
+    "zip": (b"PK\x03\x04abc", "is a zip archive or a spreadsheet"),
+    "damaged": (gzip.compress(table(GOOD * 500).encode())[:60] + b"\xff" * 40, "is damaged at byte"),
+    "no time": ("power_w,temperature_c\n500,60\n", "the format of telemetry.csv is not known"),
+    "no header": ("2025/07/27 00:00:00.000, 0, 71.85 W\n", "the format of telemetry.csv is not known"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_what_is_no_recording_is_refused(read, fault):
+    content, message = BAD[fault]
+    with pytest.raises(InputError, match=message):
+        read(content)
+
+
+def test_a_truncated_file_is_read_as_far_as_it_goes(read):
+    packed = gzip.compress(table([(t, 500 + t % 90, 60) for t in range(20_000)]).encode())
+    found = read(packed[: len(packed) // 2], "cut.csv.gz")
+    assert 100 < len(found.samples) < 20_000 and "the rest of the recording is missing" in found.notes[0]
+
+
+def test_a_missing_file_and_an_unknown_format(tmp_path):
+    with pytest.raises(InputError, match=r"the telemetry file must be a file; .* does not exist"):
+        telemetry.read(tmp_path / "none.csv")
+    with pytest.raises(UnknownName, match="unknown format 'nvidia'; did you mean 'nvidia-smi'"):
+        telemetry.read(tmp_path / "none.csv", "nvidia")
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines=st.lists(st.text('0123456789.,:;-/ \t"[]{}()=#WtsTUNADCGM_power', max_size=60), max_size=12))
+def test_no_text_breaks_a_reader_in_another_way_than_by_refusing(tmp_path, name, lines):
+    path = tmp_path / "noise.csv"
+    heads = {
+        "csv": "t_s,power_w",
+        "nvidia-smi": "timestamp, index, power.draw [W]",
+        "dcgm": "DCGM_FI_DEV_POWER_USAGE 1 1",
+    }
+    heads |= {"zeus": "start_time,window_name,elapsed_time,gpu0_energy", "codecarbon": "timestamp,duration,gpu_energy"}
+    path.write_text("\n".join([heads[name], *lines]), encoding="utf-8")
+    try:
+        found = telemetry.read(path, name)
+    except InputError:
+        return
+    assert found.samples["power_w"].notna().any()
+
+
+# --------------------------------------------------------------------------- fits and simulations
+
+
+@pytest.fixture(scope="module")
+def recording():
+    return telemetry.simulate(Part.load("h100"), telemetry.plan(2), step_s=1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"part": "h1000"}, "unknown part 'h1000'.*did you mean 'h100'"),
+        ({"medium": "water"}, "h100 has no figures for cooling by 'water'"),
+        ({"gpu": "7"}, "unknown GPU '7'"),
+        ({"power_window_s": -1.0}, "power_window_s must be from 0 to 3600 s, got -1"),
+    ],
+)
+def test_a_fit_that_cannot_be_is_refused(recording, options, message):
+    with pytest.raises(InputError, match=message):
+        telemetry.fit(recording, **options)
+
+
+def test_too_few_samples_are_no_recording(read):
+    with pytest.raises(InputError, match="must hold 20 samples of power or more, got 19"):
+        telemetry.fit(read(table(GOOD[:19])))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"step_s": 0.0}, "step_s must be > 0 s, got 0"),
+        ({"n_gpus": 0}, "n_gpus must be >= 1, got 0"),
+        ({"inlet_c": 300.0}, "inlet_c must be within -40 and 80 °C, got 300"),
+        ({"lost": 0.9}, "lost must be between 0 and 0.5, got 0.9"),
+        ({"power_window_s": -1.0}, "power_window_s must be >= 0 s, got -1"),
+        ({"medium": "oil"}, "h100 has no figures for cooling by 'oil'"),
+    ],
+)
+def test_a_simulation_that_cannot_be_is_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        telemetry.simulate(Part.load("h100"), telemetry.plan(1), **options)
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([], "steps must hold at least one Step"),
+        ([telemetry.Step("a", 1.2, 10)], r"duty must be between 0 and 1, or None, got 1.2 \(step 1, 'a'\)"),
+        ([telemetry.Step("a", 0.2, 0)], "seconds must be > 0 and <= 86400 s, got 0"),
+        ([telemetry.Step("a,b", 0.2, 5)], "name must be a word without commas"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused(steps, message):
+    with pytest.raises(InputError, match=message):
+        telemetry.simulate(Part.load("h100"), steps)
+    with pytest.raises(InputError, match="minutes must be from 0.1 to 1440 min, got 0"):
+        telemetry.plan(0)

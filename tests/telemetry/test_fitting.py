@@ -1,0 +1,330 @@
+"""Fits find what a simulated part was made of, and say so where they cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ettr import Part, telemetry
+from ettr.errors import InputError
+from ettr.telemetry import Noise, Step, estimates, plateaus, warming
+
+H100 = Part.load("h100")
+CLOCKS = {"slow": 1500.0, "slower": 1200.0}
+LOCKED = (Step("slow", 1.0, 120), Step("slower", 1.0, 120))
+TRUTH = {"resistance": 0.07, "tau": 60.0, "inlet": 25.0, "leakage": 90.0, "exponent": 2.6}
+LEAST_COVERED = 16
+"""Of 20 intervals of 95%: fewer than that has a chance of one in four hundred."""
+
+
+def with_units(recording, write):
+    """The same samples as nvidia-smi writes them, read back."""
+    import pandas as pd
+
+    rows = ["timestamp, index, power.draw [W], temperature.gpu, clocks.current.sm [MHz], utilization.gpu [%]"]
+    for row in recording.samples.sort_values(["t_s", "gpu"]).itertuples():
+        at = pd.Timestamp("2025-07-27") + pd.Timedelta(seconds=row.t_s)
+        cells = f"{row.power_w:.2f} W, {row.temperature_c:.0f}, {row.clock_mhz:.0f} MHz, {100 * row.utilisation:.0f} %"
+        rows.append(f"{at:%Y/%m/%d %H:%M:%S}.{at.microsecond // 1000:03d}, {row.gpu}, {cells}")
+    return telemetry.read(write("\n".join(rows)))
+
+
+@pytest.fixture(scope="module")
+def covered():
+    """How often each interval held the truth, over 20 seeds of a kind of recording."""
+
+    def _covered(minutes=20, **options):
+        n = dict.fromkeys(TRUTH, 0)
+        for seed in range(20):
+            recording = telemetry.simulate(
+                H100, (*telemetry.plan(minutes), *LOCKED), clocks_mhz=CLOCKS, seed=seed, **options
+            )
+            found = telemetry.fit(recording)
+            for name, truth in TRUTH.items():
+                each = getattr(found, name)
+                n[name] += each.identified and each.low <= truth <= each.high
+        return n
+
+    return _covered
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"step_s": 1.0, "power_window_s": 1.0, "lost": 0.05},
+        {"step_s": 1.0},
+        {"step_s": 0.1, "power_window_s": 1.0, "minutes": 12},
+    ],
+    ids=["1 s, averaged, gaps", "1 s, instants", "100 ms, averaged"],
+)
+def test_intervals_hold_the_truth(covered, options):
+    assert min(covered(**options).values()) >= LEAST_COVERED
+
+
+def test_a_cold_plate_is_found_at_100_ms_and_nearly_at_1_s(covered):
+    held = {"resistance": 0, "tau": 0}
+    for seed in range(10):
+        for step_s in (0.1, 1.0):
+            recording = telemetry.simulate(
+                H100, telemetry.plan(5), medium="cold_plate", step_s=step_s, power_window_s=1.0, seed=seed
+            )
+            found = telemetry.fit(recording, medium="cold_plate")
+            held["resistance"] += found.resistance.low <= 0.03 <= found.resistance.high
+            held["tau"] += found.tau.low <= 5 <= found.tau.high
+    assert min(held.values()) >= LEAST_COVERED
+
+
+def test_the_curvature_of_leakage_is_found_in_a_long_recording_only():
+    long, short = (
+        telemetry.fit(telemetry.simulate(H100, telemetry.plan(minutes), power_window_s=1.0, seed=2))
+        for minutes in (90, 15)
+    )
+    assert long.leakage_rise.low <= 36 <= long.leakage_rise.high
+    assert not short.leakage_rise.identified and "no sure curvature" in short.leakage_rise.why_not
+    assert "only the slope is identified; with the base part's rise of 36 K" in short.leakage.note
+    leak = H100.leakage
+    slope = leak.power_w / leak.rise_k * np.exp((short.leakage_at_c - leak.at_c) / leak.rise_k)
+    assert short.leakage_slope.value == pytest.approx(slope, rel=0.15)
+
+
+def test_units_in_cells_gaps_and_several_gpus_change_no_figure(write):
+    recording = telemetry.simulate(H100, telemetry.plan(20), n_gpus=2, lost=0.05, seed=1)
+    direct = telemetry.fit(recording, power_window_s=1.0)
+    read = with_units(recording, write)
+    assert (read.format, read.n_gpus, read.gaps.n > 0) == ("nvidia-smi", 2, True)
+    again = telemetry.fit(read)
+    for name in ("resistance", "tau", "inlet"):
+        assert getattr(again, name).value == pytest.approx(getattr(direct, name).value, rel=0.001)
+    # plateaus now come from power alone, and the stall is one with the context
+    assert again.leakage.value == pytest.approx(direct.leakage.value, rel=0.1)
+
+
+def test_levels_are_found_from_power_alone_and_named(write):
+    job = [Step("idle", None, 300)] + [Step("compute", 1.0, 300), Step("stall", 0.0, 400)] * 5
+    read = with_units(telemetry.simulate(H100, job, power_window_s=1.0, seed=5), write)
+    found = telemetry.fit(read)
+    assert [level.phase for level in found.levels] == ["compute", "checkpoint", "idle"]
+    # the recording's own means, as warming and the limit move them; a watt or two from the part's levels
+    assert found.level("compute").mean.value == pytest.approx(696, abs=6)
+    assert found.level("checkpoint").mean.value == pytest.approx(121.7, abs=4)
+    assert found.level("idle").mean.value == pytest.approx(72.5, abs=2)
+    assert found.level("compute").share == pytest.approx(1500 / 3800, abs=0.01)
+    assert "not seen: communication" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("step_s", "window_s", "seen"),
+    [
+        (1.0, 1.0, ["compute", "communication", "checkpoint"]),
+        (0.1, 0.0, ["compute", "communication", "checkpoint"]),
+        (0.1, 1.0, ["compute", "checkpoint"]),  # a second of communication is never a whole mean over one
+    ],
+)
+def test_the_phases_of_a_job_are_found_though_they_change_within_seconds(step_s, window_s, seen):
+    iteration = [Step("compute", 1.0, 3.0), Step("communication", 0.4, 1.0)]
+    job = [*(iteration * 60), Step("stall", 0.0, 20.0)] * 3
+    recording = telemetry.simulate(H100, job, step_s=step_s, power_window_s=window_s, seed=1)
+    found = telemetry.fit(replace(recording, samples=recording.samples.assign(step="")))
+    assert [level.phase for level in found.levels] == seen
+    assert found.level("compute").mean.value == pytest.approx(
+        678, abs=6
+    )  # the part's 696, less what its cooler die leaks
+    if len(seen) == 3:
+        assert found.level("checkpoint").share == pytest.approx(60 / 780, abs=0.02)
+
+
+def test_intervals_of_levels_hold_the_mean_of_correlated_noise():
+    quiet = H100.model_copy(update={"leakage": H100.leakage.model_copy(update={"power_w": 0.0})})
+    held = 0
+    for seed in range(20):
+        recording = telemetry.simulate(quiet, [Step("duty 50%", 0.5, 900)], seed=seed, noise=Noise(power=0.03))
+        (level,) = telemetry.fit(recording, quiet).levels
+        truth = quiet.levels.checkpoint_w + 0.5 * (quiet.levels.compute_w - quiet.levels.checkpoint_w)
+        held += level.mean.low <= truth <= level.mean.high
+    assert held >= LEAST_COVERED
+
+
+def test_noise_without_plateaus_is_one_level():
+    rng = np.random.default_rng(1)
+    recording = telemetry.simulate(H100, [Step("duty 50%", 0.5, 3000)], noise=Noise(power=0.05), seed=1)
+    bare = replace(recording, samples=recording.samples.assign(step=""))
+    assert len(telemetry.fit(bare).levels) == 1
+    drawn = bare.samples.assign(power_w=400 + 10 * rng.standard_normal(len(bare.samples)))
+    assert len(set(plateaus.find(drawn).label)) == 1
+
+
+# --------------------------------------------------------------------------- what cannot be said
+
+
+def test_constant_power_identifies_no_warming():
+    found = telemetry.fit(telemetry.simulate(H100, [Step("compute", 1.0, 1200)], seed=1))
+    assert not found.resistance.identified and not found.tau.identified
+    assert "takes 3 K" in found.tau.why_not or "moves by less than 3 K" in found.tau.why_not
+    assert not found.leakage.identified and not found.exponent.identified
+
+
+@pytest.mark.parametrize(
+    ("drop", "figure", "why"),
+    [
+        ("temperature_c", "tau", "too few samples with both power and temperature"),
+        ("temperature_c", "leakage", "power and temperature are not recorded together"),
+        ("clock_mhz", "leakage", "the clock is not recorded"),
+        ("clock_mhz", "exponent", "the clock is not recorded"),
+        ("utilisation", "exponent", "utilisation is not recorded"),
+        ("memory_c", "memory_resistance", "the memory temperature is not recorded"),
+    ],
+)
+def test_what_is_not_recorded_is_named(drop, figure, why):
+    recording = telemetry.simulate(H100, (*telemetry.plan(10), *LOCKED), clocks_mhz=CLOCKS, seed=1)
+    silent = replace(recording, samples=recording.samples.assign(**{drop: np.nan}))
+    each = getattr(telemetry.fit(silent), figure)
+    assert each.value is None and each.low is None and why in each.why_not
+
+
+def test_power_at_its_limit_says_nothing_of_leakage():
+    capped = H100.model_copy(update={"limits": H100.limits.model_copy(update={"power_w": 500.0})})
+    steps = [Step("compute", 1.0, 400), Step("idle", None, 400), Step("compute", 1.0, 400)]
+    found = telemetry.fit(telemetry.simulate(capped, steps, seed=1), capped)
+    assert not found.leakage.identified
+    assert "limit" in found.leakage.why_not or "clock" in found.leakage.why_not
+
+
+def test_a_time_constant_shorter_than_the_sampling_is_not_told():
+    found = telemetry.fit(
+        telemetry.simulate(H100, telemetry.plan(60), medium="cold_plate", step_s=30.0, seed=1), medium="cold_plate"
+    )
+    assert not found.tau.identified or found.tau.high - found.tau.low > 10
+
+
+def test_two_time_constants_are_noticed():
+    recording = telemetry.simulate(H100, telemetry.plan(20), seed=1)
+    samples = recording.samples.copy()
+    samples["temperature_c"] = np.round(samples["temperature_c"] + 0.02 * samples["power_w"])  # a fast second one
+    found = telemetry.fit(replace(recording, samples=samples))
+    assert found.residual_k > 0.9 and any("one time constant leaves" in note for note in found.notes)
+
+
+# --------------------------------------------------------------------------- the part
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    recording = telemetry.simulate(H100, (*telemetry.plan(30), *LOCKED), clocks_mhz=CLOCKS, n_gpus=4, seed=6)
+    return telemetry.fit(recording)
+
+
+def test_a_part_reads_back_with_its_evidence(fitted, tmp_path):
+    part = fitted.to_part("mine")
+    path = tmp_path / "mine.yml"
+    path.write_text(part.to_yaml(), encoding="utf-8")
+    assert Part.load(path) == part
+    for name, each in fitted.figures().items():
+        assert part.flat()[name] == pytest.approx(each.value, rel=1e-5)
+        origin = part.evidence[name]
+        assert origin.status == "derived" and origin.note.startswith("fitted to simulated h100, 95%: ")
+    kept = set(part.flat()) - set(fitted.figures())
+    assert all(part.flat()[name] == H100.flat()[name] for name in kept)
+    assert {"cooling.air.spread", "cooling.air.tau_s", "clock.exponent", "levels.idle_w"} <= set(fitted.figures())
+
+
+def test_the_fit_of_a_fitted_part_is_that_part(fitted):
+    part = fitted.to_part("mine")
+    steps = (*telemetry.plan(30), *LOCKED)
+    again = telemetry.fit(telemetry.simulate(part, steps, clocks_mhz=CLOCKS, seed=9), part)
+    for name in ("resistance", "tau", "exponent"):
+        each, first = getattr(again, name), getattr(fitted, name)
+        assert each.value == pytest.approx(first.value, rel=0.03)
+
+
+def test_frames_and_dictionaries_hold_every_figure(fitted):
+    frame = fitted.to_frame()
+    assert len(frame) == len(fitted.levels) + 9
+    assert (frame["identified"] == frame["value"].notna()).all() and (frame["note"][~frame["identified"]] != "").all()
+    assert (frame["low"].dropna() <= frame["value"].dropna()).all()
+    told = fitted.to_dict()
+    assert told["tau"]["value"] == fitted.tau.value and len(told["levels"]) == len(fitted.levels)
+
+
+def test_a_level_over_the_power_limit_is_another_part():
+    recording = telemetry.simulate(Part.load("b200"), telemetry.plan(10), medium="air", seed=1)
+    found = telemetry.fit(recording, "h100")
+    with pytest.raises(InputError, match=r"levels.compute_w must be <= 700 W, .* name the part that was recorded"):
+        found.to_part("mine")
+
+
+# --------------------------------------------------------------------------- the pieces
+
+
+def test_the_filter_is_the_exact_answer_to_a_step():
+    t = np.cumsum(np.r_[0.0, np.random.default_rng(1).uniform(0.1, 300, 500)])
+    y, left = warming.filtered(t, np.full(500, 700.0), 7.0)
+    assert np.allclose(y, 700 * (1 - np.exp(-np.minimum((t - t[0]) / 7, 700))), rtol=1e-9)
+    assert np.allclose(left, np.exp(-np.minimum((t - t[0]) / 7, 700)))
+
+
+def test_the_filter_follows_the_recurrence():
+    rng = np.random.default_rng(2)
+    t, p = np.cumsum(np.r_[0.0, rng.uniform(0.5, 2, 400)]), rng.uniform(70, 700, 400)
+    y, expected = 0.0, [0.0]
+    for dt, power in zip(np.diff(t), p, strict=True):
+        decay = np.exp(-dt / 3.0)
+        y = y * decay + power * (1 - decay)
+        expected.append(y)
+    assert np.allclose(warming.filtered(t, p, 3.0)[0], expected)
+
+
+def test_scaling_power_scales_resistance_alone():
+    recording = telemetry.simulate(H100, telemetry.plan(10), seed=1)
+    one = recording.of("0")
+    arrays = [one[name].to_numpy() for name in ("t_s", "power_w", "temperature_c")]
+    base, scaled = (warming.fit(arrays[0], k * arrays[1], arrays[2], 0.0) for k in (1, 4))
+    assert scaled.resistance.value == pytest.approx(base.resistance.value / 4)
+    assert scaled.tau.value == pytest.approx(base.tau.value, rel=1e-4)
+    slow = warming.fit(10 * arrays[0], arrays[1], arrays[2], 0.0)
+    assert slow.tau.value == pytest.approx(10 * base.tau.value, rel=1e-3)
+
+
+def test_the_integrated_time_is_that_of_an_autoregression():
+    rng, rho = np.random.default_rng(3), 0.8
+    x, shocks = np.zeros(200_000), rng.standard_normal(200_000)
+    for i in range(1, x.size):
+        x[i] = rho * x[i - 1] + shocks[i]
+    assert estimates.integrated_time(x) == pytest.approx((1 + rho) / (1 - rho), rel=0.1)
+    assert estimates.integrated_time(shocks) == pytest.approx(1, abs=0.1)
+
+
+def test_errors_of_independent_residuals_are_those_of_the_textbook():
+    rng = np.random.default_rng(4)
+    x = np.column_stack([np.ones(5000), rng.standard_normal(5000)])
+    residuals = rng.standard_normal(5000)
+    found = estimates.with_errors(np.zeros(2), x, residuals)
+    assert np.allclose(found.errors, 1 / np.sqrt(5000), rtol=0.1)
+
+
+def test_together_is_wider_where_gpus_differ():
+    def gpu(value):
+        return estimates.Estimate("tau", "s", value, value - 1, value + 1, 100)
+
+    alike, apart = estimates.together([gpu(60), gpu(60.1), gpu(59.9)]), estimates.together([gpu(50), gpu(60), gpu(70)])
+    assert alike.value == pytest.approx(60) and alike.high - alike.value == pytest.approx(1 / np.sqrt(3))
+    assert apart.high - apart.value == pytest.approx(4.303 * 10 / np.sqrt(3), rel=1e-3)
+    silent = estimates.Estimate("tau", "s", why_not="no")
+    assert estimates.together([gpu(60), silent]).note == "mean of 1 GPUs; 1 could not say"
+    assert estimates.together([silent, silent]).why_not == "no (on each of 2 GPUs)"
+
+
+def test_simulated_energy_is_kept_by_averaging():
+    raw, averaged = (
+        telemetry.simulate(H100, telemetry.plan(5), step_s=1.0, power_window_s=w, seed=1, noise=Noise(0, 0, False))
+        for w in (0.0, 1.0)
+    )
+    assert averaged.samples["power_w"].mean() == pytest.approx(raw.samples["power_w"].mean(), rel=0.01)
+
+
+def test_a_simulated_die_settles_where_power_and_resistance_say():
+    recording = telemetry.simulate(H100, [Step("duty 50%", 0.5, 900)], noise=Noise(0, 0, False))
+    last = recording.samples.iloc[-1]
+    assert last["power_w"] == pytest.approx((121.7 + 696) / 2, abs=0.1)
+    assert last["temperature_c"] == pytest.approx(25 + 0.07 * last["power_w"], abs=0.01)

@@ -1,0 +1,256 @@
+"""Each format of telemetry as its tool writes it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ettr import telemetry
+from ettr.errors import InputError
+
+HEADER = "timestamp, index, power.draw [W], temperature.gpu, temperature.memory, clocks.current.sm [MHz]"
+HEADER += ", utilization.gpu [%]"
+SMI = f"""{HEADER}
+2025/07/27 00:22:27.858, 0, 71.85 W, 31, [N/A], 345 MHz, 0 %
+2025/07/27 00:22:27.862, 1, 72.02 W, 30, [N/A], 345 MHz, 0 %
+2025/07/27 00:22:28.858, 0, 512.40 W, 44, [N/A], 1980 MHz, 100 %
+2025/07/27 00:22:28.862, 1, [Not Supported], 45, [N/A], 1980 MHz, 98 %
+"""
+BARE = "\n".join(
+    line.replace(" W", "").replace(" MHz", "").replace(" %", "") if i else line
+    for i, line in enumerate(SMI.splitlines())
+)
+T0 = 1_753_575_747
+
+
+# --------------------------------------------------------------------------- nvidia-smi
+
+
+@pytest.mark.parametrize("text", [SMI, BARE, SMI.replace("\n", "\r\n"), SMI.replace(", ", ",")])
+def test_nvidia_smi_with_and_without_units(read, count, text):
+    found = read(text)
+    assert (found.format, found.n_gpus, found.gpus) == ("nvidia-smi", 2, ("0", "1"))
+    first = found.of("0")
+    assert first["power_w"].tolist() == [71.85, 512.4] and first["clock_mhz"].tolist() == [345, 1980]
+    assert first["utilisation"].tolist() == [0, 1] and first["temperature_c"].tolist() == [31, 44]
+    assert found.of("1")["power_w"].isna().tolist() == [False, True]
+    assert found.step_s == pytest.approx(1.0) and found.start == pd.Timestamp("2025-07-27T00:22:27.858Z")
+    assert count(found, "dropped", "temperature.memory: no value") == 4
+    assert count(found, "dropped", "power.draw [W]: no value") == 1
+    assert found.power_window_s == 1.0 and any("UTC" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "watts"), [("W", "512.4", 512.4), ("mW", "512400", 512.4), ("kW", "0.5124", 0.5124e3)]
+)
+def test_units_stand_in_the_header_or_in_the_cell(read, unit, value, watts):
+    for header, cell in ((f"power.draw [{unit}]", value), ("power.draw [W]", f"{value} {unit}")):
+        found = read(f"timestamp, index, {header}\n2025/07/27 00:00:00.000, 0, {cell}\n")
+        assert found.samples["power_w"].tolist() == pytest.approx([watts])
+
+
+def test_an_unknown_unit_is_counted_and_not_guessed(read, count):
+    found = read(SMI.replace("512.40 W", "512.40 BTU"))
+    assert count(found, "not parsed", "unknown unit 'btu'") == 1
+    assert found.of("0")["power_w"].isna().tolist() == [False, True]
+
+
+def test_a_zone_moves_the_start_and_nothing_else(read):
+    plain, berlin = read(SMI), read(SMI, zone="Europe/Berlin")
+    assert plain.start - berlin.start == pd.Timedelta(hours=2)
+    pd.testing.assert_frame_equal(plain.samples, berlin.samples)
+    with pytest.raises(InputError, match="zone must be a name such as"):
+        read(SMI, zone="Europe/Berln")
+
+
+def test_instant_power_is_preferred_to_the_average(read):
+    text = "timestamp, index, power.draw [W], power.draw.instant [W]\n2025/07/27 00:00:00.000, 0, 1 W, 2 W\n"
+    found = read(text)
+    assert found.samples["power_w"].tolist() == [2] and found.power_window_s == 0
+
+
+def test_appended_recordings_begin_with_a_header_again(read, count):
+    again = SMI.replace("00:22", "00:23")
+    found = read(SMI + again)
+    assert len(found.samples) == 8 and count(found, "dropped", "header again") == 1
+    assert found.gaps.n == 2 and found.gaps.longest_s == pytest.approx(59)
+
+
+def unnamed(sizes, step_s=1.0, within_s=0.004):
+    rows = ["timestamp, power.draw [W], temperature.gpu"]
+    for i, size in enumerate(sizes):
+        for gpu in range(size):
+            at = pd.Timestamp("2025-07-27") + pd.Timedelta(seconds=i * step_s + gpu * within_s)
+            rows.append(f"{at:%Y/%m/%d %H:%M:%S.}{at.microsecond // 1000:03d}, {100 * (gpu + 1)}.00 W, 40")
+    return "\n".join(rows)
+
+
+@pytest.mark.parametrize("within_s", [0.0, 0.004, 0.02])
+def test_gpus_without_a_name_are_told_apart_by_their_order(read, within_s):
+    found = read(unnamed([4] * 30 + [2], within_s=within_s))
+    assert found.n_gpus == 4 and any("4 rows a round" in note for note in found.notes)
+    assert [found.of(gpu)["power_w"].unique().tolist() for gpu in found.gpus] == [[100], [200], [300], [400]]
+    assert found.step_s == pytest.approx(1.0)
+
+
+def test_one_gpu_without_a_name_is_one(read):
+    assert read(unnamed([1] * 50)).n_gpus == 1
+
+
+def test_rounds_that_differ_are_refused(read):
+    with pytest.raises(InputError, match="rounds of 4 rows and of 3: which row is of which GPU cannot be known"):
+        read(unnamed([4] * 10 + [3] + [4] * 10))
+
+
+# --------------------------------------------------------------------------- DCGM
+
+
+def text_of(values, metric="DCGM_FI_DEV_POWER_USAGE", gpu=0):
+    labels = f'gpu="{gpu}",UUID="GPU-{gpu}",Hostname="n1"'
+    return "\n".join(f"{metric}{{{labels}}} {value} {1000 * (T0 + i)}" for i, value in enumerate(values))
+
+
+def matrix(series):
+    rows = [
+        {"metric": {"__name__": name, "gpu": gpu, "Hostname": host}, "values": [[T0 + i, str(v)] for i, v in points]}
+        for (name, gpu, host), points in series.items()
+    ]
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": rows}})
+
+
+def test_dcgm_text_joins_the_metrics_of_an_instant(read, count):
+    text = "# HELP x\n" + "\n".join(
+        [text_of([70.5, 690.1]), text_of([31, 60], "DCGM_FI_DEV_GPU_TEMP"), text_of([5, 5], "DCGM_FI_DEV_FB_USED")]
+    )
+    found = read(text, "scrapes.prom")
+    assert (found.format, found.n_gpus, len(found.samples)) == ("dcgm", 1, 2)
+    assert found.samples["power_w"].tolist() == [70.5, 690.1] and found.samples["temperature_c"].tolist() == [31, 60]
+    assert count(found, "dropped", "another metric") == 2 and found.start == pd.Timestamp(T0, unit="s", tz="UTC")
+
+
+def test_dcgm_range_query(read):
+    power, load, clock = "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_SM_CLOCK"
+    series = {(power, "0", "a"): [(0, 70), (1, 71)], (power, "0", "b"): [(0, 80)], (load, "0", "a"): [(0, 50)]}
+    found = read(matrix(series | {(clock, "0", "a"): [(0, 1980)]}), "answer.json")
+    assert found.gpus == ("a/0", "b/0")
+    assert found.of("a/0")["utilisation"].tolist()[0] == 0.5 and found.of("a/0")["clock_mhz"].tolist()[0] == 1980
+
+
+@pytest.mark.parametrize("blank", [2147483632, 2147483635, 9223372036854775792, 9223372036854775794, "NaN"])
+def test_blanks_of_dcgm_are_counted(read, count, blank):
+    found = read(text_of([70, blank, 72]))
+    assert found.samples["power_w"].tolist() == [70, 72]
+    assert count(found, "dropped") == 1
+
+
+def test_the_energy_counter_gives_power_where_no_power_is(read, count):
+    joules = [0, 700_000, 1_400_000, 5_000, 705_000]  # mJ; the third step is a reset
+    found = read(text_of(joules, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"))
+    assert found.samples["power_w"].tolist() == [700, 700, 700] and found.samples["length_s"].tolist() == [1, 1, 1]
+    assert count(found, "dropped", "energy counter that went back") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('DCGM_FI_DEV_POWER_USAGE{gpu="0"} 70', "one scrape has no time; 1 samples carry no time stamp"),
+        (text_of([1], "DCGM_FI_DEV_FB_USED"), "holds no power or temperature of a GPU"),
+        (
+            '{"status":"error","errorType":"bad_data","error":"oops"}',
+            "Prometheus answered with an error.*bad_data: oops",
+        ),
+        (
+            '{"status":"success","data":{"resultType":"vector","result":[]}}',
+            "holds no power or temperature|a range of time",
+        ),
+    ],
+)
+def test_what_dcgm_cannot_answer_is_refused(read, text, message):
+    with pytest.raises(InputError, match=message):
+        read(text, "answer.json")
+
+
+# --------------------------------------------------------------------------- Zeus, CodeCarbon, plain
+
+
+def test_zeus_windows_become_mean_powers(read, count):
+    text = f"""start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy
+{T0},step,10,7000,1000
+{T0 + 10},step,10,6000,1000
+{T0},epoch,20,13000,2000
+"""
+    found = read(text)
+    assert (found.format, found.n_gpus) == ("zeus", 2)
+    assert found.of("0")["power_w"].tolist() == [700, 600] and found.of("0")["length_s"].tolist() == [10, 10]
+    assert count(found, "dropped", "window that overlaps") == 1
+
+
+def test_zeus_timelines(read):
+    points = {"0": [[T0, 70.5], [T0 + 1, 71]], "1": [[T0, 80.0], "x", [T0 + 1, None]]}
+    for text in (json.dumps(points), json.dumps({"device_instant": points, "memory_average": points})):
+        found = read(text, "timeline.json")
+        assert found.format == "zeus" and found.of("0")["power_w"].tolist() == [70.5, 71]
+        assert found.ledger["n"].sum() == 2
+    found = read(f"time,power\n{T0},70.5\n{T0 + 1},71\n")
+    assert found.format == "csv" and found.start == pd.Timestamp(T0, unit="s", tz="UTC")
+
+
+def test_codecarbon_gives_the_mean_of_each_stretch(read, count):
+    header = "timestamp,project_name,run_id,duration,emissions,cpu_power,gpu_power,gpu_energy,gpu_count,tracking_mode"
+    rows = ["2024-07-19T10:10:00,p,a,600,0,1,1400,0.2,2,machine", "2024-07-19T10:20:00,p,a,1200,0,1,1400,0.3,2,machine"]
+    rows += ["2024-07-19T10:20:00,p,a,1200,0,1,1400,0.3,2,machine", "2024-07-19T10:30:00,p,b,600,0,1,,,,machine"]
+    found = read("\n".join([header, *rows]))
+    assert found.format == "codecarbon" and found.samples["power_w"].tolist() == pytest.approx([600, 300])
+    assert found.samples["length_s"].tolist() == [600, 600] and found.start == pd.Timestamp("2024-07-19T10:00Z")
+    assert count(found, "dropped", "does not go on") == 1 and count(found, "not parsed") == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("t_s,power_w,temperature_c,clock_mhz,gpu", "{t},500,60,1900,0"),
+        ("t_s;power_W;temp;sm_clock;device", "{t};500;60;1900;0"),
+        ("time_ms\tpower_mw\ttemperature\tclock_ghz\tindex", "{ms}\t500000\t60\t1.9\t0"),
+        ("timestamp,power [kW],temp_c,clock_mhz,gpu_id", "2025-01-01T00:00:{t:02d}Z,0.5,60 C,1900 MHz,0"),
+    ],
+)
+def test_plain_tables_in_many_spellings(read, header, row):
+    found = read("\n".join([header, *(row.format(t=t, ms=1000 * t) for t in range(5))]))
+    assert found.format == "csv" and found.step_s == 1
+    means = found.samples[["power_w", "temperature_c", "clock_mhz"]].mean()
+    assert means.tolist() == pytest.approx([500, 60, 1900])
+
+
+def test_utilisation_in_per_cent_is_told_by_its_size(read):
+    per_cent, fractions = (read(f"t_s,power_w,util\n0,500,{a}\n1,500,{b}\n") for a, b in (("0", "97"), ("0", "0.97")))
+    assert per_cent.samples["utilisation"].tolist() == pytest.approx(fractions.samples["utilisation"].tolist())
+    assert any("per cent" in note for note in per_cent.notes)
+
+
+def test_the_same_samples_in_another_format_are_the_same(read):
+    rows = [(t, gpu, 100 + t, 30 + t) for t in range(20) for gpu in (0, 1)]
+    plain = "t_s,gpu,power_w,temperature_c\n" + "\n".join(",".join(map(str, row)) for row in rows)
+    at = [pd.Timestamp("2025-07-27") + pd.Timedelta(seconds=row[0]) for row in rows]
+    smi = "timestamp, index, power.draw [W], temperature.gpu\n" + "\n".join(
+        f"{t:%Y/%m/%d %H:%M:%S}.000, {g}, {p} W, {c}" for t, (_, g, p, c) in zip(at, rows, strict=True)
+    )
+    pd.testing.assert_frame_equal(read(plain).samples, read(smi).samples)
+    packed = read(gzip.compress(plain.encode()), "telemetry.csv.gz")
+    pd.testing.assert_frame_equal(packed.samples, read(plain).samples)
+
+
+def test_formats_are_tried_in_the_order_that_is_listed():
+    assert telemetry.formats()["name"].tolist() == ["dcgm", "nvidia-smi", "zeus", "codecarbon", "csv"]
+
+
+def test_shifting_and_scaling_time_changes_only_time(read):
+    rows = [(t, 100 + t % 7) for t in range(30) if t not in (10, 11, 12, 13)]
+    one, other = (
+        read("t_s,power_w\n" + "\n".join(f"{a + b * t},{p}" for t, p in rows)) for a, b in ((0, 1), (500, 10))
+    )
+    assert other.step_s == 10 * one.step_s and other.gaps.lost_s == 10 * one.gaps.lost_s == 40
+    assert np.array_equal(other.samples["t_s"], 10 * one.samples["t_s"])

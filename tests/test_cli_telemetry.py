@@ -1,0 +1,142 @@
+"""The command line on recordings: `ettr telemetry FILE` and `ettr telemetry record`."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from ettr import Part, telemetry
+from ettr.telemetry import loads
+
+
+@cache
+def text() -> str:
+    """A recording of 15 minutes, as a plain table."""
+    recording = telemetry.simulate(Part.load("h100"), telemetry.plan(15), power_window_s=1.0, lost=0.03, seed=3)
+    return recording.samples.drop(columns=["length_s"]).to_csv(index=False)
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("node 7.csv").write_text(text(), encoding="utf-8")
+    return "node 7.csv"
+
+
+def test_a_recording_is_answered_in_words(ettr, file):
+    status, out, err = ettr("telemetry", file)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "node 7.csv (csv)" and "samples of 1 GPU over 15.0 min, one every 1 s" in lines[1]
+    assert re.search(r"^time constant +[\d.]+ s +[\d.]+ to [\d.]+ +60 s", out, re.M)
+    assert re.search(r"^compute +[\d.]+ W +[\d.]+ to [\d.]+ +[\d.]+% +2 +100% +1,9\d\d MHz", out, re.M)
+    assert "clock exponent is not identified: at high load the clock moves by 0.0%; it takes 8%" in out
+    assert not re.search(r"\b(nan|inf|None)\b", out) and "1 gap, " in out
+
+
+def test_a_part_is_written_and_used_as_a_base(ettr, file):
+    status, out, err = ettr("telemetry", file, "--part-out", "mine.yml", "--json")
+    assert (status, err) == (0, "")
+    told = json.loads(out, parse_constant=pytest.fail)
+    part = Part.load("mine.yml")
+    assert part.name == "mine" and part.cooling.air.tau_s == pytest.approx(told["fit"]["tau"]["value"], rel=1e-5)
+    assert part.evidence["cooling.air.tau_s"].note.startswith("fitted to node 7.csv, 95%: ")
+    status, out, _ = ettr("telemetry", file, "--part", "mine.yml", "--part-out", "again.yml")
+    assert status == 0 and "The part is at again.yml: " in out and "the rest as in mine" in out
+
+
+def test_machines_get_the_same_as_python(ettr, file):
+    told = json.loads(ettr("telemetry", file, "--json", "--gpu", "0", "--medium", "immersion")[1])
+    found = telemetry.fit(telemetry.read(file), "h100", "immersion", gpu="0")
+    assert told["fit"] == json.loads(json.dumps(found.to_dict()))
+    assert told["recording"]["n_samples"] == len(telemetry.read(file).samples)
+    assert told["recording"]["gaps"]["n"] > 0 and told["recording"]["format"] == "csv"
+
+
+def test_options_may_stand_before_the_file(ettr, file):
+    assert (
+        ettr("telemetry", "--json", file)
+        == ettr("telemetry", file, "--json")
+        == ettr("telemetry", "fit", file, "--json")
+    )
+
+
+def test_nothing_in_a_file_speaks_to_the_terminal(ettr, file):
+    nasty = "\x1b[31m[bold]x[/bold]"
+    Path("[i]odd.csv").write_text(text().replace("duty 25%", nasty), encoding="utf-8")
+    status, out, _ = ettr("telemetry", "[i]odd.csv")
+    assert status == 0 and "\x1b" not in out and "[bold]x[/bold]" in out and out.startswith("[i]odd.csv (csv)")
+
+
+BAD = {
+    "no file": (["none.csv"], "the telemetry file must be a file; 'none.csv' does not exist"),
+    "no such part": (["FILE", "--part", "h1000"], "unknown part 'h1000'"),
+    "no such medium": (["FILE", "--medium", "water"], "unknown medium 'water' (--medium)"),
+    "a medium without figures": (["FILE", "--part", "gb200"], "gb200 has no figures for cooling by 'air'"),
+    "no such GPU": (["FILE", "--gpu", "8"], "unknown GPU '8'"),
+    "no such format": (["FILE", "--format", "cvs"], "unknown format 'cvs'; did you mean 'csv'?"),
+    "another format": (["FILE", "--format", "nvidia-smi"], "node 7.csv must have a header with the column timestamp"),
+    "no such zone": (["FILE", "--zone", "Berln"], "zone must be a name such as Europe/Berlin"),
+    "a part of no known kind": (["FILE", "--part-out", "mine.txt"], "--part-out must end in .yml"),
+    "no such folder": (["FILE", "--part-out", "no/mine.yml"], "cannot write no/mine.yml: No such file or directory"),
+    "a file that is there": (["record", "--out", "FILE"], "--out must be a file that is not there yet, got node 7.csv"),
+    "too fast": (
+        ["record", "--out", "x.csv", "--interval-ms", "1"],
+        "--interval-ms must be from 20 to 60000 ms, got 1",
+    ),
+    "too short": (["record", "--out", "x.csv", "--minutes", "0"], "minutes must be from 0.1 to 1440 min, got 0"),
+    "no such load": (["record", "--out", "x.csv", "--load", "jax"], "unknown load 'jax' (--load)"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_bad_input_is_one_message_and_status_2(ettr, file, fault):
+    arguments, message = BAD[fault]
+    status, out, err = ettr("telemetry", *(file if each == "FILE" else each for each in arguments))
+    assert (status, out) == (2, "")
+    assert err.startswith(f"ettr: {message}") and err.count("\n") == 1
+    assert [path.name for path in Path().iterdir()] == [file]
+
+
+@pytest.mark.parametrize("option", [["--part", "h1000"], ["--medium", "oil"], ["--part-out", "no/x.yml"]])
+def test_a_wrong_option_is_refused_before_the_file_is_read(ettr, file, monkeypatch, option):
+    monkeypatch.setattr(telemetry, "read", lambda *_, **__: pytest.fail("a long file would have been read"))
+    assert ettr("telemetry", file, *option)[0] == 2
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_recording_hands_its_options_on(ettr, tmp_path, monkeypatch, whole):
+    asked = {}
+
+    def record(path, steps, **options):
+        asked.update(options, path=path, steps=steps)
+        options["progress"]("idle", 1.0, 60.0)
+        return telemetry.Recording(path, 600, 59.9, whole, ("1 Pretended GPU",), "torch")
+
+    monkeypatch.setattr(telemetry, "record", record)
+    out_file = tmp_path / "new.csv"
+    arguments = ["--minutes", "1", "--interval-ms", "200", "--gpu", "1"]
+    status, out, err = ettr("telemetry", "record", "--out", str(out_file), *arguments)
+    assert status == (0 if whole else 130) and err == ""
+    assert (asked["interval_s"], asked["gpu"], asked["load"]) == (0.2, 1, "auto")
+    assert sum(step.seconds for step in asked["steps"]) == pytest.approx(60)
+    assert f"ettr telemetry {out_file}" in out and ("stopped before the end" in out) != whole
+    ettr("telemetry", "record", "--out", str(out_file), "--load", "none", "--minutes", "3")
+    assert [(step.name, step.duty, step.seconds) for step in asked["steps"]] == [("watched", None, 180)]
+
+
+def test_help_shows_the_file_and_the_recorder(ettr):
+    status, out, _ = ettr("telemetry", "--help")
+    assert status == 0 and "FILE | record" in out
+    for option in ["format", "part", "medium", "gpu", "zone", "part-out", "json", "quiet"]:
+        assert f"--{option} " in out, option
+    status, out, _ = ettr("telemetry", "record", "--help")
+    assert status == 0
+    for option in ["out", "load", "minutes", "interval-ms", "gpu", "quiet"]:
+        assert f"--{option} " in out, option
+    assert "telemetry" in ettr("--help")[1]
+    assert set(loads.LOADS) == {"auto", "none", "torch", "cupy"}
