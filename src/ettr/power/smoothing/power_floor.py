@@ -10,7 +10,7 @@ from ettr.errors import InputError
 from ettr.power.closed_forms import floor_range
 from ettr.power.series import PowerSeries
 from ettr.power.smoothing.figures import option_figure
-from ettr.power.smoothing.result import Smoothed, burnt, profile_of
+from ettr.power.smoothing.result import Smoothed, burnt, busy_mw, profile_of
 from ettr.scenario import Part
 from ettr.validity import above_zero, at_least_zero
 
@@ -106,7 +106,8 @@ def with_power_floor(series: PowerSeries, option: PowerFloor) -> Smoothed:
     after = np.empty_like(gpus_mw)
     up, down = (rate * own.rated_mw * series.step_s for rate in (option.ramp_up_per_s, option.ramp_down_per_s))
     hold = round(option.hold_s / series.step_s)
-    floored(gpus_mw, option.floor * own.rated_mw, up, down, hold, after)
+    level = option.floor * own.rated_mw
+    floored(gpus_mw, level, min(level, busy_mw(own)), up, down, hold, after)
     wasted_mwh, unserved_mwh = burnt(series, after + own.other_mw)
     wanted_mwh = float(gpus_mw.sum()) * series.step_s / 3600
     notes = () if own.smoothing else (f"{own.title} has no such floor: the figures are those of another GPU",)

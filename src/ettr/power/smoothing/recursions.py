@@ -29,12 +29,14 @@ def compiled(function: Loop) -> Loop:
 
 
 @compiled
-def floored(demand: np.ndarray, floor: float, up: float, down: float, hold_bins: int, out: np.ndarray) -> None:
+def floored(
+    demand: np.ndarray, floor: float, busy: float, up: float, down: float, hold_bins: int, out: np.ndarray
+) -> None:
     """A floor that is kept for a while after the load has gone; below it power moves by at most up and down a bin."""
-    now, idle, engaged = demand[0], 0, demand[0] >= floor
+    now, idle, engaged = demand[0], 0, demand[0] >= busy
     for k in range(demand.size):
         p = demand[k]
-        if p >= floor:
+        if p >= busy:
             engaged, idle = True, 0
         else:
             idle += 1
@@ -57,6 +59,7 @@ def floored(demand: np.ndarray, floor: float, up: float, down: float, hold_bins:
 def filled(
     demand: np.ndarray,
     level: float,
+    busy: float,
     cap: float,
     delay_bins: int,
     hold_bins: int,
@@ -68,9 +71,9 @@ def filled(
     away = hold_bins + step_bins * n_steps + 1  # nothing to fill before the first load has come
     for k in range(demand.size):
         seen = demand[max(k - delay_bins, 0)]
-        away = 0 if seen >= level else away + 1
+        away = 0 if seen >= busy else away + 1
         fill = 0.0
-        if away > 0:
+        if away > 0 or seen < level:
             late = away - hold_bins
             n_down = 0 if late <= 0 else min(n_steps, (late + step_bins - 1) // step_bins)
             fill = max(0.0, level * (n_steps - n_down) / n_steps - seen)
@@ -105,9 +108,10 @@ def buffered(
     """
     seen, energy, lost = power[0], start_mwh, 0.0
     share = -math.expm1(-step_h / tau_h)
+    mean = share * tau_h / step_h  # of what the filter still lacks, over a bin
     for k in range(power.size):
+        flow = mean * (seen - power[k]) + (start_mwh - energy) / back_h
         seen += share * (power[k] - seen)
-        flow = seen - power[k] + (start_mwh - energy) / back_h
         flow = min(max(flow, -most_mw), most_mw)
         if flow > 0.0:
             flow = min(flow, (room_mwh - energy) / (taken * step_h))

@@ -11,6 +11,7 @@ from ettr.power.profile import Profile
 from ettr.power.series import PowerSeries
 
 _BINS_A_PHASE = 4
+_NEARLY = 0.999
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,12 @@ def profile_of(series: PowerSeries, option: str) -> Profile:
             f"{shortest_s / _BINS_A_PHASE:g}"
         )
     return series.profile
+
+
+def busy_mw(profile: Profile) -> float:
+    """Power of the GPUs from which the job counts as there: the highest phase of its step, but for rounding. [MW]"""
+    highest_w = max(phase.gpu_w for phase in profile.waveform.phases if phase.share > 0)
+    return profile.n_gpus * highest_w / 1e6 * _NEARLY
 
 
 def burnt(series: PowerSeries, after_mw: np.ndarray) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from ettr.errors import InputError
 from ettr.power.closed_forms import floor_range
 from ettr.power.series import PowerSeries
 from ettr.power.smoothing.figures import option_figure
-from ettr.power.smoothing.result import Smoothed, burnt, profile_of
+from ettr.power.smoothing.result import Smoothed, burnt, busy_mw, profile_of
 from ettr.validity import above_zero, at_least_zero
 
 NAME = "secondary load"
@@ -98,7 +98,7 @@ def with_secondary_load(series: PowerSeries, option: SecondaryLoad) -> Smoothed:
     after = np.empty_like(gpus_mw)
     bins = (round(seconds / series.step_s) for seconds in (option.delay_s, option.hold_s))
     step_bins = max(1, round(option.step_s / series.step_s))
-    filled(gpus_mw, level, own.rated_mw, *bins, step_bins, int(option.n_steps), after)
+    filled(gpus_mw, level, min(level, busy_mw(own)), own.rated_mw, *bins, step_bins, int(option.n_steps), after)
     if option.ahead_per_s is not None:
         raised_ahead(after, level, option.ahead_per_s * own.rated_mw * series.step_s)
     after += own.other_mw

@@ -1,0 +1,138 @@
+"""Swings, ramps and spectra against plain loops and closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ettr import power
+from ettr.errors import InputError
+from ettr.power import PowerSeries
+
+
+def series_of(values: np.ndarray, step_s: float = 0.5) -> PowerSeries:
+    return PowerSeries(0.0, step_s, np.asarray(values, dtype=float))
+
+
+@pytest.fixture
+def noise() -> PowerSeries:
+    return series_of(10 + np.random.default_rng(1).standard_normal(700).cumsum() / 10)
+
+
+@pytest.mark.parametrize("window_s", [0.5, 1.0, 10.0, 33.0, 1e5])
+def test_the_swing_within_a_time_is_that_of_a_plain_loop(noise, window_s):
+    bins = min(int(window_s / noise.step_s) + 1, noise.n)
+    plain = max(np.ptp(noise.power_mw[i : i + bins]) for i in range(noise.n - bins + 1))
+    assert power.largest_swing_mw(noise, window_s) == pytest.approx(plain, rel=1e-12)
+
+
+def test_ramps_are_those_of_a_plain_loop(noise):
+    found = power.metrics(noise)
+    for window_s, up, down in (
+        (1, found.ramp_up_1s_mw_per_s, found.ramp_down_1s_mw_per_s),
+        (60, found.ramp_up_1min_mw_per_min, found.ramp_down_1min_mw_per_min),
+    ):
+        n = int(window_s / 0.5)
+        p = noise.power_mw
+        changes = [p[i + n : i + 2 * n].mean() - p[i : i + n].mean() for i in range(noise.n - 2 * n + 1)]
+        assert (up, down) == pytest.approx((max(changes), -min(changes)), rel=1e-9)
+
+
+def test_a_swing_grows_with_the_time_and_a_ramp_never_exceeds_it(load):
+    found = power.metrics(load)
+    assert found.swing_1s_mw <= found.swing_10s_mw <= found.swing_mw == found.peak_mw - found.lowest_mw
+    assert max(found.ramp_up_1min_mw_per_min, found.ramp_down_1min_mw_per_min) <= found.swing_mw
+    assert found.range_share == pytest.approx(found.swing_mw / load.profile.rated_mw)
+
+
+def test_measures_scale_with_power(noise):
+    ours, twice = power.metrics(noise).to_dict(), power.metrics(noise.with_power(2 * noise.power_mw)).to_dict()
+    assert all(twice[name] == pytest.approx(2 * value) for name, value in ours.items() if value is not None)
+    assert power.band_share(noise, 0.1, 0.5) == pytest.approx(
+        power.band_share(noise.with_power(2 * noise.power_mw), 0.1, 0.5)
+    )
+
+
+def test_what_the_bins_cannot_show_is_said():
+    found = power.metrics(series_of(np.arange(6.0), 7.0))
+    assert (found.swing_1s_mw, found.swing_10s_mw, found.ramp_up_1s_mw_per_s) == (None, 2.0 / 2, None)
+    assert any("bins of 7 s cannot show a swing within 1 s" in note for note in found.notes)
+    assert any("no whole number of bins" in note for note in found.notes)
+    frame = found.to_frame().set_index("metric")
+    assert np.isnan(frame.loc["swing_1s_mw", "value"]) and frame.loc["mean_mw", "value"] == 2.5
+    with pytest.raises(InputError, match="cannot show a swing within 1 s"):
+        power.largest_swing_mw(series_of(np.arange(6.0), 7.0), 1.0)
+
+
+def test_the_spectrum_holds_the_variance():
+    t = np.arange(60_000) * 0.02
+    wave = series_of(10 + 3 * np.sin(2 * np.pi * 0.7 * t), 0.02)
+    found = power.spectrum(wave)
+    step_hz = found["frequency_hz"].diff().iloc[1]
+    assert found["psd_mw2_per_hz"].sum() * step_hz == pytest.approx(4.5, rel=1e-3)  # half of the amplitude squared
+    assert power.band_share(wave) == pytest.approx(1.0, abs=1e-4)  # the window's skirts
+    assert power.band_share(wave, 1.0, 20.0) < 1e-6
+
+
+def test_the_share_of_a_band_is_that_of_the_harmonics(still):
+    training = pd.DataFrame({"start_h": [0.0], "end_h": [1 / 6], "state": ["training"]})
+    wave = power.series(training, still, 0.01)
+    harmonics = np.arange(1, 250)  # up to 50 Hz
+    energy = power.harmonic_amplitude(harmonics, 0.8, 1.0, 5.0) ** 2
+    seen = energy * np.sinc(harmonics * 0.2 * 0.01) ** 2  # a bin is a mean
+    band = (harmonics * 0.2 >= 0.5) & (harmonics * 0.2 <= 20)
+    assert power.band_share(wave, 0.5, 20.0) == pytest.approx(seen[band].sum() / seen.sum(), abs=0.01)
+
+
+def test_a_band_beyond_the_bins_is_refused(noise):
+    with pytest.raises(InputError, match="hold frequencies up to 1 Hz, not up to 20 Hz.*resolution_s <= 0.025"):
+        power.band_share(noise)
+    with pytest.raises(InputError, match="needs 0 < low_hz < high_hz"):
+        power.band_share(noise, 0.5, 0.2)
+    with pytest.raises(InputError, match="does not fluctuate"):
+        power.band_share(series_of(np.full(900, 3.0)), 0.1, 0.5)
+    with pytest.raises(InputError, match="needs two of its periods"):
+        power.spectrum(series_of(np.arange(20.0)), 0.01)
+
+
+def test_every_specification_is_checked(load):
+    for name in power.specifications():
+        found = power.check(load, name)
+        known = found["verdict"] != "not known"
+        assert ((found["value"] <= found["limit"]) == (found["verdict"] == "kept"))[known].all()
+        assert (found.loc[~known, "why"] != "").all()
+
+
+def test_a_limit_that_is_met_exactly_is_kept(noise, tmp_path):
+    swing = power.metrics(noise).swing_mw
+    path = tmp_path / "mine.csv"
+    path.write_text(f"rule,metric,limit,unit\nours,swing_mw,{swing!r},MW\ntight,swing_mw,{swing / 2},MW\n")
+    assert power.check(noise, path)["verdict"].tolist() == ["kept", "broken"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rule,metric,limit\na,swing_mw,3\n", "needs columns unit; it has rule, metric, limit"),
+        (
+            "rule,metric,limit,unit\na,swing,3,MW\n",
+            "unknown measure 'swing'.*mine.csv, line 2.*did you mean 'swing_mw'",
+        ),
+        ("rule,metric,limit,unit\na,swing_mw,3,kW\n", r"unit must be MW for swing_mw, got kW \(.*mine.csv, line 2\)"),
+        ("rule,metric,limit,unit\na,swing_mw,much,MW\n", "limit must be a number >= 0 for swing_mw, got much"),
+        ("rule,metric,limit,unit\na,band_share,0.2,1\n", "low_hz must be a number >= 0 for band_share"),
+        ("rule,metric,limit,unit\n", "has no rules"),
+        ("", "is empty"),
+    ],
+)
+def test_a_bad_specification_is_refused(noise, tmp_path, text, message):
+    path = tmp_path / "mine.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        power.check(noise, path)
+
+
+def test_an_unknown_specification_is_named():
+    with pytest.raises(InputError, match="unknown specification 'slow'.*did you mean 'slow-plant'"):
+        power.specification("slow")

@@ -1,0 +1,155 @@
+"""Series of bin means: their energy, against sums by parts and against a plain sampling of the waveform."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ettr import power
+from ettr.errors import InputError, UnknownName
+
+WINDOWS = [
+    (1.0, None, None),
+    (0.013, 0.3, 0.9),
+    (7.3, 0.11, 2.2),
+    (250.0, None, None),
+    (0.25, 1.1, 1.2),
+    (3.0, 1.9, 2.1),
+]
+
+
+@pytest.mark.parametrize(("resolution_s", "start_h", "end_h"), WINDOWS)
+def test_the_energy_of_a_series_is_the_sum_by_parts(timeline, profile, resolution_s, start_h, end_h):
+    found = power.series(timeline, profile, resolution_s, start_h, end_h, at="computers")
+    by_parts = power.energy(timeline, profile, found.start_h, found.end_h)
+    assert found.energy_mwh == pytest.approx(by_parts["it_mwh"].sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize(("resolution_s", "start_h", "end_h"), WINDOWS)
+def test_the_grid_sees_pue_times_the_computers(timeline, still, resolution_s, start_h, end_h):
+    found = power.series(timeline, still, resolution_s, start_h, end_h)
+    by_parts = power.energy(timeline, still, found.start_h, found.end_h)
+    # the cooling follows the mean of a stretch and the losses what a cut-off step has taken beyond it
+    excess_mwh = still.cooling_share * still.n_gpus * still.waveform._table[1].max() / 3.6e9 * len(timeline)
+    assert found.energy_mwh == pytest.approx(by_parts["facility_mwh"].sum(), abs=excess_mwh)
+
+
+def test_the_grid_sees_exactly_pue_times_the_computers_but_for_the_heat_in_the_coolant(timeline, profile):
+    whole = timeline.assign(start_h=timeline.index * 1.0, end_h=timeline.index + 1.0)  # stretches of whole steps
+    found = power.series(whole, profile, 10.0)
+    by_parts = power.energy(whole, profile)["facility_mwh"].sum()
+    first, last = profile.it_mw("queue"), profile.it_mw("training")
+    held_mwh = profile.cooling_share * (last - first) * profile.coolant_s / 3600
+    assert found.energy_mwh == pytest.approx(by_parts - held_mwh, rel=1e-9)
+    assert held_mwh > 0
+
+
+def test_bins_are_those_of_a_plain_sampling(timeline, still):
+    found = power.series(timeline, still, 0.5, at="computers")
+    fine_s = (np.arange(found.n * 500) + 0.5) * 1e-3
+    edges = np.append(timeline["start_h"], timeline["end_h"].iloc[-1]) * 3600
+    i = np.searchsorted(edges, fine_s, side="right") - 1
+    phase = np.mod(fine_s - edges[i], still.waveform.step_s) / still.waveform.step_s
+    gpu_w = np.array([still.gpu_w(state) for state in timeline["state"]])[i]
+    training = timeline["state"].isin(["training", "rework"]).to_numpy()[i]
+    gpu_w[training] = np.where(phase[training] < 0.8, 696.0, 350.0)
+    sampled_mw = (gpu_w.reshape(-1, 500).mean(axis=1) + still.other_w) * still.n_gpus / 1e6
+    # a sample may fall on the wrong side of an edge: a millisecond of the swing in half a second
+    assert np.abs(found.power_mw - sampled_mw).max() < 2 * 350 * still.n_gpus / 1e6 * 1e-3 / 0.5
+
+
+def test_coarse_bins_are_means_of_fine_ones(timeline, profile):
+    fine = power.series(timeline, profile, 0.2, 0.0, 2.0)
+    coarse = power.series(timeline, profile, 5.0, 0.0, 2.0)
+    assert fine.power_mw.reshape(-1, 25).mean(axis=1) == pytest.approx(coarse.power_mw, rel=1e-12)
+
+
+def test_power_scales_with_the_job_and_not_with_the_clock(timeline, profile):
+    ours = power.series(timeline, profile, 1.0)
+    twice = power.series(timeline, replace(profile, n_gpus=2 * profile.n_gpus), 1.0)
+    assert twice.power_mw == pytest.approx(2 * ours.power_mw)
+    slower = replace(
+        profile,
+        coolant_s=3 * profile.coolant_s,
+        waveform=replace(profile.waveform, step_s=15.0, jitter_s=3 * profile.waveform.jitter_s),
+    )
+    stretched = timeline.assign(start_h=3 * timeline["start_h"], end_h=3 * timeline["end_h"])
+    assert power.series(stretched, slower, 3.0).power_mw[:-1] == pytest.approx(ours.power_mw[: ours.n - 1], rel=1e-9)
+
+
+def test_a_step_begins_with_each_stretch(timeline, still):
+    start_h = float(timeline.loc[8, "start_h"])
+    found = power.series(timeline, still, 0.5, start_h, start_h + 10 / 3600, at="computers")
+    high, low = (still.n_gpus * (w + still.other_w) / 1e6 for w in (696.0, 350.0))
+    assert found.power_mw == pytest.approx([*[high] * 8, low, low] * 2)
+
+
+def test_cooling_follows_slowly(timeline, profile):
+    at_h = float(timeline.loc[9, "start_h"])  # maintenance begins
+    grid, computers = (
+        power.series(timeline, profile, 1.0, at_h, at_h + 0.2, at=place) for place in ("grid", "computers")
+    )
+    cooling = grid.power_mw - (1 + profile.loss_share) * computers.power_mw
+    settled = profile.cooling_share * profile.it_mw("maintenance")
+    decay = (cooling - settled)[180] / (cooling - settled)[0]
+    assert decay == pytest.approx(np.exp(-1), rel=1e-6) and (np.diff(cooling) < 0).all()
+
+
+def test_pieces_follow_each_other_and_are_the_series(timeline, profile):
+    whole = power.series(timeline, profile, 1.0)
+    found = list(power.pieces(timeline, profile, 1.0, piece_h=0.5))
+    assert len(found) == 6 and all(a.end_h == pytest.approx(b.start_h) for a, b in itertools.pairwise(found))
+    assert np.concatenate([piece.power_mw for piece in found]) == pytest.approx(whole.power_mw, rel=1e-9)
+
+
+def test_a_chart_gets_few_rows_that_hold_every_extreme(load):
+    found = load.aggregate(100)
+    assert len(found) <= 100
+    assert found["low_mw"].min() == load.power_mw.min() and found["high_mw"].max() == load.power_mw.max()
+    assert (found["low_mw"] <= found["mean_mw"]).all() and (found["mean_mw"] <= found["high_mw"]).all()
+
+
+def test_several_runs_need_a_choice(timeline, profile):
+    two = pd.concat((timeline, timeline.assign(run=1, state="training")))
+    with pytest.raises(InputError, match="holds 2 runs: say which one, e.g. run=0"):
+        power.series(two, profile)
+    assert power.series(two, profile, run=0).energy_mwh < power.series(two, profile, run=1).energy_mwh
+    with pytest.raises(InputError, match="run must be one of the timeline, 0, 1, got 7"):
+        power.series(two, profile, run=7)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"resolution_s": 0}, "resolution_s must be > 0 s"),
+        ({"start_h": -1}, "must lie in order within the run"),
+        ({"start_h": 1.0, "end_h": 1.0}, "must lie in order within the run"),
+        ({"start_h": 1.0, "end_h": 1.001, "resolution_s": 60}, "must hold at least one bin"),
+        ({"resolution_s": 1e-5}, "are more than 50,000,000: shorten the window"),
+        ({"at": "moon"}, "unknown place 'moon'"),
+    ],
+)
+def test_a_bad_window_is_refused(timeline, profile, change, message):
+    with pytest.raises(InputError, match=message):
+        power.series(timeline, profile, **change)
+
+
+def test_a_broken_timeline_is_refused(timeline, profile):
+    with pytest.raises(InputError, match="got none named state"):
+        power.series(timeline.drop(columns="state"), profile)
+    with pytest.raises(InputError, match="without gap or overlap: one ends at 0.02 h and the next begins at 0.12"):
+        power.series(timeline.drop(index=1), profile)
+    with pytest.raises(UnknownName, match="unknown state 'asleep'"):
+        power.series(timeline.replace("detection", "asleep"), profile)
+    with pytest.raises(InputError, match="no stretch of any length"):
+        power.series(timeline.iloc[:0], profile)
+
+
+def test_a_series_of_nothing_is_refused():
+    for bad in ([], [np.nan], [[1.0]]):
+        with pytest.raises(InputError, match="one or more finite numbers"):
+            power.PowerSeries(0.0, 1.0, np.array(bad))
