@@ -18,6 +18,8 @@ from ettr.telemetry.naming import PHASES, Plateau, phases_of
 
 LEAST_SAMPLES = 20
 """Fewer samples of power are no recording."""
+_MOST_SPREAD = 0.5
+"""A part takes none of this or more."""
 _UNTOLD = ("hang", "restart")
 
 
@@ -81,7 +83,8 @@ def fit(
     samples = telemetry.samples if gpu is None else telemetry.of(gpu)
     n = int(samples["power_w"].notna().sum())
     if n < LEAST_SAMPLES:
-        raise InputError(f"{telemetry.source} must hold {LEAST_SAMPLES} samples of power or more, got {n}")
+        why = ": means over a run or a window are no course of power" if samples["length_s"].notna().any() else ""
+        raise InputError(f"{telemetry.source} must hold {LEAST_SAMPLES} samples of power or more, got {n}{why}")
     tell = progress or (lambda _: None)
     tell("warming")
     each = [
@@ -245,6 +248,9 @@ def _spread(resistances: list[Estimate]) -> Estimate:
 
     cv, freedom = float(np.std(values, ddof=1) / values.mean()), values.size - 1
     low, high = (cv * float(np.sqrt(freedom / stats.chi2.ppf(p, freedom))) for p in (0.975, 0.025))
+    if cv >= _MOST_SPREAD:
+        why = f"{cv:.2g} is not how parts of one kind differ: each has a place and an inlet of its own"
+        return Estimate("spread", "", n=int(values.size), why_not=why)
     return Estimate("spread", "", cv, low, high, int(values.size))
 
 

@@ -127,8 +127,10 @@ def fit(t_s: np.ndarray, power_w: np.ndarray, temperature_c: np.ndarray, window_
     if both.sum() < LEAST_STRETCH:
         return _none("too few samples with both power and temperature", int(both.sum()))
     half_s = float(np.median(np.diff(t_s[both]))) / 2
-    early, plain, late = (
-        fit_to(stretches(t_s, power_w, temperature_c, window_s / 2 + shift)) for shift in (-half_s, 0.0, half_s)
+    plain = fit_to(stretches(t_s, power_w, temperature_c, window_s / 2))
+    early, late = (
+        fit_to(stretches(t_s, power_w, temperature_c, window_s / 2 + shift), near_s=plain.tau.value)
+        for shift in (-half_s, half_s)
     )
     whole = [
         _over(getattr(plain, name), getattr(early, name), getattr(late, name))
@@ -144,12 +146,13 @@ def _over(each: Estimate, *others: Estimate) -> Estimate:
     return replace(each, low=min(lows), high=max(highs)) if each.identified else each
 
 
-def fit_to(parts: list[Stretch]) -> Warming:
+def fit_to(parts: list[Stretch], near_s: float | None = None) -> Warming:
     """Resistance, time constant and inlet of C dT/dt = P - (T - T_in)/R, tau = R C.
 
     For a given time constant the model is linear in the rest, so that the best of each is found in one step and only
     the time constant is searched for. Each stretch begins at a temperature of its own. The whole course is compared,
-    not one step ahead: noise in the readings then does not shorten the time constant.
+    not one step ahead: noise in the readings then does not shorten the time constant. ``near_s`` is where the time
+    constant is looked for first.
     """
     if not parts:
         return _none("no stretch with both power and temperature")
@@ -159,51 +162,70 @@ def fit_to(parts: list[Stretch]) -> Warming:
     temperature = np.concatenate([part.temperature_c for part in parts])
     if temperature.max() - temperature.min() < LEAST_SWING_K:
         return _none(f"the temperature moves by less than {LEAST_SWING_K:g} K")
-    low, high = step / 4, longest
-    grid = np.geomspace(low, high, 40)
-    losses = [_solved(parts, tau)[1] for tau in grid]
-    best = int(np.argmin(losses))
-    around = np.log(grid[max(best - 1, 0)]), np.log(grid[min(best + 1, grid.size - 1)])
-    log_tau = optimize.minimize_scalar(
-        lambda log: _solved(parts, np.exp(log))[1], bounds=around, method="bounded", options={"xatol": 1e-5}
-    ).x
-    tau = float(np.exp(log_tau))
+    tau = _best_tau_s(parts, step / 4, longest, near_s)
     linear, loss = _solved(parts, tau)
-    swing = float(np.ptp(_design(parts, tau)[:, 1])) * linear[1]
-    if not swing > LEAST_SWING_K:
-        return _none(f"power accounts for {max(swing, 0):.1f} K of the temperature; it takes {LEAST_SWING_K:g} K", n)
-    solution = _errors(parts, linear, tau, temperature)
+    solution, swing_k = _errors(parts, linear, tau)
+    if not (linear[1] > 0 and swing_k > LEAST_SWING_K):
+        return _none(f"power accounts for {swing_k:.1f} K of the temperature; it takes {LEAST_SWING_K:g} K", n)
     return _told(solution, tau, step, longest, float(np.sqrt(loss / n)))
 
 
-def _design(parts: list[Stretch], tau_s: float) -> np.ndarray:
-    """Columns of inlet, resistance, and each stretch's first temperature."""
-    rows = []
-    for i, part in enumerate(parts):
-        y, left = filtered(part.t_s, part.mean_w, tau_s)
-        block = np.zeros((part.t_s.size, 2 + len(parts)))
-        block[:, 0], block[:, 1], block[:, 2 + i] = 1 - left, y, left
-        rows.append(block)
-    return np.vstack(rows)
+def _best_tau_s(parts: list[Stretch], low_s: float, high_s: float, near_s: float | None) -> float:
+    """The time constant that leaves least: on a grid first, as there may be several hollows."""
+    if near_s is not None:
+        low_s, high_s = max(low_s, near_s / 2), min(high_s, near_s * 2)
+    grid = np.geomspace(low_s, high_s, 40 if near_s is None else 5)
+    best = int(np.argmin([_solved(parts, tau)[1] for tau in grid]))
+    around = np.log(grid[max(best - 1, 0)]), np.log(grid[min(best + 1, grid.size - 1)])
+    found = optimize.minimize_scalar(
+        lambda log: _solved(parts, np.exp(log))[1], bounds=around, method="bounded", options={"xatol": 1e-5}
+    )
+    return float(np.exp(found.x))
+
+
+def _model(part: Stretch, tau_s: float) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of inlet and resistance, and of the first temperature, of one stretch."""
+    y, left = filtered(part.t_s, part.mean_w, tau_s)
+    return np.column_stack([1 - left, y]), left
+
+
+def _freed(values: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """What no first temperature of the stretch accounts for; many gaps then cost no columns."""
+    weight = left @ values / (left @ left)
+    found: np.ndarray = values - (np.outer(left, weight) if values.ndim > 1 else left * weight)
+    return found
 
 
 def _solved(parts: list[Stretch], tau_s: float) -> tuple[np.ndarray, float]:
-    """The best of the linear parameters, and the sum of squares they leave."""
-    design = _design(parts, float(tau_s))
-    temperature = np.concatenate([part.temperature_c for part in parts])
+    """The best inlet and resistance, and the sum of squares they leave."""
+    columns, warmth = [], []
+    for part in parts:
+        design, left = _model(part, float(tau_s))
+        columns.append(_freed(design, left))
+        warmth.append(_freed(part.temperature_c, left))
+    design, temperature = np.vstack(columns), np.concatenate(warmth)
     values = np.linalg.lstsq(design, temperature, rcond=None)[0]
     residuals = temperature - design @ values
     return values, float(residuals @ residuals)
 
 
-def _errors(parts: list[Stretch], linear: np.ndarray, tau: float, temperature: np.ndarray) -> Solution:
-    design = _design(parts, tau)
+def _errors(parts: list[Stretch], linear: np.ndarray, tau: float) -> tuple[Solution, float]:
+    """Inlet, resistance and time constant with their errors; and by how much power moves the die [K]."""
     small = 1e-4
-    slope = (_design(parts, tau * (1 + small)) - _design(parts, tau * (1 - small))) @ linear / (2 * small * tau)
-    jacobian = np.column_stack([design[:, :2], slope, design[:, 2:]])
+    jacobian, residuals, course = [], [], []
+    for part in parts:
+        design, left = _model(part, tau)
+        first = left @ (part.temperature_c - design @ linear) / (left @ left)
+        (high, more), (low, less) = (_model(part, tau * (1 + shift)) for shift in (small, -small))
+        slope = ((high - low) @ linear + (more - less) * first) / (2 * small * tau)
+        jacobian.append(_freed(np.column_stack([design, slope]), left))
+        residuals.append(part.temperature_c - design @ linear - left * first)
+        course.append(design[:, 1] * linear[1] + left * (first - linear[0]))
+    temperature = np.concatenate([part.temperature_c for part in parts])
     rounded = temperature if np.all(temperature == np.round(temperature)) else None
-    values = np.concatenate([linear[:2], [tau], linear[2:]])
-    return with_errors(values, jacobian, temperature - design @ linear, rounded)
+    values = np.append(linear, tau)
+    solution = with_errors(values, np.vstack(jacobian), np.concatenate(residuals), rounded)
+    return solution, float(np.ptp(np.concatenate(course)))
 
 
 def _told(solution: Solution, tau: float, step: float, longest: float, residual_k: float) -> Warming:
