@@ -48,6 +48,16 @@ def test_windows_add_up(timeline, profile):
     assert sum(parts) == pytest.approx(whole, rel=1e-12)
 
 
+@pytest.mark.parametrize("resolution_s", [1.0, 7.0, 60.0])
+def test_the_integral_of_a_run_s_series_is_the_sum_by_parts(llama3, profile, resolution_s):
+    """At the computers and at the grid, whatever the bins; the window ends with the last whole bin."""
+    own = simulate(llama3.override({"job.productive_h": 200.0}), 1, seed=5, timeline=[0]).timeline
+    for place, column in (("computers", "it_mwh"), ("grid", "facility_mwh")):
+        found = power.series(own, profile, resolution_s, at=place)
+        by_parts = power.energy(own, profile, end_h=found.end_h)[column].sum()
+        assert found.energy_mwh == pytest.approx(by_parts, rel=1e-9)
+
+
 def test_the_bill_is_energy_and_hours_at_their_prices(timeline, profile, llama3):
     dear = llama3.override({"cost.usd_per_kwh": 0.2, "cost.usd_per_gpu_h": 3.0})
     found = power.bill(timeline, profile, dear)
@@ -76,6 +86,13 @@ def test_a_part_of_ones_own(tmp_path, llama3):
     assert found.waveform.swing_w == pytest.approx(596.0)
     with pytest.raises(UnknownName, match="unknown part 'h1000'.*did you mean 'h100'"):
         power.profile(llama3, part="h1000")
+
+
+def test_the_part_of_heat_is_that_of_power_unless_it_has_its_own(llama3):
+    warm = llama3.override({"heat": {"mean_c": 20, "part": "a100"}})
+    assert power.profile(warm).rated_w == 400
+    assert power.profile(warm.override({"power.part": "b200"})).rated_w == 1000
+    assert power.profile(warm, part="h200").title == "NVIDIA H200 SXM"
 
 
 def test_arrays_are_refused(profile):

@@ -41,10 +41,11 @@ def test_the_grid_sees_pue_times_the_computers(timeline, still, resolution_s, st
 def test_the_grid_sees_exactly_pue_times_the_computers_but_for_the_heat_in_the_coolant(timeline, profile):
     whole = timeline.assign(start_h=timeline.index * 1.0, end_h=timeline.index + 1.0)  # stretches of whole steps
     found = power.series(whole, profile, 10.0)
-    by_parts = power.energy(whole, profile)["facility_mwh"].sum()
+    by_parts = power.energy(whole, profile)[["it_mwh", "facility_mwh"]].sum()
     first, last = profile.it_mw("queue"), profile.it_mw("training")
     held_mwh = profile.cooling_share * (last - first) * profile.coolant_s / 3600
-    assert found.energy_mwh == pytest.approx(by_parts - held_mwh, rel=1e-9)
+    assert found.energy_mwh == pytest.approx(by_parts["facility_mwh"], rel=1e-9)
+    assert by_parts["facility_mwh"] == pytest.approx(profile.pue * by_parts["it_mwh"] - held_mwh, rel=1e-9)
     assert held_mwh > 0
 
 

@@ -46,13 +46,18 @@ def energy(
     Returns
     -------
     DataFrame
-        ``part`` (of a timeline its states), ``hours`` [h], ``it_mwh`` (the computers) and ``facility_mwh`` (PUE times
-        it) [MWh]. Parts of a budget that take no time are left out.
+        ``part`` (of a timeline its states), ``hours`` [h], ``it_mwh`` (the computers) and ``facility_mwh`` (with losses
+        and cooling) [MWh]. Parts of a budget that take no time are left out.
 
     Raises
     ------
     InputError
         A budget of arrays, or a timeline that :func:`series` would refuse.
+
+    Notes
+    -----
+    Of a timeline, cooling counts in the part in which it draws its power, so that the sum is the integral of
+    :func:`series` at the grid, up to rounding. Of a budget, the facility takes PUE times the computers.
 
     Examples
     --------
@@ -68,22 +73,24 @@ def energy(
     begin_s, end_s = np.clip(laid.edge_s[:-1], from_s, to_s), np.clip(laid.edge_s[1:], from_s, to_s)
     inside = end_s > begin_s
     i = np.flatnonzero(inside)
-    gpu_j = laid.gpu_j(end_s[i], i) - laid.gpu_j(begin_s[i], i)
     lasts_s = end_s[i] - begin_s[i]
-    found = pd.DataFrame({"part": laid.state[i], "hours": lasts_s / S_PER_H, "j": gpu_j + profile.other_w * lasts_s})
-    sums = found.groupby("part", sort=False)[["hours", "j"]].sum().reset_index()
-    return _with_energy(sums[["part", "hours"]], sums["j"].to_numpy() * profile.n_gpus / _J_PER_MWH, profile)
+    it_j = laid.gpu_j(end_s[i], i) - laid.gpu_j(begin_s[i], i) + profile.other_w * lasts_s
+    cooled_j = laid.cooled_j(end_s[i], i) - laid.cooled_j(begin_s[i], i)
+    facility_j = (1 + profile.loss_share) * it_j + profile.cooling_share * cooled_j
+    found = pd.DataFrame(
+        {"part": laid.state[i], "hours": lasts_s / S_PER_H, "it_mwh": it_j, "facility_mwh": facility_j}
+    )
+    sums = found.groupby("part", sort=False)[["hours", "it_mwh", "facility_mwh"]].sum().reset_index()
+    of_all = profile.n_gpus / _J_PER_MWH
+    return sums.assign(it_mwh=sums["it_mwh"] * of_all, facility_mwh=sums["facility_mwh"] * of_all)
 
 
 def _of_budget(budget: TimeBudget, profile: Profile) -> pd.DataFrame:
     rows = budget.to_frame()
     rows = rows[rows["hours"] > 0].reset_index(drop=True)
     power_mw = np.array([profile.it_mw(_STATES.get(part, part)) for part in rows["part"]])
-    return _with_energy(rows[["part", "hours"]], power_mw * rows["hours"].to_numpy(), profile)
-
-
-def _with_energy(rows: pd.DataFrame, it_mwh: np.ndarray, profile: Profile) -> pd.DataFrame:
-    return rows.assign(it_mwh=it_mwh, facility_mwh=profile.pue * it_mwh)
+    it_mwh = power_mw * rows["hours"].to_numpy()
+    return rows[["part", "hours"]].assign(it_mwh=it_mwh, facility_mwh=profile.pue * it_mwh)
 
 
 def bill(

@@ -8,6 +8,8 @@ from ettr import evidence
 from ettr.errors import UnknownName
 from ettr.scenario.basics import Number, Section, Share, Text
 
+PART = "h100"
+"""The GPU of a job that does not say."""
 COUNTRY = "USA"
 """Whose grid feeds a job that does not say."""
 
@@ -15,7 +17,9 @@ COUNTRY = "USA"
 class Power(Section):
     """What the job draws, from the part to the grid."""
 
-    part: Text = Field("h100", description="the GPU: a preset of parts, or a file ending in .yml (assumed: h100)")
+    part: Text | None = Field(
+        None, description="the GPU: a preset of parts, or a file ending in .yml (assumed: that of heat, else h100)"
+    )
     step_s: Number = Field(5.0, gt=0, le=3600, description="duration of a training step (assumed: 5)")
     communication_share: Share = Field(
         0.2, lt=1, description="share of a step that waits in communication that nothing overlaps (assumed: 0.2)"
