@@ -46,8 +46,10 @@ def print_fit(read: Any, found: Any, written: Path | None) -> None:
         say(line)
     say("\nLevels of power", "bold")
     out.print(_levels(found))
+    figures = _figures(found)
     say(f"\nFigures, with {found.base.title} cooled by {_cooled(found.medium)} as the base", "bold")
-    out.print(_figures(found))
+    if figures.row_count:
+        out.print(figures)
     for line in _unknown(found):
         say(line)
     say("\nAssumed, and not seen", "bold")
@@ -55,7 +57,7 @@ def print_fit(read: Any, found: Any, written: Path | None) -> None:
         say(f"- {note}", "dim")
     if written is not None:
         say(
-            f"\nThe part is at {shlex.quote(str(written))}: {len(found.figures())} figures are fitted, the rest as in "
+            f"\nThe part is at {shlex.quote(str(written))}: {_counted(len(found.figures()))} fitted, the rest as in "
             f"{found.base.name}"
         )
 
@@ -71,6 +73,10 @@ def print_recording(done: Any) -> None:
         Text(printable(f"{done.n_samples:,} samples over {done.length_s:,.0f} s of GPU {gpus}{ended}")), soft_wrap=True
     )
     out.print(Text(printable(f"The recording is at {path}: ettr telemetry {path}")), soft_wrap=True)
+
+
+def _counted(n: int) -> str:
+    return "1 figure is" if n == 1 else f"{n} figures are"
 
 
 def _cooled(medium: str) -> str:

@@ -90,6 +90,13 @@ BAD = {
     "pickle": (pickle.dumps([1, 2]), "is a Python pickle, which is never unpickled"),
     "zip": (b"PK\x03\x04abc", "is a zip archive or a spreadsheet"),
     "damaged": (gzip.compress(table(GOOD * 500).encode())[:60] + b"\xff" * 40, "is damaged at byte"),
+    "two clocks": (
+        "timestamp,power_w\n5,500\n2025-01-01T00:00:00Z,500\n",
+        "times must all be dates or all count from one",
+    ),
+    "a column twice": ("t_s,power_w,power_w\n0,500,300\n", "columns must have different names, got 'power_w' twice"),
+    "too deep": ('{"0":' + "[" * 100_000, "is no JSON that can be read"),
+    "deep": ('{"status":"success","data":{"resultType":"matrix","result":' + "[" * 100_000, "nested at most 30 deep"),
     "no time": ("power_w,temperature_c\n500,60\n", "the format of telemetry.csv is not known"),
     "no header": ("2025/07/27 00:00:00.000, 0, 71.85 W\n", "the format of telemetry.csv is not known"),
 }

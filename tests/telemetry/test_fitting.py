@@ -153,6 +153,10 @@ def test_noise_without_plateaus_is_one_level():
     assert len(telemetry.fit(bare).levels) == 1
     drawn = bare.samples.assign(power_w=400 + 10 * rng.standard_normal(len(bare.samples)))
     assert len(set(plateaus.find(drawn).label)) == 1
+    rippled = bare.samples.assign(power_w=500 + 10 * np.sin(bare.samples["t_s"]))  # most time at its two ends
+    assert len(set(plateaus.find(rippled).label)) == 1
+    apart = bare.samples.assign(power_w=500 + 100 * np.sin(bare.samples["t_s"]))
+    assert len(set(plateaus.find(apart).label)) == 2
 
 
 # --------------------------------------------------------------------------- what cannot be said

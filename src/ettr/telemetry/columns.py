@@ -30,7 +30,11 @@ class Found:
 
 
 def find(headings: list[Heading], names: Names) -> dict[str, Found]:
-    """Of each quantity the best column that is there."""
+    """Of each quantity the best column that is there; one that is there twice is refused."""
+    names_used = {name for accepted in names.values() for name in accepted}
+    once = [heading.name for heading in headings if heading.name in names_used]
+    if twice := next((name for name in once if once.count(name) > 1), None):
+        raise InputError(f"columns must have different names, got {twice!r} twice")
     at = {heading.name: Found(i, heading) for i, heading in reversed(list(enumerate(headings)))}
     return {
         quantity: at[next(name for name in accepted if name in at)]

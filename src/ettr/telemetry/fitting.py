@@ -87,13 +87,8 @@ def fit(
         raise InputError(f"{telemetry.source} must hold {LEAST_SAMPLES} samples of power or more, got {n}{why}")
     tell = progress or (lambda _: None)
     tell("warming")
-    each = [
-        _Gpu.of(str(name), one.reset_index(drop=True), window_s) for name, one in samples.groupby("gpu", sort=False)
-    ]
-    tell("plateaus")
     found = plateaus.find(samples, window_s, telemetry.step_s)
-    for one, label in zip(each, _apart(samples, found.label), strict=True):
-        one.label = label
+    each = _each(samples, found.label, window_s)
     tell("leakage and clock")
     leaks = [one.leak(base, window_s) for one in each]
     leak = {name: together([getattr(one, name) for one in leaks]) for name in ("slope", "power", "rise")}
@@ -124,7 +119,7 @@ def fit(
     )
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Gpu:
     """One GPU's samples, and what they say by themselves."""
 
@@ -137,7 +132,7 @@ class _Gpu:
     label: np.ndarray
 
     @classmethod
-    def of(cls, name: str, one: pd.DataFrame, window_s: float) -> _Gpu:
+    def of(cls, name: str, one: pd.DataFrame, label: np.ndarray, window_s: float) -> _Gpu:
         t_s, power_w = one["t_s"].to_numpy(), one["power_w"].to_numpy()
         warm = warming.fit(t_s, power_w, one["temperature_c"].to_numpy(), window_s)
         if one["memory_c"].notna().any():
@@ -146,7 +141,7 @@ class _Gpu:
             why = Estimate("resistance", "K/W", why_not="the memory temperature is not recorded")
             memory = warming.Warming(why, why, why)
         step_s = float(np.median(np.diff(t_s))) if t_s.size > 1 else 0.0
-        return cls(name, t_s, one, step_s, warm, memory, np.empty(0))
+        return cls(name, t_s, one, step_s, warm, memory, label)
 
     def column(self, name: str) -> np.ndarray:
         found: np.ndarray = self.columns[name].to_numpy()
@@ -189,10 +184,13 @@ def _leaks(base: Part, power: Estimate, rise: Estimate) -> list[tuple[float, flo
     return [(leak_w, rise_k), *((each, rise_k) for each in ends_w), *((leak_w, each) for each in ends_k)]
 
 
-def _apart(samples: pd.DataFrame, label: np.ndarray) -> list[np.ndarray]:
-    """Labels of each GPU."""
+def _each(samples: pd.DataFrame, label: np.ndarray, window_s: float) -> list[_Gpu]:
+    """Every GPU by itself, with the plateaus of its samples."""
     positions = samples.reset_index(drop=True).groupby("gpu", sort=False).indices
-    return [label[positions[gpu]] for gpu in samples["gpu"].unique()]
+    return [
+        _Gpu.of(str(gpu), samples.iloc[positions[gpu]].reset_index(drop=True), label[positions[gpu]], window_s)
+        for gpu in samples["gpu"].unique()
+    ]
 
 
 def _levels(

@@ -13,6 +13,8 @@ PHASES = ("compute", "communication", "checkpoint", "hang", "restart", "idle")
 _STEPS = {"compute": "compute", "context": "checkpoint", "stall": "checkpoint", "idle": "idle"}
 _STEPS |= {phase: phase for phase in PHASES} | {"training": "compute", "rework": "compute"}
 _BUSY, _QUIET = 0.5, 0.05
+_WAITS_BELOW = 0.85
+"""Power below which a level may be communication, as a share of the highest level."""
 _COMPUTES_FROM = 0.5
 """Power from which the highest plateau may be computing, as a share of the part's limit."""
 
@@ -40,9 +42,10 @@ def phases_of(plateaus: list[Plateau], part: Part) -> list[str]:
     """A phase for each plateau; empty where none can be said.
 
     A recorded step's name decides. Else the highest plateau computes if it is over half of the power limit and the
-    GPU is not idle in it; of the rest each takes the phase whose level in the base part is nearest by ratio: idle or
-    a checkpoint where utilisation is near nothing, communication where it is not. What is as near to a phase that
-    another plateau is nearer to has no name. Hangs and restarts cannot be told from power.
+    GPU is not idle in it. Of the rest each takes the phase whose level in the base part is nearest by ratio: idle or
+    a checkpoint where utilisation is near nothing, communication where it is not and power is below 0.85 of the
+    highest. What is as near to a phase that another plateau is nearer to has no name. Hangs and restarts cannot be
+    told from power.
     """
     if any(plateau.step for plateau in plateaus):
         return [_STEPS.get(plateau.step.lower(), "") for plateau in plateaus]
@@ -57,12 +60,13 @@ def phases_of(plateaus: list[Plateau], part: Part) -> list[str]:
 
 def _nearest(plateaus: list[Plateau], part: Part, names: list[str]) -> list[tuple[str, int]]:
     pairs = []
+    top_w = max(plateau.mean_w for plateau in plateaus)
     for i, plateau in enumerate(plateaus):
         for phase in ("communication", "checkpoint", "idle"):
             load = plateau.utilisation
             if names[i] or (load > _QUIET and phase == "idle") or (load > _BUSY and phase == "checkpoint"):
                 continue
-            if load <= _QUIET and phase == "communication":
+            if phase == "communication" and (load <= _QUIET or plateau.mean_w > _WAITS_BELOW * top_w):
                 continue
             off = abs(math.log(plateau.mean_w / getattr(part.levels, f"{phase}_w")))
             if off < math.log(2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ettr.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.telemetry.cells import NAN, UNITS, Cells
@@ -100,6 +101,8 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
             length_s=lengths.read(told, place) if told else NAN,
         )
     if columns is not None:
+        if len(times.kinds) > 1:
+            raise InputError(f"times must all be dates or all count from one origin; {source.name} has both")
         samples.absolute, samples.start = times.kinds == {True}, times.start
         _check_load(samples, ledger, columns)
 

@@ -19,6 +19,8 @@ _WIDTH = 0.012
 """Width of the smoothing, as a share of the range of power; fluctuations of a percent or two stay one plateau."""
 _VALLEY = 0.6
 """Between two plateaus the density falls below this share of the lower one."""
+_APART = 0.05
+"""Levels nearer than this share of the higher one are a ripple of one."""
 _LEAST_SHARE = 0.01
 _MOVING, _LEAST_STILL = 0.02, 0.2
 """A change to the next sample, as a share of the range, that is a way; and the share of samples that must stand."""
@@ -48,7 +50,8 @@ def find(samples: pd.DataFrame, window_s: float = 0.0, step_s: float = 1.0) -> P
     """Tell plateaus apart: by the recorded steps, or by the peaks of the distribution of power.
 
     Without steps the density of power, smoothed by a hundredth of its range, is cut at its valleys. Two peaks are two
-    plateaus if the density between them falls below 0.6 of the lower, and each holds a hundredth of the time. How
+    plateaus if they are 5% apart, the density between them falls below 0.6 of the lower, and each holds a hundredth of
+    the time. How
     samples follow each other plays no part, so that their correlation makes no plateaus. Only where readings are means
     over longer than a step are those left out that are on the way from one level to the next: a mean over a change lies
     between both, on no plateau.
@@ -96,9 +99,13 @@ def _cuts(power: np.ndarray, weights: np.ndarray) -> np.ndarray:
     while len(peaks) > 1:
         valleys = [int(a + np.argmin(smooth[a : b + 1])) for a, b in itertools.pairwise(peaks)]
         ratios = [smooth[v] / min(smooth[a], smooth[b]) for v, a, b in zip(valleys, peaks[:-1], peaks[1:], strict=True)]
+        close = [middle[b] - middle[a] < _APART * middle[b] for a, b in itertools.pairwise(peaks)]
         shares = np.add.reduceat(density, [0, *valleys]) / density.sum()
         worst = int(np.argmax(ratios))
-        if ratios[worst] > _VALLEY:
+        if any(close):
+            worst = close.index(True)
+            peaks.pop(worst if smooth[peaks[worst]] < smooth[peaks[worst + 1]] else worst + 1)
+        elif ratios[worst] > _VALLEY:
             peaks.pop(worst if smooth[peaks[worst]] < smooth[peaks[worst + 1]] else worst + 1)
         elif shares.min() < _LEAST_SHARE:
             peaks.pop(int(np.argmin(shares)))
