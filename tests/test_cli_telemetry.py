@@ -57,6 +57,14 @@ def test_machines_get_the_same_as_python(ettr, file):
     assert told["recording"]["gaps"]["n"] > 0 and told["recording"]["format"] == "csv"
 
 
+def test_what_power_is_averaged_over_can_be_said(ettr, file):
+    told = json.loads(ettr("telemetry", file, "--json", "--power-window-ms", "2000")[1])
+    found = telemetry.fit(telemetry.read(file), power_window_s=2.0)
+    assert told["fit"] == json.loads(json.dumps(found.to_dict()))
+    status, _, err = ettr("telemetry", file, "--power-window-ms", "-1")
+    assert status == 2 and "--power-window-ms must be from 0 to 60000 ms, got -1" in err
+
+
 def test_options_may_stand_before_the_file(ettr, file):
     assert (
         ettr("telemetry", "--json", file)

@@ -71,6 +71,14 @@ def fit(
     zone: Annotated[
         str | None, typer.Option("--zone", help="Zone of stamps that carry none, e.g. Europe/Berlin or +08:00.")
     ] = None,
+    power_window_ms: Annotated[
+        float | None,
+        typer.Option(
+            "--power-window-ms",
+            metavar="N",
+            help="Time over which the driver averages power; by the format if not given, 0 for instants as on an A100.",
+        ),
+    ] = None,
     part_out: Annotated[
         Path | None, typer.Option("--part-out", metavar="FILE", help="Write the part with the fitted figures here.")
     ] = None,
@@ -93,11 +101,12 @@ def fit(
 
     # a long file takes minutes to read: what can be refused is refused before
     Part.load(part).cooled_by(options.medium(medium))
+    window_s = options.power_window_s(power_window_ms)
     if part_out is not None:
         options.check_part_out(part_out)
     with terminal.progress(quiet or as_json) as report:
         read = recordings.read(file, format_, zone=zone, progress=report.bytes)
-        found = recordings.fit(read, part, medium, gpu=gpu, progress=report.step)
+        found = recordings.fit(read, part, medium, gpu=gpu, power_window_s=window_s, progress=report.step)
     if part_out is not None:
         options.write(part_out, found.to_part(options.short_name(part_out)).to_yaml())
     if as_json:

@@ -75,6 +75,15 @@ def interval_s(interval_ms: float) -> float:
     return interval_ms / 1000
 
 
+def power_window_s(given_ms: float | None) -> float | None:
+    """``--power-window-ms``, in seconds."""
+    if given_ms is None:
+        return None
+    if not 0 <= given_ms <= 60_000:
+        raise InputError(f"--power-window-ms must be from 0 to 60000 ms, got {given_ms:g}")
+    return given_ms / 1000
+
+
 def medium(name: str) -> str:
     """``--medium``."""
     from ettr.scenario.part import MEDIA
