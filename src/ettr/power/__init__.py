@@ -11,7 +11,7 @@ from ettr.power.closed_forms import (
     square_swing_left,
 )
 from ettr.power.energy import bill, carbon_by_country, energy
-from ettr.power.limits import check, specification, specifications
+from ettr.power.limits import BROKEN, KEPT, UNKNOWN, check, specification, specifications
 from ettr.power.metrics import Metrics, largest_swing_mw, metrics
 from ettr.power.profile import Profile, profile
 from ettr.power.series import PowerSeries, pieces, series
@@ -33,7 +33,10 @@ from ettr.power.spectrum import CRITICAL_HZ, band_share, spectrum
 from ettr.power.waveform import Phase, Waveform
 
 __all__ = [
+    "BROKEN",
     "CRITICAL_HZ",
+    "KEPT",
+    "UNKNOWN",
     "Battery",
     "Metrics",
     "Phase",
