@@ -18,7 +18,7 @@ def test_it_answers_with_power_and_a_bill(ettr):
     assert "16,384 GPUs powered as NVIDIA H100 SXM, one run with seed 0:" in out
     for words in ("largest swing within 10 s", "largest fall from one minute to the next", "lost", "total", "t CO2"):
         assert words in out
-    assert "job.productive_h = 6" in out and "nan" not in out
+    assert "job.productive_h = 6" in out and " nan" not in out
 
 
 def test_json_holds_the_same_numbers(ettr):

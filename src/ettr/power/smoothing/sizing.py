@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ettr.errors import UnknownName
+from ettr.power.binning import PowerSeries
 from ettr.power.closed_forms import floor_range
-from ettr.power.profile import Profile
-from ettr.power.series import PowerSeries
+from ettr.power.profiles import Profile
 from ettr.power.smoothing import battery, power_floor, rack_storage, secondary_load
 from ettr.power.smoothing.battery import Battery, with_battery
 from ettr.power.smoothing.figures import option_figure
