@@ -295,6 +295,59 @@ def simulate(
         raise typer.Exit(130) from None
 
 
+@app.command()
+def power(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    part: Annotated[
+        str | None, typer.Option("--part", metavar="PART", help="Another GPU: a preset of parts, or a file in .yml.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of the simulated run.")] = 0,
+    limits: Annotated[
+        str | None,
+        typer.Option("--limits", metavar="SPEC", help="Check against a specification: a name, or a file in .csv."),
+    ] = None,
+    series: Annotated[
+        Path | None, typer.Option("--series", metavar="FILE", help="Write the power at the grid here, as CSV.")
+    ] = None,
+    resolution: Annotated[
+        float, typer.Option("--resolution", metavar="S", help="Length of a bin of the series in seconds.")
+    ] = 60.0,
+    start: Annotated[float | None, typer.Option("--from", metavar="H", help="Hour in which the series begins.")] = None,
+    end: Annotated[float | None, typer.Option("--to", metavar="H", help="Hour in which the series ends.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what a run draws from the grid, how much that swings, and what it costs.
+
+    One run is simulated, and each of its states draws what the GPU does in it. Answers with the mean and the extremes
+    of the power at the grid in seconds, swings and ramps, and energy, money and carbon by part of the wall clock. The
+    sections power and cost of a scenario say what is drawn and what it costs; what they do not say is assumed.
+
+    The series has the columns time_h (middle of a bin, since submission) and power_mw (its mean). With --json, units
+    are the ends of names, and null stands for what seconds cannot show.
+
+    Example: ettr power llama3-405b --set power.step_s=3 --limits utility-example
+    """
+    changes = options.changes(set_ or [])
+    options.check_seed(seed)
+    if series is not None:
+        options.check_file_out(series)
+    from ettr import terminal_power as shown
+    from ettr.scenario import Scenario
+
+    run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
+    with terminal.said_if_late(_COMPILES, as_json):
+        found = shown.drawn(run, part, seed, limits)
+    if series is not None:
+        options.write(series, shown.written(found, resolution, start, end))
+    if as_json:
+        typer.echo(json.dumps(shown.told(found, seed, changes), indent=2, allow_nan=False))
+    else:
+        shown.print_power(found, seed, changes)
+        if series is not None:
+            shown.print_written(series)
+
+
 _COMPILES = "ettr: after an installation or an update the simulator is compiled first, for about a minute"
 
 

@@ -12,6 +12,7 @@ from ettr.scenario import Scenario
 
 _MILLION, _BILLION = 1e6, 1e9
 _NEAR = 0.02
+_SMALL_MW = 0.1
 _RULES = {"kept": "keeps", "broken": "breaks", "not known": "cannot be judged by"}
 
 
@@ -22,6 +23,11 @@ def usd(value: float) -> str:
     if value >= 0.9995 * _MILLION:
         return f"{number(value / _MILLION)} million USD"
     return f"{float(f'{value:.3g}'):,.0f} USD"
+
+
+def megawatts(value: float) -> str:
+    """Power, in kW where it is small, e.g. ``16.8 MW``."""
+    return f"{number(1e3 * value)} kW" if 0 < abs(value) < _SMALL_MW else f"{number(value)} MW"
 
 
 def subtitle(job: Scenario, run: Scenario, profile: Profile) -> str:
@@ -44,11 +50,11 @@ def answer(day: PowerSeries, found: Metrics, bill: pd.DataFrame, options: pd.Dat
         else " No hour of it is lost."
     )
     return Finding(
-        title=f"{gpus(own.n_gpus)} draw {number(day.mean_mw)} MW and swing by {number(found.swing_mw)} MW",
+        title=f"{gpus(own.n_gpus)} draw {megawatts(day.mean_mw)} and swing by {megawatts(found.swing_mw)}",
         text=(
-            f"**{gpus(own.n_gpus)} draw {number(day.mean_mw)} MW from the grid over a day, and anything from "
-            f"{number(found.lowest_mw)} to {number(found.peak_mw)} MW in one second or another.** Each training step "
-            f"swings it by {number(step_mw)} MW, every {duration(own.waveform.step_s / 3600)}.{waste} "
+            f"**{gpus(own.n_gpus)} draw {megawatts(day.mean_mw)} from the grid over a day, and anything from "
+            f"{megawatts(found.lowest_mw)} to {megawatts(found.peak_mw)} in one second or another.** Each training "
+            f"step swings it by {megawatts(step_mw)}, every {duration(own.waveform.step_s / 3600)}.{waste} "
             f"{_cheapest(options)}"
         ),
     )
@@ -74,22 +80,31 @@ def day(series: PowerSeries, found: Metrics, events: pd.DataFrame) -> Finding:
     ]
     ups, downs = found.ramp_up_1min_mw_per_min, found.ramp_down_1min_mw_per_min
     ramps = (
-        f" From one minute to the next it falls by up to {number(downs)} MW and rises by up to {number(ups)} MW."
+        f" From one minute to the next it falls by up to {megawatts(downs)} and rises by up to {megawatts(ups)}."
         if ups is not None and downs is not None
         else ""
     )
     hours = duration(series.duration_h)
     return Finding(
-        title=f"In {hours}: {listed(stops)}, and a swing of {number(found.swing_mw)} MW"
+        title=f"In {hours}: {listed(stops)}, and a swing of {megawatts(found.swing_mw)}"
         if stops
         else f"{hours} without a stop",
         text=(
-            f"In {hours} the job is stopped by {listed(stops) if stops else 'nothing'} and takes "
-            f"{number(series.energy_mwh)} MWh from the grid, {number(series.mean_mw)} MW on average. The highest "
-            f"second takes {number(found.peak_mw)} MW and the lowest {number(found.lowest_mw)} MW.{ramps} The band is "
-            "that wide even in quiet hours, because each step and each checkpoint is a swing."
+            f"In {hours} the job meets {listed(stops) if stops else 'no stop'} and takes "
+            f"{number(series.energy_mwh)} MWh from the grid, {megawatts(series.mean_mw)} on average. The highest "
+            f"second takes {megawatts(found.peak_mw)} and the lowest "
+            f"{megawatts(found.lowest_mw)}.{ramps}{_quiet(series)}"
         ),
     )
+
+
+def _quiet(series: PowerSeries) -> str:
+    """Why power moves where nothing stops the job, if its steps can be seen."""
+    assert series.profile is not None
+    wave = series.profile.waveform
+    if wave.step_s < 2 * series.step_s or not wave.swing_w:
+        return ""
+    return " The band is wide in quiet hours too, because each step is a swing."
 
 
 def _plural(name: str, n: int) -> str:
@@ -108,24 +123,24 @@ def moment(frame: pd.DataFrame, window: Window, profile: Profile) -> Finding:
     if window.failure_h is None or before.empty or after.empty:
         low, high = first["power_mw"].min(), first["power_mw"].max()
         return Finding(
-            title=f"{names[0].capitalize()} swings the job by {number(high - low)} MW",
+            title=f"{names[0].capitalize()} swings the job by {megawatts(high - low)}",
             text=(
-                f"No failure falls into this day; about {names[0]} power goes from {number(low)} to {number(high)} MW "
-                f"within {duration(float(np.ptp(first['since_s'])) / 3600)}."
+                f"No failure falls into this day; about {names[0]} power goes from {megawatts(low)} to "
+                f"{megawatts(high)} within {duration(float(np.ptp(first['since_s'])) / 3600)}."
             ),
         )
     drop = before.max() - after.min()
     back = frame[frame["moment"] == names[-1]] if len(names) > 1 else first.iloc[:0]
     rise = (
-        f" When training returns, power rises by {number(back['power_mw'].max() - back['power_mw'].min())} MW just as "
+        f" When training returns, power rises by {megawatts(back['power_mw'].max() - back['power_mw'].min())} just as "
         "fast."
         if len(back)
         else ""
     )
     return Finding(
-        title=f"A failure drops {number(drop)} MW at once",
+        title=f"A failure drops {megawatts(drop)} at once",
         text=(
-            f"Within a step of the failure power falls from {number(before.max())} to {number(after.min())} MW: all "
+            f"Within a step of the failure power falls from {megawatts(before.max())} to {megawatts(after.min())}: all "
             f"GPUs wait for the one that failed.{rise} In the model the whole job stops in the same instant, and "
             f"cooling follows with a time constant of {duration(profile.coolant_s / 3600)}; a fall spread over "
             "seconds would need nodes that notice at different times."
@@ -147,7 +162,7 @@ def spectrum(frame: pd.DataFrame, profile: Profile, low_hz: float, high_hz: floa
     jitter = (
         f" Nodes that change phase with a spread of {duration(sigma / 3600)} take away what is faster than "
         f"{number(1 / (2 * np.pi * sigma))} Hz, and nothing of the rest; with all nodes at once the share is "
-        f"{pct(shares['all nodes at once'], 0)}. What their own moments add, {number(profile.incoherent_mw)} MW, is "
+        f"{pct(shares['all nodes at once'], 0)}. What their own moments add, {megawatts(profile.incoherent_mw)}, is "
         "too small to be seen."
         if "all nodes at once" in shares.index
         else ""
@@ -156,7 +171,7 @@ def spectrum(frame: pd.DataFrame, profile: Profile, low_hz: float, high_hz: floa
     return Finding(
         title=f"{pct(shares['as given'], 0)} of the fluctuation lies between {band.replace(' to ', ' and ')}",
         text=(
-            f"Of what fluctuates within an hour about the failure, {pct(shares['as given'], 0)} lies between "
+            f"Of what fluctuates within an hour of this day, {pct(shares['as given'], 0)} lies between "
             f"{band.replace(' to ', ' and ')}, where grids and turbines have resonances. {where}.{jitter}"
         ),
     )
@@ -185,16 +200,18 @@ def bill(table: pd.DataFrame) -> Finding:
         return Finding(title="No hour is lost", text="The run trains from beginning to end, so nothing is wasted.")
     electricity, bought = lost["electricity_usd"].sum(), lost["gpu_usd"].sum()
     most = lost.loc[lost["gpu_usd"].idxmax()]
-    ratio = f"{number(bought / electricity)} times as much" if electricity > 0 else "all of it"
     share, energy_share = (lost[name].sum() / table[name].sum() for name in ("hours", "facility_mwh"))
+    less = ", since a job that waits draws less than one that trains" if energy_share < 0.99 * share else ""
+    ratio = bought / electricity if electricity > 0 else 0.0
+    beside = f", {number(ratio)} times as much" if ratio > 0 else ""
+    when = " Electricity would matter as much as GPUs only at a price that many times as high." if ratio > 1 else ""
     return Finding(
         title=f"Lost hours cost {usd(bought)} of GPUs and {usd(electricity)} of electricity",
         text=(
-            f"Of the run's hours {pct(share)} are lost, and {pct(energy_share)} of its energy, since a job that waits "
-            f"draws less than one that trains. Their electricity costs {usd(electricity)} and emits "
-            f"{number(lost['t_co2'].sum())} t of CO2; the GPU-hours cost {usd(bought)}, {ratio}. The largest part is "
-            f"{most['part']}, with {usd(most['gpu_usd'])} and {usd(most['electricity_usd'])}. Electricity would "
-            "matter as much as GPUs only at a price that many times as high."
+            f"Of the run's hours {pct(share)} are lost, and {pct(energy_share)} of its energy{less}. Their electricity "
+            f"costs {usd(electricity)} and emits {number(lost['t_co2'].sum())} t of CO2; the GPU-hours cost "
+            f"{usd(bought)}{beside}. The largest part is {most['part']}, with {usd(most['gpu_usd'])} of GPU-hours and "
+            f"{usd(most['electricity_usd'])} of electricity.{when}"
         ),
     )
 

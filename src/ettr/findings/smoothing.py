@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ettr.findings.power import usd
-from ettr.findings.words import Finding, duration, limit, listed, number, pct
+from ettr.findings.power import megawatts, usd
+from ettr.findings.words import Finding, duration, limit, listed, pct
 from ettr.power import PowerSeries, Target
 
 _UNITS = {"of rated": "of the rated power", "J/GPU": "J for each GPU", "MWh": "MWh"}
@@ -41,15 +41,27 @@ def moment(frame: pd.DataFrame, target: Target) -> Finding:
     bare, others = spans.iloc[0], spans.iloc[1:]
     span = duration(float(frame["since_s"].max() - frame["since_s"].min()) / 3600)
     if others.empty:
-        return Finding(title="No option can be set for this target", text=f"The bare swing is {number(bare)} MW.")
-    least = others.idxmin()
+        return Finding(title="No option can be set for this target", text=f"The bare swing is {megawatts(bare)}.")
+    least, low, high = others.idxmin(), megawatts(others.min()), megawatts(others.max())
+    left = low if low == high else f"{low} to {high}"
+    kept = frame.groupby("option", sort=False)["reached"].first().iloc[1:]
+    held = (
+        f" Lines that keep the target never move by more than {pct(target.range_share, 0)} of the rated power within "
+        f"{duration(target.window_s / 3600)}: a floor burns to do so, a store takes up the energy."
+        if kept.any()
+        else ""
+    )
+    missed = (
+        f" {_capital(listed([_article(name) for name in kept.index[~kept]]))} is drawn as it would have to be, or as "
+        "near as it gets, and misses the target."
+        if not kept.all()
+        else ""
+    )
     return Finding(
-        title=f"Smoothed, the same {span} swing by {number(others.min())} to {number(others.max())} MW",
+        title=f"Smoothing leaves {left} of a swing of {megawatts(bare)}",
         text=(
-            f"Bare, power swings by {number(bare)} MW in these {span}; least of all with {_article(least)}, "
-            f"{number(others.min())} MW. All go down slowly, so that no {duration(target.window_s / 3600)} hold more "
-            f"than {pct(target.range_share, 0)} of the rated power: a floor burns to do so, a store takes up the "
-            "energy."
+            f"Within {span} the bare power swings by {megawatts(bare)}, and least of all with {_article(least)}, by "
+            f"{low}. That is not the end of it: the slower change comes after.{held}{missed}"
         ),
     )
 
@@ -62,7 +74,7 @@ def options(table: pd.DataFrame, target: Target, series: PowerSeries) -> Finding
     """The options at an equal target; ``table`` as from :func:`ettr.power.compare`."""
     assert series.profile is not None
     allowed = (
-        f"{pct(target.range_share, 0)} of the rated power, {number(target.range_share * series.profile.rated_mw)} MW,"
+        f"{pct(target.range_share, 0)} of the rated power, {megawatts(target.range_share * series.profile.rated_mw)},"
     )
     asked = f"a swing of at most {allowed} within {duration(target.window_s / 3600)}"
     reached = table[table["reached"]].sort_values("total_usd")
@@ -79,13 +91,15 @@ def options(table: pd.DataFrame, target: Target, series: PowerSeries) -> Finding
         if pd.notna(cheapest["total_usd"])
         else "What keeps the target has no known price"
     )
+    decides = (
+        " Throughput decides: an hour of a GPU costs far more than the electricity that it takes, so what slows the "
+        "job is dear even where it burns little."
+        if reached["throughput_usd"].sum() > reached["energy_usd"].sum()
+        else ""
+    )
     return Finding(
         title=title,
-        text=(
-            f"Asked is {asked} from every option. {_capital(listed(told))}.{failing} Throughput decides: an hour of a "
-            "GPU costs far more than the electricity that it takes, so what slows the job is dear even where it "
-            "burns little."
-        ),
+        text=f"Asked is {asked} from every option. {_capital('; '.join(told))}.{failing}{decides}",
     )
 
 
@@ -96,9 +110,10 @@ def _capital(text: str) -> str:
 def _reaching(row: dict[str, float | str]) -> str:
     size, unit = float(row["size"]), str(row["size_unit"])
     shown = pct(size, 0) if unit == "of rated" else limit(size, "at least")
-    cost = usd(float(row["total_usd"])) if pd.notna(row["total_usd"]) else "an unknown price"
+    known = pd.notna(row["total_usd"])
+    cost = f"costs {usd(float(row['total_usd']))} a year" if known else "has no published price"
     lost = f" and {pct(float(row['throughput_loss']))} of the throughput" if float(row["throughput_loss"]) > 0 else ""
     return (
         f"{_article(str(row['option']))} needs {shown} {_UNITS[unit]}, wastes {pct(float(row['wasted_share']))} of the "
-        f"energy{lost}, and costs {cost} a year"
+        f"energy{lost}, and {cost}"
     )

@@ -1,5 +1,7 @@
 """Power: what a run draws, what the grid sees of it, and what smoothing costs."""
 
+from ettr.power.bills import bill, carbon_by_country, energy
+from ettr.power.binning import PowerSeries, pieces, series
 from ettr.power.closed_forms import (
     compute_share_of_overhead,
     filter_gain,
@@ -10,11 +12,9 @@ from ettr.power.closed_forms import (
     square_storage_j,
     square_swing_left,
 )
-from ettr.power.energy import bill, carbon_by_country, energy
-from ettr.power.limits import check, specification, specifications
-from ettr.power.metrics import Metrics, largest_swing_mw, metrics
-from ettr.power.profile import Profile, profile
-from ettr.power.series import PowerSeries, pieces, series
+from ettr.power.limits import BROKEN, KEPT, UNKNOWN, check, specification, specifications
+from ettr.power.measures import Metrics, largest_swing_mw, metrics
+from ettr.power.profiles import Profile, profile
 from ettr.power.smoothing import (
     Battery,
     PowerFloor,
@@ -29,11 +29,14 @@ from ettr.power.smoothing import (
     size,
     smooth,
 )
-from ettr.power.spectrum import CRITICAL_HZ, band_share, spectrum
+from ettr.power.spectra import CRITICAL_HZ, band_share, spectrum
 from ettr.power.waveform import Phase, Waveform
 
 __all__ = [
+    "BROKEN",
     "CRITICAL_HZ",
+    "KEPT",
+    "UNKNOWN",
     "Battery",
     "Metrics",
     "Phase",

@@ -11,15 +11,16 @@ from ettr import evidence
 from ettr.errors import InputError, UnknownName
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.power.metrics import UNITS, metrics
-from ettr.power.series import PowerSeries
-from ettr.power.spectrum import band_share
+from ettr.power.binning import PowerSeries
+from ettr.power.measures import UNITS, metrics
+from ettr.power.spectra import band_share
 
 KEPT, BROKEN, UNKNOWN = "kept", "broken", "not known"
 BAND = "band_share"
 """The measure that needs a band, ``low_hz`` to ``high_hz``."""
 
 _COLUMNS = ("rule", "metric", "limit", "unit")
+_TEXTS = {"rule": str, "metric": str, "unit": str}
 _MOST_BYTES = 1_000_000
 
 
@@ -111,7 +112,7 @@ def _read(path: str) -> pd.DataFrame:
         raise InputError(f"the specification {path} must be a short table, got {source.size_bytes:,} bytes")
     try:
         with source.utf8(Ledger()) as stream:
-            rows = pd.read_csv(stream, comment="#", skipinitialspace=True)
+            rows = pd.read_csv(stream, comment="#", skipinitialspace=True, dtype=_TEXTS)
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise InputError(f"the specification {path} is no table of commas: {error}") from error
     missing = [name for name in _COLUMNS if name not in rows.columns]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.errors import InputError, UnknownName
-from ettr.power.profile import TRAINING, Profile
+from ettr.power.profiles import TRAINING, Profile
 
 S_PER_H = 3600.0
 _GAP_S = 1e-3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ettr.errors import InputError
-from ettr.power.series import PowerSeries
+from ettr.power.binning import PowerSeries
 from ettr.power.smoothing.figures import option_figure
 from ettr.power.smoothing.rack_storage import check_efficiency, filter_for
 from ettr.power.smoothing.result import Smoothed

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from ettr.power.series import PowerSeries
+from ettr.power.binning import PowerSeries
 from ettr.power.smoothing.battery import Battery
 from ettr.power.smoothing.rack_storage import RackStorage
 from ettr.power.smoothing.result import Smoothed, profile_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ettr.errors import InputError
+from ettr.power.binning import PowerSeries
 from ettr.power.closed_forms import floor_range
-from ettr.power.series import PowerSeries
 from ettr.power.smoothing.figures import option_figure
 from ettr.power.smoothing.result import Smoothed, burnt, busy_mw, profile_of
 from ettr.scenario import Part

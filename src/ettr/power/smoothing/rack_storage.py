@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ettr.errors import InputError
-from ettr.power.series import PowerSeries
+from ettr.power.binning import PowerSeries
 from ettr.power.smoothing.figures import option_figure
 from ettr.power.smoothing.result import Smoothed, profile_of
 from ettr.power.smoothing.storage import behind_store

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ettr.errors import InputError
-from ettr.power.profile import Profile
-from ettr.power.series import PowerSeries
+from ettr.power.binning import PowerSeries
+from ettr.power.profiles import Profile
 
 _BINS_A_PHASE = 4
 _NEARLY = 0.999

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ettr.errors import UnknownName
+from ettr.power.binning import PowerSeries
 from ettr.power.closed_forms import floor_range
-from ettr.power.profile import Profile
-from ettr.power.series import PowerSeries
+from ettr.power.profiles import Profile
 from ettr.power.smoothing import battery, power_floor, rack_storage, secondary_load
 from ettr.power.smoothing.battery import Battery, with_battery
 from ettr.power.smoothing.figures import option_figure
@@ -22,7 +23,7 @@ from ettr.power.smoothing.storage import Buffered, behind_store
 from ettr.power.smoothing.target import Target
 
 Option = SecondaryLoad | PowerFloor | RackStorage | Battery
-_FLOORS, _STEPS_DOWN = 12, 50
+_FLOORS, _STEPS_DOWN = 12, 20
 _LONGEST_S, _CLOSE = 86_400.0, 1e-3
 _ENOUGH = 1 + 1e-6
 
@@ -183,8 +184,8 @@ def _size_secondary_load(series: PowerSeries, target: Target) -> Sized:
     own, usual = profile_of(series, secondary_load.NAME), SecondaryLoad.published()
 
     def tried(floor: float, ramp: float) -> SecondaryLoad:
-        step_s = floor / ramp / _STEPS_DOWN
-        return replace(usual, floor=floor, step_s=step_s, n_steps=_STEPS_DOWN, ahead_per_s=ramp)
+        n_steps = max(_STEPS_DOWN, math.ceil(_STEPS_DOWN * floor / target.range_share))
+        return replace(usual, floor=floor, step_s=floor / ramp / n_steps, n_steps=n_steps, ahead_per_s=ramp)
 
     return _best_floor(series, target, secondary_load.NAME, _floors(own, target, 1.0), tried, 0.0)
 
@@ -236,10 +237,11 @@ def _what_hinders(best: Sized, target: Target, slowest: float) -> str:
             f"below the floor the slowest ramp of the part, {slowest:.3g} of the rated power a second, crosses "
             f"{slowest * target.window_s:.3g} of it in {target.window_s:g} s"
         )
-    if isinstance(best.setting, SecondaryLoad) and best.setting.delay_s > 0:
+    step_s = best.smoothed.before.step_s if best.smoothed else 0.0
+    if isinstance(best.setting, SecondaryLoad) and best.setting.delay_s >= step_s / 2:
         return (
-            f"for its delay of {best.setting.delay_s:g} s, and before the job has first come, the grid sees the bare "
-            f"load: {_plain(best.used)} times the swing allowed"
+            f"for its delay of {best.setting.delay_s:g} s the grid sees the bare load: {_plain(best.used)} times the "
+            f"swing allowed"
         )
     return f"the best floor leaves {_plain(best.used)} times what is allowed"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ettr.power.series import PowerSeries
+from ettr.power.binning import PowerSeries
 from ettr.power.stretches import S_PER_H
 
 STEERED_BACK = 20.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ettr.errors import InputError
-from ettr.power.metrics import largest_swing_mw, metrics
-from ettr.power.series import PowerSeries
+from ettr.power.binning import PowerSeries
+from ettr.power.measures import largest_swing_mw, metrics
 from ettr.validity import above_zero
 
 

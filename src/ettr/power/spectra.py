@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.errors import InputError
-from ettr.power.series import PowerSeries
+from ettr.power.binning import PowerSeries
 from ettr.validity import at_least_zero
 
 CRITICAL_HZ = 0.1, 20.0

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.errors import InputError, UnknownName
-from ettr.power.profile import W_PER_MW, Profile
+from ettr.power.profiles import W_PER_MW, Profile
 from ettr.power.stretches import S_PER_H, Stretches, stretches_of
 from ettr.validity import above_zero
 

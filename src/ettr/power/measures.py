@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.errors import InputError
-from ettr.power.series import PowerSeries
+from ettr.power.binning import PowerSeries
 from ettr.validity import above_zero
 
 UNITS = {

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence
-from ettr.power.profile import Profile
-from ettr.power.series import window_s
+from ettr.power.binning import window_s
+from ettr.power.profiles import Profile
 from ettr.power.stretches import S_PER_H, stretches_of
 from ettr.results import TimeBudget
 from ettr.scenario import Scenario
