@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ettr.charts import theme
+from ettr.charts import smoothing, theme
 from ettr.errors import InputError
 
 PALETTES = {
@@ -19,6 +19,7 @@ PALETTES = {
         6.5,
     ),  # nine colours; the parts stand in a fixed order with a gap between them
     "model": (theme.MODEL_COLOURS, 11.0),
+    "smoothing": (smoothing.OPTION_COLOURS, 6.5),  # each line has a dash of its own as well
 }
 BACKGROUNDS = ("#ffffff", "#121212")  # the pages' light and dark
 
