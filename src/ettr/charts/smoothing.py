@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.charts.encodings import dash, line_colour, rounded
+from ettr.charts.encodings import AT_COMMAS, dash, line_colour, rounded
 from ettr.charts.tables import Table
 from ettr.charts.theme import MODEL_COLOURS, finish, layered, need, touchable
 
@@ -160,7 +160,7 @@ def costs(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         alt.Chart(rounded(shown))
         .mark_bar()
         .encode(
-            y=alt.Y("option:N", title=None, sort=names, axis=alt.Axis(grid=False, labelLimit=260)),
+            y=alt.Y("option:N", title=None, sort=names, axis=alt.Axis(grid=False, labelExpr=AT_COMMAS)),
             x=alt.X("sum(million_usd):Q", title="A year [million USD]", scale=alt.Scale(zero=True)),
             color=alt.Color(
                 "kind:N",
@@ -187,7 +187,7 @@ def costs(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def _row_name(option: str, reached: bool) -> str:
-    return option if reached else f"{option} (misses the target)"
+    return option if reached else f"{option}, misses the target"
 
 
 def _cost_in_words(row: Any) -> str:
