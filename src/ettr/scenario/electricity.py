@@ -5,7 +5,6 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from ettr import evidence
-from ettr.errors import UnknownName
 from ettr.scenario.basics import Number, Section, Share, Text
 
 PART = "h100"
@@ -61,7 +60,7 @@ class Power(Section):
             raise ValueError("give country or g_per_kwh, not both")
         known = evidence.table("carbon_intensity")["country"]
         if self.country is not None and self.country not in set(known):
-            raise UnknownName("country", self.country, known)
+            raise ValueError(f"country must be one of {', '.join(sorted(known))}, got {self.country!r}")
         return self
 
     @property
