@@ -205,6 +205,13 @@ def test_long_gaps_stay_empty_and_are_counted(read):
     assert np.count_nonzero(~np.isnan(found.ambient_c)) == 72 - 20
 
 
+@pytest.mark.parametrize(("missing", "known"), [(6, 72), (7, 65)])
+def test_a_gap_is_filled_up_to_six_hours(read, missing, known):
+    lines = csv(72).splitlines()
+    found = read("\n".join(lines[:11] + lines[11 + missing :]))
+    assert np.count_nonzero(~np.isnan(found.ambient_c)) == known
+
+
 def test_a_sinusoid_read_back_is_the_sinusoid(read):
     hours = np.arange(24) + 0.5
     day = daily_c(hours, 18, 6)

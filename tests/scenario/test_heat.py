@@ -9,7 +9,7 @@ from ettr import Part, Scenario, budget, plan, simulate
 from ettr.errors import InputError
 from ettr.scenario.heat import Heat
 from ettr.scenario.warmth import chip_of, plant_of
-from ettr.thermal import arrhenius_factor, coffin_manson_factor, operating_point, speed
+from ettr.thermal import arrhenius_factor, coffin_manson_factor, largest_of, operating_point, speed
 
 GPU = "[{name: GPU, category: GPU, share: 0.6, heat_share: 0.5}]"
 
@@ -49,6 +49,21 @@ def test_speed_and_failures_by_hand(plain):
     assert hottest > die
     mean_part = speed(operating_point(32.0, chip).clock_mhz, operating_point(25.0, chip).clock_mhz, 0.8)
     assert run.speed < mean_part < 1
+
+
+def test_the_hottest_part_is_the_expected_largest_of_all_gpus_and_its_memory_counts(plain):
+    run, part = warm(plain, mean_c=28.0), Part.load("h100")
+    chip = chip_of(part, part.cooled_by("air"))
+    hottest = operating_point(30.0, chip, 1 + 0.05 * largest_of(8192))
+    assert set(run.warmth.hours["limited_by"]) == {"memory"} and hottest.memory_c == pytest.approx(95)
+    assert run.warmth.hours["hottest_c"].to_numpy() == pytest.approx(hottest.die_c)
+    full = operating_point(25.0, chip, 1 + 0.05 * largest_of(8192))
+    assert run.speed == pytest.approx(speed(hottest.clock_mhz, full.clock_mhz, 0.8))
+
+
+def test_an_hour_of_the_sinusoid_is_taken_at_its_middle(plain):
+    hours = warm(plain, swing_k=8.0, hottest_hour=15.5).warmth.hours
+    assert hours["ambient_c"].max() == 31 and hours.loc[hours["ambient_c"].idxmax(), "hour"] == 15.5
 
 
 def test_the_slowest_of_more_gpus_is_hotter(plain):
