@@ -500,6 +500,7 @@ def test_a_plan_in_the_heat_tells_speed_temperatures_and_failures(ettr):
     assert f"training at {100 * run.speed:.1f}% of full speed" in out
     assert f"failures at {run.heat_rate_factor:.3g} times the observed rate" in out
     assert f"hottest die {run.warmth.hours['hottest_c'].max():.1f} °C" in out
+    assert "(25.0 °C at full speed)" in out
     told = json.loads(ettr("plan", "llama3-405b", *hot, "--json")[1])
     assert told["effective_throughput"] == pytest.approx(told["ettr"] * told["speed"])
     assert "Heat" not in ettr("plan", "llama3-405b")[1]

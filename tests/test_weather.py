@@ -152,8 +152,14 @@ def test_29_february_is_set_aside(read):
         ("a,b\n1,2\n", "neither EPW, nor CSV with a column of times"),
         ("time,temp_f\n2025-07-01T00:00,70\n", "must give temperatures in °C, got the column 'temp_f'"),
         ("time,temperature (K)\n2025-07-01T00:00,290\n", "must give temperatures in °C"),
-        (csv(12), "must hold at least 24 hours; hall.csv holds 12"),
-        ("time,temperature\n2025-07-01T00:00,451\n", "holds no hour of weather: 1 a temperature outside"),
+        (csv(12), "must hold at least 24 hours in a row, with gaps of up to 6; hall.csv holds 12 hours, 12 of them"),
+        (csv(48, value=lambda i: 55 + i), "are they in °F or K?"),
+        ("date,temperature\n" + "\n".join(f"2025-07-{d:02d},{d}" for d in range(1, 31)), "holds 30 hours, 1 of them"),
+        ("time,temperature\nlater,20\n", "holds no hour of weather: 1 no time such as"),
+        (
+            "time,temperature\n2025-07-01T00:00,451\n",
+            "has 1 of 1 temperatures outside -90 to 60 °C, the first in line 2: are they in °F or K?",
+        ),
         ("LOCATION,Nowhere\n", "its LOCATION has 2 fields"),
         ("LOCATION,A,B,C,D,1,2,3,west,5\n", "names no time zone in field 9 of LOCATION, got 'west'"),
     ],
@@ -171,12 +177,39 @@ def test_a_missing_file_and_a_zone_that_cannot_be(tmp_path, read):
         read(csv(48), zone_h=99)
 
 
+def test_a_zone_for_times_that_say_none_is_refused_instead_of_ignored(read):
+    with pytest.raises(InputError, match=r"times without a zone \(line 2\), so zone_h has nothing to convert"):
+        read(csv(48), zone_h=-8)
+
+
+def test_a_time_before_the_first_year_is_set_aside_like_any_other_that_cannot_be(read):
+    rows = csv(48, header="time,temperature", stamp="2025-07-{day:02d}T{hour:02d}:00+14:00")
+    found = read(rows + "0001-01-01T00:00+14:00,20\n2025-07-03T00:00+14:00,nan\n", zone_h=14)
+    assert found.ledger.set_index("reason")["n"].to_dict() == {
+        "no time such as 2026-06-15T14:00": 1,
+        "no temperature": 1,
+    }
+
+
+def test_a_day_around_the_turn_of_the_year_is_a_day(read):
+    rows = [f"2025-12-31T{hour:02d}:00,1" for hour in range(12, 24)]
+    rows += [f"2026-01-01T{hour:02d}:00,2" for hour in range(12)]
+    assert len(read("\n".join(["time,temperature", *rows])).window()) == 24
+
+
 def test_long_gaps_stay_empty_and_are_counted(read):
     lines = csv(72).splitlines()
     found = read("\n".join(lines[:10] + lines[14:30] + lines[50:]))
     assert any("4 missing hours are drawn" in note for note in found.notes)
     assert any("20 hours in longer gaps are left out" in note for note in found.notes)
     assert np.count_nonzero(~np.isnan(found.ambient_c)) == 72 - 20
+
+
+@pytest.mark.parametrize(("missing", "known"), [(6, 72), (7, 65)])
+def test_a_gap_is_filled_up_to_six_hours(read, missing, known):
+    lines = csv(72).splitlines()
+    found = read("\n".join(lines[:11] + lines[11 + missing :]))
+    assert np.count_nonzero(~np.isnan(found.ambient_c)) == known
 
 
 def test_a_sinusoid_read_back_is_the_sinusoid(read):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ _FIRST_DAY = np.concatenate([[0], np.cumsum(_MONTH_DAYS)[:-1]])
 _EPW_HEADER, _EPW_FIELDS, _EPW_MISSING_C = 8, 7, 99.9
 _TIMES = ("time", "timestamp", "datetime", "date_time", "date", "local_time", "valid", "utc_time", "time_utc")
 _TEMPERATURES = ("temperature", "temperature_2m", "temp", "temp_air", "dry_bulb", "drybulb", "air_temperature", "t2m")
+_MOST_ODD = 0.1
+"""Share of temperatures that no air has, above which the file is in another unit rather than faulty."""
 _SENTINELS = (99.9, 999.0, 999.9, 9999.0, -99.0, -999.0, -9999.0)
 _FULL_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)$")
 _MONTH_DAY = re.compile(r"(\d\d)-(\d\d)$")
@@ -141,7 +144,8 @@ def read(path: str | Path, zone_h: float | None = None) -> Weather:
     Raises
     ------
     InputError
-        No weather file, another zone than the file's, temperatures that no air has, or fewer than 24 hours.
+        No weather file, another zone than the file's or one for times that say none, more than 10% of temperatures that
+        no air has, or fewer than 24 hours in a row.
 
     Notes
     -----
@@ -162,10 +166,13 @@ def read(path: str | Path, zone_h: float | None = None) -> Weather:
     repeated = hour.size - by_hour.ngroups
     if repeated:
         ledger.merged("another value of the same hour", repeated)
-    values = by_hour.mean().reindex(range(HOURS)).to_numpy()
-    if np.count_nonzero(~np.isnan(values)) < 24:
-        raise InputError(f"a weather file must hold at least 24 hours; {source.name} holds {by_hour.ngroups}")
-    values = _filled(values, ledger)
+    values = _filled(by_hour.mean().reindex(range(HOURS)).to_numpy(), ledger)
+    longest = _longest_run(values)
+    if longest < 24:
+        raise InputError(
+            f"a weather file must hold at least 24 hours in a row, with gaps of up to {LONGEST_GAP_H}; {source.name} "
+            f"holds {by_hour.ngroups:,} hours, {longest:,} of them in a row"
+        )
     years = tuple(sorted(set(year.tolist())))
     if len(years) > 1:
         ledger.note(f"a year put together from {years[0]} to {years[-1]}: it stands for any")
@@ -189,10 +196,17 @@ class _Rows:
     def __init__(self, source: Source, ledger: Ledger, zone_h: float | None) -> None:
         self._source, self._ledger = source, ledger
         self.zone_h, self.place = zone_h, ""
+        self._zone_is_given = zone_h is not None
+        self._n_odd, self._first_odd = 0, ""
 
     def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         found = list(self._hours())
         hours, years, ambient = zip(*found, strict=True) if found else ((), (), ())
+        if self._n_odd > _MOST_ODD * (len(ambient) + self._n_odd):
+            raise InputError(
+                f"{self._source.name} has {self._n_odd:,} of {len(ambient) + self._n_odd:,} temperatures outside "
+                f"{AIR_C[0]:g} to {AIR_C[1]:g} °C, the first in {self._first_odd}: are they in °F or K?"
+            )
         return np.array(hours, dtype=int), np.array(years, dtype=int), np.array(ambient, dtype=float)
 
     def _hours(self) -> Iterator[tuple[int, int, float]]:
@@ -217,7 +231,10 @@ class _Rows:
             return None
         if value in _SENTINELS:
             self._ledger.not_parsed("a sentinel for no temperature", place=place)
+        elif math.isnan(value):
+            self._ledger.not_parsed("no temperature", place=place)
         elif not AIR_C[0] <= value <= AIR_C[1]:
+            self._n_odd, self._first_odd = self._n_odd + 1, self._first_odd or place
             self._ledger.not_parsed(f"a temperature outside {AIR_C[0]:g} to {AIR_C[1]:g} °C", place=place)
         else:
             return value
@@ -322,6 +339,11 @@ class _Table(_Rows):
         if in_utc and moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         if moment.tzinfo is None:
+            if self._zone_is_given:
+                raise InputError(
+                    f"{self._source.name} has times without a zone ({place}), so zone_h has nothing to convert: name "
+                    "their column utc_time if they are in UTC, or leave zone_h out if they are local"
+                )
             self._ledger.note("times carry no zone: taken as local standard time of the hall")
             return moment
         offset = moment.utcoffset() or timedelta()
@@ -333,11 +355,22 @@ class _Table(_Rows):
                 )
             self.zone_h = offset / timedelta(hours=1)
             self._ledger.note(f"local standard time taken as UTC{self.zone_h:+g} h, as in the first record")
-        return (moment - offset).replace(tzinfo=None) + timedelta(hours=self.zone_h)
+        try:
+            return (moment - offset).replace(tzinfo=None) + timedelta(hours=self.zone_h)
+        except OverflowError:
+            self._ledger.not_parsed("no time such as 2026-06-15T14:00", place=place)
+            return None
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+
+
+def _longest_run(values: np.ndarray) -> int:
+    """Hours in a row that are known, around the turn of the year."""
+    twice = np.tile(~np.isnan(values), 2)
+    steps = np.diff(np.concatenate([[0], twice, [0]]).astype(int))
+    return min(HOURS, int(np.max(np.flatnonzero(steps < 0) - np.flatnonzero(steps > 0), initial=0)))
 
 
 def _filled(values: np.ndarray, ledger: Ledger) -> np.ndarray:

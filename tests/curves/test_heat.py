@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 from ettr import Scenario, budget, curves, evidence, plan
 from ettr.errors import InputError
-from ettr.thermal import Chip, clock_at, speed
+from ettr.thermal import Chip, arrhenius_factor, clock_at, speed
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +37,14 @@ def test_a_part_that_air_cannot_cool_is_observed_in_the_liquid_of_its_plant():
     assert set(curves.cooling_at(run)["cooling"]) == {"cold_plate"}
 
 
+def test_hours_of_a_day_that_is_cut_are_no_hottest_day(tmp_path):
+    path = tmp_path / "hall.csv"
+    lines = [f"2025-06-{1 + i // 24:02d}T{i % 24:02d}:00,{35 if i >= 48 + 12 else 15}" for i in range(12, 48 + 20)]
+    path.write_text("time,temperature\n" + "\n".join(lines), encoding="utf-8")
+    run = curves.warmed(Scenario.load("rsc-1").override({"heat": {"weather": str(path)}}))
+    assert len(curves.hottest_day(run)) == 24
+
+
 def test_the_hottest_day_of_a_weather_file_is_shown(tmp_path):
     path = tmp_path / "hall.csv"
     lines = [
@@ -55,6 +65,12 @@ def test_the_warming_for_a_loss_gives_that_loss(loss, leakage):
     chip = Chip(700, 100, np.inf, 0.07, 0, 2000, 1500, 2.6, 700 * leakage, 60, 25)
     warming = curves.warming_for(loss, leakage, 25)
     assert 1 - speed(clock_at(60 + warming, chip), clock_at(60, chip), 0.8) == pytest.approx(loss, rel=1e-9)
+
+
+@pytest.mark.parametrize(("loss", "share"), [(1.0, 0.1), (0.01, 1.0), (0.0, 0.1)])
+def test_a_share_that_is_none_is_refused(loss, share):
+    with pytest.raises(InputError, match=r"must be (< 1|> 0)"):
+        curves.warming_for(loss, share, 30)
 
 
 def test_more_or_steeper_leakage_needs_less_of_a_swing():
@@ -86,6 +102,13 @@ def test_cooling_is_compared_at_the_best_interval_against_one_observation(run):
     assert table.loc["cold_plate", "effective"] == table["effective"].max()
 
 
+def test_the_scenarios_own_kind_of_cooling_keeps_its_own_inlet(run):
+    hall = run.override({"heat.approach_k": 12.0, "heat.most_c": 36.0})
+    table = curves.cooling_at(hall).set_index("cooling")
+    assert table.loc["air_economiser", "speed"] == hall.speed < run.speed
+    assert table.loc["chiller", "speed"] == curves.cooling_at(run).set_index("cooling").loc["chiller", "speed"]
+
+
 def test_no_plant_gets_better_as_it_gets_warmer(run):
     for _, group in curves.by_climate(run).groupby("cooling"):
         assert (np.diff(group["effective"]) < 1e-9).all()
@@ -99,6 +122,30 @@ def test_beliefs_meet_where_nothing_is_warmer(run):
     assert np.ptp(none["ettr"]) < 1e-9
     warm = table[table["warming_k"] == 10].set_index("case")["ettr"]
     assert warm["all at 1.2 eV"] < warm["50% at 0.7 eV"] < warm["25% at 0.3 eV"] < warm["none is activated"]
+
+
+@pytest.mark.parametrize("hall", [{"cooling": "immersion"}, {"cooling": "cold_plate", "mean_c": 35.0}])
+def test_beliefs_are_about_dies_and_not_about_what_cools_them(run, hall):
+    other = curves.warmed(Scenario.load("llama3-405b"), **hall)
+    assert curves.by_warming(other).equals(curves.by_warming(run))
+    reference = run.warmth.reference.die_c
+    found = curves.by_warming(run, [30.0]).set_index("case")["rate_factor"]  # beyond where the die would throttle
+    gpus = sum(share for share, mode in zip(run.failures.shares, run.failures.modes, strict=True) if mode.heat_share)
+    assert found["all at 1.2 eV"] == pytest.approx(1 + gpus * (arrhenius_factor(reference + 30, reference, 1.2) - 1))
+
+
+def test_sizes_whose_hottest_part_cannot_compute_are_not_shown(run):
+    hall = run.override({"cluster.n_gpus": 8, "heat.mean_c": 45.0, "heat.swing_k": 0.0, "heat.approach_k": 31.5})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = curves.pace_by_size(hall)
+    assert 8 <= table["n_gpus"].max() < 131072 and not table.isna().any(axis=None)
+
+
+def test_a_lower_limit_cools_less_deep(run):
+    capped = curves.stop_and_restart(run.override({"heat.limit_w": 400}))
+    air = capped[capped["medium"] == "air"]["die_c"]
+    assert np.ptp(air) == pytest.approx(0.07 * (400 - 200), rel=0.03)
 
 
 def test_laws_are_one_at_the_reference():

@@ -44,13 +44,18 @@ def test_the_answer_gives_the_afternoons_cost_and_what_cooling_buys(run):
     )
     beliefs = curves.by_warming(run, [10.0])["ettr"]
     assert numbers("from nothing to # points", text) == pytest.approx([100 * np.ptp(beliefs)], **TENTH)
-    origins = [origin.status for origin in Part.load("h100").evidence.values()]
-    assert numbers("NVIDIA H100 SXM, with # of its # figures", text) == [origins.count("assumed"), len(origins)]
+    known = Part.presets().set_index("name").loc["h100"]
+    assert numbers("NVIDIA H100 SXM, with # of its # figures", text) == [known["n_assumed"], known["n_figures"]]
 
 
 def test_an_answer_where_nothing_is_better_says_so():
     run = curves.warmed(Scenario.load("rsc-1"), part="gb200", cooling="cold_plate")
-    assert "No other kind of cooling in the table gives this run more than cold plates" in heat.answer(run).text
+    assert "The part has figures for no way of cooling but cold plates" in heat.answer(run).text
+    found = heat.climate(run, curves.by_climate(run))
+    lost = np.ptp(curves.by_climate(run)["effective"])
+    assert numbers("the run loses # points with cold plates", found.title) == pytest.approx([100 * lost], **TENTH)
+    plates = curves.warmed(Scenario.load("llama3-405b"), cooling="cold_plate")
+    assert "figures for gives this run more than cold plates" in heat.answer(plates).text
 
 
 def test_the_afternoon_is_told_in_kelvins_and_by_its_margin(run):
@@ -59,13 +64,38 @@ def test_the_afternoon_is_told_in_kelvins_and_by_its_margin(run):
     found = numbers("swings by # K, the inlet by # K and the die of the mean part by # K", text)
     assert found == pytest.approx(swings, **TENTH)
     assert "nothing below its set point" in text
-    assert numbers("ends # K below the # °C", text) == pytest.approx([87 - day["hottest_c"].max(), 87], abs=0.51)
+    cool = curves.warmed(Scenario.load("llama3-405b"), cooling="cold_plate")
+    hottest = curves.hottest_day(cool)["hottest_c"].max()
+    text = heat.afternoon(cool).text
+    assert numbers("ends # K below the # °C", text) == pytest.approx([87 - hottest, 87], abs=0.51)
+
+
+def test_a_part_that_throttles_by_its_memory_is_not_told_to_have_a_margin(run):
+    assert "memory" in set(curves.hottest_day(run)["limited_by"])
+    found = heat.afternoon(run)
+    assert found.title == "The hottest die ends at 86 °C, where its memory throttles the part"
+    hottest = curves.hottest_day(run)["hottest_c"].max()
+    assert numbers("ends at # °C, below the 87 °C", found.text) == pytest.approx([hottest], **TENTH)
+
+
+def test_why_the_inlet_does_not_follow_the_air():
+    base = Scenario.load("rsc-1")
+    hall = {"mean_c": 24.0, "swing_k": 8.0}
+    both = curves.warmed(base.override({"heat": {**hall, "most_c": 30.0}}))
+    assert "since the plant delivers nothing below its set point and its chiller nothing above" in (
+        heat.afternoon(both).text
+    )
+    assert "since" not in heat.afternoon(curves.warmed(base.override({"heat": {**hall, "least_c": 5.0}}))).text
+    still = curves.warmed(base.override({"heat": {"mean_c": 24.0}}))
+    assert "as warm at every hour" in heat.afternoon(still).text
 
 
 def test_a_chiller_keeps_the_afternoon_out(chilled):
     assert "keeps the inlet constant" in heat.afternoon(chilled).text
     assert heat.pace(chilled).title == "The afternoon costs no throughput"
     assert "loses nothing" in heat.climate(chilled, curves.by_climate(chilled)).text
+    found = heat.answer(chilled)
+    assert found.title == "A hot afternoon costs no throughput" and "waits for the hottest" not in found.text
 
 
 def test_a_hall_at_the_limit_says_that_it_throttles():
@@ -90,8 +120,11 @@ def test_the_swing_for_a_loss_and_why_it_is_no_test(run):
     )
     assert numbers("its day swings by # K", text) == pytest.approx([here["swing_k"].iloc[0]], **TENTH)
     low, high = (curves.warming_for(loss, 90 / 700, 25 / np.log(2)) for loss in (0.01, 0.02))
-    assert numbers("puts it at # to # K", text) == pytest.approx([low, high], rel=0.06)  # the nearest point of the band
+    assert numbers("puts it at # to # K", text) == pytest.approx([low, high], **TENTH)
     assert "consistent with the model, and no test of it" in text
+    level = curves.swing_here(curves.warmed(Scenario.load("rsc-1"), cooling="chiller"))
+    assert "another loss than the one observed" in heat.swing(table, level).text
+    assert "leaks nothing" in heat.swing(table, here.assign(low_k=np.inf, high_k=np.inf)).text
 
 
 def test_the_validation_is_read_from_its_row():
@@ -124,9 +157,16 @@ def test_what_a_climate_costs_by_plant(run):
     own = curves.cooling_at(run).set_index("cooling")
     speed = 100 * (own.loc["cold_plate", "speed"] - own.loc["air_economiser", "speed"])
     failures = 100 * (own.loc["cold_plate", "ettr"] - own.loc["air_economiser", "ettr"])
-    assert numbers("of which # points are speed and # points failures", text) == pytest.approx(
+    assert numbers("a difference of # points in speed and # points in ETTR", text) == pytest.approx(
         [speed, failures], **TENTH
     )
+
+
+def test_a_climate_that_a_plant_does_not_bear_is_told(run):
+    table = curves.by_climate(run)
+    cut = table[(table["cooling"] != "immersion") | (table["mean_c"] < 31)]
+    text = heat.climate(run, cut).text
+    assert "Above 30 °C immersion would leave the hottest part no power" in text and "immersion 1" not in text
 
 
 def test_titan_is_told_with_its_ratios_and_its_weakness():

@@ -9,7 +9,7 @@ from ettr import Part, Scenario, budget, plan, simulate
 from ettr.errors import InputError
 from ettr.scenario.heat import Heat
 from ettr.scenario.warmth import chip_of, plant_of
-from ettr.thermal import arrhenius_factor, coffin_manson_factor, operating_point, speed
+from ettr.thermal import arrhenius_factor, coffin_manson_factor, largest_of, operating_point, speed
 
 GPU = "[{name: GPU, category: GPU, share: 0.6, heat_share: 0.5}]"
 
@@ -49,6 +49,21 @@ def test_speed_and_failures_by_hand(plain):
     assert hottest > die
     mean_part = speed(operating_point(32.0, chip).clock_mhz, operating_point(25.0, chip).clock_mhz, 0.8)
     assert run.speed < mean_part < 1
+
+
+def test_the_hottest_part_is_the_expected_largest_of_all_gpus_and_its_memory_counts(plain):
+    run, part = warm(plain, mean_c=28.0), Part.load("h100")
+    chip = chip_of(part, part.cooled_by("air"))
+    hottest = operating_point(30.0, chip, 1 + 0.05 * largest_of(8192))
+    assert set(run.warmth.hours["limited_by"]) == {"memory"} and hottest.memory_c == pytest.approx(95)
+    assert run.warmth.hours["hottest_c"].to_numpy() == pytest.approx(hottest.die_c)
+    full = operating_point(25.0, chip, 1 + 0.05 * largest_of(8192))
+    assert run.speed == pytest.approx(speed(hottest.clock_mhz, full.clock_mhz, 0.8))
+
+
+def test_an_hour_of_the_sinusoid_is_taken_at_its_middle(plain):
+    hours = warm(plain, swing_k=8.0, hottest_hour=15.5).warmth.hours
+    assert hours["ambient_c"].max() == 31 and hours.loc[hours["ambient_c"].idxmax(), "hour"] == 15.5
 
 
 def test_the_slowest_of_more_gpus_is_hotter(plain):
@@ -154,7 +169,12 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
         ({"heat": {}}, "heat needs exactly one of mean_c or weather"),
         ({"heat": {"mean_c": 20, "weather": "a.epw"}}, "heat needs exactly one of mean_c or weather"),
         ({"heat": {"mean_c": 20, "starts": "06-01"}}, "heat takes starts and zone_h only with weather"),
-        ({"heat": {"weather": "a.epw", "swing_k": 3}}, "heat takes swing_k only with mean_c"),
+        ({"heat": {"weather": "a.epw", "swing_k": 3}}, "heat takes swing_k and hottest_hour only with mean_c"),
+        ({"heat": {"weather": "a.epw", "hottest_hour": 3}}, "heat takes swing_k and hottest_hour only with mean_c"),
+        (
+            {"heat": {"mean_c": 40, "swing_k": 30}},
+            "heat.mean_c and heat.swing_k must keep the day from -90 to 60 °C, got 70",
+        ),
         ({"heat.mean_c": 200}, "heat.mean_c must be <= 60 °C, got 200"),
         ({"heat": {"mean_c": 20, "cooling": "cold-plate"}}, "heat.cooling must be one of air_economiser, chiller"),
         ({"heat": {"mean_c": 20, "part": "h10"}}, "unknown part 'h10'"),
@@ -180,5 +200,46 @@ def test_what_breaks_a_rule_is_answered_with_its_place(plain, values, message):
 
 
 def test_a_hall_so_warm_that_the_reference_cannot_work_is_refused(plain):
-    with pytest.raises(InputError, match="leaves power to compute with"):
+    with pytest.raises(InputError, match=r"heat.reference_inlet_c of 90.0 °C leaves the hottest h100 no power"):
         warm(plain, reference_inlet_c=90.0)
+
+
+def test_a_linear_law_below_zero_is_refused_and_not_computed_with(plain):
+    linear = {"failures.modes": modes(heat_share=0.5, heat_law="linear", heat_per_k=0.05)}
+    with pytest.raises(
+        InputError, match=r"failures.modes.GPU.heat_per_k must be <= 0.0476 1/K, got 0.05: a die of 53.0"
+    ):
+        warm(plain, mean_c=20.0, cooling="cold_plate").override(linear)
+    at_most = warm(plain, mean_c=20.0, cooling="cold_plate").override(
+        linear | {"failures.modes.GPU.heat_per_k": 1 / 21}
+    )
+    assert at_most.heat_factors == pytest.approx((0.5,))
+    unused = warm(plain, mean_c=20.0, cooling="cold_plate").override(
+        {"failures.modes": modes(heat_law="linear", heat_per_k=0.05)}
+    )
+    assert unused.heat_factors == (1.0,)
+
+
+def test_cycles_against_an_observation_without_any_are_refused(plain):
+    with pytest.raises(InputError, match="failures.modes.GPU.cycle_share needs dies that cooled at a stop"):
+        warm(plain, reference_inlet_c=74.0).override({"failures.modes": modes(cycle_share=0.5)})
+
+
+def test_files_that_change_are_read_again(plain, tmp_path):
+    weather, part, path = (tmp_path / name for name in ("hall.csv", "part.yml", "mine.yml"))
+    part.write_text(Part.load("h100").to_yaml(), encoding="utf-8")
+    rows = "time,temperature\n" + "".join(f"2025-06-01T{hour:02d}:00,{{}}\n" for hour in range(24))
+    weather.write_text(rows.replace("{}", "30"), encoding="utf-8")
+    run = warm(plain, weather=str(weather), mean_c=None, part=str(part))
+    path.write_text(run.to_yaml(), encoding="utf-8")
+    before = Scenario.load(path).speed
+    weather.write_text(rows.replace("{}", "9.5"), encoding="utf-8")
+    cooler = Scenario.load(path).speed
+    part.write_text(part.read_text(encoding="utf-8").replace("power_w: 90", "power_w: 10"), encoding="utf-8")
+    assert len({before, cooler, Scenario.load(path).speed}) == 3 and cooler > before
+
+
+def test_what_a_day_without_a_swing_does_not_need_is_not_listed_as_assumed(plain):
+    listed = set(warm(plain).to_frame()["field"])
+    assert "heat.reference_inlet_c" in listed and not {"heat.swing_k", "heat.hottest_hour"} & listed
+    assert "heat.hottest_hour" in set(warm(plain, swing_k=3).to_frame()["field"])

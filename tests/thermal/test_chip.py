@@ -94,6 +94,20 @@ def test_a_warmer_inlet_or_a_worse_heat_sink_never_speeds_up(inlet, more, factor
     assert operating_point(inlet, H100, factor * 1.01).clock_mhz <= here.clock_mhz * (1 + 1e-12)
 
 
+@given(inlet=st.floats(0, 50), rise=st.floats(4, 30), factor=st.floats(0.8, 1.3))
+def test_leakage_that_runs_away_leaves_the_highest_clock_that_a_search_finds(inlet, rise, factor):
+    """More power computes less where another watt leaks away by more than itself."""
+    chip = replace(H100, leakage_rise_k=rise, highest_mhz=3000)
+    powers = np.linspace(0, 700, 200_001)
+    die = inlet + 0.07 * factor * powers
+    memory = inlet + 0.08 * factor * powers
+    dynamic = np.where((die <= 87) & (memory <= 95), powers - leakage_w(die, 74, 90, rise), -np.inf)
+    if dynamic.max() < 5:
+        return
+    clock = min(3000.0, 1600 * (dynamic.max() / 610) ** (1 / 2.6))
+    assert operating_point(inlet, chip, factor).clock_mhz == pytest.approx(clock, rel=1e-4)
+
+
 def test_arrays_broadcast_and_agree_with_single_values():
     inlets, factors = np.array([[10.0], [30.0], [45.0]]), np.array([1.0, 1.2])
     points = operating_point(inlets, H100, factors)
@@ -132,6 +146,8 @@ def test_a_step_of_power_is_followed_as_an_integrator_follows_it():
         (lambda: operating_point(25, H100, 0), "resistance_factor must be > 0"),
         (lambda: leakage_w(80, 74, 90, 0), "rise_k must be > 0 K"),
         (lambda: clock_at(150, H100), "die_c must leave some of the 700 W"),
+        (lambda: speed(0.0, 1.0, 0.5), "clock must be > 0 MHz and finite, got 0"),
+        (lambda: speed(1.0, -1.0, 0.5), "reference must be > 0 MHz and finite, got -1"),
         (lambda: speed(1.0, 1.0, 1.5), "compute_share must be <= 1, got 1.5"),
         (lambda: replace(H100, leakage_w=800), "leakage_w must be < 700 W"),
         (lambda: replace(H100, exponent=0), "exponent must be > 0"),

@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence
-from ettr.errors import EttrError, InputError
+from ettr.errors import EttrError, InputError, OutsideValidity
 from ettr.failures import poisson_interval
 from ettr.plan import best_interval_min
 from ettr.scenario import Part, Scenario
 from ettr.scenario.heat import Heat
 from ettr.scenario.part import MEDIA
 from ettr.scenario.warmth import Warmth, chip_of, plant_of
-from ettr.thermal import arrhenius_factor, die_after_c, largest_of, linear_factor, operating_point, speed
+from ettr.thermal import Chip, arrhenius_factor, die_after_c, largest_of, linear_factor, operating_point, speed
+from ettr.thermal.temperatures import MACHINE_C
 from ettr.validity import above_zero, plain
 
 GPU = "GPU"
@@ -26,8 +27,12 @@ GPU_MODE = "GPU hardware"
 LAWS_EV = (0.3, 0.7, 1.2)
 """Activation energies that are compared. [eV]"""
 _LINEAR_PER_K = 0.02
+_LOW_LOSS, _HIGH_LOSS = 0.01, 0.02
+LARGEST_JOB = 131_072
+"""Size that the pace of jobs is followed to. [GPUs]"""
 _COLDEST_C, _HOTTEST_C, _CLIMATES = 0.0, 40.0, 17
 _SIZES = 40
+_SHARES = ("heat_share", "cycle_share")
 
 
 def warmed(
@@ -110,7 +115,7 @@ def afternoon(run: Scenario) -> pd.DataFrame:
 
 
 def hottest_day(run: Scenario) -> pd.DataFrame:
-    """The hours of the day with the hottest mean outdoors.
+    """The hours of the day with the hottest mean outdoors, of the days of which the most hours are known.
 
     Returns
     -------
@@ -119,7 +124,8 @@ def hottest_day(run: Scenario) -> pd.DataFrame:
         were observed.
     """
     hours = _hours(run)
-    day = hours.groupby("day")["ambient_c"].mean().idxmax()
+    days = hours.groupby("day")["ambient_c"].agg(["mean", "size"])
+    day = days.loc[days["size"] == days["size"].max(), "mean"].idxmax()
     chosen = hours[hours["day"] == day].reset_index(drop=True)
     reference = _warmth(run).reference.clock_mhz
     return chosen.assign(mean_speed=speed(chosen["clock_mhz"].to_numpy(), reference, _heat(run).compute_share))
@@ -170,7 +176,7 @@ def warming_for(
     Raises
     ------
     InputError
-        A share or rise that is not positive.
+        A share outside (0, 1), or a rise that is not positive.
 
     Notes
     -----
@@ -182,15 +188,22 @@ def warming_for(
     >>> round(warming_for(0.0115, 90 / 700, 36.0), 1)
     8.0
     """
-    kept = 1 - above_zero("loss", loss)
+    kept = 1 - _part_of_one("loss", loss)
     slower = (1 / kept - 1 + compute_share) / compute_share
-    share = above_zero("leakage_share", leakage_share)
+    share = _part_of_one("leakage_share", leakage_share)
     grown = (1 - (1 - share) * slower**-exponent) / share
     found: float | np.ndarray = plain(above_zero("rise_k", rise_k, unit="K") * np.log(grown))
     return found
 
 
-def swing_for_loss(low: float = 0.01, high: float = 0.02, n_points: int = 30) -> pd.DataFrame:
+def _part_of_one(name: str, values: float | np.ndarray) -> np.ndarray:
+    found = above_zero(name, values)
+    if np.any(found >= 1):
+        raise InputError(f"{name} must be < 1, got {found.max():g}")
+    return found
+
+
+def swing_for_loss(low: float = _LOW_LOSS, high: float = _HIGH_LOSS, n_points: int = 30) -> pd.DataFrame:
     """Die swings that cost one share of throughput to another, over what is not known of leakage.
 
     Returns
@@ -222,15 +235,26 @@ def swing_here(run: Scenario) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row: ``leakage_share`` of the power limit where rates were observed, ``doubling_k`` (warming that doubles
-        leakage) [K], ``swing_k`` (of the mean part's die) [K].
+        One row: ``leakage_share`` of the power where rates were observed, ``doubling_k`` (warming that doubles
+        leakage) [K], ``swing_k`` (of the mean part's die) [K], ``low_k`` and ``high_k`` (swings that cost this part one
+        and two percent) [K], infinite without leakage.
     """
-    part, reference = Part.load(_heat(run).part), _warmth(run).reference
+    heat, reference = _heat(run), _warmth(run).reference
+    part = Part.load(heat.part)
+    share, rise_k = reference.leakage_w / reference.power_w, part.leakage.rise_k
+
+    def costing(loss: float) -> float:
+        if share == 0 or heat.compute_share == 0:
+            return math.inf
+        return float(warming_for(loss, share, rise_k, part.clock.exponent, heat.compute_share))
+
     return pd.DataFrame(
         {
-            "leakage_share": [reference.leakage_w / part.limits.power_w],
-            "doubling_k": [part.leakage.rise_k * math.log(2)],
+            "leakage_share": [share],
+            "doubling_k": [rise_k * math.log(2)],
             "swing_k": [float(np.ptp(hottest_day(run)["die_c"]))],
+            "low_k": [costing(_LOW_LOSS)],
+            "high_k": [costing(_HIGH_LOSS)],
         }
     )
 
@@ -256,7 +280,7 @@ def stop_and_restart(run: Scenario, n_points: int = 181) -> pd.DataFrame:
     -------
     DataFrame
         ``time_min`` since the failure [min], ``medium``, ``die_c`` [°C], for every way of cooling that the part has
-        figures for, from the same inlet.
+        figures for and that lets it compute at the mean inlet of the scenario.
     """
     part, recovery_min = Part.load(_heat(run).part), max(run.recovery_h * 60, 1.0)
     inlet = float(_hours(run)["inlet_c"].mean())
@@ -266,11 +290,13 @@ def stop_and_restart(run: Scenario, n_points: int = 181) -> pd.DataFrame:
         cooling = getattr(part.cooling, medium)
         if cooling is None:
             continue
-        busy = operating_point(inlet, chip_of(part, cooling))
+        try:
+            busy = operating_point(inlet, chip_of(part, cooling, _heat(run).limit_w))
+        except OutsideValidity:
+            continue  # no power is left to compute with
+        stopped_w = min(part.levels.restart_w, busy.power_w)
         constants = cooling.resistance_k_per_w, cooling.tau_s
-        down = die_after_c(
-            np.clip(time_min, 0, recovery_min) * 60, busy.die_c, inlet, part.levels.restart_w, *constants
-        )
+        down = die_after_c(np.clip(time_min, 0, recovery_min) * 60, busy.die_c, inlet, stopped_w, *constants)
         coldest = down[-1]
         up = die_after_c(np.maximum(time_min - recovery_min, 0) * 60, coldest, inlet, busy.power_w, *constants)
         frames.append(
@@ -287,13 +313,16 @@ def pace_by_size(run: Scenario) -> pd.DataFrame:
     DataFrame
         ``n_gpus`` [GPUs], ``when`` (``mean hour``, ``hottest hour``), ``inlet_c`` [°C], ``hottest_c`` (die of the
         hottest part) [°C], ``speed`` (of the job over that of one mean part where rates were observed), ``limited_by``.
+        It ends below the sizes whose hottest part has no power left to compute with at the hottest hour.
     """
     heat, hours = _heat(run), _hours(run)
     part = Part.load(heat.part)
     cooling = part.cooled_by(plant_of(heat).medium)
     chip, reference = chip_of(part, cooling, heat.limit_w), _warmth(run).reference.clock_mhz
-    n_gpus = np.unique(np.round(np.geomspace(1, 131072, _SIZES)))
+    n_gpus = np.unique(np.round(np.geomspace(1, LARGEST_JOB, _SIZES)))
     factor = 1 + cooling.spread * np.asarray(largest_of(n_gpus))
+    computing = np.array([_computes(float(hours["inlet_c"].max()), chip, float(one)) for one in factor])
+    n_gpus, factor = n_gpus[computing], factor[computing]
     frames = []
     for when, inlet in (("mean hour", hours["inlet_c"].mean()), ("hottest hour", hours["inlet_c"].max())):
         point = operating_point(float(inlet), chip, factor)
@@ -310,6 +339,14 @@ def pace_by_size(run: Scenario) -> pd.DataFrame:
             )
         )
     return pd.concat(frames, ignore_index=True)
+
+
+def _computes(inlet_c: float, chip: Chip, resistance_factor: float) -> bool:
+    try:
+        operating_point(inlet_c, chip, resistance_factor)
+    except OutsideValidity:
+        return False
+    return True
 
 
 def by_climate(run: Scenario) -> pd.DataFrame:
@@ -329,6 +366,8 @@ def by_climate(run: Scenario) -> pd.DataFrame:
 def cooling_at(run: Scenario, mean_c: float | None = None) -> pd.DataFrame:
     """Kinds of cooling in one climate, against the same observation; the scenario's own weather without a mean.
 
+    The scenario's own kind keeps what the scenario says of its inlet, the others are as in the table.
+
     Returns
     -------
     DataFrame
@@ -341,7 +380,9 @@ def cooling_at(run: Scenario, mean_c: float | None = None) -> pd.DataFrame:
     for plant in table.itertuples():
         if getattr(part.cooling, plant.medium) is None:
             continue
-        changes = {"heat.cooling": plant.name, "heat.approach_k": None, "heat.least_c": None, "heat.most_c": None}
+        changes: dict[str, object] = {}
+        if plant.name != heat.cooling:
+            changes = {"heat.cooling": plant.name, "heat.approach_k": None, "heat.least_c": None, "heat.most_c": None}
         if mean_c is not None:
             changes |= {"heat.weather": None, "heat.starts": None, "heat.zone_h": None}
             changes |= {"heat.mean_c": mean_c, "heat.swing_k": swing}
@@ -374,7 +415,7 @@ def laws(reference_c: float, energies_ev: Iterable[float] = LAWS_EV) -> pd.DataF
     DataFrame
         ``die_c`` [°C], ``law``, ``factor``.
     """
-    die = np.linspace(reference_c - 25, reference_c + 20, 46)
+    die = np.linspace(max(reference_c - 25, MACHINE_C[0]), min(reference_c + 20, MACHINE_C[1]), 46)
     frames = [
         pd.DataFrame(
             {"die_c": die, "law": f"Arrhenius, {energy:g} eV", "factor": arrhenius_factor(die, reference_c, energy)}
@@ -397,30 +438,27 @@ def laws(reference_c: float, energies_ev: Iterable[float] = LAWS_EV) -> pd.DataF
 def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) -> pd.DataFrame:
     """ETTR at the best interval when all dies run warmer or cooler than where the rates were observed.
 
+    Whatever cools them: the warming is that of the dies, and failures that no case activates stay as observed.
+
     Returns
     -------
     DataFrame
         ``warming_k`` [K], ``case``, ``rate_factor``, ``ettr``. The cases: a quarter, half or all of the GPUs' failures,
         by Arrhenius.
     """
-    heat = _heat(run)
-    gpus = [mode.name for mode in run.failures.modes if mode.category == GPU]
+    reference_c = float(_warmth(run).reference.die_c)
+    cold = {f"failures.modes.{mode.name}.{share}": 0.0 for mode in run.failures.modes for share in _SHARES}
+    observed = run.override({"heat": None, **cold})
+    gpus = {mode.name: mode.factor for mode in run.failures.modes if mode.category == GPU}
     cases = {"none is activated": (0.0, 0.7), "25% at 0.3 eV": (0.25, 0.3)}
     cases |= {"50% at 0.7 eV": (0.5, 0.7), "all at 1.2 eV": (1.0, 1.2)}
     rows = []
     for case, (share, energy_ev) in cases.items():
-        activated = {"heat_share": share, "heat_energy_ev": energy_ev, "heat_law": "arrhenius", "cycle_share": 0.0}
-        fields = {f"failures.modes.{name}.{field}": value for name in gpus for field, value in activated.items()}
         for warming in warming_k:
-            inlet = heat.reference_inlet_c + warming
-            fixed = {"heat.least_c": inlet, "heat.most_c": inlet, "heat.approach_k": 0.0}
-            try:
-                moved = run.override({**fields, **fixed, "heat.limit_w": None})
-            except EttrError:
-                continue  # no power is left to compute with
-            rows.append(
-                {"warming_k": float(warming), "case": case, "rate_factor": moved.heat_rate_factor, "ettr": _ettr(moved)}
-            )
+            warm = 1 - share + share * arrhenius_factor(reference_c + warming, reference_c, energy_ev)
+            moved = observed.override({f"failures.modes.{name}.factor": factor * warm for name, factor in gpus.items()})
+            rate = moved.job_rate_per_h / observed.job_rate_per_h if observed.job_rate_per_h else 1.0
+            rows.append({"warming_k": float(warming), "case": case, "rate_factor": rate, "ettr": _ettr(moved)})
     return pd.DataFrame(rows)
 
 

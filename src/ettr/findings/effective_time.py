@@ -132,7 +132,11 @@ def _speed(plan: Plan) -> list[str]:
     failing = f"failures at {on_rate:.3g} times the observed rate" if run.failures.modes else ""
     if failing and abs(on_rate - 1) < 5e-4:
         failing = "failures at the observed rate"
-    warm = f"Heat: inlet {table['inlet_c'].min():.1f} to {table['inlet_c'].max():.1f} °C"
+    assert run.heat is not None
+    warm = (
+        f"Heat: inlet {table['inlet_c'].min():.1f} to {table['inlet_c'].max():.1f} °C "
+        f"({run.heat.reference_inlet_c:.1f} °C at full speed)"
+    )
     return [speed, "; ".join(filter(None, [f"{warm}, hottest die {table['hottest_c'].max():.1f} °C", failing]))]
 
 

@@ -10,10 +10,11 @@ import pandas as pd
 
 from ettr import evidence
 from ettr.curves import by_warming, cooling_at, hottest_day
+from ettr.curves.heat import LARGEST_JOB
 from ettr.findings.words import Finding, count, duration, gpus, listed, number, pct, points
 from ettr.scenario import Part, Scenario
 from ettr.scenario.heat import Heat
-from ettr.scenario.warmth import Warmth
+from ettr.scenario.warmth import Warmth, plant_of
 
 _PLANTS = {
     "air_economiser": "outdoor air",
@@ -27,23 +28,15 @@ _HELD_BACK = {
     "heat": "the temperature of its die",
     "memory": "the temperature of its memory",
 }
+_TOLD = 5e-4
+"""A difference in throughput that a tenth of a percent shows."""
 _SMALL = 5e-5
 """A share of throughput that no decimal of a percentage shows."""
 
 
 def answer(run: Scenario) -> Finding:
     """What heat costs this run, in one paragraph."""
-    heat, warmth = _heat(run), _warmth(run)
-    losses = _day_losses(run)
-    here = cooling_at(run).sort_values("effective")
-    own = here[here["cooling"] == heat.cooling].iloc[0]
-    best = here.iloc[-1]
-    bought = f"No other kind of cooling in the table gives this run more than {_PLANTS[heat.cooling]}."
-    if best["cooling"] != heat.cooling and best["effective"] - own["effective"] > 5e-4:
-        bought = (
-            f"{_capital(_PLANTS[best['cooling']])} instead of {_PLANTS[heat.cooling]} would raise ETTR times speed "
-            f"from {pct(own['effective'])} to {pct(best['effective'])}, if the assumed figures hold."
-        )
+    heat, losses = _heat(run), _day_losses(run)
     beliefs = _at_warming(run, 10.0)
     unknown = ""
     if len(beliefs) > 1 and np.ptp(beliefs) > _SMALL:
@@ -51,39 +44,83 @@ def answer(run: Scenario) -> Finding:
             f" What 10 K on every die would do to ETTR is not known: from nothing to "
             f"{points(beliefs.max() - beliefs.min())}, by what is believed about failures and heat."
         )
-    hottest, part = warmth.hours["hottest_c"].max(), Part.load(heat.part)
-    n_assumed = sum(origin.status == "assumed" for origin in part.evidence.values())
+    hottest, part = _warmth(run).hours["hottest_c"].max(), Part.load(heat.part)
+    statuses = part.to_frame()["status"]
+    title = f"A hot afternoon costs {pct(losses['job'])} of throughput"
+    waits = f"a mean part alone would lose {pct(losses['mean part'])}"
+    if losses["job"] - losses["mean part"] > _TOLD:
+        waits += f", but the job waits for the hottest of {count(run.cluster.n_gpus)}"
+    lost = (
+        f"**Between the coolest and the hottest hour of the hottest day, *{run.title}* loses {pct(losses['job'])} "
+        f"of its throughput, in a hall cooled by {_PLANTS[heat.cooling]}; {waits}.**"
+    )
+    if losses["job"] < _SMALL:
+        title = "A hot afternoon costs no throughput"
+        lost = f"***{run.title}* is as fast at every hour of the hottest day, cooled by {_PLANTS[heat.cooling]}.**"
     return Finding(
-        title=f"A hot afternoon costs {pct(losses['job'])} of throughput",
+        title=title,
         text=(
-            f"**Between the coolest and the hottest hour of the hottest day, *{run.title}* loses {pct(losses['job'])} "
-            f"of its throughput, in a hall cooled by {_PLANTS[heat.cooling]}; a mean part alone would lose "
-            f"{pct(losses['mean part'])}, but the job waits for the hottest of {count(run.cluster.n_gpus)}.** The "
-            f"hottest die reaches {hottest:.0f} °C. {bought}{unknown} The part is taken as {part.title}, "
-            f"with {n_assumed} of its {len(part.evidence)} figures assumed."
+            f"{lost} The hottest die reaches {hottest:.0f} °C. {_bought(run)}{unknown} The part is taken as "
+            f"{part.title}, with {(statuses == 'assumed').sum()} of its {len(statuses)} figures assumed."
         ),
+    )
+
+
+def _bought(run: Scenario) -> str:
+    """What another kind of cooling would give."""
+    own_name, here = _heat(run).cooling, cooling_at(run).sort_values("effective")
+    own, best = here[here["cooling"] == own_name].iloc[0], here.iloc[-1]
+    if len(here) == 1:
+        return f"The part has figures for no way of cooling but {_PLANTS[own_name]}."
+    if best["effective"] - own["effective"] <= _TOLD:
+        return f"No other kind of cooling that the part has figures for gives this run more than {_PLANTS[own_name]}."
+    return (
+        f"{_capital(_PLANTS[best['cooling']])} instead of {_PLANTS[own_name]} would raise ETTR times speed "
+        f"from {pct(own['effective'])} to {pct(best['effective'])}, if the assumed figures hold."
     )
 
 
 def afternoon(run: Scenario) -> Finding:
     """Temperatures over the hottest day."""
-    day, part = hottest_day(run), Part.load(_heat(run).part)
+    day = hottest_day(run)
     outdoors, inlet, die = (np.ptp(day[name]) for name in ("ambient_c", "inlet_c", "die_c"))
-    margin = part.limits.throttle_c - day["hottest_c"].max()
-    close = f"{margin:.0f} K below the {part.limits.throttle_c:g} °C at which it throttles"
-    if margin < 0.5:
-        close = f"at the {part.limits.throttle_c:g} °C at which it throttles"
-    flat = "The plant keeps the inlet constant: the afternoon does not reach the parts."
-    follows = (
-        f"Outdoors the day swings by {outdoors:.1f} K, the inlet by {inlet:.1f} K and the die of the mean part by "
-        f"{die:.1f} K"
-    )
-    if inlet < outdoors - 0.1:
-        follows += ", since the plant delivers nothing below its set point"
-    return Finding(
-        title=f"The hottest die ends {close}",
-        text=f"{f'{follows}.' if inlet > 0.05 else flat} The hottest die of {count(run.cluster.n_gpus)} ends {close}.",
-    )
+    title, ends = _ends(run, day)
+    if outdoors < 0.05:
+        follows = "Outdoors it is as warm at every hour."
+    elif inlet < 0.05:
+        follows = "The plant keeps the inlet constant: the afternoon does not reach the parts."
+    else:
+        follows = (
+            f"Outdoors the day swings by {outdoors:.1f} K, the inlet by {inlet:.1f} K and the die of the mean part by "
+            f"{die:.1f} K{_since(run, day)}."
+        )
+    return Finding(title=title, text=f"{follows} {ends}")
+
+
+def _since(run: Scenario, day: pd.DataFrame) -> str:
+    """Why the inlet does not follow the air, where it does not."""
+    plant = plant_of(_heat(run))
+    supplied = day["ambient_c"] + plant.approach_k
+    why = ["the plant delivers nothing below its set point"] if supplied.min() < plant.least_c else []
+    if supplied.max() > plant.most_c:
+        why.append("its chiller nothing above")
+    return f", since {listed(why)}" if why else ""
+
+
+def _ends(run: Scenario, day: pd.DataFrame) -> tuple[str, str]:
+    """How near to its limits the hottest part comes, as title and sentence."""
+    limits, held = Part.load(_heat(run).part).limits, set(day["limited_by"])
+    whose, hottest = f"The hottest die of {count(run.cluster.n_gpus)}", day["hottest_c"].max()
+    margin = limits.throttle_c - hottest
+    throttles = f"the {limits.throttle_c:g} °C at which it throttles"
+    if "memory" in held and "heat" not in held:
+        return (
+            f"The hottest die ends at {hottest:.0f} °C, where its memory throttles the part",
+            f"{whose} ends at {hottest:.1f} °C, below {throttles}, but its memory reaches the {limits.memory_c:g} °C "
+            "that lower clocks keep.",
+        )
+    close = f"at {throttles}" if margin < 0.5 else f"{margin:.0f} K below {throttles}"
+    return f"The hottest die ends {close}", f"{whose} ends {close}."
 
 
 def pace(run: Scenario) -> Finding:
@@ -96,41 +133,43 @@ def pace(run: Scenario) -> Finding:
             text=f"The pace is the same at every hour: the hottest part is held back by {listed(held)}.",
         )
     excess = losses["job"] - losses["mean part"]
-    whose = (
-        f"The job loses {points(excess)} more, since its hottest part sets the pace"
-        if excess > 5e-4
-        else "The job loses no more: none of its parts throttles"
-    )
+    throttled = not {"heat", "memory"}.isdisjoint(day["limited_by"])
+    whose = f"The job loses no more{'' if throttled else ': none of its parts throttles'}"
+    if excess > _TOLD:
+        whose = f"The job loses {points(excess)} more, since its hottest part sets the pace"
     return Finding(
         title=f"The job loses {pct(losses['job'])} by the hottest hour, the mean part {pct(losses['mean part'])}",
         text=(
-            f"At the power limit a warmer die leaks more, so that less power is left for the clock: the mean part is "
-            f"{pct(losses['mean part'])} slower at the hottest hour than at the coolest. {whose}; over the day that "
-            f"part is held back by {listed(held)}. The mean over all hours is {pct(_warmth(run).speed)} of the "
-            "observed speed."
+            f"A warmer die leaks more{', and one that throttles draws less' if throttled else ''}, so that less power "
+            f"is left for the clock: the mean part is {pct(losses['mean part'])} slower at the hottest hour than at "
+            f"the coolest. {whose}; over the day that part is held back by {listed(held)}. The mean over all hours is "
+            f"{pct(_warmth(run).speed)} of the observed speed."
         ),
     )
 
 
 def swing(frame: pd.DataFrame, here: pd.DataFrame) -> Finding:
-    """What it takes to lose one to two percent; ``frame`` as from ``curves.swing_for_loss``."""
+    """What it takes to lose one to two percent; as from ``curves.swing_for_loss`` and ``curves.swing_here``."""
     low, high = (evidence.figure(f"llama3_throughput_swing_{end}_pct").value for end in ("low", "high"))
-    least, most = frame["low_k"].min(), frame["high_k"].max()
-    own = here.iloc[0]
-    near = frame.iloc[
-        np.hypot(
-            (frame["leakage_share"] - own["leakage_share"]) / 0.2, (frame["doubling_k"] - own["doubling_k"]) / 15
-        ).argmin()
-    ]
+    least, most, own = frame["low_k"].min(), frame["high_k"].max(), here.iloc[0]
+    shares, doublings = frame["leakage_share"], frame["doubling_k"]
+    leaks = "leaks nothing, or does nothing that follows the clock, so that no swing would do it"
+    if math.isfinite(own["high_k"]):
+        leaks = (
+            f"leaks {pct(own['leakage_share'], 0)} and doubles in {own['doubling_k']:.0f} K, which puts it at "
+            f"{own['low_k']:.1f} to {own['high_k']:.1f} K"
+        )
+    verdict = "So this day gives another loss than the one observed, which does not refute the model"
+    if own["low_k"] <= own["swing_k"] <= own["high_k"]:
+        verdict = "So the observation is consistent with the model, and no test of it"
     return Finding(
         title=f"A loss of {low:g}% to {high:g}% can mean {least:.0f} K of die swing, or {most:.0f} K",
         text=(
-            f"Llama 3 lost {low:g} to {high:g}% of throughput at midday {{cite:p}}`dubey2024`. With leakage of 5 to "
-            f"25% of the power limit that doubles in 10 to 25 K, anything from {least:.1f} to {most:.1f} K of swing at "
-            f"the die gives that. The part of this chapter leaks {pct(own['leakage_share'], 0)} and doubles in "
-            f"{own['doubling_k']:.0f} K, which puts it at {near['low_k']:.1f} to {near['high_k']:.1f} K; its day "
-            f"swings by {own['swing_k']:.1f} K. So the observation is consistent with the model, and no test of it: "
-            f"five inputs are open and one number is known."
+            f"Llama 3 lost {low:g} to {high:g}% of throughput at midday {{cite:p}}`dubey2024`. With leakage of "
+            f"{100 * shares.min():.0f} to {pct(shares.max(), 0)} of the power limit that doubles in "
+            f"{doublings.min():g} to {doublings.max():g} K, anything from {least:.1f} to {most:.1f} K of swing at the "
+            f"die gives that. The part of this chapter {leaks}; its day swings by {own['swing_k']:.1f} K. "
+            f"{verdict}: five inputs are open and one number is known."
         ),
     )
 
@@ -162,6 +201,8 @@ def by_size(frame: pd.DataFrame) -> Finding:
             "Even a single part throttles" if first <= 1 else f"From about {gpus(first)} on its hottest part throttles"
         )
         reach = f"{start} at the hottest hour."
+    if frame["n_gpus"].max() < LARGEST_JOB:
+        reach += f" Of {count(LARGEST_JOB)} the hottest would have no power left to compute with."
     return Finding(
         title=f"The hottest of {count(frame['n_gpus'].max())} costs {pct(cost['hottest hour'])} at the hottest hour",
         text=(
@@ -175,33 +216,46 @@ def by_size(frame: pd.DataFrame) -> Finding:
 
 def climate(run: Scenario, frame: pd.DataFrame) -> Finding:
     """What cooling buys; ``frame`` as from ``curves.by_climate``."""
-    ends = frame.groupby("cooling").agg(cold=("effective", "first"), hot=("effective", "last"))
-    lost = (ends["cold"] - ends["hot"]).sort_values()
-    hottest_c = frame["mean_c"].max()
-    own = _PLANTS[_heat(run).cooling]
-    losing_plants = [f"{_PLANTS[name]} {points(value)}" for name, value in lost[::-1].items() if value > 5e-4]
-    told = listed(losing_plants)
-    steady = [_PLANTS[name] for name, value in lost.items() if value <= 5e-4]
-    never = f" {_capital(listed(steady))} loses nothing." if len(steady) == 1 else ""
-    never = f" {_capital(listed(steady))} lose nothing." if len(steady) > 1 else never
-    here = cooling_at(run)
+    coldest_c, hottest_c = frame["mean_c"].min(), frame["mean_c"].max()
+    ends = frame.groupby("cooling").agg(cold=("effective", "first"), hot=("effective", "last"), until=("mean_c", "max"))
+    whole = ends[ends["until"] > hottest_c - 0.1]
+    lost = (whole["cold"] - whole["hot"]).sort_values()
+    losing = [f"{_PLANTS[name]} {points(value)}" for name, value in lost[::-1].items() if value > _TOLD]
+    steady = [_PLANTS[name] for name, value in lost.items() if value <= _TOLD]
+    told = [
+        f"From {coldest_c:.0f} to {hottest_c:.0f} °C outdoors, {listed(losing)} of ETTR times speed are lost."
+        if losing
+        else "",
+        f"{_capital(listed(steady))} {'loses' if len(steady) == 1 else 'lose'} nothing." if steady else "",
+        *(
+            f"Above {row.until:.0f} °C {_PLANTS[name]} would leave the hottest part no power to compute with."
+            for name, row in ends[ends["until"] <= hottest_c - 0.1].iterrows()
+        ),
+        _in_own_weather(run),
+        "Power for cooling is not in this figure.",
+    ]
+    title = f"At {hottest_c:.0f} °C outdoors, kinds of cooling differ by {points(np.ptp(whole['hot']))}"
+    if len(whole) == 1:
+        title = (
+            f"From {coldest_c:.0f} to {hottest_c:.0f} °C outdoors, the run loses {points(max(lost.iloc[0], 0.0))} with "
+            f"{_PLANTS[lost.index[0]]}"
+        )
+    return Finding(title=title, text=" ".join(filter(None, told)))
+
+
+def _in_own_weather(run: Scenario) -> str:
+    """The run's kind of cooling against the best of them."""
+    here, own = cooling_at(run), _heat(run).cooling
     best = here.sort_values("effective").iloc[-1]
-    mine = here[here["cooling"] == _heat(run).cooling].iloc[0]
-    gain = (
-        f"In this run's own weather {_PLANTS[best['cooling']]} give {pct(best['effective'])} and {own} "
-        f"{pct(mine['effective'])}, of which {points(best['speed'] - mine['speed'])} are speed and "
-        f"{points(best['ettr'] - mine['ettr'])} failures."
-    )
-    if best["cooling"] == _heat(run).cooling:
-        gain = f"In this run's own weather {own} is the best of them, with {pct(best['effective'])}."
-    losing = (
-        f"From {frame['mean_c'].min():.0f} to {hottest_c:.0f} °C outdoors, {told} of ETTR times speed are lost."
-        if losing_plants
-        else ""
-    )
-    return Finding(
-        title=f"At {hottest_c:.0f} °C outdoors, kinds of cooling differ by {points(np.ptp(ends['hot']))}",
-        text=f"{losing}{never} {gain} Power for cooling, which differs more, is not in this figure.".strip(),
+    mine = here[here["cooling"] == own].iloc[0]
+    if best["effective"] - mine["effective"] <= _TOLD:
+        return f"In this run's own weather ETTR times speed is {pct(mine['effective'])} with {_PLANTS[own]}" + (
+            ", and no kind gives more." if len(here) > 1 else "."
+        )
+    return (
+        f"In this run's own weather ETTR times speed is {pct(best['effective'])} with {_PLANTS[best['cooling']]} and "
+        f"{pct(mine['effective'])} with {_PLANTS[own]}: a difference of {points(best['speed'] - mine['speed'])} in "
+        f"speed and {points(best['ettr'] - mine['ettr'])} in ETTR."
     )
 
 
@@ -251,8 +305,8 @@ def cycles(run: Scenario, frame: pd.DataFrame) -> Finding:
     """How deep the stops cool the parts; ``frame`` as from ``curves.stop_and_restart``."""
     swings = frame.groupby("medium", sort=False)["die_c"].agg(np.ptp)
     told = listed([f"{value:.0f} K by {medium.replace('_', ' ')}" for medium, value in swings.items()])
-    wall_days = run.work_h / 24
-    stops = wall_days * 24 / run.job_mttf_h if math.isfinite(run.job_mttf_h) else 0.0
+    stop_h, wall_days = max(run.recovery_h, 1 / 60), run.work_h / 24
+    stops = run.work_h / run.job_mttf_h if math.isfinite(run.job_mttf_h) else 0.0
     smallest, largest = swings.min(), swings.max()
     law = ""
     if len(swings) > 1 and smallest > 0:
@@ -262,9 +316,9 @@ def cycles(run: Scenario, frame: pd.DataFrame) -> Finding:
         )
     met = f"{count(stops)} times in its {number(wall_days)} days of training" if stops >= 1 else "hardly ever"
     return Finding(
-        title=f"A stop of {duration(run.recovery_h)} cools the dies by {told}",
+        title=f"A stop of {duration(stop_h)} cools the dies by {told}",
         text=(
-            f"In the {duration(run.recovery_h)} of a mean recovery the mean die cools by {told}. This run stops for a "
+            f"In the {duration(stop_h)} of a mean recovery the mean die cools by {told}. This run stops for a "
             f"failure {met}, and every stop is such a cycle.{law} How many failures are due to cycles is not "
             f"published: the share is a field of the scenario, `cycle_share`, and 0 unless it is set."
         ),

@@ -12,6 +12,8 @@ from ettr.scenario.part import COLDEST_C, HOTTEST_C, Medium
 from ettr.thermal.temperatures import AIR_C
 
 COLDEST_AIR_C, HOTTEST_AIR_C = AIR_C
+_DAY = ("swing_k", "hottest_hour")
+"""Fields of the sinusoid, which a weather file takes the place of."""
 
 
 class Heat(Section):
@@ -59,8 +61,9 @@ class Heat(Section):
             raise ValueError("needs exactly one of mean_c or weather, the outdoor temperature")
         if self.weather is None and (self.starts is not None or self.zone_h is not None):
             raise ValueError("takes starts and zone_h only with weather, the file that they belong to")
-        if self.weather is not None and self.swing_k:
-            raise ValueError("takes swing_k only with mean_c; a weather file has its own days")
+        day = self.swing_k, self.hottest_hour
+        if self.weather is not None and day != tuple(type(self).model_fields[name].default for name in _DAY):
+            raise ValueError("takes swing_k and hottest_hour only with mean_c; a weather file has its own days")
         return self
 
     @model_validator(mode="after")

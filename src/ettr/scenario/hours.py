@@ -64,6 +64,14 @@ class Hours(Section):
         return warmth(self.heat, self.cluster.n_gpus, self.job.productive_h) if self.heat else None
 
     @property
+    def files(self) -> tuple[str, ...]:
+        """Files beside its own that the scenario reads: weather, and a part that is no preset."""
+        if self.heat is None:
+            return ()
+        part = self.heat.part if self.heat.part.endswith((".yml", ".yaml")) else None
+        return tuple(path for path in (self.heat.weather, part) if path is not None)
+
+    @property
     def speed(self) -> float:
         """Speed of training over full speed: its throughput factor, and the mean over the hours of its heat."""
         return self.job.throughput_factor * (self.warmth.speed if self.warmth else 1.0)

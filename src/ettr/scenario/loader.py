@@ -53,6 +53,15 @@ def text_of(path: str | Path, kind: str) -> str:
         raise InputError(f"cannot read {kind} {path}: {reason}") from error
 
 
+def stamp(path: str | Path) -> tuple[int, int]:
+    """When a file was written last and how long it is, to know again what was read; zeros if there is none."""
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
 def mapping_of(text: str, place: str, kind: str) -> dict[str, Any]:
     """Sections from YAML text; broken YAML is an :class:`InputError` with line and column."""
     try:

@@ -47,6 +47,7 @@ _IDLE = {
     "repair.cv": 0.0,
     "repair.misdiagnosed": 0.0,
     "repair.retire_after": None,
+    "heat.swing_k": 0.0,
 }
 """Values with which a field does nothing."""
 
@@ -56,6 +57,7 @@ _IDLE_WITH = {
     "spares.fetch_min": "spares.n_cold",
     "repair.recurrence_h": "repair.misdiagnosed",
     "repair.retire_window_days": "repair.retire_after",
+    "heat.hottest_hour": "heat.swing_k",
 }
 """Fields that do nothing where another does not."""
 
@@ -225,9 +227,15 @@ class Scenario(Hours):
         return cls.parse(evidence.scenario_text(given), f"{given}.yml")
 
     @classmethod
-    @functools.lru_cache(maxsize=64)  # reading YAML takes longest, and nothing can change the result
     def parse(cls, text: str, place: str = "scenario") -> Scenario:
         """Read YAML text; ``place`` names it in errors."""
+        known = cls._parsed(text, place)
+        # files may have changed since: what they say is read again
+        return cls._checked(mapping_of(text, place, "scenario"), place) if known.files else known
+
+    @classmethod
+    @functools.lru_cache(maxsize=64)  # reading YAML takes longest
+    def _parsed(cls, text: str, place: str) -> Scenario:
         return cls._checked(mapping_of(text, place, "scenario"), place)
 
     @classmethod

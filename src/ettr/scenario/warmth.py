@@ -12,6 +12,7 @@ import pandas as pd
 
 from ettr import evidence, weather
 from ettr.errors import InputError, OutsideValidity
+from ettr.scenario.loader import stamp
 from ettr.scenario.part import Cooling, Part
 from ettr.thermal import (
     Chip,
@@ -25,6 +26,7 @@ from ettr.thermal import (
     operating_point,
     speed,
 )
+from ettr.thermal.temperatures import AIR_C
 
 if TYPE_CHECKING:
     from ettr.scenario.heat import Heat
@@ -93,16 +95,31 @@ class Warmth:
 
     def factors(self, mode: Mode) -> np.ndarray:
         """Failure rate of a mode over that where it was observed, hour by hour."""
+        warm = self._activated(mode) if mode.heat_share else 0.0
+        cycled = self._cycled(mode) if mode.cycle_share else 0.0
+        rest = 1 - mode.heat_share - mode.cycle_share
+        return np.full(len(self.hours), mode.heat_share * warm + mode.cycle_share * cycled + rest)
+
+    def _activated(self, mode: Mode) -> Any:
         die, reference = self.hours["die_c"].to_numpy(), float(self.reference.die_c)
         if mode.heat_law == "arrhenius":
-            warm = arrhenius_factor(die, reference, mode.heat_energy_ev)
-        else:
-            warm = linear_factor(die, reference, mode.heat_per_k)
-        cycled = (
-            coffin_manson_factor(self.swing_k, self.reference_swing_k, mode.cycle_exponent) if mode.cycle_share else 0.0
-        )
-        rest = 1 - mode.heat_share - mode.cycle_share
-        return np.asarray(mode.heat_share * warm + mode.cycle_share * cycled + rest)
+            return arrhenius_factor(die, reference, mode.heat_energy_ev)
+        coldest = float(die.min())
+        if 1 + mode.heat_per_k * (coldest - reference) < 0:
+            raise InputError(
+                f"failures.modes.{mode.name}.heat_per_k must be <= {1 / (reference - coldest):.3g} 1/K, got "
+                f"{mode.heat_per_k:g}: a die of {coldest:.1f} °C would fail at a rate below zero, the reference being "
+                f"{reference:.1f} °C; or take heat_law: arrhenius"
+            )
+        return linear_factor(die, reference, mode.heat_per_k)
+
+    def _cycled(self, mode: Mode) -> float:
+        if self.reference_swing_k <= 0:
+            raise InputError(
+                f"failures.modes.{mode.name}.cycle_share needs dies that cooled at a stop where the rates were "
+                "observed: there the part draws no more at work than in a restart"
+            )
+        return float(coffin_manson_factor(self.swing_k, self.reference_swing_k, mode.cycle_exponent))
 
 
 def plant_of(heat: Heat) -> Plant:
@@ -186,6 +203,7 @@ def warmth(heat: Heat, n_gpus: int, work_h: float) -> Warmth:
     inlet = np.asarray(plant.inlet_c(hours["ambient_c"].to_numpy()))
     _refuse_no_power(float(inlet.max()), chip, 1 + now.spread * extreme, part)
     mean, hottest = operating_point(inlet, chip), operating_point(inlet, chip, 1 + now.spread * extreme)
+    _refuse_no_power(heat.reference_inlet_c, observed, 1 + then.spread * extreme, part, "heat.reference_inlet_c")
     reference = operating_point(heat.reference_inlet_c, observed)
     full = operating_point(heat.reference_inlet_c, observed, 1 + then.spread * extreme)
     table = pd.DataFrame(
@@ -212,13 +230,15 @@ def warmth(heat: Heat, n_gpus: int, work_h: float) -> Warmth:
     )
 
 
-def _refuse_no_power(hottest_inlet_c: float, chip: Chip, factor: float, part: Part) -> None:
+def _refuse_no_power(
+    hottest_inlet_c: float, chip: Chip, factor: float, part: Part, place: str = "heat: an inlet"
+) -> None:
     """Say so where the hottest part could not compute at the hottest hour: the job would stand still."""
     try:
         operating_point(hottest_inlet_c, chip, factor)
     except OutsideValidity as error:
         raise InputError(
-            f"heat: an inlet of {hottest_inlet_c:.1f} °C leaves the hottest {part.name} no power to compute with"
+            f"{place} of {hottest_inlet_c:.1f} °C leaves the hottest {part.name} no power to compute with"
         ) from error
 
 
@@ -232,9 +252,18 @@ def _weather_of(heat: Heat, work_h: float) -> pd.DataFrame:
         return _read(heat.weather, heat.zone_h).window(heat.starts, math.ceil(work_h / _H_PER_DAY))
     hour = np.arange(_H_PER_DAY) + 0.5
     mean = 0.0 if heat.mean_c is None else heat.mean_c
+    for end in (mean - heat.swing_k, mean + heat.swing_k):
+        if not AIR_C[0] <= end <= AIR_C[1]:
+            raise InputError(
+                f"heat.mean_c and heat.swing_k must keep the day from {AIR_C[0]:g} to {AIR_C[1]:g} °C, got {end:g}"
+            )
     return pd.DataFrame({"hour": hour, "day": 0, "ambient_c": daily_c(hour, mean, heat.swing_k, heat.hottest_hour)})
 
 
-@functools.lru_cache(maxsize=16)
 def _read(path: str, zone_h: float | None) -> weather.Weather:
+    return _read_once(path, zone_h, stamp(path))
+
+
+@functools.lru_cache(maxsize=16)
+def _read_once(path: str, zone_h: float | None, _stamp: tuple[int, int]) -> weather.Weather:
     return weather.read(path, zone_h)

@@ -197,11 +197,12 @@ def operating_point(inlet_c: Any, chip: Chip, resistance_factor: Any = 1.0) -> O
 
     Notes
     -----
-    Allowed power: :math:`P = \min(P_{max}, (T_{max} - T_{in})/R, (T_{mem} - T_{in})/R_{mem})`. The rest after leakage
-    sets the clock, :math:`P - P_l(T) = a f^k`. If that is over the highest clock the part draws less than allowed: the
-    power :math:`P = A + P_l(T_{in} + R P)` at that clock has a closed form in Lambert's W, whose lower branch is the
-    stable one. A cooler chip leaks less and so clocks higher at the same power limit: that is how heat costs throughput
-    long before a part throttles.
+    Allowed power: :math:`P = \min(P_{max}, (T_{max} - T_{in})/R, (T_{mem} - T_{in})/R_{mem})`, and none from which
+    another watt would leak away by more than itself: above :math:`P_l(T) = T_s/R` no clock is stable, and more power
+    computes less. The rest after leakage sets the clock, :math:`P - P_l(T) = a f^k`. If that is over the highest clock
+    the part draws less than allowed: the power :math:`P = A + P_l(T_{in} + R P)` at that clock has a closed form in
+    Lambert's W, whose lower branch is the stable one. A cooler chip leaks less and so clocks higher at the same power
+    limit: that is how heat costs throughput long before a part throttles.
 
     Examples
     --------
@@ -218,7 +219,8 @@ def operating_point(inlet_c: Any, chip: Chip, resistance_factor: Any = 1.0) -> O
     resistance, of_memory = factor * chip.resistance_k_per_w, factor * chip.memory_resistance_k_per_w
     with np.errstate(divide="ignore", invalid="ignore"):
         by_memory = np.where(of_memory > 0, (chip.memory_c - inlet) / of_memory, np.inf)
-    allowed = np.stack([np.full(inlet.shape, chip.limit_w), (chip.throttle_c - inlet) / resistance, by_memory])
+    warmest = np.minimum(chip.throttle_c, _runaway_c(resistance, chip))
+    allowed = np.stack([np.full(inlet.shape, chip.limit_w), (warmest - inlet) / resistance, by_memory])
     power, which = allowed.min(axis=0), allowed.argmin(axis=0)
     coefficient = (chip.limit_w - chip.leakage_w) / chip.sustained_mhz**chip.exponent
     dynamic = power - _leak(inlet + resistance * power, chip)
@@ -295,7 +297,7 @@ def speed(clock: Any, reference: Any, compute_share: Any) -> Any:
     Raises
     ------
     InputError
-        A clock that is not positive, or a share outside [0, 1].
+        A clock that is not positive and finite, or a share outside [0, 1].
 
     Notes
     -----
@@ -309,7 +311,7 @@ def speed(clock: Any, reference: Any, compute_share: Any) -> Any:
     share = at_least_zero("compute_share", compute_share)
     if np.any(share > 1):
         raise InputError(f"compute_share must be <= 1, got {share.max():g}")
-    slower = np.asarray(reference, dtype=float) / np.asarray(clock, dtype=float)
+    slower = above_zero("reference", reference, unit="MHz") / above_zero("clock", clock, unit="MHz")
     return plain(1 / (share * slower + 1 - share))
 
 
@@ -317,10 +319,19 @@ def _leak(die: np.ndarray, chip: Chip) -> np.ndarray:
     return np.asarray(chip.leakage_w * np.exp((die - chip.leakage_at_c) / chip.leakage_rise_k))
 
 
+def _runaway_c(resistance: np.ndarray, chip: Chip) -> np.ndarray:
+    """Die temperature above which leakage grows by more than the power that warms it. [°C]"""
+    if chip.leakage_w == 0:
+        return np.full(np.shape(resistance), np.inf)
+    steepness = chip.leakage_rise_k / (resistance * chip.leakage_w)
+    return np.asarray(chip.leakage_at_c + chip.leakage_rise_k * np.log(steepness))
+
+
 def _power_at(dynamic_w: float, inlet: np.ndarray, resistance: np.ndarray, chip: Chip) -> np.ndarray:
     """Power that settles at a constant dynamic power, leakage included. [W]"""
     rise = chip.leakage_rise_k
-    warmth = resistance * _leak(inlet + resistance * dynamic_w, chip) / rise
+    with np.errstate(over="ignore"):  # infinite, and cut in the next line
+        warmth = resistance * _leak(inlet + resistance * dynamic_w, chip) / rise
     branch = np.minimum(warmth, np.exp(-1))  # beyond it nothing settles, and the caller does not use the answer
     return np.asarray(dynamic_w - rise / resistance * lambertw(-branch).real)
 
