@@ -187,7 +187,14 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
         ({"heat.mean_c": 200}, "heat.mean_c must be <= 60 °C, got 200"),
         ({"heat": {"mean_c": 20, "cooling": "cold-plate"}}, "heat.cooling must be one of air_economiser, chiller"),
         ({"heat": {"mean_c": 20, "part": "h10"}}, "unknown part 'h10'"),
-        ({"heat": {"mean_c": 20, "part": "gb200"}}, "gb200 has no figures for cooling by 'air'; it has cold_plate"),
+        (
+            {"heat": {"mean_c": 20, "part": "gb200", "cooling": "cold_plate"}},
+            "heat.reference_medium: gb200 has no figures for cooling by 'air'; it has cold_plate",
+        ),
+        (
+            {"heat": {"mean_c": 20, "part": "gb200"}},
+            "heat.cooling: gb200 has no figures for cooling by 'air'; it has cold_plate",
+        ),
         ({"heat": {"mean_c": 20, "limit_w": 900}}, "heat.limit_w must be from 200 to 700 W for h100, got 900"),
         ({"heat": {"mean_c": 20, "limit_w": 100}}, "heat.limit_w must be from 200 to 700 W for h100, got 100"),
         (

@@ -199,7 +199,8 @@ def warmth(heat: Heat, n_gpus: int, work_h: float) -> Warmth:
         warm that no power is left to compute with.
     """
     part, plant = Part.load(heat.part), plant_of(heat)
-    now, then = part.cooled_by(plant.medium), part.cooled_by(heat.reference_medium)
+    now = _cooling_of(part, plant.medium, "heat.cooling")
+    then = _cooling_of(part, heat.reference_medium, "heat.reference_medium")
     chip, observed = chip_of(part, now, heat.limit_w), chip_of(part, then)
     extreme = float(largest_of(n_gpus))
     hours = _weather_of(heat, work_h)
@@ -232,6 +233,13 @@ def warmth(heat: Heat, n_gpus: int, work_h: float) -> Warmth:
         reference_swing_k=_swing_k(then, float(reference.power_w), part),
         notes=_notes_of(heat, work_h),
     )
+
+
+def _cooling_of(part: Part, medium: str, field: str) -> Cooling:
+    try:
+        return part.cooled_by(medium)
+    except InputError as error:
+        raise InputError(f"{field}: {error}") from error
 
 
 def _refuse_no_power(
