@@ -7,6 +7,7 @@ import pytest
 
 from ettr import Part, Scenario, budget, plan, simulate
 from ettr.errors import InputError
+from ettr.findings.effective_time import plan_lines
 from ettr.scenario.heat import Heat
 from ettr.scenario.warmth import chip_of, plant_of
 from ettr.thermal import arrhenius_factor, coffin_manson_factor, largest_of, operating_point, speed
@@ -161,6 +162,14 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
     whole = run.override({"heat.starts": None})
     assert len(whole.warmth.hours) == 720
     assert Scenario.parse(run.to_yaml()) == run
+    assert run.warmth.notes == ("times carry no zone: taken as local standard time of the hall",)
+    path.write_text(path.read_text(encoding="utf-8") + "\n2025-07-01T00:00,\n", encoding="utf-8")
+    long = whole.override({"job.productive_h": 8800.0})
+    assert long.warmth.notes[1:] == (
+        "1 of its records are not parsed, no temperature",
+        "the run is longer than a year, and the one year stands for all of it",
+    )
+    assert f"Weather: {'; '.join(long.warmth.notes)}" in plan_lines(plan.make(long))
 
 
 @pytest.mark.parametrize(
@@ -178,7 +187,14 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
         ({"heat.mean_c": 200}, "heat.mean_c must be <= 60 °C, got 200"),
         ({"heat": {"mean_c": 20, "cooling": "cold-plate"}}, "heat.cooling must be one of air_economiser, chiller"),
         ({"heat": {"mean_c": 20, "part": "h10"}}, "unknown part 'h10'"),
-        ({"heat": {"mean_c": 20, "part": "gb200"}}, "gb200 has no figures for cooling by 'air'; it has cold_plate"),
+        (
+            {"heat": {"mean_c": 20, "part": "gb200", "cooling": "cold_plate"}},
+            "heat.reference_medium: gb200 has no figures for cooling by 'air'; it has cold_plate",
+        ),
+        (
+            {"heat": {"mean_c": 20, "part": "gb200"}},
+            "heat.cooling: gb200 has no figures for cooling by 'air'; it has cold_plate",
+        ),
         ({"heat": {"mean_c": 20, "limit_w": 900}}, "heat.limit_w must be from 200 to 700 W for h100, got 900"),
         ({"heat": {"mean_c": 20, "limit_w": 100}}, "heat.limit_w must be from 200 to 700 W for h100, got 100"),
         (

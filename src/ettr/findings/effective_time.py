@@ -137,7 +137,8 @@ def _speed(plan: Plan) -> list[str]:
         f"Heat: inlet {table['inlet_c'].min():.1f} to {table['inlet_c'].max():.1f} °C "
         f"({run.heat.reference_inlet_c:.1f} °C at full speed)"
     )
-    return [speed, "; ".join(filter(None, [f"{warm}, hottest die {table['hottest_c'].max():.1f} °C", failing]))]
+    told = "; ".join(filter(None, [f"{warm}, hottest die {table['hottest_c'].max():.1f} °C", failing]))
+    return [speed, told, *([f"Weather: {'; '.join(heat.notes)}"] if heat.notes else [])]
 
 
 def _unused_prediction(run: Scenario) -> list[str]:

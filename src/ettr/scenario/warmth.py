@@ -77,12 +77,15 @@ class Warmth:
         The mean part where failure rates and full speed were observed.
     swing_k, reference_swing_k : float
         How far a die cools at a stop, now and where the rates were observed. [K]
+    notes : tuple of str
+        What was assumed of a weather file, and what of it was left out.
     """
 
     hours: pd.DataFrame
     reference: OperatingPoint
     swing_k: float
     reference_swing_k: float
+    notes: tuple[str, ...] = ()
 
     @functools.cached_property
     def speed(self) -> float:
@@ -196,7 +199,8 @@ def warmth(heat: Heat, n_gpus: int, work_h: float) -> Warmth:
         warm that no power is left to compute with.
     """
     part, plant = Part.load(heat.part), plant_of(heat)
-    now, then = part.cooled_by(plant.medium), part.cooled_by(heat.reference_medium)
+    now = _cooling_of(part, plant.medium, "heat.cooling")
+    then = _cooling_of(part, heat.reference_medium, "heat.reference_medium")
     chip, observed = chip_of(part, now, heat.limit_w), chip_of(part, then)
     extreme = float(largest_of(n_gpus))
     hours = _weather_of(heat, work_h)
@@ -227,7 +231,15 @@ def warmth(heat: Heat, n_gpus: int, work_h: float) -> Warmth:
         reference=reference,
         swing_k=_swing_k(now, float(np.mean(mean.power_w)), part),
         reference_swing_k=_swing_k(then, float(reference.power_w), part),
+        notes=_notes_of(heat, work_h),
     )
+
+
+def _cooling_of(part: Part, medium: str, field: str) -> Cooling:
+    try:
+        return part.cooled_by(medium)
+    except InputError as error:
+        raise InputError(f"{field}: {error}") from error
 
 
 def _refuse_no_power(
@@ -258,6 +270,16 @@ def _weather_of(heat: Heat, work_h: float) -> pd.DataFrame:
                 f"heat.mean_c and heat.swing_k must keep the day from {AIR_C[0]:g} to {AIR_C[1]:g} °C, got {end:g}"
             )
     return pd.DataFrame({"hour": hour, "day": 0, "ambient_c": daily_c(hour, mean, heat.swing_k, heat.hottest_hour)})
+
+
+def _notes_of(heat: Heat, work_h: float) -> tuple[str, ...]:
+    if heat.weather is None:
+        return ()
+    known = _read(heat.weather, heat.zone_h)
+    notes = [f"{row.n:,} of its records are {row.action}, {row.reason}" for row in known.ledger.itertuples()]
+    if work_h > weather.HOURS:
+        notes.append("the run is longer than a year, and the one year stands for all of it")
+    return (*known.notes, *notes)
 
 
 def _read(path: str, zone_h: float | None) -> weather.Weather:

@@ -70,7 +70,7 @@ class OperatingPoint:
     power_w : float or ndarray
         Mean power in dense compute. [W]
     die_c, memory_c : float or ndarray
-        Temperatures. [°C]
+        Temperatures; the memory's is the inlet's where its resistance is unknown. [°C]
     leakage_w : float or ndarray
         Part of the power that computes nothing. [W]
     clock_mhz : float or ndarray
