@@ -56,6 +56,26 @@ def test_fields_that_are_no_arrays_are_taken_one_point_at_a_time(tmp_path, clust
     assert sorted(path.suffix for path in (tmp_path / "points").iterdir()) == [".json"] * 4
 
 
+def test_a_grid_over_the_weather_tells_the_speed_beside_the_ettr(tmp_path, cluster):
+    """A hall is of one size: sizes are taken one point at a time too."""
+    grid = {"heat.mean_c": [15, 30], "cluster.n_gpus": [8192, 65536]}
+    table = sweep.call("budget", grid, tmp_path, scenario="llama3-405b", scheduler=cluster)
+    for row in table.to_dict("records"):
+        run = Scenario.load("llama3-405b").override({name: row[name] for name in grid})
+        assert row["speed"] == pytest.approx(run.speed) and row["ettr"] == pytest.approx(budget.exact(run).ettr)
+    assert table["speed"].nunique() == 4
+
+
+def test_a_scenario_file_with_heat_is_not_taken_at_once(tmp_path):
+    path = tmp_path / "warm.yml"
+    path.write_text(Scenario.load("rsc-1").override({"heat": {"mean_c": 30}}).to_yaml(), encoding="utf-8")
+    table = sweep.call("budget", {"cluster.n_gpus": [8, 65536]}, tmp_path / "out", scenario=str(path), workers=1)
+    speeds = [Scenario.load(path).override({"cluster.n_gpus": n}).speed for n in (8, 65536)]
+    assert table["speed"].tolist() == pytest.approx(speeds) and speeds[0] != speeds[1]
+    calm = sweep.call("budget", {"checkpoint.interval_min": [5.0, 9.0]}, tmp_path / "calm", scenario="llama3-405b")
+    assert calm["speed"].tolist() == [1, 1]
+
+
 def test_a_simulation_has_the_same_runs_as_one_by_itself(tmp_path, cluster):
     grid = {"cluster.n_gpus": [8192, 16384], "n_runs": 40, "seed": [3]}
     table = sweep.call("simulate", grid, tmp_path, scenario="llama3-405b", scheduler=cluster)

@@ -56,6 +56,8 @@ def takes_arrays(grid: Grid) -> bool:
     fields = {name for name in grid.parameters if name != "scenario"}
     for name in dict.fromkeys(row[place] for row in block.rows):
         run = Scenario.load(name)
+        if run.heat is not None:
+            return False  # its hottest part goes with the size
         sizes = [
             row[b.columns.index("cluster.n_gpus")]
             for b in grid.blocks
@@ -94,6 +96,9 @@ def at_once(grid: Grid) -> dict[str, np.ndarray]:
                 answer = budget.exact(run, at)
             for part in _BUDGET:
                 found[part][rows] = getattr(answer, part)
+    found["speed"] = np.full(len(names), np.nan)
+    for name in dict.fromkeys(names):
+        found["speed"][names == name] = Scenario.load(name).speed
     told = {"formula": "budget.exact", "left_out": ""}
     return {**found, **{name: np.full(len(names), text, dtype=object) for name, text in told.items()}}
 
@@ -102,11 +107,12 @@ _BUDGET = ("ettr", "total_h", *PARTS, "n_failures")
 
 
 def _budget(values: Mapping[str, Any]) -> dict[str, Any]:
-    found = budget.closed_form(scenario_of(values, {}))
+    run = scenario_of(values, {})
+    found = budget.closed_form(run)
     if found.budget is None:
         raise InputError(f"outside the validity of {found.formula}: {found.refusal}")
     told = {name: getattr(found.budget, name) for name in _BUDGET}
-    return {**told, "formula": found.formula, "left_out": "; ".join(found.left_out)}
+    return {**told, "speed": run.speed, "formula": found.formula, "left_out": "; ".join(found.left_out)}
 
 
 def _simulate(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,7 +122,7 @@ def _simulate(values: Mapping[str, Any]) -> dict[str, Any]:
     low, high = found.ettr_interval
     told = {"ettr": found.ettr, "ettr_low": low, "ettr_high": high}
     told |= {f"finish_p{percentile}_h": found.finish_h(percentile) for percentile in (5, 50, 95)}
-    return {**told, **found.budget.to_dict(), "ettr": found.ettr}
+    return {**told, **found.budget.to_dict(), "ettr": found.ettr, "speed": found.scenario.speed}
 
 
 def _is_share(value: Any) -> bool:
