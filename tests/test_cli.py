@@ -498,7 +498,7 @@ def test_a_plan_in_the_heat_tells_speed_temperatures_and_failures(ettr):
         {"heat": {"mean_c": 24, "swing_k": 8}, "failures.modes": yaml.safe_load(gpu.partition("=")[2])}
     )
     assert f"training at {100 * run.speed:.1f}% of full speed" in out
-    assert f"failures at {run.heat_rate_factor:.3g} times the observed rate" in out
+    assert f"failures at {run.heat_rate_factor:.2f} times the observed rate" in out
     assert f"hottest die {run.warmth.hours['hottest_c'].max():.1f} °C" in out
     assert "(25.0 °C at full speed)" in out
     told = json.loads(ettr("plan", "llama3-405b", *hot, "--json")[1])

@@ -111,17 +111,16 @@ class Weather:
         )
 
     def _first_day(self, starts: str) -> int:
-        if dated := _FULL_DATE.match(starts):
-            year = int(dated[1])
-            if len(self.years) == 1 and year != self.years[0]:
-                raise InputError(
-                    f"{self.source} holds the weather of {self.years[0]}, not of {year}: give month and day alone, "
-                    f"{starts[5:]}, to let it stand for any year"
-                )
-            starts = starts[5:]
-        parts = _MONTH_DAY.match(starts)
+        dated = _FULL_DATE.match(starts)
+        day = starts[5:] if dated else starts
+        parts = _MONTH_DAY.match(day)
         if not parts or not 1 <= int(parts[1]) <= 12 or not 1 <= int(parts[2]) <= _MONTH_DAYS[int(parts[1]) - 1]:
             raise InputError(f"starts must be a day such as 06-15 or 2026-06-15, and not 29 February, got {starts!r}")
+        if dated and len(self.years) == 1 and int(dated[1]) != self.years[0]:
+            raise InputError(
+                f"{self.source} holds the weather of {self.years[0]}, not of {dated[1]}: give month and day alone, "
+                f"{day}, to let it stand for any year"
+            )
         return int(_FIRST_DAY[int(parts[1]) - 1]) + int(parts[2]) - 1
 
 

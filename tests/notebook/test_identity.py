@@ -51,6 +51,13 @@ def test_a_scenario_counts_with_the_files_that_it_names_itself(tmp_path):
         changed.write_text("other")
         seen.add(notebook.digest(path, values, root=tmp_path))
     assert len(seen) == 3
+    apart = tmp_path / "apart"
+    apart.mkdir()
+    beside = apart / "mine.yml"
+    beside.write_text("heat: {weather: site.csv}")
+    before = notebook.digest(path, {"scenario": str(beside)}, root=tmp_path)
+    (apart / "site.csv").write_text("time,temperature")
+    assert notebook.digest(path, {"scenario": str(beside)}, root=tmp_path) != before
     scenario.write_text("broken: [")
     assert notebook.digest(path, values, root=tmp_path) not in seen
 

@@ -259,3 +259,21 @@ def test_what_a_day_without_a_swing_does_not_need_is_not_listed_as_assumed(plain
     listed = set(warm(plain).to_frame()["field"])
     assert "heat.reference_inlet_c" in listed and not {"heat.swing_k", "heat.hottest_hour"} & listed
     assert "heat.hottest_hour" in set(warm(plain, swing_k=3).to_frame()["field"])
+
+
+def test_files_are_looked_for_beside_the_scenario_and_then_from_the_working_folder(plain, tmp_path, monkeypatch):
+    hall, here = tmp_path / "hall", tmp_path / "here"
+    for folder, warmer in ((hall, 0), (here, 10)):
+        folder.mkdir()
+        rows = [f"2025-06-01T{hour:02d}:00,{20 + warmer}" for hour in range(24)]
+        (folder / "site.csv").write_text("time,temperature\n" + "\n".join(rows), encoding="utf-8")
+    (hall / "part.yml").write_text(Part.load("a100").to_yaml().replace("name: a100", "name: mine"), encoding="utf-8")
+    text = plain.to_yaml() + "heat: {part: part.yml, weather: site.csv}\npower: {part: part.yml}\n"
+    (hall / "run.yml").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(here)
+    run = Scenario.load(hall / "run.yml")
+    assert run.warmth.hours["ambient_c"].max() == 20 and run.power.part == str(hall / "part.yml")
+    with pytest.raises(InputError, match="cannot read part part.yml"):
+        Scenario.parse(text)
+    (hall / "site.csv").unlink()
+    assert Scenario.load(hall / "run.yml").warmth.hours["ambient_c"].max() == 30

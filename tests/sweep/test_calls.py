@@ -76,6 +76,21 @@ def test_a_scenario_file_with_heat_is_not_taken_at_once(tmp_path):
     assert calm["speed"].tolist() == [1, 1]
 
 
+def test_a_part_that_changed_is_computed_again(tmp_path, monkeypatch):
+    from ettr import Part
+
+    monkeypatch.chdir(tmp_path)
+    part, grid = tmp_path / "mine.yml", {"heat.part": ["mine.yml"], "heat.mean_c": [35]}
+    part.write_text(Part.load("h100").to_yaml(), encoding="utf-8")
+    first = sweep.call("budget", grid, tmp_path / "out", scenario="llama3-405b", workers=1)
+    part.write_text(Part.load("h100").to_yaml().replace("power_w: 90", "power_w: 150"), encoding="utf-8")
+    again = sweep.call("budget", grid, tmp_path / "out", scenario="llama3-405b", workers=1)
+    assert again["speed"][0] != first["speed"][0]
+    assert again["speed"][0] == pytest.approx(
+        Scenario.load("llama3-405b").override({"heat": {"part": "mine.yml", "mean_c": 35}}).speed
+    )
+
+
 def test_a_simulation_has_the_same_runs_as_one_by_itself(tmp_path, cluster):
     grid = {"cluster.n_gpus": [8192, 16384], "n_runs": 40, "seed": [3]}
     table = sweep.call("simulate", grid, tmp_path, scenario="llama3-405b", scheduler=cluster)

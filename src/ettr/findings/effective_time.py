@@ -54,7 +54,9 @@ _ASSUMED_NAMES = {
     "repair": "repair of nodes",
     "elastic": "replicas that the job can do without",
     "slow_nodes": "slow nodes",
-    "heat": "cooling, temperatures and the part's figures",
+    "heat": "cooling and temperatures of the hall",
+    "power": "what a step draws",
+    "cost": "prices",
 }
 
 
@@ -129,9 +131,9 @@ def _speed(plan: Plan) -> list[str]:
     if heat is None:
         return [speed]
     table, on_rate = heat.hours, run.heat_rate_factor
-    failing = f"failures at {on_rate:.3g} times the observed rate" if run.failures.modes else ""
-    if failing and abs(on_rate - 1) < 5e-4:
-        failing = "failures at the observed rate"
+    failing = f"failures at {on_rate:.2f} times the observed rate" if run.failures.modes else ""
+    if failing and abs(on_rate - 1) < 5e-3:
+        failing = "failures at about the observed rate"
     assert run.heat is not None
     warm = (
         f"Heat: inlet {table['inlet_c'].min():.1f} to {table['inlet_c'].max():.1f} °C "

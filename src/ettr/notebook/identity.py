@@ -73,8 +73,8 @@ class Identity:
         own = hashlib.sha256(content).hexdigest()
         if path.suffix not in (".yml", ".yaml"):
             return own
-        named = {name for name in _named(content) if self._root / name != path}
-        return own + "".join(self._files(name) for name in sorted(named))
+        named = {str(path.parent / name) if is_file(path.parent / name) else name for name in _named(content)}
+        return own + "".join(self._files(name) for name in sorted(named) if self._root / name != path)
 
 
 def digest(

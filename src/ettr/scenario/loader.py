@@ -62,6 +62,15 @@ def stamp(path: str | Path) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
+def beside(name: str, folder: str | Path) -> str:
+    """The absolute path of a file in a folder; where there is none the name itself, as seen from the working folder."""
+    path = Path(folder) / name
+    try:
+        return str(path.resolve()) if path.suffix and path.is_file() else name
+    except (OSError, ValueError):  # too long for a name, or a null byte
+        return name
+
+
 def mapping_of(text: str, place: str, kind: str) -> dict[str, Any]:
     """Sections from YAML text; broken YAML is an :class:`InputError` with line and column."""
     try:

@@ -18,7 +18,7 @@ from ettr.scenario import paths, writing
 from ettr.scenario.basics import ALL, S_PER_H
 from ettr.scenario.explain import explain
 from ettr.scenario.hours import Hours
-from ettr.scenario.loader import mapping_of, text_of
+from ettr.scenario.loader import beside, mapping_of, text_of
 
 _REPLACES = {
     "failures.rate_per_1000_node_days": ("n_events", "node_days", "rate_gamma"),
@@ -60,6 +60,9 @@ _IDLE_WITH = {
     "heat.hottest_hour": "heat.swing_k",
 }
 """Fields that do nothing where another does not."""
+
+_NAMES_A_FILE = (("heat", "weather"), ("heat", "part"), ("power", "part"))
+"""Fields that may name a file, which is looked for beside the scenario's own first."""
 
 _ROUNDING = 1e-12
 """Two ways to the same number may differ by this, relative."""
@@ -221,7 +224,7 @@ class Scenario(Hours):
         """
         given = str(name_or_path)
         if given.endswith((".yml", ".yaml")):
-            return cls.parse(text_of(given, "scenario"), given)
+            return cls._read(text_of(given, "scenario"), given, str(Path(given).parent))
         if given not in evidence.scenario_names():
             raise UnknownName("scenario", given, evidence.scenario_names(), "or give a file ending in .yml")
         return cls.parse(evidence.scenario_text(given), f"{given}.yml")
@@ -229,14 +232,26 @@ class Scenario(Hours):
     @classmethod
     def parse(cls, text: str, place: str = "scenario") -> Scenario:
         """Read YAML text; ``place`` names it in errors."""
-        known = cls._parsed(text, place)
+        return cls._read(text, place, "")
+
+    @classmethod
+    def _read(cls, text: str, place: str, folder: str) -> Scenario:
+        known = cls._read_once(text, place, folder)
         # files may have changed since: what they say is read again
-        return cls._checked(mapping_of(text, place, "scenario"), place) if known.files else known
+        return cls._read_now(text, place, folder) if known.files else known
 
     @classmethod
     @functools.lru_cache(maxsize=64)  # reading YAML takes longest
-    def _parsed(cls, text: str, place: str) -> Scenario:
-        return cls._checked(mapping_of(text, place, "scenario"), place)
+    def _read_once(cls, text: str, place: str, folder: str) -> Scenario:
+        return cls._read_now(text, place, folder)
+
+    @classmethod
+    def _read_now(cls, text: str, place: str, folder: str) -> Scenario:
+        raw = mapping_of(text, place, "scenario")
+        for section, field in _NAMES_A_FILE if folder else ():
+            if isinstance(raw.get(section), dict) and isinstance(raw[section].get(field), str):
+                raw[section][field] = beside(raw[section][field], folder)
+        return cls._checked(raw, place)
 
     @classmethod
     def of(cls, values: Mapping[str, Any], place: str = "scenario") -> Scenario:

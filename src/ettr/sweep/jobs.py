@@ -14,6 +14,7 @@ from ettr import evidence, notebook
 from ettr.errors import InputError, UnknownName
 from ettr.notebook import Identity
 from ettr.scenario import Scenario
+from ettr.scenario.loader import beside
 from ettr.sweep import calls
 from ettr.sweep.grid import Block, Grid, Point
 from ettr.sweep.work import File, Task
@@ -171,7 +172,7 @@ def _checked(call: calls.Call, name: str, value: Any) -> Any:
         if not isinstance(value, str):
             raise InputError(f"scenario must be the name of a preset or of a file, got {value!r}")
         Scenario.load(value)
-        return str(Path(value).resolve()) if Path(value).suffix and Path(value).is_file() else value
+        return beside(value, "")
     if "." not in name:
         raise UnknownName(
             "parameter", name, ["scenario", *call.own], "others are a scenario's fields, e.g. cluster.n_gpus"
@@ -180,7 +181,7 @@ def _checked(call: calls.Call, name: str, value: Any) -> Any:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be made of texts, finite numbers, true or false, got {value!r}") from error
-    return value
+    return beside(value, "") if isinstance(value, str) else value  # a part or weather counts with its contents
 
 
 def _files(parameters: Mapping[str, Any], known: dict[str, File]) -> Iterator[File]:
