@@ -60,12 +60,22 @@ def test_the_example_scenario_is_one():
 
 
 def test_the_example_of_tiers_fits_into_the_example_scenario():
-    whole, checkpoint = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    whole, checkpoint, _ = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
     merged, n = re.subn(r"^checkpoint: .*\n", lambda _: checkpoint, whole, flags=re.MULTILINE)
     assert n == 1
     run = Scenario.parse(merged)
     assert [tier.name for tier in run.checkpoint.tiers] == ["peer memory"]
     assert plan.make(run).budget.ettr > plan.make(Scenario.parse(whole)).budget.ettr
+
+
+def test_the_example_of_heat_fits_into_the_example_scenario():
+    whole, _, heat = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    without, n = re.subn(r"^failures:.*\n(?: .*\n)*", "", whole, flags=re.MULTILINE)
+    assert n == 1
+    run = Scenario.parse(without + heat)
+    assert run.heat_factors[0] != 1 and run.speed != 1
+    power = re.findall(r"`(power: {.*?}|cost: {.*?})`", README)
+    assert len(power) == 2 and Scenario.parse(whole + "\n".join(power) + "\n").power.country == "DEU"
 
 
 def test_the_answers_in_the_console_are_those_of_the_command(ettr):

@@ -7,8 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from ettr import Part, Scenario, curves, validation
-from ettr.findings import heat
+from ettr import Part, Scenario, curves, findings, validation
 
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
 TENTH = {"abs": 0.0501}
@@ -35,7 +34,7 @@ def lost_pct(speeds):
 
 
 def test_the_answer_gives_the_afternoons_cost_and_what_cooling_buys(run):
-    text, day = heat.answer(run).text, curves.hottest_day(run)
+    text, day = findings.heat.answer(run).text, curves.hottest_day(run)
     assert numbers(r"loses #% of its throughput", text) == pytest.approx([lost_pct(day["speed"])], **TENTH)
     assert numbers(r"a mean part alone would lose #%", text) == pytest.approx([lost_pct(day["mean_speed"])], **TENTH)
     table = curves.cooling_at(run).set_index("cooling")["effective"]
@@ -50,29 +49,29 @@ def test_the_answer_gives_the_afternoons_cost_and_what_cooling_buys(run):
 
 def test_an_answer_where_nothing_is_better_says_so():
     run = curves.warmed(Scenario.load("rsc-1"), part="gb200", cooling="cold_plate")
-    assert "The part has figures for no way of cooling but cold plates" in heat.answer(run).text
-    found = heat.climate(run, curves.by_climate(run))
+    assert "The part has figures for no way of cooling but cold plates" in findings.heat.answer(run).text
+    found = findings.heat.climate(run, curves.by_climate(run))
     lost = np.ptp(curves.by_climate(run)["effective"])
     assert numbers("the run loses # points with cold plates", found.title) == pytest.approx([100 * lost], **TENTH)
     plates = curves.warmed(Scenario.load("llama3-405b"), cooling="cold_plate")
-    assert "figures for gives this run more than cold plates" in heat.answer(plates).text
+    assert "figures for gives this run more than cold plates" in findings.heat.answer(plates).text
 
 
 def test_the_afternoon_is_told_in_kelvins_and_by_its_margin(run):
-    text, day = heat.afternoon(run).text, curves.hottest_day(run)
+    text, day = findings.heat.afternoon(run).text, curves.hottest_day(run)
     swings = [np.ptp(day[name]) for name in ("ambient_c", "inlet_c", "die_c")]
     found = numbers("swings by # K, the inlet by # K and the die of the mean part by # K", text)
     assert found == pytest.approx(swings, **TENTH)
     assert "nothing below its set point" in text
     cool = curves.warmed(Scenario.load("llama3-405b"), cooling="cold_plate")
     hottest = curves.hottest_day(cool)["hottest_c"].max()
-    text = heat.afternoon(cool).text
+    text = findings.heat.afternoon(cool).text
     assert numbers("ends # K below the # °C", text) == pytest.approx([87 - hottest, 87], abs=0.51)
 
 
 def test_a_part_that_throttles_by_its_memory_is_not_told_to_have_a_margin(run):
     assert "memory" in set(curves.hottest_day(run)["limited_by"])
-    found = heat.afternoon(run)
+    found = findings.heat.afternoon(run)
     assert found.title == "The hottest die ends at 86 °C, where its memory throttles the part"
     hottest = curves.hottest_day(run)["hottest_c"].max()
     assert numbers("ends at # °C, below the 87 °C", found.text) == pytest.approx([hottest], **TENTH)
@@ -83,38 +82,40 @@ def test_why_the_inlet_does_not_follow_the_air():
     hall = {"mean_c": 24.0, "swing_k": 8.0}
     both = curves.warmed(base.override({"heat": {**hall, "most_c": 30.0}}))
     assert "since the plant delivers nothing below its set point and its chiller nothing above" in (
-        heat.afternoon(both).text
+        findings.heat.afternoon(both).text
     )
-    assert "since" not in heat.afternoon(curves.warmed(base.override({"heat": {**hall, "least_c": 5.0}}))).text
+    assert "since" not in findings.heat.afternoon(curves.warmed(base.override({"heat": {**hall, "least_c": 5.0}}))).text
     still = curves.warmed(base.override({"heat": {"mean_c": 24.0}}))
-    assert "as warm at every hour" in heat.afternoon(still).text
+    assert "as warm at every hour" in findings.heat.afternoon(still).text
 
 
 def test_a_chiller_keeps_the_afternoon_out(chilled):
-    assert "keeps the inlet constant" in heat.afternoon(chilled).text
-    assert heat.pace(chilled).title == "The afternoon costs no throughput"
-    assert "loses nothing" in heat.climate(chilled, curves.by_climate(chilled)).text
-    found = heat.answer(chilled)
+    assert "keeps the inlet constant" in findings.heat.afternoon(chilled).text
+    assert findings.heat.pace(chilled).title == "The afternoon costs no throughput"
+    assert "loses nothing" in findings.heat.climate(chilled, curves.by_climate(chilled)).text
+    found = findings.heat.answer(chilled)
     assert found.title == "A hot afternoon costs no throughput" and "waits for the hottest" not in found.text
 
 
 def test_a_hall_at_the_limit_says_that_it_throttles():
     hot = curves.warmed(Scenario.load("rsc-1"), mean_c=33.0)
-    assert "at the 87 °C at which it throttles" in heat.afternoon(hot).text
+    assert "at the 87 °C at which it throttles" in findings.heat.afternoon(hot).text
 
 
 def test_the_pace_of_job_and_mean_part(run):
-    text, day = heat.pace(run).text, curves.hottest_day(run)
+    text, day = findings.heat.pace(run).text, curves.hottest_day(run)
     excess = lost_pct(day["speed"]) - lost_pct(day["mean_speed"])
     assert numbers("The job loses # points more", text) == pytest.approx([excess], **TENTH)
     assert numbers("The mean over all hours is #%", text) == pytest.approx([100 * run.speed], **TENTH)
     cool = curves.warmed(Scenario.load("rsc-1").override({"cluster.n_gpus": 8}), mean_c=16.0)
-    assert "none of its parts throttles" in heat.pace(cool).text or "points more" in heat.pace(cool).text
+    assert (
+        "none of its parts throttles" in findings.heat.pace(cool).text or "points more" in findings.heat.pace(cool).text
+    )
 
 
 def test_the_swing_for_a_loss_and_why_it_is_no_test(run):
     table, here = curves.swing_for_loss(), curves.swing_here(run)
-    text = heat.swing(table, here).text
+    text = findings.heat.swing(table, here).text
     assert numbers("anything from # to # K of swing", text) == pytest.approx(
         [table["low_k"].min(), table["high_k"].max()], **TENTH
     )
@@ -123,14 +124,14 @@ def test_the_swing_for_a_loss_and_why_it_is_no_test(run):
     assert numbers("puts it at # to # K", text) == pytest.approx([low, high], **TENTH)
     assert "consistent with the model, and no test of it" in text
     level = curves.swing_here(curves.warmed(Scenario.load("rsc-1"), cooling="chiller"))
-    assert "another loss than the one observed" in heat.swing(table, level).text
-    assert "leaks nothing" in heat.swing(table, here.assign(low_k=np.inf, high_k=np.inf)).text
+    assert "another loss than the one observed" in findings.heat.swing(table, level).text
+    assert "leaks nothing" in findings.heat.swing(table, here.assign(low_k=np.inf, high_k=np.inf)).text
 
 
 def test_the_validation_is_read_from_its_row():
     rows = validation.run()
     row = rows.set_index("result_id").loc["llama3-diurnal"]
-    text = heat.validated(rows).text
+    text = findings.heat.validated(rows).text
     assert numbers("# K of swing with # of # W", text) == [8, 90, 700]
     assert numbers("give #%", text) == pytest.approx([100 * row["computed"]], abs=0.005)
     assert row["verdict"] == "consistent" and "is consistent:" in text
@@ -138,19 +139,19 @@ def test_the_validation_is_read_from_its_row():
 
 def test_the_hottest_of_many(run):
     table = curves.pace_by_size(run)
-    text = heat.by_size(table).text
+    text = findings.heat.by_size(table).text
     for when, pattern in (("mean hour", "costs #% at a mean hour"), ("hottest hour", "and #% at the hottest")):
         one = table[table["when"] == when].sort_values("n_gpus")["speed"]
         assert numbers(pattern, text) == pytest.approx([100 * (1 - one.iloc[-1] / one.iloc[0])], **TENTH)
     hot = table[(table["when"] == "hottest hour") & (table["limited_by"] != "power")]
     assert numbers("From about # GPUs", text) == pytest.approx([hot["n_gpus"].min()], rel=0.06)
     cool = curves.warmed(Scenario.load("rsc-1"), cooling="cold_plate")
-    assert "At no size shown" in heat.by_size(curves.pace_by_size(cool)).text
+    assert "At no size shown" in findings.heat.by_size(curves.pace_by_size(cool)).text
 
 
 def test_what_a_climate_costs_by_plant(run):
     table = curves.by_climate(run)
-    text = heat.climate(run, table).text
+    text = findings.heat.climate(run, table).text
     for plant, name in (("outdoor air", "air_economiser"), ("cold plates", "cold_plate")):
         lost = np.ptp(table[table["cooling"] == name]["effective"])
         assert numbers(f"{plant} # points", text) == pytest.approx([100 * lost], **TENTH)
@@ -165,19 +166,19 @@ def test_what_a_climate_costs_by_plant(run):
 def test_a_climate_that_a_plant_does_not_bear_is_told(run):
     table = curves.by_climate(run)
     cut = table[(table["cooling"] != "immersion") | (table["mean_c"] < 31)]
-    text = heat.climate(run, cut).text
+    text = findings.heat.climate(run, cut).text
     assert "Above 30 °C immersion would leave the hottest part no power" in text and "immersion 1" not in text
 
 
 def test_titan_is_told_with_its_ratios_and_its_weakness():
-    text = heat.titan(curves.titan_cages()).text
+    text = findings.heat.titan(curves.titan_cages()).text
     assert numbers("double-bit errors # and GPUs off the bus #", text) == [2.25, 2.9]
     assert "Temperatures are not in the data" in text and "corrosion" in text
 
 
 def test_beliefs_are_told_apart_and_not_as_uncertainty(run):
     table = curves.by_warming(run)
-    text, at = heat.warming(run, table).text, table[table["warming_k"] == 10].set_index("case")["ettr"]
+    text, at = findings.heat.warming(run, table).text, table[table["warming_k"] == 10].set_index("case")["ettr"]
     for case in ("25% at 0.3 eV", "50% at 0.7 eV", "all at 1.2 eV"):
         expected = 100 * (at["none is activated"] - at[case])
         assert numbers(f"{case}: # points", text) == pytest.approx([expected], **TENTH)
@@ -186,12 +187,12 @@ def test_beliefs_are_told_apart_and_not_as_uncertainty(run):
 
 def test_a_scenario_without_gpus_among_its_modes_says_that_heat_activates_none():
     run = Scenario.load("rsc-1").override({"heat": {"mean_c": 20}, "failures.modes": [{"name": "Cables", "share": 1}]})
-    assert "none can be activated" in heat.warming(run, curves.by_warming(run)).text
+    assert "none can be activated" in findings.heat.warming(run, curves.by_warming(run)).text
 
 
 def test_cycles_are_counted_and_weighed(run):
     table = curves.stop_and_restart(run)
-    text = heat.cycles(run, table).text
+    text = findings.heat.cycles(run, table).text
     assert numbers("stops for a failure # times", text) == pytest.approx([run.work_h / run.job_mttf_h], abs=0.51)
     swings = table.groupby("medium")["die_c"].agg(np.ptp)
     assert numbers("by # K by air, # K by cold plate", text) == pytest.approx(
@@ -202,6 +203,34 @@ def test_cycles_are_counted_and_weighed(run):
 
 
 def test_ten_kelvins_by_law():
-    text = heat.hazard_laws(curves.laws(74.0), 74.0).text
+    text = findings.heat.hazard_laws(curves.laws(74.0), 74.0).text
     assert numbers(r"0.7 eV: #", text) == pytest.approx([1.93], abs=0.006)
     assert numbers(r"linear, 2% per kelvin: #", text) == [1.2]
+
+
+HALLS = {
+    "temperate": {},
+    "chilled": {"cooling": "chiller", "mean_c": 35.0},
+    "cold": {"mean_c": -5.0, "swing_k": 0.0, "activated_share": 0.0},
+    "hot": {"mean_c": 35.0, "swing_k": 12.0, "activated_share": 1.0, "part": "b200"},
+    "liquid": {"part": "gb200", "cooling": "cold_plate"},
+    "a bath": {"part": "a100", "cooling": "immersion", "mean_c": 28.0},
+}
+SIZES = {"as it is": {}, "one node": {"cluster.n_gpus": 8}, "a hundred thousand": {"cluster.n_gpus": 100_000}}
+
+
+@pytest.mark.parametrize("hall", HALLS)
+@pytest.mark.parametrize(("name", "size"), zip(["llama3-405b", "rsc-1", "bloom-176b"], SIZES, strict=True))
+def test_sentences_are_sane_in_every_hall(name, hall, size):
+    run = curves.warmed(Scenario.load(name).override(SIZES[size]), **HALLS[hall])
+    said = [
+        *(findings.heat.answer(run), findings.heat.afternoon(run), findings.heat.pace(run)),
+        findings.heat.by_size(curves.pace_by_size(run)),
+        findings.heat.climate(run, curves.by_climate(run)),
+        findings.heat.warming(run, curves.by_warming(run)),
+        findings.heat.cycles(run, curves.stop_and_restart(run)),
+    ]
+    for finding in said:
+        for text in (finding.title, finding.text):
+            assert text and not re.search(r"\b(nan|inf|None|NaN|dtype)\b|  | [.,;]|\.\.|\b(\w+) \2\b", text), text
+        assert len(finding.title) < 120 and finding.text.endswith(".")
