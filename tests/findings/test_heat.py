@@ -220,7 +220,10 @@ SIZES = {"as it is": {}, "one node": {"cluster.n_gpus": 8}, "a hundred thousand"
 
 
 @pytest.mark.parametrize("hall", HALLS)
-@pytest.mark.parametrize(("name", "size"), zip(["llama3-405b", "rsc-1", "bloom-176b"], SIZES, strict=True))
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("llama3-405b", "as it is"), ("rsc-1", "one node"), ("bloom-176b", "a hundred thousand")],
+)
 def test_sentences_are_sane_in_every_hall(name, hall, size):
     run = curves.warmed(Scenario.load(name).override(SIZES[size]), **HALLS[hall])
     said = [
