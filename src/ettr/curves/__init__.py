@@ -1,6 +1,7 @@
 """Tables behind the charts of a chapter: closed forms over an interval, a size or two fields, and simulated runs."""
 
 from ettr.curves.changing_rates import changing_cases, one_interval, one_interval_by_factor, rates_and_intervals
+from ettr.curves.cooling import by_climate, cooling_at, part_figures
 from ettr.curves.disagreement import difference_at_best, difference_cells, difference_regions, set_aside
 from ettr.curves.effective_time import (
     against_model,
@@ -15,22 +16,16 @@ from ettr.curves.effective_time import (
 from ettr.curves.finishing import finish_by_cause, finish_by_spares, finishing_dates
 from ettr.curves.heat import (
     afternoon,
-    by_climate,
-    by_warming,
-    cooling_at,
     hottest_day,
-    laws,
     limits_of,
     pace,
     pace_by_size,
-    part_figures,
-    stop_and_restart,
     swing_for_loss,
     swing_here,
-    titan_cages,
     warmed,
     warming_for,
 )
+from ettr.curves.hot_failures import by_warming, laws, stop_and_restart, titan_cages
 from ettr.curves.mechanisms import (
     Mechanism,
     assumed_mechanisms,

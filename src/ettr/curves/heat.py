@@ -1,38 +1,32 @@
-"""Tables on heat: an afternoon, what it takes to lose a percent, kinds of cooling, and failures by temperature."""
+"""Tables on heat and throughput: an afternoon, what it takes to lose a percent, and the hottest of many parts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence
-from ettr.errors import EttrError, InputError, OutsideValidity
-from ettr.failures import poisson_interval
+from ettr.errors import InputError, OutsideValidity
 from ettr.plan import best_interval_min
 from ettr.scenario import Part, Scenario
 from ettr.scenario.heat import Heat
 from ettr.scenario.part import MEDIA
 from ettr.scenario.warmth import Warmth, chip_of, plant_of
-from ettr.thermal import Chip, arrhenius_factor, die_after_c, largest_of, linear_factor, operating_point, speed
-from ettr.thermal.temperatures import MACHINE_C
+from ettr.thermal import Chip, largest_of, operating_point, speed
 from ettr.validity import above_zero, plain
 
 GPU = "GPU"
 """Category of the modes whose failures heat may activate."""
 GPU_MODE = "GPU hardware"
 """Name of the mode that stands for them where a scenario names none."""
-LAWS_EV = (0.3, 0.7, 1.2)
-"""Activation energies that are compared. [eV]"""
-_LINEAR_PER_K = 0.02
 _LOW_LOSS, _HIGH_LOSS = 0.01, 0.02
 LARGEST_JOB = 131_072
 """Size that the pace of jobs is followed to. [GPUs]"""
-_COLDEST_C, _HOTTEST_C, _CLIMATES = 0.0, 40.0, 17
 _SIZES = 40
-_SHARES = ("heat_share", "cycle_share")
+HEAT_SHARES = "heat_share", "cycle_share"
+"""Fields of a mode that need heat."""
 
 
 def warmed(
@@ -123,12 +117,12 @@ def hottest_day(run: Scenario) -> pd.DataFrame:
         As ``hours`` of the scenario's warmth, with ``mean_speed``, that of the mean part over its speed where rates
         were observed.
     """
-    hours = _hours(run)
+    hours = hours_of(run)
     days = hours.groupby("day")["ambient_c"].agg(["mean", "size"])
     day = days.loc[days["size"] == days["size"].max(), "mean"].idxmax()
     chosen = hours[hours["day"] == day].reset_index(drop=True)
-    reference = _warmth(run).reference.clock_mhz
-    return chosen.assign(mean_speed=speed(chosen["clock_mhz"].to_numpy(), reference, _heat(run).compute_share))
+    reference = warmth_of(run).reference.clock_mhz
+    return chosen.assign(mean_speed=speed(chosen["clock_mhz"].to_numpy(), reference, heat_of(run).compute_share))
 
 
 def pace(run: Scenario) -> pd.DataFrame:
@@ -239,7 +233,7 @@ def swing_here(run: Scenario) -> pd.DataFrame:
         leakage) [K], ``swing_k`` (of the mean part's die) [K], ``low_k`` and ``high_k`` (swings that cost this part one
         and two percent) [K], infinite without leakage.
     """
-    heat, reference = _heat(run), _warmth(run).reference
+    heat, reference = heat_of(run), warmth_of(run).reference
     part = Part.load(heat.part)
     share, rise_k = reference.leakage_w / reference.power_w, part.leakage.rise_k
 
@@ -267,42 +261,10 @@ def limits_of(run: Scenario) -> pd.DataFrame:
     DataFrame
         ``limit`` (in words), ``temperature_c`` [°C].
     """
-    limits = Part.load(_heat(run).part).limits
+    limits = Part.load(heat_of(run).part).limits
     known = {"throttles": limits.throttle_c, "switches itself off": limits.shutdown_c}
     there = {name: value for name, value in known.items() if value is not None}
     return pd.DataFrame({"limit": list(there), "temperature_c": list(there.values())})
-
-
-def stop_and_restart(run: Scenario, n_points: int = 181) -> pd.DataFrame:
-    """Die temperature of the mean part around a failure: at work, stopped for the mean recovery, and at work again.
-
-    Returns
-    -------
-    DataFrame
-        ``time_min`` since the failure [min], ``medium``, ``die_c`` [°C], for every way of cooling that the part has
-        figures for and that lets it compute at the mean inlet of the scenario.
-    """
-    part, recovery_min = Part.load(_heat(run).part), max(run.recovery_h * 60, 1.0)
-    inlet = float(_hours(run)["inlet_c"].mean())
-    time_min = np.linspace(-0.25 * recovery_min, 2.5 * recovery_min, n_points)
-    frames = []
-    for medium in MEDIA:
-        cooling = getattr(part.cooling, medium)
-        if cooling is None:
-            continue
-        try:
-            busy = operating_point(inlet, chip_of(part, cooling, _heat(run).limit_w))
-        except OutsideValidity:
-            continue  # no power is left to compute with
-        stopped_w = min(part.levels.restart_w, busy.power_w)
-        constants = cooling.resistance_k_per_w, cooling.tau_s
-        down = die_after_c(np.clip(time_min, 0, recovery_min) * 60, busy.die_c, inlet, stopped_w, *constants)
-        coldest = down[-1]
-        up = die_after_c(np.maximum(time_min - recovery_min, 0) * 60, coldest, inlet, busy.power_w, *constants)
-        frames.append(
-            pd.DataFrame({"time_min": time_min, "medium": medium, "die_c": np.where(time_min > recovery_min, up, down)})
-        )
-    return pd.concat(frames, ignore_index=True)
 
 
 def pace_by_size(run: Scenario) -> pd.DataFrame:
@@ -315,10 +277,10 @@ def pace_by_size(run: Scenario) -> pd.DataFrame:
         hottest part) [°C], ``speed`` (of the job over that of one mean part where rates were observed), ``limited_by``.
         It ends below the sizes whose hottest part has no power left to compute with at the hottest hour.
     """
-    heat, hours = _heat(run), _hours(run)
+    heat, hours = heat_of(run), hours_of(run)
     part = Part.load(heat.part)
     cooling = part.cooled_by(plant_of(heat).medium)
-    chip, reference = chip_of(part, cooling, heat.limit_w), _warmth(run).reference.clock_mhz
+    chip, reference = chip_of(part, cooling, heat.limit_w), warmth_of(run).reference.clock_mhz
     n_gpus = np.unique(np.round(np.geomspace(1, LARGEST_JOB, _SIZES)))
     factor = 1 + cooling.spread * np.asarray(largest_of(n_gpus))
     computing = np.array([_computes(float(hours["inlet_c"].max()), chip, float(one)) for one in factor])
@@ -349,175 +311,23 @@ def _computes(inlet_c: float, chip: Chip, resistance_factor: float) -> bool:
     return True
 
 
-def by_climate(run: Scenario) -> pd.DataFrame:
-    """Effective throughput over the mean outdoor temperature, for the kinds of cooling that the part has figures for.
-
-    Returns
-    -------
-    DataFrame
-        ``cooling``, ``title``, ``mean_c`` (of the day) [°C], ``speed``, ``rate_factor`` (failures of the job over those
-        observed), ``ettr`` (at the best interval), ``effective`` (ETTR times speed), ``hottest_c`` (die of the hottest
-        part) [°C], ``pue``; climates in which no power is left to compute with are left out.
-    """
-    frames = [cooling_at(run, float(mean)) for mean in np.linspace(_COLDEST_C, _HOTTEST_C, _CLIMATES)]
-    return pd.concat(frames, ignore_index=True)
-
-
-def cooling_at(run: Scenario, mean_c: float | None = None) -> pd.DataFrame:
-    """Kinds of cooling in one climate, against the same observation; the scenario's own weather without a mean.
-
-    The scenario's own kind keeps what the scenario says of its inlet, the others are as in the table.
-
-    Returns
-    -------
-    DataFrame
-        As from :func:`by_climate`.
-    """
-    heat, table = _heat(run), evidence.table("cooling")
-    part = Part.load(heat.part)
-    swing = heat.swing_k if heat.weather is None else float(np.ptp(hottest_day(run)["ambient_c"])) / 2
-    rows = []
-    for plant in table.itertuples():
-        if getattr(part.cooling, plant.medium) is None:
-            continue
-        changes: dict[str, object] = {}
-        if plant.name != heat.cooling:
-            changes = {"heat.cooling": plant.name, "heat.approach_k": None, "heat.least_c": None, "heat.most_c": None}
-        if mean_c is not None:
-            changes |= {"heat.weather": None, "heat.starts": None, "heat.zone_h": None}
-            changes |= {"heat.mean_c": mean_c, "heat.swing_k": swing}
-        try:
-            hall = run.override(changes)
-        except EttrError:
-            continue  # no power is left to compute with
-        ettr = _ettr(hall)
-        rows.append(
-            {
-                "cooling": plant.name,
-                "title": plant.title,
-                "mean_c": float(_hours(hall)["ambient_c"].mean()),
-                "speed": hall.speed,
-                "rate_factor": hall.heat_rate_factor,
-                "ettr": ettr,
-                "effective": ettr * hall.speed,
-                "hottest_c": float(_hours(hall)["hottest_c"].max()),
-                "pue": plant.pue,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def laws(reference_c: float, energies_ev: Iterable[float] = LAWS_EV) -> pd.DataFrame:
-    """Failure rate over the die temperature by each law that is in use, over that at the reference.
-
-    Returns
-    -------
-    DataFrame
-        ``die_c`` [°C], ``law``, ``factor``.
-    """
-    die = np.linspace(max(reference_c - 25, MACHINE_C[0]), min(reference_c + 20, MACHINE_C[1]), 46)
-    frames = [
-        pd.DataFrame(
-            {"die_c": die, "law": f"Arrhenius, {energy:g} eV", "factor": arrhenius_factor(die, reference_c, energy)}
-        )
-        for energy in energies_ev
-    ]
-    frames.append(
-        pd.DataFrame(
-            {
-                "die_c": die,
-                "law": f"linear, {_LINEAR_PER_K:.0%} per kelvin",
-                "factor": linear_factor(die, reference_c, _LINEAR_PER_K),
-            }
-        )
-    )
-    frames.append(pd.DataFrame({"die_c": die, "law": "no effect", "factor": 1.0}))
-    return pd.concat(frames, ignore_index=True)
-
-
-def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) -> pd.DataFrame:
-    """ETTR at the best interval when all dies run warmer or cooler than where the rates were observed.
-
-    Whatever cools them: the warming is that of the dies, and failures that no case activates stay as observed.
-
-    Returns
-    -------
-    DataFrame
-        ``warming_k`` [K], ``case``, ``rate_factor``, ``ettr``. The cases: a quarter, half or all of the GPUs' failures,
-        by Arrhenius.
-    """
-    reference_c = float(_warmth(run).reference.die_c)
-    cold = {f"failures.modes.{mode.name}.{share}": 0.0 for mode in run.failures.modes for share in _SHARES}
-    observed = run.override({"heat": None, **cold})
-    gpus = {mode.name: mode.factor for mode in run.failures.modes if mode.category == GPU}
-    cases = {"none is activated": (0.0, 0.7), "25% at 0.3 eV": (0.25, 0.3)}
-    cases |= {"50% at 0.7 eV": (0.5, 0.7), "all at 1.2 eV": (1.0, 1.2)}
-    rows = []
-    for case, (share, energy_ev) in cases.items():
-        for warming in warming_k:
-            warm = 1 - share + share * arrhenius_factor(reference_c + warming, reference_c, energy_ev)
-            moved = observed.override({f"failures.modes.{name}.factor": factor * warm for name, factor in gpus.items()})
-            rate = moved.job_rate_per_h / observed.job_rate_per_h if observed.job_rate_per_h else 1.0
-            rows.append({"warming_k": float(warming), "case": case, "rate_factor": rate, "ettr": _ettr(moved)})
-    return pd.DataFrame(rows)
-
-
-def part_figures() -> pd.DataFrame:
-    """Every figure of the parts that are known by name.
-
-    Returns
-    -------
-    DataFrame
-        ``part``, and the columns of :meth:`ettr.Part.to_frame`.
-    """
-    return pd.concat(
-        [Part.load(name).to_frame().assign(part=name) for name in evidence.part_names()], ignore_index=True
-    )
-
-
-def titan_cages() -> pd.DataFrame:
-    """Failures of Titan's GPUs by cage, with exact intervals of their counts.
-
-    Returns
-    -------
-    DataFrame
-        ``cage``, ``failure``, ``rate``, ``low``, ``high`` (95%) [failures per 1000 GPU-years], ``ratio`` (over the
-        lowest cage).
-    """
-    table = evidence.table("titan_cages")
-    counts = (table["rate_per_1000_gpu_years"] * table["gpu_years"] / 1000).round()
-    low, high = poisson_interval(counts.to_numpy())
-    rate = table["rate_per_1000_gpu_years"]
-    lowest = table[table["cage"] == 0].set_index("failure")["rate_per_1000_gpu_years"]
-    return pd.DataFrame(
-        {
-            "cage": table["cage"],
-            "failure": table["failure"],
-            "rate": rate,
-            "low": 1000 * np.asarray(low) / table["gpu_years"],
-            "high": 1000 * np.asarray(high) / table["gpu_years"],
-            "ratio": rate / table["failure"].map(lowest),
-        }
-    )
-
-
-def _ettr(run: Scenario) -> float:
+def best_ettr(run: Scenario) -> float:
     steady = run.override({"job.include_start": False})
     at = {"checkpoint.interval_min": best_interval_min(steady)}
     return float(np.asarray(budget.exact(steady, at).ettr))
 
 
-def _heat(run: Scenario) -> Heat:
+def heat_of(run: Scenario) -> Heat:
     if run.heat is None:
         raise InputError(f"{run.name} has no section on heat: see ettr.curves.warmed")
     return run.heat
 
 
-def _warmth(run: Scenario) -> Warmth:
-    _heat(run)
+def warmth_of(run: Scenario) -> Warmth:
+    heat_of(run)
     assert run.warmth is not None
     return run.warmth
 
 
-def _hours(run: Scenario) -> pd.DataFrame:
-    return _warmth(run).hours
+def hours_of(run: Scenario) -> pd.DataFrame:
+    return warmth_of(run).hours
