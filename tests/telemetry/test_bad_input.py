@@ -82,6 +82,19 @@ BAD = {
         table([(t, 500, 333) for t in range(9)]),
         "temperature must be within -60 and 150 °C; all 9 in .*333",
     ),
+    "partly too hot": (
+        table([(t, 500, 130 + 2 * t) for t in range(20)]),
+        "9 of 20 in .* are outside, e.g. 152. Fahrenheit or Kelvin",
+    ),
+    "by its name": (
+        table(GOOD, "t_s,power_w,temperature_f"),
+        "temperatures must be in °C, got the column 'temperature_f'",
+    ),
+    "by its unit": (table(GOOD, "t_s,power_w,temperature [F]"), r"temperatures must be in °C, got 'F' in temperature"),
+    "by its cells": (
+        table([(t, 500, "140 K") for t in range(9)]),
+        "temperatures must be in °C, got 'k' in temperature_c",
+    ),
     "no power": (table([(t, 60) for t in range(9)], "t_s,temperature_c"), "the format of telemetry.csv is not known"),
     "power silent": (table([(t, "[N/A]", 60) for t in range(9)]), "holds no power of a GPU.*9 x power_w: no value"),
     "header alone": ("t_s,power_w\n", "holds no sample of a GPU"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ettr import Part, telemetry
@@ -193,6 +194,24 @@ def test_power_at_its_limit_says_nothing_of_leakage():
     found = telemetry.fit(telemetry.simulate(capped, steps, seed=1), capped)
     assert not found.leakage.identified
     assert "limit" in found.leakage.why_not or "clock" in found.leakage.why_not
+
+
+@pytest.mark.parametrize("idle_mhz", [345, 1980, 1755])
+@pytest.mark.parametrize("load", [True, False])
+def test_leakage_is_that_of_the_highest_level_though_idle_keeps_a_clock(idle_mhz, load):
+    rng, t_s, t_c, rows = np.random.default_rng(5), np.arange(3600), 35.0, []
+    for second in t_s:
+        busy = second % 1200 >= 600
+        power_w = (540 + 60 * np.exp((t_c - 60) / 36) if busy else 80) * (1 + 0.005 * rng.standard_normal())
+        t_c += (30 + 0.07 * power_w - t_c) / 60
+        rows.append((second, power_w, round(t_c), 1755 if busy else idle_mhz, 0.99 if busy else 0.0))
+    columns = ["t_s", "power_w", "temperature_c", "clock_mhz", "utilisation"]
+    frame = pd.DataFrame(rows, columns=columns).assign(gpu="0", memory_c=np.nan, step="", length_s=np.nan)
+    frame = frame if load else frame.assign(utilisation=np.nan)
+    recording = replace(telemetry.simulate(H100, telemetry.plan(2)), samples=frame, step_s=1.0)
+    found = telemetry.fit(recording)
+    there = 60 * np.exp((H100.leakage.at_c - 60) / 36)
+    assert found.leakage_slope.low > 1 and found.leakage.value == pytest.approx(there, rel=0.2)
 
 
 def test_a_time_constant_shorter_than_the_sampling_is_not_told():

@@ -140,6 +140,43 @@ def test_dcgm_range_query(read):
     assert found.of("a/0")["utilisation"].tolist()[0] == 0.5 and found.of("a/0")["clock_mhz"].tolist()[0] == 1980
 
 
+def answer(*series):
+    """A range query of power: labels beside gpu="0", and a value for each second."""
+    rows = [
+        {
+            "metric": {"__name__": "DCGM_FI_DEV_POWER_USAGE", "gpu": "0", **labels},
+            "values": [[T0 + first + i, str(v)] for i, v in enumerate(values)],
+        }
+        for labels, first, values in series
+    ]
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": rows}})
+
+
+@pytest.mark.parametrize(
+    ("labels", "gpus"),
+    [
+        ([{"instance": "a:9400"}, {"instance": "b:9400"}], ("a:9400/0", "b:9400/0")),
+        ([{"GPU_I_ID": "1"}, {"GPU_I_ID": "2"}], ("0/instance 1", "0/instance 2")),
+        ([{"UUID": "GPU-a"}, {"UUID": "GPU-b"}], ("0/GPU-a", "0/GPU-b")),
+        ([{"pod": "a"}, {"pod": "b"}], ("0",)),
+    ],
+)
+def test_dcgm_series_stay_apart_where_a_label_of_the_gpu_differs(read, labels, gpus):
+    apart = len(gpus) > 1
+    found = read(answer((labels[0], 0, [500] * 40), (labels[1], 0 if apart else 40, [90] * 40)), "answer.json")
+    assert found.gpus == gpus and len(found.samples) == 80
+    assert sorted(found.samples["power_w"].unique()) == [90, 500]
+
+
+def test_dcgm_series_that_no_label_tells_apart_are_refused(read, count):
+    with pytest.raises(InputError, match=r"several series of .*POWER_USAGE for GPU 0 .*\(they differ in job\)"):
+        read(answer(({"job": "a"}, 0, [500] * 40), ({"job": "b"}, 0, [90] * 40)), "answer.json")
+    twice = read(answer(({}, 0, [500] * 40), ({}, 30, [500] * 20)), "answer.json")
+    assert len(twice.samples) == 50 and count(twice, "merged", "the same sample twice") == 10
+    late = read(answer(({"pod": "a"}, 0, [500] * 40), ({"pod": "b"}, 39, [90] * 40)), "answer.json")
+    assert len(late.samples) == 79 and count(late, "dropped", "another value of the same GPU at the same time") == 1
+
+
 @pytest.mark.parametrize("blank", [2147483632, 2147483635, 9223372036854775792, 9223372036854775794, "NaN"])
 def test_blanks_of_dcgm_are_counted(read, count, blank):
     found = read(text_of([70, blank, 72]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ettr.errors import InputError
 from ettr.files.ledger import Ledger
 
 SILENT = frozenset({"", "-", "n/a", "na", "nan", "null", "none", "err!", "unknown", "not supported", "not available"})
@@ -23,6 +24,23 @@ UNITS: dict[str, dict[str, float]] = {
     "t_s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
 }
 """Units of each quantity, in lower case, and what one is in ours. ``mW`` is milliwatt: nothing here draws megawatts."""
+
+
+_TEMPERATURES = ("temperature_c", "memory_c")
+_FOREIGN = re.compile(r"(?:°|deg(?:rees?)?)?\s*(f|fahrenheit|k|kelvin)", re.IGNORECASE)
+_FOREIGN_NAME = re.compile(r"(?:.*[_. ])?(?:temp|temperature)(?:[_. ].*)?[_. ](?:f|fahrenheit|k|kelvin)")
+
+
+def check_celsius(quantity: str, unit: str, column: str) -> None:
+    """Refuse temperatures of another unit: they fit as well as others, and give wrong figures."""
+    if quantity in _TEMPERATURES and _FOREIGN.fullmatch(unit.strip()):
+        raise InputError(f"temperatures must be in °C, got {unit.strip()[:20]!r} in {column}: convert them first")
+
+
+def check_celsius_named(name: str) -> None:
+    """Refuse a column that says by its name that it holds temperatures of another unit."""
+    if _FOREIGN_NAME.fullmatch(name):
+        raise InputError(f"temperatures must be in °C, got the column {name[:40]!r}: convert it, or leave it out")
 
 
 def scale_of(quantity: str, unit: str) -> float | None:
@@ -47,7 +65,8 @@ class Cells:
 
     def __init__(self, quantity: str, column: str, unit: str, ledger: Ledger) -> None:
         self._units: Mapping[str, float] = UNITS[quantity]
-        self._column, self._ledger = column, ledger
+        self._quantity, self._column, self._ledger = quantity, column, ledger
+        check_celsius(quantity, unit, column)
         self._plain = scale_of(quantity, unit) if unit else 1.0
 
     def read(self, text: str, place: str) -> float:
@@ -69,6 +88,7 @@ class Cells:
         number, unit = float(found[1]), found[2].strip().lower()
         scale = self._units.get(unit) if unit else self._plain
         if scale is None:
+            check_celsius(self._quantity, unit, self._column)
             self._ledger.not_parsed(f"{self._column}: unknown unit {unit[:12]!r}", place=place)
             return NAN
         return number * scale

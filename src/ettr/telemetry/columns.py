@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ettr.errors import InputError
 from ettr.files.ledger import Ledger
-from ettr.telemetry.cells import Cells
+from ettr.telemetry.cells import Cells, check_celsius_named
 from ettr.telemetry.form import QUANTITIES
 from ettr.telemetry.stamps import Stamps, epoch_s
 from ettr.telemetry.table import Heading, headings_of
@@ -61,7 +61,10 @@ class Columns:
     def __init__(
         self, cells: Sequence[str], names: Names, ledger: Ledger, units: Mapping[str, str] | None = None
     ) -> None:
-        self.found = find(headings_of(cells), names)
+        headings = headings_of(cells)
+        for heading in headings:
+            check_celsius_named(heading.name)
+        self.found = find(headings, names)
         self.width = len(cells)
         self.ledger = ledger
         self._cells = {

@@ -152,8 +152,9 @@ class _Gpu:
 
     def leak(self, base: Part, window_s: float) -> leakage.Leak:
         label = np.where(self.settled(window_s), self.label, -1)
-        power_w, temperature_c, clock_mhz = (self.column(name) for name in ("power_w", "temperature_c", "clock_mhz"))
-        return leakage.fit(leakage.steady(power_w, temperature_c, clock_mhz, label, base), base)
+        names = ("power_w", "temperature_c", "clock_mhz", "utilisation")
+        power_w, temperature_c, clock_mhz, load = (self.column(name) for name in names)
+        return leakage.fit(leakage.steady(power_w, temperature_c, clock_mhz, load, label, base), base)
 
     def exponent(self, base: Part, power: Estimate, rise: Estimate, window_s: float) -> Estimate:
         """With the leakage that was found, or the base part's; over all that its interval allows."""

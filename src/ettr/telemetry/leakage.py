@@ -24,6 +24,8 @@ _WORKING = 0.6
 """Clocks below this share of the highest are those of an idle GPU."""
 _STEADY = 0.8
 """Share of a plateau's samples that must have its usual clock."""
+_IDLE_LOAD = 0.05
+"""Up to this utilisation a level may be idle, of which its power then decides."""
 _RISES_K = (5.0, 300.0)
 
 
@@ -87,39 +89,78 @@ class Steady:
 
 
 def steady(
-    power_w: np.ndarray, temperature_c: np.ndarray, clock_mhz: np.ndarray, label: np.ndarray, part: Part
+    power_w: np.ndarray,
+    temperature_c: np.ndarray,
+    clock_mhz: np.ndarray,
+    utilisation: np.ndarray,
+    label: np.ndarray,
+    part: Part,
 ) -> Steady | str:
     """Samples to look at, or why there are none.
 
-    Plateaus at the power limit say nothing, as there clocks give way instead of power; nor do those whose clock moves.
-    Only plateaus with the clock of most samples are compared, since voltage and leakage go with the clock; an idle
-    clock is left out for the same reason.
+    Plateaus at the power limit say nothing, as there clocks give way instead of power; nor do those whose clock moves,
+    nor an idle GPU, whatever its clock. Only plateaus with one clock are compared, since voltage and leakage go with
+    it: the clock of the highest power at which temperature moves enough, or of the highest power if it nowhere does.
     """
     known = np.isfinite(power_w) & np.isfinite(temperature_c) & (label >= 0)
     if not known.any():
         return "power and temperature are not recorded together"
     if not np.isfinite(clock_mhz[known]).any():
         return "the clock is not recorded, so that power may have changed with it"
-    use, clocks = np.zeros(label.size, dtype=bool), {}
-    highest = float(np.nanquantile(clock_mhz[known], 0.99))
+    use, levels = np.zeros(label.size, dtype=bool), []
     at_limit = moving = False
-    for plateau in np.unique(label[known]):
+    for plateau in _working(power_w, clock_mhz, utilisation, np.where(known, label, -1), part):
         here = known & (label == plateau) & np.isfinite(clock_mhz)
-        if here.sum() < LEAST_SAMPLES or (usual := float(np.median(clock_mhz[here]))) < _WORKING * highest:
-            continue
+        usual = float(np.median(clock_mhz[here]))
         same = here & (np.abs(clock_mhz - usual) <= _SAME_CLOCK * usual)
         at_limit |= (limited := bool(np.quantile(power_w[here], 0.9) > _AT_LIMIT * part.limits.power_w))
         moving |= (unsteady := same.sum() < _STEADY * here.sum())
         if not limited and not unsteady:
-            clocks[int(plateau)] = usual
+            levels.append(_Level(plateau, usual, float(power_w[same].mean()), _range_k(temperature_c[same])))
             use |= same
-    if not clocks:
+    if not levels:
         return _why_not(at_limit, moving)
-    counts = {plateau: int((label[use] == plateau).sum()) for plateau in clocks}
-    common = clocks[max(counts, key=lambda plateau: (clocks[plateau] * counts[plateau], plateau))]
-    wanted = [plateau for plateau, clock in clocks.items() if abs(clock - common) <= 2 * _SAME_CLOCK * common]
+    best = max(levels, key=lambda level: (level.range_k >= LEAST_RANGE_K, level.mean_w))
+    wanted = [
+        level.number for level in levels if abs(level.clock_mhz - best.clock_mhz) <= 2 * _SAME_CLOCK * best.clock_mhz
+    ]
     use &= np.isin(label, wanted)
     return Steady.weighed(power_w[use], temperature_c[use], np.unique(label[use], return_inverse=True)[1])
+
+
+@dataclass(frozen=True)
+class _Level:
+    """A plateau below the limit, with one clock."""
+
+    number: int
+    clock_mhz: float
+    mean_w: float
+    range_k: float
+
+
+def _working(
+    power_w: np.ndarray, clock_mhz: np.ndarray, utilisation: np.ndarray, label: np.ndarray, part: Part
+) -> list[int]:
+    """Plateaus with enough samples that are not idle: neither by their clock, nor by load and power.
+
+    Without load a level is idle if its power is nearer, by ratio, to the base part's idle level than to that of a
+    process that holds the GPU.
+    """
+    highest_mhz = float(np.nanquantile(clock_mhz[label >= 0], 0.99))
+    idle_w = float(np.sqrt(part.levels.idle_w * part.levels.checkpoint_w))
+    found = []
+    for number in (int(each) for each in np.unique(label[label >= 0])):
+        here = (label == number) & np.isfinite(clock_mhz)
+        if here.sum() < LEAST_SAMPLES or float(np.median(clock_mhz[here])) < _WORKING * highest_mhz:
+            continue
+        load = utilisation[here & np.isfinite(utilisation)]
+        if power_w[here].mean() > idle_w or (load.size and load.mean() > _IDLE_LOAD):
+            found.append(number)
+    return found
+
+
+def _range_k(temperature_c: np.ndarray) -> float:
+    return float(np.ptp(np.quantile(temperature_c, [0.05, 0.95])))
 
 
 def _why_not(at_limit: bool, moving: bool) -> str:
@@ -127,7 +168,7 @@ def _why_not(at_limit: bool, moving: bool) -> str:
         return "power stands at its limit, where clocks give way instead of power"
     if moving:
         return "the clock moves within each plateau"
-    return f"no plateau of power has {LEAST_SAMPLES} settled samples"
+    return f"no plateau of power but idle has {LEAST_SAMPLES} settled samples"
 
 
 def fit(data: Steady | str, part: Part) -> Leak:
@@ -140,7 +181,7 @@ def fit(data: Steady | str, part: Part) -> Leak:
     if isinstance(data, str):
         return _none(data)
     n = data.power_w.size
-    ranges = [np.ptp(np.quantile(data.temperature_c[data.group == g], [0.05, 0.95])) for g in np.unique(data.group)]
+    ranges = [_range_k(data.temperature_c[data.group == g]) for g in np.unique(data.group)]
     if n < LEAST_SAMPLES or max(ranges) < LEAST_RANGE_K:
         return _none(
             f"at one load and clock the temperature moves by {max(ranges):.1f} K; it takes {LEAST_RANGE_K:g} K", n

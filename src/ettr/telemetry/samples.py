@@ -19,6 +19,8 @@ _MOST_CLOCK_MHZ = 20_000.0
 _MOST_GPUS = 100_000
 _WARM_C = 10.0
 """Where GPUs are warmer than this, one of -1 °C is a blank."""
+_MOST_ODD = 0.1
+"""Where more of the temperatures than this are impossible, the rest is not to be trusted either."""
 _NAN = float("nan")
 
 
@@ -138,10 +140,12 @@ class Samples:
                 self._blank(frame, column, value == -1, f"{what} is -1: a blank")
                 value = frame[column]
             odd = (value < COLDEST_C) | (value > HOTTEST_C)
-            if column == "temperature_c" and odd.any() and odd.sum() == value.notna().sum():
+            n = int(value.notna().sum())
+            if column == "temperature_c" and odd.sum() > _MOST_ODD * n:
+                many = f"all {n:,}" if odd.sum() == n else f"{int(odd.sum()):,} of {n:,}"
                 raise InputError(
-                    f"temperature must be within {COLDEST_C:g} and {HOTTEST_C:g} °C; all {int(odd.sum()):,} in {name} "
-                    f"are outside, e.g. {value[odd].iloc[0]:g}. Kelvin or another unit?"
+                    f"temperature must be within {COLDEST_C:g} and {HOTTEST_C:g} °C; {many} in {name} "
+                    f"are outside, e.g. {value[odd].iloc[0]:g}. Fahrenheit or Kelvin?"
                 )
             self._blank(frame, column, odd, f"{what} outside {COLDEST_C:g} to {HOTTEST_C:g} °C")
         clock, load = frame["clock_mhz"], frame["utilisation"]
