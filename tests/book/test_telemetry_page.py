@@ -40,7 +40,8 @@ def test_the_simulation_gives_the_table_that_it_asks_for():
 
 
 def test_the_query_that_it_shows_is_one_that_is_read(tmp_path):
-    asked = re.search(r"--query-gpu=(\S+) ", PAGE)[1].split(",")
+    joined = PAGE.replace("\\\n    ", "")
+    asked = re.search(r"--query-gpu=(\S+) ", joined)[1].split(",")
     header = {
         "clocks.sm": "clocks.current.sm [MHz]",
         "power.draw": "power.draw [W]",
