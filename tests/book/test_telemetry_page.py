@@ -48,7 +48,12 @@ def test_the_query_that_it_shows_is_one_that_is_read(tmp_path):
         "utilization.gpu": "utilization.gpu [%]",
     }
     cells = {"timestamp": "2025/07/27 00:00:00.000", "index": "0", "power.draw": "500.00 W", "clocks.sm": "1980 MHz"}
-    cells |= {"temperature.gpu": "60", "temperature.memory": "70", "utilization.gpu": "100 %"}
+    cells |= {
+        "name": "NVIDIA H100 80GB HBM3",
+        "temperature.gpu": "60",
+        "temperature.memory": "70",
+        "utilization.gpu": "100 %",
+    }
     path = tmp_path / "smi.csv"
     lines = [", ".join(header.get(name, name) for name in asked), ", ".join(cells[name] for name in asked)]
     path.write_text("\n".join(lines), encoding="utf-8")
