@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -194,6 +196,38 @@ def test_power_at_its_limit_says_nothing_of_leakage():
     found = telemetry.fit(telemetry.simulate(capped, steps, seed=1), capped)
     assert not found.leakage.identified
     assert "limit" in found.leakage.why_not or "clock" in found.leakage.why_not
+
+
+@cache
+def short():
+    return telemetry.simulate(H100, telemetry.plan(10), power_window_s=1.0)
+
+
+def test_another_model_than_the_base_part_is_named():
+    recording = replace(short(), models={"0": "NVIDIA A100-SXM4-80GB"}, format="nvidia-smi")
+    notes = telemetry.fit(recording).notes
+    assert notes[0] == "the file says NVIDIA A100-SXM4-80GB, and the base part is NVIDIA H100 SXM: give --part a100"
+    assert "power readings are taken as instants, as an A100 gives them" in notes
+    same = telemetry.fit(replace(short(), models={"0": "NVIDIA H100 80GB HBM3"}), power_window_s=0.5).notes
+    assert same[0] == "the file says NVIDIA H100 80GB HBM3" and not any("1 s" in note for note in same)
+    superchip = telemetry.fit(replace(short(), models={"0": "NVIDIA GH200 480GB"})).notes
+    assert superchip[0] == "the file says NVIDIA GH200 480GB, which no preset describes"
+
+
+def test_several_models_are_refused_unless_one_gpu_is_named():
+    two = telemetry.simulate(H100, telemetry.plan(5), n_gpus=2)
+    two = replace(two, models={"0": "NVIDIA H100", "1": "NVIDIA L4"})
+    with pytest.raises(InputError, match=r"2 models of GPU.*--gpu \(NVIDIA H100: 0; NVIDIA L4: 1\)"):
+        telemetry.fit(two)
+    assert telemetry.fit(two, gpu="1").gpus == ("1",)
+
+
+def test_a_hot_die_and_a_level_over_the_limit_are_asked_about():
+    frame = short().samples.assign(temperature_c=short().samples["temperature_c"] * 1.8 + 32)
+    notes = telemetry.fit(replace(short(), samples=frame)).notes
+    assert re.match(r"the inlet is \d+ °C and the die reaches \d+ °C: .* Fahrenheit", notes[0])
+    notes = telemetry.fit(short(), "a100").notes
+    assert re.match(r"a level of [\d.]+ W is over the power limit of a100, 400 W", notes[0])
 
 
 @pytest.mark.parametrize("idle_mhz", [345, 1980, 1755])

@@ -11,6 +11,7 @@ import pandas as pd
 from ettr.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.scenario.part import COLDEST_C, HOTTEST_C
+from ettr.telemetry.cells import SILENT
 from ettr.telemetry.form import QUANTITIES, Telemetry, gaps_of, steps_of
 
 MOST_POWER_W = 10_000.0
@@ -52,6 +53,7 @@ class Samples:
         self._values = {name: array("d") for name in QUANTITIES}
         self._names: dict[str, int] = {}
         self._steps: dict[str, int] = {"": 0}
+        self._models: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self._t)
@@ -64,6 +66,12 @@ class Samples:
         self._length.append(length_s)
         for name, column in self._values.items():
             column.append(values.get(name, _NAN))
+
+    def model(self, gpu: str, name: str) -> None:
+        """Note what a GPU is called by its maker; the last name counts."""
+        told = name.strip().strip('"')
+        if told and told.lower() not in SILENT and not told.startswith("["):
+            self._models[gpu] = told[:80]
 
     def rename(self, gpus: list[int]) -> None:
         """Give each sample a GPU by number, where the file did not name any."""
@@ -123,6 +131,7 @@ class Samples:
             source=source,
             ledger=self.ledger.to_frame(),
             notes=tuple(self.ledger.notes),
+            models={gpu: self._models[gpu] for gpu in frame["gpu"].unique() if gpu in self._models},
         )
 
     def _set_aside(self, frame: pd.DataFrame, name: str) -> None:
