@@ -372,6 +372,47 @@ def test_together_is_wider_where_gpus_differ():
     assert estimates.together([silent, silent]).why_not == "no (on each of 2 GPUs)"
 
 
+def test_reasons_of_several_gpus_quote_the_figures_of_all():
+    def gpu(why_not):
+        return estimates.Estimate("tau", "s", why_not=why_not)
+
+    alike = estimates.together([gpu("moves by 1.5 K; it takes 5 K"), gpu("moves by 0.2 K; it takes 5 K")])
+    assert alike.why_not == "moves by 0.2 … 1.5 K; it takes 5 K (on each of 2 GPUs)"
+    apart = estimates.together([gpu("silent"), gpu("silent"), gpu("at its limit")])
+    assert apart.why_not == "silent (2 of 3 GPUs); at its limit (1 of 3 GPUs)"
+
+
+@pytest.mark.parametrize(
+    ("ends", "why_not"),
+    [((-1, 5), "the interval holds 0: 2 s (-1 to 5)"), ((0.9, 3.1), "the interval is wider than the value")],
+)
+def test_an_interval_that_says_nothing_is_no_figure(ends, why_not):
+    each = estimates.if_sure(estimates.Estimate("tau", "s", 2.0, *ends, 9))
+    assert not each.identified and each.why_not.startswith(why_not) and each.n == 9
+    assert estimates.if_sure(estimates.Estimate("tau", "s", 2.0, 1.5, 2.5, 9)).identified
+
+
+def test_temperature_that_falls_with_power_is_named():
+    frame = short().samples.assign(temperature_c=120 - short().samples["temperature_c"])
+    assert telemetry.fit(replace(short(), samples=frame)).resistance.why_not.startswith(
+        "the temperature falls as power"
+    )
+
+
+@pytest.mark.parametrize("context_s", [300, 900])
+def test_a_stall_goes_into_the_part_and_not_a_context(context_s):
+    steps = (
+        Step("idle", None, 300),
+        Step("context", 0.0, context_s),
+        Step("compute", 1.0, 300),
+        Step("stall", 0.0, 400),
+    )
+    found = telemetry.fit(telemetry.simulate(H100, steps))
+    assert found.level("checkpoint").step == "stall"
+    only = telemetry.fit(telemetry.simulate(H100, steps[:3]))
+    assert only.level("checkpoint").step == "context"
+
+
 def test_simulated_energy_is_kept_by_averaging():
     raw, averaged = (
         telemetry.simulate(H100, telemetry.plan(5), step_s=1.0, power_window_s=w, seed=1, noise=Noise(0, 0, False))

@@ -11,7 +11,7 @@ import pandas as pd
 from ettr.errors import InputError
 from ettr.scenario.part import Part
 from ettr.telemetry import clocking, leakage, models, plateaus, warming
-from ettr.telemetry.estimates import Estimate, mean_of, together
+from ettr.telemetry.estimates import Estimate, if_sure, mean_of, together
 from ettr.telemetry.fitted import Level, TelemetryFit
 from ettr.telemetry.form import Telemetry
 from ettr.telemetry.naming import PHASES, Plateau, phases_of
@@ -97,9 +97,10 @@ def fit(
     each = _each(samples, found.label, window_s)
     tell("leakage and clock")
     leaks = [one.leak(base, window_s) for one in each]
-    leak = {name: together([getattr(one, name) for one in leaks]) for name in ("slope", "power", "rise")}
-    clock = together([one.exponent(base, leak["power"], leak["rise"], window_s) for one in each])
+    leak = {name: if_sure(together([getattr(one, name) for one in leaks])) for name in ("slope", "power", "rise")}
+    clock = if_sure(together([one.exponent(base, leak["power"], leak["rise"], window_s) for one in each]))
     thermal = {name: together([getattr(one.warm, name) for one in each]) for name in ("resistance", "tau", "inlet")}
+    thermal |= {name: if_sure(thermal[name]) for name in ("resistance", "tau")}  # 0 °C is no nought
     tau_s = thermal["tau"].value
     levels = _levels(each, found, base, window_s, tau_s)
     return TelemetryFit(
@@ -113,7 +114,7 @@ def fit(
         resistance=thermal["resistance"],
         tau=thermal["tau"],
         inlet=thermal["inlet"],
-        memory_resistance=together([one.memory.resistance for one in each]),
+        memory_resistance=if_sure(together([one.memory.resistance for one in each])),
         spread=_spread([one.warm.resistance for one in each]),
         leakage_slope=leak["slope"],
         leakage=leak["power"],

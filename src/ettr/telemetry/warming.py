@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import optimize
 
-from ettr.telemetry.estimates import Estimate, Solution, with_errors
+from ettr.telemetry.estimates import Estimate, Solution, if_sure, with_errors
 from ettr.telemetry.form import GAP_STEPS
 
 LEAST_SWING_K = 3.0
 """Power must warm the die by at least so much more at one time than at another; whole degrees hide less."""
 LEAST_STRETCH = 10
 """Samples that a stretch between gaps must have."""
-_WIDEST = 1.0
-"""A half interval wider than this share of the value identifies nothing."""
 _ROUNDED_K = 0.29
 """Standard deviation of what rounding to whole degrees hides."""
 _FAR = 30.0
@@ -136,7 +134,7 @@ def fit(t_s: np.ndarray, power_w: np.ndarray, temperature_c: np.ndarray, window_
         _over(getattr(plain, name), getattr(early, name), getattr(late, name))
         for name in ("resistance", "tau", "inlet")
     ]
-    return Warming(_if_sure(whole[0]), _if_sure(whole[1]), whole[2], plain.residual_k)
+    return Warming(if_sure(whole[0]), if_sure(whole[1]), whole[2], plain.residual_k)
 
 
 def _over(each: Estimate, *others: Estimate) -> Estimate:
@@ -165,7 +163,9 @@ def fit_to(parts: list[Stretch], near_s: float | None = None) -> Warming:
     tau = _best_tau_s(parts, step / 4, longest, near_s)
     linear, loss = _solved(parts, tau)
     solution, swing_k = _errors(parts, linear, tau)
-    if not (linear[1] > 0 and swing_k > LEAST_SWING_K):
+    if linear[1] <= 0:
+        return _none("the temperature falls as power rises: the load, the cooling or the columns are others", n)
+    if not swing_k > LEAST_SWING_K:
         return _none(f"power accounts for {swing_k:.1f} K of the temperature; it takes {LEAST_SWING_K:g} K", n)
     return _told(solution, tau, step, longest, float(np.sqrt(loss / n)))
 
@@ -245,15 +245,6 @@ def _told(solution: Solution, tau: float, step: float, longest: float, residual_
 def _estimate(name: str, unit: str, solution: Solution, i: int, n: int) -> Estimate:
     low, high = solution.interval(i)
     return Estimate(name, unit, float(solution.values[i]), low, high, n)
-
-
-def _if_sure(each: Estimate) -> Estimate:
-    if each.value is None or each.low is None or each.high is None:
-        return each
-    if each.value <= 0 or (each.high - each.low) / 2 > _WIDEST * abs(each.value):
-        why = f"the interval is as wide as the value, {each.value:.3g} ({each.low:.3g} to {each.high:.3g})"
-        return Estimate(each.name, each.unit, n=each.n, why_not=why)
-    return each
 
 
 def _none(why: str, n: int = 0) -> Warming:
