@@ -332,6 +332,18 @@ def test_the_filter_follows_the_recurrence():
     assert np.allclose(warming.filtered(t, p, 3.0)[0], expected)
 
 
+@pytest.mark.parametrize("tau_s", [2.5, 30.0, 400.0])
+def test_all_samples_at_once_and_piece_by_piece_are_the_same(tau_s, monkeypatch):
+    rng = np.random.default_rng(4)
+    t_s = np.cumsum(rng.uniform(5, 15, 9000)) + np.repeat([0.0, 5000.0], 4500)
+    power_w = rng.uniform(70, 700, 8999)
+    found = {}
+    for road, pieces in {"at once": -1.0, "piece by piece": np.inf}.items():
+        monkeypatch.setattr(warming, "_MANY_PIECES", pieces)
+        found[road] = warming.filtered(t_s, power_w, tau_s)[0]
+    assert found["at once"] == pytest.approx(found["piece by piece"], rel=1e-9, abs=1e-9)
+
+
 def test_scaling_power_scales_resistance_alone():
     recording = telemetry.simulate(H100, telemetry.plan(10), seed=1)
     one = recording.of("0")

@@ -19,6 +19,10 @@ _ROUNDED_K = 0.29
 _FAR = 30.0
 """Time constants after which a product of decays is started anew, before it underflows."""
 
+_MANY_PIECES = 50
+"""From so many pieces on all samples are taken at once instead."""
+_NOTHING = 1e-18
+
 
 @dataclass(frozen=True)
 class Stretch:
@@ -103,6 +107,9 @@ def filtered(t_s: np.ndarray, mean_w: np.ndarray, tau_s: float) -> tuple[np.ndar
     """
     decay = np.exp(-np.diff(t_s) / tau_s)
     gain = mean_w * (1 - decay)
+    left_over = np.exp(-np.minimum((t_s - t_s[0]) / tau_s, 700.0))
+    if t_s[-1] - t_s[0] > _MANY_PIECES * _FAR * tau_s:
+        return np.concatenate([[0.0], _doubled(decay, gain)]), left_over
     y = np.zeros(t_s.size)
     i = 0
     while i < gain.size:  # within a piece the recurrence is a cumulative sum
@@ -111,7 +118,17 @@ def filtered(t_s: np.ndarray, mean_w: np.ndarray, tau_s: float) -> tuple[np.ndar
         left = np.exp(-(t_s[i + 1 : j + 1] - t_s[i]) / tau_s)
         y[i + 1 : j + 1] = left * (y[i] + np.cumsum(gain[i:j] / left)) if j > i + 1 else y[i] * decay[i] + gain[i]
         i = j
-    return y, np.exp(-np.minimum((t_s - t_s[0]) / tau_s, 700.0))
+    return y, left_over
+
+
+def _doubled(decay: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """The recurrence for all samples at once: sums over 1, 2, 4, ... of them, until nothing older is left."""
+    kept, y, reach = decay.copy(), gain.copy(), 1
+    while reach < y.size and kept[reach - 1 :].max() > _NOTHING:
+        y[reach:] += kept[reach:] * y[:-reach]
+        kept[reach:] = kept[reach:] * kept[:-reach]
+        reach *= 2
+    return y
 
 
 def fit(t_s: np.ndarray, power_w: np.ndarray, temperature_c: np.ndarray, window_s: float) -> Warming:
