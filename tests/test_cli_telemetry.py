@@ -148,3 +148,7 @@ def test_help_shows_the_file_and_the_recorder(ettr):
         assert f"--{option} " in out, option
     assert "telemetry" in ettr("--help")[1]
     assert set(loads.LOADS) == {"auto", "none", "torch", "cupy"}
+
+
+def test_the_help_of_the_recorder_names_what_to_install(ettr):
+    assert "pip install nvidia-ml-py" in " ".join(ettr("telemetry", "record", "--help")[1].split())

@@ -138,7 +138,7 @@ def record(
 
     The plan is idle, a process that holds the GPU, full load, a stall as for a checkpoint, loads of 75%, 25% and 50%
     of the time, full load, and idle again. Nothing on the GPU is set: clocks and limits stay as they are. It needs an
-    NVIDIA driver, the package nvidia-ml-py (`pip install 'ettr[record]'`), and PyTorch or CuPy for a load.
+    NVIDIA driver, the package nvidia-ml-py (`pip install nvidia-ml-py`), and PyTorch or CuPy for a load.
 
     Let nothing else run on the GPU, or use --load none to watch what does. Ctrl-C ends it and keeps what was written.
 

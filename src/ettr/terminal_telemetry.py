@@ -107,7 +107,7 @@ def _levels(found: Any) -> Any:
 
     table = Table(box=None, pad_edge=False)
     table.add_column("level")
-    for name in ("mean", "95%", "share", "visits", "load", "clock", "die", "base"):
+    for name in ("mean", "95%", "share", "visits", "load", "clock", "die", "base", "into the part"):
         table.add_column(name, justify="right")
     for level in found.levels:
         mean = level.mean
@@ -122,6 +122,7 @@ def _levels(found: Any) -> Any:
             "" if math.isnan(level.clock_mhz) else f"{level.clock_mhz:,.0f} MHz",
             "" if math.isnan(level.temperature_c) else f"{level.temperature_c:.1f} °C",
             "" if base is None else f"{base:g} W",
+            "yes" if level.phase and found.level(level.phase) is level else "",
         )
         table.add_row(*(Text(printable(cell)) for cell in cells))
     return table

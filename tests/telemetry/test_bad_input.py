@@ -58,6 +58,14 @@ def test_time_that_stands_still_or_goes_back(read, count):
     assert found.samples["t_s"].is_monotonic_increasing and len(found.samples) == 41
 
 
+def test_after_time_went_back_for_a_while_a_gap_is_left(read, count):
+    rows = [(t if t < 100 else t - 30, 500, 60 + (t >= 100)) for t in range(200)]
+    found = read(table(rows))
+    assert count(found, "dropped", "time goes backwards") == 29 and found.gaps.n == 1
+    assert count(found, "dropped", "a gap is left there") == 4
+    assert len(found.samples) == 200 - 29 - 4
+
+
 def test_a_file_from_newest_to_oldest_is_sorted(read):
     found = read(table([(t, 100 + t, 60) for t in reversed(range(40))]))
     assert found.samples["power_w"].tolist() == [100 + t for t in range(40)]

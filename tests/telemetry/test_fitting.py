@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -196,6 +198,38 @@ def test_power_at_its_limit_says_nothing_of_leakage():
     assert "limit" in found.leakage.why_not or "clock" in found.leakage.why_not
 
 
+@cache
+def short():
+    return telemetry.simulate(H100, telemetry.plan(10), power_window_s=1.0)
+
+
+def test_another_model_than_the_base_part_is_named():
+    recording = replace(short(), models={"0": "NVIDIA A100-SXM4-80GB"}, format="nvidia-smi")
+    notes = telemetry.fit(recording).notes
+    assert notes[0] == "the file says NVIDIA A100-SXM4-80GB, and the base part is NVIDIA H100 SXM: give --part a100"
+    assert "power readings are taken as instants, as an A100 gives them" in notes
+    same = telemetry.fit(replace(short(), models={"0": "NVIDIA H100 80GB HBM3"}), power_window_s=0.5).notes
+    assert same[0] == "the file says NVIDIA H100 80GB HBM3" and not any("1 s" in note for note in same)
+    superchip = telemetry.fit(replace(short(), models={"0": "NVIDIA GH200 480GB"})).notes
+    assert superchip[0] == "the file says NVIDIA GH200 480GB, which no preset describes"
+
+
+def test_several_models_are_refused_unless_one_gpu_is_named():
+    two = telemetry.simulate(H100, telemetry.plan(5), n_gpus=2)
+    two = replace(two, models={"0": "NVIDIA H100", "1": "NVIDIA L4"})
+    with pytest.raises(InputError, match=r"2 models of GPU.*--gpu \(NVIDIA H100: 0; NVIDIA L4: 1\)"):
+        telemetry.fit(two)
+    assert telemetry.fit(two, gpu="1").gpus == ("1",)
+
+
+def test_a_hot_die_and_a_level_over_the_limit_are_asked_about():
+    frame = short().samples.assign(temperature_c=short().samples["temperature_c"] * 1.8 + 32)
+    notes = telemetry.fit(replace(short(), samples=frame)).notes
+    assert re.match(r"the inlet is \d+ °C and the die reaches \d+ °C: .* Fahrenheit", notes[0])
+    notes = telemetry.fit(short(), "a100").notes
+    assert re.match(r"a level of [\d.]+ W is over the power limit of a100, 400 W", notes[0])
+
+
 @pytest.mark.parametrize("idle_mhz", [345, 1980, 1755])
 @pytest.mark.parametrize("load", [True, False])
 def test_leakage_is_that_of_the_highest_level_though_idle_keeps_a_clock(idle_mhz, load):
@@ -298,6 +332,18 @@ def test_the_filter_follows_the_recurrence():
     assert np.allclose(warming.filtered(t, p, 3.0)[0], expected)
 
 
+@pytest.mark.parametrize("tau_s", [2.5, 30.0, 400.0])
+def test_all_samples_at_once_and_piece_by_piece_are_the_same(tau_s, monkeypatch):
+    rng = np.random.default_rng(4)
+    t_s = np.cumsum(rng.uniform(5, 15, 9000)) + np.repeat([0.0, 5000.0], 4500)
+    power_w = rng.uniform(70, 700, 8999)
+    found = {}
+    for road, pieces in {"at once": -1.0, "piece by piece": np.inf}.items():
+        monkeypatch.setattr(warming, "_MANY_PIECES", pieces)
+        found[road] = warming.filtered(t_s, power_w, tau_s)[0]
+    assert found["at once"] == pytest.approx(found["piece by piece"], rel=1e-9, abs=1e-9)
+
+
 def test_scaling_power_scales_resistance_alone():
     recording = telemetry.simulate(H100, telemetry.plan(10), seed=1)
     one = recording.of("0")
@@ -336,6 +382,47 @@ def test_together_is_wider_where_gpus_differ():
     silent = estimates.Estimate("tau", "s", why_not="no")
     assert estimates.together([gpu(60), silent]).note == "mean of 1 GPUs; 1 could not say"
     assert estimates.together([silent, silent]).why_not == "no (on each of 2 GPUs)"
+
+
+def test_reasons_of_several_gpus_quote_the_figures_of_all():
+    def gpu(why_not):
+        return estimates.Estimate("tau", "s", why_not=why_not)
+
+    alike = estimates.together([gpu("moves by 1.5 K; it takes 5 K"), gpu("moves by 0.2 K; it takes 5 K")])
+    assert alike.why_not == "moves by 0.2 … 1.5 K; it takes 5 K (on each of 2 GPUs)"
+    apart = estimates.together([gpu("silent"), gpu("silent"), gpu("at its limit")])
+    assert apart.why_not == "silent (2 of 3 GPUs); at its limit (1 of 3 GPUs)"
+
+
+@pytest.mark.parametrize(
+    ("ends", "why_not"),
+    [((-1, 5), "the interval holds 0: 2 s (-1 to 5)"), ((0.9, 3.1), "the interval is wider than the value")],
+)
+def test_an_interval_that_says_nothing_is_no_figure(ends, why_not):
+    each = estimates.if_sure(estimates.Estimate("tau", "s", 2.0, *ends, 9))
+    assert not each.identified and each.why_not.startswith(why_not) and each.n == 9
+    assert estimates.if_sure(estimates.Estimate("tau", "s", 2.0, 1.5, 2.5, 9)).identified
+
+
+def test_temperature_that_falls_with_power_is_named():
+    frame = short().samples.assign(temperature_c=120 - short().samples["temperature_c"])
+    assert telemetry.fit(replace(short(), samples=frame)).resistance.why_not.startswith(
+        "the temperature falls as power"
+    )
+
+
+@pytest.mark.parametrize("context_s", [300, 900])
+def test_a_stall_goes_into_the_part_and_not_a_context(context_s):
+    steps = (
+        Step("idle", None, 300),
+        Step("context", 0.0, context_s),
+        Step("compute", 1.0, 300),
+        Step("stall", 0.0, 400),
+    )
+    found = telemetry.fit(telemetry.simulate(H100, steps))
+    assert found.level("checkpoint").step == "stall"
+    only = telemetry.fit(telemetry.simulate(H100, steps[:3]))
+    assert only.level("checkpoint").step == "context"
 
 
 def test_simulated_energy_is_kept_by_averaging():

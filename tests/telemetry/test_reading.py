@@ -168,6 +168,12 @@ def test_dcgm_series_stay_apart_where_a_label_of_the_gpu_differs(read, labels, g
     assert sorted(found.samples["power_w"].unique()) == [90, 500]
 
 
+def test_names_of_models_are_read(read):
+    smi = "timestamp, index, name, power.draw [W]\n2025/07/27 00:22:27.858, 3, NVIDIA L4, 71 W\n"
+    assert read(smi).models == {"3": "NVIDIA L4"}
+    assert read(answer(({"modelName": "NVIDIA H100"}, 0, [500] * 5)), "answer.json").models == {"0": "NVIDIA H100"}
+
+
 def test_dcgm_series_that_no_label_tells_apart_are_refused(read, count):
     with pytest.raises(InputError, match=r"several series of .*POWER_USAGE for GPU 0 .*\(they differ in job\)"):
         read(answer(({"job": "a"}, 0, [500] * 40), ({"job": "b"}, 0, [90] * 40)), "answer.json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from scipy import stats
 LEVEL = 0.95
 """Of all intervals."""
 
+_FIGURE = re.compile(r"(?<![\w.,])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\d)")
 _STRONGEST = 0.97
 """Correlation from sample to sample that prewhitening stops at."""
 
@@ -204,7 +206,7 @@ def together(estimates: Sequence[Estimate]) -> Estimate:
         return first
     known = [each for each in estimates if each.value is not None]
     if not known:
-        return Estimate(first.name, first.unit, why_not=f"{first.why_not} (on each of {len(estimates)} GPUs)")
+        return Estimate(first.name, first.unit, why_not=_why_none([each.why_not for each in estimates]))
     values = np.array([each.value for each in known], dtype=float)
     halves = np.array([_half(each) for each in known])
     within = float((halves**2).sum()) ** 0.5 / len(known)
@@ -217,6 +219,39 @@ def together(estimates: Sequence[Estimate]) -> Estimate:
     note = f"mean of {len(known)} GPUs" + (f"; {missing} could not say" if missing else "")
     whole = "; ".join(filter(None, (known[0].note, note)))
     return Estimate(first.name, first.unit, mean, mean - half, mean + half, sum(e.n for e in known), note=whole)
+
+
+def _why_none(reasons: list[str]) -> str:
+    """One reason for several GPUs: figures that differ become a range; of different reasons each is counted."""
+    alike: dict[str, list[str]] = {}
+    for reason in reasons:
+        alike.setdefault(_FIGURE.sub("#", reason), []).append(reason)
+    told = {_ranged(same): len(same) for same in alike.values()}
+    if len(told) == 1:
+        return f"{next(iter(told))} (on each of {len(reasons)} GPUs)"
+    return "; ".join(f"{reason} ({n} of {len(reasons)} GPUs)" for reason, n in told.items())
+
+
+def _ranged(reasons: list[str]) -> str:
+    """Sentences that differ in figures only, as one: the smallest and the largest of each figure that differs."""
+    figures = [_FIGURE.findall(reason) for reason in reasons]
+    ends = []
+    for each in zip(*figures, strict=True):
+        ordered = sorted(set(each), key=lambda text: float(text.replace(",", "")))
+        ends.append(ordered[0] if len(ordered) == 1 else f"{ordered[0]} … {ordered[-1]}")
+    return _FIGURE.sub(lambda _: ends.pop(0), reasons[0])
+
+
+def if_sure(each: Estimate) -> Estimate:
+    """The estimate, or why it says nothing: its interval holds 0, or is wider than its value."""
+    if each.value is None or each.low is None or each.high is None:
+        return each
+    span = f"{each.value:.3g}{f' {each.unit}' if each.unit else ''} ({each.low:.3g} to {each.high:.3g})"
+    if each.low <= 0 <= each.high:
+        return Estimate(each.name, each.unit, n=each.n, why_not=f"the interval holds 0: {span}")
+    if each.high - each.low > abs(each.value):
+        return Estimate(each.name, each.unit, n=each.n, why_not=f"the interval is wider than the value: {span}")
+    return each
 
 
 def _half(each: Estimate) -> float:

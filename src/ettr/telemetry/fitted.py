@@ -131,9 +131,12 @@ class TelemetryFit:
     notes: tuple[str, ...]
 
     def level(self, phase: str) -> Level | None:
-        """The plateau of a phase; the longest of several, None if it is not seen."""
+        """The plateau of a phase that goes into the part; None if it is not seen.
+
+        Of several the longest; but a context that nothing runs in stands for a checkpoint only where no stall is seen.
+        """
         found = [level for level in self.levels if level.phase == phase and level.mean.identified]
-        return max(found, key=lambda level: level.share) if found else None
+        return max(found, key=lambda level: (level.step.lower() != "context", level.share)) if found else None
 
     def figures(self) -> dict[str, Estimate]:
         """Figures that replace those of the base part, by dotted path; only what is identified."""

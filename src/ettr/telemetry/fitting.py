@@ -10,8 +10,8 @@ import pandas as pd
 
 from ettr.errors import InputError
 from ettr.scenario.part import Part
-from ettr.telemetry import clocking, leakage, plateaus, warming
-from ettr.telemetry.estimates import Estimate, mean_of, together
+from ettr.telemetry import clocking, leakage, models, plateaus, warming
+from ettr.telemetry.estimates import Estimate, if_sure, mean_of, together
 from ettr.telemetry.fitted import Level, TelemetryFit
 from ettr.telemetry.form import Telemetry
 from ettr.telemetry.naming import PHASES, Plateau, phases_of
@@ -20,6 +20,10 @@ LEAST_SAMPLES = 20
 """Fewer samples of power are no recording."""
 _MOST_SPREAD = 0.5
 """A part takes none of this or more."""
+_OVER = 1.02
+"""A level so far over the base part's power limit is of another part."""
+_HOT_INLET_C, _HOT_DIE_C = 60.0, 100.0
+"""Nothing is cooled from warmer than this, and few dies get so warm: the unit may be another."""
 _UNTOLD = ("hang", "restart")
 
 
@@ -77,10 +81,12 @@ def fit(
     """
     base = part if isinstance(part, Part) else Part.load(part)
     base.cooled_by(medium)
-    window_s = telemetry.power_window_s if power_window_s is None else power_window_s
+    named = {each: name for each, name in telemetry.models.items() if gpu in (None, each)}
+    window_s = models.window_s(telemetry, named, base) if power_window_s is None else power_window_s
     if not 0 <= window_s < 3600:
         raise InputError(f"power_window_s must be from 0 to 3600 s, got {window_s:g}")
     samples = telemetry.samples if gpu is None else telemetry.of(gpu)
+    models.check_one(named, telemetry.source)
     n = int(samples["power_w"].notna().sum())
     if n < LEAST_SAMPLES:
         why = ": means over a run or a window are no course of power" if samples["length_s"].notna().any() else ""
@@ -91,9 +97,10 @@ def fit(
     each = _each(samples, found.label, window_s)
     tell("leakage and clock")
     leaks = [one.leak(base, window_s) for one in each]
-    leak = {name: together([getattr(one, name) for one in leaks]) for name in ("slope", "power", "rise")}
-    clock = together([one.exponent(base, leak["power"], leak["rise"], window_s) for one in each])
+    leak = {name: if_sure(together([getattr(one, name) for one in leaks])) for name in ("slope", "power", "rise")}
+    clock = if_sure(together([one.exponent(base, leak["power"], leak["rise"], window_s) for one in each]))
     thermal = {name: together([getattr(one.warm, name) for one in each]) for name in ("resistance", "tau", "inlet")}
+    thermal |= {name: if_sure(thermal[name]) for name in ("resistance", "tau")}  # 0 °C is no nought
     tau_s = thermal["tau"].value
     levels = _levels(each, found, base, window_s, tau_s)
     return TelemetryFit(
@@ -107,7 +114,7 @@ def fit(
         resistance=thermal["resistance"],
         tau=thermal["tau"],
         inlet=thermal["inlet"],
-        memory_resistance=together([one.memory.resistance for one in each]),
+        memory_resistance=if_sure(together([one.memory.resistance for one in each])),
         spread=_spread([one.warm.resistance for one in each]),
         leakage_slope=leak["slope"],
         leakage=leak["power"],
@@ -115,7 +122,12 @@ def fit(
         leakage_at_c=float(np.nanmean([one.at_c for one in leaks])) if leak["slope"].identified else float("nan"),
         exponent=clock,
         residual_k=_largest([one.warm.residual_k for one in each]),
-        notes=_notes(telemetry, each, found, levels, window_s),
+        notes=(
+            *models.notes(named, base),
+            *_doubts(levels, base, thermal["inlet"], samples),
+            *_windows(telemetry, window_s, power_window_s is not None),
+            *_notes(telemetry, each, found, levels),
+        ),
     )
 
 
@@ -258,12 +270,37 @@ def _largest(values: list[float]) -> float:
     return max(known) if known else float("nan")
 
 
+def _doubts(levels: tuple[Level, ...], base: Part, inlet: Estimate, samples: pd.DataFrame) -> list[str]:
+    """What speaks for another part, or for another unit."""
+    limit, notes = base.limits.power_w, []
+    over = [level.mean.value for level in levels if level.mean.value is not None and level.mean.value > _OVER * limit]
+    if over:
+        notes.append(
+            f"a level of {max(over):,.1f} W is over the power limit of {base.name}, {limit:g} W: name the part "
+            "that was recorded"
+        )
+    die_c = float(samples["temperature_c"].quantile(0.99)) if samples["temperature_c"].notna().any() else float("nan")
+    hot = [f"the inlet is {inlet.value:.0f} °C"] if inlet.value is not None and inlet.value > _HOT_INLET_C else []
+    hot += [f"the die reaches {die_c:.0f} °C"] if die_c > _HOT_DIE_C else []
+    if hot:
+        notes.append(f"{' and '.join(hot)}: are these temperatures in Fahrenheit? They are taken as °C")
+    return notes
+
+
+def _windows(telemetry: Telemetry, window_s: float, given: bool) -> list[str]:
+    """What readings of power were taken as."""
+    if given or not telemetry.power_window_s:
+        return [f"power readings are taken as means of the {window_s:g} s before them"] if window_s else []
+    if not window_s:
+        return ["power readings are taken as instants, as an A100 gives them"]
+    nvml = ", as NVML gives them since Ampere (not on the A100)" if telemetry.format in ("nvidia-smi", "dcgm") else ""
+    return [f"power readings are taken as means of the {window_s:g} s before them{nvml}"]
+
+
 def _notes(
-    telemetry: Telemetry, each: list[_Gpu], found: plateaus.Plateaus, levels: tuple[Level, ...], window_s: float
+    telemetry: Telemetry, each: list[_Gpu], found: plateaus.Plateaus, levels: tuple[Level, ...]
 ) -> tuple[str, ...]:
     notes = list(telemetry.notes)
-    if window_s:
-        notes.append(f"power readings are taken as means of the {window_s:g} s before them")
     if any(not one.warm.one_constant_is_enough for one in each):
         worst = _largest([one.warm.residual_k for one in each])
         notes.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TYPE_CHECKING
@@ -72,6 +72,8 @@ class Telemetry:
         ``action``, ``reason``, ``n``, ``example``: rows and values that were merged, dropped, or not parsed.
     notes : tuple of str
         What was assumed while reading.
+    models : mapping of str to str
+        What each GPU is called by its maker, where the file says it.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class Telemetry:
     source: str
     ledger: pd.DataFrame
     notes: tuple[str, ...] = ()
+    models: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def gpus(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -127,6 +128,8 @@ class Gauges:
             frame = self._together(
                 {metric: self._joined(series, metric, name, source) for metric, series in self._series[gpu].items()}
             )
+            for model in {each.labels.get("modelName", "") for each in itertools.chain(*self._series[gpu].values())}:
+                samples.model(name, model)
             columns = [column for column in (*QUANTITIES, "length_s") if column in frame]
             for row in zip(frame.index, *(frame[column] for column in columns), strict=True):
                 told = dict(zip(columns, row[1:], strict=True))

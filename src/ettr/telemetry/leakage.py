@@ -191,7 +191,7 @@ def fit(data: Steady | str, part: Part) -> Leak:
     at_c = float(np.average(data.temperature_c, weights=warm**2))
     if slope.low is not None and slope.low <= 0 and slope.high is not None and slope.high >= 0:
         why = f"power does not follow temperature: {slope.value:.2g} W/K ({slope.low:.2g} to {slope.high:.2g})"
-        return Leak(slope, _not("leakage", "W", why, n), _not("leakage rise", "K", why, n), at_c)
+        return _none(why, n)
     if slope.value is None or slope.value <= 0:
         why = "power falls as the die warms: the load was not the same"
         return Leak(slope, _not("leakage", "W", why, n), _not("leakage rise", "K", why, n), at_c)

@@ -14,6 +14,7 @@ from ettr.telemetry.unnamed import by_order
 _NAMES = {
     "time": ("timestamp",),
     "gpu": ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "serial", "gpu_serial"),
+    "model": ("name", "gpu_name"),
     "power_w": ("power.draw.instant", "power.draw", "power.draw.average"),
     "temperature_c": ("temperature.gpu",),
     "memory_c": ("temperature.memory",),
@@ -52,7 +53,10 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
         if at is None:
             ledger.not_parsed("stamp is no time", place=place)
             continue
-        samples.add(at, columns.text("gpu", row) or "0", columns.values(row, place))
+        gpu = columns.text("gpu", row) or "0"
+        samples.add(at, gpu, columns.values(row, place))
+        if "model" in columns.found:
+            samples.model(gpu, columns.text("model", row))
     if not named:
         by_order(samples, source.name)
 
@@ -60,10 +64,6 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
 def _say_power(columns: Columns, samples: Samples) -> None:
     name = columns.found["power_w"].heading.name
     samples.power_window_s = 0.0 if name.endswith("instant") else AVERAGED_S
-    if samples.power_window_s:
-        samples.ledger.note(
-            f"{name} is taken as the mean of the last {AVERAGED_S:g} s, as NVML gives it since Ampere (not on the A100)"
-        )
     samples.ledger.note(
         "temperatures of nvidia-smi are whole degrees, so a level of temperature is good to half of one"
     )

@@ -11,7 +11,8 @@ import pandas as pd
 from ettr.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.scenario.part import COLDEST_C, HOTTEST_C
-from ettr.telemetry.form import QUANTITIES, Telemetry, gaps_of, steps_of
+from ettr.telemetry.cells import SILENT
+from ettr.telemetry.form import GAP_STEPS, QUANTITIES, Telemetry, gaps_of, steps_of
 
 MOST_POWER_W = 10_000.0
 """No GPU draws so much; what claims to is a blank, or another unit."""
@@ -52,6 +53,7 @@ class Samples:
         self._values = {name: array("d") for name in QUANTITIES}
         self._names: dict[str, int] = {}
         self._steps: dict[str, int] = {"": 0}
+        self._models: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self._t)
@@ -64,6 +66,12 @@ class Samples:
         self._length.append(length_s)
         for name, column in self._values.items():
             column.append(values.get(name, _NAN))
+
+    def model(self, gpu: str, name: str) -> None:
+        """Note what a GPU is called by its maker; the last name counts."""
+        told = name.strip().strip('"')
+        if told and told.lower() not in SILENT and not told.startswith("["):
+            self._models[gpu] = told[:80]
 
     def rename(self, gpus: list[int]) -> None:
         """Give each sample a GPU by number, where the file did not name any."""
@@ -123,6 +131,7 @@ class Samples:
             source=source,
             ledger=self.ledger.to_frame(),
             notes=tuple(self.ledger.notes),
+            models={gpu: self._models[gpu] for gpu in frame["gpu"].unique() if gpu in self._models},
         )
 
     def _set_aside(self, frame: pd.DataFrame, name: str) -> None:
@@ -173,10 +182,23 @@ class Samples:
             one = one.sort_values("t_s", kind="stable")
         else:
             self.ledger.dropped("time goes backwards", int(late.sum()))
-            one = one[~late]
+            one = one[~late & ~self._beside(one, late, highest)]
         again = one["t_s"].duplicated()
         self.ledger.dropped("time stamp seen before, with other values", int(again.sum()))
         return one[~again]
+
+    def _beside(self, one: pd.DataFrame, late: pd.Series, highest: pd.Series) -> pd.Series:
+        """Samples right after time went back for more than a moment.
+
+        What stands before and after such a run was not measured one after the other, so that a gap is left between.
+        """
+        steps = np.diff(one.loc[~late, "t_s"])
+        run = late.astype(int).groupby((~late).cumsum()).transform("sum")  # late samples since the last that is not
+        before = highest.shift(1).where((run.shift(1) > GAP_STEPS) & late.shift(1, fill_value=False) & ~late)
+        clear = before.ffill() + 1.01 * (GAP_STEPS * float(np.median(steps)) if steps.size else 0.0)
+        beside = ~late & (one["t_s"] <= clear)
+        self.ledger.dropped("right after time went back: a gap is left there", int(beside.sum()))
+        return beside
 
 
 def _number_of(known: dict[str, int], name: str) -> int:

@@ -7,19 +7,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import optimize
 
-from ettr.telemetry.estimates import Estimate, Solution, with_errors
+from ettr.telemetry.estimates import Estimate, Solution, if_sure, with_errors
 from ettr.telemetry.form import GAP_STEPS
 
 LEAST_SWING_K = 3.0
 """Power must warm the die by at least so much more at one time than at another; whole degrees hide less."""
 LEAST_STRETCH = 10
 """Samples that a stretch between gaps must have."""
-_WIDEST = 1.0
-"""A half interval wider than this share of the value identifies nothing."""
 _ROUNDED_K = 0.29
 """Standard deviation of what rounding to whole degrees hides."""
 _FAR = 30.0
 """Time constants after which a product of decays is started anew, before it underflows."""
+
+_MANY_PIECES = 50
+"""From so many pieces on all samples are taken at once instead."""
+_NOTHING = 1e-18
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,9 @@ def filtered(t_s: np.ndarray, mean_w: np.ndarray, tau_s: float) -> tuple[np.ndar
     """
     decay = np.exp(-np.diff(t_s) / tau_s)
     gain = mean_w * (1 - decay)
+    left_over = np.exp(-np.minimum((t_s - t_s[0]) / tau_s, 700.0))
+    if t_s[-1] - t_s[0] > _MANY_PIECES * _FAR * tau_s:
+        return np.concatenate([[0.0], _doubled(decay, gain)]), left_over
     y = np.zeros(t_s.size)
     i = 0
     while i < gain.size:  # within a piece the recurrence is a cumulative sum
@@ -113,7 +118,17 @@ def filtered(t_s: np.ndarray, mean_w: np.ndarray, tau_s: float) -> tuple[np.ndar
         left = np.exp(-(t_s[i + 1 : j + 1] - t_s[i]) / tau_s)
         y[i + 1 : j + 1] = left * (y[i] + np.cumsum(gain[i:j] / left)) if j > i + 1 else y[i] * decay[i] + gain[i]
         i = j
-    return y, np.exp(-np.minimum((t_s - t_s[0]) / tau_s, 700.0))
+    return y, left_over
+
+
+def _doubled(decay: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """The recurrence for all samples at once: sums over 1, 2, 4, ... of them, until nothing older is left."""
+    kept, y, reach = decay.copy(), gain.copy(), 1
+    while reach < y.size and kept[reach - 1 :].max() > _NOTHING:
+        y[reach:] += kept[reach:] * y[:-reach]
+        kept[reach:] = kept[reach:] * kept[:-reach]
+        reach *= 2
+    return y
 
 
 def fit(t_s: np.ndarray, power_w: np.ndarray, temperature_c: np.ndarray, window_s: float) -> Warming:
@@ -136,7 +151,7 @@ def fit(t_s: np.ndarray, power_w: np.ndarray, temperature_c: np.ndarray, window_
         _over(getattr(plain, name), getattr(early, name), getattr(late, name))
         for name in ("resistance", "tau", "inlet")
     ]
-    return Warming(_if_sure(whole[0]), _if_sure(whole[1]), whole[2], plain.residual_k)
+    return Warming(if_sure(whole[0]), if_sure(whole[1]), whole[2], plain.residual_k)
 
 
 def _over(each: Estimate, *others: Estimate) -> Estimate:
@@ -165,7 +180,9 @@ def fit_to(parts: list[Stretch], near_s: float | None = None) -> Warming:
     tau = _best_tau_s(parts, step / 4, longest, near_s)
     linear, loss = _solved(parts, tau)
     solution, swing_k = _errors(parts, linear, tau)
-    if not (linear[1] > 0 and swing_k > LEAST_SWING_K):
+    if linear[1] <= 0:
+        return _none("the temperature falls as power rises: the load, the cooling or the columns are others", n)
+    if not swing_k > LEAST_SWING_K:
         return _none(f"power accounts for {swing_k:.1f} K of the temperature; it takes {LEAST_SWING_K:g} K", n)
     return _told(solution, tau, step, longest, float(np.sqrt(loss / n)))
 
@@ -245,15 +262,6 @@ def _told(solution: Solution, tau: float, step: float, longest: float, residual_
 def _estimate(name: str, unit: str, solution: Solution, i: int, n: int) -> Estimate:
     low, high = solution.interval(i)
     return Estimate(name, unit, float(solution.values[i]), low, high, n)
-
-
-def _if_sure(each: Estimate) -> Estimate:
-    if each.value is None or each.low is None or each.high is None:
-        return each
-    if each.value <= 0 or (each.high - each.low) / 2 > _WIDEST * abs(each.value):
-        why = f"the interval is as wide as the value, {each.value:.3g} ({each.low:.3g} to {each.high:.3g})"
-        return Estimate(each.name, each.unit, n=each.n, why_not=why)
-    return each
 
 
 def _none(why: str, n: int = 0) -> Warming:

@@ -1,0 +1,70 @@
+"""What a recording says of the GPU's make, held against the base part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ettr.errors import InputError
+
+if TYPE_CHECKING:
+    from ettr.scenario.part import Part
+    from ettr.telemetry.form import Telemetry
+
+_KNOWN = re.compile(r"(?<![A-Z0-9])(GB300|GB200|B200|H200|H100|A100)(?![0-9])")
+_INSTANT = "a100"
+"""The part whose power is that of an instant, where others since Ampere give a mean."""
+_MOST_SHOWN = 6
+
+
+def preset_of(text: str) -> str:
+    """The preset that a name of a GPU or of a part is of; empty if of none."""
+    found = _KNOWN.search(text.upper())
+    return found[1].lower() if found else ""
+
+
+def base_of(part: Part) -> str:
+    """The preset that a part is, or was made from by its name or title; empty if that cannot be said."""
+    return preset_of(part.name) or preset_of(part.title)
+
+
+def check_one(models: Mapping[str, str], source: str) -> None:
+    """Refuse GPUs of several makes: their mean is of no part.
+
+    Raises
+    ------
+    InputError
+        More than one model; the message says which GPUs are which.
+    """
+    names = list(dict.fromkeys(models.values()))
+    if len(names) < 2:
+        return
+    listed = "; ".join(f"{name}: {_some([gpu for gpu in models if models[gpu] == name])}" for name in names)
+    raise InputError(
+        f"{source} holds {len(names)} models of GPU, which no one part is: name one GPU with --gpu ({listed})"
+    )
+
+
+def notes(models: Mapping[str, str], base: Part) -> list[str]:
+    """What the recorded model is, and that the base part is another."""
+    name = next(iter(models.values()), "")
+    if not name:
+        return []
+    own, theirs = base_of(base), preset_of(name)
+    if theirs and own and theirs != own:
+        return [f"the file says {name}, and the base part is {base.title}: give --part {theirs}"]
+    known = "" if theirs else ", which no preset describes"
+    return [f"the file says {name}{known}"]
+
+
+def window_s(telemetry: Telemetry, models: Mapping[str, str], base: Part) -> float:
+    """What a reading of power is the mean of, by the format and by the make of the GPU [s]."""
+    make = preset_of(next(iter(models.values()), "")) or base_of(base)
+    averaged = telemetry.format in ("nvidia-smi", "dcgm")
+    return 0.0 if averaged and make == _INSTANT else telemetry.power_window_s
+
+
+def _some(gpus: list[str]) -> str:
+    more = f" and {len(gpus) - _MOST_SHOWN} more" if len(gpus) > _MOST_SHOWN else ""
+    return ", ".join(gpus[:_MOST_SHOWN]) + more
