@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import ijson
 import numpy as np
 
 from ettr.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
+from ettr.files.prometheus import JSON, LABEL, RangeSeries, range_samples
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events
 from ettr.logs.form import Exposure, Format, Options
@@ -28,7 +27,6 @@ _QUERY = (
 _HOSTS = ("Hostname", "hostname", "node", "nodename", "kubernetes_node")
 _ADDRESS = "instance"
 _GPUS = ("UUID", "uuid", "gpu", "pci_bus_id", "device")
-_LABEL = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"', re.ASCII)
 
 _BLANK = 2_147_483_632
 """The smallest of the values by which DCGM says that it has none."""
@@ -39,12 +37,6 @@ _FIRST_US, _END_US = 631_152_000_000_000, 4_133_980_800_000_000
 _MOST_GPUS = 1_000_000
 _MOST_TEXTS = 200_000
 _LONGEST_LINE = 10_000
-_DEEPEST = 30
-_BLOCK = 4096
-"""Bytes parsed at once: a block of nothing but brackets makes a path as long as itself for each of them."""
-_DEEPER = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}
-_ANSWER = ("status", "error", "errorType", "data.resultType", "resultType")
-_JSON = re.compile(r'\s*(?:\[|\{\s*(?:["}]|$))')
 
 _SAME = "same value as the sample before"
 _NO_VALUE = "no value"
@@ -210,7 +202,7 @@ def _text_sample(line: str, known: dict[str, _Series], gauges: _Gauges, place: s
         return gauges.ledger.not_parsed("sample in an unknown form", place=place)
     series = known.get(head)
     if series is None:
-        labels = dict(_LABEL.findall(head))
+        labels = dict(LABEL.findall(head))
         if (labels.get("__name__") or head[: start if start >= 0 else None].strip()) not in _METRICS:
             return gauges.ledger.dropped(_OTHER, place=place)
         if len(known) >= _MOST_TEXTS:
@@ -219,70 +211,27 @@ def _text_sample(line: str, known: dict[str, _Series], gauges: _Gauges, place: s
     return gauges.sample(series, _us(rest[1]) if len(rest) > 1 else None, rest[0], place)
 
 
-@dataclass
-class _Item:
-    """One series of a range query, while it passes."""
-
-    labels: dict[str, str] = field(default_factory=dict)
-    series: _Series | None = None
-    pair: list[str | None] = field(default_factory=list)
-
-
 def _read_json(source: Source, gauges: _Gauges, ledger: Ledger) -> None:
     """The matrix of a range query, a sample at a time."""
-    answer: dict[str, str] = {}
-    with source.binary() as stream:
-        try:
-            _walk(ijson.parse(stream, buf_size=_BLOCK, multiple_values=True), answer, gauges)
-        except (ijson.JSONError, UnicodeDecodeError) as error:
-            ledger.not_parsed("JSON that is broken, or ends too early", place=f"after {gauges.n_samples:,} samples")
-            ledger.note(
-                f"the JSON could be read up to sample {gauges.n_samples:,} only ({str(error).splitlines()[0][:80]})"
-            )
-    if answer.get("status") == "error":
-        said = ": ".join(answer[name] for name in ("errorType", "error") if name in answer)
-        raise InputError(f"Prometheus answered with an error, not with data: {said[:300]}")
-    kind = answer.get("resultType", "matrix")
-    if kind != "matrix":
-        raise InputError(f"a range of time is needed, got an instant ({kind}): ask with {_QUERY}")
+    for series, sample in range_samples(source, ledger, lambda: gauges.n_samples, _QUERY):
+        _json_sample(series, sample, gauges)
 
 
-def _walk(parsed: Iterable[tuple[str, str, object]], answer: dict[str, str], gauges: _Gauges) -> None:
-    """Follow the JSON; `answer` takes what stands beside the data."""
-    depth, n_items, item = 0, 0, _Item()
-    for prefix, event, value in parsed:
-        depth += _DEEPER.get(event, 0)
-        if depth > _DEEPEST:
-            raise InputError(f"the answer of a range query is nested at most {_DEEPEST} deep; this JSON is deeper")
-        if prefix.endswith("values.item.item"):
-            if len(item.pair) < 3:
-                item.pair.append(str(value)[:40])
-        elif event == "end_array" and prefix.endswith("values.item"):
-            _json_sample(item, gauges, f"series {n_items:,}")
-        elif event == "start_map" and (prefix == "item" or prefix.endswith("result.item")):
-            item, n_items = _Item(), n_items + 1
-        elif event == "string" and ".metric." in prefix:
-            item.labels[prefix.rpartition(".")[2]] = str(value)
-        elif event == "string" and prefix in _ANSWER:
-            answer[prefix.rpartition(".")[2]] = str(value)
-
-
-def _json_sample(item: _Item, gauges: _Gauges, place: str) -> None:
+def _json_sample(series: RangeSeries, sample: list[str], gauges: _Gauges) -> None:
     """One ``[time, "value"]``."""
-    pair, item.pair = item.pair, []
-    if item.labels.get("__name__", METRIC) not in _METRICS:
-        return gauges.ledger.dropped(_OTHER, place=place)
-    if len(pair) != 2:
+    if series.labels.get("__name__", METRIC) not in _METRICS:
+        return gauges.ledger.dropped(_OTHER, place=series.place)
+    if len(sample) != 2:
         gauges.n_samples += 1
-        return gauges.ledger.not_parsed("sample in an unknown form", place=place)
-    if item.series is None:
-        item.series = gauges.series(item.labels)
-    return gauges.sample(item.series, _us(pair[0]), pair[1] or "", place)
+        return gauges.ledger.not_parsed("sample in an unknown form", place=series.place)
+    if series.known is None:
+        series.known = gauges.series(series.labels)
+    return gauges.sample(series.known, _us(sample[0]), sample[1] or "", series.place)
 
 
 def _sniff(head: list[str]) -> bool:
     start = "\n".join(head)
-    if _JSON.match(start):
+    if JSON.match(start):
         return any(word in start for word in (*_METRICS, '"resultType"', '"errorType"'))
     return any(line.startswith("DCGM_FI_") or any(name in line for name in _METRICS) for line in head)
 
