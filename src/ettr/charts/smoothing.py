@@ -156,6 +156,7 @@ def costs(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     names = [_row_name(row.option, row.reached) for row in frame.itertuples()]
     shown = frame.assign(option=names).melt(["option"], list(_COSTS), var_name="kind", value_name="usd").dropna()
     shown = shown.assign(kind=shown["kind"].map(_COSTS), million_usd=shown["usd"] / 1e6).drop(columns="usd")
+    shown = shown.assign(place=shown["kind"].map(list(_COST_COLOURS).index))
     bars = (
         alt.Chart(rounded(shown))
         .mark_bar()
@@ -168,7 +169,7 @@ def costs(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
                 scale=alt.Scale(domain=list(_COST_COLOURS), range=list(_COST_COLOURS.values())),
                 legend=alt.Legend(symbolType="square", symbolOpacity=1),
             ),
-            order=alt.Order("kind:N", sort="descending"),
+            order=alt.Order("place:Q"),
             tooltip=[
                 alt.Tooltip("option:N", title="Option"),
                 alt.Tooltip("kind:N", title="Cost"),
@@ -214,6 +215,7 @@ def bill(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     parts = lost["part"].tolist()
     shown = lost.melt(["part"], list(_KINDS), var_name="kind", value_name="usd")
     shown = shown.assign(kind=shown["kind"].map(_KINDS), million_usd=shown["usd"] / 1e6).drop(columns="usd")
+    shown = shown.assign(place=shown["kind"].map(list(_KIND_COLOURS).index))
     bars = (
         alt.Chart(rounded(shown))
         .mark_bar()
@@ -226,7 +228,7 @@ def bill(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
                 scale=alt.Scale(domain=list(_KIND_COLOURS), range=list(_KIND_COLOURS.values())),
                 legend=alt.Legend(symbolType="square", symbolOpacity=1),
             ),
-            order=alt.Order("kind:N"),
+            order=alt.Order("place:Q"),
             tooltip=[
                 alt.Tooltip("part:N", title="Part"),
                 alt.Tooltip("kind:N", title="Cost"),
