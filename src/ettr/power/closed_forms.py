@@ -254,7 +254,9 @@ def square_swing_left(compute_share: Any, step_s: Any, tau_s: Any) -> Any:
 
     Notes
     -----
-    :math:`1-e^{-dT/\tau}` times :math:`1-e^{-(1-d)T/\tau}` over :math:`1-e^{-T/\tau}`. The store behind such a filter takes up the time constant times the swing that is left.
+    :math:`1-e^{-dT/\tau}` times :math:`1-e^{-(1-d)T/\tau}` over :math:`1-e^{-T/\tau}`.
+
+    The store behind such a filter takes up the time constant times the swing that is left.
 
     Examples
     --------
