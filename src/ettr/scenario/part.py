@@ -18,8 +18,9 @@ from ettr.scenario.basics import Number, Section, Share, Text
 from ettr.scenario.explain import explain
 from ettr.scenario.loader import mapping_of, text_of
 from ettr.scenario.sections import Origin
+from ettr.thermal.temperatures import MACHINE_C
 
-COLDEST_C, HOTTEST_C = -60.0, 150.0
+COLDEST_C, HOTTEST_C = MACHINE_C
 """Outside these no machine works; a temperature there is a slip or a sentinel."""
 
 Medium = Literal["air", "cold_plate", "immersion"]

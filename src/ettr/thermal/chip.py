@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import lambertw
 
 from ettr.errors import InputError
 from ettr.thermal.temperatures import machine_c
@@ -329,6 +328,8 @@ def _runaway_c(resistance: np.ndarray, chip: Chip) -> np.ndarray:
 
 def _power_at(dynamic_w: float, inlet: np.ndarray, resistance: np.ndarray, chip: Chip) -> np.ndarray:
     """Power that settles at a constant dynamic power, leakage included. [W]"""
+    from scipy.special import lambertw  # here, as a scenario without heat needs none of it
+
     rise = chip.leakage_rise_k
     with np.errstate(over="ignore"):  # infinite, and cut in the next line
         warmth = resistance * _leak(inlet + resistance * dynamic_w, chip) / rise

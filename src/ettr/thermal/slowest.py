@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from ettr.errors import InputError
 from ettr.validity import at_least_zero, plain
@@ -42,6 +41,8 @@ def largest_of(n: Any) -> Any:
     >>> round(largest_of(2), 6), round(largest_of(16384), 2)
     (0.56419, 3.97)
     """
+    from scipy.special import log_ndtr
+
     counts = np.asarray(n, dtype=float)
     if np.any(~((counts >= 1) & (counts <= _MOST))):
         raise InputError(f"n must be from 1 to {_MOST:g}, got {n}")
