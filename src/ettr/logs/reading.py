@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from ettr.errors import InputError, UnknownName
+from ettr.errors import InputError
+from ettr.files.formats import named, recognised, table_of
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
 from ettr.logs import dcgm, slurm, start_end, table, torchrun, xid
@@ -25,7 +26,7 @@ FORMATS: dict[str, Format] = {
 }
 """By name; a file is taken for the first that fits."""
 
-_SHOWN = 80
+_ADVICE = "A table needs a header, and columns can be named: --format csv --map start=opened_at --map node=host"
 _MAPPED = (table.FORMAT.name, start_end.FORMAT.name)
 _BATCH = 50_000
 
@@ -43,7 +44,7 @@ def formats() -> pd.DataFrame:
     >>> "csv" in formats()["name"].tolist()
     True
     """
-    return pd.DataFrame([{"name": each.name, "title": each.title} for each in FORMATS.values()])
+    return table_of(FORMATS)
 
 
 def read(
@@ -121,22 +122,21 @@ def read(
         planned=planned,
         cohort_nodes=cohort_nodes,
     )
-    if format is not None and format not in FORMATS:
-        raise UnknownName("format", str(format), FORMATS)
+    asked = named(FORMATS, format)
     source = Source(path, progress)
-    chosen = FORMATS[format] if format is not None else _sniffed(source)
+    found = asked or recognised(FORMATS, source, _ADVICE)
     renamed = [ours for ours, theirs in given.options.columns.items() if ours != theirs]
-    if renamed and chosen.name not in _MAPPED:  # a name mapped to itself only asks to keep the column
+    if renamed and found.name not in _MAPPED:  # a name mapped to itself only asks to keep the column
         raise InputError(
-            f"columns can be mapped in {' and '.join(_MAPPED)} only; {source.name} is read as {chosen.name}"
+            f"columns can be mapped in {' and '.join(_MAPPED)} only; {source.name} is read as {found.name}"
         )
     ledger = Ledger()
     events = Events(ledger)
-    exposure = chosen.read(source, given.options, events, ledger)
+    exposure = found.read(source, given.options, events, ledger)
     ledger.close()
     if source.cut:
         ledger.note(f"{source.name} {source.cut}; the rest of the log is missing", first=True)
-    return observed(events, exposure, given, ledger, name=chosen.name, source=str(path))
+    return observed(events, exposure, given, ledger, name=found.name, source=str(path))
 
 
 def from_frame(
@@ -205,16 +205,3 @@ def _texts(values: pd.Series) -> list[str]:
     if pd.api.types.is_float_dtype(values.dtype):
         values = values.map(repr, na_action="ignore")
     return ["" if missing else str(value) for value, missing in zip(values, values.isna(), strict=True)]
-
-
-def _sniffed(source: Source) -> Format:
-    head = source.head()
-    for each in FORMATS.values():
-        if each.sniff(head):
-            return each
-    first = next((line.strip() for line in head if line.strip()), "")
-    raise InputError(
-        f"the format of {source.name} is not known; it begins {first[:_SHOWN]!r}. Name it with --format: "
-        f"{', '.join(FORMATS)}. A table needs a header, and columns can be named: --format csv --map start=opened_at "
-        "--map node=host"
-    )

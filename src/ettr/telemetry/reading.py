@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ettr.errors import InputError, UnknownName
+from ettr.files.formats import named, recognised, table_of
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
 from ettr.telemetry import codecarbon, dcgm, nvidia_smi, plain, zeus
@@ -20,7 +20,7 @@ FORMATS: dict[str, Format] = {
 }
 """By name; a file is taken for the first that fits."""
 
-_SHOWN = 80
+_ADVICE = "A table needs a header with a time and a power, e.g. t_s,power_w,temperature_c"
 
 
 def formats() -> pd.DataFrame:
@@ -36,7 +36,7 @@ def formats() -> pd.DataFrame:
     >>> formats()["name"].tolist()
     ['dcgm', 'nvidia-smi', 'zeus', 'codecarbon', 'csv']
     """
-    return pd.DataFrame([{"name": each.name, "title": each.title} for each in FORMATS.values()])
+    return table_of(FORMATS)
 
 
 def read(
@@ -81,27 +81,14 @@ def read(
     >>> recording.format, recording.step_s, recording.samples["power_w"].tolist()
     ('nvidia-smi', 2.0, [71.85, 72.0])
     """
-    if format is not None and format not in FORMATS:
-        raise UnknownName("format", str(format), FORMATS)
     options = Options(zone_of(zone))
+    asked = named(FORMATS, format)
     source = Source(path, progress, kind="telemetry file")
-    chosen = FORMATS[format] if format is not None else _sniffed(source)
+    found = asked or recognised(FORMATS, source, _ADVICE)
     ledger = Ledger()
     samples = Samples(ledger)
-    chosen.read(source, options, samples, ledger)
+    found.read(source, options, samples, ledger)
     ledger.close()
     if source.cut:
         ledger.note(f"{source.name} {source.cut}; the rest of the recording is missing", first=True)
-    return samples.telemetry(chosen.name, str(path), source.name)
-
-
-def _sniffed(source: Source) -> Format:
-    head = source.head()
-    for each in FORMATS.values():
-        if each.sniff(head):
-            return each
-    first = next((line.strip() for line in head if line.strip()), "")
-    raise InputError(
-        f"the format of {source.name} is not known; it begins {first[:_SHOWN]!r}. Name it with --format: "
-        f"{', '.join(FORMATS)}. A table needs a header with a time and a power, e.g. t_s,power_w,temperature_c"
-    )
+    return samples.telemetry(found.name, str(path), source.name)
