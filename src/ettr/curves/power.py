@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr import power
 from ettr.errors import InputError
-from ettr.power import PowerSeries, Profile
+from ettr.power import Place, PowerSeries, Profile
 from ettr.scenario import Scenario
 
 FAILURE, RETURN, CHECKPOINT, START = "a failure", "the return", "a checkpoint", "the start"
@@ -172,7 +172,12 @@ def moments_of(timeline: pd.DataFrame, window: Window) -> list[tuple[str, float]
 
 
 def about(
-    timeline: pd.DataFrame, profile: Profile, at_h: float, seconds: float, at: str = "grid", step_s: float | None = None
+    timeline: pd.DataFrame,
+    profile: Profile,
+    at_h: float,
+    seconds: float,
+    at: Place = "grid",
+    step_s: float | None = None,
 ) -> PowerSeries:
     """Power about a moment, as far as the run goes.
 
@@ -194,10 +199,10 @@ def about(
     step_s = seconds / 300 if step_s is None else step_s
     first_h, last_h = float(timeline["start_h"].iloc[0]), float(timeline["end_h"].iloc[-1])
     start_h, end_h = max(at_h - seconds / _S_PER_H, first_h), min(at_h + seconds / _S_PER_H, last_h)
-    return power.series(timeline, profile, step_s, start_h, end_h, at="grid" if at == "grid" else "computers")
+    return power.series(timeline, profile, step_s, start_h, end_h, at=at)
 
 
-def fine_series(timeline: pd.DataFrame, profile: Profile, window: Window, at: str = "computers") -> PowerSeries:
+def fine_series(timeline: pd.DataFrame, profile: Profile, window: Window, at: Place = "computers") -> PowerSeries:
     """The window in bins that show the phases of a step; if there would be too many, half a million about its failure.
 
     Parameters
@@ -216,7 +221,7 @@ def fine_series(timeline: pd.DataFrame, profile: Profile, window: Window, at: st
 
 
 def _limited(
-    timeline: pd.DataFrame, profile: Profile, window: Window, step_s: float, at: str, most: int
+    timeline: pd.DataFrame, profile: Profile, window: Window, step_s: float, at: Place, most: int
 ) -> PowerSeries:
     longest_h = most * step_s / _S_PER_H
     start_h, end_h = window.start_h, window.end_h
@@ -224,7 +229,7 @@ def _limited(
         middle_h = (start_h + end_h) / 2 if window.failure_h is None else window.failure_h
         start_h = min(max(middle_h - longest_h / 2, start_h), end_h - longest_h)
         end_h = start_h + longest_h
-    return power.series(timeline, profile, step_s, start_h, end_h, at="grid" if at == "grid" else "computers")
+    return power.series(timeline, profile, step_s, start_h, end_h, at=at)
 
 
 def spectra(timeline: pd.DataFrame, profile: Profile, window: Window, resolution_s: float = _FINE_S) -> pd.DataFrame:

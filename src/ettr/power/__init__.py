@@ -1,7 +1,7 @@
 """Power: what a run draws, what the grid sees of it, and what smoothing costs."""
 
 from ettr.power.bills import bill, carbon_by_country, energy
-from ettr.power.binning import PowerSeries, pieces, series
+from ettr.power.binning import Place, PowerSeries, pieces, series
 from ettr.power.closed_forms import (
     compute_share_of_overhead,
     filter_gain,
@@ -40,6 +40,7 @@ __all__ = [
     "Battery",
     "Metrics",
     "Phase",
+    "Place",
     "PowerFloor",
     "PowerSeries",
     "Profile",
