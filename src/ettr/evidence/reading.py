@@ -135,7 +135,7 @@ def figure(key: str, folder: Path = DATA) -> Figure:
 
 def scenario_names(folder: Path = DATA) -> tuple[str, ...]:
     """Names of the presets, sorted."""
-    return tuple(sorted(name.removeprefix("scenarios/") for name in resources(folder) if name.startswith("scenarios/")))
+    return _names("scenarios", folder)
 
 
 def scenario_text(name: str, folder: Path = DATA) -> str:
@@ -160,14 +160,12 @@ def scenario_text(name: str, folder: Path = DATA) -> str:
     DataError
         If the file is missing or was changed.
     """
-    if name not in scenario_names(folder):
-        raise UnknownName("preset", name, scenario_names(folder))
-    return _checked(f"scenarios/{name}", folder).decode("utf-8")
+    return _text("scenarios", "preset", name, folder)
 
 
 def part_names(folder: Path = DATA) -> tuple[str, ...]:
     """Names of the parts, sorted: GPUs whose power, clock and heat are known or assumed."""
-    return tuple(sorted(name.removeprefix("parts/") for name in resources(folder) if name.startswith("parts/")))
+    return _names("parts", folder)
 
 
 def part_text(name: str, folder: Path = DATA) -> str:
@@ -192,9 +190,19 @@ def part_text(name: str, folder: Path = DATA) -> str:
     DataError
         If the file is missing or was changed.
     """
-    if name not in part_names(folder):
-        raise UnknownName("part", name, part_names(folder))
-    return _checked(f"parts/{name}", folder).decode("utf-8")
+    return _text("parts", "part", name, folder)
+
+
+def _names(kind: str, folder: Path) -> tuple[str, ...]:
+    """Names of the files of one kind, sorted."""
+    return tuple(sorted(name.removeprefix(f"{kind}/") for name in resources(folder) if name.startswith(f"{kind}/")))
+
+
+def _text(kind: str, called: str, name: str, folder: Path) -> str:
+    """Text of a file of one kind; ``called`` is what errors call one of them."""
+    if name not in _names(kind, folder):
+        raise UnknownName(called, name, _names(kind, folder))
+    return _checked(f"{kind}/{name}", folder).decode("utf-8")
 
 
 def verify(folder: Path = DATA) -> None:
