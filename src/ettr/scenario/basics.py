@@ -60,3 +60,11 @@ class Section(BaseModel):
     """Base of all sections: frozen, unknown keys refused, no NaN or infinity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Origin(Section):
+    """Where a value comes from."""
+
+    status: Literal["primary", "secondary", "derived", "assumed"] = Field(description="how it is known")
+    source: Text | None = Field(None, description="bibliography key")
+    note: str | None = Field(None, max_length=400, description="what was assumed or derived, in a few words")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from ettr.scenario.basics import H_PER_DAY, MIN_PER_H, S_PER_H, Section, Text
+from ettr.scenario.basics import H_PER_DAY, MIN_PER_H, S_PER_H, Origin, Section, Text
 from ettr.scenario.electricity import Cost, Power
 from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
 from ettr.scenario.heat import Heat
@@ -23,7 +23,6 @@ from ettr.scenario.sections import (
     Failures,
     Job,
     Maintenance,
-    Origin,
     Prediction,
     Recovery,
 )

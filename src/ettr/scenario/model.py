@@ -341,17 +341,7 @@ class Scenario(Hours):
             if value is None or isinstance(value, bool) or path in idle:
                 continue
             origin = self.evidence.get(path) or self.evidence.get(paths.list_of(path))
-            default = paths.field_at(path, type(self)).default == value
-            rows.append(
-                {
-                    "field": shown,
-                    "value": value,
-                    "unit": paths.unit_of(path),
-                    "status": origin.status if origin else "assumed" if default else "given",
-                    "source": (origin.source if origin else None) or "",
-                    "note": (origin.note if origin else None) or ("default" if default and not origin else ""),
-                }
-            )
+            rows.append(paths.row_of(shown, path, value, origin, type(self)))
         return pd.DataFrame(rows)
 
     def _idle(self) -> set[str]:

@@ -14,10 +14,9 @@ from pydantic import Field, ValidationError, model_validator
 from ettr import evidence
 from ettr.errors import InputError, UnknownName
 from ettr.scenario import paths, writing
-from ettr.scenario.basics import Number, Section, Share, Text
+from ettr.scenario.basics import Number, Origin, Section, Share, Text
 from ettr.scenario.explain import explain
 from ettr.scenario.loader import mapping_of, text_of
-from ettr.scenario.sections import Origin
 from ettr.thermal.temperatures import MACHINE_C
 
 COLDEST_C, HOTTEST_C = MACHINE_C
@@ -239,20 +238,8 @@ class Part(Section):
             ``field``, ``value``, ``unit``, ``status`` (primary, secondary, derived, assumed, or given for a value
             without a recorded origin), ``source``, ``note``.
         """
-        rows = []
-        for path, value in self.flat().items():
-            origin = self.evidence.get(path)
-            default = paths.field_at(path, type(self)).default == value
-            rows.append(
-                {
-                    "field": path,
-                    "value": value,
-                    "unit": paths.unit_of(path),
-                    "status": origin.status if origin else "assumed" if default else "given",
-                    "source": (origin.source if origin else None) or "",
-                    "note": (origin.note if origin else None) or "",
-                }
-            )
+        given = self.flat().items()
+        rows = [paths.row_of(path, path, value, self.evidence.get(path), type(self)) for path, value in given]
         return pd.DataFrame(rows)
 
     @classmethod

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from ettr.errors import InputError, UnknownName
-from ettr.scenario.basics import LARGEST_NUMBER
+from ettr.scenario.basics import LARGEST_NUMBER, Origin
 
 UNITS = {
     "_h": "h",
@@ -187,6 +187,19 @@ def leaves(section: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield from leaves(value, f"{prefix}{name}.")
         elif not isinstance(value, (list, tuple)):
             yield prefix + name, value
+
+
+def row_of(shown: str, path: str, value: Any, origin: Origin | None, model: type[BaseModel]) -> dict[str, Any]:
+    """A value with its unit and where it comes from, as tables show it; what nobody gave is assumed."""
+    default = field_at(path, model).default == value
+    return {
+        "field": shown,
+        "value": value,
+        "unit": unit_of(path),
+        "status": origin.status if origin else "assumed" if default else "given",
+        "source": (origin.source if origin else None) or "",
+        "note": (origin.note if origin else None) or ("default" if default and not origin else ""),
+    }
 
 
 def check_values(path: str, values: Any, model: type[BaseModel]) -> np.ndarray:

@@ -392,11 +392,3 @@ class Prediction(Section):
         ge=0, description="from the announcement to the failure; shorter than action_s it is of no use"
     )
     action_s: Number = Field(ge=0, description="training stands still until a checkpoint of that moment is durable")
-
-
-class Origin(Section):
-    """Where a value comes from."""
-
-    status: Literal["primary", "secondary", "derived", "assumed"] = Field(description="how it is known")
-    source: Text | None = Field(None, description="bibliography key")
-    note: str | None = Field(None, max_length=400, description="what was assumed or derived, in a few words")
