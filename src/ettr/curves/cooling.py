@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence
-from ettr.curves.heat import best_ettr, heat_of, hottest_day, hours_of
+from ettr.curves.heat import heat_of, hottest_day, hours_of, steady_ettr
 from ettr.errors import EttrError
 from ettr.scenario import Part, Scenario
 
@@ -54,7 +54,7 @@ def cooling_at(run: Scenario, mean_c: float | None = None) -> pd.DataFrame:
             hall = run.override(changes)
         except EttrError:
             continue  # no power is left to compute with
-        ettr = best_ettr(hall)
+        ettr = steady_ettr(hall)
         rows.append(
             {
                 "cooling": plant.name,

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pandas as pd
 
-from ettr import budget, evidence
+from ettr import evidence
 from ettr.errors import InputError, OutsideValidity
-from ettr.plan import best_interval_min
+from ettr.plan import ettr_at_best
 from ettr.scenario import Part, Scenario
 from ettr.scenario.heat import Heat
 from ettr.scenario.part import MEDIA
@@ -311,10 +311,9 @@ def _computes(inlet_c: float, chip: Chip, resistance_factor: float) -> bool:
     return True
 
 
-def best_ettr(run: Scenario) -> float:
-    steady = run.override({"job.include_start": False})
-    at = {"checkpoint.interval_min": best_interval_min(steady)}
-    return float(np.asarray(budget.exact(steady, at).ettr))
+def steady_ettr(run: Scenario) -> float:
+    """ETTR in the steady state at the best interval."""
+    return float(ettr_at_best(run.override({"job.include_start": False})))
 
 
 def heat_of(run: Scenario) -> Heat:

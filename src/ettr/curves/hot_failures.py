@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence
-from ettr.curves.heat import GPU, HEAT_SHARES, best_ettr, heat_of, hours_of, warmth_of
+from ettr.curves.heat import GPU, HEAT_SHARES, heat_of, hours_of, steady_ettr, warmth_of
 from ettr.errors import OutsideValidity
 from ettr.failures import poisson_interval
 from ettr.scenario import Part, Scenario
@@ -73,7 +73,7 @@ def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) ->
             warm = 1 - share + share * arrhenius_factor(reference_c + warming, reference_c, energy_ev)
             moved = observed.override({f"failures.modes.{name}.factor": factor * warm for name, factor in gpus.items()})
             rate = moved.job_rate_per_h / observed.job_rate_per_h if observed.job_rate_per_h else 1.0
-            rows.append({"warming_k": float(warming), "case": case, "rate_factor": rate, "ettr": best_ettr(moved)})
+            rows.append({"warming_k": float(warming), "case": case, "rate_factor": rate, "ettr": steady_ettr(moved)})
     return pd.DataFrame(rows)
 
 
