@@ -150,6 +150,9 @@ class _Values:
     def __call__(self, path: str) -> Any:
         if path in self.given:
             return self.given[path]
+        if path == "job.productive_h":  # of a job given by its tokens it follows from the size
+            size = self.given.get("cluster.n_gpus")
+            return self.scenario.productive_h if size is None else self.scenario.productive_h_on(size)
         section, field = path.split(".")
         return getattr(getattr(self.scenario, section), field, 0.0)  # no maintenance section: no maintenance
 

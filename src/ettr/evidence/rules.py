@@ -32,6 +32,7 @@ SUFFIX_UNITS = {
     "_gpu_h": "GPU h",
     "_days": "d",
     "_tb_s": "TB/s",
+    "_gb_s": "GB/s",
     "_flop": "FLOP",
     "_min": "min",
     "_pct": "%",

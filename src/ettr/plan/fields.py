@@ -101,7 +101,7 @@ def solvable(scenario: Scenario) -> tuple[str, ...]:
     ['recovery.detection_min', 'recovery.queue_min', 'recovery.restart_min']
     """
     # in the steady state the work only scales
-    absent = set() if scenario.job.include_start else {"job.productive_h"}
+    absent = set() if scenario.job.include_start and scenario.job.tokens is None else {"job.productive_h"}
     absent |= set() if scenario.maintenance else {"maintenance.per_day", "maintenance.duration_min"}
     if scenario.checkpoint.tiers:
         absent.add("checkpoint.persist_slowdown")  # no closed form holds for it beside tiers

@@ -48,7 +48,7 @@ def ettr_at_best(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Any
         In [0, 1].
     """
     if not at:
-        return float(at_best(scenario, {"job.productive_h": np.array([scenario.job.productive_h])}).ettr[0])
+        return float(at_best(scenario, {"job.productive_h": np.array([scenario.productive_h])}).ettr[0])
     return at_best(scenario, at).ettr
 
 

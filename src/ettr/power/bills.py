@@ -19,7 +19,7 @@ USEFUL = ("productive", "training")
 
 _J_PER_MWH = 3.6e9
 _KWH_PER_MWH, _G_PER_T = 1e3, 1e6
-_STATES = {"productive": "training", "slowdown": "training", "degraded": "training"}
+STATES = {"productive": "training", "slowdown": "training", "degraded": "training"}
 """State of the GPUs in a part of a time budget, where it has another name."""
 
 
@@ -88,7 +88,7 @@ def energy(
 def _of_budget(budget: TimeBudget, profile: Profile) -> pd.DataFrame:
     rows = budget.to_frame()
     rows = rows[rows["hours"] > 0].reset_index(drop=True)
-    power_mw = np.array([profile.it_mw(_STATES.get(part, part)) for part in rows["part"]])
+    power_mw = np.array([profile.it_mw(STATES.get(part, part)) for part in rows["part"]])
     it_mwh = power_mw * rows["hours"].to_numpy()
     return rows[["part", "hours"]].assign(it_mwh=it_mwh, facility_mwh=profile.pue * it_mwh)
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from ettr.errors import UnknownName
 from ettr.power.waveform import Phase, Waveform
 from ettr.scenario import Part, Scenario
-from ettr.scenario.electricity import PART, Power
+from ettr.scenario.electricity import Power
 from ettr.scenario.part import Smoothing
 
 TRAINING = ("training", "rework")
@@ -162,8 +162,7 @@ def profile(scenario: Scenario, part: str | Part | None = None) -> Profile:
     (14.78, 5.69)
     """
     section = scenario.power or Power.model_validate({})
-    given = part or section.part or (scenario.heat.part if scenario.heat else PART)
-    gpu = given if isinstance(given, Part) else Part.load(given)
+    gpu = scenario.part if part is None else part if isinstance(part, Part) else Part.load(part)
     waits = section.communication_share
     wave = Waveform(
         (Phase("compute", 1 - waits, gpu.levels.compute_w), Phase("communication", waits, gpu.levels.communication_w)),

@@ -77,3 +77,6 @@ class Cost(Section):
 
     usd_per_gpu_h: Number = Field(2.0, ge=0, description="price of an hour of a GPU, without electricity (assumed: 2)")
     usd_per_kwh: Number = Field(0.08, ge=0, description="price of electricity (assumed: 0.08)")
+    usd_per_day: Number = Field(
+        0.0, ge=0, description="what a day of the job costs whatever its size: people, and waiting (assumed: 0)"
+    )

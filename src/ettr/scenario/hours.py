@@ -8,15 +8,20 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from pydantic import Field
 
+from ettr import calibration
+from ettr.errors import InputError
+from ettr.scaling import Layout
 from ettr.scenario.basics import H_PER_DAY, MIN_PER_H, S_PER_H, Origin, Section, Text
-from ettr.scenario.electricity import Cost, Power
+from ettr.scenario.electricity import PART, Cost, Power
 from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
 from ettr.scenario.heat import Heat
+from ettr.scenario.part import Part
 from ettr.scenario.sections import (
     Checkpoint,
     Cluster,
@@ -27,6 +32,8 @@ from ettr.scenario.sections import (
     Recovery,
 )
 from ettr.scenario.survival import survival_by_mode
+from ettr.scenario.throughput import Throughput
+from ettr.scenario.training import Cut, Links, Loose, Model, Slowness
 from ettr.scenario.warmth import Warmth, warmth
 
 
@@ -50,6 +57,11 @@ class Hours(Section):
     heat: Heat | None = Field(None, description=Heat.__doc__)
     power: Power | None = Field(None, description=Power.__doc__)
     cost: Cost | None = Field(None, description=Cost.__doc__)
+    model: Model | None = Field(None, description=Model.__doc__)
+    layout: Cut | None = Field(None, description=Cut.__doc__)
+    network: Links | None = Field(None, description=Links.__doc__)
+    scaling: Slowness | None = Field(None, description=Slowness.__doc__)
+    sync: Loose | None = Field(None, description=Loose.__doc__)
     evidence: dict[str, Origin] = Field(default_factory=dict, description="origin of each value, by dotted path")
 
     @property
@@ -60,7 +72,7 @@ class Hours(Section):
     @functools.cached_property
     def warmth(self) -> Warmth | None:
         """Temperatures, clocks and speed over the hours of the weather; None without heat."""
-        return warmth(self.heat, self.cluster.n_gpus, self.job.productive_h) if self.heat else None
+        return warmth(self.heat, self.cluster.n_gpus, self.productive_h) if self.heat else None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -70,6 +82,66 @@ class Hours(Section):
         part = self.heat.part if self.heat.part.endswith((".yml", ".yaml")) else None
         return tuple(path for path in (self.heat.weather, part) if path is not None)
 
+    @functools.cached_property
+    def throughput(self) -> Throughput | None:
+        """How fast the job trains on so many GPUs; None where it is given by its hours."""
+        if self.model is None or self.job.tokens is None:
+            return None
+        part = self.part
+        if part.compute is None:
+            raise InputError(
+                f"part {part.name} has no compute figures, which tokens need, e.g. compute: {{peak_tflops: 989.4, "
+                "memory_gb: 80, link_gb_s: 450}"
+            )
+        links = self.network or Links.model_validate({})
+        slowness = self.scaling or Slowness.model_validate({})
+        loose = self.sync or Loose.model_validate({})
+        return Throughput(
+            model=self.model.transformer,
+            n_tokens=self.job.tokens,
+            batch_tokens=self.model.batch_tokens,
+            reference_batch_tokens=self.model.reference_batch_tokens,
+            critical_batch_tokens=self.model.critical_batch_tokens,
+            peak_tflops=part.compute.peak_tflops,
+            gpu_memory_gb=part.compute.memory_gb,
+            network=links.network(part.compute.link_gb_s, self.cluster.gpus_per_node),
+            constants=slowness.over(calibration.fit(slowness.like).constants),
+            sync=loose.sync,
+            efficiency=loose.efficiency,
+            given=self._given_layout(loose),
+        )
+
+    def _given_layout(self, loose: Loose) -> Layout:
+        given = (self.layout or Cut.model_validate({})).given
+        # sharded weights are gathered in every step, which leaves no exchange to save
+        return replace(given, sharded=False) if loose.every_steps > 1 and given.sharded is None else given
+
+    @property
+    def part(self) -> Part:
+        """The GPU of the job: that of ``power``, else of ``heat``, else an H100."""
+        given = self.power.part if self.power else None
+        return Part.load(given or (self.heat.part if self.heat else PART))
+
+    @functools.cached_property
+    def layout_of_job(self) -> Layout | None:
+        """The fastest layout whose replicas divide the job's GPUs; None where it is given by its hours."""
+        return self.throughput.dividing(self.cluster.n_gpus) if self.throughput else None
+
+    @functools.cached_property
+    def productive_h(self) -> float:
+        """Useful training that the job needs, on all its nodes at full speed. [h]"""
+        if self.job.productive_h is not None:
+            return self.job.productive_h
+        assert self.throughput is not None
+        return float(self.throughput.productive_h(self.cluster.n_gpus, self.layout_of_job))
+
+    def productive_h_on(self, n_gpus: Any) -> Any:
+        """The same on other numbers of GPUs, each with its fastest layout; NaN where none fits. [h]"""
+        if self.throughput is None:
+            return self.job.productive_h
+        sizes, where = np.unique(np.asarray(n_gpus, dtype=float), return_inverse=True)
+        return np.asarray(self.throughput.productive_h(sizes))[where].reshape(np.shape(n_gpus))
+
     @property
     def speed(self) -> float:
         """Speed of training over full speed: its throughput factor, and the mean over the hours of its heat."""
@@ -78,7 +150,7 @@ class Hours(Section):
     @property
     def work_h(self) -> float:
         """Hours of training that the job needs at its own speed, W. [h]"""
-        return self.job.productive_h / self.speed
+        return self.productive_h / self.speed
 
     @property
     def node_rate_per_h(self) -> float:

@@ -48,6 +48,13 @@ _IDLE = {
     "repair.misdiagnosed": 0.0,
     "repair.retire_after": None,
     "heat.swing_k": 0.0,
+    "cost.usd_per_day": 0.0,
+    "sync.every_steps": 1.0,
+    "sync.compression_ratio": 1.0,
+    "sync.compression_share": 0.0,
+    "sync.efficiency": 1.0,
+    "network.oversubscription": 1.0,
+    "network.failed_share": 0.0,
 }
 """Values with which a field does nothing."""
 
@@ -58,8 +65,13 @@ _IDLE_WITH = {
     "repair.recurrence_h": "repair.misdiagnosed",
     "repair.retire_window_days": "repair.retire_after",
     "heat.hottest_hour": "heat.swing_k",
+    "network.placement": "network.oversubscription",
+    "network.routing": "network.failed_share",
 }
 """Fields that do nothing where another does not."""
+
+_INSTEAD = {"job.productive_h": "job.tokens", "job.tokens": "job.productive_h"}
+"""Two ways to say one thing: a value for one makes the other void."""
 
 _NAMES_A_FILE = (("heat", "weather"), ("heat", "part"), ("power", "part"))
 """Fields that may name a file, which is looked for beside the scenario's own first."""
@@ -163,6 +175,22 @@ class Scenario(Hours):
                         "heat: {mean_c: 20}"
                     )
         self.heat_factors  # noqa: B018 (parts and weather are read here, so that what is wrong with them is said here)
+        return self
+
+    @model_validator(mode="after")
+    def _tokens_have_what_they_need(self) -> Scenario:
+        if self.job.tokens is not None and self.model is None:
+            raise ValueError("job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}")
+        for name in ("model", "layout", "network", "scaling", "sync"):
+            if self.job.tokens is None and getattr(self, name) is not None:
+                raise ValueError(f"{name} needs job.tokens instead of job.productive_h: without it nothing follows")
+        loose = self.sync is not None and self.sync.every_steps > 1
+        if loose and self.layout is not None and self.layout.sharded:
+            raise ValueError(
+                "sync.every_steps must be 1 with layout.sharded: weights that are spread over replicas are gathered "
+                "in every step"
+            )
+        self.layout_of_job  # noqa: B018 (chosen here, so that what does not fit is said here)
         return self
 
     @model_validator(mode="after")
@@ -285,6 +313,10 @@ class Scenario(Hours):
             for field in _REPLACES.get(path, ()):
                 raw["failures"][field] = None
                 changed.add(f"failures.{field}")
+        for path in values:
+            if path in _INSTEAD and values[path] is not None and _INSTEAD[path] not in values:
+                raw["job"][_INSTEAD[path].removeprefix("job.")] = None
+                changed.add(_INSTEAD[path])
         if "failures.rate_per_1000_node_days" in values:
             for mode, share in zip(raw["failures"]["modes"], self.failures.shares, strict=True):
                 mode.update(n_events=None, share=share)

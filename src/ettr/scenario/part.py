@@ -1,4 +1,4 @@
-"""A part: what one GPU draws, how warm that makes it, and how fast it is then."""
+"""A part: what one GPU computes and draws, how warm that makes it, and how fast it is then."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ COLDEST_C, HOTTEST_C = MACHINE_C
 Medium = Literal["air", "cold_plate", "immersion"]
 MEDIA: tuple[Medium, ...] = ("air", "cold_plate", "immersion")
 """What carries the heat away from the part."""
+
+
+class Compute(Section):
+    """What the part can compute and hold."""
+
+    peak_tflops: Number = Field(gt=0, description="throughput of dense matrix products in the precision of training")
+    memory_gb: Number = Field(gt=0, description="memory")
+    link_gb_s: Number = Field(gt=0, description="bandwidth to others of its node, in one direction")
 
 
 class Limits(Section):
@@ -134,7 +142,7 @@ class Smoothing(Section):
 
 
 class Part(Section):
-    """One GPU: limits, phase levels, clock, leakage and cooling, each figure with its origin.
+    """One GPU: computing, limits, phase levels, clock, leakage and cooling, each figure with its origin.
 
     Examples
     --------
@@ -146,6 +154,7 @@ class Part(Section):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="short name: a-z, 0-9, dot, dash")
     title: Text = Field(description="one line for headings")
     sources: tuple[Text, ...] = Field((), description="bibliography keys")
+    compute: Compute | None = Field(None, description=Compute.__doc__)
     limits: Limits = Field(description=Limits.__doc__)
     levels: Levels = Field(description=Levels.__doc__)
     clock: Clock = Field(description=Clock.__doc__)

@@ -35,7 +35,12 @@ class Cluster(Section):
 class Job(Section):
     """What the job has to do."""
 
-    productive_h: Number = Field(gt=0, description="useful training that the job needs, on all its nodes")
+    productive_h: Number | None = Field(
+        None, gt=0, description="useful training that the job needs, on all its nodes; or tokens"
+    )
+    tokens: Number | None = Field(
+        None, gt=0, description="tokens to train on, instead of productive_h, which then follows from model and size"
+    )
     include_start: bool = Field(True, description="count the first queue and start-up; false gives the steady state")
     first_queue_min: Number | None = Field(
         None, ge=0, description="wait between submission and start (assumed: recovery.queue_min)"
@@ -43,6 +48,12 @@ class Job(Section):
     throughput_factor: Number = Field(
         1.0, gt=0, le=1, description="speed of training over its full speed, e.g. in the heat (assumed: 1)"
     )
+
+    @model_validator(mode="after")
+    def _one_way_to_give_the_work(self) -> Job:
+        if (self.productive_h is None) == (self.tokens is None):
+            raise ValueError("needs exactly one of productive_h, or tokens with a section model")
+        return self
 
 
 class Mode(Section):

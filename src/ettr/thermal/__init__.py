@@ -12,7 +12,7 @@ from ettr.thermal.hazard import (
     warming_of,
 )
 from ettr.thermal.inlet import daily_c, inlet_c
-from ettr.thermal.slowest import largest_of, slowest_share
+from ettr.thermal.slowest import largest_of, largest_of_many, slowest_share
 
 __all__ = [
     "Chip",
@@ -24,6 +24,7 @@ __all__ = [
     "die_after_c",
     "inlet_c",
     "largest_of",
+    "largest_of_many",
     "leakage_w",
     "linear_factor",
     "norris_landzberg_factor",

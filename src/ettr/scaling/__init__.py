@@ -1,0 +1,28 @@
+"""Scaling: throughput of a synchronous job by its number of GPUs.
+
+Plain formulas on numbers and arrays; a scenario's sections ``model``, ``layout``, ``network``, ``scaling`` and ``sync``
+put them together.
+"""
+
+from ettr.scaling.batch import tokens_factor
+from ettr.scaling.layout import Layout, candidates, memory_gb, micro_batches
+from ettr.scaling.network import Network
+from ettr.scaling.step import Constants, StepTime, Sync, step_time
+from ettr.scaling.transformer import Transformer, flop_per_token, usual_hidden, usual_layers
+
+__all__ = [
+    "Constants",
+    "Layout",
+    "Network",
+    "StepTime",
+    "Sync",
+    "Transformer",
+    "candidates",
+    "flop_per_token",
+    "memory_gb",
+    "micro_batches",
+    "step_time",
+    "tokens_factor",
+    "usual_hidden",
+    "usual_layers",
+]

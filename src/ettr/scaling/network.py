@@ -1,0 +1,83 @@
+"""Links between GPUs: their speed, and what topology, placement and failed links leave of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Network:
+    """Links of one GPU, in one direction.
+
+    Attributes
+    ----------
+    inside_gb_s, across_gb_s : float or ndarray
+        To others of its node, and out of the node; infinite: perfect links. [GB/s]
+    gpus_per_node : int
+        GPUs that the faster links join. [GPUs]
+    pod_gpus : float
+        GPUs under switches that leave no speed behind; infinite: all of them. [GPUs]
+    oversubscription : float
+        Speed into a pod's switches from below over that from above, at least 1.
+    aware : bool
+        Jobs are laid out so that rings leave a pod as seldom as they can; otherwise nodes stand anywhere.
+    failed_share : float or ndarray
+        Links out of the node that have failed.
+    adaptive : bool
+        Traffic spreads over the links that are left; otherwise two flows share one, and the slower sets the pace.
+    """
+
+    inside_gb_s: Any = math.inf
+    across_gb_s: Any = math.inf
+    gpus_per_node: int = 8
+    pod_gpus: float = math.inf
+    oversubscription: Any = 1.0
+    aware: bool = True
+    failed_share: Any = 0.0
+    adaptive: bool = True
+
+    @property
+    def left_share(self) -> Any:
+        """Speed that failed links leave to the slowest flow.
+
+        Adaptive routing leaves 1 - f; with fixed routes a single failed link leaves two flows on one of the others,
+        hence at most half, as the RSC clusters saw (Kokolis et al. 2025: more than half may be lost).
+        """
+        failed = np.asarray(self.failed_share, dtype=float)
+        return 1 - failed if self.adaptive else np.where(failed > 0, np.minimum(0.5, 1 - failed), 1.0)
+
+    def pods_share(self, n_gpus: Any, replica_gpus: Any) -> Any:
+        r"""Speed that oversubscription between pods leaves to a ring over all replicas.
+
+        Notes
+        -----
+        Of a ring with d members in a pod one flow leaves it, so that aware placement keeps :math:`\min(1, d/o)`. With
+        nodes anywhere the share :math:`1 - 1/k` of the flows leaves one of k pods, which keeps
+        :math:`\min(1, 1/[o (1 - 1/k)])`.
+        """
+        pods = np.maximum(np.asarray(n_gpus, dtype=float) / self.pod_gpus, 1.0)
+        if self.aware:
+            members = np.maximum(self.pod_gpus / np.asarray(replica_gpus, dtype=float), 1.0)
+            kept = np.minimum(1.0, members / self.oversubscription)
+        else:
+            with np.errstate(divide="ignore"):
+                kept = np.minimum(1.0, 1 / (self.oversubscription * (1 - 1 / pods)))
+        return np.where(pods > 1, kept, 1.0)
+
+    def ring_gb_s(self, n_gpus: Any, replica_gpus: Any, node_members: Any) -> Any:
+        """Speed of a ring over all replicas, for each of its GPUs. [GB/s]
+
+        A ring with several members in each node has all their links out of it (``node_members``), and is no faster than
+        the links inside.
+        """
+        across = self.across_gb_s * self.left_share * self.pods_share(n_gpus, replica_gpus)
+        return np.minimum(self.inside_gb_s, node_members * across)
+
+    def group_gb_s(self, gpus: Any) -> Any:
+        """Speed among so many neighbouring GPUs: inside a node as long as they fit into it. [GB/s]"""
+        fits = np.asarray(gpus) <= self.gpus_per_node
+        return np.where(fits, self.inside_gb_s, self.across_gb_s * self.left_share)

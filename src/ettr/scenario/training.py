@@ -1,0 +1,155 @@
+"""Sections about the model that a job trains: its shape, its cut over GPUs, the links, and what slows a step."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from ettr import calibration
+from ettr.errors import UnknownName
+from ettr.scaling import Constants, Layout, Network, Sync, Transformer, usual_hidden, usual_layers
+from ettr.scenario.basics import Count, Number, Section, Share, Text
+
+
+class Model(Section):
+    """The model that ``job.tokens`` are trained on: a dense transformer."""
+
+    n_parameters: Number = Field(gt=0, description="weights of the model")
+    n_layers: Count | None = Field(None, ge=1, description="depth (assumed: width over depth 128, as usual)")
+    hidden: Number | None = Field(None, gt=0, description="width (assumed: 12 weights a layer and square of it)")
+    kv_share: Number = Field(
+        1.0, gt=0, le=1, description="key and value heads over query heads; below 1 if grouped (assumed: 1)"
+    )
+    sequence_tokens: Count = Field(8192, ge=1, description="tokens of a sequence (assumed: 8192)")
+    batch_tokens: Number = Field(2**24, gt=0, description="tokens of a step over all replicas (assumed: 16.8 million)")
+    reference_batch_tokens: Number = Field(
+        2**24, gt=0, description="batch for which job.tokens are enough (assumed: 16.8 million)"
+    )
+    critical_batch_tokens: Number = Field(
+        120e6, gt=0, description="batch that needs twice the least number of tokens (assumed: 120 million)"
+    )
+
+    @model_validator(mode="after")
+    def _batch_of_whole_sequences(self) -> Model:
+        if self.batch_tokens < self.sequence_tokens:
+            raise ValueError(
+                f"batch_tokens must be >= {self.sequence_tokens}, the sequence_tokens of one sequence, "
+                f"got {self.batch_tokens:g}"
+            )
+        return self
+
+    @property
+    def transformer(self) -> Transformer:
+        """The model as plain numbers, its shape filled in where it isn't given."""
+        layers = usual_layers(self.n_parameters) if self.n_layers is None else self.n_layers
+        hidden = usual_hidden(self.n_parameters, layers) if self.hidden is None else self.hidden
+        return Transformer(self.n_parameters, layers, hidden, self.sequence_tokens, self.kv_share)
+
+
+class Cut(Section):
+    """How the model is cut over GPUs; what is not given is chosen as the fastest that fits the memory."""
+
+    tensor: Count | None = Field(None, ge=1, description="GPUs that share the matrices of a layer")
+    context: Count | None = Field(None, ge=1, description="GPUs that share a sequence")
+    pipeline: Count | None = Field(None, ge=1, description="GPUs that share the layers")
+    virtual_stages: Count | None = Field(
+        None, ge=1, description="stages of the pipeline that a GPU holds in turn (assumed: 8, or one a layer)"
+    )
+    micro_batch: Count | None = Field(None, ge=1, description="sequences at a time")
+    sharded: bool | None = Field(None, description="weights are spread over replicas and gathered for each layer")
+    recompute: bool | None = Field(None, description="activations are computed again in the backward pass")
+
+    @property
+    def given(self) -> Layout:
+        """The fields that are fixed; the others are None."""
+        return Layout(**self.model_dump())
+
+
+class Links(Section):
+    """The network between GPUs."""
+
+    inside_gb_s: Number | None = Field(
+        None, gt=0, description="bandwidth of a GPU to others of its node, in one direction; that of the part without"
+    )
+    across_gb_s: Number = Field(
+        50.0, gt=0, description="bandwidth of a GPU out of its node, in one direction (assumed: 50, a 400 Gb/s link)"
+    )
+    pod_gpus: Count | None = Field(
+        None, ge=1, description="GPUs under switches that leave no bandwidth behind; all of them without"
+    )
+    oversubscription: Number = Field(
+        1.0, ge=1, description="bandwidth into the switches of a pod from below over that from above (assumed: 1)"
+    )
+    placement: Literal["aware", "anywhere"] = Field(
+        "aware", description="replicas stay in pods, or nodes stand anywhere (assumed: aware)"
+    )
+    failed_share: Number = Field(0.0, ge=0, lt=1, description="links out of the node that have failed (assumed: 0)")
+    routing: Literal["adaptive", "static"] = Field(
+        "adaptive", description="traffic avoids failed links, or shares what fixed routes leave (assumed: adaptive)"
+    )
+
+    def network(self, inside_gb_s: float, gpus_per_node: int) -> Network:
+        """The links as plain numbers, those of the part where none are given."""
+        return Network(
+            inside_gb_s=self.inside_gb_s or inside_gb_s,
+            across_gb_s=self.across_gb_s,
+            gpus_per_node=gpus_per_node,
+            pod_gpus=float("inf") if self.pod_gpus is None else self.pod_gpus,
+            oversubscription=self.oversubscription,
+            aware=self.placement == "aware",
+            failed_share=self.failed_share,
+            adaptive=self.routing == "adaptive",
+        )
+
+
+class Slowness(Section):
+    """What slows a step beside its communication: taken from published runs, or given."""
+
+    like: Text = Field("llama3", description="study whose fitted constants hold (assumed: llama3)")
+    kernel_efficiency: Number | None = Field(
+        None, gt=0, le=1, description="speed of a GPU that waits for nobody over its peak, instead of the study's"
+    )
+    jitter: Number | None = Field(
+        None, ge=0, le=1, description="coefficient of variation of a node's step, instead of the study's"
+    )
+    overlap: Share | None = Field(
+        None, description="share of the exchange between replicas that can hide behind computing, as above"
+    )
+    latency_us: Number | None = Field(
+        None, ge=0, description="time that each hop of a ring over nodes adds, instead of the study's"
+    )
+
+    @model_validator(mode="after")
+    def _known_study(self) -> Slowness:
+        if self.like not in calibration.studies():
+            raise UnknownName("study", self.like, calibration.studies(), "scaling.like")
+        return self
+
+    def over(self, fitted: Constants) -> Constants:
+        """The constants of a study, with the given ones in their place."""
+        given = self.model_dump(exclude={"like"})
+        return Constants(**{name: getattr(fitted, name) if own is None else own for name, own in given.items()})
+
+
+class Loose(Section):
+    """Replicas that exchange less than all gradients in every step."""
+
+    every_steps: Number = Field(1.0, ge=1, description="steps between two exchanges; local SGD above 1 (assumed: 1)")
+    compression_ratio: Number = Field(
+        1.0, ge=1, description="bytes of an exchange over its compressed bytes (assumed: 1)"
+    )
+    compression_share: Number = Field(
+        0.0, ge=0, description="time that compressing takes, over that of computing (assumed: 0)"
+    )
+    efficiency: Number = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="tokens that synchronous training needs over those that this needs, to the same loss (assumed: 1)",
+    )
+
+    @property
+    def sync(self) -> Sync:
+        """As plain numbers."""
+        return Sync(self.every_steps, self.compression_ratio, self.compression_share)

@@ -1,0 +1,205 @@
+"""How many GPUs: the sizes that are fastest, cheapest and greenest, and what the next GPU adds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr.errors import InputError
+from ettr.scenario import Scenario
+from ettr.sizing.bands import N_DRAWS, draws, ends_of, yields_of_draws
+from ettr.sizing.goals import FASTEST, GOALS, BestSize, Limits, best
+from ettr.sizing.next_gpu import NextGpu, next_gpu, range_gpus, turning_point
+from ettr.sizing.yields import Yields, throughput_of, yields
+
+_BANDED = ("useful_tokens_per_day", "days", "usd", "mwh", "t_co2", "ettr", "mfu")
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """The answer to how many GPUs.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The job.
+    limits : Limits
+        What the sizes keep.
+    best : dict of str to BestSize
+        By goal; a goal for which every size is as good as the other is left out.
+    unanswered : dict of str to str
+        Why a goal was left out.
+    next : NextGpu
+        What one more GPU adds to the job at its own size.
+    turning_gpus : int or None
+        Where the next GPU stops adding; None if the batch ends first. [GPUs]
+    most_gpus : float
+        Where each replica has a single micro-batch left. [GPUs]
+    as_given : Yields
+        At the job's own size, single values.
+    layout : str
+        The cut there, in words.
+    batch_tokens : float
+        Batch there, of whole micro-batches. [tokens]
+    band_source : str
+        A part of a sentence: what the bands come from.
+    """
+
+    scenario: Scenario
+    limits: Limits
+    best: dict[str, BestSize]
+    unanswered: dict[str, str]
+    next: NextGpu
+    turning_gpus: int | None
+    most_gpus: float
+    as_given: Yields
+    layout: str
+    batch_tokens: float
+    band_source: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as plain numbers, for JSON."""
+        return {
+            "limits": self.limits.given,
+            "as_given": {"layout": self.layout, "batch_tokens": self.batch_tokens, **_plain(self.as_given)},
+            "next_gpu": {
+                "mean_tokens_per_day": self.next.mean_tokens_per_day,
+                "marginal_tokens_per_day": self.next.marginal_tokens_per_day,
+                "share": self.next.share,
+            },
+            "turning_gpus": self.turning_gpus,
+            "most_gpus": self.most_gpus,
+            "best": {
+                goal: {
+                    "layout": found.layout,
+                    "n_gpus_90": [float(found.n_gpus_low), float(found.n_gpus_high)],
+                    **_plain(found.yields),
+                    "low": _plain(found.low),
+                    "high": _plain(found.high),
+                }
+                for goal, found in self.best.items()
+            },
+            "unanswered": self.unanswered,
+            "band_source": self.band_source,
+        }
+
+
+def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Sizing:
+    """Say how many GPUs a job should have.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A job given by its tokens.
+    limits : Limits, optional
+        Power, budget, deadline or GPUs that there are.
+    seed : int
+        Of the bands' random numbers.
+
+    Returns
+    -------
+    Sizing
+        Best sizes by goal with bands, the next GPU's worth, and where it turns.
+
+    Raises
+    ------
+    InputError
+        The job is given by its hours, the model fits no number of GPUs, or no size keeps the limits.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, sizing
+    >>> answer = sizing.make(Scenario.load("llama3-405b-tokens"), sizing.Limits(power_mw=30))
+    >>> bool(answer.best["fastest"].yields.power_mw <= 30)
+    True
+    """
+    kept = limits or Limits()
+    drawn = draws(scenario)
+    found: dict[str, BestSize] = {}
+    unanswered = {}
+    for goal in GOALS:
+        try:
+            found[goal] = best(scenario, goal, kept, drawn)
+        except InputError as error:
+            if goal == FASTEST:
+                raise  # the limits leave nothing, whatever the goal
+            unanswered[goal] = str(error)
+    through, layout = throughput_of(scenario), scenario.layout_of_job
+    assert layout is not None
+    size = float(scenario.cluster.n_gpus)
+    own = yields(scenario, np.array([size]), type(layout)(**{k: np.atleast_1d(v) for k, v in vars(layout).items()}))
+    per_replica = float(layout.micro_batch) * size / float(layout.replica_gpus) * through.model.sequence_tokens
+    return Sizing(
+        scenario=scenario,
+        limits=kept,
+        best=found,
+        unanswered=unanswered,
+        next=next_gpu(scenario),
+        turning_gpus=turning_point(scenario),
+        most_gpus=range_gpus(scenario)[1],
+        as_given=Yields(**{field.name: getattr(own, field.name)[0] for field in fields(own)}),
+        layout=str(layout),
+        batch_tokens=max(1, round(through.batch_tokens / per_replica)) * per_replica,
+        band_source=drawn.source,
+    )
+
+
+def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: int = 0) -> pd.DataFrame:
+    """Throughput, ETTR, duration and costs by size, with bands.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A job given by its tokens.
+    n_gpus : array-like, optional
+        Sizes, taken as continuous; 60 from the smallest that holds the model to the largest by default. [GPUs]
+    n_draws : int
+        Draws of the bands; 0 leaves them out.
+    seed : int
+        Of their random numbers.
+
+    Returns
+    -------
+    DataFrame
+        A row a size: the columns of :class:`Yields`, ``layout`` (in words; empty where nothing fits),
+        ``marginal_tokens_per_day`` (what the next GPU adds), ``usd_per_million_tokens``, ``kwh_per_million_tokens``,
+        ``g_per_million_tokens``; and ``_low`` and ``_high``, which hold a quantity with 90%, of
+        ``useful_tokens_per_day``, ``days``, ``usd``, ``mwh``, ``t_co2``, ``ettr`` and ``mfu``.
+
+    Raises
+    ------
+    InputError
+        The job is given by its hours, or a size below one node.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, sizing
+    >>> found = sizing.curve(Scenario.load("llama3-405b-tokens"), [16384], n_draws=0)
+    >>> found.loc[0, "layout"]
+    'tensor 8, pipeline 16 in 7 turns'
+    """
+    given = np.geomspace(*range_gpus(scenario), 60) if n_gpus is None else n_gpus
+    sizes = np.atleast_1d(np.asarray(given, dtype=float))
+    chosen = throughput_of(scenario).fastest(sizes)
+    at = yields(scenario, sizes, chosen)
+    table = pd.DataFrame({field.name: getattr(at, field.name) for field in fields(at)})
+    table["layout"] = [str(chosen.at(i)) if chosen.tensor[i] else "" for i in range(sizes.size)]
+    more = yields(scenario, sizes + 1).useful_tokens_per_day
+    table["marginal_tokens_per_day"] = more - table["useful_tokens_per_day"]
+    tokens = throughput_of(scenario).n_tokens / 1e6
+    table["usd_per_million_tokens"] = table["usd"] / tokens
+    table["kwh_per_million_tokens"] = table["mwh"] * 1e3 / tokens
+    table["g_per_million_tokens"] = table["t_co2"] * 1e6 / tokens
+    if n_draws:
+        ends = ends_of(yields_of_draws(scenario, sizes, draws(scenario, n_draws, seed)))
+        for name in _BANDED:
+            table[f"{name}_low"], table[f"{name}_high"] = ends[name]
+    return table
+
+
+def _plain(found: Yields) -> dict[str, float | None]:
+    values = {field.name: float(getattr(found, field.name)) for field in fields(found)}
+    return {name: value if np.isfinite(value) else None for name, value in values.items()}

@@ -1,0 +1,93 @@
+"""How far a size's yield may be off, from what is known of the failure rate and of the constants of scaling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from ettr import calibration
+from ettr.scaling import Constants
+from ettr.scenario import Scenario
+from ettr.scenario.training import Slowness
+from ettr.sizing.yields import Yields, throughput_of, yields
+
+N_DRAWS = 200
+LEVEL = 0.9
+"""Probability inside a band."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Values of the failure rate and of the constants, as uncertain as they are.
+
+    Attributes
+    ----------
+    rate_per_1000_node_days : ndarray or None
+        One a draw; None where the scenario does not say how well its rate is known. [1/(1000 node-days)]
+    constants : Constants
+        Arrays of one a draw; a constant that the scenario gives itself does not vary.
+    source : str
+        A part of a sentence: what the draws come from.
+    """
+
+    rate_per_1000_node_days: np.ndarray | None
+    constants: Constants
+    source: str
+
+
+def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> Draws:
+    """Draw failure rates and constants of scaling.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A job given by its tokens.
+    n_draws : int
+        How many.
+    seed : int
+        Of the random numbers.
+
+    Returns
+    -------
+    Draws
+        The rate by evenly spaced quantiles of its gamma posterior in random order; the constants from the covariance
+        of their fit.
+    """
+    section = scenario.scaling or Slowness.model_validate({})
+    fitted = calibration.fit(section.like)
+    constants = section.over(fitted.sample(n_draws, seed))
+    constants = Constants(*(np.broadcast_to(value, n_draws) for value in vars(constants).values()))
+    known = scenario.failures.posterior
+    said = f"from the residuals of the study {section.like!r}"
+    if known is None or scenario.failures.rate == 0:
+        return Draws(None, constants, f"{said}; the failure rate is taken as exact")
+    from scipy.stats import gamma
+
+    quantiles = np.random.default_rng(seed + 1).permutation((np.arange(n_draws) + 0.5) / n_draws)
+    rates = gamma.ppf(quantiles, known.shape) / known.node_days * 1000
+    return Draws(rates, constants, f"{said} and from what is known of the failure rate")
+
+
+def yields_of_draws(scenario: Scenario, n_gpus: np.ndarray, drawn: Draws) -> Yields:
+    """Yields of every draw at every size, draws on the first axis, each size with its central layout."""
+    chosen = throughput_of(scenario).fastest(n_gpus)
+    constants = Constants(*(np.asarray(value)[:, None] for value in vars(drawn.constants).values()))
+    rates = drawn.rate_per_1000_node_days
+    return yields(scenario, n_gpus[None, :], chosen, constants, None if rates is None else rates[:, None])
+
+
+def ends_of(found: Yields, level: float = LEVEL) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Low and high end of each quantity over the draws, by its name."""
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    values = {field.name: np.asarray(getattr(found, field.name)) for field in fields(found)}
+    return {
+        name: (_quantile(value, tails[0]), _quantile(value, tails[1]))
+        for name, value in values.items()
+        if value.ndim == 2
+    }
+
+
+def _quantile(values: np.ndarray, tail: float) -> np.ndarray:
+    """One of the sorted values, not between two of them: one may be infinite."""
+    return np.asarray(np.quantile(values, tail, axis=0, method="nearest"))

@@ -1,0 +1,211 @@
+"""The best size for a goal, within limits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ettr.errors import InputError, UnknownName
+from ettr.scaling import micro_batches
+from ettr.scenario import Scenario
+from ettr.sizing.bands import LEVEL, Draws, yields_of_draws
+from ettr.sizing.next_gpu import range_gpus
+from ettr.sizing.yields import Yields, throughput_of, yields
+
+FASTEST, CHEAPEST, GREENEST = "fastest", "cheapest", "greenest"
+GOALS = {FASTEST: "days", CHEAPEST: "usd", GREENEST: "t_co2"}
+"""Goals, and the column that each makes least."""
+_UNITS = {"power_mw": "MW", "budget_usd": "USD", "deadline_days": "days", "most_gpus": "GPUs"}
+_SIZES, _SIZES_OF_DRAWS = 400, 120
+_HAIR = 1e-9
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a size has to keep; None: no limit.
+
+    Attributes
+    ----------
+    power_mw : float, optional
+        Power of the facility while it trains. [MW]
+    budget_usd : float, optional
+        Cost of the whole job. [USD]
+    deadline_days : float, optional
+        Until all tokens are trained on. [d]
+    most_gpus : float, optional
+        GPUs that can be had. [GPUs]
+    """
+
+    power_mw: float | None = None
+    budget_usd: float | None = None
+    deadline_days: float | None = None
+    most_gpus: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self.given.items():
+            if not (math.isfinite(value) and value > 0):
+                raise InputError(f"{name} must be > 0 {_UNITS[name]} and finite, got {value:g}")
+
+    @property
+    def given(self) -> dict[str, float]:
+        """The limits that are set."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def kept(self, found: Yields) -> np.ndarray:
+        """Whether each size keeps them all, and yields anything."""
+        good = np.isfinite(found.days) & (found.useful_tokens_per_day > 0)
+        for name, limit in self.given.items():
+            good &= np.asarray(getattr(found, _COLUMNS[name])) <= limit
+        return np.asarray(good)
+
+
+_COLUMNS = {"power_mw": "power_mw", "budget_usd": "usd", "deadline_days": "days", "most_gpus": "n_gpus"}
+
+
+@dataclass(frozen=True)
+class BestSize:
+    """The best size for a goal.
+
+    Attributes
+    ----------
+    goal : str
+        ``fastest``, ``cheapest`` or ``greenest``.
+    n_gpus : int
+        A size that a layout divides. [GPUs]
+    n_gpus_low, n_gpus_high : float
+        Where the best size lies with 90%. [GPUs]
+    layout : str
+        The cut of the model in words.
+    yields : Yields
+        At that size, single values.
+    low, high : Yields
+        Ends of the same with 90%.
+    """
+
+    goal: str
+    n_gpus: int
+    n_gpus_low: float
+    n_gpus_high: float
+    layout: str
+    yields: Yields
+    low: Yields
+    high: Yields
+
+
+def best(scenario: Scenario, goal: str, limits: Limits, drawn: Draws) -> BestSize:
+    """The best size for a goal.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A job given by its tokens.
+    goal : str
+        ``fastest`` (fewest days), ``cheapest`` (least cost) or ``greenest`` (least carbon).
+    limits : Limits
+        What it has to keep.
+    drawn : Draws
+        For the bands.
+
+    Returns
+    -------
+    BestSize
+        A number of GPUs in whole nodes and replicas.
+
+    Raises
+    ------
+    InputError
+        No size keeps the limits (the message says what the nearest takes), or every size costs nothing.
+    UnknownName
+        No such goal.
+    """
+    if goal not in GOALS:
+        raise UnknownName("goal", goal, GOALS)
+    column = GOALS[goal]
+    sizes = np.geomspace(*range_gpus(scenario), _SIZES)
+    found = yields(scenario, sizes)
+    if goal != FASTEST and not (np.asarray(getattr(found, column)) > 0).any():
+        price = "cost.usd_per_gpu_h" if goal == CHEAPEST else "power.g_per_kwh"
+        raise InputError(f"where nothing has a price every size is the {goal}: give {price} > 0, or take another goal")
+    kept = limits.kept(found)
+    if not kept.any():
+        raise InputError(_none_keeps(found, limits))
+    near = _least(found, column, kept)
+    sizes = np.linspace(sizes[max(near - 1, 0)], sizes[min(near + 1, _SIZES - 1)], _SIZES)
+    found = yields(scenario, sizes)
+    ideal = float(sizes[_least(found, column, limits.kept(found))])
+    size = _whole(scenario, ideal, column, limits)
+    exact = yields(scenario, np.array([float(size)]), _layouts(scenario, size))
+    of_draws = yields_of_draws(scenario, np.geomspace(*range_gpus(scenario), _SIZES_OF_DRAWS), drawn)
+    low, high = np.quantile(_best_of_each(of_draws, column, limits), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    at_size = yields_of_draws(scenario, np.array([float(size)]), drawn)
+    ends = [_row(at_size, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)]
+    layout = str(_layouts(scenario, size).at(0))
+    return BestSize(goal, size, min(low, size), max(high, size), layout, _row(exact, 0.5), *ends)
+
+
+def _least(found: Yields, column: str, kept: np.ndarray) -> int:
+    return int(np.where(kept, getattr(found, column), np.inf).argmin())
+
+
+def _best_of_each(found: Yields, column: str, limits: Limits) -> np.ndarray:
+    """The best size of each draw; draws that keep no limit are left out, unless none does."""
+    values = np.where(limits.kept(found), getattr(found, column), np.inf)
+    some = np.isfinite(values).any(axis=1)
+    best_of = np.take_along_axis(found.n_gpus, values.argmin(axis=1)[:, None], axis=1)[:, 0]
+    return np.asarray(best_of[some] if some.any() else best_of)
+
+
+def _row(found: Yields, quantile: float) -> Yields:
+    values = {field.name: np.asarray(getattr(found, field.name)).ravel() for field in fields(found)}
+    return Yields(**{name: np.quantile(value, quantile, method="nearest") for name, value in values.items()})
+
+
+def _layouts(scenario: Scenario, size: int) -> Any:
+    chosen = throughput_of(scenario).dividing(size)
+    return type(chosen)(**{name: np.atleast_1d(value) for name, value in vars(chosen).items()})
+
+
+def _whole(scenario: Scenario, ideal: float, column: str, limits: Limits) -> int:
+    """The best size near an ideal one that some layout divides."""
+    through, node = throughput_of(scenario), scenario.cluster.gpus_per_node
+    tried = through.candidates
+    whole = np.lcm(np.asarray(tried.replica_gpus).astype(int), node)
+    near = np.concatenate([(ideal // whole + step) * whole for step in (-1, 0, 1)])
+    layouts = tried.at(np.tile(np.arange(whole.size), 3))
+    good = (near >= layouts.replica_gpus) & (near > 0)
+    near, layouts = near[good], layouts.at(good)
+    enough = micro_batches(through.model, layouts, near, through.batch_tokens) >= 1 - _HAIR
+    fits = enough & (through.memory_gb(near, layouts) <= through.usable_gb)
+    near, layouts = near[fits], layouts.at(fits)
+    found = yields(scenario, near, layouts)
+    kept = limits.kept(found)
+    if not kept.any():
+        raise InputError(f"no whole number of nodes and replicas near {ideal:,.0f} GPUs keeps all limits")
+    return int(near[_least(found, column, kept)])
+
+
+def _none_keeps(found: Yields, limits: Limits) -> str:
+    said = []
+    for name, limit in limits.given.items():
+        unit, least = _UNITS[name], float(np.min(np.asarray(getattr(found, _COLUMNS[name]))))
+        if least > limit:
+            said.append(f"{name} of {limit:,.6g} {unit} is below the least of all sizes, {least:,.4g} {unit}")
+    return "no size keeps the limits: " + ("; ".join(said) or _apart(found, limits))
+
+
+def _apart(found: Yields, limits: Limits) -> str:
+    """Each limit can be kept, but not all of them: say how far the last is off where the others are kept."""
+    *others, last = limits.given
+    kept = Limits(**{name: limits.given[name] for name in others}).kept(found)
+    said = (
+        f"each can be kept, but not all together: where {' and '.join(others)} {'is' if len(others) == 1 else 'are'} "
+    )
+    if not kept.any():
+        return "each can be kept, but not all together"
+    least = float(np.min(np.asarray(getattr(found, _COLUMNS[last]))[kept]))
+    which = f"{' and '.join(others)} {'is' if len(others) == 1 else 'are'}"
+    said = f"each can be kept, but not all together: where {which} kept, {last} is"
+    return f"{said} at least {least:,.4g} {_UNITS[last]}, not {limits.given[last]:,.6g}"

@@ -1,0 +1,153 @@
+"""The next GPU: what it adds, and where it stops adding anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ettr.errors import InputError
+from ettr.scaling import Layout
+from ettr.scenario import Scenario
+from ettr.sizing.yields import throughput_of, yields
+
+_SIZES, _NEAR, _HAIR = 400, 0.98, 1e-9
+
+
+@dataclass(frozen=True)
+class NextGpu:
+    """What one more GPU does to a job of some size.
+
+    Attributes
+    ----------
+    n_gpus : float
+        The size. [GPUs]
+    useful_tokens_per_day : float
+        What the job yields. [tokens/d]
+    mean_tokens_per_day, marginal_tokens_per_day : float
+        Of a GPU on average, and of the next one. [tokens/d]
+    """
+
+    n_gpus: float
+    useful_tokens_per_day: float
+    mean_tokens_per_day: float
+    marginal_tokens_per_day: float
+
+    @property
+    def share(self) -> float:
+        """What the next GPU adds over what a GPU yields on average; below 0 it takes."""
+        return self.marginal_tokens_per_day / self.mean_tokens_per_day if self.mean_tokens_per_day > 0 else np.nan
+
+
+def next_gpu(scenario: Scenario, n_gpus: float | None = None) -> NextGpu:
+    """What one more GPU adds to a job, sizes taken as continuous.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A job given by its tokens.
+    n_gpus : float, optional
+        The size; the scenario's own by default. [GPUs]
+
+    Returns
+    -------
+    NextGpu
+        Useful tokens a day of the job, of a GPU on average, and of the next one.
+
+    Raises
+    ------
+    InputError
+        The job is given by its hours, or a size below one node.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, sizing
+    >>> found = sizing.next_gpu(Scenario.load("llama3-405b-tokens"))
+    >>> 0 < found.share < 1
+    True
+    """
+    size = float(scenario.cluster.n_gpus if n_gpus is None else n_gpus)
+    now, then = _useful(scenario, np.array([size, size + 1]))
+    return NextGpu(size, float(now), float(now / size), float(then - now))
+
+
+def range_gpus(scenario: Scenario) -> tuple[float, float]:
+    """From the fewest GPUs that hold the model to where each replica has a single micro-batch left. [GPUs]"""
+    through = throughput_of(scenario)
+    low = through.smallest_gpus()
+    if low is None:  # the scenario's own size was checked when it was made
+        raise InputError("the model fits no number of GPUs")
+    return float(low), max(float(low), through.largest_gpus() * (1 - _HAIR))
+
+
+def turning_point(scenario: Scenario) -> int | None:
+    """The number of GPUs after which the next one takes more than it gives. [GPUs]
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A job given by its tokens.
+
+    Returns
+    -------
+    int or None
+        The size with the most useful tokens a day among all whole numbers of GPUs, taken as continuous in layouts; None
+        if more is better up to the end that the batch sets.
+
+    Raises
+    ------
+    InputError
+        The job is given by its hours, or fits no number of GPUs.
+
+    Notes
+    -----
+    For each layout that is the fastest at one of 400 sizes within 2% of the most tokens, bisection for the sign of what
+    the next GPU adds with that layout; of these peaks the highest.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, sizing
+    >>> run = Scenario.load("llama3-405b-tokens")
+    >>> peak = sizing.turning_point(run)
+    >>> sizing.next_gpu(run, peak - 1).marginal_tokens_per_day > 0 > sizing.next_gpu(run, peak).marginal_tokens_per_day
+    True
+    """
+    low, high = range_gpus(scenario)
+    sizes = np.unique(np.round(np.geomspace(low, high, _SIZES)))
+    sizes = sizes[(sizes >= low) & (sizes <= high)]
+    chosen = throughput_of(scenario).fastest(sizes)
+    useful = yields(scenario, sizes, chosen).useful_tokens_per_day
+    if useful.max() <= 0:
+        return None
+    near = useful >= _NEAR * useful.max()
+    layouts = {str(layout): layout for layout in (chosen.at(i) for i in np.flatnonzero(near))}
+    peaks = [peak for layout in layouts.values() if (peak := _peak_of(scenario, sizes, layout)) is not None]
+    best = max(peaks, key=lambda peak: peak[1], default=None)
+    return best[0] if best and best[1] >= useful.max() else None
+
+
+def _peak_of(scenario: Scenario, sizes: np.ndarray, layout: Layout) -> tuple[int, float] | None:
+    """The size with the most useful tokens a day with one layout, and these; None if more is better up to its end."""
+
+    def useful(at: np.ndarray) -> np.ndarray:
+        return yields(scenario, at, layout).useful_tokens_per_day
+
+    def adds(size: int) -> bool:
+        now, then = useful(np.array([float(size), float(size + 1)]))
+        return bool(then > now)
+
+    found = useful(sizes)
+    peak = int(found.argmax())
+    if peak == sizes.size - 1 or found[peak + 1] <= 0:
+        return None
+    left, right = int(sizes[max(peak - 1, 0)]), int(sizes[peak + 1])
+    if not adds(left):
+        return left, float(found[max(peak - 1, 0)])
+    while right - left > 1:  # the next one still gives at left, and no more at right
+        middle = (left + right) // 2
+        left, right = (middle, right) if adds(middle) else (left, middle)
+    return right, float(useful(np.array([float(right)]))[0])
+
+
+def _useful(scenario: Scenario, sizes: np.ndarray) -> np.ndarray:
+    return yields(scenario, sizes).useful_tokens_per_day

@@ -1,0 +1,220 @@
+"""What a job of any size yields: useful tokens a day, and what it costs to finish."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ettr.errors import InputError
+from ettr.plan.intervals import INTERVAL, at_best, quiet_budget
+from ettr.power import Profile, profile
+from ettr.power.bills import STATES
+from ettr.results import PARTS
+from ettr.scaling import Constants, Layout
+from ettr.scenario import Scenario
+from ettr.scenario.electricity import Cost
+from ettr.scenario.throughput import Throughput
+from ettr.scenario.warmth import warmth
+
+RATE = "failures.rate_per_1000_node_days"
+_H_PER_DAY, _S_PER_DAY = 24.0, 86400.0
+_W_PER_MW, _KG_PER_G, _KWH_PER_MWH = 1e6, 1e-3, 1e3
+_HEAT_SIZES = 9
+"""Sizes at which heat is computed; between them its speed is interpolated over the logarithm of the size."""
+
+
+@dataclass(frozen=True)
+class Yields:
+    """Arrays of one shape, a place a size; zero tokens and infinite costs where a job would never end or does not fit.
+
+    Attributes
+    ----------
+    n_gpus : ndarray
+        Sizes. [GPUs]
+    tokens_per_day : ndarray
+        Throughput at full speed, without failures. [tokens/d]
+    speed, ettr : ndarray
+        Speed in the heat, and ETTR of the steady state.
+    useful_tokens_per_day : ndarray
+        The product of the three, over what loose exchange and the batch ask on top: tokens that count. [tokens/d]
+    days : ndarray
+        Until all tokens are trained on, the start included. [d]
+    gpu_h : ndarray
+        GPU-hours held, spares included. [GPU h]
+    mwh : ndarray
+        Energy of the facility. [MWh]
+    usd : ndarray
+        GPUs, electricity and days. [USD]
+    t_co2 : ndarray
+        Carbon of the electricity. [t]
+    power_mw : ndarray
+        Power of the facility while it trains. [MW]
+    mfu, waiting_share : ndarray
+        Model FLOPs utilisation, and the share of a step in which GPUs wait for others.
+    interval_min : ndarray
+        Checkpoint interval. [min]
+    """
+
+    n_gpus: np.ndarray
+    tokens_per_day: np.ndarray
+    speed: np.ndarray
+    ettr: np.ndarray
+    useful_tokens_per_day: np.ndarray
+    days: np.ndarray
+    gpu_h: np.ndarray
+    mwh: np.ndarray
+    usd: np.ndarray
+    t_co2: np.ndarray
+    power_mw: np.ndarray
+    mfu: np.ndarray
+    waiting_share: np.ndarray
+    interval_min: np.ndarray
+
+
+def throughput_of(scenario: Scenario) -> Throughput:
+    """How fast a scenario's job trains.
+
+    Raises
+    ------
+    InputError
+        The job is given by its hours, which say nothing about other sizes.
+    """
+    if scenario.throughput is None:
+        raise InputError(
+            "sizing needs the job as tokens and parameters: job.tokens instead of job.productive_h, and model, e.g. "
+            "--set job.tokens=15.6e12 --set model.n_parameters=405e9"
+        )
+    return scenario.throughput
+
+
+def yields(
+    scenario: Scenario,
+    n_gpus: Any,
+    layout: Layout | None = None,
+    constants: Constants | None = None,
+    rate_per_1000_node_days: Any = None,
+    batch_tokens: float | None = None,
+    best_interval: bool = True,
+) -> Yields:
+    """Throughput x ETTR x heat x price at any sizes, taken as continuous.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A job given by its tokens; its own size does not enter.
+    n_gpus : float or ndarray
+        Sizes, of any shape. [GPUs]
+    layout : Layout, optional
+        Arrays that broadcast against the sizes; the fastest of each size by default (sizes of one axis then).
+    constants : Constants, optional
+        Instead of those in force; arrays that broadcast.
+    rate_per_1000_node_days : float or ndarray, optional
+        Failure rate instead of the scenario's. [1/(1000 node-days)]
+    batch_tokens : float, optional
+        Batch instead of the model's; the tokens needed follow. [tokens]
+    best_interval : bool
+        Checkpoint at the best interval of each size; otherwise at the scenario's own.
+
+    Returns
+    -------
+    Yields
+        Broadcast shape.
+
+    Raises
+    ------
+    InputError
+        The job is given by its hours, or a size below one node.
+    NotModelled
+        Mechanisms that no closed form of the ETTR holds for.
+
+    Notes
+    -----
+    The ETTR is that of the steady state, which has no last segment to be cut off: neighbouring sizes differ by what one
+    GPU does, and not by where a run happens to end. The start comes on top of the days.
+    """
+    through = throughput_of(scenario)
+    if batch_tokens is not None:
+        through = replace(through, batch_tokens=float(batch_tokens))
+    sizes = np.asarray(n_gpus, dtype=float)
+    node = scenario.cluster.gpus_per_node
+    if (sizes < node).any():
+        raise InputError(f"n_gpus must be >= {node} GPUs, one node, got {sizes.min():g}")
+    chosen = through.fastest(sizes) if layout is None else layout
+    fits = np.asarray(chosen.tensor) > 0
+    chosen = Layout(**{**vars(chosen), "tensor": np.where(fits, chosen.tensor, 1)})
+    step = through.step(sizes, chosen, constants)
+    per_s = np.where(fits & np.isfinite(step.total_s), through.batch_tokens / step.total_s, 0.0)
+    sizes = np.broadcast_to(sizes, np.broadcast_shapes(per_s.shape, np.shape(rate_per_1000_node_days)))
+    per_s = np.broadcast_to(per_s, sizes.shape)
+    runs = per_s > 0
+    productive_h = through.tokens_needed / np.where(runs, per_s, 1.0) / 3600
+    speed = _speed(scenario, sizes, productive_h)
+    at = {"cluster.n_gpus": sizes, "job.productive_h": productive_h * scenario.speed / speed}
+    if rate_per_1000_node_days is not None:
+        at[RATE] = np.broadcast_to(np.asarray(rate_per_1000_node_days, dtype=float), sizes.shape)
+    steady = scenario.override({"job.include_start": False})
+    interval_min = np.full(sizes.shape, scenario.checkpoint.interval_min)
+    if best_interval:
+        interval_min = at_best(steady, at).interval_min
+    hours = quiet_budget(steady, {**at, INTERVAL: interval_min})
+    ends = runs & np.isfinite(hours.total_h)
+    start_h = scenario.first_queue_h + scenario.restart_h + scenario.load_h if scenario.job.include_start else 0.0
+    total_h = np.where(ends, hours.total_h, np.inf) + start_h
+    ettr = np.where(ends, hours.ettr, 0.0)
+    waiting = np.broadcast_to(step.waiting_share, sizes.shape)
+    it_wh, training_w = _watts(profile(scenario), hours, waiting)
+    power = profile(scenario)
+    held = sizes + (scenario.spares.n_nodes * node if scenario.spares else 0)
+    mwh = np.where(ends, it_wh, np.inf) * sizes * power.pue / _W_PER_MW
+    prices = scenario.cost or Cost.model_validate({})
+    gpu_h, days = held * total_h, total_h / _H_PER_DAY
+    return Yields(
+        n_gpus=sizes,
+        tokens_per_day=per_s * _S_PER_DAY,
+        speed=speed,
+        ettr=ettr,
+        useful_tokens_per_day=per_s * _S_PER_DAY * speed * ettr * through.n_tokens / through.tokens_needed,
+        days=days,
+        gpu_h=gpu_h,
+        mwh=mwh,
+        usd=_price(gpu_h, prices.usd_per_gpu_h)
+        + _price(mwh * _KWH_PER_MWH, prices.usd_per_kwh)
+        + _price(days, prices.usd_per_day),
+        t_co2=_price(mwh, power.g_per_kwh * _KG_PER_G),
+        power_mw=sizes * training_w * power.pue / _W_PER_MW,
+        mfu=np.where(runs, np.broadcast_to(step.mfu, sizes.shape), 0.0),
+        waiting_share=waiting,
+        interval_min=np.broadcast_to(interval_min, sizes.shape),
+    )
+
+
+def _price(amount: np.ndarray, of_one: float) -> np.ndarray:
+    """What is free stays free, of an endless job too."""
+    return amount * of_one if of_one > 0 else np.zeros_like(amount)
+
+
+def _speed(scenario: Scenario, sizes: np.ndarray, productive_h: np.ndarray) -> np.ndarray:
+    """Speed of training over full speed at each size: the hottest of more parts is hotter."""
+    factor = scenario.job.throughput_factor
+    if scenario.heat is None or sizes.size == 0:
+        return np.full(sizes.shape, factor)
+    ends = np.log(sizes.min()), np.log(sizes.max())
+    logs = np.linspace(*ends, _HEAT_SIZES) if ends[1] > ends[0] else np.array(ends[:1])
+    work_h = float(np.median(productive_h))
+    speeds = [warmth(scenario.heat, max(1, round(np.exp(log))), work_h).speed for log in logs]
+    return np.asarray(factor * np.interp(np.log(sizes), logs, speeds))
+
+
+def _watts(power: Profile, hours: Any, waiting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Energy of the computers for each GPU over the run [Wh], and their power while it trains [W]."""
+    compute, communication = power.waveform.phases
+    training = compute.gpu_w * (1 - waiting) + communication.gpu_w * waiting + power.other_w
+    energy = np.zeros(waiting.shape)
+    for part in PARTS:
+        state = part.removesuffix("_h")
+        state = STATES.get(state, state)
+        watts = training if state in ("training", "rework") else power.gpu_w(state) + power.other_w
+        energy = energy + np.asarray(getattr(hours, part)) * watts
+    return energy, training
