@@ -65,6 +65,18 @@ def plan(
         list[str] | None,
         typer.Option("--field", metavar="FIELD", help="Ask --target of this field only. May be repeated."),
     ] = None,
+    power_mw: Annotated[
+        float | None, typer.Option("--power-mw", metavar="MW", help="Take no more GPUs than the facility can feed.")
+    ] = None,
+    budget_usd: Annotated[
+        float | None, typer.Option("--budget-usd", metavar="USD", help="Spend no more on the whole job.")
+    ] = None,
+    deadline_days: Annotated[
+        float | None, typer.Option("--deadline-days", metavar="DAYS", help="Be done within so many days.")
+    ] = None,
+    most_gpus: Annotated[
+        float | None, typer.Option("--most-gpus", metavar="N", help="Take no more GPUs than there are.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say how often to checkpoint, where the hours go, and how sure that is.
@@ -78,15 +90,28 @@ def plan(
     of a cost, the smallest of a benefit, the range of an interval. If no value reaches the target, the answer is what
     would be possible, and which second field stands in the way.
 
+    A job given by its tokens and its model is also told how many GPUs it should have: the sizes that are the fastest,
+    the cheapest and the greenest, within the limits that are given, and what the next GPU adds.
+
     Example: ettr plan llama3-405b --set cluster.n_gpus=100000 --target 0.9
+
+    Example: ettr plan llama3-405b --set job.tokens=2e12 --set model.n_parameters=70e9 --power-mw 10
     """
+    from ettr import sizing, terminal_sizing
     from ettr.budget import changes as changes_in_time
     from ettr.plan import make
     from ettr.scenario import Scenario
+    from ettr.sizing import Limits
 
     changes = options.changes(set_ or [])
     run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
     _check_target(target, field or [])
+    limits = Limits(power_mw, budget_usd, deadline_days, most_gpus)
+    if limits.given and run.job.tokens is None:
+        raise InputError(
+            f"--{next(iter(limits.given)).replace('_', '-')} needs the job as tokens and parameters, e.g. --set "
+            "job.tokens=15.6e12 --set model.n_parameters=405e9"
+        )
     answer = make(run)
     if target is not None and changes_in_time(run):
         raise InputError(
@@ -96,8 +121,11 @@ def plan(
         )
     run = answer.scenario
     needs = _needs(run, target, field or []) if target is not None else []
+    size = sizing.make(run, limits) if run.job.tokens is not None else None
     if not as_json:
         terminal.print_plan(answer, changes)
+        if size:
+            terminal_sizing.print_sizing(size)
         if needs:
             terminal.print_needs(needs)
         return
@@ -105,6 +133,7 @@ def plan(
         **answer.to_dict(),
         "target_ettr": target,
         "requirements": [need.to_dict() for need in needs],
+        "sizing": size.to_dict() if size else None,
         "changes": changes,
     }
     typer.echo(json.dumps(told, indent=2, allow_nan=False))

@@ -107,7 +107,7 @@ def print_fit(fitted: Any, answer: Any, written: Path | None) -> None:
     columns = {"n_events": "failures", "share": "share", "rate": "per 1000 node-days", "interval": "95% if independent"}
     for name, table in {"component": fitted.components, fitted.split: fitted.cohorts}.items():
         if table is not None and len(table) > 1:
-            out.print(_table(name, columns, say.rate_rows(table)))
+            out.print(table(name, columns, say.rate_rows(table)))
     rules = {
         "n_incidents": "incidents",
         "rate": "per 1000 node-days",
@@ -116,7 +116,7 @@ def print_fit(fitted: Any, answer: Any, written: Path | None) -> None:
         "p": "memoryless",
     }
     section("Times between failures")
-    out.print(_table("merged", rules, say.rule_rows(fitted)))
+    out.print(table("merged", rules, say.rule_rows(fitted)))
     for verdict in say.verdicts(fitted):
         section(verdict.title, verdict.text)
     section("Repairs", say.repairs(fitted).text, say.lives(fitted).text)
@@ -127,17 +127,18 @@ def print_fit(fitted: Any, answer: Any, written: Path | None) -> None:
         out.print(Text(f"\nThe scenario is at {path}: ettr plan {shlex.quote(path)}"), soft_wrap=True)
 
 
-def _table(first: str | None, columns: dict[str, str], rows: list[dict[str, str]]) -> Any:
+def table(first: str | None, columns: dict[str, str], rows: list[dict[str, str]]) -> Any:
+    """Rows by the keys ``name`` and those of ``columns``, whose values are the titles."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, title_justify="left")
-    table.add_column(Text(printable(str(first))), overflow="fold")
+    found = Table(box=None, pad_edge=False, title_justify="left")
+    found.add_column(Text(printable(str(first))), overflow="fold")
     for title in columns.values():
-        table.add_column(title, justify="right")
+        found.add_column(title, justify="right")
     for row in rows:
-        table.add_row(*(Text(printable(row[key])) for key in ("name", *columns)))
-    return table
+        found.add_row(*(Text(printable(row[key])) for key in ("name", *columns)))
+    return found
 
 
 def printable(text: str) -> str:
@@ -209,7 +210,7 @@ def _print_tiers(out: Any, answer: Any) -> None:
     ]
     out.print(Text("Tiers", style="bold"))
     columns = {"survives": "survives", "own": "interval", "best": "best of all together"}
-    out.print(_table("tier", columns, rows))
+    out.print(table("tier", columns, rows))
     out.print(Text(f"With the best of all together the ETTR is {answer.budget_of_tiers.ettr:.1%}."), soft_wrap=True)
 
 
@@ -229,7 +230,7 @@ def _print_bands(out: Any, answer: Any) -> None:
         for row in answer.bands.itertuples()
     ]
     out.print(Text("How sure", style="bold"))
-    out.print(_table("", {"value": "value", "half": "50%", "most": "95%"}, rows))
+    out.print(table("", {"value": "value", "half": "50%", "most": "95%"}, rows))
     out.print(Text(f"The bands come {answer.band_source}."), style="dim", soft_wrap=True)
 
 
@@ -267,7 +268,7 @@ def print_needs(needs: list[Any]) -> None:
         for need in needs
     ]
     columns = {"needed": "needed", "own": "own", "unit": "unit", "best": "ETTR at its ideal"}
-    out.print(_table("field", columns, rows))
+    out.print(table("field", columns, rows))
     for line in _in_the_way([need for need in needs if need.value is None and need.blocking]):
         out.print(Text(line), soft_wrap=True)
 

@@ -9,6 +9,7 @@ from ettr.validity import above_zero, plain
 
 WIDTH_PER_LAYER = 128.0
 """Hidden size over number of layers of a model whose shape isn't known (assumed: that of GPT-3 and Llama 3 405B)."""
+_WHOLE_LAYERS = 8
 _PER_LAYER = 12.0
 """Parameters of a layer over the square of its hidden size: four matrices of attention, eight of the rest."""
 
@@ -101,7 +102,7 @@ def usual_hidden(n_parameters: float, n_layers: int | None = None) -> float:
     Examples
     --------
     >>> round(usual_hidden(405e9)), usual_layers(405e9)
-    (16287, 127)
+    (16287, 128)
     """
     weights = float(above_zero("n_parameters", n_parameters))
     if n_layers is not None:
@@ -110,5 +111,8 @@ def usual_hidden(n_parameters: float, n_layers: int | None = None) -> float:
 
 
 def usual_layers(n_parameters: float) -> int:
-    """Depth of a model of so many parameters, if its shape isn't known; see :func:`usual_hidden`."""
-    return max(1, round(usual_hidden(n_parameters) / WIDTH_PER_LAYER))
+    """Depth of a model of so many parameters, if its shape isn't known: a multiple of 8, so that pipelines divide it.
+
+    See :func:`usual_hidden`; small models have 4 layers at least.
+    """
+    return max(4, _WHOLE_LAYERS * round(usual_hidden(n_parameters) / WIDTH_PER_LAYER / _WHOLE_LAYERS))

@@ -73,6 +73,9 @@ _IDLE_WITH = {
 _INSTEAD = {"job.productive_h": "job.tokens", "job.tokens": "job.productive_h"}
 """Two ways to say one thing: a value for one makes the other void."""
 
+_OF_TOKENS = ("model", "layout", "network", "scaling", "sync")
+"""Sections that say how many hours the tokens of a job take."""
+
 _NAMES_A_FILE = (("heat", "weather"), ("heat", "part"), ("power", "part"))
 """Fields that may name a file, which is looked for beside the scenario's own first."""
 
@@ -181,7 +184,7 @@ class Scenario(Hours):
     def _tokens_have_what_they_need(self) -> Scenario:
         if self.job.tokens is not None and self.model is None:
             raise ValueError("job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}")
-        for name in ("model", "layout", "network", "scaling", "sync"):
+        for name in _OF_TOKENS:
             if self.job.tokens is None and getattr(self, name) is not None:
                 raise ValueError(f"{name} needs job.tokens instead of job.productive_h: without it nothing follows")
         loose = self.sync is not None and self.sync.every_steps > 1
@@ -317,6 +320,9 @@ class Scenario(Hours):
             if path in _INSTEAD and values[path] is not None and _INSTEAD[path] not in values:
                 raw["job"][_INSTEAD[path].removeprefix("job.")] = None
                 changed.add(_INSTEAD[path])
+                for section in _OF_TOKENS if path == "job.productive_h" else ():
+                    raw[section] = None
+                    changed.add(section)
         if "failures.rate_per_1000_node_days" in values:
             for mode, share in zip(raw["failures"]["modes"], self.failures.shares, strict=True):
                 mode.update(n_events=None, share=share)

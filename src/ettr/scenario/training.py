@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ettr import calibration
 from ettr.errors import UnknownName
 from ettr.scaling import Constants, Layout, Network, Sync, Transformer, usual_hidden, usual_layers
 from ettr.scenario.basics import Count, Number, Section, Share, Text
+
+
+def _linked(value: Any) -> Any:
+    if value is not None and not isinstance(value, bool) and value in (0, 0.0, "0"):
+        raise ValueError("must be > 0 GB/s, got 0: replicas could exchange nothing; a link of 400 Gb/s has 50 GB/s")
+    return value
+
+
+Bandwidth = Annotated[Number, BeforeValidator(_linked)]
 
 
 class Model(Section):
@@ -69,10 +78,10 @@ class Cut(Section):
 class Links(Section):
     """The network between GPUs."""
 
-    inside_gb_s: Number | None = Field(
+    inside_gb_s: Bandwidth | None = Field(
         None, gt=0, description="bandwidth of a GPU to others of its node, in one direction; that of the part without"
     )
-    across_gb_s: Number = Field(
+    across_gb_s: Bandwidth = Field(
         50.0, gt=0, description="bandwidth of a GPU out of its node, in one direction (assumed: 50, a 400 Gb/s link)"
     )
     pod_gpus: Count | None = Field(

@@ -67,8 +67,8 @@ class Sizing:
             "as_given": {"layout": self.layout, "batch_tokens": self.batch_tokens, **_plain(self.as_given)},
             "next_gpu": {
                 "mean_tokens_per_day": self.next.mean_tokens_per_day,
-                "marginal_tokens_per_day": self.next.marginal_tokens_per_day,
-                "share": self.next.share,
+                "marginal_tokens_per_day": _finite(self.next.marginal_tokens_per_day),
+                "share": _finite(self.next.share),
             },
             "turning_gpus": self.turning_gpus,
             "most_gpus": self.most_gpus,
@@ -165,7 +165,7 @@ def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: 
     -------
     DataFrame
         A row a size: the columns of :class:`Yields`, ``layout`` (in words; empty where nothing fits),
-        ``marginal_tokens_per_day`` (what the next GPU adds), ``usd_per_million_tokens``, ``kwh_per_million_tokens``,
+        ``marginal_tokens_per_day`` (what the next GPU adds; missing if the batch has no work for it), ``usd_per_million_tokens``, ``kwh_per_million_tokens``,
         ``g_per_million_tokens``; and ``_low`` and ``_high``, which hold a quantity with 90%, of
         ``useful_tokens_per_day``, ``days``, ``usd``, ``mwh``, ``t_co2``, ``ettr`` and ``mfu``.
 
@@ -188,7 +188,7 @@ def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: 
     table = pd.DataFrame({field.name: getattr(at, field.name) for field in fields(at)})
     table["layout"] = [str(chosen.at(i)) if chosen.tensor[i] else "" for i in range(sizes.size)]
     more = yields(scenario, sizes + 1).useful_tokens_per_day
-    table["marginal_tokens_per_day"] = more - table["useful_tokens_per_day"]
+    table["marginal_tokens_per_day"] = np.where(more > 0, more - table["useful_tokens_per_day"], np.nan)
     tokens = throughput_of(scenario).n_tokens / 1e6
     table["usd_per_million_tokens"] = table["usd"] / tokens
     table["kwh_per_million_tokens"] = table["mwh"] * 1e3 / tokens
@@ -202,4 +202,8 @@ def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: 
 
 def _plain(found: Yields) -> dict[str, float | None]:
     values = {field.name: float(getattr(found, field.name)) for field in fields(found)}
-    return {name: value if np.isfinite(value) else None for name, value in values.items()}
+    return {name: _finite(value) for name, value in values.items()}
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

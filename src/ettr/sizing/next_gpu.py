@@ -25,7 +25,7 @@ class NextGpu:
     useful_tokens_per_day : float
         What the job yields. [tokens/d]
     mean_tokens_per_day, marginal_tokens_per_day : float
-        Of a GPU on average, and of the next one. [tokens/d]
+        Of a GPU on average, and of the next one; NaN if the batch has no work for another. [tokens/d]
     """
 
     n_gpus: float
@@ -68,7 +68,7 @@ def next_gpu(scenario: Scenario, n_gpus: float | None = None) -> NextGpu:
     """
     size = float(scenario.cluster.n_gpus if n_gpus is None else n_gpus)
     now, then = _useful(scenario, np.array([size, size + 1]))
-    return NextGpu(size, float(now), float(now / size), float(then - now))
+    return NextGpu(size, float(now), float(now / size), float(then - now) if then > 0 else np.nan)
 
 
 def range_gpus(scenario: Scenario) -> tuple[float, float]:

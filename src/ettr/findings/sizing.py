@@ -1,0 +1,38 @@
+"""What a plan says about the number of GPUs."""
+
+from __future__ import annotations
+
+import math
+
+from ettr.findings.words import number, pct
+from ettr.sizing import Sizing
+
+
+def lines(answer: Sizing) -> list[str]:
+    """What the table doesn't say."""
+    said = [_next(answer)]
+    if answer.turning_gpus is None:
+        said.append(
+            f"More GPUs are faster up to {answer.most_gpus:,.0f}, where the batch leaves each replica a single "
+            "micro-batch."
+        )
+    else:
+        said.append(f"From {answer.turning_gpus:,} GPUs on the next one takes more than it gives.")
+    said.append(f"Layout as given: {answer.layout}, in batches of {number(answer.batch_tokens / 1e6)} million tokens.")
+    said += [f"Layout of the {goal}: {found.layout}." for goal, found in answer.best.items()]
+    if answer.limits.deadline_days is None and len(answer.best) > 1:
+        said.append("Without a deadline the size that wastes least is small, however long it takes.")
+    if answer.limits.given:
+        kept = ", ".join(f"{name} {value:,.6g}" for name, value in answer.limits.given.items())
+        said.append(f"Limits kept: {kept}.")
+    said += [f"No {goal}: {reason}." for goal, reason in answer.unanswered.items()]
+    return said
+
+
+def _next(answer: Sizing) -> str:
+    share, n_gpus = answer.next.share, answer.scenario.cluster.n_gpus
+    if math.isnan(share):
+        return f"The batch has no work for more than {n_gpus:,} GPUs."
+    verb = f"adds {pct(share)} of" if share >= 0 else f"takes {pct(-share)} of"
+    mean = number(answer.next.mean_tokens_per_day / 1e6)
+    return f"The next GPU {verb} what one of the {n_gpus:,} yields on average, {mean} million tokens a day."
