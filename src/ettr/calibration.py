@@ -13,7 +13,7 @@ import pandas as pd
 
 from ettr import evidence
 from ettr.errors import InputError, UnknownName
-from ettr.scaling import Constants, Layout, Network, Transformer, step_time
+from ettr.scaling import Constants, Layout, Network, StepTime, Transformer, step_time
 
 NAMES = tuple(field.name for field in fields(Constants))
 _PRIOR = Constants(kernel_efficiency=0.75, jitter=0.05, overlap=0.5, latency_us=4.7)
@@ -40,7 +40,8 @@ class Calibration:
     rows : DataFrame
         A row a published run: ``run_id``, ``title``, ``n_gpus`` [GPUs], ``measured_pct``, ``computed_pct`` and
         ``residual_points`` (of model FLOPs utilisation, or where ``relative_to`` names a run, of throughput a GPU over
-        that run's) [%], ``used`` (false: left out of the fit), ``source``, ``status``, ``note``.
+        that run's) [%], ``waiting_share`` (of the computed step), ``used`` (false: left out of the fit), ``source``,
+        ``status``, ``note``.
     """
 
     study: str
@@ -120,8 +121,9 @@ def fit(study: str) -> Calibration:
     covariance = np.linalg.inv(found.jac.T @ found.jac)
     constants = Constants(*(float(value) for value in found.x))
     computed = _computed_pct(table, constants)
+    waits = [float(_step(row, constants).waiting_share) for row in table.itertuples()]
     columns = ["run_id", "title", "n_gpus", "measured_pct", "relative_to", "used", "source", "status", "note"]
-    rows = table[columns].assign(computed_pct=computed, residual_points=computed - measured)
+    rows = table[columns].assign(computed_pct=computed, residual_points=computed - measured, waiting_share=waits)
     return Calibration(study, constants, Constants(*np.sqrt(np.diag(covariance))), rows, covariance)
 
 
@@ -131,12 +133,12 @@ def _vector(constants: Constants) -> np.ndarray:
 
 def _computed_pct(table: pd.DataFrame, constants: Constants) -> np.ndarray:
     """Utilisation of each row, or throughput a GPU over that of the row that it names. [%]"""
-    mfu = {row.run_id: _mfu(row, constants) for row in table.itertuples()}
+    mfu = {row.run_id: float(_step(row, constants).mfu) for row in table.itertuples()}
     whole = [mfu.get(row.relative_to, 1.0) for row in table.itertuples()]
     return np.array([100 * value / of for value, of in zip(mfu.values(), whole, strict=True)])
 
 
-def _mfu(row: object, constants: Constants) -> float:
+def _step(row: object, constants: Constants) -> StepTime:
     def of(name: str, without: float = np.inf) -> float:
         value = float(getattr(row, name))
         return without if np.isnan(value) else value
@@ -147,5 +149,4 @@ def _mfu(row: object, constants: Constants) -> float:
     links = Network(
         of("inside_gb_s"), of("across_gb_s"), int(of("gpus_per_node")), of("pod_gpus"), of("oversubscription", 1.0)
     )
-    found = step_time(model, layout, of("n_gpus"), of("batch_tokens"), of("peak_tflops"), links, constants)
-    return float(found.mfu)
+    return step_time(model, layout, of("n_gpus"), of("batch_tokens"), of("peak_tflops"), links, constants)

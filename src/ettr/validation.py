@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from ettr import budget, evidence, power
+from ettr import budget, calibration, evidence, power, sizing
 from ettr.checkpoint import daly_interval, peer_survival, recall_of, young_interval
 from ettr.errors import DataError, EttrError, UnknownName
 from ettr.failures import job_mttf_h
+from ettr.scaling import flop_per_token
 from ettr.scenario import Part, Scenario
 from ettr.thermal import Chip, arrhenius_factor, clock_at, speed
 
@@ -79,6 +80,38 @@ def _least_band_share(scenario: str, steps_s: list[float], low_hz: float, high_h
     return min(power.band_share(one, low_hz, high_hz) for one in series)
 
 
+def _scaling_pct(run_id: str) -> float:
+    """Utilisation of a published run, or its throughput a GPU over another's, with its study's constants. [%]"""
+    for study in calibration.studies():
+        rows = calibration.fit(study).rows.set_index("run_id")
+        if run_id in rows.index:
+            return float(rows.loc[run_id, "computed_pct"])
+    raise UnknownName("published run", run_id, evidence.table("scaling_runs")["run_id"])
+
+
+def _iteration_s(run_id: str) -> float:
+    """Duration of a step that follows from the printed utilisation. [s]"""
+    row = evidence.table("scaling_runs").set_index("run_id").loc[run_id]
+    work = flop_per_token(row["n_parameters"], row["n_layers"], row["hidden"], row["sequence_tokens"])
+    rate = row["n_gpus"] * row["peak_tflops"] * 1e12 * row["measured_pct"] / 100
+    return float(work * row["batch_tokens"] / rate)
+
+
+def _million_gpu_h(scenario: str, set: Mapping[str, Any]) -> float:
+    run = _run(scenario, set)
+    return float(sizing.yields(run, [run.cluster.n_gpus]).gpu_h[0]) / 1e6
+
+
+def _power_change_pct(study: str, part: str, before: str, after: str) -> float:
+    """Change of a GPU's power between two published runs, from the shares of a step in which it waits. [%]"""
+    levels = Part.load(part).levels
+    waits = calibration.fit(study).rows.set_index("run_id")["waiting_share"]
+    power_w = {
+        run: levels.compute_w - (levels.compute_w - levels.communication_w) * waits[run] for run in (before, after)
+    }
+    return float(100 * (power_w[after] / power_w[before] - 1))
+
+
 MODELS: dict[str, Callable[..., float]] = {
     "daly_interval_min": lambda stall_min, mttf_h: 60 * daly_interval(stall_min / 60, mttf_h),
     "job_mttf_h": job_mttf_h,
@@ -99,6 +132,10 @@ MODELS: dict[str, Callable[..., float]] = {
     "swing_mw": _swing_mw,
     "least_band_share": _least_band_share,
     "carbon_t": lambda gpu_h, gpu_w, pue, g_per_kwh: gpu_h * gpu_w / 1e3 * pue * g_per_kwh / 1e6,
+    "scaling_pct": _scaling_pct,
+    "iteration_s": _iteration_s,
+    "million_gpu_h": _million_gpu_h,
+    "power_change_pct": _power_change_pct,
     "ratio": lambda before_s, after_s: before_s / after_s,
 }
 """Computations that rows of ``data/validation.csv`` name; each takes the row's inputs and answers in its unit."""

@@ -165,9 +165,10 @@ def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: 
     -------
     DataFrame
         A row a size: the columns of :class:`Yields`, ``layout`` (in words; empty where nothing fits),
-        ``marginal_tokens_per_day`` (what the next GPU adds; missing if the batch has no work for it), ``usd_per_million_tokens``, ``kwh_per_million_tokens``,
-        ``g_per_million_tokens``; and ``_low`` and ``_high``, which hold a quantity with 90%, of
-        ``useful_tokens_per_day``, ``days``, ``usd``, ``mwh``, ``t_co2``, ``ettr`` and ``mfu``.
+        ``marginal_tokens_per_day`` (what the next GPU adds; missing if the batch has no work for it),
+        ``usd_per_million_tokens``, ``kwh_per_million_tokens``, ``g_per_million_tokens``; and ``_low`` and ``_high``,
+        which hold a quantity with 90%, of ``useful_tokens_per_day``, ``days``, ``usd``, ``mwh``, ``t_co2``, ``ettr``
+        and ``mfu``.
 
     Raises
     ------
