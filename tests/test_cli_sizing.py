@@ -1,0 +1,91 @@
+"""`ettr plan` of a job given by its tokens: how many GPUs, its JSON, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ettr import Scenario, sizing
+
+JOB = ("plan", "llama3-405b-tokens")
+SEVENTY = ("plan", "llama3-405b", "--set", "job.tokens=2e12", "--set", "model.n_parameters=70e9")
+
+
+def test_it_says_how_many_gpus(ettr):
+    status, out, err = ettr(*JOB)
+    assert (status, err) == (0, "")
+    run = Scenario.load(JOB[1])
+    turning = sizing.turning_point(run)
+    assert f"From {turning:,} GPUs on the next one takes more than it gives." in out
+    for words in (
+        "How many GPUs",
+        "as given",
+        "fastest",
+        "cheapest",
+        "greenest",
+        "Layout as given: tensor 8, pipeline 16",
+    ):
+        assert words in out
+    assert "The next GPU adds" in out and " nan" not in out
+
+
+def test_a_job_given_by_its_hours_is_not_asked(ettr):
+    status, out, _ = ettr("plan", "llama3-405b")
+    assert status == 0 and "How many GPUs" not in out
+    assert json.loads(ettr("plan", "llama3-405b", "--json")[1])["sizing"] is None
+
+
+def test_json_holds_the_same_numbers(ettr):
+    said = json.loads(ettr(*SEVENTY, "--power-mw", "10", "--json")[1])["sizing"]
+    run = Scenario.load("llama3-405b").override({"job.tokens": 2e12, "model.n_parameters": 70e9})
+    answer = sizing.make(run, sizing.Limits(power_mw=10))
+    assert said["limits"] == {"power_mw": 10}
+    assert said["best"]["fastest"]["n_gpus"] == answer.best["fastest"].n_gpus
+    assert said["best"]["fastest"]["power_mw"] <= 10
+    assert said["next_gpu"]["share"] == pytest.approx(answer.next.share)
+    assert said["turning_gpus"] == answer.turning_gpus
+
+
+def test_days_are_those_of_the_plan(ettr):
+    said = json.loads(ettr(*JOB, "--json")[1])
+    assert 24 * said["sizing"]["as_given"]["days"] == pytest.approx(said["time_budget"]["total_h"], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (["--set", "cluster.n_gpus=100000"], ["divides 100,000 GPUs", "take 99,968 or 100,008 GPUs"]),
+        (["--set", "model.batch_tokens=1e5"], ["smaller than the replicas", "model.batch_tokens >= 262,144"]),
+        (["--set", "network.across_gb_s=0"], ["network.across_gb_s must be > 0 GB/s", "has 50 GB/s"]),
+        (["--set", "cluster.n_gpus=8"], ["does not fit 8 GPUs of 80 GB", "it fits from 112 GPUs on"]),
+        (["--power-mw", "0"], ["power_mw must be > 0 MW"]),
+        (["--power-mw", "0.01"], ["power_mw of 0.01 MW is below the least of all sizes"]),
+        (["--deadline-days", "30", "--power-mw", "20"], ["where power_mw is kept, deadline_days is at least"]),
+    ],
+)
+def test_what_it_refuses_it_answers_with_what_would_do(ettr, changes, words):
+    status, out, err = ettr(*JOB, *changes)
+    assert status != 0 and out == ""
+    assert all(word in err for word in words), err
+    assert len(err.splitlines()) == 1
+
+
+def test_limits_need_tokens(ettr):
+    status, _, err = ettr("plan", "llama3-405b", "--most-gpus", "1000")
+    assert status != 0 and "--most-gpus needs the job as tokens and parameters" in err
+
+
+def test_a_price_of_zero_leaves_no_cheapest(ettr):
+    free = ("--set", "cost.usd_per_gpu_h=0", "--set", "cost.usd_per_kwh=0")
+    status, out, _ = ettr(*JOB, *free)
+    assert status == 0 and "No cheapest: where nothing has a price every size is the cheapest" in out
+    assert "fastest" in out and "greenest" in out
+
+
+def test_a_batch_without_work_for_another_gpu_says_so(ettr):
+    """2,048 sequences of a replica of 256 GPUs each."""
+    full = 2**24 // 8192 * 8 * 32
+    cut = ("--set", "layout.pipeline=32", "--set", "layout.tensor=8")
+    status, out, _ = ettr(*JOB, "--set", f"cluster.n_gpus={full}", *cut)
+    assert status == 0 and f"The batch has no work for more than {full:,} GPUs." in out
