@@ -197,7 +197,11 @@ def step_time(
     handover = 2 * (p - 1) * (state_gb / t / network.group_gb_s(t * c * p) + latency_s)
     exchange = _exchange_s(model, layout, n, network, latency_s, sync) / sync.every_steps
     exposed = np.maximum(exchange * (1 - constants.overlap), exchange - busy)
-    slowest = constants.jitter * largest_of_many(np.maximum(n / network.gpus_per_node, 1.0)) / np.sqrt(sync.every_steps)
+    slowest = (
+        constants.jitter
+        * largest_of_many(np.clip(n / network.gpus_per_node, 1.0, _MOST_NODES))
+        / np.sqrt(sync.every_steps)
+    )
     found = StepTime(
         ideal_s=ideal,
         kernels_s=ideal * (1 / np.asarray(constants.kernel_efficiency) - 1),
@@ -214,6 +218,8 @@ def step_time(
     return StepTime(*(np.where(enough, part, np.nan) for part in parts[:-1]))
 
 
+_MOST_NODES = 1e9
+"""The slowest of more nodes is taken as that of so many."""
 _HAIR = 1e-9
 """Rounding may leave a batch this much below its replicas."""
 

@@ -169,18 +169,6 @@ class Scenario(Hours):
         return self
 
     @model_validator(mode="after")
-    def _heat_has_what_it_needs(self) -> Scenario:
-        for mode in self.failures.modes:
-            for name in ("heat_share", "cycle_share"):
-                if getattr(mode, name) and not self.heat:
-                    raise ValueError(
-                        f"failures.modes.{mode.name}.{name} needs heat: without it no temperature is known, e.g. "
-                        "heat: {mean_c: 20}"
-                    )
-        self.heat_factors  # noqa: B018 (parts and weather are read here, so that what is wrong with them is said here)
-        return self
-
-    @model_validator(mode="after")
     def _tokens_have_what_they_need(self) -> Scenario:
         if self.job.tokens is not None and self.model is None:
             raise ValueError("job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}")
@@ -194,6 +182,18 @@ class Scenario(Hours):
                 "in every step"
             )
         self.layout_of_job  # noqa: B018 (chosen here, so that what does not fit is said here)
+        return self
+
+    @model_validator(mode="after")
+    def _heat_has_what_it_needs(self) -> Scenario:
+        for mode in self.failures.modes:
+            for name in ("heat_share", "cycle_share"):
+                if getattr(mode, name) and not self.heat:
+                    raise ValueError(
+                        f"failures.modes.{mode.name}.{name} needs heat: without it no temperature is known, e.g. "
+                        "heat: {mean_c: 20}"
+                    )
+        self.heat_factors  # noqa: B018 (parts and weather are read here, so that what is wrong with them is said here)
         return self
 
     @model_validator(mode="after")
