@@ -70,8 +70,11 @@ _IDLE_WITH = {
 }
 """Fields that do nothing where another does not."""
 
-_INSTEAD = {"job.productive_h": "job.tokens", "job.tokens": "job.productive_h"}
-"""Two ways to say one thing: a value for one makes the other void."""
+_OF_TOKENS = ("model", "layout", "network", "scaling", "sync")
+"""Sections that say how fast tokens are trained on."""
+
+_INSTEAD = {"job.productive_h": ("job.tokens", *_OF_TOKENS), "job.tokens": ("job.productive_h",)}
+"""Two ways to say one thing: a value for one makes the other void, with what only the other needs."""
 
 _NAMES_A_FILE = (("heat", "weather"), ("heat", "part"), ("power", "part"))
 """Fields that may name a file, which is looked for beside the scenario's own first."""
@@ -166,6 +169,24 @@ class Scenario(Hours):
         return self
 
     @model_validator(mode="after")
+    def _tokens_have_what_they_need(self) -> Scenario:  # before heat, whose speed asks for the hours of the job
+        if self.job.tokens is not None and self.model is None:
+            raise ValueError("job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}")
+        for name in _OF_TOKENS:
+            if self.job.tokens is None and getattr(self, name) is not None:
+                raise ValueError(f"{name} needs job.tokens instead of job.productive_h: without it nothing follows")
+        loose = self.sync is not None and self.sync.every_steps > 1
+        if loose and self.layout is not None and self.layout.sharded:
+            raise ValueError(
+                "sync.every_steps must be 1 with layout.sharded: weights that are spread over replicas are gathered "
+                "in every step"
+            )
+        if self.layout and self.model:
+            self.layout.check(self.model.transformer.n_layers)
+        self.layout_of_job  # noqa: B018 (chosen here, so that what does not fit is said here)
+        return self
+
+    @model_validator(mode="after")
     def _heat_has_what_it_needs(self) -> Scenario:
         for mode in self.failures.modes:
             for name in ("heat_share", "cycle_share"):
@@ -175,22 +196,6 @@ class Scenario(Hours):
                         "heat: {mean_c: 20}"
                     )
         self.heat_factors  # noqa: B018 (parts and weather are read here, so that what is wrong with them is said here)
-        return self
-
-    @model_validator(mode="after")
-    def _tokens_have_what_they_need(self) -> Scenario:
-        if self.job.tokens is not None and self.model is None:
-            raise ValueError("job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}")
-        for name in ("model", "layout", "network", "scaling", "sync"):
-            if self.job.tokens is None and getattr(self, name) is not None:
-                raise ValueError(f"{name} needs job.tokens instead of job.productive_h: without it nothing follows")
-        loose = self.sync is not None and self.sync.every_steps > 1
-        if loose and self.layout is not None and self.layout.sharded:
-            raise ValueError(
-                "sync.every_steps must be 1 with layout.sharded: weights that are spread over replicas are gathered "
-                "in every step"
-            )
-        self.layout_of_job  # noqa: B018 (chosen here, so that what does not fit is said here)
         return self
 
     @model_validator(mode="after")
@@ -314,9 +319,10 @@ class Scenario(Hours):
                 raw["failures"][field] = None
                 changed.add(f"failures.{field}")
         for path in values:
-            if path in _INSTEAD and values[path] is not None and _INSTEAD[path] not in values:
-                raw["job"][_INSTEAD[path].removeprefix("job.")] = None
-                changed.add(_INSTEAD[path])
+            for void in _INSTEAD.get(path, ()) if values[path] is not None else ():
+                if not any(other == void or other.startswith(f"{void}.") for other in values):
+                    paths.assign(raw, void, None, type(self))
+                    changed.add(void)
         if "failures.rate_per_1000_node_days" in values:
             for mode, share in zip(raw["failures"]["modes"], self.failures.shares, strict=True):
                 mode.update(n_events=None, share=share)

@@ -117,7 +117,7 @@ def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Siz
     True
     """
     kept = limits or Limits()
-    drawn = draws(scenario)
+    drawn = draws(scenario, seed=seed)
     found: dict[str, BestSize] = {}
     unanswered = {}
     for goal in GOALS:
