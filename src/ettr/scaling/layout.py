@@ -105,7 +105,7 @@ def memory_gb(model: Transformer, layout: Layout, n_gpus: Any, batch_tokens: Any
     --------
     >>> llama = Transformer(405e9, 126, 16384, 8192, 1 / 16)
     >>> round(float(memory_gb(llama, Layout(8, 1, 16, 8), 16384, 2**24)), 1)
-    64.3
+    66.5
     """
     m = np.maximum(micro_batches(model, layout, n_gpus, batch_tokens), 1.0)
     own = model.n_parameters / np.multiply(layout.tensor, layout.pipeline)
