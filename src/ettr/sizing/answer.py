@@ -35,7 +35,7 @@ class Sizing:
     next : NextGpu
         What one more GPU adds to the job at its own size.
     turning_gpus : int or None
-        Where the next GPU stops adding; None if the batch ends first. [GPUs]
+        Where the next GPU stops adding; None if more is better up to ``most_gpus``. [GPUs]
     most_gpus : float
         Where each replica has a single micro-batch left. [GPUs]
     as_given : Yields
