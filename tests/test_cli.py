@@ -86,6 +86,8 @@ def test_several_changes(ettr):
 @pytest.mark.parametrize("name", evidence.scenario_names())
 @pytest.mark.parametrize("change", ["cluster.n_gpus=8", "failures.rate_per_1000_node_days=0"])
 def test_every_preset_has_a_plan_in_words(ettr, name, change):
+    if name.endswith("-tokens") and "n_gpus" in change:
+        change = "cluster.n_gpus=128"  # the model does not fit 8
     status, out, err = ettr("plan", name, "--set", change)
     assert (status, err) == (0, "")
     assert not re.search(r"\b(nan|inf|None|ever)\b", out)

@@ -49,7 +49,7 @@ def test_a_new_observation_by_override_is_that_of_a_file(name, field, factor):
 
 
 @pytest.mark.parametrize("name", WALL)
-@pytest.mark.parametrize("n_gpus", [64, 160_000])
+@pytest.mark.parametrize("n_gpus", [896, 160_000])  # Llama 3 fits both
 def test_the_observed_nodes_stay_when_the_job_grows_before_the_count(name, n_gpus):
     preset = Scenario.load(name)
     count = 2 * preset.failures.n_events

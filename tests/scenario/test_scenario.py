@@ -28,7 +28,7 @@ recovery: {detection_min: 0, restart_min: 10}
 RATE = "{rate_per_1000_node_days: 6.0}"
 SECTIONS = (
     "name, title, sources, cluster, job, failures, checkpoint, recovery, maintenance, prediction, spares, repair, "
-    "elastic, slow_nodes, heat, power, cost, evidence"
+    "elastic, slow_nodes, heat, power, cost, model, layout, network, scaling, sync, evidence"
 )
 
 
@@ -59,6 +59,7 @@ def test_the_presets_are_those_of_the_data():
         "glm-130b",
         "h100-100k",
         "llama3-405b",
+        "llama3-405b-tokens",
         "megascale",
         "opt-175b",
         "rsc-1",
@@ -347,7 +348,7 @@ def test_an_override_leaves_the_values_as_they_were_given(plain_run):
         (
             {"cluster.gpus": 8},
             "unknown field 'cluster.gpus'; did you mean 'cluster.n_gpus'? Near it: cluster.n_gpus, "
-            "cluster.gpus_per_node, cost.usd_per_gpu_h, power.pue, cost.usd_per_kwh",
+            "cluster.gpus_per_node, cost.usd_per_gpu_h, network.pod_gpus, power.pue",
         ),
         (
             {"cluster.n_gpus.x": 8},
@@ -486,7 +487,7 @@ def test_a_file_that_is_no_mapping_is_refused(text, got):
         (PLAIN + "---\n" + PLAIN, "mine.yml: line 9, column 1: broken YAML, but found another document"),
         ("{a: 1}: 2\n", "mine.yml: line 1, column 1: broken YAML, a key must be a plain word"),
         ("a: " + "[" * 3000, "mine.yml: broken YAML, nested too deeply"),
-        (PLAIN + "day: 2024-13-45\n", f"unknown field day. Valid: {SECTIONS} (mine.yml)"),  # text: no date is read
+        (PLAIN + "qqqq: 2024-13-45\n", f"unknown field qqqq. Valid: {SECTIONS} (mine.yml)"),  # text: no date is read
         ("name: x\x00", "mine.yml: broken YAML, unacceptable character #x0000: special characters are not allowed"),
         (PLAIN + "3: 4\n", "3: a field's name must be text, got 3 (mine.yml)"),
     ],
@@ -526,7 +527,7 @@ FAULTS = {
         PLAIN + "maintenence: {}\n",
         "unknown field maintenence; did you mean 'maintenance'? Valid: name, title, sources, cluster, job, failures, "
         "checkpoint, recovery, maintenance, prediction, spares, repair, elastic, slow_nodes, heat, power, cost, "
-        "evidence (mine.yml)",
+        "model, layout, network, scaling, sync, evidence (mine.yml)",
     ),
     "unknown field, like none": (
         changed("stall_s: 300", "stall_s: 300, qqqq: 2"),

@@ -13,6 +13,7 @@ from ettr.errors import InputError, UnknownName
 from ettr.scenario import Scenario
 from ettr.scenario.paths import list_of
 from ettr.scenario.survival import by_mode
+from ettr.validity import warn_outside
 
 SWEPT = (
     "cluster.n_gpus",
@@ -151,10 +152,23 @@ class _Values:
         if path in self.given:
             return self.given[path]
         if path == "job.productive_h":  # of a job given by its tokens it follows from the size
-            size = self.given.get("cluster.n_gpus")
-            return self.scenario.productive_h if size is None else self.scenario.productive_h_on(size)
+            return self._work_h(self.given.get("cluster.n_gpus"))
         section, field = path.split(".")
         return getattr(getattr(self.scenario, section), field, 0.0)  # no maintenance section: no maintenance
+
+    def _work_h(self, n_gpus: Any) -> Any:
+        run = self.scenario
+        if n_gpus is None or run.job.tokens is None:
+            return run.productive_h
+        found = run.productive_h_on(n_gpus)
+        nothing = np.isnan(found)
+        if not nothing.any():
+            return found
+        if not run.job.include_start:  # the work only scales, and shares of time hold where no layout fits, too
+            return np.where(nothing, run.productive_h * run.cluster.n_gpus / n_gpus, found)
+        n_out, n_all = int(np.count_nonzero(nothing)), int(np.size(nothing))
+        warn_outside("job.tokens", "sizes that some layout of the model and batch fits", n_out, n_all)
+        return found
 
     def below(self, prefix: str) -> dict[str, np.ndarray]:
         """Those of ``at`` in one section, by field."""

@@ -15,6 +15,7 @@ _ASSUMED_NAMES = {
     "cluster.n_gpus": "number of GPUs",
     "cluster.gpus_per_node": "GPUs per node",
     "job.productive_h": "length of the work",
+    "job.tokens": "tokens to train on",
     "failures.n_events": "number of failures",
     "failures.node_days": "node-days observed",
     "failures.rate_per_1000_node_days": "failure rate",
@@ -57,6 +58,18 @@ _ASSUMED_NAMES = {
     "heat": "cooling and temperatures of the hall",
     "power": "what a step draws",
     "cost": "prices",
+    "model.n_parameters": "number of parameters",
+    "model.n_layers": "shape of the model",
+    "model.hidden": "shape of the model",
+    "model.kv_share": "shape of the model",
+    "model.sequence_tokens": "length of a sequence",
+    "model.batch_tokens": "batch",
+    "model.reference_batch_tokens": "batch that the tokens are stated for",
+    "model.critical_batch_tokens": "critical batch",
+    "layout": "cut of the model over GPUs",
+    "network": "links between GPUs",
+    "scaling": "what slows a step",
+    "sync": "how replicas are kept in step",
 }
 
 

@@ -105,7 +105,7 @@ def memory_gb(model: Transformer, layout: Layout, n_gpus: Any, batch_tokens: Any
     --------
     >>> llama = Transformer(405e9, 126, 16384, 8192, 1 / 16)
     >>> round(float(memory_gb(llama, Layout(8, 1, 16, 8), 16384, 2**24)), 1)
-    64.3
+    66.5
     """
     m = np.maximum(micro_batches(model, layout, n_gpus, batch_tokens), 1.0)
     own = model.n_parameters / np.multiply(layout.tensor, layout.pipeline)
@@ -147,7 +147,7 @@ def candidates(model: Transformer, gpus_per_node: int, given: Layout) -> Layout:
         "tensor": _doublings(gpus_per_node),
         "context": _doublings(_MOST_CONTEXT) if model.sequence_tokens > _LONG_TOKENS else [1],
         "pipeline": stages,
-        "virtual_stages": [0],
+        "virtual_stages": [1],
         "micro_batch": [1, 2, 4],
         "sharded": [False, True],
         "recompute": [False, True],
@@ -155,10 +155,12 @@ def candidates(model: Transformer, gpus_per_node: int, given: Layout) -> Layout:
     tried = {name: values if getattr(given, name) is None else [getattr(given, name)] for name, values in tried.items()}
     grids: list[np.ndarray] = list(np.meshgrid(*tried.values(), indexing="ij"))
     all_of = {name: grid.ravel() for name, grid in zip(tried, grids, strict=True)}
-    most = np.clip(model.n_layers // all_of["pipeline"], 1, _MOST_TURNS)
-    chosen = np.where(all_of["virtual_stages"] == 0, most, all_of["virtual_stages"])
-    all_of["virtual_stages"] = np.minimum(chosen, np.maximum(model.n_layers // all_of["pipeline"], 1))
+    deepest = np.maximum(model.n_layers // all_of["pipeline"], 1)
     wanted = ~(all_of["sharded"] & (all_of["pipeline"] > 1)) | (given.sharded is not None)
+    if given.virtual_stages is None:
+        all_of["virtual_stages"] = np.minimum(deepest, _MOST_TURNS)
+    else:
+        wanted &= all_of["virtual_stages"] <= deepest
     return Layout(**{name: values[wanted] for name, values in all_of.items()})
 
 

@@ -76,11 +76,12 @@ class Hours(Section):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Files beside its own that the scenario reads: weather, and a part that is no preset."""
-        if self.heat is None:
-            return ()
-        part = self.heat.part if self.heat.part.endswith((".yml", ".yaml")) else None
-        return tuple(path for path in (self.heat.weather, part) if path is not None)
+        """Files beside its own that the scenario reads: weather, and parts that are no preset."""
+        weather = [self.heat.weather] if self.heat and self.heat.weather else []
+        parts = [self.heat.part] if self.heat else []
+        if self.job.tokens is not None:  # which need what the part can compute
+            parts.append(self.part_name)
+        return (*weather, *(part for part in dict.fromkeys(parts) if part.endswith((".yml", ".yaml"))))
 
     @functools.cached_property
     def throughput(self) -> Throughput | None:
@@ -119,8 +120,13 @@ class Hours(Section):
     @property
     def part(self) -> Part:
         """The GPU of the job: that of ``power``, else of ``heat``, else an H100."""
+        return Part.load(self.part_name)
+
+    @property
+    def part_name(self) -> str:
+        """Its name, or the file that describes it."""
         given = self.power.part if self.power else None
-        return Part.load(given or (self.heat.part if self.heat else PART))
+        return given or (self.heat.part if self.heat else PART)
 
     @functools.cached_property
     def layout_of_job(self) -> Layout | None:

@@ -70,11 +70,11 @@ _IDLE_WITH = {
 }
 """Fields that do nothing where another does not."""
 
-_INSTEAD = {"job.productive_h": "job.tokens", "job.tokens": "job.productive_h"}
-"""Two ways to say one thing: a value for one makes the other void."""
-
 _OF_TOKENS = ("model", "layout", "network", "scaling", "sync")
-"""Sections that say how many hours the tokens of a job take."""
+"""Sections that say how fast tokens are trained on."""
+
+_INSTEAD = {"job.productive_h": ("job.tokens", *_OF_TOKENS), "job.tokens": ("job.productive_h",)}
+"""Two ways to say one thing: a value for one makes the other void, with what only the other needs."""
 
 _NAMES_A_FILE = (("heat", "weather"), ("heat", "part"), ("power", "part"))
 """Fields that may name a file, which is looked for beside the scenario's own first."""
@@ -169,7 +169,7 @@ class Scenario(Hours):
         return self
 
     @model_validator(mode="after")
-    def _tokens_have_what_they_need(self) -> Scenario:
+    def _tokens_have_what_they_need(self) -> Scenario:  # before heat, whose speed asks for the hours of the job
         if self.job.tokens is not None and self.model is None:
             raise ValueError("job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}")
         for name in _OF_TOKENS:
@@ -181,6 +181,8 @@ class Scenario(Hours):
                 "sync.every_steps must be 1 with layout.sharded: weights that are spread over replicas are gathered "
                 "in every step"
             )
+        if self.layout and self.model:
+            self.layout.check(self.model.transformer.n_layers)
         self.layout_of_job  # noqa: B018 (chosen here, so that what does not fit is said here)
         return self
 
@@ -317,12 +319,10 @@ class Scenario(Hours):
                 raw["failures"][field] = None
                 changed.add(f"failures.{field}")
         for path in values:
-            if path in _INSTEAD and values[path] is not None and _INSTEAD[path] not in values:
-                raw["job"][_INSTEAD[path].removeprefix("job.")] = None
-                changed.add(_INSTEAD[path])
-                for section in _OF_TOKENS if path == "job.productive_h" else ():
-                    raw[section] = None
-                    changed.add(section)
+            for void in _INSTEAD.get(path, ()) if values[path] is not None else ():
+                if not any(other == void or other.startswith(f"{void}.") for other in values):
+                    paths.assign(raw, void, None, type(self))
+                    changed.add(void)
         if "failures.rate_per_1000_node_days" in values:
             for mode, share in zip(raw["failures"]["modes"], self.failures.shares, strict=True):
                 mode.update(n_events=None, share=share)

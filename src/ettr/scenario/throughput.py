@@ -176,7 +176,8 @@ class Throughput:
             raise InputError(self._batch_too_small(n_gpus, tried.at(fits)))
         divides = enough & (n_gpus % tried.replica_gpus == 0)
         if not divides.any():
-            raise InputError(self._not_divided(n_gpus, tried.at(enough)))
+            larger = bool((fits & (n_gpus % tried.replica_gpus == 0)).any())
+            raise InputError(self._not_divided(n_gpus, tried.at(enough), larger))
         with np.errstate(divide="ignore", invalid="ignore"):
             total = self.step(float(n_gpus), tried).total_s
         return tried.at(int(np.argmin(np.where(divides, total, np.inf))))
@@ -219,15 +220,15 @@ class Throughput:
         fits = self._fits(np.maximum(most, 1.0), tried)
         return float(np.max(np.where(fits, most, 0.0)))
 
-    def _not_divided(self, n_gpus: int, fitting: Layout) -> str:
+    def _not_divided(self, n_gpus: int, fitting: Layout, larger_batch_helps: bool) -> str:
         whole = np.lcm(fitting.replica_gpus.astype(int), self.network.gpus_per_node)
         below, above = (n_gpus // whole) * whole, (n_gpus // whole + 1) * whole
         near = [f"{int(below.max()):,}"] if below.max() > 0 else []
         near.append(f"{int(above.min()):,}")
         shown = ", ".join(f"{size:,}" for size in np.unique(fitting.replica_gpus.astype(int))[:6])
         return (
-            f"no layout that fits the memory and the batch divides {n_gpus:,} GPUs: replicas of {shown} GPUs do; take "
-            f"{' or '.join(near)} GPUs, or a larger model.batch_tokens"
+            f"no layout that fits the memory and the batch divides {n_gpus:,} GPUs: replicas of {shown} GPUs fit; take "
+            f"{' or '.join(near)} GPUs{', or a larger model.batch_tokens' if larger_batch_helps else ''}"
         )
 
     def _batch_too_small(self, n_gpus: int, fitting: Layout) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from ettr import calibration
-from ettr.errors import UnknownName
+from ettr.errors import InputError, UnknownName
 from ettr.scaling import Constants, Layout, Network, Sync, Transformer, usual_hidden, usual_layers
 from ettr.scenario.basics import Count, Number, Section, Share, Text
 
@@ -73,6 +73,17 @@ class Cut(Section):
     def given(self) -> Layout:
         """The fields that are fixed; the others are None."""
         return Layout(**self.model_dump())
+
+    def check(self, n_layers: int) -> None:
+        """Raise where a GPU would hold less than a layer, or less than one a turn."""
+        if self.pipeline is not None and self.pipeline > n_layers:
+            raise InputError(f"layout.pipeline must be <= {n_layers}, the layers of the model, got {self.pipeline}")
+        most = n_layers // (self.pipeline or 1)
+        if self.virtual_stages is not None and self.virtual_stages > most:
+            raise InputError(
+                f"layout.virtual_stages must be <= {most}, the layers that a GPU holds of {n_layers}, "
+                f"got {self.virtual_stages}"
+            )
 
 
 class Links(Section):

@@ -92,7 +92,7 @@ def turning_point(scenario: Scenario) -> int | None:
     -------
     int or None
         The size with the most useful tokens a day among all whole numbers of GPUs, taken as continuous in layouts; None
-        if more is better up to the end that the batch sets.
+        if more is better up to the largest size that the batch leaves.
 
     Raises
     ------
@@ -102,7 +102,8 @@ def turning_point(scenario: Scenario) -> int | None:
     Notes
     -----
     For each layout that is the fastest at one of 400 sizes within 2% of the most tokens, bisection for the sign of what
-    the next GPU adds with that layout; of these peaks the highest.
+    the next GPU adds with that layout; of these peaks the highest. A layout may end before it turns, where each of its
+    replicas has a single micro-batch left: if those that go farther yield less, its end is the turning point.
 
     Examples
     --------
@@ -121,16 +122,17 @@ def turning_point(scenario: Scenario) -> int | None:
         return None
     near = useful >= _NEAR * useful.max()
     layouts = {str(layout): layout for layout in (chosen.at(i) for i in np.flatnonzero(near))}
-    peaks = [peak for layout in layouts.values() if (peak := _peak_of(scenario, sizes, layout)) is not None]
-    best = max(peaks, key=lambda peak: peak[1], default=None)
-    return best[0] if best and best[1] >= useful.max() else None
+    best = max((_peak_of(scenario, sizes, layout) for layout in layouts.values()), key=lambda peak: peak[1])
+    return best[0] if best[0] < int(high) else None
 
 
-def _peak_of(scenario: Scenario, sizes: np.ndarray, layout: Layout) -> tuple[int, float] | None:
-    """The size with the most useful tokens a day with one layout, and these; None if more is better up to its end."""
+def _peak_of(scenario: Scenario, sizes: np.ndarray, layout: Layout) -> tuple[int, float]:
+    """The size with the most useful tokens a day with one layout, and these."""
+    through = throughput_of(scenario)
 
     def useful(at: np.ndarray) -> np.ndarray:
-        return yields(scenario, at, layout).useful_tokens_per_day
+        fits = through.memory_gb(at, layout) <= through.usable_gb
+        return np.where(fits, yields(scenario, at, layout).useful_tokens_per_day, 0.0)
 
     def adds(size: int) -> bool:
         now, then = useful(np.array([float(size), float(size + 1)]))
@@ -138,11 +140,10 @@ def _peak_of(scenario: Scenario, sizes: np.ndarray, layout: Layout) -> tuple[int
 
     found = useful(sizes)
     peak = int(found.argmax())
-    if peak == sizes.size - 1 or found[peak + 1] <= 0:
-        return None
-    left, right = int(sizes[max(peak - 1, 0)]), int(sizes[peak + 1])
+    left = peak - 1 if peak and found[peak - 1] > 0 else peak
+    left, right = int(sizes[left]), int(sizes[min(peak + 1, sizes.size - 1)]) + 1
     if not adds(left):
-        return left, float(found[max(peak - 1, 0)])
+        return left, float(useful(np.array([float(left)]))[0])
     while right - left > 1:  # the next one still gives at left, and no more at right
         middle = (left + right) // 2
         left, right = (middle, right) if adds(middle) else (left, middle)

@@ -1,0 +1,66 @@
+"""What topology, placement and failed links leave of the links."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ettr.scaling import Network
+
+
+def test_one_failed_link_halves_a_static_route_and_costs_its_share_otherwise():
+    assert Network(failed_share=0.01).left_share == pytest.approx(0.99)
+    assert Network(failed_share=0.01, adaptive=False).left_share == 0.5
+    assert Network(failed_share=0.7, adaptive=False).left_share == pytest.approx(0.3)
+    assert Network(adaptive=False).left_share == 1
+
+
+def test_oversubscription_of_llama_3_leaves_a_ring_that_stays_in_pods_its_speed():
+    """3,072 GPUs a pod, 1:7, 24 replicas of 128 GPUs in each: one flow leaves for 24 that could."""
+    network = Network(450, 50, 8, 3072, 7)
+    assert network.pods_share(16384, 128) == 1
+    assert network.pods_share(16384, 1024) == pytest.approx(3 / 7)
+    assert network.pods_share(16384, 8192) == pytest.approx(1 / 7)
+    assert network.pods_share(3072, 8192) == 1  # one pod
+
+
+def test_nodes_anywhere_send_what_is_not_in_their_own_pod():
+    network = Network(450, 50, 8, 3072, 7, aware=False)
+    assert network.pods_share(2 * 3072, 128) == pytest.approx(min(1, 1 / (7 * 0.5)))
+    assert network.pods_share(1e9, 128) == pytest.approx(1 / 7, rel=1e-4)
+    assert network.pods_share(3072, 128) == 1
+
+
+def test_a_ring_with_several_members_in_a_node_has_all_its_links_but_is_no_faster_than_those_inside():
+    network = Network(450, 50)
+    assert [network.ring_gb_s(1024, 8, members) for members in (1, 4, 8, 16)] == [50, 200, 400, 450]
+    assert [network.group_gb_s(gpus).item() for gpus in (1, 8, 9)] == [450, 450, 50]
+
+
+def test_perfect_links_stay_perfect():
+    network = Network(oversubscription=7, pod_gpus=64, failed_share=0.5)
+    assert network.ring_gb_s(1e6, 8, 1) == math.inf and network.group_gb_s(64) == math.inf
+
+
+@given(st.floats(1, 1e6), st.floats(1, 4096), st.floats(1, 20), st.floats(1, 5000), st.booleans(), st.floats(0, 0.9))
+def test_what_is_left_is_a_share_and_falls_with_oversubscription_and_failures(n, replica, over, pod, aware, failed):
+    def share(over, failed):
+        network = Network(450, 50, 8, pod, over, aware, failed)
+        return network.pods_share(n, replica) * network.left_share
+
+    assert 0 < share(over, failed) <= 1
+    assert share(1.1 * over, failed) <= share(over, failed)
+    assert share(over, failed + 0.05) < share(over, failed)
+    static = Network(failed_share=failed, adaptive=False).left_share
+    assert static <= Network(failed_share=failed).left_share
+
+
+@given(st.floats(1, 1e5), st.integers(1, 512), st.floats(1, 10))
+def test_arrays_are_taken_point_by_point(n, replica, over):
+    network = Network(450, 50, 8, 512, over)
+    many = network.ring_gb_s(np.array([n, 2 * n]), np.array([replica, 1]), np.array([1.0, 8.0]))
+    assert many.tolist() == [network.ring_gb_s(n, replica, 1.0), network.ring_gb_s(2 * n, 1, 8.0)]

@@ -1,0 +1,62 @@
+"""Work of a token, shapes that are not known, and what a larger batch costs in tokens."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ettr.errors import InputError
+from ettr.scaling import Transformer, flop_per_token, tokens_factor, usual_hidden, usual_layers
+
+GPT3 = Transformer(175e9, 96, 12288, 2048)
+
+
+@pytest.mark.parametrize(
+    ("n_gpus", "iteration_s", "mfu"),
+    [(3072, 23.66, 0.591), (6144, 12.21, 0.573), (8192, 9.56, 0.549), (12288, 6.34, 0.552)],
+)
+def test_iterations_of_megascale_are_the_utilisation_that_it_prints(n_gpus, iteration_s, mfu):
+    """Jiang et al. (2024), table 2: 6,144 sequences a step, three digits printed."""
+    assert GPT3.flop_per_token * 6144 * 2048 / (n_gpus * 312e12 * iteration_s) == pytest.approx(mfu, abs=1.5e-3)
+
+
+def test_work_is_six_a_weight_and_half_the_attention():
+    assert flop_per_token(1.0, 1, 1, 1) == 12
+    assert GPT3.flop_per_token == 6 * 175e9 + 6 * 96 * 12288 * 2048
+
+
+def test_the_usual_shape_has_as_many_weights_as_asked_for():
+    for weights in (7e9, 70e9, 405e9, 1e12):
+        layers, hidden = usual_layers(weights), usual_hidden(weights)
+        assert 12 * (hidden / 128) * hidden**2 == pytest.approx(weights)
+        assert abs(layers - hidden / 128) <= 0.5
+        assert 12 * layers * usual_hidden(weights, layers) ** 2 == pytest.approx(weights)
+    assert (usual_layers(405e9), usual_layers(1e3)) == (127, 1)
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
+def test_a_shape_is_above_zero(value):
+    for place, name in enumerate(("n_parameters", "n_layers", "hidden", "sequence_tokens")):
+        shape = [1.0, 1.0, 1.0, 1.0]
+        shape[place] = value
+        with pytest.raises(InputError, match=f"{name} must be"):
+            flop_per_token(*shape)
+
+
+positive = st.floats(1e3, 1e12)
+
+
+@given(positive, positive, positive)
+def test_a_larger_batch_never_needs_fewer_tokens(batch, critical, reference):
+    factor = tokens_factor(batch, critical, reference)
+    assert tokens_factor(batch, critical, batch) == 1
+    assert tokens_factor(1.1 * batch, critical, reference) > factor * (1 - 1e-12)
+    assert factor * tokens_factor(reference, critical, batch) == pytest.approx(1)
+    assert tokens_factor(2 * batch, 2 * critical, 2 * reference) == pytest.approx(factor)
+
+
+def test_the_critical_batch_needs_twice_the_least_number_of_tokens():
+    assert tokens_factor(1.0, 1.0, 1e-12) == pytest.approx(2)
+    with pytest.raises(InputError, match="critical_tokens must be > 0 tokens and finite, got 0"):
+        tokens_factor(1, 0, 1)
