@@ -55,15 +55,19 @@ class Calibration:
         """The row that lies farthest off."""
         return self.rows.loc[self.rows["residual_points"].abs().idxmax()]
 
-    def sample(self, n: int, seed: int = 0) -> Constants:
+    def sample(self, n: int, seed: int = 0, known: tuple[str, ...] = ()) -> Constants:
         """Constants as uncertain as the fit leaves them, as arrays of so many.
 
-        Normal, and kept within the bounds of the fit.
+        Normal, and kept within the bounds of the fit. Those that are known from elsewhere do not vary, which also
+        leaves less doubt about the others: rows tell what the constants do together better than what each does.
         """
         if n < 1:
             raise InputError(f"n must be >= 1, got {n}")
-        centre = _vector(self.constants)
-        drawn = np.random.default_rng(seed).multivariate_normal(centre, self._covariance, size=n)
+        varies = np.array([name not in known for name in NAMES])
+        drawn = np.tile(_vector(self.constants), (n, 1))
+        if varies.any():
+            left = np.linalg.inv(np.linalg.inv(self._covariance)[np.ix_(varies, varies)])
+            drawn[:, varies] += np.random.default_rng(seed).multivariate_normal(np.zeros(len(left)), left, size=n)
         return Constants(*np.clip(drawn, _vector(_LOWEST), _vector(_HIGHEST)).T)
 
 

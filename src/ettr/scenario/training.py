@@ -146,6 +146,11 @@ class Slowness(Section):
             raise UnknownName("study", self.like, calibration.studies(), "scaling.like")
         return self
 
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Names of the constants that are given."""
+        return tuple(name for name, own in self.model_dump(exclude={"like"}).items() if own is not None)
+
     def over(self, fitted: Constants) -> Constants:
         """The constants of a study, with the given ones in their place."""
         given = self.model_dump(exclude={"like"})

@@ -56,7 +56,7 @@ def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> Draws:
     """
     section = scenario.scaling or Slowness.model_validate({})
     fitted = calibration.fit(section.like)
-    constants = section.over(fitted.sample(n_draws, seed))
+    constants = section.over(fitted.sample(n_draws, seed, section.known))
     constants = Constants(*(np.broadcast_to(value, n_draws) for value in vars(constants).values()))
     known = scenario.failures.posterior
     said = f"from the residuals of the study {section.like!r}"

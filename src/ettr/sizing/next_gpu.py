@@ -114,8 +114,7 @@ def turning_point(scenario: Scenario) -> int | None:
     True
     """
     low, high = range_gpus(scenario)
-    sizes = np.unique(np.round(np.geomspace(low, high, _SIZES)))
-    sizes = sizes[(sizes >= low) & (sizes <= high)]
+    sizes = np.unique(np.floor(np.geomspace(low, high, _SIZES).clip(low, high)))
     chosen = throughput_of(scenario).fastest(sizes)
     useful = yields(scenario, sizes, chosen).useful_tokens_per_day
     if useful.max() <= 0:

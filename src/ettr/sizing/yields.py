@@ -52,7 +52,7 @@ class Yields:
     power_mw : ndarray
         Power of the facility while it trains. [MW]
     mfu, waiting_share : ndarray
-        Model FLOPs utilisation, and the share of a step in which GPUs wait for others.
+        Model FLOPs utilisation, and the share of a step in which GPUs wait for others; 0 where nothing runs.
     interval_min : ndarray
         Checkpoint interval. [min]
     """
@@ -139,8 +139,9 @@ def yields(
         through = replace(through, batch_tokens=float(batch_tokens))
     sizes = np.asarray(n_gpus, dtype=float)
     node = scenario.cluster.gpus_per_node
-    if (sizes < node).any():
-        raise InputError(f"n_gpus must be >= {node} GPUs, one node, got {sizes.min():g}")
+    small = ~((sizes >= node) & np.isfinite(sizes))
+    if small.any():
+        raise InputError(f"n_gpus must be >= {node} GPUs, one node, and finite, got {sizes[small][0]:g}")
     chosen = through.fastest(sizes) if layout is None else layout
     fits = np.asarray(chosen.tensor) > 0
     chosen = Layout(**{**vars(chosen), "tensor": np.where(fits, chosen.tensor, 1)})
@@ -163,7 +164,7 @@ def yields(
     start_h = scenario.first_queue_h + scenario.restart_h + scenario.load_h if scenario.job.include_start else 0.0
     total_h = np.where(ends, hours.total_h, np.inf) + start_h
     ettr = np.where(ends, hours.ettr, 0.0)
-    waiting = np.broadcast_to(step.waiting_share, sizes.shape)
+    waiting = np.where(runs, np.broadcast_to(step.waiting_share, sizes.shape), 0.0)
     it_wh, training_w = _watts(profile(scenario), hours, waiting)
     power = profile(scenario)
     held = sizes + (scenario.spares.n_nodes * node if scenario.spares else 0)

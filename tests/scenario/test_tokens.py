@@ -1,0 +1,310 @@
+"""A job given by its tokens: its hours, its layout, and what it may not say."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from ettr import Part, Scenario, budget, calibration, plan, simulate
+from ettr.errors import InputError
+from ettr.findings.effective_time import assumptions
+from ettr.validity import ValidityWarning
+
+SIZE = "cluster.n_gpus"
+
+
+@pytest.fixture(scope="module")
+def run():
+    return Scenario.load("llama3-405b-tokens")
+
+
+def refused(scenario: Scenario, values: dict) -> str:
+    with pytest.raises(InputError) as caught:
+        scenario.override(values)
+    return str(caught.value)
+
+
+# --------------------------------------------------------------------------- hours and layout
+
+
+def test_hours_follow_from_tokens_and_throughput(run):
+    step = run.throughput.step(16384, run.layout_of_job)
+    by_hand = 15.6e12 / 2**24 * float(step.total_s) / 3600
+    assert run.productive_h == pytest.approx(by_hand) and run.work_h == pytest.approx(by_hand)
+    assert run.override({"job.throughput_factor": 0.5}).work_h == pytest.approx(2 * by_hand)
+    assert run.override({"job.tokens": 31.2e12}).productive_h == pytest.approx(2 * by_hand)
+
+
+def test_utilisation_is_that_of_the_published_run(run):
+    """41% on 16,384 GPUs (Dubey et al. 2024, table 4); the fit knows of it."""
+    assert run.throughput.step(16384, run.layout_of_job).mfu == pytest.approx(0.41, abs=0.02)
+    assert run.throughput.constants == calibration.fit("llama3").constants
+
+
+def test_the_layout_of_the_job_divides_it_and_is_no_faster_than_the_free_one(run):
+    for n_gpus in (896, 3072, 16384, 98_304):
+        at = run.override({SIZE: n_gpus})
+        layout = at.layout_of_job
+        assert n_gpus % layout.replica_gpus == 0
+        assert at.throughput.memory_gb(n_gpus, layout) <= 72
+        assert at.productive_h >= at.productive_h_on(n_gpus) * (1 - 1e-12)
+
+
+def test_layouts_that_are_given_stay(run):
+    given = run.override({"layout": {"tensor": 8, "pipeline": 16, "virtual_stages": 4, "recompute": True}})
+    assert str(given.layout_of_job) == "tensor 8, pipeline 16 in 4 turns, recomputed"
+    assert given.productive_h > run.productive_h
+
+
+def test_the_part_brings_its_peak_memory_and_links(run):
+    a100, own = run.override({"power.part": "a100"}), Part.load("a100").compute
+    assert (a100.throughput.peak_tflops, a100.throughput.gpu_memory_gb) == (own.peak_tflops, own.memory_gb) == (312, 80)
+    assert a100.throughput.network.inside_gb_s == 300
+    assert run.override({"network.inside_gb_s": 200}).throughput.network.inside_gb_s == 200
+    assert a100.productive_h > 2 * run.productive_h
+    bare = run.override({"power": None, "heat": {"mean_c": 20, "part": "h200"}})
+    assert bare.throughput.gpu_memory_gb == 141
+
+
+def test_a_model_without_a_shape_has_the_usual_one(run):
+    bare = run.override({"model": {"n_parameters": 405e9}})
+    model = bare.throughput.model
+    assert (model.n_layers, round(model.hidden)) == (127, 16302)
+    assert (model.sequence_tokens, bare.throughput.batch_tokens) == (8192, 2**24)
+
+
+def test_local_sgd_keeps_whole_replicas(run):
+    loose = run.override({"sync": {"every_steps": 8}})
+    assert not loose.throughput.candidates.sharded.any()
+    assert run.throughput.candidates.sharded.any()
+
+
+def test_a_job_given_by_its_hours_is_as_it_was(llama3):
+    assert llama3.throughput is None and llama3.layout_of_job is None
+    assert llama3.productive_h == llama3.job.productive_h == llama3.productive_h_on([8, 16])
+
+
+def test_the_preset_reads_back_as_it_was_written(run):
+    assert Scenario.parse(run.to_yaml()) == run
+    assert "kernel_efficiency" not in run.to_yaml()
+
+
+def test_simulation_and_closed_form_work_on_the_same_hours(run):
+    found = simulate(run.override({"job.tokens": 1e12}), 20)
+    assert found.runs["productive_h"].to_numpy() == pytest.approx(run.productive_h / 15.6)
+    assert budget.exact(run).productive_h == pytest.approx(run.productive_h)
+
+
+def test_hours_of_other_sizes_are_those_of_other_scenarios(run):
+    sizes = np.array([[1792.0, 16128.0], [32256.0, 1792.0]])  # whole replicas of 112 = 8 x 14 GPUs
+    hours = run.productive_h_on(sizes)
+    assert hours.shape == (2, 2) and hours[0, 0] == hours[1, 1]
+    found = budget.exact(run, {SIZE: sizes})
+    assert found.productive_h == pytest.approx(hours)
+    one = run.override({SIZE: 16128})
+    assert budget.exact(one).ettr == pytest.approx(found.ettr[0, 1], rel=1e-6)
+
+
+def test_sizes_that_fit_nothing_are_marked_with_the_reason(run):
+    with pytest.warns(ValidityWarning) as told:
+        found = budget.exact(run, {SIZE: [8.0, 16384.0, 2e6]})
+    assert "job.tokens holds only for sizes that some layout of the model and batch fits: 2 of 3 points are NaN" in str(
+        told[0].message
+    )
+    assert np.isnan(found.ettr).tolist() == [True, False, True]
+
+
+def test_shares_of_the_steady_state_hold_at_any_size(run):
+    steady, hours = (run.override(change) for change in ({"job.include_start": False}, {"job.productive_h": 1e3}))
+    hours = hours.override({"job.include_start": False})
+    at = {SIZE: [8.0, 16384.0, 50_000.0], "checkpoint.interval_min": 5}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert budget.exact(steady, at).ettr == pytest.approx(budget.exact(hours, at).ettr)
+
+
+def test_a_plan_does_not_solve_for_hours_that_follow(run, llama3):
+    assert "job.productive_h" not in plan.solvable(run) and "job.productive_h" in plan.solvable(llama3)
+
+
+def test_every_field_that_is_assumed_has_a_name(run):
+    bare = run.override({"evidence": {}, "sync": {"every_steps": 2}, "layout": {"pipeline": 16}})
+    assumed = {path: {"status": "assumed", "note": "so"} for path in bare.flat() if not path.startswith("elastic")}
+    told = assumptions(bare.override({"evidence": assumed}))
+    assert not [word for word in ("model.", "layout.", "network.", "scaling.", "sync.", "job.") if word in told]
+    for words in (
+        "tokens to train on",
+        "critical batch",
+        "links between GPUs",
+        "what slows a step",
+        "cut of the model",
+    ):
+        assert words in told
+
+
+# --------------------------------------------------------------------------- one void by the other
+
+
+def test_hours_void_tokens_and_what_only_they_need(run):
+    hours = run.override({"job.productive_h": 100})
+    assert hours.job.tokens is None and hours.productive_h == 100
+    assert (hours.model, hours.layout, hours.network, hours.scaling, hours.sync) == (None,) * 5
+    assert not [path for path in hours.evidence if path.startswith(("model", "network", "job.tokens"))]
+    assert Scenario.parse(hours.to_yaml()) == hours
+
+
+def test_tokens_void_hours(llama3, run):
+    tokens = llama3.override({"job.tokens": 15.6e12, "model": run.model.model_dump(), "scaling.like": "llama3"})
+    assert tokens.job.productive_h is None
+    assert tokens.productive_h == pytest.approx(run.productive_h)
+    assert tokens.override({"job.tokens": 1e12, "job.productive_h": None}).job.tokens == 1e12
+
+
+# --------------------------------------------------------------------------- refused
+
+EITHER = "needs exactly one of productive_h, or tokens with a section model"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"job.tokens": 1e12, "job.productive_h": 3}, f"job {EITHER}"),
+        ({"job.tokens": None}, f"job {EITHER}"),
+        ({"model": None}, "job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}"),
+        (
+            {"model": None, "heat": {"mean_c": 20}},
+            "job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}",
+        ),
+        (
+            {"job.productive_h": 9, "network.across_gb_s": 25},
+            "network needs job.tokens instead of job.productive_h: without it nothing follows",
+        ),
+        ({"job.tokens": float("nan")}, "job.tokens must be finite, got nan"),
+        ({"job.tokens": 0}, "job.tokens must be > 0 tokens, got 0"),
+        ({"network.across_gb_s": 0}, "network.across_gb_s must be > 0 GB/s, got 0"),
+        ({"network.across_gb_s": float("inf")}, "network.across_gb_s must be finite, got inf"),
+        ({"network.oversubscription": 0.5}, "network.oversubscription must be >= 1, got 0.5"),
+        ({"network.failed_share": 1}, "network.failed_share must be < 1, got 1"),
+        ({"network.routing": "fixed"}, "network.routing must be 'adaptive' or 'static', got 'fixed'"),
+        ({"scaling.latency_us": -1}, "scaling.latency_us must be >= 0 µs, got -1"),
+        ({"scaling.like": "llama"}, "unknown study 'llama' (scaling.like); did you mean 'llama3'?"),
+        ({"sync.efficiency": 0}, "sync.efficiency must be > 0, got 0"),
+        ({"model.n_parameters": 0}, "model.n_parameters must be > 0, got 0"),
+        (
+            {"model.batch_tokens": 4096},
+            "model batch_tokens must be >= 8192, the sequence_tokens of one sequence, got 4096",
+        ),
+        (
+            {"sync": {"every_steps": 4}, "layout": {"sharded": True}},
+            "sync.every_steps must be 1 with layout.sharded: weights that are spread over replicas are gathered in "
+            "every step",
+        ),
+        ({"layout": {"pipeline": 256}}, "layout.pipeline must be <= 126, the layers of the model, got 256"),
+        (
+            {"layout": {"pipeline": 16, "virtual_stages": 8}},
+            "layout.virtual_stages must be <= 7, the layers that a GPU holds of 126, got 8",
+        ),
+        ({"layout": {"virtual_stages": 127}}, "layout.virtual_stages must be <= 126, the layers that a GPU holds"),
+    ],
+    ids=str,
+)
+def test_what_breaks_a_rule_is_answered_with_its_place(run, values, message):
+    assert message in refused(run, values)
+
+
+def test_sections_of_tokens_need_tokens(llama3):
+    for section, value in {
+        "model": {"n_parameters": 7e9},
+        "layout": {},
+        "network": {},
+        "scaling": {},
+        "sync": {},
+    }.items():
+        told = refused(llama3, {section: value})
+        assert f"{section} needs job.tokens instead of job.productive_h: without it nothing follows" in told
+
+
+def test_a_size_that_no_layout_divides_names_the_nearest(run):
+    told = refused(run, {SIZE: 100_000})
+    assert told == (
+        "no layout that fits the memory and the batch divides 100,000 GPUs: replicas of 56, 63, 64, 72, 84, 112 GPUs "
+        "fit; take 99,968 or 100,008 GPUs, or a larger model.batch_tokens (cluster.n_gpus=100000)"
+    )
+    for size in (99_968, 100_008):
+        run.override({SIZE: size})
+    run.override({SIZE: 100_000, "model.batch_tokens": 12_500 * 8192.0})
+    odd = refused(run, {SIZE: 16_384, "layout": {"tensor": 3}})
+    assert "take 16,368 or 16,416 GPUs (" in odd  # no batch helps
+
+
+def test_a_batch_smaller_than_the_replicas_says_what_would_do(run):
+    told = refused(run, {"model.batch_tokens": 8192.0, "layout": {"tensor": 8, "pipeline": 16}})
+    assert told.startswith(
+        "a batch of 8,192 tokens is smaller than the replicas of 16,384 GPUs: of 8,192 tokens each replica needs one "
+        "sequence at least; take model.batch_tokens >= 1,048,576, or at most 128 GPUs"
+    )
+    run.override({"model.batch_tokens": 1_048_576, "layout": {"tensor": 8, "pipeline": 16}})
+
+
+def test_a_model_that_does_not_fit_says_from_how_many_on_it_does(run):
+    told = refused(run, {SIZE: 8})
+    assert told == (
+        "a model of 4.05e+11 parameters does not fit 8 GPUs of 80 GB: the layout that needs least (tensor 8, "
+        "recomputed) takes 916 GB of the 72 GB that are left for it; it fits from 112 GPUs on (cluster.n_gpus=8)"
+    )
+    assert "does not fit" in refused(run, {SIZE: 104})
+    run.override({SIZE: 112})
+
+
+def test_a_model_that_fits_nowhere_says_so(run):
+    vast = {"model": {"n_parameters": 1e15}}
+    assert "; no number of GPUs is enough" in refused(run, vast)
+    assert "a replica of the layout that is given takes 32,768 of them" in refused(run, {"layout": {"tensor": 32768}})
+
+
+def test_a_part_without_compute_figures_says_what_is_missing(run, tmp_path):
+    raw = Part.load("h100").model_copy(update={"compute": None, "name": "mine", "evidence": {}})
+    (tmp_path / "mine.yml").write_text(raw.to_yaml(), encoding="utf-8")
+    told = refused(run, {"power.part": str(tmp_path / "mine.yml")})
+    assert told.startswith(
+        "part mine has no compute figures, which tokens need, e.g. compute: {peak_tflops: 989.4, memory_gb: 80, "
+        "link_gb_s: 450}"
+    )
+    hours = Scenario.load("llama3-405b").override({"power": {"part": str(tmp_path / "mine.yml")}})
+    assert hours.productive_h > 0  # nothing asks for them
+
+
+def test_a_part_that_changed_is_read_again(run, tmp_path):
+    part = Part.load("h100").model_copy(update={"name": "mine", "evidence": {}})
+    file, own = tmp_path / "run.yml", tmp_path / "mine.yml"
+    file.write_text(run.to_yaml().replace("part: h100", "part: mine.yml"), encoding="utf-8")
+    hours = []
+    for peak in (989.4, 494.7):
+        compute = part.compute.model_copy(update={"peak_tflops": peak})
+        own.write_text(part.model_copy(update={"compute": compute}).to_yaml(), encoding="utf-8")
+        hours.append(Scenario.load(file).productive_h)
+    assert hours[0] == pytest.approx(run.productive_h) and hours[1] > 1.5 * hours[0]
+
+
+@pytest.mark.parametrize("name", ["peak_tflops", "memory_gb", "link_gb_s"])
+def test_compute_figures_are_above_zero(name):
+    raw = Part.load("h100").model_dump(exclude={"evidence"})
+    raw["compute"][name] = 0
+    with pytest.raises(InputError, match=f"compute.{name} must be > 0"):
+        Part.of(raw, "mine.yml")
+
+
+def test_new_fields_are_in_the_dictionary_with_their_units():
+    table = Scenario.dictionary().set_index("field")
+    units = {
+        "job.tokens": "tokens",
+        "model.batch_tokens": "tokens",
+        "network.across_gb_s": "GB/s",
+        "network.pod_gpus": "GPUs",
+        "scaling.latency_us": "µs",
+        "sync.every_steps": "steps",
+        "cost.usd_per_day": "USD/day",
+    }
+    assert table.loc[list(units), "unit"].to_dict() == units

@@ -1,0 +1,231 @@
+"""The best sizes, their limits, their bands, and the curve."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from ettr import calibration, sizing
+from ettr.errors import InputError, UnknownName
+from ettr.scenario import Scenario
+
+COLUMN = {"fastest": "days", "cheapest": "usd", "greenest": "t_co2"}
+
+
+@pytest.fixture(scope="module")
+def answer(run):
+    return sizing.make(run)
+
+
+def test_no_size_of_the_curve_is_better(run, answer):
+    """Best among whole replicas: within a thousandth of the best of 2,000 continuous sizes."""
+    curve = sizing.curve(run, np.geomspace(112, 2e5, 2000), n_draws=0)
+    for goal, column in COLUMN.items():
+        found = answer.best[goal]
+        assert getattr(found.yields, column) <= curve[column].min() * 1.002
+        assert found.n_gpus % 8 == 0 and found.yields.n_gpus == found.n_gpus
+        scenario = run.override({"cluster.n_gpus": found.n_gpus})  # a job that can be had
+        assert str(scenario.layout_of_job) == found.layout
+    assert answer.best["cheapest"].n_gpus < answer.best["fastest"].n_gpus
+    assert answer.turning_gpus == pytest.approx(answer.best["fastest"].n_gpus, rel=0.01)
+    assert not answer.unanswered
+
+
+LIMITS = [
+    {"power_mw": 30},
+    {"budget_usd": 7e7},
+    {"deadline_days": 50},
+    {"most_gpus": 20_000},
+    {"power_mw": 40, "deadline_days": 60},
+    {"most_gpus": 30_000, "budget_usd": 1e8},
+]
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+def test_limits_are_kept_and_cost_what_they_cost(run, answer, limits):
+    kept = sizing.make(run, sizing.Limits(**limits))
+    at = {"power_mw": "power_mw", "budget_usd": "usd", "deadline_days": "days", "most_gpus": "n_gpus"}
+    for goal, column in COLUMN.items():
+        found = kept.best[goal].yields
+        for name, limit in limits.items():
+            assert getattr(found, at[name]) <= limit
+        assert getattr(found, column) >= getattr(answer.best[goal].yields, column) * 0.999
+    assert kept.to_dict()["limits"] == limits
+
+
+def test_the_fastest_within_a_number_of_gpus_takes_them(run):
+    found = sizing.make(run, sizing.Limits(most_gpus=20_000)).best["fastest"]
+    assert 19_500 < found.n_gpus <= 20_000
+
+
+@pytest.mark.parametrize("name", ["power_mw", "budget_usd", "deadline_days", "most_gpus"])
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
+def test_a_limit_is_above_zero(name, value):
+    unit = {"power_mw": "MW", "budget_usd": "USD", "deadline_days": "days", "most_gpus": "GPUs"}[name]
+    with pytest.raises(InputError) as caught:
+        sizing.Limits(**{name: value})
+    assert str(caught.value) == f"{name} must be > 0 {unit} and finite, got {value:g}"
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"power_mw": 0.01}, r"power_mw of 0\.01 MW is below the least of all sizes, 0\.11\d+ MW"),
+        ({"deadline_days": 5}, r"deadline_days of 5 days is below the least of all sizes, 27\.\d+ days"),
+        ({"budget_usd": 1e6}, r"budget_usd of 1e\+06 USD is below|budget_usd of 1,000,000 USD is below"),
+        ({"most_gpus": 100}, r"most_gpus of 100 GPUs is below the least of all sizes, 112 GPUs"),
+        (
+            {"power_mw": 30, "deadline_days": 30},
+            r"each can be kept, but not all together: where power_mw is kept, deadline_days is at least 46\.\d days, "
+            r"not 30",
+        ),
+        ({"power_mw": 0.01, "most_gpus": 100}, r"0\.01 MW is below .* MW; most_gpus of 100 GPUs is below"),
+    ],
+    ids=str,
+)
+def test_limits_that_nothing_keeps_say_what_the_nearest_takes(run, limits, told):
+    with pytest.raises(InputError, match=told) as caught:
+        sizing.make(run, sizing.Limits(**limits))
+    assert str(caught.value).startswith("no size keeps the limits: ")
+
+
+def test_without_a_price_every_size_is_the_cheapest(run):
+    free = sizing.make(run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}}))
+    assert set(free.best) == {"fastest", "greenest"}
+    assert free.unanswered == {
+        "cheapest": "where nothing has a price every size is the cheapest: give cost.usd_per_gpu_h > 0, or take "
+        "another goal"
+    }
+    clean = sizing.make(run.override({"power.g_per_kwh": 0}))
+    assert "give power.g_per_kwh > 0" in clean.unanswered["greenest"]
+
+
+def test_a_price_of_days_makes_the_cheapest_size_larger(run, answer):
+    hurried = sizing.make(run.override({"cost.usd_per_day": 1e6}))
+    assert hurried.best["cheapest"].n_gpus > answer.best["cheapest"].n_gpus
+    assert hurried.best["cheapest"].yields.days < answer.best["cheapest"].yields.days
+
+
+def test_an_unknown_goal_is_answered_with_the_known(run):
+    with pytest.raises(UnknownName, match="unknown goal 'cheap'; did you mean 'cheapest'"):
+        sizing.best(run, "cheap", sizing.Limits(), sizing.draws(run, 5))
+
+
+# --------------------------------------------------------------------------- bands
+
+
+def test_bands_hold_the_values_that_they_are_of(answer, run):
+    for found in answer.best.values():
+        assert found.n_gpus_low <= found.n_gpus <= found.n_gpus_high
+        for name in ("days", "usd", "t_co2", "ettr", "mfu", "useful_tokens_per_day"):
+            assert getattr(found.low, name) < getattr(found.yields, name) < getattr(found.high, name)
+    curve = sizing.curve(run, [1024, 16384, 100_000])
+    for name in ("useful_tokens_per_day", "days", "usd", "mwh", "t_co2", "ettr", "mfu"):
+        assert (curve[f"{name}_low"] < curve[name]).all() and (curve[name] < curve[f"{name}_high"]).all()
+
+
+def width(scenario, name="mfu"):
+    row = sizing.curve(scenario, [16384]).iloc[0]
+    return row[f"{name}_high"] - row[f"{name}_low"]
+
+
+def test_bands_shrink_with_what_is_known(run):
+    counted = {"failures.n_events": 41_900, "failures.node_days": 11_059_200}
+    assert width(run.override(counted), "ettr") < 0.6 * width(run, "ettr")
+    given = {f"scaling.{name}": getattr(run.throughput.constants, name) for name in calibration.NAMES}
+    assert width(run.override(given)) == pytest.approx(0, abs=1e-12)
+    assert width(run.override({"scaling.kernel_efficiency": 0.63})) < width(run)
+
+
+def test_a_study_with_more_rows_is_surer(run):
+    """Four rows of MegaScale over 256 to 12,288 GPUs against two of Llama 3 over twofold."""
+    assert width(run.override({"scaling.like": "megascale"})) < width(run)
+
+
+def test_draws_are_as_uncertain_as_what_they_are_drawn_from(run):
+    drawn, fitted = sizing.draws(run, 4000, seed=1), calibration.fit("llama3")
+    assert drawn.rate_per_1000_node_days.mean() == pytest.approx(run.failures.rate, rel=5e-3)
+    spread = drawn.rate_per_1000_node_days.std() / drawn.rate_per_1000_node_days.mean()
+    assert spread == pytest.approx(419**-0.5, rel=0.02)
+    error = 4 * fitted.sd.kernel_efficiency / 4000**0.5
+    assert abs(drawn.constants.kernel_efficiency.mean() - fitted.constants.kernel_efficiency) < error
+    assert "study 'llama3'" in drawn.source and "failure rate" in drawn.source
+    again, other = sizing.draws(run, 4000, seed=1), sizing.draws(run, 4000, seed=2)
+    assert np.array_equal(drawn.constants.jitter, again.constants.jitter)
+    assert not np.array_equal(drawn.constants.jitter, other.constants.jitter)
+
+
+def test_a_rate_that_nobody_counted_is_taken_as_exact(run):
+    drawn = sizing.draws(run.override({"failures.rate_per_1000_node_days": 3.8}), 10)
+    assert drawn.rate_per_1000_node_days is None and drawn.source.endswith("the failure rate is taken as exact")
+    assert sizing.draws(run.override({"failures.rate_per_1000_node_days": 0}), 10).rate_per_1000_node_days is None
+
+
+def test_the_seed_of_an_answer_is_that_of_its_bands(run, answer):
+    same, other = sizing.make(run, seed=0), sizing.make(run, seed=1)
+    assert same.best["fastest"].low.days == answer.best["fastest"].low.days != other.best["fastest"].low.days
+    assert other.best["fastest"].yields.days == answer.best["fastest"].yields.days
+
+
+# --------------------------------------------------------------------------- the curve and the answer as a whole
+
+
+def test_the_curve_by_hand(run):
+    table = sizing.curve(run, [8, 1024, 16384], n_draws=0)
+    assert table["layout"].tolist()[0] == "" and table.loc[0, "useful_tokens_per_day"] == 0
+    row = table.loc[2]
+    assert row["usd_per_million_tokens"] == row["usd"] / 15.6e6
+    assert row["kwh_per_million_tokens"] == row["mwh"] * 1e3 / 15.6e6
+    assert row["g_per_million_tokens"] == pytest.approx(row["t_co2"] * 1e6 / 15.6e6)
+    assert row["marginal_tokens_per_day"] == pytest.approx(sizing.next_gpu(run).marginal_tokens_per_day)
+    assert not any(name.endswith(("_low", "_high")) for name in table)
+    names = {field.name for field in fields(sizing.Yields)}
+    assert names <= set(table)
+
+
+def test_the_curve_goes_over_all_sizes_by_default(run):
+    table = sizing.curve(run, n_draws=20)
+    assert len(table) == 60 and table["n_gpus"].iloc[0] == 112 and (table["useful_tokens_per_day"] > 0).all()
+    assert (table.filter(regex="_low$").to_numpy() <= table.filter(regex="_high$").to_numpy()).all()
+
+
+def test_the_answer_as_json(answer):
+    told = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
+    assert told["as_given"]["n_gpus"] == 16384 and told["as_given"]["layout"].startswith("tensor 8, pipeline")
+    assert told["as_given"]["batch_tokens"] == 2**24
+    assert set(told["best"]) == set(COLUMN) and told["turning_gpus"] == answer.turning_gpus
+    assert re.fullmatch(r"from the residuals of .*", told["band_source"])
+
+
+def test_the_batch_is_of_whole_micro_batches(run):
+    odd = run.override({"model.batch_tokens": 2**24 + 5 * 8192, "layout": {"tensor": 8, "pipeline": 16}})
+    found = sizing.make(odd)
+    assert found.batch_tokens == 2**24
+    assert found.batch_tokens / (128 * 8192) == 16
+
+
+def test_a_job_without_failures_has_an_answer(run):
+    safe = sizing.make(run.override({"failures.rate_per_1000_node_days": 0, "maintenance": None}))
+    assert safe.as_given.ettr > 0.999
+    assert safe.best["fastest"].n_gpus >= sizing.make(run).best["fastest"].n_gpus
+
+
+def test_twice_the_tokens_take_twice_as_long_anywhere(run, answer):
+    double = sizing.make(run.override({"job.tokens": 31.2e12}))
+    for goal in COLUMN:
+        now, then = answer.best[goal], double.best[goal]
+        assert then.yields.gpu_h == pytest.approx(2 * now.yields.gpu_h, rel=5e-3)
+        assert then.n_gpus == pytest.approx(now.n_gpus, rel=0.05)
+    assert double.turning_gpus == answer.turning_gpus
+
+
+def test_the_smallest_job_that_fits_is_sized(small):
+    tiny = Scenario.parse(
+        small.to_yaml().replace("tokens: 2000000000000", "tokens: 1000000000").replace("n_gpus: 1024", "n_gpus: 8")
+    )
+    found = sizing.make(tiny)
+    assert found.as_given.n_gpus == 8 and found.best["fastest"].n_gpus > 8

@@ -1,0 +1,172 @@
+"""What a job of any size yields: in its limits, against the plan, the bill and the simulation, and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ettr import budget, plan, power, simulate, sizing
+from ettr.errors import InputError, NotModelled
+from ettr.scaling import Layout
+
+PERFECT = {
+    "failures.rate_per_1000_node_days": 0,
+    "checkpoint.stall_s": 0,
+    "recovery.detection_min": 0,
+    "recovery.restart_min": 0,
+    "network": {"inside_gb_s": 1e15, "across_gb_s": 1e15},
+    "scaling": {"kernel_efficiency": 1, "jitter": 0, "overlap": 1, "latency_us": 0},
+    "layout": {"tensor": 1, "context": 1, "pipeline": 1, "micro_batch": 1, "sharded": False, "recompute": True},
+}
+
+
+@pytest.fixture(scope="module")
+def perfect(small):
+    return small.override({**PERFECT, "layout.sharded": True, "layout.recompute": False})
+
+
+def test_without_failures_losses_and_cut_tokens_are_linear_in_gpus(perfect):
+    sizes = np.geomspace(8, 2048, 30)
+    found = sizing.yields(perfect, sizes)
+    of_one = 989.4e12 * 86400 / perfect.throughput.model.flop_per_token
+    assert found.tokens_per_day == pytest.approx(of_one * sizes)
+    assert found.useful_tokens_per_day == pytest.approx(of_one * sizes)
+    assert np.all(found.ettr == 1) and found.mfu == pytest.approx(1) and np.all(found.waiting_share < 1e-9)
+    assert found.days * found.tokens_per_day == pytest.approx(2e12)
+    share = [sizing.next_gpu(perfect, size).share for size in (64, 1024)]
+    assert share == pytest.approx([1, 1])
+    assert found.usd == pytest.approx(found.usd[0])  # each GPU-hour trains as many tokens, whatever the size
+
+
+@pytest.mark.parametrize("size", [128, 4096, 16384, 98_304])
+def test_ettr_and_days_are_those_of_the_plan(run, size):
+    at = run.override({"cluster.n_gpus": size})
+    layout = Layout(**{name: np.atleast_1d(value) for name, value in vars(at.layout_of_job).items()})
+    found = sizing.yields(at, [float(size)], layout)
+    steady = at.override({"job.include_start": False})
+    best_min = plan.best_interval_min(steady)
+    hours = budget.exact(steady.override({"checkpoint.interval_min": best_min}))
+    assert found.interval_min[0] == pytest.approx(best_min)
+    assert found.ettr[0] == pytest.approx(hours.ettr) and hours.ettr == pytest.approx(plan.ettr_at_best(steady))
+    assert found.days[0] * 24 == pytest.approx(hours.total_h + at.first_queue_h + at.restart_h)
+    assert found.tokens_per_day[0] * at.productive_h / 24 == pytest.approx(at.throughput.tokens_needed)
+
+
+def test_days_are_those_of_the_whole_budget_with_its_start(run):
+    own = sizing.make(run).as_given
+    whole = plan.make(run).budget
+    assert own.days * 24 == pytest.approx(whole.total_h, rel=5e-4)  # the last segment is cut off there
+
+
+def test_at_the_own_interval_the_simulation_gives_as_much(run):
+    short = run.override({"job.tokens": 1e12, "job.include_start": False})
+    layout = Layout(**{name: np.atleast_1d(value) for name, value in vars(short.layout_of_job).items()})
+    found = sizing.yields(short, [16384.0], layout, best_interval=False)
+    simulated = simulate(short, 400, seed=3)
+    assert short.work_h == pytest.approx(simulated.runs["productive_h"].iloc[0])
+    assert found.interval_min[0] == 10
+    ettr = simulated.runs["ettr"]
+    assert abs(ettr.mean() - found.ettr[0]) < 4 * ettr.std() / 20
+
+
+def test_gpu_hours_and_prices_by_hand(run):
+    priced = run.override({"cost": {"usd_per_gpu_h": 3.0, "usd_per_kwh": 0.1, "usd_per_day": 5e4}})
+    found = sizing.yields(priced, np.array([4096.0, 16384.0]))
+    assert found.gpu_h == pytest.approx(found.days * 24 * found.n_gpus)
+    assert found.usd == pytest.approx(3 * found.gpu_h + 0.1 * 1e3 * found.mwh + 5e4 * found.days)
+    carbon = power.profile(priced).g_per_kwh
+    assert found.t_co2 == pytest.approx(found.mwh * 1e3 * carbon / 1e6)
+    product = found.tokens_per_day * found.speed * found.ettr
+    assert found.useful_tokens_per_day == pytest.approx(product)  # batch and exchange as the tokens are stated for
+
+
+def test_where_no_closed_form_holds_there_is_no_answer(run):
+    spared = run.override({"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}})
+    with pytest.raises(NotModelled, match="no term for spares"):
+        sizing.make(spared)
+
+
+def test_energy_is_the_bill_of_the_same_budget(run):
+    """With the share of a step that waits as the communication's, the electricity bill of the budget is the same."""
+    found = sizing.yields(run, [16384.0])
+    same = run.override({"job.include_start": False, "checkpoint.interval_min": found.interval_min[0]})
+    same = same.override({"job.productive_h": run.throughput.productive_h(np.array([16384.0]))[0]})
+    profile = power.profile(same.override({"power.communication_share": float(found.waiting_share[0])}))
+    assert found.mwh[0] == pytest.approx(power.energy(budget.exact(same), profile)["facility_mwh"].sum())
+    assert found.power_mw[0] == pytest.approx(profile.it_mw("training") * profile.pue)
+
+
+def test_heat_slows_the_job_as_in_the_plan(run):
+    hot = run.override({"heat": {"mean_c": 35, "cooling": "air_economiser"}})
+    layout = Layout(**{name: np.atleast_1d(value) for name, value in vars(hot.layout_of_job).items()})
+    found = sizing.yields(hot, [16384.0], layout)
+    assert found.speed[0] == pytest.approx(hot.speed) and hot.speed < 1
+    assert found.ettr[0] == pytest.approx(plan.ettr_at_best(hot.override({"job.include_start": False})), rel=1e-6)
+    assert found.useful_tokens_per_day[0] == pytest.approx(found.tokens_per_day[0] * hot.speed * found.ettr[0])
+    more = sizing.yields(hot, np.geomspace(1024, 1e5, 20))
+    assert np.all(np.diff(more.speed) < 0)  # the hottest of more parts is hotter
+
+
+def test_a_batch_and_loose_exchange_ask_for_more_tokens(run):
+    double = sizing.yields(run, [16384.0], batch_tokens=2**25)
+    factor = (1 + 2**25 / 120e6) / (1 + 2**24 / 120e6)
+    useful = double.tokens_per_day * double.speed * double.ettr / factor
+    assert double.useful_tokens_per_day == pytest.approx(useful)
+    own = run.override({"model.batch_tokens": 2**25})
+    assert own.throughput.tokens_needed == pytest.approx(15.6e12 * factor)
+    assert sizing.yields(own, [16384.0]).days == pytest.approx(double.days)
+    loose = run.override({"sync": {"every_steps": 30, "efficiency": 0.8}})
+    assert loose.throughput.tokens_needed == pytest.approx(15.6e12 / 0.8)
+
+
+def test_what_does_not_fit_yields_nothing_and_never_ends(run):
+    found = sizing.yields(run, [8.0, 104.0, 112.0, 2e6])
+    assert (found.useful_tokens_per_day > 0).tolist() == [False, False, True, False]
+    assert np.isinf(found.days).tolist() == np.isinf(found.usd).tolist() == [True, True, False, True]
+    assert not any(np.isnan(values).any() for values in vars(found).values())
+
+
+def test_a_free_job_costs_nothing_even_without_an_end(run):
+    free = run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}})
+    assert sizing.yields(free, [8.0, 16384.0]).usd.tolist() == [0, 0]
+
+
+def test_every_loss_costs_tokens(run):
+    sizes = np.geomspace(1024, 200_000, 25)
+    plain = sizing.yields(run, sizes).useful_tokens_per_day
+    for worse in (
+        {"network.across_gb_s": 25},
+        {"network.oversubscription": 60},
+        {"network.failed_share": 0.02},
+        {"network.failed_share": 0.02, "network.routing": "static"},
+        {"scaling.jitter": 0.12},
+        {"scaling.latency_us": 40},
+        {"scaling.overlap": 0},
+        {"scaling.kernel_efficiency": 0.4},
+        {"failures.rate_per_1000_node_days": 2 * run.failures.rate},
+        {"checkpoint.stall_s": 60},
+        {"recovery.restart_min": 20},
+        {"job.throughput_factor": 0.9},
+    ):
+        less = sizing.yields(run.override(worse), sizes).useful_tokens_per_day
+        assert np.all(less <= plain * (1 + 1e-12)) and less[-1] < plain[-1], worse
+
+
+def test_sizes_keep_their_shape_and_are_at_least_a_node(run):
+    layout = run.throughput.fastest(np.array([16384.0]))
+    assert sizing.yields(run, np.full((2, 3), 16384.0), layout).usd.shape == (2, 3)
+    with pytest.raises(InputError, match="n_gpus must be >= 8 GPUs, one node, and finite, got 4"):
+        sizing.yields(run, [16384, 4])
+    with pytest.raises(InputError, match="n_gpus must be >= 8 GPUs, one node, and finite, got nan"):
+        sizing.yields(run, [16384, float("nan")])
+
+
+def test_a_job_given_by_its_hours_has_no_other_size(llama3):
+    told = (
+        "sizing needs the job as tokens and parameters: job.tokens instead of job.productive_h, and model, e.g. "
+        "--set job.tokens=15.6e12 --set model.n_parameters=405e9"
+    )
+    for ask in (sizing.make, sizing.curve, sizing.next_gpu, sizing.turning_point, sizing.range_gpus):
+        with pytest.raises(InputError) as caught:
+            ask(llama3)
+        assert str(caught.value) == told
