@@ -11,7 +11,7 @@ import pandas as pd
 
 from ettr import budget, calibration, sizing
 from ettr.errors import InputError
-from ettr.scaling import StepTime
+from ettr.scaling import StepTime, usual_layers
 from ettr.scenario import Scenario
 from ettr.sizing.yields import throughput_of
 
@@ -29,9 +29,15 @@ TERMS = {
     "stragglers_s": "waiting for the slowest node",
 }
 """Parts of a step in words, in the order of a chart."""
+AIM_POINTS = 3.0
+"""How far a published run that a fit used may lie off the model. [% of utilisation]"""
 _SMALLER_MODELS = 405e9, 70e9, 8e9, 1e9
 _BATCH_FACTORS = 1, 8, 64
 _MOST_ROUNDED = 128
+_SIZES_OF_COST, _BEYOND_FASTEST = 120, 2.0
+_WHOLE_LAYERS = 8
+_NEAR_SHARE = 0.2
+"""A size may be rounded by this much; where no such size will do, the model is too large for it."""
 _DEADLINES, _BUDGETS = (1.25, 2.0, 5.0), (1 / 3, 2 / 3)
 
 
@@ -86,9 +92,8 @@ def given_by_tokens(scenario: Scenario, n_tokens: float = 15.6e12, n_parameters:
     for factor in _BATCH_FACTORS:
         for n_weights in weights:
             for near in sizes:
-                batch = {"model.batch_tokens": factor * 2**24} if factor > 1 else {}
                 try:
-                    found = run.override({**given, "model.n_parameters": n_weights, "cluster.n_gpus": near, **batch})
+                    found = run.override({**given, "model": _model(n_weights, factor), "cluster.n_gpus": near})
                 except InputError as error:
                     problem = problem or error
                     continue
@@ -97,17 +102,25 @@ def given_by_tokens(scenario: Scenario, n_tokens: float = 15.6e12, n_parameters:
     raise problem
 
 
+def _model(n_parameters: float, factor: int) -> dict[str, float]:
+    """A model whose depth many pipelines divide; the usual one may be a prime."""
+    layers = max(round(usual_layers(n_parameters) / _WHOLE_LAYERS), 1) * _WHOLE_LAYERS
+    batch = {"batch_tokens": factor * 2.0**24} if factor > 1 else {}
+    return {"n_parameters": n_parameters, "n_layers": layers, **batch}
+
+
 def _near(size: int, node: int) -> list[int]:
-    """The size, and the nearest to it of whole multiples of 1, 2, 4 to 128 nodes. [GPUs]"""
+    """The size, and the nearest to it of whole multiples of 1, 2, 4 to 128 nodes, as far as they are near. [GPUs]"""
     steps = [node * 2**i for i in range(_MOST_ROUNDED.bit_length())]
-    return list(dict.fromkeys([size, *(max(round(size / step), 1) * step for step in steps)]))
+    near = [size, *(max(round(size / step), 1) * step for step in steps)]
+    return list(dict.fromkeys(one for one in near if abs(one - size) <= _NEAR_SHARE * size))
 
 
 def _told(found: Scenario, run: Scenario, n_parameters: float, factor: int) -> list[str]:
     model = found.model
     assert model is not None and found.job.tokens is not None
     said = [f"{found.job.tokens / 1e12:.3g} trillion tokens, since the scenario gives hours"]
-    weights = f"a dense model of {model.n_parameters / 1e9:.3g} billion parameters"
+    weights = f"a dense model of {model.n_parameters / 1e9:.3g} billion parameters in {model.n_layers} layers"
     if model.n_parameters < n_parameters:
         weights += f", since {n_parameters / 1e9:.3g} billion do not fit"
     said.append(weights)
@@ -163,8 +176,17 @@ def returns_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)[columns]
 
 
-def step_by_size(run: Scenario, n_sizes: int = 60) -> pd.DataFrame:
+def step_by_size(run: Scenario, told: Iterable[float] = (), n_sizes: int = 60) -> pd.DataFrame:
     """Where the time of a step goes, by size, each with its fastest layout.
+
+    Parameters
+    ----------
+    run : Scenario
+        A job given by its tokens.
+    told : iterable of float
+        Sizes to have among them, beside its own. [GPUs]
+    n_sizes : int
+        How many others.
 
     Returns
     -------
@@ -173,7 +195,7 @@ def step_by_size(run: Scenario, n_sizes: int = 60) -> pd.DataFrame:
         fits, and without terms that no size has.
     """
     through = throughput_of(run)
-    sizes = np.geomspace(*sizing.range_gpus(run), n_sizes)
+    sizes = np.union1d(np.geomspace(*sizing.range_gpus(run), n_sizes), [run.cluster.n_gpus, *told])
     chosen = through.fastest(sizes)
     fits = np.asarray(chosen.tensor) > 0
     sizes, chosen = sizes[fits], chosen.at(fits)
@@ -201,9 +223,21 @@ def cost_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
     -------
     DataFrame
         ``n_gpus`` [GPUs], ``days``, ``cost`` with ``low`` and ``high`` (90%), ``unit`` of the cost (``USD``; ``MWh``
-        of electricity where nothing has a price), ``power_mw`` [MW], ``t_co2`` [t]. Sizes that never end are left out.
+        of electricity where nothing has a price), ``power_mw`` [MW], ``t_co2`` [t]. Up to twice the size of the fewest
+        days; sizes that never end are left out.
+
+    Raises
+    ------
+    InputError
+        No size ever ends.
     """
-    curve = sizing.curve(run, n_draws=n_draws)
+    low_gpus, high_gpus = sizing.range_gpus(run)
+    sizes = np.geomspace(low_gpus, high_gpus, _SIZES_OF_COST)
+    found = sizing.yields(run, sizes).days
+    if not np.isfinite(found).any():
+        raise InputError("no number of GPUs ever trains on all tokens")
+    last = min(high_gpus, _BEYOND_FASTEST * sizes[found.argmin()])
+    curve = sizing.curve(run, np.geomspace(low_gpus, last, _SIZES_OF_COST), n_draws)
     curve = curve[np.isfinite(curve["days"])]
     priced = bool((curve["usd"] > 0).any())
     column = "usd" if priced else "mwh"
@@ -292,6 +326,36 @@ def deadline_size(run: Scenario, answer: sizing.Sizing, times: float = 2.0) -> s
         return None
     days = float(answer.best[sizing.FASTEST].yields.days) * times
     return sizing.best(run, sizing.GREENEST, sizing.Limits(deadline_days=days), sizing.draws(run, 100))
+
+
+def marked_sizes(answer: sizing.Sizing, in_time: sizing.BestSize | None, unit: str) -> pd.DataFrame:
+    """The best sizes as a chart of cost marks them, goals with one size in one row.
+
+    Parameters
+    ----------
+    answer : Sizing
+        The best sizes without limits.
+    in_time : BestSize or None
+        As from :func:`deadline_size`.
+    unit : str
+        ``USD`` or ``MWh``.
+
+    Returns
+    -------
+    DataFrame
+        ``goal`` (in words), ``n_gpus`` [GPUs], ``days``, ``cost``.
+    """
+    column = "usd" if unit == "USD" else "mwh"
+    found = best_sizes(answer)
+    joined = found.groupby("n_gpus", sort=False).agg(
+        goal=("goal", " and ".join), days=("days", "first"), cost=(column, "first")
+    )
+    rows = joined.reset_index()[["goal", "n_gpus", "days", "cost"]]
+    if in_time is None or float(in_time.n_gpus) in set(rows["n_gpus"]):
+        return rows
+    at = in_time.yields
+    rows.loc[len(rows)] = [f"{in_time.goal} in time", float(in_time.n_gpus), float(at.days), float(getattr(at, column))]
+    return rows
 
 
 def _ceiling(value: float) -> float:

@@ -19,6 +19,7 @@ RATE, RESTART = "failures.rate_per_1000_node_days", "recovery.restart_min"
 FACTORS = tuple(2.0**i for i in range(-3, 4))
 AS_IT_IS = "as it is"
 FEW_SPARES, ELASTIC = "few spares (simulated)", "few spares, elastic (simulated)"
+_DOUBLINGS = 12
 _COARSE, _FINE, _BEYOND = 300, 200, 1.002
 _BY_TOKENS = ("model", "layout", "network", "scaling", "sync")
 _FAILURES_A_RUN = 150
@@ -248,16 +249,28 @@ def ways(
     )
 
 
-def ways_out(run: Scenario, tried: Iterable[Way], n_sizes: int = 60) -> pd.DataFrame:
+def ways_out(run: Scenario, tried: Iterable[Way], from_gpus: float = 0.0, n_sizes: int = 80) -> pd.DataFrame:
     """Useful tokens a day by size, for each way to train.
+
+    Parameters
+    ----------
+    run : Scenario
+        A job given by its tokens.
+    tried : iterable of Way
+        As from :func:`ways`.
+    from_gpus : float
+        Smallest size; that which holds the model if this is larger. [GPUs]
+    n_sizes : int
+        How many.
 
     Returns
     -------
     DataFrame
         ``way``, ``n_gpus`` [GPUs], ``tokens_per_day`` [tokens/d]; sizes that yield nothing are left out, and so is a
-        way for which no layout fits the scenario's own size.
+        way for which no layout fits.
     """
-    sizes = np.geomspace(*sizing.range_gpus(run), n_sizes)
+    low, high = sizing.range_gpus(run)
+    sizes = np.geomspace(min(max(low, from_gpus), high), high, n_sizes)
     frames = []
     for way in tried:
         changed = _changed(run, way)
@@ -276,7 +289,7 @@ def peaks_of_ways(run: Scenario, tried: Iterable[Way]) -> pd.DataFrame:
     -------
     DataFrame
         ``way``, ``setting``, ``n_gpus`` [GPUs], ``tokens_per_day`` [tokens/d], ``ends``, ``gain`` (of tokens a day,
-        over the first way's). NaN where no layout fits the scenario's own size.
+        over the first way's). NaN where no layout fits.
     """
     rows = []
     for way in tried:
@@ -288,11 +301,15 @@ def peaks_of_ways(run: Scenario, tried: Iterable[Way]) -> pd.DataFrame:
 
 
 def _changed(run: Scenario, way: Way) -> Scenario | None:
-    try:
-        changed = run.override(dict(way.changes)) if way.changes else run
-    except InputError:  # replicas that are not sharded may not fit
-        return None
-    return restarts_times(changed, way.restart_factor) if way.restart_factor != 1 else changed
+    """The run that trains that way; on more GPUs where no layout of that way fits its own, None if none does there."""
+    if way.restart_factor != 1:
+        run = restarts_times(run, way.restart_factor)
+    for doubling in range(_DOUBLINGS):
+        try:
+            return run.override({**way.changes, "cluster.n_gpus": run.cluster.n_gpus * 2**doubling})
+        except InputError:  # replicas that are not sharded take more memory
+            continue
+    return None
 
 
 def elastic_by_size(

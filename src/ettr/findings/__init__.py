@@ -9,6 +9,7 @@ from ettr.findings import (
     failures,
     finishing,
     heat,
+    how_many_gpus,
     interval,
     mechanisms,
     notice,
@@ -24,6 +25,7 @@ from ettr.findings import (
     sweeps,
     tiers,
     uncertainty,
+    ways_out,
 )
 from ettr.findings.words import Finding, duration
 
@@ -38,6 +40,7 @@ __all__ = [
     "failures",
     "finishing",
     "heat",
+    "how_many_gpus",
     "interval",
     "mechanisms",
     "notice",
@@ -53,4 +56,5 @@ __all__ = [
     "sweeps",
     "tiers",
     "uncertainty",
+    "ways_out",
 ]

@@ -70,9 +70,7 @@ def best_batch(scenario: Scenario, n_gpus: Any) -> pd.DataFrame:
             {
                 "n_gpus": size,
                 "batch_tokens": batch,
-                "tokens_factor": tokens_factor(
-                    batch, through.critical_batch_tokens, through.reference_batch_tokens
-                ),
+                "tokens_factor": tokens_factor(batch, through.critical_batch_tokens, through.reference_batch_tokens),
                 "layout": _layout(scenario, size, batch),
                 "mttf_h": _mttf_h(scenario, size),
                 **at,
