@@ -88,9 +88,10 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
         title=title,
         subtitle=told_below(but_size(subtitle), "band: 90%"),
         description=(
-            f"Lines of tokens a day over the number of GPUs, both axes logarithmic, counting in turn: {', '.join(there)}. "
-            f"With failures most at {last['n_gpus']:,.0f} GPUs, {last['tokens_per_day']:,.0f} billion tokens a day. Dashed "
-            f"rules: {', '.join(f'{row.name} {row.n_gpus:,.0f}' for row in marks.itertuples(index=False))}."
+            f"Lines of tokens a day over the number of GPUs, both axes logarithmic, counting in turn: "
+            f"{', '.join(there)}. With failures most at {last['n_gpus']:,.0f} GPUs, {last['tokens_per_day']:,.0f} "
+            f"billion tokens a day. Dashed rules: "
+            f"{', '.join(f'{row.name} {row.n_gpus:,.0f}' for row in marks.itertuples(index=False))}."
         ),
         height=360,
     )

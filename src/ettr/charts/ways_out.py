@@ -108,7 +108,7 @@ def ways_out(frame: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle:
     frame = frame.assign(tokens_per_day=frame["tokens_per_day"] / 1e9)
     simulated = simulated.assign(**{name: simulated[name] / 1e9 for name in ("tokens_per_day", "low", "high")})
     x = logarithmic("n_gpus", "Job size [GPUs]")
-    y = alt.Y("tokens_per_day:Q", title="Billion useful tokens a day", axis=alt.Axis(format=",~g", tickCount=6))
+    y = alt.Y("tokens_per_day:Q", title="Billion useful tokens a day", axis=alt.Axis(format=",.3~r", tickCount=6))
     lines = (
         alt.Chart(rounded(frame, 4))
         .mark_line()
@@ -151,7 +151,10 @@ def _simulated(frame: pd.DataFrame, x: alt.X) -> list[Any]:
             x=x,
             y=alt.Y("tokens_per_day:Q"),
             shape=alt.Shape(
-                "way:N", title=None, scale=alt.Scale(domain=ways, range=["circle", "diamond"][: len(ways)])
+                "way:N",
+                title=None,
+                scale=alt.Scale(domain=ways, range=["circle", "diamond"][: len(ways)]),
+                legend=alt.Legend(orient="bottom"),
             ),
             tooltip=[
                 alt.Tooltip("way:N", title="Way"),

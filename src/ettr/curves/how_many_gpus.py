@@ -118,14 +118,15 @@ def _near(size: int, node: int) -> list[int]:
 
 def _told(found: Scenario, run: Scenario, n_parameters: float, factor: int) -> list[str]:
     model = found.model
-    assert model is not None and found.job.tokens is not None
+    assert model is not None
+    assert found.job.tokens is not None
     said = [f"{found.job.tokens / 1e12:.3g} trillion tokens, since the scenario gives hours"]
     weights = f"a dense model of {model.n_parameters / 1e9:.3g} billion parameters in {model.n_layers} layers"
     if model.n_parameters < n_parameters:
         weights += f", since {n_parameters / 1e9:.3g} billion do not fit"
     said.append(weights)
     if found.power is None and found.heat is None:
-        said.append(f"{found.part.title} as its GPU")
+        said.append(f"GPUs taken to be {found.part.title}")
     if factor > 1:
         said.append(f"batches of {model.batch_tokens / 1e6:,.0f} million tokens, since smaller ones leave GPUs idle")
     if found.cluster.n_gpus != run.cluster.n_gpus:
@@ -293,7 +294,8 @@ def sizes_within_limits(
     -------
     DataFrame
         As from :func:`best_sizes`, with ``limit`` (``power``, ``budget``, ``deadline``), ``value`` (of it, in MW, USD
-        and days) and ``why`` (why no size keeps it, with the rest empty; otherwise empty).
+        and days; goals that one size serves best share a row) and ``why`` (why no size keeps it, with the rest empty;
+        otherwise empty).
     """
     drawn = sizing.draws(run, n_draws)
     fastest = answer.best[sizing.FASTEST].yields
@@ -317,6 +319,12 @@ def sizes_within_limits(
         rows.append(row)
     columns = ["limit", "value", "goal", "why"]
     found = pd.DataFrame(rows)
+    size = found["n_gpus"] if "n_gpus" in found else pd.Series(np.nan, found.index)
+    same = [found["limit"], found["value"], size]
+    found["goal"] = (
+        found["goal"].groupby(same, dropna=False).transform(lambda goals: " and ".join(dict.fromkeys(goals)))
+    )
+    found = found.drop_duplicates(["limit", "value", "goal"], ignore_index=True)
     return found[[*columns, *(name for name in found.columns if name not in columns)]]
 
 

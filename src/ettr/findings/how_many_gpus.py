@@ -13,6 +13,7 @@ from ettr.findings.words import Finding, count, gpus, listed, number, pct
 from ettr.scenario import Scenario
 
 _IDEAL = "computing, at the peak"
+_FOR_EVER = 36_525.0
 _MILLION, _BILLION, _TRILLION = 1e6, 1e9, 1e12
 
 
@@ -26,8 +27,8 @@ def amount(value: float) -> str:
 
 def days(value: float) -> str:
     """A number of days, with years where there are many, e.g. ``3,604 days (9.9 years)``."""
-    if not math.isfinite(value):
-        return "without end"
+    if not value < _FOR_EVER:
+        return "more than a hundred years"
     text = f"{number(value)} day{'' if number(value) == '1' else 's'}"
     return f"{text}, or {number(value / 365.25)} years" if value >= 730 else text
 
@@ -38,13 +39,13 @@ def given(found: GivenByTokens, answer: sizing.Sizing) -> Finding:
     said = f"*{run.title}* gives its job by tokens, so that its throughput is known at any size."
     if found.changes:
         said = (
-            f"*{run.title}* is taken with {listed(list(found.changes))}. Whatever else it lacks has its default value."
+            f"*{run.title}* is taken with changes: {'; '.join(found.changes)}. What else it lacks has default values."
         )
     return Finding(
         title="What this job is",
         text=(
-            f"{said} Its {count(run.cluster.n_gpus)} GPUs are cut as follows: {answer.layout}. Brackets hold 90%; they come "
-            f"{answer.band_source}; they hold nothing else."
+            f"{said} Its {count(run.cluster.n_gpus)} GPUs are cut as follows: {answer.layout}. Brackets hold 90%, "
+            f"{answer.band_source}. What else is uncertain is not in them."
         ),
     )
 
@@ -57,8 +58,8 @@ def answer(found: sizing.Sizing) -> Finding:
     fastest = found.best[sizing.FASTEST]
     title = f"The next GPU stops paying at {gpus(fastest.n_gpus)}, where the batch ends"
     until = (
-        f"GPUs pay up to {count(fastest.n_gpus)}, where a batch of {amount(found.batch_tokens)} tokens leaves nothing for "
-        "one more replica"
+        f"GPUs pay up to {count(fastest.n_gpus)}, where a batch of {amount(found.batch_tokens)} tokens leaves nothing "
+        "for one more replica"
     )
     if found.turning_gpus is not None:
         title = f"The next GPU stops paying at {gpus(found.turning_gpus)}"
@@ -104,7 +105,7 @@ def _band(low: float, high: float, words: object) -> str:
 
 def returns(run: Scenario, frame: pd.DataFrame, found: sizing.Sizing) -> Finding:
     """What waiting, heat and failures leave; ``frame`` as from ``curves.returns_by_size``."""
-    lines = frame.pivot(index="n_gpus", columns="line", values="tokens_per_day")
+    lines = frame.pivot_table(index="n_gpus", columns="line", values="tokens_per_day")
     per_gpu = float((lines["linear"] / lines.index).iloc[0])
     own = run.cluster.n_gpus
     told = [_left(run, own, per_gpu, "On this job's ")]
@@ -119,7 +120,8 @@ def returns(run: Scenario, frame: pd.DataFrame, found: sizing.Sizing) -> Finding
             title = f"Twice the GPUs would yield {number(float(then / now))} times the tokens"
             told.append(f"Twice this job's GPUs would yield {number(float(then / now))} times as much.")
     if "and heat" not in lines:
-        told.append("Heat costs nothing here: the scenario has no section on it.")
+        why = "the scenario has no section on it" if run.heat is None else "its hottest GPU is as fast as observed"
+        told.append(f"Heat costs nothing here: {why}.")
     return Finding(title=title, text=" ".join(told))
 
 
@@ -131,20 +133,26 @@ def _left(run: Scenario, size: float, per_gpu: float, before: str) -> str:
     waits = useful / ettr / speed / (size * per_gpu)
     heat = f", heat {pct(speed)} of that" if speed < 1 - 1e-4 else ""
     return (
-        f"{before}{gpus(size)}, waiting for each other leaves {pct(waits, 0)} of what as many GPUs of the most efficient "
-        f"size would yield{heat}, and failures and stops {pct(ettr)} of the rest: {amount(useful)} useful tokens a day."
+        f"{before}{gpus(size)}, waiting for each other leaves {pct(waits, 0)} of what as many GPUs of the most "
+        f"efficient size would yield{heat}, and failures and stops {pct(ettr)} of the rest: {amount(useful)} useful "
+        "tokens a day."
     )
 
 
 def step(frame: pd.DataFrame, own_gpus: float, other_gpus: float) -> Finding:
     """Where a step goes on two sizes; ``frame`` as from ``curves.step_by_size``."""
-    shares = frame.pivot(index="n_gpus", columns="term", values="share").fillna(0.0)
+    shares = frame.pivot_table(index="n_gpus", columns="term", values="share").fillna(0.0)
     own = shares.loc[_nearest(shares, own_gpus)]
-    told = [_shares(own, _nearest(shares, own_gpus))]
+    told = [
+        f"On {gpus(_nearest(shares, own_gpus))}, {pct(own[_IDEAL], 0)} of a step is what the model alone would need at "
+        f"the peak of all GPUs: the model FLOPs utilisation. Of the rest, {_lost(own)}."
+    ]
     title = f"On {gpus(own_gpus)}, {pct(own[_IDEAL], 0)} of a step is the computing that the model needs"
     if other_gpus != own_gpus:
         there = shares.loc[_nearest(shares, other_gpus)]
-        told.append(_shares(there, _nearest(shares, other_gpus)))
+        told.append(
+            f"On {gpus(_nearest(shares, other_gpus))} that is {pct(there[_IDEAL], 0)}; of the rest, {_lost(there)}."
+        )
         moved = (there - own).drop(_IDEAL).sort_values(ascending=False)
         more = "more" if other_gpus > own_gpus else "fewer"
         if moved.iloc[0] > 0.005:
@@ -162,13 +170,11 @@ def _nearest(shares: pd.DataFrame, size: float) -> float:
     return float(shares.index[np.abs(np.log(shares.index / size)).argmin()])
 
 
-def _shares(at: pd.Series, size: float) -> str:
+def _lost(at: pd.Series) -> str:
+    """The four largest of the other parts."""
     lost = at.drop(_IDEAL).sort_values(ascending=False)
-    told = listed([f"{_of(str(name))} {pct(value, 0)}" for name, value in lost.items() if value >= 0.01][:4])
-    return (
-        f"On {gpus(size)} the GPUs would need {pct(at[_IDEAL], 0)} of a step for the model alone, which is the model FLOPs "
-        f"utilisation; of the rest, {told} are the largest."
-    )
+    told = [f"{_of(str(name))} ({pct(value, 0)})" for name, value in lost.items() if value >= 0.01]
+    return f"most goes to {listed(told[:4])}" if told else "no part takes more than 1%"
 
 
 def cost(frame: pd.DataFrame, marked: pd.DataFrame, in_time: sizing.BestSize | None, found: sizing.Sizing) -> Finding:
@@ -180,7 +186,8 @@ def cost(frame: pd.DataFrame, marked: pd.DataFrame, in_time: sizing.BestSize | N
     title = f"The fastest size takes {number(fast['cost'] / slow['cost'])} times the least {what}"
     told.append(
         f"Least {what} is at {gpus(round(slow['n_gpus']))}, which take {days(slow['days'])}; the fastest size is "
-        f"{number(slow['days'] / fast['days'])} times as fast for {number(fast['cost'] / slow['cost'])} times the {what}."
+        f"{number(slow['days'] / fast['days'])} times as fast for {number(fast['cost'] / slow['cost'])} times the "
+        f"{what}."
     )
     if in_time is not None:
         at, of = in_time.yields, found.best[sizing.FASTEST].yields
@@ -239,8 +246,9 @@ def limits(frame: pd.DataFrame) -> Finding:
         )
         if len(power) > 1:
             told.append(
-                f"Within {number(last['value'])} MW it is {gpus(last['n_gpus'])}: {number(first['days'] / last['days'])} "
-                f"times as fast for {number(last['value'] / first['value'])} times the power."
+                f"Within {number(last['value'])} MW it is {gpus(last['n_gpus'])}: "
+                f"{number(first['days'] / last['days'])} times as fast for "
+                f"{number(last['power_mw'] / first['power_mw'])} times the power."
             )
     if len(kept) < len(frame):
         several = len(frame) - len(kept) > 1
@@ -263,13 +271,13 @@ def calibrated(frame: pd.DataFrame) -> Finding:
             f"about {pct(worst['jitter'], 0)} a node shows: the nodes of that run vary less."
         )
     return Finding(
-        title=f"Rows that the fits used are off by at most {most:.1f} points, others by up to {off[left.index].max():.1f}",
+        title=f"Rows in a fit are off by at most {most:.1f} points, the others by up to {off[left.index].max():.1f}",
         text=(
             f"Constants are fitted to each study, by the rows marked as used: {len(used)} of {len(frame)}. The aim of "
-            f"{AIM_POINTS:g} points on these {kept}, the worst of them being off by {most:.1f}. The {len(left)} rows left "
-            f"out are the test: in the mean they are off by {off[left.index].mean():.1f} points. Worst of all is "
-            f"*{worst['title']}*, by {worst['residual_points']:+.1f} points.{why} No constants hold for all: the efficiency "
-            f"of kernels goes from {low['kernel_efficiency']:.2f} ({low['study']}) to {high['kernel_efficiency']:.2f} "
-            f"({high['study']}), by GPU, precision and software."
+            f"{AIM_POINTS:g} points on these {kept}, the worst of them being off by {most:.1f}. The {len(left)} rows "
+            f"left out are the test: in the mean they are off by {off[left.index].mean():.1f} points. Worst of all is "
+            f"*{worst['title']}*, by {worst['residual_points']:+.1f} points.{why} No constants hold for all: the "
+            f"efficiency of kernels goes from {low['kernel_efficiency']:.2f} ({low['study']}) to "
+            f"{high['kernel_efficiency']:.2f} ({high['study']}), by GPU, precision and software."
         ),
     )
