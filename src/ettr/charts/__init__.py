@@ -14,6 +14,7 @@ from ettr.charts import (
     failures,
     finishing,
     heat,
+    how_many_gpus,
     interval,
     mechanisms,
     notice,
@@ -30,6 +31,7 @@ from ettr.charts import (
     tables,
     tiers,
     uncertainty,
+    ways_out,
 )
 from ettr.charts.render import enable
 from ettr.charts.theme import CATEGORY_COLOURS, MODEL_COLOURS, PART_COLOURS, finish, need, touchable
@@ -48,6 +50,7 @@ __all__ = [
     "finish",
     "finishing",
     "heat",
+    "how_many_gpus",
     "interval",
     "mechanisms",
     "need",
@@ -66,4 +69,5 @@ __all__ = [
     "tiers",
     "touchable",
     "uncertainty",
+    "ways_out",
 ]

@@ -9,6 +9,7 @@ from ettr.findings import (
     failures,
     finishing,
     heat,
+    how_many_gpus,
     interval,
     mechanisms,
     notice,
@@ -25,6 +26,7 @@ from ettr.findings import (
     sweeps,
     tiers,
     uncertainty,
+    ways_out,
 )
 from ettr.findings.words import Finding, duration
 
@@ -39,6 +41,7 @@ __all__ = [
     "failures",
     "finishing",
     "heat",
+    "how_many_gpus",
     "interval",
     "mechanisms",
     "notice",
@@ -55,4 +58,5 @@ __all__ = [
     "sweeps",
     "tiers",
     "uncertainty",
+    "ways_out",
 ]

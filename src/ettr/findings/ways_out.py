@@ -1,0 +1,221 @@
+"""What the chapter on the number of GPUs says of larger jobs: what moves the turning point, and other ways to train."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from ettr import evidence
+from ettr.curves.ways_out import AS_IT_IS, ELASTIC, FEW_SPARES
+from ettr.findings.how_many_gpus import amount, days
+from ettr.findings.words import Finding, count, duration, gpus, limit, listed, number, pct
+
+_LEAST_GAIN, _LEAST_ETTR = 0.005, 1e-3
+
+
+def turning(frame: pd.DataFrame) -> Finding:
+    """What moves the turning point; ``frame`` as from ``curves.turning_by_factor``."""
+    told, spans = [], {}
+    for what, group in frame.groupby("what", sort=False):
+        by = group.set_index("factor")
+        half, twice = by["n_gpus"].get(0.5), by["n_gpus"].get(2.0)
+        spans[str(what)] = float(group["n_gpus"].max() / group["n_gpus"].min())
+        if half is None or twice is None:
+            continue
+        told.append(f"{gpus(half)} and {gpus(twice)} for the {_short(str(what))}")
+    most, least = max(spans, key=lambda name: spans[name]), min(spans, key=lambda name: spans[name])
+    own = frame[frame["factor"] == 1.0].groupby("what", sort=False)["n_gpus"].first()
+    text = f"The turning point lies at {gpus(float(own.iloc[0]))}."
+    if told:
+        text += f" With half and with twice one value it lies at {listed(told)}."
+    if "interval, if it stays" in own:
+        text += (
+            f" The interval is the best of each size, except in its own line: there it stays that of the scenario, "
+            f"which puts the point at {gpus(float(own['interval, if it stays']))}."
+        )
+    if frame["ends"].any():
+        text += " Where a point is ringed, the batch ends before failures and waiting turn the curve."
+    text += (
+        f" It moves most with the {_short(most)} and least with the {_short(least)}, which from end to end still "
+        f"changes the most tokens a day by {_span(frame, least)}."
+    )
+    return Finding(title=f"The turning point follows the {_short(most)} most, the {_short(least)} least", text=text)
+
+
+def _short(what: str) -> str:
+    return what.partition(",")[0]
+
+
+def _span(frame: pd.DataFrame, what: str) -> str:
+    tokens = frame.loc[frame["what"] == what, "tokens_per_day"]
+    return f"a factor of {number(float(tokens.max() / tokens.min()))}"
+
+
+def large_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table of very large jobs; ``frame`` as from ``curves.large_jobs``."""
+    rows = []
+    for row in frame.itertuples():
+        works = _works(row.useful_tokens_per_day, row.ettr)
+        rows.append(
+            {
+                "GPUs": row.n_gpus,
+                "Best batch [million tokens]": row.batch_tokens / 1e6 if works else None,
+                "Times the tokens": row.tokens_factor if works else None,
+                "MFU": pct(row.mfu) if works else "",
+                "Time to failure": duration(row.mttf_h) if math.isfinite(row.mttf_h) else "never",
+                "ETTR": pct(row.ettr) if works else "none",
+                "Power [MW]": row.power_mw if works else None,
+                "Days": days(row.days).partition(" day")[0] if works else "without end",
+                f"For an ETTR of {pct(row.target_ettr, 0)}": _needs(row),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _needs(row: object) -> str:
+    said = []
+    for name, words, unit in (
+        ("restart", "restart", " min"),
+        ("rate", "failure rate", " per 1000 node-days"),
+    ):
+        own, value, ettr = (float(getattr(row, f"{name}_{end}")) for end in ("given", "needed", "ettr"))
+        if math.isnan(value):
+            said.append(f"no {words} is enough: at 0 it would be {pct(ettr)}")
+        elif value >= own:
+            said.append(f"the {words} of {number(own)}{unit} is enough")
+        else:
+            said.append(f"a {words} of at most {limit(value, 'at most')}{unit}, not {number(own)}")
+    return f"{said[0][0].upper()}{said[0][1:]}; {said[1]}."
+
+
+def _works(tokens_per_day: float, ettr: float) -> bool:
+    """Whether more than a thousandth of the time is left; below that a table of decimals says nothing."""
+    return tokens_per_day > 0 and ettr >= _LEAST_ETTR
+
+
+def large(frame: pd.DataFrame) -> Finding:
+    """What synchronous training on many GPUs needs; ``frame`` as from ``curves.large_jobs``."""
+    told = [_large(row) for row in frame.itertuples()]
+    last = frame.iloc[-1]
+    title = f"On {gpus(last['n_gpus'])} this job gets nowhere"
+    if _works(last["useful_tokens_per_day"], last["ettr"]):
+        title = f"On {gpus(last['n_gpus'])} an ETTR of {pct(last['ettr'])} is left, at {amount(last['power_mw'])} MW"
+    short = bool(len(frame) > 1 and last["useful_tokens_per_day"] < frame["useful_tokens_per_day"].max())
+    if short:
+        told.append(f"The job on {gpus(last['n_gpus'])} yields fewer useful tokens a day than a smaller one.")
+    if (frame["mttf_h"] < 0.25).any() and (frame["rate_needed"] < frame["rate_given"]).any():
+        told.append(
+            "At such rates the restart has to go, not shrink: training has to go on while something fails, "
+            "as the ways out below do in part."
+        )
+    return Finding(title=title, text=" ".join(told))
+
+
+def _large(row: object) -> str:
+    size = f"On {gpus(float(row.n_gpus))}"  # type: ignore[attr-defined]
+    if not _works(row.useful_tokens_per_day, row.ettr):  # type: ignore[attr-defined]
+        return f"{size} it gets nowhere: less than a thousandth of the time is left, with any batch and layout tried."
+    of = {
+        name: float(getattr(row, name)) for name in ("batch_tokens", "tokens_factor", "mfu", "mttf_h", "ettr", "days")
+    }
+    stops = f"a failure every {duration(of['mttf_h'])}" if math.isfinite(of["mttf_h"]) else "no failures"
+    return (
+        f"{size} the best batch has {amount(of['batch_tokens'])} tokens and needs {of['tokens_factor']:.2f} times "
+        f"those of the reference batch; MFU is {pct(of['mfu'])}, and with {stops} ETTR is {pct(of['ettr'])}: "
+        f"{days(of['days'])}."
+    )
+
+
+def peak_cells(peaks: pd.DataFrame, simulated: pd.DataFrame) -> pd.DataFrame:
+    """The table of each way's peak; frames as from ``curves.peaks_of_ways`` and ``curves.elastic_by_size``."""
+    first = float(peaks["tokens_per_day"].iloc[0])
+    rows = [
+        {
+            "Way": row.way,
+            "Most tokens at [GPUs]": "no layout fits" if math.isnan(row.n_gpus) else gpus(row.n_gpus).split()[0],
+            "Billion useful tokens a day": None if math.isnan(row.n_gpus) else row.tokens_per_day / 1e9,
+            "Against as it is": "" if math.isnan(row.gain) else f"{100 * row.gain:+.0f}%",
+            "Size set by": "" if math.isnan(row.n_gpus) else "the batch" if row.ends else "failures and waiting",
+            "Assumes": row.setting,
+        }
+        for row in peaks.itertuples()
+    ]
+    for way, group in simulated.groupby("way", sort=False):
+        best = group.loc[group["tokens_per_day"].idxmax()]
+        rows.append(
+            {
+                "Way": way,
+                "Most tokens at [GPUs]": f"{gpus(best['n_gpus']).split()[0]}, of {len(group)} sizes",
+                "Billion useful tokens a day": best["tokens_per_day"] / 1e9,
+                "Against as it is": f"{100 * (best['tokens_per_day'] / first - 1):+.0f}%",
+                "Size set by": "the sizes tried",
+                "Assumes": f"{best['n_spares']:.0f} spare nodes there, as many as are in repair (assumed)",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def ways(peaks: pd.DataFrame) -> Finding:
+    """What each way out wins; ``peaks`` as from ``curves.peaks_of_ways``."""
+    others = peaks[(peaks["way"] != AS_IT_IS) & peaks["gain"].notna()].sort_values("gain", ascending=False)
+    told = [f"{row.way} {100 * row.gain:+.0f}% at {gpus(row.n_gpus)}" for row in others.itertuples()]
+    best = others.iloc[0]
+    none = peaks[peaks["gain"].isna()]["way"].tolist()
+    text = f"Against the most useful tokens a day of the job as it is, each alone: {listed(told)}."
+    if none:
+        text += f" No layout fits the memory with {listed(none)}."
+    title = f"{_capital(best['way'])} wins most: {100 * best['gain']:+.0f}% of useful tokens a day"
+    if best["gain"] < _LEAST_GAIN:
+        title = "None of these ways wins much here"
+    return Finding(title=title, text=f"{text} {_price()}")
+
+
+def _price() -> str:
+    """What is published on the price in tokens of local SGD."""
+    loss = evidence.figure("diloco_10b_4_replicas_loss_pct").value
+    few = evidence.figure("diloco_10b_4_replicas_tokens_factor").value
+    more = evidence.figure("diloco_2b_8_replicas_tokens_factor").value
+    return (
+        f"The price of local SGD in tokens is an input, and assumed. Published are a loss {loss:g}% higher at 10 "
+        f"billion parameters with 4 replicas, which comes to about {few:g} times the tokens, and about {more:g} times "
+        "with 8 replicas at 2.4 billion {cite:p}`charles2025diloco`; nothing is published for hundreds of replicas at "
+        "this size. The same holds of compressed gradients, whose price is taken as nothing {cite:p}`tang2021onebit`."
+    )
+
+
+def elastic(simulated: pd.DataFrame) -> Finding:
+    """What going on without some replicas wins; ``simulated`` as from ``curves.elastic_by_size``."""
+    pairs = simulated.pivot_table(index="n_gpus", columns="way", values="ettr").dropna()
+    if pairs.empty or FEW_SPARES not in pairs or ELASTIC not in pairs:
+        return Finding(
+            title="Nothing to simulate",
+            text="Jobs without failures, with a single replica, or that hardly get on have nothing to simulate.",
+        )
+    by = simulated.drop_duplicates("n_gpus").set_index("n_gpus")
+    told = []
+    for size in dict.fromkeys([pairs.index[0], pairs.index[-1]]):
+        told.append(
+            f"on {gpus(size)} with {count(by['n_spares'][size])} spare nodes a job that waits reaches an ETTR of "
+            f"{pct(pairs[FEW_SPARES][size])}, an elastic one {pct(pairs[ELASTIC][size])}, and one whose spares never "
+            f"run out {pct(by['closed_ettr'][size])}"
+        )
+    won = pairs[ELASTIC] - pairs[FEW_SPARES]
+    verdict = "Going on without replicas wins back most of what too few spares cost, and nothing beyond that."
+    if won.iloc[-1] <= 0 < won.iloc[0]:
+        verdict = (
+            "On the smaller job that wins back much of what too few spares cost; on the larger one the planned "
+            "restarts, by which nodes rejoin, cost as much again."
+        )
+    elif (won <= 0).all():
+        verdict = "Here the planned restarts, by which nodes rejoin, cost more than waiting does."
+    runs = int(np.max(simulated["n_runs"]))
+    return Finding(
+        title=f"Elastic replicas: {100 * won.iloc[0]:+.0f} points of ETTR on {gpus(pairs.index[0])} with few spares",
+        text=f"Simulated, {runs} runs each: {'; '.join(told)}. {verdict}",
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

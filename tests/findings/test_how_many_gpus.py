@@ -1,0 +1,250 @@
+"""Sentences on the number of GPUs: their numbers, read back from the results."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+from ettr import Scenario, curves, evidence, findings, sizing
+from ettr.curves.ways_out import ELASTIC, FEW_SPARES
+
+NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
+SIZES, WAYS = findings.how_many_gpus, findings.ways_out
+
+
+def numbers(pattern: str, text: str) -> list[float]:
+    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert found, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in found.groups()]
+
+
+@pytest.fixture(scope="module")
+def run():
+    return Scenario.load("llama3-405b-tokens")
+
+
+@pytest.fixture(scope="module")
+def answer(run):
+    return sizing.make(run)
+
+
+def test_the_answer_gives_the_next_gpu_the_turning_point_and_the_best_sizes(run, answer):
+    found = SIZES.answer(answer)
+    share = 100 * sizing.next_gpu(run).share
+    assert numbers("With # GPUs, the next one adds #% of", found.text) == pytest.approx([16384, share], abs=0.5)
+    assert numbers("from # on", found.text) == [sizing.turning_point(run)]
+    fastest = answer.best["fastest"]
+    assert numbers(r"The fastest size is # GPUs \(# to #\)", found.text) == pytest.approx(
+        [fastest.n_gpus, fastest.n_gpus_low, fastest.n_gpus_high], rel=5e-3
+    )
+    ends = [float(at.days) for at in (fastest.yields, fastest.low, fastest.high)]
+    assert numbers(r"GPUs \([^)]*\): # days \(# to #\)", found.text) == pytest.approx(ends, abs=0.051)
+    assert "The cheapest is the greenest as well" in found.text
+
+
+def test_an_answer_beyond_the_turning_point_says_that_gpus_take(run):
+    found = SIZES.answer(sizing.make(run.override({"cluster.n_gpus": 229_376})))
+    share = sizing.next_gpu(run, 229_376).share
+    assert share < 0
+    assert numbers("takes away #% of", found.text) == pytest.approx([-100 * share], abs=0.5)
+
+
+def test_an_answer_where_the_batch_ends_names_it(run):
+    quiet = run.override(
+        {"failures": {"rate_per_1000_node_days": 0}, "scaling": {"jitter": 0, "overlap": 1, "latency_us": 0}}
+    )
+    found = SIZES.answer(sizing.make(quiet))
+    assert "where the batch ends" in found.title
+    assert "a batch of 16.8 million tokens leaves nothing" in found.text
+
+
+def test_an_answer_without_prices_says_so(run):
+    free = sizing.make(run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}}))
+    assert "No size is the cheapest, since nothing has a price here." in SIZES.answer(free).text
+    assert "USD" not in SIZES.answer(free).text
+
+
+def test_what_was_changed_is_told(run, answer):
+    assert "gives its job by tokens" in SIZES.given(curves.GivenByTokens(run), answer).text
+    small = curves.given_by_tokens(Scenario.load("rsc-1").override({"cluster.n_gpus": 64}))
+    text = SIZES.given(small, sizing.make(small.scenario)).text
+    assert numbers("# trillion tokens", text) == [15.6]
+    assert "70 billion parameters in 72 layers, since 405 billion do not fit" in text
+
+
+def test_what_is_left_on_a_size_is_its_throughput_and_its_ettr(run, answer):
+    text = SIZES.returns(run, curves.returns_by_size(run, 10), answer).text
+    at = sizing.yields(run, np.array([16384.0, 32768.0]))
+    assert numbers("failures and stops #% of the rest: # billion", text) == pytest.approx(
+        [100 * at.ettr[0], at.useful_tokens_per_day[0] / 1e9], abs=0.51
+    )
+    twice = at.useful_tokens_per_day[1] / at.useful_tokens_per_day[0]
+    assert numbers("Twice this job's GPUs would yield # times", text) == pytest.approx([twice], abs=0.005)
+    assert "no section on it" in text
+
+
+def test_a_step_is_told_by_its_utilisation_and_what_grows(run):
+    frame = curves.step_by_size(run, [145_488], n_sizes=10)
+    text = SIZES.step(frame, 16384, 145_488).text
+    mfu = 100 * sizing.yields(run, np.array([16384.0, 145_488.0])).mfu
+    assert numbers("On 16,384 GPUs, #% of a step", text) == pytest.approx([mfu[0]], abs=0.5)
+    assert numbers("that is #%", text) == pytest.approx([mfu[1]], abs=0.5)
+    assert "What grows most with more GPUs is the empty pipeline" in text
+
+
+def test_the_cost_of_being_fast(run, answer):
+    frame, in_time = curves.cost_by_size(run, 10), curves.deadline_size(run, answer)
+    marked = curves.marked_sizes(answer, in_time, "USD")
+    text = SIZES.cost(frame, marked, in_time, answer).text
+    ratio = float(answer.best["fastest"].yields.usd) / frame["cost"].min()
+    assert numbers("as fast for # times the cost", text) == pytest.approx([ratio], abs=0.005)
+    carbon = 100 * float(in_time.yields.t_co2 / answer.best["fastest"].yields.t_co2)
+    assert numbers("with #% of its carbon", text) == pytest.approx([carbon], abs=0.5)
+    free = run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}})
+    found, frame = sizing.make(free), curves.cost_by_size(free, 10)
+    text = SIZES.cost(frame, curves.marked_sizes(found, None, "MWh"), None, found).text
+    assert text.startswith("Nothing has a price in this scenario")
+
+
+def test_limits_are_told_and_those_that_no_size_keeps_are_counted(run, answer):
+    frame = curves.sizes_within_limits(run, answer, [0.01, 10, 100], n_draws=20)
+    text = SIZES.limits(frame).text
+    power = frame[(frame["limit"] == "power") & (frame["why"] == "")]
+    assert numbers("Within 10 MW the fastest size is # GPUs: # days", text) == pytest.approx(
+        [power["n_gpus"].iloc[0], power["days"].iloc[0]], abs=0.5
+    )
+    times = power["power_mw"].iloc[1] / power["power_mw"].iloc[0]
+    assert numbers("for # times the power", text) == pytest.approx([times], rel=0.01)
+    assert "1 of the limits is kept by no size" in text
+    cells = SIZES.limit_cells(frame)
+    assert cells.loc[0, "GPUs"] == "none"
+    assert cells.loc[0, "Why"].startswith("No size keeps the limits")
+    assert "Why" not in SIZES.limit_cells(frame[frame["why"] == ""])
+
+
+def test_published_runs_keep_the_aim_or_miss_it():
+    frame = curves.calibrated_runs()
+    text = SIZES.calibrated(frame).text
+    used = frame["used"]
+    most, mean = frame.loc[used, "residual_points"].abs().max(), frame.loc[~used, "residual_points"].abs().mean()
+    assert numbers("The aim of # points on these is kept, the worst of them being off by #", text) == pytest.approx(
+        [3, most], abs=0.05
+    )
+    assert numbers("in the mean they are off by # points", text) == pytest.approx([mean], abs=0.05)
+    assert "Llama 3.1 8B with sharded weights on 128 GPUs*, by -7.3 points" in text
+    assert "the nodes of that run vary less" in text
+    assert numbers(r"from # \(eos\) to # \(megascale\)", text) == pytest.approx([0.526, 0.813], abs=0.006)
+    off = frame.assign(residual_points=frame["residual_points"].where(~used, 4.0))
+    assert "is missed" in SIZES.calibrated(off).text
+    plain = frame[frame["relative_to"] == ""]
+    assert "vary less" not in SIZES.calibrated(plain).text
+
+
+def test_levers_are_told_with_half_and_twice(run):
+    frame = curves.turning_by_factor(run, (0.5, 1.0, 2.0))
+    text = WAYS.turning(frame).text
+    rate = frame[frame["what"] == "failure rate"].set_index("factor")["n_gpus"]
+    assert numbers("it lies at # GPUs and # GPUs for the failure rate", text) == pytest.approx(
+        [rate[0.5], rate[2.0]], rel=5e-3
+    )
+    assert "moves most with the failure rate" in text
+
+
+def test_large_jobs_are_told_by_batch_ettr_and_needs(run):
+    frame = curves.large_jobs(run, [100_000, 1_000_000])
+    text = WAYS.large(frame).text
+    first = frame.iloc[0]
+    assert numbers("the best batch has # million tokens and needs # times", text) == pytest.approx(
+        [first["batch_tokens"] / 1e6, first["tokens_factor"]], rel=5e-3
+    )
+    assert "yields fewer useful tokens a day than a smaller one" in text
+    cells = WAYS.large_cells(frame)
+    needs = cells["For an ETTR of 90%"]
+    assert numbers("a failure rate of at most # per 1000 node-days, not #", needs[0]) == pytest.approx(
+        [first["rate_needed"], first["rate_given"]], rel=5e-3
+    )
+    assert numbers("No restart is enough: at 0 it would be #%", needs[1]) == pytest.approx(
+        [100 * frame["restart_ettr"].iloc[1]], abs=0.05
+    )
+    easy = WAYS.large_cells(curves.large_jobs(run, [2048], 0.9))["For an ETTR of 90%"][0]
+    assert "The restart of 5 min is enough" in easy
+
+
+def test_a_job_that_gets_nowhere_says_so():
+    frame = curves.large_jobs(curves.given_by_tokens(Scenario.load("opt-175b")).scenario, [100_000, 1_000_000])
+    found = WAYS.large(frame)
+    assert found.title == "On 1,000,000 GPUs this job gets nowhere"
+    assert WAYS.large_cells(frame)["Days"].iloc[-1] == "without end"
+
+
+def test_ways_are_told_with_their_gain_and_the_price_is_read_from_data(run):
+    peaks = curves.peaks_of_ways(run, curves.ways())
+    text = WAYS.ways(peaks).text
+    gain = 100 * peaks.set_index("way").loc["local SGD", "gain"]
+    assert numbers(r"local SGD \+#%", text) == pytest.approx([gain], abs=0.5)
+    few = evidence.figure("diloco_10b_4_replicas_tokens_factor").value
+    assert numbers("about # times the tokens", text) == [few]
+    none = peaks.assign(gain=peaks["gain"].where(peaks["way"] != "local SGD"), n_gpus=peaks["n_gpus"])
+    assert "No layout fits the memory with local SGD" in WAYS.ways(none).text
+
+
+def test_elastic_jobs_are_told_beside_those_that_wait(run):
+    frame = curves.elastic_by_size(run, 131_072, n_runs=10)
+    text = WAYS.elastic(frame).text
+    first = frame[frame["n_gpus"] == frame["n_gpus"].min()].set_index("way")["ettr"]
+    assert numbers("a job that waits reaches an ETTR of #%, an elastic one #%", text) == pytest.approx(
+        [100 * first[FEW_SPARES], 100 * first[ELASTIC]], abs=0.051
+    )
+    assert "10 runs each" in text
+    assert "nothing to simulate" in WAYS.elastic(frame.iloc[:0]).text
+    cells = WAYS.peak_cells(curves.peaks_of_ways(run, curves.ways()), frame)
+    assert cells["Way"].tolist()[-2:] == [FEW_SPARES, ELASTIC]
+
+
+CASES = {
+    **{name: (name, {}) for name in evidence.scenario_names()},
+    "tiny": ("rsc-1", {"cluster.n_gpus": 64}),
+    "one node": ("llama3-405b", {"cluster.n_gpus": 8}),
+    "a million": ("megascale", {"cluster.n_gpus": 1_000_000}),
+    "no failures": ("llama3-405b-tokens", {"failures": {"rate_per_1000_node_days": 0}}),
+    "free": ("llama3-405b-tokens", {"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}, "power": {"g_per_kwh": 0}}),
+    "hot": ("rsc-2", {"heat": {"part": "h100", "mean_c": 30}}),
+    "no restart": ("rsc-1", {"recovery.restart_min": 0, "recovery.detection_min": 0, "checkpoint.stall_s": 0}),
+}
+
+
+@cache
+def job(case: str) -> curves.GivenByTokens:
+    name, changes = CASES[case]
+    return curves.given_by_tokens(Scenario.load(name).override(changes))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_sentences_are_sane_for_every_preset_and_at_the_extremes(case):
+    given = job(case)
+    run = given.scenario
+    found = sizing.make(run)
+    fastest = found.best["fastest"].n_gpus
+    costs, in_time = curves.cost_by_size(run, 10), curves.deadline_size(run, found)
+    marked = curves.marked_sizes(found, in_time, costs["unit"].iloc[0])
+    peaks = curves.peaks_of_ways(run, curves.ways())
+    elastic = curves.elastic_by_size(run, fastest, n_runs=2)
+    said = [
+        *(SIZES.answer(found), SIZES.given(given, found), SIZES.returns(run, curves.returns_by_size(run, 10), found)),
+        SIZES.step(curves.step_by_size(run, [fastest], 20), run.cluster.n_gpus, fastest),
+        *(SIZES.cost(costs, marked, in_time, found), WAYS.ways(peaks), WAYS.elastic(elastic)),
+        SIZES.limits(curves.sizes_within_limits(run, found, n_draws=10)),
+        WAYS.turning(curves.turning_by_factor(run, (0.5, 1.0, 2.0))),
+        WAYS.large(curves.large_jobs(run, [100_000, 1_000_000])),
+    ]
+    cells = WAYS.large_cells(curves.large_jobs(run, [100_000])).to_string(index=False)
+    assert not re.search(r"\b(inf|None)\b", cells)
+    for finding in said:
+        for text in (finding.title, finding.text):
+            assert text
+            assert not re.search(r"\b(nan|inf|None|NaN|dtype)\b|  | [.,;]|\.\.|\b(\w+) \2\b", text), text
+        assert len(finding.title) < 120
+        assert finding.text.endswith(".")
