@@ -194,7 +194,7 @@ EITHER = "needs exactly one of productive_h, or tokens with a section model"
         ({"model.n_parameters": 0}, "model.n_parameters must be > 0, got 0"),
         (
             {"model.batch_tokens": 4096},
-            "model batch_tokens must be >= 8192, the sequence_tokens of one sequence, got 4096",
+            "model.batch_tokens must be >= 8192, the sequence_tokens of one sequence, got 4096",
         ),
         (
             {"sync": {"every_steps": 4}, "layout": {"sharded": True}},
@@ -203,10 +203,10 @@ EITHER = "needs exactly one of productive_h, or tokens with a section model"
         ),
         ({"layout": {"pipeline": 256}}, "layout.pipeline must be <= 126, the layers of the model, got 256"),
         (
-            {"layout": {"pipeline": 16, "virtual_stages": 8}},
-            "layout.virtual_stages must be <= 7, the layers that a GPU holds of 126, got 8",
+            {"layout": {"pipeline": 16, "virtual_stages": 9}},
+            "layout.virtual_stages must be <= 8, the layers of a stage, got 9",
         ),
-        ({"layout": {"virtual_stages": 127}}, "layout.virtual_stages must be <= 126, the layers that a GPU holds"),
+        ({"layout": {"virtual_stages": 127}}, "layout.virtual_stages must be <= 126, the layers of a stage"),
     ],
     ids=str,
 )

@@ -63,7 +63,7 @@ def test_nothing_turns_without_a_loss_that_grows_with_the_size(run):
 
 
 def test_shares_of_the_next_gpu_fall_to_zero_at_the_turning_point(run):
-    at = [sizing.next_gpu(run, size).share for size in (1000, 16384, 50_000, 145_477)]
+    at = [sizing.next_gpu(run, size).share for size in (1000, 16384, 50_000, sizing.turning_point(run))]
     assert 1 > at[0] > at[1] > at[2] > 0 > at[3] > -0.01
     one = sizing.next_gpu(run)
     assert one.n_gpus == 16384 and one.mean_tokens_per_day == one.useful_tokens_per_day / 16384

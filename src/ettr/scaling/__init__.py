@@ -5,7 +5,7 @@ put them together.
 """
 
 from ettr.scaling.batch import tokens_factor
-from ettr.scaling.layout import Layout, candidates, memory_gb, micro_batches
+from ettr.scaling.layout import Layout, candidates, memory_gb, micro_batches, stage_layers
 from ettr.scaling.network import Network
 from ettr.scaling.step import Constants, StepTime, Sync, step_time
 from ettr.scaling.transformer import Transformer, flop_per_token, usual_hidden, usual_layers
@@ -21,6 +21,7 @@ __all__ = [
     "flop_per_token",
     "memory_gb",
     "micro_batches",
+    "stage_layers",
     "step_time",
     "tokens_factor",
     "usual_hidden",

@@ -139,9 +139,9 @@ def candidates(model: Transformer, gpus_per_node: int, given: Layout) -> Layout:
     -------
     Layout
         Arrays of one length. Pipelines divide the layers, or these and the two ends of the model; sharded weights go
-        without pipeline; a GPU holds at most 8 turns of the pipeline.
+        without pipeline; a GPU holds up to 8 turns of the pipeline, of as many layers each.
     """
-    ends = (model.n_layers, model.n_layers + 2)
+    ends = (model.n_layers, model.n_layers + _ENDS)
     stages = [p for p in range(1, min(model.n_layers, _MOST_STAGES) + 1) if any(n % p == 0 for n in ends)]
     tried = {
         "tensor": _doublings(gpus_per_node),
@@ -155,15 +155,33 @@ def candidates(model: Transformer, gpus_per_node: int, given: Layout) -> Layout:
     tried = {name: values if getattr(given, name) is None else [getattr(given, name)] for name, values in tried.items()}
     grids: list[np.ndarray] = list(np.meshgrid(*tried.values(), indexing="ij"))
     all_of = {name: grid.ravel() for name, grid in zip(tried, grids, strict=True)}
-    deepest = np.maximum(model.n_layers // all_of["pipeline"], 1)
+    held = [stage_layers(model.n_layers, int(p)) for p in all_of["pipeline"]]
     wanted = ~(all_of["sharded"] & (all_of["pipeline"] > 1)) | (given.sharded is not None)
     if given.virtual_stages is None:
-        all_of["virtual_stages"] = np.minimum(deepest, _MOST_TURNS)
+        all_of["virtual_stages"] = np.array([_most_turns(layers) for layers in held])
     else:
-        wanted &= all_of["virtual_stages"] <= deepest
+        wanted &= all_of["virtual_stages"] <= held
     return Layout(**{name: values[wanted] for name, values in all_of.items()})
 
 
+def stage_layers(n_layers: int, pipeline: int) -> int:
+    """Layers of a stage; the two ends of the model count where only that makes stages even.
+
+    Examples
+    --------
+    >>> stage_layers(126, 14), stage_layers(126, 16)
+    (9, 8)
+    """
+    uneven = n_layers % pipeline and (n_layers + _ENDS) % pipeline == 0
+    return max(1, (n_layers + _ENDS if uneven else n_layers) // pipeline)
+
+
+def _most_turns(layers: int) -> int:
+    return max(turns for turns in range(1, _MOST_TURNS + 1) if layers % turns == 0)
+
+
+_ENDS = 2
+"""The embedding before the layers and the one behind them, which take a stage's time as a layer does."""
 _MOST_STAGES, _MOST_CONTEXT, _MOST_TURNS = 64, 16, 8
 _LONG_TOKENS = 16_384
 """Sequences up to this length need no context parallelism."""

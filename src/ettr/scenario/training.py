@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from ettr import calibration
 from ettr.errors import InputError, UnknownName
-from ettr.scaling import Constants, Layout, Network, Sync, Transformer, usual_hidden, usual_layers
+from ettr.scaling import Constants, Layout, Network, Sync, Transformer, stage_layers, usual_hidden, usual_layers
 from ettr.scenario.basics import Count, Number, Section, Share, Text
 
 
@@ -63,7 +63,7 @@ class Cut(Section):
     context: Count | None = Field(None, ge=1, description="GPUs that share a sequence")
     pipeline: Count | None = Field(None, ge=1, description="GPUs that share the layers")
     virtual_stages: Count | None = Field(
-        None, ge=1, description="stages of the pipeline that a GPU holds in turn (assumed: 8, or one a layer)"
+        None, ge=1, description="stages of the pipeline that a GPU holds in turn (assumed: up to 8, of equal layers)"
     )
     micro_batch: Count | None = Field(None, ge=1, description="sequences at a time")
     sharded: bool | None = Field(None, description="weights are spread over replicas and gathered for each layer")
@@ -78,11 +78,10 @@ class Cut(Section):
         """Raise where a GPU would hold less than a layer, or less than one a turn."""
         if self.pipeline is not None and self.pipeline > n_layers:
             raise InputError(f"layout.pipeline must be <= {n_layers}, the layers of the model, got {self.pipeline}")
-        most = n_layers // (self.pipeline or 1)
+        most = stage_layers(n_layers, self.pipeline or 1)
         if self.virtual_stages is not None and self.virtual_stages > most:
             raise InputError(
-                f"layout.virtual_stages must be <= {most}, the layers that a GPU holds of {n_layers}, "
-                f"got {self.virtual_stages}"
+                f"layout.virtual_stages must be <= {most}, the layers of a stage, got {self.virtual_stages}"
             )
 
 

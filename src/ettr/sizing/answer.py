@@ -180,7 +180,7 @@ def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: 
     >>> from ettr import Scenario, sizing
     >>> found = sizing.curve(Scenario.load("llama3-405b-tokens"), [16384], n_draws=0)
     >>> found.loc[0, "layout"]
-    'tensor 8, pipeline 14 in 8 turns'
+    'tensor 8, pipeline 16 in 8 turns'
     """
     given = np.geomspace(*range_gpus(scenario), 60) if n_gpus is None else n_gpus
     sizes = np.atleast_1d(np.asarray(given, dtype=float))
