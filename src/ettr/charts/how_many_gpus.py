@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import pandas as pd
@@ -84,7 +84,7 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
     marks = _marks(own_gpus, turning_gpus)
     last = useful.loc[useful["tokens_per_day"].idxmax()]
     return finish(
-        layered(_rules(marks), bands, *lines, _names(marks)),
+        layered(_rules(marks), bands, *lines, *_names(marks, (frame["n_gpus"].min() * frame["n_gpus"].max()) ** 0.5)),
         title=title,
         subtitle=told_below(but_size(subtitle), "band: 90%"),
         description=(
@@ -108,9 +108,20 @@ def _rules(marks: pd.DataFrame) -> Any:
     return alt.Chart(marks).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("n_gpus:Q"))
 
 
-def _names(marks: pd.DataFrame) -> Any:
-    text = alt.Chart(marks).mark_text(align="right", baseline="bottom", dx=-5)
-    return text.encode(x=alt.X("n_gpus:Q"), y=alt.value(alt.expr("height - 6 - 16 * datum.line")), text="name:N")
+def _names(marks: pd.DataFrame, middle_gpus: float) -> list[Any]:
+    """Names beside their rules, on the side that has more room."""
+    right = marks["n_gpus"] < middle_gpus
+    sides: tuple[tuple[pd.DataFrame, Literal["left", "right"], int], ...] = (
+        (marks[right], "left", 5),
+        (marks[~right], "right", -5),
+    )
+    return [
+        alt.Chart(rows)
+        .mark_text(align=align, baseline="bottom", dx=dx)
+        .encode(x=alt.X("n_gpus:Q"), y=alt.value(alt.expr("height - 6 - 16 * datum.line")), text=alt.Text("name:N"))
+        for rows, align, dx in sides
+        if len(rows)
+    ]
 
 
 def step(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
