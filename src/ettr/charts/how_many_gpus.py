@@ -36,7 +36,15 @@ _GOALS = {
     "greenest": ("#8449bc", "circle"),
 }
 """Colour and shape by how a goal's name begins."""
-_SHORTER = {" with sharded weights": "", " with long sequences": ", long", " GPUs": "", " H100": ""}
+_SHORTER = {
+    " with sharded weights": "",
+    " with long sequences": ", long",
+    " GPUs": "",
+    " H100": "",
+    " on ": " ",
+    " 405B": "",
+}
+"""So that a name of a run and its GPUs fit beside a chart on a phone; the tooltip has it whole."""
 _USED = {"used for the fit": "#1f95ec", "left out": "#e46d09"}
 
 
@@ -148,7 +156,7 @@ def step(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
                 "term:N",
                 title=None,
                 scale=alt.Scale(domain=there, range=[TERM_COLOURS[term] for term in there]),
-                legend=alt.Legend(symbolType="square", symbolOpacity=0.85, columns=3),
+                legend=alt.Legend(symbolType="square", symbolOpacity=0.85),
             ),
             order=alt.Order("order:Q"),
             tooltip=[
