@@ -147,7 +147,7 @@ def test_levers_are_told_with_half_and_twice(run):
     frame = curves.turning_by_factor(run, (0.5, 1.0, 2.0))
     text = WAYS.turning(frame).text
     rate = frame[frame["what"] == "failure rate"].set_index("factor")["n_gpus"]
-    assert numbers("it lies at # GPUs and # GPUs for the failure rate", text) == pytest.approx(
+    assert numbers("it lies, in GPUs, at # and # for the failure rate", text) == pytest.approx(
         [rate[0.5], rate[2.0]], rel=5e-3
     )
     assert "moves most with the failure rate" in text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import pandas as pd
@@ -36,7 +36,15 @@ _GOALS = {
     "greenest": ("#8449bc", "circle"),
 }
 """Colour and shape by how a goal's name begins."""
-_SHORTER = {" with sharded weights": "", " with long sequences": ", long", " GPUs": "", " H100": ""}
+_SHORTER = {
+    " with sharded weights": "",
+    " with long sequences": ", long",
+    " GPUs": "",
+    " H100": "",
+    " on ": " ",
+    " 405B": "",
+}
+"""So that a name of a run and its GPUs fit beside a chart on a phone; the tooltip has it whole."""
 _USED = {"used for the fit": "#1f95ec", "left out": "#e46d09"}
 
 
@@ -84,7 +92,7 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
     marks = _marks(own_gpus, turning_gpus)
     last = useful.loc[useful["tokens_per_day"].idxmax()]
     return finish(
-        layered(_rules(marks), bands, *lines, _names(marks)),
+        layered(_rules(marks), bands, *lines, *_names(marks, (frame["n_gpus"].min() * frame["n_gpus"].max()) ** 0.5)),
         title=title,
         subtitle=told_below(but_size(subtitle), "band: 90%"),
         description=(
@@ -108,9 +116,20 @@ def _rules(marks: pd.DataFrame) -> Any:
     return alt.Chart(marks).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("n_gpus:Q"))
 
 
-def _names(marks: pd.DataFrame) -> Any:
-    text = alt.Chart(marks).mark_text(align="right", baseline="bottom", dx=-5)
-    return text.encode(x=alt.X("n_gpus:Q"), y=alt.value(alt.expr("height - 6 - 16 * datum.line")), text="name:N")
+def _names(marks: pd.DataFrame, middle_gpus: float) -> list[Any]:
+    """Names beside their rules, on the side that has more room."""
+    right = marks["n_gpus"] < middle_gpus
+    sides: tuple[tuple[pd.DataFrame, Literal["left", "right"], int], ...] = (
+        (marks[right], "left", 5),
+        (marks[~right], "right", -5),
+    )
+    return [
+        alt.Chart(rows)
+        .mark_text(align=align, baseline="bottom", dx=dx)
+        .encode(x=alt.X("n_gpus:Q"), y=alt.value(alt.expr("height - 6 - 16 * datum.line")), text=alt.Text("name:N"))
+        for rows, align, dx in sides
+        if len(rows)
+    ]
 
 
 def step(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -137,7 +156,7 @@ def step(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
                 "term:N",
                 title=None,
                 scale=alt.Scale(domain=there, range=[TERM_COLOURS[term] for term in there]),
-                legend=alt.Legend(symbolType="square", symbolOpacity=0.85, columns=3),
+                legend=alt.Legend(symbolType="square", symbolOpacity=0.85),
             ),
             order=alt.Order("order:Q"),
             tooltip=[

@@ -24,12 +24,12 @@ def turning(frame: pd.DataFrame) -> Finding:
         spans[str(what)] = float(group["n_gpus"].max() / group["n_gpus"].min())
         if half is None or twice is None:
             continue
-        told.append(f"{gpus(half)} and {gpus(twice)} for the {_short(str(what))}")
+        told.append(f"{_size(half)} and {_size(twice)} for the {_short(str(what))}")
     most, least = max(spans, key=lambda name: spans[name]), min(spans, key=lambda name: spans[name])
     own = frame[frame["factor"] == 1.0].groupby("what", sort=False)["n_gpus"].first()
     text = f"The turning point lies at {gpus(float(own.iloc[0]))}."
     if told:
-        text += f" With half and with twice one value it lies at {listed(told)}."
+        text += f" With half and with twice one value it lies, in GPUs, at {listed(told)}."
     if "interval, if it stays" in own:
         text += (
             f" The interval is the best of each size, except in its own line: there it stays that of the scenario, "
@@ -42,6 +42,15 @@ def turning(frame: pd.DataFrame) -> Finding:
         f"changes the most tokens a day by {_span(frame, least)}."
     )
     return Finding(title=f"The turning point follows the {_short(most)} most, the {_short(least)} least", text=text)
+
+
+def _size(n_gpus: float) -> str:
+    return gpus(n_gpus).partition(" ")[0]
+
+
+def _signed(share: float) -> str:
+    """A change in whole percent, e.g. ``+12%``; never -0."""
+    return f"{round(100 * share) + 0:+d}%"
 
 
 def _short(what: str) -> str:
@@ -134,9 +143,9 @@ def peak_cells(peaks: pd.DataFrame, simulated: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {
             "Way": row.way,
-            "Most tokens at [GPUs]": "no layout fits" if math.isnan(row.n_gpus) else gpus(row.n_gpus).split()[0],
+            "Most tokens at [GPUs]": "no layout fits" if math.isnan(row.n_gpus) else _size(row.n_gpus),
             "Billion useful tokens a day": None if math.isnan(row.n_gpus) else row.tokens_per_day / 1e9,
-            "Against as it is": "" if math.isnan(row.gain) else f"{100 * row.gain:+.0f}%",
+            "Against as it is": "" if math.isnan(row.gain) else _signed(row.gain),
             "Size set by": "" if math.isnan(row.n_gpus) else "the batch" if row.ends else "failures and waiting",
             "Assumes": row.setting,
         }
@@ -147,9 +156,9 @@ def peak_cells(peaks: pd.DataFrame, simulated: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "Way": way,
-                "Most tokens at [GPUs]": f"{gpus(best['n_gpus']).split()[0]}, of {len(group)} sizes",
+                "Most tokens at [GPUs]": f"{_size(best['n_gpus'])}, of {len(group)} sizes",
                 "Billion useful tokens a day": best["tokens_per_day"] / 1e9,
-                "Against as it is": f"{100 * (best['tokens_per_day'] / first - 1):+.0f}%",
+                "Against as it is": _signed(best["tokens_per_day"] / first - 1),
                 "Size set by": "the sizes tried",
                 "Assumes": f"{best['n_spares']:.0f} spare nodes there, as many as are in repair (assumed)",
             }
@@ -160,13 +169,13 @@ def peak_cells(peaks: pd.DataFrame, simulated: pd.DataFrame) -> pd.DataFrame:
 def ways(peaks: pd.DataFrame) -> Finding:
     """What each way out wins; ``peaks`` as from ``curves.peaks_of_ways``."""
     others = peaks[(peaks["way"] != AS_IT_IS) & peaks["gain"].notna()].sort_values("gain", ascending=False)
-    told = [f"{row.way} {100 * row.gain:+.0f}% at {gpus(row.n_gpus)}" for row in others.itertuples()]
+    told = [f"{row.way} {_signed(row.gain)} at {gpus(row.n_gpus)}" for row in others.itertuples()]
     best = others.iloc[0]
     none = peaks[peaks["gain"].isna()]["way"].tolist()
     text = f"Against the most useful tokens a day of the job as it is, each alone: {listed(told)}."
     if none:
         text += f" No layout fits the memory with {listed(none)}."
-    title = f"{_capital(best['way'])} wins most: {100 * best['gain']:+.0f}% of useful tokens a day"
+    title = f"{_capital(best['way'])} wins most: {_signed(best['gain'])} of useful tokens a day"
     if best["gain"] < _LEAST_GAIN:
         title = "None of these ways wins much here"
     return Finding(title=title, text=f"{text} {_price()}")

@@ -34,7 +34,7 @@ def best_batch(scenario: Scenario, n_gpus: Any) -> pd.DataFrame:
     DataFrame
         A row a size: ``n_gpus`` [GPUs], ``batch_tokens`` [tokens], ``tokens_factor`` (tokens over those that the
         reference batch needs), ``layout`` (in words; empty where no batch that is tried is enough for the size),
-        ``mttf_h`` (of the job) [h], and of :class:`Yields` ``useful_tokens_per_day``, ``days``, ``ettr``, ``mfu``,
+        ``mttf_h`` (of the job) [h], and of ``Yields`` ``useful_tokens_per_day``, ``days``, ``ettr``, ``mfu``,
         ``power_mw``, ``usd``, ``mwh``, ``speed`` and ``interval_min``.
 
     Raises
@@ -45,7 +45,7 @@ def best_batch(scenario: Scenario, n_gpus: Any) -> pd.DataFrame:
     Notes
     -----
     Tried are the scenario's batch and up to ten doublings of it. The price in tokens is that of
-    :func:`ettr.scaling.tokens_factor`.
+    ``ettr.scaling.tokens_factor``.
 
     Examples
     --------
