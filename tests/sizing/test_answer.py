@@ -229,3 +229,19 @@ def test_the_smallest_job_that_fits_is_sized(small):
     )
     found = sizing.make(tiny)
     assert found.as_given.n_gpus == 8 and found.best["fastest"].n_gpus > 8
+
+
+def test_a_job_that_ends_on_no_size_says_so(run):
+    with pytest.raises(InputError, match="no size ever ends: failures leave no time to train"):
+        sizing.make(run.override({"failures.rate_per_1000_node_days": 1e5}))
+
+
+def test_a_job_that_ends_only_on_fewer_gpus_is_answered_with_them(run):
+    broken = sizing.make(run.override({"failures.rate_per_1000_node_days": 300, "cluster.n_gpus": 131_072}))
+    told = json.loads(json.dumps(broken.to_dict(), allow_nan=False))
+    assert broken.best["fastest"].n_gpus < 131_072
+    assert told["next_gpu"]["share"] is None or told["next_gpu"]["share"] < 0
+
+
+def test_a_curve_takes_one_size_or_none(run):
+    assert len(sizing.curve(run, 16384, n_draws=0)) == 1 and len(sizing.curve(run, [])) == 0

@@ -183,7 +183,7 @@ def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: 
     'tensor 8, pipeline 16 in 8 turns'
     """
     given = np.geomspace(*range_gpus(scenario), 60) if n_gpus is None else n_gpus
-    sizes = np.atleast_1d(np.asarray(given, dtype=float))
+    sizes = np.asarray(given, dtype=float).ravel()
     chosen = throughput_of(scenario).fastest(sizes)
     at = yields(scenario, sizes, chosen)
     table = pd.DataFrame({field.name: getattr(at, field.name) for field in fields(at)})

@@ -188,6 +188,8 @@ def _whole(scenario: Scenario, ideal: float, column: str, limits: Limits) -> int
 
 
 def _none_keeps(found: Yields, limits: Limits) -> str:
+    if not np.isfinite(found.days).any():
+        return "no size ever ends: failures leave no time to train; take a lower failure rate or shorter recovery"
     said = []
     for name, limit in limits.given.items():
         unit, least = _UNITS[name], float(np.min(np.asarray(getattr(found, _COLUMNS[name]))))
@@ -200,9 +202,6 @@ def _apart(found: Yields, limits: Limits) -> str:
     """Each limit can be kept, but not all of them: say how far the last is off where the others are kept."""
     *others, last = limits.given
     kept = Limits(**{name: limits.given[name] for name in others}).kept(found)
-    said = (
-        f"each can be kept, but not all together: where {' and '.join(others)} {'is' if len(others) == 1 else 'are'} "
-    )
     if not kept.any():
         return "each can be kept, but not all together"
     least = float(np.min(np.asarray(getattr(found, _COLUMNS[last]))[kept]))
