@@ -166,7 +166,7 @@ def test_the_bibliography_names_every_document():
         "metaengineering2024",
         "threeabstracts",
     } <= set(sources.index)
-    assert (sources["title"].str.len() > 3).all()
+    assert (sources["title"].str.len() > 5).all()
     assert (sources["year"] != "").all()
     assert sources.loc["daly2006", "year"] == "2006"
     assert sources.loc["bougeret2011", "authors"].startswith("Marin Bougeret, Henri Casanova, Mikaël Rabie")

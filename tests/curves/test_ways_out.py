@@ -34,7 +34,8 @@ def test_without_jitter_and_failures_the_batch_ends_before_the_curve_turns(run):
     )
     found = peak(perfect)
     assert found.ends
-    assert sizing.turning_point(perfect) is None
+    assert found.n_gpus == pytest.approx(sizing.turning_point(perfect), rel=2e-3)
+    assert sizing.make(perfect).batch_ends and not sizing.make(run).batch_ends
 
 
 def test_at_its_own_value_every_lever_but_the_interval_gives_one_point(moved):

@@ -99,3 +99,9 @@ def test_turns_that_are_given_leave_only_stages_with_as_many_layers():
 def test_a_layout_in_words(layout, words):
     assert str(layout) == words
     assert layout.replica_gpus == layout.tensor * layout.context * layout.pipeline
+
+
+def test_replicas_that_step_on_their_own_hold_a_whole_optimizer():
+    layout = Layout(8, 1, 16, 8)
+    more = memory_gb(LLAMA, layout, 16384, 2**24, own_optimizers=True) - memory_gb(LLAMA, layout, 16384, 2**24)
+    assert more == pytest.approx(405e9 / 128 * 12 * (1 - 1 / 128) / 1e9)

@@ -146,7 +146,7 @@ LINKS = st.builds(
     failed_share=st.floats(0, 0.3),
     adaptive=st.booleans(),
 )
-BATCH = 2.0**28
+BATCH = 2.0**29
 
 
 @pytest.mark.parametrize("links", [Network(), Network(1e30, 1e30)])

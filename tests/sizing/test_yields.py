@@ -92,7 +92,9 @@ def test_energy_is_the_bill_of_the_same_budget(run):
     same = run.override({"job.include_start": False, "checkpoint.interval_min": found.interval_min[0]})
     same = same.override({"job.productive_h": run.throughput.productive_h(np.array([16384.0]))[0]})
     profile = power.profile(same.override({"power.communication_share": float(found.waiting_share[0])}))
-    assert found.mwh[0] == pytest.approx(power.energy(budget.exact(same), profile)["facility_mwh"].sum())
+    start_mwh = profile.facility_mw("restart") * (run.first_queue_h + run.restart_h)
+    of_budget_mwh = power.energy(budget.exact(same), profile)["facility_mwh"].sum()
+    assert found.mwh[0] == pytest.approx(of_budget_mwh + start_mwh)
     assert found.power_mw[0] == pytest.approx(profile.it_mw("training") * profile.pue)
 
 

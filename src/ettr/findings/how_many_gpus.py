@@ -56,15 +56,18 @@ def answer(found: sizing.Sizing) -> Finding:
     adds = f"adds {pct(share, 0)} of" if share >= 0 else f"takes away {pct(-share, 0)} of"
     now = f"With {gpus(own)}, the next one {adds} what a GPU of this job yields on average"
     fastest = found.best[sizing.FASTEST]
-    title = f"The next GPU stops paying at {gpus(fastest.n_gpus)}, where the batch ends"
+    ends = fastest.n_gpus if found.turning_gpus is None else found.turning_gpus
+    title = f"The next GPU stops paying at {gpus(ends)}, where the batch ends"
     until = (
-        f"GPUs pay up to {count(fastest.n_gpus)}, where a batch of {amount(found.batch_tokens)} tokens leaves nothing "
+        f"GPUs pay up to {count(ends)}, where a batch of {amount(found.batch_tokens)} tokens leaves nothing "
         "for one more replica"
     )
-    if found.turning_gpus is not None:
+    if not found.batch_ends and found.turning_gpus is not None:
         title = f"The next GPU stops paying at {gpus(found.turning_gpus)}"
         until = f"from {count(found.turning_gpus)} on, one more takes more than it gives"
     if math.isnan(share):
+        now = f"With {gpus(own)} the batch has no work for one more"
+    if found.next.mean_tokens_per_day == 0:
         now = f"With {gpus(own)} this job gets nowhere"
     told = [f"**{now}; {until}.**"]
     told += [_best(found.best[goal], goal, found) for goal in (sizing.FASTEST, sizing.CHEAPEST) if goal in found.best]

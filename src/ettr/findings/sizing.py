@@ -11,10 +11,10 @@ from ettr.sizing import Sizing
 def lines(answer: Sizing) -> list[str]:
     """What the table doesn't say."""
     said = [_next(answer)]
-    if answer.turning_gpus is None:
+    if answer.batch_ends:
+        ends = answer.most_gpus if answer.turning_gpus is None else answer.turning_gpus
         said.append(
-            f"More GPUs are faster up to {answer.most_gpus:,.0f}, where the batch leaves each replica a single "
-            "micro-batch."
+            f"More GPUs are faster up to {ends:,.0f}, where the batch leaves each replica a single micro-batch."
         )
     else:
         said.append(f"From {answer.turning_gpus:,} GPUs on the next one takes more than it gives.")
@@ -31,6 +31,8 @@ def lines(answer: Sizing) -> list[str]:
 
 def _next(answer: Sizing) -> str:
     share, n_gpus = answer.next.share, answer.scenario.cluster.n_gpus
+    if answer.next.mean_tokens_per_day == 0:
+        return f"With {n_gpus:,} GPUs the job would never end."
     if math.isnan(share):
         return f"The batch has no work for more than {n_gpus:,} GPUs."
     verb = f"adds {pct(share)} of" if share >= 0 else f"takes {pct(-share)} of"

@@ -27,8 +27,8 @@ class Layout:
     Attributes
     ----------
     tensor, context, pipeline : int or ndarray
-        GPUs that share a layer's matrices, a sequence, and the layers. The order over nodes is tensor, context, data,
-        pipeline.
+        GPUs that share a layer's matrices, a sequence, and the layers. Each exchange is taken at its best place in the
+        nodes, which only tensor parallelism of whole nodes grants to all at once.
     virtual_stages : int or ndarray
         Stages that a GPU holds of the pipeline, in turn.
     micro_batch : int or ndarray
@@ -74,7 +74,7 @@ def micro_batches(model: Transformer, layout: Layout, n_gpus: Any, batch_tokens:
     return batch_tokens / (replicas * layout.micro_batch * model.sequence_tokens)
 
 
-def memory_gb(model: Transformer, layout: Layout, n_gpus: Any, batch_tokens: Any) -> Any:
+def memory_gb(model: Transformer, layout: Layout, n_gpus: Any, batch_tokens: Any, own_optimizers: bool = False) -> Any:
     r"""Memory of the fullest GPU [GB].
 
     Parameters
@@ -87,6 +87,8 @@ def memory_gb(model: Transformer, layout: Layout, n_gpus: Any, batch_tokens: Any
         GPUs of the job. [GPUs]
     batch_tokens : float or ndarray
         Tokens of a step. [tokens]
+    own_optimizers : bool
+        Replicas step on their own, as in local SGD, so that each holds the whole state of an optimizer.
 
     Returns
     -------
@@ -110,7 +112,7 @@ def memory_gb(model: Transformer, layout: Layout, n_gpus: Any, batch_tokens: Any
     m = np.maximum(micro_batches(model, layout, n_gpus, batch_tokens), 1.0)
     own = model.n_parameters / np.multiply(layout.tensor, layout.pipeline)
     replicas = np.maximum(n_gpus / np.multiply(layout.tensor, layout.pipeline), 1.0)
-    kept = own * (WEIGHT_BYTES + GRADIENT_BYTES + OPTIMIZER_BYTES / replicas)
+    kept = own * (WEIGHT_BYTES + GRADIENT_BYTES + OPTIMIZER_BYTES / (1.0 if own_optimizers else replicas))
     gathered = _GATHERED_LAYERS * WEIGHT_BYTES * model.n_parameters / model.n_layers / np.asarray(layout.tensor)
     spread = own * (WEIGHT_BYTES + GRADIENT_BYTES + OPTIMIZER_BYTES) / replicas + gathered
     layers = model.n_layers / np.asarray(layout.pipeline)

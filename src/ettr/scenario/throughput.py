@@ -97,7 +97,7 @@ class Throughput:
 
     def memory_gb(self, n_gpus: Any, layout: Layout) -> Any:
         """Memory of the fullest GPU. [GB]"""
-        return memory_gb(self.model, layout, n_gpus, self.batch_tokens)
+        return memory_gb(self.model, layout, n_gpus, self.batch_tokens, own_optimizers=self.sync.every_steps > 1)
 
     def fastest(self, n_gpus: Any) -> Layout:
         """The fastest layout that fits the memory at each size, sizes taken as continuous.

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.errors import InputError
+from ettr.scaling import micro_batches
 from ettr.scenario import Scenario
 from ettr.sizing.bands import N_DRAWS, draws, ends_of, yields_of_draws
 from ettr.sizing.goals import FASTEST, GOALS, BestSize, Limits, best
@@ -36,6 +37,8 @@ class Sizing:
         What one more GPU adds to the job at its own size.
     turning_gpus : int or None
         Where the next GPU stops adding; None if more is better up to ``most_gpus``. [GPUs]
+    batch_ends : bool
+        It is the batch that ends there, or before: each replica has a single micro-batch left.
     most_gpus : float
         Where each replica has a single micro-batch left. [GPUs]
     as_given : Yields
@@ -54,6 +57,7 @@ class Sizing:
     unanswered: dict[str, str]
     next: NextGpu
     turning_gpus: int | None
+    batch_ends: bool
     most_gpus: float
     as_given: Yields
     layout: str
@@ -71,6 +75,7 @@ class Sizing:
                 "share": _finite(self.next.share),
             },
             "turning_gpus": self.turning_gpus,
+            "batch_ends": self.batch_ends,
             "most_gpus": self.most_gpus,
             "best": {
                 goal: {
@@ -129,7 +134,7 @@ def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Siz
             unanswered[goal] = str(error)
     through, layout = throughput_of(scenario), scenario.layout_of_job
     assert layout is not None
-    size = float(scenario.cluster.n_gpus)
+    size, turning = float(scenario.cluster.n_gpus), turning_point(scenario)
     own = yields(scenario, np.array([size]), type(layout)(**{k: np.atleast_1d(v) for k, v in vars(layout).items()}))
     per_replica = float(layout.micro_batch) * size / float(layout.replica_gpus) * through.model.sequence_tokens
     return Sizing(
@@ -138,13 +143,21 @@ def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Siz
         best=found,
         unanswered=unanswered,
         next=next_gpu(scenario),
-        turning_gpus=turning_point(scenario),
+        turning_gpus=turning,
+        batch_ends=turning is None or _batch_ends(scenario, turning),
         most_gpus=range_gpus(scenario)[1],
         as_given=Yields(**{field.name: getattr(own, field.name)[0] for field in fields(own)}),
         layout=str(layout),
         batch_tokens=max(1, round(through.batch_tokens / per_replica)) * per_replica,
         band_source=drawn.source,
     )
+
+
+def _batch_ends(scenario: Scenario, n_gpus: int) -> bool:
+    """Whether the fastest layout has no work for one more GPU."""
+    through = throughput_of(scenario)
+    layout = through.fastest(float(n_gpus))
+    return bool(micro_batches(through.model, layout, n_gpus + 1.0, through.batch_tokens) < 1)
 
 
 def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: int = 0) -> pd.DataFrame:

@@ -42,7 +42,7 @@ class Yields:
     days : ndarray
         Until all tokens are trained on, the start included. [d]
     gpu_h : ndarray
-        GPU-hours held, spares included. [GPU h]
+        GPU-hours of the job. [GPU h]
     mwh : ndarray
         Energy of the facility. [MWh]
     usd : ndarray
@@ -165,12 +165,12 @@ def yields(
     total_h = np.where(ends, hours.total_h, np.inf) + start_h
     ettr = np.where(ends, hours.ettr, 0.0)
     waiting = np.where(runs, np.broadcast_to(step.waiting_share, sizes.shape), 0.0)
-    it_wh, training_w = _watts(profile(scenario), hours, waiting)
     power = profile(scenario)
-    held = sizes + (scenario.spares.n_nodes * node if scenario.spares else 0)
-    mwh = np.where(ends, it_wh, np.inf) * sizes * power.pue / _W_PER_MW
+    it_wh, training_w = _watts(power, hours, waiting)
+    starting_wh = start_h * (power.gpu_w("restart") + power.other_w)
+    mwh = np.where(ends, it_wh + starting_wh, np.inf) * sizes * power.pue / _W_PER_MW
     prices = scenario.cost or Cost.model_validate({})
-    gpu_h, days = held * total_h, total_h / _H_PER_DAY
+    gpu_h, days = sizes * total_h, total_h / _H_PER_DAY
     return Yields(
         n_gpus=sizes,
         tokens_per_day=per_s * _S_PER_DAY,
