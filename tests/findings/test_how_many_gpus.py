@@ -161,16 +161,15 @@ def test_large_jobs_are_told_by_batch_ettr_and_needs(run):
         [first["batch_tokens"] / 1e6, first["tokens_factor"]], rel=5e-3
     )
     assert "yields fewer useful tokens a day than a smaller one" in text
-    cells = WAYS.large_cells(frame)
-    needs = cells["For an ETTR of 90%"]
-    assert numbers("a failure rate of at most # per 1000 node-days, not #", needs[0]) == pytest.approx(
+    first_told, second_told = text.split("On 1,000,000 GPUs the best")
+    assert numbers("a failure rate of at most # per 1000 node-days, not #", first_told) == pytest.approx(
         [first["rate_needed"], first["rate_given"]], rel=5e-3
     )
-    assert numbers("No restart is enough: at 0 it would be #%", needs[1]) == pytest.approx(
+    assert numbers("for an ETTR of 90% no restart is enough: at 0 it would be #%", second_told) == pytest.approx(
         [100 * frame["restart_ettr"].iloc[1]], abs=0.05
     )
-    easy = WAYS.large_cells(curves.large_jobs(run, [2048], 0.9))["For an ETTR of 90%"][0]
-    assert "The restart of 5 min is enough" in easy
+    easy = WAYS.large(curves.large_jobs(run, [2048], 0.9)).text
+    assert "for an ETTR of 90% the restart of 5 min is enough" in easy
 
 
 def test_a_job_that_gets_nowhere_says_so():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -77,13 +78,12 @@ def large_cells(frame: pd.DataFrame) -> pd.DataFrame:
                 "ETTR": pct(row.ettr) if works else "none",
                 "Power [MW]": row.power_mw if works else None,
                 "Days": days(row.days).partition(" day")[0] if works else "without end",
-                f"For an ETTR of {pct(row.target_ettr, 0)}": _needs(row),
             }
         )
     return pd.DataFrame(rows)
 
 
-def _needs(row: object) -> str:
+def _needs(row: Any) -> str:
     said = []
     for name, words, unit in (
         ("restart", "restart", " min"),
@@ -96,7 +96,7 @@ def _needs(row: object) -> str:
             said.append(f"the {words} of {number(own)}{unit} is enough")
         else:
             said.append(f"a {words} of at most {limit(value, 'at most')}{unit}, not {number(own)}")
-    return f"{said[0][0].upper()}{said[0][1:]}; {said[1]}."
+    return f"for an ETTR of {pct(float(row.target_ettr), 0)} {said[0]}; {said[1]}"
 
 
 def _works(tokens_per_day: float, ettr: float) -> bool:
@@ -122,9 +122,9 @@ def large(frame: pd.DataFrame) -> Finding:
     return Finding(title=title, text=" ".join(told))
 
 
-def _large(row: object) -> str:
-    size = f"On {gpus(float(row.n_gpus))}"  # type: ignore[attr-defined]
-    if not _works(row.useful_tokens_per_day, row.ettr):  # type: ignore[attr-defined]
+def _large(row: Any) -> str:
+    size = f"On {gpus(float(row.n_gpus))}"
+    if not _works(row.useful_tokens_per_day, row.ettr):
         return f"{size} it gets nowhere: less than a thousandth of the time is left, with any batch and layout tried."
     of = {
         name: float(getattr(row, name)) for name in ("batch_tokens", "tokens_factor", "mfu", "mttf_h", "ettr", "days")
@@ -133,7 +133,7 @@ def _large(row: object) -> str:
     return (
         f"{size} the best batch has {amount(of['batch_tokens'])} tokens and needs {of['tokens_factor']:.2f} times "
         f"those of the reference batch; MFU is {pct(of['mfu'])}, and with {stops} ETTR is {pct(of['ettr'])}: "
-        f"{days(of['days'])}."
+        f"{days(of['days'])}. There, {_needs(row)}."
     )
 
 
