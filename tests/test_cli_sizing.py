@@ -20,7 +20,7 @@ def test_it_says_how_many_gpus(ettr):
     assert f"From {turning:,} GPUs on the next one takes more than it gives." in out
     for words in (
         "How many GPUs",
-        "as given",
+        "this size",
         "fastest",
         "cheapest",
         "greenest",

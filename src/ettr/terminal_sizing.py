@@ -27,7 +27,7 @@ def print_sizing(answer: Sizing) -> None:
 
     out = console()
     out.print(Text("How many GPUs", style="bold"))
-    rows = [{"name": "as given", "within": "", **_amounts(answer.as_given)}]
+    rows = [{"name": "this size", "within": "", **_amounts(answer.as_given)}]
     for goal in (FASTEST, CHEAPEST, GREENEST):
         if goal in answer.best:
             found = answer.best[goal]

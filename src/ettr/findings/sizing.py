@@ -18,7 +18,11 @@ def lines(answer: Sizing) -> list[str]:
         )
     else:
         said.append(f"From {answer.turning_gpus:,} GPUs on the next one takes more than it gives.")
-    said.append(f"Layout as given: {answer.layout}, in batches of {number(answer.batch_tokens / 1e6)} million tokens.")
+    said.append(
+        f"Layout of this size: {answer.layout}, in batches of {number(answer.batch_tokens / 1e6)} million tokens."
+    )
+    if answer.better_gpus:
+        said.append(f"With {answer.better_gpus:,} of these GPUs it would be {pct(answer.better_gain)} faster.")
     said += [f"Layout of the {goal}: {found.layout}." for goal, found in answer.best.items()]
     if answer.limits.deadline_days is None and len(answer.best) > 1:
         said.append("Without a deadline the size that wastes least is small, however long it takes.")
@@ -35,6 +39,9 @@ def _next(answer: Sizing) -> str:
         return f"With {n_gpus:,} GPUs the job would never end."
     if math.isnan(share):
         return f"The batch has no work for more than {n_gpus:,} GPUs."
-    verb = f"adds {pct(share)} of" if share >= 0 else f"takes {pct(-share)} of"
+    verb = f"adds {pct(share)}" if share >= 0 else f"takes {pct(-share)}"
     mean = number(answer.next.mean_tokens_per_day / 1e6)
-    return f"The next GPU {verb} what one of the {n_gpus:,} yields on average, {mean} million tokens a day."
+    return (
+        f"The next GPU {verb} of what one of {n_gpus:,} yields on average, {mean} million tokens a day, sizes taken as "
+        "continuous."
+    )

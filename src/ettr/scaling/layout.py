@@ -141,7 +141,8 @@ def candidates(model: Transformer, gpus_per_node: int, given: Layout) -> Layout:
     -------
     Layout
         Arrays of one length. Pipelines divide the layers, or these and the two ends of the model; sharded weights go
-        without pipeline; a GPU holds up to 8 turns of the pipeline, of as many layers each.
+        without pipeline; sequences up to 16,384 tokens stay whole, as in Llama 3, though the model's own terms would
+        often cut them; a GPU holds up to 8 turns of the pipeline, of as many layers each.
     """
     ends = (model.n_layers, model.n_layers + _ENDS)
     stages = [p for p in range(1, min(model.n_layers, _MOST_STAGES) + 1) if any(n % p == 0 for n in ends)]

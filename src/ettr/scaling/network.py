@@ -50,32 +50,26 @@ class Network:
         failed = np.asarray(self.failed_share, dtype=float)
         return 1 - failed if self.adaptive else np.where(failed > 0, np.minimum(0.5, 1 - failed), 1.0)
 
-    def pods_share(self, n_gpus: Any, replica_gpus: Any) -> Any:
-        r"""Speed that oversubscription between pods leaves to a ring over all replicas.
+    def ring_gb_s(self, n_gpus: Any, replica_gpus: Any, node_members: Any) -> Any:
+        r"""Speed of a ring over all replicas, for each of its GPUs. [GB/s]
 
         Notes
         -----
-        Of a ring with d members in a pod one flow leaves it, so that aware placement keeps :math:`\min(1, d/o)`. With
-        nodes anywhere the share :math:`1 - 1/k` of the flows leaves one of k pods, which keeps
-        :math:`\min(1, 1/[o (1 - 1/k)])`.
+        A ring with q members in each node (``node_members``) has all their links out of it, and is no faster than the
+        links inside: :math:`\min(b, q B)`. Of a ring with d members in a pod one flow leaves it, and its share of the
+        pod's links upwards is :math:`d B / o`, which aware placement is held to. With nodes anywhere the share
+        :math:`1 - 1/k` of the flows leaves one of k pods, which keeps :math:`q B / [o (1 - 1/k)]`.
         """
+        across = self.across_gb_s * self.left_share
         pods = np.maximum(np.asarray(n_gpus, dtype=float) / self.pod_gpus, 1.0)
         if self.aware:
             members = np.maximum(self.pod_gpus / np.asarray(replica_gpus, dtype=float), 1.0)
-            kept = np.minimum(1.0, members / self.oversubscription)
+            upwards = across * members / self.oversubscription
         else:
             with np.errstate(divide="ignore"):
-                kept = np.minimum(1.0, 1 / (self.oversubscription * (1 - 1 / pods)))
-        return np.where(pods > 1, kept, 1.0)
-
-    def ring_gb_s(self, n_gpus: Any, replica_gpus: Any, node_members: Any) -> Any:
-        """Speed of a ring over all replicas, for each of its GPUs. [GB/s]
-
-        A ring with several members in each node has all their links out of it (``node_members``), and is no faster than
-        the links inside.
-        """
-        across = self.across_gb_s * self.left_share * self.pods_share(n_gpus, replica_gpus)
-        return np.minimum(self.inside_gb_s, node_members * across)
+                upwards = node_members * across / (self.oversubscription * (1 - 1 / pods))
+        free = np.minimum(self.inside_gb_s, node_members * across)
+        return np.where(pods > 1, np.minimum(free, upwards), free)
 
     def group_gb_s(self, gpus: Any) -> Any:
         """Speed among so many neighbouring GPUs: inside a node as long as they fit into it. [GB/s]"""

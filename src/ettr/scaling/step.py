@@ -14,7 +14,7 @@ from ettr.thermal.slowest import largest_of_many
 
 _FLOP_PER_TFLOP, _B_PER_GB, _S_PER_US = 1e12, 1e9, 1e-6
 _GATHERS = 3
-"""Sharded weights are gathered forward and backward, and gradients scattered, in each layer and step."""
+"""Sharded weights are gathered forward and backward, and gradients scattered, in each layer and micro-batch."""
 _EXCHANGES = 8
 """Passes of a layer's state over the ring of tensor parallelism: two gathers and two scatters forward, as many back."""
 _CONTEXT_PASSES = 3
@@ -164,7 +164,7 @@ def step_time(
       the group;
     - bubble :math:`(p-1)/(v m)` of all of the above (Narayanan et al. 2021), and :math:`2(p-1)` hand-overs of A / t;
     - data: :math:`(2+4)\,P/(tp)\,(R-1)/R` bytes over the ring and :math:`2 (R-1)` hops; if sharded, three times
-      :math:`2 P / t` bytes and :math:`3 L (R-1)` hops. Of an exchange of C seconds :math:`\max[C (1-o), C - T]` is
+      :math:`2 P / t` bytes and :math:`3 L (R-1)` hops for each micro-batch. Of an exchange of C seconds :math:`\max[C (1-o), C - T]` is
       exposed, T being the time of computing: overlap hides a share, and never more than there is to hide behind;
     - stragglers: nodes' steps vary independently by the coefficient :math:`\sigma`, and the slowest of them sets the
       pace: :math:`\sigma` times the expected largest of so many normal values, exact and not by its bound.
@@ -195,7 +195,8 @@ def step_time(
     latency_s = np.asarray(constants.latency_us) * _S_PER_US
     bubble = (p - 1) / np.asarray(layout.virtual_stages) / m * worked
     handover = 2 * (p - 1) * (state_gb / t / network.group_gb_s(t * c * p) + latency_s)
-    exchange = _exchange_s(model, layout, n, network, latency_s, sync) / sync.every_steps
+    each = np.where(layout.sharded, np.maximum(m, 1.0), 1.0)
+    exchange = each * _exchange_s(model, layout, n, network, latency_s, sync) / sync.every_steps
     exposed = np.maximum(exchange * (1 - constants.overlap), exchange - busy)
     slowest = (
         constants.jitter
@@ -227,7 +228,7 @@ _HAIR = 1e-9
 def _exchange_s(
     model: Transformer, layout: Layout, n: np.ndarray, network: Network, latency_s: Any, sync: Sync
 ) -> np.ndarray:
-    """All that the replicas exchange, hidden or not. [s]"""
+    """What the replicas exchange, hidden or not: in a step, or if sharded for a micro-batch. [s]"""
     t, p = np.asarray(layout.tensor, dtype=float), np.asarray(layout.pipeline, dtype=float)
     members = np.maximum(n / (t * p), 1.0)
     node_members = np.maximum(network.gpus_per_node / t, 1.0)

@@ -21,7 +21,10 @@ class Power(Section):
     )
     step_s: Number = Field(5.0, gt=0, le=3600, description="duration of a training step (assumed: 5)")
     communication_share: Share = Field(
-        0.2, lt=1, description="share of a step that waits in communication that nothing overlaps (assumed: 0.2)"
+        0.2,
+        lt=1,
+        description="share of a step that waits in communication that nothing overlaps (assumed: 0.2); sizing computes "
+        "its own",
     )
     jitter_s: Number = Field(
         0.02, ge=0, description="standard deviation of the moment at which nodes change phase (assumed: 0.02)"

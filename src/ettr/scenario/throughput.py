@@ -30,6 +30,8 @@ _S_PER_H = 3600.0
 _AT_A_TIME = 1_000_000
 """Pairs of a size and a layout that are looked at together."""
 _HAIR = 1e-9
+_NEARLY = 0.98
+"""A layout this close to the fastest is as good."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,11 +222,31 @@ class Throughput:
         fits = self._fits(np.maximum(most, 1.0), tried)
         return float(np.max(np.where(fits, most, 0.0)))
 
+    def whole_sizes(self, near_gpus: float) -> tuple[np.ndarray, Layout]:
+        """Sizes near one in whole nodes and replicas, each with a layout that divides, fits it and has work there.
+
+        Returns
+        -------
+        tuple of ndarray and Layout
+            Up to three sizes a layout, of one axis. [GPUs]
+        """
+        tried = self.candidates
+        whole = np.lcm(np.asarray(tried.replica_gpus).astype(int), self.network.gpus_per_node)
+        near = np.concatenate([(near_gpus // whole + step) * whole for step in (-1, 0, 1)])
+        layouts = tried.at(np.tile(np.arange(whole.size), 3))
+        good = near > 0
+        good[good] &= micro_batches(self.model, layouts.at(good), near[good], self.batch_tokens) >= 1 - _HAIR
+        good[good] &= self._fits(near[good], layouts.at(good))
+        return near[good], layouts.at(good)
+
     def _not_divided(self, n_gpus: int, fitting: Layout, larger_batch_helps: bool) -> str:
-        whole = np.lcm(fitting.replica_gpus.astype(int), self.network.gpus_per_node)
-        below, above = (n_gpus // whole) * whole, (n_gpus // whole + 1) * whole
-        near = [f"{int(below.max()):,}"] if below.max() > 0 else []
-        near.append(f"{int(above.min()):,}")
+        sizes, layouts = self.whole_sizes(n_gpus)
+        per_gpu = np.asarray(self.tokens_per_s(sizes, layouts)) / sizes
+        near = []
+        for side in (sizes < n_gpus, sizes > n_gpus):
+            if side.any():  # of those nearly as fast as the fastest the nearest
+                fast = side & (per_gpu >= _NEARLY * per_gpu[side].max())
+                near.append(f"{int(sizes[fast][np.abs(sizes[fast] - n_gpus).argmin()]):,}")
         shown = ", ".join(f"{size:,}" for size in np.unique(fitting.replica_gpus.astype(int))[:6])
         return (
             f"no layout that fits the memory and the batch divides {n_gpus:,} GPUs: replicas of {shown} GPUs fit; take "
@@ -232,10 +254,15 @@ class Throughput:
         )
 
     def _batch_too_small(self, n_gpus: int, fitting: Layout) -> str:
-        replicas = np.ceil(n_gpus / fitting.replica_gpus) * fitting.micro_batch
-        tokens = float(np.min(replicas)) * self.model.sequence_tokens
+        sizes, _ = self.whole_sizes(self.largest_gpus())
+        divides = n_gpus % fitting.replica_gpus == 0
+        fewer = [f"at most {int(sizes.max()):,} GPUs"] if sizes.size else []
+        if divides.any():
+            replicas = n_gpus / fitting.replica_gpus[divides] * np.asarray(fitting.micro_batch)[divides]
+            tokens = float(np.min(replicas)) * self.model.sequence_tokens
+            fewer.insert(0, f"model.batch_tokens >= {tokens:,.0f}")
         return (
             f"a batch of {self.batch_tokens:,.0f} tokens is smaller than the replicas of {n_gpus:,} GPUs: of "
-            f"{self.model.sequence_tokens:,} tokens each replica needs one sequence at least; take model.batch_tokens "
-            f">= {tokens:,.0f}, or at most {self.largest_gpus():,.0f} GPUs"
+            f"{self.model.sequence_tokens:,} tokens each replica needs one sequence at least; take "
+            f"{', or '.join(fewer) or 'a larger model.batch_tokens'}"
         )

@@ -60,7 +60,9 @@ class Cut(Section):
     """How the model is cut over GPUs; what is not given is chosen as the fastest that fits the memory."""
 
     tensor: Count | None = Field(None, ge=1, description="GPUs that share the matrices of a layer")
-    context: Count | None = Field(None, ge=1, description="GPUs that share a sequence")
+    context: Count | None = Field(
+        None, ge=1, description="GPUs that share a sequence (assumed: 1 up to 16,384 tokens of a sequence)"
+    )
     pipeline: Count | None = Field(None, ge=1, description="GPUs that share the layers")
     virtual_stages: Count | None = Field(
         None, ge=1, description="stages of the pipeline that a GPU holds in turn (assumed: up to 8, of equal layers)"
@@ -142,7 +144,7 @@ class Slowness(Section):
     @model_validator(mode="after")
     def _known_study(self) -> Slowness:
         if self.like not in calibration.studies():
-            raise UnknownName("study", self.like, calibration.studies(), "scaling.like")
+            raise UnknownName("study", self.like, calibration.studies(), "like")
         return self
 
     @property

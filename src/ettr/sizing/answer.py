@@ -16,6 +16,7 @@ from ettr.sizing.goals import FASTEST, GOALS, BestSize, Limits, best
 from ettr.sizing.next_gpu import NextGpu, next_gpu, range_gpus, turning_point
 from ettr.sizing.yields import Yields, throughput_of, yields
 
+_GAIN = 0.02
 _BANDED = ("useful_tokens_per_day", "days", "usd", "mwh", "t_co2", "ettr", "mfu")
 
 
@@ -42,9 +43,11 @@ class Sizing:
     most_gpus : float
         Where each replica has a single micro-batch left. [GPUs]
     as_given : Yields
-        At the job's own size, single values.
+        At the job's own size with the best interval there, single values.
     layout : str
         The cut there, in words.
+    better_gpus, better_gain : int or None, float
+        A size of no more GPUs that is faster by more than 2%, for its layouts divide better, and by how much. [GPUs]
     batch_tokens : float
         Batch there, of whole micro-batches. [tokens]
     band_source : str
@@ -61,6 +64,8 @@ class Sizing:
     most_gpus: float
     as_given: Yields
     layout: str
+    better_gpus: int | None
+    better_gain: float
     batch_tokens: float
     band_source: str
 
@@ -69,6 +74,7 @@ class Sizing:
         return {
             "limits": self.limits.given,
             "as_given": {"layout": self.layout, "batch_tokens": self.batch_tokens, **_plain(self.as_given)},
+            "better": {"n_gpus": self.better_gpus, "gain": self.better_gain} if self.better_gpus else None,
             "next_gpu": {
                 "mean_tokens_per_day": self.next.mean_tokens_per_day,
                 "marginal_tokens_per_day": _finite(self.next.marginal_tokens_per_day),
@@ -136,6 +142,10 @@ def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Siz
     assert layout is not None
     size, turning = float(scenario.cluster.n_gpus), turning_point(scenario)
     own = yields(scenario, np.array([size]), type(layout)(**{k: np.atleast_1d(v) for k, v in vars(layout).items()}))
+    fewer, layouts = through.whole_sizes(size)
+    fewer, layouts = fewer[fewer <= size], layouts.at(fewer <= size)
+    per_s = np.asarray(through.tokens_per_s(fewer, layouts))
+    better, gain = int(fewer[per_s.argmax()]), float(per_s.max() / through.tokens_per_s(size, layout) - 1)
     per_replica = float(layout.micro_batch) * size / float(layout.replica_gpus) * through.model.sequence_tokens
     return Sizing(
         scenario=scenario,
@@ -148,6 +158,8 @@ def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Siz
         most_gpus=range_gpus(scenario)[1],
         as_given=Yields(**{field.name: getattr(own, field.name)[0] for field in fields(own)}),
         layout=str(layout),
+        better_gpus=better if gain > _GAIN else None,
+        better_gain=gain if gain > _GAIN else 0.0,
         batch_tokens=max(1, round(through.batch_tokens / per_replica)) * per_replica,
         band_source=drawn.source,
     )

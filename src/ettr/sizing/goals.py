@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ettr.errors import InputError, UnknownName
-from ettr.scaling import micro_batches
 from ettr.scenario import Scenario
 from ettr.sizing.bands import LEVEL, Draws, yields_of_draws
 from ettr.sizing.next_gpu import range_gpus
@@ -20,7 +19,6 @@ GOALS = {FASTEST: "days", CHEAPEST: "usd", GREENEST: "t_co2"}
 """Goals, and the column that each makes least."""
 _UNITS = {"power_mw": "MW", "budget_usd": "USD", "deadline_days": "days", "most_gpus": "GPUs"}
 _SIZES, _SIZES_OF_DRAWS = 400, 120
-_HAIR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ def best(scenario: Scenario, goal: str, limits: Limits, drawn: Draws) -> BestSiz
     if goal not in GOALS:
         raise UnknownName("goal", goal, GOALS)
     column = GOALS[goal]
-    sizes = np.geomspace(*range_gpus(scenario), _SIZES)
+    sizes = _sizes(scenario, limits)
     found = yields(scenario, sizes)
     if goal != FASTEST and not (np.asarray(getattr(found, column)) > 0).any():
         price = "cost.usd_per_gpu_h" if goal == CHEAPEST else "power.g_per_kwh"
@@ -133,9 +131,10 @@ def best(scenario: Scenario, goal: str, limits: Limits, drawn: Draws) -> BestSiz
     if not kept.any():
         raise InputError(_none_keeps(found, limits))
     near = _least(found, column, kept)
-    sizes = np.linspace(sizes[max(near - 1, 0)], sizes[min(near + 1, _SIZES - 1)], _SIZES)
-    found = yields(scenario, sizes)
-    ideal = float(sizes[_least(found, column, limits.kept(found))])
+    finer = np.linspace(sizes[max(near - 1, 0)], sizes[min(near + 1, sizes.size - 1)], _SIZES)
+    finer = np.append(finer, sizes[near])
+    found = yields(scenario, finer)
+    ideal = float(finer[_least(found, column, limits.kept(found))])
     size = _whole(scenario, ideal, column, limits)
     exact = yields(scenario, np.array([float(size)]), _layouts(scenario, size))
     of_draws = yields_of_draws(scenario, np.geomspace(*range_gpus(scenario), _SIZES_OF_DRAWS), drawn)
@@ -168,23 +167,29 @@ def _layouts(scenario: Scenario, size: int) -> Any:
     return type(chosen)(**{name: np.atleast_1d(value) for name, value in vars(chosen).items()})
 
 
+def _sizes(scenario: Scenario, limits: Limits) -> np.ndarray:
+    """A logarithmic grid of sizes, the job's own, and finer steps where a limit begins or ceases to bind."""
+    low, high = range_gpus(scenario)
+    sizes = np.geomspace(low, high, _SIZES)
+    own = float(scenario.cluster.n_gpus)
+    sizes = np.unique(np.append(sizes, own) if low <= own <= high else sizes)
+    found, more = yields(scenario, sizes), [sizes]
+    for name, limit in limits.given.items():
+        keeps = np.asarray(getattr(found, _COLUMNS[name])) <= limit
+        for i in np.flatnonzero(keeps[1:] != keeps[:-1]):
+            more.append(np.linspace(sizes[i], sizes[i + 1], _SIZES))
+    return np.unique(np.concatenate(more))
+
+
 def _whole(scenario: Scenario, ideal: float, column: str, limits: Limits) -> int:
-    """The best size near an ideal one that some layout divides."""
-    through, node = throughput_of(scenario), scenario.cluster.gpus_per_node
-    tried = through.candidates
-    whole = np.lcm(np.asarray(tried.replica_gpus).astype(int), node)
-    near = np.concatenate([(ideal // whole + step) * whole for step in (-1, 0, 1)])
-    layouts = tried.at(np.tile(np.arange(whole.size), 3))
-    good = (near >= layouts.replica_gpus) & (near > 0)
-    near, layouts = near[good], layouts.at(good)
-    enough = micro_batches(through.model, layouts, near, through.batch_tokens) >= 1 - _HAIR
-    fits = enough & (through.memory_gb(near, layouts) <= through.usable_gb)
-    near, layouts = near[fits], layouts.at(fits)
-    found = yields(scenario, near, layouts)
+    """The best size near an ideal one that some layout divides; near the job's own, that too."""
+    through = throughput_of(scenario)
+    sizes, layouts = through.whole_sizes(ideal)
+    found = yields(scenario, sizes, layouts)
     kept = limits.kept(found)
     if not kept.any():
         raise InputError(f"no whole number of nodes and replicas near {ideal:,.0f} GPUs keeps all limits")
-    return int(near[_least(found, column, kept)])
+    return int(sizes[_least(found, column, kept)])
 
 
 def _none_keeps(found: Yields, limits: Limits) -> str:

@@ -68,7 +68,8 @@ def next_gpu(scenario: Scenario, n_gpus: float | None = None) -> NextGpu:
     """
     size = float(scenario.cluster.n_gpus if n_gpus is None else n_gpus)
     now, then = _useful(scenario, np.array([size, size + 1]))
-    return NextGpu(size, float(now), float(now / size), float(then - now) if then > 0 else np.nan)
+    added = float(then - now) if then > 0 and then - now > -now / size else np.nan
+    return NextGpu(size, float(now), float(now / size), added)
 
 
 def range_gpus(scenario: Scenario) -> tuple[float, float]:

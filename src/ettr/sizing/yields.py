@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,14 +16,14 @@ from ettr.results import PARTS
 from ettr.scaling import Constants, Layout
 from ettr.scenario import Scenario
 from ettr.scenario.electricity import Cost
+from ettr.scenario.heat import Heat
+from ettr.scenario.loader import stamp
 from ettr.scenario.throughput import Throughput
 from ettr.scenario.warmth import warmth
 
 RATE = "failures.rate_per_1000_node_days"
 _H_PER_DAY, _S_PER_DAY = 24.0, 86400.0
 _W_PER_MW, _KG_PER_G, _KWH_PER_MWH = 1e6, 1e-3, 1e3
-_HEAT_SIZES = 9
-"""Sizes at which heat is computed; between them its speed is interpolated over the logarithm of the size."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def yields(
     per_s = np.broadcast_to(per_s, sizes.shape)
     runs = per_s > 0
     productive_h = through.tokens_needed / np.where(runs, per_s, 1.0) / 3600
-    speed = _speed(scenario, sizes, productive_h)
+    speed = _speed(scenario, through, sizes)
     at = {"cluster.n_gpus": sizes, "job.productive_h": productive_h * scenario.speed / speed}
     if rate_per_1000_node_days is not None:
         at[RATE] = np.broadcast_to(np.asarray(rate_per_1000_node_days, dtype=float), sizes.shape)
@@ -196,16 +197,26 @@ def _price(amount: np.ndarray, of_one: float) -> np.ndarray:
     return amount * of_one if of_one > 0 else np.zeros_like(amount)
 
 
-def _speed(scenario: Scenario, sizes: np.ndarray, productive_h: np.ndarray) -> np.ndarray:
-    """Speed of training over full speed at each size: the hottest of more parts is hotter."""
+def _speed(scenario: Scenario, through: Throughput, sizes: np.ndarray) -> np.ndarray:
+    """Speed of training over full speed at each size: the hottest of more parts is hotter.
+
+    Heat is computed at powers of two, for as long as the job lasts there, and interpolated over the logarithm of the
+    size.
+    """
     factor = scenario.job.throughput_factor
     if scenario.heat is None or sizes.size == 0:
         return np.full(sizes.shape, factor)
-    ends = np.log(sizes.min()), np.log(sizes.max())
-    logs = np.linspace(*ends, _HEAT_SIZES) if ends[1] > ends[0] else np.array(ends[:1])
-    work_h = float(np.median(productive_h))
-    speeds = [warmth(scenario.heat, max(1, round(np.exp(log))), work_h).speed for log in logs]
-    return np.asarray(factor * np.interp(np.log(sizes), logs, speeds))
+    logs = np.arange(np.floor(np.log2(sizes.min())), np.ceil(np.log2(sizes.max())) + 1)
+    hours = np.asarray(through.productive_h(2.0**logs))
+    hours = np.where(np.isnan(hours), scenario.productive_h * scenario.cluster.n_gpus / 2.0**logs, hours)
+    seen = tuple(stamp(path) for path in scenario.files)
+    speeds = [_speed_of(scenario.heat, 2 ** int(log), float(h), seen) for log, h in zip(logs, hours, strict=True)]
+    return np.asarray(factor * np.interp(np.log2(sizes), logs, speeds))
+
+
+@functools.lru_cache(maxsize=4096)
+def _speed_of(heat: Heat, n_gpus: int, work_h: float, _seen: tuple[tuple[int, int], ...]) -> float:
+    return warmth(heat, n_gpus, work_h).speed
 
 
 def _watts(power: Profile, hours: Any, waiting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
