@@ -22,17 +22,24 @@ def test_one_failed_link_halves_a_static_route_and_costs_its_share_otherwise():
 def test_oversubscription_of_llama_3_leaves_a_ring_that_stays_in_pods_its_speed():
     """3,072 GPUs a pod, 1:7, 24 replicas of 128 GPUs in each: one flow leaves for 24 that could."""
     network = Network(450, 50, 8, 3072, 7)
-    assert network.pods_share(16384, 128) == 1
-    assert network.pods_share(16384, 1024) == pytest.approx(3 / 7)
-    assert network.pods_share(16384, 8192) == pytest.approx(1 / 7)
-    assert network.pods_share(3072, 8192) == 1  # one pod
+    assert network.ring_gb_s(16384, 128, 1) == 50
+    assert network.ring_gb_s(16384, 1024, 1) == pytest.approx(50 * 3 / 7)
+    assert network.ring_gb_s(16384, 8192, 1) == pytest.approx(50 / 7)
+    assert network.ring_gb_s(3072, 8192, 1) == 50  # one pod
+
+
+@pytest.mark.parametrize(("pod_gpus", "gb_s"), [(8, 50), (16, 100), (32, 200), (64, 400), (128, 400)])
+def test_small_pods_hold_rings_of_whole_nodes_to_their_links_upwards(pod_gpus, gb_s):
+    """Eight members a node, 8:1 and 50 GB/s a GPU: a pod of so many GPUs has an eighth of their links upwards."""
+    network = Network(450, 50, 8, pod_gpus, 8)
+    assert network.ring_gb_s(512, 1, 8) == gb_s == min(400, pod_gpus * 50 / 8)
 
 
 def test_nodes_anywhere_send_what_is_not_in_their_own_pod():
     network = Network(450, 50, 8, 3072, 7, aware=False)
-    assert network.pods_share(2 * 3072, 128) == pytest.approx(min(1, 1 / (7 * 0.5)))
-    assert network.pods_share(1e9, 128) == pytest.approx(1 / 7, rel=1e-4)
-    assert network.pods_share(3072, 128) == 1
+    assert network.ring_gb_s(2 * 3072, 128, 1) == pytest.approx(50 / (7 * 0.5))
+    assert network.ring_gb_s(1e9, 128, 1) == pytest.approx(50 / 7, rel=1e-4)
+    assert network.ring_gb_s(3072, 128, 1) == 50
 
 
 def test_a_ring_with_several_members_in_a_node_has_all_its_links_but_is_no_faster_than_those_inside():
@@ -50,7 +57,7 @@ def test_perfect_links_stay_perfect():
 def test_what_is_left_is_a_share_and_falls_with_oversubscription_and_failures(n, replica, over, pod, aware, failed):
     def share(over, failed):
         network = Network(450, 50, 8, pod, over, aware, failed)
-        return network.pods_share(n, replica) * network.left_share
+        return network.ring_gb_s(n, replica, 1.0) / 50
 
     assert 0 < share(over, failed) <= 1
     assert share(1.1 * over, failed) <= share(over, failed)

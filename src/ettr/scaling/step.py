@@ -164,7 +164,8 @@ def step_time(
       the group;
     - bubble :math:`(p-1)/(v m)` of all of the above (Narayanan et al. 2021), and :math:`2(p-1)` hand-overs of A / t;
     - data: :math:`(2+4)\,P/(tp)\,(R-1)/R` bytes over the ring and :math:`2 (R-1)` hops; if sharded, three times
-      :math:`2 P / t` bytes and :math:`3 L (R-1)` hops for each micro-batch. Of an exchange of C seconds :math:`\max[C (1-o), C - T]` is
+      :math:`2 P / t` bytes and :math:`3 L (R-1)` hops for each micro-batch. Of an exchange of C seconds
+      :math:`\max[C (1-o), C - T]` is
       exposed, T being the time of computing: overlap hides a share, and never more than there is to hide behind;
     - stragglers: nodes' steps vary independently by the coefficient :math:`\sigma`, and the slowest of them sets the
       pace: :math:`\sigma` times the expected largest of so many normal values, exact and not by its bound.
