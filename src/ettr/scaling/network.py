@@ -63,7 +63,7 @@ class Network:
         across = self.across_gb_s * self.left_share
         pods = np.maximum(np.asarray(n_gpus, dtype=float) / self.pod_gpus, 1.0)
         if self.aware:
-            members = np.maximum(self.pod_gpus / np.asarray(replica_gpus, dtype=float), 1.0)
+            members = np.maximum(self.pod_gpus / np.asarray(replica_gpus, dtype=float), node_members)
             upwards = across * members / self.oversubscription
         else:
             with np.errstate(divide="ignore"):
