@@ -24,7 +24,7 @@ def test_it_says_how_many_gpus(ettr):
         "fastest",
         "cheapest",
         "greenest",
-        "Layout as given: tensor 8, pipeline 16",
+        "Layout of this size: tensor 8, pipeline 16",
     ):
         assert words in out
     assert "The next GPU adds" in out and " nan" not in out
@@ -55,7 +55,7 @@ def test_days_are_those_of_the_plan(ettr):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (["--set", "cluster.n_gpus=100000"], ["divides 100,000 GPUs", "take 99,968 or 100,008 GPUs"]),
+        (["--set", "cluster.n_gpus=100000"], ["divides 100,000 GPUs", "take 99,968 or 100,096 GPUs"]),
         (["--set", "model.batch_tokens=1e5"], ["smaller than the replicas", "model.batch_tokens >= 262,144"]),
         (["--set", "network.across_gb_s=0"], ["network.across_gb_s must be > 0 GB/s", "has 50 GB/s"]),
         (["--set", "cluster.n_gpus=8"], ["does not fit 8 GPUs of 80 GB", "it fits from 112 GPUs on"]),

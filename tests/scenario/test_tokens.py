@@ -189,7 +189,7 @@ EITHER = "needs exactly one of productive_h, or tokens with a section model"
         ({"network.failed_share": 1}, "network.failed_share must be < 1, got 1"),
         ({"network.routing": "fixed"}, "network.routing must be 'adaptive' or 'static', got 'fixed'"),
         ({"scaling.latency_us": -1}, "scaling.latency_us must be >= 0 µs, got -1"),
-        ({"scaling.like": "llama"}, "unknown study 'llama' (scaling.like); did you mean 'llama3'?"),
+        ({"scaling.like": "llama"}, "scaling.like must be one of eos, fsdp, llama3, megascale, megatron, got 'llama'"),
         ({"sync.efficiency": 0}, "sync.efficiency must be > 0, got 0"),
         ({"model.n_parameters": 0}, "model.n_parameters must be > 0, got 0"),
         (
@@ -230,7 +230,7 @@ def test_a_size_that_no_layout_divides_names_the_nearest(run):
     told = refused(run, {SIZE: 100_000})
     assert told == (
         "no layout that fits the memory and the batch divides 100,000 GPUs: replicas of 56, 63, 64, 72, 84, 112 GPUs "
-        "fit; take 99,968 or 100,008 GPUs, or a larger model.batch_tokens (cluster.n_gpus=100000)"
+        "fit; take 99,968 or 100,096 GPUs, or a larger model.batch_tokens (cluster.n_gpus=100000)"
     )
     for size in (99_968, 100_008):
         run.override({SIZE: size})

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from ettr import calibration
-from ettr.errors import InputError, UnknownName
+from ettr.errors import InputError
 from ettr.scaling import Constants, Layout, Network, Sync, Transformer, stage_layers, usual_hidden, usual_layers
 from ettr.scenario.basics import Count, Number, Section, Share, Text
 
@@ -144,7 +144,7 @@ class Slowness(Section):
     @model_validator(mode="after")
     def _known_study(self) -> Slowness:
         if self.like not in calibration.studies():
-            raise UnknownName("study", self.like, calibration.studies(), "like")
+            raise ValueError(f"like must be one of {', '.join(calibration.studies())}, got {self.like!r}")
         return self
 
     @property
