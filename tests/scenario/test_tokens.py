@@ -189,7 +189,7 @@ EITHER = "needs exactly one of productive_h, or tokens with a section model"
         ({"network.failed_share": 1}, "network.failed_share must be < 1, got 1"),
         ({"network.routing": "fixed"}, "network.routing must be 'adaptive' or 'static', got 'fixed'"),
         ({"scaling.latency_us": -1}, "scaling.latency_us must be >= 0 µs, got -1"),
-        ({"scaling.like": "llama"}, "scaling.like must be one of eos, fsdp, llama3, megascale, megatron, got 'llama'"),
+        ({"scaling.like": "llama"}, "scaling.like must be one of megascale, megatron, llama3, fsdp, eos, got 'llama'"),
         ({"sync.efficiency": 0}, "sync.efficiency must be > 0, got 0"),
         ({"model.n_parameters": 0}, "model.n_parameters must be > 0, got 0"),
         (

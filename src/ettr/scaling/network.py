@@ -62,12 +62,11 @@ class Network:
         """
         across = self.across_gb_s * self.left_share
         pods = np.maximum(np.asarray(n_gpus, dtype=float) / self.pod_gpus, 1.0)
+        with np.errstate(divide="ignore"):
+            upwards = node_members * across / (self.oversubscription * (1 - 1 / pods))
         if self.aware:
             members = np.maximum(self.pod_gpus / np.asarray(replica_gpus, dtype=float), node_members)
-            upwards = across * members / self.oversubscription
-        else:
-            with np.errstate(divide="ignore"):
-                upwards = node_members * across / (self.oversubscription * (1 - 1 / pods))
+            upwards = np.maximum(upwards, across * members / self.oversubscription)
         free = np.minimum(self.inside_gb_s, node_members * across)
         return np.where(pods > 1, np.minimum(free, upwards), free)
 
