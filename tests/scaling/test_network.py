@@ -24,7 +24,8 @@ def test_oversubscription_of_llama_3_leaves_a_ring_that_stays_in_pods_its_speed(
     network = Network(450, 50, 8, 3072, 7)
     assert network.ring_gb_s(16384, 128, 1) == 50
     assert network.ring_gb_s(16384, 1024, 1) == pytest.approx(50 * 3 / 7)
-    assert network.ring_gb_s(16384, 8192, 1) == pytest.approx(50 / 7)
+    k = 16384 / 3072  # a replica larger than a pod: chance keeps some flows in their pod
+    assert network.ring_gb_s(16384, 8192, 1) == pytest.approx(50 / (7 * (1 - 1 / k)))
     assert network.ring_gb_s(3072, 8192, 1) == 50  # one pod
 
 
@@ -32,7 +33,8 @@ def test_oversubscription_of_llama_3_leaves_a_ring_that_stays_in_pods_its_speed(
 def test_small_pods_hold_rings_of_whole_nodes_to_their_links_upwards(pod_gpus, gb_s):
     """Eight members a node, 8:1 and 50 GB/s a GPU: a pod of so many GPUs has an eighth of their links upwards."""
     network = Network(450, 50, 8, pod_gpus, 8)
-    assert network.ring_gb_s(512, 1, 8) == gb_s == min(400, pod_gpus * 50 / 8)
+    assert network.ring_gb_s(512, 1, 8) == pytest.approx(gb_s, rel=0.02)
+    assert gb_s == min(400, pod_gpus * 50 / 8)
 
 
 def test_nodes_anywhere_send_what_is_not_in_their_own_pod():
