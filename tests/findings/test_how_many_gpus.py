@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ettr import Scenario, curves, evidence, findings, sizing
@@ -153,6 +154,32 @@ def test_levers_are_told_with_half_and_twice(run):
     assert "moves most with the failure rate" in text
 
 
+def levers(ends: bool = True, **spans: float) -> pd.DataFrame:
+    rows = [
+        {"what": what, "factor": by, "n_gpus": 8192.0 * span ** (i - 1), "tokens_per_day": 1e9, "ends": ends}
+        for what, span in spans.items()
+        for i, by in enumerate((0.5, 1.0, 2.0))
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_point_that_nothing_moves_is_set_by_the_batch():
+    found = WAYS.turning(levers(restart=1.0, jitter=1.005, bandwidth=1.0))
+    assert found.title == "The batch sets the size: nothing that was tried moves it"
+    assert "most" not in found.text and "factor" not in found.text
+    still = WAYS.turning(levers(ends=False, restart=1.0, jitter=1.0))
+    assert still.title == "Nothing that was tried moves the turning point"
+
+
+def test_levers_that_tie_are_named_together_and_none_twice():
+    found = WAYS.turning(levers(rate=2.0, restart=1.0, jitter=1.0))
+    assert found.title == "The turning point follows the rate most, the restart and the jitter least"
+    assert "by a factor of 1" not in found.text
+    assert WAYS.turning(levers(rate=2.0)).title == "The turning point follows the rate"
+    both = WAYS.turning(levers(rate=2.0, restart=2.0))
+    assert both.title == "The turning point follows the rate and the restart, each as much"
+
+
 def test_large_jobs_are_told_by_batch_ettr_and_needs(run):
     frame = curves.large_jobs(run, [100_000, 1_000_000])
     text = WAYS.large(frame).text
@@ -201,6 +228,34 @@ def test_elastic_jobs_are_told_beside_those_that_wait(run):
     assert "nothing to simulate" in WAYS.elastic(frame.iloc[:0]).text
     cells = WAYS.peak_cells(curves.peaks_of_ways(run, curves.ways()), frame)
     assert cells["Way"].tolist()[-2:] == [FEW_SPARES, ELASTIC]
+
+
+def pair(size: float, waits: float, goes_on: float, closed: float, half: float = 0.01, spares: int = 5) -> list[dict]:
+    return [
+        {"way": way, "n_gpus": size, "tokens_per_day": 1e9 * ettr, "low": 1e9 * (ettr - half), "ettr": ettr}
+        | {"high": 1e9 * (ettr + half), "closed_ettr": closed, "n_spares": spares, "n_runs": 20}
+        for way, ettr in ((FEW_SPARES, waits), (ELASTIC, goes_on))
+    ]
+
+
+def test_spares_that_hardly_ever_run_out_leave_nothing_to_win_back():
+    frame = pd.DataFrame(pair(1024.0, 0.95, 0.951, 0.955, spares=1))
+    found = WAYS.elastic(frame)
+    assert "with 1 spare node a job" in found.text
+    assert "spares hardly ever run out" in found.text and "spares hardly ever run out" in found.title
+    assert "wins back" not in found.text and "planned restarts" not in found.text
+
+
+def test_only_intervals_that_do_not_overlap_tell_elastic_jobs_from_those_that_wait():
+    alike = WAYS.elastic(pd.DataFrame(pair(1024.0, 0.80, 0.815, 0.95)))
+    assert "overlap, so that no difference is told" in alike.text
+    assert "no clear gain" in alike.title
+    mixed = [*pair(1024.0, 0.80, 0.92, 0.95), *pair(2048.0, 0.60, 0.65, 0.90), *pair(4096.0, 0.30, 0.20, 0.5)]
+    found = WAYS.elastic(pd.DataFrame(mixed))
+    assert numbers(r"# points of ETTR on 1,024 GPUs", found.title) == pytest.approx([12])
+    assert "On 1,024 GPUs going on without replicas wins back most" in found.text
+    assert "On 2,048 GPUs going on without replicas wins back part" in found.text
+    assert "On 4,096 GPUs the planned restarts, by which nodes rejoin, cost more" in found.text
 
 
 CASES = {
