@@ -100,7 +100,9 @@ def test_the_cost_of_being_fast(run, answer):
     frame, in_time = curves.cost_by_size(run, 10), curves.deadline_size(run, answer)
     marked = curves.marked_sizes(answer, in_time, "USD")
     text = SIZES.cost(frame, marked, in_time, answer).text
-    ratio = float(answer.best["fastest"].yields.usd) / frame["cost"].min()
+    cheapest = answer.best["cheapest"]
+    ratio = float(answer.best["fastest"].yields.usd / cheapest.yields.usd)
+    assert numbers("Least cost is at # GPUs", text) == [cheapest.n_gpus]
     assert numbers("as fast for # times the cost", text) == pytest.approx([ratio], abs=0.005)
     carbon = 100 * float(in_time.yields.t_co2 / answer.best["fastest"].yields.t_co2)
     assert numbers("with #% of its carbon", text) == pytest.approx([carbon], abs=0.5)
@@ -108,11 +110,13 @@ def test_the_cost_of_being_fast(run, answer):
     found, frame = sizing.make(free), curves.cost_by_size(free, 10)
     text = SIZES.cost(frame, curves.marked_sizes(found, None, "MWh"), None, found).text
     assert text.startswith("Nothing has a price in this scenario")
+    assert numbers("Least electricity is at # GPUs", text) == [found.best["greenest"].n_gpus]
 
 
 def test_limits_are_told_and_those_that_no_size_keeps_are_counted(run, answer):
     frame = curves.sizes_within_limits(run, answer, [0.01, 10, 100], n_draws=20)
-    text = SIZES.limits(frame).text
+    text = SIZES.limits(frame, answer).text
+    assert "Budgets and deadlines lie between" in text
     power = frame[(frame["limit"] == "power") & (frame["why"] == "")]
     assert numbers("Within 10 MW the fastest size is # GPUs: # days", text) == pytest.approx(
         [power["n_gpus"].iloc[0], power["days"].iloc[0]], abs=0.5
@@ -124,6 +128,35 @@ def test_limits_are_told_and_those_that_no_size_keeps_are_counted(run, answer):
     assert cells.loc[0, "GPUs"] == "none"
     assert cells.loc[0, "Why"].startswith("No size keeps the limits")
     assert "Why" not in SIZES.limit_cells(frame[frame["why"] == ""])
+
+
+def test_only_limits_that_bind_are_told(run, answer):
+    takes = float(answer.best["fastest"].yields.power_mw)
+    frame = curves.sizes_within_limits(run, answer, [30, 1000, 2000], n_draws=10)
+    loose = SIZES.limits(frame[(frame["limit"] == "power") & (frame["value"] > takes)], answer)
+    assert loose.title == "Power does not limit this job"
+    assert numbers("its fastest size takes # MW", loose.text) == pytest.approx([takes], rel=5e-3)
+    assert "times as fast" not in loose.text and "Budgets" not in loose.text and "eadlines" not in loose.text
+    both = SIZES.limits(frame, answer)
+    assert "times as fast" not in both.text and both.title.startswith("30 MW allow")
+    assert numbers("# MW limit nothing: the fastest size takes # MW", both.text)[0] == 1000
+    late = frame[frame["limit"] == "deadline"].assign(value=1e6)
+    assert numbers("Of the deadlines, # of # do not bind", SIZES.limits(late, answer).text) == [len(late)] * 2
+
+
+def test_the_jobs_own_size_is_told_with_the_layout_that_divides_it(run):
+    uneven = run.override({"cluster.n_gpus": 16_408})
+    own, layout = 16_408.0, uneven.layout_of_job
+    mfu = 100 * float(uneven.throughput.step(own, layout).mfu)
+    assert mfu < 0.9 * 100 * float(sizing.yields(uneven, np.array([own])).mfu[0])
+    told = SIZES.step(curves.step_by_size(uneven, [100_000], n_sizes=10), 16_408, 100_000)
+    assert numbers("On 16,408 GPUs, #% of a step", told.text) == pytest.approx([mfu], abs=0.5)
+    frame = curves.returns_by_size(uneven, 2)
+    said = SIZES.returns(uneven, frame, sizing.make(uneven)).text
+    linear = frame[frame["line"] == "linear"].iloc[0]
+    waits = uneven.throughput.tokens_per_s(own, layout) * 86400 / (own * linear["tokens_per_day"] / linear["n_gpus"])
+    waits *= uneven.throughput.n_tokens / uneven.throughput.tokens_needed
+    assert numbers("waiting for each other leaves #%", said) == pytest.approx([100 * float(waits)], abs=0.51)
 
 
 def test_published_runs_keep_the_aim_or_miss_it():
@@ -138,6 +171,10 @@ def test_published_runs_keep_the_aim_or_miss_it():
     assert "Llama 3.1 8B with sharded weights on 128 GPUs*, by -7.3 points" in text
     assert "the nodes of that run vary less" in text
     assert numbers(r"from # \(eos\) to # \(megascale\)", text) == pytest.approx([0.526, 0.813], abs=0.006)
+    assert numbers("The rows moved the efficiency of kernels in # of # studies", text) == [4, 5]
+    assert "overlap in 1 of 5 studies (eos)" in text and "the latency of a hop in 1 of 5 studies (fsdp)" in text
+    assert "and nowhere jitter" in text
+    assert "The rows moved none of them" in SIZES.calibrated(frame.assign(moved="")).text
     off = frame.assign(residual_points=frame["residual_points"].where(~used, 4.0))
     assert "is missed" in SIZES.calibrated(off).text
     plain = frame[frame["relative_to"] == ""]
@@ -290,7 +327,7 @@ def test_sentences_are_sane_for_every_preset_and_at_the_extremes(case):
         *(SIZES.answer(found), SIZES.given(given, found), SIZES.returns(run, curves.returns_by_size(run, 10), found)),
         SIZES.step(curves.step_by_size(run, [fastest], 20), run.cluster.n_gpus, fastest),
         *(SIZES.cost(costs, marked, in_time, found), WAYS.ways(peaks), WAYS.elastic(elastic)),
-        SIZES.limits(curves.sizes_within_limits(run, found, n_draws=10)),
+        SIZES.limits(curves.sizes_within_limits(run, found, n_draws=10), found),
         WAYS.turning(curves.turning_by_factor(run, (0.5, 1.0, 2.0))),
         WAYS.large(curves.large_jobs(run, [100_000, 1_000_000])),
     ]

@@ -228,8 +228,8 @@ def _price() -> str:
 def elastic(simulated: pd.DataFrame) -> Finding:
     """What going on without some replicas wins; ``simulated`` as from ``curves.elastic_by_size``."""
     by = simulated.set_index(["n_gpus", "way"])[["ettr", "tokens_per_day", "low", "high", "closed_ettr", "n_spares"]]
-    pairs = by.unstack("way").dropna()
-    if pairs.empty or not {FEW_SPARES, ELASTIC} <= set(simulated["way"]):
+    pairs = simulated.pivot_table(index="n_gpus", columns="way", values="ettr").dropna()
+    if pairs.empty or FEW_SPARES not in pairs or ELASTIC not in pairs:
         return Finding(
             title="Nothing to simulate",
             text="Jobs without failures, with a single replica, or that hardly get on have nothing to simulate.",
