@@ -47,17 +47,26 @@ def test_constants_are_within_their_bounds_and_surer_than_before(study):
         value, sd = getattr(found.constants, name), getattr(found.sd, name)
         low, high = (getattr(end, name) for end in (calibration._LOWEST, calibration._HIGHEST))
         assert low <= value <= high
-        assert 0 < sd <= getattr(calibration._PRIOR_SD, name) * (1 + 1e-9)
-    assert found.sd.kernel_efficiency < calibration._PRIOR_SD.kernel_efficiency
+        assert 0 < sd <= getattr(calibration.PRIOR_SD, name) * (1 + 1e-9)
+    assert found.sd.kernel_efficiency < calibration.PRIOR_SD.kernel_efficiency
+
+
+def test_rows_moved_the_constants_that_they_leave_surer_than_the_prior():
+    """A fit of ratios of throughput says little of kernels, which cancel, and more of the latency."""
+    moved = {study: calibration.fit(study).moved for study in STUDIES}
+    assert [study for study in STUDIES if "kernel_efficiency" in moved[study]] == [s for s in STUDIES if s != "fsdp"]
+    assert moved["fsdp"] == ("latency_us",)
+    assert not any("jitter" in names for names in moved.values())
 
 
 def test_without_a_row_the_priors_are_what_is_known(monkeypatch):
     table = evidence.table("scaling_runs").assign(used=False)
     monkeypatch.setattr(evidence, "table", lambda name: table)
     found = calibration.fit.__wrapped__("llama3")
+    assert found.moved == ()
     for name in calibration.NAMES:
         assert getattr(found.constants, name) == pytest.approx(getattr(calibration._PRIOR, name))
-        assert getattr(found.sd, name) == pytest.approx(getattr(calibration._PRIOR_SD, name))
+        assert getattr(found.sd, name) == pytest.approx(getattr(calibration.PRIOR_SD, name))
 
 
 def test_a_study_that_the_model_made_gives_its_constants_back(monkeypatch):

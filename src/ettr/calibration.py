@@ -17,10 +17,12 @@ from ettr.scaling import Constants, Layout, Network, StepTime, Transformer, step
 
 NAMES = tuple(field.name for field in fields(Constants))
 _PRIOR = Constants(kernel_efficiency=0.75, jitter=0.05, overlap=0.5, latency_us=4.7)
-_PRIOR_SD = Constants(kernel_efficiency=0.15, jitter=0.03, overlap=0.3, latency_us=1.5)
+PRIOR_SD = Constants(kernel_efficiency=0.15, jitter=0.03, overlap=0.3, latency_us=1.5)
 """What is taken as known of the constants before a study is read (assumed; the latency from NCCL's own cost model)."""
 _LOWEST = Constants(kernel_efficiency=0.2, jitter=0.0, overlap=0.0, latency_us=0.0)
 _HIGHEST = Constants(kernel_efficiency=1.0, jitter=0.3, overlap=1.0, latency_us=50.0)
+SAID_BY_ROWS = 2 / 3
+"""Rows moved a constant where they leave less than this of its prior's standard deviation."""
 ROW_SD_POINTS = 1.5
 """How far a row may lie off the model, rounding and everything that the model leaves out together (assumed)."""
 
@@ -54,6 +56,12 @@ class Calibration:
     def worst(self) -> pd.Series:
         """The row that lies farthest off."""
         return self.rows.loc[self.rows["residual_points"].abs().idxmax()]
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Names of the constants that the rows moved; the others are mostly the prior's."""
+        left = {name: getattr(self.sd, name) / getattr(PRIOR_SD, name) for name in NAMES}
+        return tuple(name for name in NAMES if left[name] < SAID_BY_ROWS)
 
     def sample(self, n: int, seed: int = 0, known: tuple[str, ...] = ()) -> Constants:
         """Constants as uncertain as the fit leaves them, as arrays of so many.
@@ -114,7 +122,7 @@ def fit(study: str) -> Calibration:
         raise UnknownName("study", study, studies())
     table = table[table["study"] == study].reset_index(drop=True)
     measured, used = table["measured_pct"].to_numpy(float), table["used"].to_numpy(bool)
-    centre, spread = _vector(_PRIOR), _vector(_PRIOR_SD)
+    centre, spread = _vector(_PRIOR), _vector(PRIOR_SD)
 
     def misfit(values: np.ndarray) -> np.ndarray:
         off = (_computed_pct(table, Constants(*values)) - measured)[used] / ROW_SD_POINTS

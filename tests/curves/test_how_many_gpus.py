@@ -100,6 +100,19 @@ def test_parts_of_a_step_are_all_of_it(run):
     assert set(frame["term"]) <= set(curves.how_many_gpus.TERMS.values())
 
 
+def test_the_own_size_has_the_layout_that_divides_it():
+    run = curves.given_by_tokens(Scenario.load("h100-100k")).scenario
+    size = run.cluster.n_gpus
+    frame = curves.step_by_size(run, n_sizes=6)
+    own = frame[frame["n_gpus"] == size]
+    assert set(own["layout"]) == {str(run.layout_of_job)}
+    assert own["seconds"].sum() == pytest.approx(float(run.throughput.step(size, run.layout_of_job).total_s))
+    others = frame[frame["n_gpus"] != size]
+    assert set(others["layout"]) != set(own["layout"])
+    days = sizing.make(run).as_given.days
+    assert curves.how_many_gpus.on_size(run, size).days[0] == pytest.approx(float(days))
+
+
 def test_cost_goes_to_twice_the_fastest_size_and_has_a_band(run, answer):
     frame = curves.cost_by_size(run, n_draws=40)
     fastest = answer.best["fastest"]

@@ -99,7 +99,18 @@ def test_each_way_wins_at_its_peak_and_the_first_is_the_job_as_it_is(run):
 
 def test_an_efficiency_of_one_and_a_step_each_change_nothing(run):
     same = curves.ways(1, 1.0, 1, 0.0, 1.0, 1.0)
-    assert curves.peaks_of_ways(run, same)["gain"].to_numpy() == pytest.approx(0, abs=1e-12)
+    gains = curves.peaks_of_ways(run, same).set_index("way")["gain"].drop("sequences cut in two")
+    assert gains.to_numpy() == pytest.approx(0, abs=1e-12)
+
+
+def test_sequences_cut_in_two_are_a_layout_that_is_not_tried_by_default(run):
+    cut = curves.ways()[-1]
+    assert cut.changes == {"layout.context": 2}
+    assert set(run.throughput.candidates.context) == {1}
+    changed = run.override(cut.changes)
+    assert int(changed.layout_of_job.context) == 2
+    peaks = curves.peaks_of_ways(run, (curves.ways()[0], cut))
+    assert peaks["tokens_per_day"].iloc[1] == peak(changed).tokens_per_day
 
 
 def test_local_sgd_of_a_small_job_is_looked_at_where_its_replicas_fit():

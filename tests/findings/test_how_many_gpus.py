@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ettr import Scenario, curves, evidence, findings, sizing
@@ -99,7 +100,9 @@ def test_the_cost_of_being_fast(run, answer):
     frame, in_time = curves.cost_by_size(run, 10), curves.deadline_size(run, answer)
     marked = curves.marked_sizes(answer, in_time, "USD")
     text = SIZES.cost(frame, marked, in_time, answer).text
-    ratio = float(answer.best["fastest"].yields.usd) / frame["cost"].min()
+    cheapest = answer.best["cheapest"]
+    ratio = float(answer.best["fastest"].yields.usd / cheapest.yields.usd)
+    assert numbers("Least cost is at # GPUs", text) == [cheapest.n_gpus]
     assert numbers("as fast for # times the cost", text) == pytest.approx([ratio], abs=0.005)
     carbon = 100 * float(in_time.yields.t_co2 / answer.best["fastest"].yields.t_co2)
     assert numbers("with #% of its carbon", text) == pytest.approx([carbon], abs=0.5)
@@ -107,11 +110,13 @@ def test_the_cost_of_being_fast(run, answer):
     found, frame = sizing.make(free), curves.cost_by_size(free, 10)
     text = SIZES.cost(frame, curves.marked_sizes(found, None, "MWh"), None, found).text
     assert text.startswith("Nothing has a price in this scenario")
+    assert numbers("Least electricity is at # GPUs", text) == [found.best["greenest"].n_gpus]
 
 
 def test_limits_are_told_and_those_that_no_size_keeps_are_counted(run, answer):
     frame = curves.sizes_within_limits(run, answer, [0.01, 10, 100], n_draws=20)
-    text = SIZES.limits(frame).text
+    text = SIZES.limits(frame, answer).text
+    assert "Budgets and deadlines lie between" in text
     power = frame[(frame["limit"] == "power") & (frame["why"] == "")]
     assert numbers("Within 10 MW the fastest size is # GPUs: # days", text) == pytest.approx(
         [power["n_gpus"].iloc[0], power["days"].iloc[0]], abs=0.5
@@ -123,6 +128,35 @@ def test_limits_are_told_and_those_that_no_size_keeps_are_counted(run, answer):
     assert cells.loc[0, "GPUs"] == "none"
     assert cells.loc[0, "Why"].startswith("No size keeps the limits")
     assert "Why" not in SIZES.limit_cells(frame[frame["why"] == ""])
+
+
+def test_only_limits_that_bind_are_told(run, answer):
+    takes = float(answer.best["fastest"].yields.power_mw)
+    frame = curves.sizes_within_limits(run, answer, [30, 1000, 2000], n_draws=10)
+    loose = SIZES.limits(frame[(frame["limit"] == "power") & (frame["value"] > takes)], answer)
+    assert loose.title == "Power does not limit this job"
+    assert numbers("its fastest size takes # MW", loose.text) == pytest.approx([takes], rel=5e-3)
+    assert "times as fast" not in loose.text and "Budgets" not in loose.text and "eadlines" not in loose.text
+    both = SIZES.limits(frame, answer)
+    assert "times as fast" not in both.text and both.title.startswith("30 MW allow")
+    assert numbers("# MW limit nothing: the fastest size takes # MW", both.text)[0] == 1000
+    late = frame[frame["limit"] == "deadline"].assign(value=1e6)
+    assert numbers("Of the deadlines, # of # do not bind", SIZES.limits(late, answer).text) == [len(late)] * 2
+
+
+def test_the_jobs_own_size_is_told_with_the_layout_that_divides_it(run):
+    uneven = run.override({"cluster.n_gpus": 16_408})
+    own, layout = 16_408.0, uneven.layout_of_job
+    mfu = 100 * float(uneven.throughput.step(own, layout).mfu)
+    assert mfu < 0.9 * 100 * float(sizing.yields(uneven, np.array([own])).mfu[0])
+    told = SIZES.step(curves.step_by_size(uneven, [100_000], n_sizes=10), 16_408, 100_000)
+    assert numbers("On 16,408 GPUs, #% of a step", told.text) == pytest.approx([mfu], abs=0.5)
+    frame = curves.returns_by_size(uneven, 2)
+    said = SIZES.returns(uneven, frame, sizing.make(uneven)).text
+    linear = frame[frame["line"] == "linear"].iloc[0]
+    waits = uneven.throughput.tokens_per_s(own, layout) * 86400 / (own * linear["tokens_per_day"] / linear["n_gpus"])
+    waits *= uneven.throughput.n_tokens / uneven.throughput.tokens_needed
+    assert numbers("waiting for each other leaves #%", said) == pytest.approx([100 * float(waits)], abs=0.51)
 
 
 def test_published_runs_keep_the_aim_or_miss_it():
@@ -137,6 +171,10 @@ def test_published_runs_keep_the_aim_or_miss_it():
     assert "Llama 3.1 8B with sharded weights on 128 GPUs*, by -7.3 points" in text
     assert "the nodes of that run vary less" in text
     assert numbers(r"from # \(eos\) to # \(megascale\)", text) == pytest.approx([0.526, 0.813], abs=0.006)
+    assert numbers("The rows moved the efficiency of kernels in # of # studies", text) == [4, 5]
+    assert "overlap in 1 of 5 studies (eos)" in text and "the latency of a hop in 1 of 5 studies (fsdp)" in text
+    assert "and nowhere jitter" in text
+    assert "The rows moved none of them" in SIZES.calibrated(frame.assign(moved="")).text
     off = frame.assign(residual_points=frame["residual_points"].where(~used, 4.0))
     assert "is missed" in SIZES.calibrated(off).text
     plain = frame[frame["relative_to"] == ""]
@@ -151,6 +189,32 @@ def test_levers_are_told_with_half_and_twice(run):
         [rate[0.5], rate[2.0]], rel=5e-3
     )
     assert "moves most with the failure rate" in text
+
+
+def levers(ends: bool = True, **spans: float) -> pd.DataFrame:
+    rows = [
+        {"what": what, "factor": by, "n_gpus": 8192.0 * span ** (i - 1), "tokens_per_day": 1e9, "ends": ends}
+        for what, span in spans.items()
+        for i, by in enumerate((0.5, 1.0, 2.0))
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_point_that_nothing_moves_is_set_by_the_batch():
+    found = WAYS.turning(levers(restart=1.0, jitter=1.005, bandwidth=1.0))
+    assert found.title == "The batch sets the size: nothing that was tried moves it"
+    assert "most" not in found.text and "factor" not in found.text
+    still = WAYS.turning(levers(ends=False, restart=1.0, jitter=1.0))
+    assert still.title == "Nothing that was tried moves the turning point"
+
+
+def test_levers_that_tie_are_named_together_and_none_twice():
+    found = WAYS.turning(levers(rate=2.0, restart=1.0, jitter=1.0))
+    assert found.title == "The turning point follows the rate most, the restart and the jitter least"
+    assert "by a factor of 1" not in found.text
+    assert WAYS.turning(levers(rate=2.0)).title == "The turning point follows the rate"
+    both = WAYS.turning(levers(rate=2.0, restart=2.0))
+    assert both.title == "The turning point follows the rate and the restart, each as much"
 
 
 def test_large_jobs_are_told_by_batch_ettr_and_needs(run):
@@ -203,6 +267,34 @@ def test_elastic_jobs_are_told_beside_those_that_wait(run):
     assert cells["Way"].tolist()[-2:] == [FEW_SPARES, ELASTIC]
 
 
+def pair(size: float, waits: float, goes_on: float, closed: float, half: float = 0.01, spares: int = 5) -> list[dict]:
+    return [
+        {"way": way, "n_gpus": size, "tokens_per_day": 1e9 * ettr, "low": 1e9 * (ettr - half), "ettr": ettr}
+        | {"high": 1e9 * (ettr + half), "closed_ettr": closed, "n_spares": spares, "n_runs": 20}
+        for way, ettr in ((FEW_SPARES, waits), (ELASTIC, goes_on))
+    ]
+
+
+def test_spares_that_hardly_ever_run_out_leave_nothing_to_win_back():
+    frame = pd.DataFrame(pair(1024.0, 0.95, 0.951, 0.955, spares=1))
+    found = WAYS.elastic(frame)
+    assert "with 1 spare node a job" in found.text
+    assert "spares hardly ever run out" in found.text and "spares hardly ever run out" in found.title
+    assert "wins back" not in found.text and "planned restarts" not in found.text
+
+
+def test_only_intervals_that_do_not_overlap_tell_elastic_jobs_from_those_that_wait():
+    alike = WAYS.elastic(pd.DataFrame(pair(1024.0, 0.80, 0.815, 0.95)))
+    assert "overlap, so that no difference is told" in alike.text
+    assert "no clear gain" in alike.title
+    mixed = [*pair(1024.0, 0.80, 0.92, 0.95), *pair(2048.0, 0.60, 0.65, 0.90), *pair(4096.0, 0.30, 0.20, 0.5)]
+    found = WAYS.elastic(pd.DataFrame(mixed))
+    assert numbers(r"# points of ETTR on 1,024 GPUs", found.title) == pytest.approx([12])
+    assert "On 1,024 GPUs going on without replicas wins back most" in found.text
+    assert "On 2,048 GPUs going on without replicas wins back part" in found.text
+    assert "On 4,096 GPUs the planned restarts, by which nodes rejoin, cost more" in found.text
+
+
 CASES = {
     **{name: (name, {}) for name in evidence.scenario_names()},
     "tiny": ("rsc-1", {"cluster.n_gpus": 64}),
@@ -235,7 +327,7 @@ def test_sentences_are_sane_for_every_preset_and_at_the_extremes(case):
         *(SIZES.answer(found), SIZES.given(given, found), SIZES.returns(run, curves.returns_by_size(run, 10), found)),
         SIZES.step(curves.step_by_size(run, [fastest], 20), run.cluster.n_gpus, fastest),
         *(SIZES.cost(costs, marked, in_time, found), WAYS.ways(peaks), WAYS.elastic(elastic)),
-        SIZES.limits(curves.sizes_within_limits(run, found, n_draws=10)),
+        SIZES.limits(curves.sizes_within_limits(run, found, n_draws=10), found),
         WAYS.turning(curves.turning_by_factor(run, (0.5, 1.0, 2.0))),
         WAYS.large(curves.large_jobs(run, [100_000, 1_000_000])),
     ]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ettr import budget, calibration, sizing
 from ettr.errors import InputError
-from ettr.scaling import StepTime, usual_layers
+from ettr.scaling import Layout, StepTime, usual_layers
 from ettr.scenario import Scenario
 from ettr.sizing.yields import throughput_of
 
@@ -178,7 +178,7 @@ def returns_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
 
 
 def step_by_size(run: Scenario, told: Iterable[float] = (), n_sizes: int = 60) -> pd.DataFrame:
-    """Where the time of a step goes, by size, each with its fastest layout.
+    """Where the time of a step goes, by size, each with its fastest layout; its own with the one that divides it.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def step_by_size(run: Scenario, told: Iterable[float] = (), n_sizes: int = 60) -
     sizes = np.union1d(np.geomspace(*sizing.range_gpus(run), n_sizes), [run.cluster.n_gpus, *told])
     chosen = through.fastest(sizes)
     fits = np.asarray(chosen.tensor) > 0
-    sizes, chosen = sizes[fits], chosen.at(fits)
+    sizes, chosen = sizes[fits], _with_own(chosen.at(fits), sizes[fits], run)
     step = through.step(sizes, chosen)
     names = [str(chosen.at(i)) for i in range(sizes.size)]
     frames = [
@@ -215,6 +215,31 @@ def step_by_size(run: Scenario, told: Iterable[float] = (), n_sizes: int = 60) -
         for field in fields(StepTime)
     ]
     return pd.concat([frame for frame in frames if (frame["seconds"] > 0).any()], ignore_index=True)
+
+
+def one_axis(layout: Layout) -> Layout:
+    """A layout as arrays of one place, as sizes of one axis want it."""
+    return Layout(**{name: np.atleast_1d(value) for name, value in vars(layout).items()})
+
+
+def on_size(run: Scenario, n_gpus: float) -> sizing.Yields:
+    """What a job yields on a size: its own with the layout that divides it, others with their fastest.
+
+    Returns
+    -------
+    Yields
+        Arrays of one place.
+    """
+    layout = run.layout_of_job if n_gpus == run.cluster.n_gpus else None
+    return sizing.yields(run, np.array([float(n_gpus)]), None if layout is None else one_axis(layout))
+
+
+def _with_own(chosen: Layout, sizes: np.ndarray, run: Scenario) -> Layout:
+    """The layouts, with that of the job at its own size."""
+    own = run.layout_of_job
+    assert own is not None
+    is_own = sizes == run.cluster.n_gpus
+    return Layout(**{name: np.where(is_own, getattr(own, name), value) for name, value in vars(chosen).items()})
 
 
 def cost_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
@@ -380,12 +405,13 @@ def calibrated_runs() -> pd.DataFrame:
     DataFrame
         ``study``, ``run_id``, ``title``, ``n_gpus`` [GPUs], ``measured_pct``, ``computed_pct``, ``residual_points``
         [%], ``relative_to``, ``used``, ``source``, ``status``, ``note``, ``kernel_efficiency``, ``jitter``,
-        ``overlap``. Rows that others are given relative to are left out: they agree by definition.
+        ``overlap``, ``moved`` (names of the constants that the study's rows moved, joined by commas). Rows that others
+        are given relative to are left out: they agree by definition.
     """
     frames = []
     for study in calibration.studies():
         found = calibration.fit(study)
         own = {name: getattr(found.constants, name) for name in ("kernel_efficiency", "jitter", "overlap")}
-        frames.append(found.rows.assign(study=study, **own))
+        frames.append(found.rows.assign(study=study, moved=", ".join(found.moved), **own))
     rows = pd.concat(frames, ignore_index=True)
     return rows[rows["relative_to"].fillna("") != rows["run_id"]].reset_index(drop=True)

@@ -227,7 +227,7 @@ def ways(
     Examples
     --------
     >>> [way.name for way in ways()]
-    ['as it is', 'local SGD', 'compressed gradients', 'faster restart', 'fewer failures']
+    ['as it is', 'local SGD', 'compressed gradients', 'faster restart', 'fewer failures', 'sequences cut in two']
     """
     local = {"sync.every_steps": local_sgd_steps, "sync.efficiency": local_sgd_efficiency}
     compressed = {"sync.compression_ratio": compression_ratio, "sync.compression_share": compression_share}
@@ -246,6 +246,7 @@ def ways(
         ),
         Way("faster restart", f"{restart_factor:g} times the restart time", {}, restart_factor=restart_factor),
         Way("fewer failures", f"{rate_factor:g} times the failure rate", {}, rate_factor=rate_factor),
+        Way("sequences cut in two", "each sequence on 2 GPUs", {"layout.context": 2}),
     )
 
 

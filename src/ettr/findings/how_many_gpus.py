@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ettr import sizing
-from ettr.curves.how_many_gpus import AIM_POINTS, GivenByTokens
+from ettr.calibration import SAID_BY_ROWS
+from ettr.curves.how_many_gpus import AIM_POINTS, GivenByTokens, on_size, one_axis
+from ettr.errors import InputError
 from ettr.findings.words import Finding, count, gpus, listed, number, pct
 from ettr.scenario import Scenario
+from ettr.sizing.yields import throughput_of
 
 _IDEAL = "computing, at the peak"
 _FOR_EVER = 36_525.0
@@ -118,18 +122,27 @@ def returns(run: Scenario, frame: pd.DataFrame, found: sizing.Sizing) -> Finding
     least, most = sizing.range_gpus(run)
     title = "Waiting and failures make every GPU worth less than the one before"
     if least <= own and 2 * own <= most:
-        now, then = sizing.yields(run, np.array([own, 2.0 * own])).useful_tokens_per_day
-        if now > 0:
-            title = f"Twice the GPUs would yield {number(float(then / now))} times the tokens"
-            told.append(f"Twice this job's GPUs would yield {number(float(then / now))} times as much.")
+        now, then = (_useful(run, size) for size in (own, 2 * own))
+        if now > 0 and then > 0:
+            title = f"Twice the GPUs would yield {number(then / now)} times the tokens"
+            told.append(f"Twice this job's GPUs would yield {number(then / now)} times as much.")
     if "and heat" not in lines:
         why = "the scenario has no section on it" if run.heat is None else "its hottest GPU is as fast as observed"
         told.append(f"Heat costs nothing here: {why}.")
     return Finding(title=title, text=" ".join(told))
 
 
+def _useful(run: Scenario, size: int) -> float:
+    """Useful tokens a day with the fastest layout that divides a size; 0 where none does."""
+    try:
+        layout = throughput_of(run).dividing(size)
+    except InputError:
+        return 0.0
+    return float(sizing.yields(run, np.array([float(size)]), one_axis(layout)).useful_tokens_per_day[0])
+
+
 def _left(run: Scenario, size: float, per_gpu: float, before: str) -> str:
-    at = sizing.yields(run, np.array([float(size)]))
+    at = on_size(run, size)
     useful, ettr, speed = (float(value[0]) for value in (at.useful_tokens_per_day, at.ettr, at.speed))
     if useful <= 0:
         return f"{before}{gpus(size)} nothing is left."
@@ -183,7 +196,7 @@ def _lost(at: pd.Series) -> str:
 def cost(frame: pd.DataFrame, marked: pd.DataFrame, in_time: sizing.BestSize | None, found: sizing.Sizing) -> Finding:
     """What being faster costs; ``frame`` as from ``curves.cost_by_size``, ``marked`` from ``curves.marked_sizes``."""
     unit = frame["unit"].iloc[0]
-    fast, slow = marked.loc[marked["days"].idxmin()], frame.loc[frame["cost"].idxmin()]
+    fast, slow = marked.loc[marked["days"].idxmin()], _least(frame, found)
     what = "electricity" if unit == "MWh" else "cost"
     told = ["Nothing has a price in this scenario, so that the chart shows electricity."] if unit == "MWh" else []
     title = f"The fastest size takes {number(fast['cost'] / slow['cost'])} times the least {what}"
@@ -203,6 +216,17 @@ def cost(frame: pd.DataFrame, marked: pd.DataFrame, in_time: sizing.BestSize | N
     if len(beyond):
         told.append("Beyond the fastest size the curve turns back: more is paid for more days.")
     return Finding(title=title, text=" ".join(told))
+
+
+def _least(frame: pd.DataFrame, found: sizing.Sizing) -> pd.Series:
+    """The cheapest size in whole replicas; that of the chart's grid, rounded, where nothing has a price or carbon."""
+    of_usd = frame["unit"].iloc[0] == "USD"
+    goal, column = (sizing.CHEAPEST, "usd") if of_usd else (sizing.GREENEST, "mwh")
+    if goal not in found.best:
+        return frame.loc[frame["cost"].idxmin()]
+    one = found.best[goal]
+    at = {"days": float(one.yields.days), "cost": float(getattr(one.yields, column))}
+    return pd.Series({"n_gpus": float(one.n_gpus), **at})
 
 
 _LIMITS = {"power": "{} MW", "budget": "{} USD", "deadline": "{} days"}
@@ -236,28 +260,74 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def limits(frame: pd.DataFrame) -> Finding:
-    """What a limit makes of the size; ``frame`` as from ``curves.sizes_within_limits``."""
-    kept, power = frame[frame["why"] == ""], frame[(frame["limit"] == "power") & (frame["why"] == "")]
+def limits(frame: pd.DataFrame, found: sizing.Sizing) -> Finding:
+    """What limits make of the size; ``frame`` as from ``curves.sizes_within_limits``, ``found`` without limits.
+
+    A limit binds where the best size without limits breaks it; only those are told.
+    """
+    binds = pd.Series([_binds(row, found) for row in frame.itertuples()], index=frame.index, dtype=bool)
+    kept = frame["why"] == ""
     told = []
     title = "The best sizes within limits"
-    if len(power):
-        first, last = power.iloc[0], power.iloc[-1]
-        title = f"{number(first['value'])} MW allow {gpus(first['n_gpus'])} and {number(first['days'])} days"
-        told.append(
-            f"Within {number(first['value'])} MW the fastest size is {gpus(first['n_gpus'])}: {days(first['days'])}."
+    of_power = frame["limit"] == "power"
+    if of_power.any():
+        title, *told = _within_power(
+            frame[of_power & binds & kept], frame[of_power & ~binds & kept], bool((of_power & ~kept).any()), found
         )
-        if len(power) > 1:
-            told.append(
-                f"Within {number(last['value'])} MW it is {gpus(last['n_gpus'])}: "
-                f"{number(first['days'] / last['days'])} times as fast for "
-                f"{number(last['power_mw'] / first['power_mw'])} times the power."
-            )
-    if len(kept) < len(frame):
-        several = len(frame) - len(kept) > 1
-        told.append(f"{len(frame) - len(kept)} of the limits {'are' if several else 'is'} kept by no size.")
-    told.append("Budgets and deadlines lie between those of the best sizes without limits.")
+    missed = int((~kept).sum())
+    if missed:
+        told.append(f"{missed} of the limits {'are' if missed > 1 else 'is'} kept by no size.")
+    others = frame[~of_power & kept]
+    if len(others):
+        names = {"budget": "budgets", "deadline": "deadlines"}
+        which = listed([names[name] for name in dict.fromkeys(others["limit"])])
+        loose = int((~binds[others.index]).sum())
+        told.append(
+            f"{_sentence(which)} lie between those of the best sizes without limits."
+            if loose == 0
+            else f"Of the {which}, {loose} of {len(others)} {'do' if loose > 1 else 'does'} not bind: the best size "
+            "without limits keeps " + ("them." if loose > 1 else "it.")
+        )
     return Finding(title=title, text=" ".join(told))
+
+
+_BOUND = {"power": "power_mw", "budget": "usd", "deadline": "days"}
+
+
+def _binds(row: Any, found: sizing.Sizing) -> bool:
+    """Whether the best size without limits, for one of the row's goals, breaks its limit."""
+    goals = [goal for goal in str(row.goal).split(" and ") if goal in found.best]
+    values = [float(getattr(found.best[goal].yields, _BOUND[row.limit])) for goal in goals]
+    return any(value > row.value for value in values)
+
+
+def _within_power(power: pd.DataFrame, loose: pd.DataFrame, missed: bool, found: sizing.Sizing) -> list[str]:
+    """The title, and sentences on the limits of power that bind and are kept, and on those that do not bind.
+
+    ``missed``: others are kept by no size.
+    """
+    takes = f"{number(float(found.best[sizing.FASTEST].yields.power_mw))} MW"
+    if power.empty and loose.empty:
+        return ["No size keeps the limits of power"]
+    limits_nothing = f"{number(loose['value'].min())} MW limit nothing: the fastest size takes {takes}."
+    if power.empty:
+        if missed:
+            return [f"The fastest size takes {takes}, which some limits of power allow", limits_nothing]
+        return ["Power does not limit this job", f"Power does not limit this job: its fastest size takes {takes}."]
+    first, last = power.iloc[0], power.iloc[-1]
+    told = [
+        f"{number(first['value'])} MW allow {gpus(first['n_gpus'])} and {number(first['days'])} days",
+        f"Within {number(first['value'])} MW the fastest size is {gpus(first['n_gpus'])}: {days(first['days'])}.",
+    ]
+    if last["n_gpus"] != first["n_gpus"]:
+        told.append(
+            f"Within {number(last['value'])} MW it is {gpus(last['n_gpus'])}: "
+            f"{number(first['days'] / last['days'])} times as fast for "
+            f"{number(last['power_mw'] / first['power_mw'])} times the power."
+        )
+    if len(loose):
+        told.append(limits_nothing)
+    return told
 
 
 def calibrated(frame: pd.DataFrame) -> Finding:
@@ -276,7 +346,8 @@ def calibrated(frame: pd.DataFrame) -> Finding:
     return Finding(
         title=f"Rows in a fit are off by at most {most:.1f} points, the others by up to {off[left.index].max():.1f}",
         text=(
-            f"Constants are fitted to each study, by the rows marked as used: {len(used)} of {len(frame)}. The aim of "
+            f"Constants are estimated for each study, from priors and the rows marked as used: {len(used)} of "
+            f"{len(frame)}. {_moved(frame)} The aim of "
             f"{AIM_POINTS:g} points on these {kept}, the worst of them being off by {most:.1f}. The {len(left)} rows "
             f"left out are the test: in the mean they are off by {off[left.index].mean():.1f} points. Worst of all is "
             f"*{worst['title']}*, by {worst['residual_points']:+.1f} points.{why} No constants hold for all: the "
@@ -284,3 +355,30 @@ def calibrated(frame: pd.DataFrame) -> Finding:
             f"{high['kernel_efficiency']:.2f} ({high['study']}), by GPU, precision and software."
         ),
     )
+
+
+_CONSTANTS = {
+    "kernel_efficiency": "the efficiency of kernels",
+    "jitter": "jitter",
+    "overlap": "overlap",
+    "latency_us": "the latency of a hop",
+}
+
+
+def _moved(frame: pd.DataFrame) -> str:
+    """Which constants the rows moved, and in which studies."""
+    by = frame.drop_duplicates("study").set_index("study")["moved"].str.split(", ")
+    studies = {name: [str(study) for study, moved in by.items() if name in moved] for name in _CONSTANTS}
+    told = [f"{_CONSTANTS[name]} in {_of_studies(those, len(by))}" for name, those in studies.items() if those]
+    kept = [_CONSTANTS[name] for name, those in studies.items() if not those]
+    said = f"The rows moved {listed(told)}" if told else "The rows moved none of them"
+    if told and kept:
+        said += f", and nowhere {listed(kept)}"
+    return (
+        f"{said}; a constant counts as moved where they leave less than {pct(SAID_BY_ROWS, 0)} of its prior's "
+        "standard deviation. The others are mostly the priors'."
+    )
+
+
+def _of_studies(names: list[str], n_studies: int) -> str:
+    return "all studies" if len(names) == n_studies else f"{len(names)} of {n_studies} studies ({listed(names)})"

@@ -14,6 +14,10 @@ from ettr.findings.how_many_gpus import amount, days
 from ettr.findings.words import Finding, count, duration, gpus, limit, listed, number, pct
 
 _LEAST_GAIN, _LEAST_ETTR = 0.005, 1e-3
+_STILL = 1.02
+"""A turning point that moves by less than this factor counts as not moved: the grid finds it to a thousandth."""
+_MOST = 0.5
+"""From this share on, what an elastic job wins back is most of it."""
 
 
 def turning(frame: pd.DataFrame) -> Finding:
@@ -26,7 +30,6 @@ def turning(frame: pd.DataFrame) -> Finding:
         if half is None or twice is None:
             continue
         told.append(f"{_size(half)} and {_size(twice)} for the {_short(str(what))}")
-    most, least = max(spans, key=lambda name: spans[name]), min(spans, key=lambda name: spans[name])
     own = frame[frame["factor"] == 1.0].groupby("what", sort=False)["n_gpus"].first()
     text = f"The turning point lies at {gpus(float(own.iloc[0]))}."
     if told:
@@ -38,11 +41,35 @@ def turning(frame: pd.DataFrame) -> Finding:
         )
     if frame["ends"].any():
         text += " Where a point is ringed, the batch ends before failures and waiting turn the curve."
-    text += (
-        f" It moves most with the {_short(most)} and least with the {_short(least)}, which from end to end still "
-        f"changes the most tokens a day by {_span(frame, least)}."
+    title, said = _followed(frame, spans)
+    return Finding(title=title, text=f"{text} {said}")
+
+
+def _followed(frame: pd.DataFrame, spans: dict[str, float]) -> tuple[str, str]:
+    """Title and last sentence: what moves the point most and least, each named once; what ties is named together."""
+    widest, narrowest = max(spans.values()), min(spans.values())
+    if widest < _STILL:
+        if frame["ends"].all():
+            return (
+                "The batch sets the size: nothing that was tried moves it",
+                "The batch sets the size, and nothing that was tried moves it.",
+            )
+        return "Nothing that was tried moves the turning point", "Nothing that was tried moves it."
+    if widest < narrowest * _STILL:
+        names = _levers(list(spans))
+        every = "" if len(spans) == 1 else ", each as much"
+        return f"The turning point follows {names}{every}", f"It moves with {names}{every}."
+    most = [name for name, span in spans.items() if span * _STILL > widest]
+    least = [name for name, span in spans.items() if span < narrowest * _STILL and name not in most]
+    still = _span(frame, least[0]) if len(least) == 1 else ""
+    return (
+        f"The turning point follows {_levers(most)} most, {_levers(least)} least",
+        f"It moves most with {_levers(most)} and least with {_levers(least)}{still}.",
     )
-    return Finding(title=f"The turning point follows the {_short(most)} most, the {_short(least)} least", text=text)
+
+
+def _levers(names: list[str]) -> str:
+    return listed([f"the {_short(name)}" for name in names])
 
 
 def _size(n_gpus: float) -> str:
@@ -59,8 +86,12 @@ def _short(what: str) -> str:
 
 
 def _span(frame: pd.DataFrame, what: str) -> str:
+    """What a lever does to the most tokens a day; empty if nothing."""
     tokens = frame.loc[frame["what"] == what, "tokens_per_day"]
-    return f"a factor of {number(float(tokens.max() / tokens.min()))}"
+    factor = number(float(tokens.max() / tokens.min()))
+    return (
+        "" if factor == "1" else f", which from end to end still changes the most tokens a day by a factor of {factor}"
+    )
 
 
 def large_cells(frame: pd.DataFrame) -> pd.DataFrame:
@@ -160,7 +191,7 @@ def peak_cells(peaks: pd.DataFrame, simulated: pd.DataFrame) -> pd.DataFrame:
                 "Billion useful tokens a day": best["tokens_per_day"] / 1e9,
                 "Against as it is": _signed(best["tokens_per_day"] / first - 1),
                 "Size set by": "the sizes tried",
-                "Assumes": f"{best['n_spares']:.0f} spare nodes there, as many as are in repair (assumed)",
+                "Assumes": f"{_spares(best['n_spares'])} there, as many as are in repair (assumed)",
             }
         )
     return pd.DataFrame(rows)
@@ -196,34 +227,67 @@ def _price() -> str:
 
 def elastic(simulated: pd.DataFrame) -> Finding:
     """What going on without some replicas wins; ``simulated`` as from ``curves.elastic_by_size``."""
+    by = simulated.set_index(["n_gpus", "way"])[["ettr", "tokens_per_day", "low", "high", "closed_ettr", "n_spares"]]
     pairs = simulated.pivot_table(index="n_gpus", columns="way", values="ettr").dropna()
     if pairs.empty or FEW_SPARES not in pairs or ELASTIC not in pairs:
         return Finding(
             title="Nothing to simulate",
             text="Jobs without failures, with a single replica, or that hardly get on have nothing to simulate.",
         )
-    by = simulated.drop_duplicates("n_gpus").set_index("n_gpus")
     told = []
     for size in dict.fromkeys([pairs.index[0], pairs.index[-1]]):
+        waits, goes_on = by.loc[(size, FEW_SPARES)], by.loc[(size, ELASTIC)]
         told.append(
-            f"on {gpus(size)} with {count(by['n_spares'][size])} spare nodes a job that waits reaches an ETTR of "
-            f"{pct(pairs[FEW_SPARES][size])}, an elastic one {pct(pairs[ELASTIC][size])}, and one whose spares never "
-            f"run out {pct(by['closed_ettr'][size])}"
+            f"on {gpus(size)} with {_spares(waits['n_spares'])} a job that waits reaches an ETTR of "
+            f"{pct(waits['ettr'])}, an elastic one {pct(goes_on['ettr'])}, and one whose spares never run out "
+            f"{pct(waits['closed_ettr'])}"
         )
-    won = pairs[ELASTIC] - pairs[FEW_SPARES]
-    verdict = "Going on without replicas wins back most of what too few spares cost, and nothing beyond that."
-    if won.iloc[-1] <= 0 < won.iloc[0]:
-        verdict = (
-            "On the smaller job that wins back much of what too few spares cost; on the larger one the planned "
-            "restarts, by which nodes rejoin, cost as much again."
-        )
-    elif (won <= 0).all():
-        verdict = "Here the planned restarts, by which nodes rejoin, cost more than waiting does."
-    runs = int(np.max(simulated["n_runs"]))
-    return Finding(
-        title=f"Elastic replicas: {100 * won.iloc[0]:+.0f} points of ETTR on {gpus(pairs.index[0])} with few spares",
-        text=f"Simulated, {runs} runs each: {'; '.join(told)}. {verdict}",
+    sizes: dict[str, list[float]] = {}
+    for size in pairs.index:
+        sizes.setdefault(_outcome(by.loc[(size, FEW_SPARES)], by.loc[(size, ELASTIC)]), []).append(float(size))
+    verdict = " ".join(
+        f"{'Here' if len(sizes) == 1 else f'On {_sizes(there)}'} {outcome}." for outcome, there in sizes.items()
     )
+    first = float(pairs.index[0])
+    title = f"Elastic replicas: no clear gain of ETTR on {gpus(first)}"
+    own = next(outcome for outcome, there in sizes.items() if first in there)
+    if own == _ENOUGH:
+        title = f"On {gpus(first)} spares hardly ever run out, so that elastic replicas win nothing"
+    elif own != _ALIKE:
+        won = 100 * float(by.loc[(first, ELASTIC), "ettr"] - by.loc[(first, FEW_SPARES), "ettr"])
+        title = (
+            f"Elastic replicas: {won:+.{0 if abs(won) >= 1 else 2}f} points of ETTR on {gpus(first)} with few spares"
+        )
+    runs = int(np.max(simulated["n_runs"]))
+    return Finding(title=title, text=f"Simulated, {runs} runs each: {'; '.join(told)}. {verdict}")
+
+
+_ENOUGH = (
+    "spares hardly ever run out: the job that waits reaches what one with spares without end does, within the "
+    "simulated interval, and elastic replicas have nothing to win back"
+)
+_ALIKE = "the simulated intervals of the job that waits and of the elastic one overlap, so that no difference is told"
+_WORSE = "the planned restarts, by which nodes rejoin, cost more than waiting does"
+
+
+def _outcome(waits: pd.Series, goes_on: pd.Series) -> str:
+    """How an elastic job compares with one that waits, on one size; only intervals that do not overlap differ."""
+    if goes_on["high"] < waits["low"]:
+        return _WORSE
+    if waits["closed_ettr"] * waits["tokens_per_day"] <= waits["high"] * waits["ettr"]:
+        return _ENOUGH
+    if goes_on["low"] <= waits["high"]:
+        return _ALIKE
+    share = (goes_on["ettr"] - waits["ettr"]) / (waits["closed_ettr"] - waits["ettr"])
+    return f"going on without replicas wins back {'most' if share >= _MOST else 'part'} of what too few spares cost"
+
+
+def _sizes(sizes: list[float]) -> str:
+    return f"{listed([_size(size) for size in sizes])} GPUs"
+
+
+def _spares(n_nodes: float) -> str:
+    return f"{count(n_nodes)} spare node{'' if n_nodes == 1 else 's'}"
 
 
 def _capital(text: str) -> str:
