@@ -21,7 +21,7 @@ COLUMNS = {"n": "failures"}
 
 
 def shown(rows: list[dict[str, str]], capsys, first: str = "component") -> str:
-    terminal.console().print(terminal._table(first, COLUMNS, rows))
+    terminal.console().print(terminal.table(first, COLUMNS, rows))
     return capsys.readouterr().out
 
 
@@ -53,7 +53,7 @@ def test_a_table_is_as_wide_in_a_pipe_as_it_needs(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert terminal.console().width == 110
     row = {"name": "n" * 30, **dict.fromkeys("abc", "1" * 20)}
-    terminal.console().print(terminal._table("component", {column: column * 20 for column in "abc"}, [row]))
+    terminal.console().print(terminal.table("component", {column: column * 20 for column in "abc"}, [row]))
     assert capsys.readouterr().out.splitlines()[1].split() == list(row.values())
 
 

@@ -105,9 +105,9 @@ def print_fit(fitted: Any, answer: Any, written: Path | None) -> None:
     section("What was read", say.reading(fitted).text)
     section("Failure rate", say.rate(fitted).text)
     columns = {"n_events": "failures", "share": "share", "rate": "per 1000 node-days", "interval": "95% if independent"}
-    for name, table in {"component": fitted.components, fitted.split: fitted.cohorts}.items():
-        if table is not None and len(table) > 1:
-            out.print(table(name, columns, say.rate_rows(table)))
+    for name, rows in {"component": fitted.components, fitted.split: fitted.cohorts}.items():
+        if rows is not None and len(rows) > 1:
+            out.print(table(name, columns, say.rate_rows(rows)))
     rules = {
         "n_incidents": "incidents",
         "rate": "per 1000 node-days",

@@ -13,7 +13,6 @@ from ettr import Scenario, curves, evidence, findings, sizing
 from ettr.curves.ways_out import ELASTIC, FEW_SPARES
 
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
-SIZES, WAYS = findings.how_many_gpus, findings.ways_out
 
 
 def numbers(pattern: str, text: str) -> list[float]:
@@ -33,7 +32,7 @@ def answer(run):
 
 
 def test_the_answer_gives_the_next_gpu_the_turning_point_and_the_best_sizes(run, answer):
-    found = SIZES.answer(answer)
+    found = findings.how_many_gpus.answer(answer)
     share = 100 * sizing.next_gpu(run).share
     assert numbers("With # GPUs, the next one adds #% of", found.text) == pytest.approx([16384, share], abs=0.5)
     assert numbers("from # on", found.text) == [sizing.turning_point(run)]
@@ -47,7 +46,7 @@ def test_the_answer_gives_the_next_gpu_the_turning_point_and_the_best_sizes(run,
 
 
 def test_an_answer_beyond_the_turning_point_says_that_gpus_take(run):
-    found = SIZES.answer(sizing.make(run.override({"cluster.n_gpus": 229_376})))
+    found = findings.how_many_gpus.answer(sizing.make(run.override({"cluster.n_gpus": 229_376})))
     share = sizing.next_gpu(run, 229_376).share
     assert share < 0
     assert numbers("takes away #% of", found.text) == pytest.approx([-100 * share], abs=0.5)
@@ -57,27 +56,27 @@ def test_an_answer_where_the_batch_ends_names_it(run):
     quiet = run.override(
         {"failures": {"rate_per_1000_node_days": 0}, "scaling": {"jitter": 0, "overlap": 1, "latency_us": 0}}
     )
-    found = SIZES.answer(sizing.make(quiet))
+    found = findings.how_many_gpus.answer(sizing.make(quiet))
     assert "where the batch ends" in found.title
     assert "a batch of 16.8 million tokens leaves nothing" in found.text
 
 
 def test_an_answer_without_prices_says_so(run):
     free = sizing.make(run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}}))
-    assert "No size is the cheapest, since nothing has a price here." in SIZES.answer(free).text
-    assert "USD" not in SIZES.answer(free).text
+    assert "No size is the cheapest, since nothing has a price here." in findings.how_many_gpus.answer(free).text
+    assert "USD" not in findings.how_many_gpus.answer(free).text
 
 
 def test_what_was_changed_is_told(run, answer):
-    assert "gives its job by tokens" in SIZES.given(curves.GivenByTokens(run), answer).text
+    assert "gives its job by tokens" in findings.how_many_gpus.given(curves.GivenByTokens(run), answer).text
     small = curves.given_by_tokens(Scenario.load("rsc-1").override({"cluster.n_gpus": 64}))
-    text = SIZES.given(small, sizing.make(small.scenario)).text
+    text = findings.how_many_gpus.given(small, sizing.make(small.scenario)).text
     assert numbers("# trillion tokens", text) == [15.6]
     assert "70 billion parameters in 72 layers, since 405 billion do not fit" in text
 
 
 def test_what_is_left_on_a_size_is_its_throughput_and_its_ettr(run, answer):
-    text = SIZES.returns(run, curves.returns_by_size(run, 10), answer).text
+    text = findings.how_many_gpus.returns(run, curves.returns_by_size(run, 10), answer).text
     at = sizing.yields(run, np.array([16384.0, 32768.0]))
     assert numbers("failures and stops #% of the rest: # billion", text) == pytest.approx(
         [100 * at.ettr[0], at.useful_tokens_per_day[0] / 1e9], abs=0.51
@@ -89,7 +88,7 @@ def test_what_is_left_on_a_size_is_its_throughput_and_its_ettr(run, answer):
 
 def test_a_step_is_told_by_its_utilisation_and_what_grows(run):
     frame = curves.step_by_size(run, [145_488], n_sizes=10)
-    text = SIZES.step(frame, 16384, 145_488).text
+    text = findings.how_many_gpus.step(frame, 16384, 145_488).text
     mfu = 100 * sizing.yields(run, np.array([16384.0, 145_488.0])).mfu
     assert numbers("On 16,384 GPUs, #% of a step", text) == pytest.approx([mfu[0]], abs=0.5)
     assert numbers("that is #%", text) == pytest.approx([mfu[1]], abs=0.5)
@@ -99,7 +98,7 @@ def test_a_step_is_told_by_its_utilisation_and_what_grows(run):
 def test_the_cost_of_being_fast(run, answer):
     frame, in_time = curves.cost_by_size(run, 10), curves.deadline_size(run, answer)
     marked = curves.marked_sizes(answer, in_time, "USD")
-    text = SIZES.cost(frame, marked, in_time, answer).text
+    text = findings.how_many_gpus.cost(frame, marked, in_time, answer).text
     cheapest = answer.best["cheapest"]
     ratio = float(answer.best["fastest"].yields.usd / cheapest.yields.usd)
     assert numbers("Least cost is at # GPUs", text) == [cheapest.n_gpus]
@@ -108,14 +107,14 @@ def test_the_cost_of_being_fast(run, answer):
     assert numbers("with #% of its carbon", text) == pytest.approx([carbon], abs=0.5)
     free = run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}})
     found, frame = sizing.make(free), curves.cost_by_size(free, 10)
-    text = SIZES.cost(frame, curves.marked_sizes(found, None, "MWh"), None, found).text
+    text = findings.how_many_gpus.cost(frame, curves.marked_sizes(found, None, "MWh"), None, found).text
     assert text.startswith("Nothing has a price in this scenario")
     assert numbers("Least electricity is at # GPUs", text) == [found.best["greenest"].n_gpus]
 
 
 def test_limits_are_told_and_those_that_no_size_keeps_are_counted(run, answer):
     frame = curves.sizes_within_limits(run, answer, [0.01, 10, 100], n_draws=20)
-    text = SIZES.limits(frame, answer).text
+    text = findings.how_many_gpus.limits(frame, answer).text
     assert "Budgets and deadlines lie between" in text
     power = frame[(frame["limit"] == "power") & (frame["why"] == "")]
     assert numbers("Within 10 MW the fastest size is # GPUs: # days", text) == pytest.approx(
@@ -124,24 +123,27 @@ def test_limits_are_told_and_those_that_no_size_keeps_are_counted(run, answer):
     times = power["power_mw"].iloc[1] / power["power_mw"].iloc[0]
     assert numbers("for # times the power", text) == pytest.approx([times], rel=0.01)
     assert "1 of the limits is kept by no size" in text
-    cells = SIZES.limit_cells(frame)
+    cells = findings.how_many_gpus.limit_cells(frame)
     assert cells.loc[0, "GPUs"] == "none"
     assert cells.loc[0, "Why"].startswith("No size keeps the limits")
-    assert "Why" not in SIZES.limit_cells(frame[frame["why"] == ""])
+    assert "Why" not in findings.how_many_gpus.limit_cells(frame[frame["why"] == ""])
 
 
 def test_only_limits_that_bind_are_told(run, answer):
     takes = float(answer.best["fastest"].yields.power_mw)
     frame = curves.sizes_within_limits(run, answer, [30, 1000, 2000], n_draws=10)
-    loose = SIZES.limits(frame[(frame["limit"] == "power") & (frame["value"] > takes)], answer)
+    loose = findings.how_many_gpus.limits(frame[(frame["limit"] == "power") & (frame["value"] > takes)], answer)
     assert loose.title == "Power does not limit this job"
     assert numbers("its fastest size takes # MW", loose.text) == pytest.approx([takes], rel=5e-3)
     assert "times as fast" not in loose.text and "Budgets" not in loose.text and "eadlines" not in loose.text
-    both = SIZES.limits(frame, answer)
+    both = findings.how_many_gpus.limits(frame, answer)
     assert "times as fast" not in both.text and both.title.startswith("30 MW allow")
     assert numbers("# MW limit nothing: the fastest size takes # MW", both.text)[0] == 1000
     late = frame[frame["limit"] == "deadline"].assign(value=1e6)
-    assert numbers("Of the deadlines, # of # do not bind", SIZES.limits(late, answer).text) == [len(late)] * 2
+    assert (
+        numbers("Of the deadlines, # of # do not bind", findings.how_many_gpus.limits(late, answer).text)
+        == [len(late)] * 2
+    )
 
 
 def test_the_jobs_own_size_is_told_with_the_layout_that_divides_it(run):
@@ -149,10 +151,10 @@ def test_the_jobs_own_size_is_told_with_the_layout_that_divides_it(run):
     own, layout = 16_408.0, uneven.layout_of_job
     mfu = 100 * float(uneven.throughput.step(own, layout).mfu)
     assert mfu < 0.9 * 100 * float(sizing.yields(uneven, np.array([own])).mfu[0])
-    told = SIZES.step(curves.step_by_size(uneven, [100_000], n_sizes=10), 16_408, 100_000)
+    told = findings.how_many_gpus.step(curves.step_by_size(uneven, [100_000], n_sizes=10), 16_408, 100_000)
     assert numbers("On 16,408 GPUs, #% of a step", told.text) == pytest.approx([mfu], abs=0.5)
     frame = curves.returns_by_size(uneven, 2)
-    said = SIZES.returns(uneven, frame, sizing.make(uneven)).text
+    said = findings.how_many_gpus.returns(uneven, frame, sizing.make(uneven)).text
     linear = frame[frame["line"] == "linear"].iloc[0]
     waits = uneven.throughput.tokens_per_s(own, layout) * 86400 / (own * linear["tokens_per_day"] / linear["n_gpus"])
     waits *= uneven.throughput.n_tokens / uneven.throughput.tokens_needed
@@ -161,7 +163,7 @@ def test_the_jobs_own_size_is_told_with_the_layout_that_divides_it(run):
 
 def test_published_runs_keep_the_aim_or_miss_it():
     frame = curves.calibrated_runs()
-    text = SIZES.calibrated(frame).text
+    text = findings.how_many_gpus.calibrated(frame).text
     used = frame["used"]
     most, mean = frame.loc[used, "residual_points"].abs().max(), frame.loc[~used, "residual_points"].abs().mean()
     assert numbers("The aim of # points on these is kept, the worst of them being off by #", text) == pytest.approx(
@@ -174,16 +176,16 @@ def test_published_runs_keep_the_aim_or_miss_it():
     assert numbers("The rows moved the efficiency of kernels in # of # studies", text) == [4, 5]
     assert "overlap in 1 of 5 studies (eos)" in text and "the latency of a hop in 1 of 5 studies (fsdp)" in text
     assert "and nowhere jitter" in text
-    assert "The rows moved none of them" in SIZES.calibrated(frame.assign(moved="")).text
+    assert "The rows moved none of them" in findings.how_many_gpus.calibrated(frame.assign(moved="")).text
     off = frame.assign(residual_points=frame["residual_points"].where(~used, 4.0))
-    assert "is missed" in SIZES.calibrated(off).text
+    assert "is missed" in findings.how_many_gpus.calibrated(off).text
     plain = frame[frame["relative_to"] == ""]
-    assert "vary less" not in SIZES.calibrated(plain).text
+    assert "vary less" not in findings.how_many_gpus.calibrated(plain).text
 
 
 def test_levers_are_told_with_half_and_twice(run):
     frame = curves.turning_by_factor(run, (0.5, 1.0, 2.0))
-    text = WAYS.turning(frame).text
+    text = findings.ways_out.turning(frame).text
     rate = frame[frame["what"] == "failure rate"].set_index("factor")["n_gpus"]
     assert numbers("it lies, in GPUs, at # and # for the failure rate", text) == pytest.approx(
         [rate[0.5], rate[2.0]], rel=5e-3
@@ -201,25 +203,25 @@ def levers(ends: bool = True, **spans: float) -> pd.DataFrame:
 
 
 def test_a_point_that_nothing_moves_is_set_by_the_batch():
-    found = WAYS.turning(levers(restart=1.0, jitter=1.005, bandwidth=1.0))
+    found = findings.ways_out.turning(levers(restart=1.0, jitter=1.005, bandwidth=1.0))
     assert found.title == "The batch sets the size: nothing that was tried moves it"
     assert "most" not in found.text and "factor" not in found.text
-    still = WAYS.turning(levers(ends=False, restart=1.0, jitter=1.0))
+    still = findings.ways_out.turning(levers(ends=False, restart=1.0, jitter=1.0))
     assert still.title == "Nothing that was tried moves the turning point"
 
 
 def test_levers_that_tie_are_named_together_and_none_twice():
-    found = WAYS.turning(levers(rate=2.0, restart=1.0, jitter=1.0))
+    found = findings.ways_out.turning(levers(rate=2.0, restart=1.0, jitter=1.0))
     assert found.title == "The turning point follows the rate most, the restart and the jitter least"
     assert "by a factor of 1" not in found.text
-    assert WAYS.turning(levers(rate=2.0)).title == "The turning point follows the rate"
-    both = WAYS.turning(levers(rate=2.0, restart=2.0))
+    assert findings.ways_out.turning(levers(rate=2.0)).title == "The turning point follows the rate"
+    both = findings.ways_out.turning(levers(rate=2.0, restart=2.0))
     assert both.title == "The turning point follows the rate and the restart, each as much"
 
 
 def test_large_jobs_are_told_by_batch_ettr_and_needs(run):
     frame = curves.large_jobs(run, [100_000, 1_000_000])
-    text = WAYS.large(frame).text
+    text = findings.ways_out.large(frame).text
     first = frame.iloc[0]
     assert numbers("the best batch has # million tokens and needs # times", text) == pytest.approx(
         [first["batch_tokens"] / 1e6, first["tokens_factor"]], rel=5e-3
@@ -232,38 +234,38 @@ def test_large_jobs_are_told_by_batch_ettr_and_needs(run):
     assert numbers("for an ETTR of 90% no restart is enough: at 0 it would be #%", second_told) == pytest.approx(
         [100 * frame["restart_ettr"].iloc[1]], abs=0.05
     )
-    easy = WAYS.large(curves.large_jobs(run, [2048], 0.9)).text
+    easy = findings.ways_out.large(curves.large_jobs(run, [2048], 0.9)).text
     assert "for an ETTR of 90% the restart of 5 min is enough" in easy
 
 
 def test_a_job_that_gets_nowhere_says_so():
     frame = curves.large_jobs(curves.given_by_tokens(Scenario.load("opt-175b")).scenario, [100_000, 1_000_000])
-    found = WAYS.large(frame)
+    found = findings.ways_out.large(frame)
     assert found.title == "On 1,000,000 GPUs this job gets nowhere"
-    assert WAYS.large_cells(frame)["Days"].iloc[-1] == "without end"
+    assert findings.ways_out.large_cells(frame)["Days"].iloc[-1] == "without end"
 
 
 def test_ways_are_told_with_their_gain_and_the_price_is_read_from_data(run):
     peaks = curves.peaks_of_ways(run, curves.ways())
-    text = WAYS.ways(peaks).text
+    text = findings.ways_out.ways(peaks).text
     gain = 100 * peaks.set_index("way").loc["local SGD", "gain"]
     assert numbers(r"local SGD \+#%", text) == pytest.approx([gain], abs=0.5)
     few = evidence.figure("diloco_10b_4_replicas_tokens_factor").value
     assert numbers("about # times the tokens", text) == [few]
     none = peaks.assign(gain=peaks["gain"].where(peaks["way"] != "local SGD"), n_gpus=peaks["n_gpus"])
-    assert "No layout fits the memory with local SGD" in WAYS.ways(none).text
+    assert "No layout fits the memory with local SGD" in findings.ways_out.ways(none).text
 
 
 def test_elastic_jobs_are_told_beside_those_that_wait(run):
     frame = curves.elastic_by_size(run, 131_072, n_runs=10)
-    text = WAYS.elastic(frame).text
+    text = findings.ways_out.elastic(frame).text
     first = frame[frame["n_gpus"] == frame["n_gpus"].min()].set_index("way")["ettr"]
     assert numbers("a job that waits reaches an ETTR of #%, an elastic one #%", text) == pytest.approx(
         [100 * first[FEW_SPARES], 100 * first[ELASTIC]], abs=0.051
     )
     assert "10 runs each" in text
-    assert "nothing to simulate" in WAYS.elastic(frame.iloc[:0]).text
-    cells = WAYS.peak_cells(curves.peaks_of_ways(run, curves.ways()), frame)
+    assert "nothing to simulate" in findings.ways_out.elastic(frame.iloc[:0]).text
+    cells = findings.ways_out.peak_cells(curves.peaks_of_ways(run, curves.ways()), frame)
     assert cells["Way"].tolist()[-2:] == [FEW_SPARES, ELASTIC]
 
 
@@ -277,18 +279,18 @@ def pair(size: float, waits: float, goes_on: float, closed: float, half: float =
 
 def test_spares_that_hardly_ever_run_out_leave_nothing_to_win_back():
     frame = pd.DataFrame(pair(1024.0, 0.95, 0.951, 0.955, spares=1))
-    found = WAYS.elastic(frame)
+    found = findings.ways_out.elastic(frame)
     assert "with 1 spare node a job" in found.text
     assert "spares hardly ever run out" in found.text and "spares hardly ever run out" in found.title
     assert "wins back" not in found.text and "planned restarts" not in found.text
 
 
 def test_only_intervals_that_do_not_overlap_tell_elastic_jobs_from_those_that_wait():
-    alike = WAYS.elastic(pd.DataFrame(pair(1024.0, 0.80, 0.815, 0.95)))
+    alike = findings.ways_out.elastic(pd.DataFrame(pair(1024.0, 0.80, 0.815, 0.95)))
     assert "overlap, so that no difference is told" in alike.text
     assert "no clear gain" in alike.title
     mixed = [*pair(1024.0, 0.80, 0.92, 0.95), *pair(2048.0, 0.60, 0.65, 0.90), *pair(4096.0, 0.30, 0.20, 0.5)]
-    found = WAYS.elastic(pd.DataFrame(mixed))
+    found = findings.ways_out.elastic(pd.DataFrame(mixed))
     assert numbers(r"# points of ETTR on 1,024 GPUs", found.title) == pytest.approx([12])
     assert "On 1,024 GPUs going on without replicas wins back most" in found.text
     assert "On 2,048 GPUs going on without replicas wins back part" in found.text
@@ -324,14 +326,22 @@ def test_sentences_are_sane_for_every_preset_and_at_the_extremes(case):
     peaks = curves.peaks_of_ways(run, curves.ways())
     elastic = curves.elastic_by_size(run, fastest, n_runs=2)
     said = [
-        *(SIZES.answer(found), SIZES.given(given, found), SIZES.returns(run, curves.returns_by_size(run, 10), found)),
-        SIZES.step(curves.step_by_size(run, [fastest], 20), run.cluster.n_gpus, fastest),
-        *(SIZES.cost(costs, marked, in_time, found), WAYS.ways(peaks), WAYS.elastic(elastic)),
-        SIZES.limits(curves.sizes_within_limits(run, found, n_draws=10), found),
-        WAYS.turning(curves.turning_by_factor(run, (0.5, 1.0, 2.0))),
-        WAYS.large(curves.large_jobs(run, [100_000, 1_000_000])),
+        *(
+            findings.how_many_gpus.answer(found),
+            findings.how_many_gpus.given(given, found),
+            findings.how_many_gpus.returns(run, curves.returns_by_size(run, 10), found),
+        ),
+        findings.how_many_gpus.step(curves.step_by_size(run, [fastest], 20), run.cluster.n_gpus, fastest),
+        *(
+            findings.how_many_gpus.cost(costs, marked, in_time, found),
+            findings.ways_out.ways(peaks),
+            findings.ways_out.elastic(elastic),
+        ),
+        findings.how_many_gpus.limits(curves.sizes_within_limits(run, found, n_draws=10), found),
+        findings.ways_out.turning(curves.turning_by_factor(run, (0.5, 1.0, 2.0))),
+        findings.ways_out.large(curves.large_jobs(run, [100_000, 1_000_000])),
     ]
-    cells = WAYS.large_cells(curves.large_jobs(run, [100_000])).to_string(index=False)
+    cells = findings.ways_out.large_cells(curves.large_jobs(run, [100_000])).to_string(index=False)
     assert not re.search(r"\b(inf|None)\b", cells)
     for finding in said:
         for text in (finding.title, finding.text):
