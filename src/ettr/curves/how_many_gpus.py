@@ -217,11 +217,6 @@ def step_by_size(run: Scenario, told: Iterable[float] = (), n_sizes: int = 60) -
     return pd.concat([frame for frame in frames if (frame["seconds"] > 0).any()], ignore_index=True)
 
 
-def one_axis(layout: Layout) -> Layout:
-    """A layout as arrays of one place, as sizes of one axis want it."""
-    return Layout(**{name: np.atleast_1d(value) for name, value in vars(layout).items()})
-
-
 def on_size(run: Scenario, n_gpus: float) -> sizing.Yields:
     """What a job yields on a size: its own with the layout that divides it, others with their fastest.
 
@@ -231,7 +226,7 @@ def on_size(run: Scenario, n_gpus: float) -> sizing.Yields:
         Arrays of one place.
     """
     layout = run.layout_of_job if n_gpus == run.cluster.n_gpus else None
-    return sizing.yields(run, np.array([float(n_gpus)]), None if layout is None else one_axis(layout))
+    return sizing.yields(run, np.array([float(n_gpus)]), None if layout is None else layout.one_axis())
 
 
 def _with_own(chosen: Layout, sizes: np.ndarray, run: Scenario) -> Layout:

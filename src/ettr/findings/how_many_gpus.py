@@ -10,7 +10,7 @@ import pandas as pd
 
 from ettr import sizing
 from ettr.calibration import SAID_BY_ROWS
-from ettr.curves.how_many_gpus import AIM_POINTS, GivenByTokens, on_size, one_axis
+from ettr.curves.how_many_gpus import AIM_POINTS, GivenByTokens, on_size
 from ettr.errors import InputError
 from ettr.findings.words import Finding, count, gpus, listed, number, pct
 from ettr.scenario import Scenario
@@ -138,7 +138,7 @@ def _useful(run: Scenario, size: int) -> float:
         layout = throughput_of(run).dividing(size)
     except InputError:
         return 0.0
-    return float(sizing.yields(run, np.array([float(size)]), one_axis(layout)).useful_tokens_per_day[0])
+    return float(sizing.yields(run, np.array([float(size)]), layout.one_axis()).useful_tokens_per_day[0])
 
 
 def _left(run: Scenario, size: float, per_gpu: float, before: str) -> str:

@@ -57,6 +57,10 @@ class Layout:
         """The layouts at some places of arrays."""
         return Layout(**{name: np.asarray(value)[index] for name, value in vars(self).items()})
 
+    def one_axis(self) -> Layout:
+        """A single layout as arrays of one place, as sizes of one axis want it."""
+        return Layout(**{name: np.atleast_1d(value) for name, value in vars(self).items()})
+
     def __str__(self) -> str:
         cuts = [f"{name} {int(getattr(self, name))}" for name in ("tensor", "context", "pipeline")]
         cuts = [cut for cut in cuts if not cut.endswith(" 1")] or ["no cut"]

@@ -141,7 +141,7 @@ def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Siz
     through, layout = throughput_of(scenario), scenario.layout_of_job
     assert layout is not None
     size, turning = float(scenario.cluster.n_gpus), turning_point(scenario)
-    own = yields(scenario, np.array([size]), type(layout)(**{k: np.atleast_1d(v) for k, v in vars(layout).items()}))
+    own = yields(scenario, np.array([size]), layout.one_axis())
     fewer, layouts = through.whole_sizes(size)
     fewer, layouts = fewer[fewer <= size], layouts.at(fewer <= size)
     per_s = np.asarray(through.tokens_per_s(fewer, layouts))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
@@ -136,13 +135,13 @@ def best(scenario: Scenario, goal: str, limits: Limits, drawn: Draws) -> BestSiz
     found = yields(scenario, finer)
     ideal = float(finer[_least(found, column, limits.kept(found))])
     size = _whole(scenario, ideal, column, limits)
-    exact = yields(scenario, np.array([float(size)]), _layouts(scenario, size))
+    layout = throughput_of(scenario).dividing(size)
+    exact = yields(scenario, np.array([float(size)]), layout.one_axis())
     of_draws = yields_of_draws(scenario, np.geomspace(*range_gpus(scenario), _SIZES_OF_DRAWS), drawn)
     low, high = np.quantile(_best_of_each(of_draws, column, limits), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     at_size = yields_of_draws(scenario, np.array([float(size)]), drawn)
     ends = [_row(at_size, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)]
-    layout = str(_layouts(scenario, size).at(0))
-    return BestSize(goal, size, min(low, size), max(high, size), layout, _row(exact, 0.5), *ends)
+    return BestSize(goal, size, min(low, size), max(high, size), str(layout), _row(exact, 0.5), *ends)
 
 
 def _least(found: Yields, column: str, kept: np.ndarray) -> int:
@@ -160,11 +159,6 @@ def _best_of_each(found: Yields, column: str, limits: Limits) -> np.ndarray:
 def _row(found: Yields, quantile: float) -> Yields:
     values = {field.name: np.asarray(getattr(found, field.name)).ravel() for field in fields(found)}
     return Yields(**{name: np.quantile(value, quantile, method="nearest") for name, value in values.items()})
-
-
-def _layouts(scenario: Scenario, size: int) -> Any:
-    chosen = throughput_of(scenario).dividing(size)
-    return type(chosen)(**{name: np.atleast_1d(value) for name, value in vars(chosen).items()})
 
 
 def _sizes(scenario: Scenario, limits: Limits) -> np.ndarray:
