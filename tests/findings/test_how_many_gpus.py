@@ -349,3 +349,10 @@ def test_sentences_are_sane_for_every_preset_and_at_the_extremes(case):
             assert not re.search(r"\b(nan|inf|None|NaN|dtype)\b|  | [.,;]|\.\.|\b(\w+) \2\b", text), text
         assert len(finding.title) < 120
         assert finding.text.endswith(".")
+
+
+def test_a_size_that_few_layouts_divide_is_told_a_better_one(run):
+    odd = run.override({"cluster.n_gpus": 16_408})
+    text = findings.how_many_gpus.given(curves.given_by_tokens(odd), sizing.make(odd)).text
+    assert "with 16,384 GPUs it would be 35% faster" in text
+    assert "Few layouts divide" not in findings.how_many_gpus.given(curves.given_by_tokens(run), sizing.make(run)).text
