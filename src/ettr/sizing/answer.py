@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from ettr.errors import InputError
-from ettr.scaling import micro_batches
 from ettr.scenario import Scenario
 from ettr.sizing.bands import N_DRAWS, draws, ends_of, yields_of_draws
 from ettr.sizing.goals import FASTEST, GOALS, BestSize, Limits, best
-from ettr.sizing.next_gpu import NextGpu, next_gpu, range_gpus, turning_point
+from ettr.sizing.next_gpu import NextGpu, batch_ends, next_gpu, range_gpus, turning_point
 from ettr.sizing.yields import Yields, throughput_of, yields
 
 _GAIN = 0.02
@@ -154,7 +153,7 @@ def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Siz
         unanswered=unanswered,
         next=next_gpu(scenario),
         turning_gpus=turning,
-        batch_ends=turning is None or _batch_ends(scenario, turning),
+        batch_ends=turning is None or batch_ends(scenario, turning),
         most_gpus=range_gpus(scenario)[1],
         as_given=Yields(**{field.name: getattr(own, field.name)[0] for field in fields(own)}),
         layout=str(layout),
@@ -163,13 +162,6 @@ def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Siz
         batch_tokens=max(1, round(through.batch_tokens / per_replica)) * per_replica,
         band_source=drawn.source,
     )
-
-
-def _batch_ends(scenario: Scenario, n_gpus: int) -> bool:
-    """Whether the fastest layout has no work for one more GPU."""
-    through = throughput_of(scenario)
-    layout = through.fastest(float(n_gpus))
-    return bool(micro_batches(through.model, layout, n_gpus + 1.0, through.batch_tokens) < 1)
 
 
 def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: int = 0) -> pd.DataFrame:

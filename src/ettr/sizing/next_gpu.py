@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ettr.errors import InputError
-from ettr.scaling import Layout
+from ettr.scaling import Layout, micro_batches
 from ettr.scenario import Scenario
 from ettr.sizing.yields import throughput_of, yields
 
@@ -68,8 +68,17 @@ def next_gpu(scenario: Scenario, n_gpus: float | None = None) -> NextGpu:
     """
     size = float(scenario.cluster.n_gpus if n_gpus is None else n_gpus)
     now, then = _useful(scenario, np.array([size, size + 1]))
-    added = float(then - now) if then > 0 and then - now > -now / size else np.nan
+    added = np.nan if batch_ends(scenario, size) else float(then - now)
     return NextGpu(size, float(now), float(now / size), added)
+
+
+def batch_ends(scenario: Scenario, n_gpus: float) -> bool:
+    """Whether the fastest layout has a single micro-batch left for each replica, and no work for one more GPU."""
+    through = throughput_of(scenario)
+    layout = through.fastest(float(n_gpus))
+    if layout.tensor == 0:
+        return True  # no layout fits, or none has work here
+    return bool(micro_batches(through.model, layout, n_gpus + 1.0, through.batch_tokens) < 1)
 
 
 def range_gpus(scenario: Scenario) -> tuple[float, float]:
