@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ettr.simulation.compiling import inner
 from ettr.simulation.draws import FIRST, block, exponential
 from ettr.simulation.rules import HIGH, LOW, POINTS
 
 _WIDTH = (HIGH - LOW) / (POINTS - 1)
 
 
-@njit(error_model="numpy")
+@inner
 def first_time(hazard: float, rules: np.record) -> float:
     """Hazard-clock time at which a node of scale 1 has gone through this much of its first cumulative hazard."""
     x = (math.log(hazard) - LOW) / _WIDTH
@@ -36,7 +36,7 @@ def first_time(hazard: float, rules: np.record) -> float:
     )
 
 
-@njit(error_model="numpy")
+@inner
 def next_firsts(times: np.ndarray, j: int, n_nodes: int, kind: int, seed: int, run: int, rules: np.record) -> None:
     """Fill in the first failures j, j + 1, ... of nodes of one kind and of scale 1; the last entry is a hazard.
 
@@ -60,7 +60,7 @@ def next_firsts(times: np.ndarray, j: int, n_nodes: int, kind: int, seed: int, r
         times[i] = first_time(times[i], rules) if times[i] < np.inf else np.inf
 
 
-@njit(error_model="numpy")
+@inner
 def lifetime(number: float, shape: float, scale: float) -> float:
     """Lifetime of a new node, from an exponential number."""
     if shape == 1.0:

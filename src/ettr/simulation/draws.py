@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from ettr.simulation.compiling import inner
 
 Block = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 
@@ -70,7 +72,7 @@ def _high_word(typing_context: Any, a: Any, b: Any) -> Any:
     return types.uint64(types.uint64, types.uint64), generate
 
 
-@njit(error_model="numpy")
+@inner
 def block(seed: int, run: int, index: int, purpose: int, attempt: int) -> Block:
     """Four random words of 64 bits."""
     c0, c1, c2, c3 = np.uint64(index), np.uint64(run), np.uint64(purpose), np.uint64(attempt)
@@ -84,13 +86,13 @@ def block(seed: int, run: int, index: int, purpose: int, attempt: int) -> Block:
     return c0, c1, c2, c3
 
 
-@njit(error_model="numpy")
+@inner
 def uniform(word: np.uint64) -> float:
     """A number in [0, 1)."""
     return (word >> np.uint64(11)) * _UNIT
 
 
-@njit(error_model="numpy")
+@inner
 def exponential(word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
     """An exponential number of mean 1; the last four arguments tell where the word comes from."""
     layer = np.int64(word & np.uint64(255))
@@ -100,7 +102,7 @@ def exponential(word: np.uint64, seed: int, run: int, index: int, purpose: int) 
     return _exponential_edge(x, layer, word, seed, run, index, purpose)
 
 
-@njit(error_model="numpy")
+@inner
 def _exponential_edge(x: float, layer: int, word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
     beyond = 0.0
     attempt = np.uint64(word | np.uint64(1))  # its own place for every word
@@ -117,7 +119,7 @@ def _exponential_edge(x: float, layer: int, word: np.uint64, seed: int, run: int
         attempt += np.uint64(2)
 
 
-@njit(error_model="numpy")
+@inner
 def normal(word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
     """A normal number of mean 0 and variance 1."""
     layer = np.int64(word & np.uint64(255))
@@ -127,7 +129,7 @@ def normal(word: np.uint64, seed: int, run: int, index: int, purpose: int) -> fl
     return x * (1.0 - 2.0 * ((word >> np.uint64(8)) & np.uint64(1)))
 
 
-@njit(error_model="numpy")
+@inner
 def _normal_edge(x: float, layer: int, word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
     attempt = np.uint64(word & ~np.uint64(1))
     while True:
@@ -146,7 +148,7 @@ def _normal_edge(x: float, layer: int, word: np.uint64, seed: int, run: int, ind
         attempt += np.uint64(2)
 
 
-@njit(error_model="numpy")
+@inner
 def lognormal(mean: float, sigma: float, word: np.uint64, seed: int, run: int, index: int, purpose: int) -> float:
     """A log-normal number of this mean; the mean itself where ``sigma`` is 0."""
     if sigma == 0.0:

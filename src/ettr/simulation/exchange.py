@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ettr.simulation.compiling import inner
 from ettr.simulation.draws import DIAGNOSIS, block, uniform
 from ettr.simulation.ledger import HAIR
 from ettr.simulation.repairs import COLD, HOT, PREEMPTIBLE, catch_up, leave, next_back, spare_node
@@ -16,7 +16,7 @@ _LEFT, _STRUCK, _PLANNED = 1 << 21, 1 << 22, 1 << 19
 """Where random numbers begin of nodes that leave, of a choice among bad ones, and of nodes that leave by plan."""
 
 
-@njit(error_model="numpy")
+@inner
 def exchange(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> float:
     """The nodes of the failure at hand leave, and the job is filled up; answers the wait. [h]"""
     if rules.pooled:
@@ -39,7 +39,7 @@ def exchange(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarr
     return _fill_up(rules, st, slots, clocks, n_out) if rules.pooled else 0.0
 
 
-@njit(error_model="numpy")
+@inner
 def _suspect(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> int:
     """The node that is taken for the bad one; -1 if that is any node of the job."""
     if modes[st.mode].n_out != 1 or (rules.misdiagnosed == 0.0 and st.n_bad == 0):
@@ -63,7 +63,7 @@ def _suspect(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarr
     return st.node if st.node >= 0 else take_healthy(rules, st, slots, clocks, 1)
 
 
-@njit(error_model="numpy")
+@inner
 def _loses_slowness(rules: np.record, st: np.record, index: int, n_job: int) -> None:
     """One of the job's ``n_job`` nodes that leaves may be a slow one."""
     if st.n_slow > 0:
@@ -75,7 +75,7 @@ def _loses_slowness(rules: np.record, st: np.record, index: int, n_job: int) -> 
             st.soft_left = -1.0
 
 
-@njit(error_model="numpy")
+@inner
 def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray, n_out: int) -> float:
     """Replace nodes that left, and those that are missing, as far as can be; answers the wait. [h]"""
     catch_up(rules, st, slots)
@@ -108,14 +108,14 @@ def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
     return wait
 
 
-@njit(error_model="numpy")
+@inner
 def _planned_index(st: np.record) -> int:
     """Where the random numbers of one more node begin that leaves by plan."""
     st.n_taken += 1
     return _PLANNED + (st.n_taken & (_PLANNED - 1))
 
 
-@njit(error_model="numpy")
+@inner
 def swap_found(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> None:
     """Swap the slow nodes that were found, as far as there are hot spares."""
     n, n_job = st.n_found, rules.n_nodes - st.missing
@@ -139,7 +139,7 @@ def swap_found(rules: np.record, st: np.record, modes: np.ndarray, slots: np.nda
     st.soft_left = -1.0
 
 
-@njit(error_model="numpy")
+@inner
 def serve_rolling(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray) -> None:
     """Nodes go to their service, which takes its time, and hot spares stand in."""
     n_job = rules.n_nodes - st.missing

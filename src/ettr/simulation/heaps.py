@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ettr.simulation.compiling import inner, maker
 
 HEAP = np.dtype([("key", "f8"), ("item", "i8")], align=True)
 
 
-@njit(error_model="numpy")
+@maker
 def new_heap(size: int) -> np.ndarray:
     """An empty heap with room for so many."""
     return np.zeros(size, HEAP)
 
 
-@njit(error_model="numpy")
+@inner
 def push(heap: np.ndarray, n: int, key: float, item: int) -> None:
     """Add to a heap of ``n``; the array must have room."""
     at = n
@@ -29,7 +30,7 @@ def push(heap: np.ndarray, n: int, key: float, item: int) -> None:
     heap[at].item = item
 
 
-@njit(error_model="numpy")
+@inner
 def remove(heap: np.ndarray, n: int, at: int) -> None:
     """Take the entry at ``at`` out of a heap of ``n``."""
     last = n - 1
@@ -52,7 +53,7 @@ def remove(heap: np.ndarray, n: int, at: int) -> None:
     heap[at].item = item
 
 
-@njit(error_model="numpy")
+@maker
 def with_room(heap: np.ndarray, n: int) -> np.ndarray:
     """The same heap if there is room for one more than ``n``, else one twice as long."""
     if n < heap.size:

@@ -36,6 +36,7 @@ from ettr.simulation.columns import (
     STUCK,
     WAITING,
 )
+from ettr.simulation.compiling import inner, maker
 from ettr.simulation.draws import FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
 from ettr.simulation.heaps import new_heap, push, remove, with_room
 from ettr.simulation.ledger import longer_rows
@@ -57,7 +58,7 @@ def sources() -> str:
     return digest.hexdigest()
 
 
-@njit(error_model="numpy")
+@inner
 def still_out(back: np.ndarray, n: int, now: float) -> int:
     """Keep those of ``n`` nodes that are not back by now; answers how many."""
     left = 0
@@ -67,7 +68,7 @@ def still_out(back: np.ndarray, n: int, now: float) -> int:
     return left
 
 
-@njit(error_model="numpy")
+@inner
 def earliest(back: np.ndarray, n: int) -> int:
     """Which of ``n`` nodes comes back first."""
     first = 0
@@ -76,7 +77,7 @@ def earliest(back: np.ndarray, n: int) -> int:
     return first
 
 
-@njit(error_model="numpy")
+@maker
 def longer(times: np.ndarray) -> np.ndarray:
     """Twice as many times."""
     more = np.empty(2 * times.size)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ettr.simulation.compiling import inner, maker
 from ettr.simulation.state import CLEAN, DEGRADED, INDEX, ORIGIN, PLACE, POSITION, ROW
 
 HAIR = 1e-9
 """Places and copies are told apart down to this part of an interval."""
 
 
-@njit(error_model="numpy")
+@inner
 def copy_row(to: np.ndarray, i: int, source: np.ndarray, j: int) -> None:
     """Copy one ledger to another place."""
     for part in range(ROW):
         to[i, part] = source[j, part]
 
 
-@njit(error_model="numpy")
+@maker
 def longer_rows(rows: np.ndarray) -> np.ndarray:
     """The same rows, with room for as many more."""
     more = np.zeros((2 * rows.shape[0], rows.shape[1]))
@@ -28,7 +28,7 @@ def longer_rows(rows: np.ndarray) -> np.ndarray:
     return more
 
 
-@njit(error_model="numpy")
+@inner
 def snapshot(st: np.record, tier: int, write_h: float) -> None:
     """Begin to write a copy of this moment to a tier."""
     st.ledger[0, PLACE], st.ledger[0, ORIGIN] = st.place, st.origin
@@ -36,7 +36,7 @@ def snapshot(st: np.record, tier: int, write_h: float) -> None:
     st.durable_at[tier] = st.trained + write_h
 
 
-@njit(error_model="numpy")
+@inner
 def promote(rules: np.record, st: np.record) -> None:
     """Take note of every copy that is durable by now."""
     for tier in range(rules.n_tiers):
@@ -45,7 +45,7 @@ def promote(rules: np.record, st: np.record) -> None:
             st.durable_at[tier] = np.inf
 
 
-@njit(error_model="numpy")
+@inner
 def secure(rules: np.record, st: np.record, hidden: np.ndarray) -> None:
     """A copy of this moment is durable in every tier; a new interval begins, and writes under way are given up."""
     promote(rules, st)
@@ -65,14 +65,14 @@ def secure(rules: np.record, st: np.record, hidden: np.ndarray) -> None:
     st.durable_at[store] = st.trained  # so that what waits for a durable checkpoint is served
 
 
-@njit(error_model="numpy")
+@inner
 def forget_old(rules: np.record, st: np.record) -> None:
     """The store deletes checkpoints that are too old, for good."""
     if rules.n_kept > 0:
         st.oldest = max(st.oldest, int(st.kept[rules.n_tiers - 1, INDEX]) - rules.n_kept + 1)
 
 
-@njit(error_model="numpy")
+@inner
 def fall_back(rules: np.record, st: np.record) -> None:
     """The failure at hand stops the job: writes that a faster tier can finish count, all others are lost."""
     st.in_action = 0
@@ -86,7 +86,7 @@ def fall_back(rules: np.record, st: np.record) -> None:
         st.durable_at[tier] = np.inf
 
 
-@njit(error_model="numpy")
+@inner
 def restore(rules: np.record, st: np.record, hidden: np.ndarray) -> float:
     """Go on from the copy in the tier that was loaded; answers the hours that are lost."""
     source, lost = st.severity, 0.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ettr.simulation.compiling import inner
 from ettr.simulation.draws import FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
 from ettr.simulation.exchange import exchange, serve_rolling, swap_found
 from ettr.simulation.ledger import copy_row, promote, restore
@@ -16,13 +16,13 @@ from ettr.simulation.strikes import hours_until, live, next_strike, strike
 from ettr.simulation.trace import DETECTING, QUEUEING, RESTARTING, SERVICE, lose, write
 
 
-@njit(error_model="numpy")
+@inner
 def is_silent(st: np.record, modes: np.ndarray) -> bool:
     """Whether nobody notices the failure at hand."""
     return not math.isnan(modes[st.mode].latency)
 
 
-@njit(error_model="numpy")
+@inner
 def severity(rules: np.record, st: np.record, modes: np.ndarray) -> int:
     """Fastest tier that survives the failure at hand."""
     if rules.n_tiers == 1:
@@ -34,7 +34,7 @@ def severity(rules: np.record, st: np.record, modes: np.ndarray) -> int:
     return tier
 
 
-@njit(error_model="numpy")
+@inner
 def recover(
     rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, trace: np.ndarray
 ) -> None:
@@ -74,7 +74,7 @@ def recover(
     st.status = LOADING
 
 
-@njit(error_model="numpy")
+@inner
 def plan_restart(rules: np.record, st: np.record) -> None:
     """Ready to load from the store after a planned stop, or at the start."""
     w0, _, _, _ = block(st.seed, st.run, st.n_restarts, PLANNED, 0)
@@ -89,7 +89,7 @@ def plan_restart(rules: np.record, st: np.record) -> None:
     st.status = LOADING
 
 
-@njit(error_model="numpy")
+@inner
 def load(
     rules: np.record,
     st: np.record,
@@ -122,7 +122,7 @@ def load(
     st.status = WORKING
 
 
-@njit(error_model="numpy")
+@inner
 def next_request(rules: np.record, st: np.record) -> None:
     """Draw when the next maintenance is asked for: requests have no memory."""
     w0, _, _, _ = block(st.seed, st.run, st.n_requests, PLANNED, 1)
@@ -130,7 +130,7 @@ def next_request(rules: np.record, st: np.record) -> None:
     st.n_requests += 1
 
 
-@njit(error_model="numpy")
+@inner
 def serve(
     rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, trace: np.ndarray
 ) -> None:

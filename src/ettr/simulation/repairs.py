@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ettr.simulation.compiling import inner, maker
 from ettr.simulation.draws import FAILURE, KIND, REPAIR, block, lognormal, uniform
 from ettr.simulation.heaps import push, remove
 
@@ -45,13 +45,13 @@ SLOT = np.dtype(
 """Columns that share nothing but their length: what is under repair, and what is known of nodes."""
 
 
-@njit(error_model="numpy")
+@maker
 def new_slots(size: int) -> np.ndarray:
     """Room for so many nodes under repair, and so many with a number."""
     return np.zeros(size, SLOT)
 
 
-@njit(error_model="numpy")
+@maker
 def roomier(slots: np.ndarray, st: np.record) -> np.ndarray:
     """The same with twice the room; rings begin at 0 again."""
     size = slots.size
@@ -68,7 +68,7 @@ def roomier(slots: np.ndarray, st: np.record) -> np.ndarray:
     return more
 
 
-@njit(error_model="numpy")
+@inner
 def new_node(slots: np.ndarray, st: np.record, kind: int) -> int:
     """Give a number to a node that is seen for the first time."""
     node = st.n_ids
@@ -78,7 +78,7 @@ def new_node(slots: np.ndarray, st: np.record, kind: int) -> int:
     return node
 
 
-@njit(error_model="numpy")
+@inner
 def kind_of_new(rules: np.record, st: np.record) -> int:
     """Whether a node that nobody has used is a lemon."""
     if rules.lemon_share == 0.0:
@@ -88,7 +88,7 @@ def kind_of_new(rules: np.record, st: np.record) -> int:
     return 1 if uniform(w0) < rules.lemon_share else 0
 
 
-@njit(error_model="numpy")
+@inner
 def _stage_hours(rules: np.record, st: np.record, slots: np.ndarray, slot: int, mean: float) -> float:
     stage, ticket = slots[slot].stage, slots[slot].ticket
     k, one = ticket >> _TICKET, ticket & ((1 << _TICKET) - 1)
@@ -106,7 +106,7 @@ def _stage_hours(rules: np.record, st: np.record, slots: np.ndarray, slot: int, 
     return hours
 
 
-@njit(error_model="numpy")
+@inner
 def _begin(
     rules: np.record,
     st: np.record,
@@ -132,7 +132,7 @@ def _begin(
     st.n_repair += 1
 
 
-@njit(error_model="numpy")
+@inner
 def leave(
     rules: np.record,
     st: np.record,
@@ -173,7 +173,7 @@ def leave(
         _begin(rules, st, slots, slot, stage, at)
 
 
-@njit(error_model="numpy")
+@inner
 def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) -> tuple[float, int]:
     """The next node that returns by then, with its time; node -1 if none does."""
     while st.n_repair > 0 and slots[0].key <= until:
@@ -207,7 +207,7 @@ def next_back(rules: np.record, st: np.record, slots: np.ndarray, until: float) 
     return np.inf, -1
 
 
-@njit(error_model="numpy")
+@inner
 def catch_up(rules: np.record, st: np.record, slots: np.ndarray) -> None:
     """Put every node that is back by now among the spares."""
     while st.n_repair > 0 and slots[0].key <= st.now:
@@ -228,7 +228,7 @@ def catch_up(rules: np.record, st: np.record, slots: np.ndarray) -> None:
             st.n_waiting[rank] += 1
 
 
-@njit(error_model="numpy")
+@inner
 def spare_node(rules: np.record, st: np.record, slots: np.ndarray, rank: int) -> int:
     """The spare of a rank that has waited longest; 0 where nodes are all alike."""
     if not rules.tracked:

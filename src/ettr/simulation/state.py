@@ -59,6 +59,7 @@ STATE = np.dtype(
         ("n_clocks", "i8"),
         ("soft_left", "f8"),  # training hours to the next event that is no failure; negative: to be drawn
         ("next_request", "f8"),
+        ("n_events", "i8"),
         # counters of random numbers
         ("k", "i8"),
         ("n_soft", "i8"),

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from ettr.simulation.clocks import first_time, lifetime
+from ettr.simulation.compiling import inner
 from ettr.simulation.draws import DIAGNOSIS, FAILURE, FIRST, LIFETIME, block, exponential, uniform
 from ettr.simulation.heaps import push, remove
 from ettr.simulation.repairs import new_node
 
 
-@njit(error_model="numpy")
+@inner
 def replicas_share(rules: np.record, st: np.record) -> float:
     """Share of the replicas that are in the job."""
     if st.missing == 0 or rules.n_replicas == 0:
@@ -22,7 +22,7 @@ def replicas_share(rules: np.record, st: np.record) -> float:
     return (rules.n_replicas - out) / rules.n_replicas
 
 
-@njit(error_model="numpy")
+@inner
 def live(rules: np.record, st: np.record, hours: float) -> None:
     """Let exposed hours pass on all clocks but that of training."""
     passed = hours
@@ -35,7 +35,7 @@ def live(rules: np.record, st: np.record, hours: float) -> None:
     st.expected += passed * (rules.rate + st.n_bad * rules.recurrence_rate)
 
 
-@njit(error_model="numpy")
+@inner
 def hours_until(rules: np.record, st: np.record, hazard: float) -> float:
     """Exposed hours until the hazard clock shows this."""
     if hazard == np.inf:
@@ -54,14 +54,14 @@ def hours_until(rules: np.record, st: np.record, hazard: float) -> float:
     return x
 
 
-@njit(error_model="numpy")
+@inner
 def draw_next_time(rules: np.record, st: np.record, word: np.uint64, index: int, purpose: int) -> None:
     """When something strikes next by the clock alone."""
     rate = rules.rate + st.n_bad * rules.recurrence_rate
     st.next_time = st.hazard + exponential(word, st.seed, st.run, index, purpose) / rate if rate > 0.0 else np.inf
 
 
-@njit(error_model="numpy")
+@inner
 def draw_first(rules: np.record, st: np.record, kind: int) -> None:
     """When the next node of a kind fails that never failed."""
     fresh = st.fresh_1 if kind else st.fresh_0
@@ -86,14 +86,14 @@ def draw_first(rules: np.record, st: np.record, kind: int) -> None:
         st.next_first_0 = at
 
 
-@njit(error_model="numpy")
+@inner
 def next_strike(st: np.record, clocks: np.ndarray) -> float:
     """When something strikes next, on the hazard clock."""
     first = min(st.next_time, min(st.next_first_0, st.next_first_1))
     return min(first, clocks[0].key) if st.n_clocks > 0 else first
 
 
-@njit(error_model="numpy")
+@inner
 def strike(
     rules: np.record,
     st: np.record,
@@ -133,7 +133,7 @@ def strike(
     return -1
 
 
-@njit(error_model="numpy")
+@inner
 def of_time_at(u: float, modes: np.ndarray) -> int:
     """A mode that strikes by the clock alone, from a uniform number."""
     x = u * modes.size
@@ -141,13 +141,13 @@ def of_time_at(u: float, modes: np.ndarray) -> int:
     return i if x - i < modes[i].keep_of_time else modes[i].else_of_time
 
 
-@njit(error_model="numpy")
+@inner
 def pick_of_time(word: np.uint64, modes: np.ndarray) -> int:
     """A mode that strikes by the clock alone."""
     return of_time_at(uniform(word), modes)
 
 
-@njit(error_model="numpy")
+@inner
 def pick_of_nodes(word: np.uint64, modes: np.ndarray) -> int:
     """A mode that strikes through nodes."""
     x = uniform(word) * modes.size
@@ -155,7 +155,7 @@ def pick_of_nodes(word: np.uint64, modes: np.ndarray) -> int:
     return i if x - i < modes[i].keep_of_nodes else modes[i].else_of_nodes
 
 
-@njit(error_model="numpy")
+@inner
 def life(st: np.record, one: int) -> float:
     """The exponential number behind the life of a node that enters; that of the first comes with the node's failure."""
     if one == 0 and st.node >= 0:
@@ -166,7 +166,7 @@ def life(st: np.record, one: int) -> float:
     return exponential(w0, st.seed, st.run, st.n_lives, LIFETIME)
 
 
-@njit(error_model="numpy")
+@inner
 def enter(
     rules: np.record,
     st: np.record,
@@ -183,7 +183,7 @@ def enter(
     st.n_clocks += 1
 
 
-@njit(error_model="numpy")
+@inner
 def take_any(
     rules: np.record,
     st: np.record,
@@ -201,7 +201,7 @@ def take_any(
     return take_healthy(rules, st, slots, clocks, index)
 
 
-@njit(error_model="numpy")
+@inner
 def take_bad(rules: np.record, st: np.record, slots: np.ndarray, i: int, word: np.uint64) -> int:
     """Take one of the bad nodes that stayed out of the job; the others strike at a new time."""
     st.n_bad -= 1
@@ -211,7 +211,7 @@ def take_bad(rules: np.record, st: np.record, slots: np.ndarray, i: int, word: n
     return node
 
 
-@njit(error_model="numpy")
+@inner
 def take_healthy(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray, index: int) -> int:
     """Take a random node that is not bad out of the job; 0 where nodes have no numbers."""
     if not rules.aged:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ettr.simulation.compiling import inner
 
 STATES = ("training", "checkpoint", "rework", "detection", "queue", "restart", "maintenance")
 TRAINING, CHECKPOINTING, LOST, DETECTING, QUEUEING, RESTARTING, SERVICE = range(len(STATES))
 _HAIR = 1e-9
 
 
-@njit(error_model="numpy")
+@inner
 def write(st: np.record, trace: np.ndarray, state: int, hours: float) -> None:
     """Add a stretch that begins now; the rows, of which there must be one more, hold state, start and end."""
     if st.traced and hours > 0.0:
@@ -18,7 +19,7 @@ def write(st: np.record, trace: np.ndarray, state: int, hours: float) -> None:
         st.n_trace += 1
 
 
-@njit(error_model="numpy")
+@inner
 def lose(st: np.record, trace: np.ndarray, hours: float) -> None:
     """Call the last so many hours of training and stalls lost."""
     at = st.n_trace - 1

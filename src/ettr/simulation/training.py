@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ettr.simulation.compiling import inner
 from ettr.simulation.draws import RECOVERY, SOFT, block, exponential, lognormal, uniform
 from ettr.simulation.ledger import HAIR, copy_row, fall_back, forget_old, promote, secure, snapshot
 from ettr.simulation.recovery import is_silent, severity
@@ -29,7 +29,7 @@ from ettr.simulation.trace import CHECKPOINTING, TRAINING, write
 _FAR = 1e15
 
 
-@njit(error_model="numpy")
+@inner
 def work(
     rules: np.record,
     st: np.record,
@@ -72,7 +72,7 @@ def work(
             st.in_action, st.action_left = 1, rules.action
 
 
-@njit(error_model="numpy")
+@inner
 def _stand(rules: np.record, st: np.record, until: float, trace: np.ndarray) -> tuple[float, bool]:
     """Stall, or answer an alarm; answers the hours that passed, and whether it is over."""
     left = st.action_left if st.in_action else st.stall_left
@@ -93,7 +93,7 @@ def _stand(rules: np.record, st: np.record, until: float, trace: np.ndarray) -> 
     return hours, left <= 0.0 and until > hours
 
 
-@njit(error_model="numpy")
+@inner
 def _train(rules: np.record, st: np.record, speed: float, until: float, trace: np.ndarray) -> tuple[float, bool]:
     """Train to the next place or event; answers the hours that passed, and whether the place was reached."""
     durable_in = st.durable_at[rules.n_tiers - 1] - st.trained
@@ -120,7 +120,7 @@ def _train(rules: np.record, st: np.record, speed: float, until: float, trace: n
     return hours, over
 
 
-@njit(error_model="numpy")
+@inner
 def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np.ndarray) -> bool:
     """Pass over whole blocks of one tier in which nothing happens, all but the last; answers whether any were.
 
@@ -166,7 +166,7 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
     return True
 
 
-@njit(error_model="numpy")
+@inner
 def _add_blocks(
     rows: np.ndarray,
     i: int,
@@ -186,13 +186,13 @@ def _add_blocks(
     rows[i, PLACE] += n * places
 
 
-@njit(error_model="numpy")
+@inner
 def _at_risk(st: np.record) -> float:
     """Productive hours since the newest durable copy."""
     return st.ledger[0, POSITION] - st.kept[0, POSITION]
 
 
-@njit(error_model="numpy")
+@inner
 def _begin_stall(rules: np.record, st: np.record) -> None:
     """A place is reached: each tier that is due stalls the job."""
     st.in_stall, st.stall_left = 1, 0.0
@@ -201,7 +201,7 @@ def _begin_stall(rules: np.record, st: np.record) -> None:
             st.stall_left += rules.tier_stall[tier]
 
 
-@njit(error_model="numpy")
+@inner
 def _take_checkpoint(rules: np.record, st: np.record) -> None:
     """The stall is over: copies of this moment are written to each tier that is due."""
     store = rules.n_tiers - 1
@@ -218,7 +218,7 @@ def _take_checkpoint(rules: np.record, st: np.record) -> None:
         st.status = FINISHED
 
 
-@njit(error_model="numpy")
+@inner
 def _answered(rules: np.record, st: np.record, modes: np.ndarray, hidden: np.ndarray) -> None:
     """An alarm was answered in time; if it was true the failure strikes now."""
     st.in_action = 0
@@ -230,7 +230,7 @@ def _answered(rules: np.record, st: np.record, modes: np.ndarray, hidden: np.nda
         st.status = FAILED
 
 
-@njit(error_model="numpy")
+@inner
 def _forestall(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray) -> None:
     """A failure that was announced does not come, as another came first; its node is mended with the other."""
     if st.in_action and st.announced_mode >= 0:
@@ -239,7 +239,7 @@ def _forestall(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.nd
         st.announced_mode = -1
 
 
-@njit(error_model="numpy")
+@inner
 def _fail(
     rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, hidden: np.ndarray
 ) -> None:
@@ -262,7 +262,7 @@ def _fail(
     st.status = FAILED
 
 
-@njit(error_model="numpy")
+@inner
 def _hide(rules: np.record, st: np.record, modes: np.ndarray, hidden: np.ndarray) -> None:
     """A silent failure: remember when it is found, and the newest copies from before it."""
     store, i = rules.n_tiers - 1, st.n_hidden
@@ -278,7 +278,7 @@ def _hide(rules: np.record, st: np.record, modes: np.ndarray, hidden: np.ndarray
     hidden[i, CLEAN] = st.origin + st.place * rules.step  # of any tier
 
 
-@njit(error_model="numpy")
+@inner
 def _found_in(st: np.record, hidden: np.ndarray) -> float:
     """Hours until the next silent failure is found."""
     first = np.inf
@@ -287,7 +287,7 @@ def _found_in(st: np.record, hidden: np.ndarray) -> float:
     return max(0.0, first)
 
 
-@njit(error_model="numpy")
+@inner
 def _find(
     rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray, hidden: np.ndarray
 ) -> None:
@@ -317,7 +317,7 @@ def _find(
     st.status = FAILED
 
 
-@njit(error_model="numpy")
+@inner
 def _set_soft(rules: np.record, st: np.record) -> None:
     """Draw how many training hours pass until something happens that is no failure."""
     at_large = st.n_slow - st.n_found
@@ -329,7 +329,7 @@ def _set_soft(rules: np.record, st: np.record) -> None:
         st.soft_left = exponential(w0, st.seed, st.run, st.n_soft, SOFT) / rate
 
 
-@njit(error_model="numpy")
+@inner
 def _is_alarm(rules: np.record, st: np.record) -> bool:
     """Let such an event happen; answers whether it is a false alarm of the predictor."""
     at_large = st.n_slow - st.n_found

@@ -10,7 +10,6 @@ import math
 from functools import cache
 
 import numpy as np
-from numba import njit
 
 from ettr.simulation.columns import (
     CHECKPOINT,
@@ -33,6 +32,7 @@ from ettr.simulation.columns import (
     STUCK,
     WAITING,
 )
+from ettr.simulation.compiling import inner
 from ettr.simulation.draws import DIAGNOSIS, FAILURE, block, uniform
 from ettr.simulation.heaps import new_heap, with_room
 from ettr.simulation.kernel import Kernel, compiled, sources
@@ -59,11 +59,13 @@ from ettr.simulation.training import work
 _POLL = 0xFFF
 _SPARE_ROWS = 8
 """Stretches that one event may add to a trace."""
+_CRAMPED = -1.0
+"""Not at its end, but in need of more room."""
 MOST_EVENTS = 30
 """Events that a run may go through for each failure that it may meet."""
 
 
-@njit(error_model="numpy")
+@inner
 def _begin(rules: np.record, st: np.record, trace: np.ndarray) -> None:
     """Nodes, spares and the first draws; then the queue and the start, or the middle of a steady run."""
     st.hot, st.preemptible, st.cold = rules.hot, rules.preemptible, rules.cold
@@ -96,7 +98,7 @@ def _begin(rules: np.record, st: np.record, trace: np.ndarray) -> None:
     plan_restart(rules, st)
 
 
-@njit(error_model="numpy")
+@inner
 def _begin_in_the_middle(rules: np.record, st: np.record) -> None:
     """All tiers begin to write at place 0, and keep the copy before, from which the job had come straight."""
     for tier in range(rules.n_tiers):
@@ -110,7 +112,7 @@ def _begin_in_the_middle(rules: np.record, st: np.record) -> None:
     promote(rules, st)
 
 
-@njit(error_model="numpy")
+@inner
 def _write_down(st: np.record, out: np.ndarray, outcome: float) -> None:
     # a steady run may do work from before its beginning again, without a checkpoint there
     before = min(0.0, st.ledger[0, STALLED])
@@ -124,6 +126,52 @@ def _write_down(st: np.record, out: np.ndarray, outcome: float) -> None:
     out[CONTROL + 1], out[CONTROL + 2] = st.less_restart, st.less_down
     out[CONTROL + 3], out[CONTROL + 4] = st.less_repair, st.less_mix
     out[OUTCOME] = outcome
+
+
+@inner
+def _room(st: np.record, most: int) -> int:
+    """Places that one event may take: for those who leave, and for those who come."""
+    return 2 * (most + st.n_found) + 4
+
+
+@inner
+def _go_on(
+    rules: np.record,
+    st: np.record,
+    modes: np.ndarray,
+    slots: np.ndarray,
+    clocks: np.ndarray,
+    hidden: np.ndarray,
+    trace: np.ndarray,
+    most: int,
+    limit: int,
+    stop: np.ndarray,
+) -> float:
+    """From event to event, to the end of the run or until more room is needed; answers which."""
+    while st.status != FINISHED:
+        if st.n_events & _POLL == 0 and stop[0] != 0:
+            return STOPPED
+        if st.k > limit or st.n_events > MOST_EVENTS * limit:
+            return STUCK
+        room = _room(st, most)
+        if (
+            max(st.n_slots, max(st.n_ids, st.n_bad)) + room > slots.size
+            or st.n_clocks + room + st.missing > clocks.size
+            or st.n_hidden == hidden.shape[0]
+            or (st.traced and st.n_trace + _SPARE_ROWS > trace.shape[0])
+        ):
+            return _CRAMPED
+        st.n_events += 1
+        if st.status == FAILED:
+            recover(rules, st, modes, slots, clocks, trace)
+        elif st.status == LOADING:
+            load(rules, st, modes, slots, clocks, hidden, trace)
+        else:
+            work(rules, st, modes, slots, clocks, hidden, trace)
+            durable_at = st.durable_at[rules.n_tiers - 1]
+            if st.status == WORKING and not st.in_action and durable_at <= st.trained + HAIR * rules.step:
+                serve(rules, st, modes, slots, clocks, trace)
+    return DONE
 
 
 @cache
@@ -150,23 +198,15 @@ def walking() -> Kernel:
         for i in range(modes.size):
             most = max(most, modes[i].n_out)
         clocks, slots, hidden = new_heap(64), new_slots(64), np.zeros((16, ROW))
-        polled = 0
         for row in range(table.shape[0]):
             for i in range(bytes_of_st.size):
                 bytes_of_st[i] = 0
             st.seed, st.run, st.traced = seed, first_run + row, trace.shape[0] > 1
             _begin(rules, st, trace)
-            outcome, n_events = DONE, 0
-            while st.status != FINISHED:
-                polled += 1
-                if polled & _POLL == 0 and stop[0] != 0:
-                    outcome = STOPPED
-                    break
-                n_events += 1
-                if st.k > limit or n_events > MOST_EVENTS * limit:
-                    outcome = STUCK
-                    break
-                room = 2 * (most + st.n_found) + 4  # of those who leave, and of those who come
+            outcome = _CRAMPED
+            while outcome == _CRAMPED:
+                outcome = _go_on(rules, st, modes, slots, clocks, hidden, trace, most, limit, stop)
+                room = _room(st, most)
                 while max(st.n_slots, max(st.n_ids, st.n_bad)) + room > slots.size:
                     slots = roomier(slots, st)
                 while st.n_clocks + room + st.missing > clocks.size:
@@ -175,15 +215,6 @@ def walking() -> Kernel:
                     hidden = longer_rows(hidden)
                 if st.traced and st.n_trace + _SPARE_ROWS > trace.shape[0]:
                     trace = longer_rows(trace)
-                if st.status == FAILED:
-                    recover(rules, st, modes, slots, clocks, trace)
-                elif st.status == LOADING:
-                    load(rules, st, modes, slots, clocks, hidden, trace)
-                else:
-                    work(rules, st, modes, slots, clocks, hidden, trace)
-                    durable_at = st.durable_at[rules.n_tiers - 1]
-                    if st.status == WORKING and not st.in_action and durable_at <= st.trained + HAIR * rules.step:
-                        serve(rules, st, modes, slots, clocks, trace)
             _write_down(st, table[row], outcome)
             n_traced = st.n_trace
             if outcome != DONE:
