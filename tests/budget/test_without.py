@@ -38,10 +38,6 @@ EXTRAS = {
         SILENT | {"failures.modes.SDC.latency_cv": 1},
         "latencies that vary (failures.modes.SDC.latency_cv)",
     ),
-    "lemons": (
-        {"failures.lemons": {"share": 0.02, "factor": 8}},
-        "nodes that fail more often than others (failures.lemons)",
-    ),
     "false alarms": (
         {"recovery.false_alarms_per_day": 0.1},
         "time-outs that kill a healthy job (recovery.false_alarms_per_day)",
@@ -206,7 +202,6 @@ def test_nothing_else_is_left_out(plain_run):
         | {
             "elastic": {"n_replicas": 8, "n_least": 7},
             "maintenance.rolling_nodes": 2,
-            "failures.lemons": {"share": 0.1, "factor": 3},
             "slow_nodes": {"per_1000_node_days": 1, "loss": 0.1, "detection_h": 1},
             "recovery.restart_cv": 1,
             "recovery.false_alarms_per_day": 1,
@@ -216,7 +211,6 @@ def test_nothing_else_is_left_out(plain_run):
     assert found.scenario == run
     assert found.left_out == (
         "restarts that vary (recovery.restart_cv)",
-        "nodes that fail more often than others (failures.lemons)",
         "time-outs that kill a healthy job (recovery.false_alarms_per_day)",
         "slow nodes (slow_nodes)",
         "jobs that go on without some replicas (elastic)",

@@ -15,7 +15,8 @@ FLEET = {
         {"name": "rack", "share": 0.1, "n_out_nodes": 16},
         {"name": "SDC", "share": 0.01, "latency_h": 5, "latency_cv": 1},
     ],
-    "failures.lemons": {"share": 0.02, "factor": 8},
+    "failures.lemons": {"share": 0.02, "factor": 8, "left": 0.5},
+    "recovery.init_s_per_1000_gpus": 2.5,
     "job.throughput_factor": 0.95,
     "recovery.detection_cv": 1,
     "recovery.restart_cv": 0.3,
@@ -81,6 +82,8 @@ BOUNDS = {
     "failures.modes.GPU.repair_h": (">= 0 h", [0], [-1]),
     "failures.lemons.share": ("> 0", [1e-9, 0.99], [0]),
     "failures.lemons.factor": (">= 1", [1], [0.99]),
+    "failures.lemons.left": ("<= 1", [0, 1], [1.01]),
+    "recovery.init_s_per_1000_gpus": (">= 0 s per 1000 GPUs", [0], [-1]),
     "recovery.detection_cv": ("<= 10", [0, 10], [10.1]),
     "recovery.restart_cv": (">= 0", [0, 10], [-0.1]),
     "recovery.person_share": ("<= 1", [0, 1], [1.01]),
@@ -141,7 +144,9 @@ def test_every_field_is_in_the_dictionary(fleet):
         of_list = f"failures.modes.<name>.{parts[-1]}" if "modes" in parts else path
         assert rule.removesuffix(paths.unit_of(path)).strip() in table.loc[of_list, "rule"]
         # what is no fraction, coefficient of variation or factor is counted in something
-        plain = path.endswith(("_cv", ".cv", "share", "success", "factor", "loss", "misdiagnosed", "retire_after"))
+        plain = path.endswith(
+            ("_cv", ".cv", "share", "success", "factor", "loss", "misdiagnosed", "retire_after", "left")
+        )
         assert bool(paths.unit_of(path)) != plain
 
 

@@ -149,17 +149,6 @@ TOGETHER = {
         "repair": {"automatic_h": 1},
         "failures.lifetime": {"shape": 2},
     },
-    "elastic.*failures.lemons": {
-        "elastic": {"n_replicas": 4, "n_least": 2},
-        "spares": {"n_nodes": 1},
-        "repair": {"automatic_h": 1},
-        "failures.lemons": {"share": 0.1, "factor": 2},
-    },
-    "elastic.*repair.retire_after": {
-        "elastic": {"n_replicas": 4, "n_least": 2},
-        "spares": {"n_nodes": 1},
-        "repair": {"automatic_h": 1, "retire_after": 2, "retire_window_days": 1, "replacement_h": 1},
-    },
     "whole part of the next.*memory.*": {
         "checkpoint.tiers": [{"name": "memory", "interval_s": 1000, "survives": 0.9}],
     },

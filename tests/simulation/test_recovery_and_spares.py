@@ -133,3 +133,52 @@ def test_each_failure_takes_its_nodes(plain_run, n_out):
     assert (runs.loc[short, "n_waits"] > 0).all() and (runs.loc[~short, "n_waits"] == 0).all()
     assert short.any() == (n_out > 0)
     assert (runs.loc[short, "waiting_h"] > 9e4).all()
+
+
+LEMONS = {"failures.lemons": {"share": 0.15, "factor": 5}}
+
+
+@pytest.mark.parametrize("left", [1, 0.3, 0])
+def test_lemons_that_nobody_takes_out_keep_the_rate_of_the_fleet(plain_run, left):
+    """Each node strikes at its own rate for ever: together at the mean rate, of which the lemons that left took a part.
+
+    With 15% of the nodes at five times the rate the fleet has 1.6 times that of its normal nodes.
+    """
+    run = plain_run.override(LEMONS | {"failures.lemons.left": left})
+    assert run.job_mttf_h == pytest.approx(plain_run.job_mttf_h * 1.6 / (1 + 0.6 * left))
+    found = simulate(run, n_runs=2000)
+    assert abs(found.ettr - budget.exact(run).ettr) < FOUR * found.ettr_error
+
+
+def test_starting_more_gpus_takes_longer(plain_run):
+    """Each start takes 30 s for 1,000 GPUs on top of the restart, in the closed form and in the simulator."""
+    run = plain_run.override({"recovery.init_s_per_1000_gpus": 30})
+    longer_min = 0.5 * run.cluster.n_gpus / 1000
+    same = plain_run.override({"recovery.restart_min": plain_run.recovery.restart_min + longer_min})
+    assert run.restart_h == pytest.approx(same.restart_h)
+    assert run.recovery_h == pytest.approx(same.recovery_h)
+    assert budget.exact(run).total_h == pytest.approx(budget.exact(same).total_h)
+    sizes = {"cluster.n_gpus": np.array([run.cluster.n_gpus, 4 * run.cluster.n_gpus])}
+    four_times = run.override({"cluster.n_gpus": 4 * run.cluster.n_gpus})
+    assert budget.exact(run, sizes).total_h[1] == pytest.approx(budget.exact(four_times).total_h)
+    np.testing.assert_allclose(simulate(run, n_runs=20).table, simulate(same, n_runs=20).table, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("clocks", [LEMONS | {"failures.lemons.factor": 1}, {"repair.retire_after": 16}])
+def test_an_elastic_job_fares_alike_whether_its_nodes_have_clocks_or_not(plain_run, clocks):
+    """But for the nodes that are missing, whose clocks are not there: 0.2% of the failures or so."""
+    fleet = {
+        "spares": {"n_nodes": 9},
+        "repair": {"manual_h": 24, "cv": 1},
+        "elastic": {"n_replicas": 128, "n_least": 90},
+    }
+    fleet |= {"failures.rate_per_1000_node_days": 10, "cluster.n_gpus": 8192, "job.productive_h": 200}
+    plain = plain_run.override(fleet)
+    more = {"repair.retire_window_days": 1e-9, "repair.replacement_h": 1} if "repair.retire_after" in clocks else {}
+    own = simulate(plain.override(clocks | more), n_runs=1000)
+    all_alike = simulate(plain, n_runs=1000)
+    missing = all_alike.budget.degraded_h / all_alike.budget.total_h
+    assert missing > 0.001
+    error = math.hypot(own.ettr_error, all_alike.ettr_error)
+    assert abs(own.ettr - all_alike.ettr) < FOUR * error + 0.002 * (1 - all_alike.ettr)
+    assert own.budget.n_failures == pytest.approx(all_alike.budget.n_failures, rel=0.01)

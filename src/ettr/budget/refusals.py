@@ -67,11 +67,6 @@ EXTRAS = (
     Extra("restarts that vary", 0.0, _varying_restarts),
     Extra("latencies that vary", 0.0, _varying_latencies),
     Extra(
-        "nodes that fail more often than others",
-        None,
-        _if("failures.lemons", lambda run: run.failures.lemons and run.failures.lemons.factor > 1),
-    ),
-    Extra(
         "time-outs that kill a healthy job",
         0.0,
         _if("recovery.false_alarms_per_day", lambda run: run.recovery.false_alarms_per_day > 0),

@@ -210,7 +210,7 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
     if scenario.job.first_queue_min is None:
         first_queue = value("recovery.queue_min") / 60
     persist, load = _store_hours(scenario, value)
-    init = value("recovery.restart_min") / 60
+    general = value("recovery.restart_min") / 60
     latency = np.array([mode.latency_h or 0.0 for mode in scenario.failures.modes] + [0.0])
     silent = np.array([mode.latency_h is not None for mode in scenario.failures.modes] + [False])
     own_restart = scenario.own_h("restart_min")
@@ -224,10 +224,10 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
         detection=mean("detection_min"),
         queue=mean("queue_min") + scenario.person_h,
         first_queue=first_queue,
-        restart=init + load,
+        restart=general + load,
         restart_after=mean("restart_min") + load,
-        survive_restart=_over_restarts(lambda r: np.exp(-rate * (r + load)), weights, own_restart, init),
-        cut_restart=_over_restarts(lambda r: -np.expm1(-rate * (r + load)), weights, own_restart, init),
+        survive_restart=_over_restarts(lambda r: np.exp(-rate * (r + load)), weights, own_restart, general),
+        cut_restart=_over_restarts(lambda r: -np.expm1(-rate * (r + load)), weights, own_restart, general),
         stops_per_h=value("maintenance.per_day") / 24,
         stop=value("maintenance.duration_min") / 60,
         silent=weights[silent].sum(axis=0),
@@ -239,13 +239,13 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
 
 
 def _store_hours(scenario: Scenario, value: _Values) -> tuple[Any, Any]:
-    """Background write and load of the store. [h]"""
-    store = scenario.checkpoint.store
-    load = value("checkpoint.load_s") / 3600
+    """Background write of the store, and loading from it with what a start takes for the number of GPUs. [h]"""
+    store, init = scenario.checkpoint.store, scenario.init_h(value("cluster.n_gpus"))
+    load = value("checkpoint.load_s") / 3600 + init
     if store is None:
         return value("checkpoint.persist_s") / 3600, load
     given = value.below("checkpoint.store")
-    return store.write_h(value.n_nodes, given), store.load_h(value.n_nodes, given) if store.read_gb_s else load
+    return store.write_h(value.n_nodes, given), store.load_h(value.n_nodes, given) + init if store.read_gb_s else load
 
 
 def _prediction_rules(value: _Values) -> PredictionRules:
@@ -268,10 +268,11 @@ def _tier_rules(scenario: Scenario, value: _Values, rate: Any, weights: np.ndarr
     shares = {tier.name: given[f"{tier.name}.survives"] for tier in tiers if f"{tier.name}.survives" in given}
     nodes = value.n_nodes if "cluster.n_gpus" in value.given else None
     persist, store_load = _store_hours(scenario, value)
-    loads = (*hours("load_s"), store_load)
+    init = scenario.init_h(value("cluster.n_gpus"))
+    loads = (*(load + init for load in hours("load_s")), store_load)
     kept = _kept_by_restart(scenario, weights, scenario.survival(nodes, shares))
-    init = value("recovery.restart_min") / 60
-    restarts = {own: [(init if own is None else own) + load for load in loads] for own in kept}
+    general = value("recovery.restart_min") / 60
+    restarts = {own: [(general if own is None else own) + load for load in loads] for own in kept}
     cut = {own: [mean_until(rate, restart) for restart in restarts[own]] for own in kept}
     survive = {own: [np.exp(-rate * restart) for restart in restarts[own]] for own in kept}
     n = range(len(loads))

@@ -43,6 +43,7 @@ _ASSUMED_NAMES = {
     "recovery.detection_min": "detection",
     "recovery.queue_min": "queue",
     "recovery.restart_min": "restart",
+    "recovery.init_s_per_1000_gpus": "initialisation by size",
     "recovery.detection_cv": "spread of detection",
     "recovery.restart_cv": "spread of restarts",
     "recovery.person_share": "waits for a person",

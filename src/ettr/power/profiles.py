@@ -25,6 +25,7 @@ _LEVELS = {
     "maintenance": "idle_w",
 }
 """Level of a part in each other state."""
+_NO_PROCESS = "idle_w"
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,8 @@ def profile(scenario: Scenario, part: str | Part | None = None) -> Profile:
     -------
     Profile
         With the part's levels: compute and communication make up a step, a hung collective waits for detection,
-        and a queue or maintenance finds no process.
+        and a queue or maintenance finds no process. A floor lifts the levels of states with processes, and a limit
+        set below the part's own (``heat.limit_w``) cuts them all.
 
     Raises
     ------
@@ -164,8 +166,18 @@ def profile(scenario: Scenario, part: str | Part | None = None) -> Profile:
     section = scenario.power or Power.model_validate({})
     gpu = scenario.part if part is None else part if isinstance(part, Part) else Part.load(part)
     waits = section.communication_share
+    most_w = (scenario.heat.limit_w if scenario.heat else None) or math.inf
+    floor_w = section.floor_share * gpu.limits.power_w
+
+    def drawn_w(level: str) -> float:
+        least_w = 0.0 if level == _NO_PROCESS else floor_w
+        return min(max(float(getattr(gpu.levels, level)), least_w), most_w)
+
     wave = Waveform(
-        (Phase("compute", 1 - waits, gpu.levels.compute_w), Phase("communication", waits, gpu.levels.communication_w)),
+        (
+            Phase("compute", 1 - waits, drawn_w("compute_w")),
+            Phase("communication", waits, drawn_w("communication_w")),
+        ),
         section.step_s,
         section.jitter_s,
     )
@@ -173,7 +185,7 @@ def profile(scenario: Scenario, part: str | Part | None = None) -> Profile:
         n_gpus=scenario.cluster.n_gpus,
         gpus_per_node=scenario.cluster.gpus_per_node,
         waveform=wave,
-        levels_w=MappingProxyType({state: float(getattr(gpu.levels, level)) for state, level in _LEVELS.items()}),
+        levels_w=MappingProxyType({state: drawn_w(level) for state, level in _LEVELS.items()}),
         rated_w=gpu.limits.power_w,
         overshoot=gpu.limits.overshoot,
         other_w=section.other_w,

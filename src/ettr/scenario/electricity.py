@@ -29,6 +29,11 @@ class Power(Section):
     jitter_s: Number = Field(
         0.02, ge=0, description="standard deviation of the moment at which nodes change phase (assumed: 0.02)"
     )
+    floor_share: Share = Field(
+        0.0,
+        description="least power of a GPU that holds a process, over its limit; a smoother load, more energy (assumed: "
+        "0)",
+    )
     other_w: Number = Field(
         275.0,
         ge=0,

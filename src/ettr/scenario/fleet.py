@@ -8,10 +8,19 @@ from ettr.scenario.basics import Count, Number, Section, Share, Spread
 
 
 class Lemons(Section):
-    """Nodes that fail more often than the others; the rate stays the fleet's mean."""
+    """Nodes that fail more often than the others; the rate is the fleet's mean while all of them are there."""
 
     share: Number = Field(gt=0, lt=1, description="share of nodes that are lemons")
     factor: Number = Field(ge=1, description="their failure rate over that of a normal node")
+    left: Share = Field(
+        1.0, description="share of the lemons that are still there; others gave way to normal nodes (assumed: 1)"
+    )
+
+    @property
+    def rate_factor(self) -> float:
+        """Failure rate of the fleet over what it was with all of its lemons."""
+        more = self.share * (self.factor - 1)
+        return (1 + self.left * more) / (1 + more)
 
 
 class Spares(Section):

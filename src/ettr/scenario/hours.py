@@ -187,8 +187,12 @@ class Hours(Section):
 
     def _exposure(self, n_nodes: Any, heat_factors: tuple[float, ...]) -> np.ndarray:
         modes, shares = self.failures.modes, self.failures.shares
-        factors = [mode.factor * heat for mode, heat in zip(modes, heat_factors, strict=True)]
-        weights = np.array([*np.multiply(shares, factors), max(0.0, 1 - sum(shares))])
+        lemons = self.failures.lemons.rate_factor if self.failures.lemons else 1.0
+        factors = [
+            mode.factor * heat * (lemons if mode.of_nodes else 1.0)
+            for mode, heat in zip(modes, heat_factors, strict=True)
+        ]
+        weights = np.array([*np.multiply(shares, factors), lemons * max(0.0, 1 - sum(shares))])
         of_job = np.array([mode.scales_with == "job" for mode in modes] + [False])
         nodes = np.asarray(self.n_nodes if n_nodes is None else n_nodes, dtype=float)[..., None]
         return weights * np.where(of_job, self.failures.observed_nodes or 0, nodes)
@@ -239,6 +243,11 @@ class Hours(Section):
         store = self.checkpoint.store
         return float(store.load_h(self.n_nodes)) if store and store.read_gb_s else self.checkpoint.load_s / S_PER_H
 
+    def init_h(self, n_gpus: Any = None) -> Any:
+        """What each start takes for the number of GPUs, on top of the restart and of loading. [h]"""
+        size = self.cluster.n_gpus if n_gpus is None else n_gpus
+        return self.recovery.init_s_per_1000_gpus * size / (1000 * S_PER_H)
+
     @property
     def least_interval_min(self) -> float:
         """Training done during a background write: no interval can be shorter. [min]"""
@@ -247,7 +256,7 @@ class Hours(Section):
     @property
     def recovery_h(self) -> float:
         """Mean time from a failure to the next training if none strikes meanwhile, d + q + r over modes. [h]"""
-        return self.detection_h + self.queue_h + self._mean_over_modes("restart_min") + self.load_h
+        return self.detection_h + self.queue_h + self._mean_over_modes("restart_min") + self.load_h + self.init_h()
 
     @property
     def detection_h(self) -> float:
@@ -266,8 +275,8 @@ class Hours(Section):
 
     @property
     def restart_h(self) -> float:
-        """Restart time of a planned start, r. [h]"""
-        return self.recovery.restart_min / MIN_PER_H
+        """Restart time of a planned start without loading, r. [h]"""
+        return self.recovery.restart_min / MIN_PER_H + float(self.init_h())
 
     @property
     def first_queue_h(self) -> float:
@@ -348,11 +357,12 @@ class Hours(Section):
         shares = np.append(self.failures.shares, max(0.0, 1 - sum(self.failures.shares)))
         by_mode_h = self._by_mode_h("detection_min") + self._by_mode_h("queue_min")
         # a silent failure strikes while what is computed counts: not while another is hidden, nor in a restart
-        restart_h = self._by_mode_h("restart_min") + self.load_h
+        observed_nodes = self.failures.observed_nodes or self.n_nodes
+        init_h = self.init_h(observed_nodes * self.cluster.gpus_per_node)
+        restart_h = self._by_mode_h("restart_min") + self.load_h + init_h
         for i, mode in enumerate(self.failures.modes):
             by_mode_h[i] += 0.0 if mode.latency_h is None else mode.latency_h + restart_h[i]
         dead_h = float(shares @ by_mode_h) + self.person_h
-        observed_nodes = self.failures.observed_nodes or self.n_nodes
         rolling = self.maintenance is not None and self.maintenance.rolling_nodes is not None
         stopped = 0.0 if rolling else self.maintenance_rate_per_h * self.maintenance_h
         of_clock = self.node_rate_per_h * observed_nodes * dead_h + stopped

@@ -35,7 +35,9 @@ the conversion, so that a rate can be swept.
 
 _IDLE = {
     "job.throughput_factor": 1.0,
+    "failures.lemons.left": 1.0,
     "checkpoint.load_s": 0.0,
+    "recovery.init_s_per_1000_gpus": 0.0,
     "recovery.detection_cv": 0.0,
     "recovery.restart_cv": 0.0,
     "recovery.person_share": 0.0,
@@ -48,6 +50,7 @@ _IDLE = {
     "repair.misdiagnosed": 0.0,
     "repair.retire_after": None,
     "heat.swing_k": 0.0,
+    "power.floor_share": 0.0,
     "cost.usd_per_day": 0.0,
     "sync.every_steps": 1.0,
     "sync.compression_ratio": 1.0,

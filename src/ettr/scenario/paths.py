@@ -23,6 +23,7 @@ UNITS = {
     "_s": "s",
     "per_day": "1/day",
     "_gpus": "GPUs",
+    "_s_per_1000_gpus": "s per 1000 GPUs",
     "per_node": "GPUs",
     "_per_1000_node_days": "failures per 1000 node-days",
     "per_1000_node_days": "nodes per 1000 node-days",

@@ -109,6 +109,11 @@ class Mode(Section):
         2.0, gt=0, le=10, description="power of the swing with which those grow, as by Coffin and Manson (assumed: 2)"
     )
 
+    @property
+    def of_nodes(self) -> bool:
+        """Whether it is single nodes that it strikes, lemons more often than others, and that it is noticed."""
+        return self.scales_with == "nodes" and self.n_out_nodes == 1 and self.latency_h is None
+
     @model_validator(mode="after")
     def _shares_of_heat(self) -> Mode:
         if self.heat_share + self.cycle_share > 1 + 1e-9:
@@ -371,6 +376,9 @@ class Recovery(Section):
     detection_min: Number = Field(ge=0, description="from the failure until it is noticed")
     queue_min: Number = Field(0.0, ge=0, description="waiting for the scheduler after each failure")
     restart_min: Number = Field(ge=0, description="initialise and load until training goes on")
+    init_s_per_1000_gpus: Number = Field(
+        0.0, ge=0, description="what each start takes on top of restart_min, for 1,000 GPUs of the job (assumed: 0)"
+    )
     detection_cv: Spread = Field(
         0.0, description="coefficient of variation of detection, log-normal; 0: always the mean (assumed: 0)"
     )

@@ -116,6 +116,15 @@ def _planned_index(st: np.record) -> int:
 
 
 @inner
+def rejoin(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray) -> None:
+    """Hot spares take the places of nodes that are missing, as far as there are any."""
+    while st.missing > 0 and st.hot > 0:
+        st.missing -= 1
+        st.hot -= 1
+        enter(rules, st, slots, clocks, spare_node(rules, st, slots, HOT), life(st, 1))
+
+
+@inner
 def swap_found(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> None:
     """Swap the slow nodes that were found, as far as there are hot spares."""
     n, n_job = st.n_found, rules.n_nodes - st.missing

@@ -39,9 +39,7 @@ def rules_of(scenario: Scenario) -> Rules:
     n_out = np.array([mode.n_out_nodes for mode in failures.modes] + [1, 0, 1])
     through_nodes = np.zeros(weights.size + 2, dtype=bool)
     if has_clocks(scenario):
-        of_job = np.array([mode.scales_with == "job" for mode in failures.modes] + [False] * 3)
-        through_nodes = (n_out == 1) & ~of_job & np.isnan(latency)
-        through_nodes[-2:] = False
+        through_nodes = np.array([mode.of_nodes for mode in failures.modes] + [True, False, False])
     false_rate = scenario.recovery.false_alarms_per_day / _H_PER_DAY
     rates = np.array([*weights, false_rate, 0.0])
     of_time, of_nodes = np.where(through_nodes, 0.0, rates), np.where(through_nodes, rates, 0.0)
@@ -71,7 +69,7 @@ def rules_of(scenario: Scenario) -> Rules:
         "first_slope": first[1],
         "scale_0": scale[0],
         "scale_1": scale[1],
-        "lemon_share": failures.lemons.share if failures.lemons else 0.0,
+        "lemon_share": failures.lemons.share * failures.lemons.left if failures.lemons else 0.0,
         "n_replicas": elastic.n_replicas if elastic else 0,
         "n_least": elastic.n_least if elastic else 0,
         "slow_rate": slow.per_1000_node_days / 1000 / _H_PER_DAY * scenario.n_nodes if slow else 0.0,
@@ -102,10 +100,12 @@ def refuse(scenario: Scenario) -> None:
         )
     if scenario.checkpoint.tiers and scenario.checkpoint.persist_slowdown * scenario.persist_h > 0:
         raise NotModelled("ettr.simulate has no rule for checkpoint.tiers together with checkpoint.persist_slowdown")
-    if scenario.elastic and has_clocks(scenario):
+    # of nodes without a memory it does not matter which are idle: all clocks slow down alike. Those of the missing nodes
+    # are not there, so that the rate is too low by their share of the job, a few nodes in thousands
+    if scenario.elastic and scenario.failures.lifetime and scenario.failures.lifetime.shape != 1:
         raise NotModelled(
-            "ettr.simulate has no rule for elastic together with failures.lifetime, failures.lemons or "
-            "repair.retire_after: the clocks of idle nodes would have to stop"
+            "ettr.simulate has no rule for elastic together with failures.lifetime: the clocks of idle nodes would "
+            "have to stop"
         )
 
 
@@ -238,7 +238,7 @@ def _modes(scenario: Scenario, rates: np.ndarray, of_time: np.ndarray, of_nodes:
     found["detection"][-2] = 0.0  # the time-out itself
     found["detection_sigma"] = _sigma(own("detection_cv", recovery.detection_cv))
     found["queue"] = own("queue_min", recovery.queue_min) / _MIN_PER_H
-    found["restart"] = own("restart_min", recovery.restart_min) / _MIN_PER_H
+    found["restart"] = own("restart_min", recovery.restart_min) / _MIN_PER_H + float(scenario.init_h())
     found["restart_sigma"] = _sigma(own("restart_cv", recovery.restart_cv))
     found["recovery"] = found["detection"] + found["queue"] + found["restart"]
     found["n_out"] = [*(mode.n_out_nodes for mode in modes), 1, 0, 1]
@@ -283,7 +283,8 @@ def _scales(scenario: Scenario, rate: float) -> tuple[float, np.ndarray]:
     """Weibull shape, and the scale of ordinary nodes and of lemons in hours of the hazard clock."""
     failures = scenario.failures
     shape = failures.lifetime.shape if failures.lifetime else 1.0
-    share, factor = (failures.lemons.share, failures.lemons.factor) if failures.lemons else (0.0, 1.0)
+    lemons = failures.lemons
+    share, factor = (lemons.share * lemons.left, lemons.factor) if lemons else (0.0, 1.0)
     base = rate / scenario.n_nodes / (1 + share * (factor - 1))
     if base == 0:
         return shape, np.array([math.inf, math.inf])

@@ -8,7 +8,7 @@ import numpy as np
 
 from ettr.simulation.compiling import inner
 from ettr.simulation.draws import FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
-from ettr.simulation.exchange import exchange, serve_rolling, swap_found
+from ettr.simulation.exchange import exchange, rejoin, serve_rolling, swap_found
 from ettr.simulation.ledger import copy_row, promote, restore
 from ettr.simulation.repairs import catch_up
 from ettr.simulation.state import FAILED, LOADING, WORKING
@@ -145,9 +145,7 @@ def serve(
     st.n_planned += 1
     if requested:
         catch_up(rules, st, slots)
-    rejoin = min(st.missing, st.hot)
-    st.missing -= rejoin
-    st.hot -= rejoin
+    rejoin(rules, st, slots, clocks)
     swap_found(rules, st, modes, slots, clocks)
     if requested:
         next_request(rules, st)
