@@ -256,7 +256,8 @@ class Hours(Section):
     @property
     def recovery_h(self) -> float:
         """Mean time from a failure to the next training if none strikes meanwhile, d + q + r over modes. [h]"""
-        return self.detection_h + self.queue_h + self._mean_over_modes("restart_min") + self.load_h + self.init_h()
+        restart_h = self._mean_over_modes("restart_min") + self.load_h + float(self.init_h())
+        return self.detection_h + self.queue_h + restart_h
 
     @property
     def detection_h(self) -> float:

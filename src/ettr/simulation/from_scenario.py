@@ -35,7 +35,6 @@ def rules_of(scenario: Scenario) -> Rules:
     refuse(scenario)
     failures, repair = scenario.failures, scenario.repair
     weights = scenario.mode_exposure() * float(failures.per_node_h(long_run_rate(scenario)))
-    latency = np.array([np.nan if m.latency_h is None else m.latency_h for m in failures.modes] + [np.nan] * 3)
     n_out = np.array([mode.n_out_nodes for mode in failures.modes] + [1, 0, 1])
     through_nodes = np.zeros(weights.size + 2, dtype=bool)
     if has_clocks(scenario):
@@ -100,7 +99,7 @@ def refuse(scenario: Scenario) -> None:
         )
     if scenario.checkpoint.tiers and scenario.checkpoint.persist_slowdown * scenario.persist_h > 0:
         raise NotModelled("ettr.simulate has no rule for checkpoint.tiers together with checkpoint.persist_slowdown")
-    # of nodes without a memory it does not matter which are idle: all clocks slow down alike. Those of the missing nodes
+    # of nodes without a memory it does not matter which are idle: all clocks slow down alike; those of missing nodes
     # are not there, so that the rate is too low by their share of the job, a few nodes in thousands
     if scenario.elastic and scenario.failures.lifetime and scenario.failures.lifetime.shape != 1:
         raise NotModelled(
