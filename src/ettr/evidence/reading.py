@@ -193,6 +193,11 @@ def part_text(name: str, folder: Path = DATA) -> str:
     return _text("parts", "part", name, folder)
 
 
+def mitigations_text(folder: Path = DATA) -> str:
+    """The YAML text of the catalogue of mitigations; a missing or changed file raises ``DataError``."""
+    return _checked("mitigations", folder).decode("utf-8")
+
+
 def _names(kind: str, folder: Path) -> tuple[str, ...]:
     """Names of the files of one kind, sorted."""
     return tuple(sorted(name.removeprefix(f"{kind}/") for name in resources(folder) if name.startswith(f"{kind}/")))

@@ -147,6 +147,8 @@ def _contents(folder: Path) -> Iterator[str]:
             yield from problems or _cells(resource, folder, keys)
         elif name.startswith(("scenarios/", "parts/")):
             yield from _preset(resource["path"], folder, keys)
+        elif name == "mitigations":
+            yield from _catalogue(resource["path"], folder, keys)
 
 
 def _unreadable(folder: Path, path: str) -> str:
@@ -303,6 +305,31 @@ def _preset(path: str, folder: Path, keys: set[str]) -> Iterator[str]:
     yield from (f"{place}, evidence: {leaf} is no number of this preset" for leaf in sorted(unknown))
     for leaf, origin in origins.items():
         yield from _origin(f"{place}, evidence of {leaf}", origin, keys)
+
+
+def _catalogue(path: str, folder: Path, keys: set[str]) -> Iterator[str]:
+    """Everything that has a status in the catalogue of mitigations has an origin, and every source is known."""
+    import yaml
+
+    place = f"data/{path}"
+    try:
+        content = yaml.safe_load((folder / path).read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        yield f"{place} is not YAML: {' '.join(str(error).split())}"
+        return
+    for number, loan in enumerate(content["lends"], 1):
+        yield from _origin(f"{place}, loan {number}", _origin_of(loan), keys)
+    for one in content["mitigations"]:
+        where = f"{place}, {one['id']}"
+        for key in sorted(set(one.get("asked_by", [])) - keys):
+            yield f"{where}, asked_by: {key!r} is not a key of references.bib"
+        prices = [one["price"]] if "price" in one else []
+        for with_origin in [*one.get("changes", []), *one.get("before", []), *one.get("published", []), *prices]:
+            yield from _origin(where, _origin_of(with_origin), keys)
+
+
+def _origin_of(item: dict[str, Any]) -> dict[str, Any]:
+    return {key: item[key] for key in ("status", "source", "note") if key in item}
 
 
 def _numbers(value: Any, path: str) -> Iterator[str]:

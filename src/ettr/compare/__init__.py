@@ -1,0 +1,1 @@
+"""Mitigations beside each other on the same failures."""

@@ -1,0 +1,252 @@
+"""A scenario with mitigations: what they change, what they need, and what a scenario without it is lent."""
+
+from __future__ import annotations
+
+import copy
+import math
+import typing
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ettr.errors import InputError
+from ettr.mitigation.catalogue import Catalogue, catalogue
+from ettr.mitigation.entries import ALL_ITEMS, Change, Loan, Mitigation
+from ettr.scenario import Scenario
+from ettr.scenario.paths import LISTS, field_at, list_of
+
+_ORDER = ("set", "scale", "add", "cap")
+_NODES_A_REPLICA = 16
+"""Of a job that does not say how its model is cut (assumed: as in Llama 3 405B)."""
+
+
+@dataclass(frozen=True)
+class Lent:
+    """A scenario with what it was lent.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        With every loan.
+    loans : tuple of Loan
+        Those that were needed.
+    """
+
+    scenario: Scenario
+    loans: tuple[Loan, ...]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Paths that the scenario did not have, or had at a value with which they do nothing."""
+        return tuple(loan.path for loan in self.loans)
+
+
+def lend(scenario: Scenario, of: Catalogue | None = None) -> Lent:
+    """Give a scenario what mitigations act on, wherever it says nothing of it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    of : Catalogue, optional
+        Whose loans; the project's own without.
+
+    Returns
+    -------
+    Lent
+        The scenario, and what it was lent.
+
+    Examples
+    --------
+    >>> found = lend(Scenario.load("llama3-405b"))
+    >>> found.scenario.failures.lemons is not None, "failures.lemons" in found.fields
+    (True, True)
+    """
+    loans: list[Loan] = []
+    values: dict[str, Any] = {}
+    origins: dict[str, Any] = {}
+    for loan in (of or catalogue()).lends:
+        paths = [path for path in _targets(scenario, loan) if _is_silent(scenario, path)]
+        if not paths or not _holds(scenario, loan):
+            continue
+        loans.append(loan)
+        for path in paths:
+            values[path] = _value(scenario, loan)
+            origins |= dict.fromkeys(_leaves(path, values[path]), _origin(loan))
+    if not values:
+        return Lent(scenario, ())
+    known = {path: origin.model_dump() for path, origin in scenario.evidence.items()}
+    return Lent(scenario.override({**values, "evidence": {**known, **origins}}), tuple(loans))
+
+
+def _leaves(path: str, value: Any) -> list[str]:
+    return [f"{path}.{field}" for field in value] if isinstance(value, dict) else [path]
+
+
+def _origin(loan: Loan) -> dict[str, Any]:
+    return {"status": loan.status, "source": loan.source, "note": loan.note}
+
+
+def _is_silent(scenario: Scenario, path: str) -> bool:
+    """Whether the scenario says nothing of a field: it is not there, or at its default."""
+    there, value = _at(scenario, path)
+    return not there or value is None or value == field_at(path, Scenario).default
+
+
+def missing(scenario: Scenario, mitigation: Mitigation) -> tuple[str, ...]:
+    """What a mitigation acts on and a scenario does not have: paths, in the order of its changes."""
+    found: list[str] = []
+    for change in mitigation.changes:
+        if _holds(scenario, change):
+            found += _missing(scenario, change)
+    return tuple(dict.fromkeys(found))
+
+
+def _missing(scenario: Scenario, change: Change) -> Iterator[str]:
+    listed = list_of(change.path)
+    if listed and change.path != listed:
+        if not _targets(scenario, change) and ALL_ITEMS not in change.path:
+            yield change.path
+        return
+    parts = change.path.split(".")
+    for end in range(1, len(parts)):
+        if _at(scenario, ".".join(parts[:end]))[1] is None:
+            yield ".".join(parts[:end])
+            return
+    if change.op != "set" and not isinstance(change.value, dict) and _at(scenario, change.path)[1] is None:
+        yield change.path
+
+
+def apply(scenario: Scenario, ids: str | Iterable[str], of: Catalogue | None = None) -> Scenario:
+    """A scenario with mitigations, whatever their order.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    ids : str or iterable of str
+        Names of mitigations.
+    of : Catalogue, optional
+        Where they stand; the project's own without.
+
+    Returns
+    -------
+    Scenario
+        With all their changes: values are set first, then scaled, added to and capped.
+
+    Raises
+    ------
+    InputError
+        An unknown mitigation (with the nearest), two that do not go together, one that needs what the scenario does
+        not have, one that is not modelled, or a change that breaks a rule of the scenario.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, mitigation
+    >>> run = mitigation.apply(Scenario.load("llama3-405b"), "peer-checkpoint")
+    >>> [tier.name for tier in run.checkpoint.tiers]
+    ['peer memory']
+    """
+    found = of or catalogue()
+    names = tuple(dict.fromkeys([ids] if isinstance(ids, str) else ids))
+    chosen = [found[name] for name in names]
+    found.check_together(names)
+    for one in chosen:
+        if one.unmodelled:
+            raise InputError(f"{one.id} has nothing to apply: {one.unmodelled}")
+        if absent := missing(scenario, one):
+            raise InputError(f"{one.id} needs {', '.join(absent)}, which {scenario.name} does not have")
+    return changed(scenario, [change for one in chosen for change in one.changes], ", ".join(names))
+
+
+def without(scenario: Scenario, mitigation: Mitigation) -> Scenario | None:
+    """A scenario that has a mitigation in place, without it; None where the catalogue does not say how that is."""
+    there = [change for change in mitigation.before if _holds(scenario, change)]
+    return changed(scenario, there, mitigation.id) if there else None
+
+
+def changed(scenario: Scenario, changes: Iterable[Change], called: str) -> Scenario:
+    """A scenario with changes, in the order of their operations; ``called`` names them in errors."""
+    holding = [change for change in changes if _holds(scenario, change)]
+    run = scenario
+    for op in _ORDER:
+        values: dict[str, Any] = {}
+        for change in holding:
+            for path in _targets(run, change) if change.op == op else ():
+                current = values.get(path, _at(run, path)[1])
+                values[path] = _changed(run, change, path, current)
+        try:
+            run = run.override(values) if values else run
+        except InputError as error:
+            raise InputError(f"{called} does not fit {scenario.name}: {error}") from error
+    return run
+
+
+def _changed(run: Scenario, change: Change, path: str, current: Any) -> Any:
+    value = _value(run, change)
+    if change.op == "set":
+        return value
+    if isinstance(value, dict):
+        items = [item if isinstance(item, dict) else item.model_dump() for item in current]
+        key = "interval_s" if path == "checkpoint.tiers" else "name"
+        return sorted([*items, value], key=lambda item: item[key])
+    amount = {"scale": current * value, "add": current + value, "cap": min(current, value)}[change.op]
+    return math.ceil(amount - 1e-9) if _is_count(path) else amount
+
+
+def _value(run: Scenario, change: Change) -> Any:
+    if change.of is None:
+        return copy.deepcopy(change.value)
+    amount = change.value * (run.n_nodes if change.of == "nodes" else n_replicas(run))
+    return max(1, math.ceil(amount - 1e-9)) if _is_count(change.path) else amount
+
+
+def n_replicas(run: Scenario) -> int:
+    """Data-parallel replicas of a job, no more than its nodes; of 16 nodes each where it does not say (assumed)."""
+    layout = run.layout_of_job
+    if layout is None:
+        return max(1, run.n_nodes // _NODES_A_REPLICA)
+    return max(1, min(run.n_nodes, int(run.cluster.n_gpus // layout.replica_gpus)))
+
+
+def _is_count(path: str) -> bool:
+    annotation = field_at(path, Scenario).annotation
+    return int in (annotation, *typing.get_args(annotation))
+
+
+def _holds(scenario: Scenario, change: Change) -> bool:
+    """Whether the conditions of a change are met."""
+    if change.when and not _at(scenario, change.when)[1]:
+        return False
+    return not (change.unless and _at(scenario, change.unless)[1])
+
+
+def _targets(scenario: Scenario, change: Change) -> list[str]:
+    """The fields that a change leads to: those of every item, of items of one name, or else of one category."""
+    listed = list_of(change.path)
+    if not listed or change.path == listed:
+        return [change.path]
+    name, _, field = change.path.removeprefix(f"{listed}.").rpartition(".")
+    items = _items(scenario, listed)
+    chosen = [item for item in items if name in (ALL_ITEMS, item.name)]
+    chosen = chosen or [item for item in items if getattr(item, "category", None) == name]
+    own = [item for item in chosen if change.op == "set" or getattr(item, field) is not None]
+    return [f"{listed}.{item.name}.{field}" for item in own]
+
+
+def _items(scenario: Scenario, listed: str) -> Any:
+    return _at(scenario, listed)[1] or ()
+
+
+def _at(scenario: Scenario, path: str) -> tuple[bool, Any]:
+    """Whether there is a field at a path, and its value."""
+    listed = list_of(path)
+    found: Any = scenario
+    if listed and path != listed and listed in LISTS:
+        name, _, path = path.removeprefix(f"{listed}.").rpartition(".")
+        found = next((item for item in _items(scenario, listed) if item.name == name), None)
+    for part in path.split("."):
+        if found is None:
+            return False, None
+        found = getattr(found, part)
+    return True, found

@@ -1,0 +1,199 @@
+"""The catalogue: every mitigation, by its name, and which do not go together."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pydantic import Field, ValidationError, model_validator
+
+from ettr import evidence
+from ettr.errors import InputError, UnknownName
+from ettr.mitigation.entries import ALL_ITEMS, Change, Loan, Mitigation
+from ettr.scenario.basics import Section
+from ettr.scenario.explain import explain
+from ettr.scenario.loader import mapping_of, text_of
+from ettr.scenario.paths import list_of
+
+NO_EVIDENCE, PUBLISHED, NOT_MODELLED = "no evidence", "published", "not modelled"
+_PLACE = "mitigations.yml"
+
+
+class _File(Section):
+    """A catalogue as it stands in a file."""
+
+    lends: tuple[Loan, ...] = ()
+    mitigations: tuple[Mitigation, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _names_that_are_there(self) -> _File:
+        ids = [one.id for one in self.mitigations]
+        for name in ids:
+            if ids.count(name) > 1:
+                raise ValueError(f"has two mitigations with the id {name!r}")
+        for one in self.mitigations:
+            for other in one.conflicts:
+                if other not in ids or other == one.id:
+                    raise UnknownName("mitigation in conflicts", other, set(ids) - {one.id}, f"of {one.id}")
+        return self
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Mitigations by their ids.
+
+    Attributes
+    ----------
+    mitigations : tuple of Mitigation
+        In the order of the file.
+    lends : tuple of Loan
+        What a scenario that says nothing of it is taken to have.
+    """
+
+    mitigations: tuple[Mitigation, ...]
+    lends: tuple[Loan, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Names of all mitigations."""
+        return tuple(one.id for one in self.mitigations)
+
+    def __iter__(self) -> Iterator[Mitigation]:
+        return iter(self.mitigations)
+
+    def __len__(self) -> int:
+        return len(self.mitigations)
+
+    def __getitem__(self, name: str) -> Mitigation:
+        """One mitigation; an unknown name raises with the nearest."""
+        found = next((one for one in self.mitigations if one.id == name), None)
+        if found is None:
+            raise UnknownName("mitigation", str(name), self.ids)
+        return found
+
+    def conflict(self, first: str, second: str) -> str:
+        """Why two mitigations do not go together; empty if they do.
+
+        Examples
+        --------
+        >>> catalogue().conflict("just-in-time-checkpoint", "peer-checkpoint")[:30]
+        'both make the fastest tier'
+        """
+        one, other = self[first], self[second]
+        if first == second:
+            return ""
+        declared = one.conflicts.get(second) or other.conflicts.get(first)
+        clashes = (_clash(a, b) for a, b in itertools.product(one.changes, other.changes))
+        return declared or next(filter(None, clashes), "")
+
+    def check_together(self, ids: Iterable[str]) -> None:
+        """Raise where two of several mitigations do not go together.
+
+        Raises
+        ------
+        InputError
+            Which two, and why.
+        """
+        for first, second in itertools.combinations(dict.fromkeys(ids), 2):
+            if why := self.conflict(first, second):
+                raise InputError(f"{first} and {second} do not go together: {why}")
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a mitigation.
+
+        Returns
+        -------
+        DataFrame
+            ``id``, ``title``, ``group``, ``mechanism``, ``evidence`` (``published``, ``no evidence`` or ``not
+            modelled``), ``asked_by`` (keys, by commas), ``n_published``, ``unmodelled`` (why).
+        """
+        return pd.DataFrame([_row(one) for one in self.mitigations])
+
+
+def _row(one: Mitigation) -> dict[str, Any]:
+    kind = NO_EVIDENCE if not one.has_evidence else PUBLISHED if one.changes else NOT_MODELLED
+    return {
+        "id": one.id,
+        "title": one.title,
+        "group": one.group,
+        "mechanism": one.mechanism,
+        "evidence": kind,
+        "asked_by": ", ".join(one.asked_by),
+        "n_published": len(one.published),
+        "unmodelled": one.unmodelled or "",
+    }
+
+
+def _clash(one: Change, other: Change) -> str:
+    """Why two changes give different scenarios by their order; empty if they do not."""
+    short, long = sorted((one, other), key=lambda change: len(change.path))
+    if long.path.startswith(f"{short.path}.") and short.op == "set":
+        return f"one sets {short.path}, the other changes {long.path}"
+    if not _overlap(one.path, other.path):
+        return ""
+    if one.op != other.op:
+        return f"on {one.path} it matters whether {one.op} or {other.op} comes first"
+    if one.op == "set" and (one.value, one.of) != (other.value, other.of):
+        return f"both set {one.path}"
+    if isinstance(one.value, dict) and one.op == "add" and one.value.get("name") == other.value.get("name"):
+        return f"both add {one.value.get('name')!r} to {one.path}"
+    return ""
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether two paths may lead to the same field; a star stands for every item of a list."""
+    if one == other:
+        return True
+    listed = list_of(one)
+    if not listed or listed != list_of(other) or listed in (one, other):
+        return False
+    names = [path.removeprefix(f"{listed}.").rpartition(".") for path in (one, other)]
+    return names[0][2] == names[1][2] and ALL_ITEMS in (names[0][0], names[1][0])
+
+
+def catalogue(path: str | Path | None = None) -> Catalogue:
+    """All mitigations, or those of a file of the same form.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        A YAML file; the project's own catalogue without.
+
+    Returns
+    -------
+    Catalogue
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, a path that is no field of a scenario (with the nearest), an operation that does not
+        fit its value, a conflict with an unknown mitigation.
+
+    Examples
+    --------
+    >>> found = catalogue()
+    >>> found["lemon-removal"].title
+    'Lemon nodes taken out'
+    """
+    if path is None:
+        return _own()
+    return _parsed(text_of(path, "catalogue"), str(path))
+
+
+@functools.lru_cache(maxsize=1)
+def _own() -> Catalogue:
+    return _parsed(evidence.mitigations_text(), _PLACE)
+
+
+def _parsed(text: str, place: str) -> Catalogue:
+    try:
+        found = _File.model_validate(mapping_of(text, place, "catalogue"))
+    except ValidationError as error:
+        raise InputError(explain(error, _File, place)) from error
+    return Catalogue(found.mitigations, found.lends)

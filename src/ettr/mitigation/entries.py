@@ -1,0 +1,115 @@
+"""What stands in a catalogue: mitigations, what they change in a scenario, what they cost, and what was published."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from ettr.scenario import Scenario
+from ettr.scenario.basics import Number, Origin, Section, Text
+from ettr.scenario.paths import field_at, list_of
+
+Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+Words = Annotated[str, Field(min_length=1, max_length=600)]
+Operation = Literal["set", "scale", "add", "cap"]
+Quantity = Literal["nodes", "replicas"]
+Group = Literal["failures", "detection", "restart", "checkpoint", "nodes", "speed", "heat and power"]
+Verdict = Literal["reproduced", "consistent", "not derivable"]
+
+ALL_ITEMS = "*"
+"""Stands for every item of a list in a path."""
+_FREE = {"status": "assumed", "note": "no figure was found: taken as free"}
+
+
+class Change(Origin):
+    """One field of a scenario, and what becomes of it."""
+
+    path: Text = Field(description="dotted path; * in place of a mode's name stands for all modes")
+    op: Operation = Field(
+        "set",
+        description="set to the value, scale by it, add it (an item, to a list), or cap at it",
+    )
+    value: Any = Field(description="a number, a name, or a section with its fields")
+    of: Quantity | None = Field(None, description="multiplies the value: nodes of the job, or its replicas")
+    when: Text | None = Field(None, description="only where the scenario has this section")
+    unless: Text | None = Field(None, description="only where the scenario does not have this section")
+
+    @field_validator("path")
+    @classmethod
+    def _names_a_field(cls, path: str) -> str:
+        field_at(path, Scenario)
+        return path
+
+    @model_validator(mode="after")
+    def _numbers_where_they_are_needed(self) -> Change:
+        number = isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
+        item = self.op == "add" and list_of(self.path) == self.path
+        if item != (self.op == "add" and isinstance(self.value, dict)):
+            raise ValueError(f"add takes an item with its fields for a list and a number for a field: {self.path}")
+        if (self.op in ("scale", "cap") or self.of or (self.op == "add" and not item)) and not number:
+            raise ValueError(f"{self.op} takes a number, got {self.value!r} for {self.path}")
+        if self.op == "scale" and self.value < 0:
+            raise ValueError(f"scale must be >= 0, got {self.value:g} for {self.path}")
+        return self
+
+
+class Price(Origin):
+    """What a mitigation costs beside the GPUs that it holds and the throughput that it takes."""
+
+    usd: Number = Field(0.0, ge=0, description="once, whatever the size of the job")
+    usd_per_gpu: Number = Field(0.0, ge=0, description="once, for each GPU of the job")
+
+
+class Published(Origin):
+    """A published figure, without and with the mitigation."""
+
+    quantity: Words = Field(description="what was measured, where")
+    before: Number | None = Field(None, description="without it; empty if only a ratio or the result is known")
+    after: Number = Field(description="with it")
+    unit: Text = Field(description="unit of both; 1 for shares and ratios")
+    verdict: Verdict = Field("not derivable", description="whether the model gives it from inputs that are stated")
+    why: Words = Field(description="what is stated, or what is missing to derive it")
+    rows: tuple[Text, ...] = Field((), description="results of the table of validation that compute it")
+
+    @model_validator(mode="after")
+    def _a_verdict_with_its_rows(self) -> Published:
+        if (self.verdict == "not derivable") == bool(self.rows):
+            goes = "without" if self.rows else "with"
+            raise ValueError(f"{self.verdict} goes {goes} rows of validation: {self.quantity}")
+        if self.source is None:
+            raise ValueError(f"needs its source: {self.quantity}")
+        return self
+
+
+class Mitigation(Section):
+    """One thing to do about failures."""
+
+    id: Id
+    title: Text = Field(description="a few words")
+    group: Group = Field(description="what it acts on")
+    mechanism: Words = Field(description="how it works, in a sentence")
+    asked_by: tuple[Text, ...] = Field((), description="source documents that ask for it, by bibliography key")
+    changes: tuple[Change, ...] = Field((), description="to a scenario that has it not yet")
+    before: tuple[Change, ...] = Field((), description="to a scenario that has it, to take it away")
+    price: Price = Field(default_factory=lambda: Price.model_validate(_FREE))
+    published: tuple[Published, ...] = ()
+    conflicts: dict[Id, Words] = Field(default_factory=dict, description="mitigation to why both do not go together")
+    unmodelled: Words | None = Field(None, description="why there are no changes")
+
+    @model_validator(mode="after")
+    def _changes_or_a_reason(self) -> Mitigation:
+        if bool(self.changes) == bool(self.unmodelled):
+            raise ValueError(f"{self.id} needs changes, or unmodelled: why there are none; and not both")
+        return self
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether anything was published about what it does."""
+        return bool(self.published)
+
+
+class Loan(Change):
+    """What a scenario that says nothing of it is taken to have, so that mitigations have something to act on."""
+
+    op: Literal["set"] = "set"
