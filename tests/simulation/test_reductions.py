@@ -160,15 +160,19 @@ IDLE = {
     ),
     "more spares than failures": ({"spares": {"n_nodes": 500}, "repair": {"automatic_h": 8}}, {}),
     "repair in no time": ({"spares": {"n_nodes": 0}, "repair": {"automatic_h": 0}}, {}),
-    "no retirement": (
+    "no retirement among numbered nodes": (
         SPARES
-        | {"failures.lifetime": {"shape": 0.6}}
+        | {"failures.lifetime": {"shape": 0.6}, "failures.lemons": {"share": 0.1, "factor": 3}}
         | {"repair": {"automatic_h": 8, "cv": 1, "retire_after": 16, "retire_window_days": 1e-3, "replacement_h": 1}},
-        SPARES | {"failures.lifetime": {"shape": 0.6}},
+        SPARES | {"failures.lifetime": {"shape": 0.6}, "failures.lemons": {"share": 0.1, "factor": 3}},
     ),
-    "lemons that are none": (
-        {"failures.lifetime": {"shape": 0.6, "start": "new"}, "failures.lemons": {"share": 1e-12, "factor": 9}},
-        {"failures.lifetime": {"shape": 0.6, "start": "new"}},
+    "lemons that have all left": (
+        {"failures.lifetime": {"shape": 0.6}, "failures.lemons": {"share": 0.3, "factor": 5, "left": 0}},
+        {
+            "failures.lifetime": {"shape": 0.6},
+            "failures.lemons": {"share": 1e-12, "factor": 5},
+            "failures.rate_per_1000_node_days": 400 / 2.2,
+        },
     ),
     "a tier that nothing leaves": ({"checkpoint.tiers": [MEMORY | {"survives": 0, "stall_s": 0}]}, {}),
     "a tier that is the store": (
@@ -203,6 +207,16 @@ def test_an_idle_rule_changes_no_run(small_run, name):
 
 
 SAME_ON_AVERAGE = {
+    "no retirement": (
+        SPARES
+        | {"failures.lifetime": {"shape": 0.6}}
+        | {"repair": {"automatic_h": 8, "cv": 1, "retire_after": 16, "retire_window_days": 1e-3, "replacement_h": 1}},
+        SPARES | {"failures.lifetime": {"shape": 0.6}},
+    ),
+    "lemons that are none": (
+        {"failures.lifetime": {"shape": 0.6, "start": "new"}, "failures.lemons": {"share": 1e-12, "factor": 9}},
+        {"failures.lifetime": {"shape": 0.6, "start": "new"}},
+    ),
     "a shape of 1": ({"failures.lifetime": {"shape": 1}}, {}),
     "a shape of 1, all new": ({"failures.lifetime": {"shape": 1, "start": "new"}}, {}),
     "a factor of 1": ({"failures.lemons": {"share": 0.3, "factor": 1}}, {}),

@@ -10,7 +10,7 @@ from ettr.simulation.compiling import inner
 from ettr.simulation.draws import DIAGNOSIS, block, uniform
 from ettr.simulation.ledger import HAIR
 from ettr.simulation.repairs import COLD, HOT, PREEMPTIBLE, catch_up, leave, next_back, spare_node
-from ettr.simulation.strikes import draw_next_time, enter, life, take_any, take_bad, take_healthy
+from ettr.simulation.strikes import draw_next_time, enter, take_any, take_bad, take_healthy
 
 _LEFT, _STRUCK, _PLANNED = 1 << 21, 1 << 22, 1 << 19
 """Where random numbers begin of nodes that leave, of a choice among bad ones, and of nodes that leave by plan."""
@@ -35,7 +35,7 @@ def exchange(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarr
         if rules.pooled:
             leave(rules, st, slots, slots[one].going, modes[st.mode].repair, True, st.now, one)
         else:
-            enter(rules, st, slots, clocks, slots[one].going, life(st, one))
+            enter(rules, st, slots, clocks, slots[one].going, one)
     return _fill_up(rules, st, slots, clocks, n_out) if rules.pooled else 0.0
 
 
@@ -44,10 +44,10 @@ def _suspect(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarr
     """The node that is taken for the bad one; -1 if that is any node of the job."""
     if modes[st.mode].n_out != 1 or (rules.misdiagnosed == 0.0 and st.n_bad == 0):
         return st.node
-    w0, w1, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, 0)
+    w0, w1, _, _ = block(st.seed, st.run, st.key, DIAGNOSIS, 0)
     i = -1  # which of the bad nodes struck, if one did
     if st.n_bad > 0 and st.node < 0:
-        v0, _, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, _STRUCK)
+        v0, _, _, _ = block(st.seed, st.run, st.key, DIAGNOSIS, _STRUCK)
         x = uniform(v0) * (st.n_bad if st.mode == modes.size - 1 else rules.n_nodes - st.missing)
         if x < st.n_bad:
             i = int(x)
@@ -56,7 +56,7 @@ def _suspect(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarr
         if i < 0:  # one more bad node stays
             slots[st.n_bad].bad = st.node if st.node >= 0 else take_healthy(rules, st, slots, clocks, 0)
             st.n_bad += 1
-            draw_next_time(rules, st, w1, st.k, DIAGNOSIS)
+            draw_next_time(rules, st, w1, st.key, DIAGNOSIS)
         return take_healthy(rules, st, slots, clocks, 1)
     if i >= 0:
         return take_bad(rules, st, slots, i, w1)
@@ -67,7 +67,7 @@ def _suspect(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarr
 def _loses_slowness(rules: np.record, st: np.record, index: int, n_job: int) -> None:
     """One of the job's ``n_job`` nodes that leaves may be a slow one."""
     if st.n_slow > 0:
-        w0, w1, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, index)
+        w0, w1, _, _ = block(st.seed, st.run, st.key, DIAGNOSIS, index)
         if uniform(w0) * n_job < st.n_slow:
             if uniform(w1) * st.n_slow < st.n_found:
                 st.n_found -= 1
@@ -90,7 +90,7 @@ def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
         else:
             st.cold -= 1
             rank, wait = COLD, max(wait, rules.fetch)
-        enter(rules, st, slots, clocks, spare_node(rules, st, slots, rank), life(st, n_in))
+        enter(rules, st, slots, clocks, spare_node(rules, st, slots, rank), n_in)
         need -= 1
         n_in += 1
     allowed = 0
@@ -101,7 +101,7 @@ def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
         if node < 0:
             break
         wait = max(wait, at - st.now)
-        enter(rules, st, slots, clocks, node, life(st, n_in))
+        enter(rules, st, slots, clocks, node, n_in)
         need -= 1
         n_in += 1
     st.missing = need
@@ -121,7 +121,7 @@ def rejoin(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarra
     while st.missing > 0 and st.hot > 0:
         st.missing -= 1
         st.hot -= 1
-        enter(rules, st, slots, clocks, spare_node(rules, st, slots, HOT), life(st, 1))
+        enter(rules, st, slots, clocks, spare_node(rules, st, slots, HOT), 1)
 
 
 @inner
@@ -142,7 +142,7 @@ def swap_found(rules: np.record, st: np.record, modes: np.ndarray, slots: np.nda
         if rules.pooled:
             st.hot -= 1
             node = spare_node(rules, st, slots, HOT)
-        enter(rules, st, slots, clocks, node, life(st, 1))
+        enter(rules, st, slots, clocks, node, 1)
     st.n_found -= n
     st.n_slow -= n
     st.soft_left = -1.0
@@ -160,4 +160,4 @@ def serve_rolling(rules: np.record, st: np.record, slots: np.ndarray, clocks: np
         leave(rules, st, slots, node, -max(rules.stop, 1e-300), False, st.now, index)
     for _ in range(n):
         st.hot -= 1
-        enter(rules, st, slots, clocks, spare_node(rules, st, slots, HOT), life(st, 1))
+        enter(rules, st, slots, clocks, spare_node(rules, st, slots, HOT), 1)

@@ -27,7 +27,7 @@ def severity(rules: np.record, st: np.record, modes: np.ndarray) -> int:
     """Fastest tier that survives the failure at hand."""
     if rules.n_tiers == 1:
         return 0
-    _, _, _, w3 = block(st.seed, st.run, st.k, RECOVERY, 0)
+    _, _, _, w3 = block(st.seed, st.run, st.key, RECOVERY, 0)
     x, tier = uniform(w3), 0
     while tier < rules.n_tiers - 1 and x >= modes[st.mode].survival[tier]:
         tier += 1
@@ -40,8 +40,8 @@ def recover(
 ) -> None:
     """Detection, replacement and queue of the failure at hand, up to its restart."""
     mode = st.mode
-    v0, v1, v2, _ = block(st.seed, st.run, st.k, RECOVERY, 0)
-    down = lognormal(modes[mode].detection, modes[mode].detection_sigma, v0, st.seed, st.run, st.k, RECOVERY)
+    v0, v1, v2, _ = block(st.seed, st.run, st.key, RECOVERY, 0)
+    down = lognormal(modes[mode].detection, modes[mode].detection_sigma, v0, st.seed, st.run, st.key, RECOVERY)
     st.less_down += down - modes[mode].detection
     write(st, trace, DETECTING, down)
     st.n_failures += 1
@@ -60,14 +60,14 @@ def recover(
     if rules.person_share > 0.0:
         person = 0.0
         if uniform(v1) < rules.person_share:
-            person = rules.person * exponential(v2, st.seed, st.run, st.k, RECOVERY)
+            person = rules.person * exponential(v2, st.seed, st.run, st.key, RECOVERY)
         st.less_down += person - rules.person_share * rules.person
         wait += person
     write(st, trace, QUEUEING, wait)
     st.now += wait
     st.queue += queue + wait
-    _, w1, _, _ = block(st.seed, st.run, st.k, FAILURE, 0)
-    hours = lognormal(modes[mode].restart, modes[mode].restart_sigma, w1, st.seed, st.run, st.k, FAILURE)
+    _, w1, _, _ = block(st.seed, st.run, st.key, FAILURE, 0)
+    hours = lognormal(modes[mode].restart, modes[mode].restart_sigma, w1, st.seed, st.run, st.key, FAILURE)
     st.less_restart += hours - modes[mode].restart
     st.pending = hours + rules.tier_load[st.severity]
     st.is_planned = 0

@@ -10,7 +10,11 @@ from ettr.simulation.compiling import inner, maker
 from ettr.simulation.draws import FAILURE, KIND, REPAIR, block, lognormal, uniform
 from ettr.simulation.heaps import push, remove
 
-_TICKET = 20
+_TICKET, _LIVES, _NAMES = 20, 10, 22
+SPARE, TAKEN = 2, 3
+"""Where a node was before it was seen; 0 and 1 are nodes of the job, by their kind, that failed by their own clocks."""
+OF_NODE, FOUND = 1 << 36, 1 << 37
+"""Added to the number of what strikes through a node, and of a silent failure that is found."""
 AUTOMATIC, MANUAL, REPLACEMENT, PLAIN = range(4)
 """Stages; a plain one always works."""
 HOT, PREEMPTIBLE, COLD = range(3)
@@ -34,6 +38,8 @@ SLOT = np.dtype(
         ("going", "i8"),  # list of nodes that are leaving it together
         # of a node
         ("kind", "i8"),  # 1 for a lemon
+        ("name", "i8"),  # by which it is known in scenarios that differ
+        ("n_lives", "i8"),
         ("n_left", "i8"),
         ("left_at", "f8", (MOST_RETURNS,)),  # ring of the last times
         # heap of stages: when one ends, and of which slot
@@ -69,13 +75,24 @@ def roomier(slots: np.ndarray, st: np.record) -> np.ndarray:
 
 
 @inner
-def new_node(slots: np.ndarray, st: np.record, kind: int) -> int:
-    """Give a number to a node that is seen for the first time."""
+def new_node(slots: np.ndarray, st: np.record, kind: int, origin: int, index: int) -> int:
+    """Give a number to a node that is seen for the first time, and a name by where it comes from and its index there.
+
+    The name is the same in a scenario that differs a little, so that the node has the same luck there.
+    """
     node = st.n_ids
     st.n_ids += 1
     slots[node].kind = kind
     slots[node].n_left = 0
+    slots[node].name = (origin << _NAMES) | index
+    slots[node].n_lives = 0
     return node
+
+
+@inner
+def life_of(slots: np.ndarray, node: int) -> int:
+    """A number for the life that a node leads."""
+    return (slots[node].name << _LIVES) | (slots[node].n_lives & ((1 << _LIVES) - 1))
 
 
 @inner
@@ -154,7 +171,7 @@ def leave(
         slot = st.n_slots
         st.n_slots += 1
     slots[slot].node = node
-    slots[slot].ticket = (st.k << _TICKET) | one
+    slots[slot].ticket = (st.key << _TICKET) | one
     if rules.retire_after > 0 and counts:
         n = slots[node].n_left
         slots[node].left_at[n % rules.retire_after] = at
@@ -242,7 +259,8 @@ def spare_node(rules: np.record, st: np.record, slots: np.ndarray, rank: int) ->
             kind = 1 if uniform(w0) * fresh < st.fresh_lemons else 0
         st.fresh_spares[rank] -= 1
         st.fresh_lemons -= kind
-        return new_node(slots, st, kind)
+        st.n_spares_seen += 1
+        return new_node(slots, st, kind, SPARE, st.n_spares_seen)
     node = slots[st.first_waiting[rank]].waiting[rank]
     st.first_waiting[rank] = (st.first_waiting[rank] + 1) % slots.size
     st.n_waiting[rank] -= 1

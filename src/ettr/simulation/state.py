@@ -7,8 +7,8 @@ import numpy as np
 from ettr.simulation.rules import MOST_TIERS
 
 # a ledger: what the lineage has cost up to some moment and where that stands; of a hidden failure also when it is found
-POSITION, STALLED, SLOWED, DEGRADED, INDEX, PLACE, ORIGIN, CLEAN, FOUND_AT, MODE_OF = range(10)
-ROW = 10
+POSITION, STALLED, SLOWED, DEGRADED, INDEX, PLACE, ORIGIN, CLEAN, FOUND_AT, MODE_OF, KEY_OF = range(11)
+ROW = 11
 
 FAILED, LOADING, WORKING, FINISHED = range(4)
 """What the job is about: a failure to be seen to, a restart, training, or nothing more."""
@@ -62,11 +62,14 @@ STATE = np.dtype(
         ("n_events", "i8"),
         # counters of random numbers
         ("k", "i8"),
+        ("key", "i8"),  # of the failure at hand
+        ("n_time", "i8"),  # failures by the clock alone
         ("n_soft", "i8"),
         ("n_restarts", "i8"),
         ("n_requests", "i8"),
         ("n_lives", "i8"),
         ("n_kinds", "i8"),
+        ("n_spares_seen", "i8"),
         ("n_taken", "i8"),  # nodes that left for other reasons than a failure
         # the failure at hand
         ("mode", "i8"),

@@ -10,7 +10,7 @@ from ettr.simulation.clocks import first_time, lifetime
 from ettr.simulation.compiling import inner
 from ettr.simulation.draws import DIAGNOSIS, FAILURE, FIRST, LIFETIME, block, exponential, uniform
 from ettr.simulation.heaps import push, remove
-from ettr.simulation.repairs import new_node
+from ettr.simulation.repairs import OF_NODE, TAKEN, life_of, new_node
 
 
 @inner
@@ -103,7 +103,6 @@ def strike(
 ) -> int:
     """What strikes now: sets the mode and the node, moves the clocks on; answers the node, -1 if none by its clock."""
     st.k += 1
-    w0, _, _, w3 = block(st.seed, st.run, st.k, FAILURE, 0)
     st.node = -1
     first = min(st.next_first_0, st.next_first_1)
     if st.n_clocks > 0 and clocks[0].key <= min(first, st.next_time):
@@ -116,8 +115,17 @@ def strike(
             st.fresh_1 -= 1
         else:
             st.fresh_0 -= 1
-        st.node = new_node(slots, st, kind) if rules.tracked else 0
+        drawn = st.drawn_1 if kind else st.drawn_0
+        st.node = new_node(slots, st, kind, kind, drawn) if rules.tracked else 0
         draw_first(rules, st, kind)
+    if not rules.tracked:
+        st.key = st.k
+    elif st.node >= 0:
+        st.key = OF_NODE | life_of(slots, st.node)
+    else:
+        st.n_time += 1
+        st.key = st.n_time
+    w0, _, _, w3 = block(st.seed, st.run, st.key, FAILURE, 0)
     if st.node >= 0:
         st.mode = pick_of_nodes(w3, modes)
         return st.node
@@ -129,7 +137,7 @@ def strike(
     else:
         st.mode = of_time_at(min(x / rules.rate, 1.0), modes)
         st.less_mix += modes[st.mode].recovery - rules.mean_recovery
-    draw_next_time(rules, st, w0, st.k, FAILURE)
+    draw_next_time(rules, st, w0, st.key, FAILURE)
     return -1
 
 
@@ -156,11 +164,19 @@ def pick_of_nodes(word: np.uint64, modes: np.ndarray) -> int:
 
 
 @inner
-def life(st: np.record, one: int) -> float:
-    """The exponential number behind the life of a node that enters; that of the first comes with the node's failure."""
+def _life(rules: np.record, st: np.record, slots: np.ndarray, node: int, one: int) -> float:
+    """The exponential number behind the life of a node that enters.
+
+    Nodes with a number have their own, whichever failed before. Of the others that of the first comes with the failure.
+    """
+    if rules.tracked:
+        slots[node].n_lives += 1
+        index = life_of(slots, node)
+        w0, _, _, _ = block(st.seed, st.run, index, LIFETIME, 0)
+        return exponential(w0, st.seed, st.run, index, LIFETIME)
     if one == 0 and st.node >= 0:
-        w0, _, _, _ = block(st.seed, st.run, st.k, FAILURE, 0)
-        return exponential(w0, st.seed, st.run, st.k, FAILURE)
+        w0, _, _, _ = block(st.seed, st.run, st.key, FAILURE, 0)
+        return exponential(w0, st.seed, st.run, st.key, FAILURE)
     st.n_lives += 1
     w0, _, _, _ = block(st.seed, st.run, st.n_lives, LIFETIME, 0)
     return exponential(w0, st.seed, st.run, st.n_lives, LIFETIME)
@@ -173,11 +189,12 @@ def enter(
     slots: np.ndarray,
     clocks: np.ndarray,
     node: int,
-    number: float,
+    one: int,
 ) -> None:
-    """A new or renewed node begins its life in the job; the heap must have room."""
+    """A new or renewed node, the number ``one`` of an exchange, begins its life; the heap must have room."""
     if not rules.aged:
         return
+    number = _life(rules, st, slots, node, one)
     kind = slots[node].kind if rules.tracked else 0
     push(clocks, st.n_clocks, st.hazard + lifetime(number, rules.shape, rules.scale_1 if kind else rules.scale_0), node)
     st.n_clocks += 1
@@ -194,7 +211,7 @@ def take_any(
 ) -> int:
     """Take a random one of the job's ``n_job`` nodes out, bad ones among them; 0 where nodes have no numbers."""
     if st.n_bad > 0:
-        _, _, w2, w3 = block(st.seed, st.run, st.k, DIAGNOSIS, 1 + index)
+        _, _, w2, w3 = block(st.seed, st.run, st.key, DIAGNOSIS, 1 + index)
         x = uniform(w2) * n_job
         if x < st.n_bad:
             return take_bad(rules, st, slots, int(x), w3)
@@ -207,7 +224,7 @@ def take_bad(rules: np.record, st: np.record, slots: np.ndarray, i: int, word: n
     st.n_bad -= 1
     node = slots[i].bad
     slots[i].bad = slots[st.n_bad].bad
-    draw_next_time(rules, st, word, st.k, DIAGNOSIS)
+    draw_next_time(rules, st, word, st.key, DIAGNOSIS)
     return node
 
 
@@ -216,7 +233,7 @@ def take_healthy(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.
     """Take a random node that is not bad out of the job; 0 where nodes have no numbers."""
     if not rules.aged:
         return 0
-    w0, w1, _, _ = block(st.seed, st.run, st.k, DIAGNOSIS, 1 + index)
+    w0, w1, _, _ = block(st.seed, st.run, st.key, DIAGNOSIS, 1 + index)
     n = st.fresh_0 + st.fresh_1 + st.n_clocks
     i = min(int(uniform(w0) * n), n - 1)
     if i >= st.fresh_0 + st.fresh_1:
@@ -233,4 +250,4 @@ def take_healthy(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.
         st.fresh_0 -= 1
     if uniform(w1) * fresh < 1.0:  # it is the very one that would have failed first
         draw_first(rules, st, kind)
-    return new_node(slots, st, kind) if rules.tracked else 0
+    return new_node(slots, st, kind, TAKEN, st.n_ids) if rules.tracked else 0

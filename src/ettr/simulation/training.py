@@ -10,6 +10,7 @@ from ettr.simulation.compiling import inner
 from ettr.simulation.draws import RECOVERY, SOFT, block, exponential, lognormal, uniform
 from ettr.simulation.ledger import HAIR, copy_row, fall_back, forget_old, promote, secure, snapshot
 from ettr.simulation.recovery import is_silent, severity
+from ettr.simulation.repairs import FOUND
 from ettr.simulation.state import (
     CLEAN,
     DEGRADED,
@@ -17,13 +18,14 @@ from ettr.simulation.state import (
     FINISHED,
     FOUND_AT,
     INDEX,
+    KEY_OF,
     MODE_OF,
     PLACE,
     POSITION,
     SLOWED,
     STALLED,
 )
-from ettr.simulation.strikes import enter, hours_until, life, live, next_strike, replicas_share, strike
+from ettr.simulation.strikes import enter, hours_until, live, next_strike, replicas_share, strike
 from ettr.simulation.trace import CHECKPOINTING, TRAINING, write
 
 _FAR = 1e15
@@ -235,7 +237,7 @@ def _forestall(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.nd
     """A failure that was announced does not come, as another came first; its node is mended with the other."""
     if st.in_action and st.announced_mode >= 0:
         if st.announced_node >= 0:
-            enter(rules, st, slots, clocks, st.announced_node, life(st, 1))
+            enter(rules, st, slots, clocks, st.announced_node, 1)
         st.announced_mode = -1
 
 
@@ -251,7 +253,7 @@ def _fail(
         return
     promote(rules, st)
     if modes[st.mode].announced > 0.0 and not st.in_action and not st.in_stall:
-        v0, _, _, _ = block(st.seed, st.run, st.k, RECOVERY, 3)
+        v0, _, _, _ = block(st.seed, st.run, st.key, RECOVERY, 3)
         if uniform(v0) < modes[st.mode].announced and _at_risk(st) >= rules.heeded_from * (1.0 - HAIR):
             st.announced_mode, st.announced_node = st.mode, st.node
             st.in_action, st.action_left = 1, rules.action
@@ -267,14 +269,14 @@ def _hide(rules: np.record, st: np.record, modes: np.ndarray, hidden: np.ndarray
     """A silent failure: remember when it is found, and the newest copies from before it."""
     store, i = rules.n_tiers - 1, st.n_hidden
     st.n_hidden += 1
-    v0, _, _, _ = block(st.seed, st.run, st.k, RECOVERY, 0)
+    v0, _, _, _ = block(st.seed, st.run, st.key, RECOVERY, 0)
     mode = modes[st.mode]
-    latency = lognormal(mode.latency, mode.latency_sigma, v0, st.seed, st.run, st.k, RECOVERY)
+    latency = lognormal(mode.latency, mode.latency_sigma, v0, st.seed, st.run, st.key, RECOVERY)
     if st.durable_at[store] < np.inf:
         copy_row(hidden, i, st.written, store)
     else:
         copy_row(hidden, i, st.kept, store)
-    hidden[i, FOUND_AT], hidden[i, MODE_OF] = st.now + latency, st.mode
+    hidden[i, FOUND_AT], hidden[i, MODE_OF], hidden[i, KEY_OF] = st.now + latency, st.mode, st.key
     hidden[i, CLEAN] = st.origin + st.place * rules.step  # of any tier
 
 
@@ -300,6 +302,7 @@ def _find(
         if hidden[other, FOUND_AT] < hidden[i, FOUND_AT]:
             i = other
     st.k += 1
+    st.key = FOUND | int(hidden[i, KEY_OF]) if rules.tracked else st.k
     st.mode, st.node = int(hidden[i, MODE_OF]), -1
     st.severity = severity(rules, st, modes)
     clean = hidden[i, CLEAN] + HAIR * rules.step
