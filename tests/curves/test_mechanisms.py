@@ -10,8 +10,9 @@ import pytest
 
 from ettr import Scenario, budget, curves, evidence, simulate
 from ettr.curves.mechanisms import AS_GIVEN, BY_THE_RULES, at_size
-from ettr.curves.simulating import affordable_runs, some_runs_of, whole_interval_min
+from ettr.curves.simulating import affordable_runs, some_runs_of
 from ettr.errors import OutsideValidity
+from ettr.plan import whole_interval_min
 
 PRESETS = evidence.scenario_names()
 PEER = {"name": "peer", "interval_s": 90, "stall_s": 0.1, "write_s": 20, "load_s": 10, "survives": 0.9}

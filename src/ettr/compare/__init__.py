@@ -1,1 +1,48 @@
-"""Mitigations beside each other on the same failures."""
+"""Mitigations beside each other on the same failures: each alone, several together, and what the answer rests on."""
+
+from ettr.compare.advice import Advice, advise
+from ettr.compare.alone import COMPARED, IN_PLACE, TRIED, Comparison, closed_gain, mitigations
+from ettr.compare.attribution import Attribution, interactions, shapley
+from ettr.compare.break_even import RATE, SIZE, along, at_prices, break_evens
+from ettr.compare.inputs import Input, uncertain
+from ettr.compare.measures import UNITS, Difference, Runs, difference, gain, run_scenario
+from ettr.compare.portfolio import EXACT, GREEDY, Portfolio, cost_usd, portfolio
+from ettr.compare.sensitivity import Sobol, sobol, tornado
+from ettr.compare.study import Study, study
+
+__all__ = [
+    "COMPARED",
+    "EXACT",
+    "GREEDY",
+    "IN_PLACE",
+    "RATE",
+    "SIZE",
+    "TRIED",
+    "UNITS",
+    "Advice",
+    "Attribution",
+    "Comparison",
+    "Difference",
+    "Input",
+    "Portfolio",
+    "Runs",
+    "Sobol",
+    "Study",
+    "advise",
+    "along",
+    "at_prices",
+    "break_evens",
+    "closed_gain",
+    "cost_usd",
+    "difference",
+    "gain",
+    "interactions",
+    "mitigations",
+    "portfolio",
+    "run_scenario",
+    "shapley",
+    "sobol",
+    "study",
+    "tornado",
+    "uncertain",
+]

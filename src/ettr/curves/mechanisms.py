@@ -11,9 +11,9 @@ import pandas as pd
 
 from ettr import budget
 from ettr.curves.grids import smallest_gpus
-from ettr.curves.simulating import affordable_runs, runs_of, whole_interval_min
+from ettr.curves.simulating import affordable_runs, runs_of
 from ettr.errors import NoProgress, NotModelled, OutsideValidity
-from ettr.plan import best_interval_min
+from ettr.plan import best_interval_min, whole_interval_min
 from ettr.scenario import Scenario
 
 BY_THE_RULES = "Nothing added"

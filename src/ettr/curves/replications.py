@@ -11,9 +11,9 @@ from scipy import stats
 
 from ettr import budget
 from ettr.curves.mechanisms import formula_run, nodes_in_repair
-from ettr.curves.simulating import affordable_runs, runs_of, whole_interval_min
+from ettr.curves.simulating import affordable_runs, runs_of
 from ettr.errors import InputError
-from ettr.plan import best_interval_min
+from ettr.plan import best_interval_min, whole_interval_min
 from ettr.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from ettr import budget
@@ -29,24 +28,6 @@ def affordable_runs(expected: TimeBudget, n_runs: int, most_failures: int) -> in
     120
     """
     return min(n_runs, max(_FEWEST_RUNS, int(most_failures / max(float(expected.n_failures), 1.0))))
-
-
-def whole_interval_min(run: Scenario, interval_min: float) -> float:
-    """The interval nearest to one that is wanted, of those that a simulation takes with the run's faster tiers. [min]
-
-    Examples
-    --------
-    >>> peer = {"name": "peer", "interval_s": 40, "survives": 0.9}
-    >>> run = Scenario.load("llama3-405b").override({"checkpoint.tiers": [peer]})
-    >>> whole_interval_min(run, 7.7)
-    8.0
-    """
-    interval_min = min(interval_min, 60 * run.work_h)
-    if not run.checkpoint.tiers:
-        return interval_min
-    step_min = run.checkpoint.tiers[-1].interval_s / 60
-    least = math.ceil(run.least_interval_min / step_min * (1 - 1e-12))
-    return max(round(interval_min / step_min), least, 1) * step_min
 
 
 def runs_of(run: Scenario, n_runs: int, seed: int) -> Simulation:

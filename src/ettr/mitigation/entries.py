@@ -19,6 +19,7 @@ Verdict = Literal["reproduced", "consistent", "not derivable"]
 
 ALL_ITEMS = "*"
 """Stands for every item of a list in a path."""
+_STATUSES = ("primary", "derived", "secondary", "assumed")
 _FREE = {"status": "assumed", "note": "no figure was found: taken as free"}
 
 
@@ -102,6 +103,12 @@ class Mitigation(Section):
         if bool(self.changes) == bool(self.unmodelled):
             raise ValueError(f"{self.id} needs changes, or unmodelled: why there are none; and not both")
         return self
+
+    @property
+    def basis(self) -> str:
+        """Weakest status of what it changes; empty without changes."""
+        found = {change.status for change in self.changes}
+        return next((status for status in reversed(_STATUSES) if status in found), "")
 
     @property
     def has_evidence(self) -> bool:

@@ -15,6 +15,7 @@ from ettr.plan.intervals import (
     longest_interval_min,
     mttf_interval_h,
     shortest_interval_min,
+    whole_interval_min,
 )
 from ettr.plan.needs import SOLVABLE, Blocker, Requirement, required, required_at_sizes, requirements
 from ettr.plan.solving import ettr_at_best
@@ -54,4 +55,5 @@ __all__ = [
     "scenario_of",
     "shortest_interval_min",
     "solvable",
+    "whole_interval_min",
 ]

@@ -271,6 +271,37 @@ def _ettr_of(of_interval: budget.ByInterval, interval_min: Any) -> np.ndarray:
         return np.asarray(of_interval(interval_min).ettr)
 
 
+def whole_interval_min(run: Scenario, interval_min: float) -> float:
+    """The interval nearest to one that is wanted, of those that a simulation takes with the run's faster tiers. [min]
+
+    Parameters
+    ----------
+    run : Scenario
+        Whose faster tiers are kept as they are.
+    interval_min : float
+        What is wanted. [min]
+
+    Returns
+    -------
+    float
+        A whole number of the slowest tier's intervals, and no longer than the work. [min]
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> peer = {"name": "peer", "interval_s": 40, "survives": 0.9}
+    >>> run = Scenario.load("llama3-405b").override({"checkpoint.tiers": [peer]})
+    >>> whole_interval_min(run, 7.7)
+    8.0
+    """
+    interval_min = min(interval_min, 60 * run.work_h)
+    if not run.checkpoint.tiers:
+        return interval_min
+    step_min = run.checkpoint.tiers[-1].interval_s / 60
+    least = math.ceil(run.least_interval_min / step_min * (1 - 1e-12))
+    return max(round(interval_min / step_min), least, 1) * step_min
+
+
 def flat_band(scenario: Scenario, points: float = BAND_POINTS, at: Mapping[str, Any] | None = None) -> Band:
     """Intervals whose steady-state ETTR is within ``points`` of the best.
 

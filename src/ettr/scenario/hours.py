@@ -21,6 +21,7 @@ from ettr.scenario.basics import H_PER_DAY, MIN_PER_H, S_PER_H, Origin, Section,
 from ettr.scenario.electricity import PART, Cost, Power
 from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
 from ettr.scenario.heat import Heat
+from ettr.scenario.loader import stamp
 from ettr.scenario.part import Part
 from ettr.scenario.sections import (
     Checkpoint,
@@ -88,34 +89,10 @@ class Hours(Section):
         """How fast the job trains on so many GPUs; None where it is given by its hours."""
         if self.model is None or self.job.tokens is None:
             return None
-        part = self.part
-        if part.compute is None:
-            raise InputError(
-                f"part {part.name} has no compute figures, which tokens need, e.g. compute: {{peak_tflops: 989.4, "
-                "memory_gb: 80, link_gb_s: 450}"
-            )
-        links = self.network or Links.model_validate({})
-        slowness = self.scaling or Slowness.model_validate({})
-        loose = self.sync or Loose.model_validate({})
-        return Throughput(
-            model=self.model.transformer,
-            n_tokens=self.job.tokens,
-            batch_tokens=self.model.batch_tokens,
-            reference_batch_tokens=self.model.reference_batch_tokens,
-            critical_batch_tokens=self.model.critical_batch_tokens,
-            peak_tflops=part.compute.peak_tflops,
-            gpu_memory_gb=part.compute.memory_gb,
-            network=links.network(part.compute.link_gb_s, self.cluster.gpus_per_node),
-            constants=slowness.over(calibration.fit(slowness.like).constants),
-            sync=loose.sync,
-            efficiency=loose.efficiency,
-            given=self._given_layout(loose),
+        sections = (self.model, self.layout, self.network, self.scaling, self.sync)
+        return _throughput(
+            self.job.tokens, *sections, self.cluster.gpus_per_node, self.part_name, stamp(self.part_name)
         )
-
-    def _given_layout(self, loose: Loose) -> Layout:
-        given = (self.layout or Cut.model_validate({})).given
-        # sharded weights are gathered in every step, which leaves no exchange to save
-        return replace(given, sharded=False) if loose.every_steps > 1 and given.sharded is None else given
 
     @property
     def part(self) -> Part:
@@ -131,7 +108,7 @@ class Hours(Section):
     @functools.cached_property
     def layout_of_job(self) -> Layout | None:
         """The fastest layout whose replicas divide the job's GPUs; None where it is given by its hours."""
-        return self.throughput.dividing(self.cluster.n_gpus) if self.throughput else None
+        return _dividing(self.throughput, self.cluster.n_gpus) if self.throughput else None
 
     @functools.cached_property
     def productive_h(self) -> float:
@@ -371,3 +348,50 @@ class Hours(Section):
         alarm_h = self.recovery.queue_min / MIN_PER_H + self.person_h
         of_exposed = self.recovery.false_alarms_per_day / H_PER_DAY * alarm_h
         return (of_clock + of_exposed) / (1 + of_exposed)
+
+
+@functools.lru_cache(maxsize=64)
+def _throughput(
+    n_tokens: float,
+    model: Model,
+    layout: Cut | None,
+    network: Links | None,
+    scaling: Slowness | None,
+    sync: Loose | None,
+    gpus_per_node: int,
+    part_name: str,
+    _stamp: tuple[int, int],
+) -> Throughput:
+    """Of a model with its links; made once for all scenarios that share them, as it looks at every layout."""
+    part = Part.load(part_name)
+    if part.compute is None:
+        raise InputError(
+            f"part {part.name} has no compute figures, which tokens need, e.g. compute: {{peak_tflops: 989.4, "
+            "memory_gb: 80, link_gb_s: 450}"
+        )
+    links = network or Links.model_validate({})
+    slowness = scaling or Slowness.model_validate({})
+    loose = sync or Loose.model_validate({})
+    given = (layout or Cut.model_validate({})).given
+    if loose.every_steps > 1 and given.sharded is None:
+        # sharded weights are gathered in every step, which leaves no exchange to save
+        given = replace(given, sharded=False)
+    return Throughput(
+        model=model.transformer,
+        n_tokens=n_tokens,
+        batch_tokens=model.batch_tokens,
+        reference_batch_tokens=model.reference_batch_tokens,
+        critical_batch_tokens=model.critical_batch_tokens,
+        peak_tflops=part.compute.peak_tflops,
+        gpu_memory_gb=part.compute.memory_gb,
+        network=links.network(part.compute.link_gb_s, gpus_per_node),
+        constants=slowness.over(calibration.fit(slowness.like).constants),
+        sync=loose.sync,
+        efficiency=loose.efficiency,
+        given=given,
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _dividing(throughput: Throughput, n_gpus: int) -> Layout:
+    return throughput.dividing(n_gpus)

@@ -198,6 +198,12 @@ def warmth(heat: Heat, n_gpus: int, work_h: float) -> Warmth:
         A part or weather file that cannot be read, a way of cooling that the part has no figures for, or an inlet so
         warm that no power is left to compute with.
     """
+    hours = work_h if heat.weather else 0.0  # each day is alike without
+    return _warmth(heat, n_gpus, hours, stamp(heat.part), stamp(heat.weather or ""))
+
+
+@functools.lru_cache(maxsize=64)
+def _warmth(heat: Heat, n_gpus: int, work_h: float, *_stamps: tuple[int, int]) -> Warmth:
     part, plant = Part.load(heat.part), plant_of(heat)
     now = _cooling_of(part, plant.medium, "heat.cooling")
     then = _cooling_of(part, heat.reference_medium, "heat.reference_medium")

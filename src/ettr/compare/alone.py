@@ -1,0 +1,241 @@
+"""Each mitigation alone: what it is worth on one scenario, on the same failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget, mitigation
+from ettr.compare.measures import UNITS, Interval, Runs, difference, gain
+from ettr.compare.study import OnProgress, Study, check_measure, study
+from ettr.errors import InputError, NoProgress, NotModelled, OutsideValidity
+from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
+from ettr.scenario import Scenario
+
+TRIED, IN_PLACE, NOTHING, MISSING, NOT_MODELLED, FAILS = (
+    "tried",
+    "in place",
+    "changes nothing",
+    "not applicable",
+    "not modelled",
+    "no answer",
+)
+"""What became of a mitigation: compared with, or by taking it away; or why it was not."""
+COMPARED = (TRIED, IN_PLACE)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Mitigations, each alone.
+
+    Attributes
+    ----------
+    study : Study
+        Scenario, baseline and luck.
+    measure : str
+        What they are ranked by.
+    frame : DataFrame
+        A row a mitigation, as from :func:`mitigations`.
+    """
+
+    study: Study
+    measure: str
+    frame: pd.DataFrame
+
+    @property
+    def baseline(self) -> Runs:
+        """Runs without any of them."""
+        return self.study.runs()
+
+    @property
+    def ranked(self) -> pd.DataFrame:
+        """Those with a rank, best first."""
+        return self.frame[self.frame["rank"].notna()].sort_values("rank", kind="stable").reset_index(drop=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON; what is not known is None."""
+        told = self.study
+        rows = self.frame.astype(object).where(self.frame.notna(), None).to_dict("records")
+        plain = [{key: None if value in (np.inf, -np.inf) else value for key, value in row.items()} for row in rows]
+        return {
+            "scenario": told.scenario.name,
+            "lent": [loan.path for loan in told.loans],
+            "n_runs": told.n_runs,
+            "seed": told.seed,
+            "interval": told.interval,
+            "measure": self.measure,
+            "baseline": {
+                "interval_min": self.baseline.scenario.checkpoint.interval_min,
+                **{name: self.baseline.mean(name) for name in UNITS},
+                "time_budget": self.baseline.budget.to_dict(),
+            },
+            "mitigations": plain,
+        }
+
+
+def mitigations(
+    scenario: Scenario,
+    ids: Iterable[str] | None = None,
+    seed: int = 0,
+    n_runs: int = 1000,
+    measure: str = "days",
+    interval: Interval = "best",
+    of: Catalogue | None = None,
+    as_given: bool = False,
+    executor: Any = None,
+    on_progress: OnProgress | None = None,
+) -> Comparison:
+    """What each mitigation alone is worth.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run; what it says nothing of it is lent (see :func:`ettr.mitigation.lend`).
+    ids : iterable of str, optional
+        Mitigations; all of the catalogue if not given.
+    seed, n_runs : int
+        Luck, and runs of each scenario.
+    measure : str
+        What to rank by: ``days``, ``ettr``, ``gpu_h``, ``usd`` or ``mwh``.
+    interval : {"best", "given"}
+        Checkpoint at the best interval of each scenario, or at the given one.
+    of, as_given, executor
+        As for :func:`study`.
+    on_progress : callable, optional
+        Called with how many scenarios are done, and how many there will be.
+
+    Returns
+    -------
+    Comparison
+        ``frame`` has a row a mitigation: ``id``, ``title``, ``group``, ``mechanism``, ``evidence`` (``published``,
+        ``no evidence`` or ``not modelled``), ``basis`` (the weakest status of what it changes), ``state`` (``tried``;
+        ``in place``: compared with the scenario without it; or why there is no answer), ``why`` (of a missing answer),
+        ``interval_min`` [min], ``ettr`` with it (of one in place: as the scenario is), ``own_usd`` (its price) [USD];
+        for each measure ``<m>_gain`` with ``<m>_low`` and ``<m>_high`` (95%, paired), which are positive where it is
+        better, and ``<m>_runs_ratio``; ``closed_ettr_gain`` (by the closed form; NaN where that has no term for what
+        changes), ``rank`` (by the measure; NaN without evidence or answer), ``rank_low`` and ``rank_high`` (those whose
+        difference is certain to 95%, pair by pair, come before or after).
+
+    Raises
+    ------
+    InputError
+        An unknown mitigation (with the nearest), an unknown measure, or too few runs.
+
+    Notes
+    -----
+    All scenarios share the luck of their seed, run by run and failure by failure, so that differences need far fewer
+    runs than independent simulations would.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, compare
+    >>> found = compare.mitigations(Scenario.load("llama3-405b"), ["lemon-removal", "peer-checkpoint"], n_runs=50)
+    >>> found.ranked["id"].tolist()
+    ['peer-checkpoint', 'lemon-removal']
+    """
+    check_measure(measure)
+    told = study(scenario, n_runs, seed, interval, of, as_given, executor)
+    chosen = [told.catalogue[name] for name in dict.fromkeys(told.catalogue.ids if ids is None else ids)]
+    if not chosen:
+        raise InputError("no mitigation to compare: name one or more, or leave them out for all")
+    told.runs()
+    rows, better = [], {}
+    for done, one in enumerate(chosen, 1):
+        row, pair = _row(told, one)
+        rows.append(row)
+        if pair is not None:
+            better[one.id] = pair
+        if on_progress:
+            on_progress(done, len(chosen))
+    frame = _ranked(pd.DataFrame(rows), better, measure)
+    return Comparison(told, measure, frame)
+
+
+def _row(told: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Runs] | None]:
+    """What became of one mitigation, and the runs without and with it."""
+    state, why, pair = _pair(told, one)
+    row: dict[str, Any] = {
+        "id": one.id,
+        "title": one.title,
+        "group": one.group,
+        "mechanism": one.mechanism,
+        "evidence": PUBLISHED if one.has_evidence else NO_EVIDENCE,
+        "basis": one.basis,
+        "state": state,
+        "why": why,
+        "own_usd": told.own_usd(one),
+    }
+    if pair is None:
+        return row, None
+    before, after = pair
+    row |= {"interval_min": after.scenario.checkpoint.interval_min, "ettr": after.ettr}
+    for name in UNITS:
+        found = gain(before, after, name)
+        row |= {f"{name}_gain": found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
+        row[f"{name}_runs_ratio"] = found.runs_ratio
+    row["closed_ettr_gain"] = closed_gain(before.scenario, after.scenario)
+    return row, pair
+
+
+def _pair(told: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | None]:
+    """State, reason, and the runs without and with a mitigation."""
+    if one.unmodelled:
+        return NOT_MODELLED, one.unmodelled, None
+    if absent := mitigation.missing(told.baseline, one):
+        return MISSING, f"needs {', '.join(absent)}", None
+    try:
+        changed = mitigation.apply(told.baseline, one.id, told.catalogue)
+        if changed != told.baseline:
+            return TRIED, "", (told.runs(), told.runs([one.id]))
+        bare = mitigation.without(told.baseline, one)
+        if bare is None or bare == told.baseline:
+            return NOTHING, "the scenario is already as good as it would make it", None
+        return IN_PLACE, "", (told.simulated(bare), told.runs())
+    except NoProgress as error:
+        return FAILS, f"the job does not get on: {error}", None
+    except (InputError, OutsideValidity) as error:
+        return FAILS, str(error), None
+
+
+def closed_gain(before: Scenario, after: Scenario) -> float:
+    """Gain of ETTR by the closed form; NaN where it leaves out what changes, or has no answer.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> run = Scenario.load("llama3-405b")
+    >>> round(closed_gain(run, run.override({"recovery.restart_min": 2})), 4)
+    0.0137
+    """
+    try:
+        plain = [budget.simplified(run) for run in (before, after)]
+        if plain[0].left_out != plain[1].left_out or plain[0].scenario == plain[1].scenario:
+            return float("nan")
+        ettr = [float(budget.exact(one.scenario).ettr) for one in plain]
+    except (NotModelled, OutsideValidity):
+        return float("nan")
+    return ettr[1] - ettr[0]
+
+
+def _ranked(frame: pd.DataFrame, pairs: dict[str, tuple[Runs, Runs]], measure: str) -> pd.DataFrame:
+    """Ranks of those with evidence, and how far they may be off."""
+    worth = {
+        name: pair[0].values(measure) - pair[1].values(measure)
+        for name, pair in pairs.items()
+        if frame.set_index("id").loc[name, "evidence"] == PUBLISHED
+    }
+    if measure == "ettr":
+        worth = {name: -values for name, values in worth.items()}
+    order = sorted(worth, key=lambda name: -float(worth[name].mean()))
+    ranks = {name: place for place, name in enumerate(order, 1)}
+    low, high = {}, {}
+    for name in order:
+        apart = [difference(worth[name], worth[other]) for other in order if other != name]
+        low[name] = 1 + sum(one.high < 0 for one in apart)
+        high[name] = len(order) - sum(one.low > 0 for one in apart)
+    columns = {"rank": ranks, "rank_low": low, "rank_high": high}
+    return frame.assign(**{column: frame["id"].map(known).astype(float) for column, known in columns.items()})

@@ -1,0 +1,256 @@
+"""How much of what several mitigations gain together belongs to each, and how they get in each other's way."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from ettr.compare.measures import BETTER_LARGE, UNITS, difference
+from ettr.compare.study import OnProgress, Study, check_measure
+from ettr.errors import InputError
+
+MOST_EXACT = 12
+"""Mitigations whose every subset is simulated."""
+_ORDERS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """What each of several mitigations adds to their common gain.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        A row a mitigation, largest first: ``id``, ``title``, ``value`` with ``low`` and ``high`` (95%), ``alone`` (its
+        gain without the others), ``last`` (its gain when all others are there).
+    measure : str
+        Which gain.
+    together : float
+        Gain of all together, to which the values sum up.
+    together_low, together_high : float
+        Its 95% interval.
+    method : {"exact", "sampled"}
+        Over all subsets, or over orders drawn at random.
+    n_scenarios : int
+        Scenarios that were simulated.
+    """
+
+    frame: pd.DataFrame
+    measure: str
+    together: float
+    together_low: float
+    together_high: float
+    method: Literal["exact", "sampled"]
+    n_scenarios: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {**vars(self), "unit": UNITS[self.measure], "frame": self.frame.to_dict("records")}
+
+
+def shapley(
+    told: Study,
+    ids: Iterable[str],
+    measure: str = "days",
+    n_orders: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> Attribution:
+    r"""Share the common gain of mitigations among them by their Shapley values.
+
+    Parameters
+    ----------
+    told : Study
+        Scenario and luck, as from :func:`study`.
+    ids : iterable of str
+        Mitigations that go together.
+    measure : str
+        Which gain: ``days``, ``ettr``, ``gpu_h``, ``usd`` or ``mwh``.
+    n_orders : int, optional
+        Orders to draw, each with its reverse; not given, all subsets are simulated up to 12 mitigations, and 100 orders
+        are drawn above.
+    on_progress : callable, optional
+        Called with how many scenarios are done, and how many there will be.
+
+    Returns
+    -------
+    Attribution
+        Values that sum up to the common gain.
+
+    Raises
+    ------
+    InputError
+        No mitigation, one that is unknown, two that do not go together.
+
+    Notes
+    -----
+    The value of a mitigation is its gain over those that came before it, averaged over all orders:
+    :math:`\sum_S \frac{|S|!\,(k-|S|-1)!}{k!} [v(S \cup i) - v(S)]`. It is worked out run by run, so that the interval
+    over runs is that of the value; where orders are drawn, their error is added (Castro et al. 2009).
+
+    Examples
+    --------
+    >>> from ettr import Scenario, compare
+    >>> told = compare.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> found = compare.shapley(told, ["lemon-removal", "peer-checkpoint"])
+    >>> bool(abs(found.frame["value"].sum() - found.together) < 1e-9), found.method
+    (True, 'exact')
+    """
+    names = _checked(told, ids, measure)
+    worth = _Worth(told, measure)
+    exact = n_orders is None and len(names) <= MOST_EXACT
+    if exact:
+        by_run = _exact(worth, names, on_progress)
+        spread = np.zeros(len(names))
+    else:
+        by_run, spread = _sampled(worth, names, _ORDERS if n_orders is None else n_orders, told.seed, on_progress)
+    rows = []
+    for i, name in enumerate(names):
+        alone, last = worth([name]), worth(names) - worth([other for other in names if other != name])
+        found = difference(by_run[i], np.zeros_like(by_run[i]))
+        half = special.stdtrit(told.n_runs - 1, 0.975) * math.hypot(found.error, spread[i])
+        row: dict[str, Any] = {"id": name, "title": told.catalogue[name].title, "value": found.mean}
+        rows.append(
+            {**row, "low": found.mean - half, "high": found.mean + half, "alone": alone.mean(), "last": last.mean()}
+        )
+    together = difference(worth(names), np.zeros(told.n_runs))
+    return Attribution(
+        frame=pd.DataFrame(rows).sort_values("value", ascending=False, ignore_index=True),
+        measure=measure,
+        together=together.mean,
+        together_low=together.low,
+        together_high=together.high,
+        method="exact" if exact else "sampled",
+        n_scenarios=worth.n_scenarios,
+    )
+
+
+def interactions(
+    told: Study, ids: Iterable[str], measure: str = "days", on_progress: OnProgress | None = None
+) -> pd.DataFrame:
+    """What two mitigations gain together beyond what each gains alone.
+
+    Parameters
+    ----------
+    told, measure, on_progress
+        As for :func:`shapley`.
+    ids : iterable of str
+        Mitigations; those that do not go together are told so.
+
+    Returns
+    -------
+    DataFrame
+        A row a pair, in both orders: ``first``, ``second``, ``first_title``, ``second_title``, ``beyond`` with ``low``
+        and ``high`` (95%; negative where they gain less together than apart; NaN where they do not go together),
+        ``share`` (of the smaller gain of both, NaN where that is not positive), ``why`` (why they do not go together).
+
+    Examples
+    --------
+    >>> from ettr import Scenario, compare
+    >>> told = compare.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> compare.interactions(told, ["lemon-removal", "peer-checkpoint"])["beyond"].lt(0).tolist()
+    [True, True]
+    """
+    names = list(dict.fromkeys(ids))
+    check_measure(measure)
+    worth = _Worth(told, measure)
+    rows = []
+    pairs = list(itertools.combinations(names, 2))
+    for done, (first, second) in enumerate(pairs, 1):
+        why = told.catalogue.conflict(first, second)
+        row: dict[str, Any] = {"beyond": np.nan, "low": np.nan, "high": np.nan, "share": np.nan, "why": why}
+        if not why:
+            found = difference(worth([first, second]), worth([first]) + worth([second]))
+            least = min(worth([first]).mean(), worth([second]).mean())
+            share = found.mean / least if least > 0 else np.nan
+            row |= {"beyond": found.mean, "low": found.low, "high": found.high, "share": share}
+        rows += [_named(told, first, second) | row, _named(told, second, first) | row]
+        if on_progress:
+            on_progress(done, len(pairs))
+    return pd.DataFrame(rows)
+
+
+def _named(told: Study, first: str, second: str) -> dict[str, str]:
+    titles = [told.catalogue[name].title for name in (first, second)]
+    return {"first": first, "second": second, "first_title": titles[0], "second_title": titles[1]}
+
+
+def _checked(told: Study, ids: Iterable[str], measure: str) -> list[str]:
+    names = [told.catalogue[name].id for name in dict.fromkeys(ids)]
+    if not names:
+        raise InputError("no mitigation to share a gain among: name two or more")
+    told.catalogue.check_together(names)
+    check_measure(measure)
+    return names
+
+
+class _Worth:
+    """Gain of a set of mitigations, run by run."""
+
+    def __init__(self, told: Study, measure: str) -> None:
+        self._told, self._measure = told, measure
+        self._sign = -1.0 if measure in BETTER_LARGE else 1.0
+        self._seen: set[frozenset[str]] = set()
+
+    def __call__(self, ids: Iterable[str]) -> np.ndarray:
+        chosen = frozenset(ids)
+        self._seen.add(chosen)
+        without, with_them = self._told.runs(), self._told.runs(chosen)
+        return np.asarray(self._sign * (without.values(self._measure) - with_them.values(self._measure)))
+
+    @property
+    def n_scenarios(self) -> int:
+        """How many were asked for."""
+        return len(self._seen)
+
+
+def _exact(worth: _Worth, names: list[str], on_progress: OnProgress | None) -> np.ndarray:
+    """Values by run, over all subsets."""
+    k = len(names)
+    subsets = [subset for size in range(k + 1) for subset in itertools.combinations(range(k), size)]
+    gains = {}
+    for done, subset in enumerate(subsets, 1):
+        gains[frozenset(subset)] = worth(names[i] for i in subset)
+        if on_progress:
+            on_progress(done, len(subsets))
+    found = []
+    for i in range(k):
+        others = [frozenset(subset) for subset in subsets if i not in subset]
+        weights = [1 / (k * math.comb(k - 1, len(subset))) for subset in others]
+        found.append(sum(w * (gains[s | {i}] - gains[s]) for w, s in zip(weights, others, strict=True)))
+    return np.array(found)
+
+
+def _sampled(
+    worth: _Worth, names: list[str], n_orders: int, seed: int, on_progress: OnProgress | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values by run, and their standard errors over pairs of an order and its reverse."""
+    if n_orders < 2:
+        raise InputError(f"n_orders must be >= 2 to know an error, got {n_orders}")
+    rng = np.random.default_rng(seed)
+    means, total = [], np.zeros(())
+    for done in range(1, n_orders + 1):
+        order = rng.permutation(len(names))
+        of_pair = (_of_order(worth, names, order) + _of_order(worth, names, order[::-1])) / 2
+        means.append(of_pair.mean(axis=1))
+        total = total + of_pair
+        if on_progress:
+            on_progress(done, n_orders)
+    return total / n_orders, np.std(means, axis=0, ddof=1) / math.sqrt(n_orders)
+
+
+def _of_order(worth: _Worth, names: list[str], order: np.ndarray) -> np.ndarray:
+    """What each adds to those before it, by run."""
+    added: dict[int, np.ndarray] = {}
+    before = worth([])
+    for place, i in enumerate(order):
+        after = worth(names[j] for j in order[: place + 1])
+        added[int(i)] = after - before
+        before = after
+    return np.array([added[i] for i in range(len(names))])

@@ -1,0 +1,221 @@
+"""From which failure rate, size or price on a mitigation pays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import mitigation
+from ettr.compare.measures import Runs, difference, run_scenario
+from ettr.compare.study import OnProgress, Study
+from ettr.errors import EttrError, InputError, NoProgress
+from ettr.mitigation import Mitigation
+from ettr.scenario import Scenario
+from ettr.scenario.electricity import Cost
+
+RATE, SIZE, PRICE = "failures.rate_per_1000_node_days", "cluster.n_gpus", "cost.usd_per_gpu_h"
+RATE_FACTORS = tuple(4.0 ** (i / 2) for i in range(-6, 7))
+SIZES = (1024, 4096, 16_384, 65_536, 262_144, 1_048_576)
+PAYS, COSTS, UNSURE, NO_PROGRESS, NO_FIT = "pays", "costs more", "within the error", "no progress", "does not fit"
+_FAILURES_A_RUN = 150
+_BY_TOKENS = ("model", "layout", "network", "scaling", "sync")
+
+
+def at_prices(told: Study, ids: Iterable[str]) -> pd.DataFrame:
+    """The price of a GPU-hour from which each mitigation pays.
+
+    Parameters
+    ----------
+    told : Study
+        Scenario and luck.
+    ids : iterable of str
+        Mitigations.
+
+    Returns
+    -------
+    DataFrame
+        ``id``, ``title``, ``gpu_h_saved`` [GPU h], ``other_usd`` (its price and more electricity, less what is saved
+        of that and of days) [USD], ``break_even_usd_per_gpu_h`` (0: it pays at any price; NaN: at none), ``given``
+        (the scenario's price) [USD/(GPU h)].
+
+    Notes
+    -----
+    What a run costs is linear in the price of a GPU-hour, so that no price has to be simulated.
+    """
+    rows = []
+    for name in ids:
+        before, after = told.runs(), told.runs([name])
+        prices = before.scenario.cost or Cost.model_validate({})
+        saved = before.mean("gpu_h") - after.mean("gpu_h")
+        other = after.mean("usd") - before.mean("usd") + saved * prices.usd_per_gpu_h
+        even = 0.0 if other <= 0 <= saved else other / saved if saved > 0 else np.nan
+        rows.append(
+            {
+                "id": name,
+                "title": told.catalogue[name].title,
+                "gpu_h_saved": saved,
+                "other_usd": other,
+                "break_even_usd_per_gpu_h": even,
+                "given": prices.usd_per_gpu_h,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def along(
+    told: Study,
+    ids: Iterable[str],
+    field: str = SIZE,
+    values: Iterable[float] | None = None,
+    n_runs: int = 40,
+    on_progress: OnProgress | None = None,
+) -> pd.DataFrame:
+    """What each mitigation is worth at other failure rates or sizes of the job.
+
+    Parameters
+    ----------
+    told : Study
+        Scenario and luck.
+    ids : iterable of str
+        Mitigations.
+    field : str
+        ``cluster.n_gpus``, or ``failures.rate_per_1000_node_days``.
+    values : iterable of float, optional
+        Of the field; by default from 1,024 to a million GPUs, and from an eighth of 8 to 64 times the rate.
+    n_runs : int
+        Runs of each, of about 150 failures, in the steady state.
+    on_progress : callable, optional
+        Called with how many scenarios are done, and how many there will be.
+
+    Returns
+    -------
+    DataFrame
+        ``id``, ``title``, ``value`` (of the field), ``ettr_before``, ``ettr``, ``saved`` (of the time that the job
+        takes, as a share) with ``low`` and ``high`` (95%), ``saved_usd`` (of the scenario's whole work, its price
+        counted) with ``usd_low`` and ``usd_high`` [USD], ``state`` (``pays``, ``costs more``, ``within the error``,
+        ``no progress``: the job does not get on without it or with it, ``does not fit``), ``why``.
+
+    Notes
+    -----
+    Hot spares grow with the size. The work is that of the scenario: at other sizes, of a job given by its tokens, in
+    the hours that these take there; of one given by its hours, in as many GPU-hours.
+    """
+    chosen = [told.catalogue[name] for name in ids]
+    if field not in (SIZE, RATE):
+        raise InputError(f"field must be {SIZE} or {RATE}, got {field!r}")
+    grid = _grid(told.baseline, field, values)
+    rows: list[dict[str, Any]] = []
+    for done, value in enumerate(grid):
+        place = {"value": value}
+        try:
+            base = _at(told, field, value)
+            before = _shortened(told, base, n_runs, 0.0)
+        except NoProgress as error:
+            base, before, gone = None, None, (NO_PROGRESS, str(error))
+        except EttrError as error:
+            base, before, gone = None, None, (NO_FIT, str(error))
+        for i, one in enumerate(chosen, 1):
+            named = {"id": one.id, "title": one.title, **place}
+            if base is None or before is None:
+                rows.append({**named, "state": gone[0], "why": gone[1]})
+            else:
+                rows.append(named | _worth(told, one, base, before, n_runs))
+            if on_progress:
+                on_progress(done * len(chosen) + i, len(grid) * len(chosen))
+    columns = ["ettr_before", "ettr", "saved", "low", "high", "saved_usd", "usd_low", "usd_high"]
+    frame = pd.DataFrame(rows)
+    return frame.reindex(columns=["id", "title", "value", *columns, "state", "why"]).fillna({"why": ""})
+
+
+def break_evens(table: pd.DataFrame) -> pd.DataFrame:
+    """Where each mitigation starts to pay, on a table of :func:`along`.
+
+    Returns
+    -------
+    DataFrame
+        ``id``, ``title``, ``break_even`` (value of the field between the last at which it does not pay and the first
+        from which on it does; the least value if it pays everywhere, NaN if it does not pay at the largest), ``pays``
+        (``everywhere``, ``from there on``, ``nowhere`` or ``here and there``).
+    """
+    rows = []
+    for (name, title), group in table.sort_values("value").groupby(["id", "title"], sort=False):
+        known = group[group["saved_usd"].notna()]
+        worth, values = known["saved_usd"].to_numpy(dtype=float), known["value"].to_numpy(dtype=float)
+        even, pays = np.nan, "nowhere"
+        if worth.size and (worth > 0).all():
+            even, pays = float(values[0]), "everywhere"
+        elif worth.size and worth[-1] > 0:
+            i = int(np.flatnonzero(worth <= 0)[-1])
+            share = -worth[i] / (worth[i + 1] - worth[i])
+            even = float(np.exp(np.log(values[i]) + share * (np.log(values[i + 1]) - np.log(values[i]))))
+            pays = "from there on"
+        elif (worth > 0).any():
+            pays = "here and there"
+        rows.append({"id": name, "title": title, "break_even": even, "pays": pays})
+    return pd.DataFrame(rows)
+
+
+def _grid(baseline: Scenario, field: str, values: Iterable[float] | None) -> list[float]:
+    if values is None:
+        if field == RATE:
+            return [baseline.failures.rate * factor for factor in RATE_FACTORS]
+        node = baseline.cluster.gpus_per_node
+        return [float(max(1, round(size / node)) * node) for size in SIZES]
+    grid = sorted({float(value) for value in values})
+    if not grid or grid[0] <= 0:
+        raise InputError(f"values of {field} must be > 0, got {grid}")
+    return grid
+
+
+def _at(told: Study, field: str, value: float) -> Scenario:
+    """The lent scenario at another size or rate."""
+    base = told.baseline
+    if field == RATE:
+        return base.override({RATE: value})
+    size = round(value)
+    changes: dict[str, Any] = {SIZE: size}
+    if base.spares:
+        changes["spares.n_nodes"] = round(base.spares.n_nodes * size / base.cluster.n_gpus)
+    if base.job.productive_h is not None:
+        changes["job.productive_h"] = base.job.productive_h * base.cluster.n_gpus / size
+    return base.override(changes)
+
+
+def _shortened(told: Study, run: Scenario, n_runs: int, own_usd: float) -> tuple[Runs, float]:
+    """Runs of some failures in the steady state, and how many times longer the whole work is."""
+    whole_h = run.productive_h
+    mttf_h = run.job_mttf_h
+    work_h = min(whole_h, _FAILURES_A_RUN * mttf_h)
+    without = {name: None for name in _BY_TOKENS if getattr(run, name) is not None}
+    short = run.override({**without, "job.productive_h": work_h, "job.include_start": False})
+    return run_scenario(short, n_runs, told.seed, told.interval, 0.0, told.executor), whole_h / work_h
+
+
+def _worth(told: Study, one: Mitigation, base: Scenario, before: tuple[Runs, float], n_runs: int) -> dict[str, Any]:
+    own_usd = one.price.usd + one.price.usd_per_gpu * base.cluster.n_gpus
+    runs, times = before
+    try:
+        after, times_after = _shortened(told, mitigation.apply(base, one.id, told.catalogue), n_runs, own_usd)
+    except NoProgress as error:
+        return {"ettr_before": runs.ettr, "state": NO_PROGRESS, "why": str(error)}
+    except EttrError as error:
+        return {"ettr_before": runs.ettr, "state": NO_FIT, "why": str(error)}
+    total_h = runs.total_h * times
+    hours = difference(total_h, after.total_h * times_after)
+    usd = difference(runs.values("usd") * times, after.values("usd") * times_after + own_usd)
+    mean_h = float(total_h.mean())
+    state = PAYS if usd.low > 0 else COSTS if usd.high < 0 else UNSURE
+    return {
+        "ettr_before": runs.ettr,
+        "ettr": after.ettr,
+        "saved": hours.mean / mean_h,
+        "low": hours.low / mean_h,
+        "high": hours.high / mean_h,
+        "saved_usd": usd.mean,
+        "usd_low": usd.low,
+        "usd_high": usd.high,
+        "state": state,
+    }

@@ -1,0 +1,225 @@
+"""What the runs of a scenario took, run by run: the same failures strike every scenario that shares their seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from scipy import special
+
+from ettr import budget, power
+from ettr.plan import best_interval_min, whole_interval_min
+from ettr.power.bills import STATES
+from ettr.results import PARTS, TimeBudget
+from ettr.scenario import Scenario
+from ettr.scenario.electricity import Cost
+from ettr.simulation import simulate
+from ettr.simulation.columns import COLUMNS, N_FAILURES, PRODUCTIVE
+
+Interval = Literal["best", "given"]
+"""Checkpoint at the closed form's best interval of each scenario, or at its own."""
+
+UNITS = MappingProxyType({"ettr": "1", "days": "d", "gpu_h": "GPU h", "usd": "USD", "mwh": "MWh"})
+"""Measures of a run, and their units."""
+BETTER_LARGE = ("ettr",)
+"""Measures of which more is better; of the others less."""
+
+_H_PER_DAY, _KWH_PER_MWH = 24.0, 1e3
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Simulated runs of one scenario.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What was simulated, with the interval that was used.
+    hours : ndarray of shape (runs, columns)
+        As in a simulation's table.
+    own_usd : float
+        Spent on mitigations, whatever the run takes. [USD]
+    """
+
+    scenario: Scenario
+    hours: np.ndarray
+    own_usd: float = 0.0
+
+    @property
+    def n_runs(self) -> int:
+        """Runs that were simulated."""
+        return int(self.hours.shape[0])
+
+    @cached_property
+    def total_h(self) -> np.ndarray:
+        """Wall clock of each run. [h]"""
+        return np.asarray(self.hours[:, : len(PARTS)].sum(axis=1))
+
+    @cached_property
+    def held_gpus(self) -> int:
+        """GPUs of the job and of its hot spares."""
+        spares = self.scenario.spares.n_nodes if self.scenario.spares else 0
+        return self.scenario.cluster.n_gpus + spares * self.scenario.cluster.gpus_per_node
+
+    @property
+    def ettr(self) -> float:
+        """Ratio of the sums."""
+        return float(self.hours[:, PRODUCTIVE].sum() / self.total_h.sum())
+
+    @cached_property
+    def mwh(self) -> np.ndarray:
+        """Energy of the facility, that of idle hot spares too. [MWh]"""
+        profile = power.profile(self.scenario)
+        by_part_mw = np.array([profile.facility_mw(_state(part)) for part in PARTS])
+        spare_gpus = self.held_gpus - profile.n_gpus
+        idle_mw = profile.facility_mw("queue") * spare_gpus / profile.n_gpus
+        return np.asarray(self.hours[:, : len(PARTS)] @ by_part_mw + idle_mw * self.total_h)
+
+    def values(self, measure: str) -> np.ndarray:
+        """A measure of each run, whose mean is that of all.
+
+        Of the ETTR, a ratio of sums, what each run adds to it to first order: the mean is exact, and the spread is that
+        of the delta method.
+        """
+        prices = self.scenario.cost or Cost.model_validate({})
+        gpu_h = self.total_h * self.held_gpus
+        if measure == "ettr":
+            mean_h = self.total_h.mean()
+            return np.asarray(self.ettr + (self.hours[:, PRODUCTIVE] - self.ettr * self.total_h) / mean_h)
+        if measure == "days":
+            return np.asarray(self.total_h / _H_PER_DAY)
+        if measure == "gpu_h":
+            return np.asarray(gpu_h)
+        if measure == "mwh":
+            return self.mwh
+        electricity = self.mwh * _KWH_PER_MWH * prices.usd_per_kwh
+        return np.asarray(
+            gpu_h * prices.usd_per_gpu_h + electricity + prices.usd_per_day * self.total_h / _H_PER_DAY + self.own_usd
+        )
+
+    def mean(self, measure: str) -> float:
+        """Mean of a measure over the runs."""
+        return float(self.values(measure).mean())
+
+    @property
+    def budget(self) -> TimeBudget:
+        """Mean hours of each part."""
+        mean = self.hours.mean(axis=0)
+        spare = (self.held_gpus - self.scenario.cluster.n_gpus) * self.total_h.mean()
+        named = {part: float(mean[i]) for i, part in enumerate(PARTS)}
+        return TimeBudget(**named, n_failures=float(mean[N_FAILURES]), spare_gpu_h=float(spare))
+
+
+def _state(part: str) -> str:
+    name = part.removesuffix("_h")
+    return STATES.get(name, name)
+
+
+def run_scenario(
+    scenario: Scenario,
+    n_runs: int,
+    seed: int = 0,
+    interval: Interval = "best",
+    own_usd: float = 0.0,
+    executor: Any = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Runs:
+    """Simulate a scenario at its best interval or at its own.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    n_runs, seed, executor, on_progress
+        As for :func:`ettr.simulate`.
+    interval : {"best", "given"}
+        Which checkpoint interval.
+    own_usd : float
+        Spent beside the run. [USD]
+
+    Returns
+    -------
+    Runs
+        Run by run.
+    """
+    run = at_interval(scenario, interval)
+    found = simulate(run, n_runs, seed, executor=executor, on_progress=on_progress)
+    return Runs(run, found.table[:, : len(COLUMNS)], own_usd)
+
+
+def at_interval(scenario: Scenario, interval: Interval) -> Scenario:
+    """The scenario at the closed form's best interval, as near to it as its tiers let it be; or as it is.
+
+    Silent failures are noticed at once for this, and no faster tier survives them: their copies are spoiled by then.
+    """
+    if interval == "given":
+        return scenario
+    loud: dict[str, Any] = {}
+    for mode in scenario.failures.modes:
+        if mode.latency_h is not None:
+            path = f"failures.modes.{mode.name}"
+            loud |= {f"{path}.latency_h": None, f"{path}.latency_cv": 0.0, f"{path}.n_lost_nodes": scenario.n_nodes}
+    planned = budget.simplified(scenario.override(loud) if loud else scenario).scenario
+    best_min = whole_interval_min(scenario, float(best_interval_min(planned)))
+    return scenario.override({"checkpoint.interval_min": best_min})
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much better one scenario is than another, from runs that share their luck.
+
+    Attributes
+    ----------
+    mean : float
+        Of the measure; positive where the second is better.
+    error : float
+        Standard error.
+    low, high : float
+        95% interval.
+    runs_ratio : float
+        How many times more runs two independent simulations need for the same error; infinite where both scenarios
+        differ by the same in every run.
+    """
+
+    mean: float
+    error: float
+    low: float
+    high: float
+    runs_ratio: float
+
+
+def gain(before: Runs, after: Runs, measure: str) -> Difference:
+    """How much better ``after`` is than ``before``: saved days, GPU-hours, USD and MWh, or gained ETTR.
+
+    Parameters
+    ----------
+    before, after : Runs
+        Of the same seed and as many.
+    measure : str
+        A key of ``UNITS``.
+
+    Returns
+    -------
+    Difference
+        Paired run by run.
+    """
+    one, other = before.values(measure), after.values(measure)
+    if measure in BETTER_LARGE:
+        one, other = other, one
+    return difference(one, other)
+
+
+def difference(one: np.ndarray, other: np.ndarray) -> Difference:
+    """Mean of ``one - other`` over paired runs, with its interval by Student's distribution."""
+    apart = one - other
+    n = apart.size
+    mean, variance = float(apart.mean()), float(apart.var(ddof=1)) if n > 1 else np.nan
+    error = float(np.sqrt(variance / n))
+    half = float(special.stdtrit(n - 1, 0.975)) * error if n > 1 else np.nan
+    independent = float(one.var(ddof=1) + other.var(ddof=1)) if n > 1 else np.nan
+    ratio = independent / variance if variance > 0 else np.inf
+    return Difference(mean, error, mean - half, mean + half, float(ratio))

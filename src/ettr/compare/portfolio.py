@@ -1,0 +1,258 @@
+"""Which few mitigations together: the best within a budget, one after the other, and what costs how much."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr.compare.measures import UNITS, Runs, gain
+from ettr.compare.study import OnProgress, Study, check_measure
+from ettr.errors import InputError, NoProgress
+from ettr.scenario.electricity import Cost
+
+MOST_TOGETHER = 12
+"""Mitigations of which all subsets are looked at."""
+
+EXACT, GREEDY = "exact", "greedy"
+
+
+@dataclass(frozen=True, eq=False)
+class Portfolio:
+    """Mitigations that go together.
+
+    Attributes
+    ----------
+    ids : tuple of str
+        The best ones; of the greedy method in the order in which they were taken. Empty if none is worth its price.
+    measure : str
+        What they were chosen by.
+    budget_usd : float
+        What they may cost; infinite without a limit. [USD]
+    frame : DataFrame
+        Every set that was looked at: ``ids`` (by commas), ``n``, ``cost_usd`` (prices, and GPUs held as spares beyond
+        those of the scenario) [USD], ``gain`` with ``low`` and ``high`` (95%) in the measure, ``ettr``, ``days``
+        [d], ``saved_usd`` (all costs counted) [USD], ``affordable``, ``pareto`` (none cheaper has as high an ETTR).
+    method : {"exact", "greedy"}
+        All subsets, or one more at a time.
+    """
+
+    ids: tuple[str, ...]
+    measure: str
+    budget_usd: float
+    frame: pd.DataFrame
+    method: str
+
+    @property
+    def best(self) -> pd.Series | None:
+        """The row of the chosen set; None if it is empty."""
+        rows = self.frame[self.frame["ids"].map(lambda named: set(named.split(", ")) == set(self.ids))]
+        return rows.iloc[0] if self.ids else None
+
+    @property
+    def front(self) -> pd.DataFrame:
+        """Sets that no cheaper one reaches in ETTR, by cost."""
+        return self.frame[self.frame["pareto"]].sort_values("cost_usd", ignore_index=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        best = self.best
+        return {
+            "ids": list(self.ids),
+            "measure": self.measure,
+            "unit": UNITS[self.measure],
+            "budget_usd": self.budget_usd if math.isfinite(self.budget_usd) else None,
+            "method": self.method,
+            "best": None if best is None else best.to_dict(),
+            "front": self.front.to_dict("records"),
+        }
+
+
+def portfolio(
+    told: Study,
+    ids: Iterable[str],
+    budget_usd: float | None = None,
+    measure: str = "days",
+    method: str = "exact",
+    on_progress: OnProgress | None = None,
+) -> Portfolio:
+    """The best mitigations together, within a budget.
+
+    Parameters
+    ----------
+    told : Study
+        Scenario and luck, as from :func:`study`.
+    ids : iterable of str
+        Mitigations to choose from; at most 12 for ``exact``.
+    budget_usd : float, optional
+        What they may cost together: their prices, and GPUs held as spares. [USD]
+    measure : str
+        What to choose by; with ``usd`` a mitigation must earn its own price.
+    method : {"exact", "greedy"}
+        Look at all subsets of those that go together, or take one more at a time: the one that adds most.
+    on_progress : callable, optional
+        Called with how many sets are done, and how many there will be at most.
+
+    Returns
+    -------
+    Portfolio
+        The best set, and all that were looked at.
+
+    Raises
+    ------
+    InputError
+        Nothing to choose from, too many for ``exact``, a budget that is no amount of money or that buys nothing.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, compare
+    >>> told = compare.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> compare.portfolio(told, ["just-in-time-checkpoint", "peer-checkpoint", "lemon-removal"], method="greedy").ids
+    ('just-in-time-checkpoint', 'lemon-removal')
+    """
+    names = [told.catalogue[name].id for name in dict.fromkeys(ids)]
+    check_measure(measure)
+    if not names:
+        raise InputError("no mitigation to choose from: name one or more")
+    if method not in (EXACT, GREEDY):
+        raise InputError(f"method must be exact or greedy, got {method!r}")
+    if method == EXACT and len(names) > MOST_TOGETHER:
+        raise InputError(
+            f"all subsets of {len(names)} mitigations are too many, the limit is {MOST_TOGETHER}: use greedy"
+        )
+    budget = _checked_budget(budget_usd)
+    told.runs()
+    looked = _Looked(told, measure, budget)
+    looked.cheapest(names)
+    chosen = _greedy(looked, names, on_progress) if method == GREEDY else _exact(looked, names, on_progress)
+    return Portfolio(chosen, measure, budget, _with_front(looked.frame()), method)
+
+
+def cost_usd(before: Runs, after: Runs) -> float:
+    """Money that mitigations take: their prices, and the GPUs that are held as spares beyond those before. [USD]"""
+    prices = after.scenario.cost or Cost.model_validate({})
+    more_gpus = max(0, after.held_gpus - before.held_gpus)
+    held_usd = more_gpus * prices.usd_per_gpu_h * float(after.total_h.mean())
+    return after.own_usd - before.own_usd + held_usd
+
+
+def _checked_budget(budget_usd: float | None) -> float:
+    if budget_usd is None:
+        return math.inf
+    amount = math.nan
+    if isinstance(budget_usd, (int, float)) and not isinstance(budget_usd, bool):
+        amount = float(budget_usd)
+    if not amount >= 0:
+        raise InputError(f"budget_usd must be >= 0 USD, got {budget_usd!r}")
+    return amount
+
+
+class _Looked:
+    """Sets that were looked at."""
+
+    def __init__(self, told: Study, measure: str, budget_usd: float) -> None:
+        self._told, self._measure, self._budget_usd = told, measure, budget_usd
+        self._rows: dict[frozenset[str], dict[str, Any]] = {}
+
+    def __call__(self, ids: Iterable[str]) -> dict[str, Any]:
+        chosen = frozenset(ids)
+        if chosen not in self._rows:
+            self._rows[chosen] = self._row(chosen)
+        return self._rows[chosen]
+
+    def _row(self, chosen: frozenset[str]) -> dict[str, Any]:
+        told = self._told
+        ids = [name for name in told.catalogue.ids if name in chosen]
+        before, after = told.runs(), told.runs(chosen)
+        found, saved = gain(before, after, self._measure), gain(before, after, "usd")
+        cost = cost_usd(before, after)
+        return {
+            "ids": ", ".join(ids),
+            "n": len(ids),
+            "cost_usd": cost,
+            "gain": found.mean,
+            "low": found.low,
+            "high": found.high,
+            "ettr": after.ettr,
+            "days": after.mean("days"),
+            "saved_usd": saved.mean,
+            "affordable": cost <= self._budget_usd,
+        }
+
+    def cheapest(self, names: list[str]) -> None:
+        """Raise where the budget does not pay for any."""
+        costs = {name: self([name])["cost_usd"] for name in names}
+        least = min(costs, key=lambda name: costs[name])
+        if costs[least] > self._budget_usd:
+            raise InputError(
+                f"a budget of {self._budget_usd:,.0f} USD buys nothing: the cheapest, {least}, costs "
+                f"{costs[least]:,.0f} USD"
+            )
+
+    def together(self, names: Iterable[str]) -> bool:
+        """Whether mitigations go together."""
+        return not any(self._told.catalogue.conflict(a, b) for a, b in itertools.combinations(names, 2))
+
+    def frame(self) -> pd.DataFrame:
+        """A row a set, the empty one first."""
+        self([])
+        rows = sorted(self._rows.values(), key=lambda row: (row["n"], row["cost_usd"]))
+        return pd.DataFrame(rows)
+
+
+def _exact(looked: _Looked, names: list[str], on_progress: OnProgress | None) -> tuple[str, ...]:
+    sets = [
+        subset
+        for size in range(1, len(names) + 1)
+        for subset in itertools.combinations(names, size)
+        if looked.together(subset)
+    ]
+    best: tuple[str, ...] = ()
+    most = 0.0
+    for done, subset in enumerate(sets, 1):
+        row = _answer(looked, subset)
+        if row and row["affordable"] and row["gain"] > most:
+            best, most = subset, row["gain"]
+        if on_progress:
+            on_progress(done, len(sets))
+    return best
+
+
+def _answer(looked: _Looked, subset: Iterable[str]) -> dict[str, Any] | None:
+    """What a set gains; None where the job does not get on, or the changes do not fit together."""
+    try:
+        return looked(subset)
+    except (NoProgress, InputError):
+        return None
+
+
+def _greedy(looked: _Looked, names: list[str], on_progress: OnProgress | None) -> tuple[str, ...]:
+    chosen: tuple[str, ...] = ()
+    most, done = 0.0, 0
+    while True:
+        tried = [(*chosen, name) for name in names if name not in chosen and looked.together((*chosen, name))]
+        rows = []
+        for subset in tried:
+            rows.append(_answer(looked, subset))
+            done += 1
+            if on_progress:
+                on_progress(done, max(done, len(names) * (len(names) + 1) // 2))
+        good = [(row["gain"], i) for i, row in enumerate(rows) if row and row["affordable"] and row["gain"] > most]
+        if not good:
+            return chosen
+        most, i = max(good)
+        chosen = tried[i]
+
+
+def _with_front(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mark the sets that none as cheap surpasses in ETTR."""
+    order = frame.sort_values(["cost_usd", "ettr"], ascending=[True, False]).index
+    best = np.maximum.accumulate(frame.loc[order, "ettr"].to_numpy())
+    before = np.concatenate(([-np.inf], best[:-1]))
+    front = pd.Series(frame.loc[order, "ettr"].to_numpy() > before, index=order)
+    return frame.assign(pareto=front)

@@ -1,0 +1,284 @@
+"""Which uncertain input decides what a mitigation is worth, and which one comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr.compare.inputs import Input, uncertain
+from ettr.compare.measures import gain
+from ettr.compare.study import OnProgress, Study, check_measure
+from ettr.errors import EttrError, InputError
+from ettr.scenario import Scenario
+
+LEAD = "lead of the first"
+"""By how much the best mitigation is ahead of the next one at the given inputs."""
+_MOST_INPUTS = 8
+_FEWEST_SAMPLES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Sobol:
+    """Global sensitivity of gains to all inputs together.
+
+    Attributes
+    ----------
+    indices : DataFrame
+        ``of`` (a mitigation's id, or ``lead of the first``), ``title``, ``input``, ``first`` with ``first_error``
+        (share of the variance that the input explains alone), ``total`` with ``total_error`` (also with others); errors
+        are half the width of the 95% interval.
+    samples : DataFrame
+        A row a point: a column an input, and one a mitigation with its gain.
+    best : DataFrame
+        ``id``, ``title``, ``share`` (of the points at which it is the best).
+    measure : str
+        Which gain.
+    """
+
+    indices: pd.DataFrame
+    samples: pd.DataFrame
+    best: pd.DataFrame
+    measure: str
+
+
+def tornado(
+    told: Study,
+    ids: Iterable[str],
+    measure: str = "days",
+    inputs: Iterable[Input] | None = None,
+    on_progress: OnProgress | None = None,
+) -> pd.DataFrame:
+    """What each mitigation is worth with one input at a time at either end of its range.
+
+    Parameters
+    ----------
+    told : Study
+        Scenario and luck; some tens of runs are enough, as all share their luck.
+    ids : iterable of str
+        Mitigations.
+    measure : str
+        Which gain.
+    inputs : iterable of Input, optional
+        Those of :func:`uncertain` by default.
+    on_progress : callable, optional
+        Called with how many scenarios are done, and how many there will be.
+
+    Returns
+    -------
+    DataFrame
+        A row an input and mitigation: ``input``, ``status``, ``unit``, ``given``, ``low_value``, ``high_value``,
+        ``id``, ``title``, ``gain`` (as given), ``gain_low`` and ``gain_high`` (at the ends; NaN where the job does not
+        get on), ``error`` (the larger standard error of both), ``swing`` (the largest distance of the three),
+        ``best_low`` and ``best_high`` (which mitigation is the best at the ends), ``changes_best`` (whether that is
+        another one than as given, by more than two standard errors of their difference), by swing.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, compare
+    >>> told = compare.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> some = compare.uncertain(told.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
+    >>> found = compare.tornado(told, ["peer-checkpoint"], inputs=some)
+    >>> found["input"].iloc[0]
+    'checkpoint.stall_s'
+    """
+    names = _names(told, ids, measure)
+    varied = tuple(uncertain(told.baseline, measure) if inputs is None else inputs)
+    given = _gains(told, names, measure)
+    best = max(names, key=lambda name: given[name].mean)
+    rows = []
+    for done, one in enumerate(varied):
+        ends = []
+        for i, value in enumerate((one.low, one.high), 1):
+            ends.append(_gains_at(told, {one: value}, names, measure))
+            if on_progress:
+                on_progress(2 * done + i, 2 * len(varied))
+        rows += _rows_of(told, one, names, given, ends, best)
+    frame = pd.DataFrame(rows)
+    return frame.sort_values("swing", ascending=False, kind="stable", ignore_index=True) if len(frame) else frame
+
+
+def sobol(
+    told: Study,
+    ids: Iterable[str],
+    inputs: Iterable[Input] | None = None,
+    n: int = 32,
+    measure: str = "days",
+    on_progress: OnProgress | None = None,
+) -> Sobol:
+    """How much of the variance of each gain each input explains, if all inputs vary together.
+
+    Parameters
+    ----------
+    told : Study
+        Scenario and luck.
+    ids : iterable of str
+        Mitigations.
+    inputs : iterable of Input, optional
+        At most 8 or so: the number of scenarios grows with them; by default the 8 with the largest swing.
+    n : int
+        Points of a Sobol sequence, a power of 2; ``n`` times (inputs + 2) points are looked at.
+    measure : str
+        Which gain.
+    on_progress : callable, optional
+        Called with how many points are done, and how many there will be.
+
+    Returns
+    -------
+    Sobol
+        First-order and total indices of each gain, and of the lead of the mitigation that is best as given.
+
+    Raises
+    ------
+    InputError
+        Too few points, fewer than two inputs, or a point at which the job does not get on.
+
+    Notes
+    -----
+    Inputs are independent and log-uniform over their ranges (temperatures uniform). Saltelli's sampling and Jansen's
+    estimators, by SALib. The seed of the runs is the same at all points, so that the luck of runs adds no variance.
+    """
+    from SALib.sample import sobol as sample
+
+    names = _names(told, ids, measure)
+    if n < _FEWEST_SAMPLES or n & (n - 1):
+        raise InputError(f"n must be a power of 2 and >= {_FEWEST_SAMPLES}, got {n}")
+    varied = tuple(_largest(told, names, measure) if inputs is None else inputs)
+    if len(varied) < 2:
+        raise InputError(f"at least two inputs are needed to tell them apart, got {len(varied)}")
+    problem = {"num_vars": len(varied), "names": [one.field for one in varied], "bounds": [[0.0, 1.0]] * len(varied)}
+    points = sample.sample(problem, n, calc_second_order=False, seed=told.seed)
+    values = np.array([[_between(one, u) for one, u in zip(varied, point, strict=True)] for point in points])
+    gains = _at_points(told, names, varied, values, measure, on_progress)
+    found = _gains(told, names, measure)
+    first = max(range(len(names)), key=lambda i: found[names[i]].mean)
+    answers = {name: (told.catalogue[name].title, gains[:, i]) for i, name in enumerate(names)}
+    if len(names) > 1:
+        answers[LEAD] = LEAD, gains[:, first] - np.delete(gains, first, axis=1).max(axis=1)
+    rows = [row for of, (title, answer) in answers.items() for row in _indices(problem, of, title, answer, told.seed)]
+    columns = dict(zip(names, gains.T, strict=True))
+    samples = pd.DataFrame(values, columns=[one.field for one in varied]).assign(**columns)
+    counts = np.bincount(gains.argmax(axis=1), minlength=len(names)) / len(points)
+    best = pd.DataFrame({"id": names, "title": [told.catalogue[name].title for name in names], "share": counts})
+    return Sobol(pd.DataFrame(rows), samples, best.sort_values("share", ascending=False, ignore_index=True), measure)
+
+
+def _at_points(
+    told: Study,
+    names: list[str],
+    varied: tuple[Input, ...],
+    values: np.ndarray,
+    measure: str,
+    on_progress: OnProgress | None,
+) -> np.ndarray:
+    """Gains of the mitigations, a row a point."""
+    gains = np.empty((len(values), len(names)))
+    for row, point in enumerate(values):
+        found = _gains_at(told, dict(zip(varied, point.tolist(), strict=True)), names, measure)
+        if found is None:
+            where = ", ".join(f"{one.field} = {value:.3g}" for one, value in zip(varied, point, strict=True))
+            raise InputError(f"the job does not get on at {where}: give inputs with narrower ranges")
+        gains[row] = [found[name].mean for name in names]
+        if on_progress:
+            on_progress(row + 1, len(values))
+    return gains
+
+
+def _indices(problem: dict[str, Any], of: str, title: str, answer: np.ndarray, seed: int) -> list[dict[str, Any]]:
+    """First-order and total indices of one answer."""
+    from SALib.analyze import sobol as analyze
+
+    index = analyze.analyze(problem, answer, calc_second_order=False, seed=seed)
+    return [
+        {
+            "of": of,
+            "title": title,
+            "input": name,
+            "first": float(index["S1"][i]),
+            "first_error": float(index["S1_conf"][i]),
+            "total": float(index["ST"][i]),
+            "total_error": float(index["ST_conf"][i]),
+        }
+        for i, name in enumerate(problem["names"])
+    ]
+
+
+def _names(told: Study, ids: Iterable[str], measure: str) -> list[str]:
+    names = [told.catalogue[name].id for name in dict.fromkeys(ids)]
+    check_measure(measure)
+    if not names:
+        raise InputError("no mitigation to look at: name one or more")
+    return names
+
+
+def _largest(told: Study, names: list[str], measure: str) -> list[Input]:
+    """The inputs that move a gain most, one at a time."""
+    known = {one.field: one for one in uncertain(told.baseline, measure)}
+    table = tornado(told, names, measure)
+    table = table[table[["gain_low", "gain_high"]].notna().all(axis=1)]
+    return [known[name] for name in list(dict.fromkeys(table["input"]))[:_MOST_INPUTS]]
+
+
+def _between(one: Input, u: float) -> float:
+    """A value of an input from a uniform number: log-uniform, or uniform where an end is not above zero."""
+    if one.low > 0 and not one.field.endswith("_c"):
+        return float(one.low * (one.high / one.low) ** u)
+    return float(one.low + u * (one.high - one.low))
+
+
+def _gains(told: Study, names: list[str], measure: str) -> dict[str, Any]:
+    return {name: gain(told.runs(), told.runs([name]), measure) for name in names}
+
+
+def _gains_at(told: Study, values: dict[Input, float], names: list[str], measure: str) -> dict[str, Any] | None:
+    """Gains with other inputs; None where the job does not get on, or something does not fit."""
+    run: Scenario = told.baseline
+    try:
+        for one, value in values.items():
+            run = one.at(run, value)
+        return _gains(replace(told, baseline=run, _known={}), names, measure)
+    except EttrError:
+        return None
+
+
+def _leader(names: list[str], gains: dict[str, Any] | None) -> str | None:
+    return max(names, key=lambda name: gains[name].mean) if gains else None
+
+
+def _rows_of(
+    told: Study, one: Input, names: list[str], given: dict[str, Any], ends: list[dict[str, Any] | None], best: str
+) -> list[dict[str, Any]]:
+    leaders = [_leader(names, end) for end in ends]
+    changes = any(
+        leader is not None
+        and end is not None
+        and leader != best
+        and end[leader].mean - end[best].mean > 2 * np.hypot(end[leader].error, end[best].error)
+        for leader, end in zip(leaders, ends, strict=True)
+    )
+    common = {"input": one.field, "status": one.status, "unit": one.unit, "given": one.given}
+    common |= {"low_value": one.low, "high_value": one.high}
+    rows = []
+    for name in names:
+        at_ends = [end[name].mean if end else np.nan for end in ends]
+        three = np.array([given[name].mean, *at_ends])
+        errors = [given[name].error, *(end[name].error for end in ends if end)]
+        rows.append(
+            common
+            | {
+                "id": name,
+                "title": told.catalogue[name].title,
+                "gain": given[name].mean,
+                "gain_low": at_ends[0],
+                "gain_high": at_ends[1],
+                "error": float(max(errors)),
+                "swing": float(np.nanmax(three) - np.nanmin(three)),
+                "best_low": leaders[0],
+                "best_high": leaders[1],
+                "changes_best": changes,
+            }
+        )
+    return rows

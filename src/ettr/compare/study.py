@@ -1,0 +1,145 @@
+"""One scenario with any of the mitigations, simulated on the same failures; what was simulated once is kept."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from ettr import mitigation
+from ettr.compare.measures import UNITS, Interval, Runs, run_scenario
+from ettr.errors import InputError, UnknownName
+from ettr.mitigation import Catalogue, Loan, Mitigation
+from ettr.scenario import Scenario
+
+OnProgress = Callable[[int, int], None]
+"""Called with how many scenarios are done, and how many there will be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A scenario to compare mitigations on.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        As it was given.
+    baseline : Scenario
+        The same with what it was lent.
+    loans : tuple of Loan
+        What it was lent.
+    catalogue : Catalogue
+        Where the mitigations stand.
+    n_runs, seed : int
+        Runs of each scenario, and their luck.
+    interval : {"best", "given"}
+        Checkpoint at the best interval of each scenario, or at the given one.
+    executor : optional
+        As for :func:`ettr.simulate`.
+    """
+
+    scenario: Scenario
+    baseline: Scenario
+    loans: tuple[Loan, ...]
+    catalogue: Catalogue
+    n_runs: int
+    seed: int
+    interval: Interval
+    executor: Any = None
+    _known: dict[frozenset[str], Runs] = field(default_factory=dict, repr=False)
+
+    def runs(self, ids: Iterable[str] = ()) -> Runs:
+        """Runs with these mitigations; none gives the baseline.
+
+        Raises
+        ------
+        InputError
+            As :func:`ettr.mitigation.apply`.
+        NoProgress
+            The job practically never gets on.
+        """
+        chosen = frozenset(ids)
+        if chosen not in self._known:
+            order = [name for name in self.catalogue.ids if name in chosen]
+            order += sorted(chosen - set(order))  # unknown ones, for the error
+            run = mitigation.apply(self.baseline, order, self.catalogue) if order else self.baseline
+            self._known[chosen] = self.simulated(run, sum(self.own_usd(self.catalogue[name]) for name in order))
+        return self._known[chosen]
+
+    def simulated(self, run: Scenario, own_usd: float = 0.0) -> Runs:
+        """Runs of another scenario with the same luck."""
+        return run_scenario(run, self.n_runs, self.seed, self.interval, own_usd, self.executor)
+
+    def own_usd(self, one: Mitigation) -> float:
+        """Price of a mitigation for this job. [USD]"""
+        return one.price.usd + one.price.usd_per_gpu * self.baseline.cluster.n_gpus
+
+    def fitting(self) -> tuple[str, ...]:
+        """Mitigations with evidence and a model that change something here."""
+        return tuple(
+            one.id
+            for one in self.catalogue
+            if one.has_evidence
+            and one.changes
+            and not mitigation.missing(self.baseline, one)
+            and mitigation.apply(self.baseline, one.id, self.catalogue) != self.baseline
+        )
+
+
+def study(
+    scenario: Scenario,
+    n_runs: int = 1000,
+    seed: int = 0,
+    interval: Interval = "best",
+    of: Catalogue | None = None,
+    as_given: bool = False,
+    executor: Any = None,
+) -> Study:
+    """Set out to compare mitigations on a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    n_runs, seed : int
+        Runs of each scenario; the same seed gives all of them the same failures.
+    interval : {"best", "given"}
+        Checkpoint at the closed form's best interval of each scenario, or at the scenario's own.
+    of : Catalogue, optional
+        Where the mitigations stand; the project's own without.
+    as_given : bool
+        Lend the scenario nothing.
+    executor : optional
+        As for :func:`ettr.simulate`.
+
+    Returns
+    -------
+    Study
+        Nothing is simulated yet.
+
+    Raises
+    ------
+    InputError
+        Fewer than two runs, which have no error, or an interval that is neither.
+    """
+    check_runs(n_runs)
+    if interval not in get_args(Interval):
+        raise InputError(f"interval must be {' or '.join(get_args(Interval))}, got {interval!r}")
+    found = of or mitigation.catalogue()
+    lent = mitigation.Lent(scenario, ()) if as_given else mitigation.lend(scenario, found)
+    return Study(scenario, lent.scenario, lent.loans, found, int(n_runs), seed, interval, executor)
+
+
+def check_runs(n_runs: Any) -> int:
+    """Enough runs to know an error."""
+    if isinstance(n_runs, bool) or not isinstance(n_runs, numbers.Integral) or n_runs < 2:
+        raise InputError(f"n_runs must be a whole number >= 2, as one run does not know its error, got {n_runs!r}")
+    return int(n_runs)
+
+
+def check_measure(measure: str) -> str:
+    """A measure that there is."""
+    if measure not in UNITS:
+        raise UnknownName("measure", measure, UNITS)
+    return measure
