@@ -79,6 +79,7 @@ class Calibration:
         return Constants(*np.clip(drawn, _vector(_LOWEST), _vector(_HIGHEST)).T)
 
 
+@functools.cache
 def studies() -> tuple[str, ...]:
     """Names of the studies that constants can be taken from."""
     return tuple(dict.fromkeys(evidence.table("scaling_runs")["study"]))

@@ -84,10 +84,9 @@ EXTRAS = (
         _if("maintenance.rolling_nodes", lambda run: run.maintenance and run.maintenance.rolling_nodes),
     ),
     Extra("wrong diagnosis", 0.0, _if("repair.misdiagnosed", lambda run: run.repair and run.repair.misdiagnosed > 0)),
-    # after what needs it
     Extra("spares that run out", None, lambda run: ("spares", "repair") if run.spares else ()),
 )
-"""In an order in which they can be taken away one by one."""
+"""In the order in which they are named."""
 
 
 def refuse_extras(formula: str, scenario: Scenario) -> None:

@@ -59,10 +59,13 @@ def simplified(scenario: Scenario) -> Simplified:
     >>> found.left_out, round(budget.exact(found.scenario).ettr, 3)
     (('spares that run out (spares, repair)',), 0.909)
     """
-    found = Simplified(scenario)
+    changes: dict[str, Any] = {}
+    words: list[str] = []
     for extra in EXTRAS:
-        if paths := extra.found_at(found.scenario):
-            found = found.without(f"{extra.words} ({', '.join(paths)})", dict.fromkeys(paths, extra.idle))
+        if paths := extra.found_at(scenario):
+            changes |= dict.fromkeys(paths, extra.idle)
+            words.append(f"{extra.words} ({', '.join(paths)})")
+    found = Simplified(scenario.override(changes) if changes else scenario, tuple(words))
     return _without_different_latencies(_without_what_excludes_others(_at_the_settled_rate(found)))
 
 

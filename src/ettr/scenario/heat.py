@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 
 from pydantic import Field, model_validator
 
@@ -14,6 +15,12 @@ from ettr.thermal.temperatures import AIR_C
 COLDEST_AIR_C, HOTTEST_AIR_C = AIR_C
 _DAY = ("swing_k", "hottest_hour")
 """Fields of the sinusoid, which a weather file takes the place of."""
+
+
+@functools.cache
+def _plants() -> tuple[str, ...]:
+    """Names in the table of cooling, which does not change while we run."""
+    return tuple(evidence.table("cooling")["name"])
 
 
 class Heat(Section):
@@ -68,7 +75,7 @@ class Heat(Section):
 
     @model_validator(mode="after")
     def _a_plant_that_there_is(self) -> Heat:
-        known = list(evidence.table("cooling")["name"])
+        known = _plants()
         if self.cooling not in known:
             near = difflib.get_close_matches(self.cooling, known, n=1, cutoff=0.4)
             hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -98,6 +98,8 @@ class Warmth:
 
     def factors(self, mode: Mode) -> np.ndarray:
         """Failure rate of a mode over that where it was observed, hour by hour."""
+        if not (mode.heat_share or mode.cycle_share):
+            return np.ones(len(self.hours))
         warm = self._activated(mode) if mode.heat_share else 0.0
         cycled = self._cycled(mode) if mode.cycle_share else 0.0
         rest = 1 - mode.heat_share - mode.cycle_share
