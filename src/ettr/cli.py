@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ettr import __version__, cli_telemetry, options, terminal
+from ettr import __version__, cli_compare, cli_telemetry, options, terminal
 from ettr.errors import EttrError, InputError
+from ettr.options import JsonOption, ScenarioArgument, SetOption
 
 app = typer.Typer(
     name="ettr",
@@ -24,17 +25,8 @@ app = typer.Typer(
 )
 
 app.add_typer(cli_telemetry.app, name="telemetry")
-
-ScenarioArgument = Annotated[
-    str, typer.Argument(metavar="SCENARIO", help="A preset (see `ettr scenarios`), or a scenario file ending in .yml.")
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="FIELD=VALUE", help="Another value for a field, e.g. cluster.n_gpus=100000. May be repeated."
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+app.command()(cli_compare.compare)
+app.command()(cli_compare.mitigations)
 
 
 def _show_version(wanted: bool) -> None:
@@ -317,11 +309,8 @@ def simulate(
 
     Example: ettr simulate llama3-405b --set "spares={n_nodes: 8}" --set "repair={manual_h: 24}" --runs 5000
     """
-    try:
+    with terminal.stopped_with("stopped before the end; no run is kept"):
         _simulate(scenario, set_ or [], runs, seed, until_error, timeline, timeline_runs, as_json, quiet)
-    except KeyboardInterrupt:
-        typer.echo("ettr: stopped before the end; no run is kept", err=True)
-        raise typer.Exit(130) from None
 
 
 @app.command()
@@ -365,7 +354,7 @@ def power(
     from ettr.scenario import Scenario
 
     run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
-    with terminal.said_if_late(_COMPILES, as_json):
+    with terminal.said_if_late(terminal.COMPILES, as_json):
         found = shown.drawn(run, part, seed, limits)
     if series is not None:
         options.write(series, shown.written(found, resolution, start, end))
@@ -375,9 +364,6 @@ def power(
         shown.print_power(found, seed, changes)
         if series is not None:
             shown.print_written(series)
-
-
-_COMPILES = "ettr: after an installation or an update the simulator is compiled first, for about a minute"
 
 
 def _simulate(
@@ -405,7 +391,10 @@ def _simulate(
     n_runs = options.number_of_runs(runs, MOST_RUNS)
     chosen = options.timeline_runs(timeline_runs, timeline, n_runs)
     run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
-    with terminal.progress(quiet or as_json, "preparing") as report, terminal.said_if_late(_COMPILES, quiet) as begun:
+    with (
+        terminal.progress(quiet or as_json, "preparing") as report,
+        terminal.said_if_late(terminal.COMPILES, quiet) as begun,
+    ):
 
         def heard(done: int, total: int) -> None:
             begun()
@@ -489,13 +478,10 @@ def sweep(
     chosen = terminal_sweep.Chosen(
         notebook, call, scenario, grid, out, workers, scheduler, timeout, retry_failed, fresh_kernels
     )
-    try:
+    with terminal.stopped_with("stopped; finished points are kept, and the same command goes on from there"):
         done = (
             terminal_sweep.preview(chosen, as_json) if dry_run else terminal_sweep.run(chosen, report, as_json, quiet)
         )
-    except KeyboardInterrupt:
-        typer.echo("ettr: stopped; finished points are kept, and the same command goes on from there", err=True)
-        raise typer.Exit(130) from None
     if not done:
         raise typer.Exit(1)
 
@@ -564,11 +550,8 @@ def book(
     """
     from ettr.publish import build
 
-    try:
+    with terminal.stopped_with("stopped; finished chapters are kept, and the same command goes on from there"):
         page = build(root, out, scenario, progress=not quiet)
-    except KeyboardInterrupt:
-        typer.echo("ettr: stopped; finished chapters are kept, and the same command goes on from there", err=True)
-        raise typer.Exit(130) from None
     typer.echo(f"the book is at {page}")
 
 

@@ -5,9 +5,22 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from ettr.errors import InputError, UnknownName
+
+ScenarioArgument = Annotated[
+    str, typer.Argument(metavar="SCENARIO", help="A preset (see `ettr scenarios`), or a scenario file ending in .yml.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="FIELD=VALUE", help="Another value for a field, e.g. cluster.n_gpus=100000. May be repeated."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 
 
 def columns(pairs: list[str], split: str | None) -> dict[str, str]:

@@ -29,8 +29,11 @@ _HOURS = {"h": 1.0, "min": 1 / 60, "s": 1 / 3600}
 _SHORT_UNITS = {"failures per 1000 node-days": "/1000 node-days", "1/day": "/day"}
 
 
+COMPILES = "ettr: after an installation or an update the simulator is compiled first, for about a minute"
+
+
 class Report:
-    """Progress on standard error: bytes of a file, runs of a simulation, or the name of a step."""
+    """Progress on standard error: bytes of a file, runs of a simulation, scenarios, or the name of a step."""
 
     def __init__(self, bar: Any = None, first: str = "") -> None:
         self._bar = bar
@@ -42,6 +45,10 @@ class Report:
 
     def runs(self, done: int, total: int) -> None:
         self.step(f"{done:,} of {total:,} runs")
+        self.bytes(done, total)
+
+    def scenarios(self, done: int, total: int) -> None:
+        self.step(f"{done:,} of {total:,} scenarios")
         self.bytes(done, total)
 
     def step(self, name: str) -> None:
@@ -79,6 +86,16 @@ def said_if_late(text: str, quiet: bool, after_s: float = 5.0) -> Iterator[Calla
         yield timer.cancel
     finally:
         timer.cancel()
+
+
+@contextmanager
+def stopped_with(text: str) -> Iterator[None]:
+    """Say this on standard error when Ctrl-C is pressed, and end with the status that shells expect."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"ettr: {text}", err=True)
+        raise typer.Exit(130) from None
 
 
 def console() -> Any:

@@ -1,0 +1,149 @@
+"""``ettr compare`` and ``ettr mitigations``: what there is to do about failures, and what it is worth on a scenario."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ettr import options, terminal
+from ettr.errors import InputError
+from ettr.options import JsonOption, ScenarioArgument, SetOption
+
+if TYPE_CHECKING:
+    from ettr.compare import Comparison, Portfolio
+    from ettr.mitigation import Catalogue
+
+CatalogueOption = Annotated[
+    Path | None,
+    typer.Option("--catalogue", metavar="FILE", help="Mitigations of your own, in the form of data/mitigations.yml."),
+]
+
+_FEW = 6
+"""Mitigations of which all sets are looked at within a budget; of more one is taken after the other."""
+_MOST = 12
+
+
+def compare(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="ID,ID,...", help="Compare these only (see `ettr mitigations`). May be repeated."
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option("--budget", metavar="USD", help="Say which together are best for no more money than this."),
+    ] = None,
+    by: Annotated[str, typer.Option("--by", metavar="MEASURE", help="Rank by days, ettr, gpu_h, usd or mwh.")] = "days",
+    runs: Annotated[float, typer.Option("--runs", metavar="N", help="Runs of each scenario.")] = 500,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="All scenarios share the failures of a seed.")] = 0,
+    interval: Annotated[
+        str,
+        typer.Option(
+            "--interval", metavar="WHICH", help="Checkpoint at the best interval of each scenario, or at the given one."
+        ),
+    ] = "best",
+    as_given: Annotated[
+        bool, typer.Option("--as-given", help="Lend the scenario nothing of what it does not say.")
+    ] = False,
+    catalogue: Annotated[
+        Path | None,
+        typer.Option("--catalogue", metavar="FILE", help="Mitigations of your own, as YAML of the same form."),
+    ] = None,
+    as_json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Say what each mitigation is worth on a scenario, and which together.
+
+    All scenarios meet the same failures, so that the difference between them is known from few runs. What a scenario
+    says nothing of, such as lemons, spares or slow nodes, is lent to it, and listed: with --as-given nothing is, and
+    mitigations that would act on it are left out.
+
+    Mitigations are ranked by what was published about them: those without any published figure are not, and neither is
+    what no scenario can express. One that the scenario has in place already is measured by taking it away. With
+    --budget the best set is sought among those that help: their prices, and the GPUs that they hold as spares, count.
+
+    With --json, <measure>_gain is positive where a mitigation is better, between <measure>_low and <measure>_high
+    (95%); days, GPU-hours, USD and MWh are saved, ETTR is gained.
+
+    Example: ettr compare llama3-405b-tokens --budget 2000000
+
+    Example: ettr compare mine.yml --only lemon-removal,peer-checkpoint --set cluster.n_gpus=32768
+    """
+    changes = options.changes(set_ or [])
+    options.check_seed(seed)
+    if budget is not None and not budget >= 0:
+        raise InputError(f"--budget must be >= 0 USD, got {budget:g}")
+    from ettr import compare as compared
+    from ettr import mitigation
+    from ettr import terminal_compare as shown
+    from ettr.scenario import Scenario
+    from ettr.simulation import MOST_RUNS
+
+    n_runs = options.number_of_runs(runs, MOST_RUNS)
+    found = mitigation.catalogue(catalogue)
+    run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
+    ids = _named(only, found)
+    late = terminal.said_if_late(terminal.COMPILES, quiet)
+    stopped = terminal.stopped_with("stopped before the end; nothing is kept")
+    with stopped, terminal.progress(quiet or as_json, "preparing") as report, late as begun:
+
+        def heard(done: int, total: int) -> None:
+            begun()
+            report.scenarios(done, total)
+
+        answer = compared.mitigations(
+            run,
+            ids,
+            seed,
+            n_runs,
+            by,
+            interval,  # type: ignore[arg-type]
+            found,
+            as_given,
+            on_progress=heard,
+        )
+        best = _within(answer, budget, heard) if budget is not None else None
+    if as_json:
+        told = answer.to_dict() | {"portfolio": best.to_dict() if best else None, "changes": changes}
+        typer.echo(json.dumps(told, indent=2, allow_nan=False))
+    else:
+        shown.print_comparison(answer, best, changes)
+
+
+def mitigations(
+    catalogue: CatalogueOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the mitigations that `ettr compare` knows, and whether anything was published about what they do."""
+    from ettr import mitigation, terminal_compare
+
+    terminal_compare.print_catalogue(mitigation.catalogue(catalogue), as_json)
+
+
+def _named(only: list[str] | None, found: Catalogue) -> list[str] | None:
+    """``--only``, checked; None for all."""
+    if only is None:
+        return None
+    ids = [name for name in ",".join(only).replace(" ", "").split(",") if name]
+    if not ids:
+        raise InputError("--only names no mitigation, e.g. --only lemon-removal")
+    return [found[name].id for name in ids]
+
+
+def _within(answer: Comparison, budget: float, heard: Any) -> Portfolio:
+    """The best set for the money, of those that help for certain."""
+    from ettr import compare as compared
+
+    ranked = answer.ranked
+    helps = ranked[(ranked["state"] == compared.TRIED) & (ranked[f"{answer.measure}_low"] > 0)]
+    ids = helps["id"].tolist()[:_MOST]
+    if not ids:
+        raise InputError("--budget has nothing to choose from: no mitigation helps here for certain")
+    method = compared.EXACT if len(ids) <= _FEW else compared.GREEDY
+    return compared.portfolio(answer.study, ids, budget, answer.measure, method, heard)

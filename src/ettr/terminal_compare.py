@@ -1,0 +1,164 @@
+"""What `ettr compare` shows, and what `ettr plan` says of mitigations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import typer
+
+from ettr.terminal import console, printable, table
+
+if TYPE_CHECKING:
+    from ettr.compare import Advice, Comparison, Portfolio
+    from ettr.mitigation import Catalogue
+
+UNITS = {"days": "d", "ettr": "points", "gpu_h": "GPU h", "usd": "USD", "mwh": "MWh"}
+_COLUMNS = {
+    "ettr": "ETTR",
+    "ettr_gain": "points",
+    "days": "days saved",
+    "between": "95%",
+    "usd": "USD saved",
+    "own_usd": "price",
+    "closed": "closed form",
+    "basis": "basis",
+}
+
+
+def print_catalogue(found: Catalogue, as_json: bool) -> None:
+    """List the mitigations."""
+    rows = found.to_frame()
+    if as_json:
+        typer.echo(json.dumps(rows.to_dict("records"), indent=2))
+        return
+    shown = rows.assign(name=rows["id"])[["name", "title", "group", "evidence"]]
+    named = shown.to_dict("records")
+    console().print(table("mitigation", {"title": "", "group": "acts on", "evidence": "evidence"}, named))
+
+
+def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[str, Any]) -> None:
+    """Show the ranking, what is in place, what is not ranked and why, and the best within a budget."""
+    from rich.text import Text
+
+    from ettr.compare import IN_PLACE, TRIED
+    from ettr.findings.words import count
+
+    out, told, base = console(), answer.study, answer.baseline
+
+    def say(text: str, style: str = "") -> None:
+        out.print(Text(printable(text), style=style), soft_wrap=True)
+
+    say(told.scenario.title, "bold")
+    for path, value in changes.items():
+        say(f"  {path} = {value}")
+    at = f"{'its best interval' if told.interval == 'best' else 'the given interval'}"
+    say(
+        f"{count(told.n_runs)} runs of each scenario, seed {told.seed}, at {at}. Without any of them: ETTR "
+        f"{base.ettr:.1%}, {base.mean('days'):,.1f} days, {base.mean('usd') / 1e6:,.1f} million USD"
+    )
+    ranked = answer.ranked
+    tried, placed = (ranked[ranked["state"] == state] for state in (TRIED, IN_PLACE))
+    if len(tried):
+        say(f"Each alone, by {answer.measure}", "bold")
+        out.print(table("mitigation", _COLUMNS, [_cells(row) for row in tried.to_dict("records")]))
+    if len(placed):
+        say("In place already, and worth", "bold")
+        out.print(table("mitigation", _COLUMNS, [_cells(row) for row in placed.to_dict("records")]))
+    _print_others(say, answer.frame)
+    if best is not None:
+        _print_best(say, out, best)
+    _print_lent(say, told.loans)
+    say(
+        "The intervals tell how well so many runs know the difference, not how well a mitigation's effect is known: "
+        "that is as it was published elsewhere, or assumed (see basis).",
+        "dim",
+    )
+
+
+def _cells(row: dict[str, Any]) -> dict[str, str]:
+    closed = row["closed_ettr_gain"]
+    return {
+        "name": row["id"],
+        "ettr": f"{row['ettr']:.1%}",
+        "ettr_gain": f"{100 * row['ettr_gain']:+.2f}",
+        "days": f"{row['days_gain']:+,.2f}",
+        "between": f"{row['days_low']:+,.2f} to {row['days_high']:+,.2f}",
+        "usd": f"{row['usd_gain']:+,.0f}",
+        "own_usd": f"{row['own_usd']:,.0f}",
+        "closed": "" if pd.isna(closed) else f"{100 * closed:+.2f}",
+        "basis": row["basis"],
+    }
+
+
+def _print_others(say: Any, frame: pd.DataFrame) -> None:
+    """What has no rank, by reason."""
+    rest = frame[frame["rank"].isna()]
+    no_evidence = rest[(rest["evidence"] == "no evidence")]
+    if len(no_evidence):
+        say("Without any published figure, not ranked", "bold")
+        say(", ".join(no_evidence["id"]))
+    others = rest[rest["evidence"] != "no evidence"]
+    if len(others):
+        say("No answer here", "bold")
+        for row in others.itertuples():
+            say(f"{row.id}: {row.state}; {row.why}")
+
+
+def _print_best(say: Any, out: Any, best: Portfolio) -> None:
+    from ettr.findings.words import listed
+
+    row = best.best
+    say(f"Within {best.budget_usd:,.0f} USD", "bold")
+    how = "all sets" if best.method == "exact" else "one after the other"
+    if row is None:
+        say("No set is worth its price")
+        return
+    say(
+        f"{listed(list(best.ids))}: {row['cost_usd']:,.0f} USD, ETTR {row['ettr']:.1%}, {row['days']:,.1f} days, "
+        f"{row['saved_usd']:+,.0f} USD saved, all costs counted ({how}, {len(best.frame)} looked at)"
+    )
+    steps = [
+        {"name": one["ids"] or "none", "usd": f"{one['cost_usd']:,.0f}", "ettr": f"{one['ettr']:.1%}"}
+        for one in best.front.to_dict("records")
+    ]
+    out.print(table("no cheaper set has as high an ETTR", {"usd": "USD", "ettr": "ETTR"}, steps))
+
+
+def _print_lent(say: Any, loans: Iterable[Any]) -> None:
+    paths = [loan.path for loan in loans]
+    if paths:
+        say(f"Lent, because the scenario says nothing of it: {', '.join(dict.fromkeys(paths))}", "dim")
+
+
+def print_advice(advice: Advice) -> None:
+    """Show the next mitigations of a plan."""
+    from rich.text import Text
+
+    out = console()
+    told = advice.study
+    out.print(Text("What to do next", style="bold"))
+    if not len(advice.frame):
+        out.print(Text("No mitigation with evidence helps here for certain"), soft_wrap=True)
+    rows = [
+        {
+            "name": row["id"],
+            "days": f"{row['added']:+,.2f}",
+            "between": f"{row['low']:+,.2f} to {row['high']:+,.2f}",
+            "ettr": f"{row['ettr']:.1%}",
+            "cost": f"{row['cost_usd']:,.0f}",
+            "usd": f"{row['saved_usd']:+,.0f}",
+            "basis": row["basis"],
+        }
+        for row in advice.frame.to_dict("records")
+    ]
+    titles = {"days": "days saved", "between": "95%", "ettr": "ETTR then", "cost": "USD", "usd": "USD saved"}
+    if rows:
+        out.print(table("one after the other", {**titles, "basis": "effect"}, rows))
+    lent = f"; lent: {', '.join(dict.fromkeys(loan.path for loan in told.loans))}" if told.loans else ""
+    text = (
+        f"From {told.n_runs:,} simulated runs of each, ETTR {advice.ettr:.1%} before{lent}. `ettr compare` shows all."
+    )
+    out.print(Text(printable(text), style="dim"), soft_wrap=True)
