@@ -208,6 +208,7 @@ def test_the_answer_for_machines_is_stable(llama3):
         "checkpoints_to_keep",
         "bands",
         "band_source",
+        "left_out",
         "assumed",
     ]
     assert told["assumed"] == plan.assumed_fields(llama3) and "recovery.restart_min" in told["assumed"]

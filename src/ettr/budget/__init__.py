@@ -10,7 +10,7 @@ from ettr.budget.changing import at_mean_rate, changes, over_time, rate_over_tim
 from ettr.budget.closed_forms import ByInterval, by_interval, exact, first_order, rsc
 from ettr.budget.limits import FORMULAS, Validity, validity
 from ettr.budget.rules import SWEPT, swept
-from ettr.budget.without import Simplified, simplified
+from ettr.budget.without import Simplified, simplified, without_extras
 
 __all__ = [
     "FORMULAS",
@@ -31,4 +31,5 @@ __all__ = [
     "simplified",
     "swept",
     "validity",
+    "without_extras",
 ]

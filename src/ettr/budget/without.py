@@ -59,14 +59,30 @@ def simplified(scenario: Scenario) -> Simplified:
     >>> found.left_out, round(budget.exact(found.scenario).ettr, 3)
     (('spares that run out (spares, repair)',), 0.909)
     """
+    found = without_extras(scenario)
+    return _without_different_latencies(_without_what_excludes_others(_at_the_settled_rate(found)))
+
+
+def without_extras(scenario: Scenario) -> Simplified:
+    """The same scenario without what no closed form has a term for, whatever stands beside it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+
+    Returns
+    -------
+    Simplified
+        ``scenario``, which may still hold mechanisms that no form holds for together, or a rate that changes.
+    """
     changes: dict[str, Any] = {}
     words: list[str] = []
     for extra in EXTRAS:
         if paths := extra.found_at(scenario):
             changes |= dict.fromkeys(paths, extra.idle)
             words.append(f"{extra.words} ({', '.join(paths)})")
-    found = Simplified(scenario.override(changes) if changes else scenario, tuple(words))
-    return _without_different_latencies(_without_what_excludes_others(_at_the_settled_rate(found)))
+    return Simplified(scenario.override(changes) if changes else scenario, tuple(words))
 
 
 def _at_the_settled_rate(found: Simplified) -> Simplified:

@@ -6,7 +6,7 @@ from ettr.compare.attribution import Attribution, interactions, shapley
 from ettr.compare.break_even import RATE, SIZE, along, at_prices, break_evens
 from ettr.compare.inputs import Input, uncertain
 from ettr.compare.measures import UNITS, Difference, Runs, difference, gain, run_scenario
-from ettr.compare.portfolio import EXACT, GREEDY, Portfolio, cost_usd, portfolio
+from ettr.compare.portfolios import EXACT, GREEDY, Portfolio, cost_usd, portfolio
 from ettr.compare.sensitivity import Sobol, sobol, tornado
 from ettr.compare.study import Study, study
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ettr.compare.measures import UNITS, gain
-from ettr.compare.portfolio import cost_usd
+from ettr.compare.portfolios import cost_usd
 from ettr.compare.study import OnProgress, Study, check_measure
 from ettr.errors import InputError, NoProgress, OutsideValidity
 

@@ -127,7 +127,7 @@ def along(
                 on_progress(done * len(chosen) + i, len(grid) * len(chosen))
     columns = ["ettr_before", "ettr", "saved", "low", "high", "saved_usd", "usd_low", "usd_high"]
     frame = pd.DataFrame(rows)
-    return frame.reindex(columns=["id", "title", "value", *columns, "state", "why"]).fillna({"why": ""})
+    return frame.reindex(columns=["id", "title", "value", *columns, "state", "why"])
 
 
 def break_evens(table: pd.DataFrame) -> pd.DataFrame:
@@ -218,4 +218,5 @@ def _worth(told: Study, one: Mitigation, base: Scenario, before: tuple[Runs, flo
         "usd_low": usd.low,
         "usd_high": usd.high,
         "state": state,
+        "why": "",
     }

@@ -130,7 +130,13 @@ def plan_lines(plan: Plan) -> list[str]:
             f"{duration(band.high_min / 60)} it costs at most {points(band.points)} of ETTR"
         )
     ettr = f"ETTR: {pct(plan.budget.ettr)} at the best interval, {given}"
-    return [often, best, ettr, *_speed(plan), *_unused_prediction(plan.best)]
+    return [often, best, ettr, *_speed(plan), *_unused_prediction(plan.best), *_left_out(plan)]
+
+
+def _left_out(plan: Plan) -> list[str]:
+    if not plan.left_out:
+        return []
+    return [f"Planned without what only a simulation follows (`ettr simulate`): {listed(list(plan.left_out))}"]
 
 
 def _speed(plan: Plan) -> list[str]:

@@ -175,6 +175,7 @@ def changed(scenario: Scenario, changes: Iterable[Change], called: str) -> Scena
             for path in _targets(run, change) if change.op == op else ():
                 current = values.get(path, _at(run, path)[1])
                 values[path] = _changed(run, change, path, current)
+        values = {path: value for path, value in values.items() if value != _at(run, path)[1]}
         try:
             run = run.override(values) if values else run
         except InputError as error:

@@ -57,6 +57,8 @@ class Plan:
         :class:`ettr.plan.Bands`.
     band_source : str
         A part of a sentence: which input the bands come from, or which one is missing.
+    left_out : tuple of str
+        What the closed forms have no term for and the plan does without, a few words and the fields each.
     """
 
     scenario: Scenario
@@ -73,6 +75,7 @@ class Plan:
     budget_of_tiers: TimeBudget | None = None
     bands: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(COLUMNS)), compare=False)
     band_source: str = ""
+    left_out: tuple[str, ...] = ()
 
     @property
     def shown(self) -> tuple[Scenario, TimeBudget]:
@@ -125,6 +128,7 @@ class Plan:
                 for row in self.bands.to_dict("records")
             ],
             "band_source": self.band_source,
+            "left_out": list(self.left_out),
             "assumed": assumed_fields(given),
         }
 
@@ -141,7 +145,8 @@ def make(scenario: Scenario) -> Plan:
     -------
     Plan
         Time to failure, best interval and its band, and time budgets. A run whose failure rate changes is planned at
-        its mean rate, and integrated at the interval that is best there.
+        its mean rate, and integrated at the interval that is best there. What only simulation follows is left out, and
+        named.
 
     Raises
     ------
@@ -157,8 +162,9 @@ def make(scenario: Scenario) -> Plan:
     >>> round(answer.band.interval_min, 1), round(answer.budget.ettr, 3)
     (7.7, 0.91)
     """
-    asked, scenario = scenario, _at_mean_rate(scenario)
-    changing = asked if asked is not scenario else None
+    plain = budget.without_extras(scenario)
+    scenario = _at_mean_rate(plain.scenario)
+    changing = plain.scenario if plain.scenario is not scenario else None
     band = flat_band(scenario)
     best = scenario.override({"checkpoint.interval_min": band.interval_min})
     as_given, reason = None, ""
@@ -184,6 +190,7 @@ def make(scenario: Scenario) -> Plan:
         budget_of_tiers=budget.exact(of_tiers) if of_tiers else None,
         bands=bands.frame,
         band_source=bands.source,
+        left_out=plain.left_out,
     )
 
 

@@ -1,0 +1,166 @@
+"""Each mitigation alone: gains, their intervals, ranks, and those without an answer."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ettr import Scenario, budget, compare, mitigation
+from ettr.errors import InputError, UnknownName
+
+FOUR = 4
+"""Standard errors that a mean may be off; seeds are fixed."""
+
+
+@pytest.fixture(scope="module")
+def found(run, known):
+    return compare.mitigations(run, n_runs=400, of=known, interval="given")
+
+
+def row(found, name):
+    return found.frame.set_index("id").loc[name]
+
+
+@pytest.mark.parametrize("name", ["faster-restart", "shorter-stall"])
+def test_gains_are_those_of_the_closed_form(found, name):
+    """Both hold here: exponential failures, constant times, spares that never run out."""
+    one = row(found, name)
+    error = (one["ettr_high"] - one["ettr_low"]) / (2 * 1.966)
+    assert one["ettr_gain"] == pytest.approx(one["closed_ettr_gain"], abs=FOUR * error + 2e-5)
+    before, after = (
+        budget.exact(scenario) for scenario in (found.baseline.scenario, found.study.runs([name]).scenario)
+    )
+    assert one["days_gain"] == pytest.approx((before.total_h - after.total_h) / 24, rel=0.05)
+
+
+def test_what_costs_throughput_loses_it(found):
+    """1% less throughput takes 1/0.99 of the training, and so of nearly everything."""
+    one = row(found, "slower-training")
+    assert one["days_high"] < 0
+    assert one["days_gain"] == pytest.approx(-found.baseline.mean("days") / 99, rel=0.02)
+    assert one["usd_gain"] < 0 < -one["mwh_gain"]
+
+
+def test_a_price_counts_in_money_only(found, run):
+    one = row(found, "shorter-stall")
+    assert one["own_usd"] == 10 * run.cluster.n_gpus
+    told = found.study
+    free = told.simulated(told.runs(["shorter-stall"]).scenario)
+    assert one["usd_gain"] == pytest.approx(compare.gain(told.runs(), free, "usd").mean - one["own_usd"])
+    assert one["days_gain"] == pytest.approx(compare.gain(told.runs(), free, "days").mean)
+
+
+def test_states_and_reasons(run, known):
+    found = compare.mitigations(run, n_runs=20, of=known, as_given=True)
+    states = found.frame.set_index("id")["state"]
+    assert states["in-place"] == compare.IN_PLACE
+    assert states["faster-restart"] == compare.TRIED
+    assert states["needs-spares"] == "not applicable"
+    assert row(found, "needs-spares")["why"] == "needs spares"
+    assert states["not-a-field"] == "not modelled"
+    assert row(found, "not-a-field")["why"] == "no field of a scenario stands for it"
+    assert set(found.ranked["id"]) == {"faster-restart", "shorter-stall", "slower-training", "other-stall", "in-place"}
+
+
+def test_one_in_place_is_worth_what_taking_it_away_costs(found):
+    told, one = found.study, row(found, "in-place")
+    without = told.simulated(told.baseline.override({"recovery.detection_min": 30}))
+    assert one["days_gain"] == pytest.approx(without.mean("days") - told.runs().mean("days"))
+    assert one["ettr"] == told.runs().ettr
+
+
+def test_ranks_are_by_the_measure_and_say_how_sure_they_are(run, known):
+    found = compare.mitigations(run, n_runs=200, of=known, measure="usd")
+    ranked = found.ranked
+    assert ranked["usd_gain"].is_monotonic_decreasing
+    assert (ranked["rank"] == np.arange(1, len(ranked) + 1)).all()
+    assert ((ranked["rank_low"] <= ranked["rank"]) & (ranked["rank"] <= ranked["rank_high"])).all()
+    assert row(found, "unknown-worth")["state"] == compare.TRIED
+    assert math.isnan(row(found, "unknown-worth")["rank"])
+
+
+def test_a_mitigation_that_changes_nothing_says_so(run, known):
+    found = compare.mitigations(run.override({"checkpoint.stall_s": 5}), ["other-stall"], n_runs=10, of=known)
+    assert row(found, "other-stall")["state"] == "changes nothing"
+
+
+def test_paired_runs_need_far_fewer(found):
+    """Than two independent simulations for the same standard error."""
+    ratios = found.frame.set_index("id")["days_runs_ratio"]
+    assert ratios["faster-restart"] > 5
+    assert ratios["shorter-stall"] > 5
+
+
+def test_the_interval_of_the_mean_holds_the_difference_of_independent_runs(found):
+    told = found.study
+    other = compare.study(told.scenario, 4000, seed=77, interval="given", of=told.catalogue)
+    exact = compare.gain(other.runs(), other.runs(["faster-restart"]), "days")
+    one = row(found, "faster-restart")
+    assert abs(one["days_gain"] - exact.mean) < 2 * (one["days_high"] - one["days_low"])
+
+
+def test_it_is_the_same_for_the_same_seed_and_another_for_another(run, known):
+    gains = [
+        compare.mitigations(run, ["faster-restart"], seed=seed, n_runs=20, of=known).frame["days_gain"].iloc[0]
+        for seed in (3, 3, 4)
+    ]
+    assert gains[0] == gains[1] != gains[2]
+
+
+def test_one_in_ten_of_a_wrong_interval_would_be_seen():
+    """The interval over runs is Student's: it misses in about 5% of repetitions."""
+    rng = np.random.default_rng(0)
+    missed = sum(
+        not (f := compare.difference(rng.normal(1, 1, 12), np.zeros(12))).low <= 1 <= f.high for _ in range(4000)
+    )
+    assert 0.038 < missed / 4000 < 0.062
+
+
+def test_the_ettr_of_each_run_adds_up_to_the_ratio_of_sums(told):
+    runs = told.runs()
+    assert runs.values("ettr").mean() == pytest.approx(runs.ettr, rel=1e-12)
+    from ettr import simulate
+
+    plain = simulate(runs.scenario, 200, control_variates=False)
+    assert runs.values("ettr").std(ddof=1) / math.sqrt(200) == pytest.approx(plain.ettr_error, rel=0.01)
+
+
+def test_energy_and_money_are_those_of_the_bill(told):
+    from ettr import power
+
+    runs = told.runs()
+    bill = power.bill(runs.budget, power.profile(runs.scenario), runs.scenario)
+    idle = runs.held_gpus - runs.scenario.cluster.n_gpus
+    spare_h = idle * float(runs.total_h.mean())
+    spare_mwh = spare_h * 1.1 * (72.5 + 275) / 1e6
+    assert runs.mean("mwh") == pytest.approx(bill["facility_mwh"].sum() + spare_mwh)
+    usd = bill["electricity_usd"].sum() + bill["gpu_usd"].sum() + 2.0 * spare_h + 80 * spare_mwh
+    assert runs.mean("usd") == pytest.approx(usd)
+
+
+BAD = {
+    "unknown mitigation 'faster-restrt'; did you mean 'faster-restart'": {"ids": ["faster-restrt"]},
+    "no mitigation to compare": {"ids": []},
+    "n_runs must be a whole number >= 2": {"n_runs": 0},
+    "unknown measure 'dollars'": {"measure": "dollars"},
+    "interval must be best or given, got 'own'": {"interval": "own"},
+}
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_bad_input_is_refused_in_words(run, known, words):
+    with pytest.raises(InputError, match=words.replace("?", r"\?")):
+        compare.mitigations(run, **({"of": known, "n_runs": 10} | BAD[words]))
+
+
+def test_without_loans_nothing_is_lent():
+    run = Scenario.load("llama3-405b")
+    assert compare.study(run, 10, as_given=True).baseline == run
+    assert compare.study(run, 10).baseline == mitigation.lend(run).scenario != run
+
+
+def test_an_unknown_one_in_a_set_is_named(told):
+    with pytest.raises(UnknownName, match="shorter-stal"):
+        told.runs(["faster-restart", "shorter-stal"])

@@ -1,0 +1,166 @@
+"""Several mitigations: Shapley values, pairs, portfolios, and what to do next."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from ettr import compare
+from ettr.errors import InputError
+
+THREE = ["faster-restart", "shorter-stall", "slower-training"]
+
+
+def worth(told, ids, measure="days"):
+    return compare.gain(told.runs(), told.runs(ids), measure).mean
+
+
+def test_shapley_values_are_means_over_all_orders(told):
+    """The definition itself, order by order."""
+    found = compare.shapley(told, THREE).frame.set_index("id")["value"]
+    added = {name: [] for name in THREE}
+    for order in itertools.permutations(THREE):
+        for place, name in enumerate(order):
+            added[name].append(worth(told, order[: place + 1]) - worth(told, order[:place]))
+    for name in THREE:
+        assert found[name] == pytest.approx(np.mean(added[name]), rel=1e-9)
+
+
+def test_shapley_values_sum_up_to_the_common_gain(told):
+    found = compare.shapley(told, THREE, measure="usd")
+    assert found.frame["value"].sum() == pytest.approx(found.together)
+    assert found.together == pytest.approx(worth(told, THREE, "usd"))
+    assert found.method == "exact" and found.n_scenarios == 8
+    assert ((found.frame["low"] <= found.frame["value"]) & (found.frame["value"] <= found.frame["high"])).all()
+
+
+@pytest.mark.parametrize("measure", ["days", "ettr", "gpu_h", "mwh"])
+def test_a_single_one_gets_all(told, measure):
+    found = compare.shapley(told, ["faster-restart"], measure)
+    assert found.frame["value"].iloc[0] == pytest.approx(found.together) == worth(told, ["faster-restart"], measure)
+
+
+def test_drawn_orders_come_near_the_exact_values(told):
+    exact = compare.shapley(told, THREE).frame.set_index("id")
+    drawn = compare.shapley(told, THREE, n_orders=60)
+    assert drawn.method == "sampled"
+    assert drawn.frame["value"].sum() == pytest.approx(drawn.together)
+    for row in drawn.frame.itertuples():
+        assert row.low <= exact.loc[row.id, "value"] <= row.high
+        assert row.high - row.low > 0.9 * (exact.loc[row.id, "high"] - exact.loc[row.id, "low"])
+
+
+def test_more_than_twelve_are_drawn(told, monkeypatch):
+    monkeypatch.setattr("ettr.compare.attribution.MOST_EXACT", 2)
+    assert compare.shapley(told, THREE).method == "sampled"
+
+
+def test_pairs_gain_what_they_gain_beyond_both(told):
+    found = compare.interactions(told, ["faster-restart", "shorter-stall", "other-stall"])
+    pairs = found.set_index(["first", "second"])
+    beyond = worth(told, ["faster-restart", "shorter-stall"]) - sum(worth(told, [n]) for n in THREE[:2])
+    assert pairs.loc[("faster-restart", "shorter-stall"), "beyond"] == pytest.approx(beyond)
+    assert pairs.loc[("shorter-stall", "faster-restart"), "beyond"] == pytest.approx(beyond)
+    clash = pairs.loc[("shorter-stall", "other-stall")]
+    assert clash["why"] == "both change the stall" and math.isnan(clash["beyond"])
+
+
+ALL = [*THREE, "other-stall"]
+
+
+def best_by_hand(told, budget_usd, measure):
+    """Every subset, one by one."""
+    rows = []
+    for size in range(1, 5):
+        for ids in itertools.combinations(ALL, size):
+            if not {"shorter-stall", "other-stall"} <= set(ids):
+                cost = compare.cost_usd(told.runs(), told.runs(ids))
+                rows.append((worth(told, ids, measure), ids, cost))
+    return max((row for row in rows if row[2] <= budget_usd), key=lambda row: row[0])
+
+
+@pytest.mark.parametrize("measure", ["days", "usd"])
+@pytest.mark.parametrize("budget_usd", [0, 200_000, 1_100_000, 2e6, None])
+def test_the_best_portfolio_is_that_of_all_subsets(told, budget_usd, measure):
+    found = compare.portfolio(told, ALL, budget_usd, measure)
+    most, ids, cost = best_by_hand(told, math.inf if budget_usd is None else budget_usd, measure)
+    if most <= 0:
+        assert found.ids == () and found.best is None
+        return
+    assert set(found.ids) == set(ids)
+    assert found.best["gain"] == pytest.approx(most)
+    assert found.best["cost_usd"] == pytest.approx(cost)
+
+
+def test_greedy_takes_what_adds_most(told):
+    found = compare.portfolio(told, ALL, method=compare.GREEDY)
+    alone = {name: worth(told, [name]) for name in ALL}
+    assert found.ids[0] == max(alone, key=alone.get)
+    assert "slower-training" not in found.ids
+    assert set(found.ids) == set(compare.portfolio(told, ALL).ids)
+
+
+def test_the_front_rises_in_cost_and_ettr(told):
+    front = compare.portfolio(told, ALL).front
+    assert len(front) >= 2
+    assert front["cost_usd"].is_monotonic_increasing and front["ettr"].is_monotonic_increasing
+    rest = compare.portfolio(told, ALL).frame
+    for row in rest[~rest["pareto"]].itertuples():
+        better = (front["cost_usd"] <= row.cost_usd) & (front["ettr"] >= row.ettr)
+        assert better.any()
+
+
+def test_spares_beyond_those_that_are_held_cost_money(run):
+    told = compare.study(run.override({"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}}), n_runs=20)
+    before = told.runs()
+    after = told.simulated(told.baseline.override({"spares.n_nodes": 6}))
+    assert compare.cost_usd(before, after) == pytest.approx(2 * 8 * 2.0 * after.total_h.mean())
+    assert compare.cost_usd(after, before) == 0
+
+
+BAD = {
+    "no mitigation to choose from": ([], {}),
+    "method must be exact or greedy, got 'best'": (THREE, {"method": "best"}),
+    "budget_usd must be >= 0 USD, got -5": (THREE, {"budget_usd": -5}),
+    "a budget of 100 USD buys nothing: the cheapest, shorter-stall, costs 163,840 USD": (
+        ["faster-restart", "shorter-stall"],
+        {"budget_usd": 100},
+    ),
+    "unknown mitigation": (["faster"], {}),
+}
+
+
+@pytest.mark.parametrize("words", BAD)
+def test_bad_input_is_refused_in_words(told, words):
+    ids, more = BAD[words]
+    with pytest.raises(InputError, match=words):
+        compare.portfolio(told, ids, **more)
+
+
+def test_too_many_for_all_subsets_are_refused(told, monkeypatch):
+    monkeypatch.setattr("ettr.compare.portfolios.MOST_TOGETHER", 2)
+    with pytest.raises(InputError, match="all subsets of 3 mitigations are too many, the limit is 2"):
+        compare.portfolio(told, THREE)
+
+
+def test_those_that_do_not_go_together_are_refused(told):
+    with pytest.raises(InputError, match="shorter-stall and other-stall do not go together: both change the stall"):
+        compare.shapley(told, ["shorter-stall", "other-stall"])
+
+
+def test_advice_is_what_adds_most_step_by_step(told):
+    found = compare.advise(told, 3, ids=ALL)
+    steps = found.frame
+    assert steps["id"].tolist() == list(compare.portfolio(told, ALL, method=compare.GREEDY).ids)
+    assert (steps["low"] > 0).all()
+    assert steps["added"].sum() == pytest.approx(worth(told, steps["id"]))
+    assert steps["ettr"].is_monotonic_increasing
+    assert steps["cost_usd"].sum() == pytest.approx(1_163_840)
+
+
+def test_advice_keeps_to_its_budget_and_to_what_helps(told):
+    assert "faster-restart" not in compare.advise(told, 3, ids=ALL, budget_usd=500_000).frame["id"].tolist()
+    assert compare.advise(told, 3, ids=["slower-training"]).frame.empty
