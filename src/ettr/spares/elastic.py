@@ -8,10 +8,9 @@ import pandas as pd
 
 from ettr.errors import InputError
 from ettr.scenario import Scenario
-from ettr.simulation import simulate
 from ettr.spares.demand import repair_of
 from ettr.spares.numbers import counts
-from ettr.spares.simulated import SIZE, check_runs, half_width, nodes_ratio, ratio_parts
+from ettr.spares.simulated import check_runs, half_width, nodes_ratio, ratio_parts, runs_of
 
 WAITS, SHRINKS = "waits for a node", "goes on with fewer replicas"
 
@@ -72,7 +71,7 @@ def elastic_by_pool(
 
 
 def _row(waits: Scenario, shrinks: Scenario, size: int, n_runs: int, seed: int) -> dict[str, float]:
-    still, going = (simulate(run.override({SIZE: size}), n_runs, seed) for run in (waits, shrinks))
+    still, going = (runs_of(run, size, n_runs, seed) for run in (waits, shrinks))
     (first, moves), (second, other_moves) = ratio_parts(still), ratio_parts(going)
     wide, first_wide, second_wide = (half_width(one) for one in (other_moves - moves, moves, other_moves))
     paid = nodes_ratio(waits, size)

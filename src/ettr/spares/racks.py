@@ -37,8 +37,8 @@ def rack_level(n_gpus: Any, n_spares: Any, unavailable: Any) -> Any:
 
     Notes
     -----
-    :math:`\sum_{k \le s} \binom{n}{k} q^k (1-q)^{n-k}`: GPUs fail one by one and independently. What takes the whole rack
-    down, such as its switch trays and backplane, is not in it.
+    :math:`\sum_{k \le s} \binom{n}{k} q^k (1-q)^{n-k}`: GPUs fail one by one and independently. What takes the whole
+    rack down, such as its switch trays and backplane, is not in it.
 
     Examples
     --------

@@ -12,8 +12,8 @@ from ettr import budget
 from ettr.errors import InputError
 from ettr.scenario import Scenario
 from ettr.spares.cheapest import waiting_share
-from ettr.spares.demand import demand
-from ettr.spares.numbers import counts
+from ettr.spares.demand import Demand, demand
+from ettr.spares.numbers import counts, fraction
 from ettr.validity import above_zero, at_least_zero
 
 PARTS = (
@@ -134,6 +134,7 @@ def shared_cluster(
     small: SmallJobs | None = None,
     preempt_min: float = 0.0,
     preempts: bool = True,
+    released_share: float = 0.0,
 ) -> SharedCluster:
     r"""Useful node-hours of one large job and of the small ones beside it.
 
@@ -151,6 +152,9 @@ def shared_cluster(
         Until a node of a small job is free for the large one. [min]
     preempts : bool
         Whether the large job takes nodes of small ones where it finds no hot spare; else it waits for a repair.
+    released_share : float
+        Share of its nodes that the large job loses to small ones at each failure and takes back when it restarts, in
+        [0, 1): 0 if it keeps them, as a job does that restarts in place.
 
     Returns
     -------
@@ -174,7 +178,8 @@ def shared_cluster(
     as independent of k. Where the large job waits, k is that of :func:`waiting_share`. A small job is stopped at rate λ
     by failures and pre-emptions, as a Poisson process, and its useful share is that of :func:`ettr.budget.exact`,
     :math:`\tau / [(1/\lambda + D)\, e^{\lambda r} (e^{\lambda(\tau + w)} - 1)]` with D the mean of detection and queue.
-    The wait for a pre-empted node is added to the queue of the large job to first order.
+    The wait for a pre-empted node is added to the queue of the large job to first order. Nodes that the large job
+    released and takes back pre-empt small jobs as well, whichever; what those gained meanwhile is not counted.
 
     Examples
     --------
@@ -192,6 +197,7 @@ def shared_cluster(
             "single nodes: set n_out_nodes of those modes to 1"
         )
     at_least_zero("preempt_min", preempt_min, unit="min")
+    released = float(fraction("released_share", released_share)) * scenario.n_nodes
     nodes, spares = int(counts("n_cluster_nodes", n_cluster_nodes, 1)), int(counts("n_spares", n_spares))
     for_small = nodes - scenario.n_nodes - spares
     if for_small < small.n_nodes:
@@ -200,10 +206,11 @@ def shared_cluster(
             f"its spares and one small job, got {nodes:,}"
         )
     law = _repairs_of_large(asked.in_repair, spares, preempts)
-    rest = _small_class(scenario, asked.leaves_per_h, asked.repair_h, law, for_small, small)
     full = budget.exact(budget.simplified(scenario).scenario)
-    taken = rest.preemptions_per_h / asked.leaves_per_h if asked.leaves_per_h > 0 else 0.0
-    longer_h = float(full.n_failures / full.total_h) * _leaving(scenario) * taken * preempt_min / 60
+    failures_per_h = float(full.n_failures / full.total_h)
+    rest = _small_class(scenario, asked, law, for_small, small, failures_per_h * released / small.n_nodes)
+    waited_per_h = failures_per_h if released > 0 else rest.preemptions_per_h
+    longer_h = waited_per_h * preempt_min / 60
     ettr = float(full.ettr) / (1 + longer_h) * (1 - law.waits)
     large = scenario.n_nodes - law.waits
     return SharedCluster(
@@ -232,47 +239,48 @@ def _leaving(scenario: Scenario) -> float:
 
 @dataclass(frozen=True)
 class _Law:
-    """Nodes of the large job in repair: probabilities of each number, and what follows."""
+    """Nodes of the large job in repair: the chance of each number, and what follows."""
 
     chances: np.ndarray
     n_spares: int
     waits: float
+    borrows: bool
 
     @property
-    def numbers(self) -> np.ndarray:
+    def _numbers(self) -> np.ndarray:
         return np.arange(self.chances.size)
 
     @property
     def in_repair(self) -> float:
-        return float(self.chances @ self.numbers)
+        return float(self.chances @ self._numbers)
 
     @property
     def idle(self) -> float:
-        return float(self.chances @ np.maximum(self.n_spares - self.numbers, 0))
+        return float(self.chances @ np.maximum(self.n_spares - self._numbers, 0))
 
     @property
-    def short(self) -> np.ndarray:
-        """Nodes that are borrowed at each number."""
-        return (
-            np.maximum(self.numbers - self.n_spares, 0) if self.waits == 0 else np.zeros(self.numbers.size, dtype=int)
-        )
+    def borrowing(self) -> np.ndarray:
+        """Chance that no hot spare is left and that so many nodes are borrowed, from 0 on; nothing if none ever is."""
+        return self.chances[self.n_spares :] if self.borrows else np.zeros(1)
 
     @property
     def borrowed(self) -> float:
-        return float(self.chances @ self.short)
+        return float(self.borrowing @ np.arange(self.borrowing.size))
 
 
 def _repairs_of_large(in_repair: float, n_spares: int, preempts: bool) -> _Law:
     if preempts:
-        most = int(stats.poisson.isf(_TAIL, in_repair)) + 1 if in_repair > 0 else 0
-        return _Law(_normed(stats.poisson.pmf(np.arange(max(most, n_spares) + 1), in_repair)), n_spares, 0.0)
-    waits = float(waiting_share(n_spares, in_repair))
+        return _Law(_poisson(in_repair, n_spares + 1), n_spares, 0.0, True)
     logarithms = stats.poisson.logpmf(np.arange(n_spares + 2), in_repair)
-    return _Law(_normed(np.exp(logarithms - logarithms.max())), n_spares, waits)
+    weights = np.exp(logarithms - logarithms.max())
+    return _Law(weights / weights.sum(), n_spares, float(waiting_share(n_spares, in_repair)), False)
 
 
-def _normed(weights: np.ndarray) -> np.ndarray:
-    return np.asarray(weights / weights.sum())
+def _poisson(mean: float, least: int = 1) -> np.ndarray:
+    """Chances of each number from 0 on, of so many numbers at least, up to where the rest is rounding."""
+    most = int(stats.poisson.isf(_TAIL, mean)) + 2 if mean > 0 else 1
+    found = stats.poisson.pmf(np.arange(max(most, least)), mean)
+    return np.asarray(found / found.sum())
 
 
 @dataclass(frozen=True)
@@ -288,45 +296,45 @@ class _Small:
 
 
 def _small_class(
-    scenario: Scenario, large_leaves_per_h: float, repair_h: float, law: _Law, for_small: int, small: SmallJobs
+    scenario: Scenario, asked: Demand, law: _Law, for_small: int, small: SmallJobs, retaken_per_h: float
 ) -> _Small:
     """Repeats what follows from each other until it settles: nodes at work, their failures, and pre-emptions."""
     node_rate = scenario.job_rate_per_h / scenario.n_nodes * _leaving(scenario)
     own_rate = small.n_nodes * node_rate
-    running, ratio, in_repair, idle, taken_per_h = float(for_small), 0.0, 0.0, 0.0, 0.0
+    running, taken_rate, in_repair, idle, taken_per_h = float(for_small), 0.0, 0.0, 0.0, 0.0
     for _ in range(_ROUNDS):
-        at_risk = _exposed(own_rate, ratio, small)
-        before, in_repair = running, running * node_rate * at_risk * repair_h
-        chances = _missing(law, in_repair, for_small)
-        left = for_small - np.arange(chances.shape[1])
-        jobs = np.maximum(left, 0) // small.n_nodes
-        running = float(small.n_nodes * (chances.sum(axis=0) @ jobs))
-        idle = float(chances.sum(axis=0) @ np.maximum(left - small.n_nodes * jobs, 0))
+        at_risk = _exposed(own_rate, taken_rate, small)
+        before, in_repair = running, running * node_rate * at_risk * asked.repair_h
+        chances, borrowing = _missing(law, in_repair, for_small)
+        left = for_small - np.arange(chances.size)
+        jobs = left // small.n_nodes
+        running, idle = float(small.n_nodes * (chances @ jobs)), float(chances @ (left - small.n_nodes * jobs))
         none_at_hand = (left > 0) & (left % small.n_nodes == 0)
-        finds_none = law.numbers >= law.n_spares if law.waits == 0 else np.zeros(law.numbers.size, dtype=bool)
-        taken_per_h = large_leaves_per_h * float(chances[finds_none][:, none_at_hand].sum())
+        taken_per_h = asked.leaves_per_h * float(borrowing @ none_at_hand) + retaken_per_h
         if running <= 0:
             raise InputError(
                 f"n_cluster_nodes must be larger: with {for_small:,} nodes beside the large job and its spares, "
                 "repairs leave nothing for small jobs"
             )
-        ratio = taken_per_h * small.n_nodes / running / max(at_risk, 1e-300)
+        taken_rate = taken_per_h * small.n_nodes / running / at_risk
         if abs(running - before) <= _SETTLED * for_small:
             break
-    share_alone, share = _useful(own_rate, 0.0, small), _useful(own_rate, ratio, small)
+    share_alone, share = _useful(own_rate, 0.0, small), _useful(own_rate, taken_rate, small)
     return _Small(running, idle, in_repair, taken_per_h, share, share_alone)
 
 
-def _missing(law: _Law, own_in_repair: float, for_small: int) -> np.ndarray:
-    """Chances of each number of the large job's nodes in repair (rows), with nodes that small jobs lack (columns)."""
-    most = int(stats.poisson.isf(_TAIL, own_in_repair)) + 1 if own_in_repair > 0 else 0
-    own = _normed(stats.poisson.pmf(np.arange(most + 1), own_in_repair)) if own_in_repair > 0 else np.ones(1)
-    short = law.short
-    table = np.zeros((law.numbers.size, min(own.size + int(short.max(initial=0)), for_small + 1)))
-    for row, (chance, lacks) in enumerate(zip(law.chances, short, strict=True)):
-        for missing, other in enumerate(own, start=int(lacks)):
-            table[row, min(missing, table.shape[1] - 1)] += chance * other
-    return table
+def _missing(law: _Law, own_in_repair: float, for_small: int) -> tuple[np.ndarray, np.ndarray]:
+    """Chance that the small class lacks so many nodes, from 0 on; and that it does while no hot spare is left."""
+    own = _poisson(own_in_repair)
+    borrowing = np.convolve(law.borrowing, own)
+    chances = borrowing.copy()
+    chances[: own.size] += (1 - law.borrowing.sum()) * own
+    return _up_to(chances, for_small), _up_to(borrowing, for_small)
+
+
+def _up_to(chances: np.ndarray, most: int) -> np.ndarray:
+    """The same with all that is beyond in the last place."""
+    return chances if chances.size <= most + 1 else np.append(chances[:most], chances[most:].sum())
 
 
 def _stops(own_rate: float, taken_rate: float, small: SmallJobs) -> tuple[float, float]:

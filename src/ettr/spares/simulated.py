@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,11 @@ from scipy import special
 from ettr.errors import InputError
 from ettr.scenario import Scenario
 from ettr.scenario.electricity import Cost
-from ettr.simulation import Simulation, simulate
 from ettr.spares.demand import demand, repair_of
 from ettr.spares.numbers import counts
+
+if TYPE_CHECKING:
+    from ettr.simulation import Simulation
 
 SIZE = "spares.n_nodes"
 _ROUNDS = 12
@@ -58,8 +61,8 @@ def by_pool_size(
     -------
     DataFrame
         A row a size: ``n_spares`` [nodes], ``n_runs``; ``ettr`` with ``ettr_low``, ``ettr_high``; ``cost`` (of a unit
-        of work, over that of a pool that never ran out and costs nothing) with ``cost_low``, ``cost_high``; what the size
-        adds to the one ``beside``: ``ettr_more`` and ``cost_more`` with ``_low``, ``_high``; and means of a run:
+        of work, over that of a pool that never ran out and costs nothing) with ``cost_low``, ``cost_high``; what the
+        size adds to the one ``beside``: ``ettr_more`` and ``cost_more`` with ``_low``, ``_high``; and means of a run:
         ``waiting_h`` [h], ``waited_gpu_h`` (the job's GPUs, waiting) and ``held_gpu_h`` (hot spares, idle or not)
         [GPU h], ``waited_usd``, ``held_usd`` [USD] at the scenario's price, or 2 USD for an hour of a GPU (assumed).
         All intervals are of 95%, paired run by run.
@@ -87,12 +90,12 @@ def by_pool_size(
     if not whole:
         raise InputError("sizes must hold at least one number of spares, got none")
     check_runs(n_runs)
-    found = {size: simulate(scenario.override({SIZE: size}), n_runs, seed) for size in whole}
+    found = {size: runs_of(scenario, size, n_runs, seed) for size in whole}
     full = plenty(scenario, n_runs, seed).found
     rows = [_row(one, full, size) for size, one in found.items()]
     table = pd.DataFrame(rows)
     best = whole[int(table["cost"].to_numpy().argmin())] if beside is None else int(counts("beside", beside))
-    other = found.get(best) or simulate(scenario.override({SIZE: best}), n_runs, seed)
+    other = found.get(best) or runs_of(scenario, best, n_runs, seed)
     more = [_more(one, size, other, best) for size, one in found.items()]
     return pd.concat([table, pd.DataFrame(more)], axis=1)
 
@@ -110,13 +113,20 @@ def plenty(scenario: Scenario, n_runs: int, seed: int) -> Plenty:
     more = np.ceil(asked.in_repair + 6 * np.sqrt(asked.in_repair * asked.most_at_once)) + 8 + 4 * asked.most_at_once
     n_spares = int(more)
     for _ in range(_ROUNDS):
-        found = simulate(scenario.override({SIZE: n_spares}), n_runs, seed)
+        found = runs_of(scenario, n_spares, n_runs, seed)
         if not found.runs["waiting_h"].to_numpy().any():
             return Plenty(n_spares, found)
         n_spares *= 2
     raise InputError(
         f"{scenario.name} waits for nodes even with {n_spares // 2:,} spares: repair must keep up with its failures"
     )
+
+
+def runs_of(scenario: Scenario, n_spares: int, n_runs: int, seed: int) -> Simulation:
+    """Runs with so many hot spares; the simulator is loaded here, since closed forms need none."""
+    from ettr.simulation import simulate
+
+    return simulate(scenario.override({SIZE: n_spares}), n_runs, seed)
 
 
 def check_runs(n_runs: int) -> None:
