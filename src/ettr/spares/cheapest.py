@@ -10,11 +10,13 @@ import numpy as np
 
 from ettr.errors import InputError
 from ettr.spares.erlang import erlang_b
-from ettr.spares.numbers import MOST_NODES, counts
+from ettr.spares.numbers import counts
 from ettr.validity import above_zero, at_least_zero, plain
 
 FLAT = 0.001
 """Costs that differ by less than this part are taken for equal."""
+_LARGEST = 10_000_000
+"""Spares of the largest pool that is looked at."""
 
 
 def waiting_share(n_spares: Any, in_repair: Any, n_crew: Any = None) -> Any:
@@ -166,15 +168,18 @@ def cheapest_pool(
     a = float(at_least_zero("in_repair", in_repair))
     nodes = float(counts("n_nodes", n_nodes, 1))
     price = float(above_zero("spare_price", spare_price))
-    some = np.ceil(a + 8 * math.sqrt(a) + 8)
+    some = math.ceil(a + 8 * math.sqrt(a) + 8)
+    _refuse_large(a, some)
     bound = float(pool_cost(some, a, nodes, n_crew, price))
     most = some if not math.isfinite(bound) else max(some, math.ceil((bound * (1 + flat) - 1) * nodes / price))
-    if not most < MOST_NODES / 10:
-        raise InputError(
-            f"in_repair must be small enough for a pool of at most {MOST_NODES / 10:.0e} spares, got {a:g}"
-        )
+    _refuse_large(a, most)
     sizes = np.arange(most + 1)
     costs = np.asarray(pool_cost(sizes, a, nodes, n_crew, price))
     best = int(costs.argmin())
     near = np.flatnonzero(costs <= costs[best] * (1 + at_least_zero("flat", flat)))
     return Pool(best, float(costs[best]), float(waiting_share(best, a, n_crew)), int(near[0]), int(near[-1]))
+
+
+def _refuse_large(in_repair: float, n_spares: float) -> None:
+    if n_spares > _LARGEST:
+        raise InputError(f"in_repair must be small enough for a pool of at most {_LARGEST:,} spares, got {in_repair:g}")

@@ -31,6 +31,8 @@ PARTS = (
 _ROUNDS = 200
 _SETTLED = 1e-12
 _TAIL = 1e-13
+_LEAST_JOBS = 0.5
+"""Fewer small jobs than this on average are none to speak of."""
 
 
 @dataclass(frozen=True)
@@ -311,10 +313,10 @@ def _small_class(
         running, idle = float(small.n_nodes * (chances @ jobs)), float(chances @ (left - small.n_nodes * jobs))
         none_at_hand = (left > 0) & (left % small.n_nodes == 0)
         taken_per_h = asked.leaves_per_h * float(borrowing @ none_at_hand) + retaken_per_h
-        if running <= 0:
+        if running < _LEAST_JOBS * small.n_nodes:
             raise InputError(
-                f"n_cluster_nodes must be larger: with {for_small:,} nodes beside the large job and its spares, "
-                "repairs leave nothing for small jobs"
+                f"n_cluster_nodes must be larger: of {for_small:,} nodes beside the large job and its spares, repairs "
+                f"leave fewer than {_LEAST_JOBS * small.n_nodes:g} on average"
             )
         taken_rate = taken_per_h * small.n_nodes / running / at_risk
         if abs(running - before) <= _SETTLED * for_small:
