@@ -137,8 +137,8 @@ def normal_pool(in_repair: Any, service_level: Any) -> Any:
 
     Notes
     -----
-    a + z sqrt(a), at least 0. It errs by about (z² - 1)/6 nodes, the first term of Cornish and Fisher (1937), so it is
-    too low at high service levels.
+    a + z sqrt(a), at least 0. It errs by about (z² - 1)/6 nodes, the next term of the expansion of Cornish and Fisher,
+    so it is too low at high service levels.
 
     Examples
     --------
