@@ -19,6 +19,9 @@ _RACKS = {
 _DOMAINS = ["#e46d09", "#1f95ec", "#8449bc"]
 _DOMAIN_DASHES = [[8, 2], [6, 3], [2, 3]]
 _ALONE = ("goes on with the GPUs left", "#289561", [1, 0])
+_INK = "#636562"
+_MOST_POINTS = 2.0
+"""Differences above this are beyond the second panel, which is about where they vanish."""
 _JOBS = {"waits": ("waits for a node", "#e46d09", "circle"), "shrinks": ("fewer replicas", "#289561", "square")}
 _CLASSES = {
     "large_more": ("large job", "#1f95ec"),
@@ -48,7 +51,7 @@ def racks(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
                 "short:Q",
                 title="Time in which something is missing",
                 scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(format=".2~%", tickCount=7),
+                axis=alt.Axis(format=".2~p", tickCount=7),
             ),
             color=line_colour("way", None, {way: _RACKS[way][0] for way in there}),
             strokeDash=dash("way", None, {way: _RACKS[way][1] for way in there}),
@@ -105,7 +108,7 @@ def losses(
                 "lost:Q",
                 title="Throughput lost",
                 scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(format=".2~%", tickCount=6),
+                axis=alt.Axis(format=".2~p", tickCount=6),
             ),
             color=line_colour("way", "The job", {way: look[0] for way, look in looks.items()}),
             strokeDash=dash("way", "The job", {way: look[1] for way, look in looks.items()}),
@@ -159,19 +162,39 @@ def elastic(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     needed = [f"ettr_{kind}{end}" for kind in _JOBS for end in ("", "_low", "_high")]
     need(frame, "n_spares", "more", "more_low", "more_high", *needed)
+    told = "; ".join(
+        f"{row.n_spares:,.0f} spares {row.ettr_waits:.1%} and {row.ettr_shrinks:.1%}" for row in frame.itertuples()
+    )
+    return finish(
+        alt.hconcat(_both_jobs(frame), _difference(frame)),
+        title=title,
+        subtitle=told_below(subtitle, "simulated; bars: 95%, in the second panel paired run by run"),
+        description=(
+            f"Two panels over hot spares: ETTR of a job that waits and of one that goes on with fewer replicas, and "
+            f"what the second has more, which vanishes as spares grow. {told}."
+        ),
+        height=260,
+    )
+
+
+def _spares_axis() -> alt.X:
+    return alt.X("n_spares:Q", title="Hot spares [nodes]", axis=alt.Axis(format=",d", tickMinStep=1, tickCount=6))
+
+
+def _both_jobs(frame: pd.DataFrame) -> Any:
+    """The ETTR of both jobs."""
     rows = [
         {
             "job": name,
             "n_spares": row["n_spares"],
             **{end: row[f"ettr_{kind}{tail}"] for end, tail in (("ettr", ""), ("low", "_low"), ("high", "_high"))},
-            **{name: row[name] for name in ("more", "more_low", "more_high")},
         }
         for kind, (name, _, _) in _JOBS.items()
         for row in frame.to_dict("records")
     ]
     domain, colours, shapes = zip(*_JOBS.values(), strict=True)
     base = alt.Chart(rounded(pd.DataFrame(rows), 6)).encode(
-        x=alt.X("n_spares:Q", title="Hot spares [nodes]", axis=alt.Axis(format=",d", tickMinStep=1, tickCount=7)),
+        x=_spares_axis(),
         color=alt.Color("job:N", title="Without a spare, the job", scale=alt.Scale(domain=domain, range=colours)),
     )
     y = alt.Y("ettr:Q", title="ETTR", axis=PERCENT, scale=alt.Scale(domain=[0, 1]))
@@ -181,25 +204,33 @@ def elastic(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         alt.Tooltip("ettr:Q", title="ETTR", format=".2%"),
         alt.Tooltip("low:Q", title="95%: from", format=".2%"),
         alt.Tooltip("high:Q", title="to", format=".2%"),
-        alt.Tooltip("more:Q", title="Fewer replicas less waiting", format="+.3%"),
-        alt.Tooltip("more_low:Q", title="95%, paired: from", format="+.3%"),
-        alt.Tooltip("more_high:Q", title="to", format="+.3%"),
     ]
     shape = alt.Shape("job:N", title="Without a spare, the job", scale=alt.Scale(domain=domain, range=shapes))
-    layers = [
+    return alt.layer(
         base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         base.mark_line(strokeWidth=1.5).encode(y=y),
         base.mark_point(size=60, opacity=1).encode(y=y, shape=shape, tooltip=tips),
-    ]
-    told = "; ".join(
-        f"{row.n_spares:,.0f} spares {row.ettr_waits:.1%} and {row.ettr_shrinks:.1%}" for row in frame.itertuples()
     )
-    return finish(
-        layered(*layers),
-        title=title,
-        subtitle=told_below(subtitle, "simulated; bars: 95%"),
-        description=f"ETTR over hot spares of a job that waits and of one that goes on with fewer replicas: {told}.",
-        height=300,
+
+
+def _difference(frame: pd.DataFrame) -> Any:
+    """What the second job has more, where that is little."""
+    names = ["more", "more_low", "more_high"]
+    points = frame.assign(**{name: 100 * frame[name] for name in names})[["n_spares", *names]]
+    near = points[points["more_low"] <= _MOST_POINTS]
+    base = alt.Chart(rounded(near, 4)).encode(x=_spares_axis())
+    y = alt.Y("more:Q", title="ETTR more with fewer replicas [points]")
+    zero = alt.Chart(pd.DataFrame({"more": [0.0]})).mark_rule(strokeDash=[3, 3])
+    tips = [
+        alt.Tooltip("n_spares:Q", title="Hot spares"),
+        alt.Tooltip("more:Q", title="More [points]", format="+.3~f"),
+        alt.Tooltip("more_low:Q", title="95%: from", format="+.3~f"),
+        alt.Tooltip("more_high:Q", title="to", format="+.3~f"),
+    ]
+    return alt.layer(
+        zero.encode(y=y),
+        base.mark_rule(strokeWidth=2, color=_INK).encode(y=alt.Y("more_low:Q"), y2=alt.Y2("more_high:Q")),
+        base.mark_point(size=60, opacity=1, color=_INK, shape="diamond").encode(y=y, tooltip=tips),
     )
 
 
@@ -250,7 +281,7 @@ def shared(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     colour = alt.Color("class:N", title=None, scale=alt.Scale(domain=names, range=[c for _, c in _CLASSES.values()]))
     layers = [
         base.mark_bar().encode(x=x, color=colour, tooltip=tips),
-        base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
+        base.mark_bar(height=alt.RelativeBandSize(band=0.18), color=_INK).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
     ]
     first = frame.loc[frame["order"] == 0, "option"].iloc[0]
     told = "; ".join(
@@ -260,7 +291,7 @@ def shared(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         layered(*layers),
         title=title,
-        subtitle=told_below(subtitle, f"first option: {first}; rules: 95% of the rate"),
+        subtitle=told_below(subtitle, f"first option: {first}; line below: 95% of the rate"),
         description=f"Bars of useful nodes more or fewer than with {first}, by option. {told}.",
         height=62 * len(rest) + 20,
     )

@@ -55,7 +55,7 @@ def shares(frame: pd.DataFrame, own_nodes: float, published_share: float | None,
             "share:Q",
             title="Spares over nodes of the job",
             scale=alt.Scale(type="log", nice=False),
-            axis=alt.Axis(format=".2~%", tickCount=6),
+            axis=alt.Axis(format=".2~p", tickCount=6),
         ),
         "color": line_colour("way", "Enough at a time", {way: _WAYS[way][0] for way in there}),
         "strokeDash": dash("way", "Enough at a time", {way: _WAYS[way][1] for way in there}),
@@ -79,7 +79,7 @@ def shares(frame: pd.DataFrame, own_nodes: float, published_share: float | None,
         line = alt.Chart(pd.DataFrame({"share": [published_share], "name": ["published"]}))
         layers.append(line.mark_rule(color=MODEL_COLOURS["published"], strokeWidth=2).encode(y=alt.Y("share:Q")))
         layers.append(
-            line.mark_text(align="right", dy=-7).encode(
+            line.mark_text(align="right", dy=-10).encode(
                 x=alt.value(alt.expr("width - 4")), y=alt.Y("share:Q"), text=alt.Text("name:N")
             )
         )
@@ -141,7 +141,7 @@ def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: st
         "extra:Q",
         title="Extra cost of a unit of work",
         scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format=".2~%", tickCount=5),
+        axis=alt.Axis(format=".2~p", tickCount=5),
     )
     flat = closed[closed["is_flat"]]
     ends = pd.DataFrame({"low": [flat["n_spares"].min() - 0.5], "high": [flat["n_spares"].max() + 0.5]})
@@ -223,7 +223,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         .mark_bar()
         .encode(
             x=alt.X("n_spares:O", title=_SPARES, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("usd:Q", title="Thousand USD a run", stack="zero", axis=alt.Axis(format=",~g")),
+            y=alt.Y("usd:Q", title="Thousand USD a run", stack="zero", axis=alt.Axis(format=",.0f", tickCount=6)),
             color=alt.Color(
                 "paid for:N", title=None, scale=alt.Scale(domain=list(_MONEY), range=list(_MONEY.values()))
             ),
@@ -280,7 +280,7 @@ def repair(frame: pd.DataFrame, own_h: float, staged_h: float | None, title: str
                 "extra:Q",
                 title="Extra cost of a unit of work",
                 scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(format=".2~%", tickCount=6),
+                axis=alt.Axis(format=".2~p", tickCount=6),
             ),
             color=line_colour("pool", "Pool", {pool: colour for pool, (colour, _) in looks.items()}),
             strokeDash=dash("pool", "Pool", {pool: kind for pool, (_, kind) in looks.items()}),
@@ -297,8 +297,8 @@ def repair(frame: pd.DataFrame, own_h: float, staged_h: float | None, title: str
     rules = alt.Chart(places).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("repair_h:Q"))
     names = (
         alt.Chart(places)
-        .mark_text(align="right", dx=-5, baseline="top")
-        .encode(x=alt.X("repair_h:Q"), y=alt.value(alt.expr("4 + 16 * datum.row")), text=alt.Text("name:N"))
+        .mark_text(align="left", dx=5, baseline="bottom")
+        .encode(x=alt.X("repair_h:Q"), y=alt.value(alt.expr("height - 6 - 16 * datum.row")), text=alt.Text("name:N"))
     )
     ends = frame[frame["pool"] == "cheapest"]
     return finish(

@@ -29,6 +29,7 @@ _FAILURES_A_SIZE = 60_000
 _WIDEST = 0.25
 """Pools whose extra cost is larger than this are off the chart, unless the best is not far below."""
 _MOST_SIZES = 11
+_DEAR = 6.0
 _REPAIRS_H = 1.0, 168.0
 
 
@@ -118,7 +119,7 @@ def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
     )
 
 
-def shares_by_size(run: PooledRun, n_points: int = 60) -> pd.DataFrame:
+def shares_by_size(run: PooledRun, n_points: int = 160) -> pd.DataFrame:
     """Spares over the nodes of the job, by its size: for service levels, and the cheapest.
 
     Parameters
@@ -157,7 +158,7 @@ def shares_by_size(run: PooledRun, n_points: int = 60) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def largest_for_share(run: PooledRun, share: float, level: float) -> int | None:
+def largest_for_share(run: PooledRun, share: float, level: float = LEVELS[-1]) -> int | None:
     """The largest job for which a service level asks for at least this share of spares; None for none. [nodes]
 
     Parameters
@@ -199,34 +200,33 @@ def unavailability_for(n_nodes: int, share: float, level: float) -> float:
     return low
 
 
-def pools_by_level(run: PooledRun, n_crew: int) -> pd.DataFrame:
+def pools_by_level(run: PooledRun, crew_factor: float = 1.3) -> pd.DataFrame:
     """Pools of this job for each service level, in the four ways to reckon them, and what they cost.
 
     Parameters
     ----------
     run : PooledRun
         The run.
-    n_crew : int
-        Nodes that are repaired at a time, for one of the ways. [count]
+    crew_factor : float
+        Nodes that are repaired at a time over those in repair on average, for one of the ways; above 1.
 
     Returns
     -------
     DataFrame
         A row a level and one for the cheapest pool: ``pool``, ``level``, ``binomial``, ``flow``, ``normal``, ``crews``
-        (NaN for the cheapest, and where crews cannot keep up) [nodes], ``n_spares`` (by flow, or the cheapest)
+        (all NaN for the cheapest) [nodes], ``n_spares`` (by flow, or the cheapest)
         [nodes], ``waiting_share`` (of the wall clock), ``cost``.
     """
     a, nodes = run.in_repair, run.scenario.n_nodes
-    unavailable = a / nodes / (1 + a / nodes)
+    unavailable, n_crew = a / nodes / (1 + a / nodes), crews_of(run, crew_factor)
     rows: list[dict[str, Any]] = []
     for level in LEVELS:
         held = float(spares.poisson_pool(a, level))
-        crews = float(spares.crew_pool(a, n_crew, level)) if n_crew > a else math.nan
         ways = {
             "binomial": float(spares.binomial_pool(nodes, unavailable, level)),
             "flow": held,
             "normal": float(spares.normal_pool(a, level)),
-            "crews": crews,
+            "crews": float(spares.crew_pool(a, n_crew, level)),
         }
         rows.append({"pool": f"{100 * level:g}% of the time", "level": level, **ways, "n_spares": held})
     best = run.best.n_spares
@@ -300,8 +300,7 @@ def simulated_pools(
         ``pool`` (how nodes fail and are repaired), ``extra``, ``extra_low``, ``extra_high`` (cost less 1, 95%), and the
         columns of :func:`ettr.spares.by_pool_size`. Pools with which the job hardly gets on are left out.
     """
-    if not crew_factor > 1:
-        raise InputError(f"crew_factor must be > 1, so that crews keep up, got {crew_factor:g}")
+    n_crew = crews_of(run, crew_factor)
     expected = budget.exact(budget.simplified(run.scenario).scenario)
     n = affordable_runs(expected, n_runs, _FAILURES_A_SIZE)
     sizes = some_sizes(*_ends(run), run.best.n_spares)
@@ -310,12 +309,43 @@ def simulated_pools(
         rack = {one.name: one for one in assumed_mechanisms(run.plain, run.asked.repair_h, rack_nodes)}
         modes = {"failures.modes": rack["Racks fail at once"].changes["failures.modes"]}
         frames.append(_simulated(RACKS, run.plain.override(modes), _wider(sizes, rack_nodes), n, seed))
-        crew = math.ceil(crew_factor * run.in_repair)
         if run.in_repair > 0:
-            limited = run.plain.override({"repair.n_crew": max(1, crew), "repair.cv": 1.0})
+            limited = run.plain.override({"repair.n_crew": n_crew, "repair.cv": 1.0})
             frames.append(_simulated(CREWS, limited, _wider(sizes, math.ceil(run.in_repair / 2)), n, seed))
     found = pd.concat(frames, ignore_index=True)
     return found.assign(**{f"extra{end}": found[f"cost{end}"] - 1 for end in ("", "_low", "_high")})
+
+
+def crews_of(run: PooledRun, crew_factor: float) -> int:
+    """Nodes that few crews repair at a time.
+
+    Examples
+    --------
+    >>> crews_of(pooled_run(Scenario.load("llama3-405b")), 1.3)
+    11
+    """
+    if not 1 < crew_factor < math.inf:
+        raise InputError(f"crew_factor must be > 1 and finite, so that crews keep up, got {crew_factor:g}")
+    return max(1, math.ceil(crew_factor * run.in_repair))
+
+
+def paid_by_pool(simulated: pd.DataFrame) -> pd.DataFrame:
+    """What is paid for spares and for waits, of nodes that fail one by one, where it is not far above the least.
+
+    Parameters
+    ----------
+    simulated : DataFrame
+        As from :func:`simulated_pools`.
+
+    Returns
+    -------
+    DataFrame
+        Rows whose ``held_usd`` and ``waited_usd`` together are at most six times the least of them; ``is_least``.
+    """
+    single = simulated[simulated["pool"] == ONE_BY_ONE]
+    paid = single["held_usd"] + single["waited_usd"]
+    near = single[paid <= _DEAR * paid.min()]
+    return near.assign(is_least=paid.loc[near.index] == paid.min()).reset_index(drop=True)
 
 
 def _simulated(pool: str, scenario: Scenario, sizes: Iterable[int], n_runs: int, seed: int) -> pd.DataFrame:
