@@ -19,6 +19,7 @@ from ettr.plan.intervals import (
 )
 from ettr.plan.needs import SOLVABLE, Blocker, Requirement, required, required_at_sizes, requirements
 from ettr.plan.solving import ettr_at_best
+from ettr.plan.spare_nodes import LeastPool, least_pool
 from ettr.plan.tiers import TierPlan, best_tiers
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Blocker",
     "FittedPlan",
     "Frontier",
+    "LeastPool",
     "Plan",
     "Requirement",
     "TierPlan",
@@ -45,6 +47,7 @@ __all__ = [
     "from_fit",
     "frontier",
     "job_mttf_h",
+    "least_pool",
     "longest_interval_min",
     "make",
     "mttf_interval_h",

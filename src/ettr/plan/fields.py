@@ -11,6 +11,7 @@ import numpy as np
 from ettr import budget
 from ettr.errors import InputError, UnknownName
 from ettr.plan.intervals import INTERVAL, shortest_interval_min
+from ettr.plan.spare_nodes import SPARES
 from ettr.scenario import Scenario
 from ettr.scenario.basics import LARGEST_NUMBER
 from ettr.scenario.paths import bounds, field_at, unit_of
@@ -32,9 +33,10 @@ _AT_LEAST = frozenset(
     {
         *("productive_h", "compression_ratio", "write_gb_s", "read_gb_s", "node_gb_s"),
         *("survives", "recall", "precision", "lead_s"),
+        "n_nodes",
     }
 )
-_SECTIONS = ("maintenance", "prediction", "checkpoint.store", "checkpoint.tiers")
+_SECTIONS = ("maintenance", "prediction", "checkpoint.store", "checkpoint.tiers", "spares")
 _HAIR = 1e-9
 
 
@@ -94,6 +96,8 @@ class Field:
 def solvable(scenario: Scenario) -> tuple[str, ...]:
     """Fields that :func:`required` solves for: all of :func:`ettr.budget.swept` that the scenario has.
 
+    A scenario with spares has ``spares.n_nodes`` too, which is solved for by simulation.
+
     Examples
     --------
     >>> from ettr import Scenario, plan
@@ -107,7 +111,8 @@ def solvable(scenario: Scenario) -> tuple[str, ...]:
         absent.add("checkpoint.persist_slowdown")  # no closed form holds for it beside tiers
     if scenario.latencies_h:
         absent.add("checkpoint.persist_s")  # nor for a background write beside silent failures
-    return tuple(path for path in budget.swept(scenario) if path not in absent)
+    pooled = (SPARES,) if scenario.spares and scenario.repair else ()
+    return (*(path for path in budget.swept(scenario) if path not in absent), *pooled)
 
 
 def field_of(scenario: Scenario, path: str) -> Field:

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ettr import budget
 from ettr.errors import InputError
 from ettr.plan.fields import Field, Sense, field_of, solvable
 from ettr.plan.solving import ettr_at_best, last_reaching, range_reaching
+from ettr.plan.spare_nodes import SPARES, least_pool
 from ettr.scenario import Scenario
 
 SOLVABLE = (
@@ -23,6 +25,7 @@ SOLVABLE = (
 )
 """Fields that :func:`requirements` asks about: every scenario has them. :func:`solvable` names all."""
 
+_INTERVAL = "checkpoint.interval_min"
 _RATE = "failures.rate_per_1000_node_days"
 _SIZE = "cluster.n_gpus"
 _NO_REMEDY = (_SIZE, "job.productive_h")
@@ -58,7 +61,7 @@ class Requirement:
     value : float or None
         The last value that reaches it, in the field's unit: the largest of a cost (infinite if none is too large),
         the smallest of a benefit (the end of its rule if none is too small), the best of an interval. None if no
-        value reaches it.
+        value reaches it. Of ``spares.n_nodes`` it is simulated, and may be a node off where ``ettr_error`` matters.
     given : float
         The scenario's own value; of a share that differs between modes, that of all failures.
     best_ettr : float
@@ -73,7 +76,9 @@ class Requirement:
         Ends of the range that reaches the target, for an interval; None for other fields, or if none does.
     blocking : tuple of Blocker
         Where no value reaches the target: each other field, and the ETTR if it were ideal as well, best first; the
-        failure rate last, which is always enough.
+        failure rate last, which is always enough. Of ``spares.n_nodes`` by the closed form, where spares never run out.
+    ettr_error : float or None
+        Standard error of the simulated ETTR at ``value``, of ``spares.n_nodes``; None where a closed form answers.
     """
 
     field: str
@@ -87,6 +92,7 @@ class Requirement:
     low: float | None = None
     high: float | None = None
     blocking: tuple[Blocker, ...] = ()
+    ettr_error: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: ``value`` is None where none reaches the target, and where none is needed."""
@@ -114,6 +120,8 @@ class Requirement:
 
 def required(scenario: Scenario, field: str, target_ettr: float) -> Requirement:
     """Solve one field for a target ETTR, with the best interval of the store at each value.
+
+    ``spares.n_nodes`` is solved for by simulation (:func:`ettr.plan.least_pool`), with the scenario's own interval.
 
     Parameters
     ----------
@@ -157,6 +165,8 @@ def required(scenario: Scenario, field: str, target_ettr: float) -> Requirement:
     asked = field_of(scenario, field)
     if asked.sense == "between":
         return _range(scenario, asked, target_ettr)
+    if field == SPARES:
+        return _pool(scenario, asked, target_ettr)
     found = last_reaching(scenario, asked, target_ettr, {})
     return _told(scenario, asked, target_ettr, float(found.value[0]), float(found.best_ettr[0]))
 
@@ -193,7 +203,7 @@ def required_at_sizes(scenario: Scenario, field: str, target_ettr: float, sizes:
     runs = [scenario.override({_SIZE: size}) for size in sizes]
     fields = [field_of(run, field) for run in runs]
     alike = len({replace(one, given=0.0) for one in fields}) == 1
-    if not alike or field == _SIZE or fields[0].sense == "between":
+    if not alike or field in (_SIZE, SPARES) or fields[0].sense == "between":
         return [required(run, field, target_ettr) for run in runs]
     at = {_SIZE: np.array([run.cluster.n_gpus for run in runs], dtype=float)}
     found = last_reaching(scenario, fields[0], target_ettr, at)
@@ -254,11 +264,35 @@ def _range(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:
     )
 
 
-def _blocking(scenario: Scenario, asked: Field, peak: float | None = None) -> tuple[Blocker, ...]:
-    """ETTR with each other field at its ideal, beside the one asked for at its own."""
+def _pool(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:
+    """The fewest hot spares; what stands in the way is told for a pool that never runs out."""
+    found = least_pool(scenario, target_ettr)
+    blocking: tuple[Blocker, ...] = ()
+    if found.n_spares is None:
+        plain = budget.simplified(scenario).scenario
+        blocking = _blocking(plain, asked, own={_INTERVAL: plain.checkpoint.interval_min})
+    return Requirement(
+        field=asked.path,
+        target_ettr=target_ettr,
+        value=None if found.n_spares is None else float(found.n_spares),
+        given=asked.given,
+        best_ettr=found.best_ettr,
+        unit=asked.unit,
+        sense=asked.sense,
+        ideal=asked.high,
+        blocking=blocking,
+        ettr_error=found.error,
+    )
+
+
+def _blocking(
+    scenario: Scenario, asked: Field, peak: float | None = None, own: dict[str, float] | None = None
+) -> tuple[Blocker, ...]:
+    """ETTR with each other field at its ideal, beside the one asked for at its own, or beside other values."""
     fields = [field_of(scenario, path) for path in solvable(scenario) if path not in (*_NO_REMEDY, asked.path)]
     others = [field for field in fields if field.sense != "between"]
-    own = {} if asked.path == "checkpoint.interval_min" else {asked.path: peak or asked.ideal}
+    if own is None:
+        own = {} if asked.path == _INTERVAL else {asked.path: peak or asked.ideal}
     # a share of all failures cannot stand beside one by mode, so each of these is a call of its own
     alone = [field for field in others if field.by_mode]
     together = [field for field in others if field not in alone]

@@ -1,0 +1,144 @@
+"""How many hot spares a target takes, by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ettr import budget, spares
+from ettr.errors import NoProgress, OutsideValidity
+from ettr.results import TimeBudget
+from ettr.scenario import Scenario
+from ettr.spares.simulated import SIZE, plenty, runs_of
+
+if TYPE_CHECKING:
+    from ettr.simulation import Simulation
+
+SPARES = SIZE
+"""The field that is solved for here."""
+
+_RUNS, _FEWEST_RUNS = 400, 20
+_FAILURES_A_SIZE = 400_000
+"""Runs of a size meet about so many failures together: a second or so of computing."""
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class LeastPool:
+    """The fewest hot spares that reach a target.
+
+    Attributes
+    ----------
+    n_spares : int or None
+        None if even a pool that never runs out does not reach it. [nodes]
+    best_ettr : float
+        Simulated ETTR with a pool that never runs out.
+    ettr, error : float or None
+        Simulated ETTR with ``n_spares``, and its standard error.
+    """
+
+    n_spares: int | None
+    best_ettr: float
+    ettr: float | None = None
+    error: float | None = None
+
+
+def least_pool(scenario: Scenario, target_ettr: float, seed: int = _SEED) -> LeastPool:
+    """Fewest hot spares with which a simulated run reaches a target; all else, and the interval, as in the scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A run with ``spares`` and ``repair``.
+    target_ettr : float
+        The target, in (0, 1).
+    seed : int
+        As in :func:`ettr.simulate`: one for all sizes, so that they share their luck.
+
+    Returns
+    -------
+    LeastPool
+        With the ETTR there and its error.
+
+    Raises
+    ------
+    InputError, NotModelled, NoProgress
+        As of :func:`ettr.simulate`.
+
+    Notes
+    -----
+    Bisection over whole numbers, from a bracket around what :func:`ettr.spares.least_pool` says by its closed form. 400
+    runs of a size, or fewer where they meet many failures. The same failures strike at every size, so that ETTR grows
+    with the pool in practice run by run, and only the level of the whole curve is uncertain, by ``error``.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}})
+    >>> least_pool(run, 0.9).n_spares
+    14
+    """
+    n_runs = _affordable(scenario)
+    full = plenty(scenario, n_runs, seed)
+    best = full.found.ettr
+    if best < target_ettr:
+        return LeastPool(None, best)
+    found: dict[int, Simulation | None] = {full.n_spares: full.found}
+
+    def reaches(n_spares: int) -> bool:
+        if n_spares not in found:
+            found[n_spares] = _runs_of(scenario, n_spares, n_runs, seed)
+        one = found[n_spares]
+        return one is not None and one.ettr >= target_ettr
+
+    low, high = _bracket(reaches, min(_guess(scenario, target_ettr), full.n_spares), full.n_spares)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    there = found[high]
+    assert there is not None
+    return LeastPool(high, best, there.ettr, there.ettr_error)
+
+
+def _bracket(reaches: Callable[[int], bool], guess: int, most: int) -> tuple[int, int]:
+    """A size that does not reach the target (-1 if all do) and one that does, not far from a guess."""
+    step = 1
+    if reaches(guess):
+        low, high = guess - step, guess
+        while low >= 0 and reaches(low):
+            step *= 2
+            low, high = low - step, low
+        return max(low, -1), high
+    low, high = guess, guess + step
+    while high < most and not reaches(high):
+        step *= 2
+        low, high = high, high + step
+    return low, min(high, most)
+
+
+def _runs_of(scenario: Scenario, n_spares: int, n_runs: int, seed: int) -> Simulation | None:
+    """None where the job practically never gets on."""
+    try:
+        return runs_of(scenario, n_spares, n_runs, seed)
+    except NoProgress:
+        return None
+
+
+def _guess(scenario: Scenario, target_ettr: float) -> int:
+    """Spares by the closed form; as many as are in repair on average where it says that none are enough."""
+    found = spares.least_pool(scenario, target_ettr)
+    return round(spares.demand(scenario).in_repair) if found is None else found
+
+
+def _affordable(scenario: Scenario) -> int:
+    expected = _expected(scenario)
+    n_failures = max(float(expected.n_failures), 1.0) if expected else 1.0
+    return int(min(_RUNS, max(_FEWEST_RUNS, _FAILURES_A_SIZE / n_failures)))
+
+
+def _expected(scenario: Scenario) -> TimeBudget | None:
+    try:
+        return budget.exact(budget.simplified(scenario).scenario)
+    except OutsideValidity:
+        return None

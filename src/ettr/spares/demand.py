@@ -1,0 +1,130 @@
+"""What a scenario asks of its spares: how many of its nodes are in repair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ettr import budget
+from ettr.errors import InputError
+from ettr.scenario import Scenario
+from ettr.scenario.fleet import Repair
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Nodes that leave a job that never waits for one, and how long they are gone.
+
+    Attributes
+    ----------
+    in_repair : float
+        Nodes in repair on average, a. [nodes]
+    leaves_per_h : float
+        Failures that take nodes out, per hour of wall clock. [1/h]
+    repair_h : float
+        Mean time until such a node is back, waiting for a crew aside. [h]
+    most_at_once : int
+        Most nodes that one failure takes out; where it is above 1, closed forms of pools are only near. [nodes]
+    crew_load : float
+        Nodes that crews work on on average. [nodes]
+    n_crew : int or None
+        Nodes that crews repair at a time; None without a limit.
+    """
+
+    in_repair: float
+    leaves_per_h: float
+    repair_h: float
+    most_at_once: int
+    crew_load: float
+    n_crew: int | None
+
+
+def mean_repair_h(repair: Repair) -> float:
+    """Mean time until a node is back, over the stages that it may go through, waiting for a crew aside. [h]
+
+    Parameters
+    ----------
+    repair : Repair
+        The section of a scenario.
+
+    Examples
+    --------
+    >>> from ettr.scenario.fleet import Repair
+    >>> round(mean_repair_h(Repair(automatic_h=2, automatic_success=0.2, manual_h=48)), 1)
+    40.4
+    """
+    manual_share, last_share = _shares(repair)
+    hours = (repair.automatic_h or 0.0) + manual_share * (repair.manual_h or 0.0)
+    return hours + last_share * (repair.replacement_h or 0.0)
+
+
+def _shares(repair: Repair) -> tuple[float, float]:
+    """Shares of nodes that people see, and that are replaced."""
+    left = 1.0 if repair.automatic_h is None else 1 - repair.automatic_success
+    return (0.0, left) if repair.manual_h is None else (left, left * (1 - repair.manual_success))
+
+
+def demand(scenario: Scenario) -> Demand:
+    """How many nodes of a scenario's job are in repair.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        A run with ``spares`` and ``repair``.
+
+    Returns
+    -------
+    Demand
+        For a pool that never runs out.
+
+    Raises
+    ------
+    InputError
+        A scenario without repair.
+    OutsideValidity
+        A run that practically never ends.
+
+    Notes
+    -----
+    Little's law by mode: failures per hour of wall clock of :func:`ettr.budget.exact` (of what it has a term for),
+    times the share of the mode, the nodes that it takes out, and its mean repair. Wrong diagnosis, retirement and nodes
+    that differ are not in it.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 17}, "repair": {"manual_h": 24}})
+    >>> round(demand(run).in_repair, 2)
+    7.76
+    """
+    repair = repair_of(scenario)
+    expected = budget.exact(budget.simplified(scenario).scenario)
+    failures_per_h = float(expected.n_failures / expected.total_h)
+    modes = scenario.failures.modes
+    n_out = np.array([*(mode.n_out_nodes for mode in modes), 1], dtype=float)
+    own = np.array([np.nan if mode.repair_h is None else mode.repair_h for mode in modes] + [np.nan])
+    rates = failures_per_h * scenario.mode_weights
+    hours = np.where(np.isnan(own), mean_repair_h(repair), own)
+    leaves = float(rates @ (n_out > 0))
+    nodes = float(rates @ n_out)
+    in_repair = float(rates @ (n_out * hours))
+    seen = float(rates @ (n_out * np.isnan(own))) * _shares(repair)[0] * (repair.manual_h or 0.0)
+    return Demand(
+        in_repair=in_repair,
+        leaves_per_h=leaves,
+        repair_h=in_repair / nodes if nodes > 0 else mean_repair_h(repair),
+        most_at_once=int(n_out[rates > 0].max(initial=0)),
+        crew_load=seen,
+        n_crew=repair.n_crew,
+    )
+
+
+def repair_of(scenario: Scenario) -> Repair:
+    """The repair of a scenario, which it must have."""
+    if scenario.repair is None or scenario.spares is None:
+        raise InputError(
+            f"{scenario.name} has no spares and repair, without which no node is ever missing: give them, e.g. "
+            "spares: {n_nodes: 16} and repair: {manual_h: 24}"
+        )
+    return scenario.repair

@@ -1,0 +1,86 @@
+"""Erlang's formulas against their recursion and the states of the queue."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ettr import spares
+from ettr.errors import InputError
+from repair_chains import chances
+
+
+def recursion(n_servers: int, offered: float) -> float:
+    """1/B by the recursion in n, which is stable."""
+    inverse = 1.0
+    for k in range(1, n_servers + 1):
+        inverse = 1 + inverse * k / offered
+    return 1 / inverse
+
+
+@pytest.mark.parametrize("offered", [1e-3, 0.5, 7.76, 100.0, 2500.0, 40_000.0, 1e6])
+@pytest.mark.parametrize("n_servers", [0, 1, 2, 9, 18, 150, 3000])
+def test_erlang_b_follows_its_recursion_from_far_below_the_load_to_far_above(n_servers, offered):
+    # the recursion underflows together with the answer, to 0
+    assert spares.erlang_b(n_servers, offered) == pytest.approx(recursion(n_servers, offered), rel=2e-9, abs=1e-300)
+
+
+@given(st.integers(0, 400), st.floats(1e-3, 1e4))
+def test_more_servers_turn_fewer_away(n_servers, offered):
+    first, second = spares.erlang_b([n_servers, n_servers + 1], offered)
+    assert 0 <= second <= first <= 1
+    assert second < first or first == 0
+
+
+def test_a_load_of_nothing_is_never_turned_away_unless_there_is_no_server():
+    assert spares.erlang_b([0, 1, 50], 0.0).tolist() == [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("n_servers", "offered"), [(10, 7.76), (1, 0.6), (3, 1.2)])
+def test_erlang_c_is_the_chance_that_all_servers_are_busy(n_servers, offered):
+    assert spares.erlang_c(n_servers, offered) == pytest.approx(chances(offered, n_servers, 250)[n_servers:].sum())
+
+
+@pytest.mark.parametrize(("n_servers", "offered"), [(10, 7.76), (2, 1.5)])
+def test_repair_by_few_crews_has_the_chances_of_its_chain(n_servers, offered):
+    exact = chances(offered, n_servers, 250)
+    numbers = np.arange(60)
+    assert spares.in_repair_share(numbers, offered, n_servers) == pytest.approx(np.cumsum(exact)[:60])
+    assert spares.mean_in_repair(offered, n_servers) == pytest.approx(exact @ np.arange(251))
+    # Little: who waits, over who comes in an hour
+    waiting = exact @ np.maximum(np.arange(251) - n_servers, 0)
+    assert spares.mean_queue_h(offered, n_servers, 24.0) == pytest.approx(24 * waiting / offered)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.3, 0.9, 0.99, 0.999, 0.999999])
+@pytest.mark.parametrize(("n_crew", "offered"), [(8, 7.76), (10, 7.76), (30, 7.76), (1, 0.2)])
+def test_the_pool_of_a_crew_is_the_least_that_reaches_the_level(level, n_crew, offered):
+    found = int(spares.crew_pool(offered, n_crew, level))
+    assert spares.in_repair_share(found, offered, n_crew) >= level
+    assert found == 0 or spares.in_repair_share(found - 1, offered, n_crew) < level
+
+
+def test_many_crews_are_as_good_as_one_for_each_node():
+    assert spares.crew_pool(7.76, 200, 0.999) == spares.poisson_pool(7.76, 0.999)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (spares.erlang_b, (-1, 2.0), "n_servers must be a whole number from 0"),
+        (spares.erlang_b, (1.5, 2.0), "n_servers must be a whole number"),
+        (spares.erlang_b, (2, -1.0), "offered must be >= 0"),
+        (spares.erlang_b, ("two", 1.0), "n_servers must be a number"),
+        (spares.erlang_b, (np.nan, 1.0), "n_servers must be finite"),
+        (spares.erlang_c, (7, 7.76), "n_servers must be > 7.76.*without end"),
+        (spares.crew_pool, (7.76, 7, 0.9), "n_crew must be > 7.76.*more nodes fail than are repaired"),
+        (spares.crew_pool, (7.76, 0, 0.9), "n_crew must be a whole number from 1"),
+        (spares.mean_queue_h, (7.76, 7, 24.0), "n_crew must be > 7.76"),
+        (spares.mean_queue_h, (7.76, 10, -24.0), "repair_h must be >= 0 h"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_words(function, arguments, message):
+    with pytest.raises(InputError, match=message):
+        function(*arguments)

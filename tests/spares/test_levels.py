@@ -1,0 +1,86 @@
+"""Pools by service level, against sums by hand and chance."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from ettr import spares
+from ettr.errors import InputError
+
+
+@given(st.integers(1, 3000), st.floats(0, 0.4), st.floats(0.01, 0.99999))
+def test_the_binomial_pool_is_the_least_that_reaches_the_level(n_nodes, unavailable, level):
+    found = int(spares.binomial_pool(n_nodes, unavailable, level))
+    assert spares.pool_level(n_nodes, found, unavailable) >= level
+    assert found == 0 or spares.pool_level(n_nodes, found - 1, unavailable) < level
+
+
+def test_a_small_pool_is_the_sum_of_its_terms():
+    n, s, u = 6, 2, 0.1
+    by_hand = sum(math.comb(n + s, k) * u**k * (1 - u) ** (n + s - k) for k in range(s + 1))
+    assert spares.pool_level(n, s, u) == pytest.approx(by_hand)
+
+
+def test_nodes_in_repair_have_the_poisson_law_whatever_a_repair_takes():
+    """The number of repairs under way at one moment, from failures drawn one by one."""
+    random = np.random.default_rng(7)
+    rate, repair_h, n_moments = 0.3, 24.0, 4000
+    for hours in (lambda n: np.full(n, repair_h), lambda n: random.lognormal(math.log(repair_h) - 0.5, 1.0, n)):
+        under_way = []
+        for _ in range(n_moments):
+            before = random.uniform(0, 2000, random.poisson(2000 * rate))  # hours before the moment
+            under_way.append((hours(before.size) > before).sum())
+        share = np.mean(np.array(under_way) <= spares.poisson_pool(rate * repair_h, 0.9))
+        expected = stats.poisson.cdf(spares.poisson_pool(rate * repair_h, 0.9), rate * repair_h)
+        assert share == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / n_moments))
+
+
+def test_binomial_and_poisson_agree_for_rare_failures_and_differ_for_small_jobs_that_are_often_in_repair():
+    u = spares.unavailability(24 * 1000 / 3.789, 24.0)
+    assert spares.binomial_pool(2048, u, 0.999) == pytest.approx(spares.poisson_pool(2048 * u, 0.999), abs=1)
+    # spares fail too, which the flow does not know
+    assert spares.binomial_pool(20, 0.3, 0.999) > spares.poisson_pool(20 * 0.3, 0.999)
+
+
+def test_the_normal_approximation_is_too_low_by_its_next_term():
+    a, level = 400.0, 0.999
+    z = stats.norm.ppf(level)
+    assert spares.poisson_pool(a, level) - spares.normal_pool(a, level) == pytest.approx((z**2 - 1) / 6, abs=1)
+    assert spares.normal_pool(0.01, 0.01) == 0
+
+
+def test_the_share_that_is_held_falls_as_the_job_grows():
+    sizes = np.array([16, 128, 1024, 8192, 65_536])
+    shares = spares.binomial_pool(sizes, 0.004, 0.999) / sizes
+    assert np.all(np.diff(shares) < 0)
+    assert shares[-1] == pytest.approx(0.004, rel=0.3)  # in the end only the mean
+
+
+def test_unavailability_is_a_share_of_time():
+    assert spares.unavailability(99.0, 1.0) == pytest.approx(0.01)
+    assert spares.unavailability(990.0, 10.0) == pytest.approx(0.01)
+    assert spares.unavailability(10.0, 0.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: spares.binomial_pool(2048, 0.004, 1.0), "service_level must be between 0 and 1, both excluded"),
+        (lambda: spares.binomial_pool(2048, 0.004, 0.0), "service_level must be between 0 and 1"),
+        (lambda: spares.binomial_pool(2048, 1.0, 0.9), "unavailable must be >= 0 and < 1, got 1"),
+        (lambda: spares.binomial_pool(0, 0.1, 0.9), "n_nodes must be a whole number from 1"),
+        (lambda: spares.pool_level(10, -1, 0.1), "n_spares must be a whole number from 0"),
+        (lambda: spares.poisson_pool(-1.0, 0.9), "in_repair must be >= 0"),
+        (lambda: spares.normal_pool(5.0, 2.0), "service_level must be between 0 and 1"),
+        (lambda: spares.unavailability(0.0, 1.0), "mtbf_h must be > 0 h"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_words(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

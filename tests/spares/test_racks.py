@@ -1,0 +1,84 @@
+"""Racks: sums by hand, limits, and GPUs that are drawn one by one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ettr import spares
+from ettr.errors import InputError
+
+
+def test_a_rack_of_72_with_8_spares_is_the_sum_of_its_terms():
+    n, s, q = 72, 8, 0.01
+    by_hand = sum(math.comb(n, k) * q**k * (1 - q) ** (n - k) for k in range(s + 1))
+    assert spares.rack_level(n, s, q) == pytest.approx(by_hand)
+    assert spares.rack_level(n, n, q) == 1
+
+
+def test_racks_and_pools_are_short_as_often_as_drawn_gpus_are():
+    random = np.random.default_rng(5)
+    q, n_racks, used, held, moments = 0.01, 8, 64, 2, 4000
+    down = random.random((moments, n_racks, used + held)) < q
+    in_racks = (down.sum(axis=2) <= held).all(axis=1).mean()
+    expected = spares.racks_level(n_racks, used, held, q)
+    assert in_racks == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / moments))
+    # the same GPUs in servers of 8, some of them as a shared pool
+    servers = random.random((moments, (n_racks * used + 64) // 8, 8)) < q
+    enough = (servers.any(axis=2).sum(axis=1) <= 8).mean()
+    expected = spares.domains_level(n_racks * used, 64, 8, q)
+    assert enough == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / moments))
+
+
+@given(st.floats(0, 0.2), st.integers(1, 500))
+def test_losses_of_a_uniform_job_lie_between_those_of_gpus_and_all_of_their_domains(unavailable, domain):
+    uniform, own = spares.uniform_loss(unavailable, domain), spares.nonuniform_loss(unavailable)
+    assert own <= uniform * (1 + 1e-9) <= (domain * unavailable + 1e-12) * (1 + 1e-9)
+    assert spares.uniform_loss(unavailable, 1) == pytest.approx(own)
+
+
+def test_a_thousandth_of_failed_gpus_takes_a_tenth_in_domains_of_about_a_hundred():
+    """Published as nearly 10% at high degrees of tensor parallelism; 72 give 7.0%."""
+    assert spares.uniform_loss(0.001, 72) == pytest.approx(0.0695, abs=1e-4)
+    domains = np.arange(1, 200)
+    nearest = domains[np.abs(spares.uniform_loss(0.001, domains) - 0.1).argmin()]
+    assert nearest == 105
+
+
+def test_the_fewest_spares_in_a_rack_reach_the_level_and_one_less_does_not():
+    for racks, q, level in ((256, 0.0005, 0.999), (4, 0.02, 0.9), (1, 0.0, 0.5)):
+        found = spares.least_rack_spares(racks, 64, q, level)
+        assert spares.racks_level(racks, 64, found, q) >= level
+        assert found == 0 or spares.racks_level(racks, 64, found - 1, q) < level
+
+
+def test_racks_that_fail_whole_are_beyond_what_spares_in_them_do():
+    assert spares.racks_level(10, 64, 8, 0.0, rack_unavailable=0.01) == pytest.approx(0.99**10)
+
+
+def test_a_pool_of_whole_racks_reaches_less_with_as_many_gpus():
+    servers, racks = (spares.domains_level(16_384, 1024, size, 0.0005) for size in (8, 64))
+    assert racks < servers
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: spares.rack_level(72, 73, 0.01), "n_spares must be <= 72, the GPUs of the rack, got 73"),
+        (lambda: spares.rack_level(72, -1, 0.01), "n_spares must be a whole number from 0"),
+        (lambda: spares.rack_level(72, 8, 1.0), "unavailable must be >= 0 and < 1"),
+        (lambda: spares.rack_level(72, 8, -0.1), "unavailable must be >= 0"),
+        (lambda: spares.racks_level(0, 64, 8, 0.1), "n_racks must be a whole number from 1"),
+        (lambda: spares.racks_level(2, 64, 8, 0.1, 1.0), "rack_unavailable must be >= 0 and < 1"),
+        (lambda: spares.least_rack_spares(2, 64, 0.1, 1.0), "service_level must be between 0 and 1"),
+        (lambda: spares.uniform_loss(0.1, 0), "domain_gpus must be a whole number from 1"),
+        (lambda: spares.domains_level(64, 8.5, 8, 0.1), "n_spare_gpus must be a whole number"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_words(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

@@ -1,0 +1,220 @@
+"""Pools of a scenario: its demand, the closed form, and the same by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ettr import Scenario, budget, simulate, spares
+from ettr.errors import InputError
+from ettr.evidence import scenario_names
+from ettr.scenario.fleet import Repair
+
+
+@pytest.fixture(scope="module")
+def run() -> Scenario:
+    return Scenario.load("llama3-405b").override({"spares": {"n_nodes": 17}, "repair": {"manual_h": 24.0}})
+
+
+# --------------------------------------------------------------------------- demand
+
+
+def test_419_failures_in_54_days_keep_8_nodes_in_repair_for_a_day_each(run):
+    asked = spares.demand(run)
+    assert asked.in_repair == pytest.approx(419 / 54, rel=1e-3)
+    assert asked.repair_h == pytest.approx(24)
+    assert (asked.most_at_once, asked.n_crew) == (1, None)
+
+
+def test_modes_have_their_own_nodes_and_repairs(run):
+    at = "failures.modes."
+    changed = run.override(
+        {f"{at}Software Bug.n_out_nodes": 0, f"{at}Faulty GPU.n_out_nodes": 2, f"{at}Host Maintenance.repair_h": 6.0}
+    )
+    by_hand = 24 * (419 - 54 - 32 + 148) + 6 * 32
+    assert spares.demand(changed).in_repair == pytest.approx(by_hand / 54 / 24, rel=1e-3)
+    assert spares.demand(changed).leaves_per_h == pytest.approx((419 - 54) / 54 / 24, rel=1e-3)
+    assert spares.demand(changed).most_at_once == 2
+
+
+@pytest.mark.parametrize(
+    ("stages", "hours"),
+    [
+        ({"manual_h": 24}, 24),
+        ({"automatic_h": 2, "automatic_success": 0.2, "manual_h": 48}, 2 + 0.8 * 48),
+        ({"automatic_h": 2, "automatic_success": 0.5, "replacement_h": 100}, 2 + 0.5 * 100),
+        (
+            {"automatic_h": 2, "automatic_success": 0.5, "manual_h": 10, "manual_success": 0.9, "replacement_h": 100},
+            2 + 0.5 * (10 + 0.1 * 100),
+        ),
+    ],
+)
+def test_stages_add_up_to_a_mean(stages, hours):
+    assert spares.mean_repair_h(Repair.model_validate(stages)) == pytest.approx(hours)
+
+
+def test_crews_work_on_what_comes_to_them(run):
+    asked = spares.demand(
+        run.override({"repair": {"automatic_h": 2, "automatic_success": 0.5, "manual_h": 24, "n_crew": 9}})
+    )
+    assert asked.crew_load == pytest.approx(419 / 54 / 2, rel=1e-3)
+    assert asked.n_crew == 9
+
+
+def test_a_simulated_pool_holds_the_nodes_that_demand_says(run):
+    """Nodes out of a job that never waits, by Little's law from its failures."""
+    found = simulate(run.override({"spares.n_nodes": 60}), 200, 1)
+    per_h = found.runs["n_failures"].sum() / found.total_h.sum()
+    assert per_h * 24 == pytest.approx(spares.demand(run).in_repair, rel=0.01)
+
+
+# --------------------------------------------------------------------------- closed form and simulation
+
+
+def test_the_closed_form_is_that_of_a_full_pool_times_what_is_not_waited(run):
+    found = spares.expected_by_pool(run, [0, 8, 17, 60]).set_index("n_spares")
+    full = budget.exact(run.override({"spares": None, "repair": None})).ettr
+    assert found.loc[60, "ettr"] == pytest.approx(full)
+    assert found["ettr"].to_numpy() == pytest.approx(full * (1 - found["waiting_share"].to_numpy()))
+    assert found["ettr"].is_monotonic_increasing
+
+
+@pytest.mark.parametrize(
+    "repair",
+    [
+        {"manual_h": 24.0},
+        {"manual_h": 24.0, "cv": 1.0},
+        {"automatic_h": 2.0, "automatic_success": 0.2, "manual_h": 27.5},
+    ],
+)
+def test_simulation_and_closed_form_agree_within_what_the_closed_form_leaves_out(run, repair):
+    """Of the mean of a repair nothing else matters; the pool is full at the start, and pauses thin failures out."""
+    changed = run.override({"repair": repair})
+    sizes = [8, 12, 16, 20, 28]
+    closed = spares.expected_by_pool(changed, sizes)
+    found = spares.by_pool_size(changed, sizes, n_runs=150)
+    off = found["ettr"].to_numpy() - closed["ettr"].to_numpy()
+    assert np.abs(off).max() < 0.012
+    assert np.abs(off[-2:]).max() < 0.001
+
+
+def test_the_least_pool_by_the_closed_form_reaches_its_target_and_one_less_does_not(run):
+    for target in (0.3, 0.7, 0.9, 0.908):
+        size = spares.least_pool(run, target)
+        ettr = spares.expected_by_pool(run, [size - 1, size])["ettr"]
+        assert ettr[0] < target <= ettr[1]
+    assert spares.least_pool(run, 0.95) is None
+    quiet = run.override({"failures": {"rate_per_1000_node_days": 0}})
+    assert spares.least_pool(quiet, 0.5) == 0
+
+
+def test_crews_that_cannot_keep_up_reach_no_target_by_any_pool(run):
+    slow = run.override({"repair.n_crew": 4})
+    assert spares.least_pool(slow, 0.9) is None
+    assert spares.least_pool(run.override({"repair.n_crew": 9}), 0.9) > spares.least_pool(run, 0.9)
+
+
+def test_intervals_are_those_of_paired_runs(run):
+    found = spares.by_pool_size(run, [10, 17], n_runs=60, beside=17).set_index("n_spares")
+    totals = {size: simulate(run.override({"spares.n_nodes": size}), 60, 0).total_h for size in (10, 17)}
+    ettr = {size: 60 * 1166.4 / total.sum() for size, total in totals.items()}
+    assert found.loc[10, "ettr_more"] == pytest.approx(ettr[10] - ettr[17])
+    # the delta method by hand: each run moves both ratios
+    moves = {size: (1166.4 - ettr[size] * total) / total.mean() for size, total in totals.items()}
+    error = (moves[10] - moves[17]).std(ddof=1) / np.sqrt(60)
+    wide = (found.loc[10, "ettr_more_high"] - found.loc[10, "ettr_more_low"]) / 2
+    assert wide == pytest.approx(2.001 * error, rel=1e-3)
+    assert found.loc[17, ["ettr_more", "ettr_more_low", "cost_more", "cost_more_high"]].tolist() == [0, 0, 0, 0]
+    cost = (2058 * totals[10].sum()) / (2065 * totals[17].sum()) - 1
+    assert found.loc[10, "cost_more"] == pytest.approx(cost)
+
+
+def test_shared_luck_makes_a_difference_surer_than_its_parts(run):
+    found = spares.by_pool_size(run, [16, 17], n_runs=100, beside=17).set_index("n_spares")
+    alone = found.loc[16, "ettr_high"] - found.loc[16, "ettr_low"]
+    paired = found.loc[16, "ettr_more_high"] - found.loc[16, "ettr_more_low"]
+    assert paired < alone / 2
+
+
+def test_gpu_hours_waited_and_held_and_their_price(run):
+    found = spares.by_pool_size(run.override({"cost": {"usd_per_gpu_h": 3.0}}), [0, 12], n_runs=20).iloc[1]
+    assert found["waited_gpu_h"] == pytest.approx(16384 * found["waiting_h"])
+    one = simulate(run.override({"spares.n_nodes": 12}), 20, 0)
+    assert found["held_gpu_h"] == pytest.approx(8 * 12 * one.total_h.mean())
+    assert found["waited_usd"] == pytest.approx(3 * found["waited_gpu_h"])
+    assert spares.gpu_price_usd(run) == 2.0
+
+
+def test_the_cost_is_that_of_the_hours_and_the_nodes(run):
+    found = spares.by_pool_size(run, [5, 17, 40], n_runs=60).set_index("n_spares")
+    assert found.loc[40, "cost"] == pytest.approx(1 + 40 / 2048)  # never waits
+    assert found["cost"].idxmin() == 17
+    closed = spares.expected_by_pool(run, [17])["cost"][0]
+    assert found.loc[17, "cost_low"] - 1e-4 < closed < found.loc[17, "cost_high"] + 1e-4
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_every_preset_has_pools(name):
+    given = Scenario.load(name).override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24.0}})
+    size = round(spares.demand(given).in_repair) + 1
+    found = spares.by_pool_size(given, [size, size + 3], n_runs=4)
+    assert found["ettr"].between(0, 1).all()
+    assert spares.cheapest_pool(spares.demand(given).in_repair, given.n_nodes).n_spares >= 0
+
+
+# --------------------------------------------------------------------------- going on with fewer replicas
+
+
+def test_a_job_that_shrinks_beats_one_that_waits_until_no_node_is_ever_missing(run):
+    found = spares.elastic_by_pool(run, [0, 8, 40], n_replicas=128, n_least=116, n_runs=40)
+    assert (found["more"].iloc[:2] > 0.05).all()
+    assert found["more"].iloc[2] == 0
+    assert (found["more_low"] <= found["more"]).all() and (found["more"] <= found["more_high"]).all()
+    assert (found["waited_h"] >= found["waiting_h"]).all()
+    assert spares.crossing(found) == 40
+    assert found["cost_shrinks"].iloc[2] == pytest.approx((1 + 40 / 2048) / found["ettr_shrinks"].iloc[2])
+
+
+def test_shrinking_that_is_dearer_than_a_short_wait_loses(run):
+    """Two replicas, repairs of minutes, restarts of an hour: half of the job is lost, and a restart for each return."""
+    quick = run.override({"repair": {"manual_h": 0.2}, "recovery.restart_min": 30.0})
+    found = spares.elastic_by_pool(quick, [0], n_replicas=2, n_least=1, n_runs=20)
+    assert found["more_high"].iloc[0] < 0
+    assert spares.crossing(found) == 0
+
+
+def test_where_shrinking_is_always_better_nothing_crosses():
+    frame = pd.DataFrame({"n_spares": [4, 8], "more_low": [0.2, 0.1]})
+    assert spares.crossing(frame) is None
+    assert spares.crossing(frame.assign(more_low=[-0.1, 0.1])) is None
+    assert spares.crossing(frame.assign(more_low=[0.1, -0.1])) == 8
+    assert spares.crossing(frame.assign(more_low=[-0.1, -0.1])) == 4
+
+
+# --------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda run: spares.demand(run.override({"spares": None, "repair": None})), "has no spares and repair"),
+        (lambda run: spares.by_pool_size(run, [3], n_runs=0), "n_runs must be >= 2.*got 0"),
+        (lambda run: spares.by_pool_size(run, [3], n_runs=1), "n_runs must be >= 2"),
+        (lambda run: spares.by_pool_size(run, [-3]), "sizes must be a whole number from 0"),
+        (lambda run: spares.by_pool_size(run, []), "sizes must hold at least one"),
+        (lambda run: spares.by_pool_size(run, [3], n_runs=2, beside=-1), "beside must be a whole number"),
+        (lambda run: spares.expected_by_pool(run, [2.5]), "sizes must be a whole number"),
+        (lambda run: spares.least_pool(run, 1.0), "target_ettr must be between 0 and 1"),
+        (lambda run: spares.elastic_by_pool(run, [3], 4096, 1), "n_replicas must be <= 2048"),
+        (lambda run: spares.elastic_by_pool(run, [], 4, 1), "sizes must hold at least one"),
+        (lambda run: spares.elastic_by_pool(run, [3], 4, 5), "n_least must be <= 4"),
+        (
+            lambda run: spares.elastic_by_pool(run.override({"spares": None, "repair": None}), [3], 4, 1),
+            "has no spares and repair",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_words(run, call, message):
+    with pytest.raises(InputError, match=message):
+        call(run)
