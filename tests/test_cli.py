@@ -23,7 +23,7 @@ REPOSITORY = str(Path(__file__).parents[1])
 
 
 def test_plan_answers_in_words(ettr):
-    status, out, err = ettr("plan", "llama3-405b", "--set", "cluster.n_gpus=100000")
+    status, out, err = ettr("plan", "--quick", "llama3-405b", "--set", "cluster.n_gpus=100000")
     told = plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000}))
     assert (status, err) == (0, "")
     assert out.startswith("Llama 3 405B on 16,384 H100\n  cluster.n_gpus = 100000\n")
@@ -41,7 +41,7 @@ def test_plan_answers_in_words(ettr):
 
 
 def test_plan_answers_machines_with_the_same(ettr):
-    status, out, err = ettr("plan", "llama3-405b", "--set", "cluster.n_gpus=100000", "--json")
+    status, out, err = ettr("plan", "--quick", "llama3-405b", "--set", "cluster.n_gpus=100000", "--json")
     assert (status, err) == (0, "")
     told = json.loads(out, parse_constant=pytest.fail)
     assert told.pop("changes") == {"cluster.n_gpus": 100_000}
@@ -53,7 +53,7 @@ def test_plan_answers_machines_with_the_same(ettr):
 def test_plan_takes_a_file(ettr, tmp_path):
     path = tmp_path / "mine.yml"
     path.write_text(evidence.scenario_text("rsc-2"), encoding="utf-8")
-    assert json.loads(ettr("plan", str(path), "--json")[1])["scenario"] == "rsc-2"
+    assert json.loads(ettr("plan", "--quick", str(path), "--json")[1])["scenario"] == "rsc-2"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_plan_takes_a_file(ettr, tmp_path):
     ],
 )
 def test_values_are_read_as_they_are_meant(ettr, given, changes):
-    status, out, err = ettr("plan", "llama3-405b", "--set", given, "--json")
+    status, out, err = ettr("plan", "--quick", "llama3-405b", "--set", given, "--json")
     if changes is None:  # not a character of titles, but it was read whole
         assert status == 2 and "got 'A = B'" in err
     else:
@@ -79,7 +79,7 @@ def test_values_are_read_as_they_are_meant(ettr, given, changes):
 
 
 def test_several_changes(ettr):
-    out = ettr("plan", "rsc-1", "--set", "cluster.n_gpus=8000", "--set", "recovery.queue_min=9", "--json")[1]
+    out = ettr("plan", "--quick", "rsc-1", "--set", "cluster.n_gpus=8000", "--set", "recovery.queue_min=9", "--json")[1]
     assert json.loads(out)["changes"] == {"cluster.n_gpus": 8000, "recovery.queue_min": 9}
 
 
@@ -88,13 +88,13 @@ def test_several_changes(ettr):
 def test_every_preset_has_a_plan_in_words(ettr, name, change):
     if name.endswith("-tokens") and "n_gpus" in change:
         change = "cluster.n_gpus=128"  # the model does not fit 8
-    status, out, err = ettr("plan", name, "--set", change)
+    status, out, err = ettr("plan", "--quick", name, "--set", change)
     assert (status, err) == (0, "")
     assert not re.search(r"\b(nan|inf|None|ever)\b", out)
 
 
 def test_a_rate_that_nobody_counted_has_no_bands_and_says_what_would_give_them(ettr):
-    told = ettr("plan", "rsc-1", "--set", "failures.rate_per_1000_node_days=6")[1]
+    told = ettr("plan", "--quick", "rsc-1", "--set", "failures.rate_per_1000_node_days=6")[1]
     assert "How sure: the scenario does not say how well its failure rate is known" in told
     assert "failures.rate_gamma" in told and "95%" not in told
 
@@ -107,7 +107,7 @@ def test_a_band_that_reaches_runs_without_end_says_so(ettr):
         "--set",
         "failures.rate_gamma={shape: 0.3, node_days: 0.1}",
     )
-    out = ettr("plan", "rsc-1", *rough)[1]
+    out = ettr("plan", "--quick", "rsc-1", *rough)[1]
     assert "where a low end is 0 the job would practically never end" in out
     assert re.search(r"^ETTR at the best interval .* 0.0% to ", out, re.M)
 
@@ -118,7 +118,7 @@ TIERS = "[{name: peer memory, interval_s: 60, stall_s: 0.5, load_s: 5, copies: 2
 
 
 def test_tiers_are_shown_with_their_best_intervals(ettr):
-    status, out, err = ettr("plan", "llama3-405b", "--set", f"checkpoint.tiers={TIERS}")
+    status, out, err = ettr("plan", "--quick", "llama3-405b", "--set", f"checkpoint.tiers={TIERS}")
     assert (status, err) == (0, "")
     run = Scenario.load("llama3-405b").override({"checkpoint.tiers": yaml.safe_load(TIERS)})
     best = plan.best_tiers(run)
@@ -129,7 +129,7 @@ def test_tiers_are_shown_with_their_best_intervals(ettr):
 
 
 def test_tiers_are_told_to_machines(ettr):
-    told = json.loads(ettr("plan", "llama3-405b", "--set", f"checkpoint.tiers={TIERS}", "--json")[1])
+    told = json.loads(ettr("plan", "--quick", "llama3-405b", "--set", f"checkpoint.tiers={TIERS}", "--json")[1])
     peer, store = told["tiers"]
     assert (peer["name"], peer["interval_s"], store["name"], store["interval_s"]) == ("peer memory", 60, "store", 600)
     assert (store["best_interval_s"] / peer["best_interval_s"]) % 1 == pytest.approx(0, abs=1e-9)
@@ -139,12 +139,12 @@ def test_tiers_are_told_to_machines(ettr):
 def test_silent_failures_are_answered_with_the_checkpoints_to_keep(ettr):
     """Found after 6 h, checkpoints about 30 min apart: 6 h hold 12 of them, and one before."""
     silent = ("--set", "failures.modes=[{name: SDC, share: 1, latency_h: 6}]")
-    told = json.loads(ettr("plan", "rsc-1", *silent, "--json")[1])
+    told = json.loads(ettr("plan", "--quick", "rsc-1", *silent, "--json")[1])
     between_h = told["interval_min"] / 60 + 300 / 3600
     assert told["checkpoints_to_keep"] == math.ceil(6 / between_h) + 1
     assert (
         f"Keep the newest {told['checkpoints_to_keep']} checkpoints: silent failures"
-        in ettr("plan", "rsc-1", *silent)[1]
+        in ettr("plan", "--quick", "rsc-1", *silent)[1]
     )
 
 
@@ -210,10 +210,10 @@ def test_what_no_value_reaches_is_answered_with_what_is_possible_and_what_stands
 
 
 def test_a_target_beyond_any_two_fields_is_an_answer_too(ettr):
-    status, out, err = ettr("plan", "llama3-405b", "--target", "0.9999", "--field", "recovery.restart_min")
+    status, out, err = ettr("plan", "--quick", "llama3-405b", "--target", "0.9999", "--field", "recovery.restart_min")
     assert (status, err) == (0, "")
     assert "No second field is enough for recovery.restart_min: " in out
-    told = json.loads(ettr("plan", "llama3-405b", "--target", "0.9999", "--json")[1])["requirements"]
+    told = json.loads(ettr("plan", "--quick", "llama3-405b", "--target", "0.9999", "--json")[1])["requirements"]
     assert {need["reached"] for need in told} == {False}
 
 
@@ -224,7 +224,9 @@ def test_several_fields_that_share_what_stands_in_the_way_share_its_sentence(ett
 
 
 def test_where_nothing_else_is_enough_fewer_failures_are_named(ettr):
-    out = ettr("plan", "llama3-405b", "--set", "cluster.n_gpus=100000", "--target", "0.95", "--field", SLOW)[1]
+    out = ettr("plan", "--quick", "llama3-405b", "--set", "cluster.n_gpus=100000", "--target", "0.95", "--field", SLOW)[
+        1
+    ]
     assert f"Beside {SLOW} only fewer failures would be enough: without any, " in out
 
 
@@ -253,7 +255,7 @@ def test_a_field_that_cannot_matter_may_be_anything(ettr):
 def test_a_benefit_is_needed_from_below(ettr, field):
     ahead = "prediction={recall: 0.5, precision: 0.8, lead_s: 60, action_s: 20}"
     run = Scenario.load("llama3-405b").override({"prediction": yaml.safe_load(ahead.partition("=")[2])})
-    out = ettr("plan", "llama3-405b", "--set", ahead, "--target", "0.92", "--field", field)[1]
+    out = ettr("plan", "--quick", "llama3-405b", "--set", ahead, "--target", "0.92", "--field", field)[1]
     value = float(re.search(rf"^{field} +>= ([\d.]+) ", out, re.M).group(1))
     assert (
         plan.ettr_at_best(run.override({field: value})) >= 0.92 > plan.ettr_at_best(run.override({field: value * 0.98}))
@@ -397,7 +399,7 @@ NO_NUMBERS = {"1:30": "'1:30'", "010": "'010'", "0x10": "'0x10'", "1e": "'1e'", 
 @pytest.mark.parametrize("text", NO_NUMBERS)
 def test_what_is_no_number_in_a_file_is_none_on_the_command_line(ettr, text):
     for field, kind in (("checkpoint.stall_s", "a number [s]"), ("cluster.n_gpus", "a whole number [GPUs]")):
-        status, out, err = ettr("plan", "rsc-1", "--set", f"{field}={text}")
+        status, out, err = ettr("plan", "--quick", "rsc-1", "--set", f"{field}={text}")
         assert (status, out) == (2, "")
         assert err.startswith(f"ettr: {field} must be {kind}, got {NO_NUMBERS[text]}") and err.count("\n") == 1
 
@@ -405,7 +407,7 @@ def test_what_is_no_number_in_a_file_is_none_on_the_command_line(ettr, text):
 @pytest.mark.parametrize("text", [".inf", "-.inf", ".nan", ".Inf", ".NAN", "1e400"])
 def test_what_is_not_finite_is_refused_on_the_command_line(ettr, text):
     for field in ("checkpoint.stall_s", "cluster.n_gpus"):
-        status, out, err = ettr("plan", "rsc-1", "--set", f"{field}={text}")
+        status, out, err = ettr("plan", "--quick", "rsc-1", "--set", f"{field}={text}")
         assert (status, out) == (2, "")
         assert err.startswith(f"ettr: {field} must be finite, got ") and err.count("\n") == 1
 
@@ -426,7 +428,7 @@ def test_a_hopeless_run_is_one_message_and_status_2(ettr, recwarn, case, as_json
 
 
 def test_a_message_on_an_endless_value_is_short(ettr):
-    assert len(ettr("plan", "rsc-1", "--set", f"cluster.n_gpus={'9' * 5000}")[2]) < 200
+    assert len(ettr("plan", "--quick", "rsc-1", "--set", f"cluster.n_gpus={'9' * 5000}")[2]) < 200
 
 
 @pytest.mark.parametrize("where", [0, 1, 2])
@@ -457,7 +459,7 @@ def test_a_wrong_command_is_answered_with_the_usage(ettr, arguments):
 def test_broken_yaml_is_answered_with_line_and_column(ettr, tmp_path):
     path = tmp_path / "mine.yml"
     path.write_text("name: mine\ncluster: {n_gpus: [8\n", encoding="utf-8")
-    status, _, err = ettr("plan", str(path))
+    status, _, err = ettr("plan", "--quick", str(path))
     assert status == 2 and err.startswith(f"ettr: {path}: line 3, column 1: broken YAML, ")
 
 
@@ -495,7 +497,7 @@ def test_parts_are_listed_with_what_is_assumed_of_them(ettr):
 def test_a_plan_in_the_heat_tells_speed_temperatures_and_failures(ettr):
     gpu = "failures.modes=[{name: GPU, category: GPU, share: 0.64, heat_share: 0.5}]"
     hot = ("--set", "heat.mean_c=24", "--set", "heat.swing_k=8", "--set", gpu)
-    out = ettr("plan", "llama3-405b", *hot)[1]
+    out = ettr("plan", "--quick", "llama3-405b", *hot)[1]
     run = Scenario.load("llama3-405b").override(
         {"heat": {"mean_c": 24, "swing_k": 8}, "failures.modes": yaml.safe_load(gpu.partition("=")[2])}
     )
@@ -503,8 +505,8 @@ def test_a_plan_in_the_heat_tells_speed_temperatures_and_failures(ettr):
     assert f"failures at {run.heat_rate_factor:.2f} times the observed rate" in out
     assert f"hottest die {run.warmth.hours['hottest_c'].max():.1f} °C" in out
     assert "(25.0 °C at full speed)" in out
-    told = json.loads(ettr("plan", "llama3-405b", *hot, "--json")[1])
+    told = json.loads(ettr("plan", "--quick", "llama3-405b", *hot, "--json")[1])
     assert told["effective_throughput"] == pytest.approx(told["ettr"] * told["speed"])
-    assert "Heat" not in ettr("plan", "llama3-405b")[1]
-    slow = ettr("plan", "llama3-405b", "--set", "job.throughput_factor=0.9")[1]
+    assert "Heat" not in ettr("plan", "--quick", "llama3-405b")[1]
+    slow = ettr("plan", "--quick", "llama3-405b", "--set", "job.throughput_factor=0.9")[1]
     assert "training at 90.0% of full speed" in slow and "Heat" not in slow

@@ -8,7 +8,7 @@ import pytest
 
 from ettr import Scenario, sizing
 
-JOB = ("plan", "llama3-405b-tokens")
+JOB = ("plan", "--quick", "llama3-405b-tokens")
 SEVENTY = ("plan", "llama3-405b", "--set", "job.tokens=2e12", "--set", "model.n_parameters=70e9")
 
 

@@ -69,9 +69,12 @@ def plan(
     most_gpus: Annotated[
         float | None, typer.Option("--most-gpus", metavar="N", help="Take no more GPUs than there are.")
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out what has to be simulated: the advice on mitigations and spares.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how often to checkpoint, where the hours go, and how sure that is.
+    """Say how often to checkpoint, where the hours go, how sure that is, and what to do next.
 
     Answers with the job's time to failure, the best checkpoint interval and the range that is within half a point of
     it, the ETTR, and the time budget, beside those of the scenario's own interval. What is known of the failure rate
@@ -85,11 +88,16 @@ def plan(
     A job given by its tokens and its model is also told how many GPUs it should have: the sizes that are the fastest,
     the cheapest and the greenest, within the limits that are given, and what the next GPU adds.
 
+    Without a target it also says what to do next: the three mitigations that add most, one after the other, with what
+    each adds, costs, and how well its effect is known, and how many spares are cheapest. They are simulated on the same
+    failures, with what the scenario says nothing of lent to it; --quick leaves that out. `ettr compare` has all of
+    them.
+
     Example: ettr plan llama3-405b --set cluster.n_gpus=100000 --target 0.9
 
     Example: ettr plan llama3-405b --set job.tokens=2e12 --set model.n_parameters=70e9 --power-mw 10
     """
-    from ettr import sizing, terminal_sizing
+    from ettr import sizing, terminal_compare, terminal_sizing
     from ettr.budget import changes as changes_in_time
     from ettr.plan import make
     from ettr.scenario import Scenario
@@ -111,8 +119,8 @@ def plan(
             "e.g. at the mean rate with --set failures.burn_in=null --set "
             f"failures.rate_per_1000_node_days={answer.scenario.failures.rate:.3g}"
         )
-    run = answer.scenario
-    needs = _needs(run, target, field or []) if target is not None else []
+    asked, run = run, answer.scenario
+    needs = _needs(run, asked, target, field or []) if target is not None else []
     size = sizing.make(run, limits) if run.job.tokens is not None else None
     if not as_json:
         terminal.print_plan(answer, changes)
@@ -120,12 +128,17 @@ def plan(
             terminal_sizing.print_sizing(size)
         if needs:
             terminal.print_needs(needs)
+    advice = None if quick or target is not None else cli_compare.advised(asked, quiet=as_json)
+    if not as_json:
+        if advice:
+            terminal_compare.print_advice(advice)
         return
     told = {
         **answer.to_dict(),
         "target_ettr": target,
         "requirements": [need.to_dict() for need in needs],
         "sizing": size.to_dict() if size else None,
+        "advice": advice.to_dict() if advice else None,
         "changes": changes,
     }
     typer.echo(json.dumps(told, indent=2, allow_nan=False))
@@ -138,11 +151,15 @@ def _check_target(target: float | None, fields: list[str]) -> None:
         raise InputError(f"--target must be between 0 and 1, e.g. 0.9, got {target:g}")
 
 
-def _needs(run: Any, target: float, fields: list[str]) -> list[Any]:
-    """What each field would have to be; those that can reach the target first."""
-    from ettr.plan import required, solvable
+def _needs(run: Any, asked: Any, target: float, fields: list[str]) -> list[Any]:
+    """What each field would have to be; those that can reach the target first.
 
-    found = [required(run, field, target) for field in dict.fromkeys(fields) or solvable(run)]
+    Spares are simulated, in the run as it was asked about; all else is solved for by the closed forms.
+    """
+    from ettr.plan import SPARES, required, solvable
+
+    named = list(dict.fromkeys(fields)) or [*solvable(run), *([SPARES] if asked.spares else [])]
+    found = [required(asked if field == SPARES else run, field, target) for field in named]
     return sorted(found, key=lambda need: need.value is None)
 
 

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ettr import options, terminal
-from ettr.errors import InputError
+from ettr.errors import EttrError, InputError
 from ettr.options import JsonOption, ScenarioArgument, SetOption
 
 if TYPE_CHECKING:
-    from ettr.compare import Comparison, Portfolio
+    from ettr.compare import Advice, Comparison, Portfolio
     from ettr.mitigation import Catalogue
+    from ettr.scenario import Scenario
 
 CatalogueOption = Annotated[
     Path | None,
     typer.Option("--catalogue", metavar="FILE", help="Mitigations of your own, in the form of data/mitigations.yml."),
 ]
 
+_RUNS_OF_ADVICE = 100
+"""Enough to tell what adds most, as all scenarios share their luck."""
 _FEW = 6
 """Mitigations of which all sets are looked at within a budget; of more one is taken after the other."""
 _MOST = 12
@@ -114,6 +117,26 @@ def compare(
         typer.echo(json.dumps(told, indent=2, allow_nan=False))
     else:
         shown.print_comparison(answer, best, changes)
+
+
+def advised(run: Scenario, quiet: bool) -> Advice | None:
+    """What `ettr plan` says of mitigations and spares; None where the scenario cannot be simulated."""
+    from ettr import compare as compared
+
+    late = terminal.said_if_late(terminal.COMPILES, quiet)
+    stopped = terminal.stopped_with("stopped before the advice on mitigations; --quick leaves it out")
+    with stopped, terminal.progress(quiet, "what to do next") as report, late as begun:
+
+        def heard(done: int, total: int) -> None:
+            begun()
+            report.scenarios(done, total)
+
+        try:
+            return compared.advise(compared.study(run, _RUNS_OF_ADVICE), on_progress=heard)
+        except EttrError as error:
+            if not quiet:
+                typer.echo(f"No advice on mitigations: {error}")
+            return None
 
 
 def mitigations(

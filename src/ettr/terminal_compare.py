@@ -157,6 +157,15 @@ def print_advice(advice: Advice) -> None:
     titles = {"days": "days saved", "between": "95%", "ettr": "ETTR then", "cost": "USD", "usd": "USD saved"}
     if rows:
         out.print(table("one after the other", {**titles, "basis": "effect"}, rows))
+    if advice.pool:
+        pool = advice.pool
+        out.print(
+            Text(
+                f"Hold {pool.n_spares:,} hot spares where {advice.n_spares:,} are held now: the closed form's cheapest "
+                f"pool; from {pool.low:,} to {pool.high:,} it costs hardly more"
+            ),
+            soft_wrap=True,
+        )
     lent = f"; lent: {', '.join(dict.fromkeys(loan.path for loan in told.loans))}" if told.loans else ""
     text = (
         f"From {told.n_runs:,} simulated runs of each, ETTR {advice.ettr:.1%} before{lent}. `ettr compare` shows all."

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
 
+from ettr import spares
 from ettr.compare.measures import UNITS, gain
 from ettr.compare.portfolios import cost_usd
 from ettr.compare.study import OnProgress, Study, check_measure
 from ettr.errors import InputError, NoProgress, OutsideValidity
+from ettr.spares import Pool
+from ettr.spares.expected import crew_of
 
 _SHORTLIST = 8
 """Of the first step, those that later steps look at: what adds little alone adds no more beside others."""
@@ -36,12 +39,22 @@ class Advice:
         known).
     ettr : float
         Without any of them.
+    pool : Pool or None
+        Number of hot spares that is cheapest by the closed form, for the repair of the scenario as it is now; None for
+        a job that waits for no node.
     """
 
     study: Study
     measure: str
     frame: pd.DataFrame
     ettr: float
+    pool: Pool | None
+
+    @property
+    def n_spares(self) -> int:
+        """Hot spares of the scenario, lent or its own."""
+        spares = self.study.baseline.spares
+        return spares.n_nodes if spares else 0
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
@@ -52,6 +65,7 @@ class Advice:
             "seed": self.study.seed,
             "lent": [loan.path for loan in self.study.loans],
             "ettr": self.ettr,
+            "spares": None if self.pool is None else {"given": self.n_spares, **asdict(self.pool)},
             "steps": self.frame.to_dict("records"),
         }
 
@@ -118,7 +132,19 @@ def advise(
             if name not in chosen and not any(told.catalogue.conflict(name, other) for other in chosen)
         ]
     columns = ["id", "title", "mechanism", "added", "low", "high", "ettr", "cost_usd", "saved_usd", "basis"]
-    return Advice(told, measure, pd.DataFrame(rows, columns=columns), told.runs().ettr)
+    return Advice(told, measure, pd.DataFrame(rows, columns=columns), told.runs().ettr, _pool(told))
+
+
+def _pool(told: Study) -> Pool | None:
+    """The cheapest pool for what the scenario's nodes ask of it."""
+    run = told.baseline
+    if run.spares is None or run.repair is None:
+        return None
+    try:
+        asked = spares.demand(run)
+        return spares.cheapest_pool(asked.in_repair, run.n_nodes, crew_of(asked)) if asked.in_repair > 0 else None
+    except _ANSWERS:
+        return None
 
 
 def _added(told: Study, chosen: tuple[str, ...], name: str, measure: str) -> list[dict[str, Any]]:
