@@ -227,8 +227,14 @@ def n_replicas(run: Scenario) -> int:
 
 
 def _is_count(path: str) -> bool:
-    annotation = field_at(path, Scenario).annotation
-    return int in (annotation, *typing.get_args(annotation))
+    return any(kind is int for kind in _kinds(field_at(path, Scenario).annotation))
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """What an annotation such as ``Count | None`` is made of."""
+    yield annotation
+    for part in typing.get_args(annotation):
+        yield from _kinds(part)
 
 
 def _holds(scenario: Scenario, change: Change) -> bool:
