@@ -83,7 +83,7 @@ class Catalogue:
 
         Examples
         --------
-        >>> catalogue().conflict("just-in-time-checkpoint", "peer-checkpoint")[:30]
+        >>> catalogue().conflict("just-in-time-checkpoint", "peer-checkpoint")[:26]
         'both make the fastest tier'
         """
         one, other = self[first], self[second]
