@@ -123,6 +123,8 @@ MODELS: dict[str, Callable[..., float]] = {
     "events_per_day": lambda n_events, window_days: n_events / window_days,
     "stall_share": lambda stall_s, interval_min: stall_s / (60 * interval_min),
     "stall_ettr": lambda stall_min, **run: 1 - stall_min / 60 / job_mttf_h(**run),
+    "stall_ettr_by_wall": lambda stall_min, every_min, away_share: 1 - stall_min / every_min - away_share,
+    "init_s": lambda known_s, known_gpus, n_gpus: known_s * n_gpus / known_gpus,
     "recall_of": recall_of,
     "arrhenius_factor": arrhenius_factor,
     "heat_loss": _heat_loss,

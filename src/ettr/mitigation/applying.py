@@ -13,7 +13,7 @@ from ettr.errors import InputError
 from ettr.mitigation.catalogue import Catalogue, catalogue
 from ettr.mitigation.entries import ALL_ITEMS, Change, Loan, Mitigation
 from ettr.scenario import Scenario
-from ettr.scenario.paths import LISTS, field_at, list_of
+from ettr.scenario.paths import LISTS, field_at, list_of, model_of
 
 _ORDER = ("set", "scale", "add", "cap")
 _NODES_A_REPLICA = 16
@@ -96,10 +96,27 @@ def _is_silent(scenario: Scenario, path: str) -> bool:
 def missing(scenario: Scenario, mitigation: Mitigation) -> tuple[str, ...]:
     """What a mitigation acts on and a scenario does not have: paths, in the order of its changes."""
     found: list[str] = []
+    made = _made(mitigation)
     for change in mitigation.changes:
         if _holds(scenario, change):
-            found += _missing(scenario, change)
+            found += [path for path in _missing(scenario, change) if path not in made]
     return tuple(dict.fromkeys(found))
+
+
+def _made(mitigation: Mitigation) -> set[str]:
+    """Sections that the mitigation makes itself: it sets every field that they cannot do without."""
+    given = {change.path for change in mitigation.changes if change.op == "set"}
+    sections = {path.rpartition(".")[0] for path in given} - {""}
+    return {section for section in sections if (needed := _needed(section)) and needed <= given}
+
+
+def _needed(section: str) -> set[str]:
+    """Paths of the fields that a section must have."""
+    if list_of(section):
+        return set()
+    model = model_of(field_at(section, Scenario).annotation)
+    fields = model.model_fields if model else {}
+    return {f"{section}.{name}" for name, field in fields.items() if field.is_required()}
 
 
 def _missing(scenario: Scenario, change: Change) -> Iterator[str]:
@@ -211,8 +228,14 @@ def n_replicas(run: Scenario) -> int:
 
 
 def _is_count(path: str) -> bool:
-    annotation = field_at(path, Scenario).annotation
-    return int in (annotation, *typing.get_args(annotation))
+    return any(kind is int for kind in _kinds(field_at(path, Scenario).annotation))
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """What an annotation such as ``Count | None`` is made of."""
+    yield annotation
+    for part in typing.get_args(annotation):
+        yield from _kinds(part)
 
 
 def _holds(scenario: Scenario, change: Change) -> bool:

@@ -27,12 +27,14 @@ _PLACE = "mitigations.yml"
 class _File(Section):
     """A catalogue as it stands in a file."""
 
-    lends: tuple[Loan, ...] = ()
-    mitigations: tuple[Mitigation, ...] = Field(min_length=1)
+    lends: tuple[Loan, ...] = Field((), description="what a scenario that says nothing of it is taken to have")
+    mitigations: tuple[Mitigation, ...] = Field(description="a list with at least one")
 
     @model_validator(mode="after")
     def _names_that_are_there(self) -> _File:
         ids = [one.id for one in self.mitigations]
+        if not ids:
+            raise ValueError("needs at least one mitigation")
         for name in ids:
             if ids.count(name) > 1:
                 raise ValueError(f"has two mitigations with the id {name!r}")
@@ -81,7 +83,7 @@ class Catalogue:
 
         Examples
         --------
-        >>> catalogue().conflict("just-in-time-checkpoint", "peer-checkpoint")[:30]
+        >>> catalogue().conflict("just-in-time-checkpoint", "peer-checkpoint")[:26]
         'both make the fastest tier'
         """
         one, other = self[first], self[second]
@@ -192,8 +194,18 @@ def _own() -> Catalogue:
 
 
 def _parsed(text: str, place: str) -> Catalogue:
+    raw = mapping_of(text, place, "catalogue")
     try:
-        found = _File.model_validate(mapping_of(text, place, "catalogue"))
+        found = _File.model_validate(raw)
     except ValidationError as error:
-        raise InputError(explain(error, _File, place)) from error
+        raise InputError(_by_id(explain(error, _File, place), raw.get("mitigations"))) from error
     return Catalogue(found.mitigations, found.lends)
+
+
+def _by_id(message: str, raw: Any) -> str:
+    """An error with the ids of mitigations in the place of their numbers."""
+    rows = list(enumerate(raw)) if isinstance(raw, list) else []
+    for number, one in reversed(rows):  # so that 1 does not find 11
+        if isinstance(one, dict) and isinstance(one.get("id"), str):
+            message = message.replace(f"mitigations.{number}", one["id"])
+    return message

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from ettr.scenario import Scenario
-from ettr.scenario.basics import Number, Origin, Section, Text
+from ettr.scenario.basics import PLAIN_TEXT, Number, Origin, Section, Text
 from ettr.scenario.paths import field_at, list_of
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
+Place = Annotated[str, Field(pattern=PLAIN_TEXT.replace("[\\w .", "[\\w .*"), max_length=200)]
 Words = Annotated[str, Field(min_length=1, max_length=600)]
 Operation = Literal["set", "scale", "add", "cap"]
 Quantity = Literal["nodes", "replicas"]
@@ -26,7 +27,7 @@ _FREE = {"status": "assumed", "note": "no figure was found: taken as free"}
 class Change(Origin):
     """One field of a scenario, and what becomes of it."""
 
-    path: Text = Field(description="dotted path; * in place of a mode's name stands for all modes")
+    path: Place = Field(description="dotted path; * in place of a mode's name stands for all modes")
     op: Operation = Field(
         "set",
         description="set to the value, scale by it, add it (an item, to a list), or cap at it",
@@ -86,7 +87,7 @@ class Published(Origin):
 class Mitigation(Section):
     """One thing to do about failures."""
 
-    id: Id
+    id: Id = Field(description="short name: a-z, 0-9, dash")
     title: Text = Field(description="a few words")
     group: Group = Field(description="what it acts on")
     mechanism: Words = Field(description="how it works, in a sentence")

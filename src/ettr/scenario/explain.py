@@ -115,13 +115,15 @@ def _unknown(path: str, location: Any, model: type[BaseModel]) -> str:
 def _meaning(location: Any, model: type[BaseModel]) -> str:
     section = _section_at(location[:-1], model)
     field: FieldInfo | None = section.model_fields.get(str(location[-1])) if section else None
-    if field is None:
+    if field is None or not field.description:
         return ""
     unit = unit_of(str(location[-1]))
-    return f"{f' [{unit}]' if unit else ''}: {(field.description or '').splitlines()[0]}"
+    return f"{f' [{unit}]' if unit else ''}: {field.description.splitlines()[0]}"
 
 
 def _pattern_in_words(path: str) -> str:
     if path == "name":
         return "a name has a-z, 0-9, dot, dash and underscore, and at most 64 of them"
+    if path.endswith(".id"):
+        return "an id has a-z, 0-9 and dash, and at most 64 of them"
     return "letters, digits, spaces and plain punctuation are"

@@ -1,0 +1,211 @@
+"""Scenarios with mitigations: what is lent, what changes, in whatever order."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from ettr import Scenario, evidence, mitigation
+from ettr.errors import InputError, UnknownName
+
+IN_PLACE = {
+    "flight-recorder",
+    "fast-group-init",
+    "restart-automation",
+    "fast-rescheduling",
+    "async-checkpoint",
+    "topology-placement",
+    "adaptive-routing",
+}
+"""What the run has already: its worth is measured by taking it away."""
+
+
+def values(run: Scenario) -> dict:
+    return run.model_dump(exclude={"evidence"})
+
+
+def near(one, other) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(near(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(near, one, other))
+    return one == (pytest.approx(other, rel=1e-9) if isinstance(one, float) else other)
+
+
+# --------------------------------------------------------------------------- loans
+
+
+def test_a_run_that_says_nothing_is_lent_what_mitigations_act_on():
+    run = Scenario.load("llama3-405b-tokens")
+    found = mitigation.lend(run)
+    lent = found.scenario
+    assert run.spares is None and lent.spares.n_nodes == 17  # 0.8% of 2,048, rounded up
+    assert lent.failures.modes[0].heat_share == 0.5 and lent.failures.modes[2].heat_share == 0
+    assert lent.evidence["recovery.person_min"].status == "assumed"
+    assert lent.evidence["failures.lemons.share"].source == "airesim2025"
+    assert {"power", "network", "cost"}.isdisjoint(found.fields)  # it has these itself
+    assert values(lent) != values(run) and lent.checkpoint == run.checkpoint
+
+
+def test_what_was_lent_is_not_lent_again(lent):
+    assert mitigation.lend(lent) == mitigation.Lent(lent, ())
+
+
+def test_loans_leave_what_a_run_says(lent):
+    run = Scenario.load("llama3-405b").override({"failures.lemons": {"share": 0.02, "factor": 9}})
+    found = mitigation.lend(run).scenario
+    assert found.failures.lemons.share == 0.02
+    own = {"automatic_h": None, "manual_h": 10}
+    repaired = mitigation.lend(run.override({"spares": {"n_nodes": 3}, "repair": own})).scenario
+    assert repaired.spares.n_nodes == 3 and repaired.repair.automatic_h is None
+
+
+@pytest.mark.parametrize("name", evidence.scenario_names())
+def test_every_preset_can_be_lent_to_and_says_what_it_misses(name):
+    run = mitigation.lend(Scenario.load(name)).scenario
+    for one in mitigation.catalogue():
+        if one.unmodelled:
+            continue
+        if absent := mitigation.missing(run, one):
+            with pytest.raises(InputError, match=f"{one.id} needs {absent[0].split('.')[0]}"):
+                mitigation.apply(run, one.id)
+        elif (name, one.id) == ("byterobust", "multi-level-checkpoint"):  # which saves each minute
+            with pytest.raises(InputError, match=r"interval_min must be >= 2.5 min, the interval of the faster tier"):
+                mitigation.apply(run, one.id)
+        else:
+            mitigation.apply(run, one.id)
+
+
+def test_a_run_without_hours_of_its_modes_is_not_lent_them():
+    found = mitigation.lend(Scenario.load("rsc-1"))
+    assert not any(path.startswith("failures.modes") for path in found.fields)
+    sdc = mitigation.catalogue()["sdc-checks"]
+    assert mitigation.missing(found.scenario, sdc) == (
+        "failures.modes.Silent Data Corruption.latency_h",
+        "failures.modes.Silent Data Corruption.latency_cv",
+    )
+    assert "sync" not in found.fields
+    assert mitigation.missing(found.scenario, mitigation.catalogue()["local-sgd"]) == ("sync",)
+
+
+# --------------------------------------------------------------------------- one mitigation
+
+
+def test_only_burn_in_needs_what_nobody_lends(applicable):
+    modelled = {one.id for one in mitigation.catalogue() if not one.unmodelled}
+    assert modelled - set(applicable) == {"burn-in"}
+
+
+def test_burn_in_ages_a_fleet_that_is_new(lent):
+    young = lent.override({"failures.burn_in": {"factor": 3, "decay_days": 10}})
+    assert mitigation.apply(young, "burn-in").failures.burn_in.age_days == 3
+
+
+def test_every_modelled_mitigation_changes_something_or_is_in_place(lent, applicable):
+    catalogue = mitigation.catalogue()
+    same = {name for name in applicable if values(mitigation.apply(lent, name)) == values(lent)}
+    assert same == IN_PLACE == {one.id for one in catalogue if one.before}
+    for name in same:
+        assert values(mitigation.without(lent, catalogue[name])) != values(lent)
+    assert mitigation.without(lent, catalogue["lemon-removal"]) is None
+
+
+def test_what_was_taken_away_comes_back(lent):
+    """The fields that a mitigation caps or sets are those that are there without it."""
+    for name in IN_PLACE - {"async-checkpoint", "adaptive-routing"}:  # these take something else away as well
+        one = mitigation.catalogue()[name]
+        back = mitigation.apply(mitigation.without(lent, one), name)
+        for change in one.changes:
+            section, field = change.path.split(".")
+            found, had = (getattr(getattr(run, section), field) for run in (back, lent))
+            assert found == (change.value if change.op == "cap" else had), change.path
+
+
+def test_operations_by_hand(lent):
+    assert mitigation.apply(lent, "lemon-removal").failures.lemons.left == pytest.approx(0.15)
+    both = mitigation.apply(lent, ["lemon-removal", "pre-launch-checks"])
+    assert both.failures.lemons.left == pytest.approx(0.15 * 0.31) and both.repair.automatic_h == 3
+    assert mitigation.apply(lent, "spare-pool").spares.n_nodes == 17 + 41  # 2% of 2,048, rounded up
+    assert mitigation.apply(lent, "rolling-maintenance").maintenance.rolling_nodes == 9  # 0.4%, rounded up
+    seen = mitigation.apply(lent, "faulty-machine-detection")
+    assert seen.recovery.detection_min == pytest.approx(0.117 + 0.053)
+    hang = next(mode for mode in seen.failures.modes if mode.name == "NCCL Watchdog Timeouts")
+    assert hang.detection_min == pytest.approx(10 * 0.117 + 0.053)
+    assert seen.failures.modes[0].detection_min is None  # those without a time of their own stay without
+
+
+def test_a_section_that_a_mitigation_makes_is_not_missing(lent):
+    shrink = mitigation.apply(lent, "elastic-shrink")
+    assert (shrink.elastic.n_replicas, shrink.elastic.n_least) == (128, 116)  # nine tenths, rounded up
+    assert mitigation.n_replicas(lent) == 128 and mitigation.n_replicas(Scenario.load("llama3-405b")) == 128
+    by_node = mitigation.apply(lent, "replica-rerouting").elastic
+    assert (by_node.n_replicas, by_node.n_least) == (2048, 1844)
+    assert mitigation.apply(Scenario.load("llama3-405b"), "failure-prediction").prediction.recall == 0.4
+
+
+def test_saves_to_a_store_change_its_bandwidth(lent):
+    store = {"n_parameters": 405e9, "write_gb_s": 100.0}
+    run = lent.override({"checkpoint.persist_s": 0, "checkpoint.store": store})
+    faster = mitigation.apply(run, "parallel-checkpoint")
+    assert faster.checkpoint.store.write_gb_s == pytest.approx(605) and faster.checkpoint.persist_s == 0
+    assert mitigation.apply(run, "quantised-checkpoint").persist_h == pytest.approx(run.persist_h / 2.5)
+    assert mitigation.apply(run, "incremental-checkpoint").persist_h == pytest.approx(run.persist_h * 0.167)
+    waits = mitigation.without(run, mitigation.catalogue()["async-checkpoint"])
+    assert waits.checkpoint.stall_s == 70 and waits.checkpoint.store is not None
+
+
+# --------------------------------------------------------------------------- several
+
+
+def test_the_order_does_not_matter(lent, applicable):
+    """Every pair that goes together gives one scenario, one after the other in either order."""
+    catalogue = mitigation.catalogue()
+    alone = {name: mitigation.apply(lent, name) for name in applicable}
+    for first, second in itertools.combinations(applicable, 2):
+        if catalogue.conflict(first, second):
+            continue
+        one, other = mitigation.apply(alone[first], second), mitigation.apply(alone[second], first)
+        assert near(values(one), values(other)), f"{first} and {second}"
+
+
+def test_all_at_once_is_one_after_the_other(lent):
+    names = ["peer-checkpoint", "multi-level-checkpoint", "lemon-removal", "warm-standby", "gradient-compression"]
+    chain = lent
+    for name in names:
+        chain = mitigation.apply(chain, name)
+    at_once = mitigation.apply(lent, names)
+    assert near(values(at_once), values(chain))
+    assert near(values(mitigation.apply(lent, reversed(names))), values(at_once))
+    assert [tier.name for tier in at_once.checkpoint.tiers] == ["peer memory", "neighbour disks"]
+    assert mitigation.apply(lent, ["lemon-removal", "lemon-removal"]) == mitigation.apply(lent, "lemon-removal")
+    assert mitigation.apply(lent, []) == lent
+
+
+# --------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "message"),
+    [
+        ("lemon-removel", UnknownName, "did you mean 'lemon-removal'"),
+        (
+            ["peer-checkpoint", "just-in-time-checkpoint"],
+            InputError,
+            "peer-checkpoint and just-in-time-checkpoint do not go together: both make the fastest tier",
+        ),
+        (["cold-plate-cooling", "immersion-cooling"], InputError, "a part is cooled in one way"),
+        (["elastic-shrink", "lemon-removal", "replica-drop"], InputError, "elastic-shrink and replica-drop"),
+        ("optical-network", InputError, "optical-network has nothing to apply: A scenario's network"),
+        ("burn-in", InputError, "burn-in needs failures.burn_in, which llama3-405b-tokens does not have"),
+    ],
+)
+def test_what_cannot_be_applied(lent, names, error, message):
+    with pytest.raises(error, match=message):
+        mitigation.apply(lent, names)
+
+
+def test_a_job_that_is_too_small_for_a_mitigation():
+    run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 8})
+    with pytest.raises(InputError, match=r"elastic-shrink does not fit llama3-405b: .*n_replicas must be >= 2"):
+        mitigation.apply(mitigation.lend(run).scenario, "elastic-shrink")
