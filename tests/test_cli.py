@@ -45,8 +45,8 @@ def test_plan_answers_machines_with_the_same(ettr):
     assert (status, err) == (0, "")
     told = json.loads(out, parse_constant=pytest.fail)
     assert told.pop("changes") == {"cluster.n_gpus": 100_000}
-    asked_for_more = {name: told.pop(name) for name in ("target_ettr", "requirements", "sizing")}
-    assert asked_for_more == {"target_ettr": None, "requirements": [], "sizing": None}
+    asked_for_more = {name: told.pop(name) for name in ("target_ettr", "requirements", "sizing", "advice")}
+    assert asked_for_more == {"target_ettr": None, "requirements": [], "sizing": None, "advice": None}
     assert told == plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})).to_dict()
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from ettr import Scenario, sizing
 
-JOB = ("plan", "--quick", "llama3-405b-tokens")
-SEVENTY = ("plan", "llama3-405b", "--set", "job.tokens=2e12", "--set", "model.n_parameters=70e9")
+JOB = ("plan", "llama3-405b-tokens", "--quick")
+SEVENTY = ("plan", "llama3-405b", "--quick", "--set", "job.tokens=2e12", "--set", "model.n_parameters=70e9")
 
 
 def test_it_says_how_many_gpus(ettr):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,8 @@ CatalogueOption = Annotated[
 
 _RUNS_OF_ADVICE = 100
 """Enough to tell what adds most, as all scenarios share their luck."""
+_RUNS_TOGETHER = 200
+"""Many sets are looked at, and their differences are large."""
 _FEW = 6
 """Mitigations of which all sets are looked at within a budget; of more one is taken after the other."""
 _MOST = 12
@@ -169,4 +172,7 @@ def _within(answer: Comparison, budget: float, heard: Any) -> Portfolio:
     if not ids:
         raise InputError("--budget has nothing to choose from: no mitigation helps here for certain")
     method = compared.EXACT if len(ids) <= _FEW else compared.GREEDY
-    return compared.portfolio(answer.study, ids, budget, answer.measure, method, heard)
+    told = answer.study
+    if told.n_runs > _RUNS_TOGETHER:
+        told = replace(told, n_runs=_RUNS_TOGETHER, _known={})
+    return compared.portfolio(told, ids, budget, answer.measure, method, heard)

@@ -15,15 +15,12 @@ if TYPE_CHECKING:
     from ettr.compare import Advice, Comparison, Portfolio
     from ettr.mitigation import Catalogue
 
-UNITS = {"days": "d", "ettr": "points", "gpu_h": "GPU h", "usd": "USD", "mwh": "MWh"}
 _COLUMNS = {
-    "ettr": "ETTR",
-    "ettr_gain": "points",
     "days": "days saved",
-    "between": "95%",
-    "usd": "USD saved",
-    "own_usd": "price",
-    "closed": "closed form",
+    "ettr": "points",
+    "closed": "by formula",
+    "usd": "saved, 1000 USD",
+    "own_usd": "price, 1000 USD",
     "basis": "basis",
 }
 
@@ -63,6 +60,7 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
     tried, placed = (ranked[ranked["state"] == state] for state in (TRIED, IN_PLACE))
     if len(tried):
         say(f"Each alone, by {answer.measure}", "bold")
+        say("Days saved with their 95% interval; points of ETTR gained, simulated and by the closed form", "dim")
         out.print(table("mitigation", _COLUMNS, [_cells(row) for row in tried.to_dict("records")]))
     if len(placed):
         say("In place already, and worth", "bold")
@@ -80,17 +78,21 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
 
 def _cells(row: dict[str, Any]) -> dict[str, str]:
     closed = row["closed_ettr_gain"]
+    half = (row["days_high"] - row["days_low"]) / 2
     return {
         "name": row["id"],
-        "ettr": f"{row['ettr']:.1%}",
-        "ettr_gain": f"{100 * row['ettr_gain']:+.2f}",
-        "days": f"{row['days_gain']:+,.2f}",
-        "between": f"{row['days_low']:+,.2f} to {row['days_high']:+,.2f}",
-        "usd": f"{row['usd_gain']:+,.0f}",
-        "own_usd": f"{row['own_usd']:,.0f}",
-        "closed": "" if pd.isna(closed) else f"{100 * closed:+.2f}",
+        "days": f"{row['days_gain']:+,.2f} ± {half:,.2f}",
+        "ettr": _points(row["ettr_gain"]),
+        "closed": "" if pd.isna(closed) else _points(closed),
+        "usd": f"{row['usd_gain'] / 1e3:+,.0f}",
+        "own_usd": f"{row['own_usd'] / 1e3:,.0f}",
         "basis": row["basis"],
     }
+
+
+def _points(share: float) -> str:
+    """Hundredths with their sign, without that of a zero."""
+    return f"{round(100 * share, 2) + 0.0:+.2f}"
 
 
 def _print_others(say: Any, frame: pd.DataFrame) -> None:

@@ -43,7 +43,7 @@ def test_a_run_that_says_nothing_is_lent_what_mitigations_act_on():
     assert run.spares is None and lent.spares.n_nodes == 17  # 0.8% of 2,048, rounded up
     assert lent.failures.modes[0].heat_share == 0.5 and lent.failures.modes[2].heat_share == 0
     assert lent.evidence["recovery.person_min"].status == "assumed"
-    assert lent.evidence["failures.lemons.share"].source == "airesim2025"
+    assert lent.evidence["failures.lemons.share"].source == "pattabiraman2026airesim"
     assert {"power", "network", "cost"}.isdisjoint(found.fields)  # it has these itself
     assert values(lent) != values(run) and lent.checkpoint == run.checkpoint
 

@@ -14,6 +14,7 @@ from ettr.compare.measures import UNITS, gain
 from ettr.compare.portfolios import cost_usd
 from ettr.compare.study import OnProgress, Study, check_measure
 from ettr.errors import InputError, NoProgress, OutsideValidity
+from ettr.mitigation import weakest_status
 from ettr.spares import Pool
 from ettr.spares.expected import crew_of
 
@@ -155,6 +156,12 @@ def _added(told: Study, chosen: tuple[str, ...], name: str, measure: str) -> lis
     except _ANSWERS:
         return []
     found = gain(before, after, measure)
-    row = {"id": name, "title": one.title, "mechanism": one.mechanism, "basis": one.basis, "ettr": after.ettr}
+    row = {
+        "id": name,
+        "title": one.title,
+        "mechanism": one.mechanism,
+        "basis": weakest_status(one.changes),
+        "ettr": after.ettr,
+    }
     row |= {"added": found.mean, "low": found.low, "high": found.high}
     return [row | {"cost_usd": cost_usd(before, after), "saved_usd": gain(before, after, "usd").mean}]

@@ -164,7 +164,7 @@ def _row(told: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Runs
         "group": one.group,
         "mechanism": one.mechanism,
         "evidence": PUBLISHED if one.has_evidence else NO_EVIDENCE,
-        "basis": one.basis,
+        "basis": mitigation.weakest_status(one.before if state == IN_PLACE else one.changes),
         "state": state,
         "why": why,
         "own_usd": told.own_usd(one),
@@ -190,7 +190,10 @@ def _pair(told: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | N
     try:
         changed = mitigation.apply(told.baseline, one.id, told.catalogue)
         if changed != told.baseline:
-            return TRIED, "", (told.runs(), told.runs([one.id]))
+            pair = told.runs(), told.runs([one.id])
+            alike = _said(pair[0].scenario) == _said(pair[1].scenario)
+            why = "at the best interval of each scenario nothing is left that it would change"
+            return (NOTHING, why, None) if alike else (TRIED, "", pair)
         bare = mitigation.without(told.baseline, one)
         if bare is None or bare == told.baseline:
             return NOTHING, "the scenario is already as good as it would make it", None
@@ -199,6 +202,11 @@ def _pair(told: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | N
         return FAILS, f"the job does not get on: {error}", None
     except (InputError, OutsideValidity) as error:
         return FAILS, str(error), None
+
+
+def _said(scenario: Scenario) -> dict[str, Any]:
+    """All that a scenario says, but for where it is known from."""
+    return scenario.model_dump(exclude={"evidence"})
 
 
 def closed_gain(before: Scenario, after: Scenario) -> float:

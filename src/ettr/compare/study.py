@@ -77,14 +77,15 @@ class Study:
 
     def fitting(self) -> tuple[str, ...]:
         """Mitigations with evidence and a model that change something here."""
-        return tuple(
-            one.id
-            for one in self.catalogue
-            if one.has_evidence
-            and one.changes
-            and not mitigation.missing(self.baseline, one)
-            and mitigation.apply(self.baseline, one.id, self.catalogue) != self.baseline
-        )
+        return tuple(one.id for one in self.catalogue if one.has_evidence and one.changes and self._fits(one))
+
+    def _fits(self, one: Mitigation) -> bool:
+        if mitigation.missing(self.baseline, one):
+            return False
+        try:
+            return mitigation.apply(self.baseline, one.id, self.catalogue) != self.baseline
+        except InputError:
+            return False
 
 
 def study(

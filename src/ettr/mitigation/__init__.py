@@ -2,7 +2,7 @@
 
 from ettr.mitigation.applying import Lent, apply, lend, missing, n_replicas, without
 from ettr.mitigation.catalogue import NO_EVIDENCE, NOT_MODELLED, PUBLISHED, Catalogue, catalogue
-from ettr.mitigation.entries import Change, Loan, Mitigation, Price, Published
+from ettr.mitigation.entries import Change, Loan, Mitigation, Price, Published, weakest_status
 
 __all__ = [
     "NOT_MODELLED",
@@ -20,5 +20,6 @@ __all__ = [
     "lend",
     "missing",
     "n_replicas",
+    "weakest_status",
     "without",
 ]

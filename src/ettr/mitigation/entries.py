@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -106,15 +107,15 @@ class Mitigation(Section):
         return self
 
     @property
-    def basis(self) -> str:
-        """Weakest status of what it changes; empty without changes."""
-        found = {change.status for change in self.changes}
-        return next((status for status in reversed(_STATUSES) if status in found), "")
-
-    @property
     def has_evidence(self) -> bool:
         """Whether anything was published about what it does."""
         return bool(self.published)
+
+
+def weakest_status(changes: Iterable[Change]) -> str:
+    """How well the least known of several changes is known; empty without any."""
+    found = {change.status for change in changes}
+    return next((status for status in reversed(_STATUSES) if status in found), "")
 
 
 class Loan(Change):

@@ -129,7 +129,7 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
     The tier is the slowest one that has just begun to write, and the blocks end before the next slower one is due.
     """
     store = rules.n_tiers - 1
-    if st.since != 0.0 or st.n_found > 0:
+    if st.since != 0.0:
         return False
     tier = store
     while st.place % rules.every[tier] != 0:
@@ -143,9 +143,11 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
     work_h = rules.step * places
     slowed, degraded = rules.slowdown * rules.persist, work_h * (1.0 / speed - 1.0)
     block_h = work_h + degraded + slowed + stalls
-    free = min(min(until, st.soft_left), min(st.next_request - st.now, _FAR * block_h))
-    if st.missing > 0:
-        free = min(free, slots[0].key - st.now if st.hot == 0 and st.n_repair > 0 else 0.0)
+    free = min(min(until, st.soft_left), _FAR * block_h)
+    if tier == store:  # what waits for a copy in the store does not hinder those before the next one
+        free = min(free, 0.0 if st.n_found > 0 else st.next_request - st.now)
+        if st.missing > 0:
+            free = min(free, slots[0].key - st.now if st.hot == 0 and st.n_repair > 0 else 0.0)
     most = math.ceil((rules.work - st.ledger[0, POSITION]) / work_h - HAIR) - 1
     if tier < store:
         free = min(free, st.durable_at[store] - st.trained)
