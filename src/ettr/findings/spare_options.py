@@ -195,7 +195,7 @@ def shared(frame: pd.DataFrame, small_nodes: int, preempt_min: float) -> Finding
 def _best_title(more: pd.Series) -> str:
     best = int(more.idxmax())
     if more[best] < _NONE:
-        return "None of these makes the whole cluster do more"
+        return "No option makes the whole cluster do more"
     return f"{_OPTIONS[best]} wins most for the whole cluster: {number(more[best])} useful nodes"
 
 
