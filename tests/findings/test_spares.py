@@ -105,6 +105,15 @@ def test_what_is_assumed_of_repair_is_called_so():
     assert "no band" in findings.spares.given(own).text
 
 
+def test_what_the_closed_form_knows_nothing_of_is_named():
+    own = {"spares": {"n_nodes": 4, "n_cold": 2, "fetch_min": 60}, "repair": {"manual_h": 12, "n_crew": 20}}
+    one = curves.pooled_run(Scenario.load("rsc-1").override(own))
+    text = findings.spares.answer(one, curves.simulated_pools(one, n_runs=6)).text
+    assert "by the closed form: one missing" in text
+    assert "knows nothing of few repair crews and pre-emptible or cold nodes" in text
+    assert "simulation is right" not in findings.spares.answer(run(), simulated()).text
+
+
 def test_levels_are_told_with_their_waits_and_costs():
     text = findings.spares.levels(run(), curves.pools_by_level(run())).text
     a, held = run().in_repair, spares.poisson_pool(run().in_repair, 0.99)
