@@ -119,7 +119,7 @@ def losses(
             ],
         )
     )
-    line.encoding.x.axis = alt.Axis(format=".2~%", labelOverlap=True, tickCount=5)
+    line.encoding.x.axis = alt.Axis(format=".2~p", labelOverlap=True, tickCount=5)
     own = alt.Chart(pd.DataFrame({"unavailable": [own_share], "name": ["this run"]}))
     point = alt.Chart(pd.DataFrame({"unavailable": [published[0]], "lost": [published[1]], "name": ["published"]}))
     layers = [

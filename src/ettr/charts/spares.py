@@ -48,7 +48,8 @@ def shares(frame: pd.DataFrame, own_nodes: float, published_share: float | None,
     """
     need(frame, "way", "n_nodes", "n_spares", "share", "level")
     there = [way for way in _WAYS if way in set(frame["way"])]
-    shown = rounded(frame[frame["share"] > 0], 4)
+    some = frame[frame["share"] > 0]
+    shown = rounded(some if len(some) else frame.assign(share=_LEAST_EXTRA), 4)
     encoding = {
         "x": logarithmic("n_nodes", "Job size [nodes]"),
         "y": alt.Y(

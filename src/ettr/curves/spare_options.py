@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence, spares
 from ettr.curves.simulating import affordable_runs
-from ettr.curves.spares import PooledRun, some_sizes
+from ettr.curves.spares import PooledRun, shortened, some_sizes
 from ettr.errors import InputError, NoProgress, NotModelled
 from ettr.scenario import Scenario
 
@@ -20,7 +20,9 @@ SERVERS, WHOLE_RACKS = "a pool of servers", "a pool of whole racks"
 ALONE = "goes on with the GPUs left"
 _RARE = 1e-7
 """Shares of time below this are not shown."""
-_FAILURES_A_SIZE = 40_000
+_FAILURES_A_SIZE, _FAILURES_A_RUN = 40_000, 10_000
+_MOST_POOLS = 400
+"""Pools that a line has points for."""
 _DOMAINS = 8, 72
 
 
@@ -89,7 +91,7 @@ def rack_choices(
         frames.append(_way(IN_RACKS_WHOLE, held * n_racks, held, broken, n_gpus))
     for name, size in ((SERVERS, per_node), (WHOLE_RACKS, used)):
         most = max(1, spare_gpus * n_racks // size)
-        pools = np.array(some_sizes(0, most, 0)) if size == used else np.arange(most + 1)
+        pools = np.unique(np.round(np.linspace(0, most, min(most, _MOST_POOLS) + 1)))
         gpus = pools * size
         short = 1 - np.asarray(spares.domains_level(n_gpus, gpus, size, unavailable))
         frames.append(_way(name, gpus, pools, short, n_gpus))
@@ -156,7 +158,9 @@ def elastic_pools(
         return pd.DataFrame()
     least = max(1, min(replicas - 1, round(replicas * least_share)))
     expected = budget.exact(budget.simplified(plain).scenario)
-    n = max(2, affordable_runs(expected, n_runs, _FAILURES_A_SIZE))
+    part = min(1.0, _FAILURES_A_RUN / max(float(expected.n_failures), 1.0))
+    plain, n_failures = shortened(plain, part), part * expected.n_failures
+    n = max(2, affordable_runs(replace(expected, n_failures=n_failures), n_runs, _FAILURES_A_SIZE))
     sizes = some_sizes(0, max(4, math.ceil(1.5 * run.best.n_spares)), run.best.n_spares)
     while sizes:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ ONE_BY_ONE, RACKS, CREWS = "nodes fail one by one", "racks fail too", "few repai
 
 _PUBLISHED = "delta_held_pct"
 _SMALLEST, _LARGEST = 4, 65_536
-_FAILURES_A_SIZE = 60_000
+_FAILURES_A_SIZE, _FAILURES_A_RUN = 60_000, 10_000
 _WIDEST = 0.25
 """Pools whose extra cost is larger than this are off the chart, unless the best is not far below."""
 _MOST_SIZES = 11
@@ -66,6 +66,23 @@ class PooledRun:
     def in_repair(self) -> float:
         """Nodes in repair on average, a. [nodes]"""
         return self.asked.in_repair
+
+    @property
+    def beyond(self) -> tuple[str, ...]:
+        """What its spares and repair have that the closed form of a pool knows nothing of, in words."""
+        held, repair, known = self.scenario.spares, self.scenario.repair, self.scenario.failures
+        if not self.own or held is None or repair is None:
+            return ()
+        found = {
+            "failures that take several nodes": self.asked.most_at_once > 1,
+            "few repair crews": repair.n_crew is not None,
+            "pre-emptible or cold nodes": held.n_preemptible + held.n_cold > 0,
+            "wrong diagnosis": repair.misdiagnosed > 0,
+            "nodes that are retired": repair.retire_after is not None,
+            "nodes that differ or age": known.lemons is not None or known.lifetime is not None,
+            "fewer replicas": self.scenario.elastic is not None,
+        }
+        return tuple(words for words, there in found.items() if there)
 
     @property
     def best(self) -> spares.Pool:
@@ -298,22 +315,31 @@ def simulated_pools(
     -------
     DataFrame
         ``pool`` (how nodes fail and are repaired), ``extra``, ``extra_low``, ``extra_high`` (cost less 1, 95%), and the
-        columns of :func:`ettr.spares.by_pool_size`. Pools with which the job hardly gets on are left out.
+        columns of :func:`ettr.spares.by_pool_size`. Pools with which the job hardly gets on are left out. Of a run that
+        meets more than 10,000 failures a part is simulated, and its hours and money are told for the whole.
     """
     n_crew = crews_of(run, crew_factor)
     expected = budget.exact(budget.simplified(run.scenario).scenario)
-    n = affordable_runs(expected, n_runs, _FAILURES_A_SIZE)
+    part = min(1.0, _FAILURES_A_RUN / max(float(expected.n_failures), 1.0))
+    n = affordable_runs(replace(expected, n_failures=part * expected.n_failures), n_runs, _FAILURES_A_SIZE)
+    scenario, plain = (shortened(one, part) for one in (run.scenario, run.plain))
     sizes = some_sizes(*_ends(run), run.best.n_spares)
-    frames = [_simulated(ONE_BY_ONE, run.scenario, sizes, n, seed)]
+    frames = [_simulated(ONE_BY_ONE, scenario, sizes, n, seed)]
     if not run.own and run.scenario.n_nodes > 1:
         rack = {one.name: one for one in assumed_mechanisms(run.plain, run.asked.repair_h, rack_nodes)}
         modes = {"failures.modes": rack["Racks fail at once"].changes["failures.modes"]}
-        frames.append(_simulated(RACKS, run.plain.override(modes), _wider(sizes, rack_nodes), n, seed))
+        frames.append(_simulated(RACKS, plain.override(modes), _wider(sizes, rack_nodes), n, seed))
         if run.in_repair > 0:
-            limited = run.plain.override({"repair.n_crew": n_crew, "repair.cv": 1.0})
+            limited = plain.override({"repair.n_crew": n_crew, "repair.cv": 1.0})
             frames.append(_simulated(CREWS, limited, _wider(sizes, math.ceil(run.in_repair / 2)), n, seed))
     found = pd.concat(frames, ignore_index=True)
-    return found.assign(**{f"extra{end}": found[f"cost{end}"] - 1 for end in ("", "_low", "_high")})
+    whole = {name: found[name] / part for name in found.columns if name.endswith(("_h", "_usd"))}
+    return found.assign(**whole, **{f"extra{end}": found[f"cost{end}"] - 1 for end in ("", "_low", "_high")})
+
+
+def shortened(scenario: Scenario, part: float) -> Scenario:
+    """The run with a part of its work."""
+    return scenario.override({"job.productive_h": part * scenario.productive_h}) if part < 1 else scenario
 
 
 def crews_of(run: PooledRun, crew_factor: float) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from ettr import evidence, spares
@@ -101,7 +103,7 @@ def losses(found: RackChoices, published: tuple[float, float]) -> Finding:
         f"A job without spares that goes on with the domains that are whole loses {pct(servers)} of its throughput in "
         f"domains of 8 GPUs and {pct(whole)} in domains of {large}, if {pct(down)} of the GPUs are down. Published are "
         f"nearly {pct(lost, 0)} at high degrees of tensor parallelism {{cite:p}}`arfeen2025ntp`: consistent, and just "
-        "that in domains of about 105."
+        f"that in domains of about {number(math.log1p(-lost) / math.log1p(-down))}."
     ]
     if found.unavailable > 0:
         own = [float(spares.uniform_loss(found.unavailable, size)) for size in (8, large)]
@@ -195,7 +197,7 @@ def shared(frame: pd.DataFrame, small_nodes: int, preempt_min: float) -> Finding
 def _best_title(more: pd.Series) -> str:
     best = int(more.idxmax())
     if more[best] < _NONE:
-        return "None of these makes the whole cluster do more"
+        return "No option makes the whole cluster do more"
     return f"{_OPTIONS[best]} wins most for the whole cluster: {number(more[best])} useful nodes"
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import spares
+from ettr import evidence, spares
 from ettr.curves.spares import CHEAPEST, CREWS, ONE_BY_ONE, RACKS, PooledRun, unavailability_for
-from ettr.findings.words import Finding, count, duration, number, pct
+from ettr.findings.words import Finding, count, duration, listed, number, pct
 from ettr.plan import Requirement
 
 _PUBLISHED_LEVEL = 0.999
@@ -68,8 +68,9 @@ def answer(run: PooledRun, simulated: pd.DataFrame) -> Finding:
         else "one more or fewer costs at least a thousandth more"
     )
     told = [
-        f"**{title}: one missing node stops all the others, so that a pool is dear when it runs out and cheap to "
-        f"hold.** Spares and waits add {extra(best.cost - 1)} to the cost of the work, and {flat}."
+        f"**{title}{' by the closed form' if run.beyond else ''}: one missing node stops all the others, so that a "
+        f"pool is dear when it runs out and cheap to hold.** Spares and waits add {extra(best.cost - 1)} to the cost "
+        f"of the work, and {flat}."
     ]
     if best.n_spares:
         none = float(spares.waiting_share(0, run.in_repair))
@@ -81,6 +82,11 @@ def answer(run: PooledRun, simulated: pd.DataFrame) -> Finding:
             f"Of the sizes simulated, {count(least['n_spares'])} is the cheapest, with an ETTR of {pct(least['ettr'])} "
             f"({pct(least['ettr_low'])} to {pct(least['ettr_high'])})."
         )
+        if run.beyond:
+            told.append(
+                "Where the two differ the simulation is right: the closed form knows nothing of "
+                f"{listed([*run.beyond])}."
+            )
     shorter = spares.cheapest_pool(run.in_repair / 2, size)
     told.append(
         f"Repair in half the time would take {nodes(shorter.n_spares)} and add {extra(shorter.cost - 1)}, which no "
@@ -322,10 +328,18 @@ def repair(run: PooledRun, frame: pd.DataFrame, staged_h: float) -> Finding:
         f"they only cost. Repair that takes twice as long, with the same {nodes(best.n_spares)}, adds {extra(slow)}; "
         f"with the pool that is then cheapest, {nodes(twice.n_spares)}, {extra(twice.cost - 1)}. The distribution of "
         "repair times does not matter to the closed form, only its mean: the stages that a published simulator "
-        f"assumes, 2 h and for 80% of the nodes 48 h by people, last {duration(staged_h)} "
+        f"assumes, {_stages()}, last {duration(staged_h)} "
         f"{{cite:p}}`pattabiraman2026airesim`, for which {nodes(staged.n_spares)} would be cheapest here."
     )
     return Finding(title="A pool can be too small; past that only a shorter repair lowers the cost", text=text)
+
+
+def _stages() -> str:
+    """The stages of a published simulator in words."""
+    automatic, people, share = (
+        evidence.figure(f"airesim_{name}").value for name in ("automatic_h", "manual_h", "manual_pct")
+    )
+    return f"{number(automatic)} h and for {share:g}% of the nodes {number(people)} h by people"
 
 
 def _capital(text: str) -> str:

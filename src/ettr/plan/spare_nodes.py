@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SPARES = SIZE
 """The field that is solved for here."""
 
-_RUNS, _FEWEST_RUNS = 400, 20
+_RUNS, _FEWEST_RUNS = 400, 8
 _FAILURES_A_SIZE = 400_000
 """Runs of a size meet about so many failures together: a second or so of computing."""
 _SEED = 0
