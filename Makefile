@@ -32,7 +32,7 @@ check: .venv/installed ## Run the simulator with every index checked, and fuzz t
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(BIN)/pytest -q tests/simulation
 	@$(BIN)/python tests/fuzz_logs.py -max_total_time=60
 
-bench: .venv/installed ## Measure closed forms, simulation, plans, fits, power, scaling, sweeps and the build of the book, each beside a reference
+bench: .venv/installed ## Measure closed forms, simulation, plans, fits, power, scaling, mitigations, sweeps and the build of the book, each beside a reference
 	@$(BIN)/python benchmarks/closed_forms.py
 	@$(BIN)/python benchmarks/simulator.py
 	@$(BIN)/python benchmarks/plan_questions.py
@@ -40,6 +40,7 @@ bench: .venv/installed ## Measure closed forms, simulation, plans, fits, power, 
 	@$(BIN)/python benchmarks/fit_log.py
 	@$(BIN)/python benchmarks/power_series.py
 	@$(BIN)/python benchmarks/scaling.py
+	@$(BIN)/python benchmarks/mitigations.py
 	@$(BIN)/python benchmarks/sweep.py
 	@$(BIN)/python benchmarks/book_build.py
 

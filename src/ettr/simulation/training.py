@@ -124,7 +124,7 @@ def _train(rules: np.record, st: np.record, speed: float, until: float, trace: n
 
 @inner
 def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np.ndarray) -> bool:
-    """Pass over whole blocks of one tier in which nothing happens, all but the last; answers whether any were.
+    """Pass over whole blocks of one tier in which nothing happens; answers whether any were.
 
     The tier is the slowest one that has just begun to write, and the blocks end before the next slower one is due.
     """
@@ -153,7 +153,12 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
         free = min(free, st.durable_at[store] - st.trained)
         slower = rules.every[tier + 1]
         most = min(most, (slower - st.place % slower) // places - 1)
-    n = min(math.floor(free / block_h), most) - 1
+    n = min(math.floor(free / block_h), most)
+    uneven = slowed > 0.0 or degraded > 0.0
+    for faster in range(tier + 1):
+        uneven = uneven or st.written[faster, DEGRADED] != st.kept[faster, DEGRADED]
+    if uneven:
+        n -= 1  # the copies stand a block apart that was unlike those to come: one of these makes them alike
     if n < 1:
         return False
     live(rules, st, n * block_h)

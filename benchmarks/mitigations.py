@@ -1,0 +1,67 @@
+"""How long all mitigations take, and how many runs shared luck saves for each.
+
+All of the catalogue are compared on the default scenario, 2,000 runs of each. The reference timed in the same run is
+the scenario itself: as many runs of it, and what they would take if each were followed event by event in plain Python
+(a part of one run is timed). The ratio of runs is that of variances: of two simulations with luck of their own, over
+that of the paired difference; for some it is measured by independent simulations, too.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from simpy_model import runs as event_by_event
+
+from ettr import Scenario, compare
+from ettr.compare import COMPARED
+
+RUNS, MEASURED = 2_000, ("replica-recovery", "lemon-removal", "spare-pool")
+SCENARIO = "llama3-405b-tokens"
+
+
+def independent_ratio(told: compare.Study, name: str, paired: compare.Difference) -> float:
+    """Runs that two simulations of different seeds need for the paired error, from how far such differences spread."""
+    other = compare.study(told.scenario, told.n_runs, told.seed + 1)
+    one, two = told.runs().values("days"), other.runs([name]).values("days")
+    variance = (one.var(ddof=1) + two.var(ddof=1)) / told.n_runs
+    return float(variance / paired.error**2)
+
+
+def main() -> None:
+    run = Scenario.load(SCENARIO)
+    compare.mitigations(run, n_runs=2)  # compiles
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    since = time.perf_counter()
+    found = compare.mitigations(run, n_runs=RUNS)
+    took = time.perf_counter() - since
+    compared = found.frame[found.frame["state"].isin(COMPARED)]
+    n_scenarios = 1 + len(compared) + int((compared["state"] == compare.IN_PLACE).sum() > 0)
+    print(f"{len(compared)} mitigations, {RUNS:,} runs of each: {took:.1f} s on {cores} cores of {platform.machine()}")
+    told = compare.study(run, RUNS)
+    since = time.perf_counter()
+    told.runs()
+    alone = time.perf_counter() - since
+    print(f"the scenario alone: {alone:.2f} s; all of them take {took / alone:.0f} times that for {n_scenarios} scenarios")
+    since = time.perf_counter()
+    event_by_event(told.runs().scenario.override({"job.productive_h": 100, "job.tokens": None}), 1, 0)
+    slow = (time.perf_counter() - since) * told.runs().scenario.productive_h / 100 * RUNS
+    print(f"event by event in SimPy the scenario alone would take {slow / 3600:.1f} h: {slow / alone:,.0f} times as long")
+    print("runs that independent simulations need for the same error, over those with shared luck:")
+    for row in compared.sort_values("days_runs_ratio", ascending=False).itertuples():
+        print(f"  {row.id:28} {row.days_runs_ratio:10,.1f}")
+    print(f"median {np.median(compared['days_runs_ratio']):,.1f}, least {compared['days_runs_ratio'].min():,.1f}")
+    for name in MEASURED:
+        paired = compare.gain(found.baseline, found.study.runs([name]), "days")
+        print(f"  {name}: {independent_ratio(found.study, name, paired):,.1f} by simulations with other seeds")
+
+
+if __name__ == "__main__":
+    main()
