@@ -294,7 +294,7 @@ def _node_clocks_of(scenario, modes: tuple[Mode, ...]) -> NodeClocks | None:
         rate=sum(mode.rate for mode in modes if mode.by_node) / scenario.n_nodes,
         shape=lifetime.shape if lifetime else 1.0,
         stationary=lifetime.start == "stationary" if lifetime else True,
-        lemon_share=lemons.share if lemons else 0.0,
+        lemon_share=lemons.share * lemons.left if lemons else 0.0,
         lemon_factor=lemons.factor if lemons else 1.0,
     )
 

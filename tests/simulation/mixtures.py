@@ -88,4 +88,4 @@ def _pool(choose: Callable, maybe: Callable, changes: dict[str, Any]) -> None:
 
 def _clocks(choose: Callable, maybe: Callable, changes: dict[str, Any]) -> None:
     changes["failures.lifetime"] = maybe({"shape": 0.6, "start": "new"}, {"shape": 3}, {"shape": 1})
-    changes["failures.lemons"] = maybe({"share": 0.2, "factor": 5})
+    changes["failures.lemons"] = maybe({"share": 0.2, "factor": 5}, {"share": 0.3, "factor": 5, "left": 0.4})
