@@ -118,7 +118,7 @@ def found():
 
 
 def test_every_kind_of_mitigation_has_an_entry(found):
-    assert 45 <= len(found) <= 60 and len(BY_ROW) == 27
+    assert len(found) >= 45 and len(BY_ROW) == 27
     assert set().union(*BY_ROW.values()) <= set(found.ids)
 
 
