@@ -1,5 +1,6 @@
 """Tables behind the charts of a chapter: closed forms over an interval, a size or two fields, and simulated runs."""
 
+from ettr.curves.break_even import break_even_values, worth_by_size
 from ettr.curves.changing_rates import changing_cases, one_interval, one_interval_by_factor, rates_and_intervals
 from ettr.curves.cooling import by_climate, cooling_at, part_figures
 from ettr.curves.disagreement import difference_at_best, difference_cells, difference_regions, set_aside
@@ -45,6 +46,22 @@ from ettr.curves.mechanisms import (
     formula_run,
     node_memories,
     nodes_in_repair,
+)
+from ettr.curves.mitigation_evidence import (
+    by_document,
+    lent_values,
+    places,
+    published_pairs,
+    rows_to_compute,
+)
+from ettr.curves.mitigations import (
+    beside_closed_form,
+    costs_and_savings,
+    hours_given_back,
+    leading,
+    other_worth,
+    savers,
+    worth_in_days,
 )
 from ettr.curves.notice import (
     announced,
@@ -104,10 +121,13 @@ __all__ = [
     "assumed_mechanisms",
     "band_by_size",
     "bandwidth_crossings",
+    "beside_closed_form",
     "best_sizes",
     "beyond_formulas",
+    "break_even_values",
     "by_bandwidth",
     "by_climate",
+    "by_document",
     "by_interval",
     "by_size",
     "by_warming",
@@ -115,6 +135,7 @@ __all__ = [
     "changing_cases",
     "cooling_at",
     "cost_by_size",
+    "costs_and_savings",
     "day_of_run",
     "days_of_run",
     "deadline_size",
@@ -135,6 +156,7 @@ __all__ = [
     "frontiers",
     "given_by_tokens",
     "hottest_day",
+    "hours_given_back",
     "interval_choices",
     "interval_rules",
     "interval_with_bands",
@@ -142,6 +164,8 @@ __all__ = [
     "ladder",
     "large_jobs",
     "laws",
+    "leading",
+    "lent_values",
     "lesson_run",
     "limits_kept",
     "limits_of",
@@ -153,6 +177,7 @@ __all__ = [
     "one_interval",
     "one_interval_by_factor",
     "other_interval_min",
+    "other_worth",
     "own_step",
     "pace",
     "pace_by_size",
@@ -161,8 +186,10 @@ __all__ = [
     "parts_by_size",
     "peaks_of_ways",
     "placements",
+    "places",
     "power_of_day",
     "predictors_here",
+    "published_pairs",
     "published_predictors",
     "published_stores",
     "rates_and_intervals",
@@ -172,7 +199,9 @@ __all__ = [
     "required_by_size",
     "resized",
     "returns_by_size",
+    "rows_to_compute",
     "rungs",
+    "savers",
     "set_aside",
     "silent_share",
     "size_with_bands",
@@ -195,4 +224,6 @@ __all__ = [
     "ways",
     "ways_out",
     "with_common_losses",
+    "worth_by_size",
+    "worth_in_days",
 ]
