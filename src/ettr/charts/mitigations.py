@@ -22,7 +22,7 @@ BASES = {
     "assumed": ("#a8480a", "triangle-up"),
 }
 """Colour and shape of how well it is known what a mitigation changes."""
-_LINE_CHARACTERS = 17
+_LINE_CHARACTERS = 15
 _ROW_PX = 27
 _SHARES = {
     "under 1%": ("#cfe3f5", "#1d2327"),

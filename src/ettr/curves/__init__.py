@@ -73,6 +73,17 @@ from ettr.curves.notice import (
     silent_share,
 )
 from ettr.curves.one_run import days_of_run, losses_of_runs
+from ettr.curves.portfolio import (
+    Choice,
+    Sensitivity,
+    affordable_steps,
+    choose,
+    gains_of_pairs,
+    going_together,
+    lost_hours,
+    sensitivity,
+    shared_gain,
+)
 from ettr.curves.power import (
     Window,
     about,
@@ -109,11 +120,14 @@ from ettr.curves.ways_out import (
 )
 
 __all__ = [
+    "Choice",
     "GivenByTokens",
     "Mechanism",
+    "Sensitivity",
     "Way",
     "Window",
     "about",
+    "affordable_steps",
     "afternoon",
     "against_model",
     "announced",
@@ -133,6 +147,7 @@ __all__ = [
     "by_warming",
     "calibrated_runs",
     "changing_cases",
+    "choose",
     "cooling_at",
     "cost_by_size",
     "costs_and_savings",
@@ -154,7 +169,9 @@ __all__ = [
     "formula_run",
     "found_late",
     "frontiers",
+    "gains_of_pairs",
     "given_by_tokens",
+    "going_together",
     "hottest_day",
     "hours_given_back",
     "interval_choices",
@@ -170,6 +187,7 @@ __all__ = [
     "limits_kept",
     "limits_of",
     "losses_of_runs",
+    "lost_hours",
     "marked_sizes",
     "moments",
     "node_memories",
@@ -202,7 +220,9 @@ __all__ = [
     "rows_to_compute",
     "rungs",
     "savers",
+    "sensitivity",
     "set_aside",
+    "shared_gain",
     "silent_share",
     "size_with_bands",
     "sized_options",

@@ -15,7 +15,7 @@ from ettr.mitigation import NO_EVIDENCE
 
 _FEW = 5
 _FREE_USD = 500.0
-_PARTS = {
+PARTS_IN_WORDS = {
     "productive": "training itself",
     "checkpoint": "checkpoints",
     "slowdown": "slower steps while a checkpoint is written",
@@ -26,6 +26,7 @@ _PARTS = {
     "restart": "restarts",
     "maintenance": "maintenance",
 }
+"""Parts of the time budget in the middle of a sentence."""
 
 
 def answer(found: Comparison, worth: pd.DataFrame) -> Finding:
@@ -40,7 +41,7 @@ def answer(found: Comparison, worth: pd.DataFrame) -> Finding:
             text=f"**Here {takes}, and no mitigation of which anything was published saves time for certain.**",
         )
     first = ranked.iloc[0]
-    next_ones = [f"{_small(row.title)} ({_saved(row.days)})" for row in ranked.iloc[1:3].itertuples()]
+    next_ones = [f"{small(row.title)} ({saved(row.days)})" for row in ranked.iloc[1:3].itertuples()]
     follow = f" Next {'come' if len(next_ones) > 1 else 'comes'} {listed(next_ones)}." if next_ones else ""
     known = f" What it changes is {first['basis']}." if first["basis"] != "assumed" else " What it changes is assumed."
     hollow = saving[saving["rank"].isna()]
@@ -51,10 +52,10 @@ def answer(found: Comparison, worth: pd.DataFrame) -> Finding:
             "of what they do."
         )
     return Finding(
-        title=f"{first['title']}: {_saved(first['days'])} saved",
+        title=f"{first['title']}: {saved(first['days'])} saved",
         text=(
-            f"**Without any of them {takes}; the mitigation that saves most alone is {_small(first['title'])}: "
-            f"{_saved(first['days'])} ({number(first['low'])} to {number(first['high'])}).**{known}{follow}{unranked}"
+            f"**Without any of them {takes}; the mitigation that saves most alone is {small(first['title'])}: "
+            f"{saved(first['days'])} ({number(first['low'])} to {number(first['high'])}).**{known}{follow}{unranked}"
         ),
     )
 
@@ -63,12 +64,12 @@ def _have(n: int) -> str:
     return "has" if n == 1 else "have"
 
 
-def _small(title: str) -> str:
+def small(title: str) -> str:
     """A title in the middle of a sentence, in italics."""
     return f"*{title}*"
 
 
-def _saved(value: float) -> str:
+def saved(value: float) -> str:
     """Days or hours, without a sign."""
     size = abs(value)
     if size < 1:
@@ -134,10 +135,10 @@ def saving(found: Comparison, worth: pd.DataFrame) -> Finding:
     )
     nothing = tried[tried["effect"] == SAME]
     if len(nothing):
-        names = [_small(title) for title in nothing["title"]]
+        names = [small(title) for title in nothing["title"]]
         told.append(f"Within the error of nothing: {listed(names)}.")
     best = rows.iloc[0]
-    return Finding(title=f"{best['title']} would save most: {_saved(best['days'])}", text=" ".join(told))
+    return Finding(title=f"{best['title']} would save most: {saved(best['days'])}", text=" ".join(told))
 
 
 def others(worth: pd.DataFrame) -> Finding:
@@ -146,14 +147,14 @@ def others(worth: pd.DataFrame) -> Finding:
     slower = worth[(worth["state"] == TRIED) & (worth["effect"] == COSTS_TIME)].sort_values("days")
     told = []
     if len(there):
-        names = [f"{_small(row.title)} ({_saved(row.days)})" for row in there.itertuples() if row.effect == SAVES]
-        idle = [_small(row.title) for row in there.itertuples() if row.effect != SAVES]
+        names = [f"{small(row.title)} ({saved(row.days)})" for row in there.itertuples() if row.effect == SAVES]
+        idle = [small(row.title) for row in there.itertuples() if row.effect != SAVES]
         told += [f"Already in place, and worth what the run takes longer without it: {listed(names)}."] if names else []
         told += [f"In place, and worth nothing for certain: {listed(idle)}."] if idle else []
     else:
         told.append("No mitigation is found in place.")
     if len(slower):
-        names = [f"{_small(row.title)} ({_saved(row.days)})" for row in slower.itertuples()]
+        names = [f"{small(row.title)} ({saved(row.days)})" for row in slower.itertuples()]
         told.append(
             f"The run takes longer with {listed(names)}: what they take of the throughput is more than what they give "
             f"back here. They are meant for something else, or for other jobs."
@@ -197,7 +198,7 @@ def closed(frame: pd.DataFrame) -> Finding:
         text=(
             f"Of {count(len(frame))} mitigations that the closed form has a term for, it lies within the simulation's "
             f"95% for {count(inside)}, and is off by {_hundredths(typical)} points of ETTR in the median; most for "
-            f"{_small(worst['title'])}, with {_hundredths(worst['closed'])} for {_hundredths(worst['simulated'])} points. It leaves out "
+            f"{small(worst['title'])}, with {_hundredths(worst['closed'])} for {_hundredths(worst['simulated'])} points. It leaves out "
             f"nodes in repair, slow nodes and people, so that gains beside those come out different."
         ),
     )
@@ -219,15 +220,15 @@ def money(frame: pd.DataFrame) -> Finding:
         best = pays.iloc[0]
         title = f"{count(len(pays))} of {count(len(frame))} mitigations save more than they cost"
         told.append(
-            f"Most is left over by {_small(best['title'])}: it saves {_usd(best['saved_usd'])} and costs "
-            f"{_usd(best['cost_usd'])}."
+            f"Most is left over by {small(best['title'])}: it saves {usd(best['saved_usd'])} and costs "
+            f"{usd(best['cost_usd'])}."
         )
     dear = not_paying[not_paying["saved_usd"] > 0]
     if len(dear):
         worst = dear.iloc[-1]
         told.append(
-            f"{count(len(dear))} save money and cost more than that on this one job, most {_small(worst['title'])}: "
-            f"{_usd(worst['cost_usd'])} for {_usd(worst['saved_usd'])}. What serves later jobs too is charged to this "
+            f"{count(len(dear))} save money and cost more than that on this one job, most {small(worst['title'])}: "
+            f"{usd(worst['cost_usd'])} for {usd(worst['saved_usd'])}. What serves later jobs too is charged to this "
             f"one in full."
         )
     takes = frame[frame["saved_usd"] < -_FREE_USD]
@@ -237,7 +238,10 @@ def money(frame: pd.DataFrame) -> Finding:
     return Finding(title=title, text=" ".join(told))
 
 
-def _usd(value: float) -> str:
+def usd(value: float) -> str:
+    """An amount of money in words, e.g. ``3.86 million USD``."""
+    if not math.isfinite(value):
+        return "any budget"
     if value >= 1e6:
         return f"{amount(value)} USD"
     return f"{value:,.0f} USD" if value < 1000 else f"{float(f'{value:.3g}'):,.0f} USD"
@@ -251,18 +255,18 @@ def hours(frame: pd.DataFrame) -> Finding:
     told = []
     for _, group in list(frame.groupby("title", sort=False))[:3]:
         kept = group[group["hours"] >= 1].sort_values("hours", ascending=False)
-        parts = [f"{_PARTS[row.part]} ({number(row.hours)} h)" for row in kept.head(3).itertuples()]
+        parts = [f"{PARTS_IN_WORDS[row.part]} ({number(row.hours)} h)" for row in kept.head(3).itertuples()]
         lost = group[group["hours"] <= -1].sort_values("hours")
-        more = [f"{_PARTS[row.part]} ({number(-row.hours)} h)" for row in lost.head(2).itertuples()]
+        more = [f"{PARTS_IN_WORDS[row.part]} ({number(-row.hours)} h)" for row in lost.head(2).itertuples()]
         takes = f", and more go to {listed(more)}" if more else ""
         if parts:
-            told.append(f"With {_small(group['title'].iloc[0])} they come from {listed(parts)}{takes}.")
+            told.append(f"With {small(group['title'].iloc[0])} they come from {listed(parts)}{takes}.")
     part = str(by_part.index[0])
     n = frame["id"].nunique()
     return Finding(
-        title=f"Most hours come back from {_PARTS[part]}",
+        title=f"Most hours come back from {PARTS_IN_WORDS[part]}",
         text=(
-            f"{' '.join(told)} Over the {count(n)} mitigations most comes from {_PARTS[part]}. Two that save the same "
+            f"{' '.join(told)} Over the {count(n)} mitigations most comes from {PARTS_IN_WORDS[part]}. Two that save the same "
             f"part get in each other's way, and what they save does not add up."
         ).strip(),
     )
@@ -280,15 +284,15 @@ def by_size(frame: pd.DataFrame) -> Finding:
         leaders = known.loc[known.groupby("value")["saved"].idxmax()].sort_values("value")
         least, most = leaders.iloc[0], leaders.iloc[-1]
         told.append(
-            f"Most time is saved by {_small(least['title'])} on {gpus(least['value'])}, {pct(least['saved'])} of it, and "
-            f"by {_small(most['title'])} on {gpus(most['value'])}, {pct(most['saved'])}."
+            f"Most time is saved by {small(least['title'])} on {gpus(least['value'])}, {pct(least['saved'])} of it, and "
+            f"by {small(most['title'])} on {gpus(most['value'])}, {pct(most['saved'])}."
         )
         never = [str(name) for name, group in known.groupby("title", sort=False) if not (group["state"] == PAYS).any()]
         if never:
-            told.append(f"Paying for itself at no size: {listed([_small(name) for name in never])}.")
+            told.append(f"Paying for itself at no size: {listed([small(name) for name in never])}.")
         small = known[known["value"] == known["value"].min()]
         lose = small.loc[small["state"] != PAYS, "title"]
-        few = [_small(name) for name in lose if name not in never]
+        few = [small(name) for name in lose if name not in never]
         if few:
             told.append(f"Not paying on {gpus(small['value'].iloc[0])}, where there is less to save: {listed(few)}.")
     if stuck:
@@ -321,7 +325,7 @@ def break_evens(frame: pd.DataFrame) -> Finding:
     if len(dear):
         least = dear.iloc[0]
         told.append(
-            f"Of the others {_small(least['title'])} comes next, from {number(least['usd_per_gpu_h'])} USD on."
+            f"Of the others {small(least['title'])} comes next, from {number(least['usd_per_gpu_h'])} USD on."
         )
     everywhere = frame[frame["rate_pays"] == "everywhere"]
     if len(everywhere):
@@ -439,7 +443,7 @@ def documents(frame: pd.DataFrame) -> Finding:
     told = []
     for _, group in by:
         best = group[group["days"].notna()].sort_values("days", ascending=False)
-        most = f", of which {_small(best['title'].iloc[0])} is worth most here" if len(best) else ""
+        most = f", of which {small(best['title'].iloc[0])} is worth most here" if len(best) else ""
         told.append(f"*{group['document'].iloc[0]}*: {count(len(group))}{most}.")
     return Finding(
         title=f"{count(by.ngroups)} documents ask for {count(frame['id'].nunique())} mitigations",
