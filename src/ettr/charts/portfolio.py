@@ -38,6 +38,8 @@ _CELLS = {
 _IDS = ["#1f95ec", "#a8480a", "#289561", "#8449bc", "#a27505", "#ca6dc1"]
 _DASHES = [[1, 0], [6, 3], [2, 3], [8, 2, 2, 2], [12, 3], [4, 2]]
 _ORDERS = {"first": ("alone", "#1f95ec"), "total": ("with others too", "#8d48b3")}
+_DRAWN = [-0.25, 1.25]
+"""Indices lie between 0 and 1; what goes beyond is noise, and is cut here."""
 _ROW_PX = 27
 
 
@@ -68,7 +70,12 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         .mark_bar()
         .encode(
             y=y,
-            x=alt.X("start:Q", title="Lost time [h]", axis=alt.Axis(tickCount=6)),
+            x=alt.X(
+                "start:Q",
+                title="Lost time [h]",
+                axis=alt.Axis(tickCount=5),
+                scale=alt.Scale(domain=[min(0.0, float(ends.min().min())), 1.15 * float(ends.max().max())]),
+            ),
             x2="end:Q",
             color=alt.Color("colour:N", scale=None),
             tooltip=[
@@ -179,7 +186,7 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         frame.assign(
             kind=kinds,
             ink=[_CELLS[kind][1] for kind in kinds],
-            told=["×" if why else f"{beyond:+.1f}" for why, beyond in zip(frame["why"], frame["beyond"], strict=True)],
+            told=["×" if why else f"{beyond:+.1f}".replace("-0.0", "0.0") for why, beyond in zip(frame["why"], frame["beyond"], strict=True)],
             label=[both_names(rows[numbers[name] - 1]) for name in frame["first"]],
             number=[str(numbers[name]) for name in frame["second"]],
         ),
@@ -194,7 +201,7 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             "kind:N",
             title=None,
             scale=alt.Scale(domain=there, range=[_CELLS[kind][0] for kind in there]),
-            legend=alt.Legend(symbolType="square", symbolOpacity=1, columns=2),
+            legend=alt.Legend(symbolType="square", symbolOpacity=1),
         ),
         tooltip=[
             alt.Tooltip("first_title:N", title="One"),
@@ -395,7 +402,7 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
         "title:N",
         title=None,
         scale=alt.Scale(domain=titles, range=_IDS[: len(titles)]),
-        legend=alt.Legend(symbolType="square", columns=1, labelLimit=320),
+        legend=alt.Legend(symbolType="square", columns=1, labelLimit=200),
     )
     tips = [
         alt.Tooltip("input:N", title="Input"),
@@ -453,13 +460,17 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         )
         for kind, (name, _) in _ORDERS.items()
     ]
-    shown = rounded(pd.concat(parts, ignore_index=True), 4)
+    shown = pd.concat(parts, ignore_index=True)
+    ends = {f"{name}_drawn": shown[name].clip(*_DRAWN) for name in ("value", "low", "high")}
+    shown = rounded(shown.assign(**ends), 4)
     names, colours = (list(part) for part in zip(*_ORDERS.values(), strict=True))
     label = "replace(datum.label, regexp('^.*[.]'), '')"
     y = alt.Y("input:N", title=None, sort=list(dict.fromkeys(known["input"])), axis=alt.Axis(labelExpr=label))
     base = alt.Chart(shown).encode(y=y, yOffset=alt.YOffset("order:N", sort=names))
     bars = base.mark_bar().encode(
-        x=alt.X("value:Q", title="Share of the variance", axis=alt.Axis(tickCount=4)),
+        x=alt.X(
+            "value_drawn:Q", title="Share of variance", scale=alt.Scale(domain=_DRAWN), axis=alt.Axis(values=[0, 0.5, 1])
+        ),
         color=alt.Color(
             "order:N",
             title="The input explains",
@@ -475,16 +486,18 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             alt.Tooltip("high:Q", title="at most", format=".2f"),
         ],
     )
-    ends = base.mark_rule(strokeWidth=1.6).encode(x=alt.X("low:Q"), x2="high:Q")
+    rules = base.mark_rule(strokeWidth=1.6).encode(x=alt.X("low_drawn:Q"), x2="high_drawn:Q")
     panels = list(dict.fromkeys(known["title"]))
-    chart = alt.layer(bars, ends).facet(alt.Facet("title:N", title=None, sort=panels), columns=min(3, len(panels)))
+    header = alt.Header(labelLimit=150)
+    facet = alt.Facet("title:N", title=None, sort=panels, header=header)
+    chart = alt.layer(bars, rules).facet(facet, columns=min(3, len(panels)))
     told = "; ".join(
         f"{row.title}, {row.input}: {row.first:.2f} alone, {row.total:.2f} with others" for row in known.itertuples()
     )
     return finish(
         chart,
         title=title,
-        subtitle=told_below(subtitle, "lines: 95%; below 0 and above 1 is noise"),
+        subtitle=told_below(subtitle, f"lines: 95%, cut at {_DRAWN[0]:g} and {_DRAWN[1]:g}"),
         description=f"Bars of Sobol indices of the days saved, a panel an answer: {told}.",
         height=44 * known["input"].nunique() + 10,
     )

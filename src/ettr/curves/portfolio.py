@@ -64,6 +64,13 @@ def affordable_steps(found: Advice, budget_usd: float) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "spent_usd", "saved_usd"])
 
 
+def candidates(taken: Iterable[str], leading: Iterable[str], n: int) -> tuple[str, ...]:
+    """The mitigations to combine: those that are taken, and of the leading ones as many more as make ``n``."""
+    first = tuple(taken)
+    others = [name for name in leading if name not in first]
+    return (*first, *others[: max(0, n - len(first))])
+
+
 def lost_hours(before: Runs, after: Runs) -> pd.DataFrame:
     """Where the lost hours of a run go, without and with mitigations, as the steps of a waterfall.
 

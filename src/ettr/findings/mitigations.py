@@ -13,8 +13,9 @@ from ettr.findings.how_many_gpus import amount, days
 from ettr.findings.words import Finding, count, gpus, listed, number, pct
 from ettr.mitigation import NO_EVIDENCE
 
-_FEW = 5
 _FREE_USD = 500.0
+_BY_LUCK = 1e6
+"""Above this ratio of runs a difference depends on luck by rounding alone."""
 PARTS_IN_WORDS = {
     "productive": "training itself",
     "checkpoint": "checkpoints",
@@ -170,7 +171,7 @@ def others(worth: pd.DataFrame) -> Finding:
 def pairing(worth: pd.DataFrame, n_runs: int) -> Finding:
     """How many runs pairing saves; ``worth`` as from :func:`ettr.curves.worth_in_days`."""
     known = worth["runs_ratio"].astype(float)
-    known = known[known.map(math.isfinite)]
+    known = known[known < _BY_LUCK]
     if known.empty:
         return Finding(title="Nothing differs by luck", text="No difference between two runs depends on luck here.")
     middle, low, high = known.median(), known.min(), known.max()
@@ -290,11 +291,11 @@ def by_size(frame: pd.DataFrame) -> Finding:
         never = [str(name) for name, group in known.groupby("title", sort=False) if not (group["state"] == PAYS).any()]
         if never:
             told.append(f"Paying for itself at no size: {listed([small(name) for name in never])}.")
-        small = known[known["value"] == known["value"].min()]
-        lose = small.loc[small["state"] != PAYS, "title"]
+        least_gpus = known["value"].min()
+        lose = known.loc[(known["value"] == least_gpus) & (known["state"] != PAYS), "title"]
         few = [small(name) for name in lose if name not in never]
         if few:
-            told.append(f"Not paying on {gpus(small['value'].iloc[0])}, where there is less to save: {listed(few)}.")
+            told.append(f"Not paying on {gpus(least_gpus)}, where there is less to save: {listed(few)}.")
     if stuck:
         told.append(
             f"On {listed([gpus(size) for size in stuck])} the job practically never gets on without mitigations, so that "

@@ -187,8 +187,8 @@ def choice(found: Choice, budget_usd: float) -> Finding:
     front = frame[frame["pareto"]].sort_values("cost_usd")
     most = front.iloc[-1]
     told = [
-        f"Of {count(len(frame))} sets {count(len(front))} are on the front: no cheaper one reaches their ETTR. At its end "
-        f"stands {_set(most)}, with an ETTR of {pct(most['ettr'])} for {usd(most['cost_usd'])}."
+        f"Of {count(len(frame))} sets of these mitigations {count(len(front))} are on the front: none cheaper reaches "
+        f"their ETTR. At its end stands {_set(most)}, with an ETTR of {pct(most['ettr'])} for {usd(most['cost_usd'])}."
     ]
     if found.exact is None or found.greedy is None:
         told.append(f"Nothing is chosen: {found.why}.")
@@ -268,18 +268,19 @@ def sobol(found: Sensitivity) -> Finding:
     title = "The gains do not vary"
     if len(own):
         first = own.loc[own["total"].idxmax()]
-        what = "of which mitigation comes first, and by how much," if of == LEAD else "of the gain"
-        title = f"{first['input'].rpartition('.')[2]} decides most"
+        what = "of the lead of the first" if of == LEAD else "of the gain"
+        sure = first["total_error"] < first["total"]
+        title = f"Most depends on {first['input']}" if sure else "Too few points to tell which input decides"
         told.append(
-            f"If the {count(len(own))} inputs that move most vary together, `{first['input']}` has the largest part "
-            f"{what} with a total index of {number(max(first['total'], 0.0))} ± {number(first['total_error'])}."
+            f"If the {count(len(own))} inputs that move gains most vary together, `{first['input']}` has the largest part "
+            f"in the variance {what}, with a total index of {number(max(first['total'], 0.0))} ± {number(first['total_error'])}."
         )
-        if (own["total_error"] > own["total"].abs()).all():
-            told.append("The errors are larger than the indices: more points would be needed.")
+        if not sure:
+            told.append("The error is as large as the index: more points are needed to tell.")
     shares = [f"{small(row.title)} at {pct(row.share, 0)}" for row in best.itertuples() if row.share > 0]
     if len(best) > 1:
         told.append(f"First at how many of {count(len(found.sobol.samples))} points: {listed(shares)}.")
         if len(shares) > 1:
-            told.append("A measurement of that input on this cluster would settle more than more runs.")
+            told.append("Measured on this cluster, these inputs would settle more than any number of runs.")
     return Finding(title=title, text=" ".join(told))
 
