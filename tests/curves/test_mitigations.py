@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from known_mitigations import CASES, comparison, known, leading
 
 from ettr import Scenario, compare, curves, evidence, validation
 from ettr.compare import RATE
 from ettr.curves.mitigations import COSTS_TIME, SAME, SAVES
 from ettr.errors import UnknownName
+from known_mitigations import CASES, comparison, known, leading
 
 
 @pytest.fixture(scope="module")

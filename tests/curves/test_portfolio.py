@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from known_mitigations import CASES, advice, comparison, leading
 
 from ettr import compare, curves
 from ettr.curves.portfolio import AFTER, BEFORE
+from known_mitigations import CASES, advice, comparison, leading
 
 
 @pytest.fixture(scope="module")

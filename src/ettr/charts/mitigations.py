@@ -106,7 +106,7 @@ def worth(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             + "; ".join(f"{row.title} {row.days:.2f} ({row.low:.2f} to {row.high:.2f})" for row in frame.itertuples())
             + "."
         ),
-        height=_ROW_PX * len(frame) + 10,
+        height=_ROW_PX * len(frame) + 20,
     )
 
 
@@ -175,7 +175,7 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title=title,
         subtitle=told_below(subtitle, "bars: 95% of the simulation"),
         description=f"Points of ETTR gained by the closed form, and for how many simulated ones: {told}.",
-        height=_ROW_PX * len(frame) + 10,
+        height=_ROW_PX * len(frame) + 20,
     )
 
 
@@ -240,7 +240,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "", n_shown: int = 24
         title=title,
         subtitle=told_below(subtitle, "by what is left over; it pays where it saves more than it costs"),
         description=f"Million US dollars that each mitigation costs and saves, on a logarithmic axis: {told}.",
-        height=_ROW_PX * len(chosen) + 10,
+        height=_ROW_PX * len(chosen) + 20,
     )
 
 
@@ -293,7 +293,7 @@ def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title=title,
         subtitle=told_below(subtitle, "left of zero: more of it than before"),
         description=f"Stacked bars of the hours that mitigations save, by part of the time budget: {told}.",
-        height=30 * len(titles) + 10,
+        height=30 * len(titles) + 20,
     )
 
 
@@ -324,7 +324,10 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
         frame.assign(
             kind=kinds,
             ink=[_SHARES[kind][1] for kind in kinds],
-            told=[_MARKS.get(kind, f"{100 * saved + 0:.0f}%".replace("-0%", "0%")) for kind, saved in zip(kinds, frame["saved"], strict=True)],
+            told=[
+                _MARKS.get(kind, f"{100 * saved + 0:.0f}%".replace("-0%", "0%"))
+                for kind, saved in zip(kinds, frame["saved"], strict=True)
+            ],
             label=[both_names(one) for one in frame["title"]],
             size=[short_size(value) + ("*" if value == own_gpus else "") for value in frame["value"]],
         ),
@@ -359,7 +362,7 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
         title=title,
         subtitle=told_below(subtitle, "* the job's size; ×: the job does not get on"),
         description=f"A map of the share of time saved, mitigations by job sizes {', '.join(sizes)}: {told}.",
-        height=_ROW_PX * len(titles) + 10,
+        height=_ROW_PX * len(titles) + 20,
     )
 
 

@@ -1,4 +1,4 @@
-"""Charts on mitigations together: lost hours, steps, interactions, shares, sets by cost, and what the answer rests on."""
+"""Charts on mitigations together: lost hours, steps, interactions, shares, costs, and what it rests on."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     parts = frame["part"].tolist()
     colours = [PART_COLOURS.get(part, _TOTAL) for part in parts]
     total = frame["part"].isin([BEFORE, AFTER])
-    signed = [f"{row.hours:,.0f}" if name else f"{row.hours:+,.0f}" for row, name in zip(frame.itertuples(), total)]
+    signed = [
+        f"{row.hours:,.0f}" if name else f"{row.hours:+,.0f}"
+        for row, name in zip(frame.itertuples(), total, strict=False)
+    ]
     ends = frame[["start", "end"]]
     shown = rounded(frame.assign(colour=colours, told=signed, right=ends.max(axis=1)), 5)
     y = alt.Y("part:N", title=None, sort=parts, axis=alt.Axis(labelLimit=160))
@@ -96,7 +99,7 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             + "; ".join(f"{row.part} {told}" for row, told in zip(frame.itertuples(), signed, strict=True))
             + "."
         ),
-        height=_ROW_PX * len(frame) + 10,
+        height=_ROW_PX * len(frame) + 20,
     )
 
 
@@ -155,7 +158,7 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title=title,
         subtitle=told_below(subtitle, "thin lines: 95%; blue ticks: alone"),
         description=f"Bars of the days that each step adds: {told}.",
-        height=_ROW_PX * len(frame) + 14,
+        height=_ROW_PX * len(frame) + 20,
     )
 
 
@@ -186,7 +189,10 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         frame.assign(
             kind=kinds,
             ink=[_CELLS[kind][1] for kind in kinds],
-            told=["×" if why else f"{beyond:+.1f}".replace("-0.0", "0.0") for why, beyond in zip(frame["why"], frame["beyond"], strict=True)],
+            told=[
+                "×" if why else f"{beyond:+.1f}".replace("-0.0", "0.0")
+                for why, beyond in zip(frame["why"], frame["beyond"], strict=True)
+            ],
             label=[both_names(rows[numbers[name] - 1]) for name in frame["first"]],
             number=[str(numbers[name]) for name in frame["second"]],
         ),
@@ -290,7 +296,7 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title=title,
         subtitle=told_below(subtitle, "bars: 95%"),
         description=f"Days that belong to each of several mitigations by their Shapley values: {told}.",
-        height=_ROW_PX * len(frame) + 14,
+        height=_ROW_PX * len(frame) + 20,
     )
 
 
@@ -315,7 +321,9 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
     priced = frame[frame["cost_usd"] > 0]
     if priced.empty:
         return _nothing(title)
-    shown = rounded(priced.drop(columns="titles").assign(musd=priced["cost_usd"] / 1e6, left=priced["saved_usd"] / 1e6), 5)
+    shown = rounded(
+        priced.drop(columns="titles").assign(musd=priced["cost_usd"] / 1e6, left=priced["saved_usd"] / 1e6), 5
+    )
     there = [kind for kind in _KINDS if kind in set(shown["kind"])]
     x = alt.X(
         "musd:Q",
@@ -385,7 +393,9 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
     altair chart or Table
         A table that says so where there is nothing to draw.
     """
-    need(frame, "input", "status", "given", "low_value", "high_value", "title", "gain", "gain_low", "gain_high", "swing")
+    need(
+        frame, "input", "status", "given", "low_value", "high_value", "title", "gain", "gain_low", "gain_high", "swing"
+    )
     inputs = list(dict.fromkeys(frame["input"]))[:n_inputs]
     rows = frame[frame["input"].isin(inputs) & frame[["gain_low", "gain_high"]].notna().all(axis=1)]
     if rows.empty:
@@ -394,7 +404,9 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
     lines = pd.DataFrame({"least": rows[["gain", "gain_low", "gain_high"]].min(axis=1)})
     most = rows[["gain", "gain_low", "gain_high"]].max(axis=1)
     named = [_at_dots(name) for name in rows["input"]]
-    shown = rounded(rows.assign(least=lines["least"], most=most, label=named), 4).drop(columns=["best_low", "best_high"])
+    shown = rounded(rows.assign(least=lines["least"], most=most, label=named), 4).drop(
+        columns=["best_low", "best_high"]
+    )
     axis = alt.Axis(labelLimit=280, labelExpr="width < 300 ? split(datum.label, '|') : replace(datum.label, '|', '.')")
     y = alt.Y("label:N", title=None, sort=[_at_dots(name) for name in inputs], axis=axis)
     offset = alt.YOffset("title:N", sort=titles, scale=alt.Scale(paddingInner=0.3))
@@ -456,7 +468,10 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         return _nothing(title)
     parts = [
         known[["title", "input"]].assign(
-            order=name, value=known[kind], low=known[kind] - known[f"{kind}_error"], high=known[kind] + known[f"{kind}_error"]
+            order=name,
+            value=known[kind],
+            low=known[kind] - known[f"{kind}_error"],
+            high=known[kind] + known[f"{kind}_error"],
         )
         for kind, (name, _) in _ORDERS.items()
     ]
@@ -469,7 +484,10 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     base = alt.Chart(shown).encode(y=y, yOffset=alt.YOffset("order:N", sort=names))
     bars = base.mark_bar().encode(
         x=alt.X(
-            "value_drawn:Q", title="Share of variance", scale=alt.Scale(domain=_DRAWN), axis=alt.Axis(values=[0, 0.5, 1])
+            "value_drawn:Q",
+            title="Share of variance",
+            scale=alt.Scale(domain=_DRAWN),
+            axis=alt.Axis(values=[0, 0.5, 1]),
         ),
         color=alt.Color(
             "order:N",

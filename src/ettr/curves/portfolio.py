@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -36,7 +37,7 @@ def affordable_steps(found: Advice, budget_usd: float) -> pd.DataFrame:
         so far), ``cost_usd``, ``spent_usd`` (with those before), ``saved_usd`` [USD].
     """
     told = found.study
-    rows = []
+    rows: list[dict[str, Any]] = []
     spent = 0.0
     for row in found.frame.itertuples():
         if spent + row.cost_usd > budget_usd:
@@ -152,7 +153,7 @@ def shared_gain(told: Study, ids: Iterable[str], measure: str = "days") -> Attri
     if chosen:
         return compare.shapley(told, chosen, measure)
     nothing = pd.DataFrame(columns=["id", "title", "value", "low", "high", "alone", "last"])
-    return Attribution(nothing, measure, 0.0, 0.0, 0.0, EXACT, 0)
+    return Attribution(nothing, measure, 0.0, 0.0, 0.0, "exact", 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +197,20 @@ def choose(told: Study, ids: Iterable[str], budget_usd: float, measure: str = "d
         All sets of those that go together, also where none of them can be paid for.
     """
     chosen = tuple(ids)
-    columns = ["ids", "titles", "names", "n", "cost_usd", "gain", "low", "high", "ettr", "days", "saved_usd", "affordable"]
+    columns = [
+        "ids",
+        "titles",
+        "names",
+        "n",
+        "cost_usd",
+        "gain",
+        "low",
+        "high",
+        "ettr",
+        "days",
+        "saved_usd",
+        "affordable",
+    ]
     if not chosen:
         return Choice(pd.DataFrame(columns=[*columns, "pareto", "kind"]), None, None, "there is none to choose from")
     try:

@@ -82,7 +82,9 @@ def lent(found: Comparison, values: pd.DataFrame) -> Finding:
     """What the scenario was lent; ``values`` as from :func:`ettr.curves.lent_values`."""
     run = found.study.scenario
     if values.empty:
-        return Finding(title="Nothing was lent", text=f"*{run.title}* says all that mitigations act on; nothing is lent.")
+        return Finding(
+            title="Nothing was lent", text=f"*{run.title}* says all that mitigations act on; nothing is lent."
+        )
     statuses = values["status"].value_counts()
     assumed = int(statuses.get("assumed", 0))
     sections = list(dict.fromkeys(_section(field) for field in values["field"]))
@@ -131,8 +133,8 @@ def saving(found: Comparison, worth: pd.DataFrame) -> Finding:
         told.append("Their order is certain to 95%, given the inputs.")
     soft = int((rows["basis"] == "assumed").sum())
     told.append(
-        f"For {count(soft)} of the {count(len(rows))} the size of the effect is assumed, which no interval shows: these "
-        f"hold luck alone. Another effect, or another loan, would reverse ranks sooner than more runs would."
+        f"For {count(soft)} of the {count(len(rows))} the size of the effect is assumed, which no interval shows: "
+        f"these hold luck alone. Another effect, or another loan, would reverse ranks sooner than more runs would."
     )
     nothing = tried[tried["effect"] == SAME]
     if len(nothing):
@@ -199,8 +201,9 @@ def closed(frame: pd.DataFrame) -> Finding:
         text=(
             f"Of {count(len(frame))} mitigations that the closed form has a term for, it lies within the simulation's "
             f"95% for {count(inside)}, and is off by {_hundredths(typical)} points of ETTR in the median; most for "
-            f"{small(worst['title'])}, with {_hundredths(worst['closed'])} for {_hundredths(worst['simulated'])} points. It leaves out "
-            f"nodes in repair, slow nodes and people, so that gains beside those come out different."
+            f"{small(worst['title'])}, with {_hundredths(worst['closed'])} for {_hundredths(worst['simulated'])} "
+            f"points. It "
+            f"leaves out nodes in repair, slow nodes and people, so that gains beside those come out different."
         ),
     )
 
@@ -267,8 +270,9 @@ def hours(frame: pd.DataFrame) -> Finding:
     return Finding(
         title=f"Most hours come back from {PARTS_IN_WORDS[part]}",
         text=(
-            f"{' '.join(told)} Over the {count(n)} mitigations most comes from {PARTS_IN_WORDS[part]}. Two that save the same "
-            f"part get in each other's way, and what they save does not add up."
+            f"{' '.join(told)} Over the {count(n)} mitigations most comes from "
+            f"{PARTS_IN_WORDS[part]}. Two that save the "
+            f"same part get in each other's way, and what they save does not add up."
         ).strip(),
     )
 
@@ -285,8 +289,8 @@ def by_size(frame: pd.DataFrame) -> Finding:
         leaders = known.loc[known.groupby("value")["saved"].idxmax()].sort_values("value")
         least, most = leaders.iloc[0], leaders.iloc[-1]
         told.append(
-            f"Most time is saved by {small(least['title'])} on {gpus(least['value'])}, {pct(least['saved'])} of it, and "
-            f"by {small(most['title'])} on {gpus(most['value'])}, {pct(most['saved'])}."
+            f"Most time is saved by {small(least['title'])} on {gpus(least['value'])}, {pct(least['saved'])} of it, "
+            f"and by {small(most['title'])} on {gpus(most['value'])}, {pct(most['saved'])}."
         )
         never = [str(name) for name, group in known.groupby("title", sort=False) if not (group["state"] == PAYS).any()]
         if never:
@@ -298,8 +302,8 @@ def by_size(frame: pd.DataFrame) -> Finding:
             told.append(f"Not paying on {gpus(least_gpus)}, where there is less to save: {listed(few)}.")
     if stuck:
         told.append(
-            f"On {listed([gpus(size) for size in stuck])} the job practically never gets on without mitigations, so that "
-            f"none can be compared with it alone."
+            f"On {listed([gpus(size) for size in stuck])} the job practically never gets on without mitigations, so "
+            f"that none can be compared with it alone."
         )
     if unfit:
         told.append(f"The job cannot be cut for {listed([gpus(size) for size in unfit])}.")
@@ -308,7 +312,7 @@ def by_size(frame: pd.DataFrame) -> Finding:
         "extrapolation above some ten thousand GPUs."
     )
     title = "What pays depends on the size"
-    if len(known) and leaders["title"].nunique() == 1:
+    if len(known) and len(set(leaders["title"])) == 1:
         title = f"Most is saved by the same at every size: {leaders['title'].iloc[0]}"
     elif len(known):
         title = f"Most on {gpus(least['value'])}: {least['title']}; on {gpus(most['value'])}: {most['title']}"
@@ -325,9 +329,7 @@ def break_evens(frame: pd.DataFrame) -> Finding:
     told = [f"At the scenario's {number(given)} USD for a GPU-hour {count(len(below))} of {count(len(frame))} pay."]
     if len(dear):
         least = dear.iloc[0]
-        told.append(
-            f"Of the others {small(least['title'])} comes next, from {number(least['usd_per_gpu_h'])} USD on."
-        )
+        told.append(f"Of the others {small(least['title'])} comes next, from {number(least['usd_per_gpu_h'])} USD on.")
     everywhere = frame[frame["rate_pays"] == "everywhere"]
     if len(everywhere):
         told.append(f"{count(len(everywhere))} pay at every failure rate that was tried.")
@@ -367,14 +369,16 @@ def published(frame: pd.DataFrame) -> Finding:
         return Finding(title="Nothing was published", text="Nothing was published of these mitigations.")
     verdicts = frame["verdict"].value_counts()
     told_by = [f"{count(int(verdicts.get(name, 0)))} {name}" for name in ("reproduced", "consistent", "not derivable")]
+    underived = int(verdicts.get("not derivable", 0))
     pairs = int(frame["before"].notna().sum())
     broken = frame.loc[~frame["holds"], "quantity"]
     wrong = f" The computation does not bear out: {'; '.join(broken)}." if len(broken) else ""
     return Finding(
-        title=f"{count(int(verdicts.get('not derivable', 0)))} of {count(len(frame))} published figures cannot be derived",
+        title=f"{count(underived)} of {count(len(frame))} published figures cannot be derived",
         text=(
-            f"Of {count(len(frame))} published figures, {count(pairs)} of them with the value before, {listed(told_by)}. "
-            f"*Not derivable* does not mean wrong: what would be needed to compute it is not stated, mostly the state "
+            f"Of {count(len(frame))} published figures, {count(pairs)} of them with the value before, "
+            f"{listed(told_by)}. *Not derivable* does not mean wrong: what would be needed to compute it is not "
+            f"stated, mostly the state "
             f"before, or how long jobs ran. Few of the rows say what a mitigation is worth to a whole job.{wrong}"
         ),
     )
@@ -383,7 +387,9 @@ def published(frame: pd.DataFrame) -> Finding:
 def published_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Published figures as a table shows them."""
     units = ["" if unit == "1" else f" {unit}" for unit in frame["unit"]]
-    before = ["" if math.isnan(value) else f"{value:g}{unit}" for value, unit in zip(frame["before"], units, strict=True)]
+    before = [
+        "" if math.isnan(value) else f"{value:g}{unit}" for value, unit in zip(frame["before"], units, strict=True)
+    ]
     return pd.DataFrame(
         {
             "Mitigation": frame["title"],
@@ -463,4 +469,3 @@ def document_cells(frame: pd.DataFrame) -> pd.DataFrame:
             "What it does": frame["evidence"],
         }
     )
-

@@ -1,4 +1,4 @@
-"""What the chapter on mitigations together says of steps, interactions, shares, budgets, and what the answer rests on."""
+"""What the chapter on mitigations together says of steps, interactions, shares, budgets, and what decides."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def answer(found: Comparison, steps: pd.DataFrame, budget_usd: float) -> Finding
         return Finding(
             title="Nothing to take",
             text=(
-                f"**Nothing that helps for certain fits into {usd(budget_usd)}: the run takes {days(base.mean('days'))} "
-                f"at an ETTR of {pct(base.ettr)}.**"
+                f"**Nothing that helps for certain fits into {usd(budget_usd)}: the run takes "
+                f"{days(base.mean('days'))} at an ETTR of {pct(base.ettr)}.**"
             ),
         )
     names = [small(title) for title in steps["title"]]
@@ -100,7 +100,9 @@ def steps(frame: pd.DataFrame) -> Finding:
     if len(known):
         worst = known.loc[known["kept"].idxmin()]
         if worst["kept"] < 0.9:
-            told.append(f"Beside the others {small(worst['title'])} loses most: {pct(1 - worst['kept'], 0)} of its gain.")
+            told.append(
+                f"Beside the others {small(worst['title'])} loses most: {pct(1 - worst['kept'], 0)} of its gain."
+            )
         else:
             told.append("Beside each other they lose little: they save on different parts.")
     told.append("Another first step would change what the next ones add, and perhaps which they are.")
@@ -151,8 +153,9 @@ def shares(found: Attribution) -> Finding:
     first = frame.iloc[0]
     told = [
         f"Together the {count(len(frame))} that go together save {saved(found.together)} "
-        f"({number(found.together_low)} to {number(found.together_high)} days). Over all orders in which they may come, "
-        f"{small(first['title'])} adds {saved(first['value'])} on average, {pct(first['value'] / found.together, 0)} of it."
+        f"({number(found.together_low)} to {number(found.together_high)} days). Over all orders in which they may come "
+        f"{small(first['title'])} adds {saved(first['value'])} on average, "
+        f"{pct(first['value'] / found.together, 0)} of it."
         if found.together > 0
         else f"Together the {count(len(frame))} that go together save nothing for certain."
     ]
@@ -169,8 +172,8 @@ def shares(found: Attribution) -> Finding:
         least = frame.loc[ratio.idxmin()]
         if ratio.min() < 0.9:
             told.append(
-                f"Added last, {small(least['title'])} gains {_signed(least['last'])} of the {saved(least['alone'])} that "
-                f"it gains alone."
+                f"Added last, {small(least['title'])} gains {_signed(least['last'])} of the {saved(least['alone'])} "
+                f"that it gains alone."
             )
     return Finding(title=f"{saved(found.together)} together, and whose they are", text=" ".join(told))
 
@@ -232,7 +235,7 @@ def tornado(found: Sensitivity) -> Finding:
     if len(assumed):
         told.append(f"{count(len(assumed))} of the inputs are assumed, and may be half or twice as large.")
     flips = inputs[inputs["changes_best"].astype(bool)]
-    several = table["id"].nunique() > 1
+    several = len(set(table["id"])) > 1
     if len(flips):
         names = listed([f"`{name}`" for name in flips["input"]])
         told.append(f"At an end of its range, each of these alone puts another mitigation first: {names}.")
@@ -272,8 +275,9 @@ def sobol(found: Sensitivity) -> Finding:
         sure = first["total_error"] < first["total"]
         title = f"Most depends on {first['input']}" if sure else "Too few points to tell which input decides"
         told.append(
-            f"If the {count(len(own))} inputs that move gains most vary together, `{first['input']}` has the largest part "
-            f"in the variance {what}, with a total index of {number(max(first['total'], 0.0))} ± {number(first['total_error'])}."
+            f"If the {count(len(own))} inputs that move gains most vary together, `{first['input']}` has the largest "
+            f"part in the variance {what}, with a total index of {number(max(first['total'], 0.0))} ± "
+            f"{number(first['total_error'])}."
         )
         if not sure:
             told.append("The error is as large as the index: more points are needed to tell.")
@@ -283,4 +287,3 @@ def sobol(found: Sensitivity) -> Finding:
         if len(shares) > 1:
             told.append("Measured on this cluster, these inputs would settle more than any number of runs.")
     return Finding(title=title, text=" ".join(told))
-
