@@ -414,7 +414,7 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
         "title:N",
         title=None,
         scale=alt.Scale(domain=titles, range=_IDS[: len(titles)]),
-        legend=alt.Legend(symbolType="square", columns=1, labelLimit=200),
+        legend=alt.Legend(symbolType="square", columns=1, labelLimit=170),
     )
     tips = [
         alt.Tooltip("input:N", title="Input"),
