@@ -1,5 +1,6 @@
 """Tables behind the charts of a chapter: closed forms over an interval, a size or two fields, and simulated runs."""
 
+from ettr.curves.break_even import break_even_values, worth_by_size
 from ettr.curves.changing_rates import changing_cases, one_interval, one_interval_by_factor, rates_and_intervals
 from ettr.curves.cooling import by_climate, cooling_at, part_figures
 from ettr.curves.disagreement import difference_at_best, difference_cells, difference_regions, set_aside
@@ -46,6 +47,22 @@ from ettr.curves.mechanisms import (
     node_memories,
     nodes_in_repair,
 )
+from ettr.curves.mitigation_evidence import (
+    by_document,
+    lent_values,
+    places,
+    published_pairs,
+    rows_to_compute,
+)
+from ettr.curves.mitigations import (
+    beside_closed_form,
+    costs_and_savings,
+    hours_given_back,
+    leading,
+    other_worth,
+    savers,
+    worth_in_days,
+)
 from ettr.curves.notice import (
     announced,
     answer_s,
@@ -56,6 +73,18 @@ from ettr.curves.notice import (
     silent_share,
 )
 from ettr.curves.one_run import days_of_run, losses_of_runs
+from ettr.curves.portfolio import (
+    Choice,
+    Sensitivity,
+    affordable_steps,
+    candidates,
+    choose,
+    gains_of_pairs,
+    going_together,
+    lost_hours,
+    sensitivity,
+    shared_gain,
+)
 from ettr.curves.power import (
     Window,
     about,
@@ -115,13 +144,16 @@ from ettr.curves.ways_out import (
 )
 
 __all__ = [
+    "Choice",
     "GivenByTokens",
     "Mechanism",
     "PooledRun",
     "RackChoices",
+    "Sensitivity",
     "Way",
     "Window",
     "about",
+    "affordable_steps",
     "afternoon",
     "against_model",
     "announced",
@@ -129,19 +161,25 @@ __all__ = [
     "assumed_mechanisms",
     "band_by_size",
     "bandwidth_crossings",
+    "beside_closed_form",
     "best_sizes",
     "beyond_formulas",
+    "break_even_values",
     "by_bandwidth",
     "by_climate",
+    "by_document",
     "by_interval",
     "by_size",
     "by_warming",
     "calibrated_runs",
+    "candidates",
     "changing_cases",
+    "choose",
     "cooling_at",
     "cost_by_pool",
     "cost_by_repair",
     "cost_by_size",
+    "costs_and_savings",
     "day_of_run",
     "days_of_run",
     "deadline_size",
@@ -162,8 +200,11 @@ __all__ = [
     "formula_run",
     "found_late",
     "frontiers",
+    "gains_of_pairs",
     "given_by_tokens",
+    "going_together",
     "hottest_day",
+    "hours_given_back",
     "interval_choices",
     "interval_rules",
     "interval_with_bands",
@@ -172,10 +213,13 @@ __all__ = [
     "large_jobs",
     "largest_for_share",
     "laws",
+    "leading",
+    "lent_values",
     "lesson_run",
     "limits_kept",
     "limits_of",
     "losses_of_runs",
+    "lost_hours",
     "marked_sizes",
     "moments",
     "node_memories",
@@ -183,6 +227,7 @@ __all__ = [
     "one_interval",
     "one_interval_by_factor",
     "other_interval_min",
+    "other_worth",
     "own_step",
     "pace",
     "pace_by_size",
@@ -192,11 +237,13 @@ __all__ = [
     "parts_by_size",
     "peaks_of_ways",
     "placements",
+    "places",
     "pooled_run",
     "pools_by_level",
     "power_of_day",
     "predictors_here",
     "published_loss",
+    "published_pairs",
     "published_predictors",
     "published_share",
     "published_stores",
@@ -209,8 +256,12 @@ __all__ = [
     "resized",
     "retaken_share",
     "returns_by_size",
+    "rows_to_compute",
     "rungs",
+    "savers",
+    "sensitivity",
     "set_aside",
+    "shared_gain",
     "shared_options",
     "shares_by_size",
     "silent_share",
@@ -237,4 +288,6 @@ __all__ = [
     "ways",
     "ways_out",
     "with_common_losses",
+    "worth_by_size",
+    "worth_in_days",
 ]

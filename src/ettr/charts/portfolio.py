@@ -1,0 +1,521 @@
+"""Charts on mitigations together: lost hours, steps, interactions, shares, costs, and what it rests on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.charts.encodings import rounded, told_below
+from ettr.charts.mitigations import BASES, both_names, rows_of
+from ettr.charts.tables import Table
+from ettr.charts.theme import PART_COLOURS, finish, layered, need
+from ettr.curves.portfolio import AFTER, BEFORE
+
+_TOTAL = "#5f7d95"
+_LOOKS = {
+    "value": ("shared among all", "#8d48b3", "circle"),
+    "alone": ("alone", "#1f95ec", "triangle-right"),
+    "last": ("last, beside all others", "#a27505", "square"),
+}
+_KINDS = {
+    "exact and greedy": ("#a8480a", "diamond"),
+    "exact": ("#a8480a", "square"),
+    "greedy": ("#8449bc", "triangle-up"),
+    "on the front": ("#1f95ec", "circle"),
+    "other": ("#8a8d8c", "circle"),
+}
+_CELLS = {
+    "more together": ("#8fd0a8", "#1d2327"),
+    "no difference for certain": ("#c9cccd", "#1d2327"),
+    "up to a third is lost": ("#f3c99b", "#1d2327"),
+    "up to two thirds are lost": ("#e08a3c", "#1d2327"),
+    "nearly all is lost": ("#a8480a", "#ffffff"),
+    "not together": ("#636562", "#ffffff"),
+}
+"""Fill and ink of a cell by what two mitigations lose beside each other, of the smaller gain."""
+_IDS = ["#1f95ec", "#a8480a", "#289561", "#8449bc", "#a27505", "#ca6dc1"]
+_DASHES = [[1, 0], [6, 3], [2, 3], [8, 2, 2, 2], [12, 3], [4, 2]]
+_ORDERS = {"first": ("alone", "#1f95ec"), "total": ("with others too", "#8d48b3")}
+_DRAWN = [-0.25, 1.25]
+"""Indices lie between 0 and 1; what goes beyond is noise, and is cut here."""
+_ROW_PX = 27
+
+
+def _nothing(title: str) -> Table:
+    return Table(pd.DataFrame({"Nothing to draw": [title]}), title)
+
+
+def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """A waterfall of the lost hours of a run, without and with mitigations.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr.curves.lost_hours`.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "part", "start", "end", "hours", "before", "after")
+    parts = frame["part"].tolist()
+    colours = [PART_COLOURS.get(part, _TOTAL) for part in parts]
+    total = frame["part"].isin([BEFORE, AFTER])
+    signed = [
+        f"{row.hours:,.0f}" if name else f"{row.hours:+,.0f}"
+        for row, name in zip(frame.itertuples(), total, strict=False)
+    ]
+    ends = frame[["start", "end"]]
+    shown = rounded(frame.assign(colour=colours, told=signed, right=ends.max(axis=1)), 5)
+    y = alt.Y("part:N", title=None, sort=parts, axis=alt.Axis(labelLimit=160))
+    bars = (
+        alt.Chart(shown)
+        .mark_bar()
+        .encode(
+            y=y,
+            x=alt.X(
+                "start:Q",
+                title="Lost time [h]",
+                axis=alt.Axis(tickCount=5),
+                scale=alt.Scale(domain=[min(0.0, float(ends.min().min())), 1.15 * float(ends.max().max())]),
+            ),
+            x2="end:Q",
+            color=alt.Color("colour:N", scale=None),
+            tooltip=[
+                alt.Tooltip("part:N", title="Part"),
+                alt.Tooltip("before:Q", title="Before [h]", format=",.1f"),
+                alt.Tooltip("after:Q", title="After [h]", format=",.1f"),
+                alt.Tooltip("hours:Q", title="Hours", format=",.1f"),
+            ],
+        )
+    )
+    text = alt.Chart(shown).mark_text(align="left", dx=4, fontSize=11).encode(y=y, x=alt.X("right:Q"), text="told:N")
+    return finish(
+        layered(bars, text),
+        title=title,
+        subtitle=subtitle,
+        description=(
+            "A waterfall of lost hours: "
+            + "; ".join(f"{row.part} {told}" for row, told in zip(frame.itertuples(), signed, strict=True))
+            + "."
+        ),
+        height=_ROW_PX * len(frame) + 20,
+    )
+
+
+def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """What each mitigation adds to those before it, and what it would gain alone.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr.curves.affordable_steps`.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "step", "title", "basis", "added", "low", "high", "alone", "kept", "ettr", "cost_usd")
+    if frame.empty:
+        return _nothing(title)
+    titles = [f"{row.step}. {row.title}" for row in frame.itertuples()]
+    shown = rounded(frame.assign(label=[both_names(one) for one in titles]), 4)
+    y = rows_of(titles)
+    there = [name for name in BASES if name in set(frame["basis"])]
+    tips = [
+        alt.Tooltip("title:N", title="Mitigation"),
+        alt.Tooltip("added:Q", title="Days added", format=".2f"),
+        alt.Tooltip("low:Q", title="at least", format=".2f"),
+        alt.Tooltip("high:Q", title="at most", format=".2f"),
+        alt.Tooltip("alone:Q", title="Days alone", format=".2f"),
+        alt.Tooltip("ettr:Q", title="ETTR with all so far", format=".1%"),
+        alt.Tooltip("cost_usd:Q", title="Costs [USD]", format=",.0f"),
+        alt.Tooltip("basis:N", title="What it changes is"),
+    ]
+    bars = (
+        alt.Chart(shown)
+        .mark_bar(opacity=0.9)
+        .encode(
+            y=y,
+            x=alt.X("added:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6)),
+            color=alt.Color(
+                "basis:N",
+                title="What it changes is",
+                scale=alt.Scale(domain=there, range=[BASES[name][0] for name in there]),
+                legend=alt.Legend(symbolType="square"),
+            ),
+            tooltip=tips,
+        )
+    )
+    ends = alt.Chart(shown).mark_rule(strokeWidth=2).encode(y=y, x=alt.X("low:Q"), x2="high:Q")
+    alone = alt.Chart(shown).mark_tick(thickness=3, size=20, color="#1f95ec")
+    told = "; ".join(f"{row.title} {row.added:.2f}, alone {row.alone:.2f}" for row in frame.itertuples())
+    return finish(
+        layered(bars, ends, alone.encode(y=y, x=alt.X("alone:Q"), tooltip=tips)),
+        title=title,
+        subtitle=told_below(subtitle, "thin lines: 95%; blue ticks: alone"),
+        description=f"Bars of the days that each step adds: {told}.",
+        height=_ROW_PX * len(frame) + 20,
+    )
+
+
+def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """A map of what two mitigations gain together beyond what each gains alone.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr.compare.interactions`.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "first", "second", "first_title", "second_title", "beyond", "low", "high", "share", "why")
+    if frame.empty:
+        return _nothing(title)
+    names = list(dict.fromkeys([*frame["first"], *frame["second"]]))
+    numbers = {name: i for i, name in enumerate(names, 1)}
+    titles = dict(zip(frame["first"], frame["first_title"], strict=True))
+    rows = [f"{numbers[name]}. {titles[name]}" for name in names]
+    kinds = [_cell(row) for row in frame.to_dict("records")]
+    shown = rounded(
+        frame.assign(
+            kind=kinds,
+            ink=[_CELLS[kind][1] for kind in kinds],
+            told=[
+                "×" if why else f"{beyond:+.1f}".replace("-0.0", "0.0")
+                for why, beyond in zip(frame["why"], frame["beyond"], strict=True)
+            ],
+            label=[both_names(rows[numbers[name] - 1]) for name in frame["first"]],
+            number=[str(numbers[name]) for name in frame["second"]],
+        ),
+        4,
+    )
+    order = [str(i) for i in numbers.values()]
+    x = alt.X("number:N", title="Beside", sort=order, axis=alt.Axis(labelAngle=0))
+    there = [kind for kind in _CELLS if kind in set(kinds)]
+    base = alt.Chart(shown).encode(x=x, y=rows_of(rows))
+    cells = base.mark_rect(stroke="#8a8d8c", strokeWidth=0.5).encode(
+        color=alt.Color(
+            "kind:N",
+            title=None,
+            scale=alt.Scale(domain=there, range=[_CELLS[kind][0] for kind in there]),
+            legend=alt.Legend(symbolType="square", symbolOpacity=1),
+        ),
+        tooltip=[
+            alt.Tooltip("first_title:N", title="One"),
+            alt.Tooltip("second_title:N", title="Other"),
+            alt.Tooltip("beyond:Q", title="Days beyond both alone", format="+.2f"),
+            alt.Tooltip("low:Q", title="at least", format="+.2f"),
+            alt.Tooltip("high:Q", title="at most", format="+.2f"),
+            alt.Tooltip("share:Q", title="Of the smaller gain", format="+.0%"),
+            alt.Tooltip("why:N", title="Not together"),
+        ],
+    )
+    text = base.mark_text(fontSize=11).encode(text="told:N", color=alt.Color("ink:N", scale=None))
+    once = frame[[numbers[a] < numbers[b] for a, b in zip(frame["first"], frame["second"], strict=True)]]
+    told = "; ".join(
+        f"{row.first_title} and {row.second_title} " + ("not together" if row.why else f"{row.beyond:+.2f}")
+        for row in once.itertuples()
+    )
+    return finish(
+        layered(cells, text),
+        title=title,
+        subtitle=told_below(subtitle, "days beyond the sum of both; ×: not together"),
+        description=f"A map of days gained by two mitigations beyond the sum of each alone: {told}.",
+        height=34 * len(names) + 10,
+    )
+
+
+def _cell(row: dict[str, Any]) -> str:
+    if row["why"]:
+        return "not together"
+    if row["low"] <= 0 <= row["high"]:
+        return "no difference for certain"
+    if row["beyond"] > 0:
+        return "more together"
+    lost = 1.0 if pd.isna(row["share"]) else -float(row["share"])
+    limits = ((1 / 3, "up to a third is lost"), (2 / 3, "up to two thirds are lost"))
+    return next((name for limit, name in limits if lost <= limit), "nearly all is lost")
+
+
+def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Shapley values with their intervals, beside the gain alone and the gain beside all others.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As of :class:`ettr.compare.Attribution`; may be empty.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "title", "value", "low", "high", "alone", "last")
+    if frame.empty:
+        return _nothing(title)
+    shown = rounded(frame.assign(label=[both_names(one) for one in frame["title"]]), 4)
+    y = rows_of(frame["title"])
+    long = shown.melt(["title", "label", "low", "high"], list(_LOOKS), "kind", "days")
+    long["kind"] = [_LOOKS[kind][0] for kind in long["kind"]]
+    names, colours, shapes = (list(part) for part in zip(*_LOOKS.values(), strict=True))
+    lines = alt.Chart(shown).mark_rule(strokeWidth=1, opacity=0.5).encode(y=y, x=alt.X("last:Q"), x2="alone:Q")
+    ends = alt.Chart(shown).mark_rule(strokeWidth=5, opacity=0.5, color=colours[0])
+    dots = (
+        alt.Chart(long)
+        .mark_point(size=85, opacity=1, filled=True)
+        .encode(
+            y=y,
+            x=alt.X("days:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6)),
+            color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=names, range=colours)),
+            shape=alt.Shape("kind:N", title=None, scale=alt.Scale(domain=names, range=shapes)),
+            tooltip=[
+                alt.Tooltip("title:N", title="Mitigation"),
+                alt.Tooltip("kind:N", title="Counted"),
+                alt.Tooltip("days:Q", title="Days", format=".2f"),
+                alt.Tooltip("low:Q", title="Shared, at least", format=".2f"),
+                alt.Tooltip("high:Q", title="Shared, at most", format=".2f"),
+            ],
+        )
+    )
+    told = "; ".join(
+        f"{row.title} {row.value:.2f}, alone {row.alone:.2f}, last {row.last:.2f}" for row in frame.itertuples()
+    )
+    return finish(
+        layered(lines, ends.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
+        title=title,
+        subtitle=told_below(subtitle, "bars: 95%"),
+        description=f"Days that belong to each of several mitigations by their Shapley values: {told}.",
+        height=_ROW_PX * len(frame) + 20,
+    )
+
+
+def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = "") -> Any:
+    """ETTR against cost of every set of mitigations, with the front and the best within a budget.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As of :class:`ettr.curves.Choice`.
+    budget_usd : float
+        What may be spent. [USD]
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "names", "titles", "n", "cost_usd", "ettr", "days", "saved_usd", "pareto", "kind")
+    priced = frame[frame["cost_usd"] > 0]
+    if priced.empty:
+        return _nothing(title)
+    shown = rounded(
+        priced.drop(columns="titles").assign(musd=priced["cost_usd"] / 1e6, left=priced["saved_usd"] / 1e6), 5
+    )
+    there = [kind for kind in _KINDS if kind in set(shown["kind"])]
+    x = alt.X(
+        "musd:Q",
+        title="Cost [million USD]",
+        scale=alt.Scale(type="log", nice=False, padding=10),
+        axis=alt.Axis(format="~g", tickCount=5),
+    )
+    y = alt.Y("ettr:Q", title="ETTR", scale=alt.Scale(zero=False, padding=10), axis=alt.Axis(format=".0%", tickCount=6))
+    path = shown[shown["pareto"]].sort_values("musd")
+    line = alt.Chart(path).mark_line(interpolate="step-after", color=_KINDS["on the front"][0]).encode(x=x, y=y)
+    dots = (
+        alt.Chart(shown.sort_values("kind", key=lambda kinds: -kinds.map(list(_KINDS).index)))
+        .mark_point(filled=True, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            size=alt.condition(alt.datum.kind == "other", alt.value(28), alt.value(110)),
+            color=_of_kind(alt.Color, 0, there),
+            shape=_of_kind(alt.Shape, 1, there),
+            tooltip=[
+                alt.Tooltip("names:N", title="Set"),
+                alt.Tooltip("musd:Q", title="Costs [million USD]", format=",.3~g"),
+                alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
+                alt.Tooltip("days:Q", title="Days", format=".1f"),
+                alt.Tooltip("left:Q", title="Left over [million USD]", format=",.3~g"),
+            ],
+        )
+    )
+    layers = [line, dots]
+    least, most = shown["musd"].min(), shown["musd"].max()
+    limited = least <= budget_usd / 1e6 <= most
+    if limited:
+        limit = alt.Chart(pd.DataFrame({"musd": [budget_usd / 1e6]}))
+        layers.insert(0, limit.mark_rule(strokeDash=[3, 3]).encode(x=alt.X("musd:Q")))
+    told = "; ".join(f"{row.names}: {row.cost_usd / 1e6:.2g} million, {row.ettr:.1%}" for row in _on_front(frame))
+    return finish(
+        layered(*layers),
+        title=title,
+        subtitle=told_below(subtitle, "dashed: the budget" if limited else "each point is a set"),
+        description=f"Points of ETTR over cost, logarithmic, a point a set of mitigations; on the front {told}.",
+        height=340,
+    )
+
+
+def _on_front(frame: pd.DataFrame) -> Any:
+    return frame[frame["pareto"]].sort_values("cost_usd").itertuples()
+
+
+def _of_kind(channel: Any, place: int, there: list[str]) -> Any:
+    return channel("kind:N", title=None, scale=alt.Scale(domain=there, range=[_KINDS[kind][place] for kind in there]))
+
+
+def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int = 10) -> Any:
+    """Gains with one input at a time at either end of its range.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr.compare.tornado`; may be empty.
+    title, subtitle : str
+        The statement, and the scenario.
+    n_inputs : int
+        Inputs that are drawn: those with the largest swing.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(
+        frame, "input", "status", "given", "low_value", "high_value", "title", "gain", "gain_low", "gain_high", "swing"
+    )
+    inputs = list(dict.fromkeys(frame["input"]))[:n_inputs]
+    rows = frame[frame["input"].isin(inputs) & frame[["gain_low", "gain_high"]].notna().all(axis=1)]
+    if rows.empty:
+        return _nothing(title)
+    titles = list(dict.fromkeys(frame.sort_values("gain", ascending=False)["title"]))
+    lines = pd.DataFrame({"least": rows[["gain", "gain_low", "gain_high"]].min(axis=1)})
+    most = rows[["gain", "gain_low", "gain_high"]].max(axis=1)
+    named = [_at_dots(name) for name in rows["input"]]
+    shown = rounded(rows.assign(least=lines["least"], most=most, label=named), 4).drop(
+        columns=["best_low", "best_high"]
+    )
+    axis = alt.Axis(labelLimit=280, labelExpr="width < 300 ? split(datum.label, '|') : replace(datum.label, '|', '.')")
+    y = alt.Y("label:N", title=None, sort=[_at_dots(name) for name in inputs], axis=axis)
+    offset = alt.YOffset("title:N", sort=titles, scale=alt.Scale(paddingInner=0.3))
+    colour = alt.Color(
+        "title:N",
+        title=None,
+        scale=alt.Scale(domain=titles, range=_IDS[: len(titles)]),
+        legend=alt.Legend(symbolType="square", columns=1, labelLimit=170),
+    )
+    tips = [
+        alt.Tooltip("input:N", title="Input"),
+        alt.Tooltip("status:N", title="It is"),
+        alt.Tooltip("title:N", title="Mitigation"),
+        alt.Tooltip("low_value:Q", title="From", format=".3~g"),
+        alt.Tooltip("gain_low:Q", title="Days saved there", format=".2f"),
+        alt.Tooltip("high_value:Q", title="To", format=".3~g"),
+        alt.Tooltip("gain_high:Q", title="Days saved there", format=".2f"),
+        alt.Tooltip("gain:Q", title="Days saved as given", format=".2f"),
+    ]
+    x = alt.X("least:Q", title="Time saved [days]", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
+    bars = alt.Chart(shown).mark_bar().encode(y=y, yOffset=offset, x=x, x2="most:Q", color=colour, tooltip=tips)
+    given = alt.Chart(shown).mark_tick(thickness=2, color="#636562")
+    told = "; ".join(
+        f"{row.input}, {row.title}: {row.gain_low:.2f} to {row.gain_high:.2f}" for row in rows.itertuples(index=False)
+    )
+    return finish(
+        layered(bars, given.encode(y=y, yOffset=offset, x=alt.X("gain:Q"))),
+        title=title,
+        subtitle=told_below(subtitle, "ticks: as given"),
+        description=f"Ranges of days saved with each input from the low to the high end of its range: {told}.",
+        height=max(18, 14 * len(titles) + 6) * len(inputs) + 10,
+    )
+
+
+def _at_dots(field: str) -> str:
+    """A field's path, with a bar where a phone breaks it."""
+    first, _, last = field.rpartition(".")
+    return f"{first}|{last}"
+
+
+def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Sobol indices, a panel an answer.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``indices`` of :class:`ettr.compare.Sobol`; may be empty.
+    title, subtitle : str
+        The statement, and the scenario.
+
+    Returns
+    -------
+    altair chart or Table
+        A table that says so where there is nothing to draw.
+    """
+    need(frame, "of", "title", "input", "first", "first_error", "total", "total_error")
+    known = frame[frame[["first", "total"]].notna().all(axis=1)]
+    if known.empty:
+        return _nothing(title)
+    parts = [
+        known[["title", "input"]].assign(
+            order=name,
+            value=known[kind],
+            low=known[kind] - known[f"{kind}_error"],
+            high=known[kind] + known[f"{kind}_error"],
+        )
+        for kind, (name, _) in _ORDERS.items()
+    ]
+    shown = pd.concat(parts, ignore_index=True)
+    ends = {f"{name}_drawn": shown[name].clip(*_DRAWN) for name in ("value", "low", "high")}
+    shown = rounded(shown.assign(**ends), 4)
+    names, colours = (list(part) for part in zip(*_ORDERS.values(), strict=True))
+    label = "replace(datum.label, regexp('^.*[.]'), '')"
+    y = alt.Y("input:N", title=None, sort=list(dict.fromkeys(known["input"])), axis=alt.Axis(labelExpr=label))
+    base = alt.Chart(shown).encode(y=y, yOffset=alt.YOffset("order:N", sort=names))
+    bars = base.mark_bar().encode(
+        x=alt.X(
+            "value_drawn:Q",
+            title="Share of variance",
+            scale=alt.Scale(domain=_DRAWN),
+            axis=alt.Axis(values=[0, 0.5, 1]),
+        ),
+        color=alt.Color(
+            "order:N",
+            title="The input explains",
+            scale=alt.Scale(domain=names, range=colours),
+            legend=alt.Legend(symbolType="square"),
+        ),
+        tooltip=[
+            alt.Tooltip("title:N", title="Of"),
+            alt.Tooltip("input:N", title="Input"),
+            alt.Tooltip("order:N", title="It explains"),
+            alt.Tooltip("value:Q", title="Share", format=".2f"),
+            alt.Tooltip("low:Q", title="at least", format=".2f"),
+            alt.Tooltip("high:Q", title="at most", format=".2f"),
+        ],
+    )
+    rules = base.mark_rule(strokeWidth=1.6).encode(x=alt.X("low_drawn:Q"), x2="high_drawn:Q")
+    panels = list(dict.fromkeys(known["title"]))
+    header = alt.Header(labelLimit=150)
+    facet = alt.Facet("title:N", title=None, sort=panels, header=header)
+    chart = alt.layer(bars, rules).facet(facet, columns=min(3, len(panels)))
+    told = "; ".join(
+        f"{row.title}, {row.input}: {row.first:.2f} alone, {row.total:.2f} with others" for row in known.itertuples()
+    )
+    return finish(
+        chart,
+        title=title,
+        subtitle=told_below(subtitle, f"lines: 95%, cut at {_DRAWN[0]:g} and {_DRAWN[1]:g}"),
+        description=f"Bars of Sobol indices of the days saved, a panel an answer: {told}.",
+        height=44 * known["input"].nunique() + 10,
+    )

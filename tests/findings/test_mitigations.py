@@ -1,0 +1,329 @@
+"""Sentences on mitigations, alone and together: their numbers, read back from the results."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+
+from ettr import compare, curves, findings, validation
+from known_mitigations import CASES, advice, comparison, leading
+
+NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
+
+
+def numbers(pattern: str, text: str) -> list[float]:
+    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert found, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in found.groups()]
+
+
+@cache
+def worth(case="usual"):
+    return curves.worth_in_days(comparison(case))
+
+
+@cache
+def by_size(case="usual"):
+    return curves.worth_by_size(comparison(case).study, leading(case), [1024, 262_144], n_runs=3)
+
+
+@cache
+def evens(case="usual"):
+    return curves.break_even_values(comparison(case).study, leading(case), by_size(case), [0.25, 1, 4], n_runs=3)
+
+
+@cache
+def pairs_published(case="usual"):
+    found = comparison(case)
+    return curves.published_pairs(found, validation.run(curves.rows_to_compute(found.study.catalogue)))
+
+
+@cache
+def taken(case="usual"):
+    return curves.affordable_steps(advice(case), 1e9)
+
+
+@cache
+def moved(case="usual", n_inputs=2):
+    return curves.sensitivity(comparison(case).study, leading(case)[:2], n_inputs, 8, 4)
+
+
+def said(case: str) -> dict[str, findings.Finding]:
+    found, ids = comparison(case), leading(case)
+    told = found.study
+    placed = curves.places(found)
+    lent = curves.lent_values(told)
+    return {
+        "answer": findings.mitigations.answer(found, worth(case)),
+        "lent": findings.mitigations.lent(found, lent),
+        "saving": findings.mitigations.saving(found, worth(case)),
+        "others": findings.mitigations.others(worth(case)),
+        "pairing": findings.mitigations.pairing(worth(case), told.n_runs),
+        "closed": findings.mitigations.closed(curves.beside_closed_form(found)),
+        "money": findings.mitigations.money(curves.costs_and_savings(found)),
+        "hours": findings.mitigations.hours(curves.hours_given_back(found, ids)),
+        "by_size": findings.mitigations.by_size(by_size(case)),
+        "break_evens": findings.mitigations.break_evens(evens(case)),
+        "published": findings.mitigations.published(pairs_published(case)),
+        "places": findings.mitigations.places(placed),
+        "documents": findings.mitigations.documents(curves.by_document(placed)),
+        "together": findings.portfolio.answer(found, taken(case), 1e9),
+        "chosen_from": findings.portfolio.chosen_from(found, ids, len(told.loans)),
+        "lost_hours": findings.portfolio.lost_hours(curves.lost_hours(told.runs(), told.runs(taken(case)["id"]))),
+        "steps": findings.portfolio.steps(taken(case)),
+        "interactions": findings.portfolio.interactions(curves.gains_of_pairs(told, ids)),
+        "shares": findings.portfolio.shares(curves.shared_gain(told, curves.going_together(told, ids))),
+        "choice": findings.portfolio.choice(curves.choose(told, ids, 1e6), 1e6),
+        "tornado": findings.portfolio.tornado(moved(case)),
+        "sobol": findings.portfolio.sobol(moved(case)),
+    }
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_sentence_is_whole_under_any_parameters(case):
+    for name, found in said(case).items():
+        assert found.title.strip() and found.text.strip(), name
+        assert not re.search(r"\bnan\b|\binf\b|None(?! of| that)|  |\.\.|--", found.title + found.text), (
+            name,
+            found.text,
+        )
+        assert found.text.count("**") % 2 == 0 and found.text.rstrip("*").endswith("."), (name, found.text)
+
+
+def test_the_answer_gives_the_best_ranked_one_with_its_interval():
+    found = findings.mitigations.answer(comparison(), worth())
+    best = worth().set_index("id").loc["shorter-stall"]
+    assert "*Shorter stall*" in found.text and "Next comes" not in found.text
+    assert numbers(r"\*Shorter stall\*: # h", found.text) == pytest.approx([24 * best["days"]], rel=5e-3)
+    base = comparison().baseline
+    assert numbers(r"takes # days at an ETTR of #%", found.text) == pytest.approx(
+        [base.mean("days"), 100 * base.ettr], rel=5e-3
+    )
+
+
+def test_without_any_that_saves_the_answer_says_so():
+    frame = worth()[worth()["effect"] == "takes time"]
+    assert "no mitigation" in findings.mitigations.answer(comparison(), frame).text
+    assert "none saves time" in findings.mitigations.saving(comparison(), frame).text
+    empty = worth().iloc[:0]
+    assert "No mitigation is found in place. None" in findings.mitigations.others(empty).text
+    assert "No difference" in findings.mitigations.pairing(empty, 9).text
+
+
+def test_what_is_lent_is_counted_with_what_is_assumed_of_it():
+    lent = curves.lent_values(comparison().study)
+    text = findings.mitigations.lent(comparison(), lent).text
+    assert numbers("is lent # values, # of them assumed", text) == [3, 2]
+    assert "on cost and recovery by people" in text
+    assert findings.mitigations.lent_cells(lent)["Field"].tolist() == lent["field"].tolist()
+    assert "nothing is lent" in findings.mitigations.lent(comparison(), lent.iloc[:0]).text
+
+
+def test_those_that_save_are_counted_by_evidence_and_by_what_is_assumed():
+    text = findings.mitigations.saving(comparison(), worth()).text
+    assert numbers("Of # mitigations that change something here, # save time to 95%; # of those", text) == [5, 4, 3]
+    assert numbers("For # of the # the size", text) == [3, 4]
+    tiny = findings.mitigations.saving(comparison("tiny"), worth("tiny")).text
+    assert "Within the error of nothing" in tiny
+
+
+def test_what_is_in_place_and_what_takes_time_are_named():
+    text = findings.mitigations.others(worth()).text
+    days = worth().set_index("id")["days"]
+    assert numbers(r"\*Quick detection\* \(# h\)", text) == pytest.approx([24 * days["in-place"]], rel=5e-3)
+    assert numbers(r"\*Slower training\* \(# h\)", text) == pytest.approx([-24 * days["slower-training"]], rel=5e-3)
+    assert "worth nothing for certain: *Quick detection*" in findings.mitigations.others(worth("quiet")).text
+
+
+def test_pairing_tells_the_median_of_what_depends_on_luck():
+    text = findings.mitigations.pairing(worth(), 60).text
+    assert numbers("# times as many in the median, # to # times", text) == pytest.approx(
+        [worth()["runs_ratio"].median(), worth()["runs_ratio"].min(), worth()["runs_ratio"].max()], rel=0.01
+    )
+    quiet = findings.mitigations.pairing(worth("quiet"), 60).text
+    assert numbers("# times as many", quiet) == pytest.approx([85.0], rel=0.01)  # rounding alone is no luck
+
+
+def test_the_closed_form_is_counted_and_its_worst_told():
+    table = curves.beside_closed_form(comparison())
+    text = findings.mitigations.closed(table).text
+    assert numbers("Of # mitigations that the closed form has a term for, it lies within .* for #,", text) == [
+        len(table),
+        table["agrees"].sum(),
+    ]
+    worst = table.loc[table["apart"].abs().idxmax()]
+    assert numbers("with # for # points", text) == pytest.approx(
+        [100 * worst["closed"], 100 * worst["simulated"]], abs=5e-3
+    )
+    assert "no term" in findings.mitigations.closed(table.iloc[:0]).text
+
+
+def test_money_tells_the_best_and_the_dearest():
+    table = curves.costs_and_savings(comparison())
+    found = findings.mitigations.money(table)
+    assert numbers("# of # mitigations save more", found.title) == [2, 5]
+    assert "costs 5,000 USD" in found.text and "1.64 million USD for" in found.text
+    assert findings.mitigations.money(table[table["pays"] == "no"]).title == "No mitigation pays for certain"
+    assert "tried" in findings.mitigations.money(table.iloc[:0]).text
+
+
+def test_hours_tell_the_part_that_most_comes_from():
+    table = curves.hours_given_back(comparison(), ("faster-restart",))
+    found = findings.mitigations.hours(table)
+    assert found.title == "Most hours come back from restarts"
+    own = table.set_index("part")["hours"]["restart"]
+    assert numbers(r"restarts \(# h\)", found.text) == pytest.approx([own], rel=5e-3)
+    assert "for certain" in findings.mitigations.hours(table.iloc[:0]).text
+
+
+def test_sizes_at_which_a_job_does_not_get_on_are_told():
+    table = by_size().copy()
+    big = table["value"] == 262_144
+    table.loc[big, ["state", "ettr_before", "saved"]] = ["no progress", np.nan, np.nan]
+    text = findings.mitigations.by_size(table).text
+    assert "On 262,144 GPUs the job practically never gets on" in text
+    table.loc[big, "state"] = "does not fit"
+    assert "cannot be cut for 262,144 GPUs" in findings.mitigations.by_size(table).text
+    assert "for certain" in findings.mitigations.by_size(table.iloc[:0]).text
+
+
+def test_break_even_values_stand_in_a_table():
+    cells = findings.mitigations.break_even_cells(evens())
+    assert cells["Mitigation"].tolist() == [comparison().study.catalogue[name].title for name in leading()]
+    given = evens().set_index("id")["usd_per_gpu_h"]["faster-restart"]
+    assert float(cells.set_index("Mitigation").loc["Faster restart", "Pays from [USD/(GPU h)]"]) == pytest.approx(
+        given, rel=0.01
+    )
+    text = findings.mitigations.break_evens(evens()).text
+    assert numbers("# USD for a GPU-hour # of # pay", text) == [2, (evens()["usd_per_gpu_h"] <= 2).sum(), 3]
+    assert "nothing" not in findings.mitigations.break_evens(evens().iloc[:0]).text
+
+
+def test_published_figures_are_counted_by_verdict():
+    table = pairs_published()
+    text = findings.mitigations.published(table).text
+    assert numbers("Of # published figures, # of them .* # reproduced, # consistent and # not derivable", text) == [
+        len(table),
+        table["before"].notna().sum(),
+        1,
+        0,
+        len(table) - 1,
+    ]
+    broken = table.assign(holds=table["verdict"] != "reproduced")
+    assert "does not bear out: time lost to saving" in findings.mitigations.published(broken).text
+    cells = findings.mitigations.published_cells(table)
+    assert cells.loc[cells["Verdict"] == "reproduced", "Before"].tolist() == [""]
+    assert "Nothing was published" in findings.mitigations.published(table.iloc[:0]).text
+
+
+def test_places_and_documents_are_counted():
+    placed = curves.places(comparison())
+    text = findings.mitigations.places(placed).text
+    assert numbers("Of # mitigations # are asked for .* # have nothing published .* # are not modelled", text) == [
+        8,
+        2,
+        1,
+        1,
+    ]
+    cells = findings.mitigations.place_cells(placed)
+    assert cells["Place"].tolist() == placed["place"].tolist()
+    asked = curves.by_document(placed)
+    assert findings.mitigations.documents(asked).title == "2 documents ask for 2 mitigations"
+    assert len(findings.mitigations.document_cells(asked)) == 3
+    assert "No mitigation is asked for" in findings.mitigations.documents(asked.iloc[:0]).text
+
+
+def test_the_answer_on_several_adds_up():
+    found = findings.portfolio.answer(comparison(), taken(), 1e9)
+    assert numbers("save # h of # days", found.text) == pytest.approx(
+        [24 * taken()["added"].sum(), comparison().baseline.mean("days")], rel=5e-3
+    )
+    assert "cost 1.53 million USD more than they save" in found.text
+    assert numbers("to #%", found.text) == pytest.approx([100 * taken()["ettr"].iloc[-1]], abs=0.05)
+    nothing = findings.portfolio.answer(comparison(), taken().iloc[:0], 5.0)
+    assert "Nothing that helps for certain fits into 5 USD" in nothing.text
+    assert "No mitigation" in findings.portfolio.chosen_from(comparison(), (), 2).text
+
+
+def test_lost_hours_are_those_of_the_budgets():
+    told = comparison().study
+    before, after = told.runs(), told.runs(taken()["id"])
+    found = findings.portfolio.lost_hours(curves.lost_hours(before, after))
+    lost = [float(one.budget.total_h - one.budget.productive_h) for one in (before, after)]
+    assert numbers("# lost hours become #", found.title) == pytest.approx(lost, abs=0.6)
+    assert "with mitigations and without" in findings.portfolio.lost_hours(curves.lost_hours(before, before)).text
+
+
+def test_steps_tell_what_is_kept_beside_the_others():
+    found = findings.portfolio.steps(taken())
+    kept = taken()["kept"].iloc[1]
+    assert numbers(r"Faster restart\* adds # h, #% of", found.text) == pytest.approx(
+        [24 * taken()["added"].iloc[1], 100 * kept], rel=0.01
+    )
+    assert "lose little" in found.text
+    lossy = taken().assign(kept=[1.0, 0.25])
+    assert "*Faster restart* loses most: 75% of its gain" in findings.portfolio.steps(lossy).text
+    assert "No mitigation" in findings.portfolio.steps(taken().iloc[:0]).text
+
+
+def test_pairs_are_counted_and_conflicts_named():
+    table = curves.gains_of_pairs(comparison().study, leading())
+    found = findings.portfolio.interactions(table)
+    assert "Not together: *Shorter stall* and *Another stall*." in found.text
+    assert numbers("of # pairs", found.title) == [2]
+    assert "no two" in findings.portfolio.interactions(table.iloc[:0]).text
+    apart = table[table["why"] != ""]
+    assert findings.portfolio.interactions(apart).title == "No two of them go together"
+
+
+def test_shares_sum_up_to_the_common_gain():
+    shared = curves.shared_gain(comparison().study, ["shorter-stall", "faster-restart"])
+    text = findings.portfolio.shares(shared).text
+    assert numbers(r"save # h \(# to # days\)", text) == pytest.approx(
+        [24 * shared.together, shared.together_low, shared.together_high], rel=0.05
+    )
+    share = shared.frame["value"].iloc[0] / shared.together
+    assert numbers("on average, #% of it", text) == pytest.approx([100 * share], abs=0.5)
+    assert "no gain to share" in findings.portfolio.shares(curves.shared_gain(comparison().study, [])).text
+
+
+def test_the_choice_names_the_best_within_a_budget():
+    told = comparison().study
+    found = findings.portfolio.choice(curves.choose(told, leading(), 1e7), 1e7)
+    assert "Within 10 million USD the best is" in found.text and "same set" in found.text
+    assert "buys nothing" in findings.portfolio.choice(curves.choose(told, leading(), 10.0), 10.0).text
+    assert "no set to pay for" in findings.portfolio.choice(curves.choose(told, [], 10.0), 10.0).text
+
+
+def test_inputs_that_change_what_comes_first_are_named():
+    found = moved()
+    first = found.tornado.iloc[0]
+    text = findings.portfolio.tornado(found).text
+    assert f"`{first['input']}` moves a gain most" in text
+    ends = first[["gain", "gain_low", "gain_high"]].astype(float)
+    assert numbers("saves # to # days", text) == pytest.approx([ends.min(), ends.max()], abs=6e-3)
+    flips = found.tornado.loc[found.tornado["changes_best"].astype(bool), "input"].unique()
+    assert all(f"`{name}`" in text for name in flips)
+    none = found.tornado.assign(changes_best=False)
+    calm = curves.Sensitivity(none, None, "")
+    assert "None of them alone puts another" in findings.portfolio.tornado(calm).text
+    gone = curves.Sensitivity(none.assign(gain_low=np.nan), None, "")
+    assert "No answer at an end of" in findings.portfolio.tornado(gone).text
+
+
+def test_indices_are_told_with_their_error_and_by_whom_it_is_first():
+    found = moved()
+    text = findings.portfolio.sobol(found).text
+    lead = found.indices[found.indices["of"] == "lead of the first"]
+    most = lead.loc[lead["total"].idxmax()]
+    assert f"`{most['input']}` has the largest part" in text
+    assert numbers("total index of # ± #", text) == pytest.approx([most["total"], most["total_error"]], abs=0.006)
+    assert numbers("First at how many of # points", text) == [32]
+    rough = curves.Sensitivity(
+        found.tornado, compare.Sobol(lead.assign(total_error=9.0), found.sobol.samples, found.sobol.best, "days")
+    )
+    assert findings.portfolio.sobol(rough).title.startswith("Too few points")
+    assert "at least two" in findings.portfolio.sobol(moved("usual", 1)).text
