@@ -73,10 +73,12 @@ def test_one_in_place_is_worth_what_taking_it_away_costs(found):
 
 def test_ranks_are_by_the_measure_and_say_how_sure_they_are(run, known):
     found = compare.mitigations(run, n_runs=200, of=known, measure="usd")
-    ranked = found.ranked
-    assert ranked["usd_gain"].is_monotonic_decreasing
-    assert (ranked["rank"] == np.arange(1, len(ranked) + 1)).all()
-    assert ((ranked["rank_low"] <= ranked["rank"]) & (ranked["rank"] <= ranked["rank_high"])).all()
+    for state, ranked in found.ranked.groupby("state"):
+        assert state in compare.COMPARED
+        assert ranked["usd_gain"].is_monotonic_decreasing
+        assert (ranked["rank"] == np.arange(1, len(ranked) + 1)).all()
+        assert ((ranked["rank_low"] <= ranked["rank"]) & (ranked["rank"] <= ranked["rank_high"])).all()
+    assert found.ranked["state"].tolist() == ["tried"] * 4 + ["in place"]
     assert row(found, "unknown-worth")["state"] == compare.TRIED
     assert math.isnan(row(found, "unknown-worth")["rank"])
 

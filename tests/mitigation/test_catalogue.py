@@ -184,10 +184,8 @@ def test_verdicts_are_those_of_the_table_of_validation(found):
     claimed = {row: published.verdict for one in found for published in one.published for row in published.rows}
     assert set(claimed) <= set(verdicts.index)
     off = {row for row, verdict in claimed.items() if verdict != verdicts[row]}
-    # the two stalls and the replicas that are away make one pair, which is called by its weakest part; the stall alone
-    # leaves more than is reported
-    assert off == {"fthsdp-10min", "fthsdp-3min"}
-    assert claimed["fthsdp-10min"] == claimed["fthsdp-3min"] == "consistent"
+    # a pair is called by its weaker part: the stall before follows, that after it only with replicas that are away
+    assert off == {"fthsdp-10min"} and claimed["fthsdp-10min"] == "consistent"
     assert verdicts["fthsdp-3min-away"] == "consistent" and verdicts["fthsdp-10min"] == "reproduced"
 
 

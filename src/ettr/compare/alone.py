@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, mitigation
-from ettr.compare.measures import UNITS, Interval, Runs, difference, gain
+from ettr.compare.measures import BETTER_LARGE, UNITS, Interval, Runs, difference, gain
 from ettr.compare.study import OnProgress, Study, check_measure, study
 from ettr.errors import InputError, NoProgress, NotModelled, OutsideValidity
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
 from ettr.scenario import Scenario
+from ettr.scenario.paths import leaves
 
 TRIED, IN_PLACE, NOTHING, MISSING, NOT_MODELLED, FAILS = (
     "tried",
@@ -53,8 +54,9 @@ class Comparison:
 
     @property
     def ranked(self) -> pd.DataFrame:
-        """Those with a rank, best first."""
-        return self.frame[self.frame["rank"].notna()].sort_values("rank", kind="stable").reset_index(drop=True)
+        """Those with a rank: the ones that were tried, best first, and then those in place."""
+        rows = self.frame[self.frame["rank"].notna()]
+        return rows.sort_values(["state", "rank"], ascending=[False, True], kind="stable", ignore_index=True)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON; what is not known is None."""
@@ -116,9 +118,10 @@ def mitigations(
         ``in place``: compared with the scenario without it; or why there is no answer), ``why`` (of a missing answer),
         ``interval_min`` [min], ``ettr`` with it (of one in place: as the scenario is), ``own_usd`` (its price) [USD];
         for each measure ``<m>_gain`` with ``<m>_low`` and ``<m>_high`` (95%, paired), which are positive where it is
-        better, and ``<m>_runs_ratio``; ``closed_ettr_gain`` (by the closed form; NaN where that has no term for what
-        changes), ``rank`` (by the measure; NaN without evidence or answer), ``rank_low`` and ``rank_high`` (those whose
-        difference is certain to 95%, pair by pair, come before or after).
+        better, and ``<m>_runs_ratio``; ``closed_ettr_gain`` (by the closed form; NaN where that has no term for all
+        that changes), ``rank`` (by the measure, of those tried and of those in place apart; NaN without evidence or
+        answer), ``rank_low`` and ``rank_high`` (those whose difference is certain to 95%, pair by pair, come before or
+        after).
 
     Raises
     ------
@@ -210,7 +213,7 @@ def _said(scenario: Scenario) -> dict[str, Any]:
 
 
 def closed_gain(before: Scenario, after: Scenario) -> float:
-    """Gain of ETTR by the closed form; NaN where it leaves out what changes, or has no answer.
+    """Gain of ETTR by the closed form; NaN where it leaves out something of what changes, or has no answer.
 
     Examples
     --------
@@ -221,7 +224,8 @@ def closed_gain(before: Scenario, after: Scenario) -> float:
     """
     try:
         plain = [budget.simplified(run) for run in (before, after)]
-        if plain[0].left_out != plain[1].left_out or plain[0].scenario == plain[1].scenario:
+        seen = _differing(plain[0].scenario, plain[1].scenario)
+        if plain[0].left_out != plain[1].left_out or seen != _differing(before, after):
             return float("nan")
         ettr = [float(budget.exact(one.scenario).ettr) for one in plain]
     except (NotModelled, OutsideValidity):
@@ -229,21 +233,41 @@ def closed_gain(before: Scenario, after: Scenario) -> float:
     return ettr[1] - ettr[0]
 
 
+def _differing(one: Scenario, other: Scenario) -> set[str]:
+    """Paths of fields in which two scenarios differ, those of modes by name."""
+    values = [dict(leaves(_by_name(run))) for run in (one, other)]
+    return {path for path in values[0].keys() | values[1].keys() if values[0].get(path) != values[1].get(path)}
+
+
+def _by_name(run: Scenario) -> dict[str, Any]:
+    said = _said(run)
+    for section, items in (("failures", "modes"), ("checkpoint", "tiers")):
+        said[section][items] = {item["name"]: item for item in said[section][items]}
+    return said
+
+
 def _ranked(frame: pd.DataFrame, pairs: dict[str, tuple[Runs, Runs]], measure: str) -> pd.DataFrame:
-    """Ranks of those with evidence, and how far they may be off."""
-    worth = {
-        name: pair[0].values(measure) - pair[1].values(measure)
-        for name, pair in pairs.items()
-        if frame.set_index("id").loc[name, "evidence"] == PUBLISHED
+    """Ranks of those with evidence, tried or in place, and how far they may be off."""
+    sign = -1.0 if measure in BETTER_LARGE else 1.0
+    known = frame.set_index("id")
+    found: dict[str, tuple[float, float, float]] = {}
+    for state in COMPARED:
+        names = [name for name in pairs if tuple(known.loc[name, ["state", "evidence"]]) == (state, PUBLISHED)]
+        worth = {name: sign * (pairs[name][0].values(measure) - pairs[name][1].values(measure)) for name in names}
+        found |= _ranks(worth)
+    columns = {
+        column: frame["id"].map({name: ranks[i] for name, ranks in found.items()}).astype(float)
+        for i, column in enumerate(("rank", "rank_low", "rank_high"))
     }
-    if measure == "ettr":
-        worth = {name: -values for name, values in worth.items()}
+    return frame.assign(**columns)
+
+
+def _ranks(worth: dict[str, np.ndarray]) -> dict[str, tuple[float, float, float]]:
+    """Rank by the mean, and the first and last that are not excluded pair by pair."""
     order = sorted(worth, key=lambda name: -float(worth[name].mean()))
-    ranks = {name: place for place, name in enumerate(order, 1)}
-    low, high = {}, {}
-    for name in order:
+    found = {}
+    for rank, name in enumerate(order, 1):
         apart = [difference(worth[name], worth[other]) for other in order if other != name]
-        low[name] = 1 + sum(one.high < 0 for one in apart)
-        high[name] = len(order) - sum(one.low > 0 for one in apart)
-    columns = {"rank": ranks, "rank_low": low, "rank_high": high}
-    return frame.assign(**{column: frame["id"].map(known).astype(float) for column, known in columns.items()})
+        first = 1 + sum(one.high < 0 for one in apart)
+        found[name] = (float(rank), float(first), float(len(order) - sum(one.low > 0 for one in apart)))
+    return found

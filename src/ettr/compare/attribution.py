@@ -173,7 +173,8 @@ def interactions(
         rows += [_named(told, first, second) | row, _named(told, second, first) | row]
         if on_progress:
             on_progress(done, len(pairs))
-    return pd.DataFrame(rows)
+    columns = ["first", "second", "first_title", "second_title", "beyond", "low", "high", "share", "why"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _named(told: Study, first: str, second: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ RATE, SIZE, PRICE = "failures.rate_per_1000_node_days", "cluster.n_gpus", "cost.
 RATE_FACTORS = tuple(4.0 ** (i / 2) for i in range(-6, 7))
 SIZES = (1024, 4096, 16_384, 65_536, 262_144, 1_048_576)
 PAYS, COSTS, UNSURE, NO_PROGRESS, NO_FIT = "pays", "costs more", "within the error", "no progress", "does not fit"
+IN_PLACE = "in place"
 _FAILURES_A_RUN = 150
 _BY_TOKENS = ("model", "layout", "network", "scaling", "sync")
 
@@ -96,7 +97,7 @@ def along(
         ``id``, ``title``, ``value`` (of the field), ``ettr_before``, ``ettr``, ``saved`` (of the time that the job
         takes, as a share) with ``low`` and ``high`` (95%), ``saved_usd`` (of the scenario's whole work, its price
         counted) with ``usd_low`` and ``usd_high`` [USD], ``state`` (``pays``, ``costs more``, ``within the error``,
-        ``no progress``: the job does not get on without it or with it, ``does not fit``), ``why``.
+        ``no progress``: the job does not get on without it or with it, ``does not fit``, ``in place``), ``why``.
 
     Notes
     -----
@@ -112,7 +113,7 @@ def along(
         place = {"value": value}
         try:
             base = _at(told, field, value)
-            before = _shortened(told, base, n_runs, 0.0)
+            before = _shortened(told, base, n_runs)
         except NoProgress as error:
             base, before, gone = None, None, (NO_PROGRESS, str(error))
         except EttrError as error:
@@ -184,7 +185,7 @@ def _at(told: Study, field: str, value: float) -> Scenario:
     return base.override(changes)
 
 
-def _shortened(told: Study, run: Scenario, n_runs: int, own_usd: float) -> tuple[Runs, float]:
+def _shortened(told: Study, run: Scenario, n_runs: int) -> tuple[Runs, float]:
     """Runs of some failures in the steady state, and how many times longer the whole work is."""
     whole_h = run.productive_h
     mttf_h = run.job_mttf_h
@@ -198,7 +199,10 @@ def _worth(told: Study, one: Mitigation, base: Scenario, before: tuple[Runs, flo
     own_usd = one.price.usd + one.price.usd_per_gpu * base.cluster.n_gpus
     runs, times = before
     try:
-        after, times_after = _shortened(told, mitigation.apply(base, one.id, told.catalogue), n_runs, own_usd)
+        changed = mitigation.apply(base, one.id, told.catalogue)
+        if changed == base:
+            return {"ettr_before": runs.ettr, "state": IN_PLACE, "why": "the scenario has it there"}
+        after, times_after = _shortened(told, changed, n_runs)
     except NoProgress as error:
         return {"ettr_before": runs.ettr, "state": NO_PROGRESS, "why": str(error)}
     except EttrError as error:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import special
 
 from ettr import budget, power
+from ettr.errors import NoProgress
 from ettr.plan import best_interval_min, whole_interval_min
 from ettr.power.bills import STATES
 from ettr.results import PARTS, TimeBudget
@@ -29,6 +30,9 @@ BETTER_LARGE = ("ettr",)
 """Measures of which more is better; of the others less."""
 
 _H_PER_DAY, _KWH_PER_MWH = 24.0, 1e3
+_OFTEN_H, _LEAST_ETTR, _MOST_MET = 1.0, 0.01, 1e6
+"""Failures that often, with so low an ETTR and so many of them, are not simulated."""
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +151,21 @@ def run_scenario(
         Run by run.
     """
     run = at_interval(scenario, interval)
+    _refuse_endless(run, n_runs)
     found = simulate(run, n_runs, seed, executor=executor, on_progress=on_progress)
     return Runs(run, found.table[:, : len(COLUMNS)], own_usd)
+
+
+def _refuse_endless(run: Scenario, n_runs: int) -> None:
+    """Raise where runs that hardly get on would meet failures for minutes of computing."""
+    if run.job_mttf_h > _OFTEN_H:
+        return
+    found = budget.closed_form(run.override({"maintenance": None})).budget
+    if found and found.ettr < _LEAST_ETTR and found.n_failures * n_runs > _MOST_MET:
+        raise NoProgress(
+            f"the job practically never gets on: the expected ETTR is {float(found.ettr):.2g}, and {n_runs:,} runs "
+            f"would meet {float(found.n_failures) * n_runs:.2g} failures"
+        )
 
 
 def at_interval(scenario: Scenario, interval: Interval) -> Scenario:
@@ -221,5 +238,5 @@ def difference(one: np.ndarray, other: np.ndarray) -> Difference:
     error = float(np.sqrt(variance / n))
     half = float(special.stdtrit(n - 1, 0.975)) * error if n > 1 else np.nan
     independent = float(one.var(ddof=1) + other.var(ddof=1)) if n > 1 else np.nan
-    ratio = independent / variance if variance > 0 else np.inf
+    ratio = independent / variance if variance > (_ROUNDING * mean) ** 2 else np.inf
     return Difference(mean, error, mean - half, mean + half, float(ratio))

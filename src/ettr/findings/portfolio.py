@@ -13,6 +13,7 @@ from ettr.curves.portfolio import AFTER, BEFORE, Choice, Sensitivity
 from ettr.findings.how_many_gpus import days
 from ettr.findings.mitigations import PARTS_IN_WORDS, saved, small, usd
 from ettr.findings.words import Finding, count, listed, number, pct
+from ettr.mitigation import weakest_status
 
 _NOTHING = "No mitigation that has evidence saves time for certain here"
 
@@ -53,7 +54,7 @@ def chosen_from(found: Comparison, leading: tuple[str, ...], n_lent: int) -> Fin
         text = f"{_NOTHING}. The rest of the chapter has nothing to show for *{run.title}*."
         return Finding(title="Nothing to choose from", text=text)
     titles = [small(found.study.catalogue[name].title) for name in leading]
-    assumed = sum(found.study.catalogue[name].basis == "assumed" for name in leading)
+    assumed = sum(weakest_status(found.study.catalogue[name].changes) == "assumed" for name in leading)
     of = f"For {count(assumed)} of them the size of the effect is assumed." if assumed else ""
     return Finding(
         title=f"{count(len(leading))} mitigations to choose from",
