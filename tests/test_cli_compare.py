@@ -51,7 +51,7 @@ def test_a_budget_finds_the_best_set(ettr):
     assert found["method"] == "exact" and found["best"]["affordable"]
     assert set(found["ids"]) <= set(TWO.split(","))
     text = " ".join(ettr("compare", *SHORT, "--only", TWO, "--budget", "1e9")[1].split())
-    assert "Within 1,000,000,000 USD" in text and "no cheaper set has as high an ETTR" in text
+    assert "Within 1,000,000,000 USD" in text and "no cheaper set has as high an effective ETTR" in text
 
 
 def test_mitigations_are_listed(ettr):

@@ -174,5 +174,5 @@ def _within(answer: Comparison, budget: float, heard: Any) -> Portfolio:
     method = compared.EXACT if len(ids) <= _FEW else compared.GREEDY
     told = answer.study
     if told.n_runs > _RUNS_TOGETHER:
-        told = replace(told, n_runs=_RUNS_TOGETHER, _known={})
+        told = replace(told, n_runs=_RUNS_TOGETHER)
     return compared.portfolio(told, ids, budget, answer.measure, method, heard)

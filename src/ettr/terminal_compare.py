@@ -123,10 +123,10 @@ def _print_best(say: Any, out: Any, best: Portfolio) -> None:
         f"{row['saved_usd']:+,.0f} USD saved, all costs counted ({how}, {len(best.frame)} looked at)"
     )
     steps = [
-        {"name": one["ids"] or "none", "usd": f"{one['cost_usd']:,.0f}", "ettr": f"{one['ettr']:.1%}"}
+        {"name": one["ids"] or "none", "usd": f"{one['cost_usd']:,.0f}", "ettr": f"{one['effective_ettr']:.1%}"}
         for one in best.front.to_dict("records")
     ]
-    out.print(table("no cheaper set has as high an ETTR", {"usd": "USD", "ettr": "ETTR"}, steps))
+    out.print(table("no cheaper set has as high an effective ETTR", {"usd": "USD", "ettr": "effective"}, steps))
 
 
 def _print_lent(say: Any, loans: Iterable[Any]) -> None:
@@ -159,15 +159,19 @@ def print_advice(advice: Advice) -> None:
     titles = {"days": "days saved", "between": "95%", "ettr": "ETTR then", "cost": "USD", "usd": "USD saved"}
     if rows:
         out.print(table("one after the other", {**titles, "basis": "effect"}, rows))
+    if advice.at_a_loss:
+        row = advice.at_a_loss
+        text = (
+            f"Faster at a loss: {row['id']} saves {row['added']:,.2f} days and costs {-row['saved_usd']:,.0f} USD more "
+        )
+        out.print(Text(f"{text}than it saves"), soft_wrap=True)
     if advice.pool:
         pool = advice.pool
-        out.print(
-            Text(
-                f"Hold {pool.n_spares:,} hot spares where {advice.n_spares:,} are held now: the closed form's cheapest "
-                f"pool; from {pool.low:,} to {pool.high:,} it costs hardly more"
-            ),
-            soft_wrap=True,
+        held = f"{advice.n_spares:,} are {'lent' if advice.spares_are_lent else 'held'} now"
+        text = (
+            f"Hold {pool.n_spares:,} hot spares ({held}): the cheapest pool by the closed form; from {pool.low:,} to "
         )
+        out.print(Text(f"{text}{pool.high:,} it costs hardly more"), soft_wrap=True)
     lent = f"; lent: {', '.join(dict.fromkeys(loan.path for loan in told.loans))}" if told.loans else ""
     text = (
         f"From {told.n_runs:,} simulated runs of each, ETTR {advice.ettr:.1%} before{lent}. `ettr compare` shows all."

@@ -106,10 +106,10 @@ def test_greedy_takes_what_adds_most(told):
 def test_the_front_rises_in_cost_and_ettr(told):
     front = compare.portfolio(told, ALL).front
     assert len(front) >= 2
-    assert front["cost_usd"].is_monotonic_increasing and front["ettr"].is_monotonic_increasing
+    assert front["cost_usd"].is_monotonic_increasing and front["effective_ettr"].is_monotonic_increasing
     rest = compare.portfolio(told, ALL).frame
     for row in rest[~rest["pareto"]].itertuples():
-        better = (front["cost_usd"] <= row.cost_usd) & (front["ettr"] >= row.ettr)
+        better = (front["cost_usd"] <= row.cost_usd) & (front["effective_ettr"] >= row.effective_ettr)
         assert better.any()
 
 
@@ -151,16 +151,29 @@ def test_those_that_do_not_go_together_are_refused(told):
         compare.shapley(told, ["shorter-stall", "other-stall"])
 
 
-def test_advice_is_what_adds_most_step_by_step(told):
-    found = compare.advise(told, 3, ids=ALL)
-    steps = found.frame
-    assert steps["id"].tolist() == list(compare.portfolio(told, ALL, method=compare.GREEDY).ids)
-    assert (steps["low"] > 0).all()
-    assert steps["added"].sum() == pytest.approx(worth(told, steps["id"]))
+@pytest.fixture(scope="module")
+def long(run, known):
+    """A job that is long enough for each of them to earn its price."""
+    return compare.study(run.override({"job.productive_h": 20_000}), n_runs=20, of=known)
+
+
+def test_advice_is_what_adds_most_step_by_step(long):
+    steps = compare.advise(long, 3, ids=ALL).frame
+    assert steps["id"].tolist() == list(compare.portfolio(long, ALL, method=compare.GREEDY).ids)
+    assert (steps["low"] > 0).all() and (steps["saved_usd"] > 0).all()
+    assert steps["added"].sum() == pytest.approx(worth(long, steps["id"]))
     assert steps["ettr"].is_monotonic_increasing
     assert steps["cost_usd"].sum() == pytest.approx(1_163_840)
 
 
-def test_advice_keeps_to_its_budget_and_to_what_helps(told):
-    assert "faster-restart" not in compare.advise(told, 3, ids=ALL, budget_usd=500_000).frame["id"].tolist()
-    assert compare.advise(told, 3, ids=["slower-training"]).frame.empty
+def test_advice_keeps_to_its_budget_and_to_what_helps(long):
+    assert "faster-restart" not in compare.advise(long, 3, ids=ALL, budget_usd=500_000).frame["id"].tolist()
+    assert compare.advise(long, 3, ids=["slower-training"]).frame.empty
+
+
+def test_what_helps_at_a_loss_is_no_step_but_is_told(told):
+    """In a job of five days neither a shorter stall nor a faster restart earns its price."""
+    found = compare.advise(told, 3, ids=ALL)
+    assert "faster-restart" not in found.frame["id"].tolist()
+    assert found.at_a_loss["id"] == "shorter-stall" and found.at_a_loss["saved_usd"] < 0
+    assert found.to_dict()["at_a_loss"]["added"] > 0

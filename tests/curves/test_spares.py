@@ -51,10 +51,10 @@ def test_what_is_known_of_the_rate_becomes_a_band(run):
 
 
 def test_what_no_closed_form_has_a_term_for_is_left_out_and_named():
-    lemons = Scenario.load("rsc-1").override({"failures.lemons": {"share": 0.02, "factor": 10}})
-    found = curves.pooled_run(lemons)
-    assert any("lemons" in words for words in found.left_out)
-    assert found.scenario.failures.lemons is None
+    slow = {"per_1000_node_days": 0.1, "loss": 0.05, "detection_h": 4}
+    found = curves.pooled_run(Scenario.load("rsc-1").override({"slow_nodes": slow}))
+    assert any("slow_nodes" in words for words in found.left_out)
+    assert found.scenario.slow_nodes is None
 
 
 @pytest.mark.parametrize("repair_h", [0.0, -1.0, float("nan"), float("inf")])

@@ -241,7 +241,7 @@ def test_the_answer_on_several_adds_up():
     assert numbers("save # h of # days", found.text) == pytest.approx(
         [24 * taken()["added"].sum(), comparison().baseline.mean("days")], rel=5e-3
     )
-    assert "cost 1.53 million USD more than they save" in found.text
+    assert "cost 1.74 million USD, and leave 8.22 million USD over" in found.text
     assert numbers("to #%", found.text) == pytest.approx([100 * taken()["ettr"].iloc[-1]], abs=0.05)
     nothing = findings.portfolio.answer(comparison(), taken().iloc[:0], 5.0)
     assert "Nothing that helps for certain fits into 5 USD" in nothing.text

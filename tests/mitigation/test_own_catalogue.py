@@ -50,7 +50,7 @@ def test_an_own_catalogue_is_applied(read, llama3):
         ("op: scale, value: 0.5", "op: cap, value: {a: 1}", "cap takes a number"),
         ("op: scale, value: 0.5", "op: add, value: {a: 1}", "add takes an item with its fields for a list"),
         ("path: recovery.restart_min, op: scale", "path: checkpoint.tiers, op: add", "add takes an item"),
-        ("op: scale", "op: halve", "must be 'set', 'scale', 'add' or 'cap', got 'halve'"),
+        ("op: scale", "op: halve", "must be 'set', 'scale', 'add', 'cap' or 'floor', got 'halve'"),
         ("status: assumed, ", "", r"mine\.changes\.0\.status is missing"),
         ("status: assumed, ", "of: gpus, status: assumed, ", "must be 'nodes' or 'replicas', got 'gpus'"),
         (", source: dubey2024", "", r"mine\.published\.0 needs its source: restart"),

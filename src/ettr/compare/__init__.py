@@ -4,7 +4,7 @@ from ettr.compare.advice import Advice, advise
 from ettr.compare.alone import COMPARED, IN_PLACE, TRIED, Comparison, closed_gain, mitigations
 from ettr.compare.attribution import Attribution, interactions, shapley
 from ettr.compare.break_even import RATE, SIZE, along, at_prices, break_evens
-from ettr.compare.inputs import Input, uncertain
+from ettr.compare.inputs import Input, effects, uncertain
 from ettr.compare.measures import UNITS, Difference, Runs, difference, gain, run_scenario
 from ettr.compare.portfolios import EXACT, GREEDY, Portfolio, cost_usd, portfolio
 from ettr.compare.sensitivity import Sobol, sobol, tornado
@@ -35,6 +35,7 @@ __all__ = [
     "closed_gain",
     "cost_usd",
     "difference",
+    "effects",
     "gain",
     "interactions",
     "mitigations",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,8 +18,7 @@ from ettr.mitigation import weakest_status
 from ettr.spares import Pool
 from ettr.spares.expected import crew_of
 
-_SHORTLIST = 8
-"""Of the first step, those that later steps look at: what adds little alone adds no more beside others."""
+_COLUMNS = ("id", "title", "mechanism", "added", "low", "high", "ettr", "cost_usd", "saved_usd", "basis")
 _ANSWERS = (InputError, NoProgress, OutsideValidity)
 
 
@@ -42,7 +41,10 @@ class Advice:
         Without any of them.
     pool : Pool or None
         Number of hot spares that is cheapest by the closed form, for the repair of the scenario as it is now; None for
-        a job that waits for no node.
+        a job that loses no node, goes on without some, or has other nodes to take than hot spares.
+    at_a_loss : mapping or None
+        The mitigation that helps most, as the first step, of those that cost more than they save; None if there is
+        none. Columns as of ``frame``.
     """
 
     study: Study
@@ -50,12 +52,18 @@ class Advice:
     frame: pd.DataFrame
     ettr: float
     pool: Pool | None
+    at_a_loss: Mapping[str, Any] | None = None
 
     @property
     def n_spares(self) -> int:
         """Hot spares of the scenario, lent or its own."""
-        spares = self.study.baseline.spares
-        return spares.n_nodes if spares else 0
+        held = self.study.baseline.spares
+        return held.n_nodes if held else 0
+
+    @property
+    def spares_are_lent(self) -> bool:
+        """Whether the scenario says nothing of spares."""
+        return self.study.scenario.spares is None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
@@ -68,6 +76,7 @@ class Advice:
             "ettr": self.ettr,
             "spares": None if self.pool is None else {"given": self.n_spares, **asdict(self.pool)},
             "steps": self.frame.to_dict("records"),
+            "at_a_loss": dict(self.at_a_loss) if self.at_a_loss else None,
         }
 
 
@@ -99,7 +108,7 @@ def advise(
     Returns
     -------
     Advice
-        Fewer steps than asked for where nothing more helps for certain.
+        Fewer steps than asked for where nothing more both helps for certain and earns its price.
 
     Examples
     --------
@@ -112,34 +121,36 @@ def advise(
     left = list(told.fitting() if ids is None else dict.fromkeys(ids))
     chosen: tuple[str, ...] = ()
     rows: list[dict[str, Any]] = []
-    done, most = 0, len(left) + (n - 1) * _SHORTLIST
+    at_a_loss: dict[str, Any] | None = None
+    done = 0
     for step in range(n):
         tried: list[dict[str, Any]] = []
         for name in left:
             tried += _added(told, chosen, name, measure)
             done += 1
             if on_progress:
-                on_progress(done, max(done, most))
-        tried.sort(key=lambda row: -row["added"])
-        good = [row for row in tried if row["low"] > 0 and row["cost_usd"] <= budget_usd]
-        if not good:
+                on_progress(done, done + len(left) * (n - step) - len(tried))
+        good = sorted((row for row in tried if row["low"] > 0), key=lambda row: -row["added"])
+        pays = [row for row in good if row["saved_usd"] > 0 and row["cost_usd"] <= budget_usd]
+        if step == 0:
+            at_a_loss = next((row for row in good if row["saved_usd"] <= 0 and row not in pays), None)
+        if not pays:
             break
-        rows.append(good[0])
-        chosen = (*chosen, good[0]["id"])
-        shortlist = [row["id"] for row in tried[: _SHORTLIST + step + 1]]
+        rows.append(pays[0])
+        chosen = (*chosen, pays[0]["id"])
         left = [
             name
-            for name in (shortlist if step == 0 else left)
+            for name in left
             if name not in chosen and not any(told.catalogue.conflict(name, other) for other in chosen)
         ]
-    columns = ["id", "title", "mechanism", "added", "low", "high", "ettr", "cost_usd", "saved_usd", "basis"]
-    return Advice(told, measure, pd.DataFrame(rows, columns=columns), told.runs().ettr, _pool(told))
+    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
+    return Advice(told, measure, frame, told.runs().ettr, _pool(told), at_a_loss)
 
 
 def _pool(told: Study) -> Pool | None:
     """The cheapest pool for what the scenario's nodes ask of it."""
     run = told.baseline
-    if run.spares is None or run.repair is None:
+    if run.spares is None or run.repair is None or run.elastic or run.spares.n_preemptible or run.spares.n_cold:
         return None
     try:
         asked = spares.demand(run)

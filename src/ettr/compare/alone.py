@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, mitigation
-from ettr.compare.measures import BETTER_LARGE, UNITS, Interval, Runs, difference, gain
+from ettr.compare.measures import BETTER_LARGE, UNITS, Interval, Runs, difference, gain, loud
 from ettr.compare.study import OnProgress, Study, check_measure, study
 from ettr.errors import InputError, NoProgress, NotModelled, OutsideValidity
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
@@ -27,6 +27,8 @@ TRIED, IN_PLACE, NOTHING, MISSING, NOT_MODELLED, FAILS = (
 )
 """What became of a mitigation: compared with, or by taking it away; or why it was not."""
 COMPARED = (TRIED, IN_PLACE)
+_WAITS = 0.005
+"""A job that waits longer for nodes, as a share of its time, is no longer one of the closed form."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +182,8 @@ def _row(told: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Runs
         found = gain(before, after, name)
         row |= {f"{name}_gain": found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
         row[f"{name}_runs_ratio"] = found.runs_ratio
-    row["closed_ettr_gain"] = closed_gain(before.scenario, after.scenario)
+    waits = max(runs.waiting_share for runs in pair) > _WAITS
+    row["closed_ettr_gain"] = np.nan if waits else closed_gain(before.scenario, after.scenario)
     return row, pair
 
 
@@ -222,10 +225,14 @@ def closed_gain(before: Scenario, after: Scenario) -> float:
     >>> round(closed_gain(run, run.override({"recovery.restart_min": 2})), 4)
     0.0137
     """
+    changed = _differing(before, after)
     try:
+        if budget.changes(before) or budget.changes(after):
+            return float("nan")
+        before, after = loud(before), loud(after)
         plain = [budget.simplified(run) for run in (before, after)]
         seen = _differing(plain[0].scenario, plain[1].scenario)
-        if plain[0].left_out != plain[1].left_out or seen != _differing(before, after):
+        if plain[0].left_out != plain[1].left_out or seen != changed:
             return float("nan")
         ettr = [float(budget.exact(one.scenario).ettr) for one in plain]
     except (NotModelled, OutsideValidity):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import mitigation
+from ettr import budget, mitigation
 from ettr.compare.measures import Runs, difference, run_scenario
-from ettr.compare.study import OnProgress, Study
+from ettr.compare.study import OnProgress, Study, check_runs
 from ettr.errors import EttrError, InputError, NoProgress
 from ettr.mitigation import Mitigation
 from ettr.scenario import Scenario
@@ -39,8 +39,8 @@ def at_prices(told: Study, ids: Iterable[str]) -> pd.DataFrame:
     -------
     DataFrame
         ``id``, ``title``, ``gpu_h_saved`` [GPU h], ``other_usd`` (its price and more electricity, less what is saved
-        of that and of days) [USD], ``break_even_usd_per_gpu_h`` (0: it pays at any price; NaN: at none), ``given``
-        (the scenario's price) [USD/(GPU h)].
+        of that and of days) [USD], ``break_even_usd_per_gpu_h`` (NaN where it pays at any price or at none), ``pays``
+        (``at any price``, ``above``, ``below`` or ``at none``), ``given`` (the scenario's price) [USD/(GPU h)].
 
     Notes
     -----
@@ -52,7 +52,10 @@ def at_prices(told: Study, ids: Iterable[str]) -> pd.DataFrame:
         prices = before.scenario.cost or Cost.model_validate({})
         saved = before.mean("gpu_h") - after.mean("gpu_h")
         other = after.mean("usd") - before.mean("usd") + saved * prices.usd_per_gpu_h
-        even = 0.0 if other <= 0 <= saved else other / saved if saved > 0 else np.nan
+        pays = {(True, True): "at any price", (True, False): "above", (False, True): "below"}.get(
+            (saved >= 0, other <= 0), "at none"
+        )
+        even = other / saved if pays in ("above", "below") and saved else np.nan
         rows.append(
             {
                 "id": name,
@@ -60,6 +63,7 @@ def at_prices(told: Study, ids: Iterable[str]) -> pd.DataFrame:
                 "gpu_h_saved": saved,
                 "other_usd": other,
                 "break_even_usd_per_gpu_h": even,
+                "pays": pays,
                 "given": prices.usd_per_gpu_h,
             }
         )
@@ -105,6 +109,7 @@ def along(
     the hours that these take there; of one given by its hours, in as many GPU-hours.
     """
     chosen = [told.catalogue[name] for name in ids]
+    check_runs(n_runs)
     if field not in (SIZE, RATE):
         raise InputError(f"field must be {SIZE} or {RATE}, got {field!r}")
     grid = _grid(told.baseline, field, values)
@@ -139,13 +144,14 @@ def break_evens(table: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         ``id``, ``title``, ``break_even`` (value of the field between the last at which it does not pay and the first
         from which on it does; the least value if it pays everywhere, NaN if it does not pay at the largest), ``pays``
-        (``everywhere``, ``from there on``, ``nowhere`` or ``here and there``).
+        (``everywhere``, ``from there on``, ``nowhere``, ``here and there`` or ``unknown``), ``known_to`` (the largest
+        value with an answer: all this holds up to there), ``sure`` (whether the interval of no value includes zero).
     """
     rows = []
     for (name, title), group in table.sort_values("value").groupby(["id", "title"], sort=False):
         known = group[group["saved_usd"].notna()]
         worth, values = known["saved_usd"].to_numpy(dtype=float), known["value"].to_numpy(dtype=float)
-        even, pays = np.nan, "nowhere"
+        even, pays = np.nan, "nowhere" if worth.size else "unknown"
         if worth.size and (worth > 0).all():
             even, pays = float(values[0]), "everywhere"
         elif worth.size and worth[-1] > 0:
@@ -155,12 +161,16 @@ def break_evens(table: pd.DataFrame) -> pd.DataFrame:
             pays = "from there on"
         elif (worth > 0).any():
             pays = "here and there"
-        rows.append({"id": name, "title": title, "break_even": even, "pays": pays})
+        known_to = float(values[-1]) if worth.size else np.nan
+        sure = bool((known["state"] != UNSURE).all())
+        rows.append({"id": name, "title": title, "break_even": even, "pays": pays, "known_to": known_to, "sure": sure})
     return pd.DataFrame(rows)
 
 
 def _grid(baseline: Scenario, field: str, values: Iterable[float] | None) -> list[float]:
     if values is None:
+        if field == RATE and baseline.failures.rate == 0:
+            raise InputError("a failure rate of 0 has no multiples: give values of failures.rate_per_1000_node_days")
         if field == RATE:
             return [baseline.failures.rate * factor for factor in RATE_FACTORS]
         node = baseline.cluster.gpus_per_node
@@ -186,10 +196,14 @@ def _at(told: Study, field: str, value: float) -> Scenario:
 
 
 def _shortened(told: Study, run: Scenario, n_runs: int) -> tuple[Runs, float]:
-    """Runs of some failures in the steady state, and how many times longer the whole work is."""
+    """Runs of some failures in the steady state, and how many times longer the whole work is.
+
+    Where the failure rate changes with time, or the weather does, the whole work is run.
+    """
     whole_h = run.productive_h
     mttf_h = run.job_mttf_h
-    work_h = min(whole_h, _FAILURES_A_RUN * mttf_h)
+    steady = not budget.changes(run) and not (run.heat and run.heat.weather)
+    work_h = min(whole_h, _FAILURES_A_RUN * mttf_h) if steady else whole_h
     without = {name: None for name in _BY_TOKENS if getattr(run, name) is not None}
     short = run.override({**without, "job.productive_h": work_h, "job.include_start": False})
     return run_scenario(short, n_runs, told.seed, told.interval, 0.0, told.executor), whole_h / work_h

@@ -9,11 +9,15 @@ from typing import Any
 
 import pandas as pd
 
+from ettr.compare.study import check_measure
 from ettr.errors import InputError, UnknownName
 from ettr.failures import gamma_interval
+from ettr.mitigation import Catalogue, weakest_status
 from ettr.scenario import Scenario
 from ettr.scenario.paths import bounds, field_at, unit_of
 
+EFFECT = "effect of "
+"""Before the name of a mitigation: how strongly it acts."""
 RATE = "failures.rate_per_1000_node_days"
 FACTORS = MappingProxyType({"assumed": 2.0, "secondary": 1.5, "given": 1.25, "derived": 1.25, "primary": 1.25})
 """How many times smaller or larger a value may be, by its status (assumed)."""
@@ -62,6 +66,11 @@ class Input:
     unit: str
     status: str
 
+    @property
+    def of_effect(self) -> str:
+        """The mitigation whose effect it is; empty for a field of the scenario."""
+        return self.field.removeprefix(EFFECT) if self.field.startswith(EFFECT) else ""
+
     def at(self, scenario: Scenario, value: float) -> Scenario:
         """The scenario with another value of it."""
         if not self.field.startswith("failures.modes.*"):
@@ -106,6 +115,7 @@ def uncertain(scenario: Scenario, measure: str = "days", fields: Iterable[str] |
     >>> found["recovery.restart_min"].low, found["recovery.restart_min"].high
     (2.5, 10.0)
     """
+    check_measure(measure)
     found = [*_rate(scenario), *_values(scenario, measure), *_of_modes(scenario)]
     found = [one for one in found if one.high > one.low]
     if fields is None:
@@ -115,6 +125,29 @@ def uncertain(scenario: Scenario, measure: str = "days", fields: Iterable[str] |
         if name not in known:
             raise UnknownName("uncertain input", name, known)
     return tuple(known[name] for name in fields)
+
+
+def effects(of: Catalogue, ids: Iterable[str]) -> tuple[Input, ...]:
+    """How strongly mitigations act: from a part of what was published or assumed up to all of it.
+
+    Parameters
+    ----------
+    of : Catalogue
+        Where they stand.
+    ids : iterable of str
+        Mitigations.
+
+    Returns
+    -------
+    tuple of Input
+        One a mitigation: the part of the way that its numbers go, from 1 over the factor of its weakest status to 1.
+        What is no number, such as a tier of checkpoints, is there at any strength.
+    """
+    found = []
+    for name in ids:
+        status = weakest_status(of[name].changes)
+        found.append(Input(f"{EFFECT}{name}", 1.0, 1 / FACTORS.get(status, FACTORS["given"]), 1.0, "", status))
+    return tuple(found)
 
 
 def _rate(scenario: Scenario) -> list[Input]:

@@ -19,7 +19,7 @@ from ettr.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
 from ettr.scenario.electricity import Cost
 from ettr.simulation import simulate
-from ettr.simulation.columns import COLUMNS, N_FAILURES, PRODUCTIVE
+from ettr.simulation.columns import COLUMNS, N_FAILURES, PRODUCTIVE, WAITING
 
 Interval = Literal["best", "given"]
 """Checkpoint at the closed form's best interval of each scenario, or at its own."""
@@ -65,9 +65,18 @@ class Runs:
 
     @cached_property
     def held_gpus(self) -> int:
-        """GPUs of the job and of its hot spares."""
-        spares = self.scenario.spares.n_nodes if self.scenario.spares else 0
-        return self.scenario.cluster.n_gpus + spares * self.scenario.cluster.gpus_per_node
+        """GPUs of the job, of its hot spares and of nodes that are switched off.
+
+        Pre-emptible nodes have other work, which pays for them.
+        """
+        held = self.scenario.spares
+        nodes = held.n_nodes + held.n_cold if held else 0
+        return self.scenario.cluster.n_gpus + nodes * self.scenario.cluster.gpus_per_node
+
+    @property
+    def waiting_share(self) -> float:
+        """Share of the wall clock that was spent waiting for nodes."""
+        return float(self.hours[:, WAITING].sum() / self.total_h.sum())
 
     @property
     def ettr(self) -> float:
@@ -79,7 +88,8 @@ class Runs:
         """Energy of the facility, that of idle hot spares too. [MWh]"""
         profile = power.profile(self.scenario)
         by_part_mw = np.array([profile.facility_mw(_state(part)) for part in PARTS])
-        spare_gpus = self.held_gpus - profile.n_gpus
+        hot = self.scenario.spares.n_nodes if self.scenario.spares else 0
+        spare_gpus = hot * self.scenario.cluster.gpus_per_node
         idle_mw = profile.facility_mw("queue") * spare_gpus / profile.n_gpus
         return np.asarray(self.hours[:, : len(PARTS)] @ by_part_mw + idle_mw * self.total_h)
 
@@ -171,18 +181,23 @@ def _refuse_endless(run: Scenario, n_runs: int) -> None:
 def at_interval(scenario: Scenario, interval: Interval) -> Scenario:
     """The scenario at the closed form's best interval, as near to it as its tiers let it be; or as it is.
 
-    Silent failures are noticed at once for this, and no faster tier survives them: their copies are spoiled by then.
+    Silent failures are taken as :func:`loud` ones for this.
     """
     if interval == "given":
         return scenario
-    loud: dict[str, Any] = {}
+    planned = budget.simplified(loud(scenario)).scenario
+    best_min = whole_interval_min(scenario, float(best_interval_min(planned)))
+    return scenario.override({"checkpoint.interval_min": best_min})
+
+
+def loud(scenario: Scenario) -> Scenario:
+    """The scenario with silent failures noticed at once, and survived by no faster tier, whose copies are spoiled."""
+    changes: dict[str, Any] = {}
     for mode in scenario.failures.modes:
         if mode.latency_h is not None:
             path = f"failures.modes.{mode.name}"
-            loud |= {f"{path}.latency_h": None, f"{path}.latency_cv": 0.0, f"{path}.n_lost_nodes": scenario.n_nodes}
-    planned = budget.simplified(scenario.override(loud) if loud else scenario).scenario
-    best_min = whole_interval_min(scenario, float(best_interval_min(planned)))
-    return scenario.override({"checkpoint.interval_min": best_min})
+            changes |= {f"{path}.latency_h": None, f"{path}.latency_cv": 0.0, f"{path}.n_lost_nodes": scenario.n_nodes}
+    return scenario.override(changes) if changes else scenario
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,10 @@ class Portfolio:
         What they may cost; infinite without a limit. [USD]
     frame : DataFrame
         Every set that was looked at: ``ids`` (by commas), ``n``, ``cost_usd`` (prices, and GPUs held as spares beyond
-        those of the scenario) [USD], ``gain`` with ``low`` and ``high`` (95%) in the measure, ``ettr``, ``days``
-        [d], ``saved_usd`` (all costs counted) [USD], ``affordable``, ``pareto`` (none cheaper has as high an ETTR).
+        those of the scenario) [USD], ``gain`` with ``low`` and ``high`` (95%) in the measure, ``ettr``,
+        ``effective_ettr`` (at the pace of the scenario without any: slower training is no gain), ``days`` [d],
+        ``saved_usd`` (all costs counted) [USD], ``affordable``, ``pareto`` (none cheaper has as high an effective
+        ETTR).
     method : {"exact", "greedy"}
         All subsets, or one more at a time.
     """
@@ -56,7 +58,7 @@ class Portfolio:
 
     @property
     def front(self) -> pd.DataFrame:
-        """Sets that no cheaper one reaches in ETTR, by cost."""
+        """Sets that no cheaper one reaches in effective ETTR, by cost."""
         return self.frame[self.frame["pareto"]].sort_values("cost_usd", ignore_index=True)
 
     def to_dict(self) -> dict[str, Any]:
@@ -144,12 +146,10 @@ def cost_usd(before: Runs, after: Runs) -> float:
 def _checked_budget(budget_usd: float | None) -> float:
     if budget_usd is None:
         return math.inf
-    amount = math.nan
-    if isinstance(budget_usd, (int, float)) and not isinstance(budget_usd, bool):
-        amount = float(budget_usd)
-    if not amount >= 0:
+    number = np.asarray(budget_usd)
+    if number.ndim or number.dtype.kind not in "iuf" or not number >= 0:
         raise InputError(f"budget_usd must be >= 0 USD, got {budget_usd!r}")
-    return amount
+    return float(number)
 
 
 class _Looked:
@@ -179,6 +179,7 @@ class _Looked:
             "low": found.low,
             "high": found.high,
             "ettr": after.ettr,
+            "effective_ettr": before.ettr * before.mean("days") / after.mean("days"),
             "days": after.mean("days"),
             "saved_usd": saved.mean,
             "affordable": cost <= self._budget_usd,
@@ -250,9 +251,9 @@ def _greedy(looked: _Looked, names: list[str], on_progress: OnProgress | None) -
 
 
 def _with_front(frame: pd.DataFrame) -> pd.DataFrame:
-    """Mark the sets that none as cheap surpasses in ETTR."""
-    order = frame.sort_values(["cost_usd", "ettr"], ascending=[True, False]).index
-    best = np.maximum.accumulate(frame.loc[order, "ettr"].to_numpy())
+    """Mark the sets that none as cheap surpasses in effective ETTR."""
+    order = frame.sort_values(["cost_usd", "effective_ettr"], ascending=[True, False]).index
+    best = np.maximum.accumulate(frame.loc[order, "effective_ettr"].to_numpy())
     before = np.concatenate(([-np.inf], best[:-1]))
-    front = pd.Series(frame.loc[order, "ettr"].to_numpy() > before, index=order)
+    front = pd.Series(frame.loc[order, "effective_ettr"].to_numpy() > before, index=order)
     return frame.assign(pareto=front)

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.compare.inputs import Input, uncertain
-from ettr.compare.measures import gain
+from ettr.compare.inputs import Input, effects, uncertain
+from ettr.compare.measures import BETTER_LARGE, difference
 from ettr.compare.study import OnProgress, Study, check_measure
 from ettr.errors import EttrError, InputError
-from ettr.scenario import Scenario
 
 LEAD = "lead of the first"
 """By how much the best mitigation is ahead of the next one at the given inputs."""
+COLUMNS = (
+    *("input", "status", "unit", "given", "low_value", "high_value", "id", "title", "gain", "gain_low", "gain_high"),
+    *("error", "swing", "best_low", "best_high", "changes_best"),
+)
 _MOST_INPUTS = 8
 _FEWEST_SAMPLES = 8
 
@@ -63,7 +66,7 @@ def tornado(
     measure : str
         Which gain.
     inputs : iterable of Input, optional
-        Those of :func:`uncertain` by default.
+        Those of :func:`uncertain`, and of :func:`effects` of these mitigations, by default.
     on_progress : callable, optional
         Called with how many scenarios are done, and how many there will be.
 
@@ -74,7 +77,7 @@ def tornado(
         ``id``, ``title``, ``gain`` (as given), ``gain_low`` and ``gain_high`` (at the ends; NaN where the job does not
         get on), ``error`` (the larger standard error of both), ``swing`` (the largest distance of the three),
         ``best_low`` and ``best_high`` (which mitigation is the best at the ends), ``changes_best`` (whether that is
-        another one than as given, by more than two standard errors of their difference), by swing.
+        another one than as given, and for certain to 95% run by run), by swing.
 
     Examples
     --------
@@ -86,9 +89,9 @@ def tornado(
     'checkpoint.stall_s'
     """
     names = _names(told, ids, measure)
-    varied = tuple(uncertain(told.baseline, measure) if inputs is None else inputs)
+    varied = tuple(_inputs(told, names, measure) if inputs is None else inputs)
     given = _gains(told, names, measure)
-    best = max(names, key=lambda name: given[name].mean)
+    best = _leader(names, given)
     rows = []
     for done, one in enumerate(varied):
         ends = []
@@ -97,8 +100,8 @@ def tornado(
             if on_progress:
                 on_progress(2 * done + i, 2 * len(varied))
         rows += _rows_of(told, one, names, given, ends, best)
-    frame = pd.DataFrame(rows)
-    return frame.sort_values("swing", ascending=False, kind="stable", ignore_index=True) if len(frame) else frame
+    frame = pd.DataFrame(rows, columns=None if rows else list(COLUMNS))
+    return frame.sort_values("swing", ascending=False, kind="stable", ignore_index=True)
 
 
 def sobol(
@@ -153,8 +156,7 @@ def sobol(
     points = sample.sample(problem, n, calc_second_order=False, seed=told.seed)
     values = np.array([[_between(one, u) for one, u in zip(varied, point, strict=True)] for point in points])
     gains = _at_points(told, names, varied, values, measure, on_progress)
-    found = _gains(told, names, measure)
-    first = max(range(len(names)), key=lambda i: found[names[i]].mean)
+    first = names.index(_leader(names, _gains(told, names, measure)))
     answers = {name: (told.catalogue[name].title, gains[:, i]) for i, name in enumerate(names)}
     if len(names) > 1:
         answers[LEAD] = LEAD, gains[:, first] - np.delete(gains, first, axis=1).max(axis=1)
@@ -178,10 +180,10 @@ def _at_points(
     gains = np.empty((len(values), len(names)))
     for row, point in enumerate(values):
         found = _gains_at(told, dict(zip(varied, point.tolist(), strict=True)), names, measure)
-        if found is None:
+        if isinstance(found, str):
             where = ", ".join(f"{one.field} = {value:.3g}" for one, value in zip(varied, point, strict=True))
-            raise InputError(f"the job does not get on at {where}: give inputs with narrower ranges")
-        gains[row] = [found[name].mean for name in names]
+            raise InputError(f"there is no answer at {where}: {found}; give inputs with narrower ranges")
+        gains[row] = [found[name].mean() for name in names]
         if on_progress:
             on_progress(row + 1, len(values))
     return gains
@@ -216,10 +218,14 @@ def _names(told: Study, ids: Iterable[str], measure: str) -> list[str]:
 
 def _largest(told: Study, names: list[str], measure: str) -> list[Input]:
     """The inputs that move a gain most, one at a time."""
-    known = {one.field: one for one in uncertain(told.baseline, measure)}
-    table = tornado(told, names, measure)
+    known = {one.field: one for one in _inputs(told, names, measure)}
+    table = tornado(told, names, measure, known.values())
     table = table[table[["gain_low", "gain_high"]].notna().all(axis=1)]
     return [known[name] for name in list(dict.fromkeys(table["input"]))[:_MOST_INPUTS]]
+
+
+def _inputs(told: Study, names: list[str], measure: str) -> tuple[Input, ...]:
+    return (*uncertain(told.baseline, measure), *effects(told.catalogue, names))
 
 
 def _between(one: Input, u: float) -> float:
@@ -229,56 +235,53 @@ def _between(one: Input, u: float) -> float:
     return float(one.low + u * (one.high - one.low))
 
 
-def _gains(told: Study, names: list[str], measure: str) -> dict[str, Any]:
-    return {name: gain(told.runs(), told.runs([name]), measure) for name in names}
+Gains = dict[str, np.ndarray]
+"""What each mitigation gains, run by run."""
 
 
-def _gains_at(told: Study, values: dict[Input, float], names: list[str], measure: str) -> dict[str, Any] | None:
-    """Gains with other inputs; None where the job does not get on, or something does not fit."""
-    run: Scenario = told.baseline
+def _gains(told: Study, names: list[str], measure: str) -> Gains:
+    sign = -1.0 if measure in BETTER_LARGE else 1.0
+    before = told.runs().values(measure)
+    return {name: sign * (before - told.runs([name]).values(measure)) for name in names}
+
+
+def _gains_at(told: Study, values: dict[Input, float], names: list[str], measure: str) -> Gains | str:
+    """Gains with other inputs; why there are none where the job does not get on, or something does not fit."""
+    run, strengths = told.baseline, dict(told.strengths)
     try:
         for one, value in values.items():
-            run = one.at(run, value)
-        return _gains(replace(told, baseline=run, _known={}), names, measure)
-    except EttrError:
-        return None
+            if one.of_effect:
+                strengths[one.of_effect] = value
+            else:
+                run = one.at(run, value)
+        return _gains(replace(told, baseline=run, strengths=strengths), names, measure)
+    except EttrError as error:
+        return str(error)
 
 
-def _leader(names: list[str], gains: dict[str, Any] | None) -> str | None:
-    return max(names, key=lambda name: gains[name].mean) if gains else None
+def _leader(names: list[str], gains: Gains) -> str:
+    return max(names, key=lambda name: float(gains[name].mean()))
 
 
 def _rows_of(
-    told: Study, one: Input, names: list[str], given: dict[str, Any], ends: list[dict[str, Any] | None], best: str
+    told: Study, one: Input, names: list[str], given: Gains, ends: list[Gains | str], best: str
 ) -> list[dict[str, Any]]:
-    leaders = [_leader(names, end) for end in ends]
+    leaders = [None if isinstance(end, str) else _leader(names, end) for end in ends]
     changes = any(
-        leader is not None
-        and end is not None
-        and leader != best
-        and end[leader].mean - end[best].mean > 2 * np.hypot(end[leader].error, end[best].error)
+        leader not in (None, best) and not isinstance(end, str) and difference(end[str(leader)], end[best]).low > 0
         for leader, end in zip(leaders, ends, strict=True)
     )
     common = {"input": one.field, "status": one.status, "unit": one.unit, "given": one.given}
     common |= {"low_value": one.low, "high_value": one.high}
     rows = []
     for name in names:
-        at_ends = [end[name].mean if end else np.nan for end in ends]
-        three = np.array([given[name].mean, *at_ends])
-        errors = [given[name].error, *(end[name].error for end in ends if end)]
-        rows.append(
-            common
-            | {
-                "id": name,
-                "title": told.catalogue[name].title,
-                "gain": given[name].mean,
-                "gain_low": at_ends[0],
-                "gain_high": at_ends[1],
-                "error": float(max(errors)),
-                "swing": float(np.nanmax(three) - np.nanmin(three)),
-                "best_low": leaders[0],
-                "best_high": leaders[1],
-                "changes_best": changes,
-            }
-        )
+        at_ends = [None if isinstance(end, str) else end[name] for end in ends]
+        three = [float(gains.mean()) for gains in (given[name], *at_ends) if gains is not None]
+        errors = [
+            difference(gains, np.zeros_like(gains)).error for gains in (given[name], *at_ends) if gains is not None
+        ]
+        means = [np.nan if gains is None else float(gains.mean()) for gains in at_ends]
+        row = {"id": name, "title": told.catalogue[name].title, "gain": three[0]}
+        row |= {"gain_low": means[0], "gain_high": means[1], "error": max(errors), "swing": max(three) - min(three)}
+        rows.append(common | row | {"best_low": leaders[0], "best_high": leaders[1], "changes_best": changes})
     return rows

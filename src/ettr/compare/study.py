@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -37,6 +37,8 @@ class Study:
         Checkpoint at the best interval of each scenario, or at the given one.
     executor : optional
         As for :func:`ettr.simulate`.
+    strengths : mapping
+        How strongly mitigations act, as for :func:`ettr.mitigation.apply`.
     """
 
     scenario: Scenario
@@ -47,7 +49,8 @@ class Study:
     seed: int
     interval: Interval
     executor: Any = None
-    _known: dict[frozenset[str], Runs] = field(default_factory=dict, repr=False)
+    strengths: Mapping[str, float] = field(default_factory=dict)
+    _known: dict[frozenset[str], Runs] = field(default_factory=dict, init=False, repr=False)
 
     def runs(self, ids: Iterable[str] = ()) -> Runs:
         """Runs with these mitigations; none gives the baseline.
@@ -63,9 +66,12 @@ class Study:
         if chosen not in self._known:
             order = [name for name in self.catalogue.ids if name in chosen]
             order += sorted(chosen - set(order))  # unknown ones, for the error
-            run = mitigation.apply(self.baseline, order, self.catalogue) if order else self.baseline
+            run = self._with(order) if order else self.baseline
             self._known[chosen] = self.simulated(run, sum(self.own_usd(self.catalogue[name]) for name in order))
         return self._known[chosen]
+
+    def _with(self, ids: list[str]) -> Scenario:
+        return mitigation.apply(self.baseline, ids, self.catalogue, self.strengths)
 
     def simulated(self, run: Scenario, own_usd: float = 0.0) -> Runs:
         """Runs of another scenario with the same luck."""

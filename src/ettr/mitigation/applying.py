@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from ettr.mitigation.entries import ALL_ITEMS, Change, Loan, Mitigation
 from ettr.scenario import Scenario
 from ettr.scenario.paths import LISTS, field_at, list_of, model_of
 
-_ORDER = ("set", "scale", "add", "cap")
+_ORDER = ("set", "scale", "add", "cap", "floor")
 _NODES_A_REPLICA = 16
 """Of a job that does not say how its model is cut (assumed: as in Llama 3 405B)."""
 
@@ -130,11 +130,16 @@ def _missing(scenario: Scenario, change: Change) -> Iterator[str]:
         if _at(scenario, ".".join(parts[:end]))[1] is None:
             yield ".".join(parts[:end])
             return
-    if change.op != "set" and not isinstance(change.value, dict) and _at(scenario, change.path)[1] is None:
+    if change.op in ("scale", "add") and not isinstance(change.value, dict) and _at(scenario, change.path)[1] is None:
         yield change.path
 
 
-def apply(scenario: Scenario, ids: str | Iterable[str], of: Catalogue | None = None) -> Scenario:
+def apply(
+    scenario: Scenario,
+    ids: str | Iterable[str],
+    of: Catalogue | None = None,
+    strengths: Mapping[str, float] | None = None,
+) -> Scenario:
     """A scenario with mitigations, whatever their order.
 
     Parameters
@@ -145,11 +150,14 @@ def apply(scenario: Scenario, ids: str | Iterable[str], of: Catalogue | None = N
         Names of mitigations.
     of : Catalogue, optional
         Where they stand; the project's own without.
+    strengths : mapping, optional
+        Id to the part of the way that numbers go to where the mitigation would take them, 1 if not given; what is no
+        number, such as a tier, is there or not.
 
     Returns
     -------
     Scenario
-        With all their changes: values are set first, then scaled, added to and capped.
+        With all their changes: values are set first, then scaled, added to, capped, and lifted to their floors.
 
     Raises
     ------
@@ -173,25 +181,28 @@ def apply(scenario: Scenario, ids: str | Iterable[str], of: Catalogue | None = N
             raise InputError(f"{one.id} has nothing to apply: {one.unmodelled}")
         if absent := missing(scenario, one):
             raise InputError(f"{one.id} needs {', '.join(absent)}, which {scenario.name} does not have")
-    return changed(scenario, [change for one in chosen for change in one.changes], ", ".join(names))
+    strong = strengths or {}
+    changes = [(change, strong.get(one.id, 1.0)) for one in chosen for change in one.changes]
+    return changed(scenario, changes, ", ".join(names))
 
 
 def without(scenario: Scenario, mitigation: Mitigation) -> Scenario | None:
     """A scenario that has a mitigation in place, without it; None where the catalogue does not say how that is."""
     there = [change for change in mitigation.before if _holds(scenario, change)]
-    return changed(scenario, there, mitigation.id) if there else None
+    return changed(scenario, [(change, 1.0) for change in there], mitigation.id) if there else None
 
 
-def changed(scenario: Scenario, changes: Iterable[Change], called: str) -> Scenario:
-    """A scenario with changes, in the order of their operations; ``called`` names them in errors."""
-    holding = [change for change in changes if _holds(scenario, change)]
+def changed(scenario: Scenario, changes: Iterable[tuple[Change, float]], called: str) -> Scenario:
+    """A scenario with changes, each of its strength, in the order of operations; ``called`` names them in errors."""
+    holding = [(change, strength) for change, strength in changes if _holds(scenario, change)]
     run = scenario
-    for op in _ORDER:
+    for stage in (_ORDER[:1], _ORDER[1:]):  # what is set may be a section, which others lead into
         values: dict[str, Any] = {}
-        for change in holding:
-            for path in _targets(run, change) if change.op == op else ():
-                current = values.get(path, _at(run, path)[1])
-                values[path] = _changed(run, change, path, current)
+        for op in stage:
+            for change, strength in holding:
+                for path in _targets(run, change) if change.op == op else ():
+                    current = values.get(path, _at(run, path)[1])
+                    values[path] = _changed(run, change, path, current, strength)
         values = {path: value for path, value in values.items() if value != _at(run, path)[1]}
         try:
             run = run.override(values) if values else run
@@ -200,16 +211,22 @@ def changed(scenario: Scenario, changes: Iterable[Change], called: str) -> Scena
     return run
 
 
-def _changed(run: Scenario, change: Change, path: str, current: Any) -> Any:
+def _changed(run: Scenario, change: Change, path: str, current: Any, strength: float) -> Any:
     value = _value(run, change)
-    if change.op == "set":
-        return value
-    if isinstance(value, dict):
+    if isinstance(value, dict) and change.op == "add":
         items = [item if isinstance(item, dict) else item.model_dump() for item in current]
         key = "interval_s" if path == "checkpoint.tiers" else "name"
         return sorted([*items, value], key=lambda item: item[key])
-    amount = {"scale": current * value, "add": current + value, "cap": min(current, value)}[change.op]
-    return math.ceil(amount - 1e-9) if _is_count(path) else amount
+    number = isinstance(current, (int, float)) and not isinstance(current, bool)
+    if change.op == "set" or not number:  # a limit that is not there is none
+        amount = value
+    else:
+        amounts = {"scale": current * value, "add": current + value}
+        amounts |= {"cap": min(current, value), "floor": max(current, value)}
+        amount = amounts[change.op]
+    if strength != 1 and number and isinstance(amount, (int, float)):
+        amount = current + strength * (amount - current)
+    return math.ceil(amount - 1e-9) if _is_count(path) and not isinstance(amount, dict) else amount
 
 
 def _value(run: Scenario, change: Change) -> Any:

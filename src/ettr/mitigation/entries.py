@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
@@ -14,7 +15,7 @@ from ettr.scenario.paths import field_at, list_of
 Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
 Place = Annotated[str, Field(pattern=PLAIN_TEXT.replace("[\\w .", "[\\w .*"), max_length=200)]
 Words = Annotated[str, Field(min_length=1, max_length=600)]
-Operation = Literal["set", "scale", "add", "cap"]
+Operation = Literal["set", "scale", "add", "cap", "floor"]
 Quantity = Literal["nodes", "replicas"]
 Group = Literal["failures", "detection", "restart", "checkpoint", "nodes", "speed", "heat and power"]
 Verdict = Literal["reproduced", "consistent", "not derivable"]
@@ -31,7 +32,7 @@ class Change(Origin):
     path: Place = Field(description="dotted path; * in place of a mode's name stands for all modes")
     op: Operation = Field(
         "set",
-        description="set to the value, scale by it, add it (an item, to a list), or cap at it",
+        description="set to the value, scale by it, add it (an item, to a list), cap at it, or take it as a floor",
     )
     value: Any = Field(description="a number, a name, or a section with its fields")
     of: Quantity | None = Field(None, description="multiplies the value: nodes of the job, or its replicas")
@@ -44,17 +45,34 @@ class Change(Origin):
         field_at(path, Scenario)
         return path
 
+    @field_validator("when", "unless")
+    @classmethod
+    def _names_a_section(cls, path: str | None) -> str | None:
+        if path is not None:
+            field_at(path, Scenario)
+        return path
+
     @model_validator(mode="after")
     def _numbers_where_they_are_needed(self) -> Change:
         number = isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
         item = self.op == "add" and list_of(self.path) == self.path
         if item != (self.op == "add" and isinstance(self.value, dict)):
             raise ValueError(f"add takes an item with its fields for a list and a number for a field: {self.path}")
-        if (self.op in ("scale", "cap") or self.of or (self.op == "add" and not item)) and not number:
+        if (self.op not in ("set", "add") or self.of or (self.op == "add" and not item)) and not number:
             raise ValueError(f"{self.op} takes a number, got {self.value!r} for {self.path}")
+        if self.op != "set" and not item and not _holds_numbers(self.path):
+            raise ValueError(f"{self.op} needs a field that holds a number, which {self.path} does not")
         if self.op == "scale" and self.value < 0:
             raise ValueError(f"scale must be >= 0, got {self.value:g} for {self.path}")
         return self
+
+
+def _holds_numbers(path: str) -> bool:
+    return _is_number(field_at(path, Scenario).annotation)
+
+
+def _is_number(annotation: Any) -> bool:
+    return annotation in (int, float) or any(_is_number(part) for part in typing.get_args(annotation))
 
 
 class Price(Origin):
