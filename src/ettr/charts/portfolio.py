@@ -301,7 +301,7 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = "") -> Any:
-    """ETTR against cost of every set of mitigations, with the front and the best within a budget.
+    """ETTR at the scenario's own pace against cost of every set, with the front and the best within a budget.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
     altair chart or Table
         A table that says so where there is nothing to draw.
     """
-    need(frame, "names", "titles", "n", "cost_usd", "ettr", "days", "saved_usd", "pareto", "kind")
+    need(frame, "names", "titles", "n", "cost_usd", "ettr", "effective_ettr", "days", "saved_usd", "pareto", "kind")
     priced = frame[frame["cost_usd"] > 0]
     if priced.empty:
         return _nothing(title)
@@ -331,7 +331,12 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
         scale=alt.Scale(type="log", nice=False, padding=10),
         axis=alt.Axis(format="~g", tickCount=5),
     )
-    y = alt.Y("ettr:Q", title="ETTR", scale=alt.Scale(zero=False, padding=10), axis=alt.Axis(format=".0%", tickCount=6))
+    y = alt.Y(
+        "effective_ettr:Q",
+        title="ETTR at the scenario's own pace",
+        scale=alt.Scale(zero=False, padding=10),
+        axis=alt.Axis(format=".0%", tickCount=6),
+    )
     path = shown[shown["pareto"]].sort_values("musd")
     line = alt.Chart(path).mark_line(interpolate="step-after", color=_KINDS["on the front"][0]).encode(x=x, y=y)
     dots = (
@@ -346,6 +351,7 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
             tooltip=[
                 alt.Tooltip("names:N", title="Set"),
                 alt.Tooltip("musd:Q", title="Costs [million USD]", format=",.3~g"),
+                alt.Tooltip("effective_ettr:Q", title="ETTR at the scenario's own pace", format=".1%"),
                 alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
                 alt.Tooltip("days:Q", title="Days", format=".1f"),
                 alt.Tooltip("left:Q", title="Left over [million USD]", format=",.3~g"),
@@ -358,7 +364,9 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
     if limited:
         limit = alt.Chart(pd.DataFrame({"musd": [budget_usd / 1e6]}))
         layers.insert(0, limit.mark_rule(strokeDash=[3, 3]).encode(x=alt.X("musd:Q")))
-    told = "; ".join(f"{row.names}: {row.cost_usd / 1e6:.2g} million, {row.ettr:.1%}" for row in _on_front(frame))
+    told = "; ".join(
+        f"{row.names}: {row.cost_usd / 1e6:.2g} million, {row.effective_ettr:.1%}" for row in _on_front(frame)
+    )
     return finish(
         layered(*layers),
         title=title,

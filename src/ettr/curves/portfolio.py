@@ -207,6 +207,7 @@ def choose(told: Study, ids: Iterable[str], budget_usd: float, measure: str = "d
         "low",
         "high",
         "ettr",
+        "effective_ettr",
         "days",
         "saved_usd",
         "affordable",

@@ -192,7 +192,8 @@ def choice(found: Choice, budget_usd: float) -> Finding:
     most = front.iloc[-1]
     told = [
         f"Of {count(len(frame))} sets of these mitigations {count(len(front))} are on the front: none cheaper reaches "
-        f"their ETTR. At its end stands {_set(most)}, with an ETTR of {pct(most['ettr'])} for {usd(most['cost_usd'])}."
+        f"their ETTR at the scenario's own pace, which slower training does not raise. At its end stands {_set(most)}, "
+        f"with {pct(most['effective_ettr'])} for {usd(most['cost_usd'])}."
     ]
     if found.exact is None or found.greedy is None:
         told.append(f"Nothing is chosen: {found.why}.")
