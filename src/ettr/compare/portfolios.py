@@ -37,7 +37,8 @@ class Portfolio:
     frame : DataFrame
         Every set that was looked at: ``ids`` (by commas), ``n``, ``cost_usd`` (prices, and GPUs held as spares beyond
         those of the scenario) [USD], ``gain`` with ``low`` and ``high`` (95%) in the measure, ``ettr``,
-        ``effective_ettr`` (at the pace of the scenario without any: slower training is no gain), ``days`` [d],
+        ``effective_ettr`` (of training that is slower than without any only the part that would be left at that
+        pace counts as productive), ``days`` [d],
         ``saved_usd`` (all costs counted) [USD], ``affordable``, ``pareto`` (none cheaper has as high an effective
         ETTR).
     method : {"exact", "greedy"}
@@ -179,7 +180,7 @@ class _Looked:
             "low": found.low,
             "high": found.high,
             "ettr": after.ettr,
-            "effective_ettr": before.ettr * before.mean("days") / after.mean("days"),
+            "effective_ettr": after.ettr * min(1.0, before.budget.productive_h / after.budget.productive_h),
             "days": after.mean("days"),
             "saved_usd": saved.mean,
             "affordable": cost <= self._budget_usd,

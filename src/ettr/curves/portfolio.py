@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from ettr import compare
 from ettr.compare import EXACT, GREEDY, Advice, Attribution, Portfolio, Runs, Sobol, Study, gain
+from ettr.compare.sensitivity import COLUMNS
 from ettr.errors import EttrError, InputError
 from ettr.results import PARTS
 
@@ -291,12 +292,11 @@ def sensitivity(
         With an empty table where there is nothing to vary, or nothing to look at.
     """
     chosen = tuple(ids)
-    few = compare.study(
-        told.scenario, n_runs, told.seed, told.interval, told.catalogue, as_given=not told.loans, executor=told.executor
-    )
-    known = {one.field: one for one in compare.uncertain(few.baseline, measure)}
-    if not chosen or not known:
-        return Sensitivity(pd.DataFrame(columns=_TORNADO), None, "there is nothing to vary")
+    few = replace(told, n_runs=n_runs)
+    varied = (*compare.uncertain(few.baseline, measure), *compare.effects(few.catalogue, chosen))
+    known = {one.field: one for one in varied}
+    if not chosen:
+        return Sensitivity(pd.DataFrame(columns=list(COLUMNS)), None, "there is nothing to vary")
     table = compare.tornado(few, chosen, measure, known.values())
     sure = table[table[["gain_low", "gain_high"]].notna().all(axis=1) & (table["swing"] > 0)]
     inputs = [known[name] for name in list(dict.fromkeys(sure["input"]))[:n_inputs]]
@@ -306,23 +306,5 @@ def sensitivity(
         return Sensitivity(table, None, str(error))
 
 
-_TORNADO = [
-    "input",
-    "status",
-    "unit",
-    "given",
-    "low_value",
-    "high_value",
-    "id",
-    "title",
-    "gain",
-    "gain_low",
-    "gain_high",
-    "error",
-    "swing",
-    "best_low",
-    "best_high",
-    "changes_best",
-]
 _PAIR = ["first", "second", "first_title", "second_title", "beyond", "low", "high", "share", "why"]
 _INDICES = ["of", "title", "input", "first", "first_error", "total", "total_error"]
