@@ -16,7 +16,7 @@ from ettr.simulation.rules import Rules
 from ettr.simulation.state import STATE
 from ettr.simulation.walk import walking
 
-_EVENTS, _EVENTS_AT_ONCE = 400_000, 100_000
+_EVENTS, _EVENTS_AT_ONCE = 50_000, 100_000
 """Failures in one piece, some hundredths of a second; and how many are done without any threads."""
 _LOOK_S = 0.05
 OnDone = Callable[[np.ndarray], None]

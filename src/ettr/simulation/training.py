@@ -20,6 +20,7 @@ from ettr.simulation.state import (
     INDEX,
     KEY_OF,
     MODE_OF,
+    ORIGIN,
     PLACE,
     POSITION,
     SLOWED,
@@ -134,8 +135,9 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
     tier = store
     while st.place % rules.every[tier] != 0:
         tier -= 1
-    if st.durable_at[tier] == np.inf and rules.tier_write[tier] > 0.0:
-        return False  # a job that has just recovered writes nothing
+    fresh = st.durable_at[tier] == np.inf and rules.tier_write[tier] > 0.0
+    if fresh and (store > 0 or rules.slowdown > 0.0):
+        return False  # a job that has just recovered writes nothing: its first block is unlike the others
     places = rules.every[tier]
     stalls = 0.0
     for faster in range(tier + 1):
@@ -155,6 +157,10 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
         most = min(most, (slower - st.place % slower) // places - 1)
     n = min(math.floor(free / block_h), most)
     uneven = slowed > 0.0 or degraded > 0.0
+    if fresh:  # what it came from is what it holds
+        st.ledger[0, PLACE], st.ledger[0, ORIGIN] = st.place, st.origin
+        copy_row(st.written, store, st.ledger, 0)
+        copy_row(st.kept, store, st.ledger, 0)
     for faster in range(tier + 1):
         uneven = uneven or st.written[faster, DEGRADED] != st.kept[faster, DEGRADED]
     if uneven:
@@ -171,6 +177,9 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
         _add_blocks(st.kept, faster, n, taken, work_h, stalls, slowed, degraded, places)
         _add_blocks(st.written, faster, n, taken, work_h, stalls, slowed, degraded, places)
         st.durable_at[faster] += n * block_h
+    if fresh:
+        _add_blocks(st.kept, store, -1, -1, work_h, stalls, slowed, degraded, places)
+        st.durable_at[store] = st.trained + rules.tier_write[store]
     st.ledger[0, POSITION] = st.origin + st.place * rules.step
     return True
 
