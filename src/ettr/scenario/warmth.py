@@ -63,6 +63,10 @@ class Plant:
         return inlet_c(ambient_c, self.approach_k, self.least_c, self.most_c)
 
 
+_OF_HEAT = ("heat_share", "heat_law", "heat_energy_ev", "heat_per_k", "cycle_share", "cycle_exponent")
+"""Fields of a mode that say what heat makes of it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Warmth:
     """Temperatures, clocks and speed of a job over the hours of its weather.
@@ -94,7 +98,17 @@ class Warmth:
 
     def factor(self, mode: Mode) -> float:
         """Failure rate of a mode over that where it was observed, mean of the hours."""
-        return float(np.mean(self.factors(mode)))
+        if not (mode.heat_share or mode.cycle_share):
+            return 1.0
+        key = tuple(getattr(mode, name) for name in _OF_HEAT)
+        if key not in self._known:
+            self._known[key] = float(np.mean(self.factors(mode)))
+        return self._known[key]
+
+    @functools.cached_property
+    def _known(self) -> dict[tuple[Any, ...], float]:
+        """Factors of the kinds of modes that were asked for."""
+        return {}
 
     def factors(self, mode: Mode) -> np.ndarray:
         """Failure rate of a mode over that where it was observed, hour by hour."""
