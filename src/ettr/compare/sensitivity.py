@@ -247,7 +247,7 @@ def _gains(told: Study, names: list[str], measure: str) -> Gains:
 
 def _gains_at(told: Study, values: dict[Input, float], names: list[str], measure: str) -> Gains | str:
     """Gains with other inputs; why there are none where the job does not get on, or something does not fit."""
-    run, strengths = told.baseline, dict(told.strengths)
+    run, strengths = told.bare, dict(told.strengths)
     try:
         for one, value in values.items():
             if one.of_effect:

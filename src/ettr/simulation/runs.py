@@ -179,7 +179,7 @@ def _check_until(until: Any) -> None:
 
 def _expected(scenario: Scenario) -> TimeBudget | None:
     """What the closed form expects of the run, without what it has no term for; None where it cannot say."""
-    plain = scenario.override({"maintenance": None})
+    plain = scenario.override({"maintenance": None}) if scenario.maintenance else scenario
     found = budget.closed_form(plain)
     if budget.changes(plain):
         if found.formula == OVER_TIME and found.budget and found.budget.ettr >= _LEAST_ETTR:
