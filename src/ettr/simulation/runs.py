@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 from collections.abc import Callable, Iterable
@@ -233,7 +234,12 @@ def _scaled(scenario: Scenario, rules: Rules, table: np.ndarray) -> np.ndarray:
 
 def _timeline(rules: Rules, seed: int, chosen: list[int], limit: int) -> pd.DataFrame:
     frames = [_stretches(run, trace_run(rules, seed, run, limit)) for run in chosen]
-    return pd.concat(frames, ignore_index=True) if frames else _stretches(0, np.empty((0, 3)))
+    return pd.concat(frames, ignore_index=True) if frames else _no_stretches().copy()
+
+
+@functools.cache
+def _no_stretches() -> pd.DataFrame:
+    return _stretches(0, np.empty((0, 3)))
 
 
 def _stretches(run: int, trace: np.ndarray) -> pd.DataFrame:
