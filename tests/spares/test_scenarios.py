@@ -199,8 +199,8 @@ def test_where_shrinking_is_always_better_nothing_crosses():
     ("call", "message"),
     [
         (lambda run: spares.demand(run.override({"spares": None, "repair": None})), "has no spares and repair"),
-        (lambda run: spares.by_pool_size(run, [3], n_runs=0), "n_runs must be >= 2.*got 0"),
-        (lambda run: spares.by_pool_size(run, [3], n_runs=1), "n_runs must be >= 2"),
+        (lambda run: spares.by_pool_size(run, [3], n_runs=0), "n_runs must be a whole number >= 2.*got 0"),
+        (lambda run: spares.by_pool_size(run, [3], n_runs=1), "n_runs must be a whole number >= 2"),
         (lambda run: spares.by_pool_size(run, [-3]), "sizes must be a whole number from 0"),
         (lambda run: spares.by_pool_size(run, []), "sizes must hold at least one"),
         (lambda run: spares.by_pool_size(run, [3], n_runs=2, beside=-1), "beside must be a whole number"),

@@ -23,7 +23,7 @@ BASES = {
 }
 """Colour and shape of how well it is known what a mitigation changes."""
 _LINE_CHARACTERS = 15
-_ROW_PX = 27
+ROW_PX = 27
 _SHARES = {
     "under 1%": ("#cfe3f5", "#1d2327"),
     "1 to 5%": ("#8fc1ea", "#1d2327"),
@@ -70,7 +70,7 @@ def worth(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "title", "group", "mechanism", "evidence", "basis", "state", "days", "low", "high", "rank")
     if frame.empty:
-        return _nothing(title)
+        return nothing(title)
     shown = rounded(frame.assign(label=[both_names(one) for one in frame["title"]], zero=0.0), 4)
     y = rows_of(frame["title"])
     axis = alt.X("days:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
@@ -106,7 +106,7 @@ def worth(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             + "; ".join(f"{row.title} {row.days:.2f} ({row.low:.2f} to {row.high:.2f})" for row in frame.itertuples())
             + "."
         ),
-        height=_ROW_PX * len(frame) + 20,
+        height=ROW_PX * len(frame) + 20,
     )
 
 
@@ -118,7 +118,8 @@ def _basis(frame: pd.DataFrame, channel: str) -> Any:
     return kind("basis:N", title="What it changes is", scale=scale)
 
 
-def _nothing(title: str) -> Table:
+def nothing(title: str) -> Table:
+    """What stands in the place of a chart that has nothing to show."""
     return Table(pd.DataFrame({"Nothing to draw": [title]}), title)
 
 
@@ -139,7 +140,7 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "title", "closed", "simulated", "low", "high", "apart")
     if frame.empty:
-        return _nothing(title)
+        return nothing(title)
     hundredths = frame.assign(**{name: 100 * frame[name] for name in ("closed", "simulated", "low", "high", "apart")})
     shown = rounded(hundredths.assign(label=[both_names(one) for one in frame["title"]]), 4)
     y = rows_of(frame["title"])
@@ -175,7 +176,7 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title=title,
         subtitle=told_below(subtitle, "bars: 95% of the simulation"),
         description=f"Points of ETTR gained by the closed form, and for how many simulated ones: {told}.",
-        height=_ROW_PX * len(frame) + 20,
+        height=ROW_PX * len(frame) + 20,
     )
 
 
@@ -199,7 +200,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "", n_shown: int = 24
     need(frame, "title", "cost_usd", "saved_usd", "net_usd", "low", "high", "pays")
     chosen = frame[(frame["saved_usd"] > 0) & (frame["cost_usd"] > 0)].nlargest(n_shown, "saved_usd")
     if chosen.empty:
-        return _nothing(title)
+        return nothing(title)
     chosen = chosen.sort_values("net_usd", ascending=False)
     millions = chosen.assign(**{name: chosen[name] / 1e6 for name in ("cost_usd", "saved_usd", "net_usd")})
     shown = rounded(millions.assign(label=[both_names(one) for one in chosen["title"]]), 4)
@@ -240,7 +241,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "", n_shown: int = 24
         title=title,
         subtitle=told_below(subtitle, "by what is left over; it pays where it saves more than it costs"),
         description=f"Million US dollars that each mitigation costs and saves, on a logarithmic axis: {told}.",
-        height=_ROW_PX * len(chosen) + 20,
+        height=ROW_PX * len(chosen) + 20,
     )
 
 
@@ -261,7 +262,7 @@ def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "title", "part", "hours")
     if frame.empty:
-        return _nothing(title)
+        return nothing(title)
     parts = [part for part in PART_COLOURS if part in set(frame["part"])]
     titles = list(dict.fromkeys(frame["title"]))
     order = [parts.index(part) for part in frame["part"]]
@@ -316,7 +317,7 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
     """
     need(frame, "title", "value", "saved", "low", "high", "saved_usd", "state", "why")
     if frame.empty:
-        return _nothing(title)
+        return nothing(title)
     titles = list(dict.fromkeys(frame["title"]))
     sizes = [short_size(value) + ("*" if value == own_gpus else "") for value in sorted(set(frame["value"]))]
     kinds = [_kind(row) for row in frame.to_dict("records")]
@@ -362,7 +363,7 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
         title=title,
         subtitle=told_below(subtitle, "* the job's size; ×: the job does not get on"),
         description=f"A map of the share of time saved, mitigations by job sizes {', '.join(sizes)}: {told}.",
-        height=_ROW_PX * len(titles) + 20,
+        height=ROW_PX * len(titles) + 20,
     )
 
 

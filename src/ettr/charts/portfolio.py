@@ -8,8 +8,7 @@ import altair as alt
 import pandas as pd
 
 from ettr.charts.encodings import rounded, told_below
-from ettr.charts.mitigations import BASES, both_names, rows_of
-from ettr.charts.tables import Table
+from ettr.charts.mitigations import BASES, ROW_PX, both_names, nothing, rows_of
 from ettr.charts.theme import PART_COLOURS, finish, layered, need
 from ettr.curves.portfolio import AFTER, BEFORE
 
@@ -40,11 +39,6 @@ _DASHES = [[1, 0], [6, 3], [2, 3], [8, 2, 2, 2], [12, 3], [4, 2]]
 _ORDERS = {"first": ("alone", "#1f95ec"), "total": ("with others too", "#8d48b3")}
 _DRAWN = [-0.25, 1.25]
 """Indices lie between 0 and 1; what goes beyond is noise, and is cut here."""
-_ROW_PX = 27
-
-
-def _nothing(title: str) -> Table:
-    return Table(pd.DataFrame({"Nothing to draw": [title]}), title)
 
 
 def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -99,7 +93,7 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             + "; ".join(f"{row.part} {told}" for row, told in zip(frame.itertuples(), signed, strict=True))
             + "."
         ),
-        height=_ROW_PX * len(frame) + 20,
+        height=ROW_PX * len(frame) + 20,
     )
 
 
@@ -120,7 +114,7 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "step", "title", "basis", "added", "low", "high", "alone", "kept", "ettr", "cost_usd")
     if frame.empty:
-        return _nothing(title)
+        return nothing(title)
     titles = [f"{row.step}. {row.title}" for row in frame.itertuples()]
     shown = rounded(frame.assign(label=[both_names(one) for one in titles]), 4)
     y = rows_of(titles)
@@ -158,7 +152,7 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title=title,
         subtitle=told_below(subtitle, "thin lines: 95%; blue ticks: alone"),
         description=f"Bars of the days that each step adds: {told}.",
-        height=_ROW_PX * len(frame) + 20,
+        height=ROW_PX * len(frame) + 20,
     )
 
 
@@ -179,7 +173,7 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "first", "second", "first_title", "second_title", "beyond", "low", "high", "share", "why")
     if frame.empty:
-        return _nothing(title)
+        return nothing(title)
     names = list(dict.fromkeys([*frame["first"], *frame["second"]]))
     numbers = {name: i for i, name in enumerate(names, 1)}
     titles = dict(zip(frame["first"], frame["first_title"], strict=True))
@@ -263,7 +257,7 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "title", "value", "low", "high", "alone", "last")
     if frame.empty:
-        return _nothing(title)
+        return nothing(title)
     shown = rounded(frame.assign(label=[both_names(one) for one in frame["title"]]), 4)
     y = rows_of(frame["title"])
     long = shown.melt(["title", "label", "low", "high"], list(_LOOKS), "kind", "days")
@@ -296,7 +290,7 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title=title,
         subtitle=told_below(subtitle, "bars: 95%"),
         description=f"Days that belong to each of several mitigations by their Shapley values: {told}.",
-        height=_ROW_PX * len(frame) + 20,
+        height=ROW_PX * len(frame) + 20,
     )
 
 
@@ -320,7 +314,7 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
     need(frame, "names", "titles", "n", "cost_usd", "ettr", "effective_ettr", "days", "saved_usd", "pareto", "kind")
     priced = frame[frame["cost_usd"] > 0]
     if priced.empty:
-        return _nothing(title)
+        return nothing(title)
     shown = rounded(
         priced.drop(columns="titles").assign(musd=priced["cost_usd"] / 1e6, left=priced["saved_usd"] / 1e6), 5
     )
@@ -407,7 +401,7 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
     inputs = list(dict.fromkeys(frame["input"]))[:n_inputs]
     rows = frame[frame["input"].isin(inputs) & frame[["gain_low", "gain_high"]].notna().all(axis=1)]
     if rows.empty:
-        return _nothing(title)
+        return nothing(title)
     titles = list(dict.fromkeys(frame.sort_values("gain", ascending=False)["title"]))
     lines = pd.DataFrame({"least": rows[["gain", "gain_low", "gain_high"]].min(axis=1)})
     most = rows[["gain", "gain_low", "gain_high"]].max(axis=1)
@@ -473,7 +467,7 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "of", "title", "input", "first", "first_error", "total", "total_error")
     known = frame[frame[["first", "total"]].notna().all(axis=1)]
     if known.empty:
-        return _nothing(title)
+        return nothing(title)
     parts = [
         known[["title", "input"]].assign(
             order=name,

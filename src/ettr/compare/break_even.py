@@ -10,11 +10,11 @@ import pandas as pd
 
 from ettr import budget, mitigation
 from ettr.compare.measures import Runs, difference, run_scenario
-from ettr.compare.study import OnProgress, Study, check_runs
+from ettr.compare.study import OnProgress, Study
 from ettr.errors import EttrError, InputError, NoProgress
 from ettr.mitigation import Mitigation
 from ettr.scenario import Scenario
-from ettr.scenario.electricity import Cost
+from ettr.spares.simulated import check_runs
 
 RATE, SIZE, PRICE = "failures.rate_per_1000_node_days", "cluster.n_gpus", "cost.usd_per_gpu_h"
 RATE_FACTORS = tuple(4.0 ** (i / 2) for i in range(-6, 7))
@@ -49,7 +49,7 @@ def at_prices(told: Study, ids: Iterable[str]) -> pd.DataFrame:
     rows = []
     for name in ids:
         before, after = told.runs(), told.runs([name])
-        prices = before.scenario.cost or Cost.model_validate({})
+        prices = before.scenario.prices
         saved = before.mean("gpu_h") - after.mean("gpu_h")
         other = after.mean("usd") - before.mean("usd") + saved * prices.usd_per_gpu_h
         pays = {(True, True): "at any price", (True, False): "above", (False, True): "below"}.get(

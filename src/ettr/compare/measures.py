@@ -17,7 +17,6 @@ from ettr.plan import best_interval_min, whole_interval_min
 from ettr.power.bills import STATES
 from ettr.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
-from ettr.scenario.electricity import Cost
 from ettr.simulation import simulate
 from ettr.simulation.columns import COLUMNS, N_FAILURES, PRODUCTIVE, WAITING
 
@@ -99,7 +98,7 @@ class Runs:
         Of the ETTR, a ratio of sums, what each run adds to it to first order: the mean is exact, and the spread is that
         of the delta method.
         """
-        prices = self.scenario.cost or Cost.model_validate({})
+        prices = self.scenario.prices
         gpu_h = self.total_h * self.held_gpus
         if measure == "ettr":
             mean_h = self.total_h.mean()

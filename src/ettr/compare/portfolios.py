@@ -14,7 +14,6 @@ import pandas as pd
 from ettr.compare.measures import UNITS, Runs, gain
 from ettr.compare.study import OnProgress, Study, check_measure
 from ettr.errors import InputError, NoProgress
-from ettr.scenario.electricity import Cost
 
 MOST_TOGETHER = 12
 """Mitigations of which all subsets are looked at."""
@@ -138,7 +137,7 @@ def portfolio(
 
 def cost_usd(before: Runs, after: Runs) -> float:
     """Money that mitigations take: their prices, and the GPUs that are held as spares beyond those before. [USD]"""
-    prices = after.scenario.cost or Cost.model_validate({})
+    prices = after.scenario.prices
     more_gpus = max(0, after.held_gpus - before.held_gpus)
     held_usd = more_gpus * prices.usd_per_gpu_h * float(after.total_h.mean())
     return after.own_usd - before.own_usd + held_usd

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +12,7 @@ from ettr.compare.measures import UNITS, Interval, Runs, run_scenario
 from ettr.errors import InputError, UnknownName
 from ettr.mitigation import Catalogue, Loan, Mitigation
 from ettr.scenario import Scenario
+from ettr.spares.simulated import check_runs
 
 OnProgress = Callable[[int, int], None]
 """Called with how many scenarios are done, and how many there will be."""
@@ -142,13 +142,6 @@ def study(
     found = of or mitigation.catalogue()
     lent = mitigation.Lent(scenario, ()) if as_given else mitigation.lend(scenario, found)
     return Study(scenario, lent.scenario, lent.loans, found, int(n_runs), seed, interval, executor)
-
-
-def check_runs(n_runs: Any) -> int:
-    """Enough runs to know an error."""
-    if isinstance(n_runs, bool) or not isinstance(n_runs, numbers.Integral) or n_runs < 2:
-        raise InputError(f"n_runs must be a whole number >= 2, as one run does not know its error, got {n_runs!r}")
-    return int(n_runs)
 
 
 def check_measure(measure: str) -> str:

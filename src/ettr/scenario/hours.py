@@ -66,6 +66,11 @@ class Hours(Section):
     evidence: dict[str, Origin] = Field(default_factory=dict, description="origin of each value, by dotted path")
 
     @property
+    def prices(self) -> Cost:
+        """Prices in force: the scenario's, or the assumed ones."""
+        return self.cost or Cost.model_validate({})
+
+    @property
     def n_nodes(self) -> int:
         """Nodes of the job."""
         return self.cluster.n_gpus // self.cluster.gpus_per_node

@@ -15,7 +15,6 @@ from ettr.power.bills import STATES
 from ettr.results import PARTS
 from ettr.scaling import Constants, Layout
 from ettr.scenario import Scenario
-from ettr.scenario.electricity import Cost
 from ettr.scenario.heat import Heat
 from ettr.scenario.loader import stamp
 from ettr.scenario.throughput import Throughput
@@ -170,7 +169,7 @@ def yields(
     it_wh, training_w = _watts(power, hours, waiting)
     starting_wh = start_h * (power.gpu_w("restart") + power.other_w)
     mwh = np.where(ends, it_wh + starting_wh, np.inf) * sizes * power.pue / _W_PER_MW
-    prices = scenario.cost or Cost.model_validate({})
+    prices = scenario.prices
     gpu_h, days = sizes * total_h, total_h / _H_PER_DAY
     return Yields(
         n_gpus=sizes,

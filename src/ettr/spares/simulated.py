@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,6 @@ from scipy import special
 
 from ettr.errors import InputError
 from ettr.scenario import Scenario
-from ettr.scenario.electricity import Cost
 from ettr.spares.demand import demand
 from ettr.spares.numbers import counts
 
@@ -124,10 +124,11 @@ def runs_of(scenario: Scenario, n_spares: int, n_runs: int, seed: int) -> Simula
     return simulate(scenario.override({SIZE: n_spares}), n_runs, seed)
 
 
-def check_runs(n_runs: int) -> None:
+def check_runs(n_runs: Any) -> int:
     """Refuse fewer runs than an error needs."""
-    if int(counts("n_runs", n_runs)) < 2:
-        raise InputError(f"n_runs must be >= 2, so that errors are known, got {n_runs}")
+    if isinstance(n_runs, bool) or not isinstance(n_runs, numbers.Integral) or n_runs < 2:
+        raise InputError(f"n_runs must be a whole number >= 2, as one run does not know its error, got {n_runs!r}")
+    return int(n_runs)
 
 
 def gpu_price_usd(scenario: Scenario) -> float:
@@ -139,7 +140,7 @@ def gpu_price_usd(scenario: Scenario) -> float:
     >>> gpu_price_usd(Scenario.load("rsc-1"))
     2.0
     """
-    return (scenario.cost or Cost.model_validate({})).usd_per_gpu_h
+    return scenario.prices.usd_per_gpu_h
 
 
 def nodes_ratio(scenario: Scenario, n_spares: int) -> float:
