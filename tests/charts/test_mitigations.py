@@ -14,7 +14,7 @@ from ettr.charts.tables import Table
 from ettr.errors import InputError
 from known_mitigations import CASES, advice, comparison, leading
 
-ALONE, TOGETHER = charts.mitigations, charts.portfolio
+ALONE, TOGETHER, SENSITIVITY = charts.mitigations, charts.portfolio, charts.sensitivity
 
 
 @cache
@@ -158,26 +158,26 @@ def test_a_set_without_cost_has_no_place_on_a_logarithmic_axis(layer_of):
 
 
 def test_a_tornado_spans_both_ends_and_the_value_as_given(check_chart, layer_of):
-    spec = TOGETHER.tornado(moved().tornado, "A title", "A run", n_inputs=4).to_dict()
+    spec = SENSITIVITY.tornado(moved().tornado, "A title", "A run", n_inputs=4).to_dict()
     check_chart(spec)
     bars = layer_of(spec, "bar")["rows"]
     assert len({row["input"] for row in bars}) == 4 and len(bars) == 8
     assert all(row["least"] <= row["gain"] <= row["most"] for row in bars)
-    assert isinstance(TOGETHER.tornado(moved().tornado.iloc[:0], "A title"), Table)
+    assert isinstance(SENSITIVITY.tornado(moved().tornado.iloc[:0], "A title"), Table)
 
 
 def test_indices_have_a_panel_an_answer_and_are_cut_where_they_are_noise():
-    spec = TOGETHER.indices(moved().indices, "A title").to_dict()
+    spec = SENSITIVITY.indices(moved().indices, "A title").to_dict()
     json.dumps(spec, allow_nan=False)
     assert spec["columns"] == 3 and spec["facet"]["sort"][-1] == "lead of the first"
     rows = spec["datasets"][spec["data"]["name"]]
     assert all(-0.25 <= row[f"{name}_drawn"] <= 1.25 for row in rows for name in ("value", "low", "high"))
     assert "cut at" in spec["title"]["subtitle"]
-    assert isinstance(TOGETHER.indices(moved().indices.iloc[:0], "A title"), Table)
+    assert isinstance(SENSITIVITY.indices(moved().indices.iloc[:0], "A title"), Table)
 
 
 def test_tables_show_every_row():
     placed = curves.places(comparison())
-    html = ALONE.table(findings.mitigations.place_cells(placed), "Places")._repr_html_()
+    html = ALONE.table(findings.mitigation_evidence.place_cells(placed), "Places")._repr_html_()
     assert html.count("<tr>") == len(placed) + 1
     assert isinstance(placed, pd.DataFrame) and "nan" not in html

@@ -58,18 +58,18 @@ def said(case: str) -> dict[str, findings.Finding]:
     lent = curves.lent_values(told)
     return {
         "answer": findings.mitigations.answer(found, worth(case)),
-        "lent": findings.mitigations.lent(found, lent),
+        "lent": findings.mitigation_evidence.lent(found, lent),
         "saving": findings.mitigations.saving(found, worth(case)),
         "others": findings.mitigations.others(worth(case)),
         "pairing": findings.mitigations.pairing(worth(case), told.n_runs),
         "closed": findings.mitigations.closed(curves.beside_closed_form(found)),
         "money": findings.mitigations.money(curves.costs_and_savings(found)),
         "hours": findings.mitigations.hours(curves.hours_given_back(found, ids)),
-        "by_size": findings.mitigations.by_size(by_size(case)),
-        "break_evens": findings.mitigations.break_evens(evens(case)),
-        "published": findings.mitigations.published(pairs_published(case)),
-        "places": findings.mitigations.places(placed),
-        "documents": findings.mitigations.documents(curves.by_document(placed)),
+        "by_size": findings.break_even.by_size(by_size(case)),
+        "break_evens": findings.break_even.break_evens(evens(case)),
+        "published": findings.mitigation_evidence.published(pairs_published(case)),
+        "places": findings.mitigation_evidence.places(placed),
+        "documents": findings.mitigation_evidence.documents(curves.by_document(placed)),
         "together": findings.portfolio.answer(found, taken(case), 1e9),
         "chosen_from": findings.portfolio.chosen_from(found, ids, len(told.loans)),
         "lost_hours": findings.portfolio.lost_hours(curves.lost_hours(told.runs(), told.runs(taken(case)["id"]))),
@@ -115,11 +115,11 @@ def test_without_any_that_saves_the_answer_says_so():
 
 def test_what_is_lent_is_counted_with_what_is_assumed_of_it():
     lent = curves.lent_values(comparison().study)
-    text = findings.mitigations.lent(comparison(), lent).text
+    text = findings.mitigation_evidence.lent(comparison(), lent).text
     assert numbers("is lent # values, # of them assumed", text) == [3, 2]
     assert "on cost and recovery by people" in text
-    assert findings.mitigations.lent_cells(lent)["Field"].tolist() == lent["field"].tolist()
-    assert "nothing is lent" in findings.mitigations.lent(comparison(), lent.iloc[:0]).text
+    assert findings.mitigation_evidence.lent_cells(lent)["Field"].tolist() == lent["field"].tolist()
+    assert "nothing is lent" in findings.mitigation_evidence.lent(comparison(), lent.iloc[:0]).text
 
 
 def test_those_that_save_are_counted_by_evidence_and_by_what_is_assumed():
@@ -183,28 +183,28 @@ def test_sizes_at_which_a_job_does_not_get_on_are_told():
     table = by_size().copy()
     big = table["value"] == 262_144
     table.loc[big, ["state", "ettr_before", "saved"]] = ["no progress", np.nan, np.nan]
-    text = findings.mitigations.by_size(table).text
+    text = findings.break_even.by_size(table).text
     assert "On 262,144 GPUs the job practically never gets on" in text
     table.loc[big, "state"] = "does not fit"
-    assert "cannot be cut for 262,144 GPUs" in findings.mitigations.by_size(table).text
-    assert "for certain" in findings.mitigations.by_size(table.iloc[:0]).text
+    assert "cannot be cut for 262,144 GPUs" in findings.break_even.by_size(table).text
+    assert "for certain" in findings.break_even.by_size(table.iloc[:0]).text
 
 
 def test_break_even_values_stand_in_a_table():
-    cells = findings.mitigations.break_even_cells(evens())
+    cells = findings.break_even.break_even_cells(evens())
     assert cells["Mitigation"].tolist() == [comparison().study.catalogue[name].title for name in leading()]
     given = evens().set_index("id")["usd_per_gpu_h"]["faster-restart"]
     assert float(cells.set_index("Mitigation").loc["Faster restart", "Pays from [USD/(GPU h)]"]) == pytest.approx(
         given, rel=0.01
     )
-    text = findings.mitigations.break_evens(evens()).text
+    text = findings.break_even.break_evens(evens()).text
     assert numbers("# USD for a GPU-hour # of # pay", text) == [2, (evens()["usd_per_gpu_h"] <= 2).sum(), 3]
-    assert "nothing" not in findings.mitigations.break_evens(evens().iloc[:0]).text
+    assert "nothing" not in findings.break_even.break_evens(evens().iloc[:0]).text
 
 
 def test_published_figures_are_counted_by_verdict():
     table = pairs_published()
-    text = findings.mitigations.published(table).text
+    text = findings.mitigation_evidence.published(table).text
     assert numbers("Of # published figures, # of them .* # reproduced, # consistent and # not derivable", text) == [
         len(table),
         table["before"].notna().sum(),
@@ -213,27 +213,27 @@ def test_published_figures_are_counted_by_verdict():
         len(table) - 1,
     ]
     broken = table.assign(holds=table["verdict"] != "reproduced")
-    assert "does not bear out: time lost to saving" in findings.mitigations.published(broken).text
-    cells = findings.mitigations.published_cells(table)
+    assert "does not bear out: time lost to saving" in findings.mitigation_evidence.published(broken).text
+    cells = findings.mitigation_evidence.published_cells(table)
     assert cells.loc[cells["Verdict"] == "reproduced", "Before"].tolist() == [""]
-    assert "Nothing was published" in findings.mitigations.published(table.iloc[:0]).text
+    assert "Nothing was published" in findings.mitigation_evidence.published(table.iloc[:0]).text
 
 
 def test_places_and_documents_are_counted():
     placed = curves.places(comparison())
-    text = findings.mitigations.places(placed).text
+    text = findings.mitigation_evidence.places(placed).text
     assert numbers("Of # mitigations # are asked for .* # have nothing published .* # are not modelled", text) == [
         8,
         2,
         1,
         1,
     ]
-    cells = findings.mitigations.place_cells(placed)
+    cells = findings.mitigation_evidence.place_cells(placed)
     assert cells["Place"].tolist() == placed["place"].tolist()
     asked = curves.by_document(placed)
-    assert findings.mitigations.documents(asked).title == "2 documents ask for 2 mitigations"
-    assert len(findings.mitigations.document_cells(asked)) == 3
-    assert "No mitigation is asked for" in findings.mitigations.documents(asked.iloc[:0]).text
+    assert findings.mitigation_evidence.documents(asked).title == "2 documents ask for 2 mitigations"
+    assert len(findings.mitigation_evidence.document_cells(asked)) == 3
+    assert "No mitigation is asked for" in findings.mitigation_evidence.documents(asked.iloc[:0]).text
 
 
 def test_the_answer_on_several_adds_up():

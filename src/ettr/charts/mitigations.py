@@ -336,14 +336,9 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
     )
     there = [kind for kind in _SHARES if kind in set(kinds)]
     x = alt.X("size:N", title="Job size [GPUs]", sort=sizes, axis=alt.Axis(labelAngle=0, labelOverlap=False))
-    base = alt.Chart(shown).encode(x=x, y=rows_of(titles))
-    cells = base.mark_rect(stroke="#8a8d8c", strokeWidth=0.5).encode(
-        color=alt.Color(
-            "kind:N",
-            title="Time saved",
-            scale=alt.Scale(domain=there, range=[_SHARES[kind][0] for kind in there]),
-            legend=alt.Legend(symbolType="square", symbolOpacity=1),
-        ),
+    base = alt.Chart(shown).encode(
+        x=x,
+        y=rows_of(titles),
         tooltip=[
             alt.Tooltip("title:N", title="Mitigation"),
             alt.Tooltip("value:Q", title="GPUs", format=",.0f"),
@@ -354,6 +349,14 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
             alt.Tooltip("state:N", title="It"),
             alt.Tooltip("why:N", title="Why"),
         ],
+    )
+    cells = base.mark_rect(stroke="#8a8d8c", strokeWidth=0.5).encode(
+        color=alt.Color(
+            "kind:N",
+            title="Time saved",
+            scale=alt.Scale(domain=there, range=[_SHARES[kind][0] for kind in there]),
+            legend=alt.Legend(symbolType="square", symbolOpacity=1),
+        ),
     )
     text = base.mark_text(fontSize=11).encode(text="told:N", color=alt.Color("ink:N", scale=None))
     most = frame[frame["state"] == PAYS].groupby("title", sort=False)["saved"].max()

@@ -1,4 +1,4 @@
-"""Charts on mitigations together: lost hours, steps, interactions, shares, costs, and what it rests on."""
+"""Charts on mitigations together: lost hours, steps, interactions, shares and costs."""
 
 from __future__ import annotations
 
@@ -34,11 +34,6 @@ _CELLS = {
     "not together": ("#636562", "#ffffff"),
 }
 """Fill and ink of a cell by what two mitigations lose beside each other, of the smaller gain."""
-_IDS = ["#1f95ec", "#a8480a", "#289561", "#8449bc", "#a27505", "#ca6dc1"]
-_DASHES = [[1, 0], [6, 3], [2, 3], [8, 2, 2, 2], [12, 3], [4, 2]]
-_ORDERS = {"first": ("alone", "#1f95ec"), "total": ("with others too", "#8d48b3")}
-_DRAWN = [-0.25, 1.25]
-"""Indices lie between 0 and 1; what goes beyond is noise, and is cut here."""
 
 
 def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -195,14 +190,9 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     order = [str(i) for i in numbers.values()]
     x = alt.X("number:N", title="Beside", sort=order, axis=alt.Axis(labelAngle=0))
     there = [kind for kind in _CELLS if kind in set(kinds)]
-    base = alt.Chart(shown).encode(x=x, y=rows_of(rows))
-    cells = base.mark_rect(stroke="#8a8d8c", strokeWidth=0.5).encode(
-        color=alt.Color(
-            "kind:N",
-            title=None,
-            scale=alt.Scale(domain=there, range=[_CELLS[kind][0] for kind in there]),
-            legend=alt.Legend(symbolType="square", symbolOpacity=1),
-        ),
+    base = alt.Chart(shown).encode(
+        x=x,
+        y=rows_of(rows),
         tooltip=[
             alt.Tooltip("first_title:N", title="One"),
             alt.Tooltip("second_title:N", title="Other"),
@@ -212,6 +202,14 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             alt.Tooltip("share:Q", title="Of the smaller gain", format="+.0%"),
             alt.Tooltip("why:N", title="Not together"),
         ],
+    )
+    cells = base.mark_rect(stroke="#8a8d8c", strokeWidth=0.5).encode(
+        color=alt.Color(
+            "kind:N",
+            title=None,
+            scale=alt.Scale(domain=there, range=[_CELLS[kind][0] for kind in there]),
+            legend=alt.Legend(symbolType="square", symbolOpacity=1),
+        ),
     )
     text = base.mark_text(fontSize=11).encode(text="told:N", color=alt.Color("ink:N", scale=None))
     once = frame[[numbers[a] < numbers[b] for a, b in zip(frame["first"], frame["second"], strict=True)]]
@@ -376,148 +374,3 @@ def _on_front(frame: pd.DataFrame) -> Any:
 
 def _of_kind(channel: Any, place: int, there: list[str]) -> Any:
     return channel("kind:N", title=None, scale=alt.Scale(domain=there, range=[_KINDS[kind][place] for kind in there]))
-
-
-def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int = 10) -> Any:
-    """Gains with one input at a time at either end of its range.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from :func:`ettr.compare.tornado`; may be empty.
-    title, subtitle : str
-        The statement, and the scenario.
-    n_inputs : int
-        Inputs that are drawn: those with the largest swing.
-
-    Returns
-    -------
-    altair chart or Table
-        A table that says so where there is nothing to draw.
-    """
-    need(
-        frame, "input", "status", "given", "low_value", "high_value", "title", "gain", "gain_low", "gain_high", "swing"
-    )
-    inputs = list(dict.fromkeys(frame["input"]))[:n_inputs]
-    rows = frame[frame["input"].isin(inputs) & frame[["gain_low", "gain_high"]].notna().all(axis=1)]
-    if rows.empty:
-        return nothing(title)
-    titles = list(dict.fromkeys(frame.sort_values("gain", ascending=False)["title"]))
-    lines = pd.DataFrame({"least": rows[["gain", "gain_low", "gain_high"]].min(axis=1)})
-    most = rows[["gain", "gain_low", "gain_high"]].max(axis=1)
-    named = [_at_dots(name) for name in rows["input"]]
-    shown = rounded(rows.assign(least=lines["least"], most=most, label=named), 4).drop(
-        columns=["best_low", "best_high"]
-    )
-    axis = alt.Axis(labelLimit=280, labelExpr="width < 300 ? split(datum.label, '|') : replace(datum.label, '|', '.')")
-    y = alt.Y("label:N", title=None, sort=[_at_dots(name) for name in inputs], axis=axis)
-    offset = alt.YOffset("title:N", sort=titles, scale=alt.Scale(paddingInner=0.3))
-    colour = alt.Color(
-        "title:N",
-        title=None,
-        scale=alt.Scale(domain=titles, range=_IDS[: len(titles)]),
-        legend=alt.Legend(symbolType="square", columns=1, labelLimit=170),
-    )
-    tips = [
-        alt.Tooltip("input:N", title="Input"),
-        alt.Tooltip("status:N", title="It is"),
-        alt.Tooltip("title:N", title="Mitigation"),
-        alt.Tooltip("low_value:Q", title="From", format=".3~g"),
-        alt.Tooltip("gain_low:Q", title="Days saved there", format=".2f"),
-        alt.Tooltip("high_value:Q", title="To", format=".3~g"),
-        alt.Tooltip("gain_high:Q", title="Days saved there", format=".2f"),
-        alt.Tooltip("gain:Q", title="Days saved as given", format=".2f"),
-    ]
-    x = alt.X("least:Q", title="Time saved [days]", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
-    bars = alt.Chart(shown).mark_bar().encode(y=y, yOffset=offset, x=x, x2="most:Q", color=colour, tooltip=tips)
-    given = alt.Chart(shown).mark_tick(thickness=2, color="#636562")
-    told = "; ".join(
-        f"{row.input}, {row.title}: {row.gain_low:.2f} to {row.gain_high:.2f}" for row in rows.itertuples(index=False)
-    )
-    return finish(
-        layered(bars, given.encode(y=y, yOffset=offset, x=alt.X("gain:Q"))),
-        title=title,
-        subtitle=told_below(subtitle, "ticks: as given"),
-        description=f"Ranges of days saved with each input from the low to the high end of its range: {told}.",
-        height=max(18, 14 * len(titles) + 6) * len(inputs) + 10,
-    )
-
-
-def _at_dots(field: str) -> str:
-    """A field's path, with a bar where a phone breaks it."""
-    first, _, last = field.rpartition(".")
-    return f"{first}|{last}"
-
-
-def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Sobol indices, a panel an answer.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        ``indices`` of :class:`ettr.compare.Sobol`; may be empty.
-    title, subtitle : str
-        The statement, and the scenario.
-
-    Returns
-    -------
-    altair chart or Table
-        A table that says so where there is nothing to draw.
-    """
-    need(frame, "of", "title", "input", "first", "first_error", "total", "total_error")
-    known = frame[frame[["first", "total"]].notna().all(axis=1)]
-    if known.empty:
-        return nothing(title)
-    parts = [
-        known[["title", "input"]].assign(
-            order=name,
-            value=known[kind],
-            low=known[kind] - known[f"{kind}_error"],
-            high=known[kind] + known[f"{kind}_error"],
-        )
-        for kind, (name, _) in _ORDERS.items()
-    ]
-    shown = pd.concat(parts, ignore_index=True)
-    ends = {f"{name}_drawn": shown[name].clip(*_DRAWN) for name in ("value", "low", "high")}
-    shown = rounded(shown.assign(**ends), 4)
-    names, colours = (list(part) for part in zip(*_ORDERS.values(), strict=True))
-    label = "replace(datum.label, regexp('^.*[.]'), '')"
-    y = alt.Y("input:N", title=None, sort=list(dict.fromkeys(known["input"])), axis=alt.Axis(labelExpr=label))
-    base = alt.Chart(shown).encode(y=y, yOffset=alt.YOffset("order:N", sort=names))
-    bars = base.mark_bar().encode(
-        x=alt.X(
-            "value_drawn:Q",
-            title="Share of variance",
-            scale=alt.Scale(domain=_DRAWN),
-            axis=alt.Axis(values=[0, 0.5, 1]),
-        ),
-        color=alt.Color(
-            "order:N",
-            title="The input explains",
-            scale=alt.Scale(domain=names, range=colours),
-            legend=alt.Legend(symbolType="square"),
-        ),
-        tooltip=[
-            alt.Tooltip("title:N", title="Of"),
-            alt.Tooltip("input:N", title="Input"),
-            alt.Tooltip("order:N", title="It explains"),
-            alt.Tooltip("value:Q", title="Share", format=".2f"),
-            alt.Tooltip("low:Q", title="at least", format=".2f"),
-            alt.Tooltip("high:Q", title="at most", format=".2f"),
-        ],
-    )
-    rules = base.mark_rule(strokeWidth=1.6).encode(x=alt.X("low_drawn:Q"), x2="high_drawn:Q")
-    panels = list(dict.fromkeys(known["title"]))
-    header = alt.Header(labelLimit=150)
-    facet = alt.Facet("title:N", title=None, sort=panels, header=header)
-    chart = alt.layer(bars, rules).facet(facet, columns=min(3, len(panels)))
-    told = "; ".join(
-        f"{row.title}, {row.input}: {row.first:.2f} alone, {row.total:.2f} with others" for row in known.itertuples()
-    )
-    return finish(
-        chart,
-        title=title,
-        subtitle=told_below(subtitle, f"lines: 95%, cut at {_DRAWN[0]:g} and {_DRAWN[1]:g}"),
-        description=f"Bars of Sobol indices of the days saved, a panel an answer: {told}.",
-        height=44 * known["input"].nunique() + 10,
-    )

@@ -223,7 +223,7 @@ def closed_gain(before: Scenario, after: Scenario) -> float:
     >>> from ettr import Scenario
     >>> run = Scenario.load("llama3-405b")
     >>> round(closed_gain(run, run.override({"recovery.restart_min": 2})), 4)
-    0.0137
+    0.0168
     """
     changed = _differing(before, after)
     try:

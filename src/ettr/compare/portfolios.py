@@ -115,7 +115,7 @@ def portfolio(
     >>> from ettr import Scenario, compare
     >>> told = compare.study(Scenario.load("llama3-405b"), n_runs=20)
     >>> compare.portfolio(told, ["just-in-time-checkpoint", "peer-checkpoint", "lemon-removal"], method="greedy").ids
-    ('just-in-time-checkpoint', 'lemon-removal')
+    ('peer-checkpoint', 'lemon-removal')
     """
     names = [told.catalogue[name].id for name in dict.fromkeys(ids)]
     check_measure(measure)

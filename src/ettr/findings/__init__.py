@@ -1,6 +1,7 @@
 """Every sentence with a number: written from results, so it stays true under other parameters."""
 
 from ettr.findings import (
+    break_even,
     changing_rates,
     disagreement,
     effective_time,
@@ -12,6 +13,7 @@ from ettr.findings import (
     how_many_gpus,
     interval,
     mechanisms,
+    mitigation_evidence,
     mitigations,
     notice,
     one_run,
@@ -36,6 +38,7 @@ from ettr.findings.words import Finding, duration
 
 __all__ = [
     "Finding",
+    "break_even",
     "changing_rates",
     "disagreement",
     "duration",
@@ -48,6 +51,7 @@ __all__ = [
     "how_many_gpus",
     "interval",
     "mechanisms",
+    "mitigation_evidence",
     "mitigations",
     "notice",
     "one_run",

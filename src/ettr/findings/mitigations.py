@@ -1,4 +1,4 @@
-"""What the chapter on single mitigations says of their worth, their costs, their hours, and where they pay."""
+"""What the chapter on single mitigations says of their worth, their costs and their hours."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import math
 import pandas as pd
 
 from ettr.compare import IN_PLACE, TRIED, Comparison
-from ettr.compare.break_even import NO_FIT, NO_PROGRESS, PAYS
 from ettr.curves.mitigations import COSTS_TIME, SAME, SAVES, savers
 from ettr.findings.how_many_gpus import amount, days
-from ettr.findings.words import Finding, count, gpus, listed, number, pct
-from ettr.mitigation import NO_EVIDENCE
+from ettr.findings.words import Finding, count, listed, number, pct
 
 _FREE_USD = 500.0
 _BY_LUCK = 1e6
@@ -76,40 +74,6 @@ def saved(value: float) -> str:
     if size < 1:
         return f"{number(24 * size)} h"
     return f"{number(size)} day{'' if number(size) == '1' else 's'}"
-
-
-def lent(found: Comparison, values: pd.DataFrame) -> Finding:
-    """What the scenario was lent; ``values`` as from :func:`ettr.curves.lent_values`."""
-    run = found.study.scenario
-    if values.empty:
-        return Finding(
-            title="Nothing was lent", text=f"*{run.title}* says all that mitigations act on; nothing is lent."
-        )
-    statuses = values["status"].value_counts()
-    assumed = int(statuses.get("assumed", 0))
-    sections = list(dict.fromkeys(_section(field) for field in values["field"]))
-    return Finding(
-        title=f"{count(len(values))} values are lent to the scenario, {count(assumed)} of them assumed",
-        text=(
-            f"*{run.title}* says nothing of what many mitigations act on. It is lent {count(len(values))} values, "
-            f"{count(assumed)} of them assumed: on {listed(sections)}. What a mitigation saves of a loan is as true as "
-            f"the loan."
-        ),
-    )
-
-
-def _section(field: str) -> str:
-    if field.startswith("failures.modes."):
-        return f"*{field.removeprefix('failures.modes.').rpartition('.')[0]}*"
-    first, _, rest = field.partition(".")
-    name = rest.partition(".")[0] if first == "failures" else first
-    return {"slow_nodes": "slow nodes", "recovery": "recovery by people"}.get(name, name)
-
-
-def lent_cells(values: pd.DataFrame) -> pd.DataFrame:
-    """The loans as a table shows them."""
-    names = {"field": "Field", "value": "Value", "unit": "Unit", "status": "Status", "source": "Source", "note": "Note"}
-    return values.rename(columns=names)[list(names.values())]
 
 
 def saving(found: Comparison, worth: pd.DataFrame) -> Finding:
@@ -274,198 +238,4 @@ def hours(frame: pd.DataFrame) -> Finding:
             f"{PARTS_IN_WORDS[part]}. Two that save the "
             f"same part get in each other's way, and what they save does not add up."
         ).strip(),
-    )
-
-
-def by_size(frame: pd.DataFrame) -> Finding:
-    """Where mitigations pay by size; ``frame`` as from :func:`ettr.curves.worth_by_size`."""
-    if frame.empty:
-        return Finding(title="No mitigation to look at", text="No mitigation saves time for certain here.")
-    stuck = sorted(set(frame.loc[(frame["state"] == NO_PROGRESS) & frame["ettr_before"].isna(), "value"]))
-    unfit = sorted(set(frame.loc[(frame["state"] == NO_FIT) & frame["ettr_before"].isna(), "value"]))
-    known = frame[frame["saved"].notna()]
-    told = []
-    if len(known):
-        leaders = known.loc[known.groupby("value")["saved"].idxmax()].sort_values("value")
-        least, most = leaders.iloc[0], leaders.iloc[-1]
-        told.append(
-            f"Most time is saved by {small(least['title'])} on {gpus(least['value'])}, {pct(least['saved'])} of it, "
-            f"and by {small(most['title'])} on {gpus(most['value'])}, {pct(most['saved'])}."
-        )
-        never = [str(name) for name, group in known.groupby("title", sort=False) if not (group["state"] == PAYS).any()]
-        if never:
-            told.append(f"Paying for itself at no size: {listed([small(name) for name in never])}.")
-        least_gpus = known["value"].min()
-        lose = known.loc[(known["value"] == least_gpus) & (known["state"] != PAYS), "title"]
-        few = [small(name) for name in lose if name not in never]
-        if few:
-            told.append(f"Not paying on {gpus(least_gpus)}, where there is less to save: {listed(few)}.")
-    if stuck:
-        told.append(
-            f"On {listed([gpus(size) for size in stuck])} the job practically never gets on without mitigations, so "
-            f"that none can be compared with it alone."
-        )
-    if unfit:
-        told.append(f"The job cannot be cut for {listed([gpus(size) for size in unfit])}.")
-    told.append(
-        "Failure rate of a node, times to restart and prices of people stay as they are at every size, which is an "
-        "extrapolation above some ten thousand GPUs."
-    )
-    title = "What pays depends on the size"
-    if len(known) and len(set(leaders["title"])) == 1:
-        title = f"Most is saved by the same at every size: {leaders['title'].iloc[0]}"
-    elif len(known):
-        title = f"Most on {gpus(least['value'])}: {least['title']}; on {gpus(most['value'])}: {most['title']}"
-    return Finding(title=title, text=" ".join(told))
-
-
-def break_evens(frame: pd.DataFrame) -> Finding:
-    """From where on mitigations pay; ``frame`` as from :func:`ettr.curves.break_even_values`."""
-    if frame.empty:
-        return Finding(title="No break-even to look for", text="No mitigation saves time for certain here.")
-    given = float(frame["given_usd_per_gpu_h"].iloc[0])
-    below = frame[frame["usd_per_gpu_h"] <= given]
-    dear = frame[frame["usd_per_gpu_h"] > given].sort_values("usd_per_gpu_h")
-    told = [f"At the scenario's {number(given)} USD for a GPU-hour {count(len(below))} of {count(len(frame))} pay."]
-    if len(dear):
-        least = dear.iloc[0]
-        told.append(f"Of the others {small(least['title'])} comes next, from {number(least['usd_per_gpu_h'])} USD on.")
-    everywhere = frame[frame["rate_pays"] == "everywhere"]
-    if len(everywhere):
-        told.append(f"{count(len(everywhere))} pay at every failure rate that was tried.")
-    return Finding(
-        title=f"{count(len(below))} of {count(len(frame))} pay at {number(given)} USD for a GPU-hour",
-        text=" ".join(told),
-    )
-
-
-def break_even_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Break-even values as a table shows them."""
-    rates = [_limit(row.rate_pays, row.rate, number) for row in frame.itertuples()]
-    return pd.DataFrame(
-        {
-            "Mitigation": frame["title"],
-            "Pays from [GPUs]": [_limit(row.size_pays, row.n_gpus, gpus) for row in frame.itertuples()],
-            "Pays from [failures per 1000 node-days]": rates,
-            "Pays from [USD/(GPU h)]": [_price(value) for value in frame["usd_per_gpu_h"]],
-        }
-    )
-
-
-def _limit(pays: str, value: float, words: object) -> str:
-    assert callable(words)
-    return f"{words(value)}" if pays == "from there on" else str(pays)
-
-
-def _price(value: float) -> str:
-    if math.isnan(value):
-        return "at no price"
-    return "any" if value == 0 else number(value)
-
-
-def published(frame: pd.DataFrame) -> Finding:
-    """What was published, and what the model makes of it; ``frame`` as from :func:`ettr.curves.published_pairs`."""
-    if frame.empty:
-        return Finding(title="Nothing was published", text="Nothing was published of these mitigations.")
-    verdicts = frame["verdict"].value_counts()
-    told_by = [f"{count(int(verdicts.get(name, 0)))} {name}" for name in ("reproduced", "consistent", "not derivable")]
-    underived = int(verdicts.get("not derivable", 0))
-    pairs = int(frame["before"].notna().sum())
-    broken = frame.loc[~frame["holds"], "quantity"]
-    wrong = f" The computation does not bear out: {'; '.join(broken)}." if len(broken) else ""
-    return Finding(
-        title=f"{count(underived)} of {count(len(frame))} published figures cannot be derived",
-        text=(
-            f"Of {count(len(frame))} published figures, {count(pairs)} of them with the value before, "
-            f"{listed(told_by)}. *Not derivable* does not mean wrong: what would be needed to compute it is not "
-            f"stated, mostly the state "
-            f"before, or how long jobs ran. Few of the rows say what a mitigation is worth to a whole job.{wrong}"
-        ),
-    )
-
-
-def published_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Published figures as a table shows them."""
-    units = ["" if unit == "1" else f" {unit}" for unit in frame["unit"]]
-    before = [
-        "" if math.isnan(value) else f"{value:g}{unit}" for value, unit in zip(frame["before"], units, strict=True)
-    ]
-    return pd.DataFrame(
-        {
-            "Mitigation": frame["title"],
-            "Published": frame["quantity"],
-            "Before": before,
-            "After": [f"{value:g}{unit}" for value, unit in zip(frame["after"], units, strict=True)],
-            "Verdict": frame["verdict"],
-            "Computed": frame["computed"],
-            "Here [days]": _rounded(frame["days"]),
-            "Why": frame["why"],
-            "Source": frame["source"],
-            "Status": frame["status"],
-        }
-    )
-
-
-def _rounded(values: pd.Series) -> list[str]:
-    return ["" if math.isnan(value) else f"{value:+.2f}" for value in values.astype(float)]
-
-
-def places(frame: pd.DataFrame) -> Finding:
-    """How many there are, and why some have no rank; ``frame`` as from :func:`ettr.curves.places`."""
-    asked = frame["asked_by"].map(bool).sum()
-    return Finding(
-        title=f"{count(len(frame))} mitigations and their places",
-        text=(
-            f"Of {count(len(frame))} mitigations {count(int(asked))} are asked for by a source document. "
-            f"{count(int((frame['evidence'] == NO_EVIDENCE).sum()))} have nothing published of what they do, and "
-            f"{count(int((frame['place'] == 'not modelled').sum()))} are not modelled; the reasons are in the table."
-        ),
-    )
-
-
-def place_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Places as a table shows them."""
-    ends = [
-        "" if pd.isna(row.low) else f"{row.low:+.2f} to {row.high:+.2f}" for row in frame[["low", "high"]].itertuples()
-    ]
-    return pd.DataFrame(
-        {
-            "Mitigation": frame["title"],
-            "Place": frame["place"],
-            "Days": _rounded(frame["days"]),
-            "95%": ends,
-            "Acts on": frame["group"],
-            "What it does": frame["evidence"],
-            "What it changes": frame["basis"],
-            "Why not": frame["why"],
-        }
-    )
-
-
-def documents(frame: pd.DataFrame) -> Finding:
-    """What each source document asks for; ``frame`` as from :func:`ettr.curves.by_document`."""
-    if frame.empty:
-        return Finding(title="No document asks for any", text="No mitigation is asked for by a source document.")
-    by = frame.groupby("key", sort=False)
-    told = []
-    for _, group in by:
-        best = group[group["days"].notna()].sort_values("days", ascending=False)
-        most = f", of which {small(best['title'].iloc[0])} is worth most here" if len(best) else ""
-        told.append(f"*{group['document'].iloc[0]}*: {count(len(group))}{most}.")
-    return Finding(
-        title=f"{count(by.ngroups)} documents ask for {count(frame['id'].nunique())} mitigations",
-        text=" ".join(told),
-    )
-
-
-def document_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """What documents ask for as a table shows it."""
-    return pd.DataFrame(
-        {
-            "Document": frame["document"],
-            "Mitigation": frame["title"],
-            "Place": frame["place"],
-            "Days": _rounded(frame["days"]),
-            "What it does": frame["evidence"],
-        }
     )
