@@ -115,7 +115,7 @@ def test_values_of_modes_move_together():
     modes = [{"name": "hang", "share": 0.2, "detection_min": 10}, {"name": "crash", "share": 0.5, "detection_min": 2}]
     run = Scenario.load("llama3-405b").override({"failures.modes": modes})
     one = {found.field: found for found in compare.uncertain(run)}["failures.modes.*.detection_min"]
-    moved = one.at(run, 0.5)
+    moved = run.override(one.changes(run, 0.5))
     assert [mode.detection_min for mode in moved.failures.modes] == [5, 1]
 
 

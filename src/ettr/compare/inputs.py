@@ -71,18 +71,16 @@ class Input:
         """The mitigation whose effect it is; empty for a field of the scenario."""
         return self.field.removeprefix(EFFECT) if self.field.startswith(EFFECT) else ""
 
-    def at(self, scenario: Scenario, value: float) -> Scenario:
-        """The scenario with another value of it."""
+    def changes(self, scenario: Scenario, value: float) -> dict[str, float]:
+        """What another value of it overrides in a scenario."""
         if not self.field.startswith("failures.modes.*"):
-            return scenario.override({self.field: value})
+            return {self.field: value}
         name = self.field.rpartition(".")[2]
-        return scenario.override(
-            {
-                f"failures.modes.{mode.name}.{name}": min(own * value, _most(self.field))
-                for mode in scenario.failures.modes
-                if (own := getattr(mode, name))
-            }
-        )
+        return {
+            f"failures.modes.{mode.name}.{name}": min(own * value, _most(self.field))
+            for mode in scenario.failures.modes
+            if (own := getattr(mode, name))
+        }
 
 
 def uncertain(scenario: Scenario, measure: str = "days", fields: Iterable[str] | None = None) -> tuple[Input, ...]:

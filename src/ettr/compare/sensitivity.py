@@ -247,13 +247,13 @@ def _gains(told: Study, names: list[str], measure: str) -> Gains:
 
 def _gains_at(told: Study, values: dict[Input, float], names: list[str], measure: str) -> Gains | str:
     """Gains with other inputs; why there are none where the job does not get on, or something does not fit."""
-    run, strengths = told.bare, dict(told.strengths)
+    strengths = {**told.strengths, **{one.of_effect: value for one, value in values.items() if one.of_effect}}
+    changes: dict[str, float] = {}
+    for one, value in values.items():
+        if not one.of_effect:
+            changes |= one.changes(told.bare, value)
     try:
-        for one, value in values.items():
-            if one.of_effect:
-                strengths[one.of_effect] = value
-            else:
-                run = one.at(run, value)
+        run = told.bare.override(changes) if changes else told.bare
         return _gains(replace(told, baseline=run, strengths=strengths), names, measure)
     except EttrError as error:
         return str(error)

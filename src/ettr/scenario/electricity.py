@@ -66,9 +66,10 @@ class Power(Section):
     def _one_intensity_of_carbon(self) -> Power:
         if self.country is not None and self.g_per_kwh is not None:
             raise ValueError("give country or g_per_kwh, not both")
-        known = evidence.table("carbon_intensity")["country"]
-        if self.country is not None and self.country not in set(known):
-            raise ValueError(f"country must be one of {', '.join(sorted(known))}, got {self.country!r}")
+        if self.country is not None:
+            known = set(evidence.table("carbon_intensity")["country"])
+            if self.country not in known:
+                raise ValueError(f"country must be one of {', '.join(sorted(known))}, got {self.country!r}")
         return self
 
     @property

@@ -113,7 +113,7 @@ class Hours(Section):
     @functools.cached_property
     def layout_of_job(self) -> Layout | None:
         """The fastest layout whose replicas divide the job's GPUs; None where it is given by its hours."""
-        return _dividing(self.throughput, self.cluster.n_gpus) if self.throughput else None
+        return _cut(self.throughput, self.cluster.n_gpus)[0] if self.throughput else None
 
     @functools.cached_property
     def productive_h(self) -> float:
@@ -121,7 +121,7 @@ class Hours(Section):
         if self.job.productive_h is not None:
             return self.job.productive_h
         assert self.throughput is not None
-        return float(self.throughput.productive_h(self.cluster.n_gpus, self.layout_of_job))
+        return _cut(self.throughput, self.cluster.n_gpus)[1]
 
     def productive_h_on(self, n_gpus: Any) -> Any:
         """The same on other numbers of GPUs, each with its fastest layout; NaN where none fits. [h]"""
@@ -398,5 +398,7 @@ def _throughput(
 
 
 @functools.lru_cache(maxsize=256)
-def _dividing(throughput: Throughput, n_gpus: int) -> Layout:
-    return throughput.dividing(n_gpus)
+def _cut(throughput: Throughput, n_gpus: int) -> tuple[Layout, float]:
+    """The fastest layout whose replicas divide the GPUs, and the hours that the tokens take with it."""
+    layout = throughput.dividing(n_gpus)
+    return layout, float(throughput.productive_h(n_gpus, layout))

@@ -132,7 +132,7 @@ class Scenario(Hours):
 
     @model_validator(mode="after")
     def _origins_name_fields(self) -> Scenario:
-        values = self.flat()
+        values = self.flat() if self.evidence else {}
         for path in self.evidence:
             if path not in values and path not in paths.LISTS:
                 if self._names_an_item(path):
@@ -315,7 +315,10 @@ class Scenario(Hours):
         InputError
             Unknown path (with the nearest), or a value that breaks a rule.
         """
-        raw = self.model_dump()
+        # sections that stay as they are have been checked
+        voids = [void for path in values for void in _INSTEAD.get(path, ())]
+        stays = set(type(self).model_fields) - {path.partition(".")[0] for path in (*values, *voids)}
+        raw = {**self.model_dump(exclude=stays), **{name: getattr(self, name) for name in stays}}
         changed = set(values)
         for path in values:
             for field in _REPLACES.get(path, ()):
