@@ -1,9 +1,10 @@
 """How long all mitigations take, and how many runs shared luck saves for each.
 
-All of the catalogue are compared on the default scenario, 2,000 runs of each. The reference timed in the same run is
-the scenario itself: as many runs of it, and what they would take if each were followed event by event in plain Python
-(a part of one run is timed). The ratio of runs is that of variances: of two simulations with luck of their own, over
-that of the paired difference; for some it is measured by independent simulations, too.
+All of the catalogue are compared on the scenario of most chapters, and on the same run given by its tokens, on which
+more of them act; 2,000 runs of each. The reference timed beside is the scenario itself: as many runs of it, and what
+they would take if each were followed event by event in plain Python (a part of one run is timed). The ratio of runs is
+that of variances: of two simulations with luck of their own, over that of the paired difference; for some it is
+measured by independent simulations, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ettr.compare import COMPARED
 from simpy_model import runs as event_by_event
 
 RUNS, MEASURED = 2_000, ("replica-recovery", "lemon-removal", "spare-pool")
-SCENARIO = "llama3-405b-tokens"
+SCENARIOS = "llama3-405b", "llama3-405b-tokens"
 
 
 def independent_ratio(told: compare.Study, name: str, paired: compare.Difference) -> float:
@@ -34,25 +35,30 @@ def independent_ratio(told: compare.Study, name: str, paired: compare.Difference
     return float(variance / paired.error**2)
 
 
-def main() -> None:
-    run = Scenario.load(SCENARIO)
+def timed(run: Scenario) -> compare.Comparison:
+    """Compare all mitigations, and print what it took beside the references."""
     compare.mitigations(run, n_runs=2)  # compiles
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     since = time.perf_counter()
     found = compare.mitigations(run, n_runs=RUNS)
     took = time.perf_counter() - since
-    compared = found.frame[found.frame["state"].isin(COMPARED)]
-    n_scenarios = 1 + len(compared) + int((compared["state"] == compare.IN_PLACE).sum() > 0)
-    print(f"{len(compared)} mitigations, {RUNS:,} runs of each: {took:.1f} s on {cores} cores of {platform.machine()}")
+    n = int(found.frame["state"].isin(COMPARED).sum())
+    print(f"{run.name}: {n} mitigations, {RUNS:,} runs of each: {took:.1f} s on {cores} cores of {platform.machine()}")
     told = compare.study(run, RUNS)
     since = time.perf_counter()
     told.runs()
     alone = time.perf_counter() - since
-    print(f"the scenario alone {alone:.2f} s: {took / alone:.0f} times that for {n_scenarios} scenarios")
+    print(f"  the scenario alone {alone:.2f} s: {took / alone:.0f} times that for {1 + n} scenarios")
     since = time.perf_counter()
     event_by_event(told.runs().scenario.override({"job.productive_h": 100, "job.tokens": None}), 1, 0)
     slow = (time.perf_counter() - since) * told.runs().scenario.productive_h / 100 * RUNS
-    print(f"the scenario event by event in SimPy {slow / 3600:.1f} h (from a part): {slow / alone:,.0f} times as long")
+    print(f"  event by event in SimPy {slow / 3600:.1f} h (from a part): {slow / alone:,.0f} times as long")
+    return found
+
+
+def main() -> None:
+    found = [timed(Scenario.load(name)) for name in SCENARIOS][-1]
+    compared = found.frame[found.frame["state"].isin(COMPARED)]
     print("runs that independent simulations need for the same error, over those with shared luck:")
     for row in compared.sort_values("days_runs_ratio", ascending=False).itertuples():
         print(f"  {row.id:28} {row.days_runs_ratio:10,.1f}")
