@@ -37,6 +37,16 @@ def test_the_table_names_each_mitigation_with_its_interval_and_what_was_lent(ett
     assert "20 runs of each scenario, seed 0, at its best interval" in flat
 
 
+@pytest.mark.parametrize(("measure", "title"), [("ettr", "points"), ("mwh", "MWh"), ("gpu_h", "1000 GPU h")])
+def test_the_interval_is_that_of_the_measure(ettr, measure, title):
+    out = ettr("compare", *SHORT, "--only", TWO, "--by", measure)[1]
+    heads = next(line for line in out.splitlines() if line.startswith("mitigation"))
+    assert title in heads
+    rows = [line for line in out.splitlines() if line.startswith(tuple(TWO.split(",")))]
+    assert len(rows) == 2 and all(line.count("±") == 1 for line in rows)
+    assert ("counts slower training as productive" in " ".join(out.split())) == (measure == "ettr")
+
+
 def test_as_given_lends_nothing(ettr):
     out = ettr("compare", *SHORT, "--only", TWO, "--as-given")[1]
     flat = " ".join(out.split())
@@ -66,8 +76,8 @@ def test_mitigations_are_listed(ettr):
 BAD = {
     "unknown": (["--only", "lemon-removl"], "ettr: unknown mitigation 'lemon-removl'; did you mean 'lemon-removal'?"),
     "none": (["--only", ","], "ettr: --only names no mitigation"),
-    "no runs": (["--runs", "0"], "ettr: --runs must be a whole number from 1 to"),
-    "one run": (["--runs", "1"], "ettr: n_runs must be a whole number >= 2"),
+    "no runs": (["--runs", "0"], "ettr: --runs must be a whole number from 2 to"),
+    "one run": (["--runs", "1"], "ettr: --runs must be a whole number from 2 to"),
     "negative": (["--budget", "-1"], "ettr: --budget must be >= 0 USD, got -1"),
     "measure": (["--by", "money"], "ettr: unknown measure 'money'"),
     "interval": (["--interval", "own"], "ettr: interval must be best or given, got 'own'"),

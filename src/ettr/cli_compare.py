@@ -91,7 +91,7 @@ def compare(
     from ettr.scenario import Scenario
     from ettr.simulation import MOST_RUNS
 
-    n_runs = options.number_of_runs(runs, MOST_RUNS)
+    n_runs = options.number_of_runs(runs, MOST_RUNS, least=2)
     found = mitigation.catalogue(catalogue)
     run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
     ids = _named(only, found)

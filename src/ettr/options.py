@@ -152,10 +152,10 @@ def _value(text: str) -> Any:
         raise InputError(f"--set cannot read the value {_short(text)}") from error
 
 
-def number_of_runs(value: float, most: int) -> int:
+def number_of_runs(value: float, most: int, least: int = 1) -> int:
     """``--runs``, which may be written as 1e5."""
-    if not 1 <= value <= most or value % 1:
-        raise InputError(f"--runs must be a whole number from 1 to {most:,}, got {value:g}")
+    if not least <= value <= most or value % 1:
+        raise InputError(f"--runs must be a whole number from {least} to {most:,}, got {value:g}")
     return int(value)
 
 

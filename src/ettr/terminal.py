@@ -144,13 +144,18 @@ def print_fit(fitted: Any, answer: Any, written: Path | None) -> None:
         out.print(Text(f"\nThe scenario is at {path}: ettr plan {shlex.quote(path)}"), soft_wrap=True)
 
 
+_WHOLE_WORDS = 30
+"""Longest name that is not broken in a table."""
+
+
 def table(first: str | None, columns: dict[str, str], rows: list[dict[str, str]]) -> Any:
     """Rows by the keys ``name`` and those of ``columns``, whose values are the titles."""
     from rich.table import Table
     from rich.text import Text
 
     found = Table(box=None, pad_edge=False, title_justify="left")
-    found.add_column(Text(printable(str(first))), overflow="fold")
+    longest = max((len(word) for row in rows for word in row["name"].split()), default=0)
+    found.add_column(Text(printable(str(first))), overflow="fold", min_width=min(longest, _WHOLE_WORDS))
     for title in columns.values():
         found.add_column(title, justify="right")
     for row in rows:

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from ettr.compare import Advice, Comparison, Portfolio
     from ettr.mitigation import Catalogue
 
-_COLUMNS = {
-    "days": "days saved",
-    "ettr": "points",
-    "closed": "by formula",
-    "usd": "saved, 1000 USD",
-    "own_usd": "price, 1000 USD",
-    "basis": "basis",
+_GAINS = {
+    "days": ("days", 1.0, 2),
+    "ettr": ("points", 1e2, 2),
+    "gpu_h": ("1000 GPU h", 1e-3, 0),
+    "usd": ("1000 USD", 1e-3, 0),
+    "mwh": ("MWh", 1.0, 0),
 }
+"""Title of a column, factor and decimals of what is gained of a measure."""
+_ALWAYS = ("days", "ettr", "usd")
 
 
 def print_catalogue(found: Catalogue, as_json: bool) -> None:
@@ -60,11 +61,13 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
     tried, placed = (ranked[ranked["state"] == state] for state in (TRIED, IN_PLACE))
     if len(tried):
         say(f"Each alone, by {answer.measure}", "bold")
-        say("Days saved with their 95% interval; points of ETTR gained, simulated and by the closed form", "dim")
-        out.print(table("mitigation", _COLUMNS, [_cells(row) for row in tried.to_dict("records")]))
+        say("What each saves, and its price in 1000 USD; points of ETTR, simulated and by the closed form; ±: 95%", "dim")
+        out.print(_ranking(tried, answer.measure))
+        if answer.measure == "ettr":
+            say("The ETTR counts slower training as productive, which the days do not", "dim")
     if len(placed):
         say("In place already, and worth", "bold")
-        out.print(table("mitigation", _COLUMNS, [_cells(row) for row in placed.to_dict("records")]))
+        out.print(_ranking(placed, answer.measure))
     _print_others(say, answer.frame)
     if best is not None:
         _print_best(say, out, best)
@@ -76,23 +79,27 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
     )
 
 
-def _cells(row: dict[str, Any]) -> dict[str, str]:
-    closed = row["closed_ettr_gain"]
-    half = (row["days_high"] - row["days_low"]) / 2
-    return {
-        "name": row["id"],
-        "days": f"{row['days_gain']:+,.2f} ± {half:,.2f}",
-        "ettr": _points(row["ettr_gain"]),
-        "closed": "" if pd.isna(closed) else _points(closed),
-        "usd": f"{row['usd_gain'] / 1e3:+,.0f}",
-        "own_usd": f"{row['own_usd'] / 1e3:,.0f}",
-        "basis": row["basis"],
-    }
+def _ranking(frame: pd.DataFrame, measure: str) -> Any:
+    """A table of mitigations with what they gain, of ``measure`` with its interval."""
+    shown = {name: gain for name, gain in _GAINS.items() if name in (*_ALWAYS, measure)}
+    titles = {name: title for name, (title, _, _) in shown.items()}
+    titles |= {"closed": "by formula", "own_usd": "price", "basis": "basis"}
+    rows = []
+    for row in frame.to_dict("records"):
+        cells = {"name": row["id"], "own_usd": f"{row['own_usd'] / 1e3:,.0f}", "basis": row["basis"]}
+        for name, (_, factor, decimals) in shown.items():
+            cells[name] = _signed(factor * row[f"{name}_gain"], decimals)
+            if name == measure:
+                cells[name] += f" ± {factor * (row[f'{name}_high'] - row[f'{name}_low']) / 2:,.{decimals}f}"
+        closed = row["closed_ettr_gain"]
+        cells["closed"] = "" if pd.isna(closed) else _signed(100 * closed, 2)
+        rows.append(cells)
+    return table("mitigation", titles, rows)
 
 
-def _points(share: float) -> str:
-    """Hundredths with their sign, without that of a zero."""
-    return f"{round(100 * share, 2) + 0.0:+.2f}"
+def _signed(value: float, decimals: int) -> str:
+    """With its sign, but for a zero, whose sign would be noise."""
+    return f"{round(value, decimals) + 0.0:+,.{decimals}f}"
 
 
 def _print_others(say: Any, frame: pd.DataFrame) -> None:

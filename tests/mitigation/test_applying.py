@@ -59,6 +59,9 @@ def test_loans_leave_what_a_run_says(lent):
     own = {"automatic_h": None, "manual_h": 10}
     repaired = mitigation.lend(run.override({"spares": {"n_nodes": 3}, "repair": own})).scenario
     assert repaired.spares.n_nodes == 3 and repaired.repair.automatic_h is None
+    nobody = run.override({"evidence": {"recovery.person_share": {"status": "assumed", "note": "all is automatic"}}})
+    assert mitigation.lend(nobody).scenario.recovery.person_share == 0  # a default that is said to be so
+    assert mitigation.lend(run).scenario.recovery.person_share > 0
 
 
 @pytest.mark.parametrize("name", evidence.scenario_names())

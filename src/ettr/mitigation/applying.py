@@ -88,9 +88,9 @@ def _origin(loan: Loan) -> dict[str, Any]:
 
 
 def _is_silent(scenario: Scenario, path: str) -> bool:
-    """Whether the scenario says nothing of a field: it is not there, or at its default."""
+    """Whether the scenario says nothing of a field: it is not there, or at its default without an origin."""
     there, value = _at(scenario, path)
-    return not there or value is None or value == field_at(path, Scenario).default
+    return not there or value is None or (value == field_at(path, Scenario).default and path not in scenario.evidence)
 
 
 def missing(scenario: Scenario, mitigation: Mitigation) -> tuple[str, ...]:
