@@ -61,7 +61,10 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
     tried, placed = (ranked[ranked["state"] == state] for state in (TRIED, IN_PLACE))
     if len(tried):
         say(f"Each alone, by {answer.measure}", "bold")
-        say("What each saves, and its price in 1000 USD; points of ETTR, simulated and by the closed form; ±: 95%", "dim")
+        say(
+            "What each saves, and its price in 1000 USD; points of ETTR, also by the closed form; ±: 95%",
+            "dim",
+        )
         out.print(_ranking(tried, answer.measure))
         if answer.measure == "ettr":
             say("The ETTR counts slower training as productive, which the days do not", "dim")

@@ -18,6 +18,8 @@ _LOOKS = {
     "alone": ("alone", "#1f95ec", "triangle-right"),
     "last": ("last, beside all others", "#a27505", "square"),
 }
+_NOTHING_DAYS = 0.05
+"""Less is written as none."""
 _KINDS = {
     "exact and greedy": ("#a8480a", "diamond"),
     "exact": ("#a8480a", "square"),
@@ -179,7 +181,7 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             kind=kinds,
             ink=[_CELLS[kind][1] for kind in kinds],
             told=[
-                "×" if why else f"{beyond:+.1f}".replace("-0.0", "0.0")
+                "×" if why else "0.0" if abs(beyond) < _NOTHING_DAYS else f"{beyond:+.1f}"
                 for why, beyond in zip(frame["why"], frame["beyond"], strict=True)
             ],
             label=[both_names(rows[numbers[name] - 1]) for name in frame["first"]],

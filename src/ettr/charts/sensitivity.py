@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import altair as alt
@@ -13,6 +14,7 @@ from ettr.charts.theme import finish, layered, need
 
 _IDS = ["#1f95ec", "#a8480a", "#289561", "#8449bc", "#a27505", "#ca6dc1"]
 _ORDERS = {"first": ("alone", "#1f95ec"), "total": ("with others too", "#8d48b3")}
+_HEADER_CHARACTERS = 20
 _DRAWN = [-0.25, 1.25]
 """Indices lie between 0 and 1; what goes beyond is noise, and is cut here."""
 
@@ -55,7 +57,7 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
         "title:N",
         title=None,
         scale=alt.Scale(domain=titles, range=_IDS[: len(titles)]),
-        legend=alt.Legend(symbolType="square", columns=1, labelLimit=170),
+        legend=alt.Legend(symbolType="square", columns=1, labelLimit=260),
     )
     tips = [
         alt.Tooltip("input:N", title="Input"),
@@ -84,8 +86,7 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
 
 def _at_dots(field: str) -> str:
     """A field's path, with a bar where a phone breaks it."""
-    first, _, last = field.rpartition(".")
-    return f"{first}|{last}"
+    return "|".join(field.rsplit(".", 1))
 
 
 def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -117,6 +118,7 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         for kind, (name, _) in _ORDERS.items()
     ]
     shown = pd.concat(parts, ignore_index=True)
+    shown["panel"] = ["|".join(textwrap.wrap(name, _HEADER_CHARACTERS)) for name in shown["title"]]
     ends = {f"{name}_drawn": shown[name].clip(*_DRAWN) for name in ("value", "low", "high")}
     shown = rounded(shown.assign(**ends), 4)
     names, colours = (list(part) for part in zip(*_ORDERS.values(), strict=True))
@@ -146,9 +148,9 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         ],
     )
     rules = base.mark_rule(strokeWidth=1.6).encode(x=alt.X("low_drawn:Q"), x2="high_drawn:Q")
-    panels = list(dict.fromkeys(known["title"]))
-    header = alt.Header(labelLimit=150)
-    facet = alt.Facet("title:N", title=None, sort=panels, header=header)
+    panels = list(dict.fromkeys(shown["panel"]))
+    header = alt.Header(labelLimit=180, labelExpr="split(datum.label, '|')")
+    facet = alt.Facet("panel:N", title=None, sort=panels, header=header)
     chart = alt.layer(bars, rules).facet(facet, columns=min(3, len(panels)))
     told = "; ".join(
         f"{row.title}, {row.input}: {row.first:.2f} alone, {row.total:.2f} with others" for row in known.itertuples()

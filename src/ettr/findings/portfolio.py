@@ -35,7 +35,8 @@ def answer(found: Comparison, steps: pd.DataFrame, budget_usd: float) -> Finding
     left = f"leave {usd(saves)} over" if saves >= 0 else f"cost {usd(-saves)} more than they save"
     after = base.mean("days") - all_days
     soft = int((steps["basis"] == "assumed").sum())
-    known = f"What {count(soft)} of them {'changes' if soft == 1 else 'change'} is assumed." if soft else ""
+    which = "all" if soft == len(steps) > 1 else count(soft)
+    known = f"What {which} of them {'changes' if soft == 1 else 'change'} is assumed." if soft else ""
     verb = "they save" if len(steps) > 1 else "it saves"
     return Finding(
         title=f"{count(len(steps))} together save {saved(all_days)}",
