@@ -39,11 +39,14 @@ _SPENT, _SAVED = "costs", "saves"
 _MONEY = {_SPENT: ("#a8480a", "square"), _SAVED: ("#289561", "circle")}
 
 
+BROKEN_OR_WHOLE = "width < 300 ? split(split(datum.label, '||')[0], '|') : split(datum.label, '||')[1]"
+"""Shows the lines of a label on a phone, and elsewhere what follows them."""
+
+
 def rows_of(titles: Iterable[str], title: str | None = None) -> alt.Y:
     """An axis of mitigations, whose names have lines of their own on a phone."""
     labels = [both_names(one) for one in titles]
-    expression = "width < 300 ? split(split(datum.label, '||')[0], '|') : split(datum.label, '||')[1]"
-    axis = alt.Axis(labelLimit=260, labelExpr=expression, labelLineHeight=12, labelPadding=6)
+    axis = alt.Axis(labelLimit=260, labelExpr=BROKEN_OR_WHOLE, labelLineHeight=12, labelPadding=6)
     return alt.Y("label:N", title=title, sort=labels, axis=axis)
 
 

@@ -9,8 +9,9 @@ import altair as alt
 import pandas as pd
 
 from ettr.charts.encodings import rounded, told_below
-from ettr.charts.mitigations import nothing
+from ettr.charts.mitigations import BROKEN_OR_WHOLE, nothing
 from ettr.charts.theme import finish, layered, need
+from ettr.compare.inputs import EFFECT
 
 _IDS = ["#1f95ec", "#a8480a", "#289561", "#8449bc", "#a27505", "#ca6dc1"]
 _ORDERS = {"first": ("alone", "#1f95ec"), "total": ("with others too", "#8d48b3")}
@@ -46,12 +47,12 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
     titles = list(dict.fromkeys(frame.sort_values("gain", ascending=False)["title"]))
     lines = pd.DataFrame({"least": rows[["gain", "gain_low", "gain_high"]].min(axis=1)})
     most = rows[["gain", "gain_low", "gain_high"]].max(axis=1)
-    named = [_at_dots(name) for name in rows["input"]]
+    named = [_both_fields(name) for name in rows["input"]]
     shown = rounded(rows.assign(least=lines["least"], most=most, label=named), 4).drop(
         columns=["best_low", "best_high"]
     )
-    axis = alt.Axis(labelLimit=280, labelExpr="width < 300 ? split(datum.label, '|') : replace(datum.label, '|', '.')")
-    y = alt.Y("label:N", title=None, sort=[_at_dots(name) for name in inputs], axis=axis)
+    axis = alt.Axis(labelLimit=280, labelExpr=BROKEN_OR_WHOLE)
+    y = alt.Y("label:N", title=None, sort=[_both_fields(name) for name in inputs], axis=axis)
     offset = alt.YOffset("title:N", sort=titles, scale=alt.Scale(paddingInner=0.3))
     colour = alt.Color(
         "title:N",
@@ -84,9 +85,11 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
     )
 
 
-def _at_dots(field: str) -> str:
-    """A field's path, with a bar where a phone breaks it."""
-    return "|".join(field.rsplit(".", 1))
+def _both_fields(field: str) -> str:
+    """A field's path, or whose effect it is, in two lines, as on a phone, and whole."""
+    of = field.removeprefix(EFFECT)
+    lines = field.rsplit(".", 1) if of == field else (EFFECT.strip(), of)
+    return f"{'|'.join(lines)}||{field}"
 
 
 def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:

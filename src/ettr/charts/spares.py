@@ -293,7 +293,7 @@ def repair(frame: pd.DataFrame, own_h: float, staged_h: float | None, title: str
             ],
         )
     )
-    marks = [("this run", own_h)] + ([("published stages", staged_h)] if staged_h is not None else [])
+    marks = [("this run", own_h)] + ([("published", staged_h)] if staged_h is not None else [])
     places = pd.DataFrame(marks, columns=["name", "repair_h"]).assign(row=range(len(marks)))
     rules = alt.Chart(places).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("repair_h:Q"))
     names = (

@@ -251,9 +251,9 @@ def _options(
         (f"{n_spares:,} hot spares, then pre-empts", base, n_spares, True, 0.0),
         (f"{half:,} hot spares, then pre-empts", base, half, True, 0.0),
         ("no hot spares, pre-empts", base, 0, True, 0.0),
-        ("no hot spares, and nodes are lost at each failure", base, 0, True, retaken_share()),
-        (f"half as many failures, {_best(rarer):,} hot spares", rarer, _best(rarer), False, 0.0),
-        (f"repair in half the time, {_best(faster):,} hot spares", faster, _best(faster), False, 0.0),
+        ("no hot spares, stops lose nodes", base, 0, True, retaken_share()),
+        (f"half the failures, {_best(rarer):,} hot spares", rarer, _best(rarer), False, 0.0),
+        (f"repair in {repair_h / 2:.3g} h, {_best(faster):,} hot spares", faster, _best(faster), False, 0.0),
     ]
     rows = []
     for order, (name, scenario, held, preempts, released) in enumerate(choices):
