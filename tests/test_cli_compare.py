@@ -64,6 +64,12 @@ def test_a_budget_finds_the_best_set(ettr):
     assert "Within 1,000,000,000 USD" in text and "no cheaper set has as high an effective ETTR" in text
 
 
+def test_a_budget_names_what_does_not_go_together(ettr):
+    text = " ".join(ettr("compare", *SHORT, "--only", "peer-checkpoint,replica-recovery", "--budget", "1e9")[1].split())
+    why = mitigation.catalogue().conflict("peer-checkpoint", "replica-recovery")
+    assert f"Not together: replica-recovery and peer-checkpoint: {why}" in text
+
+
 def test_mitigations_are_listed(ettr):
     status, out, err = ettr("mitigations")
     assert (status, err) == (0, "")

@@ -73,7 +73,7 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
         out.print(_ranking(placed, answer.measure))
     _print_others(say, answer.frame)
     if best is not None:
-        _print_best(say, out, best)
+        _print_best(say, out, best, told.catalogue)
     _print_lent(say, told.loans)
     say(
         "The intervals tell how well so many runs know the difference, not how well a mitigation's effect is known: "
@@ -119,7 +119,7 @@ def _print_others(say: Any, frame: pd.DataFrame) -> None:
             say(f"{row.id}: {row.state}; {row.why}")
 
 
-def _print_best(say: Any, out: Any, best: Portfolio) -> None:
+def _print_best(say: Any, out: Any, best: Portfolio, of: Catalogue) -> None:
     from ettr.findings.words import listed
 
     row = best.best
@@ -132,6 +132,11 @@ def _print_best(say: Any, out: Any, best: Portfolio) -> None:
         f"{listed(list(best.ids))}: {row['cost_usd']:,.0f} USD, ETTR {row['ettr']:.1%}, {row['days']:,.1f} days, "
         f"{row['saved_usd']:+,.0f} USD saved, all costs counted ({how}, {len(best.frame)} looked at)"
     )
+    considered = dict.fromkeys(name for ids in best.frame["ids"] for name in ids.split(", ") if name)
+    for name in best.ids:
+        for other in considered:
+            if why := of.conflict(name, other):
+                say(f"Not together: {name} and {other}: {why}", "dim")
     steps = [
         {"name": one["ids"] or "none", "usd": f"{one['cost_usd']:,.0f}", "ettr": f"{one['effective_ettr']:.1%}"}
         for one in best.front.to_dict("records")
