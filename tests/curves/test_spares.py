@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, curves, evidence, spares
+from ettr.curves.simulated_pools import CREWS, ONE_BY_ONE, RACKS
 from ettr.curves.spare_options import ALONE, IN_RACKS, IN_RACKS_WHOLE, SERVERS, WHOLE_RACKS
-from ettr.curves.spares import CHEAPEST, CREWS, ONE_BY_ONE, RACKS, crews_of
+from ettr.curves.spares import CHEAPEST, crews_of
 from ettr.errors import InputError
 
 OWN = {

@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from ettr import Scenario, curves, evidence, findings, plan, spares
+from ettr.curves.simulated_pools import ONE_BY_ONE
 from ettr.curves.spare_options import IN_RACKS, SERVERS
-from ettr.curves.spares import ONE_BY_ONE
 
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
 OVERRIDES = {

@@ -106,6 +106,7 @@ from ettr.curves.replications import (
     other_interval_min,
 )
 from ettr.curves.requirements import frontiers, rates_and_restarts, required_by_size
+from ettr.curves.simulated_pools import paid_by_pool, simulated_pools
 from ettr.curves.smoothing import floor_pairs, own_step, sized_options, smoothed_moment
 from ettr.curves.spare_options import (
     RackChoices,
@@ -121,12 +122,10 @@ from ettr.curves.spares import (
     cost_by_pool,
     cost_by_repair,
     largest_for_share,
-    paid_by_pool,
     pooled_run,
     pools_by_level,
     published_share,
     shares_by_size,
-    simulated_pools,
     staged_repair_h,
     unavailability_for,
 )

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence, spares
+from ettr.curves.simulated_pools import shortened, some_sizes
 from ettr.curves.simulating import affordable_runs
-from ettr.curves.spares import PooledRun, shortened, some_sizes
+from ettr.curves.spares import PooledRun
 from ettr.errors import InputError, NoProgress, NotModelled
 from ettr.scenario import Scenario
 

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence, spares
-from ettr.curves.spares import CHEAPEST, CREWS, ONE_BY_ONE, RACKS, PooledRun, unavailability_for
+from ettr.curves.simulated_pools import CREWS, ONE_BY_ONE, RACKS
+from ettr.curves.spares import CHEAPEST, PooledRun, unavailability_for
 from ettr.findings.words import Finding, count, duration, listed, number, pct
 from ettr.plan import Requirement
 
