@@ -69,7 +69,7 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
         if answer.measure == "ettr":
             say("The ETTR counts slower training as productive, which the days do not", "dim")
     if len(placed):
-        say("In place already, and worth", "bold")
+        say("In place already, or taken to be, and worth", "bold")
         out.print(_ranking(placed, answer.measure))
     _print_others(say, answer.frame)
     if best is not None:
@@ -107,12 +107,14 @@ def _signed(value: float, decimals: int) -> str:
 
 def _print_others(say: Any, frame: pd.DataFrame) -> None:
     """What has no rank, by reason."""
+    from ettr.compare import COMPARED
+
     rest = frame[frame["rank"].isna()]
-    no_evidence = rest[(rest["evidence"] == "no evidence")]
+    no_evidence = rest[rest["state"].isin(COMPARED)]
     if len(no_evidence):
         say("Without any published figure, not ranked", "bold")
         say(", ".join(no_evidence["id"]))
-    others = rest[rest["evidence"] != "no evidence"]
+    others = rest[~rest["state"].isin(COMPARED)]
     if len(others):
         say("No answer here", "bold")
         for row in others.itertuples():

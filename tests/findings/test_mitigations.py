@@ -72,7 +72,10 @@ def said(case: str) -> dict[str, findings.Finding]:
         "documents": findings.mitigation_evidence.documents(curves.by_document(placed)),
         "together": findings.portfolio.answer(found, taken(case), 1e9),
         "chosen_from": findings.portfolio.chosen_from(found, ids, len(told.loans)),
-        "lost_hours": findings.portfolio.lost_hours(curves.lost_hours(told.runs(), told.runs(taken(case)["id"]))),
+        "lost_hours": findings.portfolio.lost_hours(
+            curves.lost_hours(told.runs(), told.runs(taken(case)["id"])),
+            curves.trained_less_h(told.runs(), told.runs(taken(case)["id"])),
+        ),
         "steps": findings.portfolio.steps(taken(case)),
         "interactions": findings.portfolio.interactions(curves.gains_of_pairs(told, ids)),
         "shares": findings.portfolio.shares(curves.shared_gain(told, curves.going_together(told, ids))),
@@ -251,10 +254,13 @@ def test_the_answer_on_several_adds_up():
 def test_lost_hours_are_those_of_the_budgets():
     told = comparison().study
     before, after = told.runs(), told.runs(taken()["id"])
-    found = findings.portfolio.lost_hours(curves.lost_hours(before, after))
+    found = findings.portfolio.lost_hours(curves.lost_hours(before, after), 0.0)
     lost = [float(one.budget.total_h - one.budget.productive_h) for one in (before, after)]
     assert numbers("# lost hours become #", found.title) == pytest.approx(lost, abs=0.6)
-    assert "with mitigations and without" in findings.portfolio.lost_hours(curves.lost_hours(before, before)).text
+    assert "with mitigations and without" in findings.portfolio.lost_hours(curves.lost_hours(before, before), 0.0).text
+    faster = findings.portfolio.lost_hours(curves.lost_hours(before, after), 3.25).text
+    assert "Training itself takes 3.25 h less, as its steps are faster" in faster
+    assert "0.8 h more" in findings.portfolio.lost_hours(curves.lost_hours(before, after), -0.8).text
 
 
 def test_steps_tell_what_is_kept_beside_the_others():

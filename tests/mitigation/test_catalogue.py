@@ -170,9 +170,9 @@ def test_nothing_makes_training_faster_by_decree(found):
 def test_derived_values_of_the_text(found):
     assert found["fast-group-init"].before[0].value == pytest.approx(361 / 2.048, abs=0.5)
     assert found["scalable-collectives"].changes[0].value == pytest.approx(265 / 96 / 11, rel=0.01)
-    missed, quick = (change.value for change in found["faulty-machine-detection"].changes[:2])
     recall = 0.904 * 0.893 / (2 * 0.904 - 0.893)
-    assert missed == pytest.approx(1 - recall, abs=1e-3) and quick == pytest.approx(recall * 3.6 / 60, abs=1e-3)
+    for change in found["faulty-machine-detection"].changes:
+        assert change.value == pytest.approx(1 - recall, abs=1e-3)
     assert found["pre-launch-checks"].changes[0].value == pytest.approx(1 - 0.1036 / 0.15, abs=1e-3)
     assert found["battery-storage"].price.usd_per_gpu == pytest.approx(290 * (0.696 - 0.0725), rel=0.01)
     assert found["burn-in"].price.usd_per_gpu == 72 * 2

@@ -52,7 +52,11 @@ def test_an_own_catalogue_is_applied(read, llama3):
         ("path: recovery.restart_min, op: scale", "path: checkpoint.tiers, op: add", "add takes an item"),
         ("op: scale", "op: halve", "must be 'set', 'scale', 'add', 'cap' or 'floor', got 'halve'"),
         ("status: assumed, ", "", r"mine\.changes\.0\.status is missing"),
-        ("status: assumed, ", "of: gpus, status: assumed, ", "must be 'nodes' or 'replicas', got 'gpus'"),
+        (
+            "status: assumed, ",
+            "of: gpus, status: assumed, ",
+            "must be 'nodes', 'replicas', 'stall_s', 'rated_w' or 'pool', got 'gpus'",
+        ),
         (", source: dubey2024", "", r"mine\.published\.0 needs its source: restart"),
         ("after: 2", "after: two", r"mine\.published\.0\.after must be a number, got 'two'"),
         ("after: 2", "after: 2, rows: [mine]", "not derivable goes without rows of validation"),

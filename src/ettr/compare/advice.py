@@ -115,7 +115,7 @@ def advise(
     >>> from ettr import Scenario, compare
     >>> told = compare.study(Scenario.load("llama3-405b"), n_runs=20)
     >>> compare.advise(told, 1, ids=["lemon-removal", "peer-checkpoint"]).frame["id"].tolist()
-    ['lemon-removal']
+    ['peer-checkpoint']
     """
     check_measure(measure)
     left = list(told.fitting() if ids is None else dict.fromkeys(ids))

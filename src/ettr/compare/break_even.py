@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -105,8 +106,9 @@ def along(
 
     Notes
     -----
-    Hot spares grow with the size. The work is that of the scenario: at other sizes, of a job given by its tokens, in
-    the hours that these take there; of one given by its hours, in as many GPU-hours.
+    Hot spares grow with the size so that they are as often enough. The work is that of the scenario: at other
+    sizes, of a job given by its tokens, in the hours that these take there; of one given by its hours, in as many
+    GPU-hours.
     """
     chosen = [told.catalogue[name] for name in ids]
     check_runs(n_runs)
@@ -188,11 +190,19 @@ def _at(told: Study, field: str, value: float) -> Scenario:
         return base.override({RATE: value})
     size = round(value)
     changes: dict[str, Any] = {SIZE: size}
-    if base.spares:
-        changes["spares.n_nodes"] = round(base.spares.n_nodes * size / base.cluster.n_gpus)
     if base.job.productive_h is not None:
         changes["job.productive_h"] = base.job.productive_h * base.cluster.n_gpus / size
-    return base.override(changes)
+    run = base.override(changes)
+    if base.spares is None:
+        return run
+    return run.override({"spares.n_nodes": _as_safe(base.spares.n_nodes, base.nodes_in_repair, run.nodes_in_repair)})
+
+
+def _as_safe(n_spares: int, before: float, after: float) -> int:
+    """Spares that are as often enough for another number of nodes in repair, in the normal approximation."""
+    if before <= 0:
+        return n_spares
+    return max(0, round(after + (n_spares - before) * math.sqrt(after / before)))
 
 
 def _shortened(told: Study, run: Scenario, n_runs: int) -> tuple[Runs, float]:

@@ -84,6 +84,7 @@ from ettr.curves.portfolio import (
     lost_hours,
     sensitivity,
     shared_gain,
+    trained_less_h,
 )
 from ettr.curves.power import (
     Window,
@@ -280,6 +281,7 @@ __all__ = [
     "swing_for_loss",
     "swing_here",
     "titan_cages",
+    "trained_less_h",
     "turning_by_factor",
     "unavailability_for",
     "warmed",

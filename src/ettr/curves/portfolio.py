@@ -86,14 +86,13 @@ def lost_hours(before: Runs, after: Runs) -> pd.DataFrame:
     DataFrame
         ``part`` (``lost before``, the parts that change, ``lost after``), ``start`` and ``end`` of its bar [h],
         ``hours`` (lost; of a part how many more than before) [h], ``before`` and ``after`` (hours of the part) [h].
-        Hours are lost unless a run trains, and where it trains at another speed: the first bar is all that is lost
-        before, and ``productive`` is how many more hours the work itself takes.
+        Hours are lost unless a run trains; what faster steps save is in :func:`trained_less_h`.
     """
     one, other = before.budget, after.budget
     lost = [float(budget.total_h - budget.productive_h) for budget in (one, other)]
     rows = [{"part": BEFORE, "start": 0.0, "end": lost[0], "hours": lost[0], "before": lost[0], "after": lost[0]}]
     level = lost[0]
-    for part in PARTS:
+    for part in PARTS[1:]:
         hours = [float(getattr(budget, part)) for budget in (one, other)]
         more = hours[1] - hours[0]
         if abs(more) < _STILL_H:
@@ -109,8 +108,13 @@ def lost_hours(before: Runs, after: Runs) -> pd.DataFrame:
             }
         )
         level += more
-    rows.append({"part": AFTER, "start": 0.0, "end": level, "hours": level, "before": level, "after": level})
+    rows.append({"part": AFTER, "start": 0.0, "end": lost[1], "hours": lost[1], "before": lost[1], "after": lost[1]})
     return pd.DataFrame(rows)
+
+
+def trained_less_h(before: Runs, after: Runs) -> float:
+    """How many hours less the training itself takes, its steps being faster; negative where they are slower. [h]"""
+    return float(before.budget.productive_h - after.budget.productive_h)
 
 
 def going_together(told: Study, ids: Iterable[str], n: int = _MOST_SHARED) -> tuple[str, ...]:

@@ -66,12 +66,12 @@ def chosen_from(found: Comparison, leading: tuple[str, ...], n_lent: int) -> Fin
     )
 
 
-def lost_hours(frame: pd.DataFrame) -> Finding:
-    """Where lost hours go before and after; ``frame`` as from :func:`ettr.curves.lost_hours`."""
+def lost_hours(frame: pd.DataFrame, trained_less_h: float) -> Finding:
+    """Where lost hours go before and after; both as from :func:`ettr.curves.lost_hours` and its neighbour."""
     rows = frame.set_index("part")
     before, after = float(rows.loc[BEFORE, "hours"]), float(rows.loc[AFTER, "hours"])
     parts = rows.drop([BEFORE, AFTER]).sort_values("hours")
-    if parts.empty:
+    if parts.empty and abs(trained_less_h) <= 0.5:
         return Finding(title="No hour moves", text=f"Lost are {number(before)} h, with mitigations and without.")
     less = parts[parts["hours"] < -0.5]
     more = parts[parts["hours"] > 0.5]
@@ -80,11 +80,14 @@ def lost_hours(frame: pd.DataFrame) -> Finding:
     if len(more):
         grown = [f"{PARTS_IN_WORDS[str(name)]} ({number(row['hours'])} h)" for name, row in more.iterrows()]
         words += f" More goes to {listed(grown)}."
-    own = parts.drop("productive", errors="ignore")["after"]
+    if abs(trained_less_h) > 0.5:
+        pace = "less, as its steps are faster" if trained_less_h > 0 else "more, as its steps are slower"
+        words += f" Training itself takes {number(abs(trained_less_h))} h {pace}, which is no lost hour."
+    own = parts["after"]
     rest = f" What is left is mostly {PARTS_IN_WORDS[str(own.idxmax())]}." if len(own) and own.max() > 0.5 else ""
     return Finding(
         title=f"{count(before)} lost hours become {count(after)}",
-        text=f"Of {number(before)} lost hours {number(max(after, 0.0))} are left. {words}{rest}".strip(),
+        text=f"Of {number(before)} lost hours {number(after)} are left. {words.strip()}{rest}".strip(),
     )
 
 

@@ -1,6 +1,6 @@
 """What can be done about failures: a catalogue with evidence, and scenarios with what stands in it."""
 
-from ettr.mitigation.applying import Lent, apply, lend, missing, n_replicas, without
+from ettr.mitigation.applying import Lent, apply, lend, missing, n_replicas, pool, without
 from ettr.mitigation.catalogue import NO_EVIDENCE, NOT_MODELLED, PUBLISHED, Catalogue, catalogue
 from ettr.mitigation.entries import Change, Loan, Mitigation, Price, Published, weakest_status
 
@@ -20,6 +20,7 @@ __all__ = [
     "lend",
     "missing",
     "n_replicas",
+    "pool",
     "weakest_status",
     "without",
 ]

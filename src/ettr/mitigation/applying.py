@@ -5,18 +5,22 @@ from __future__ import annotations
 import copy
 import math
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
+
+from scipy import special
 
 from ettr.errors import InputError
 from ettr.mitigation.catalogue import Catalogue, catalogue
 from ettr.mitigation.entries import ALL_ITEMS, Change, Loan, Mitigation
-from ettr.scenario import Scenario
+from ettr.scenario import Part, Scenario
 from ettr.scenario.paths import LISTS, field_at, list_of, model_of
 
 _ORDER = ("set", "scale", "add", "cap", "floor")
 _NODES_A_REPLICA = 16
+_HAIR = 1e-9
 """Of a job that does not say how its model is cut (assumed: as in Llama 3 405B)."""
 
 
@@ -76,7 +80,35 @@ def lend(scenario: Scenario, of: Catalogue | None = None) -> Lent:
     if not values:
         return Lent(scenario, ())
     known = {path: origin.model_dump() for path, origin in scenario.evidence.items()}
-    return Lent(scenario.override({**values, "evidence": {**known, **origins}}), tuple(loans))
+    lent = scenario.override({**values, "evidence": {**known, **origins}})
+    pools = {loan.path: _value(lent, loan) for loan in loans if loan.of == "pool"}  # of the repair that is lent too
+    return Lent(lent.override({**pools, "evidence": {**known, **origins}}) if pools else lent, tuple(loans))
+
+
+def pool(run: Scenario, level: float) -> int:
+    """Spares that are enough for a share of the time, if as many nodes are in repair as the job's failures send there.
+
+    Parameters
+    ----------
+    run : Scenario
+        The run; one without ``repair`` needs none.
+    level : float
+        Share of the time.
+
+    Notes
+    -----
+    Nodes in repair are Poisson distributed (a flow of repairs). Failures are counted as if the job never stood still,
+    so that the pool is a little large.
+
+    Examples
+    --------
+    >>> pool(Scenario.load("llama3-405b").override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24}}), 0.999)
+    18
+    """
+    if run.repair is None:
+        return 0
+    in_repair = run.nodes_in_repair
+    return max(0, math.ceil(float(special.pdtrik(level, in_repair)) - _HAIR)) if in_repair > 0 else 0
 
 
 def _leaves(path: str, value: Any) -> list[str]:
@@ -88,9 +120,11 @@ def _origin(loan: Loan) -> dict[str, Any]:
 
 
 def _is_silent(scenario: Scenario, path: str) -> bool:
-    """Whether the scenario says nothing of a field: it is not there, or at its default without an origin."""
-    there, value = _at(scenario, path)
-    return not there or value is None or (value == field_at(path, Scenario).default and path not in scenario.evidence)
+    """Whether the scenario says nothing of a field: it is not there, or at a default that nobody wrote down."""
+    place, last = _place(scenario, path)
+    if place is None or getattr(place, last) is None:
+        return True
+    return getattr(place, last) == field_at(path, Scenario).default and last not in place.model_fields_set
 
 
 def missing(scenario: Scenario, mitigation: Mitigation) -> tuple[str, ...]:
@@ -107,7 +141,7 @@ def _made(mitigation: Mitigation) -> set[str]:
     """Sections that the mitigation makes itself: it sets every field that they cannot do without."""
     given = {change.path for change in mitigation.changes if change.op == "set"}
     sections = {path.rpartition(".")[0] for path in given} - {""}
-    return {section for section in sections if (needed := _needed(section)) and needed <= given}
+    return given | {section for section in sections if (needed := _needed(section)) and needed <= given}
 
 
 def _needed(section: str) -> set[str]:
@@ -194,10 +228,10 @@ def without(scenario: Scenario, mitigation: Mitigation) -> Scenario | None:
 
 def changed(scenario: Scenario, changes: Iterable[tuple[Change, float]], called: str) -> Scenario:
     """A scenario with changes, each of its strength, in the order of operations; ``called`` names them in errors."""
-    holding = [(change, strength) for change, strength in changes if _holds(scenario, change)]
-    run = scenario
+    changes, run = list(changes), scenario
     for stage in (_ORDER[:1], _ORDER[1:]):  # what is set may be a section, which others lead into
         values: dict[str, Any] = {}
+        holding = [(change, strength) for change, strength in changes if _holds(run, change)]
         for op in stage:
             for change, strength in holding:
                 for path in _targets(run, change) if change.op == op else ():
@@ -232,8 +266,13 @@ def _changed(run: Scenario, change: Change, path: str, current: Any, strength: f
 def _value(run: Scenario, change: Change) -> Any:
     if change.of is None:
         return copy.deepcopy(change.value)
-    amount = change.value * (run.n_nodes if change.of == "nodes" else n_replicas(run))
+    amount = pool(run, change.value) if change.of == "pool" else change.value * _QUANTITIES[change.of](run)
     return max(1, math.ceil(amount - 1e-9)) if _is_count(change.path) else amount
+
+
+def _rated_w(run: Scenario) -> float:
+    """Rated power of a GPU, that whose heat is followed. [W]"""
+    return float((Part.load(run.heat.part) if run.heat else run.part).limits.power_w)
 
 
 def n_replicas(run: Scenario) -> int:
@@ -242,6 +281,16 @@ def n_replicas(run: Scenario) -> int:
     if layout is None:
         return max(1, run.n_nodes // _NODES_A_REPLICA)
     return max(1, min(run.n_nodes, int(run.cluster.n_gpus // layout.replica_gpus)))
+
+
+_QUANTITIES: Mapping[str, Callable[[Scenario], float]] = MappingProxyType(
+    {
+        "nodes": lambda run: run.n_nodes,
+        "replicas": n_replicas,
+        "stall_s": lambda run: run.checkpoint.stall_s,
+        "rated_w": _rated_w,
+    }
+)
 
 
 def _is_count(path: str) -> bool:
@@ -259,7 +308,7 @@ def _holds(scenario: Scenario, change: Change) -> bool:
     """Whether the conditions of a change are met."""
     if change.when and not _at(scenario, change.when)[1]:
         return False
-    return not (change.unless and _at(scenario, change.unless)[1])
+    return not any(_at(scenario, path)[1] for path in change.unless)
 
 
 def _targets(scenario: Scenario, change: Change) -> list[str]:
@@ -281,13 +330,18 @@ def _items(scenario: Scenario, listed: str) -> Any:
 
 def _at(scenario: Scenario, path: str) -> tuple[bool, Any]:
     """Whether there is a field at a path, and its value."""
+    place, last = _place(scenario, path)
+    return (False, None) if place is None else (True, getattr(place, last))
+
+
+def _place(scenario: Scenario, path: str) -> tuple[Any, str]:
+    """The section or item that holds a field, None where it is not there, and the field's name."""
     listed = list_of(path)
     found: Any = scenario
     if listed and path != listed and listed in LISTS:
         name, _, path = path.removeprefix(f"{listed}.").rpartition(".")
         found = next((item for item in _items(scenario, listed) if item.name == name), None)
-    for part in path.split("."):
-        if found is None:
-            return False, None
-        found = getattr(found, part)
-    return True, found
+    *sections, last = path.split(".")
+    for section in sections:
+        found = None if found is None else getattr(found, section)
+    return found, last

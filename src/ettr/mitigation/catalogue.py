@@ -90,7 +90,11 @@ class Catalogue:
         if first == second:
             return ""
         declared = one.conflicts.get(second) or other.conflicts.get(first)
-        clashes = (_clash(a, b) for a, b in itertools.product(one.changes, other.changes))
+        clashes = (
+            _clash(a, b)
+            for a, b in itertools.product(one.changes, other.changes)
+            if not (_ruled_out(a, other) or _ruled_out(b, one) or _is_made_of_stall(a, b) or _is_made_of_stall(b, a))
+        )
         return declared or next(filter(None, clashes), "")
 
     def check_together(self, ids: Iterable[str]) -> None:
@@ -129,6 +133,17 @@ def _row(one: Mitigation) -> dict[str, Any]:
         "n_published": len(one.published),
         "unmodelled": one.unmodelled or "",
     }
+
+
+def _ruled_out(change: Change, by: Mitigation) -> bool:
+    """Whether a mitigation makes what a change does without, so that the change has no place beside it."""
+    made = {one.path for one in by.changes if one.op == "set" and one.path in one.unless}
+    return any(path in made for path in change.unless)
+
+
+def _is_made_of_stall(one: Change, other: Change) -> bool:
+    """Whether a write is made of the stall, where there is none, so that what scales the stall has scaled it too."""
+    return one.path == other.path and one.path in one.unless and one.of == "stall_s" and other.op == "scale"
 
 
 def _clash(one: Change, other: Change) -> str:

@@ -6,7 +6,7 @@ import typing
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from ettr.scenario import Scenario
 from ettr.scenario.basics import PLAIN_TEXT, Number, Origin, Section, Text
@@ -14,9 +14,10 @@ from ettr.scenario.paths import field_at, list_of
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
 Place = Annotated[str, Field(pattern=PLAIN_TEXT.replace("[\\w .", "[\\w .*"), max_length=200)]
+Places = Annotated[tuple[Text, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
 Words = Annotated[str, Field(min_length=1, max_length=600)]
 Operation = Literal["set", "scale", "add", "cap", "floor"]
-Quantity = Literal["nodes", "replicas"]
+Quantity = Literal["nodes", "replicas", "stall_s", "rated_w", "pool"]
 Group = Literal["failures", "detection", "restart", "checkpoint", "nodes", "speed", "heat and power"]
 Verdict = Literal["reproduced", "consistent", "not derivable"]
 
@@ -35,9 +36,13 @@ class Change(Origin):
         description="set to the value, scale by it, add it (an item, to a list), cap at it, or take it as a floor",
     )
     value: Any = Field(description="a number, a name, or a section with its fields")
-    of: Quantity | None = Field(None, description="multiplies the value: nodes of the job, or its replicas")
+    of: Quantity | None = Field(
+        None,
+        description="multiplies the value: nodes of the job, its replicas, seconds of its stall, rated watts of "
+        "its GPU; with pool: as many spares as are enough for this share of the time",
+    )
     when: Text | None = Field(None, description="only where the scenario has this section")
-    unless: Text | None = Field(None, description="only where the scenario does not have this section")
+    unless: Places = Field((), description="only where the scenario has none of these sections, nor a value above zero")
 
     @field_validator("path")
     @classmethod
@@ -47,10 +52,10 @@ class Change(Origin):
 
     @field_validator("when", "unless")
     @classmethod
-    def _names_a_section(cls, path: str | None) -> str | None:
-        if path is not None:
+    def _names_a_section(cls, given: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        for path in (given,) if isinstance(given, str) else given or ():
             field_at(path, Scenario)
-        return path
+        return given
 
     @model_validator(mode="after")
     def _numbers_where_they_are_needed(self) -> Change:

@@ -54,6 +54,18 @@ class Repair(Section):
     )
     retire_window_days: Number | None = Field(None, gt=0, description="wall clock in which retire_after counts")
 
+    @property
+    def shares(self) -> tuple[float, float]:
+        """Shares of nodes that people see, and that are replaced."""
+        left = 1.0 if self.automatic_h is None else 1 - self.automatic_success
+        return (0.0, left) if self.manual_h is None else (left, left * (1 - self.manual_success))
+
+    @property
+    def mean_h(self) -> float:
+        """Mean time until a node is back, over the stages that it may go through, waiting for a crew aside. [h]"""
+        manual, last = self.shares
+        return (self.automatic_h or 0.0) + manual * (self.manual_h or 0.0) + last * (self.replacement_h or 0.0)
+
     @model_validator(mode="after")
     def _stages_that_end(self) -> Repair:
         if self.automatic_h is None and self.manual_h is None:

@@ -288,6 +288,18 @@ class Hours(Section):
         """Probability that a failure is of each of ``mode_names``."""
         return np.array(self._mode_weights)
 
+    @property
+    def repair_h_by_mode(self) -> np.ndarray:
+        """Hours of repair that a failure of each of ``mode_names`` asks for, over the nodes that it takes out. [h]"""
+        mean_h = self.repair.mean_h if self.repair else 0.0
+        own = [mode.n_out_nodes * (mean_h if mode.repair_h is None else mode.repair_h) for mode in self.failures.modes]
+        return np.array([*own, mean_h])
+
+    @property
+    def nodes_in_repair(self) -> float:
+        """Nodes in repair on average if the job never stood still, waiting for a crew aside. [nodes]"""
+        return self.job_rate_per_h * float(self.mode_weights @ self.repair_h_by_mode)
+
     @functools.cached_property
     def _mode_weights(self) -> tuple[float, ...]:
         exposure = self.mode_exposure()

@@ -318,7 +318,7 @@ class Scenario(Hours):
         # sections that stay as they are have been checked
         voids = [void for path in values for void in _INSTEAD.get(path, ())]
         stays = set(type(self).model_fields) - {path.partition(".")[0] for path in (*values, *voids)}
-        raw = {**self.model_dump(exclude=stays), **{name: getattr(self, name) for name in stays}}
+        raw = {**self.model_dump(exclude=stays, exclude_unset=True), **{name: getattr(self, name) for name in stays}}
         changed = set(values)
         for path in values:
             for field in _REPLACES.get(path, ()):
@@ -330,11 +330,11 @@ class Scenario(Hours):
                     paths.assign(raw, void, None, type(self))
                     changed.add(void)
         if "failures.rate_per_1000_node_days" in values:
-            for mode, share in zip(raw["failures"]["modes"], self.failures.shares, strict=True):
+            for mode, share in zip(raw["failures"].get("modes", ()), self.failures.shares, strict=True):
                 mode.update(n_events=None, share=share)
         raw["evidence"] = {
             field: origin
-            for field, origin in raw["evidence"].items()
+            for field, origin in raw.get("evidence", {}).items()
             if not any(field == path or field.startswith(f"{path}.") for path in changed)
         }
         for path, value in values.items():

@@ -54,15 +54,7 @@ def mean_repair_h(repair: Repair) -> float:
     >>> round(mean_repair_h(Repair(automatic_h=2, automatic_success=0.2, manual_h=48)), 1)
     40.4
     """
-    manual_share, last_share = _shares(repair)
-    hours = (repair.automatic_h or 0.0) + manual_share * (repair.manual_h or 0.0)
-    return hours + last_share * (repair.replacement_h or 0.0)
-
-
-def _shares(repair: Repair) -> tuple[float, float]:
-    """Shares of nodes that people see, and that are replaced."""
-    left = 1.0 if repair.automatic_h is None else 1 - repair.automatic_success
-    return (0.0, left) if repair.manual_h is None else (left, left * (1 - repair.manual_success))
+    return repair.mean_h
 
 
 def demand(scenario: Scenario) -> Demand:
@@ -103,17 +95,16 @@ def demand(scenario: Scenario) -> Demand:
     failures_per_h = float(expected.n_failures / expected.total_h)
     modes = scenario.failures.modes
     n_out = np.array([*(mode.n_out_nodes for mode in modes), 1], dtype=float)
-    own = np.array([np.nan if mode.repair_h is None else mode.repair_h for mode in modes] + [np.nan])
+    common = np.array([*(mode.repair_h is None for mode in modes), True])
     rates = failures_per_h * scenario.mode_weights
-    hours = np.where(np.isnan(own), mean_repair_h(repair), own)
     leaves = float(rates @ (n_out > 0))
     nodes = float(rates @ n_out)
-    in_repair = float(rates @ (n_out * hours))
-    seen = float(rates @ (n_out * np.isnan(own))) * _shares(repair)[0] * (repair.manual_h or 0.0)
+    in_repair = float(rates @ scenario.repair_h_by_mode)
+    seen = float(rates @ (n_out * common)) * repair.shares[0] * (repair.manual_h or 0.0)
     return Demand(
         in_repair=in_repair,
         leaves_per_h=leaves,
-        repair_h=in_repair / nodes if nodes > 0 else mean_repair_h(repair),
+        repair_h=in_repair / nodes if nodes > 0 else repair.mean_h,
         most_at_once=int(n_out[rates > 0].max(initial=0)),
         crew_load=seen,
         n_crew=repair.n_crew,
