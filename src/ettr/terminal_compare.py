@@ -57,6 +57,9 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
         f"{count(told.n_runs)} runs of each scenario, seed {told.seed}, at {at}. Without any of them: ETTR "
         f"{base.ettr:.1%}, {base.mean('days'):,.1f} days, {base.mean('usd') / 1e6:,.1f} million USD"
     )
+    if told.loans:
+        as_given = told.simulated(told.scenario)
+        say(f"As given, without what is lent, ETTR {as_given.ettr:.1%} and {as_given.mean('days'):,.1f} days", "dim")
     ranked = answer.ranked
     tried, placed = (ranked[ranked["state"] == state] for state in (TRIED, IN_PLACE))
     if len(tried):
@@ -185,11 +188,12 @@ def print_advice(advice: Advice) -> None:
     if advice.pool:
         pool = advice.pool
         held = f"{advice.n_spares:,} are {'lent' if advice.spares_are_lent else 'held'} now"
-        text = (
-            f"Hold {pool.n_spares:,} hot spares ({held}): the cheapest pool by the closed form; from {pool.low:,} to "
+        near = f"; from {pool.low:,} to {pool.high:,} it costs hardly more" if pool.low < pool.high else ""
+        out.print(
+            Text(f"Hold {pool.n_spares:,} hot spares ({held}): the cheapest pool by the closed form{near}"),
+            soft_wrap=True,
         )
-        out.print(Text(f"{text}{pool.high:,} it costs hardly more"), soft_wrap=True)
-    lent = f"; lent: {', '.join(dict.fromkeys(loan.path for loan in told.loans))}" if told.loans else ""
+    lent = f", with what is lent: {', '.join(dict.fromkeys(loan.path for loan in told.loans))}" if told.loans else ""
     text = (
         f"From {told.n_runs:,} simulated runs of each, ETTR {advice.ettr:.1%} before{lent}. `ettr compare` shows all."
     )

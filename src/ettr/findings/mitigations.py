@@ -116,7 +116,11 @@ def others(worth: pd.DataFrame) -> Finding:
     if len(there):
         names = [f"{small(row.title)} ({saved(row.days)})" for row in there.itertuples() if row.effect == SAVES]
         idle = [small(row.title) for row in there.itertuples() if row.effect != SAVES]
-        told += [f"Already in place, and worth what the run takes longer without it: {listed(names)}."] if names else []
+        told += (
+            [f"Already in place, or taken to be, and worth what the run takes longer without it: {listed(names)}."]
+            if names
+            else []
+        )
         told += [f"In place, and worth nothing for certain: {listed(idle)}."] if idle else []
     else:
         told.append("No mitigation is found in place.")
