@@ -190,6 +190,15 @@ def test_sizes_at_which_a_job_does_not_get_on_are_told():
     assert "On 262,144 GPUs the job practically never gets on" in text
     table.loc[big, "state"] = "does not fit"
     assert "cannot be cut for 262,144 GPUs" in findings.break_even.by_size(table).text
+
+
+def test_what_saves_most_is_told_of_those_that_pay():
+    table = by_size().copy()
+    names = list(dict.fromkeys(table["title"]))
+    table["state"], table["saved"] = "costs more", np.where(table["title"] == names[0], 0.5, 0.1)
+    assert f"most time is saved by *{names[0]}*" in findings.break_even.by_size(table).text
+    table.loc[table["title"] == names[1], "state"] = "pays"
+    assert f"where they pay, most time is saved by *{names[1]}*" in findings.break_even.by_size(table).text
     assert "for certain" in findings.break_even.by_size(table.iloc[:0]).text
 
 

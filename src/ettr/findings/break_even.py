@@ -20,12 +20,14 @@ def by_size(frame: pd.DataFrame) -> Finding:
     known = frame[frame["saved"].notna()]
     told = []
     if len(known):
-        leaders = known.loc[known.groupby("value")["saved"].idxmax()].sort_values("value")
+        paying = known[known["state"] == PAYS]
+        among = known if paying.empty else paying
+        leaders = among.loc[among.groupby("value")["saved"].idxmax()].sort_values("value")
         least, most = leaders.iloc[0], leaders.iloc[-1]
         told.append(
-            f"Of these {count(frame['title'].nunique())}, most time is saved by {small(least['title'])} on "
-            f"{gpus(least['value'])}, {pct(least['saved'])} of it, and by {small(most['title'])} on "
-            f"{gpus(most['value'])}, {pct(most['saved'])}."
+            f"Of these {count(frame['title'].nunique())}{'' if paying.empty else ', where they pay'}, "
+            f"most time is saved by {small(least['title'])} on {gpus(least['value'])}, {pct(least['saved'])} of it, "
+            f"and by {small(most['title'])} on {gpus(most['value'])}, {pct(most['saved'])}."
         )
         never = [str(name) for name, group in known.groupby("title", sort=False) if not (group["state"] == PAYS).any()]
         if never:
