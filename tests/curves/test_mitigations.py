@@ -187,3 +187,9 @@ def test_documents_ask_for_what_the_catalogue_says(found):
     }
     titles = evidence.bibliography().set_index("key")["title"]
     assert table["document"].tolist() == [titles[key] for key in table["key"]]
+
+
+def test_a_pool_that_is_lent_is_told_in_nodes():
+    told = compare.study(Scenario.load("rsc-1"), n_runs=2)
+    row = curves.lent_values(told).set_index("field").loc["spares.n_nodes"]
+    assert row["value"] == str(told.baseline.spares.n_nodes) and row["unit"] == "nodes"

@@ -22,6 +22,7 @@ def lent_values(told: Study) -> pd.DataFrame:
         A row a value: ``field``, ``value`` (in words), ``unit``, ``status``, ``source``, ``note``.
     """
     rows: list[dict[str, Any]] = []
+    lent = told.baseline.flat()
     for loan in told.loans:
         values = loan.value if isinstance(loan.value, dict) else {"": loan.value}
         for name, value in values.items():
@@ -30,7 +31,7 @@ def lent_values(told: Study) -> pd.DataFrame:
             rows.append(
                 {
                     "field": field,
-                    "value": f"{amount} × {loan.of}" if loan.of else amount,
+                    "value": f"{lent[field]:g}" if loan.of and field in lent else amount,
                     "unit": unit_of(field),
                     "status": loan.status,
                     "source": loan.source or "",
