@@ -24,6 +24,8 @@ def test_the_answer_is_that_of_the_package(ettr):
         assert by_id[row["id"]]["rank"] == row["rank"]
     assert told["baseline"]["ettr"] == pytest.approx(found.baseline.ettr)
     assert "failures.lemons" in told["lent"] and told["portfolio"] is None
+    bare = compare.study(run, n_runs=20, as_given=True)
+    assert told["as_given"]["days"] == pytest.approx(bare.runs().mean("days")) != told["baseline"]["days"]
     assert told["changes"] == {"job.productive_h": 100}
 
 
@@ -35,6 +37,7 @@ def test_the_table_names_each_mitigation_with_its_interval_and_what_was_lent(ett
     for name in TWO.split(","):
         assert name in flat
     assert "20 runs of each scenario, seed 0, at its best interval" in flat
+    assert "As given, without what is lent, ETTR" in flat
 
 
 @pytest.mark.parametrize(("measure", "title"), [("ettr", "points"), ("mwh", "MWh"), ("gpu_h", "1000 GPU h")])
@@ -51,7 +54,7 @@ def test_as_given_lends_nothing(ettr):
     out = ettr("compare", *SHORT, "--only", TWO, "--as-given")[1]
     flat = " ".join(out.split())
     assert "lemon-removal: not applicable; needs failures.lemons" in flat
-    assert "Lent" not in flat
+    assert "Lent" not in flat and "As given" not in flat
 
 
 def test_a_budget_finds_the_best_set(ettr):

@@ -58,8 +58,8 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
         f"{base.ettr:.1%}, {base.mean('days'):,.1f} days, {base.mean('usd') / 1e6:,.1f} million USD"
     )
     if told.loans:
-        as_given = told.simulated(told.scenario)
-        say(f"As given, without what is lent, ETTR {as_given.ettr:.1%} and {as_given.mean('days'):,.1f} days", "dim")
+        given = told.as_given
+        say(f"As given, without what is lent, ETTR {given.ettr:.1%} and {given.mean('days'):,.1f} days", "dim")
     ranked = answer.ranked
     tried, placed = (ranked[ranked["state"] == state] for state in (TRIED, IN_PLACE))
     if len(tried):

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ettr import Scenario, compare, failures
+from ettr import Scenario, compare, failures, mitigation
+from ettr.compare import break_even
 from ettr.errors import InputError, UnknownName
 
 TWO = ["faster-restart", "shorter-stall"]
@@ -35,6 +36,17 @@ def test_gains_grow_with_the_size_and_the_rate(told):
         for _, group in table.groupby("id"):
             assert group["saved"].is_monotonic_increasing
             assert ((group["low"] <= group["saved"]) & (group["saved"] <= group["high"])).all()
+
+
+@pytest.mark.parametrize(
+    ("field", "values"), [(compare.SIZE, [1024, 16_384, 262_144]), (compare.RATE, [0.5, 3.79, 20])]
+)
+def test_a_pool_stays_as_often_enough(field, values):
+    """Against the quantile of the nodes in repair, which the pool that is lent was made by."""
+    told = compare.study(Scenario.load("llama3-405b"), 2)
+    for value in values:
+        run = break_even._at(told, field, value)
+        assert run.spares.n_nodes == pytest.approx(mitigation.pool(run, 0.999), rel=0.03, abs=1.5), value
 
 
 def test_at_the_scenario_itself_it_is_the_gain_of_the_whole_run(told):

@@ -51,7 +51,7 @@ def test_modes_have_their_own_nodes_and_repairs(run):
     ],
 )
 def test_stages_add_up_to_a_mean(stages, hours):
-    assert spares.mean_repair_h(Repair.model_validate(stages)) == pytest.approx(hours)
+    assert Repair.model_validate(stages).mean_h == pytest.approx(hours)
 
 
 def test_crews_work_on_what_comes_to_them(run):

@@ -72,6 +72,7 @@ class Comparison:
             "seed": told.seed,
             "interval": told.interval,
             "measure": self.measure,
+            "as_given": {name: told.as_given.mean(name) for name in UNITS},
             "baseline": {
                 "interval_min": self.baseline.scenario.checkpoint.interval_min,
                 **{name: self.baseline.mean(name) for name in UNITS},

@@ -106,9 +106,9 @@ def along(
 
     Notes
     -----
-    Hot spares grow with the size so that they are as often enough. The work is that of the scenario: at other
-    sizes, of a job given by its tokens, in the hours that these take there; of one given by its hours, in as many
-    GPU-hours.
+    Hot spares grow with the nodes in repair so that they are as often enough. The work is that of the scenario: at
+    other sizes, of a job given by its tokens, in the hours that these take there; of one given by its hours, in as
+    many GPU-hours.
     """
     chosen = [told.catalogue[name] for name in ids]
     check_runs(n_runs)
@@ -187,12 +187,12 @@ def _at(told: Study, field: str, value: float) -> Scenario:
     """The lent scenario at another size or rate."""
     base = told.baseline
     if field == RATE:
-        return base.override({RATE: value})
-    size = round(value)
-    changes: dict[str, Any] = {SIZE: size}
-    if base.job.productive_h is not None:
-        changes["job.productive_h"] = base.job.productive_h * base.cluster.n_gpus / size
-    run = base.override(changes)
+        run = base.override({RATE: value})
+    else:
+        changes: dict[str, Any] = {SIZE: round(value)}
+        if base.job.productive_h is not None:
+            changes["job.productive_h"] = base.job.productive_h * base.cluster.n_gpus / round(value)
+        run = base.override(changes)
     if base.spares is None:
         return run
     return run.override({"spares.n_nodes": _as_safe(base.spares.n_nodes, base.nodes_in_repair, run.nodes_in_repair)})

@@ -76,6 +76,11 @@ class Study:
         """The baseline without the origins of its values, which no run depends on: each change of it is quicker."""
         return self.baseline.override({"evidence": {}}) if self.baseline.evidence else self.baseline
 
+    @cached_property
+    def as_given(self) -> Runs:
+        """Runs of the scenario as it was given, without what it was lent."""
+        return self.simulated(self.scenario) if self.loans else self.runs()
+
     def _with(self, ids: list[str]) -> Scenario:
         return mitigation.apply(self.bare, ids, self.catalogue, self.strengths)
 

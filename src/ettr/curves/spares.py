@@ -112,7 +112,7 @@ def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
     left_out = () if own else budget.simplified(scenario).left_out
     bare = formula_run(scenario)
     if scenario.repair is not None:
-        repair_h = max(spares.mean_repair_h(scenario.repair), 1e-9)
+        repair_h = max(scenario.repair.mean_h, 1e-9)
     singles = {f"failures.modes.{mode.name}.n_out_nodes": 1 for mode in bare.failures.modes if mode.n_out_nodes > 1}
     plain = bare.override({"spares": {"n_nodes": 0}, "repair": {"manual_h": repair_h}, **singles})
     run = scenario if own else plain

@@ -62,7 +62,13 @@ class Repair(Section):
 
     @property
     def mean_h(self) -> float:
-        """Mean time until a node is back, over the stages that it may go through, waiting for a crew aside. [h]"""
+        """Mean time until a node is back, over the stages that it may go through, waiting for a crew aside. [h]
+
+        Examples
+        --------
+        >>> round(Repair(automatic_h=2, automatic_success=0.2, manual_h=48).mean_h, 1)
+        40.4
+        """
         manual, last = self.shares
         return (self.automatic_h or 0.0) + manual * (self.manual_h or 0.0) + last * (self.replacement_h or 0.0)
 

@@ -6,7 +6,7 @@ repair, a, is the nodes that leave the job per hour of wall clock times the mean
 
 from ettr.spares.cheapest import Pool, cheapest_pool, pool_cost, waiting_share
 from ettr.spares.crews import crew_pool, in_repair_share, mean_in_repair, mean_queue_h
-from ettr.spares.demand import Demand, demand, mean_repair_h
+from ettr.spares.demand import Demand, demand
 from ettr.spares.elastic import crossing, elastic_by_pool
 from ettr.spares.erlang import erlang_b, erlang_c
 from ettr.spares.expected import expected_by_pool, least_pool
@@ -47,7 +47,6 @@ __all__ = [
     "least_rack_spares",
     "mean_in_repair",
     "mean_queue_h",
-    "mean_repair_h",
     "nonuniform_loss",
     "normal_pool",
     "poisson_pool",

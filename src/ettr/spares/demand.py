@@ -40,23 +40,6 @@ class Demand:
     n_crew: int | None
 
 
-def mean_repair_h(repair: Repair) -> float:
-    """Mean time until a node is back, over the stages that it may go through, waiting for a crew aside. [h]
-
-    Parameters
-    ----------
-    repair : Repair
-        The section of a scenario.
-
-    Examples
-    --------
-    >>> from ettr.scenario.fleet import Repair
-    >>> round(mean_repair_h(Repair(automatic_h=2, automatic_success=0.2, manual_h=48)), 1)
-    40.4
-    """
-    return repair.mean_h
-
-
 def demand(scenario: Scenario) -> Demand:
     """How many nodes of a scenario's job are in repair.
 
