@@ -199,6 +199,11 @@ def test_what_saves_most_is_told_of_those_that_pay():
     assert f"most time is saved by *{names[0]}*" in findings.break_even.by_size(table).text
     table.loc[table["title"] == names[1], "state"] = "pays"
     assert f"where they pay, most time is saved by *{names[1]}*" in findings.break_even.by_size(table).text
+    assert f"*{names[1]}*: 10.0% of it on " in findings.break_even.by_size(table).text  # one that leads at both ends
+    last = table["value"] == table["value"].max()
+    table.loc[last & (table["title"] == names[0]), "state"] = "pays"
+    assert f"*{names[1]}*, 10.0% of it on " in findings.break_even.by_size(table).text
+    assert f"and by *{names[0]}*, 50.0% of it on " in findings.break_even.by_size(table).text
     assert "for certain" in findings.break_even.by_size(table.iloc[:0]).text
 
 

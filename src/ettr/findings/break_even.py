@@ -24,11 +24,13 @@ def by_size(frame: pd.DataFrame) -> Finding:
         among = known if paying.empty else paying
         leaders = among.loc[among.groupby("value")["saved"].idxmax()].sort_values("value")
         least, most = leaders.iloc[0], leaders.iloc[-1]
-        told.append(
-            f"Of these {count(frame['title'].nunique())}{'' if paying.empty else ', where they pay'}, "
-            f"most time is saved by {small(least['title'])} on {gpus(least['value'])}, {pct(least['saved'])} of it, "
-            f"and by {small(most['title'])} on {gpus(most['value'])}, {pct(most['saved'])}."
-        )
+        where = "" if paying.empty else ", where they pay"
+        small_job, large_job = (f"{pct(one['saved'])} of it on {gpus(one['value'])}" for one in (least, most))
+        if least["title"] == most["title"]:
+            by = f"{small(least['title'])}: {small_job}, {large_job}"
+        else:
+            by = f"{small(least['title'])}, {small_job}, and by {small(most['title'])}, {large_job}"
+        told.append(f"Of these {count(frame['title'].nunique())}{where}, most time is saved by {by}.")
         never = [str(name) for name, group in known.groupby("title", sort=False) if not (group["state"] == PAYS).any()]
         if never:
             told.append(f"Paying for itself at no size: {listed([small(name) for name in never])}.")
