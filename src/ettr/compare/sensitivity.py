@@ -193,7 +193,7 @@ def _indices(problem: dict[str, Any], of: str, title: str, answer: np.ndarray, s
     """First-order and total indices of one answer."""
     from SALib.analyze import sobol as analyze
 
-    index = analyze.analyze(problem, answer, calc_second_order=False, seed=seed)
+    index = analyze.analyze(problem, answer, calc_second_order=False, seed=seed + 1)  # to SALib, 0 is no seed
     return [
         {
             "of": of,
