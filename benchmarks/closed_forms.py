@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ettr import Scenario, budget, checkpoint
-from ettr.validity import ValidityWarning
+from ettr.core.validity import ValidityWarning
 
 ROWS, COLUMNS, REPEATS = 10_000, 1_000, 3
 

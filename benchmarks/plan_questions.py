@@ -14,7 +14,7 @@ import numpy as np
 from scipy import optimize
 
 from ettr import Scenario, budget, plan
-from ettr.validity import ValidityWarning
+from ettr.core.validity import ValidityWarning
 
 TARGET, POINTS, REPEATS = 0.9, 200, 3
 FIELD, SIZE, INTERVAL = "recovery.restart_min", "cluster.n_gpus", "checkpoint.interval_min"

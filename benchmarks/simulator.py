@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import ettr
 import simpy_core
 from ettr import Scenario
+from ettr.core.results import PARTS
 from ettr.failures.hazards import settled_rate
-from ettr.results import PARTS
 from ettr.simulation import chunks, draws
 from ettr.simulation.columns import CONTROL, N_FAILURES, OUTCOME
 from ettr.simulation.estimates import means

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ettr import Scenario, cli
+from ettr import Scenario
+from ettr.cli import app
 
 sys.path.insert(0, str(Path(__file__).parent))  # models, logs and notebooks that several files use
 
@@ -46,7 +47,7 @@ def ettr(capsys, monkeypatch):
 
     def run(*arguments: str) -> tuple[int, str, str]:
         try:
-            cli.main(arguments)
+            app.main(arguments)
             status = 0
         except SystemExit as stopped:
             status = stopped.code or 0

@@ -26,7 +26,7 @@ def main() -> None:
         return
     with atheris.instrument_imports(include=["ettr.logs"]):
         from ettr import logs
-        from ettr.errors import EttrError
+        from ettr.core.errors import EttrError
         from ettr.logs.reading import FORMATS
 
     names = [None, *FORMATS]

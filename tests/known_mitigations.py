@@ -6,7 +6,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from ettr import Scenario, compare, curves, mitigation
+from ettr import Scenario, compare, mitigation
+from ettr.chapters import one_by_one
 
 CATALOGUE = """
 lends:
@@ -104,7 +105,7 @@ def comparison(case: str = "usual", n_runs: int = 60) -> compare.Comparison:
 
 @cache
 def leading(case: str = "usual") -> tuple[str, ...]:
-    return curves.leading(comparison(case), 4)
+    return one_by_one.tables.leading(comparison(case), 4)
 
 
 @cache

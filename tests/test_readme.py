@@ -9,8 +9,9 @@ from pathlib import Path
 
 import yaml
 
-from ettr import Scenario, charts, curves, evidence, findings, plan, sweep
-from ettr.charts import render
+from ettr import Scenario, evidence, plan, sweep
+from ettr.chapters import scale
+from ettr.notebook import rendering
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -20,9 +21,9 @@ PICTURE = ROOT / "book" / "_static" / "readme.svg"
 def picture() -> str:
     """The README's picture, drawn anew; ``make readme`` writes it."""
     run = Scenario.load("llama3-405b")
-    title = findings.scale.curve(run).title
-    chart = charts.scale.by_size(curves.by_size(run), evidence.published_ettr(), 0.9, title, run.title)
-    return render.svg(chart.properties(width=640).to_dict() | {"background": "white"})
+    title = scale.words.curve(run).title
+    chart = scale.charts.by_size(scale.tables.by_size(run), evidence.published_ettr(), 0.9, title, run.title)
+    return rendering.svg(chart.properties(width=640).to_dict() | {"background": "white"})
 
 
 def words(svg: str) -> list[str]:
@@ -30,7 +31,7 @@ def words(svg: str) -> list[str]:
 
 
 def test_the_headline_is_the_finding(llama3):
-    found = findings.scale.answer(plan.make(llama3), curves.by_size(llama3), 0.9)
+    found = scale.words.answer(plan.make(llama3), scale.tables.by_size(llama3), 0.9)
     told = re.search(r"<!-- headline -->(.*?)<!-- end -->", README, re.DOTALL)
     assert " ".join(told.group(1).split()) == found.text
 
@@ -44,7 +45,7 @@ def test_the_picture_is_the_chart():
 
 def test_the_description_of_the_picture_is_true(llama3):
     told = re.search(r"!\[(.*?)\]", README).group(1)
-    best = curves.by_size(llama3).query("formula == 'exact' and interval == 'best'")
+    best = scale.tables.by_size(llama3).query("formula == 'exact' and interval == 'best'")
     assert f"{best['ettr'].iloc[0]:.0%}" in told
     assert f"{best['ettr'].iloc[-1]:.0%}" in told
 

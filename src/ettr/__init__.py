@@ -1,6 +1,6 @@
 """Failures, checkpoints and the Effective Training Time Ratio of large training runs.
 
-Names are loaded when first used, so that ``import ettr`` costs nothing.
+Names are loaded when first used, so that ``import ettr`` costs nothing; ``__init__.pyi`` is their list.
 
 >>> import ettr
 >>> scenario = ettr.Scenario.load("llama3-405b")
@@ -8,103 +8,17 @@ Names are loaded when first used, so that ``import ettr`` costs nothing.
 2048
 """
 
-from __future__ import annotations
+from typing import Any
 
-import importlib
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
-if TYPE_CHECKING:
-    from ettr import (
-        audit,
-        budget,
-        calibration,
-        charts,
-        checkpoint,
-        clusters,
-        compare,
-        curves,
-        errors,
-        evidence,
-        failures,
-        findings,
-        logs,
-        mitigation,
-        notebook,
-        plan,
-        power,
-        progress,
-        publish,
-        scaling,
-        simulation,
-        sizing,
-        spares,
-        sweep,
-        telemetry,
-        thermal,
-        validation,
-        weather,
-    )
-    from ettr.notebook import record
-    from ettr.results import FailureLog, TimeBudget
-    from ettr.scenario import Part, Scenario
-    from ettr.simulation import simulate
+from ettr.core import moved
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-_NAMES = {
-    "FailureLog": "ettr.results",
-    "Part": "ettr.scenario",
-    "Scenario": "ettr.scenario",
-    "TimeBudget": "ettr.results",
-    "record": "ettr.notebook",
-    "simulate": "ettr.simulation",
-}
-__all__ = [
-    "FailureLog",
-    "Part",
-    "Scenario",
-    "TimeBudget",
-    "__version__",
-    "audit",
-    "budget",
-    "calibration",
-    "charts",
-    "checkpoint",
-    "clusters",
-    "compare",
-    "curves",
-    "errors",
-    "evidence",
-    "failures",
-    "findings",
-    "logs",
-    "mitigation",
-    "notebook",
-    "plan",
-    "power",
-    "progress",
-    "publish",
-    "record",
-    "scaling",
-    "simulate",
-    "simulation",
-    "sizing",
-    "spares",
-    "sweep",
-    "telemetry",
-    "thermal",
-    "validation",
-    "weather",
-]
+_loaded, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+moved.watch()
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
-    if name in __all__:
-        return importlib.import_module(f"ettr.{name}")
-    raise AttributeError(f"module 'ettr' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+    return _loaded(name) if name in __all__ else moved.moved(name)

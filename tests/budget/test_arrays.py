@@ -9,9 +9,9 @@ import pytest
 
 from ettr import Scenario, budget, checkpoint
 from ettr.budget import evaluation
-from ettr.errors import InputError, OutsideValidity
-from ettr.results import PARTS
-from ettr.validity import ValidityWarning
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.results import PARTS
+from ettr.core.validity import ValidityWarning
 
 FORMULAS = pytest.mark.parametrize("formula", budget.FORMULAS.values(), ids=budget.FORMULAS)
 MODES = [{"name": "bug", "share": 0.4, "scales_with": "job", "detection_min": 20, "restart_min": 15}]

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ettr import Scenario, budget, checkpoint, curves
-from ettr.errors import InputError, NotModelled, OutsideValidity, UnknownName
-from ettr.results import PARTS
-from ettr.validity import ValidityWarning
+from ettr import Scenario, budget, checkpoint
+from ettr.chapters import checkpoint_interval
+from ettr.core.errors import InputError, NotModelled, OutsideValidity, UnknownName
+from ettr.core.results import PARTS
+from ettr.core.validity import ValidityWarning
 from monte_carlo import means, rules_of
 
 MODES = {
@@ -301,11 +302,14 @@ def test_interval_rules_know_the_recovery_of_the_modes(plain_run):
     """Daly's first order and NVIDIA's rule count the recovery; both must take the modes' own."""
     mode = {"name": "all", "share": 1, **{field.partition(".")[2]: value for field, value in OWN.items()}}
     general, own = plain_run.override(OWN), plain_run.override({"failures.modes": [mode]})
-    expected, found = curves.interval_rules(general, n_points=9), curves.interval_rules(own, n_points=9)
+    expected, found = (
+        checkpoint_interval.tables.interval_rules(general, n_points=9),
+        checkpoint_interval.tables.interval_rules(own, n_points=9),
+    )
     assert found[["rule", "n_gpus"]].equals(expected[["rule", "n_gpus"]])
     for column in ("interval_min", "loss_points"):
         assert found[column].to_numpy() == pytest.approx(expected[column].to_numpy(), rel=1e-9, abs=1e-9)
-    plain = curves.interval_rules(plain_run, n_points=9)
+    plain = checkpoint_interval.tables.interval_rules(plain_run, n_points=9)
     differ = found.loc[(found["interval_min"] - plain["interval_min"]).abs() > 0.01, "rule"]
     assert {"Daly, first order", "Availability"} == set(differ)
 

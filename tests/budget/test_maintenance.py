@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, budget
-from ettr.errors import OutsideValidity
-from ettr.results import PARTS
-from ettr.validity import ValidityWarning
+from ettr.core.errors import OutsideValidity
+from ettr.core.results import PARTS
+from ettr.core.validity import ValidityWarning
 from monte_carlo import means, rules_of
 
 RARE = "maintenance so rare that requests seldom wait for the same checkpoint"

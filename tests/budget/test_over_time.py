@@ -15,8 +15,8 @@ from scipy.integrate import solve_ivp
 import monte_carlo
 from ettr import budget
 from ettr.checkpoint import exact_interval
-from ettr.errors import NotModelled, OutsideValidity
-from ettr.results import PARTS
+from ettr.core.errors import NotModelled, OutsideValidity
+from ettr.core.results import PARTS
 
 DEAD = {"recovery.detection_min": 4, "recovery.queue_min": 6}
 WRITE = {"checkpoint.persist_s": 1200, "checkpoint.persist_slowdown": 0.2}

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import monte_carlo_predicted
 from ettr import budget
-from ettr.errors import InputError, NotModelled
-from ettr.results import PARTS
+from ettr.core.errors import InputError, NotModelled
+from ettr.core.results import PARTS
 
 DEAD = {"recovery.detection_min": 4, "recovery.queue_min": 6}
 WRITE = {"checkpoint.persist_s": 1200, "checkpoint.persist_slowdown": 0.2}

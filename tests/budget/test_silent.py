@@ -11,8 +11,8 @@ import pytest
 
 import monte_carlo_silent
 from ettr import budget
-from ettr.errors import NotModelled
-from ettr.results import PARTS
+from ettr.core.errors import NotModelled
+from ettr.core.results import PARTS
 
 DEAD = {"recovery.detection_min": 4, "recovery.queue_min": 6}
 OWN = {"detection_min": 30, "queue_min": 2, "restart_min": 45}

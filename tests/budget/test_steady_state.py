@@ -7,7 +7,7 @@ import math
 import pytest
 
 from ettr import budget
-from ettr.results import PARTS
+from ettr.core.results import PARTS
 from monte_carlo import means, rules_of
 
 MODES = [

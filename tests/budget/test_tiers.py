@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import markov_tiers
 import monte_carlo_tiers
 from ettr import Scenario, budget
-from ettr.errors import InputError, NotModelled, OutsideValidity
-from ettr.results import PARTS
-from ettr.validity import ValidityWarning
+from ettr.core.errors import InputError, NotModelled, OutsideValidity
+from ettr.core.results import PARTS
+from ettr.core.validity import ValidityWarning
 
 DEAD = {"recovery.detection_min": 4, "recovery.queue_min": 6}
 MEMORY = {"name": "memory", "interval_s": 300, "stall_s": 3, "write_s": 40, "load_s": 20, "survives": 0.6}

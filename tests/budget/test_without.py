@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ettr import Scenario, budget, evidence
-from ettr.errors import NotModelled, OutsideValidity
-from ettr.results import PARTS
+from ettr.core.errors import NotModelled, OutsideValidity
+from ettr.core.results import PARTS
 
 FLEET = {"spares": {"n_nodes": 8}, "repair": {"manual_h": 24}}
 MODES = {"failures.modes": [{"name": "crash", "share": 0.4}, {"name": "never", "share": 0.0, "latency_h": 3}]}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr.checkpoint.corruption import checkpoints_to_keep, expected_loss_h, risk_of_none_clean
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 
 DISTRIBUTIONS = ("constant", "exponential")
 CASES = [(6.0, 4.0, 2), (6.0, 4.0, 1), (0.5, 4.0, 1), (0.5, 4.0, 2), (9.0, 1.0, 4), (3.0, 3.0, 2)]

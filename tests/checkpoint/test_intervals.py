@@ -20,8 +20,8 @@ from ettr.checkpoint import (
     expected_runtime,
     young_interval,
 )
-from ettr.errors import InputError, OutsideValidity
-from ettr.validity import ValidityWarning
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.validity import ValidityWarning
 
 MIN = 1 / 60
 DUMP, RESTART = 5 * MIN, 10 * MIN  # Daly (2006), figures 3 to 5

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr.checkpoint.placement import peer_survival
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 
 PLACEMENTS = ("group", "ring")
 

@@ -19,7 +19,7 @@ from ettr.checkpoint.prediction import (
     recall_of,
     usable_recall,
 )
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 shares = st.floats(0.01, 1.0)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ettr.checkpoint.sizes import checkpoint_bytes, needed_gb_s, saturation_nodes, transfer_h
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 positive = st.floats(1e-3, 1e6)
 

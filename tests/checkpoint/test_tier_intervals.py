@@ -14,7 +14,7 @@ from scipy import optimize
 
 from ettr.checkpoint import young_interval
 from ettr.checkpoint.tier_intervals import first_order_intervals, first_order_loss
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 S = 1 / 3600
 STALL_H, RATE = np.array([0.1, 5.0, 30.0]) * S, np.array([0.2, 0.05, 0.01])

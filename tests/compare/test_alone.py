@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, budget, compare, mitigation
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 
 FOUR = 4
 """Standard errors that a mean may be off; seeds are fixed."""

@@ -10,7 +10,7 @@ import pytest
 
 from ettr import Scenario, compare, failures, mitigation
 from ettr.compare import break_even
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 
 TWO = ["faster-restart", "shorter-stall"]
 

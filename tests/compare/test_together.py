@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ettr import compare
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 THREE = ["faster-restart", "shorter-stall", "slower-training"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures.ages import hazard_by_age
 from ettr.failures.rates import failure_rate
 from simulated_logs import simulate_log

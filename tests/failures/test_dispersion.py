@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures import dispersion as d
 from ettr.failures.rates import failure_rate, gamma_interval
 from simulated_logs import simulate_log

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ettr import failures, logs
-from ettr.errors import UnknownName
+from ettr.core.errors import UnknownName
 from ettr.failures import Fit
 from ettr.failures.verdicts import LEAST_EVENTS
 from simulated_logs import simulate_log

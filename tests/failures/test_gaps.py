@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures import gaps as g
 from simulated_logs import simulate_log
 

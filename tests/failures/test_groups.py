@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures.groups import OTHER, UNKNOWN, Spread, cohorts_differ, group_labels, rates_by, within_cohorts
 from ettr.failures.rates import failure_rate, rate_ratio
 from simulated_logs import cohort_of_node, simulate_log

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures.hazards import FIRST_STRETCH, burn_in_count, burn_in_rate, fleet_rate_per_h, settled_rate
 from ettr.failures.renewal import renewal_count
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures.lemons import find_lemons
 from ettr.failures.repeats import deduplicate, repeat_risk
 from simulated_logs import simulate_log

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures.lifetimes import compare_lifetimes, fit_lifetimes, kaplan_meier, node_lifetimes
 from ettr.failures.outages import downtime_h
 from simulated_logs import simulate_log

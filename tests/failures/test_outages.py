@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures.outages import availability, downtime_h, join_outages, seen_nodes, settled_ends
 
 NAN = float("nan")

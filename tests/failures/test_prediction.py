@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures import prediction as p
 from ettr.failures.dispersion import over_dispersion
 from simulated_logs import simulate_log

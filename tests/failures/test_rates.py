@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from ettr import audit, evidence, failures
-from ettr.errors import InputError
+from ettr import evidence, failures
+from ettr.chapters import reading_the_sources
+from ettr.core.errors import InputError
 
 # Garwood (1936), 95% limits as in the tables of Pearson and Hartley, Biometrika Tables I, table 40
 GARWOOD = {
@@ -173,7 +174,7 @@ def test_a_rate_of_nothing():
 
 def test_without_each_is_a_subtraction_of_counts():
     """Table 5 of Dubey et al. (2024): 151 of 419 interruptions are not of the category GPU: one each 8.58 h."""
-    found = failures.without_each(audit.interruption_shares(), 54 * 24).set_index("category")
+    found = failures.without_each(reading_the_sources.tables.interruption_shares(), 54 * 24).set_index("category")
     assert found.index[0] == "nothing"
     assert found.loc["nothing", "mtbi_h"] == pytest.approx(3.093, abs=5e-4)
     assert found.loc["GPU", "mtbi_h"] == pytest.approx(54 * 24 / 151)

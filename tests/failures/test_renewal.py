@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures.renewal import fleet_rate, renewal_count
 
 RATE = 3.789  # per 1000 node-days, as 419 failures of 2,048 nodes in 54 days

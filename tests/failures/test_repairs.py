@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures.groups import UNKNOWN
 from ettr.failures.outages import downtime_h
 from ettr.failures.repairs import ALL, repair_times

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures.lemons import find_lemons
 from ettr.failures.rates import failure_rate, rate_ratio
 from ettr.failures.repeats import deduplicate, hazard_after_repair, repeat_risk

@@ -7,7 +7,7 @@ import uuid
 import numpy as np
 import pytest
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures.roles import check_roles
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures import trend as tr
 from ettr.failures.dispersion import local_dispersion
 from ettr.failures.rates import poisson_interval

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.files.formats import named, recognised, table_of
 from ettr.files.opening import Source
 

@@ -10,7 +10,7 @@ import pickle
 import numpy as np
 import pytest
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import LONGEST_LINE, Source
 

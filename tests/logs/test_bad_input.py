@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ettr import logs
-from ettr.errors import EttrError, InputError
+from ettr.core.errors import EttrError, InputError
 from ettr.logs.reading import FORMATS
 
 HEADER = "start,end,node,cause\n"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.logs.dcgm import FORMAT
 from ettr.logs.xid_codes import xid
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ettr import logs
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.failures.outages import settled_ends
 from ettr.files.ledger import Ledger
 from ettr.logs.events import MOST_CAUSES, OPEN, OTHER, Events

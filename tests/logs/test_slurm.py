@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.logs import read
 from ettr.logs.node_lists import LONGEST, expand
 from ettr.logs.slurm import FORMAT

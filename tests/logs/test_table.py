@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 PLAIN = """start,end,node,component,cause
 2024-05-02 10:00:00,2024-05-02 12:00:00,n01,GPU,Xid 79

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ettr import Scenario, evidence, mitigation
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 
 IN_PLACE = {
     "flight-recorder",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ettr import mitigation
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 
 GOOD = """
 mitigations:

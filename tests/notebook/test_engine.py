@@ -15,7 +15,7 @@ import papermill
 import pytest
 
 from ettr import notebook
-from ettr.errors import NotebookFailed
+from ettr.core.errors import NotebookFailed
 from ettr.notebook import copies, engine
 from notebooks import written
 

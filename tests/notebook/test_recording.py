@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ettr import notebook
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from notebooks import written
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)

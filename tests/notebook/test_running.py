@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ettr import notebook
-from ettr.errors import InputError, NotebookFailed, UnknownName
+from ettr.core.errors import InputError, NotebookFailed, UnknownName
 from notebooks import written
 
 

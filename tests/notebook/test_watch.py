@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ettr import notebook
-from ettr.errors import NotebookFailed
+from ettr.core.errors import NotebookFailed
 from ettr.notebook import engine
 from notebooks import written
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ettr import Part, power
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 
 @pytest.mark.parametrize(("trough", "share"), [(0.2, 0.866), (0.45, 0.793), (0.5, 0.768), (0.75, 0.404)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, TimeBudget, budget, evidence, power, simulate
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 
 
 def test_a_budget_is_hours_times_mean_power(profile):

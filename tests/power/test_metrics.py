@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ettr import power
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.power import PowerSeries
 
 

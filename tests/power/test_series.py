@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ettr import power
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 
 WINDOWS = [
     (1.0, None, None),

@@ -10,7 +10,7 @@ import pytest
 from scipy.signal import lfilter
 
 from ettr import Part, Scenario, evidence, power
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.power import Battery, PowerFloor, RackStorage, SecondaryLoad, Target
 from ettr.power.smoothing.storage import behind_store
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ettr import power
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.power import Phase, Waveform
 
 

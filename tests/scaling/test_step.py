@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.scaling import Constants, Layout, Network, StepTime, Sync, Transformer, step_time
 from ettr.thermal import largest_of, largest_of_many
 

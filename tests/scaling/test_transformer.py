@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.scaling import Transformer, flop_per_token, tokens_factor, usual_hidden, usual_layers
 
 GPT3 = Transformer(175e9, 96, 12288, 2048)

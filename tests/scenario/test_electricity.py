@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ettr import Scenario, budget, evidence, power
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 
 def test_a_scenario_without_them_is_as_it_was(llama3):

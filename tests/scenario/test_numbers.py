@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ettr import Scenario
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 TEXT = """
 name: plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ettr import Part, evidence
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 
 @pytest.mark.parametrize("name", evidence.part_names())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ettr import Scenario, budget, evidence
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.scenario import paths
 
 PRESETS = evidence.scenario_names()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ettr import Scenario
 from ettr.checkpoint.placement import peer_survival
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 TIERED = """
 name: tiered

@@ -7,10 +7,11 @@ import warnings
 import numpy as np
 import pytest
 
-from ettr import Part, Scenario, budget, calibration, plan, simulate
-from ettr.errors import InputError
-from ettr.findings.effective_time import assumptions
-from ettr.validity import ValidityWarning
+from ettr import Part, Scenario, budget, plan, simulate
+from ettr.chapters.common.assumptions import assumptions
+from ettr.core.errors import InputError
+from ettr.core.validity import ValidityWarning
+from ettr.scaling import calibration
 
 SIZE = "cluster.n_gpus"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, simulate
-from ettr.results import PARTS
+from ettr.core.results import PARTS
 from ettr.simulation import Simulation
 
 QUANTITIES = (*PARTS, "n_failures", "total_h")

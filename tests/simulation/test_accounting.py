@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mixtures import mixture
 
 from ettr import simulate
-from ettr.results import PARTS
+from ettr.core.results import PARTS
 from ettr.simulation.columns import N_COLUMNS
 from ettr.simulation.from_scenario import rules_of
 from ettr.simulation.state import STATE

@@ -12,7 +12,7 @@ from scipy import stats
 
 import simpy_model
 from ettr import simulate
-from ettr.results import PARTS
+from ettr.core.results import PARTS
 
 QUANTITIES = (*PARTS, "n_failures", "n_planned", "n_undetected", "waiting_h", "n_waits", "total_h")
 STEADY = {"job.include_start": False}

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from ettr import budget, simulate
-from ettr.errors import EttrError, InputError, NoProgress, NotModelled
+from ettr.core.errors import EttrError, InputError, NoProgress, NotModelled
 from ettr.simulation import MOST_FAILURES, MOST_RUNS, chunks, runs
 
 

@@ -10,7 +10,7 @@ from agreement import FOUR, ROUNDING, check, check_means, per_hour_of_work
 
 import monte_carlo_silent
 from ettr import budget, simulate
-from ettr.results import PARTS
+from ettr.core.results import PARTS
 
 QUANTITIES = (*PARTS, "n_failures", "total_h")
 DEAD = {"recovery.detection_min": 4, "recovery.queue_min": 6}

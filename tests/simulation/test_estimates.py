@@ -9,8 +9,8 @@ from agreement import FOUR
 from scipy import stats
 
 from ettr import budget, simulate
-from ettr.errors import InputError
-from ettr.results import PARTS
+from ettr.core.errors import InputError
+from ettr.core.results import PARTS
 from ettr.simulation import PERCENTILES
 from ettr.simulation.columns import COLUMNS, CONTROL, CONTROLS, OUTCOME
 

@@ -10,7 +10,7 @@ import pytest
 from agreement import FOUR, check
 
 from ettr import budget, simulate
-from ettr.errors import OutsideValidity
+from ettr.core.errors import OutsideValidity
 
 MODES = [
     {"name": "hang", "share": 0.3, "detection_min": 30, "restart_min": 20},

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from ettr import simulate
-from ettr.results import PARTS
+from ettr.core.results import PARTS
 from ettr.simulation.chunks import piece, walk
 from ettr.simulation.columns import COLUMNS, N_COLUMNS, OUTCOME
 from ettr.simulation.from_scenario import is_straight, rules_of

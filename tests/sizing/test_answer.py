@@ -9,8 +9,9 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from ettr import calibration, sizing
-from ettr.errors import InputError, UnknownName
+from ettr import sizing
+from ettr.core.errors import InputError, UnknownName
+from ettr.scaling import calibration
 from ettr.scenario import Scenario
 
 COLUMN = {"fastest": "days", "cheapest": "usd", "greenest": "t_co2"}

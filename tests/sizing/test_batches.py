@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, sizing
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.scaling import tokens_factor
 
 

@@ -98,7 +98,7 @@ def test_the_fastest_layout_by_a_loop_over_all(run, n_gpus):
 
 
 def test_many_sizes_are_taken_in_pieces(run, monkeypatch):
-    from ettr.scenario import throughput
+    from ettr.scaling import throughput
 
     sizes = np.geomspace(100, 2e6, 50)
     whole = vars(run.throughput.fastest(sizes))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ettr import budget, plan, power, simulate, sizing
-from ettr.errors import InputError, NotModelled
+from ettr.core.errors import InputError, NotModelled
 from ettr.scaling import Layout
 
 PERFECT = {

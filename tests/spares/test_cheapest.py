@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr import Scenario, simulate, spares
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from repair_chains import chances
 
 

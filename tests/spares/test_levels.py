@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ettr import spares
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 
 @given(st.integers(1, 3000), st.floats(0, 0.4), st.floats(0.01, 0.99999))

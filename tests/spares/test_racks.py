@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ettr import spares
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 
 def test_a_rack_of_72_with_8_spares_is_the_sum_of_its_terms():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ettr import Scenario, budget, simulate, spares
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.evidence import scenario_names
 from ettr.scenario.fleet import Repair
 

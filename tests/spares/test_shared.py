@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, budget, simulate, spares
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from monte_carlo_shared import Cluster
 
 LARGE = {

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ettr import Scenario, budget, simulate, sweep
-from ettr.errors import InputError, OutsideValidity, UnknownName
+from ettr.core.errors import InputError, OutsideValidity, UnknownName
 from ettr.sweep import runs
 
 SIZES = [8192, 65536, 1_000_000]

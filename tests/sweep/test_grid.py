@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.sweep import load
 from ettr.sweep.grid import key
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from ettr import notebook, sweep
-from ettr.errors import EttrError, InputError, UnknownName
+from ettr.core.errors import EttrError, InputError, UnknownName
 from notebooks import written
 
 GRID = {"x": [1, 2.5], "word": ["a", "b"]}

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from ettr import sweep
-from ettr.errors import EttrError, InputError
+from ettr.core.errors import EttrError, InputError
 from ettr.sweep import pool, work
 from notebooks import written
 

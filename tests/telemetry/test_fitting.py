@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from ettr import Part, telemetry
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.telemetry import Noise, Step, estimates, plateaus, warming
 
 H100 = Part.load("h100")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ettr import telemetry
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 HEADER = "timestamp, index, power.draw [W], temperature.gpu, temperature.memory, clocks.current.sm [MHz]"
 HEADER += ", utilization.gpu [%]"

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from ettr import telemetry
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.telemetry import Step, loads, nvml
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from ettr.errors import InputError, OutsideValidity
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.validity import ValidityWarning
 from ettr.thermal import Chip, clock_at, die_after_c, leakage_w, operating_point, speed
-from ettr.validity import ValidityWarning
 
 H100 = Chip(
     limit_w=700,

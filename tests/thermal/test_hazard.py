@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ettr.errors import InputError, OutsideValidity
+from ettr.core.errors import InputError, OutsideValidity
 from ettr.thermal import (
     arrhenius_factor,
     coffin_manson_factor,

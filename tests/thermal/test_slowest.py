@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.thermal import daily_c, inlet_c, largest_of, slowest_share
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from ettr.budget.changing import changes, over_time
 from ettr.budget.closed_forms import exact
 from ettr.budget.without import simplified
-from ettr.errors import NotModelled, OutsideValidity
-from ettr.results import TimeBudget
+from ettr.core.errors import NotModelled, OutsideValidity
+from ettr.core.results import TimeBudget
 from ettr.scenario import Scenario
 
 OVER_TIME = "budget.over_time"

@@ -13,10 +13,10 @@ import pandas as pd
 from ettr.budget.closed_forms import exact, recover_of
 from ettr.budget.refusals import SIMULATE, refuse_extras
 from ettr.budget.rules import rules
-from ettr.errors import NotModelled, OutsideValidity
-from ettr.results import TimeBudget
+from ettr.core.errors import NotModelled, OutsideValidity
+from ettr.core.results import TimeBudget
+from ettr.core.validity import ValidityWarning
 from ettr.scenario import Scenario
-from ettr.validity import ValidityWarning
 
 _RATE, _INTERVAL = "failures.rate_per_1000_node_days", "checkpoint.interval_min"
 _STEPS, _FIRST_STEP, _LONGEST = 2000, 1e-4, 1e4

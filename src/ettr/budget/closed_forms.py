@@ -12,8 +12,8 @@ from ettr.budget import predicted, refusals, silent, stops, tiered, training
 from ettr.budget.evaluation import Limits, Parts, evaluate
 from ettr.budget.rules import Rules, rules
 from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
-from ettr.errors import NotModelled
-from ettr.results import TimeBudget
+from ettr.core.errors import NotModelled
+from ettr.core.results import TimeBudget
 from ettr.scenario import Scenario
 
 _LARGEST_EXPONENT = 690.0

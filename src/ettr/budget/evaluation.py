@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ettr.budget.rules import Rules
-from ettr.errors import OutsideValidity
-from ettr.results import TimeBudget
-from ettr.validity import plain, warn_outside
+from ettr.core.errors import OutsideValidity
+from ettr.core.results import TimeBudget
+from ettr.core.validity import plain, warn_outside
 
 _BLOCK_POINTS = 32_768
 """Points evaluated at a time: their temporaries fit the cache."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ettr.budget.closed_forms import exact, first_order, rsc
-from ettr.errors import OutsideValidity, UnknownName
+from ettr.core.errors import OutsideValidity, UnknownName
+from ettr.core.validity import ValidityWarning
 from ettr.scenario import Scenario
-from ettr.validity import ValidityWarning
 
 FORMULAS = {"exact": exact, "first_order": first_order, "rsc": rsc}
 _LARGEST_GPUS, _LONGEST_MIN = 1e9, 1e6

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ettr.budget.rules import Rules
-from ettr.errors import NotModelled
+from ettr.core.errors import NotModelled
 from ettr.scenario import Scenario
 
 TIERS, PREDICTION, SLOWDOWN = "checkpoint.tiers", "prediction", "checkpoint.persist_slowdown"

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ettr.checkpoint import mean_until
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
+from ettr.core.validity import warn_outside
 from ettr.scenario import Scenario
 from ettr.scenario.paths import list_of
 from ettr.scenario.survival import by_mode
-from ettr.validity import warn_outside
 
 SWEPT = (
     "cluster.n_gpus",

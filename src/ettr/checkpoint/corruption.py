@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ettr.errors import InputError, UnknownName
-from ettr.validity import above_zero, at_least_zero, plain
+from ettr.core.errors import InputError, UnknownName
+from ettr.core.validity import above_zero, at_least_zero, plain
 
 Latency = Literal["constant", "exponential"]
 """How the time from a corruption to its discovery is distributed."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.validity import above_zero, at_least_zero, plain, valid_only
+from ettr.core.validity import above_zero, at_least_zero, plain, valid_only
 
 _NEWTON_STEPS = 7
 

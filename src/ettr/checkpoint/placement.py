@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ettr.errors import InputError, UnknownName
-from ettr.validity import above_zero, at_least_zero, plain
+from ettr.core.errors import InputError, UnknownName
+from ettr.core.validity import above_zero, at_least_zero, plain
 
 Placement = Literal["group", "ring"]
 """Groups of nodes that keep each other's state, or each node's state on those that follow it in a ring."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ettr.checkpoint.intervals import young_interval
-from ettr.errors import InputError
-from ettr.validity import above_zero, at_least_zero, plain
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero, plain
 
 
 def predicted_interval(stall_h: Any, mttf_h: Any, recall: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.validity import above_zero, at_least_zero, valid_only
+from ettr.core.validity import above_zero, at_least_zero, valid_only
 
 LARGEST_EXPONENT = 700.0
 """Beyond this exponent a time overflows a float."""

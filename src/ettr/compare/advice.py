@@ -13,7 +13,7 @@ from ettr import spares
 from ettr.compare.measures import UNITS, gain
 from ettr.compare.portfolios import cost_usd
 from ettr.compare.study import OnProgress, Study, check_measure
-from ettr.errors import InputError, NoProgress, OutsideValidity
+from ettr.core.errors import InputError, NoProgress, OutsideValidity
 from ettr.mitigation import weakest_status
 from ettr.spares import Pool
 from ettr.spares.expected import crew_of

@@ -12,7 +12,7 @@ import pandas as pd
 from ettr import budget, mitigation
 from ettr.compare.measures import BETTER_LARGE, UNITS, Interval, Runs, difference, gain, loud
 from ettr.compare.study import OnProgress, Study, check_measure, study
-from ettr.errors import InputError, NoProgress, NotModelled, OutsideValidity
+from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
 from ettr.scenario import Scenario
 from ettr.scenario.paths import leaves

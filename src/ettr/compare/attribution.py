@@ -14,7 +14,7 @@ from scipy import special
 
 from ettr.compare.measures import BETTER_LARGE, UNITS, difference
 from ettr.compare.study import OnProgress, Study, check_measure
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 MOST_EXACT = 12
 """Mitigations whose every subset is simulated."""

@@ -12,7 +12,7 @@ import pandas as pd
 from ettr import budget, mitigation
 from ettr.compare.measures import Runs, difference, run_scenario
 from ettr.compare.study import OnProgress, Study
-from ettr.errors import EttrError, InputError, NoProgress
+from ettr.core.errors import EttrError, InputError, NoProgress
 from ettr.mitigation import Mitigation
 from ettr.scenario import Scenario
 from ettr.spares.simulated import check_runs

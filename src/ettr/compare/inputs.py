@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ettr.compare.study import check_measure
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.failures import gamma_interval
 from ettr.mitigation import Catalogue, weakest_status
 from ettr.scenario import Scenario

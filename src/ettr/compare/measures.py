@@ -12,10 +12,10 @@ import numpy as np
 from scipy import special
 
 from ettr import budget, power
-from ettr.errors import NoProgress
+from ettr.core.errors import NoProgress
+from ettr.core.results import PARTS, TimeBudget
 from ettr.plan import best_interval_min, whole_interval_min
 from ettr.power.bills import STATES
-from ettr.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
 from ettr.simulation import simulate
 from ettr.simulation.columns import COLUMNS, N_FAILURES, PRODUCTIVE, WAITING

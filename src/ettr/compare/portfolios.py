@@ -13,7 +13,7 @@ import pandas as pd
 
 from ettr.compare.measures import UNITS, Runs, gain
 from ettr.compare.study import OnProgress, Study, check_measure
-from ettr.errors import InputError, NoProgress
+from ettr.core.errors import InputError, NoProgress
 
 MOST_TOGETHER = 12
 """Mitigations of which all subsets are looked at."""

@@ -12,7 +12,7 @@ import pandas as pd
 from ettr.compare.inputs import Input, effects, uncertain
 from ettr.compare.measures import BETTER_LARGE, difference
 from ettr.compare.study import OnProgress, Study, check_measure
-from ettr.errors import EttrError, InputError
+from ettr.core.errors import EttrError, InputError
 
 LEAD = "lead of the first"
 """By how much the best mitigation is ahead of the next one at the given inputs."""

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from ettr import mitigation
 from ettr.compare.measures import UNITS, Interval, Runs, run_scenario
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.mitigation import Catalogue, Loan, Mitigation
 from ettr.scenario import Scenario
 from ettr.spares.simulated import check_runs

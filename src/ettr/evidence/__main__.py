@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from ettr.errors import DataError
+from ettr.core.errors import DataError
 from ettr.evidence import DATA, stamp, table_names, validate
 
 

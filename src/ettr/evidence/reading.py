@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from ettr.errors import DataError, UnknownName
+from ettr.core.errors import DataError, UnknownName
 
 
 def _data_folder() -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ettr.errors import DataError
+from ettr.core.errors import DataError
 from ettr.evidence.reading import DATA, REMEDY, STATUSES, entries, file_hash, package, resources, table_names
 
 SUFFIX_UNITS = {

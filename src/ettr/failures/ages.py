@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import at_least_zero
 from ettr.failures.lifetimes import FEWEST, SHAPES, Hazard, hazard_word, log_wald
 from ettr.failures.outages import join_outages, seen_nodes
 from ettr.failures.rates import H_PER_DAY, NODE_DAYS, poisson_interval
 from ettr.failures.window import checked_level
-from ettr.validity import at_least_zero
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero
 from ettr.failures.rates import NODE_DAYS, FailureRate, failure_rate
 from ettr.failures.window import checked_level, checked_starts
-from ettr.validity import above_zero, at_least_zero
 
 N_BLOCKS, MOST_BLOCKS = 12, 40
 """Few blocks are long ones, which take in repeats and bursts whole; many keep a trend out, and make a test sharp."""

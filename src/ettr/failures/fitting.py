@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.errors import UnknownName
+from ettr.core.errors import UnknownName
+from ettr.core.results import LOG_COLUMNS, FailureLog
 from ettr.failures import (
     dispersion,
     gaps,
@@ -29,7 +30,6 @@ from ettr.failures.lemons import Lemons
 from ettr.failures.prediction import Forecast, ForecastScore
 from ettr.failures.rates import NODE_DAYS, FailureRate, failure_rate, poisson_interval
 from ettr.failures.verdicts import Verdict
-from ettr.results import LOG_COLUMNS, FailureLog
 
 DEDUPLICATE_H = 24.0
 """A failure this soon after the repair of the last one kept of its node is taken as the same fault."""

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import at_least_zero
 from ettr.failures.distributions import COLUMNS, CensoredGaps, fit_distributions
 from ettr.failures.window import checked_level, checked_starts, in_order
-from ettr.validity import at_least_zero
 
 MERGE_RULES_MIN = (0.0, 10.0, 60.0)
 """Failures that start this close are one incident. Three rules: a shape that holds under one alone is none. [min]"""

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero
 from ettr.failures.dispersion import widening
 from ettr.failures.rates import NODE_DAYS, poisson_interval
 from ettr.failures.window import checked_level
-from ettr.validity import above_zero, at_least_zero
 
 UNKNOWN, OTHER = "(unknown)", "(other)"
 MOST_GROUPS = 50

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import interpolate
 
+from ettr.core.validity import above_zero, at_least_zero, plain
 from ettr.failures.renewal import renewal_count
-from ettr.validity import above_zero, at_least_zero, plain
 
 FIRST_STRETCH = 1e-4
 """Mean lifetimes for which a fleet's rate is its mean: at age 0 it is 0 or infinite, unless the shape is 1."""

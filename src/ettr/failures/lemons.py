@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero
 from ettr.failures.outages import seen_nodes, starts_in_window
-from ettr.validity import above_zero
 
 TOP_SHARE = 0.05
 """Share of nodes that is called the worst."""

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats
 
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
+from ettr.core.validity import at_least_zero
 from ettr.failures.outages import join_outages, seen_nodes
 from ettr.failures.window import checked_level
-from ettr.validity import at_least_zero
 
 Hazard = Literal["falling", "rising", "flat"]
 

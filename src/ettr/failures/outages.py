@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError
-from ettr.validity import above_zero
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero
 
 MISSING_MEANS_OUT = 0.10
 """Up to this share of missing ends, a missing one is read as an outage that lasts beyond the window."""

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero, plain
 from ettr.failures.window import checked_level
-from ettr.validity import above_zero, at_least_zero, plain
 
 NODE_DAYS, H_PER_DAY = 1000.0, 24.0
 

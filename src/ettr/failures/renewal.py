@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import interpolate, special
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero, plain
 from ettr.failures.rates import NODE_DAYS
-from ettr.validity import above_zero, at_least_zero, plain
 
 LOWEST_SHAPE, HIGHEST_SHAPE = 0.2, 5.0
 _FIRST, _GROWTH, _SETTLED = 1e-7, 0.04, 15.0

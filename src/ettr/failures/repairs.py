@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.failures.groups import group_labels
 from ettr.failures.lifetimes import FEWEST, kaplan_meier
 from ettr.failures.outages import availability, downtime_h, settled_ends

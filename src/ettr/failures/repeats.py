@@ -11,11 +11,11 @@ import pandas as pd
 from scipy import stats
 from scipy.special import gammaln
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero
 from ettr.failures.lifetimes import lifetimes_after
 from ettr.failures.outages import join_outages, seen_nodes
 from ettr.failures.rates import H_PER_DAY, NODE_DAYS, poisson_interval, rate_ratio
-from ettr.validity import above_zero, at_least_zero
 
 EDGES_D = (0, 1, 3, 7, 14, 30, 90)
 """Days since a repair at which the hazard is looked at."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import at_least_zero
 from ettr.failures.lemons import monte_carlo_p
-from ettr.validity import at_least_zero
 
 MODULI = (2, 4, 8, 16, 18, 32, 36, 64, 72)
 """Sizes of groups (trays, racks, switches) in which a node's number is looked at."""

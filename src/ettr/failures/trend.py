@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero
 from ettr.failures.dispersion import MIN_EVENTS, Dispersion, local_dispersion, tail_quantile, two_sided_p
 from ettr.failures.rates import H_PER_DAY, NODE_DAYS, poisson_interval
 from ettr.failures.window import checked_level, checked_starts
-from ettr.validity import above_zero
 
 
 @dataclass(frozen=True)

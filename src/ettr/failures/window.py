@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ettr.errors import InputError
-from ettr.validity import above_zero, at_least_zero
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero
 
 
 def checked_starts(start_h: Any, window_h: float) -> tuple[np.ndarray, float]:

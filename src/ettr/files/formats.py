@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 import pandas as pd
 
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.files.opening import Source
 
 _SHOWN = 80

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 if TYPE_CHECKING:
     from ettr.files.ledger import Ledger

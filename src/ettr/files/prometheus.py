@@ -9,7 +9,7 @@ from typing import Any
 
 import ijson
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 ROLES = ("start", "end", "node", "component", "cause", "planned")
 """The columns that a failure log has; any other is a cohort to split by."""

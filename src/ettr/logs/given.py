@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.files.ledger import Ledger
+from ettr.files.times import DAY, UNITS, Clock, NoTime
 from ettr.logs.form import Options
-from ettr.logs.times import DAY, UNITS, Clock, NoTime
 
 MOST_NODES = 10**9
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?([0-5]\d)?", re.ASCII)

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
+from ettr.core.results import LOG_COLUMNS, FailureLog
 from ettr.files.ledger import NOT_PARSED, Ledger
+from ettr.files.times import DAY, SECOND
 from ettr.logs.events import OPEN, Events, blocks
 from ettr.logs.form import Exposure
 from ettr.logs.given import Given
-from ettr.logs.times import DAY, SECOND
-from ettr.results import LOG_COLUMNS, FailureLog
 
 _MS = 1_000
 _HOUR_US = 3600 * SECOND

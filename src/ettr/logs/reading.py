@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.results import FailureLog
 from ettr.files.formats import named, recognised, table_of
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
+from ettr.files.times import Clock
 from ettr.logs import dcgm, slurm, start_end, table, torchrun, xid
 from ettr.logs.events import Events
 from ettr.logs.form import Exposure, Format
 from ettr.logs.given import WindowLike, what_is_given
 from ettr.logs.observed import observed
 from ettr.logs.rows import Rows
-from ettr.logs.times import Clock
-from ettr.results import FailureLog
 
 FORMATS: dict[str, Format] = {
     each.name: each for each in (slurm.FORMAT, dcgm.FORMAT, xid.FORMAT, torchrun.FORMAT, start_end.FORMAT, table.FORMAT)

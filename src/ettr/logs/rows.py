@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ettr.files.ledger import Ledger
+from ettr.files.times import Clock, why_not
 from ettr.logs.events import OPEN, Events
-from ettr.logs.times import Clock, why_not
 
 _SILENT = frozenset({"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"})
 _NOT_OVER = _SILENT | {"unknown", "open", "ongoing", "now", "present", "active", "tbd"}

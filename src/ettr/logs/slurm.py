@@ -10,14 +10,14 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
+from ettr.files.times import Clock, NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.events import Events
 from ettr.logs.form import Exposure, Format, Options
 from ettr.logs.node_lists import LONGEST, expand
-from ettr.logs.times import Clock, NoTime
 
 _NEEDED = ("JobID", "State", "Start", "End")
 _USED = ("NodeList", "NNodes", "AllocTRES", "Elapsed", "Partition")

@@ -12,15 +12,15 @@ import ijson
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.results import LOG_COLUMNS
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
+from ettr.files.times import Clock
 from ettr.logs.columns import WORDS, find_columns, plain_name, unread
 from ettr.logs.events import MOST_CAUSES, OPEN, Events
 from ettr.logs.form import Exposure, Format, Options
 from ettr.logs.rows import PLANNED, Rows, TextColumns
-from ettr.logs.times import Clock
-from ettr.results import LOG_COLUMNS
 
 MOST_VALUES = 50
 """A member with more different texts than this is no cohort to split by."""

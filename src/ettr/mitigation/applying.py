@@ -12,7 +12,7 @@ from typing import Any
 
 from scipy import special
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.mitigation.catalogue import Catalogue, catalogue
 from ettr.mitigation.entries import ALL_ITEMS, Change, Loan, Mitigation
 from ettr.scenario import Part, Scenario

@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import Field, ValidationError, model_validator
 
 from ettr import evidence
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.mitigation.entries import ALL_ITEMS, Change, Loan, Mitigation
 from ettr.scenario.basics import Section
 from ettr.scenario.explain import explain

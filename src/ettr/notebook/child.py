@@ -25,7 +25,7 @@ from jupyter_client.jsonutil import json_default
 from jupyter_client.session import Session
 from traitlets.config import Config
 
-from ettr.charts import render
+from ettr.notebook import rendering
 from ettr.notebook.copies import UNDRAWN_TYPE
 from ettr.notebook.watch import Watch
 
@@ -114,7 +114,7 @@ def new_shell() -> Any:
     config.HistoryManager.enabled = False
     shell: Any = ZMQInteractiveShell.instance(config=config)
     shell.display_pub.session = shell.displayhook.session = PipeSession()
-    render.hand_on(UNDRAWN_TYPE)
+    rendering.hand_on(UNDRAWN_TYPE)
     shell.display_pub.pub_socket = shell.displayhook.pub_socket = True  # anything but nothing
     return shell
 

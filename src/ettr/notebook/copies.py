@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from multiprocessing import connection
 from typing import Any
 
-from ettr.errors import EttrError
+from ettr.core.errors import EttrError
 
 UNDRAWN_TYPE = "application/vnd.ettr.chart+json"
 """A chart that a notebook hands on as its specification, to be drawn beside it."""

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 ROOT_FILES = ("_toc.yml", "pyproject.toml", ".git")
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from nbformat.v4 import new_output
 
-from ettr.charts import render
-from ettr.errors import EttrError
+from ettr.core.errors import EttrError
+from ettr.notebook import rendering
 from ettr.notebook.copies import DRAW, UNDRAWN_TYPE, Died, prepared
 from ettr.notebook.engine import UNDRAWN
 
@@ -52,7 +52,7 @@ class Drawer:
         return cls()
 
     def draw(self, spec: str) -> dict[str, Any]:
-        """The forms of a chart by MIME type, as :func:`ettr.charts.render.mime_bundle` has them, from its JSON."""
+        """The forms of a chart by MIME type, as :func:`ettr.notebook.rendering.mime_bundle` has them, from its JSON."""
         try:
             self._pipe.send_bytes(spec.encode())
             answer: dict[str, Any] = json.loads(self._pipe.recv_bytes())
@@ -135,7 +135,7 @@ def serve(pipe: Connection) -> None:
     try:
         for spec in _specifications(pipe):
             try:
-                answer = render.mime_bundle(spec)
+                answer = rendering.mime_bundle(spec)
             except Exception as error:
                 answer = {"error": _in_a_line(error)}
             pipe.send_bytes(json.dumps(answer).encode())

@@ -68,14 +68,13 @@ def prepare() -> None:
 
     import ettr
     from ettr import Scenario, evidence
-    from ettr.charts import theme
 
     for name in LIBRARIES:
         importlib.import_module(name)
     for module in pkgutil.walk_packages(ettr.__path__, "ettr."):
         if not any(f"ettr.{name}" in module.name or "__main__" in module.name for name in NOT_FOR_NOTEBOOKS):
             importlib.import_module(module.name)
-    theme.finish(alt.Chart({"values": []}).mark_point(), title="-", description="-").to_dict()  # reads the schema
+    alt.Chart({"values": []}).mark_point().to_dict()  # reads the schema
     for name in evidence.scenario_names():
         Scenario.load(name)
 

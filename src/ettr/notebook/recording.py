@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 RECORD_TYPE = "application/vnd.ettr.record+json"
 MOST_ELEMENTS = 10_000

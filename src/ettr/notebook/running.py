@@ -22,7 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ettr.errors import InputError, NotebookFailed
+from ettr.core.errors import InputError, NotebookFailed
 from ettr.notebook import engine
 from ettr.notebook.documents import read, repository_root, shown
 from ettr.notebook.parameters import checked_parameters

@@ -10,11 +10,11 @@ import pandas as pd
 
 from ettr import budget, evidence
 from ettr.checkpoint import checkpoints_to_keep
-from ettr.errors import OutsideValidity
+from ettr.core.errors import OutsideValidity
+from ettr.core.results import TimeBudget
 from ettr.plan.bands import COLUMNS, bands_of
 from ettr.plan.intervals import Band, best_interval_min, flat_band, mttf_interval_h
 from ettr.plan.tiers import TierPlan, best_tiers, tier_plans
-from ettr.results import TimeBudget
 from ettr.scenario import Scenario
 
 _ROUNDS = 3

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ettr.budget.rules import rules
+from ettr.core.results import TimeBudget
 from ettr.failures import FailureRate, gamma_interval
 from ettr.plan.intervals import INTERVAL, best_interval_min, quiet_budget, quiet_ettr
-from ettr.results import TimeBudget
 from ettr.scenario import Scenario
 
 LEVELS = (0.5, 0.95)

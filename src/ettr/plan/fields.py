@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ettr import budget
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.plan.intervals import INTERVAL, shortest_interval_min
 from ettr.plan.spare_nodes import SPARES
 from ettr.scenario import Scenario

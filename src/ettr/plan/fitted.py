@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from ettr import budget
-from ettr.errors import InputError, OutsideValidity
+from ettr.core.errors import InputError, OutsideValidity
 from ettr.failures import Fit, jsonable
 from ettr.failures.dispersion import MIN_EVENTS
 from ettr.failures.rates import NODE_DAYS

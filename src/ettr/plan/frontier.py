@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.plan.fields import Field, Sense, field_of
 from ettr.plan.intervals import INTERVAL, at_best
 from ettr.plan.needs import check_target

@@ -13,13 +13,13 @@ import numpy as np
 from ettr import budget
 from ettr.budget.rules import Rules, rules
 from ettr.checkpoint import exact_interval
-from ettr.errors import InputError, OutsideValidity
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.results import TimeBudget
+from ettr.core.validity import ValidityWarning, plain
 from ettr.failures import gamma_interval
 from ettr.plan.search import lowest
-from ettr.results import TimeBudget
 from ettr.scenario import Scenario
 from ettr.scenario.basics import LARGEST_NUMBER
-from ettr.validity import ValidityWarning, plain
 
 BAND_POINTS = 0.005
 """An interval is as good as the best while it costs no more than this in ETTR: half a point."""

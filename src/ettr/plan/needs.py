@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ettr import budget
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.plan.fields import Field, Sense, field_of, solvable
 from ettr.plan.solving import ettr_at_best, last_reaching, range_reaching
 from ettr.plan.spare_nodes import SPARES, least_pool

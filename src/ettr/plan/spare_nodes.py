@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ettr import budget, spares
-from ettr.errors import NoProgress, OutsideValidity
-from ettr.results import TimeBudget
+from ettr.core.errors import NoProgress, OutsideValidity
+from ettr.core.results import TimeBudget
 from ettr.scenario import Scenario
 from ettr.spares.simulated import SIZE, plenty, runs_of
 

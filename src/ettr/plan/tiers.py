@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.errors import InputError, OutsideValidity
+from ettr.core.errors import InputError, OutsideValidity
 from ettr.plan.intervals import INTERVAL, longest_interval_min, quiet_ettr, without_ends
 from ettr.plan.search import lowest
 from ettr.scenario import Scenario

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence
+from ettr.core.results import TimeBudget
+from ettr.core.validity import at_least_zero
 from ettr.power.binning import window_s
 from ettr.power.profiles import Profile
 from ettr.power.stretches import S_PER_H, stretches_of
-from ettr.results import TimeBudget
 from ettr.scenario import Scenario
 from ettr.scenario.electricity import Cost
-from ettr.validity import at_least_zero
 
 USEFUL = ("productive", "training")
 """Parts that are not waste."""

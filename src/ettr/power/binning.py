@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
+from ettr.core.validity import above_zero
 from ettr.power.profiles import W_PER_MW, Profile
 from ettr.power.stretches import S_PER_H, Stretches, stretches_of
-from ettr.validity import above_zero
 
 Place = Literal["grid", "computers"]
 PLACES: tuple[Place, ...] = ("grid", "computers")

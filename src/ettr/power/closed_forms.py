@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ettr.errors import InputError
-from ettr.validity import above_zero, at_least_zero, plain
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero, plain
 
 
 def _share(name: str, values: Any) -> np.ndarray:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from ettr import evidence
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.power.binning import PowerSeries

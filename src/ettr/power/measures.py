@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero
 from ettr.power.binning import PowerSeries
-from ettr.validity import above_zero
 
 UNITS = {
     "mean_mw": "MW",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ettr.errors import UnknownName
+from ettr.core.errors import UnknownName
 from ettr.power.waveform import Phase, Waveform
 from ettr.scenario import Part, Scenario
 from ettr.scenario.electricity import Power

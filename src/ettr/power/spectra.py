@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import at_least_zero
 from ettr.power.binning import PowerSeries
-from ettr.validity import at_least_zero
 
 CRITICAL_HZ = 0.1, 20.0
 """Band in which grids and turbines resonate, as a utility's example gives it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.power.profiles import TRAINING, Profile
 
 S_PER_H = 3600.0

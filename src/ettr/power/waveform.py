@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ettr.errors import InputError
-from ettr.validity import above_zero, at_least_zero
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero
 
 _NODES_A_STEP, _NODES_A_CHANGE = 1024, 1501
 """Points of the table of one step: evenly over it, and about each change of phase."""

@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 FOLDER = Path("_build/.assets")
 

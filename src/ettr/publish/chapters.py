@@ -16,7 +16,7 @@ from typing import Any, Literal
 import yaml
 
 from ettr import evidence, notebook
-from ettr.errors import EttrError, InputError, UnknownName
+from ettr.core.errors import EttrError, InputError, UnknownName
 from ettr.sweep import pool
 
 EXECUTED = Path("_build/executed")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr import notebook
-from ettr.errors import EttrError
+from ettr.core.errors import EttrError
 from ettr.publish import assets, chapters, pages
 
 _SEVERAL_NAMES = re.compile(r"(\w+(?:, \w+)+) : ")

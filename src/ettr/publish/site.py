@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from ettr.errors import EttrError, InputError, NotebookFailed
+from ettr.core.errors import EttrError, InputError, NotebookFailed
 from ettr.publish import chapters, extension
 
 DEFAULT_OUT = Path("_build/html")

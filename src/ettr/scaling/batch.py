@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ettr.validity import above_zero, plain
+from ettr.core.validity import above_zero, plain
 
 
 def tokens_factor(batch_tokens: Any, critical_tokens: Any, reference_tokens: Any) -> Any:

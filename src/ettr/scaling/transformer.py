@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ettr.validity import above_zero, plain
+from ettr.core.validity import above_zero, plain
 
 WIDTH_PER_LAYER = 128.0
 """Hidden size over number of layers of a model whose shape isn't known (assumed: that of GPT-3 and Llama 3 405B)."""

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from ettr import calibration
-from ettr.errors import InputError
-from ettr.scaling import Layout
+from ettr.core.errors import InputError
+from ettr.scaling import Layout, calibration
+from ettr.scaling.throughput import Throughput
 from ettr.scenario.basics import H_PER_DAY, MIN_PER_H, S_PER_H, Origin, Section, Text
 from ettr.scenario.electricity import PART, Cost, Power
 from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
@@ -33,7 +33,6 @@ from ettr.scenario.sections import (
     Recovery,
 )
 from ettr.scenario.survival import survival_by_mode
-from ettr.scenario.throughput import Throughput
 from ettr.scenario.training import Cut, Links, Loose, Model, Slowness
 from ettr.scenario.warmth import Warmth, warmth
 

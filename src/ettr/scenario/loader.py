@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 _YAML_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float", "tag:yaml.org,2002:timestamp")
 

@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import ValidationError, model_validator
 
 from ettr import evidence
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.scenario import paths, writing
 from ettr.scenario.basics import ALL, S_PER_H
 from ettr.scenario.explain import explain

@@ -12,12 +12,12 @@ import pandas as pd
 from pydantic import Field, ValidationError, model_validator
 
 from ettr import evidence
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
+from ettr.core.temperatures import MACHINE_C
 from ettr.scenario import paths, writing
 from ettr.scenario.basics import Number, Origin, Section, Share, Text
 from ettr.scenario.explain import explain
 from ettr.scenario.loader import mapping_of, text_of
-from ettr.thermal.temperatures import MACHINE_C
 
 COLDEST_C, HOTTEST_C = MACHINE_C
 """Outside these no machine works; a temperature there is a slip or a sentinel."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ettr.checkpoint.placement import peer_survival
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.scenario.basics import ALL
 from ettr.scenario.sections import Mode, Tier
 

@@ -6,9 +6,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from ettr import calibration
-from ettr.errors import InputError
-from ettr.scaling import Constants, Layout, Network, Sync, Transformer, stage_layers, usual_hidden, usual_layers
+from ettr.core.errors import InputError
+from ettr.scaling import (
+    Constants,
+    Layout,
+    Network,
+    Sync,
+    Transformer,
+    calibration,
+    stage_layers,
+    usual_hidden,
+    usual_layers,
+)
 from ettr.scenario.basics import Count, Number, Section, Share, Text
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ettr import evidence, weather
-from ettr.errors import InputError, OutsideValidity
+from ettr import evidence
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.temperatures import AIR_C
+from ettr.files import weather
 from ettr.scenario.loader import stamp
 from ettr.scenario.part import Cooling, Part
 from ettr.thermal import (
@@ -26,7 +28,6 @@ from ettr.thermal import (
     operating_point,
     speed,
 )
-from ettr.thermal.temperatures import AIR_C
 
 if TYPE_CHECKING:
     from ettr.scenario.heat import Heat

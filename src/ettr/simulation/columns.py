@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ettr.results import PARTS
+from ettr.core.results import PARTS
 
 COLUMNS = (*PARTS, "n_failures", "n_planned", "n_undetected", "waiting_h", "n_waits")
 CONTROLS = (

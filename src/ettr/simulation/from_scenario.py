@@ -11,7 +11,7 @@ from scipy import special
 
 from ettr.budget.changing import long_run_rate
 from ettr.checkpoint import heed_threshold_h
-from ettr.errors import NotModelled
+from ettr.core.errors import NotModelled
 from ettr.scenario import Scenario
 from ettr.simulation.repairs import MOST_RETURNS
 from ettr.simulation.rules import HIGH, LOW, MODE, MOST_TIERS, POINTS, RULES, Rules

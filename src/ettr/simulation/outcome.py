@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.results import PARTS, TimeBudget
+from ettr.core.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
 from ettr.simulation.columns import COLUMNS, CONTROL, N_FAILURES, OUTCOME, PRODUCTIVE
 from ettr.simulation.estimates import Means, interval, means

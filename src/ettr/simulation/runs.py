@@ -13,8 +13,8 @@ import pandas as pd
 
 from ettr import budget
 from ettr.budget.beside import OVER_TIME
-from ettr.errors import InputError, NoProgress
-from ettr.results import PARTS, TimeBudget
+from ettr.core.errors import InputError, NoProgress
+from ettr.core.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
 from ettr.simulation.chunks import simulate_runs, trace_run
 from ettr.simulation.columns import COLUMNS, CONTROL, N_COLUMNS, N_FAILURES, OUTCOME, PRODUCTIVE, STUCK

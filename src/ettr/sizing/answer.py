@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.scenario import Scenario
 from ettr.sizing.bands import N_DRAWS, draws, ends_of, yields_of_draws
 from ettr.sizing.goals import FASTEST, GOALS, BestSize, Limits, best

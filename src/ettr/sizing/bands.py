@@ -6,8 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ettr import calibration
-from ettr.scaling import Constants
+from ettr.scaling import Constants, calibration
 from ettr.scenario import Scenario
 from ettr.scenario.training import Slowness
 from ettr.sizing.yields import Yields, throughput_of, yields

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.scaling import tokens_factor
 from ettr.scenario import Scenario
 from ettr.sizing.yields import throughput_of, yields

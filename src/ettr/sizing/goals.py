@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.scenario import Scenario
 from ettr.sizing.bands import LEVEL, Draws, yields_of_draws
 from ettr.sizing.next_gpu import range_gpus

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.scaling import Layout, micro_batches
 from ettr.scenario import Scenario
 from ettr.sizing.yields import throughput_of, yields

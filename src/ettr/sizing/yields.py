@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.results import PARTS
 from ettr.plan.intervals import INTERVAL, at_best, quiet_budget
 from ettr.power import Profile, profile
 from ettr.power.bills import STATES
-from ettr.results import PARTS
 from ettr.scaling import Constants, Layout
+from ettr.scaling.throughput import Throughput
 from ettr.scenario import Scenario
 from ettr.scenario.heat import Heat
 from ettr.scenario.loader import stamp
-from ettr.scenario.throughput import Throughput
 from ettr.scenario.warmth import warmth
 
 RATE = "failures.rate_per_1000_node_days"

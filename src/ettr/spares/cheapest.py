@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero, plain
 from ettr.spares.erlang import erlang_b
 from ettr.spares.numbers import counts
-from ettr.validity import above_zero, at_least_zero, plain
 
 FLAT = 0.001
 """Costs that differ by less than this part are taken for equal."""

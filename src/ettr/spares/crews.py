@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import at_least_zero, plain
 from ettr.spares.erlang import erlang_c
 from ettr.spares.numbers import counts, level
-from ettr.validity import at_least_zero, plain
 
 
 def in_repair_share(n_out: Any, in_repair: Any, n_crew: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ettr import budget
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.scenario import Scenario
 from ettr.scenario.fleet import Repair
 

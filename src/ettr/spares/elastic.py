@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.scenario import Scenario
 from ettr.spares.demand import repair_of
 from ettr.spares.numbers import counts

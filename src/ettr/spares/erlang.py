@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import at_least_zero, plain
 from ettr.spares.numbers import counts
-from ettr.validity import at_least_zero, plain
 
 _SMALL = 1e-18
 """Terms below this part of their sum no longer change it."""

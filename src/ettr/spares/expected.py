@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.scenario import Scenario
 from ettr.spares.cheapest import pool_cost, waiting_share
 from ettr.spares.demand import Demand, demand

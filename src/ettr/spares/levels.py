@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from ettr.core.validity import above_zero, at_least_zero, plain
 from ettr.spares.numbers import MOST_NODES, counts, fraction, level
-from ettr.validity import above_zero, at_least_zero, plain
 
 
 def unavailability(mtbf_h: Any, repair_h: Any) -> Any:

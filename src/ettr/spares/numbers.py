@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 MOST_NODES = 1e9
 """More than any cluster will have; pools are looked for among fewer."""

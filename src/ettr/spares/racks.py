@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import plain
 from ettr.spares.levels import pool_level
 from ettr.spares.numbers import counts, fraction, level
-from ettr.validity import plain
 
 
 def rack_level(n_gpus: Any, n_spares: Any, unavailable: Any) -> Any:

@@ -9,12 +9,12 @@ import numpy as np
 from scipy import stats
 
 from ettr import budget
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero
 from ettr.scenario import Scenario
 from ettr.spares.cheapest import waiting_share
 from ettr.spares.demand import Demand, demand
 from ettr.spares.numbers import counts, fraction
-from ettr.validity import above_zero, at_least_zero
 
 PARTS = (
     "large_useful",

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.scenario import Scenario
 from ettr.spares.demand import demand
 from ettr.spares.numbers import counts

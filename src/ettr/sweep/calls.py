@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ettr import budget
-from ettr.errors import InputError, NotModelled, OutsideValidity, UnknownName
-from ettr.results import PARTS
+from ettr.core.errors import InputError, NotModelled, OutsideValidity, UnknownName
+from ettr.core.results import PARTS
 from ettr.scenario import Scenario
 from ettr.simulation import MOST_RUNS, simulate
 from ettr.sweep.grid import Grid

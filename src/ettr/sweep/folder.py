@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from ettr import notebook
-from ettr.errors import EttrError, InputError
+from ettr.core.errors import EttrError, InputError
 from ettr.sweep import grid as grids
 from ettr.sweep import points
 from ettr.sweep.grid import Grid

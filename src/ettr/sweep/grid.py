@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.scenario import StrictLoader
 
 BLOCKS = ("product", "zip", "points")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr import evidence, notebook
-from ettr.errors import InputError, UnknownName
+from ettr.core.errors import InputError, UnknownName
 from ettr.notebook import Identity
 from ettr.scenario import Scenario
 from ettr.scenario.loader import beside

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ettr.errors import EttrError, InputError
+from ettr.core.errors import EttrError, InputError
 
 CONNECT_TIMEOUT_S = 10
 LOOKED_AFTER_EVERY_S = 1.0

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import charts, findings
-from ettr.charts import render
-from ettr.errors import EttrError
-from ettr.notebook import RESERVED
+from ettr.chapters import sweeps
+from ettr.core.errors import EttrError
+from ettr.notebook import RESERVED, rendering
 from ettr.sweep.jobs import Job
 from ettr.sweep.points import PART
 from ettr.sweep.tables import written_by_several
@@ -64,7 +63,7 @@ def page(job: Job, table: pd.DataFrame) -> str:
     fixed = ", ".join(f"{name} = {_exact(table[name].iloc[0])}" for name in held)
     body = [
         f"<h1>{html.escape(title)}</h1>",
-        f"<p>{html.escape(findings.sweeps.counts(table))}{f' Held: {html.escape(fixed)}.' if fixed else ''}</p>",
+        f"<p>{html.escape(sweeps.words.counts(table))}{f' Held: {html.escape(fixed)}.' if fixed else ''}</p>",
         *_warnings(table),
         *_panels(table, [name for name in parameters if name not in held], recorded),
         "<h2>Points</h2>",
@@ -87,7 +86,7 @@ def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple
     }
     sizes = {p: done[p].map(_exact).nunique() for p in varying}
     across = max(varying, key=lambda p: (kinds[p], sizes[p]))
-    fitting = [p for p in varying if p != across and sizes[p] <= charts.sweeps.MOST_GROUPS]
+    fitting = [p for p in varying if p != across and sizes[p] <= sweeps.charts.MOST_GROUPS]
     group = max(fitting, key=lambda p: sizes[p], default="")
     frame = pd.DataFrame(
         {
@@ -105,7 +104,7 @@ def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple
 def _warnings(table: pd.DataFrame) -> list[str]:
     """Files that several points wrote."""
     found = written_by_several(table)
-    return [f"<p class=failed>{html.escape(findings.sweeps.several(found))}</p>"] if found else []
+    return [f"<p class=failed>{html.escape(sweeps.words.several(found))}</p>"] if found else []
 
 
 def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> list[str]:
@@ -122,9 +121,9 @@ def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> lis
         frame, across, group = small_multiples(table, varying, name)
         rest = [p for p in varying if p not in (across, group)]
         spread = f"line: mean over {', '.join(rest)}; shade: their range" if rest else ""
-        chart = charts.sweeps.panel(frame, across, group, findings.sweeps.spread(name, frame["mean"]), spread)
+        chart = sweeps.charts.panel(frame, across, group, sweeps.words.spread(name, frame["mean"]), spread)
         spec = chart.to_dict()
-        picture = base64.b64encode(render.svg(spec).encode()).decode()
+        picture = base64.b64encode(rendering.svg(spec).encode()).decode()
         alt = html.escape(spec["description"], quote=True)
         figures.append(f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}">')
     left = len(names) - MOST_PANELS

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.errors import EttrError, InputError
+from ettr.core.errors import EttrError, InputError
 from ettr.notebook.engine import prepare
 from ettr.sweep import calls, pool, tables
 from ettr.sweep.folder import Entry, Folder

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ettr import notebook
-from ettr.errors import EttrError, NotebookFailed
+from ettr.core.errors import EttrError, NotebookFailed
 from ettr.sweep import calls, points
 
 

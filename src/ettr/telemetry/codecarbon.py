@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
+from ettr.files.stamps import Stamps
 from ettr.telemetry.cells import SILENT
 from ettr.telemetry.columns import Columns, need
 from ettr.telemetry.form import Format, Options
 from ettr.telemetry.samples import Samples
-from ettr.telemetry.stamps import Stamps
 from ettr.telemetry.table import header_line, headings_of, rows
 
 _J_PER_KWH = 3.6e6

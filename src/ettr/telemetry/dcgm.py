@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.prometheus import JSON, LABEL, RangeSeries, range_samples

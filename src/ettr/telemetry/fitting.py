@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.scenario.part import Part
 from ettr.telemetry import clocking, leakage, models, plateaus, warming
 from ettr.telemetry.estimates import Estimate, if_sure, mean_of, together

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 if TYPE_CHECKING:
     from ettr.files.ledger import Ledger
@@ -113,7 +113,7 @@ class Telemetry:
         UnknownName
             No such GPU; the message names those that there are.
         """
-        from ettr.errors import UnknownName
+        from ettr.core.errors import UnknownName
 
         if gpu not in self.gpus:
             raise UnknownName("GPU", str(gpu), self.gpus, self.source)

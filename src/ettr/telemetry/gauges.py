@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
+from ettr.files.stamps import epoch_s
 from ettr.telemetry.cells import NAN
 from ettr.telemetry.form import QUANTITIES
 from ettr.telemetry.samples import Samples
-from ettr.telemetry.stamps import epoch_s
 
 _ENERGY = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
 _INSTANT = "DCGM_FI_DEV_POWER_USAGE_INSTANT"

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Protocol
 
-from ettr.errors import EttrError, InputError, UnknownName
+from ettr.core.errors import EttrError, InputError, UnknownName
 
 LOADS = ("auto", "none", "torch", "cupy")
 """``none`` watches what runs anyway."""

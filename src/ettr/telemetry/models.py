@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 if TYPE_CHECKING:
     from ettr.scenario.part import Part

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
+from ettr.files.stamps import Stamps
 from ettr.telemetry.columns import Columns, need
 from ettr.telemetry.form import Format, Options
 from ettr.telemetry.samples import Samples
-from ettr.telemetry.stamps import Stamps
 from ettr.telemetry.table import header_line, headings_of, mark_of, rows
 from ettr.telemetry.unnamed import by_order
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 NAN = float("nan")
 _AVERAGED_S = 1.0

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import pandas as pd
 from ettr.files.formats import named, recognised, table_of
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
+from ettr.files.stamps import zone_of
 from ettr.telemetry import codecarbon, dcgm, nvidia_smi, plain, zeus
 from ettr.telemetry.form import Format, Options, Telemetry
 from ettr.telemetry.samples import Samples
-from ettr.telemetry.stamps import zone_of
 
 FORMATS: dict[str, Format] = {
     each.name: each for each in (dcgm.FORMAT, nvidia_smi.FORMAT, zeus.FORMAT, codecarbon.FORMAT, plain.FORMAT)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.telemetry import loads
 from ettr.telemetry.nvml import Gpu, library
 from ettr.telemetry.plans import Step, check_steps, plan

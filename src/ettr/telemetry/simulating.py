@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.scenario.part import Cooling, Part
 from ettr.telemetry.form import Telemetry

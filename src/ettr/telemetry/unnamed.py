@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.telemetry.samples import Samples
 
 _WITHIN = 0.25

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
+from ettr.files.stamps import epoch_s
 from ettr.telemetry.cells import NAN, Cells
 from ettr.telemetry.form import Format, Options
 from ettr.telemetry.samples import Samples
-from ettr.telemetry.stamps import epoch_s
 from ettr.telemetry.table import header_line, headings_of, rows
 
 _ENERGY = re.compile(r"gpu(\d+)_energy")

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ettr.errors import InputError
-from ettr.thermal.temperatures import machine_c
-from ettr.validity import above_zero, at_least_zero, plain, valid_only
+from ettr.core.errors import InputError
+from ettr.core.temperatures import machine_c
+from ettr.core.validity import above_zero, at_least_zero, plain, valid_only
 
 CLOCK, POWER, HEAT, MEMORY = "clock", "power", "heat", "memory"
 """What keeps the clock from rising: its own limit, the power limit, the die's temperature, or the memory's."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ettr.thermal.temperatures import machine_k
-from ettr.validity import above_zero, at_least_zero, plain, valid_only
+from ettr.core.temperatures import machine_k
+from ettr.core.validity import above_zero, at_least_zero, plain, valid_only
 
 BOLTZMANN_EV_PER_K = 8.617333262e-5
 """Boltzmann's constant. [eV/K]"""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ettr.errors import InputError
-from ettr.thermal.temperatures import air_c
-from ettr.validity import at_least_zero, plain
+from ettr.core.errors import InputError
+from ettr.core.temperatures import air_c
+from ettr.core.validity import at_least_zero, plain
 
 
 def daily_c(hour: Any, mean_c: float, swing_k: float, hottest_hour: float = 15.0) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ettr.errors import InputError
-from ettr.validity import at_least_zero, plain
+from ettr.core.errors import InputError
+from ettr.core.validity import at_least_zero, plain
 
 _BOUND = 12.0
 _GRID = np.linspace(-_BOUND, _BOUND, 4801)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero
 from ettr.power.binning import PowerSeries
 from ettr.power.smoothing.figures import option_figure
 from ettr.power.smoothing.rack_storage import check_efficiency, filter_for
 from ettr.power.smoothing.result import Smoothed
 from ettr.power.smoothing.storage import behind_store
-from ettr.validity import above_zero
 
 NAME = "battery"
 _KWH_PER_MWH, _H_PER_YEAR = 1000.0, 8766.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ettr import evidence
-from ettr.errors import UnknownName
+from ettr.core.errors import UnknownName
 
 
 def option_figure(option: str, key: str) -> float:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero
 from ettr.power.binning import PowerSeries
 from ettr.power.smoothing.figures import option_figure
 from ettr.power.smoothing.result import Smoothed, profile_of
 from ettr.power.smoothing.storage import behind_store
-from ettr.validity import above_zero
 
 NAME = "rack storage"
 J_PER_MWH = 3.6e9

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
 from ettr.power.binning import PowerSeries
 from ettr.power.profiles import Profile
 

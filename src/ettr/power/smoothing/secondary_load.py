@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero, at_least_zero
 from ettr.power.binning import PowerSeries
 from ettr.power.closed_forms import floor_range
 from ettr.power.smoothing.figures import option_figure
 from ettr.power.smoothing.result import Smoothed, burnt, busy_mw, profile_of
-from ettr.validity import above_zero, at_least_zero
 
 NAME = "secondary load"
 

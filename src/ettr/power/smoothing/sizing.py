@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ettr.errors import UnknownName
+from ettr.core.errors import UnknownName
 from ettr.power.binning import PowerSeries
 from ettr.power.closed_forms import floor_range
 from ettr.power.profiles import Profile

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ettr.errors import InputError
+from ettr.core.errors import InputError
+from ettr.core.validity import above_zero
 from ettr.power.binning import PowerSeries
 from ettr.power.measures import largest_swing_mw, metrics
-from ettr.validity import above_zero
 
 
 @dataclass(frozen=True)

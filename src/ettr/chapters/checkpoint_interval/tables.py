@@ -1,0 +1,147 @@
+"""Tables over an interval, a size or a pair of fields: what the charts of a chapter draw.
+
+All curves are in the steady state, so that none is stepped by the last segment of a run, and each is one call of
+the closed forms on arrays. :func:`against_model` sets real runs beside the closed form.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget
+from ettr.chapters.checkpoint_interval.disagreement_tables import comparable
+from ettr.chapters.scale.band_tables import INTERVAL, answered_points, ettr_with_bands
+from ettr.chapters.scale.tables import POINTS, ettr_at, part_shares, quietly, sizes_shown, valid_points, without_start
+from ettr.checkpoint import (
+    availability_interval,
+    daly_first_order_interval,
+    daly_interval,
+    exact_interval,
+    young_interval,
+)
+from ettr.core.errors import NotModelled
+from ettr.plan import (
+    SHORTEST_MIN,
+    best_interval_min,
+    job_mttf_h,
+    longest_interval_min,
+    shortest_interval_min,
+)
+from ettr.scenario import Scenario
+
+
+def by_interval(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
+    """ETTR over the checkpoint interval, by every formula that has a term for what the scenario holds.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    n_points : int
+        Intervals, from a twentieth of the best one to twenty times it, on a logarithmic scale.
+
+    Returns
+    -------
+    DataFrame
+        ``interval_min`` [min], ``formula``, ``ettr``; points outside a formula's validity are left out.
+    """
+    steady = without_start(scenario)
+    intervals = _intervals_min(steady, n_points)
+    frames = []
+    for name, formula in budget.FORMULAS.items():
+        try:
+            ettr = quietly(formula, steady, {"checkpoint.interval_min": intervals}).ettr
+        except NotModelled:
+            continue
+        frames.append(pd.DataFrame({"interval_min": intervals, "formula": name, "ettr": ettr}))
+    return valid_points(frames, steady)
+
+
+def parts_by_interval(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
+    """Shares of the wall clock over the checkpoint interval, exact.
+
+    Returns
+    -------
+    DataFrame
+        ``interval_min`` [min], ``part``, ``share`` in [0, 1]; parts that are nowhere above zero are left out.
+    """
+    steady = without_start(scenario)
+    intervals = _intervals_min(steady, n_points)
+    found = quietly(budget.exact, steady, {"checkpoint.interval_min": intervals})
+    return part_shares(found, steady, interval_min=intervals)
+
+
+def interval_rules(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
+    """What each published rule for the interval costs against the best one, over the job's size.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``rule``, ``interval_min`` [min], from a second to the whole work, ``loss_points``: ETTR
+        lost against the best interval, in hundredths. Background write, faster tiers, predictions, silence and
+        maintenance are set aside: the rules have no term for them.
+    """
+    run = comparable(scenario, "rsc")
+    n_gpus = sizes_shown(run, n_points)
+    mttf_h = job_mttf_h(run, n_gpus)
+    ends_h = SHORTEST_MIN / 60, run.work_h
+    best_h = exact_interval(run.stall_h, mttf_h)
+    rules_h = {
+        "Young": young_interval(run.stall_h, mttf_h),
+        "Daly, first order": quietly(daly_first_order_interval, run.stall_h, mttf_h, run.recovery_h),
+        "Daly, higher order": daly_interval(run.stall_h, mttf_h),
+        "Availability": availability_interval(run.stall_h, mttf_h, run.recovery_h),
+        "Exact": best_h,
+    }
+    rules_h = {name: np.clip(tau_h, *ends_h) for name, tau_h in rules_h.items()}
+    at_best = ettr_at(run, n_gpus, rules_h["Exact"])
+    frames = [
+        pd.DataFrame(
+            {
+                "n_gpus": n_gpus,
+                "rule": name,
+                "interval_min": tau_h * 60,
+                "loss_points": 100 * (at_best - ettr_at(run, n_gpus, tau_h)),
+            }
+        )
+        for name, tau_h in rules_h.items()
+    ]
+    return valid_points(frames, run)
+
+
+def _intervals_min(scenario: Scenario, n_points: int) -> np.ndarray:
+    """Intervals around the best one, and the scenario's own among them."""
+    best = best_interval_min(scenario)
+    least = scenario.least_interval_min
+    given = scenario.checkpoint.interval_min
+    low = max(min(best / 20, given), least * (1 + 1e-9))
+    high = min(max(best * 20, given), scenario.work_h * 60)
+    return np.geomspace(low, max(high, 2 * low), n_points)
+
+
+def interval_with_bands(scenario: Scenario, n_points: int = 80) -> pd.DataFrame:
+    """Exact steady-state ETTR over the interval, with bands from what is known of the failure rate.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    n_points : int
+        Intervals, from an eighth of the best one to eight times it.
+
+    Returns
+    -------
+    DataFrame
+        ``interval_min`` [min], ``ettr``, and ``low_50``, ``high_50``, ``low_95``, ``high_95``, which are equal to
+        ``ettr`` where nothing is known. ETTR falls as the rate grows, so that each end is the ETTR at an end of the
+        rate. Points without an answer at one of these rates are left out.
+    """
+    run = without_start(scenario)
+    best = best_interval_min(run)
+    low = max(min(best / 8, run.checkpoint.interval_min), shortest_interval_min(run))
+    high = min(max(best * 8, run.checkpoint.interval_min), longest_interval_min(run))
+    intervals = np.geomspace(low, max(high, 2 * low), n_points)
+    return answered_points(
+        pd.DataFrame({"interval_min": intervals, **ettr_with_bands(run, {INTERVAL: intervals})}), run
+    )

@@ -1,0 +1,435 @@
+"""What faster tiers below the store buy: the ladder of tiers, the placement of copies, the intervals of all tiers."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget, evidence
+from ettr.budget.rules import rules
+from ettr.checkpoint import (
+    checkpoint_bytes,
+    first_order_intervals,
+    first_order_loss,
+    needed_gb_s,
+    peer_survival,
+    transfer_h,
+)
+from ettr.checkpoint.placement import Placement
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.results import PARTS, TimeBudget
+from ettr.plan import best_interval_min, best_tiers
+from ettr.plan.intervals import quiet_ettr
+from ettr.scenario import Scenario
+
+COMMON_LOSS = "Several nodes at once"
+"""Name of the mode that :func:`with_common_losses` adds."""
+
+_INTERVAL = "checkpoint.interval_min"
+_STORE = "Store only"
+_SPAN = 2.0
+"""Losses shown, in units of N^(2/3), at which three copies of everything begin to fail together."""
+_OWN = "The scenario's own tiers"
+
+
+def store_only(scenario: Scenario) -> Scenario:
+    """The run with the store alone, in the steady state: the lowest rung of :func:`ladder`.
+
+    Faster tiers are left out, and with them what no closed form combines with tiers: planned maintenance, the slowdown
+    by the background write, announced and silent failures, rates that change. Where the scenario's restart holds the
+    loading, the published time to load 405 billion parameters is taken out of it as ``checkpoint.load_s``, or the whole
+    restart where that is shorter: the sum stays, and a faster tier can load faster.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+
+    Examples
+    --------
+    >>> run = store_only(Scenario.load("llama3-405b"))
+    >>> round(run.load_h * 3600, 2), round((run.restart_h + run.load_h) * 60, 6)
+    (129.49, 5.0)
+    """
+    run = scenario.override(
+        {
+            "job.include_start": False,
+            "checkpoint.tiers": [],
+            "checkpoint.persist_slowdown": 0,
+            "failures.burn_in": None,
+            "failures.lifetime": None,
+            "maintenance": None,
+            "prediction": None,
+            **{f"failures.modes.{mode.name}.latency_h": None for mode in scenario.failures.modes},
+        }
+    )
+    if run.load_h > 0:
+        return run
+    own = {mode.name: mode.restart_min for mode in run.failures.modes if mode.restart_min is not None}
+    load_s = min(evidence.figure("bytecheckpoint_load_s").value, 60 * min([run.recovery.restart_min, *own.values()]))
+    return run.override(
+        {
+            "checkpoint.load_s": load_s,
+            "recovery.restart_min": run.recovery.restart_min - load_s / 60,
+            **{f"failures.modes.{name}.restart_min": own_min - load_s / 60 for name, own_min in own.items()},
+        }
+    )
+
+
+def with_common_losses(scenario: Scenario, share: float, n_lost_nodes: int) -> Scenario:
+    """The run with a share of its failures taking the memory of several nodes at once; the rate stays.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run; one with a mode that loses several nodes comes back as it is.
+    share : float
+        Share of all failures, in [0, 1).
+    n_lost_nodes : int
+        Nodes lost at once; all of them where the job has fewer. [count]
+
+    Examples
+    --------
+    >>> run = with_common_losses(Scenario.load("llama3-405b"), 0.01, 32)
+    >>> run.failures.modes[-1].n_lost_nodes, round(float(run.mode_weights[-2]), 3)
+    (32, 0.01)
+    """
+    modes, shares = scenario.failures.modes, scenario.failures.shares
+    if share == 0 or any(mode.n_lost_nodes > 1 for mode in modes):
+        return scenario
+    rarer = [
+        {**mode.model_dump(), "n_events": None, "share": own * (1 - share)}
+        for mode, own in zip(modes, shares, strict=True)
+    ]
+    lost = {"name": COMMON_LOSS, "share": share, "n_lost_nodes": min(n_lost_nodes, scenario.n_nodes)}
+    return scenario.override({"failures.modes": [*rarer, lost]})
+
+
+def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_replica: int) -> dict[str, Scenario]:
+    """The scenarios of :func:`ladder` by the title of the rung, each with the best interval of its store.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    common_share, common_nodes : float, int
+        As in :func:`with_common_losses`.
+    nodes_per_replica : int
+        Nodes that hold one replica of the model: so many failures apart just-in-time checkpoints have a copy. [count]
+    """
+    if nodes_per_replica < 1 or common_nodes < 1:
+        raise InputError(f"nodes_per_replica and common_nodes must be >= 1, got {nodes_per_replica} and {common_nodes}")
+    base = with_common_losses(store_only(scenario), common_share, common_nodes)
+    found: dict[str, Scenario] = {_STORE: base}
+    below: list[dict[str, Any]] = []
+    for row in evidence.table("checkpoint_tiers").itertuples():
+        replicas = max(1, base.n_nodes // nodes_per_replica)
+        copies = replicas if pd.isna(row.copies) else int(row.copies)
+        if copies > base.n_nodes or (pd.isna(row.copies) and copies < 2):
+            continue  # no room for so many copies
+        tier = _tier(row, copies, base)
+        if row.alone:
+            found[f"{row.title}, instead"] = _with_tiers(base, [tier])
+        else:
+            below = [*below, tier]
+            found[f"+ {row.title.lower()}"] = _with_tiers(base, below)
+    if scenario.checkpoint.tiers:
+        found[_OWN] = _with_tiers(base, [tier.model_dump() for tier in scenario.checkpoint.tiers])
+    return {title: run.override({_INTERVAL: best_interval_min(run)}) for title, run in found.items()}
+
+
+def _tier(row: Any, copies: int, base: Scenario) -> dict[str, Any]:
+    """A tier of the table; none writes or loads more slowly than the store."""
+    return {
+        "name": row.title,
+        "interval_s": row.interval_s,
+        "stall_s": row.stall_s,
+        "write_s": min(row.write_s, base.persist_h * 3600),
+        "load_s": min(row.load_s, base.load_h * 3600),
+        "copies": copies,
+        "placement": row.placement,
+    }
+
+
+def _with_tiers(base: Scenario, tiers: list[dict[str, Any]]) -> Scenario:
+    least_min = max(tier["interval_s"] for tier in tiers) / 60
+    return base.override(
+        {"checkpoint.tiers": tiers, _INTERVAL: max(base.checkpoint.interval_min, least_min, base.least_interval_min)}
+    )
+
+
+def ladder(
+    scenario: Scenario, common_share: float = 0.0, common_nodes: int = 2, nodes_per_replica: int = 16
+) -> pd.DataFrame:
+    """Shares of the wall clock with the store alone, and with more and more tiers below it, exact.
+
+    Parameters
+    ----------
+    scenario, common_share, common_nodes, nodes_per_replica
+        As in :func:`rungs`.
+
+    Returns
+    -------
+    DataFrame
+        ``rung``, ``order``, ``part``, ``share`` in [0, 1], ``ettr``, ``interval_min`` (best of the store) [min],
+        ``from_store`` (share of failures that only the store survives). Rungs without an answer are left out; parts
+        that are nowhere above zero too.
+
+    Raises
+    ------
+    OutsideValidity
+        No rung has an answer: the run practically never ends.
+    """
+    frames = []
+    for order, (title, run) in enumerate(rungs(scenario, common_share, common_nodes, nodes_per_replica).items()):
+        found = _answer(run)
+        if found is None:
+            continue
+        of_tiers = rules(run, None).tiers
+        columns = {"rung": title, "order": order, "part": [part.removesuffix("_h") for part in PARTS]}
+        columns |= {"share": [float(getattr(found, part) / found.total_h) for part in PARTS]}
+        columns |= {"ettr": float(found.ettr), "interval_min": run.checkpoint.interval_min}
+        columns |= {"from_store": 1.0 if of_tiers is None else float(of_tiers.severity[-1])}
+        frames.append(pd.DataFrame(columns))
+    if not frames:
+        raise OutsideValidity(f"no rung of the ladder of {scenario.name} has an answer: the run practically never ends")
+    shares = pd.concat(frames, ignore_index=True)
+    return shares[shares.groupby("part")["share"].transform("max") > 0].reset_index(drop=True)
+
+
+def placements(n_nodes: int, n_lost: int = 2, n_points: int = 40) -> pd.DataFrame:
+    """Probability that peer copies outlive a loss of several nodes at once, by placement and number of copies.
+
+    Parameters
+    ----------
+    n_nodes : int
+        Nodes of the job. [count]
+    n_lost : int
+        A loss that must be among those shown; all nodes where the job has fewer. [count]
+    n_points : int
+        Losses, from one node to so many that three copies hardly help.
+
+    Returns
+    -------
+    DataFrame
+        ``n_lost`` [count], ``copies`` [count], ``placement`` (``group``, ``ring``, or ``bound``: the published lower
+        bound for groups, where it is above zero), ``survival`` in [0, 1].
+
+    Examples
+    --------
+    >>> frame = placements(16).query("n_lost == 2 and copies == 2").set_index("placement")
+    >>> frame["survival"].round(3).to_dict()
+    {'group': 0.933, 'ring': 0.867, 'bound': 0.933}
+    """
+    most = min(n_nodes, max(4, round(_SPAN * n_nodes ** (2 / 3))))
+    spread = np.geomspace(1, most, n_points).round()
+    lost = np.unique(np.append(spread, [min(2, n_nodes), min(n_lost, n_nodes)]).astype(int))
+    frames = []
+    for copies in sorted({min(2, n_nodes), min(3, n_nodes)}):
+        survival = {kind: peer_survival(n_nodes, lost, copies, kind) for kind in get_args(Placement)}
+        survival["bound"] = _published_bound(n_nodes, lost, copies)
+        frames += [
+            pd.DataFrame({"n_lost": lost, "copies": copies, "placement": kind, "survival": of})
+            for kind, of in survival.items()
+        ]
+    return pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
+
+
+def _published_bound(n_nodes: int, lost: np.ndarray, copies: int) -> np.ndarray:
+    """1 - (N/m) C(N-m, k-m) / C(N, k); missing where it is negative or the groups leave a remainder."""
+    if n_nodes % copies:
+        return np.full(lost.shape, np.nan)
+    whole = [math.perm(k, copies) / math.perm(n_nodes, copies) for k in lost.tolist()]  # one group lost
+    bound = 1 - n_nodes / copies * np.array(whole)
+    return np.where(bound >= 0, bound, np.nan)
+
+
+def interval_choices(
+    scenario: Scenario, common_share: float = 0.0, common_nodes: int = 2, nodes_per_replica: int = 16
+) -> pd.DataFrame:
+    """Intervals of all tiers of the fullest set of copies: as in the table, to first order, and the exact best.
+
+    Parameters
+    ----------
+    scenario, common_share, common_nodes, nodes_per_replica
+        As in :func:`rungs`; a scenario with tiers of its own is asked about those.
+
+    Returns
+    -------
+    DataFrame
+        ``tier``, ``choice`` (``as given``, ``first order`` or ``exact best``), ``interval_s`` [s], and of that choice
+        of all intervals: ``ettr`` (exact; missing where there is no answer), ``loss`` and ``loss_first_order`` (stalls
+        and rework per productive hour, exact and to first order). Where no choice has an answer there is no exact best.
+
+    Notes
+    -----
+    ``as given`` has the best interval of the store for the tiers' own. First-order intervals are raised to the tier's
+    write and to a second, and cut at the length of the work; in the exact best each is a whole part of the next.
+    """
+    found = rungs(scenario, common_share, common_nodes, nodes_per_replica)
+    run = found.get(_OWN) or [run for title, run in found.items() if title.startswith("+")][-1]
+    hours = rules(run, None)
+    assert hours.tiers is not None
+    stall_h, rate = np.array(hours.tiers.stall), hours.rate * np.array(hours.tiers.severity)
+    least_h = np.maximum(np.maximum.accumulate(hours.tiers.write), 1 / 3600)
+    ideal_h = first_order_intervals(stall_h, np.maximum(rate, 0.0))
+    choices_h = {
+        "as given": np.array(hours.tiers.tau),
+        "first order": np.clip(ideal_h, least_h, max(run.work_h, least_h[-1])),
+    }
+    with contextlib.suppress(OutsideValidity):
+        best = best_tiers(run).checkpoint
+        choices_h["exact best"] = np.array([*(one.interval_s / 3600 for one in best.tiers), best.interval_min / 60])
+    names = [*(tier.name for tier in run.checkpoint.tiers), "Store"]
+    frames = []
+    for choice, tau_h in choices_h.items():
+        hours_of = _answer(_with_intervals(run, tau_h))
+        columns = {"tier": names, "choice": choice, "interval_s": tau_h * 3600}
+        columns |= {"ettr": hours_of.ettr if hours_of else np.nan}
+        columns |= {"loss": (hours_of.checkpoint_h + hours_of.rework_h) / hours_of.productive_h if hours_of else np.nan}
+        frames.append(pd.DataFrame({**columns, "loss_first_order": first_order_loss(tau_h, stall_h, rate)}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _with_intervals(run: Scenario, tau_h: np.ndarray) -> Scenario:
+    tiers = [
+        {**tier.model_dump(), "interval_s": hours * 3600}
+        for tier, hours in zip(run.checkpoint.tiers, tau_h.tolist(), strict=False)
+    ]
+    return run.override({"checkpoint.tiers": tiers, _INTERVAL: float(tau_h[-1]) * 60})
+
+
+def _answer(run: Scenario) -> TimeBudget | None:
+    try:
+        found = budget.exact(run)
+    except OutsideValidity:
+        return None
+    return found if np.isfinite(found.ettr) else None
+
+
+_GB_PER_TB, _S_PER_H = 1000.0, 3600.0
+_SLOWEST_GB_S, _FASTEST_GB_S = (0.01, 1.0), 10_000.0
+
+
+def stored_bytes(scenario: Scenario, n_parameters: float, bytes_per_parameter: float) -> float:
+    """Size of a checkpoint, by the scenario's own store where it has one. [B]"""
+    own = scenario.checkpoint.store
+    if own is None:
+        return float(checkpoint_bytes(n_parameters, bytes_per_parameter))
+    return float(checkpoint_bytes(own.n_parameters, own.bytes_per_parameter, own.changed_share, own.compression_ratio))
+
+
+def by_bandwidth(scenario: Scenario, n_bytes: float, n_gpus: int, n_points: int = 80) -> pd.DataFrame:
+    """The best interval over the bandwidth of the store, for the job and for one of another size.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run; its stall stays, its background write is what the bandwidth makes of it.
+    n_bytes : float
+        Size of a checkpoint. [B]
+    n_gpus : int
+        Size of the other job. [GPUs]
+    n_points : int
+        Bandwidths, on a logarithmic scale.
+
+    Returns
+    -------
+    DataFrame
+        ``write_gb_s`` [GB/s], ``n_gpus`` [GPUs], ``write_min`` [min], ``interval_min`` [min], ``stall_interval_min``
+        (the best if writing took no time) [min], ``crossing_gb_s`` (below it the write sets the interval) [GB/s],
+        ``ettr``. Points without an ETTR are left out.
+
+    Raises
+    ------
+    OutsideValidity
+        No point has an answer.
+    """
+    run = _free_store(scenario)
+    bends = bandwidth_crossings(scenario, n_bytes, n_gpus).query("stall == 'own'")
+    slowest = np.clip(bends["crossing_gb_s"].min() / 3, *_SLOWEST_GB_S)
+    bandwidth = np.geomspace(slowest, _FASTEST_GB_S, n_points)
+    write_h = transfer_h(n_bytes, bandwidth)
+    frames = []
+    for row in bends.itertuples():
+        at = {"cluster.n_gpus": np.array([float(row.n_gpus)]), "checkpoint.persist_s": write_h * 3600}
+        interval_min = best_interval_min(run, at)
+        columns = {"write_gb_s": bandwidth, "n_gpus": row.n_gpus, "write_min": write_h * 60}
+        columns |= {"interval_min": interval_min, "stall_interval_min": row.interval_min}
+        columns |= {"crossing_gb_s": row.crossing_gb_s}
+        ettr = quiet_ettr(run, {**at, "checkpoint.interval_min": interval_min})
+        frames.append(pd.DataFrame({**columns, "ettr": ettr}))
+    points = pd.concat(frames, ignore_index=True).dropna(subset=["ettr"], ignore_index=True)
+    if points.empty:
+        raise OutsideValidity(f"no point of this curve of {scenario.name} has an answer: the run never ends")
+    return points
+
+
+def bandwidth_crossings(scenario: Scenario, n_bytes: float, n_gpus: int) -> pd.DataFrame:
+    """The bandwidth below which the write, not the stall, sets the best interval, by size of the job and stall.
+
+    Parameters
+    ----------
+    scenario, n_bytes, n_gpus
+        As in :func:`by_bandwidth`.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``stall`` (``own``, or ``published`` for that of a 405B run), ``stall_s`` [s],
+        ``interval_min`` (the best if writing took no time) [min], ``crossing_gb_s`` [GB/s].
+    """
+    stalls = {"own": scenario.checkpoint.stall_s, "published": evidence.figure("bytecheckpoint_stall_s").value}
+    rows = []
+    for size, (stall, stall_s) in itertools.product(dict.fromkeys([scenario.cluster.n_gpus, n_gpus]), stalls.items()):
+        at = {"cluster.n_gpus": np.array([float(size)]), "checkpoint.stall_s": np.array([stall_s])}
+        interval_min = float(best_interval_min(_free_store(scenario), at)[0])
+        columns = {"n_gpus": size, "stall": stall, "stall_s": stall_s, "interval_min": interval_min}
+        rows.append({**columns, "crossing_gb_s": needed_gb_s(n_bytes, interval_min / 60)})
+    return pd.DataFrame(rows)
+
+
+def _free_store(scenario: Scenario) -> Scenario:
+    """The run with a store that writes at once."""
+    return store_only(scenario).override({"checkpoint.store": None, "checkpoint.persist_s": 0})
+
+
+def published_stores(n_bytes: float) -> pd.DataFrame:
+    """Bandwidths of stores that are published, and how long a checkpoint of a size takes there.
+
+    Parameters
+    ----------
+    n_bytes : float
+        Size of a checkpoint. [B]
+
+    Returns
+    -------
+    DataFrame
+        ``store``, ``write_gb_s`` [GB/s], ``write_s`` [s], ``source``, ``status``. What was timed is a whole save of
+        405 billion parameters, taken as of 12 bytes each.
+
+    Examples
+    --------
+    >>> published_stores(405e9 * 12)["write_s"].round(2).tolist()
+    [2.43, 0.69, 51.06]
+    """
+    rows = []
+    for store, key in (
+        ("Llama 3, sustained", "llama3_storage_sustained_tb_s"),
+        ("Llama 3, peak", "llama3_storage_peak_tb_s"),
+    ):
+        known = evidence.figure(key)
+        bandwidth = known.value * _GB_PER_TB
+        columns = {"store": store, "write_gb_s": bandwidth, "write_s": transfer_h(n_bytes, bandwidth) * _S_PER_H}
+        rows.append({**columns, "source": known.source, "status": known.status})
+    known = evidence.figure("bytecheckpoint_write_s")
+    size = checkpoint_bytes(evidence.figure("llama3_n_parameters").value)
+    bandwidth = needed_gb_s(size, known.value / _S_PER_H)
+    columns = {"store": "ByteCheckpoint", "write_gb_s": bandwidth, "source": known.source, "status": "derived"}
+    rows.append({**columns, "write_s": transfer_h(n_bytes, bandwidth) * _S_PER_H})
+    return pd.DataFrame(rows)

@@ -1,0 +1,43 @@
+"""Charts on single mitigations: what each is worth and costs, which hours it gives back, and where it pays."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+
+import altair as alt
+import pandas as pd
+
+from ettr.chapters.common.table import Table
+
+BASES = {
+    "primary": ("#289561", "circle"),
+    "derived": ("#1f95ec", "diamond"),
+    "secondary": ("#a27505", "square"),
+    "assumed": ("#a8480a", "triangle-up"),
+}
+"""Colour and shape of how well it is known what a mitigation changes."""
+_LINE_CHARACTERS = 15
+ROW_PX = 27
+
+
+BROKEN_OR_WHOLE = "width < 300 ? split(split(datum.label, '||')[0], '|') : split(datum.label, '||')[1]"
+"""Shows the lines of a label on a phone, and elsewhere what follows them."""
+
+
+def rows_of(titles: Iterable[str], title: str | None = None) -> alt.Y:
+    """An axis of mitigations, whose names have lines of their own on a phone."""
+    labels = [both_names(one) for one in titles]
+    axis = alt.Axis(labelLimit=260, labelExpr=BROKEN_OR_WHOLE, labelLineHeight=12, labelPadding=6)
+    return alt.Y("label:N", title=title, sort=labels, axis=axis)
+
+
+def both_names(title: str) -> str:
+    """A name in two short lines, as on a phone, and whole."""
+    lines = textwrap.wrap(title, _LINE_CHARACTERS, max_lines=2, placeholder="…")
+    return f"{'|'.join(lines)}||{title}"
+
+
+def nothing(title: str) -> Table:
+    """What stands in the place of a chart that has nothing to show."""
+    return Table(pd.DataFrame({"Nothing to draw": [title]}), title)

@@ -1,0 +1,291 @@
+"""The look of every chart: fonts, grid, colours that keep their meaning, and what each chart must carry.
+
+The colours have a contrast of at least 3:1 against a white and against a dark page, and stay apart for
+readers with any of the three kinds of colour-blindness (the tests compute both). Marks take them from here;
+text and rules take theirs from the theme, which the page swaps when the reader chooses the dark one. A line
+that would be told apart by colour alone gets a dash, a shape or a direct label as well.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.core.errors import InputError
+from ettr.notebook import rendering
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', Arial, sans-serif"
+INK, FAINT_INK, GRID = "#2f3437", "#5b6266", "#e4e6e8"
+LABEL_PX, TITLE_PX = 12, 13
+PANEL_WIDTH = 240  # of a panel before the page fits the panels to its own width
+PANEL_HEIGHT = 180
+
+CATEGORY_COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "GPU": "#ad470c",
+        "Dependency": "#297064",
+        "Network": "#1f95ec",
+        "Unplanned Maintenance": "#bf8312",
+        "Host": "#8449bc",
+        "Unknown": "#8a8d8c",
+    }
+)
+"""Colours of the categories of interruptions.
+
+:meta hide-value:
+"""
+
+PART_COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "productive": "#289561",
+        "checkpoint": "#2a8ff5",
+        "slowdown": "#2f6d8f",
+        "degraded": "#825bd7",
+        "rework": "#a8480a",
+        "detection": "#ee6088",
+        "queue": "#a27505",
+        "restart": "#ca6dc1",
+        "maintenance": "#636562",
+    }
+)
+"""Colours of the parts of a time budget.
+
+:meta hide-value:
+"""
+
+MODEL_COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "exact": "#1f95ec",
+        "first_order": "#e46d09",
+        "rsc": "#2a7057",
+        "simulated": "#8d48b3",
+        "published": "#9b8d90",
+    }
+)
+"""Colours of the ways in which a number was reached.
+
+:meta hide-value:
+"""
+
+
+def enable() -> None:
+    """Show charts as the book does, from here to the end of the notebook."""
+    rendering.enable(config)
+
+
+def config() -> dict[str, Any]:
+    """The Vega-Lite configuration of the theme, on a light page."""
+    labels = {"labelFont": FONT, "labelFontSize": LABEL_PX, "labelColor": FAINT_INK}
+    titles = {"titleFont": FONT, "titleFontSize": TITLE_PX, "titleColor": INK, "titleFontWeight": "normal"}
+    return {
+        "font": FONT,
+        "background": "transparent",
+        "view": {"stroke": None},
+        "axis": {
+            **labels,
+            **titles,
+            "grid": True,
+            "gridColor": GRID,
+            "domainColor": FAINT_INK,
+            "tickColor": FAINT_INK,
+            "titlePadding": 8,
+            "labelLimit": 220,
+            "labelOverlap": "parity",
+            "labelSeparation": 6,
+            "labelFlush": False,
+        },
+        "axisBand": {"grid": False, "ticks": False, "labelOverlap": False},
+        "axisX": {"gridOpacity": 0.6},
+        "header": {**labels, **titles, "labelFontSize": TITLE_PX, "labelColor": INK, "title": None},
+        "legend": {
+            **labels,
+            **titles,
+            "orient": "top",
+            "direction": "horizontal",
+            "columns": 3,
+            "symbolType": "circle",
+            "symbolSize": 90,
+            "labelLimit": 260,
+        },
+        "title": {
+            "font": FONT,
+            "fontSize": 15,
+            "fontWeight": 600,
+            "color": INK,
+            "subtitleFont": FONT,
+            "subtitleFontSize": LABEL_PX,
+            "subtitleColor": FAINT_INK,
+            "subtitlePadding": 4,
+            "anchor": "start",
+            "frame": "group",
+            "offset": 12,
+        },
+        "bar": {"discreteBandSize": {"band": 0.72}, "cornerRadiusEnd": 1},
+        "line": {"strokeWidth": 2.25},
+        "point": {"filled": True, "size": 60},
+        "area": {"opacity": 0.25},
+        "mark": {"color": MODEL_COLOURS["exact"]},
+        "rule": {"color": FAINT_INK},
+        "text": {"font": FONT, "fontSize": LABEL_PX, "color": INK},
+        "range": {"category": list(CATEGORY_COLOURS.values())},
+    }
+
+
+@functools.cache
+def _config() -> Any:
+    """The configuration as Altair writes it, checked once."""
+    return alt.Config.from_dict(config()).to_dict()
+
+
+def need(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The frame itself, if it has the columns that a chart reads; Altair would draw a missing one as a blank.
+
+    Raises
+    ------
+    InputError
+        If a column is missing; the message names all that are, and those there.
+
+    Examples
+    --------
+    >>> need(pd.DataFrame({"n_gpus": [8], "ettr": [0.9]}), "n_gpus", "ettr").shape
+    (1, 2)
+    """
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        there = ", ".join(map(str, frame.columns)) or "none"
+        raise InputError(f"the chart needs column{'s' * (len(missing) > 1)} {', '.join(missing)}; there are: {there}")
+    return frame
+
+
+def finish(
+    chart: Any,
+    *,
+    title: str,
+    subtitle: str = "",
+    description: str,
+    height: int = 320,
+    width: Any = "container",
+) -> Any:
+    """Give a chart its title, its description and its size: the last call of every chart function.
+
+    A single or layered chart fills the width of its column. Vega-Lite cannot do that for panels (facets, rows
+    and columns of charts), so those get a width here, and the page refits them: it shows as many columns of
+    panels as have room, side by side on a screen, one below the other on a phone.
+
+    Parameters
+    ----------
+    chart : altair chart
+        Single, layered, faceted by ``.facet(..., columns=n)``, concatenated or repeated.
+    title : str
+        What the chart shows, as a statement.
+    subtitle : str
+        The scenario and what holds the chart together; may be empty.
+    description : str
+        What a reader who cannot see the chart needs to know: the axes, the shape, the numbers that matter.
+    height : int
+        Height of the plot, or of each panel that has none of its own. [px]
+    width : int or "container"
+        Width of the plot; leave it for panels. [px]
+
+    Returns
+    -------
+    altair chart
+        A copy that carries the theme itself, so that it looks the same wherever it is shown.
+
+    Raises
+    ------
+    InputError
+        If the title or the description is empty, or the chart is faceted by its encoding.
+    """
+    for name, text in (("title", title), ("description", description)):
+        if not str(text).strip():
+            raise InputError(f"a chart's {name} must not be empty")
+    chart = chart.copy(deep=not isinstance(chart, alt.Chart | alt.LayerChart))  # of panels, each one gets a size
+    _sized(chart, height, width)
+    chart.title = alt.TitleParams(title, subtitle=subtitle) if subtitle else alt.TitleParams(title)
+    chart.description = " ".join(str(description).split())
+    chart.config = _config()
+    return chart
+
+
+def layered(*charts: Any) -> Any:
+    """Charts on each other, as :func:`altair.layer` lays them.
+
+    Altair copies layers many times, each with all that it leaves open; these hold only what they say.
+    """
+    data = charts[0].data if all(chart.data is charts[0].data for chart in charts) else alt.Undefined
+    return alt.LayerChart(data=data, layer=[_said(chart, data) for chart in charts])
+
+
+def _said(chart: Any, shared: Any) -> Any:
+    """A copy of a chart of one mark with only what it says, and without the data that it shares."""
+    if not isinstance(chart, alt.Chart):
+        return chart
+    said = chart.copy(deep=False)
+    said.data = alt.Undefined if chart.data is shared else chart.data
+    try:
+        said.encoding = alt.FacetedEncoding(**chart.encoding.to_dict(validate=False))
+    except ValueError:  # types that follow from the data
+        return chart
+    said.mark = chart.mark if isinstance(chart.mark, str) else chart.mark.to_dict(validate=False)
+    return said
+
+
+def touchable(line: alt.Chart, touched: pd.DataFrame | None = None) -> Any:
+    """A line chart that tells the values of each of its points.
+
+    A line by itself shows the tooltip of its first point wherever it is touched. Here unseen points on it answer.
+
+    Parameters
+    ----------
+    line : altair chart
+        A chart of lines with a tooltip.
+    touched : DataFrame, optional
+        The points that answer, if not all: those that a clipped line shows.
+    """
+    points = line.mark_point(size=180).encode(opacity=alt.value(0))
+    if touched is not None:
+        points = points.properties(data=touched)
+    encoding = points.encoding
+    for channel in ("strokeDash", "strokeWidth"):
+        encoding[channel] = alt.Undefined
+    return layered(line.encode(tooltip=alt.value(None)), points)
+
+
+def _sized(chart: Any, height: int, width: Any) -> None:
+    """Set the size where Vega-Lite has a place for it, in place."""
+    if isinstance(chart, alt.Chart | alt.LayerChart):
+        if _facet_channels(chart):
+            raise InputError("facet a chart by chart.facet(..., columns=n), not by an encoding: the page fits those")
+        chart.width, chart.height = width, height
+    elif isinstance(chart, alt.FacetChart | alt.RepeatChart):
+        if _has(getattr(chart, "facet", None), "column") or _has(getattr(chart, "repeat", None), "column"):
+            raise InputError("give facets and repeats columns=n instead of a column: the page wraps those")
+        _panel(chart.spec, height if height != 320 else PANEL_HEIGHT)
+    else:
+        for name in ("concat", "hconcat", "vconcat"):
+            for child in getattr(chart, name, None) or []:
+                _panel(child, height if height != 320 else PANEL_HEIGHT)
+
+
+def _panel(chart: Any, height: int) -> None:
+    if isinstance(chart, alt.Chart | alt.LayerChart):
+        chart.width = PANEL_WIDTH if chart.width in (alt.Undefined, "container") else chart.width
+        chart.height = height if chart.height is alt.Undefined else chart.height
+
+
+def _facet_channels(chart: Any) -> bool:
+    encoding = getattr(chart, "encoding", alt.Undefined)
+    return any(_has(encoding, channel) for channel in ("row", "column", "facet"))
+
+
+def _has(thing: Any, name: str) -> bool:
+    if thing is None or thing is alt.Undefined:
+        return False
+    value = thing.get(name) if isinstance(thing, dict) else getattr(thing, name, alt.Undefined)
+    return value is not None and value is not alt.Undefined

@@ -1,0 +1,21 @@
+"""Tables on cooling: one run in halls of every kind, and the figures of the parts."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ettr import evidence
+from ettr.scenario import Part
+
+
+def part_figures() -> pd.DataFrame:
+    """Every figure of the parts that are known by name.
+
+    Returns
+    -------
+    DataFrame
+        ``part``, and the columns of :meth:`ettr.Part.to_frame`.
+    """
+    return pd.concat(
+        [Part.load(name).to_frame().assign(part=name) for name in evidence.part_names()], ignore_index=True
+    )

@@ -1,0 +1,527 @@
+"""Charts on one failure log: what came when, on which nodes, and how far it can be trusted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from ettr.chapters.common.theme import FAINT_INK, MODEL_COLOURS, finish, need, touchable
+
+_SEEN, _MODEL, _THIRD = MODEL_COLOURS["exact"], MODEL_COLOURS["first_order"], MODEL_COLOURS["rsc"]
+_DISTRIBUTIONS = {
+    "exponential": _SEEN,
+    "Weibull": _MODEL,
+    "gamma": _THIRD,
+    "lognormal": MODEL_COLOURS["simulated"],
+}
+_DISTRIBUTION_DASHES = {"exponential": [1, 0], "Weibull": [7, 3], "gamma": [2, 3], "lognormal": [9, 3, 2, 3]}
+
+
+_LONGEST_NAME = 60
+
+
+@dataclass(frozen=True)
+class NoChart:
+    """What stands in the place of a chart that has nothing to show.
+
+    Attributes
+    ----------
+    reason : str
+        Why there is none, in a sentence.
+    """
+
+    reason: str
+
+    def _repr_markdown_(self) -> str:
+        return f"*No chart: {self.reason}*"
+
+
+def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+    """Failures by component with the exact interval of each count.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr.failures.rates_by`: ``group``, ``n_events``, ``rate``, ``low``, ``high``
+        [1 / (1000 node-days)].
+    title : str
+        The statement that the chart shows.
+    subtitle : str
+        Whose failures they are.
+    level : float
+        Coverage of the intervals.
+    """
+    need(frame, "group", "n_events", "rate", "low", "high")
+    if frame.empty:
+        return NoChart("nothing failed.")
+    base = alt.Chart(frame).encode(
+        y=alt.Y("group:N", sort=frame["group"].tolist(), title=None),
+        tooltip=[
+            alt.Tooltip("group:N", title="Component"),
+            alt.Tooltip("n_events:Q", title="Failures"),
+            alt.Tooltip("rate:Q", title="Per 1000 node-days", format=",.3~r"),
+            alt.Tooltip("low:Q", title=f"{_of(level)} from", format=",.3~r"),
+            alt.Tooltip("high:Q", title="to", format=",.3~r"),
+        ],
+    )
+    bars = base.mark_bar().encode(
+        x=alt.X("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
+    )
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+    told = ", ".join(f"{str(row.group)[:_LONGEST_NAME]} {row.n_events}" for row in frame.head(5).itertuples())
+    return finish(
+        bars + whiskers,
+        title=title,
+        subtitle=subtitle or f"Lines: exact {_of(level)} interval, if failures are independent.",
+        description=(
+            f"Bars of failures per 1000 node-days by component, {len(frame)} in all, with {_of(level)} intervals. "
+            f"Most failures: {told}."
+        ),
+        height=24 * len(frame) + 20,
+    )
+
+
+def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+    """Failure rate over time, with the mean of the whole log.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr.failures.rate_over_time`: ``start_h``, ``end_h`` [h], ``n_events``, ``rate``, ``low``,
+        ``high`` [1 / (1000 node-days)].
+    rate : float
+        Of the whole log. [1 / (1000 node-days)]
+    title, subtitle, level
+        As in :func:`components`.
+    """
+    need(frame, "start_h", "end_h", "n_events", "rate", "low", "high")
+    if frame["n_events"].sum() == 0:
+        return NoChart("nothing failed.")
+    shown = frame.assign(
+        start_d=frame["start_h"] / 24,
+        end_d=frame["end_h"] / 24,
+        middle_d=(frame["start_h"] + frame["end_h"]) / 48,
+        zero=0.0,
+    )
+    days = alt.X("start_d:Q", title="Days since the window's start [d]", scale=alt.Scale(nice=False))
+    base = alt.Chart(shown).encode(
+        tooltip=[
+            alt.Tooltip("start_d:Q", title="From day", format=".1f"),
+            alt.Tooltip("end_d:Q", title="to day", format=".1f"),
+            alt.Tooltip("n_events:Q", title="Failures"),
+            alt.Tooltip("rate:Q", title="Per 1000 node-days", format=",.3~r"),
+            alt.Tooltip("low:Q", title=f"{_of(level)} from", format=",.3~r"),
+            alt.Tooltip("high:Q", title="to", format=",.3~r"),
+        ],
+    )
+    bars = base.mark_bar(opacity=0.75, stroke="white", strokeWidth=1).encode(
+        x=days,
+        x2=alt.X2("end_d:Q"),
+        y=alt.Y("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
+        y2=alt.Y2("zero:Q"),
+    )
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("middle_d:Q"), y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    mean = (
+        alt.Chart(pd.DataFrame({"mean": [rate]}))
+        .mark_rule(strokeDash=[6, 4], strokeWidth=2)
+        .encode(y=alt.Y("mean:Q", title="Failures per 1000 node-days"))
+    )
+    return finish(
+        bars + whiskers + mean,
+        title=title,
+        subtitle=subtitle
+        or f"Lines: exact {_of(level)} interval of each bar's count, if independent. Dashed: the whole log.",
+        description=(
+            f"Bars of the failure rate in {len(frame)} equal stretches of {_digits(shown['end_d'].max())} days, with "
+            f"{_of(level)} intervals, from {_digits(frame['rate'].min())} to {_digits(frame['rate'].max())} per 1000 "
+            f"node-days; the whole log has {_digits(rate)}."
+        ),
+    )
+
+
+def gaps(seen: pd.DataFrame, fitted: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """How long the time between incidents lasts, as logged and as four distributions have it.
+
+    Parameters
+    ----------
+    seen, fitted : DataFrame
+        As from :func:`ettr.failures.gap_survival`: ``gap_h`` [h], ``survival``; ``fitted`` with ``distribution``.
+    title, subtitle
+        As in :func:`components`.
+    """
+    need(seen, "gap_h", "survival")
+    need(fitted, "gap_h", "survival", "distribution")
+    if seen.empty or fitted.empty:
+        return NoChart("the log holds too few different times between failures for a distribution.")
+    x = alt.X(
+        "gap_h:Q",
+        title="Time to the next incident [h]",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(format="~g", tickCount=6, labelOverlap=True),
+    )
+    y = alt.Y("survival:Q", title="Share that lasts longer [%]", axis=alt.Axis(format="%"))
+    fitted = fitted.assign(distribution=fitted["distribution"].replace("weibull", "Weibull"))
+    names = [name for name in _DISTRIBUTIONS if name in set(fitted["distribution"])]
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=300, columns=4)
+    lines = (
+        alt.Chart(fitted)
+        .mark_line()
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color(
+                "distribution:N",
+                title="Fitted",
+                legend=legend,
+                scale=alt.Scale(domain=names, range=[_DISTRIBUTIONS[name] for name in names]),
+            ),
+            strokeDash=alt.StrokeDash(
+                "distribution:N",
+                title="Fitted",
+                scale=alt.Scale(domain=names, range=[_DISTRIBUTION_DASHES[name] for name in names]),
+            ),
+            tooltip=[
+                alt.Tooltip("distribution:N", title="Distribution"),
+                alt.Tooltip("gap_h:Q", title="Gap [h]", format=".3~g"),
+                alt.Tooltip("survival:Q", title="Lasts longer", format=".1%"),
+            ],
+        )
+    )
+    dots = (
+        alt.Chart(seen)
+        .mark_point(size=22, color=FAINT_INK, filled=True, opacity=0.8)
+        .encode(
+            x=x,
+            y=y,
+            tooltip=[
+                alt.Tooltip("gap_h:Q", title="Gap [h]", format=".3~g"),
+                alt.Tooltip("survival:Q", title="Lasts longer", format=".1%"),
+            ],
+        )
+    )
+    return finish(
+        touchable(lines) + dots,
+        title=title,
+        subtitle=subtitle or "Dots: the log.",
+        description=(
+            f"Share of the times between incidents that last longer than a given time: {len(seen)} dots of the log and "
+            f"the curves of {', '.join(names)}, on a logarithmic time axis from {_digits(seen['gap_h'].min())} to "
+            f"{_digits(seen['gap_h'].max())} h."
+        ),
+    )
+
+
+def shapes(rules: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+    """The Weibull shape under each merge rule, against 1.
+
+    Parameters
+    ----------
+    rules : DataFrame
+        As ``Fit.rules``: ``rule``, ``n_incidents``, ``weibull_shape``, ``shape_low``, ``shape_high``.
+    title, subtitle, level
+        As in :func:`components`.
+    """
+    need(rules, "rule", "n_incidents", "weibull_shape", "shape_low", "shape_high")
+    if rules["weibull_shape"].isna().all():
+        return NoChart("the log holds too few different times between failures for a shape.")
+    shown = rules.dropna(subset=["weibull_shape"])
+    base = alt.Chart(shown).encode(y=alt.Y("rule:N", sort=rules["rule"].tolist(), title=None))
+    dots = base.mark_point(size=90).encode(
+        x=alt.X("weibull_shape:Q", title="Weibull shape (1: memoryless)", scale=alt.Scale(zero=False, padding=12)),
+        tooltip=[
+            alt.Tooltip("rule:N", title="Merged"),
+            alt.Tooltip("n_incidents:Q", title="Incidents"),
+            alt.Tooltip("weibull_shape:Q", title="Shape", format=".2f"),
+            alt.Tooltip("shape_low:Q", title=f"{_of(level)} from", format=".2f"),
+            alt.Tooltip("shape_high:Q", title="to", format=".2f"),
+        ],
+    )
+    whiskers = base.mark_rule(strokeWidth=2).encode(x=alt.X("shape_low:Q"), x2=alt.X2("shape_high:Q"))
+    one = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(x=alt.X("one:Q"))
+    told = "; ".join(f"{row.rule} {row.weibull_shape:.2f}" for row in shown.itertuples())
+    return finish(
+        one + whiskers + dots,
+        title=title,
+        subtitle=subtitle or f"Lines: {_of(level)} interval. Dashed: memoryless.",
+        description=f"Dots of the Weibull shape of the times between incidents, by merge rule: {told}.",
+        height=36 * len(rules) + 20,
+    )
+
+
+def nodes(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """How many nodes failed how often, beside what equal nodes would show.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr.failures.node_counts`: ``failures`` (a label), ``order``, ``nodes``, ``kind`` (``seen`` or
+        ``equal nodes``), ``log`` (``as logged`` or ``repeats taken out``).
+    title, subtitle
+        As in :func:`components`.
+    """
+    need(frame, "failures", "order", "nodes", "kind", "log")
+    if frame.empty:
+        return NoChart("no failure names its node.")
+    labels = frame.drop_duplicates("failures").sort_values("order")["failures"].tolist()
+    bars = (
+        alt.Chart(frame)
+        .mark_bar()
+        .encode(
+            x=alt.X("failures:N", sort=labels, title="Failures of a node [count]", axis=alt.Axis(labelAngle=0)),
+            xOffset=alt.XOffset("kind:N", sort=["seen", "equal nodes"]),
+            y=alt.Y(
+                "nodes:Q",
+                title="Nodes [count]",
+                scale=alt.Scale(type="symlog", constant=1),
+                axis=alt.Axis(values=_ladder(frame["nodes"].max(), 1), format=",.0f", labelOverlap="greedy"),
+            ),
+            color=alt.Color(
+                "kind:N", title=None, scale=alt.Scale(domain=["seen", "equal nodes"], range=[_SEEN, _MODEL])
+            ),
+            tooltip=[
+                alt.Tooltip("failures:N", title="Failures"),
+                alt.Tooltip("kind:N", title="Of"),
+                alt.Tooltip("nodes:Q", title="Nodes", format=",.1f"),
+            ],
+        )
+    )
+    chart = bars.facet(alt.Facet("log:N", title=None, sort=["as logged", "repeats taken out"]), columns=2)
+    counts = frame.pivot_table("nodes", ["log", "order"], "kind")
+    zero = "; ".join(
+        f"{log} {row['seen']:,.0f} of {counts.loc[log, 'seen'].sum():,.0f} nodes never failed, where "
+        f"{row['equal nodes']:,.0f} would be expected"
+        for log, row in ((name, counts.loc[(name, 0)]) for name in frame["log"].unique())
+    )
+    return finish(
+        chart,
+        title=title,
+        subtitle=subtitle,
+        description=(
+            "Bars of how many nodes failed how often, on a logarithmic axis, beside the numbers expected if all nodes "
+            f"were equal; one panel for the log as it is, one with repeats taken out: {zero}."
+        ),
+        height=220,
+    )
+
+
+def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+    """Failure rate of a node by the time since its return to service.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr.failures.hazard_after_repair`, with a label ``since``: ``since``, ``n_events``,
+        ``node_days``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)], ``elsewhere`` (true for later).
+    title, subtitle, level
+        As in :func:`components`.
+    """
+    need(frame, "since", "n_events", "node_days", "rate", "low", "high", "elsewhere")
+    shown = frame[frame["node_days"] > 0]
+    if shown.empty:
+        return NoChart("no failure names its node.")
+    base = alt.Chart(shown).encode(
+        x=alt.X(
+            "since:N",
+            sort=shown["since"].tolist(),
+            title="Time since the last repair [d]",
+            axis=alt.Axis(labelAngle=0, labelPadding=10),
+        )
+    )
+    most = float(shown["high"].max())
+    # both layers name the axis: merged with one that does not, it loses half of its marks
+    axis = alt.Axis(values=_ladder(most, most / 400), format=",~r", labelOverlap="greedy")
+    dots = base.mark_point(size=90).encode(
+        y=alt.Y(
+            "rate:Q",
+            title="Failures per 1000 node-days",
+            scale=alt.Scale(type="sqrt", zero=True),
+            axis=axis,
+        ),
+        shape=alt.Shape("elsewhere:N", legend=None),
+        color=alt.Color("elsewhere:N", legend=None, scale=alt.Scale(domain=[False, True], range=[_SEEN, _THIRD])),
+        tooltip=[
+            alt.Tooltip("since:N", title="Since the repair [d]"),
+            alt.Tooltip("n_events:Q", title="Failures"),
+            alt.Tooltip("node_days:Q", title="Node-days", format=",.0f"),
+            alt.Tooltip("rate:Q", title="Per 1000 node-days", format=",.3~r"),
+            alt.Tooltip("low:Q", title=f"{_of(level)} from", format=",.3~r"),
+            alt.Tooltip("high:Q", title="to", format=",.3~r"),
+        ],
+    )
+    whiskers = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", axis=axis), y2=alt.Y2("high:Q"))
+    told = "; ".join(f"{row.since}: {_digits(row.rate)}" for row in shown.itertuples())
+    return finish(
+        whiskers + dots,
+        title=title,
+        subtitle=subtitle or f"Lines: exact {_of(level)} interval. The vertical axis is a square root.",
+        description=f"Dots of failures per 1000 node-days by days since a node's return to service: {told}.",
+        height=280,
+    )
+
+
+def lives(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+    """How long repairs hold.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`ettr.failures.lives_after_repair`: ``time_d`` [d], ``survival``, ``low``, ``high``, ``at_risk``.
+    title, subtitle, level
+        As in :func:`components`.
+    """
+    need(frame, "time_d", "survival", "low", "high", "at_risk")
+    if frame.empty:
+        return NoChart("no node is known to have failed, come back and been watched on.")
+    base = alt.Chart(frame).encode(
+        x=alt.X("time_d:Q", title="Time in service since the repair [d]", scale=alt.Scale(nice=False))
+    )
+    band = base.mark_area(interpolate="step-after", opacity=0.2, color=_SEEN).encode(
+        y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
+    )
+    line = base.mark_line(interpolate="step-after", color=_SEEN).encode(
+        y=alt.Y(
+            "survival:Q",
+            title="Share of repairs that hold longer [%]",
+            axis=alt.Axis(format="%"),
+            scale=alt.Scale(domain=[0, 1]),
+        ),
+        tooltip=[
+            alt.Tooltip("time_d:Q", title="Days", format=".3~g"),
+            alt.Tooltip("survival:Q", title="Hold longer", format=".1%"),
+            alt.Tooltip("low:Q", title=f"{_of(level)} from", format=".1%"),
+            alt.Tooltip("high:Q", title="to", format=".1%"),
+            alt.Tooltip("at_risk:Q", title="Nodes watched that long", format=",.0f"),
+        ],
+    )
+    last = frame.iloc[-1]
+    return finish(
+        band + touchable(line),
+        title=title,
+        subtitle=subtitle
+        or f"Kaplan-Meier estimate with its {_of(level)} interval; nodes still in service count as such.",
+        description=(
+            f"Falling step line of the share of repairs that hold longer than a time, with its interval: from 100% to "
+            f"{last['survival']:.0%} after {_digits(last['time_d'])} days."
+        ),
+        height=280,
+    )
+
+
+def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str = "", level: float = 0.95) -> Any:
+    """What was forecast from the past alone, and what came.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As ``ForecastScore.table``: ``origin_d`` [d], ``n_events``, ``low``, ``high``, ``poisson_low``,
+        ``poisson_high``, ``inside``.
+    horizon_d : float
+        Days that each forecast covers. [d]
+    title, subtitle, level
+        As in :func:`components`.
+    """
+    need(frame, "origin_d", "n_events", "low", "high", "poisson_low", "poisson_high", "inside")
+    if frame.empty:
+        return NoChart("the log holds too few failures to test forecasts on.")
+    shown = frame.assign(came=frame["inside"].map({True: "inside", False: "outside"}))
+    x = alt.X("origin_d:Q", title="Day of the forecast [d]", scale=alt.Scale(nice=False, padding=6))
+    base = alt.Chart(shown)
+    ahead = f"{horizon_d:.3g} days" if horizon_d >= 2 else f"{24 * horizon_d:.3g} h"
+    counts = f"Failures in the next {ahead} [count]"
+    wide = base.mark_area(opacity=0.18, color=_SEEN).encode(x=x, y=alt.Y("low:Q", title=counts), y2=alt.Y2("high:Q"))
+    narrow = base.mark_area(opacity=0.35, color=_SEEN).encode(
+        x=x, y=alt.Y("poisson_low:Q"), y2=alt.Y2("poisson_high:Q")
+    )
+    dots = base.mark_point(size=45).encode(
+        x=x,
+        y=alt.Y("n_events:Q"),
+        color=alt.Color(
+            "came:N", title="What came", scale=alt.Scale(domain=["inside", "outside"], range=[_THIRD, _MODEL])
+        ),
+        shape=alt.Shape("came:N", title="What came", scale=alt.Scale(domain=["inside", "outside"])),
+        tooltip=[
+            alt.Tooltip("origin_d:Q", title="Day", format=".1f"),
+            alt.Tooltip("n_events:Q", title="Failures that came"),
+            alt.Tooltip("low:Q", title="Forecast from", format=".0f"),
+            alt.Tooltip("high:Q", title="to", format=".0f"),
+            alt.Tooltip("poisson_low:Q", title="Poisson from", format=".0f"),
+            alt.Tooltip("poisson_high:Q", title="to", format=".0f"),
+        ],
+    )
+    return finish(
+        wide + narrow + dots,
+        title=title,
+        subtitle=subtitle
+        or f"Wide band: {_of(level)} forecast that allows for bursts; narrow: Poisson. Both from the past alone.",
+        description=(
+            f"{len(frame)} forecasts of the failures in the next {ahead} as bands over time, and what came as dots: "
+            f"{int(frame['inside'].sum())} inside the wide band."
+        ),
+    )
+
+
+def trust(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """What plans from the past cost, and how far they missed the ETTR that came.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As ``FittedPlan.splits``: ``until_d`` [d], ``interval_loss``, ``level_error``.
+    title, subtitle
+        As in :func:`components`.
+    """
+    need(frame, "until_d", "interval_loss", "level_error")
+    if len(frame) < 2:
+        return NoChart("the log holds too few failures to test the plans of its past.")
+    names = {"interval_loss": "lost by the interval", "level_error": "ETTR mistaken by"}
+    tidy = frame.assign(level_error=frame["level_error"].abs()).melt(
+        id_vars="until_d", value_vars=list(names), var_name="what", value_name="lost"
+    )
+    tidy = tidy.assign(points=100 * tidy["lost"], what=tidy["what"].map(names))
+    base = alt.Chart(tidy).encode(
+        x=alt.X("until_d:Q", title="Plan made on day [d]", scale=alt.Scale(nice=False, padding=12)),
+        y=alt.Y("points:Q", title="ETTR [points]", scale=alt.Scale(zero=True)),
+        color=alt.Color("what:N", title=None, scale=alt.Scale(domain=list(names.values()), range=[_THIRD, _MODEL])),
+        tooltip=[
+            alt.Tooltip("until_d:Q", title="Day", format=".0f"),
+            alt.Tooltip("what:N", title="What"),
+            alt.Tooltip("points:Q", title="Points of ETTR", format=".2f"),
+        ],
+    )
+    dots = base.mark_point(size=80).encode(
+        shape=alt.Shape("what:N", title=None, scale=alt.Scale(domain=list(names.values())))
+    )
+    worst = {name: 100 * frame[name].abs().max() for name in names}
+    return finish(
+        base.mark_line(strokeWidth=1, opacity=0.6) + dots,
+        title=title,
+        subtitle=subtitle,
+        description=(
+            f"Two series over the day on which a plan was made from the log so far: ETTR lost by its interval, at most "
+            f"{worst['interval_loss']:.2f} points, and by how much its ETTR was mistaken, up to "
+            f"{worst['level_error']:.2f} points."
+        ),
+        height=260,
+    )
+
+
+def _of(level: float) -> str:
+    """The coverage of an interval."""
+    return f"{100 * level:g}%"
+
+
+def _ladder(most: float, least: float) -> list[float]:
+    """Zero, and 1, 2, 5, 10, ... between two values: marks for an axis on which small values have room."""
+    exponents = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+    steps = [step * 10.0**exponent for exponent in exponents for step in (1, 2, 5)]
+    return [0.0, *(step for step in steps if least <= step <= most)]
+
+
+def _digits(value: float) -> str:
+    """Three digits without an exponent."""
+    return f"{value:,.0f}" if value >= 100 else np.format_float_positional(float(f"{value:.3g}"), trim="-")

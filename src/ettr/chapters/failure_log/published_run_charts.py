@@ -1,0 +1,103 @@
+"""Charts on runs whose diary is public."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.chapters.common.theme import MODEL_COLOURS, finish, need
+from ettr.chapters.failure_log.tables import MODELLED, NOT_MODELLED, NOT_TOLD
+
+_KINDS = {"realised": "as the diary shows", "modelled": "hardware, checkpoints and restarts only"}
+_COLOURS = ("#ad470c", MODEL_COLOURS["exact"])
+_TERMS = {MODELLED: "#1f95ec", NOT_MODELLED: "#ad470c", NOT_TOLD: "#8a8d8c"}
+
+
+def against_model(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """The ETTR that runs really had, beside the modelled one.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.against_model``: ``run``, ``realised``, ``low``, ``high``, ``modelled``.
+    title, subtitle : str
+        The statement, and what holds the chart together.
+    """
+    need(frame, "run", "realised", "low", "high", "modelled")
+    tidy = frame.melt(
+        id_vars=["run", "low", "high"], value_vars=list(_KINDS), var_name="kind", value_name="ettr"
+    ).assign(kind=lambda rows: rows["kind"].map(_KINDS))
+    names = list(_KINDS.values())
+    y = alt.Y("run:N", sort=frame["run"].tolist(), title=None, axis=alt.Axis(labelLimit=220))
+    x = alt.X("ettr:Q", title="ETTR", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False, padding=30))
+    base = alt.Chart(tidy).encode(y=y)
+    dots = base.mark_point(size=130, opacity=1).encode(
+        x=x,
+        color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=names, range=list(_COLOURS))),
+        shape=alt.Shape("kind:N", title=None, scale=alt.Scale(domain=names, range=["circle", "diamond"])),
+        tooltip=[
+            alt.Tooltip("run:N", title="Run"),
+            alt.Tooltip("kind:N", title="ETTR"),
+            alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
+        ],
+    )
+    labels = base.mark_text(dy=-16).encode(x=x, text=alt.Text("ettr:Q", format=".1%"))
+    known = alt.Chart(frame).encode(y=y)
+    links = known.mark_rule(strokeDash=[3, 3]).encode(x=alt.X("realised:Q"), x2=alt.X2("modelled:Q"))
+    whiskers = known.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+    told = "; ".join(f"{row.run} {row.realised:.1%} against {row.modelled:.1%}" for row in frame.itertuples())
+    return finish(
+        links + whiskers + dots + labels,
+        title=title,
+        subtitle=subtitle or "Thick lines: what the resolution of the diary's time stamps leaves open.",
+        description=f"Pairs of dots of the ETTR that runs really had against the modelled one: {told}.",
+        height=70 * len(frame) + 20,
+    )
+
+
+def losses(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Where the lost hours of a run went.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The losses of ``tables.published_run``: ``reason``, ``lost_h`` [h], ``share``, ``n``, ``term``.
+    title, subtitle : str
+        The statement, and the run.
+    """
+    need(frame, "reason", "lost_h", "share", "n", "term")
+    shown = frame.assign(
+        n=["not known" if pd.isna(n) else f"{n:,}" for n in frame["n"]],
+        what=[f"{row.reason}\n{row.term}" for row in frame.itertuples()],
+    )
+    longest = float(frame["lost_h"].max())  # room for the label beside it
+    terms = [term for term in _TERMS if term in set(frame["term"])]
+    order = shown.sort_values("lost_h", ascending=False)["what"].tolist()
+    two_lines = alt.Axis(labelExpr="split(datum.value, '\\n')", labelOffset=-7)
+    base = alt.Chart(shown).encode(y=alt.Y("what:N", sort=order, title=None, axis=two_lines))
+    bars = base.mark_bar().encode(
+        x=alt.X("lost_h:Q", title="Lost wall clock [h]", scale=alt.Scale(domain=[0, 1.25 * longest])),
+        color=alt.Color(
+            "term:N",
+            title="By a model of hardware",
+            scale=alt.Scale(domain=terms, range=[_TERMS[term] for term in terms]),
+        ),
+        tooltip=[
+            alt.Tooltip("reason:N", title="Put down to"),
+            alt.Tooltip("lost_h:Q", title="Lost [h]", format=".1f"),
+            alt.Tooltip("share:Q", title="Share of what is lost", format=".1%"),
+            alt.Tooltip("n:N", title="Times"),
+            alt.Tooltip("term:N", title="By a model of hardware"),
+        ],
+    )
+    labels = base.mark_text(align="left", dx=4).encode(x=alt.X("lost_h:Q"), text=alt.Text("lost_h:Q", format=".1f"))
+    told = ", ".join(f"{row.reason} {row.lost_h:.1f} h ({row.term})" for row in frame.itertuples())
+    return finish(
+        bars + labels,
+        title=title,
+        subtitle=subtitle,
+        description=f"Bars of the hours that the run lost, by what its diary puts them down to: {told}.",
+        height=40 * len(frame) + 20,
+    )

@@ -1,0 +1,366 @@
+"""Clusters side by side: their failure rates, what those mean for jobs of any size, and how they would change with age.
+
+Rates of different clusters do not count the same. Each row says what it counts (``counted``), so that nobody compares
+memory errors with interruptions of a job unawares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import evidence, plan
+from ettr.core.errors import DataError, UnknownName
+from ettr.core.validity import above_zero
+from ettr.failures import FailureRate, failure_rate, gamma_interval, job_mttf_h, rate_intervals, rate_ratio
+from ettr.failures.rates import H_PER_DAY, NODE_DAYS
+from ettr.failures.renewal import fleet_rate, renewal_count
+from ettr.scenario import Scenario
+
+STOPS, HARDWARE, MEMORY, OTHER, OWN = (
+    "stops of a job",
+    "hardware failures",
+    "memory errors only",
+    "premise or unknown",
+    "this scenario",
+)
+"""What a rate counts, in the order in which rates are shown."""
+
+COUNTED = {
+    "interruptions of one job that nobody planned": STOPS,
+    "interruptions of one job, planned ones included": STOPS,
+    "resolved incidents of one job, manual restarts included": STOPS,
+    "resolved incidents of one job, manual restarts left out": STOPS,
+    "restarts of one job": STOPS,
+    "restarts by hand and, as the paper estimates, automatic ones": STOPS,
+    "restarts by hand after hardware failures": HARDWARE,
+    "node failures, and failed jobs with a critical health check, among jobs of more than 128 GPUs": HARDWARE,
+    "GPU failures of one job": HARDWARE,
+    "stops of one job put down to a node or the network": HARDWARE,
+    "machines that break": HARDWARE,
+    "uncorrectable memory errors only": MEMORY,
+    "GPU failures": OTHER,
+    "failures, definition not known": OTHER,
+}
+"""Scopes of the table ``failure_rates`` by what they count."""
+
+SHAPES = (0.7, 1.0, 1.5)
+"""Weibull shapes to show: failing early, at no age in particular, and wearing out. All are assumed."""
+
+COMPATIBLE, DIFFERENT, UNTOLD = "compatible", "different", "cannot be told"
+"""Whether two rates may be the same."""
+
+ONE_FIGURE = "one figure"
+
+_DAYS_PER_WEEK = 7.0
+_RSC = {"rsc-1": "RSC-1", "rsc-2": "RSC-2"}
+_COMPARED = {
+    **dict.fromkeys(("cluster_id", "title", "counted", "reference"), "str"),
+    **dict.fromkeys(("ratio", "low", "high"), "float64"),
+    "basis": "str",
+    "p_value": "float64",
+    "at_least": "bool",
+}
+_OVERLAPPING = {"llama3-unexpected": {"llama3-all"}, "llama3-all": {"llama3-unexpected"}}
+
+
+def rates(scenario: Scenario) -> pd.DataFrame:
+    """Published failure rates and the scenario's own, with intervals.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Whose rate to add as a last row; left out if it is 0.
+
+    Returns
+    -------
+    DataFrame
+        ``cluster_id`` (``scenario`` for the own one), ``title``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)],
+        ``counted``, ``scope``, ``n_events``, ``node_days`` (missing without a count), ``at_least``, ``gpus_per_node``,
+        ``status``, ``source``. The ends are those of :func:`ettr.failures.rate_intervals`, equal where nothing is
+        known.
+
+    Raises
+    ------
+    DataError
+        A published rate whose scope is not in ``COUNTED``.
+
+    Examples
+    --------
+    >>> frame = rates(Scenario.load("rsc-1")).set_index("cluster_id")
+    >>> round(float(frame.loc["llama3-unexpected", "low"]), 2), float(frame.loc["scenario", "rate"])
+    (3.43, 6.5)
+    """
+    published = rate_intervals(evidence.published_rates())
+    for scope in sorted(set(published["scope"]) - set(COUNTED)):
+        raise DataError(f"data/failure_rates.csv: the scope {scope!r} is not in COUNTED; add it there")
+    published["counted"] = published["scope"].map(COUNTED)
+    columns = "cluster_id title rate low high counted scope n_events node_days at_least gpus_per_node status source"
+    published = published[columns.split()]
+    if scenario.failures.rate == 0:
+        return published
+    failures, known = scenario.failures, _interval(scenario)
+    own = {
+        "cluster_id": "scenario",
+        "title": f"This scenario: {scenario.title}",
+        "rate": failures.rate,
+        "low": known.low if known else failures.rate,
+        "high": known.high if known else failures.rate,
+        "counted": OWN,
+        "scope": "failures of the scenario",
+        "n_events": failures.n_events,
+        "node_days": failures.node_days,
+        "at_least": False,
+        "gpus_per_node": scenario.cluster.gpus_per_node,
+        "status": "as in the scenario",
+        "source": ", ".join(scenario.sources),
+    }
+    whole = {"n_events": "float64"}  # a scenario may hold a fraction of an event
+    row = pd.DataFrame([own]).astype(published.astype(whole).dtypes.to_dict())
+    return pd.concat([published.astype(whole), row], ignore_index=True)
+
+
+def _interval(scenario: Scenario) -> FailureRate | None:
+    """What is known of the scenario's own rate: exact for a count, else its gamma distribution."""
+    failures = scenario.failures
+    if failures.n_events is not None and failures.node_days is not None:
+        return failure_rate(failures.n_events, failures.node_days)
+    if failures.posterior is None:
+        return None
+    return gamma_interval(failures.posterior.shape, failures.posterior.node_days)
+
+
+def ratios(frame: pd.DataFrame, reference: str = "llama3-unexpected") -> pd.DataFrame:
+    """How many times the rate of one cluster the others have, and whether the two may be the same.
+
+    Only rows that count stops of a job or hardware failures are compared, and none that holds the same events as the
+    reference.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`rates`.
+    reference : str
+        ``cluster_id`` of a row with a count.
+
+    Returns
+    -------
+    DataFrame
+        ``cluster_id``, ``title``, ``counted``, ``reference`` (title of the cluster to compare with), ``ratio``,
+        ``low``, ``high``, ``basis``, ``p_value`` (missing unless count and exposure are both published), ``at_least``
+        (the true ratio may lie anywhere above) and ``verdict``: ``compatible`` if the ratio may be 1, else
+        ``different``; ``cannot be told`` where one figure is all that is stated. No rows if nothing is left to compare.
+
+        The ends are, by ``basis``, for ``counts`` the exact 95% interval of the ratio of two counts, widened by what is
+        stated of the exposure; for ``range``, without a published count, the stated range over the reference's 95%
+        interval; for ``one figure`` the reference's interval alone.
+
+    Raises
+    ------
+    UnknownName
+        A reference that is no row with a count.
+
+    Examples
+    --------
+    >>> found = ratios(rates(Scenario.load("rsc-1"))).set_index("cluster_id")
+    >>> round(float(found.loc["opt-175b-manual", "ratio"]), 2), found.loc["opt-175b-manual", "verdict"]
+    (1.22, 'compatible')
+    """
+    exact = _whole_count(frame)
+    if reference not in set(frame.loc[exact, "cluster_id"]):
+        raise UnknownName("cluster with a count", reference, frame.loc[exact, "cluster_id"], "reference")
+    base = frame.set_index("cluster_id").loc[reference]
+    same = {reference, *_OVERLAPPING.get(reference, set())}
+    others = frame[~frame["cluster_id"].isin(same) & frame["counted"].isin((STOPS, HARDWARE, OWN))]
+    if not others.empty and (others["cluster_id"] == "scenario").any():
+        own = others["cluster_id"] == "scenario"
+        repeats = own & (others["n_events"] == base["n_events"]) & np.isclose(others["rate"], base["rate"])
+        others = others[~repeats]  # a preset made from the reference's own count
+    rows = [
+        _ratio(row, base, bool(counted)) for row, counted in zip(others.itertuples(), exact[others.index], strict=True)
+    ]
+    found = pd.DataFrame(rows, columns=list(_COMPARED)).astype(_COMPARED)
+    may_be_one = (found["low"] <= 1) & ((found["high"] >= 1) | found["at_least"])
+    verdict = np.where(may_be_one, COMPATIBLE, DIFFERENT)
+    told = pd.Series(np.where(found["basis"] == ONE_FIGURE, UNTOLD, verdict), index=found.index, dtype="str")
+    return found.assign(verdict=told)
+
+
+def _whole_count(frame: pd.DataFrame) -> pd.Series:
+    """Rows for which the exact ratio of counts holds."""
+    return frame["n_events"].notna() & frame["node_days"].notna() & (frame["n_events"] % 1 == 0)
+
+
+def _ratio(row: Any, base: pd.Series, counted: bool) -> dict[str, Any]:
+    told = {"cluster_id": row.cluster_id, "title": row.title, "counted": row.counted, "reference": base["title"]}
+    told["ratio"] = row.rate / base["rate"]
+    if not counted:
+        basis = "range" if row.low < row.high else ONE_FIGURE
+        ends = {"low": row.low / base["high"], "high": row.high / base["low"], "basis": basis, "p_value": np.nan}
+        return {**told, **ends, "at_least": row.at_least}
+    found = rate_ratio(int(row.n_events), row.node_days, int(base["n_events"]), base["node_days"])
+    alone = failure_rate(row.n_events, row.node_days)  # wider ends than these are what is stated of the exposure
+    ends = {"low": found.low * row.low / alone.low if alone.low else 0.0, "high": found.high * row.high / alone.high}
+    exposure_known = row.low >= alone.low and row.high <= alone.high
+    p_value = found.p_value if exposure_known else np.nan
+    return {**told, **ends, "basis": "counts", "p_value": p_value, "at_least": row.at_least}
+
+
+def mttf_by_size(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
+    """Mean time to failure of a job over its size, at the rates of RSC-1 and RSC-2 and at the scenario's.
+
+    Returns
+    -------
+    DataFrame
+        ``line`` (``RSC-1``, ``RSC-2``, ``this scenario``; the last is left out where it never fails), ``n_gpus``
+        [GPUs], ``mttf_h``, ``low``, ``high`` [h]; the ends are equal where the interval is not known.
+    """
+    n_gpus = np.unique(np.concatenate([np.geomspace(8, 1e6, n_points), [1e4, 1e5]]))
+    frames = []
+    for cluster, line in _RSC.items():
+        rate = evidence.figure(f"{cluster.replace('-', '')}_rate_per_1000_node_days").value
+        mttf_h = job_mttf_h(rate, n_gpus, evidence.figure("rsc_gpus_per_node").value)
+        frames.append(pd.DataFrame({"line": line, "n_gpus": n_gpus, "mttf_h": mttf_h, "low": mttf_h, "high": mttf_h}))
+    if scenario.job_rate_per_h > 0:
+        mttf_h = plan.job_mttf_h(scenario, n_gpus)
+        low, high = plan.mttf_interval_h(scenario) or (scenario.job_mttf_h, scenario.job_mttf_h)
+        ends = {"low": mttf_h * low / scenario.job_mttf_h, "high": mttf_h * high / scenario.job_mttf_h}
+        frames.append(pd.DataFrame({"line": OWN, "n_gpus": n_gpus, "mttf_h": mttf_h, **ends}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def rsc_points() -> pd.DataFrame:
+    """The mean times to failure that the RSC paper gives for single sizes, and the rate that each implies.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``mttf_h``, ``low``, ``high`` [h] (ends: half a unit of the last printed digit, which is all
+        that is known), ``kind`` (``observed`` or ``projected``), ``rate``, ``rate_low``, ``rate_high``
+        [1 / (1000 node-days)], ``times_rsc1`` (over the published rate of RSC-1), ``status``, ``source``.
+
+    Examples
+    --------
+    >>> rsc_points()["rate"].round(1).tolist()
+    [21.0, 23.7, 4.7, 6.5, 6.4]
+    """
+    published = evidence.figure("rsc1_rate_per_1000_node_days").value
+    per_node = evidence.figure("rsc_gpus_per_node").value
+    rows = []
+    for key, n_gpus, kind in (
+        ("rsc_mttf_8_gpus_days", 8, "observed"),
+        ("rsc_mttf_1024_gpus_h", 1024, "observed"),
+        ("rsc_mttf_4096_gpus_h", 4096, "observed"),
+        ("rsc_mttf_16384_gpus_h", 16_384, "projected"),
+        ("rsc_mttf_131072_gpus_h", 131_072, "projected"),
+    ):
+        printed = evidence.figure(key)
+        half = 0.5 * 10.0 ** -len(f"{printed.value:g}".partition(".")[2])
+        hours = np.array([printed.value, printed.value - half, printed.value + half])
+        hours = hours * (H_PER_DAY if printed.unit == "d" else 1.0)
+        of_hours = NODE_DAYS * H_PER_DAY * per_node / (hours * n_gpus)
+        columns = dict(
+            zip(("mttf_h", "low", "high", "rate", "rate_high", "rate_low"), [*hours, *of_hours], strict=True)
+        )
+        known = {
+            "kind": kind,
+            "times_rsc1": of_hours[0] / published,
+            "status": printed.status,
+            "source": printed.source,
+        }
+        rows.append({"n_gpus": n_gpus, **columns, **known})
+    return pd.DataFrame(rows)
+
+
+def projections(frame: pd.DataFrame, n_gpus: Sequence[float]) -> pd.DataFrame:
+    """Mean time to failure of large jobs at each cluster's rate.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`rates`.
+    n_gpus : sequence of float
+        Sizes. [GPUs]
+
+    Returns
+    -------
+    DataFrame
+        The columns of ``frame`` and ``n_gpus`` [GPUs], ``mttf_h``, ``mttf_low_h``, ``mttf_high_h`` [h], a row a cluster
+        and size.
+
+    Raises
+    ------
+    InputError
+        A size that is not above 0.
+    """
+    frames = []
+    for size in np.atleast_1d(above_zero("n_gpus", n_gpus)):
+        of = {
+            name: job_mttf_h(frame[column].to_numpy(), size, frame["gpus_per_node"].to_numpy())
+            for name, column in (("mttf_h", "rate"), ("mttf_low_h", "high"), ("mttf_high_h", "low"))
+        }
+        frames.append(frame.assign(n_gpus=size, **of))
+    return pd.concat(frames, ignore_index=True)
+
+
+def by_age(scenario: Scenario, shapes: Sequence[float] = SHAPES, days: float = 365.0) -> pd.DataFrame:
+    """Failure rate of a new fleet over its age, if node lifetimes were Weibull with the scenario's mean.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Whose failure rate is that of the settled fleet, whatever the shape.
+    shapes : sequence of float
+        Weibull shapes.
+    days : float
+        Age up to which to look, in whole weeks. [d]
+
+    Returns
+    -------
+    DataFrame
+        ``shape``, ``age_days`` and ``age_end_days`` [d] of a week, ``rate``: mean over that week
+        [1 / (1000 node-days)].
+
+    Notes
+    -----
+    By :func:`ettr.failures.renewal.fleet_rate`: a repaired node is a new one. Where the shape is below 1 the rate at
+    age 0 is infinite, but its mean over a week is not.
+    """
+    weeks = max(1, round(float(above_zero("days", days, unit="d")) / _DAYS_PER_WEEK))
+    edges = np.arange(weeks + 1) * _DAYS_PER_WEEK
+    ages = {"age_days": edges[:-1], "age_end_days": edges[1:]}
+    settled = scenario.failures.rate
+    frames = []
+    for shape in shapes:
+        rate = fleet_rate(edges, shape, NODE_DAYS / settled) if settled else np.zeros(weeks)
+        frames.append(pd.DataFrame({"shape": shape, **ages, "rate": rate}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def first_failures(scenario: Scenario, days: float, shapes: Sequence[float] = SHAPES) -> pd.DataFrame:
+    """Failures that a new fleet of the scenario's size meets in its first days, by the shape of its lifetimes.
+
+    Returns
+    -------
+    DataFrame
+        ``shape``, ``n_failures``, ``settled``: what the same nodes meet in as many days later on. [count]
+
+    Examples
+    --------
+    >>> first_failures(Scenario.load("llama3-405b"), 54)["n_failures"].round().tolist()
+    [846.0, 419.0, 160.0]
+    """
+    length_h = float(above_zero("days", days, unit="d")) * H_PER_DAY
+    rate_per_h = scenario.failures.rate / (NODE_DAYS * H_PER_DAY)
+    found = [renewal_count(length_h, shape, 1 / rate_per_h) if rate_per_h else 0.0 for shape in shapes]
+    nodes = scenario.n_nodes
+    return pd.DataFrame(
+        {
+            "shape": list(shapes),
+            "n_failures": [nodes * each for each in found],
+            "settled": nodes * rate_per_h * length_h,
+        }
+    )

@@ -1,0 +1,182 @@
+"""Charts on larger jobs: what moves the turning point, what very large sizes need, and other ways to train."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from ettr.chapters.common.encodings import but_size, dash, line_colour, logarithmic, rounded, told_below
+from ettr.chapters.common.table import Table
+from ettr.chapters.common.theme import MODEL_COLOURS, finish, layered, need, touchable
+
+_LEVERS = {
+    "failure rate": ("#a8480a", [1, 0]),
+    "restart": ("#ca6dc1", [8, 2]),
+    "interval, if it stays": ("#2a8ff5", [6, 3]),
+    "jitter": ("#636562", [2, 3]),
+    "bandwidth": ("#289561", [8, 2, 2, 2]),
+}
+_WAYS = [
+    ("#636562", [1, 0]),
+    ("#8449bc", [8, 2]),
+    ("#289561", [8, 2, 2, 2]),
+    ("#ca6dc1", [6, 3]),
+    ("#a8480a", [2, 3]),
+    ("#2a8ff5", [12, 3, 2, 3]),
+]
+
+
+def turning(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Where the next GPU stops paying, over a factor on one field at a time.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``scaling_option_tables.turning_by_factor``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "what", "factor", "n_gpus", "tokens_per_day", "ends")
+    there = [what for what in _LEVERS if what in set(frame["what"])]
+    set_by = ["the batch" if ends else "failures and waiting" for ends in frame["ends"]]
+    shown = rounded(frame.assign(set_by=set_by, tokens_per_day=frame["tokens_per_day"] / 1e9), 4)
+    x = alt.X(
+        "factor:Q",
+        title="Times the scenario's value",
+        scale=alt.Scale(type="log", base=2, nice=False),
+        axis=alt.Axis(values=sorted(set(shown["factor"])), format="~g"),
+    )
+    y = alt.Y(
+        "n_gpus:Q",
+        title="Turning point [GPUs]",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(format="~s", tickCount=6),
+    )
+    tips = [
+        alt.Tooltip("what:N", title="Moved"),
+        alt.Tooltip("factor:Q", title="Times", format="~g"),
+        alt.Tooltip("n_gpus:Q", title="Most tokens at [GPUs]", format=",.0f"),
+        alt.Tooltip("tokens_per_day:Q", title="Billion useful tokens a day there", format=",.3~r"),
+        alt.Tooltip("set_by:N", title="Size set by"),
+    ]
+    lines = (
+        alt.Chart(shown)
+        .mark_line(point={"size": 30})
+        .encode(
+            x=x,
+            y=y,
+            color=line_colour("what", None, {what: _LEVERS[what][0] for what in there}),
+            strokeDash=dash("what", None, {what: _LEVERS[what][1] for what in there}),
+            tooltip=tips,
+        )
+    )
+    ended = shown[shown["ends"]]
+    rings = alt.Chart(ended).mark_point(size=140, filled=False, strokeWidth=1.6, opacity=1, color="#636562")
+    told = "; ".join(
+        f"{what} {group['n_gpus'].iloc[0]:,.0f} to {group['n_gpus'].iloc[-1]:,.0f}"
+        for what, group in frame.groupby("what", sort=False)
+    )
+    layers = [touchable(lines), *([rings.encode(x=x, y=y, tooltip=tips)] if len(ended) else [])]
+    return finish(
+        layered(*layers),
+        title=title,
+        subtitle=told_below(subtitle, "rings: the batch ends there") if len(ended) else subtitle,
+        description=(
+            "Lines of the number of GPUs with the most useful tokens a day, over a factor on one field at a time, "
+            f"both logarithmic, from {frame['factor'].min():g} to {frame['factor'].max():g} times: {told}."
+        ),
+        height=340,
+    )
+
+
+def ways_out(frame: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Useful tokens a day by size, a line a way to train, with the simulated points.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``scaling_option_tables``.
+    simulated : DataFrame
+        As from ``scaling_option_tables.elastic_by_size``; may be empty.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "way", "n_gpus", "tokens_per_day")
+    need(simulated, "way", "n_gpus", "tokens_per_day", "low", "high", "ettr", "n_spares")
+    ways = list(dict.fromkeys(frame["way"]))
+    frame = frame.assign(tokens_per_day=frame["tokens_per_day"] / 1e9)
+    simulated = simulated.assign(**{name: simulated[name] / 1e9 for name in ("tokens_per_day", "low", "high")})
+    x = logarithmic("n_gpus", "Job size [GPUs]")
+    y = alt.Y("tokens_per_day:Q", title="Billion useful tokens a day", axis=alt.Axis(format=",.3~r", tickCount=6))
+    lines = (
+        alt.Chart(rounded(frame, 4))
+        .mark_line()
+        .encode(
+            x=x,
+            y=y,
+            color=line_colour("way", None, {way: look[0] for way, look in zip(ways, _WAYS, strict=False)}),
+            strokeDash=dash("way", None, {way: look[1] for way, look in zip(ways, _WAYS, strict=False)}),
+            tooltip=[
+                alt.Tooltip("way:N", title="Way"),
+                alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
+                alt.Tooltip("tokens_per_day:Q", title="Billion useful tokens a day", format=",.3~r"),
+            ],
+        )
+    )
+    layers = [*(_simulated(simulated, x) if len(simulated) else []), touchable(lines)]
+    best = frame.loc[frame.groupby("way", sort=False)["tokens_per_day"].idxmax()]
+    told = "; ".join(f"{row.way} {row.tokens_per_day:,.0f} at {row.n_gpus:,.0f} GPUs" for row in best.itertuples())
+    points = ", ".join(f"{row.way} {row.tokens_per_day:,.0f} on {row.n_gpus:,.0f}" for row in simulated.itertuples())
+    return finish(
+        layered(*layers),
+        title=title,
+        subtitle=but_size(subtitle),
+        description=(
+            f"Lines of billions of useful tokens a day over the number of GPUs, logarithmic; most of each: {told}. "
+            + (f"Simulated points: {points}." if points else "Nothing is simulated.")
+        ),
+        height=360,
+    )
+
+
+def _simulated(frame: pd.DataFrame, x: alt.X) -> list[Any]:
+    ways = list(dict.fromkeys(frame["way"]))
+    shown = rounded(frame, 4)
+    bars = alt.Chart(shown).mark_rule(strokeWidth=1.4).encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
+    dots = (
+        alt.Chart(shown)
+        .mark_point(size=90, opacity=1, color=MODEL_COLOURS["simulated"])
+        .encode(
+            x=x,
+            y=alt.Y("tokens_per_day:Q"),
+            shape=alt.Shape(
+                "way:N",
+                title=None,
+                scale=alt.Scale(domain=ways, range=["circle", "diamond"][: len(ways)]),
+                legend=alt.Legend(orient="bottom"),
+            ),
+            tooltip=[
+                alt.Tooltip("way:N", title="Way"),
+                alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
+                alt.Tooltip("tokens_per_day:Q", title="Billion useful tokens a day", format=",.3~r"),
+                alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
+                alt.Tooltip("n_spares:Q", title="Spare nodes"),
+            ],
+        )
+    )
+    return [bars, dots]
+
+
+def table(frame: pd.DataFrame, caption: str) -> Table:
+    """Cells of a table in words, as the findings write them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``scaling_option_words.large_cells`` or ``scaling_option_words.peak_cells``.
+    caption : str
+        What the table shows.
+    """
+    return Table(frame, caption, 3)

@@ -1,0 +1,412 @@
+"""Tables on the number of GPUs: what a size yields and costs, where a step goes, and the published runs beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget, sizing
+from ettr.core.errors import InputError
+from ettr.scaling import Layout, StepTime, calibration, usual_layers
+from ettr.scenario import Scenario
+from ettr.sizing.yields import throughput_of
+
+LINEAR, THROUGHPUT, HEAT, USEFUL = "linear", "throughput", "and heat", "and failures"
+"""What is counted, each with the one before: GPUs alone, waiting for each other, the hottest, and all stops."""
+TERMS = {
+    "ideal_s": "computing, at the peak",
+    "kernels_s": "kernels below the peak",
+    "recompute_s": "computing again",
+    "tensor_s": "exchange within layers",
+    "context_s": "exchange within sequences",
+    "bubble_s": "empty pipeline",
+    "handover_s": "hand-over between stages",
+    "data_s": "exchange between replicas",
+    "stragglers_s": "waiting for the slowest node",
+}
+"""Parts of a step in words, in the order of a chart."""
+AIM_POINTS = 3.0
+"""How far a published run that a fit used may lie off the model. [% of utilisation]"""
+_SMALLER_MODELS = 405e9, 70e9, 8e9, 1e9
+_BATCH_FACTORS = 1, 8, 64
+_MOST_ROUNDED = 128
+_SIZES_OF_COST, _BEYOND_FASTEST = 120, 2.0
+_WHOLE_LAYERS = 8
+_NEAR_SHARE = 0.2
+"""A size may be rounded by this much; where no such size will do, the model is too large for it."""
+_DEADLINES, _BUDGETS = (1.25, 2.0, 5.0), (1 / 3, 2 / 3)
+
+
+@dataclass(frozen=True)
+class GivenByTokens:
+    """A job whose throughput is known at any size.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The job, given by its tokens.
+    changes : tuple of str
+        What had to be assumed, changed or left out for that, in words; empty if nothing.
+    """
+
+    scenario: Scenario
+    changes: tuple[str, ...] = ()
+
+
+def given_by_tokens(scenario: Scenario, n_tokens: float = 15.6e12, n_parameters: float = 405e9) -> GivenByTokens:
+    """A scenario as this chapter needs it: by tokens, on a number of GPUs that a layout divides, closed forms at hand.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    n_tokens : float
+        Tokens to train on, where the scenario gives hours. [tokens]
+    n_parameters : float
+        Weights of the model there; smaller ones are tried where it does not fit.
+
+    Returns
+    -------
+    GivenByTokens
+        The job, and what was changed.
+
+    Raises
+    ------
+    InputError
+        Neither the model nor a smaller one fits; or a number that makes no sense.
+    """
+    plain = budget.simplified(budget.at_mean_rate(scenario))
+    changes = tuple(f"without {words}" for words in plain.left_out)
+    run = plain.scenario
+    if run.throughput is not None:
+        return GivenByTokens(run, changes)
+    node, size = run.cluster.gpus_per_node, run.cluster.n_gpus
+    sizes = _near(size, node)
+    weights = [n_parameters, *(less for less in _SMALLER_MODELS if less < n_parameters)]
+    given = {"job.tokens": n_tokens}
+    problem: InputError | None = None
+    for factor in _BATCH_FACTORS:
+        for n_weights in weights:
+            for near in sizes:
+                try:
+                    found = run.override({**given, "model": _model(n_weights, factor), "cluster.n_gpus": near})
+                except InputError as error:
+                    problem = problem or error
+                    continue
+                return GivenByTokens(found, (*changes, *_told(found, run, n_parameters, factor)))
+    assert problem is not None
+    raise problem
+
+
+def _model(n_parameters: float, factor: int) -> dict[str, float]:
+    """A model whose depth many pipelines divide; the usual one may be a prime."""
+    layers = max(round(usual_layers(n_parameters) / _WHOLE_LAYERS), 1) * _WHOLE_LAYERS
+    batch = {"batch_tokens": factor * 2.0**24} if factor > 1 else {}
+    return {"n_parameters": n_parameters, "n_layers": layers, **batch}
+
+
+def _near(size: int, node: int) -> list[int]:
+    """The size, and the nearest to it of whole multiples of 1, 2, 4 to 128 nodes, as far as they are near. [GPUs]"""
+    steps = [node * 2**i for i in range(_MOST_ROUNDED.bit_length())]
+    near = [size, *(max(round(size / step), 1) * step for step in steps)]
+    return list(dict.fromkeys(one for one in near if abs(one - size) <= _NEAR_SHARE * size))
+
+
+def _told(found: Scenario, run: Scenario, n_parameters: float, factor: int) -> list[str]:
+    model = found.model
+    assert model is not None
+    assert found.job.tokens is not None
+    said = [f"{found.job.tokens / 1e12:.3g} trillion tokens, since the scenario gives hours"]
+    weights = f"a dense model of {model.n_parameters / 1e9:.3g} billion parameters in {model.n_layers} layers"
+    if model.n_parameters < n_parameters:
+        weights += f", since {n_parameters / 1e9:.3g} billion do not fit"
+    said.append(weights)
+    if found.power is None and found.heat is None:
+        said.append(f"GPUs taken to be {found.part.title}")
+    if factor > 1:
+        said.append(f"batches of {model.batch_tokens / 1e6:,.0f} million tokens, since smaller ones leave GPUs idle")
+    if found.cluster.n_gpus != run.cluster.n_gpus:
+        said.append(f"{found.cluster.n_gpus:,} GPUs, since no layout divides {run.cluster.n_gpus:,}")
+    return said
+
+
+def returns_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
+    """Tokens a day by size: of GPUs that wait for nobody, of the job at full speed, in the heat, and with failures.
+
+    Parameters
+    ----------
+    run : Scenario
+        A job given by its tokens.
+    n_draws : int
+        Draws of the band.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``line`` (``linear``, ``throughput``, ``and heat``, ``and failures``), ``tokens_per_day``,
+        ``low`` and ``high`` (90%, of the last line alone) [tokens/d], ``ettr``, ``layout``. The line with heat is left
+        out where it costs nothing; sizes that yield nothing are, too.
+    """
+    curve = sizing.curve(run, n_draws=n_draws)
+    curve = curve[curve["useful_tokens_per_day"] > 0]
+    per_gpu = (curve["tokens_per_day"] / curve["n_gpus"]).max()
+    through = throughput_of(run)
+    counted = through.n_tokens / through.tokens_needed
+    lines = {
+        LINEAR: curve["n_gpus"] * per_gpu * counted,
+        THROUGHPUT: curve["tokens_per_day"] * counted,
+        HEAT: curve["tokens_per_day"] * curve["speed"] * counted,
+        USEFUL: curve["useful_tokens_per_day"],
+    }
+    if (curve["speed"] > 1 - 1e-9).all():
+        del lines[HEAT]
+    frames = [
+        curve[["n_gpus", "ettr", "layout"]].assign(
+            line=line,
+            tokens_per_day=values,
+            low=curve["useful_tokens_per_day_low"] if line == USEFUL else np.nan,
+            high=curve["useful_tokens_per_day_high"] if line == USEFUL else np.nan,
+        )
+        for line, values in lines.items()
+    ]
+    columns = ["n_gpus", "line", "tokens_per_day", "low", "high", "ettr", "layout"]
+    return pd.concat(frames, ignore_index=True)[columns]
+
+
+def step_by_size(run: Scenario, told: Iterable[float] = (), n_sizes: int = 60) -> pd.DataFrame:
+    """Where the time of a step goes, by size, each with its fastest layout; its own with the one that divides it.
+
+    Parameters
+    ----------
+    run : Scenario
+        A job given by its tokens.
+    told : iterable of float
+        Sizes to have among them, beside its own. [GPUs]
+    n_sizes : int
+        How many others.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``term`` (in words), ``seconds`` [s], ``share``, ``layout``; without sizes that no layout
+        fits, and without terms that no size has.
+    """
+    through = throughput_of(run)
+    sizes = np.union1d(np.geomspace(*sizing.range_gpus(run), n_sizes), [run.cluster.n_gpus, *told])
+    chosen = through.fastest(sizes)
+    fits = np.asarray(chosen.tensor) > 0
+    sizes, chosen = sizes[fits], _with_own(chosen.at(fits), sizes[fits], run)
+    step = through.step(sizes, chosen)
+    names = [str(chosen.at(i)) for i in range(sizes.size)]
+    frames = [
+        pd.DataFrame(
+            {
+                "n_gpus": sizes,
+                "term": TERMS[field.name],
+                "seconds": np.broadcast_to(getattr(step, field.name), sizes.shape),
+                "share": getattr(step, field.name) / step.total_s,
+                "layout": names,
+            }
+        )
+        for field in fields(StepTime)
+    ]
+    return pd.concat([frame for frame in frames if (frame["seconds"] > 0).any()], ignore_index=True)
+
+
+def on_size(run: Scenario, n_gpus: float) -> sizing.Yields:
+    """What a job yields on a size: its own with the layout that divides it, others with their fastest.
+
+    Returns
+    -------
+    Yields
+        Arrays of one place.
+    """
+    layout = run.layout_of_job if n_gpus == run.cluster.n_gpus else None
+    return sizing.yields(run, np.array([float(n_gpus)]), None if layout is None else layout.one_axis())
+
+
+def _with_own(chosen: Layout, sizes: np.ndarray, run: Scenario) -> Layout:
+    """The layouts, with that of the job at its own size."""
+    own = run.layout_of_job
+    assert own is not None
+    is_own = sizes == run.cluster.n_gpus
+    return Layout(**{name: np.where(is_own, getattr(own, name), value) for name, value in vars(chosen).items()})
+
+
+def cost_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
+    """Days and cost by size.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``days``, ``cost`` with ``low`` and ``high`` (90%), ``unit`` of the cost (``USD``; ``MWh``
+        of electricity where nothing has a price), ``power_mw`` [MW], ``t_co2`` [t]. Up to twice the size of the fewest
+        days; sizes that never end are left out.
+
+    Raises
+    ------
+    InputError
+        No size ever ends.
+    """
+    low_gpus, high_gpus = sizing.range_gpus(run)
+    sizes = np.geomspace(low_gpus, high_gpus, _SIZES_OF_COST)
+    found = sizing.yields(run, sizes).days
+    if not np.isfinite(found).any():
+        raise InputError("no number of GPUs ever trains on all tokens")
+    last = min(high_gpus, _BEYOND_FASTEST * sizes[found.argmin()])
+    curve = sizing.curve(run, np.geomspace(low_gpus, last, _SIZES_OF_COST), n_draws)
+    curve = curve[np.isfinite(curve["days"])]
+    priced = bool((curve["usd"] > 0).any())
+    column = "usd" if priced else "mwh"
+    low, high = curve[f"{column}_low"], curve[f"{column}_high"]
+    return curve[["n_gpus", "days", "power_mw", "t_co2"]].assign(
+        cost=curve[column],
+        low=low,
+        high=high.where(np.isfinite(high), curve[column]),
+        unit="USD" if priced else "MWh",
+    )
+
+
+def best_sizes(answer: sizing.Sizing) -> pd.DataFrame:
+    """The best size for each goal.
+
+    Returns
+    -------
+    DataFrame
+        ``goal``, ``n_gpus``, ``n_gpus_low``, ``n_gpus_high`` [GPUs], ``days``, ``usd``, ``mwh``, ``t_co2``,
+        ``power_mw``, ``ettr``.
+    """
+    return pd.DataFrame([_row(found, found.goal) for found in answer.best.values()])
+
+
+def _row(found: sizing.BestSize, goal: str) -> dict[str, object]:
+    names = ("days", "usd", "mwh", "t_co2", "power_mw", "ettr")
+    return {
+        "goal": goal,
+        **{name: float(getattr(found, name)) for name in ("n_gpus", "n_gpus_low", "n_gpus_high")},
+        **{name: float(getattr(found.yields, name)) for name in names},
+        **{f"{name}_{end}": float(getattr(getattr(found, end), name)) for name in names for end in ("low", "high")},
+    }
+
+
+def sizes_within_limits(
+    run: Scenario, answer: sizing.Sizing, power_mw: Iterable[float] = (10.0, 30.0, 100.0), n_draws: int = 100
+) -> pd.DataFrame:
+    """The best sizes within limits of power, money and time.
+
+    Parameters
+    ----------
+    run : Scenario
+        A job given by its tokens.
+    answer : Sizing
+        Its best sizes without limits: budgets lie between the cost of the cheapest and that of the fastest, deadlines
+        after the fastest, so that they can be kept.
+    power_mw : iterable of float
+        Limits of the facility. [MW]
+    n_draws : int
+        Draws of the bands.
+
+    Returns
+    -------
+    DataFrame
+        As from :func:`best_sizes`, with ``limit`` (``power``, ``budget``, ``deadline``), ``value`` (of it, in MW, USD
+        and days; goals that one size serves best share a row) and ``why`` (why no size keeps it, with the rest empty;
+        otherwise empty).
+    """
+    drawn = sizing.draws(run, n_draws)
+    fastest = answer.best[sizing.FASTEST].yields
+    asked = [("power", float(value), sizing.FASTEST) for value in power_mw]
+    if sizing.CHEAPEST in answer.best:
+        least = float(answer.best[sizing.CHEAPEST].yields.usd)
+        most = float(fastest.usd)
+        asked += [
+            ("budget", _ceiling(least * (most / least) ** part), sizing.FASTEST) for part in _BUDGETS if most > least
+        ]
+    goals = [goal for goal in (sizing.CHEAPEST, sizing.GREENEST) if goal in answer.best]
+    asked += [("deadline", _ceiling(float(fastest.days) * times), goal) for times in _DEADLINES for goal in goals]
+    names = {"power": "power_mw", "budget": "budget_usd", "deadline": "deadline_days"}
+    rows = []
+    for limit, value, goal in dict.fromkeys(asked):
+        row: dict[str, object] = {"limit": limit, "value": value, "why": ""}
+        try:
+            row |= _row(sizing.best(run, goal, sizing.Limits(**{names[limit]: value}), drawn), goal)
+        except InputError as error:
+            row |= {"goal": goal, "why": str(error)}
+        rows.append(row)
+    columns = ["limit", "value", "goal", "why"]
+    found = pd.DataFrame(rows)
+    size = found["n_gpus"] if "n_gpus" in found else pd.Series(np.nan, found.index)
+    same = [found["limit"], found["value"], size]
+    found["goal"] = (
+        found["goal"].groupby(same, dropna=False).transform(lambda goals: " and ".join(dict.fromkeys(goals)))
+    )
+    found = found.drop_duplicates(["limit", "value", "goal"], ignore_index=True)
+    return found[[*columns, *(name for name in found.columns if name not in columns)]]
+
+
+def deadline_size(run: Scenario, answer: sizing.Sizing, times: float = 2.0) -> sizing.BestSize | None:
+    """The greenest size that takes at most so many times as long as the fastest; None where no carbon is counted."""
+    if sizing.GREENEST not in answer.best:
+        return None
+    days = float(answer.best[sizing.FASTEST].yields.days) * times
+    return sizing.best(run, sizing.GREENEST, sizing.Limits(deadline_days=days), sizing.draws(run, 100))
+
+
+def marked_sizes(answer: sizing.Sizing, in_time: sizing.BestSize | None, unit: str) -> pd.DataFrame:
+    """The best sizes as a chart of cost marks them, goals with one size in one row.
+
+    Parameters
+    ----------
+    answer : Sizing
+        The best sizes without limits.
+    in_time : BestSize or None
+        As from :func:`deadline_size`.
+    unit : str
+        ``USD`` or ``MWh``.
+
+    Returns
+    -------
+    DataFrame
+        ``goal`` (in words), ``n_gpus`` [GPUs], ``days``, ``cost``.
+    """
+    column = "usd" if unit == "USD" else "mwh"
+    found = best_sizes(answer)
+    joined = found.groupby("n_gpus", sort=False).agg(
+        goal=("goal", " and ".join), days=("days", "first"), cost=(column, "first")
+    )
+    rows = joined.reset_index()[["goal", "n_gpus", "days", "cost"]]
+    if in_time is None or float(in_time.n_gpus) in set(rows["n_gpus"]):
+        return rows
+    at = in_time.yields
+    rows.loc[len(rows)] = [f"{in_time.goal} in time", float(in_time.n_gpus), float(at.days), float(getattr(at, column))]
+    return rows
+
+
+def _ceiling(value: float) -> float:
+    """Rounded up to two digits. [as given]"""
+    scale = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / scale * (1 - 1e-12)) * scale:.12g}")
+
+
+def calibrated_runs() -> pd.DataFrame:
+    """Published runs beside what the model makes of them, with the constants fitted to their study.
+
+    Returns
+    -------
+    DataFrame
+        ``study``, ``run_id``, ``title``, ``n_gpus`` [GPUs], ``measured_pct``, ``computed_pct``, ``residual_points``
+        [%], ``relative_to``, ``used``, ``source``, ``status``, ``note``, ``kernel_efficiency``, ``jitter``,
+        ``overlap``, ``moved`` (names of the constants that the study's rows moved, joined by commas). Rows that others
+        are given relative to are left out: they agree by definition.
+    """
+    frames = []
+    for study in calibration.studies():
+        found = calibration.fit(study)
+        own = {name: getattr(found.constants, name) for name in ("kernel_efficiency", "jitter", "overlap")}
+        frames.append(found.rows.assign(study=study, moved=", ".join(found.moved), **own))
+    rows = pd.concat(frames, ignore_index=True)
+    return rows[rows["relative_to"].fillna("") != rows["run_id"]].reset_index(drop=True)

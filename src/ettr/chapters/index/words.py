@@ -1,0 +1,70 @@
+"""What the first page, the terminal and the chapters on effective training time say of one run."""
+
+from __future__ import annotations
+
+import math
+
+from ettr import budget
+from ettr.chapters.common.assumptions import assumptions, no_answer, steady_state
+from ettr.chapters.common.sentences import Finding, count, duration, fails, listed, number, pct
+from ettr.core.results import PARTS, TimeBudget
+from ettr.plan import Plan
+from ettr.scenario import Scenario
+
+
+def largest_losses(hours: TimeBudget, n: int = 2) -> list[tuple[str, float]]:
+    """Names and shares of the parts that take most of the lost time."""
+    lost = {part.removesuffix("_h"): getattr(hours, part) / hours.total_h for part in PARTS[1:]}
+    return sorted(lost.items(), key=lambda item: -item[1])[:n]
+
+
+def headline(plan: Plan) -> Finding:
+    """The first answer of the book: how often a run fails, and what is left."""
+    run, hours = plan.shown
+    named = [f"{name} {pct(share)}" for name, share in largest_losses(hours) if share > 0]
+    taken = f" The largest losses are {listed(named)}." if len(named) > 1 else ""
+    best = ""
+    if not plan.band.low_min <= plan.scenario.checkpoint.interval_min <= plan.band.high_min:
+        best = (
+            f" With a checkpoint every {duration(plan.best.interval_h)} instead of every "
+            f"{duration(plan.scenario.interval_h)} it would be {pct(plan.budget.ettr)}."
+        )
+    if plan.budget_as_given is None:
+        best = f" That is with a checkpoint every {duration(plan.best.interval_h)}: {no_answer(plan)}"
+    often = fails(hours.total_h / hours.n_failures if hours.n_failures > 0 else math.inf)
+    return Finding(
+        title=f"{pct(hours.ettr)} of the wall clock is useful training",
+        text=(
+            f"**{run.title}: {often}; {pct(hours.ettr)} of the wall clock is useful training.**{taken}{best} "
+            f"{assumptions(run)}"
+        ).strip(),
+    )
+
+
+def time_budget(plan: Plan) -> Finding:
+    """Where the hours go at the scenario's own interval."""
+    run, hours = plan.shown
+    lost = hours.total_h - hours.productive_h
+    named = [f"{name} {pct(share)}" for name, share in largest_losses(hours, 3) if share > 0]
+    gpu_h = lost * run.cluster.n_gpus
+    met = "The run meets no failure."
+    if hours.n_failures > 0:
+        n_failures = count(hours.n_failures) if hours.n_failures >= 10 else number(hours.n_failures)
+        met = (
+            f"On average the run meets {n_failures} failures; each costs {duration(_cost_of_a_failure_h(run))} of "
+            f"rework, detection, queue and restart."
+        )
+    losses = f" The largest losses are {listed(named)}." if named else ""
+    return Finding(
+        title=f"{pct(1 - hours.ettr)} of the wall clock is lost",
+        text=(
+            f"Of {duration(hours.total_h)} of wall clock {duration(lost)} are lost, which is "
+            f"{count(round(gpu_h, -3)) if gpu_h > 1e4 else number(gpu_h)} GPU-hours.{losses} {met}"
+        ),
+    )
+
+
+def _cost_of_a_failure_h(run: Scenario) -> float:
+    """Hours that a failure takes in the steady state, where no start and no maintenance restarts the job."""
+    hours = budget.exact(steady_state(run))
+    return float((hours.rework_h + hours.detection_h + hours.queue_h + hours.restart_h) / hours.n_failures)

@@ -1,0 +1,171 @@
+"""Tables on what is known of mitigations: what was published, what the scenario was lent, and who asks for which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from ettr import evidence
+from ettr.chapters.one_by_one.tables import worth_in_days
+from ettr.compare import IN_PLACE, TRIED, Comparison, Study
+from ettr.mitigation import NO_EVIDENCE, Catalogue
+from ettr.scenario.paths import unit_of
+
+
+def lent_values(told: Study) -> pd.DataFrame:
+    """What the scenario was lent, so that mitigations have something to act on.
+
+    Returns
+    -------
+    DataFrame
+        A row a value: ``field``, ``value`` (in words), ``unit``, ``status``, ``source``, ``note``.
+    """
+    rows: list[dict[str, Any]] = []
+    lent = told.baseline.flat()
+    for loan in told.loans:
+        values = loan.value if isinstance(loan.value, dict) else {"": loan.value}
+        for name, value in values.items():
+            field = f"{loan.path}.{name}".rstrip(".")
+            amount = f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
+            rows.append(
+                {
+                    "field": field,
+                    "value": f"{lent[field]:g}" if loan.of and field in lent else amount,
+                    "unit": unit_of(field),
+                    "status": loan.status,
+                    "source": loan.source or "",
+                    "note": loan.note or "",
+                }
+            )
+    return pd.DataFrame(rows, columns=["field", "value", "unit", "status", "source", "note"])
+
+
+def rows_to_compute(of: Catalogue) -> pd.DataFrame:
+    """Of the table of validation, the rows that published figures of mitigations name."""
+    table = evidence.table("validation")
+    named = {row for one in of for figure in one.published for row in figure.rows}
+    return table[table["result_id"].isin(named)].reset_index(drop=True)
+
+
+def published_pairs(found: Comparison, computed: pd.DataFrame) -> pd.DataFrame:
+    """Published figures without and with a mitigation, beside what the model makes of them.
+
+    Parameters
+    ----------
+    found : Comparison
+        As from :func:`ettr.compare.mitigations`.
+    computed : DataFrame
+        Rows of :func:`rows_to_compute`, as from :func:`ettr.validation.run`.
+
+    Returns
+    -------
+    DataFrame
+        A row a figure of a mitigation that was looked at: ``id``, ``title``, ``quantity``, ``before`` (NaN if only the
+        result was published), ``after``, ``unit``, ``verdict`` (``reproduced``, ``consistent``, ``not derivable``),
+        ``computed`` (by rows of the table of validation, in words; empty if not derivable), ``holds`` (whether the
+        computation bears the verdict out), ``days`` (worth here; NaN without an answer) [d], ``why``, ``source``,
+        ``status``.
+    """
+    verdicts = computed.set_index("result_id")
+    here = found.frame.set_index("id")
+    days = here["days_gain"] if "days_gain" in here else pd.Series(float("nan"), here.index)
+    rows = []
+    for name in here.index:
+        one = found.study.catalogue[name]
+        for figure in one.published:
+            own = verdicts.loc[[row for row in figure.rows if row in verdicts.index]]
+            rows.append(
+                {
+                    "id": name,
+                    "title": one.title,
+                    "quantity": figure.quantity,
+                    "before": float("nan") if figure.before is None else figure.before,
+                    "after": figure.after,
+                    "unit": figure.unit,
+                    "verdict": figure.verdict,
+                    "computed": "; ".join(f"{row.computed:.4g} for {row.published:.4g}" for row in own.itertuples()),
+                    "holds": _holds(figure.verdict, own["verdict"].tolist()) and len(own) == len(figure.rows),
+                    "days": float(days[name]),
+                    "why": figure.why,
+                    "source": figure.source or "",
+                    "status": figure.status,
+                }
+            )
+    columns = ["id", "title", "quantity", "before", "after", "unit", "verdict", "computed", "holds", "days", "why"]
+    return pd.DataFrame(rows, columns=[*columns, "source", "status"])
+
+
+def _holds(verdict: str, computed: list[str]) -> bool:
+    """Whether rows bear a verdict out: what is reproduced needs no assumption that was fitted to it."""
+    if verdict == "reproduced":
+        return set(computed) <= {"reproduced"}
+    return verdict == "not derivable" or set(computed) <= {"reproduced", "consistent"}
+
+
+def places(found: Comparison) -> pd.DataFrame:
+    """Where each mitigation stands: its rank, or why it has none.
+
+    Returns
+    -------
+    DataFrame
+        A row a mitigation, ranked ones first, then those in place, tried without evidence, and without an answer:
+        ``id``, ``title``, ``group``, ``place`` (in words), ``days`` with ``low`` and ``high`` (95%) [d], ``evidence``,
+        ``basis``, ``why`` (of a missing answer), ``asked_by`` (keys).
+    """
+    frame = found.frame
+    for name in ("days_gain", "days_low", "days_high"):
+        if name not in frame:
+            frame = frame.assign(**{name: float("nan")})
+    catalogue = found.study.catalogue
+    ranks = worth_in_days(found).set_index("id")
+    frame = frame.assign(**{name: frame["id"].map(ranks[name]) for name in ("rank", "rank_low", "rank_high")})
+    rows = frame.assign(
+        place=[_place(row) for row in frame.to_dict("records")],
+        asked_by=[list(catalogue[name].asked_by) for name in frame["id"]],
+        order=[_order(row) for row in frame.to_dict("records")],
+    )
+    rows = rows.rename(columns={"days_gain": "days", "days_low": "low", "days_high": "high"})
+    rows = rows.sort_values(["order", "days"], ascending=[True, False], kind="stable", ignore_index=True)
+    return rows[["id", "title", "group", "place", "days", "low", "high", "evidence", "basis", "why", "asked_by"]]
+
+
+def _place(row: dict[str, Any]) -> str:
+    if row["state"] == IN_PLACE:
+        return "in place"
+    if row["state"] != TRIED:
+        return str(row["state"])
+    if row["evidence"] == NO_EVIDENCE:
+        return "no rank: nothing published"
+    low, high = int(row["rank_low"]), int(row["rank_high"])
+    return f"{int(row['rank'])}" if low == high else f"{int(row['rank'])} ({low} to {high})"
+
+
+def _order(row: dict[str, Any]) -> float:
+    """Ranks in their order; then in place, without evidence, and without an answer."""
+    if row["state"] == IN_PLACE:
+        return 1e6
+    if row["state"] != TRIED:
+        return 3e6
+    return 2e6 if row["evidence"] == NO_EVIDENCE else float(row["rank"])
+
+
+def by_document(placed: pd.DataFrame) -> pd.DataFrame:
+    """The mitigations that each source document asks for.
+
+    Parameters
+    ----------
+    placed : DataFrame
+        As from :func:`places`.
+
+    Returns
+    -------
+    DataFrame
+        A row a document and mitigation: ``key``, ``document`` (its title), ``id``, ``title``, ``place``, ``days`` [d],
+        ``evidence``.
+    """
+    titles = evidence.bibliography().set_index("key")["title"]
+    rows = placed.explode("asked_by").dropna(subset="asked_by").rename(columns={"asked_by": "key"})
+    rows = rows.assign(document=[titles.get(key, key) for key in rows["key"]])
+    rows = rows.sort_values("key", kind="stable", ignore_index=True)
+    return rows[["key", "document", "id", "title", "place", "days", "evidence"]]

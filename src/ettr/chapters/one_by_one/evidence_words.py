@@ -1,0 +1,154 @@
+"""What the chapter on single mitigations says of what is lent, of what was published, and of all their places."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from ettr.chapters.common.sentences import Finding, count, listed
+from ettr.chapters.one_by_one.words import small
+from ettr.compare import Comparison
+from ettr.mitigation import NO_EVIDENCE
+
+
+def lent(found: Comparison, values: pd.DataFrame) -> Finding:
+    """What the scenario was lent; ``values`` as from ``evidence_tables.lent_values``."""
+    run = found.study.scenario
+    if values.empty:
+        return Finding(
+            title="Nothing was lent", text=f"*{run.title}* says all that mitigations act on; nothing is lent."
+        )
+    statuses = values["status"].value_counts()
+    assumed = int(statuses.get("assumed", 0))
+    sections = list(dict.fromkeys(_section(field) for field in values["field"]))
+    return Finding(
+        title=f"{count(len(values))} values are lent to the scenario, {count(assumed)} of them assumed",
+        text=(
+            f"*{run.title}* says nothing of what many mitigations act on. It is lent {count(len(values))} values, "
+            f"{count(assumed)} of them assumed: on {listed(sections)}. What a mitigation saves of a loan is as true as "
+            f"the loan."
+        ),
+    )
+
+
+def _section(field: str) -> str:
+    if field.startswith("failures.modes."):
+        return f"*{field.removeprefix('failures.modes.').rpartition('.')[0]}*"
+    first, _, rest = field.partition(".")
+    name = rest.partition(".")[0] if first == "failures" else first
+    return {"slow_nodes": "slow nodes", "recovery": "recovery by people"}.get(name, name)
+
+
+def lent_cells(values: pd.DataFrame) -> pd.DataFrame:
+    """The loans as a table shows them."""
+    names = {"field": "Field", "value": "Value", "unit": "Unit", "status": "Status", "source": "Source", "note": "Note"}
+    return values.rename(columns=names)[list(names.values())]
+
+
+def published(frame: pd.DataFrame) -> Finding:
+    """What was published, and what the model makes of it; ``frame`` as from ``evidence_tables.published_pairs``."""
+    if frame.empty:
+        return Finding(title="Nothing was published", text="Nothing was published of these mitigations.")
+    verdicts = frame["verdict"].value_counts()
+    told_by = [f"{count(int(verdicts.get(name, 0)))} {name}" for name in ("reproduced", "consistent", "not derivable")]
+    underived = int(verdicts.get("not derivable", 0))
+    pairs = int(frame["before"].notna().sum())
+    broken = frame.loc[~frame["holds"], "quantity"]
+    wrong = f" The computation does not bear out: {'; '.join(broken)}." if len(broken) else ""
+    return Finding(
+        title=f"{count(underived)} of {count(len(frame))} published figures cannot be derived",
+        text=(
+            f"Of {count(len(frame))} published figures, {count(pairs)} of them with the value before, "
+            f"{listed(told_by)}. *Not derivable* does not mean wrong: what would be needed to compute it is not "
+            f"stated, mostly the state "
+            f"before, or how long jobs ran. Few of the rows say what a mitigation is worth to a whole job.{wrong}"
+        ),
+    )
+
+
+def published_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """Published figures as a table shows them."""
+    units = ["" if unit == "1" else f" {unit}" for unit in frame["unit"]]
+    before = [
+        "" if math.isnan(value) else f"{value:g}{unit}" for value, unit in zip(frame["before"], units, strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "Mitigation": frame["title"],
+            "Published": frame["quantity"],
+            "Before": before,
+            "After": [f"{value:g}{unit}" for value, unit in zip(frame["after"], units, strict=True)],
+            "Verdict": frame["verdict"],
+            "Computed": frame["computed"],
+            "Here [days]": _rounded(frame["days"]),
+            "Why": frame["why"],
+            "Source": frame["source"],
+            "Status": frame["status"],
+        }
+    )
+
+
+def _rounded(values: pd.Series) -> list[str]:
+    return ["" if math.isnan(value) else f"{value:+.2f}" for value in values.astype(float)]
+
+
+def places(frame: pd.DataFrame) -> Finding:
+    """How many there are, and why some have no rank; ``frame`` as from ``evidence_tables.places``."""
+    asked = frame["asked_by"].map(bool).sum()
+    return Finding(
+        title=f"{count(len(frame))} mitigations and their places",
+        text=(
+            f"Of {count(len(frame))} mitigations {count(int(asked))} are asked for by a source document. "
+            f"{count(int((frame['evidence'] == NO_EVIDENCE).sum()))} have nothing published of what they do, and "
+            f"{count(int((frame['place'] == 'not modelled').sum()))} are not modelled; the reasons are in the table."
+        ),
+    )
+
+
+def place_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """Places as a table shows them."""
+    ends = [
+        "" if pd.isna(row.low) else f"{row.low:+.2f} to {row.high:+.2f}" for row in frame[["low", "high"]].itertuples()
+    ]
+    return pd.DataFrame(
+        {
+            "Mitigation": frame["title"],
+            "Place": frame["place"],
+            "Days": _rounded(frame["days"]),
+            "95%": ends,
+            "Acts on": frame["group"],
+            "What it does": frame["evidence"],
+            "What it changes": frame["basis"],
+            "Why not": frame["why"],
+        }
+    )
+
+
+def documents(frame: pd.DataFrame) -> Finding:
+    """What each source document asks for; ``frame`` as from ``evidence_tables.by_document``."""
+    if frame.empty:
+        return Finding(title="No document asks for any", text="No mitigation is asked for by a source document.")
+    by = frame.groupby("key", sort=False)
+    told = []
+    for _, group in by:
+        best = group[group["days"].notna()].sort_values("days", ascending=False)
+        most = f", of which {small(best['title'].iloc[0])} is worth most here" if len(best) else ""
+        told.append(f"*{group['document'].iloc[0]}*: {count(len(group))}{most}.")
+    return Finding(
+        title=f"{count(by.ngroups)} documents ask for {count(frame['id'].nunique())} mitigations",
+        text=" ".join(told),
+    )
+
+
+def document_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """What documents ask for as a table shows it."""
+    return pd.DataFrame(
+        {
+            "Document": frame["document"],
+            "Mitigation": frame["title"],
+            "Place": frame["place"],
+            "Days": _rounded(frame["days"]),
+            "What it does": frame["evidence"],
+        }
+    )

@@ -1,0 +1,295 @@
+"""Tables on single mitigations: what each is worth, what it costs, and which hours it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from ettr import compare
+from ettr.compare import IN_PLACE, RATE, SIZE, TRIED, Comparison, Study, cost_usd, difference
+from ettr.core.results import PARTS
+from ettr.mitigation import PUBLISHED
+
+SAVES, COSTS_TIME, SAME = "saves time", "takes time", "within the error"
+"""What a mitigation that was tried does to the end of the run, to 95%."""
+_LEAST_ETTR = 1e-3
+_DRAWN_H = 1e-6
+_WORTH = [
+    "id",
+    "title",
+    "group",
+    "mechanism",
+    "evidence",
+    "basis",
+    "state",
+    "effect",
+    "days",
+    "low",
+    "high",
+    "ettr",
+    "rank",
+    "rank_low",
+    "rank_high",
+    "runs_ratio",
+]
+
+
+def worth_in_days(found: Comparison) -> pd.DataFrame:
+    """Days that each mitigation saves, or that one in place is worth.
+
+    Parameters
+    ----------
+    found : Comparison
+        As from :func:`ettr.compare.mitigations`.
+
+    Returns
+    -------
+    DataFrame
+        A row a mitigation that was compared, most first: ``id``, ``title``, ``group``, ``mechanism``, ``evidence``,
+        ``basis``, ``state``, ``effect`` (``saves time``, ``takes time`` or ``within the error``), ``days`` with ``low``
+        and ``high`` (95%) [d], ``ettr``, ``rank`` by days among those not in place (NaN without evidence), ``rank_low``
+        and ``rank_high`` (those whose difference is certain to 95% come before or after), ``runs_ratio`` (runs of
+        independent simulations with the same error, over those of paired ones; infinite where both differ by the same
+        in every run).
+    """
+    frame = compared(found)
+    if frame.empty:
+        return pd.DataFrame(columns=_WORTH)
+    ends = frame[["days_low", "days_high"]]
+    effect = np.where(ends["days_low"] > 0, SAVES, np.where(ends["days_high"] < 0, COSTS_TIME, SAME))
+    named = {"days_gain": "days", "days_low": "low", "days_high": "high", "days_runs_ratio": "runs_ratio"}
+    rows = frame.rename(columns=named).assign(effect=effect, **_ranks(found, frame))[_WORTH]
+    return rows.sort_values("days", ascending=False, kind="stable", ignore_index=True)
+
+
+def _ranks(found: Comparison, frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """Ranks by days of what is not in place and has evidence, and how far they may be off."""
+    ids = frame.loc[(frame["state"] == TRIED) & (frame["evidence"] == PUBLISHED), "id"]
+    takes = {name: found.study.runs([name]).values("days") for name in ids}
+    order = sorted(takes, key=lambda name: float(takes[name].mean()))
+    ends: dict[str, dict[str, float]] = {"rank": {}, "rank_low": {}, "rank_high": {}}
+    for place, name in enumerate(order, 1):
+        apart = [difference(takes[name], takes[other]) for other in order if other != name]
+        ends["rank"][name] = place
+        ends["rank_low"][name] = 1 + sum(one.low > 0 for one in apart)
+        ends["rank_high"][name] = len(order) - sum(one.high < 0 for one in apart)
+    return {column: frame["id"].map(known).astype(float) for column, known in ends.items()}
+
+
+def compared(found: Comparison) -> pd.DataFrame:
+    """The rows of a comparison that have an answer."""
+    return found.frame[found.frame["state"].isin(compare.COMPARED)]
+
+
+def savers(worth: pd.DataFrame) -> pd.DataFrame:
+    """Of a table of :func:`worth_in_days`, those not in place that save time for certain."""
+    return worth[(worth["state"] == TRIED) & (worth["effect"] == SAVES)].reset_index(drop=True)
+
+
+def other_worth(worth: pd.DataFrame) -> pd.DataFrame:
+    """Of a table of :func:`worth_in_days`, those in place, and those tried that take time for certain."""
+    there = worth["state"] == IN_PLACE
+    return worth[there | (worth["effect"] == COSTS_TIME)].reset_index(drop=True)
+
+
+def leading(found: Comparison, n: int, ids: list[str] | tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The mitigations to look at more closely: those that were asked for, or those that save most.
+
+    Parameters
+    ----------
+    found : Comparison
+        As from :func:`ettr.compare.mitigations`.
+    n : int
+        How many at most.
+    ids : list of str
+        To take instead.
+
+    Returns
+    -------
+    tuple of str
+        Of those not given, only those that have evidence and save time for certain; perhaps none.
+    """
+    if ids:
+        return tuple(found.study.catalogue[name].id for name in dict.fromkeys(ids))
+    rows = savers(worth_in_days(found))
+    return tuple(rows.loc[rows["rank"].notna(), "id"].iloc[:n])
+
+
+def beside_closed_form(found: Comparison) -> pd.DataFrame:
+    """Gain of ETTR by the closed form and by simulation, where the closed form has a term for what changes.
+
+    Returns
+    -------
+    DataFrame
+        ``id``, ``title``, ``closed``, ``simulated`` with ``low`` and ``high`` (95%), ``apart`` (closed less simulated),
+        ``agrees`` (the closed form's lies within the interval); those that move neither by a tenth of a point are
+        left out.
+    """
+    frame = compared(found)
+    columns = ["id", "title", "closed", "simulated", "low", "high", "apart", "agrees"]
+    if frame.empty:
+        return pd.DataFrame(columns=columns)
+    frame = frame[frame["closed_ettr_gain"].notna()]
+    frame = frame[frame[["closed_ettr_gain", "ettr_gain"]].abs().max(axis=1) >= _LEAST_ETTR]
+    rows = pd.DataFrame(
+        {
+            "id": frame["id"],
+            "title": frame["title"],
+            "closed": frame["closed_ettr_gain"],
+            "simulated": frame["ettr_gain"],
+            "low": frame["ettr_low"],
+            "high": frame["ettr_high"],
+        }
+    )
+    rows["apart"] = rows["closed"] - rows["simulated"]
+    rows["agrees"] = rows["closed"].between(rows["low"], rows["high"])
+    return rows.sort_values("simulated", ascending=False, ignore_index=True)[columns]
+
+
+def costs_and_savings(found: Comparison) -> pd.DataFrame:
+    """What each mitigation costs against what it saves.
+
+    Returns
+    -------
+    DataFrame
+        A row a mitigation that was tried: ``id``, ``title``, ``evidence``, ``basis``, ``cost_usd`` (its price, and GPUs
+        held as spares beyond those there), ``own_usd`` (its price alone), ``saved_usd`` (of GPUs, electricity and days,
+        before its cost), ``net_usd`` with ``low`` and ``high`` (95%) [USD], ``pays`` (``yes``, ``no`` or ``within the
+        error``).
+    """
+    told = found.study
+    rows = []
+    for row in found.frame[found.frame["state"] == TRIED].itertuples():
+        cost = cost_usd(told.runs(), told.runs([row.id]))
+        rows.append(
+            {
+                "id": row.id,
+                "title": row.title,
+                "evidence": row.evidence,
+                "basis": row.basis,
+                "cost_usd": cost,
+                "own_usd": row.own_usd,
+                "saved_usd": row.usd_gain + cost,
+                "net_usd": row.usd_gain,
+                "low": row.usd_low,
+                "high": row.usd_high,
+                "pays": "yes" if row.usd_low > 0 else "no" if row.usd_high < 0 else SAME,
+            }
+        )
+    columns = ["id", "title", "evidence", "basis", "cost_usd", "own_usd", "saved_usd", "net_usd", "low", "high", "pays"]
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.sort_values("net_usd", ascending=False, kind="stable", ignore_index=True)
+
+
+def hours_given_back(found: Comparison, ids: tuple[str, ...]) -> pd.DataFrame:
+    """Which part of the time budget each mitigation saves.
+
+    Parameters
+    ----------
+    found : Comparison
+        As from :func:`ettr.compare.mitigations`.
+    ids : tuple of str
+        Mitigations that were tried.
+
+    Returns
+    -------
+    DataFrame
+        ``id``, ``title``, ``part``, ``hours`` (that the run has less of it; negative where it has more) [h]; parts that
+        no mitigation moves are left out. The hours of a mitigation sum up to what it saves.
+    """
+    told = found.study
+    before = told.runs().budget
+    rows = [
+        {
+            "id": name,
+            "title": told.catalogue[name].title,
+            "part": part.removesuffix("_h"),
+            "hours": getattr(before, part) - getattr(told.runs([name]).budget, part),
+        }
+        for name in ids
+        for part in PARTS
+    ]
+    frame = pd.DataFrame(rows, columns=["id", "title", "part", "hours"])
+    moved = frame["hours"].abs().groupby(frame["part"]).transform("max") > _DRAWN_H
+    return frame[moved].reset_index(drop=True)
+
+
+_COLUMNS = ["id", "title", "value", "ettr_before", "ettr", "saved", "low", "high", "saved_usd", "state", "why"]
+
+
+def worth_by_size(told: Study, ids: Iterable[str], sizes: Iterable[float], n_runs: int = 20) -> pd.DataFrame:
+    """Share of time that each mitigation saves on jobs of other sizes.
+
+    Parameters
+    ----------
+    told : Study
+        Scenario and luck.
+    ids : iterable of str
+        Mitigations that were tried.
+    sizes : iterable of float
+        Sizes, rounded to whole nodes; the job's own is added. [GPUs]
+    n_runs : int
+        Runs of each.
+
+    Returns
+    -------
+    DataFrame
+        As from :func:`ettr.compare.along`; empty without mitigations.
+    """
+    chosen = tuple(ids)
+    node = told.baseline.cluster.gpus_per_node
+    whole = {float(max(1, round(size / node)) * node) for size in sizes} | {float(told.baseline.cluster.n_gpus)}
+    if not chosen:
+        return pd.DataFrame(columns=_COLUMNS)
+    return compare.along(told, chosen, SIZE, sorted(whole), n_runs)
+
+
+def break_even_values(
+    told: Study,
+    ids: Iterable[str],
+    by_size: pd.DataFrame,
+    rate_factors: Iterable[float] = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0),
+    n_runs: int = 20,
+) -> pd.DataFrame:
+    """The size, failure rate and price from which on each mitigation pays, all else as it is.
+
+    Parameters
+    ----------
+    told : Study
+        Scenario and luck.
+    ids : iterable of str
+        Mitigations that were tried.
+    by_size : DataFrame
+        As from :func:`worth_by_size`.
+    rate_factors : iterable of float
+        Times the failure rate of the scenario.
+    n_runs : int
+        Runs of each.
+
+    Returns
+    -------
+    DataFrame
+        ``id``, ``title``; ``n_gpus`` and ``size_pays`` [GPUs], ``rate`` and ``rate_pays`` [failures per 1000
+        node-days], as ``break_even`` and ``pays`` of :func:`ettr.compare.break_evens` (the rate is NaN and its verdict
+        ``no failures`` where the scenario has none); ``usd_per_gpu_h`` (NaN: at no price) and ``given_usd_per_gpu_h``
+        [USD/(GPU h)].
+    """
+    chosen = tuple(ids)
+    columns = ["id", "title", "n_gpus", "size_pays", "rate", "rate_pays", "usd_per_gpu_h", "given_usd_per_gpu_h"]
+    if not chosen:
+        return pd.DataFrame(columns=columns)
+    prices = compare.at_prices(told, chosen).set_index("id")
+    sizes = compare.break_evens(by_size).set_index("id")
+    frame = pd.DataFrame({"id": chosen, "title": [told.catalogue[name].title for name in chosen]})
+    frame["n_gpus"], frame["size_pays"] = frame["id"].map(sizes["break_even"]), frame["id"].map(sizes["pays"])
+    given = told.baseline.failures.rate
+    frame["rate"], frame["rate_pays"] = float("nan"), "no failures"
+    if given > 0:
+        moved = compare.along(told, chosen, RATE, [given * factor for factor in rate_factors], n_runs)
+        rates = compare.break_evens(moved).set_index("id")
+        frame["rate"], frame["rate_pays"] = frame["id"].map(rates["break_even"]), frame["id"].map(rates["pays"])
+    frame["usd_per_gpu_h"] = frame["id"].map(prices["break_even_usd_per_gpu_h"])
+    frame["given_usd_per_gpu_h"] = frame["id"].map(prices["given"])
+    return frame[columns]

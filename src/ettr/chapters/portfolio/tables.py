@@ -1,0 +1,314 @@
+"""Tables on several mitigations together: where the lost hours go, what each step adds, and which sets are worth it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from ettr import compare
+from ettr.compare import EXACT, GREEDY, Advice, Attribution, Portfolio, Runs, Sobol, Study, gain
+from ettr.compare.sensitivity import COLUMNS
+from ettr.core.errors import EttrError, InputError
+from ettr.core.results import PARTS
+
+BEFORE, AFTER = "lost before", "lost after"
+_MOST_SHARED = 6
+_STILL_H = 0.05
+
+
+def affordable_steps(found: Advice, budget_usd: float) -> pd.DataFrame:
+    """The next mitigations one after the other, as far as a budget reaches.
+
+    Parameters
+    ----------
+    found : Advice
+        As from :func:`ettr.compare.advise`.
+    budget_usd : float
+        For all of them together. [USD]
+
+    Returns
+    -------
+    DataFrame
+        A row a step that is paid for, in order: ``step``, ``id``, ``title``, ``basis``, ``added`` with ``low`` and
+        ``high`` (95%), ``alone`` (its gain without the others), ``kept`` (``added`` over ``alone``), ``ettr`` (with all
+        so far), ``cost_usd``, ``spent_usd`` (with those before), ``saved_usd`` [USD].
+    """
+    told = found.study
+    rows: list[dict[str, Any]] = []
+    spent = 0.0
+    for row in found.frame.itertuples():
+        if spent + row.cost_usd > budget_usd:
+            break
+        spent += row.cost_usd
+        alone = gain(told.runs(), told.runs([row.id]), found.measure).mean
+        rows.append(
+            {
+                "step": len(rows) + 1,
+                "id": row.id,
+                "title": row.title,
+                "basis": row.basis,
+                "added": row.added,
+                "low": row.low,
+                "high": row.high,
+                "alone": alone,
+                "kept": row.added / alone if alone > 0 else math.nan,
+                "ettr": row.ettr,
+                "cost_usd": row.cost_usd,
+                "spent_usd": spent,
+                "saved_usd": row.saved_usd,
+            }
+        )
+    columns = ["step", "id", "title", "basis", "added", "low", "high", "alone", "kept", "ettr", "cost_usd"]
+    return pd.DataFrame(rows, columns=[*columns, "spent_usd", "saved_usd"])
+
+
+def candidates(taken: Iterable[str], leading: Iterable[str], n: int) -> tuple[str, ...]:
+    """The mitigations to combine: those that are taken, and of the leading ones as many more as make ``n``."""
+    first = tuple(taken)
+    others = [name for name in leading if name not in first]
+    return (*first, *others[: max(0, n - len(first))])
+
+
+def lost_hours(before: Runs, after: Runs) -> pd.DataFrame:
+    """Where the lost hours of a run go, without and with mitigations, as the steps of a waterfall.
+
+    Parameters
+    ----------
+    before, after : Runs
+        Of the same seed.
+
+    Returns
+    -------
+    DataFrame
+        ``part`` (``lost before``, the parts that change, ``lost after``), ``start`` and ``end`` of its bar [h],
+        ``hours`` (lost; of a part how many more than before) [h], ``before`` and ``after`` (hours of the part) [h].
+        Hours are lost unless a run trains; what faster steps save is in :func:`trained_less_h`.
+    """
+    one, other = before.budget, after.budget
+    lost = [float(budget.total_h - budget.productive_h) for budget in (one, other)]
+    rows = [{"part": BEFORE, "start": 0.0, "end": lost[0], "hours": lost[0], "before": lost[0], "after": lost[0]}]
+    level = lost[0]
+    for part in PARTS[1:]:
+        hours = [float(getattr(budget, part)) for budget in (one, other)]
+        more = hours[1] - hours[0]
+        if abs(more) < _STILL_H:
+            continue
+        rows.append(
+            {
+                "part": part.removesuffix("_h"),
+                "start": level,
+                "end": level + more,
+                "hours": more,
+                "before": hours[0],
+                "after": hours[1],
+            }
+        )
+        level += more
+    rows.append({"part": AFTER, "start": 0.0, "end": lost[1], "hours": lost[1], "before": lost[1], "after": lost[1]})
+    return pd.DataFrame(rows)
+
+
+def trained_less_h(before: Runs, after: Runs) -> float:
+    """How many hours less the training itself takes, its steps being faster; negative where they are slower. [h]"""
+    return float(before.budget.productive_h - after.budget.productive_h)
+
+
+def going_together(told: Study, ids: Iterable[str], n: int = _MOST_SHARED) -> tuple[str, ...]:
+    """The first mitigations that go together, in their order.
+
+    Parameters
+    ----------
+    told : Study
+        Scenario and luck.
+    ids : iterable of str
+        Mitigations, the most wanted first.
+    n : int
+        At most; all subsets of them are simulated where their gain is shared.
+
+    Returns
+    -------
+    tuple of str
+        Without those that conflict with an earlier one, or that leave no answer beside the earlier ones.
+    """
+    chosen: tuple[str, ...] = ()
+    for name in ids:
+        if len(chosen) == n:
+            break
+        try:
+            told.runs((*chosen, name))
+        except EttrError:
+            continue
+        chosen = (*chosen, name)
+    return chosen
+
+
+def gains_of_pairs(told: Study, ids: Iterable[str], measure: str = "days") -> pd.DataFrame:
+    """What two mitigations gain beyond the sum of each alone: as :func:`ettr.compare.interactions`, perhaps empty."""
+    chosen = tuple(ids)
+    return compare.interactions(told, chosen, measure) if len(chosen) > 1 else pd.DataFrame(columns=_PAIR)
+
+
+def shared_gain(told: Study, ids: Iterable[str], measure: str = "days") -> Attribution:
+    """Shapley values of mitigations that go together: as :func:`ettr.compare.shapley`, empty without mitigations."""
+    chosen = tuple(ids)
+    if chosen:
+        return compare.shapley(told, chosen, measure)
+    nothing = pd.DataFrame(columns=["id", "title", "value", "low", "high", "alone", "last"])
+    return Attribution(nothing, measure, 0.0, 0.0, 0.0, "exact", 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The best sets within a budget, all subsets looked at and one more at a time.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Every set that was looked at, as of :class:`ettr.compare.Portfolio`, with ``kind`` (``exact``, ``greedy``,
+        ``exact and greedy``, ``on the front`` or ``other``), ``titles`` (a tuple) and ``names`` (in one text).
+    exact, greedy : Portfolio or None
+        None where the budget buys nothing.
+    why : str
+        Why there is none; empty otherwise.
+    """
+
+    frame: pd.DataFrame
+    exact: Portfolio | None
+    greedy: Portfolio | None
+    why: str = ""
+
+
+def choose(told: Study, ids: Iterable[str], budget_usd: float, measure: str = "days") -> Choice:
+    """The best mitigations together within a budget, by both methods.
+
+    Parameters
+    ----------
+    told : Study
+        Scenario and luck.
+    ids : iterable of str
+        At most 12 mitigations to choose from.
+    budget_usd : float
+        What they may cost together. [USD]
+    measure : str
+        What to choose by.
+
+    Returns
+    -------
+    Choice
+        All sets of those that go together, also where none of them can be paid for.
+    """
+    chosen = tuple(ids)
+    columns = [
+        "ids",
+        "titles",
+        "names",
+        "n",
+        "cost_usd",
+        "gain",
+        "low",
+        "high",
+        "ettr",
+        "effective_ettr",
+        "days",
+        "saved_usd",
+        "affordable",
+    ]
+    if not chosen:
+        return Choice(pd.DataFrame(columns=[*columns, "pareto", "kind"]), None, None, "there is none to choose from")
+    try:
+        exact = compare.portfolio(told, chosen, budget_usd, measure, EXACT)
+        greedy = compare.portfolio(told, chosen, budget_usd, measure, GREEDY)
+    except InputError as error:
+        free = compare.portfolio(told, chosen, None, measure, EXACT).frame
+        kinds = ["on the front" if there else "other" for there in free["pareto"]]
+        return Choice(_named(told, free).assign(kind=kinds), None, None, str(error))
+    kinds = [_kind(row, exact, greedy) for row in exact.frame.itertuples()]
+    return Choice(_named(told, exact.frame).assign(kind=kinds), exact, greedy)
+
+
+def _named(told: Study, frame: pd.DataFrame) -> pd.DataFrame:
+    titles = [tuple(told.catalogue[name].title for name in ids.split(", ") if name) for ids in frame["ids"]]
+    return frame.assign(titles=titles, names=["; ".join(each) or "none of them" for each in titles])
+
+
+def _kind(row: object, exact: Portfolio, greedy: Portfolio) -> str:
+    ids = {name for name in str(row.ids).split(", ") if name}  # type: ignore[attr-defined]
+    found = [name for name, one in (("exact", exact), ("greedy", greedy)) if one.ids and set(one.ids) == ids]
+    return " and ".join(found) or ("on the front" if row.pareto else "other")  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """Which uncertain input decides what the leading mitigations are worth.
+
+    Attributes
+    ----------
+    tornado : DataFrame
+        As from :func:`ettr.compare.tornado`.
+    sobol : Sobol or None
+        None where it could not be worked out.
+    why : str
+        Why there is none; empty otherwise.
+    """
+
+    tornado: pd.DataFrame
+    sobol: Sobol | None
+    why: str = ""
+
+    @property
+    def indices(self) -> pd.DataFrame:
+        """Indices of all answers; empty where there are none."""
+        return pd.DataFrame(columns=_INDICES) if self.sobol is None else self.sobol.indices
+
+
+def sensitivity(
+    told: Study,
+    ids: Iterable[str],
+    n_inputs: int = 3,
+    n_points: int = 16,
+    n_runs: int = 8,
+    measure: str = "days",
+) -> Sensitivity:
+    """One input after the other over its range, and the few that move most all together.
+
+    Parameters
+    ----------
+    told : Study
+        Scenario and luck.
+    ids : iterable of str
+        Mitigations; few, as each is simulated at every point.
+    n_inputs : int
+        Inputs that vary together: those with the largest swing.
+    n_points : int
+        Points of the Sobol sequence, a power of 2.
+    n_runs : int
+        Runs of each point; all share their luck.
+    measure : str
+        Which gain.
+
+    Returns
+    -------
+    Sensitivity
+        With an empty table where there is nothing to vary, or nothing to look at.
+    """
+    chosen = tuple(ids)
+    few = replace(told, n_runs=n_runs)
+    varied = (*compare.uncertain(few.baseline, measure), *compare.effects(few.catalogue, chosen))
+    known = {one.field: one for one in varied}
+    if not chosen:
+        return Sensitivity(pd.DataFrame(columns=list(COLUMNS)), None, "there is nothing to vary")
+    table = compare.tornado(few, chosen, measure, known.values())
+    sure = table[table[["gain_low", "gain_high"]].notna().all(axis=1) & (table["swing"] > 0)]
+    inputs = [known[name] for name in list(dict.fromkeys(sure["input"]))[:n_inputs]]
+    try:
+        return Sensitivity(table, compare.sobol(few, chosen, inputs, n_points, measure))
+    except InputError as error:
+        return Sensitivity(table, None, str(error))
+
+
+_PAIR = ["first", "second", "first_title", "second_title", "beyond", "low", "high", "share", "why"]
+_INDICES = ["of", "title", "input", "first", "first_error", "total", "total_error"]

@@ -1,0 +1,405 @@
+"""What the grid sees of one run: a day, the moment of a failure, and the spectrum of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from ettr import power
+from ettr.core.errors import InputError
+from ettr.power import Place, PowerSeries, Profile, Sized
+from ettr.scenario import Scenario
+
+FAILURE, RETURN, CHECKPOINT, START = "a failure", "the return", "a checkpoint", "the start"
+"""Moments that are shown."""
+AS_GIVEN, TOGETHER = "as given", "all nodes at once"
+
+_H_PER_DAY, _S_PER_H = 24.0, 3600.0
+_DOWN = ("detection", "queue", "restart")
+_WORKING = ("training", "rework", "checkpoint")
+_ROWS_OF_DAY = 360
+_MOST_BINS = 500_000
+_BINS_A_PHASE = 5
+_BANDS = 240
+_LOWEST_HZ = 0.02
+_FINE_S = 0.01
+
+
+@dataclass(frozen=True)
+class Window:
+    """Part of a run.
+
+    Attributes
+    ----------
+    start_h, end_h : float
+        Since submission. [h]
+    failure_h : float or None
+        Moment of the first failure in it; none without. [h]
+    """
+
+    start_h: float
+    end_h: float
+    failure_h: float | None = None
+
+
+def resized(scenario: Scenario, n_gpus: int) -> Scenario:
+    """The scenario on another number of GPUs, rounded to whole nodes; 0 leaves it as it is."""
+    if n_gpus < 0:
+        raise InputError(f"n_gpus must be >= 0 GPUs, got {n_gpus}")
+    if n_gpus == 0:
+        return scenario
+    per_node = scenario.cluster.gpus_per_node
+    return scenario.override({"cluster.n_gpus": max(1, round(n_gpus / per_node)) * per_node})
+
+
+def stops(timeline: pd.DataFrame) -> pd.DataFrame:
+    """Failures of a run: where it stops working and is detected, queued or restarted.
+
+    Parameters
+    ----------
+    timeline : DataFrame
+        Stretches of one run.
+
+    Returns
+    -------
+    DataFrame
+        ``failure_h``, ``return_h`` (of training; missing if it does not return) [h].
+    """
+    state = timeline["state"].astype(str).to_numpy()
+    begins, ends = timeline["start_h"].to_numpy(float), timeline["end_h"].to_numpy(float)
+    down, working = np.isin(state, _DOWN), np.isin(state, _WORKING)
+    first = np.flatnonzero(down[1:] & working[:-1]) + 1
+    trains = np.flatnonzero(np.isin(state, ("training", "rework")))
+    after = np.searchsorted(trains, first)
+    back = np.where(after < trains.size, begins[trains[np.minimum(after, trains.size - 1)]], np.nan)
+    return pd.DataFrame({"failure_h": begins[first], "return_h": back if first.size else ends[:0]})
+
+
+def day_of_run(timeline: pd.DataFrame) -> Window:
+    """The first day after the first that has a failure, or the second; all of a run that is shorter."""
+    end_h = float(timeline["end_h"].iloc[-1])
+    found = stops(timeline)["failure_h"].to_numpy()
+    if end_h < 2 * _H_PER_DAY:
+        inside = found[found > 0]
+        return Window(0.0, end_h, float(inside[0]) if inside.size else None)
+    whole = found[(found >= _H_PER_DAY) & (found < end_h // _H_PER_DAY * _H_PER_DAY)]
+    start_h = float(whole[0] // _H_PER_DAY * _H_PER_DAY) if whole.size else _H_PER_DAY
+    return Window(start_h, start_h + _H_PER_DAY, float(whole[0]) if whole.size else None)
+
+
+def power_of_day(series: PowerSeries) -> pd.DataFrame:
+    """A day's power as a chart can hold it.
+
+    Parameters
+    ----------
+    series : PowerSeries
+        Of the day.
+
+    Returns
+    -------
+    DataFrame
+        At most 360 rows: ``hour`` (since the beginning of the series) [h], ``low_mw``, ``mean_mw``, ``high_mw`` [MW].
+    """
+    found = series.aggregate(_ROWS_OF_DAY)
+    found.insert(0, "hour", found["time_h"] - series.start_h)
+    return found.drop(columns="time_h")
+
+
+def stops_of_day(timeline: pd.DataFrame, window: Window) -> pd.DataFrame:
+    """What stopped a run within a window.
+
+    Parameters
+    ----------
+    timeline : DataFrame
+        Stretches of one run.
+    window : Window
+        As from :func:`day_of_run`.
+
+    Returns
+    -------
+    DataFrame
+        ``hour`` (since the beginning of the window) [h], ``what`` (``failure`` or ``maintenance``), in their order.
+    """
+    planned = timeline.loc[timeline["state"].astype(str) == "maintenance", "start_h"].to_numpy(float)
+    failed = stops(timeline)["failure_h"].to_numpy(float)
+    at_h = np.concatenate((failed, planned))
+    what = np.repeat(["failure", "maintenance"], [failed.size, planned.size])
+    inside = (at_h >= window.start_h) & (at_h < window.end_h)
+    found = pd.DataFrame({"hour": at_h[inside] - window.start_h, "what": what[inside]})
+    return found.sort_values("hour", ignore_index=True)
+
+
+def moments(timeline: pd.DataFrame, profile: Profile, window: Window, seconds: float = 30.0) -> pd.DataFrame:
+    """Power about a failure and about the return of training.
+
+    Parameters
+    ----------
+    timeline : DataFrame
+        Stretches of one run.
+    profile : Profile
+        As from :func:`ettr.power.profile`.
+    window : Window
+        As from :func:`day_of_run`; without a failure a checkpoint is shown instead, or the start.
+    seconds : float
+        Shown before and after. [s]
+
+    Returns
+    -------
+    DataFrame
+        ``moment``, ``at_h`` (since submission) [h], ``since_s`` (since the moment) [s], ``power_mw`` at the grid [MW].
+    """
+    frames = []
+    for moment, at_h in moments_of(timeline, window):
+        found = about(timeline, profile, at_h, seconds)
+        since_s = (found.to_frame()["time_h"] - at_h) * _S_PER_H
+        frames.append(pd.DataFrame({"moment": moment, "at_h": at_h, "since_s": since_s, "power_mw": found.power_mw}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def moments_of(timeline: pd.DataFrame, window: Window) -> list[tuple[str, float]]:
+    """Moments of a window that are worth a look, and when they are [h]: a failure and the return, if there is one."""
+    if window.failure_h is not None:
+        found = stops(timeline).set_index("failure_h")["return_h"]
+        back_h = float(found.loc[window.failure_h])
+        return [(FAILURE, window.failure_h)] + ([(RETURN, back_h)] if np.isfinite(back_h) else [])
+    own = timeline[(timeline["start_h"] >= window.start_h) & (timeline["state"] == "checkpoint")]
+    if len(own):
+        return [(CHECKPOINT, float(own["start_h"].iloc[0]))]
+    trains = timeline[timeline["state"].isin(["training", "rework"])]
+    return [(START, float(trains["start_h"].iloc[0]))]
+
+
+def about(
+    timeline: pd.DataFrame,
+    profile: Profile,
+    at_h: float,
+    seconds: float,
+    at: Place = "grid",
+    step_s: float | None = None,
+) -> PowerSeries:
+    """Power about a moment, as far as the run goes.
+
+    Parameters
+    ----------
+    timeline : DataFrame
+        Stretches of one run.
+    profile : Profile
+        As from :func:`ettr.power.profile`.
+    at_h : float
+        The moment, since submission. [h]
+    seconds : float
+        Before and after. [s]
+    at : {"grid", "computers"}
+        Where power is measured.
+    step_s : float, optional
+        Length of a bin; 600 bins by default. [s]
+    """
+    step_s = seconds / 300 if step_s is None else step_s
+    first_h, last_h = float(timeline["start_h"].iloc[0]), float(timeline["end_h"].iloc[-1])
+    start_h, end_h = max(at_h - seconds / _S_PER_H, first_h), min(at_h + seconds / _S_PER_H, last_h)
+    return power.series(timeline, profile, step_s, start_h, end_h, at=at)
+
+
+def fine_series(timeline: pd.DataFrame, profile: Profile, window: Window, at: Place = "computers") -> PowerSeries:
+    """The window in bins that show the phases of a step; if there would be too many, half a million about its failure.
+
+    Parameters
+    ----------
+    timeline : DataFrame
+        Stretches of one run.
+    profile : Profile
+        As from :func:`ettr.power.profile`.
+    window : Window
+        As from :func:`day_of_run`.
+    at : {"computers", "grid"}
+        Where power is measured.
+    """
+    step_s = min(profile.waveform.shortest_s / _BINS_A_PHASE, 1.0)
+    return _limited(timeline, profile, window, step_s, at, _MOST_BINS)
+
+
+def _limited(
+    timeline: pd.DataFrame, profile: Profile, window: Window, step_s: float, at: Place, most: int
+) -> PowerSeries:
+    longest_h = most * step_s / _S_PER_H
+    start_h, end_h = window.start_h, window.end_h
+    if end_h - start_h > longest_h:
+        middle_h = (start_h + end_h) / 2 if window.failure_h is None else window.failure_h
+        start_h = min(max(middle_h - longest_h / 2, start_h), end_h - longest_h)
+        end_h = start_h + longest_h
+    return power.series(timeline, profile, step_s, start_h, end_h, at=at)
+
+
+def spectra(timeline: pd.DataFrame, profile: Profile, window: Window, resolution_s: float = _FINE_S) -> pd.DataFrame:
+    """Spectrum at the grid about the failure of a window, with the jitter as given and with none.
+
+    Parameters
+    ----------
+    timeline : DataFrame
+        Stretches of one run.
+    profile : Profile
+        As from :func:`ettr.power.profile`.
+    window : Window
+        As from :func:`day_of_run`; an hour of it is taken.
+    resolution_s : float
+        Bins. [s]
+
+    Returns
+    -------
+    DataFrame
+        ``nodes`` (``as given``, and ``all nodes at once`` where the profile has jitter), ``frequency_hz`` [Hz],
+        ``psd_mw2_per_hz`` (the highest density in each of 240 steps of frequency) [MW²/Hz], and ``band_share``: of the
+        whole line, the share of its fluctuation from 0.1 to 20 Hz.
+    """
+    still = replace(profile, waveform=replace(profile.waveform, jitter_s=0.0))
+    lines = [(AS_GIVEN, profile)] + ([(TOGETHER, still)] if profile.waveform.jitter_s > 0 else [])
+    frames = []
+    for name, own in lines:
+        found = _limited(timeline, own, window, resolution_s, "grid", round(_S_PER_H / resolution_s))
+        density = power.spectrum(found)
+        density = density[density["frequency_hz"] >= _LOWEST_HZ]
+        edges = np.geomspace(_LOWEST_HZ, density["frequency_hz"].iloc[-1] * (1 + 1e-9), _BANDS + 1)
+        step = np.clip(np.searchsorted(edges, density["frequency_hz"], side="right") - 1, 0, _BANDS - 1)
+        highest = density.loc[density.groupby(step)["psd_mw2_per_hz"].idxmax()]
+        frames.append(highest.assign(nodes=name, band_share=power.band_share(found)))
+    columns = ["nodes", "frequency_hz", "psd_mw2_per_hz", "band_share"]
+    return pd.concat(frames, ignore_index=True)[columns]
+
+
+def limits_kept(timeline: pd.DataFrame, profile: Profile, window: Window, day: PowerSeries) -> pd.DataFrame:
+    """A run against every specification: shares of a band in an hour of fine bins, all other rules by the day.
+
+    Parameters
+    ----------
+    timeline : DataFrame
+        Stretches of one run.
+    profile : Profile
+        As from :func:`ettr.power.profile`.
+    window : Window
+        As from :func:`day_of_run`.
+    day : PowerSeries
+        The window in whole seconds.
+
+    Returns
+    -------
+    DataFrame
+        ``specification`` and the columns of :func:`ettr.power.check`.
+    """
+    fine = _limited(timeline, profile, window, _FINE_S, "grid", round(_S_PER_H / _FINE_S))
+    frames = []
+    for name in power.specifications():
+        rules = power.specification(name)
+        in_band = rules["metric"] == "band_share"
+        for series, own in ((fine, rules[in_band]), (day, rules[~in_band])):
+            if len(own):
+                found = power.check(series, own)
+                found.insert(0, "specification", name)
+                frames.append(found)
+    return pd.concat(frames, ignore_index=True)
+
+
+BARE = "no smoothing"
+_POINTS = 80
+_LEAD_S = 600.0
+
+
+def sized_options(series: power.PowerSeries, target: power.Target) -> dict[str, Sized]:
+    """Every option sized for a target, by name."""
+    return {name: power.size(series, name, target) for name in power.options()}
+
+
+def smoothed_moment(
+    timeline: pd.DataFrame, profile: Profile, window: Window, found: Mapping[str, Sized], seconds: float = 30.0
+) -> pd.DataFrame:
+    """Power of the computers about a failure, bare and with each option as sized.
+
+    Parameters
+    ----------
+    timeline : DataFrame
+        Stretches of one run.
+    profile : Profile
+        As from :func:`ettr.power.profile`.
+    window : Window
+        As from ``day_of_run``.
+    found : mapping of str to Sized
+        As from :func:`sized_options`; those that cannot be set at all are left out.
+    seconds : float
+        Shown before and after. [s]
+
+    Returns
+    -------
+    DataFrame
+        ``option``, ``reached``, ``since_s`` (since the moment) [s], ``power_mw`` [MW], in about 300 bins a line.
+    """
+    moment, at_h = moments_of(timeline, window)[0]
+    span_s = seconds + (_LEAD_S if moment == FAILURE else 0.0)
+    step_s = min(profile.waveform.shortest_s / 5, seconds / 100)
+    around = about(timeline, profile, at_h, span_s, "computers", step_s)
+    lines = {BARE: around.power_mw} | {
+        name: power.smooth(around, sized.setting).after.power_mw for name, sized in found.items() if sized.setting
+    }
+    since_s = (around.to_frame()["time_h"].to_numpy() - at_h) * 3600
+    shown = np.abs(since_s) <= seconds
+    per = max(1, int(np.count_nonzero(shown) // 300))
+    frames = []
+    for name, power_mw in lines.items():
+        first = np.arange(0, np.count_nonzero(shown) // per * per, per)
+        means = np.add.reduceat(power_mw[shown], first)[: first.size] / per
+        reached = name == BARE or found[name].reached
+        frame = {"option": name, "reached": reached, "since_s": since_s[shown][first], "power_mw": means}
+        frames.append(pd.DataFrame(frame).iloc[: first.size - 1])
+    return pd.concat(frames, ignore_index=True)
+
+
+def floor_pairs(floor: float, overhead: float, peak: float = 1.0) -> pd.DataFrame:
+    """Steps on which a floor costs a given share of energy.
+
+    Parameters
+    ----------
+    floor : float
+        Over the rated power.
+    overhead : float
+        Energy added, over the energy without.
+    peak : float
+        Power of the compute phase, over the rated power.
+
+    Returns
+    -------
+    DataFrame
+        ``trough`` (power of the rest of the step, over the rated power), ``compute_share``; only pairs that exist.
+
+    Examples
+    --------
+    >>> pairs = floor_pairs(0.9, 0.105)
+    >>> round(float(pairs.loc[pairs["trough"].sub(0.45).abs().idxmin(), "compute_share"]), 2)
+    0.79
+    """
+    trough = np.linspace(0.0, min(floor, peak), _POINTS, endpoint=False)
+    share = power.compute_share_of_overhead(trough, floor, overhead, peak)
+    found = pd.DataFrame({"trough": trough, "compute_share": share})
+    return found[np.isfinite(found["compute_share"])].reset_index(drop=True)
+
+
+def own_step(profile: Profile, floor: float) -> pd.DataFrame:
+    """A profile's own step and the steps seen on A100, with what a floor costs each.
+
+    Parameters
+    ----------
+    profile : Profile
+        As from :func:`ettr.power.profile`.
+    floor : float
+        Over the rated power, at most the highest phase.
+
+    Returns
+    -------
+    DataFrame
+        ``step`` (name), ``trough``, ``compute_share``, ``overhead`` (energy added, over that of the GPUs).
+    """
+    phases = [phase for phase in profile.waveform.phases if phase.share > 0]
+    high, low = max(p.gpu_w for p in phases) / profile.rated_w, min(p.gpu_w for p in phases) / profile.rated_w
+    share = sum(phase.share for phase in phases if phase.gpu_w / profile.rated_w == high)
+    cost = power.floor_overhead(share, low, min(floor, high), high)
+    return pd.DataFrame([{"step": "this step", "trough": low, "compute_share": share, "overhead": cost}])

@@ -1,0 +1,129 @@
+"""What a target needs at several sizes: one field alone, and two together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from ettr import evidence, plan
+from ettr.core.errors import InputError
+from ettr.plan.fields import field_of
+from ettr.scenario import Scenario
+
+RATE, RESTART, SIZE = "failures.rate_per_1000_node_days", "recovery.restart_min", "cluster.n_gpus"
+_ASIDE = (SIZE, "job.productive_h", "checkpoint.interval_min")
+"""What is planned for, and the interval, which is the best one everywhere."""
+
+_RESTARTS_MIN = 0.05, 120.0
+
+
+def required_by_size(scenario: Scenario, target_ettr: float, sizes: Iterable[int]) -> pd.DataFrame:
+    """Each field solved alone for a target, at several sizes, with the best interval at each value.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    target_ettr : float
+        The target, in (0, 1).
+    sizes : iterable of int
+        Sizes of the job, rounded to whole nodes. [GPUs]
+
+    Returns
+    -------
+    DataFrame
+        A row a field and size: ``n_gpus``, ``target``, ``field``, ``unit``, ``sense`` (``at most``, ``at least``),
+        ``given``, ``value`` (NaN where no value reaches the target), ``best_ettr`` (with the field at its ideal),
+        ``blocker`` and ``blocked_ettr``: where no value does, the field that, ideal as well, leaves the most, other
+        than the failure rate, and that ETTR. Costs that the scenario has at 0 are left out: there is nothing to reduce.
+    """
+    sizes = list(sizes)
+    if not sizes or min(sizes) < 1:
+        raise InputError(f"sizes must be at least one number of GPUs, each >= 1, got {sizes}")
+    per_node = scenario.cluster.gpus_per_node
+    whole = [max(1, round(n_gpus / per_node)) * per_node for n_gpus in sizes]
+    rows = []
+    for field in plan.solvable(scenario):
+        own = field_of(scenario, field)
+        if field in _ASIDE or own.sense == "between" or (own.sense == "at most" and not own.given):
+            continue
+        for n_gpus, need in zip(sizes, plan.required_at_sizes(scenario, field, target_ettr, whole), strict=True):
+            other = next((one for one in need.blocking if one.field != RATE), None)
+            rows.append(
+                {
+                    "n_gpus": n_gpus,
+                    "target": target_ettr,
+                    "field": field,
+                    "unit": need.unit,
+                    "sense": need.sense,
+                    "given": np.nan if need.given is None else need.given,
+                    "value": np.nan if need.value is None else need.value,
+                    "best_ettr": need.best_ettr,
+                    "blocker": other.field if other else "",
+                    "blocked_ettr": other.ettr if other else np.nan,
+                }
+            )
+    columns = ["n_gpus", "target", "field", "unit", "sense", "given", "value", "best_ettr", "blocker", "blocked_ettr"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def frontiers(scenario: Scenario, target_ettr: float, sizes: Iterable[int], n_points: int = 60) -> pd.DataFrame:
+    """The largest failure rate that reaches a target with each restart time, for several sizes.
+
+    Parameters
+    ----------
+    scenario, target_ettr, sizes
+        As for :func:`required_by_size`.
+    n_points : int
+        Restart times, from three seconds to two hours.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``restart_min`` [min], ``rate`` [1 / (1000 node-days)], ``interval_min`` (best there) [min].
+        Restarts with which no rate reaches the target are left out.
+    """
+    restarts = np.geomspace(*_RESTARTS_MIN, n_points)
+    frames = []
+    for n_gpus in sizes:
+        per_node = scenario.cluster.gpus_per_node
+        grown = scenario.override({SIZE: max(1, round(n_gpus / per_node)) * per_node})
+        line = plan.frontier(grown, RESTART, RATE, target_ettr, x_values=restarts).points
+        line = line[line["reaches"] & (line["y"] > 0) & np.isfinite(line["y"])]
+        columns = {"n_gpus": n_gpus, "restart_min": line["x"], "rate": line["y"]}
+        frames.append(pd.DataFrame({**columns, "interval_min": line["interval_min"]}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def rates_and_restarts() -> pd.DataFrame:
+    """Failure rate and restart time of the presets.
+
+    Returns
+    -------
+    DataFrame
+        ``name``, ``run`` (title), ``n_gpus`` [GPUs], ``rate`` [1 / (1000 node-days)], ``restart_min`` [min],
+        ``restart_is`` (``published`` or ``assumed``).
+
+    Examples
+    --------
+    >>> points = rates_and_restarts().set_index("name")
+    >>> float(points.loc["rsc-1", "restart_min"]), points.loc["rsc-1", "restart_is"]
+    (5.0, 'published')
+    """
+    rows = []
+    for name in evidence.scenario_names():
+        run = Scenario.load(name)
+        known = run.to_frame().set_index("field").loc[RESTART, "status"]
+        rows.append(
+            {
+                "name": name,
+                "run": run.title,
+                "n_gpus": run.cluster.n_gpus,
+                "rate": run.failures.rate,
+                "restart_min": run.recovery.restart_min,
+                "restart_is": "assumed" if known == "assumed" else "published",
+            }
+        )
+    return pd.DataFrame(rows)

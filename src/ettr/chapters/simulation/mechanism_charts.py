@@ -1,0 +1,152 @@
+"""Charts and tables on what no closed form has a term for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from ettr.chapters.common.encodings import SHORT_NAMES, but_size
+from ettr.chapters.common.table import Table
+from ettr.chapters.common.theme import finish, need
+
+_CLASSES = {
+    "over 5 points too high": ("#7f2a0a", "#ffffff"),
+    "1 to 5 too high": ("#bb5319", "#ffffff"),
+    "up to 1 too high": ("#efc08a", "#2f3437"),
+    "within the error": ("#c9cdd0", "#2f3437"),
+    "up to 1 too low": ("#a9cdee", "#2f3437"),
+    "over 1 too low": ("#1f6fb5", "#ffffff"),
+    "hardly any training": ("#70767a", "#ffffff"),
+}
+_COLUMNS = ["mechanism", "setting", "order", "n_gpus", "closed", "simulated", "points", "error_points", "verdict"]
+_SHORT = "width < 380 && length(datum.label) > 5 ? split(datum.label, ',')[0] + 'k' : datum.label"
+"""Thousands as k where the columns are narrow."""
+
+
+def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Simulated ETTR less the closed form's, a row a mechanism and a column a size.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``mechanism_tables.beyond_formulas``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, *_COLUMNS)
+    shown = _cells(frame)
+    sizes = [f"{size:,.0f}" for size in sorted(frame["n_gpus"].unique())]
+    rows = frame.sort_values("order").drop_duplicates("mechanism")["mechanism"].tolist()
+    present = [name for name in _CLASSES if name in set(shown["kind"])]
+    x = alt.X(
+        "size:O",
+        sort=sizes,
+        title="Job size [GPUs]",
+        axis=alt.Axis(labelAngle=0, labelExpr=_SHORT, ticks=False, domain=False),
+    )
+    y = alt.Y("mechanism:N", sort=rows, title=None, axis=alt.Axis(labelLimit=170, labelExpr=SHORT_NAMES, domain=False))
+    base = alt.Chart(shown).encode(
+        x=x,
+        y=y,
+        tooltip=[
+            alt.Tooltip("mechanism:N", title="Added"),
+            alt.Tooltip("setting:N", title="Setting"),
+            alt.Tooltip("size:N", title="GPUs"),
+            alt.Tooltip("simulated:N", title="Simulated"),
+            alt.Tooltip("closed:N", title="Closed form"),
+            alt.Tooltip("apart:N", title="Apart [points], 95%"),
+        ],
+    )
+    cells = base.mark_rect(stroke="white", strokeWidth=1).encode(
+        color=alt.Color(
+            "kind:N",
+            title="The closed form is",
+            scale=alt.Scale(domain=present, range=[_CLASSES[name][0] for name in present]),
+            legend=alt.Legend(symbolType="square", symbolOpacity=1),
+        )
+    )
+    labels = base.mark_text().encode(text=alt.Text("label:N"), color=alt.Color("ink:N", scale=None))
+    worst = frame.loc[frame["points"].abs().idxmax()]
+    n_sure = int((frame["verdict"] == "differs").sum())
+    return finish(
+        cells + labels,
+        title=title,
+        subtitle=but_size(subtitle),
+        description=(
+            f"A table of {len(rows)} rows by what is added and {len(sizes)} columns by job size, coloured by the "
+            f"simulated ETTR less the closed form's, in points. {n_sure} of {len(frame)} cells differ by more than "
+            f"the error. Furthest apart: {worst['mechanism']} at {worst['n_gpus']:,.0f} GPUs, "
+            f"{worst['points']:+.1f} points."
+        ),
+        height=27 * len(rows) + 24,
+    )
+
+
+def _cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """What each cell says, in texts."""
+    kind = [_class(row.points, row.verdict) for row in frame.itertuples()]
+    return pd.DataFrame(
+        {
+            "mechanism": frame["mechanism"],
+            "setting": frame["setting"],
+            "size": [f"{size:,.0f}" for size in frame["n_gpus"]],
+            "kind": kind,
+            "label": [_label(row.points, row.verdict) for row in frame.itertuples()],
+            "closed": [_percent(value) for value in frame["closed"]],
+            "simulated": [_percent(value) for value in frame["simulated"]],
+            "apart": [
+                "" if np.isnan(row.points) else f"{row.points:+.2f} ± {1.96 * row.error_points:.2f}"
+                for row in frame.itertuples()
+            ],
+            "ink": [_CLASSES[one][1] for one in kind],
+        }
+    )
+
+
+def _class(points: float, verdict: str) -> str:
+    if verdict == "hopeless":
+        return "hardly any training"
+    if verdict == "within error":
+        return "within the error"
+    if points > 0:
+        return "up to 1 too low" if points <= 1 else "over 1 too low"
+    return "up to 1 too high" if points >= -1 else "1 to 5 too high" if points >= -5 else "over 5 points too high"
+
+
+def _label(points: float, verdict: str) -> str:
+    if verdict == "hopeless":
+        return "–"
+    return "≈" if verdict == "within error" else f"{points:+.1f}".replace("-", "−")
+
+
+def _percent(value: float) -> str:
+    return "not simulated" if np.isnan(value) else f"{value:.2%}"
+
+
+def settings(frame: pd.DataFrame, n_gpus: float) -> Table:
+    """What was assumed of each mechanism, and what came of it at one size.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``mechanism_tables.beyond_formulas``.
+    n_gpus : float
+        The size. [GPUs]
+    """
+    need(frame, *_COLUMNS)
+    rows = frame[frame["n_gpus"] == n_gpus].sort_values("order")
+    shown = pd.DataFrame(
+        {
+            "Added": rows["mechanism"],
+            "Assumed": [f"{text[0].upper()}{text[1:]}" for text in rows["setting"]],
+            "Closed form": ["" if np.isnan(value) else f"{value:.2%}" for value in rows["closed"]],
+            "Simulated, 95%": [
+                "" if np.isnan(row.simulated) else f"{row.simulated:.2%} ± {1.96 * row.error_points:.2f}"
+                for row in rows.itertuples()
+            ],
+        }
+    )
+    return Table(shown, f"Settings on {n_gpus:,.0f} GPUs, all assumed")

@@ -1,0 +1,461 @@
+"""Tables on pools of spares: service levels, cost, money and repair time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ettr import budget, evidence, spares
+from ettr.chapters.common.simulated_runs import affordable_runs
+from ettr.chapters.simulation.mechanism_tables import assumed_mechanisms, formula_run
+from ettr.core.errors import InputError, NoProgress, NotModelled
+from ettr.failures import gamma_interval
+from ettr.scenario import Scenario
+
+LEVELS = (0.9, 0.99, 0.999)
+"""Service levels that are told apart."""
+CHEAPEST = "cheapest"
+
+_PUBLISHED = "delta_held_pct"
+_SMALLEST, _LARGEST = 4, 65_536
+_WIDEST = 0.25
+"""Pools whose extra cost is larger than this are off the chart, unless the best is not far below."""
+_REPAIRS_H = 1.0, 168.0
+
+
+@dataclass(frozen=True)
+class PooledRun:
+    """A run whose nodes go to repair.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The run with spares and repair: its own, or else nothing but what the closed form has a term for, and a repair
+        that was given.
+    plain : Scenario
+        The same with single nodes that are repaired in one stage, as closed forms take it.
+    asked : Demand
+        Nodes in repair.
+    own : bool
+        Whether spares and repair are the scenario's own.
+    rate_low, rate_high : float
+        Ends of the 95% interval of the failure rate over the rate itself; 1 where nothing is known of it.
+    left_out : tuple of str
+        What had to be left out of the scenario, in words.
+    """
+
+    scenario: Scenario
+    plain: Scenario
+    asked: spares.Demand
+    own: bool
+    rate_low: float
+    rate_high: float
+    left_out: tuple[str, ...]
+
+    @property
+    def in_repair(self) -> float:
+        """Nodes in repair on average, a. [nodes]"""
+        return self.asked.in_repair
+
+    @property
+    def beyond(self) -> tuple[str, ...]:
+        """What its spares and repair have that the closed form of a pool knows nothing of, in words."""
+        held, repair, known = self.scenario.spares, self.scenario.repair, self.scenario.failures
+        if not self.own or held is None or repair is None:
+            return ()
+        found = {
+            "failures that take several nodes": self.asked.most_at_once > 1,
+            "few repair crews": repair.n_crew is not None,
+            "pre-emptible or cold nodes": held.n_preemptible + held.n_cold > 0,
+            "wrong diagnosis": repair.misdiagnosed > 0,
+            "nodes that are retired": repair.retire_after is not None,
+            "nodes that differ or age": known.lemons is not None or known.lifetime is not None,
+            "fewer replicas": self.scenario.elastic is not None,
+        }
+        return tuple(words for words, there in found.items() if there)
+
+    @property
+    def best(self) -> spares.Pool:
+        """The cheapest pool by the closed form."""
+        return spares.cheapest_pool(self.in_repair, self.scenario.n_nodes)
+
+
+def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
+    """A scenario with spares and repair: its own, or a repair that is assumed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    repair_h : float
+        Time until a node is back, where the scenario does not say. [h]
+
+    Raises
+    ------
+    InputError
+        A repair that takes no time.
+    OutsideValidity
+        A run that practically never ends.
+
+    Examples
+    --------
+    >>> found = pooled_run(Scenario.load("llama3-405b"), 24.0)
+    >>> round(found.in_repair, 2), found.best.n_spares, found.own
+    (7.76, 17, False)
+    """
+    if not 0 < repair_h < math.inf:
+        raise InputError(f"repair_h must be > 0 h and finite, got {repair_h:g}")
+    own = scenario.repair is not None
+    left_out = () if own else budget.simplified(scenario).left_out
+    bare = formula_run(scenario)
+    if scenario.repair is not None:
+        repair_h = max(scenario.repair.mean_h, 1e-9)
+    singles = {f"failures.modes.{mode.name}.n_out_nodes": 1 for mode in bare.failures.modes if mode.n_out_nodes > 1}
+    plain = bare.override({"spares": {"n_nodes": 0}, "repair": {"manual_h": repair_h}, **singles})
+    run = scenario if own else plain
+    known, rate = scenario.failures.posterior, scenario.failures.rate
+    interval = gamma_interval(known.shape, known.node_days) if known and rate > 0 else None
+    return PooledRun(
+        scenario=run,
+        plain=plain,
+        asked=spares.demand(run),
+        own=own,
+        rate_low=interval.low / rate if interval else 1.0,
+        rate_high=interval.high / rate if interval else 1.0,
+        left_out=left_out,
+    )
+
+
+def shares_by_size(run: PooledRun, n_points: int = 160) -> pd.DataFrame:
+    """Spares over the nodes of the job, by its size: for service levels, and the cheapest.
+
+    Parameters
+    ----------
+    run : PooledRun
+        The run, of which rate and repair are kept.
+    n_points : int
+        Sizes.
+
+    Returns
+    -------
+    DataFrame
+        ``way`` (a service level in per cent, or ``cheapest``), ``n_nodes`` [nodes], ``n_spares`` [nodes], ``share`` (of
+        the nodes of the job), ``level`` (chance that so many are enough at a random moment). Levels by the binomial,
+        where spares fail too.
+    """
+    per_node = run.in_repair / run.scenario.n_nodes
+    unavailable = per_node / (1 + per_node)
+    largest = max(_LARGEST, 2 * run.scenario.n_nodes)
+    sizes = np.unique(np.round(np.geomspace(_SMALLEST, largest, n_points)))
+    rows = [(f"{100 * level:g}%", sizes, spares.binomial_pool(sizes, unavailable, level)) for level in LEVELS]
+    best = [spares.cheapest_pool(per_node * size, int(size)).n_spares for size in sizes]
+    rows.append((CHEAPEST, sizes, np.array(best, dtype=float)))
+    frames = [
+        pd.DataFrame(
+            {
+                "way": way,
+                "n_nodes": nodes,
+                "n_spares": held,
+                "share": held / nodes,
+                "level": spares.pool_level(nodes, held, unavailable),
+            }
+        )
+        for way, nodes, held in rows
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def largest_for_share(run: PooledRun, share: float, level: float = LEVELS[-1]) -> int | None:
+    """The largest job for which a service level asks for at least this share of spares; None for none. [nodes]
+
+    Parameters
+    ----------
+    run : PooledRun
+        The run, of which rate and repair are kept.
+    share : float
+        Spares over the nodes of the job, in (0, 1).
+    level : float
+        Service level, in (0, 1).
+
+    Examples
+    --------
+    >>> largest_for_share(pooled_run(Scenario.load("llama3-405b")), 0.05, 0.999)
+    60
+    """
+    per_node = run.in_repair / run.scenario.n_nodes
+    unavailable = per_node / (1 + per_node)
+    if unavailable >= share:
+        return None
+    nodes = np.arange(1, 20_001)
+    enough = spares.binomial_pool(nodes, unavailable, level) >= share * nodes
+    return int(nodes[enough][-1]) if enough.any() and not enough[-1] else None
+
+
+def unavailability_for(n_nodes: int, share: float, level: float) -> float:
+    """How often a node may be in repair for a share of spares to reach a service level, a fraction.
+
+    Examples
+    --------
+    >>> round(unavailability_for(2048, 0.05, 0.999), 3)
+    0.035
+    """
+    held = math.floor(share * n_nodes)
+    low, high = 0.0, 0.5
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if spares.pool_level(n_nodes, held, middle) >= level else (low, middle)
+    return low
+
+
+def pools_by_level(run: PooledRun, crew_factor: float = 1.3) -> pd.DataFrame:
+    """Pools of this job for each service level, in the four ways to reckon them, and what they cost.
+
+    Parameters
+    ----------
+    run : PooledRun
+        The run.
+    crew_factor : float
+        Nodes that are repaired at a time over those in repair on average, for one of the ways; above 1.
+
+    Returns
+    -------
+    DataFrame
+        A row a level and one for the cheapest pool: ``pool``, ``level``, ``binomial``, ``flow``, ``normal``, ``crews``
+        (all NaN for the cheapest) [nodes], ``n_spares`` (by flow, or the cheapest)
+        [nodes], ``waiting_share`` (of the wall clock), ``cost``.
+    """
+    a, nodes = run.in_repair, run.scenario.n_nodes
+    unavailable, n_crew = a / nodes / (1 + a / nodes), crews_of(run, crew_factor)
+    rows: list[dict[str, Any]] = []
+    for level in LEVELS:
+        held = float(spares.poisson_pool(a, level))
+        ways = {
+            "binomial": float(spares.binomial_pool(nodes, unavailable, level)),
+            "flow": held,
+            "normal": float(spares.normal_pool(a, level)),
+            "crews": float(spares.crew_pool(a, n_crew, level)),
+        }
+        rows.append({"pool": f"{100 * level:g}% of the time", "level": level, **ways, "n_spares": held})
+    best = run.best.n_spares
+    at_best = float(spares.pool_level(nodes, best, unavailable))
+    none = dict.fromkeys(("binomial", "flow", "normal", "crews"), math.nan)
+    rows.append({"pool": CHEAPEST, "level": at_best, **none, "n_spares": float(best)})
+    table = pd.DataFrame(rows)
+    return table.assign(
+        waiting_share=spares.waiting_share(table["n_spares"], a), cost=spares.pool_cost(table["n_spares"], a, nodes)
+    )
+
+
+def cost_by_pool(run: PooledRun) -> pd.DataFrame:
+    """Cost of a unit of work over the number of hot spares, by the closed form.
+
+    Returns
+    -------
+    DataFrame
+        ``n_spares`` [nodes], ``extra`` (cost over that of a job that never waits and pays no spares, less 1),
+        ``extra_low``, ``extra_high`` (95% of the failure rate), ``waiting_share``, ``is_flat`` (whether in the flat
+        range of the cheapest).
+    """
+    a, nodes, best = run.in_repair, run.scenario.n_nodes, run.best
+    least, most = sizes_around(run)
+    sizes = np.arange(least, most + 1)
+    ends = [np.asarray(spares.pool_cost(sizes, a * factor, nodes)) - 1 for factor in (run.rate_low, run.rate_high)]
+    return pd.DataFrame(
+        {
+            "n_spares": sizes,
+            "extra": np.asarray(spares.pool_cost(sizes, a, nodes)) - 1,
+            "extra_low": ends[0],
+            "extra_high": ends[1],
+            "waiting_share": spares.waiting_share(sizes, a),
+            "is_flat": (sizes >= best.low) & (sizes <= best.high),
+        }
+    )
+
+
+def sizes_around(run: PooledRun) -> tuple[int, int]:
+    """From where a pool is not much dearer than the best to half as much again."""
+    best = run.best
+    sizes = np.arange(best.n_spares + 1)
+    extra = np.asarray(spares.pool_cost(sizes, run.in_repair, run.scenario.n_nodes)) - 1
+    near = np.flatnonzero(extra <= max(_WIDEST, 4 * (best.cost - 1)))
+    return int(near[0]), max(math.ceil(1.5 * best.n_spares), best.high, best.n_spares + 4)
+
+
+def crews_of(run: PooledRun, crew_factor: float) -> int:
+    """Nodes that few crews repair at a time.
+
+    Examples
+    --------
+    >>> crews_of(pooled_run(Scenario.load("llama3-405b")), 1.3)
+    11
+    """
+    if not 1 < crew_factor < math.inf:
+        raise InputError(f"crew_factor must be > 1 and finite, so that crews keep up, got {crew_factor:g}")
+    return max(1, math.ceil(crew_factor * run.in_repair))
+
+
+def cost_by_repair(run: PooledRun, n_points: int = 60) -> pd.DataFrame:
+    """Extra cost over the repair time, for pools that stay as they are, and for the cheapest at each.
+
+    Parameters
+    ----------
+    run : PooledRun
+        The run.
+    n_points : int
+        Repair times, from an hour to a week, or further where this run's is outside.
+
+    Returns
+    -------
+    DataFrame
+        ``pool`` (``cheapest``, or a fixed number), ``repair_h`` [h], ``in_repair``, ``n_spares`` [nodes], ``extra``.
+    """
+    own_h, nodes = max(run.asked.repair_h, 1e-6), run.scenario.n_nodes
+    low, high = min(_REPAIRS_H[0], own_h / 4), max(_REPAIRS_H[1], own_h * 4)
+    hours = np.unique(np.append(np.geomspace(low, high, n_points), own_h))
+    loads = run.in_repair / own_h * hours
+    best = np.array([spares.cheapest_pool(load, nodes).n_spares for load in loads])
+    now = run.best.n_spares
+    fixed = sorted({max(0, round(now * part)) for part in (0.5, 1, 2)})
+    rows = [(CHEAPEST, best), *((f"{held:,} spares", np.full(hours.size, held)) for held in fixed)]
+    frames = [
+        pd.DataFrame(
+            {
+                "pool": pool,
+                "repair_h": hours,
+                "in_repair": loads,
+                "n_spares": held,
+                "extra": np.asarray(spares.pool_cost(held, loads, nodes)) - 1,
+            }
+        )
+        for pool, held in rows
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def staged_repair_h() -> float:
+    """Mean repair time of the stages that a published simulator assumes. [h]
+
+    Examples
+    --------
+    >>> round(staged_repair_h(), 1)
+    40.4
+    """
+    by_people = evidence.figure("airesim_manual_pct").value / 100
+    return evidence.figure("airesim_automatic_h").value + by_people * evidence.figure("airesim_manual_h").value
+
+
+def published_share() -> float:
+    """The share of spares that a published projection asks for.
+
+    Examples
+    --------
+    >>> published_share()
+    0.05
+    """
+    return evidence.figure(_PUBLISHED).value / 100
+
+
+ONE_BY_ONE, RACKS, CREWS = "nodes fail one by one", "racks fail too", "few repair crews"
+"""Simulated pools."""
+
+_FAILURES_A_SIZE, _FAILURES_A_RUN = 60_000, 10_000
+_MOST_SIZES = 11
+_DEAR = 6.0
+
+
+def simulated_pools(
+    run: PooledRun,
+    rack_nodes: int = 9,
+    crew_factor: float = 1.3,
+    n_runs: int = 200,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Cost, ETTR, waits and money over the number of hot spares, simulated: as it is, with racks, and with few crews.
+
+    Parameters
+    ----------
+    run : PooledRun
+        The run.
+    rack_nodes : int
+        Nodes of a rack; 2% of failures take one out. [nodes]
+    crew_factor : float
+        Nodes that are repaired at a time, over those in repair on average.
+    n_runs, seed : int
+        Runs of a size, fewer where they meet many failures, and their luck.
+
+    Returns
+    -------
+    DataFrame
+        ``pool`` (how nodes fail and are repaired), ``extra``, ``extra_low``, ``extra_high`` (cost less 1, 95%), and the
+        columns of :func:`ettr.spares.by_pool_size`. Pools with which the job hardly gets on are left out. Of a run that
+        meets more than 10,000 failures a part is simulated, and its hours and money are told for the whole.
+    """
+    n_crew = crews_of(run, crew_factor)
+    expected = budget.exact(budget.simplified(run.scenario).scenario)
+    part = min(1.0, _FAILURES_A_RUN / max(float(expected.n_failures), 1.0))
+    n = affordable_runs(replace(expected, n_failures=part * expected.n_failures), n_runs, _FAILURES_A_SIZE)
+    scenario, plain = (shortened(one, part) for one in (run.scenario, run.plain))
+    sizes = some_sizes(*sizes_around(run), run.best.n_spares)
+    frames = [_simulated(ONE_BY_ONE, scenario, sizes, n, seed)]
+    if not run.own and run.scenario.n_nodes > 1:
+        rack = {one.name: one for one in assumed_mechanisms(run.plain, run.asked.repair_h, rack_nodes)}
+        modes = {"failures.modes": rack["Racks fail at once"].changes["failures.modes"]}
+        frames.append(_simulated(RACKS, plain.override(modes), _wider(sizes, rack_nodes), n, seed))
+        if run.in_repair > 0:
+            limited = plain.override({"repair.n_crew": n_crew, "repair.cv": 1.0})
+            frames.append(_simulated(CREWS, limited, _wider(sizes, math.ceil(run.in_repair / 2)), n, seed))
+    found = pd.concat(frames, ignore_index=True)
+    whole = {name: found[name] / part for name in found.columns if name.endswith(("_h", "_usd"))}
+    return found.assign(**whole, **{f"extra{end}": found[f"cost{end}"] - 1 for end in ("", "_low", "_high")})
+
+
+def paid_by_pool(simulated: pd.DataFrame) -> pd.DataFrame:
+    """What is paid for spares and for waits, of nodes that fail one by one, where it is not far above the least.
+
+    Parameters
+    ----------
+    simulated : DataFrame
+        As from :func:`simulated_pools`.
+
+    Returns
+    -------
+    DataFrame
+        Rows whose ``held_usd`` and ``waited_usd`` together are at most six times the least of them; ``is_least``.
+    """
+    single = simulated[simulated["pool"] == ONE_BY_ONE]
+    paid = single["held_usd"] + single["waited_usd"]
+    near = single[paid <= _DEAR * paid.min()]
+    return near.assign(is_least=paid.loc[near.index] == paid.min()).reset_index(drop=True)
+
+
+def shortened(scenario: Scenario, part: float) -> Scenario:
+    """The run with a part of its work."""
+    return scenario.override({"job.productive_h": part * scenario.productive_h}) if part < 1 else scenario
+
+
+def some_sizes(least: int, most: int, best: int) -> list[int]:
+    """Not too many sizes from one to another, the best among them."""
+    return sorted({*np.unique(np.round(np.linspace(least, most, _MOST_SIZES))).astype(int).tolist(), best})
+
+
+def _simulated(pool: str, scenario: Scenario, sizes: Iterable[int], n_runs: int, seed: int) -> pd.DataFrame:
+    """A kind of pool at the sizes with which the job gets on."""
+    possible = list(sizes)
+    while possible:
+        try:
+            return spares.by_pool_size(scenario, possible, max(2, n_runs), seed).assign(pool=pool)
+        except NoProgress:
+            possible = possible[1:]
+        except NotModelled:
+            break
+    return pd.DataFrame()
+
+
+def _wider(sizes: list[int], more: int) -> list[int]:
+    """As far as one more block of nodes."""
+    return sorted({*sizes, *(sizes[-1] + math.ceil(more * part) for part in (0.5, 1.0, 1.5))})

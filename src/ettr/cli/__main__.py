@@ -1,0 +1,5 @@
+"""``python -m ettr.cli``."""
+
+from ettr.cli.app import main
+
+main()

@@ -1,0 +1,115 @@
+"""The ``ettr`` command: its options, its commands, and how errors end it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ettr import __version__
+from ettr.core.errors import EttrError
+
+COMMANDS = {
+    "plan": "plan",
+    "simulate": "simulate",
+    "compare": "compare",
+    "fit": "fit",
+    "power": "power",
+    "telemetry": "telemetry",
+    "sweep": "sweep",
+    "book": "book",
+    "scenarios": "lists",
+    "parts": "lists",
+    "formats": "lists",
+    "mitigations": "lists",
+}
+"""Commands in the order of the help, and the files that hold them."""
+
+
+class _Commands(TyperGroup):
+    """The commands, each loaded when it is asked for: no question waits for what only others need."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands: Any = dict.fromkeys(COMMANDS)  # the names, so that a slip is answered with the nearest
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if self.commands.get(cmd_name) is None and cmd_name in COMMANDS:
+            self.commands[cmd_name] = _loaded(cmd_name)
+        return self.commands.get(cmd_name)
+
+
+def _loaded(name: str) -> Any:
+    module = importlib.import_module(f"ettr.cli.{COMMANDS[name]}")
+    one = getattr(module, "app", None)
+    if one is None:
+        one = typer.Typer(add_completion=False)
+        one.command(name)(getattr(module, name))
+    command = typer.main.get_command(one)
+    command.name = name
+    return command
+
+
+app = typer.Typer(
+    name="ettr",
+    cls=_Commands,
+    help="Failures, checkpoints and the Effective Training Time Ratio of large training runs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ettr {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Failures, checkpoints and the Effective Training Time Ratio of large training runs."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command; errors raised on purpose become one message and an exit status."""
+    given = _with_each_map(list(sys.argv[1:] if arguments is None else arguments))
+    debug = "--debug" in given
+    given = [argument for argument in given if argument != "--debug"]  # holds before and after a command
+    try:
+        app(args=given, prog_name="ettr")
+    except EttrError as error:
+        if debug:
+            traceback.print_exc()
+        typer.echo(f"ettr: {error}", err=True)
+        sys.exit(2 if isinstance(error, ValueError) else 1)
+    except OSError as error:  # without a name it is standard output
+        if debug:
+            traceback.print_exc()
+        where = error.filename or "cannot write the answer"
+        typer.echo(f"ettr: {where}: {error.strerror or error}", err=True)
+        sys.exit(1)
+
+
+def _with_each_map(arguments: list[str]) -> list[str]:
+    """Repeat ``--map`` before each of its pairs, so that it may be followed by several."""
+    spread: list[str] = []
+    in_map = False
+    for argument in arguments:
+        pair = "=" in argument and not argument.startswith("-")
+        if in_map and pair and spread[-1] != "--map":
+            spread.append("--map")
+        in_map = argument == "--map" or argument.startswith("--map=") or (in_map and pair)
+        spread.append(argument)
+    return spread

@@ -1,0 +1,35 @@
+"""``ettr book``: the chapters run and the site built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ettr.cli import terminal
+
+
+def book(
+    scenario: Annotated[
+        str | None,
+        typer.Option("--scenario", metavar="SCENARIO", help="Preset or scenario file that the whole book speaks of."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder of the site; _build/html if not given.")
+    ] = None,
+    root: Annotated[Path, typer.Option("--root", metavar="DIR", help="The repository with the chapters.")] = Path(),
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+) -> None:
+    """Run the chapters that changed and build the book.
+
+    Chapters whose code, parameters and data are unchanged are not run again. The site is replaced in one step when it
+    is whole; if a chapter fails, the last good site stays and the failed pages are built beside it.
+
+    Example: ettr book --scenario rsc-2 --out my-book
+    """
+    from ettr.publish import build
+
+    with terminal.stopped_with("stopped; finished chapters are kept, and the same command goes on from there"):
+        page = build(root, out, scenario, progress=not quiet)
+    typer.echo(f"the book is at {page}")

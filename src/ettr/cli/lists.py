@@ -1,0 +1,91 @@
+"""``ettr scenarios``, ``parts``, ``formats`` and ``mitigations``: what is known by name."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import typer
+
+from ettr.cli import terminal
+from ettr.cli.options import CatalogueOption, JsonOption
+from ettr.cli.terminal import console, table
+
+if TYPE_CHECKING:
+    from ettr.mitigation import Catalogue
+if TYPE_CHECKING:
+    from ettr.mitigation import Catalogue
+
+
+def formats(as_json: JsonOption = False) -> None:
+    """List the formats of failure logs that `ettr fit` reads."""
+    from ettr import logs
+
+    table = logs.formats()
+    if as_json:
+        typer.echo(json.dumps(table.to_dict("records"), indent=2))
+        return
+    for row in table.itertuples():
+        typer.echo(f"{row.name:10} {row.title}")
+
+
+def scenarios(as_json: JsonOption = False) -> None:
+    """List the presets, with size, time to failure and ETTR of each."""
+    from ettr.plan import presets
+
+    table = presets()
+    if as_json:
+        typer.echo(json.dumps(table.to_dict("records"), indent=2, allow_nan=False))
+        return
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False)
+    for name, justify in (("preset", "left"), ("run", "left"), ("GPUs", "right"), ("MTTF", "right"), ("ETTR", "right")):
+        shown.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for row in table.to_dict("records"):
+        cells = (row["name"], row["title"], f"{row['n_gpus']:,}", f"{row['job_mttf_h']:.2f} h", f"{row['ettr']:.1%}")
+        shown.add_row(*cells)
+    terminal.console().print(shown)
+
+
+def parts(as_json: JsonOption = False) -> None:
+    """List the parts that heat and power know by name, and how many of their figures are assumed.
+
+    A part of your own is a file such as `ettr telemetry` writes; name it where a scenario says part.
+    """
+    from ettr.scenario import Part
+
+    table = Part.presets()
+    if as_json:
+        typer.echo(json.dumps(table.to_dict("records"), indent=2, allow_nan=False))
+        return
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False)
+    for name in ("part", "GPU", "limit", "idle", "cooled by", "assumed"):
+        shown.add_column(name, justify="right" if name in ("limit", "idle", "assumed") else "left")
+    for row in table.to_dict("records"):
+        power = (f"{row[name]:,.4g} W" for name in ("limit_w", "idle_w"))
+        shown.add_row(row["name"], row["title"], *power, row["media"], f"{row['n_assumed']} of {row['n_figures']}")
+    terminal.console().print(shown)
+
+
+def mitigations(
+    catalogue: CatalogueOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the mitigations that `ettr compare` knows, and whether anything was published about what they do."""
+    from ettr import mitigation
+
+    _print_catalogue(mitigation.catalogue(catalogue), as_json)
+
+
+def _print_catalogue(found: Catalogue, as_json: bool) -> None:
+    """List the mitigations."""
+    rows = found.to_frame()
+    if as_json:
+        typer.echo(json.dumps(rows.to_dict("records"), indent=2))
+        return
+    shown = rows.assign(name=rows["id"])[["name", "title", "group", "evidence"]]
+    named = shown.to_dict("records")
+    console().print(table("mitigation", {"title": "", "group": "acts on", "evidence": "evidence"}, named))

@@ -1,0 +1,197 @@
+"""What stands on the command line, checked and in the form that the package takes."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ettr.core.errors import InputError, UnknownName
+
+if TYPE_CHECKING:
+    pass
+
+ScenarioArgument = Annotated[
+    str, typer.Argument(metavar="SCENARIO", help="A preset (see `ettr scenarios`), or a scenario file ending in .yml.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="FIELD=VALUE", help="Another value for a field, e.g. cluster.n_gpus=100000. May be repeated."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+
+
+def columns(pairs: list[str], split: str | None) -> dict[str, str]:
+    """``--map``, pair by pair, with the column that ``--split`` names."""
+    found = {}
+    for pair in pairs:
+        ours, equals, theirs = pair.partition("=")
+        if not equals or not ours.strip() or not theirs.strip():
+            raise InputError(f"--map takes OURS=THEIRS, e.g. start=opened_at, got {pair!r}")
+        found[ours.strip()] = theirs.strip()
+    if split and split not in ("component", "cause"):
+        found.setdefault(split, split)
+    return found
+
+
+def cohorts(split: str | None) -> tuple[str | None, dict[str, int]]:
+    """``generation=V100:200,A100:100`` as a column and its nodes by value."""
+    if split is None:
+        return None, {}
+    column, _, listed = split.partition("=")
+    sizes = {}
+    for item in filter(None, listed.split(",")):
+        value, colon, n_nodes = item.rpartition(":")
+        if not colon or not value.strip() or not n_nodes.strip().isdecimal():
+            raise InputError(f"--split takes COLUMN=VALUE:NODES,VALUE:NODES, got {item!r}")
+        if value.strip() in sizes:
+            raise InputError(f"--split names {value.strip()!r} twice, got {split!r}")
+        sizes[value.strip()] = int(n_nodes)
+    if not column.strip():
+        raise InputError(f"--split takes COLUMN=VALUE:NODES,VALUE:NODES, got {split!r}")
+    return column.strip(), sizes
+
+
+def short_name(path: Path) -> str:
+    """A file's name as a scenario's."""
+    name = re.sub(r"[^a-z0-9._-]+", "-", path.name.lower().partition(".")[0]).strip("-._")
+    return name[:64] or "fitted"
+
+
+def check_scenario_out(path: Path) -> None:
+    """Refuse what cannot be written or read again, before long work."""
+    if path.suffix not in (".yml", ".yaml"):
+        raise InputError(f"--scenario-out must end in .yml, so that it is read as a scenario, got {path}")
+    check_folder(path)
+
+
+def check_part_out(path: Path) -> None:
+    """Refuse what cannot be written or read again as a part, before long work."""
+    if path.suffix not in (".yml", ".yaml"):
+        raise InputError(f"--part-out must end in .yml, so that it is read as a part, got {path}")
+    check_folder(path)
+
+
+def check_recording_out(path: Path) -> None:
+    """Refuse what a recording cannot be written to."""
+    if path.exists():
+        raise InputError(f"--out must be a file that is not there yet, got {path}: a recording is not written over")
+    check_folder(path)
+
+
+def interval_s(interval_ms: float) -> float:
+    """``--interval-ms``, in seconds."""
+    if not 20 <= interval_ms <= 60_000:
+        raise InputError(f"--interval-ms must be from 20 to 60000 ms, got {interval_ms:g}")
+    return interval_ms / 1000
+
+
+def power_window_s(given_ms: float | None) -> float | None:
+    """``--power-window-ms``, in seconds."""
+    if given_ms is None:
+        return None
+    if not 0 <= given_ms <= 60_000:
+        raise InputError(f"--power-window-ms must be from 0 to 60000 ms, got {given_ms:g}")
+    return given_ms / 1000
+
+
+def medium(name: str) -> str:
+    """``--medium``."""
+    from ettr.scenario.part import MEDIA
+
+    if name not in MEDIA:
+        raise UnknownName("medium", name, MEDIA, "--medium")
+    return name
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a file whose folder is not there."""
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: No such file or directory")
+
+
+def check_file_out(path: Path) -> None:
+    """Refuse what cannot be written, as far as can be known without touching it."""
+    check_folder(path)
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: Is a directory")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"cannot write {path}: Permission denied")
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file, over the one that may be there."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def changes(pairs: list[str]) -> dict[str, Any]:
+    """``--set``, pair by pair, as fields and values."""
+    found = {}
+    for pair in pairs:
+        path, equals, text = pair.partition("=")
+        if not equals or not path.strip():
+            raise InputError(f"--set takes FIELD=VALUE, got {pair!r}")
+        found[path.strip()] = _value(text.strip())
+    return found
+
+
+def _value(text: str) -> Any:
+    """A value as it would be read from a scenario file."""
+    import yaml
+
+    from ettr.scenario import StrictLoader
+
+    try:
+        return yaml.load(text, Loader=StrictLoader)
+    except (yaml.YAMLError, ValueError) as error:
+        raise InputError(f"--set cannot read the value {_short(text)}") from error
+
+
+def number_of_runs(value: float, most: int, least: int = 1) -> int:
+    """``--runs``, which may be written as 1e5."""
+    if not least <= value <= most or value % 1:
+        raise InputError(f"--runs must be a whole number from {least} to {most:,}, got {value:g}")
+    return int(value)
+
+
+def check_seed(value: int) -> None:
+    """Refuse what is no seed."""
+    if not 0 <= value < 2**63:
+        raise InputError(f"--seed must be a whole number from 0 to 2^63 - 1, got {value}")
+
+
+def check_until_error(value: float | None) -> None:
+    """Refuse what is no relative error."""
+    if value is not None and not 0 < value < 1:
+        raise InputError(f"--until-error must be between 0 and 1, e.g. 0.001 for 0.1%, got {value:g}")
+
+
+def timeline_runs(listed: str | None, timeline: Path | None, n_runs: int) -> list[int]:
+    """``0,1,2`` as numbers of runs; the first run where only the file is given."""
+    if timeline is None:
+        if listed is not None:
+            raise InputError(f"--timeline-runs {_short(listed)} needs --timeline, the file to write, e.g. runs.csv")
+        return []
+    items = [item.strip() for item in ("0" if listed is None else listed).split(",")]
+    if not all(item.isdecimal() and len(item) < 20 and int(item) < n_runs for item in items):
+        raise InputError(f"--timeline-runs takes numbers from 0 to {n_runs - 1:,}, e.g. 0,1,2, got {_short(listed)}")
+    return sorted({int(item) for item in items})
+
+
+def _short(text: str | None) -> str:
+    shown = text or ""
+    return repr(shown if len(shown) <= 80 else f"{shown[:79]}…")
+
+
+CatalogueOption = Annotated[
+    Path | None,
+    typer.Option("--catalogue", metavar="FILE", help="Mitigations of your own, in the form of data/mitigations.yml."),
+]

@@ -1,0 +1,288 @@
+"""``ettr sweep``: a notebook, or a function of the package, at every point of a grid."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ettr.chapters import sweeps
+from ettr.chapters.common import sentences
+from ettr.cli import terminal
+from ettr.cli.options import JsonOption
+from ettr.cli.terminal import console, printable
+from ettr.core.errors import InputError
+from ettr.sweep import CallJob, Job, NotebookJob, OnProgress, Progress, limit, load, written_by_several
+from ettr.sweep import preview as previewed
+from ettr.sweep import report as reporting
+from ettr.sweep import sweep as swept
+
+
+def sweep(
+    notebook: Annotated[
+        Path | None, typer.Argument(metavar="NOTEBOOK", help="A notebook with a cell tagged 'parameters'.")
+    ] = None,
+    grid: Annotated[
+        Path | None, typer.Option("--grid", metavar="FILE", help="The values to go through, as YAML.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder of the results; the same one to go on.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Processes on this machine; one a core if not given.")
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="A running Dask scheduler instead, e.g. tcp://10.0.0.1:8786, or its file.",
+        ),
+    ] = None,
+    call: Annotated[
+        str | None,
+        typer.Option("--call", metavar="NAME", help="budget or simulate, called at each point instead of a notebook."),
+    ] = None,
+    scenario: Annotated[
+        str | None, typer.Option("--scenario", metavar="SCENARIO", help="Of --call: a preset, or a scenario file.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="Longest time that one point may take.")
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run points again that failed before.")] = False,
+    fresh_kernels: Annotated[
+        bool, typer.Option("--fresh-kernels", help="Start a kernel for each point, instead of forking a prepared one.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the points, and how long they will take; one is run to know it.")
+    ] = False,
+    report: Annotated[bool, typer.Option("--report", help="Write report.html as well: table, charts, links.")] = False,
+    as_json: JsonOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Run a notebook, or a function of the package, at every point of a grid.
+
+    The grid maps parameters to a list of values, or to a range such as {from: 1024, to: 65536, count: 7, scale: log,
+    multiple_of: 8}, and spans their product; blocks 'zip:' and 'points:' hold values that belong together. With --call,
+    parameters are a scenario's fields, e.g. cluster.n_gpus.
+
+    Each executed notebook is kept in DIR/points as soon as it is whole, and DIR/results.parquet has a row for each
+    point with what the notebook handed to ettr.record(...). What is finished is not run again: after a crash the same
+    command goes on. A failed point leaves its executed part, the others go on, and the exit status is 1.
+
+    Example: ettr sweep book/ettr/scale.ipynb --grid grid.yml --out scale-sweep --report
+    """
+
+    chosen = Chosen(notebook, call, scenario, grid, out, workers, scheduler, timeout, retry_failed, fresh_kernels)
+    with terminal.stopped_with("stopped; finished points are kept, and the same command goes on from there"):
+        done = preview(chosen, as_json) if dry_run else run(chosen, report, as_json, quiet)
+    if not done:
+        raise typer.Exit(1)
+
+
+SHOWN_POINTS = 12
+SHOWN_FAILURES = 8
+SAID_EVERY_S = 30.0
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The options of the command."""
+
+    notebook: Path | None
+    call: str | None
+    scenario: str | None
+    grid: Path | None
+    out: Path | None
+    workers: int | None
+    scheduler: str | None
+    timeout_s: float | None
+    retry_failed: bool
+    fresh_kernels: bool
+
+    def job(self) -> Job:
+        """What is to be run, with every option checked."""
+        if (self.notebook is None) == (self.call is None):
+            raise InputError("a sweep needs a notebook, or --call with the name of a function")
+        if self.grid is None or self.out is None:
+            missing = "--grid, the file with the values" if self.grid is None else "--out, the folder of the results"
+            raise InputError(f"a sweep needs {missing}")
+        if self.timeout_s is not None and not self.timeout_s > 0:
+            raise InputError(f"--timeout must be > 0 s, got {self.timeout_s:g}")
+        grid = load(self.grid, limit(self.call))
+        if self.call is not None:
+            for name, given in (("--timeout", self.timeout_s), ("--fresh-kernels", self.fresh_kernels)):
+                if given:
+                    raise InputError(f"{name} is for notebooks, and has no place beside --call")
+            return CallJob(self.call, self.scenario, grid)
+        if self.scenario is not None:
+            raise InputError(
+                "--scenario goes with --call; a notebook's scenario stands in the grid, as `scenario: rsc-1`"
+            )
+        assert self.notebook is not None
+        return NotebookJob(self.notebook, grid, timeout_s=self.timeout_s, fresh_kernels=self.fresh_kernels)
+
+
+def run(chosen: Chosen, report: bool, as_json: bool, quiet: bool) -> bool:
+    """Sweep, and show what came out; whether every point is done."""
+    job = chosen.job()
+    out = Path(str(chosen.out))
+    started = time.monotonic()
+    with _progress(quiet) as on_progress:
+        heard: list[Progress] = []
+
+        def listen(progress: Progress) -> None:
+            heard.append(progress)
+            del heard[:-1]
+            on_progress(progress)
+
+        table = swept(job, out, chosen.workers, chosen.scheduler, chosen.retry_failed, listen)
+    page = None
+    if report:
+        page = reporting.write(job, table, out)
+    failed = table[table["status"] == "failed"]
+    told = {
+        "n_points": len(table),
+        "n_done": int((table["status"] == "done").sum()),
+        "n_failed": len(failed),
+        "n_kept": heard[-1].kept if heard else 0,
+        "seconds": round(time.monotonic() - started, 3),
+        "table": str(out / "results.parquet"),
+        "report": str(page) if page else None,
+    }
+    several = written_by_several(table)
+    if as_json:
+        rows = failed[["id", *_columns(job), "error"]].to_dict("records")
+        typer.echo(json.dumps({**told, "failures": rows, "written_by_several": several}, indent=2, default=str))
+        return bool(failed.empty)
+    _print(told, job, failed, chosen.retry_failed)
+    if several:
+        typer.echo(printable(f"ettr: {sweeps.words.several(several)}"), err=True)
+    return bool(failed.empty)
+
+
+def preview(chosen: Chosen, as_json: bool) -> bool:
+    """Show the points and how long they would take; always true, as nothing was to be finished."""
+    if chosen.scheduler is not None:
+        raise InputError("--dry-run times a point on this machine: leave --scheduler out")
+    job = chosen.job()
+    found = previewed(job, str(chosen.out), chosen.workers)
+    counts = {name: int((found.table["status"] == name).sum()) for name in ("done", "failed", "open")}
+    if as_json:
+        told = {"n_points": len(found.table), **counts, "point_s": found.point_s, "left_s": found.left_s}
+        points = found.table[["id", *_columns(job), "status"]].to_dict("records")
+        typer.echo(json.dumps({**told, "points": points}, indent=2, default=str))
+        return True
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = ["id", *(["name"] if "name" in found.table else []), *_columns(job), "status"]
+    shown = Table(box=None, pad_edge=False)
+    for name in columns:
+        shown.add_column(Text(printable(name)))
+    many = len(found.table) > SHOWN_POINTS
+    rows = found.table[columns].head(SHOWN_POINTS - 3 if many else SHOWN_POINTS)
+    for row in rows.to_dict("records"):
+        shown.add_row(*(Text(printable(str(row[name]))) for name in columns))
+    if many:
+        shown.add_row(*["..."] * len(columns))
+        for row in found.table[columns].tail(2).to_dict("records"):
+            shown.add_row(*(Text(printable(str(row[name]))) for name in columns))
+    console().print(shown)
+    say = [
+        f"{len(found.table):,} points: {counts['done']:,} done, {counts['failed']:,} failed, {counts['open']:,} open."
+    ]
+    if found.point_s is not None and found.left_s is not None:
+        say.append(f"The first open one took {_seconds(found.point_s)} and is kept.")
+        if counts["open"]:
+            say.append(f"The rest will take about {_seconds(found.left_s)}.")
+    elif counts["open"]:
+        say.append("They are computed together, in seconds.")
+    typer.echo(" ".join(say))
+    return True
+
+
+def _print(told: dict[str, Any], job: Job, failed: Any, retried: bool) -> None:
+    parts = [f"{told['n_done']:,} of {told['n_points']:,} points done"]
+    if told["n_kept"]:
+        parts.append(f"{told['n_kept']:,} of them from before")
+    if told["n_failed"]:
+        parts.append(f"{told['n_failed']:,} failed")
+    typer.echo(f"{', '.join(parts)}, in {_seconds(told['seconds'])}.")
+    for row in failed.head(SHOWN_FAILURES).to_dict("records"):
+        where = ", ".join(f"{name} = {row[job.column(name)]}" for name in job.grid.parameters)
+        typer.echo(printable(f"  failed at {where}: {row['error']} ({row['notebook']})"))
+    if len(failed) > SHOWN_FAILURES:
+        typer.echo(f"  and {len(failed) - SHOWN_FAILURES:,} more, as the table says")
+    if len(failed) and told["n_kept"] and not retried:
+        typer.echo("Points that failed before are not run again without --retry-failed.")
+    typer.echo(f"The table is at {shlex.quote(printable(told['table']))}")
+    if told["report"]:
+        typer.echo(f"The report is at {shlex.quote(printable(told['report']))}")
+
+
+def _columns(job: Job) -> list[str]:
+    return [job.column(name) for name in job.grid.parameters]
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2g} s" if value < 1 else sentences.duration(value / 3600)
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[OnProgress]:
+    """A bar on a terminal; elsewhere a line now and then."""
+    if quiet:
+        yield lambda _: None
+        return
+    if not sys.stderr.isatty():
+        yield _Lines().hear
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("points", total=None)
+
+        def hear(progress: Progress) -> None:
+            bar.update(task, completed=progress.done, total=progress.total, description=_state(progress))
+
+        yield hear
+
+
+def _state(progress: Progress) -> str:
+    if progress.threads == 0:
+        return "waiting for workers"
+    return f"points ({progress.failed} failed)" if progress.failed else "points"
+
+
+class _Lines:
+    """Says how far a sweep is where there is no terminal: at the start, at the end, and every half minute."""
+
+    def __init__(self) -> None:
+        self._said = -SAID_EVERY_S
+
+    def hear(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now - self._said < SAID_EVERY_S and progress.done < progress.total:
+            return
+        self._said = now
+        waiting = ", waiting for workers" if progress.threads == 0 else ""
+        failed = f", {progress.failed} failed" if progress.failed else ""
+        print(f"[{progress.done}/{progress.total}] points{failed}{waiting}", file=sys.stderr, flush=True)

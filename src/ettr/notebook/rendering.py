@@ -1,0 +1,139 @@
+"""How a chart gets from a notebook onto a page.
+
+:func:`enable` registers the renderer ``book``. Its output has two forms of one chart:
+
+* HTML with the caption, a still picture (SVG) and the chart's specification. On a page of the book,
+  ``charts.js`` draws the interactive chart from the specification and hides the picture; in Jupyter, in VS
+  Code and in a browser without JavaScript the picture stays. Nothing is fetched from anywhere.
+* the description, as plain text, for places that show no HTML.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import html
+import json
+import re
+import textwrap
+from collections.abc import Callable
+from typing import Any, cast
+
+from ettr.core.errors import InputError
+
+SPEC_TYPE = "application/vnd.vegalite.v6+json"
+STILL_WIDTH = 680
+TITLE_PX, SUBTITLE_PX = 15, 12
+_CLIP = re.compile(r"\bclip\d+\b")
+"""Names that count on from one picture to the next, so that a picture would depend on those before it."""
+
+
+def enable(config: Callable[[], dict[str, Any]]) -> None:
+    """Show charts in this look, as the book does, from here to the end of the notebook."""
+    import altair as alt
+
+    alt.theme.register("ettr", enable=True)(lambda: cast(alt.theme.ThemeConfig, {"config": config()}))
+    alt.renderers.register("book", _renderer)
+    alt.renderers.enable("book")
+
+
+def mime_bundle(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """The two forms of a chart, by MIME type.
+
+    Parameters
+    ----------
+    spec : dict
+        A Vega-Lite specification with a ``description``.
+
+    Raises
+    ------
+    InputError
+        If there is no description: the chart did not go through :func:`ettr.chapters.common.theme.finish`.
+    """
+    return {"text/html": figure(spec), "text/plain": _description(spec)}
+
+
+def hand_on(mime_type: str) -> None:
+    """From here on, let :func:`enable` hand charts on as specifications of this type, for others to draw."""
+
+    def undrawn(spec: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return {mime_type: spec, "text/plain": _description(spec)}
+
+    global _renderer  # noqa: PLW0603  (a process has one renderer, as it has one theme)
+    _renderer = undrawn
+
+
+def figure(spec: dict[str, Any]) -> str:
+    """The chart as an HTML figure: caption, still picture, specification."""
+    title, subtitle = _heading(spec)
+    description = html.escape(_description(spec), quote=True)
+    picture = base64.b64encode(svg(spec, titled=False).encode()).decode()
+    text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    below = f'<span class="book-chart-subtitle">{html.escape(subtitle)}</span>' if subtitle else ""
+    return (
+        '<figure class="book-chart">'
+        f'<figcaption><span class="book-chart-title">{html.escape(title)}</span>{below}</figcaption>'
+        '<div class="book-chart-target"></div>'
+        f'<img class="book-chart-still" alt="{description}" src="data:image/svg+xml;base64,{picture}"'
+        ' style="max-width:100%;background:#fff">'
+        f'<script type="{SPEC_TYPE}">{text}</script>'
+        "</figure>"
+    )
+
+
+def svg(spec: dict[str, Any], *, titled: bool = True) -> str:
+    """The chart as an SVG picture, with or without its title in it."""
+    import vl_convert
+
+    drawn = vl_convert.vegalite_to_svg(json.dumps(_still(spec, titled)))
+    names = {name: f"clip{number}" for number, name in enumerate(dict.fromkeys(_CLIP.findall(drawn)), 1)}
+    return _CLIP.sub(lambda match: names[match[0]], drawn)
+
+
+def wrapped(text: str | list[str], width_px: int, font_px: int) -> list[str]:
+    """A title as lines that fit a width, for pictures; pages wrap it themselves."""
+    text = " ".join(text) if isinstance(text, list) else text
+    return textwrap.wrap(text, max(12, int(width_px / (0.52 * font_px)))) or [""]
+
+
+def _description(spec: dict[str, Any]) -> str:
+    description = str(spec.get("description", ""))
+    if not description:
+        raise InputError("a chart needs a description; charts.finish(chart, title=..., description=...) gives it one")
+    return description
+
+
+def _heading(spec: dict[str, Any]) -> tuple[str, str]:
+    title = spec.get("title") or ""
+    title = title if isinstance(title, dict) else {"text": title}
+    texts = (title.get("text") or "", title.get("subtitle") or "")
+    first, second = (" ".join(text) if isinstance(text, list) else str(text) for text in texts)
+    return first, second
+
+
+def _still(spec: dict[str, Any], titled: bool) -> dict[str, Any]:
+    """The specification with a width of its own and a title in lines that fit it, or none."""
+    still = _without_unseen(copy.deepcopy(spec))
+    if still.get("width") == "container":
+        still["width"] = STILL_WIDTH - 80  # the axis and its title take the rest
+    title, subtitle = _heading(still)
+    still.pop("title", None)
+    if titled and title:
+        look = still.get("config", {}).get("title", {})
+        still["title"] = {"text": wrapped(title, STILL_WIDTH, look.get("fontSize", TITLE_PX))}
+        if subtitle:
+            still["title"]["subtitle"] = wrapped(subtitle, STILL_WIDTH, look.get("subtitleFontSize", SUBTITLE_PX))
+    still.setdefault("padding", {"left": 22, "right": 22, "top": 8, "bottom": 8})  # fonts differ in width
+    return still
+
+
+def _without_unseen(part: dict[str, Any]) -> dict[str, Any]:
+    """The specification without the layers that only answer a pointer: a picture has none."""
+    for key in ("layer", "concat", "hconcat", "vconcat"):
+        if key in part:
+            seen = [child for child in part[key] if child.get("encoding", {}).get("opacity") != {"value": 0}]
+            part[key] = [_without_unseen(child) for child in seen]
+    return part
+
+
+_renderer = mime_bundle

@@ -1,0 +1,156 @@
+"""Tables: escaped, named, rounded, and read by machines that read pages aloud."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from ettr import Part, Scenario, evidence, plan, validation
+from ettr.chapters import data as data_chapter
+from ettr.chapters import reading_the_sources
+from ettr.chapters import validation as validation_chapter
+from ettr.chapters.common import table
+from ettr.core.errors import InputError
+
+
+class Cells(HTMLParser):
+    """Rows of a table as text, and every tag that was met."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.tags: list[str] = []
+        self.caption, self.place = "", ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.place = tag
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        self.place = ""
+
+    def handle_data(self, data):
+        if self.place in ("td", "th"):
+            self.rows[-1][-1] += data
+        if self.place == "caption":
+            self.caption += data
+
+
+def read(table: table.Table) -> Cells:
+    return Cells(table._repr_html_())
+
+
+def claims() -> pd.DataFrame:
+    titles = evidence.bibliography().set_index("key")["title"].rename("document")
+    return reading_the_sources.tables.audit().join(titles, on="source")
+
+
+def test_text_of_users_cannot_become_markup():
+    evil = "<script>alert(\"x\")</script> & 'b'"
+    shown = table.Table(pd.DataFrame({evil: [evil, "b"]}), evil)
+    html, cells = shown._repr_html_(), read(shown)
+    assert "<script" not in html and cells.rows == [[evil], [evil], ["b"]] and cells.caption == evil
+    assert set(cells.tags) == {"div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
+    # the caption is an attribute too
+    assert re.search(r'aria-label="&lt;script&gt;alert\(&quot;x&quot;\)', html)
+
+
+def test_a_note_of_a_scenario_cannot_become_markup(plain_run):
+    origin = {"status": "primary", "source": "dubey2024", "note": "<img src=x onerror=alert(1)>"}
+    run = plain_run.override({"evidence": {"cluster.n_gpus": origin}})
+    html = reading_the_sources.charts.scenario(run.to_frame(), run.title)._repr_html_()
+    assert "<img" not in html and "&lt;img src=x" in html
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (16384, "16,384"),
+        (16384.0, "16,384"),
+        (0.0, "0"),
+        (-3.0, "-3"),
+        (0.90880812, "0.9088"),
+        (3.0483810, "3.048"),
+        (0.00037037, "0.0003704"),
+        (float("nan"), ""),
+        (None, ""),
+        (pd.NA, ""),
+        (True, "True"),
+        ("wall", "wall"),
+    ],
+)
+def test_a_cell_shows_a_value_as_people_read_it(value, shown):
+    cells = read(table.Table(pd.DataFrame({"x": pd.Series([value, "text"], dtype=object)}), "c"))
+    assert cells.rows[1] == [shown]
+
+
+def test_numbers_are_marked_as_numbers():
+    html = table.Table(pd.DataFrame({"x": [1.5], "y": ["a"]}), "c")._repr_html_()
+    assert '<td class="number">1.5</td><td>a</td>' in html
+    assert 'scope="col"' in html and 'role="region"' in html and 'tabindex="0"' in html
+
+
+def test_the_plain_text_has_caption_and_cells():
+    assert str(table.Table(pd.DataFrame({"x": [1]}), "What it shows")).split() == ["What", "it", "shows", "x", "1"]
+
+
+@pytest.mark.parametrize("name", evidence.scenario_names())
+def test_a_scenario_is_shown_with_the_values_it_has(name):
+    """What is put into the formulas must be what the page shows."""
+    run = Scenario.load(name)
+    cells = read(reading_the_sources.charts.scenario(run.to_frame(), run.title))
+    assert cells.caption == f"Values of the scenario {run.title}, and where they come from"
+    assert cells.rows[0] == ["Field", "Value", "Unit", "Status", "Source", "Note"]
+    shown = {row[0]: row[1] for row in cells.rows[1:]}
+    # a switch is no value, and a slowdown by a write that does not happen, or a load of nothing, has no effect
+    idle = {"checkpoint.persist_slowdown"} if run.checkpoint.persist_s == 0 else set()
+    idle |= {"checkpoint.load_s", "job.throughput_factor"}  # nor what no preset has: a lower speed, times that vary
+    of_recovery = ("detection_cv", "restart_cv", "person_share", "person_min", "init_s_per_1000_gpus")
+    idle |= {f"recovery.{name}" for name in of_recovery}
+    idle |= {"recovery.false_alarms_per_day", "cost.usd_per_day", "network.failed_share", "power.floor_share"}
+    numbers = {
+        field: value
+        for field, value in run.flat().items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and field not in idle
+    }
+    for field, value in numbers.items():
+        assert float(shown[field].replace(",", "")) == pytest.approx(value, rel=1e-6), field
+    texts = {field for field, value in run.flat().items() if isinstance(value, str)} - {"network.routing"}
+    assert set(shown) - set(numbers) == texts
+
+
+@pytest.mark.parametrize(
+    ("draw", "frame", "rows"),
+    [
+        (reading_the_sources.charts.claims, claims, lambda: len(evidence.table("claims"))),
+        (validation_chapter.charts.table, validation.run, lambda: len(evidence.table("validation"))),
+        (data_chapter.charts.presets, plan.presets, lambda: len(evidence.scenario_names())),
+        (data_chapter.charts.scenario_fields, Scenario.dictionary, lambda: len(Scenario.dictionary())),
+        (data_chapter.charts.data_fields, evidence.dictionary, lambda: len(evidence.dictionary())),
+    ],
+    ids=["claims", "validation", "presets", "fields", "data"],
+)
+def test_every_table_of_the_book_shows_every_row_and_refuses_a_missing_column(draw, frame, rows):
+    cells = read(draw(frame()))
+    assert len(cells.rows) == rows() + 1
+    assert all(len(row) == len(cells.rows[0]) for row in cells.rows)
+    assert "nan" not in {cell for row in cells.rows for cell in row}
+    first = {"claims": "claim_id", "validation": "quantity", "presets": "name", "scenario_fields": "field"}
+    with pytest.raises(InputError, match="the chart needs column"):
+        draw(frame().drop(columns=first.get(draw.__name__, "table")))
+
+
+def test_parts_stand_side_by_side_with_assumed_figures_in_brackets():
+    table = data_chapter.charts.parts(data_chapter.tables.part_figures()).frame.set_index("Field")
+    assert table.loc["limits.power_w", ["Unit", "h100", "gb300"]].tolist() == ["W", "700", "1,400"]
+    assert table.loc["leakage.power_w", "h100"] == "(90)" and table.loc["cooling.air.tau_s", "gb300"] == ""
+    assert list(data_chapter.charts.part_fields(Part.dictionary()).frame.columns)[:2] == ["Field", "Unit"]
+    assert len(data_chapter.charts.cooling(evidence.table("cooling")).frame) == 4

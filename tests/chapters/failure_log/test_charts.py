@@ -1,0 +1,278 @@
+"""Charts on one failure log, by their specification."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ettr import failures, logs, plan
+from ettr.chapters import failure_log
+from ettr.chapters.common import theme
+from ettr.core.errors import InputError
+from ettr.notebook import rendering
+from simulated_logs import simulate_log
+
+BEGIN = pd.Timestamp("2024-01-01T00:00:00Z")
+
+
+@cache
+def fit(name: str) -> failures.Fit:
+    """Rich: lemons, repeats and bursts. Extreme: six failures an hour, of names longer than a chart is wide."""
+    n_nodes, days = (200, 200) if name == "rich" else (5, 1) if name == "extreme" else (100, 60)
+    if name == "rich":
+        table = simulate_log(
+            1, n_nodes, days, 12, lemon_share=0.04, lemon_factor=8, repeat_probability=0.25, burst_mean=1.5
+        )
+    elif name == "extreme":
+        table = simulate_log(12, n_nodes, days, 50_000)
+        table["component"] = [f"part {'of a part ' * 12}{i % 20}" for i in range(len(table))]
+    else:
+        table = simulate_log(3, n_nodes, days, 15).head({"tiny": 3, "nothing": 0}.get(name, 10_000))
+    if name == "one node":
+        table["node"] = 7
+    frame = pd.DataFrame({"start": BEGIN + pd.to_timedelta(table["start_h"], unit="h")})
+    frame["end"] = BEGIN + pd.to_timedelta(table["end_h"], unit="h")
+    frame["component"] = table["component"].astype(str)
+    if name != "no nodes":
+        frame["node"] = [f"n{node}" for node in table["node"]]
+    return failures.fit(logs.from_frame(frame, n_nodes, (BEGIN, BEGIN + pd.Timedelta(days=days))))
+
+
+@cache
+def splits(name: str) -> pd.DataFrame:
+    return plan.from_fit(fit(name)).splits
+
+
+FRAMES = {
+    "components": lambda name: (fit(name).components.head(15),),
+    "over_time": lambda name: (fit(name).trend.rates, fit(name).rate.per_1000_node_days),
+    "gaps": lambda name: (failures.gaps_seen(fit(name)), failures.gaps_fitted(fit(name))),
+    "shapes": lambda name: (fit(name).rules,),
+    "nodes": lambda name: (failures.node_counts(fit(name)),),
+    "after_repair": lambda name: (failures.since_repair(fit(name)),),
+    "lives": lambda name: (failures.lives_after_repair(fit(name)),),
+    "forecasts": lambda name: (failures.forecasts_made(fit(name)), 30.0),
+    "trust": lambda name: (splits(name),),
+}
+NEEDED = {
+    "components": ["group", "n_events", "rate", "low", "high"],
+    "over_time": ["start_h", "end_h", "n_events", "rate", "low", "high"],
+    "gaps": ["gap_h", "survival"],
+    "shapes": ["rule", "n_incidents", "weibull_shape", "shape_low", "shape_high"],
+    "nodes": ["failures", "order", "nodes", "kind", "log"],
+    "after_repair": ["since", "n_events", "node_days", "rate", "low", "high", "elsewhere"],
+    "lives": ["time_d", "survival", "low", "high", "at_risk"],
+    "forecasts": ["origin_d", "n_events", "low", "high", "poisson_low", "poisson_high", "inside"],
+    "trust": ["until_d", "interval_loss", "level_error"],
+}
+EMPTY = {
+    "tiny": ("gaps", "shapes", "lives", "forecasts", "trust"),
+    "no nodes": ("nodes", "after_repair", "lives"),
+    "nothing": tuple(FRAMES),
+}
+
+
+def draw(chart: str, name: str, **texts):
+    return getattr(failure_log.charts, chart)(*FRAMES[chart](name), "A title.", **texts)
+
+
+@cache
+def spec(chart: str, name: str) -> dict:
+    return draw(chart, name).to_dict()
+
+
+def flat(spec: dict) -> dict:
+    """A chart of panels as the chart that each panel is."""
+    panel = spec.get("spec")
+    return {**spec, **panel, "width": "container"} if panel else spec
+
+
+def axis_titles(spec: dict) -> dict[str, str]:
+    layers = flat(spec).get("layer", [flat(spec)])
+    channels = [(name, channel) for layer in layers for name, channel in layer["encoding"].items()]
+    return {name: channel["title"] for name, channel in channels if name in "xy" and channel.get("title")}
+
+
+@pytest.mark.parametrize("chart", FRAMES)
+@pytest.mark.parametrize("name", ["rich", "tiny", "no nodes", "nothing", "one node", "extreme"])
+def test_a_chart_is_whole_or_says_why_there_is_none(chart, name, check_chart):
+    if chart in EMPTY.get(name, ()):
+        drawn = draw(chart, name)
+        assert isinstance(drawn, failure_log.charts.NoChart)
+        assert drawn._repr_markdown_() == f"*No chart: {drawn.reason}*"
+        assert re.fullmatch(r"[a-z].+\.", drawn.reason)
+    else:
+        found = spec(chart, name)
+        check_chart(flat(found))
+        assert not re.search(r"e[+-]\d|\b1 components|\bnan\b", found["description"])
+
+
+@pytest.mark.parametrize(
+    ("chart", "axes"),
+    {
+        "components": {"x": "Failures per 1000 node-days"},
+        "over_time": {"x": "Days since the window's start [d]", "y": "Failures per 1000 node-days"},
+        "gaps": {"x": "Time to the next incident [h]", "y": "Share that lasts longer [%]"},
+        "shapes": {"x": "Weibull shape (1: memoryless)"},
+        "nodes": {"x": "Failures of a node [count]", "y": "Nodes [count]"},
+        "after_repair": {"x": "Time since the last repair [d]", "y": "Failures per 1000 node-days"},
+        "forecasts": {"x": "Day of the forecast [d]", "y": "Failures in the next 30 days [count]"},
+        "trust": {"x": "Plan made on day [d]", "y": "ETTR [points]"},
+    }.items(),
+)
+def test_axes_say_their_quantity_and_unit(chart, axes):
+    assert axis_titles(spec(chart, "rich")) == axes
+
+
+@pytest.mark.parametrize(("chart", "column"), [(chart, column) for chart in NEEDED for column in NEEDED[chart]])
+def test_a_missing_column_is_an_error(chart, column):
+    frame, *rest = FRAMES[chart]("rich")
+    with pytest.raises(InputError, match=f"the chart needs column {column}; there are: "):
+        getattr(failure_log.charts, chart)(frame.drop(columns=column), *rest, "A title.")
+
+
+def test_curves_without_their_distribution_are_an_error():
+    seen, fitted = FRAMES["gaps"]("rich")
+    with pytest.raises(InputError, match="the chart needs column distribution"):
+        failure_log.charts.gaps(seen, fitted.drop(columns="distribution"), "A title.")
+
+
+@pytest.mark.parametrize("chart", FRAMES)
+def test_a_subtitle_and_a_title_are_shown(chart):
+    title = draw(chart, "rich", subtitle="Whose failures").to_dict()["title"]
+    assert (title["text"], title["subtitle"]) == ("A title.", "Whose failures")
+
+
+@pytest.mark.parametrize("chart", ["components", "over_time", "shapes", "after_repair", "forecasts"])
+def test_a_chart_names_the_level_of_its_intervals(chart):
+    assert "95%" in json.dumps(spec(chart, "rich"))
+    other = json.dumps(draw(chart, "rich", level=0.9).to_dict())
+    assert "90%" in other and "95%" not in other
+
+
+def test_components_have_bars_from_zero_in_the_order_of_their_failures(encoding_of, chart_values):
+    found = spec("components", "rich")
+    assert encoding_of(found, "bar")["x"]["scale"]["zero"] is True
+    table = fit("rich").components
+    assert encoding_of(found, "bar")["y"]["sort"] == table["group"].tolist()
+    assert [row["rate"] for row in chart_values(found)] == table["rate"].tolist()
+    whiskers = encoding_of(found, "rule")
+    assert (whiskers["x"]["field"], whiskers["x2"]["field"]) == ("low", "high")
+    first = table.iloc[0]
+    assert f"Most failures: {first['group']} {first['n_events']}, " in found["description"]
+
+
+def test_the_rate_over_time_has_bars_as_wide_as_their_time(layer_of, encoding_of):
+    found = spec("over_time", "rich")
+    rows = layer_of(found, "bar")["rows"]
+    assert rows[0]["start_d"] == 0 and rows[-1]["end_d"] == pytest.approx(200)
+    assert all(one["end_d"] == pytest.approx(next_["start_d"]) for one, next_ in itertools.pairwise(rows))
+    bars = encoding_of(found, "bar")
+    assert (bars["x"]["field"], bars["x2"]["field"], bars["y2"]["field"]) == ("start_d", "end_d", "zero")
+    days = sum(row["n_events"] for row in rows)
+    assert days == len(fit("rich").start_h)
+    (mean,) = layer_of(found, "rule", "mean")["rows"]
+    assert mean["mean"] == pytest.approx(fit("rich").rate.per_1000_node_days)
+
+
+def test_gaps_are_on_a_logarithmic_axis_with_four_curves(layer_of, encoding_of):
+    found = spec("gaps", "rich")
+    curve = encoding_of(found, "line")
+    assert curve["x"]["scale"]["type"] == "log"
+    scale = curve["color"]["scale"]
+    assert scale["domain"] == curve["strokeDash"]["scale"]["domain"] == ["exponential", "Weibull", "gamma", "lognormal"]
+    assert len(set(scale["range"])) == 4
+    seen = layer_of(found, "line")["rows"]
+    by_name = {name: [row["survival"] for row in seen if row["distribution"] == name] for name in scale["domain"]}
+    for curve_ in by_name.values():
+        assert np.all(np.diff(curve_) <= 0) and 0 <= curve_[-1] <= curve_[0] <= 1
+
+
+def test_shapes_stand_beside_one(layer_of):
+    found = spec("shapes", "rich")
+    assert layer_of(found, "rule", "one")["rows"] == [{"one": 1.0}]
+    dots = layer_of(found, "point")["rows"]
+    assert [row["weibull_shape"] for row in dots] == [one.weibull_shape for one in fit("rich").gaps]
+
+
+@pytest.mark.parametrize("name", ["rich", "one node", "tiny"])
+def test_nodes_seen_and_expected_are_all_nodes(name):
+    found = spec("nodes", name)
+    rows = pd.DataFrame(next(iter(found["datasets"].values())))
+    assert rows.groupby(["log", "kind"])["nodes"].sum().tolist() == pytest.approx([200 if name == "rich" else 100] * 4)
+    panel = found["spec"]["encoding"]
+    assert panel["color"]["scale"]["domain"] == panel["xOffset"]["sort"] == ["seen", "equal nodes"]
+    assert found["facet"]["sort"] == ["as logged", "repeats taken out"] and found["columns"] == 2
+    never = rows.query("order == 0 and log == 'as logged' and kind == 'seen'")["nodes"].item()
+    assert f"as logged {never:,.0f} of {200 if name == 'rich' else 100} nodes never failed" in found["description"]
+
+
+@pytest.mark.parametrize(("chart", "name"), [("nodes", "rich"), ("after_repair", "one node")])
+def test_an_axis_that_is_not_straight_has_marks_low_and_high(chart, name):
+    found = flat(spec(chart, name))
+    layers = found.get("layer", [found])
+    axes = [layer["encoding"]["y"]["axis"] for layer in layers]
+    assert all(axis == axes[0] for axis in axes)  # an axis named in one layer alone loses half of its marks
+    marks = axes[0]["values"]
+    assert marks[0] == 0 and marks == sorted(marks) and all(re.fullmatch(r"[125]0*\.0", f"{m}") for m in marks[1:])
+    frame = FRAMES[chart](name)[0]
+    highest = frame["nodes" if chart == "nodes" else "high"].max()
+    assert highest / 2.5 < marks[-1] <= highest
+    assert len(marks) > 5
+    pictured = rendering.svg(spec(chart, name))
+    assert f">{marks[-1]:,.0f}<" in pictured and ">0<" in pictured and "e+" not in pictured
+
+
+def test_the_time_after_a_repair_has_its_rest_apart(layer_of):
+    rows = layer_of(spec("after_repair", "rich"), "point")["rows"]
+    assert [row["since"] for row in rows] == ["0 to 1", "1 to 3", "3 to 7", "7 to 14", "14 to 30", "30 to 90", "later"]
+    assert [row["elsewhere"] for row in rows] == [False] * 6 + [True]
+    assert rows[0]["rate"] > 10 * rows[-1]["rate"]  # a quarter of the repairs fail within a day
+
+
+def test_forecasts_have_both_bands_and_what_came(encoding_of, layer_of):
+    found = spec("forecasts", "rich")
+    wide, narrow = (layer for layer in found["layer"] if layer["mark"]["type"] == "area")
+    assert (wide["encoding"]["y"]["field"], narrow["encoding"]["y"]["field"]) == ("low", "poisson_low")
+    assert (wide["encoding"]["y2"]["field"], narrow["encoding"]["y2"]["field"]) == ("high", "poisson_high")
+    rows = layer_of(found, "point")["rows"]
+    assert all((row["low"] <= row["n_events"] <= row["high"]) == (row["came"] == "inside") for row in rows)
+    inside = sum(row["came"] == "inside" for row in rows)
+    assert f"{len(rows)} forecasts" in found["description"] and f"{inside} inside" in found["description"]
+    colour = encoding_of(found, "point")["color"]["scale"]
+    assert colour["domain"] == ["inside", "outside"] and len(set(colour["range"])) == 2
+
+
+def test_a_forecast_of_hours_is_not_told_in_parts_of_a_day():
+    frame = FRAMES["forecasts"]("rich")[0]
+    found = failure_log.charts.forecasts(frame, 1 / 6, "A title.").to_dict()
+    assert axis_titles(found)["y"] == "Failures in the next 4 h [count]"
+
+
+def test_trust_compares_points_of_ettr(layer_of):
+    rows = pd.DataFrame(layer_of(spec("trust", "rich"), "point")["rows"])
+    table = splits("rich")
+    worst = rows.groupby("what")["points"].max()
+    assert worst["lost by the interval"] == pytest.approx(100 * table["interval_loss"].max())
+    assert worst["ETTR mistaken by"] == pytest.approx(100 * table["level_error"].abs().max())
+    assert (rows["points"] >= 0).all()
+
+
+def test_every_chart_can_be_pictured():
+    for chart in FRAMES:
+        picture = rendering.svg(spec(chart, "extreme"))
+        width, height = (float(number) for number in re.search(r'width="([\d.]+)" height="([\d.]+)"', picture).groups())
+        assert math.isclose(width, rendering.STILL_WIDTH, rel_tol=0.45) and height > 100
+
+
+def test_the_colours_are_those_of_the_theme():
+    """Whose own tests compute that every reader can tell them apart."""
+    used = set(re.findall(r'"(#[0-9a-f]{6})"', "".join(json.dumps({**spec(c, "rich"), "config": 0}) for c in FRAMES)))
+    assert used <= {*theme.MODEL_COLOURS.values(), theme.FAINT_INK}

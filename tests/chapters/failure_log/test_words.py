@@ -1,0 +1,620 @@
+"""Every sentence on a failure log: grammatical at the extremes, and with the numbers of the fit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ettr import failures, logs, plan
+from ettr.chapters import failure_log
+from ettr.chapters.common.sentences import Finding, listed
+from ettr.core.errors import InputError
+from ettr.failures.roles import RoleCheck
+from simulated_logs import simulate_log
+
+SAY = failure_log.words
+BEGIN = pd.Timestamp("2024-01-01T00:00:00Z")
+GENERATIONS = {"V100": (0.5, 1.0), "A100": (0.5, 3.0)}
+
+
+def log_of(table: pd.DataFrame, n_nodes: int, days: float, drop: tuple[str, ...] = (), **options):
+    frame = pd.DataFrame({"start": BEGIN + pd.to_timedelta(table["start_h"], unit="h").dt.round("s")})
+    if "end_h" in table:
+        frame["end"] = BEGIN + pd.to_timedelta(table["end_h"], unit="h").dt.round("s")
+    if "node" in table:
+        frame["node"] = [f"n{node:04d}" for node in table["node"]]
+    for column in table.columns.difference(["start_h", "end_h", "node"]):
+        frame[column] = table[column]
+    window = (BEGIN, BEGIN + pd.Timedelta(days=days))
+    return logs.from_frame(frame.drop(columns=list(drop)), n_nodes, window, source="my/faults.csv", **options)
+
+
+def drawn(seed: int, n_nodes: int, days: float, rate: float, drop: tuple[str, ...] = (), **rules):
+    return log_of(simulate_log(seed, n_nodes, days, rate, **rules), n_nodes, days, drop)
+
+
+def first(n: int, drop: tuple[str, ...] = (), **columns):
+    return log_of(simulate_log(13, 300, 60, 5).head(n).assign(**columns), 300, 60, drop)
+
+
+def at(start_h: list[float], days: float = 60.0, **columns):
+    return log_of(pd.DataFrame({"start_h": np.sort(np.array(start_h, dtype=float)), **columns}), 100, days)
+
+
+def generations(seed: int, factors: dict[str, tuple[float, float]], **options):
+    return log_of(simulate_log(seed, 200, 100, 5, cohorts=factors), 200, 100, **options)
+
+
+def coarse():
+    table = simulate_log(11, 300, 60, 20).drop(columns="end_h")
+    return log_of(table.assign(start_h=table["start_h"] // 24 * 24), 300, 60)
+
+
+def on_one_node(n_nodes: int, days: float, rate: float):
+    return log_of(simulate_log(4, n_nodes, days, rate).assign(node=7), n_nodes, days)
+
+
+SIZES = {"cohort": {"V100": 100, "A100": 100}}
+LOGS = {
+    "rich": lambda: log_of(
+        simulate_log(
+            1,
+            200,
+            200,
+            12,
+            lemon_share=0.04,
+            lemon_factor=8,
+            repeat_probability=0.25,
+            burst_mean=1.5,
+            cohorts=GENERATIONS,
+        ),
+        200,
+        200,
+        cohort_nodes=SIZES,
+    ),
+    "one rate": lambda: generations(2, {"V100": (0.5, 1.0), "A100": (0.5, 1.0)}, cohort_nodes=SIZES),
+    "cohorts without nodes": lambda: first(4, cohort=["V100", "A100", "A100", "A100"]),
+    "cohorts without failures": lambda: log_of(
+        simulate_log(2, 200, 100, 5, cohorts=GENERATIONS).assign(planned=True), 200, 100, cohort_nodes=SIZES
+    ),
+    "poisson": lambda: drawn(3, 300, 120, 5),
+    "no node names": lambda: drawn(3, 300, 60, 5, drop=("node",)),
+    "no ends": lambda: drawn(3, 300, 60, 5, drop=("end",)),
+    "no components": lambda: first(4, drop=("component", "cause")),
+    "one instant": lambda: at([100.0] * 30, node=range(30)),
+    "three instants": lambda: at([100.0, 200.1, 301.7] * 10, node=range(30)),
+    "the last instant": lambda: at([1440.0] * 30, node=range(30)),
+    "up and down": lambda: at([*np.linspace(5, 1430, 60), *np.random.default_rng(0).uniform(500, 940, 200)]),
+    "every day": lambda: at([24.0 * day + 1 for day in range(60)]),
+    "one node of many": lambda: on_one_node(300, 60, 5),
+    "one node": lambda: on_one_node(1, 300, 150),
+    "rising": lambda: drawn(5, 300, 120, 5, trend_beta=1.8),
+    "falling": lambda: drawn(5, 300, 120, 5, trend_beta=0.5),
+    "repeats": lambda: drawn(6, 300, 200, 6, repeat_probability=0.5, repeat_within_h=60),
+    "lemons": lambda: drawn(7, 300, 200, 6, lemon_share=0.03, lemon_factor=15),
+    "regular": lambda: drawn(8, 300, 120, 6, shape=2.5),
+    "bursts": lambda: drawn(10, 300, 120, 6, burst_mean=3),
+    "bunches": lambda: drawn(9, 300, 120, 6, shape=0.55),
+    "lemons and repeats": lambda: drawn(
+        14, 300, 200, 6, lemon_share=0.03, lemon_factor=15, repeat_probability=0.3, repeat_within_h=60
+    ),
+    "coarse": coarse,
+    "a day": lambda: drawn(12, 5, 1, 50_000),
+    **{f"{n} failures": lambda n=n: first(n) for n in (0, 1, 2, 5, 9, 10, 19, 20)},
+}
+SPLITS = {name: "cohort" for name in LOGS if name in ("rich", "one rate") or "cohorts" in name} | {
+    "no ends": "component",
+    "5 failures": "cause",
+    "0 failures": "component",
+}
+
+
+@cache
+def fit(name: str) -> failures.Fit:
+    return failures.fit(LOGS[name](), split=SPLITS.get(name))
+
+
+@cache
+def fitted(name: str) -> plan.FittedPlan:
+    return plan.from_fit(fit(name), name="mine")
+
+
+OF_FIT = (
+    "reading",
+    "rate",
+    "components",
+    "shape",
+    "gaps",
+    "trend",
+    "nodes",
+    "after_repair",
+    "lives",
+    "cohorts",
+    "repairs",
+    "forecast",
+)
+OF_PLAN = ("plan", "trust")
+
+
+def sentences(found: failures.Fit, planned: plan.FittedPlan | None = None) -> dict[str, Finding]:
+    told = {name: getattr(SAY, name)(found) for name in OF_FIT}
+    told |= {f"verdict {number}": verdict for number, verdict in enumerate(SAY.verdicts(found))}
+    if planned:
+        told |= {name: getattr(SAY, name)(planned) for name in OF_PLAN} | {"answer": SAY.answer(found, planned)}
+    return told
+
+
+WRONG = {
+    "no number": r"\b(nan|inf|None|NaN|Series|dtype|np)\b",
+    "signs": r"[{}\[\]]|\d[eE][+-]?\d|  | [.,;:]|[.,;:][.,;:]|\(\)|-0\.00",
+    "a word twice": r"\b([A-Za-z]+) \1\b",
+    "one of many": r"(?<![\d.,])1 (failures|nodes|events|records|repeats|moments|gaps|GPUs|node-days|were|have|are)\b",
+    "many of one": r"\b(0|[2-9]|\d\d+) (failure|node|event|record|repeat|was|has|is)\b(?!-)",
+    "no less than nothing": r"at most (less|no)|(?<![\d.,])1 times|\b0 (failures|nodes) ",
+    "a range of one": r"between (\S+) and \1(?![.,]?\d)",
+}
+
+
+def check_words(text: str) -> None:
+    assert text and text == text.strip()
+    for why, pattern in WRONG.items():
+        assert not re.search(pattern, text), f"{why}: {text}"
+    for share in re.findall(r"([\d,.]+)%", text):
+        assert float(share.replace(",", "")) <= 100, text
+    assert text.count("(") == text.count(")") and text.count("**") in (0, 2), text
+
+
+def check_all(told: dict[str, Finding]) -> None:
+    for name, finding in told.items():
+        check_words(finding.text)
+        check_words(finding.title)
+        assert re.match(r"(\*\*)?[A-Za-z\d]", finding.text) and finding.text.endswith("."), (name, finding.text)
+        assert not finding.title.endswith(".") and len(finding.title) < 120, (name, finding.title)
+        assert finding.title[0] == finding.title[0].upper(), finding.title
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_every_sentence_is_sane_for_every_log(name):
+    check_all(sentences(fit(name), fitted(name)))
+    for row in [
+        *SAY.rule_rows(fit(name)),
+        *SAY.rate_rows(fit(name).components),
+        *SAY.rate_rows(fit(name).components, 2),
+    ]:
+        assert all(isinstance(cell, str) and not re.search(r"nan|inf|None|\de[+-]", cell) for cell in row.values())
+
+
+def test_every_sentence_of_the_chapter_is_tested_here():
+    chapter = nbformat.read(Path(__file__).parents[3] / "book" / "your_cluster" / "failure_log.ipynb", 4)
+    code = "\n".join(cell.source for cell in chapter.cells if cell.cell_type == "code")
+    called = set(re.findall(r"\bsay\.(\w+)\(", code))
+    assert len(called) > 10 and called <= {*OF_FIT, *OF_PLAN, "answer", "horizon_d"}
+
+
+# --------------------------------------------------------------------------- what verdicts say
+
+VERDICTS = {
+    ("memoryless", "yes"): ("poisson", "Failures are memoryless", "No rule rejects the exponential"),
+    ("memoryless", "bunched"): ("bunches", "Failures come in bunches", "gaps vary more than chance lets them"),
+    ("memoryless", "regular"): ("regular", "Failures come more evenly than chance", "look for something periodic"),
+    ("memoryless", "depends on the rule"): (
+        "bursts",
+        "Whether failures are memoryless depends on what counts as one incident",
+        "The rules disagree",
+    ),
+    ("memoryless", "alike"): ("every day", "Failures come at equal distances", "hardly differ from 24 h: look for"),
+    ("memoryless", "too few"): ("19 failures", "Too few failures for a shape", "It takes 20 failures to tell how"),
+    ("memoryless", "too coarse"): ("coarse", "Time stamps are too coarse for a shape", "in steps of 24 h, and"),
+    ("trend", "rising"): ("rising", "Failures become more", "Both tests see a rising rate"),
+    ("trend", "falling"): ("falling", "Failures become fewer", "Both tests see a falling rate"),
+    ("trend", "steady"): ("poisson", "The rate has no trend", "nothing speaks against a constant rate"),
+    ("trend", "not monotone"): ("up and down", "The rate goes up and down", "uneven without a lasting direction"),
+    ("trend", "too few"): ("19 failures", "Too few failures for a trend", "to see a trend; there are 19."),
+    ("nodes", "replace"): ("lemons", "Replace the worst nodes", "keep failing: replace them."),
+    ("nodes", "re-test"): ("repeats", "Test nodes after repair, before replacing any", "replace none for its count"),
+    ("nodes", "look first"): ("rich", "Look at what bad nodes share before replacing any", "but as a group: look at"),
+    ("nodes", "both"): (
+        "lemons and repeats",
+        "Replace the worst nodes, and test after repair",
+        "others fail again soon",
+    ),
+    ("nodes", "nothing"): ("poisson", "No node stands out in a way that lasts", "supports neither replacing nodes"),
+    ("nodes", "too few"): ("1 failures", "Too few failures to judge nodes", "to tell lemons from luck; there is 1."),
+    ("nodes", "no nodes"): ("no node names", "The log names no nodes", "lemons cannot be told"),
+    ("cohorts", "separate"): ("rich", "Failure rates differ by cohort", "Fit and plan them separately."),
+    ("cohorts", "pool"): ("one rate", "Cohorts may share one rate", "which chance explains."),
+    ("cohorts", "too few"): ("cohorts without failures", "Cohorts cannot be compared", "Nothing failed"),
+    ("cohorts", "exposure unknown"): ("cohorts without nodes", "Cohorts cannot be compared", "nodes of each cohort"),
+    ("cohorts", "not asked"): ("poisson", "No cohorts were named", "No column was named"),
+}
+WORDS = {"memoryless": SAY.shape, "trend": SAY.trend, "nodes": SAY.nodes, "cohorts": SAY.cohorts}
+
+
+@pytest.mark.parametrize(("question", "answer"), VERDICTS)
+def test_a_verdict_is_said_as_it_was_taken(question, answer):
+    name, title, words = VERDICTS[question, answer]
+    assert fit(name).verdict(question).answer == answer
+    said = WORDS[question](fit(name))
+    assert said.title == title and words in said.text
+    told = [verdict.text for verdict in SAY.verdicts(fit(name))]
+    assert (said.text in told) == (answer != "not asked")
+
+
+def test_a_moving_rate_is_not_called_bunches():
+    """Gaps at a rate that moves vary more than at one rate, though no failure brings on the next."""
+    assert fit("falling").verdict("memoryless").answer == "bunched"
+    assert SAY.shape(fit("falling")).title == "Gaps vary more than at one constant rate"
+    assert "bunches" not in SAY.answer(fit("falling"), plan.from_fit(fit("falling"))).text
+
+
+def test_a_small_job_is_forecast_by_its_own_count():
+    """One node of many mostly meets no failure in a month; the fleet's range would be far too narrow for it."""
+    planned = plan.from_fit(fit("poisson"), n_gpus=8)
+    assert planned.ettr_high > planned.plan.budget.ettr > planned.ettr_low
+    assert planned.ettr_high == pytest.approx(1, abs=2e-3)
+    assert "up to less" not in SAY.trust(planned).text
+
+
+def test_every_answer_has_its_words():
+    docs = " ".join(vars(failures.verdicts)[name].__doc__ for name in ("memoryless", "trending", "replace_or_retest"))
+    docs += vars(failures.verdicts)["separate"].__doc__
+    assert {answer for _, answer in VERDICTS} == set(re.findall(r"``([^`]+)``", docs))
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_verdict_of_the_paragraph_is_that_of_its_section(name):
+    """The paragraph may be short, not different."""
+    text = SAY.answer(fit(name), fitted(name)).text
+    answers = {verdict.question: verdict.answer for verdict in fit(name).verdicts}
+    assert ("they become more" in text) == (answers["trend"] == "rising")
+    assert ("become fewer" in text) == (answers["trend"] == "falling")
+    assert ("should be replaced" in text) == (answers["nodes"] in ("replace", "both"))
+    assert ("repairs should be tested" in text) == (answers["nodes"] in ("re-test", "both"))
+    assert ("rates of their own" in text) == (answers["cohorts"] == "separate")
+    assert ("without the number of their nodes" in text) == (name == "cohorts without nodes")
+
+
+def test_failures_at_one_instant_have_no_step_of_time():
+    said = SAY.shape(fit("one instant"))
+    assert said.text == "All failures have one time stamp, so there are no times between them."
+    assert SAY.trend(fit("the last instant")).text == "All failures came at one end of the window."
+    assert SAY.shape(fit("three instants")).text.startswith("Too many of the times between failures are equal")
+
+
+def test_a_shape_that_stamps_do_not_resolve_is_not_told():
+    """Under one rule stamps are fine enough, under another not: only the first has a shape."""
+    known = fit("poisson")
+    one, *others = known.gaps
+    partly = replace(known, gaps=(replace(one, too_coarse=True), *others))
+    text = SAY.shape(partly).text
+    assert "as logged" not in text and text.count(" merged") == 2
+    assert SAY.rule_rows(partly)[0]["shape"] == "too coarse"
+    assert SAY.gaps(replace(known, gaps=(replace(one, too_coarse=True),)), 0.0).title.startswith("Time stamps are too")
+    for number, row in enumerate(SAY.rule_rows(known)):
+        assert row["shape"].startswith(f"{known.gaps[number].weibull_shape:.2f} [")
+
+
+def test_a_merge_rule_that_was_not_fitted_is_refused():
+    with pytest.raises(InputError, match=r"within_min must be one of 0, 10, 60 min, got 15"):
+        SAY.gaps(fit("poisson"), 15.0)
+
+
+def test_bad_nodes_are_named_if_each_is_beyond_chance():
+    known = fit("lemons")
+    clean = known.nodes.deduplicated
+    bad = clean.worst[clean.worst["p_adjusted"] < 0.05]["node"].tolist()
+    assert f"Beyond chance by themselves: {listed(bad)}." in SAY.nodes(known).text
+
+    def with_clean(**changes):
+        return SAY.nodes(replace(known, nodes=replace(known.nodes, deduplicated=replace(clean, **changes)))).text
+
+    assert f"{bad[-1]} and 14 more." in with_clean(n_significant=len(bad) + 14)
+    none = with_clean(worst=clean.worst.assign(p_adjusted=1.0), n_significant=0)
+    top = clean.worst.iloc[0]
+    assert f"No node is beyond chance by itself; the most failures are of {top['node']} ({top['n_events']})," in none
+    assert "Between the halves" not in with_clean(rank_correlation=None)
+    assert "correlate by 0.00" in with_clean(rank_correlation=-0.001)
+
+
+def test_a_role_is_named_as_people_name_it():
+    known = fit("poisson")
+    role = RoleCheck("number", "0 mod 32", 9.0, 0.01, 9, 100, True)
+
+    def said(**changes):
+        return SAY.nodes(replace(known, nodes=replace(known.nodes, role=replace(role, **changes)))).text
+
+    assert "Nodes whose number is 0 mod 32 fail 9 times as often as others: look at what they are used for." in said()
+    assert "Nodes named login alone fail: look" in said(kind="prefix", value="login", ratio=np.inf)
+    assert "look at what they are used for" not in said(p=0.2)
+
+
+def test_time_after_a_repair_is_time_after_a_failure_where_no_repair_is_known():
+    assert "In the 7 days after a repair there are" in SAY.nodes(fit("poisson")).text
+    assert "In the 7 days after a failure there are" in SAY.nodes(fit("no ends")).text
+    assert SAY.after_repair(fit("9 failures")).title == "No node failed in the 7 days after a repair"
+    assert SAY.after_repair(fit("no node names")).title == "Nothing is known of the time after repairs"
+    assert SAY.lives(fit("no node names")).title == "How long repairs hold is not known"
+    assert SAY.lives(fit("rich")).text.startswith("Half of the repairs hold for less than ")
+
+
+def test_nodes_that_never_came_back_are_no_missing_names():
+    known = fit("poisson")
+    verdict = failures.verdicts.replace_or_retest(
+        known.nodes.deduplicated, None, None, known.verdict("cohorts"), len(known.start_h)
+    )
+    assert verdict.answer == "nothing" and "repeat_ratio" not in verdict.evidence
+    said = SAY.nodes(replace(known, nodes=replace(known.nodes, risk=None), verdicts=(verdict,)))
+    assert said.title == "No node stands out in a way that lasts" and "after" not in said.text.partition("repair.")[2]
+    check_all({"nodes": said})
+
+
+def test_cohorts_that_never_failed_have_no_endless_ratio():
+    known = fit("rich")
+    test = replace(known.cohort_test, ratio=np.inf, low=3.25, high=np.inf)
+    said = SAY.cohorts(replace(known, cohort_test=test))
+    assert said.text.startswith("A100 fails at least 3.25 times as often as V100, which never failed (p < 0.001): one")
+    said = SAY.cohorts(replace(known, cohort_test=replace(test, low=0.4)))
+    assert said.text.startswith("A100 failed and V100 never did (p < 0.001): one")
+    assert "Nothing failed" in SAY.cohorts(fit("cohorts without failures")).text
+    assert fit("no ends").verdict("cohorts").answer == "not asked"  # each component has the whole exposure
+
+
+# --------------------------------------------------------------------------- numbers read back
+
+NUMBER = r"\d[\d,]*(?:\.\d+)?"
+THREE_DIGITS = {"rel": 5.1e-3, "abs": 5.1e-3}
+
+
+def numbers(pattern: str, text: str) -> list[float]:
+    """The numbers that stand in the places of a pattern, a # each."""
+    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert found, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in found.groups()]
+
+
+def minutes(text: str) -> list[float]:
+    scale = {"s": 1 / 60, "min": 1.0, "h": 60.0, "days": 1440.0}
+    return [float(n.replace(",", "")) * scale[unit] for n, unit in re.findall(rf"({NUMBER}) (s|min|h|days)\b", text)]
+
+
+@pytest.mark.parametrize("name", ["rich", "poisson", "coarse", "20 failures"])
+def test_rates_are_told_as_fitted(name):
+    known = fit(name)
+    text = SAY.rate(known).text
+    exact, fair = known.rate, known.fair_rate
+    assert numbers("^# failures per", text) == pytest.approx([exact.per_1000_node_days], **THREE_DIGITS)
+    assert numbers("independent, the 95% interval is # to #", text) == pytest.approx(
+        [exact.low, exact.high], **THREE_DIGITS
+    )
+    assert numbers("the interval is # to #\\.$", text) == pytest.approx([fair.low, fair.high], **THREE_DIGITS)
+    uneven = known.dispersion.p < 0.05 and known.dispersion.measured > 1.05
+    assert ("They come more unevenly" in text) == uneven
+    if uneven:
+        assert numbers("vary # times", text) == pytest.approx([known.dispersion.measured], **THREE_DIGITS)
+
+
+def test_no_failure_is_an_upper_bound():
+    known = fit("0 failures")
+    text = SAY.rate(known).text
+    assert numbers("in # node-days: the 95% interval of the rate is 0 to #", text) == pytest.approx(
+        [18_000, known.rate.high], **THREE_DIGITS
+    )
+    assert "so at most 0.2 per 1000.**" in SAY.answer(known, fitted("0 failures")).text
+
+
+def test_the_level_of_intervals_is_the_one_asked_for():
+    known = failures.fit(first(20), level=0.9)
+    assert "the 90% interval" in SAY.rate(known).text and "such 90% intervals" in SAY.forecast(known).text
+
+
+def test_the_paragraph_tells_count_time_and_interval():
+    known, planned = fit("rich"), fitted("rich")
+    text = SAY.answer(known, planned).text
+    told = numbers(r"shows # failures per 1000 node-days: # in # days, one every # h\.\*\*", text)
+    n = len(known.start_h)
+    assert told == pytest.approx([known.rate.per_1000_node_days, n, 200, 4800 / n], **THREE_DIGITS)
+    assert numbers("A job on # GPUs", text) == [1600]
+    assert minutes(text.partition("checkpoint every")[2]) == pytest.approx(
+        [planned.plan.band.interval_min], **THREE_DIGITS
+    )
+
+
+@pytest.mark.parametrize("name", ["rich", "bursts", "poisson"])
+def test_shapes_are_told_as_fitted(name):
+    told = re.findall(rf"({NUMBER}) \(({NUMBER}) to ({NUMBER})\) (?:as|with)", SAY.shape(fit(name)).text)
+    for values, one in zip(told, fit(name).gaps, strict=True):
+        expected = [one.weibull_shape, one.weibull_low, one.weibull_high]
+        assert [float(value) for value in values] == pytest.approx(expected, abs=0.0051)
+
+
+def test_the_best_distribution_leads_by_its_aic():
+    known = fit("rich")
+    table = known.gaps[1].table.sort_values("aic")
+    said = SAY.gaps(known)
+    assert said.title == "The Weibull distribution fits best" and known.gaps[1].best == "weibull"
+    assert numbers("is # behind in AIC", said.text) == pytest.approx([table["delta_aic"].iloc[1]], **THREE_DIGITS)
+    assert SAY.gaps(fit("poisson")).title.endswith("distribution fit about equally well")
+
+
+def test_components_are_told_by_their_share():
+    known = fit("poisson")
+    table = known.components
+    text = SAY.components(known).text
+    assert numbers(f"^{table['group'][0]} accounts for # of # failures \\(#%\\), then", text) == pytest.approx(
+        [table["n_events"][0], len(known.start_h), 100 * table["share"][0]], abs=0.051
+    )
+    assert SAY.components(fit("no components")).text == "The log names no components."
+    assert SAY.components(fit("1 failures")).text == "GPU accounts for 1 of 1 failure (100.0%)."
+    text = SAY.components(failures.fit(first(4, component=["NIC", None, "GPU", "NIC"]))).text
+    assert text == "NIC accounts for 2 of 4 failures (50.0%), then GPU 25.0%. For 1 failure the log names no component."
+
+
+@pytest.mark.parametrize("name", ["rich", "repeats", "lemons"])
+def test_nodes_are_told_with_their_evidence(name):
+    text, found = SAY.nodes(fit(name)).text, fit(name).nodes
+    raw, clean, risk = found.as_logged, found.deduplicated, found.risk
+    told = numbers("per node vary # times as much as chance lets them, and # times as much without # repeat", text)
+    assert told == pytest.approx([raw.dispersion_index, clean.dispersion_index, found.n_repeats], **THREE_DIGITS)
+    told = numbers(r"correlate by # \(.*the worst #% of nodes of the first half have #% of the", text)
+    assert told == pytest.approx(
+        [clean.rank_correlation, 100 * clean.chance_share, 100 * clean.worst_share], rel=0.006, abs=0.51
+    )
+    told = numbers(r"there are # failures, where # would come .* the rate is # times as high", text)
+    assert told == pytest.approx([risk.n_soon, risk.n_expected, risk.ratio], **THREE_DIGITS)
+
+
+def test_the_trend_is_told_with_its_tests():
+    text, moved = SAY.trend(fit("poisson")).text, fit("poisson").trend
+    told = numbers(r"test: p = #\. .*rate: # \(p = #\)\. Evenness over time: p = #\. In # equal", text)
+    expected = [moved.laplace.p, moved.crow_amsaa.beta, moved.crow_amsaa.p, moved.uneven_p, len(moved.rates)]
+    assert told == pytest.approx(expected, rel=0.051)
+    told = numbers("lies between # and # per 1000", text)
+    assert told == pytest.approx([moved.rates["rate"].min(), moved.rates["rate"].max()], **THREE_DIGITS)
+
+
+def test_repairs_are_told_with_what_is_not_known():
+    known = fit("rich")
+    overall = known.repairs.overall
+    text = SAY.repairs(known).text
+    assert [m / 60 for m in minutes(text)] == pytest.approx([overall["median_h"], overall["p90_h"]], **THREE_DIGITS)
+    assert numbers("in service #%", text) == pytest.approx([100 * known.repairs.availability], abs=0.051)
+    assert SAY.repairs(fit("1 failures")).title.startswith("The one known repair took ")
+    assert "one in ten" not in SAY.repairs(fit("9 failures")).text
+    assert SAY.repairs(fit("no ends")).title == "The log does not say how long failures last"
+
+    def with_overall(availability: float | None, **counts):
+        table = known.repairs.table.copy()
+        for column, n in counts.items():
+            table.loc[0, column] = n
+        return SAY.repairs(replace(known, repairs=replace(known.repairs, table=table, availability=availability))).text
+
+    text = with_overall(0.0, n_open=1, n_unknown=3)
+    assert text.endswith("in service at most 0.0% of the time. 1 was still open at the end. 3 have no known end.")
+    assert "in service" not in with_overall(None)
+
+
+def test_the_forecast_is_told_with_its_past():
+    known = fit("rich")
+    ahead, score = known.forecast, known.score
+    text = SAY.forecast(known).text
+    told = numbers("next # days expect # failures, between # and #. Made again at # moments", text)
+    assert told == [ahead.horizon_d, round(ahead.mean), ahead.low, ahead.high, score.n_forecasts]
+    told = numbers("intervals held in #% of the cases; .*independent held in #%.*worth about # independent", text)
+    shares = [100 * score.over_dispersed_coverage, 100 * score.poisson_coverage]
+    assert told == pytest.approx([*shares, score.n_independent], abs=0.51)
+    assert "In the next 4 h expect" in SAY.forecast(fit("a day")).text
+    assert SAY.forecast(fit("9 failures")).text == "It takes 10 failures to forecast from; there are 9."
+    assert (SAY.horizon_d(known), SAY.horizon_d(fit("9 failures"))) == (ahead.horizon_d, 30.0)
+
+
+@pytest.mark.parametrize("name", ["rich", "a day", "coarse", "2 failures"])
+def test_the_plan_is_told_with_its_band_and_assumptions(name):
+    planned = fitted(name)
+    band, rules, run = planned.plan.band, planned.by_rule, planned.scenario
+    recovery_min = run.recovery.detection_min + run.recovery.queue_min + run.recovery.restart_min
+    expected = [band.interval_min, band.low_min, band.high_min]
+    expected += [rules["interval_min"].min(), rules["interval_min"].max()]
+    expected += [run.checkpoint.stall_s / 60, recovery_min]
+    assert minutes(SAY.plan(planned).text) == pytest.approx(expected, **THREE_DIGITS)
+
+
+def test_trust_is_told_with_the_worst_of_the_past():
+    planned = fitted("rich")
+    splits = planned.splits
+    text = SAY.trust(planned).text
+    assert numbers(r"^Planned # times .* by the # days that", text) == [len(splits), splits["horizon_d"][0]]
+    assert numbers("off by at most # points", text) == pytest.approx(
+        [100 * splits["level_error"].abs().max()], abs=0.051
+    )
+    told = numbers("The ETTR is #% at .* from #% to #%", text)
+    ettr = [planned.plan.budget.ettr, planned.ettr_low, planned.ettr_high]
+    assert told == pytest.approx([100 * value for value in ettr], abs=0.051)
+    worse = replace(planned, splits=splits.assign(interval_loss=0.5, level_error=0.1))
+    assert SAY.trust(planned).title == "Trust the interval more than the ETTR"
+    assert SAY.trust(worse).title == "The interval held no better than the ETTR"
+    assert "at most 50.0 points" in SAY.trust(worse).text
+    free = replace(planned, splits=splits.assign(interval_loss=0.0))
+    assert "the interval cost less than 0.1 points of ETTR" in SAY.trust(free).text
+
+
+# --------------------------------------------------------------------------- what was read
+
+
+def test_reading_counts_every_record():
+    known = fit("poisson")
+    ledger = pd.DataFrame(
+        [("merged", "exact duplicate", 3, "line 7"), ("dropped", "a step of a job", 1, "")],
+        columns=["action", "reason", "n", "example"],
+    )
+    notes = ("columns read: start from 'at'", "faults.csv ends early; the rest is missing")
+    text = SAY.reading(replace(known, log=replace(known.log, ledger=ledger, n_records=160, notes=notes))).text
+    assert "Of 160 records, 3 were merged (exact duplicate; first: line 7) and 1 was dropped (a step of a job)." in text
+    assert "Columns read: start from 'at'. faults.csv ends early; the rest is missing." in text
+
+
+@pytest.mark.parametrize(("n", "said"), [(1, "1 more event is planned work"), (3, "3 more events are planned work")])
+def test_planned_work_is_counted_apart(n, said):
+    known = failures.fit(first(4, planned=[number < n for number in range(4)]))
+    assert re.search(rf": {4 - n} failures?\. {said}", SAY.reading(known).text)
+
+
+def test_one_node_for_a_moment_is_told_in_the_singular():
+    log = logs.from_frame(pd.DataFrame({"start": ["2024-01-01T06:00Z"]}), 1, "2024-01-01/2024-01-01")
+    text = SAY.reading(failures.fit(log)).text
+    assert text.startswith("1 node watched for 24 h, 1 node-day: 1 failure.")
+
+
+ODD = "a*b_ [x](y) <i>`z` $w$ | \\"
+
+
+def test_signs_of_markdown_in_names_are_only_signs():
+    known = failures.fit(first(4, component=ODD))
+    text, title = SAY.components(known).text, SAY.components(known).title
+    assert title.startswith(ODD + " accounts for")
+    assert re.sub(r"\\(\W|_)", r"\1", text).startswith(ODD + " accounts for")
+    assert not re.search(r"(?<!\\)[*`<\[$|]", text)
+    assert (
+        "my_odd_name"
+        in SAY.answer(replace(known, log=replace(known.log, source="my_odd_name")), fitted("poisson")).text
+    )
+
+
+def test_a_long_name_does_not_fill_the_sentence():
+    finding = SAY.components(failures.fit(first(4, component="a component of " * 50)))
+    assert len(finding.title) < 120 and "…" in finding.title
+
+
+def test_rows_of_a_long_table_end_with_the_rest():
+    table = fit("a day").components
+    rows = SAY.rate_rows(table, 2)
+    assert [row["name"] for row in rows] == [*table["group"][:2], f"({len(table) - 2} more)"]
+    assert sum(int(row["n_events"].replace(",", "")) for row in rows) == table["n_events"].sum()
+    assert rows[0]["rate"] == f"{table['rate'][0]:,.0f}"
+
+
+# --------------------------------------------------------------------------- any log
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    n_nodes=st.sampled_from([1, 2, 7, 64]),
+    n_expected=st.sampled_from([3, 15, 25, 60]),
+    days=st.sampled_from([0.2, 9, 70, 900]),
+    burst=st.sampled_from([1.0, 4.0]),
+    again=st.sampled_from([0.0, 0.6]),
+    silent=st.sets(st.sampled_from(["node", "end", "component"])),
+)
+def test_sentences_hold_for_any_log(seed, n_nodes, n_expected, days, burst, again, silent):
+    rate = 1000 * n_expected / (n_nodes * days)
+    table = simulate_log(seed, n_nodes, days, rate, burst_mean=burst, repeat_probability=again)
+    check_all(sentences(failures.fit(log_of(table, n_nodes, days, tuple(silent)))))

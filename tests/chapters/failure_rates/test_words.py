@@ -1,0 +1,246 @@
+"""What is said of rates, sizes, ages and real runs: the numbers in the sentences are those of the results."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+
+from ettr import Scenario, evidence
+from ettr.chapters import failure_log, failure_rates
+from ettr.logs import training_logs
+
+NUMBER = r"\d[\d,]*(?:\.\d+)?"
+DIGITS = {"rel": 5.1e-3, "abs": 5.1e-3}  # three digits, at most two decimals
+USERS = """
+name: mine
+title: Our 1,024 GPUs
+cluster: {n_gpus: 1024}
+job: {productive_h: 500}
+failures: {n_events: 2, node_days: 5120, rate_clock: wall}
+checkpoint: {interval_min: 60, stall_s: 45}
+recovery: {detection_min: 5, restart_min: 12}
+"""
+RUN_NAMES = (*evidence.scenario_names(), "mine")
+
+
+@cache
+def run(name: str) -> Scenario:
+    return Scenario.parse(USERS) if name == "mine" else Scenario.load(name)
+
+
+@cache
+def rates(name: str):
+    return failure_rates.tables.rates(run(name))
+
+
+def numbers(pattern: str, text: str) -> list[float]:
+    """The numbers that stand in the groups of a pattern."""
+    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert found, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in found.groups()]
+
+
+def minutes(text: str) -> list[float]:
+    """All durations of a text. [min]"""
+    units = {"s": 1 / 60, "min": 1.0, "h": 60.0, "days": 1440.0}
+    return [
+        float(value.replace(",", "")) * units[unit] for value, unit in re.findall(rf"({NUMBER}) (s|min|h|days)\b", text)
+    ]
+
+
+def comparable(frame, *also: str):
+    return frame[frame["counted"].isin((failure_rates.tables.STOPS, failure_rates.tables.HARDWARE, *also))]
+
+
+@pytest.mark.parametrize("name", RUN_NAMES)
+def test_the_answer_tells_the_range_and_the_own_rate(name):
+    projected = failure_rates.tables.projections(rates(name), [100_000, 1_000_000])
+    text = failure_rates.words.answer(rates(name), projected).text
+    known = comparable(rates(name))["rate"]
+    assert numbers("The # published rates .* between # and # per 1000 .* between # and #\\.", text) == pytest.approx(
+        [len(known), known.min(), known.max(), *known.quantile([0.25, 0.75])], **DIGITS
+    )
+    own = rates(name).iloc[-1]
+    assert f"*{run(name).title}*, has" in text
+    if own["low"] < own["high"]:
+        assert numbers(r"has # \(95% interval # to #\)", text) == pytest.approx(
+            [own["rate"], own["low"], own["high"]], **DIGITS
+        )
+    else:
+        assert numbers("has #, given without an interval", text) == pytest.approx([own["rate"]], **DIGITS)
+    times = [
+        60 * end
+        for _, rows in comparable(projected).groupby("n_gpus")
+        for end in (rows["mttf_h"].min(), rows["mttf_h"].max())
+    ]
+    assert minutes(text.partition("at these rates")[2]) == pytest.approx(times, **DIGITS)
+
+
+def test_the_answer_under_llama3_in_numbers():
+    """14 of 19 published rows count stops or hardware; OPT's 105 restarts on 124 nodes in 61 days are the most."""
+    text = failure_rates.words.answer(
+        rates("llama3-405b"), failure_rates.tables.projections(rates("llama3-405b"), [100_000])
+    ).text
+    assert numbers("The # published rates .* between # and # per", text) == [14, 1.44, 13.9]
+    assert minutes(text) == pytest.approx([24_000 * 60 / (12_500 * rate) for rate in (13.8815, 1.43519)], rel=5e-3)
+
+
+def test_no_failures_are_told_as_such(llama3):
+    never = llama3.override({"failures.rate_per_1000_node_days": 0})
+    frame = failure_rates.tables.rates(never)
+    assert "has no failures" in failure_rates.words.answer(frame, failure_rates.tables.projections(frame, [1e5])).text
+    ages = failure_rates.words.ages(
+        never, failure_rates.tables.first_failures(never, 54), failure_rates.tables.by_age(never), 54
+    )
+    assert "no failures" in ages.title and not re.search(NUMBER, ages.text)
+    by_size = failure_rates.words.by_size(
+        failure_rates.tables.rsc_points(), failure_rates.tables.mttf_by_size(never)
+    ).text
+    assert "this book's scenario" not in by_size
+
+
+def test_what_is_counted_is_told_by_kind():
+    text = failure_rates.words.side_by_side(rates("rsc-1")).text
+    for kind in (failure_rates.tables.STOPS, failure_rates.tables.HARDWARE, failure_rates.tables.MEMORY):
+        of = evidence.published_rates()
+        of = of[of["scope"].map(failure_rates.tables.COUNTED) == kind]["rate"]
+        assert numbers(f"{kind} from # to #", text) == pytest.approx([of.min(), of.max()], **DIGITS)
+    counts = evidence.table("failure_rates")["n_events"].notna()
+    assert numbers("# of the # figures .* the other # only", text) == [counts.sum(), counts.size, (~counts).sum()]
+
+
+@pytest.mark.parametrize("name", RUN_NAMES)
+def test_each_cluster_gets_its_verdict_in_words(name):
+    found = failure_rates.tables.ratios(rates(name))
+    finding = failure_rates.words.ratios(found)
+    same, other = finding.text.split("They cannot for ")
+    different, untold = other.split("It cannot be told for ")
+    for row in found.itertuples():
+        place = {
+            failure_rates.tables.COMPATIBLE: same,
+            failure_rates.tables.DIFFERENT: different,
+            failure_rates.tables.UNTOLD: untold,
+        }[row.verdict]
+        assert f"*{row.title}*" in place, row.title
+        if row.verdict == failure_rates.tables.DIFFERENT:
+            high = "any" if row.at_least else "just under #" if 0.995 < row.high < 1 else "#"
+            pattern = rf"\*{re.escape(row.title)}\* \(# times, # to {high}\)"
+            wanted = [row.ratio, row.low] + ([] if row.at_least else [row.high])
+            assert numbers(pattern, different) == pytest.approx(wanted, **DIGITS)
+    assert numbers("# of # rates", finding.title) == [
+        (found["verdict"] == failure_rates.tables.COMPATIBLE).sum(),
+        len(found),
+    ]
+
+
+def test_the_points_are_told_with_the_rates_that_they_imply():
+    finding = failure_rates.words.by_size(
+        failure_rates.tables.rsc_points(), failure_rates.tables.mttf_by_size(run("rsc-1"))
+    )
+    assert numbers("rate: # at 8 GPUs, # at 1,024 GPUs and # at 4,096", finding.text) == [21, 23.7, 4.69]
+    assert numbers(r"RSC-1 is #\. The projected points \(# and #\)", finding.text) == [6.5, 6.51, 6.37]
+    assert numbers("At # GPUs .* implies # times", finding.title) == [1024, 3.65]
+    assert "100,000 GPUs fails every 17.7 min" in finding.text
+
+
+@pytest.mark.parametrize("name", RUN_NAMES)
+@pytest.mark.parametrize("sizes", [(100_000, 1_000_000), (2000, 2000), (64, 512)])
+def test_projections_tell_both_ends_and_the_middle(name, sizes):
+    projected = failure_rates.tables.projections(rates(name), sizes)
+    text = failure_rates.words.projections(projected).text
+    shown = comparable(projected, failure_rates.tables.OWN)
+    wanted = [
+        60 * value
+        for _, rows in shown.groupby("n_gpus")
+        for value in (rows["mttf_h"].min(), rows["mttf_h"].max(), rows["mttf_h"].median())
+    ]
+    assert minutes(text) == pytest.approx(wanted, rel=5.1e-3)
+    spread, widest = numbers("by a factor of #; .* a factor of #\\.", text)
+    largest = shown[shown["n_gpus"] == max(sizes)]
+    assert spread == pytest.approx(largest["mttf_h"].max() / largest["mttf_h"].min(), **DIGITS)
+    assert widest == pytest.approx((largest["mttf_high_h"] / largest["mttf_low_h"]).max(), **DIGITS)
+    assert ("matters more than chance" in text) == (spread > widest)
+
+
+def test_few_failures_leave_chance_the_larger_part():
+    """One failure spans a factor of 220, more than the clusters differ."""
+    frame = failure_rates.tables.rates(run("mine").override({"failures.n_events": 1}))
+    text = failure_rates.words.projections(failure_rates.tables.projections(frame, [1e5])).text
+    assert numbers("spans a factor of #\\.", text) == pytest.approx([5.5716 / 0.025318], rel=0.01)
+    assert "matters more than chance" not in text
+
+
+@pytest.mark.parametrize("name", RUN_NAMES)
+def test_ages_are_told_from_the_renewal_function(name):
+    first, weekly = failure_rates.tables.first_failures(run(name), 54), failure_rates.tables.by_age(run(name))
+    finding = failure_rates.words.ages(run(name), first, weekly, 54)
+    by_shape = first.set_index("shape")["n_failures"]
+    assert numbers("meet # failures at a shape of 0.7 and # at 1.5, against # once", finding.text) == pytest.approx(
+        [by_shape[0.7], by_shape[1.5], first["settled"].iloc[0]], rel=5.1e-3, abs=0.0051
+    )
+    ratio = weekly[weekly["shape"] == 0.7]["rate"].iloc[-1] / run(name).failures.rate
+    assert ratio > 1
+    assert numbers("still #% above the settled one", finding.text) == pytest.approx([100 * (ratio - 1)], abs=0.0501)
+    assert "The shapes are assumed." in finding.text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (1.0001, "within a thousandth of the settled one"),
+        (0.9, "10.0% below the settled one"),
+        (1.25, "25.0% above the settled one"),
+        (3.0, "3 times the settled one"),
+    ],
+)
+def test_a_distance_from_the_settled_rate(ratio, words):
+    assert failure_rates.words._off(ratio) == words
+
+
+# --------------------------------------------------------------------------- real runs
+
+
+def test_real_runs_are_told_beside_the_model():
+    frame = failure_log.tables.against_model()
+    finding = failure_log.published_run_words.against_model(frame)
+    bloom, glm = frame.set_index("name").loc[["bloom-176b", "glm-130b"]].itertuples()
+    assert numbers(r"had an ETTR of #% \(#% to #%, .* left #%", finding.text.partition("*GLM")[0]) == pytest.approx(
+        [100 * value for value in (bloom.realised, bloom.low, bloom.high, bloom.modelled)], abs=0.0501
+    )
+    assert numbers("GLM.* had an ETTR of #%; .* left #%", finding.text) == pytest.approx(
+        [100 * glm.realised, 100 * glm.modelled], abs=0.0501
+    )
+    share = 100 * (1 - (bloom.modelled_lost_h + glm.modelled_lost_h) / (bloom.lost_h + glm.lost_h))
+    assert numbers("by # points and # points: #% of all hours", finding.text) == pytest.approx(
+        [100 * bloom.difference, 100 * glm.difference, share], abs=0.0501
+    )
+
+
+@pytest.mark.parametrize("name", failure_log.tables.published_run_names())
+def test_losses_are_told_by_reason(name):
+    told = failure_log.tables.published_run(name)
+    finding = failure_log.published_run_words.losses(told)
+    assert numbers("Of # h the run lost #", finding.text) == pytest.approx(
+        [told.realised.wall_h, told.realised.lost_h], **DIGITS
+    )
+    for row in told.losses.itertuples():
+        if row.reason in (training_logs.MIXED, training_logs.UNNAMED):
+            pattern = "# h more lie in stretches" if row.reason == training_logs.MIXED else "For # h, "
+        else:
+            pattern = rf"{row.reason} # h \({'once' if row.n == 1 else f'{row.n} times'}\)"
+        assert numbers(pattern, finding.text) == pytest.approx([row.lost_h], **DIGITS)
+    others = told.losses.loc[told.losses["term"] == failure_log.tables.NOT_MODELLED, "lost_h"].sum()
+    assert numbers(": #% of the lost hours", finding.title) == pytest.approx(
+        [100 * others / told.realised.lost_h], abs=0.501
+    )
+
+
+def test_stretches_with_too_many_steps_are_kept_and_told():
+    bloom, glm = (
+        failure_log.published_run_words.losses(failure_log.tables.published_run(name)).text
+        for name in ("bloom-176b", "glm-130b")
+    )
+    assert numbers("# of the # stretches between two entries have more steps", bloom) == [2, 10]
+    assert "which dates without an hour explain" in bloom and "more steps" not in glm

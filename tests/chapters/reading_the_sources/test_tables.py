@@ -1,0 +1,191 @@
+"""The audit reaches the verdicts that follow from the published counts, and no other."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from ettr import evidence
+from ettr.chapters import reading_the_sources
+from ettr.core.errors import DataError, UnknownName
+
+VERDICTS = {
+    "P1": "disagrees",
+    "P2": "disagrees",
+    "P3": "disagrees",
+    "P4": "agrees",
+    "P5": "disagrees",
+    "P6a": "disagrees",
+    "P6b": "agrees",
+    "P7": "agrees",
+    "P8": "imprecise",
+    "P9a": "agrees",
+    "P9b": "agrees",
+    "D01": "disagrees",
+    "D02a": "agrees",
+    "D02b": "agrees",
+    "D03a": "agrees",
+    "D03b": "agrees",
+    "D04": "disagrees",
+    "D05": "disagrees",
+    "D06": "disagrees",
+    "D07": "disagrees",
+    "D08": "disagrees",
+    "D09a": "agrees",
+    "D09b": "agrees",
+    "D10": "agrees",
+    "D11": "agrees",
+    "D12": "agrees",
+    "D13": "agrees",
+    "D14a": "agrees",
+    "D14b": "agrees",
+    "D15": "unsupported",
+    "D16": "agrees",
+    "D17a": "agrees",
+    "D17b": "agrees",
+    "D17c": "agrees",
+    "D18a": "disagrees",
+    "D18b": "agrees",
+    "D18c": "disagrees",
+    "D19a": "imprecise",
+    "D19b": "imprecise",
+    "D20a": "wrong framing",
+    "D20b": "wrong framing",
+    "D21": "incomplete",
+    "D22a": "agrees",
+    "D22b": "agrees",
+    "D22c": "agrees",
+    "D22d": "consistent",
+    "D22e": "agrees",
+    "D23": "agrees",
+    "D24": "disagrees",
+    "D25a": "agrees",
+    "D25b": "agrees",
+    "D25c": "consistent",
+    "D26": "consistent",
+    "D27": "consistent",
+    "D28a": "agrees",
+    "D28b": "agrees",
+    "D29": "irrelevant",
+}
+
+
+def claims_with(monkeypatch, claim_id, **changes):
+    claims = evidence.table("claims")
+    for column, value in changes.items():
+        claims.loc[claims["claim_id"] == claim_id, column] = value
+    original = evidence.table
+    monkeypatch.setattr(evidence, "table", lambda name: claims.copy() if name == "claims" else original(name))
+
+
+def test_every_claim_gets_its_verdict():
+    found = reading_the_sources.tables.audit().set_index("claim_id")["verdict"].to_dict()
+    assert found == VERDICTS
+
+
+def test_a_computed_verdict_shows_its_number_and_a_judgement_its_reason():
+    claims = reading_the_sources.tables.audit()
+    computed = claims["quantity"] != ""
+    assert claims.loc[computed, ["stated_value", "implied_value", "difference", "tolerance"]].notna().all(axis=None)
+    assert (claims.loc[computed, "tolerance_reason"] != "").all()
+    assert set(claims.loc[computed, "verdict"]) == {
+        reading_the_sources.tables.AGREES,
+        reading_the_sources.tables.DISAGREES,
+    }
+    assert claims.loc[~computed, "implied_value"].isna().all()
+    assert not set(claims.loc[~computed, "verdict"]) & {
+        reading_the_sources.tables.AGREES,
+        reading_the_sources.tables.DISAGREES,
+        "",
+    }
+    assert (claims["comment"].str.len() > 0).all()
+    assert not claims["comment"].str.contains("[{}]").any()
+
+
+def test_only_the_first_row_of_the_table_disagrees_with_itself():
+    rows = reading_the_sources.tables.interruption_shares()
+    assert rows.loc[~rows["agrees"], "component"].tolist() == ["Faulty GPU"]
+    assert rows["implied_pct"].sum() == pytest.approx(100.0)
+    assert rows.loc[0, "implied_pct"] == pytest.approx(35.32, abs=0.005)  # rounded
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [  # worked by hand from the counts, 54 days and 16,384 GPUs
+        ("faulty_gpu_share_pct", 35.32),
+        ("gpu_share_pct", 63.96),
+        ("printed_gpu_share_pct", 58.7),
+        ("printed_total_pct", 94.9),
+        ("hardware_share_pct", 76.6),
+        ("hardware_with_network_share_pct", 85.0),
+        ("hardware_without_maintenance_share_pct", 77.3),
+        ("hardware_with_unknown_share_pct", 78.3),
+        ("four_gpu_rows_printed_pct", 55.9),
+        ("four_gpu_rows_share_pct", 61.1),
+        ("mtbi_unexpected_h", 3.093),
+        ("mtbi_all_h", 2.781),
+        ("unexpected_per_day", 7.76),
+        ("rate_per_1000_node_days", 3.789),
+        ("max_loss_min", 18.56),
+        ("mfu_16k_gpus_pct", 40.4),
+        ("training_days_at_16k", 78.4),
+        ("xai_failures_per_day", 47.4),
+        ("xai_mtbi_min", 30.4),
+        ("rsc_n_jobs", 3.88e6),
+        ("rsc_gpu_h", 1.61e8),
+    ],
+)
+def test_quantities(name, value):
+    assert reading_the_sources.tables.quantity(name) == pytest.approx(
+        value, rel=3e-3
+    )  # expected values have three digits
+
+
+def test_the_two_readings():
+    readings = reading_the_sources.tables.readings().set_index("reading")
+    assert readings["faulty_gpu_events"].to_dict() == {"H1": 148, "H2": 126}
+    assert readings["gpu_events"].to_dict() == {"H1": 268, "H2": 246}
+    assert readings["rows_sum"].to_dict() == {"H1": 419, "H2": 397}
+    assert readings["unexplained_events"].to_dict() == {"H1": 0, "H2": 22}
+    assert readings["gpu_share_pct"].round(1).to_dict() == {"H1": 64.0, "H2": 58.7}
+    assert readings["hardware_share_pct"].round(1).to_dict() == {"H1": 76.6, "H2": 71.4}
+    assert readings["gpu_rate_per_1000_node_days"].round(3).to_dict() == {"H1": 2.423, "H2": 2.224}
+    assert readings["gpu_mtbi_h"].round(2).to_dict() == {"H1": 4.84, "H2": 5.27}
+
+
+def test_every_quantity_has_a_number_and_a_meaning():
+    found = reading_the_sources.tables.quantities()
+    assert found["value"].notna().all()
+    assert found["quantity"].is_unique
+    assert (found[["unit", "meaning"]] != "").all(axis=None)
+    assert isinstance(found, pd.DataFrame)
+
+
+def test_an_unknown_quantity_offers_the_nearest():
+    with pytest.raises(UnknownName, match="did you mean 'gpu_share_pct'"):
+        reading_the_sources.tables.quantity("gpu_share_pc")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"quantity": "faulty_gpus"}, "unknown quantity 'faulty_gpus'.*claim P1"),
+        ({"unit": "h"}, "claim P1: unit 'h', but the quantity faulty_gpu_share_pct has '%'"),
+        ({"tolerance": float("nan")}, "claim P1: a computed verdict needs"),
+        ({"judgement": "imprecise"}, "claim P1: has a quantity"),
+        ({"quantity": ""}, "claim P1: needs a quantity or a judgement"),
+        ({"comment": "{nothing}"}, "claim P1: comment cannot be filled"),
+    ],
+)
+def test_a_claim_that_cannot_be_judged_is_refused(monkeypatch, changes, message):
+    claims_with(monkeypatch, "P1", **changes)
+    with pytest.raises((DataError, UnknownName), match=message):
+        reading_the_sources.tables.audit()
+
+
+def test_the_verdict_follows_the_number(monkeypatch):
+    claims_with(monkeypatch, "P1", stated_value=35.3)
+    assert (
+        reading_the_sources.tables.audit().set_index("claim_id").loc["P1", "verdict"]
+        == reading_the_sources.tables.AGREES
+    )

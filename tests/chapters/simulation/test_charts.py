@@ -1,0 +1,226 @@
+"""Charts of the chapter on simulation, by their specification."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ettr import Scenario, budget, simulate
+from ettr.chapters import simulation as simulation_chapter
+from ettr.chapters.common import theme
+from ettr.core.errors import InputError
+from ettr.notebook import rendering
+
+RUNS = {
+    "llama3-405b": {"cluster.n_gpus": 4096},
+    "rsc-1": {},
+    "glm-130b": {"failures.rate_per_1000_node_days": 0},
+}
+
+
+@cache
+def run(name: str) -> Scenario:
+    return Scenario.load(name).override(RUNS[name])
+
+
+@cache
+def simulation(name: str):
+    return simulate(run(name), 60, timeline=[0])
+
+
+def closed(name: str):
+    return budget.exact(run(name))
+
+
+FRAMES = {
+    "days": lambda name: simulation_chapter.tables.days_of_run(simulation(name)),
+    "losses": lambda name: simulation_chapter.tables.losses_of_runs(simulation(name), closed(name)),
+    "dates": lambda name: simulation_chapter.tables.finishing_dates(simulation(name)),
+    "difference_map": lambda name: simulation_chapter.mechanism_tables.beyond_formulas(run(name), [1024], n_runs=12),
+    "causes": lambda name: simulation_chapter.tables.finish_by_cause(run(name), n_runs=12),
+    "by_spares": lambda name: simulation_chapter.tables.finish_by_spares(run(name), n_runs=12),
+    "errors": lambda name: simulation_chapter.replication_tables.error_by_runs(run(name), 400),
+    "luck": lambda name: simulation_chapter.replication_tables.difference_by_luck(
+        run(name), simulation_chapter.replication_tables.other_interval_min(run(name)), 80
+    ),
+    "lengths": lambda name: simulation_chapter.replication_tables.ettr_by_length(run(name), n_points=3),
+}
+CELL = ["mechanism", "setting", "order", "n_gpus", "closed", "simulated", "points", "error_points", "verdict"]
+NEEDED = {
+    "days": ["day", "from_h", "to_h", "state", "since_h", "lasts_min"],
+    "losses": ["part", "this_h", "mean_h", "low_h", "high_h", "closed_h"],
+    "dates": ["done", "finish_h", "bin_day", "height"],
+    "difference_map": CELL,
+    "settings": CELL,
+    "causes": ["cause", "setting", "order", "ettr", "error", "p5_h", "p25_h", "p50_h", "p75_h", "p95_h"],
+    "by_spares": ["failures", "n_spares", "ettr", "error", "waiting_h", "p5_h", "p50_h", "p95_h", "closed_ettr"],
+    "errors": ["estimate", "n_runs", "n_groups", "error_points", "low_points", "high_points", "expected_points"],
+    "luck": ["way", "saved_h", "low_h", "high_h", "runs_ratio", "closed_h"],
+    "lengths": ["pool", "productive_days", "n_spares", "n_runs", "ettr", "error", "closed_ettr"],
+}
+
+
+@cache
+def frame(kind: str, name: str = "llama3-405b") -> pd.DataFrame:
+    return FRAMES["difference_map" if kind == "settings" else kind](name)
+
+
+def draw(kind: str, rows: pd.DataFrame, name: str = "llama3-405b"):
+    texts = "A title", run(name).title
+    percentiles = {share: simulation(name).finish_h(share) for share in (5, 50, 95)}
+    return {
+        "days": lambda: simulation_chapter.charts.days(rows, *texts),
+        "losses": lambda: simulation_chapter.charts.losses(rows, *texts),
+        "dates": lambda: simulation_chapter.charts.dates(rows, percentiles, closed(name).total_h, *texts),
+        "difference_map": lambda: simulation_chapter.mechanism_charts.difference_map(rows, *texts),
+        "settings": lambda: simulation_chapter.mechanism_charts.settings(rows, run(name).cluster.n_gpus),
+        "causes": lambda: simulation_chapter.charts.causes(rows, closed(name).total_h, *texts),
+        "by_spares": lambda: simulation_chapter.charts.by_spares(rows, *texts),
+        "errors": lambda: simulation_chapter.replication_charts.errors(rows, *texts),
+        "luck": lambda: simulation_chapter.replication_charts.luck(rows, *texts),
+        "lengths": lambda: simulation_chapter.replication_charts.lengths(rows, *texts),
+    }[kind]()
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_chart_is_whole(kind, name, check_chart):
+    spec = draw(kind, frame(kind, name), name).to_dict()
+    for panel in spec.get("hconcat", [spec]):
+        check_chart({**spec, **panel, "width": "container", "height": panel.get("height", spec.get("height"))})
+    assert rendering.svg(spec).startswith("<svg")
+
+
+@pytest.mark.parametrize("kind", NEEDED)
+def test_a_missing_column_is_named(kind):
+    for column in NEEDED[kind]:
+        with pytest.raises(InputError, match=f"the chart needs column {column}; there are"):
+            draw(kind, frame(kind).drop(columns=column))
+
+
+def test_a_strip_a_day_keeps_the_colours_of_the_parts(chart_values):
+    spec = draw("days", frame("days")).to_dict()
+    scale = spec["encoding"]["color"]["scale"]
+    colours = dict(zip(scale["domain"], scale["range"], strict=True))
+    assert colours["training"] == theme.PART_COLOURS["productive"]
+    assert all(colours[part] == theme.PART_COLOURS[part] for part in colours if part != "training")
+    rows = chart_values(spec)
+    assert len(rows) == len(frame("days")) < 3000
+    assert spec["height"] == 18 * len({row["day"] for row in rows}) + 24
+
+
+def test_a_dense_run_stays_small_enough_for_a_page():
+    rows = simulation_chapter.tables.days_of_run(simulate(Scenario.load("h100-100k"), 1, timeline=[0]))
+    assert len(json.dumps(draw("days", rows).to_dict())) < 300_000
+
+
+def test_losses_have_a_range_and_three_marks_a_part(layer_of):
+    rows = frame("losses")
+    spec = draw("losses", rows).to_dict()
+    assert len(layer_of(spec, "bar")["rows"]) == len(rows)
+    form, runs = (layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
+    marks = pd.DataFrame(spec["datasets"][form["data"]["name"]])
+    assert form["data"] == runs["data"] and (marks.groupby("part")["who"].nunique() == 3).all()
+    assert form["mark"]["size"] > 2 * runs["mark"]["size"] and form["mark"]["filled"] is False  # seen around a mark
+    assert layer_of(spec, "bar")["encoding"]["x"]["scale"]["zero"] is True
+
+
+def test_dates_have_a_line_at_each_percentile_and_at_the_closed_form(layer_of):
+    spec = draw("dates", frame("dates")).to_dict()
+    lines = pd.DataFrame(layer_of(spec, "rule")["rows"])
+    assert lines["what"].tolist() == ["5, 50 and 95 in 100 runs are done"] * 3 + ["closed form"]
+    assert lines["bin_day"].iloc[-1] == pytest.approx(closed("llama3-405b").total_h / 24)
+    low, high = layer_of(spec, "circle")["encoding"]["x"]["scale"]["domain"]
+    assert low < lines["bin_day"].min() and lines["bin_day"].max() < high
+
+
+CELLS = pd.DataFrame(
+    [
+        ("a", "nothing", 0, 1024, 0.9, 0.9001, 0.01, 0.02, "within error"),
+        ("b", "much", 1, 1024, 0.9, 0.82, -8.0, 0.1, "differs"),
+        ("c", "little", 2, 1024, 0.9, 0.895, -0.5, 0.1, "differs"),
+        ("d", "more", 3, 1024, 0.9, 0.915, 1.5, 0.1, "differs"),
+        ("e", "none left", 4, 1024, np.nan, np.nan, np.nan, np.nan, "hopeless"),
+        ("f", "some", 5, 1024, 0.9, 0.88, -2.0, 0.1, "differs"),
+    ],
+    columns=CELL,
+)
+
+
+def test_a_cell_says_how_far_off_the_formula_is_or_that_nobody_knows(layer_of):
+    spec = simulation_chapter.mechanism_charts.difference_map(CELLS, "A title").to_dict()
+    rows = {row["mechanism"]: row for row in layer_of(spec, "rect")["rows"]}
+    assert [rows[name]["label"] for name in "abcdef"] == ["≈", "−8.0", "−0.5", "+1.5", "–", "−2.0"]
+    assert [rows[name]["kind"] for name in "abcdef"] == [
+        "within the error",
+        "over 5 points too high",
+        "up to 1 too high",
+        "over 1 too low",
+        "hardly any training",
+        "1 to 5 too high",
+    ]
+    assert rows["e"]["simulated"] == "not simulated" and rows["b"]["apart"] == "-8.00 ± 0.20"
+    scale = layer_of(spec, "rect")["encoding"]["color"]["scale"]
+    assert set(scale["domain"]) == {row["kind"] for row in rows.values()}
+    assert layer_of(spec, "rect")["encoding"]["y"]["sort"] == list("abcdef")
+    assert "4 of 6 cells differ" in spec["description"] and "b at 1,024 GPUs, -8.0 points" in spec["description"]
+
+
+def luminance(colour: str) -> float:
+    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def test_the_numbers_in_the_cells_can_be_read():
+    for background, ink in simulation_chapter.mechanism_charts._CLASSES.values():
+        light, dark = sorted((luminance(background), luminance(ink)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, background
+
+
+def test_the_table_of_settings_is_for_one_size():
+    html = simulation_chapter.mechanism_charts.settings(CELLS, 1024)._repr_html_()
+    assert "Settings on 1,024 GPUs" in html and "82.00% ± 0.20" in html and "Nothing" in html
+    assert html.count("<tr>") == 1 + len(CELLS)
+    assert not re.search(r"nan", html)
+
+
+def test_causes_stand_in_order_with_room_for_their_labels(layer_of):
+    rows = frame("causes")
+    spec = draw("causes", rows).to_dict()
+    text = layer_of(spec, "text")
+    assert text["encoding"]["y"]["sort"] == rows["cause"].tolist()
+    assert all(row["label"].endswith("%") and "(" in row["ettr"] for row in text["rows"])
+    last = max(row["p95"] for row in text["rows"])
+    low, high = text["encoding"]["x"]["scale"]["domain"]
+    assert high > last + 0.2 * (last - low)
+
+
+def test_spares_have_an_interval_and_a_range_in_two_panels():
+    spec = draw("by_spares", frame("by_spares")).to_dict()
+    left, right = spec["hconcat"]
+    assert [layer["mark"]["type"] for layer in left["layer"]] == ["rule", "rule", "line", "point"]
+    assert [layer["mark"]["type"] for layer in right["layer"]] == ["rule", "area", "line", "point"]
+    assert left["width"] == right["width"] and left["height"] == 260
+    assert left["layer"][3]["encoding"]["color"]["scale"]["domain"] == ["single nodes", "racks too"]
+
+
+def test_errors_stand_on_logarithmic_axes_unless_there_are_none(encoding_of):
+    axes = encoding_of(draw("errors", frame("errors")).to_dict(), "point")
+    assert axes["x"]["scale"]["type"] == axes["y"]["scale"]["type"] == "log"
+    none = frame("errors").assign(error_points=0.0, low_points=0.0, high_points=0.0, expected_points=0.0)
+    assert encoding_of(draw("errors", none).to_dict(), "point")["y"]["scale"]["type"] == "linear"
+
+
+def test_luck_and_length_stand_beside_the_closed_form(layer_of):
+    spec = draw("luck", frame("luck")).to_dict()
+    (row,) = layer_of(spec, "rule")["rows"]
+    assert row["saved_h"] == pytest.approx(frame("luck")["closed_h"][0])
+    spec = draw("lengths", frame("lengths")).to_dict()
+    lines = [layer for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
+    assert lines[0]["encoding"]["y"]["field"] == "ettr" and len(lines) == 2

@@ -1,0 +1,139 @@
+"""A run whose own interval has no answer still gets a plan, and everything that speaks of it still speaks."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from ettr import Scenario, budget, plan
+from ettr.chapters import checkpoint_interval, index, scale
+from ettr.chapters.common import sentences, time_budget
+from ettr.core.errors import OutsideValidity
+
+INTERVAL, SCALE = checkpoint_interval.words, scale.words
+RARE = "budget.exact holds only for maintenance so rare that requests seldom wait for the same checkpoint"
+TOO_LONG = "budget.exact holds only for .* a float can hold"
+RUNS = {
+    "crowded maintenance": ("llama3-405b", {"cluster.n_gpus": 1_200_000}, RARE),
+    "an interval of a year": (
+        "rsc-1",
+        {"cluster.n_gpus": 160_000, "checkpoint.interval_min": 600_000},
+        TOO_LONG,
+    ),
+}
+
+
+CHANGES = {name: changes for name, changes, _ in RUNS.values()}
+
+
+def options(run: Scenario) -> list[str]:
+    return [f"--set={path}={value}" for path, value in CHANGES[run.name].items()]
+
+
+@pytest.fixture(params=RUNS)
+def case(request) -> tuple[Scenario, plan.Plan, str]:
+    name, changes, reason = RUNS[request.param]
+    run = Scenario.load(name).override(changes)
+    answer = plan.make(run)
+    assert re.fullmatch(reason, answer.no_budget_as_given)
+    return run, answer, answer.no_budget_as_given
+
+
+def test_the_plan_is_made_and_says_why_the_own_interval_has_no_answer(case):
+    run, answer, reason = case
+    with pytest.raises(OutsideValidity) as caught:
+        budget.exact(run)
+    assert answer.budget_as_given is None and answer.no_budget_as_given == reason == str(caught.value)
+    assert answer.budget == budget.exact(answer.best)
+    assert answer.best == run.override({"checkpoint.interval_min": answer.band.interval_min})
+    assert answer.shown == (answer.best, answer.budget)
+    assert 0 < answer.budget.ettr < 0.3
+
+
+def test_a_plan_with_an_answer_shows_the_run_as_given(llama3):
+    answer = plan.make(llama3)
+    assert answer.no_budget_as_given == "" and answer.shown == (llama3, answer.budget_as_given)
+
+
+def test_for_machines_what_has_no_answer_is_null(case, ettr):
+    run, answer, _ = case
+    nothing = {"interval_min": run.checkpoint.interval_min, "ettr": None, "time_budget": None}
+    assert answer.to_dict()["as_given"] == nothing
+    status, out, err = ettr("plan", run.name, "--json", *options(run))
+    told = json.loads(out, parse_constant=pytest.fail)
+    assert (status, err) == (0, "") and told.pop("changes") == CHANGES[run.name]
+    assert {name: told[name] for name in answer.to_dict()} == answer.to_dict()
+    assert told["ettr"] == answer.budget.ettr
+
+
+def test_the_terminal_shows_one_budget_and_the_reason(case, ettr):
+    run, answer, reason = case
+    status, out, err = ettr("plan", run.name, *options(run))
+    assert (status, err) == (0, "") and f"there is no answer, since {reason}." in out
+    assert f"ETTR: {100 * answer.budget.ettr:.1f}% at the best interval, " in out
+    header = next(line for line in out.splitlines() if line.startswith("part "))
+    assert "best interval" in header and "as given" not in header
+    assert f"{answer.budget.total_h:,.1f} h" in out
+    assert not re.search(r"\b(nan|inf|None)\b", out)
+
+
+def test_the_first_page_speaks_of_the_best_interval(case):
+    """As book/index.ipynb: headline, chart of the budget, and its takeaway."""
+    run, answer, reason = case
+    headline = index.words.headline(answer).text
+    assert f"{100 * answer.budget.ettr:.1f}% of the wall clock is useful training.**" in headline
+    assert (
+        f"That is with a checkpoint every {sentences.duration(answer.best.interval_h)}: for the scenario's" in headline
+    )
+    assert f"own interval of {sentences.duration(run.interval_h)} there is no answer, since {reason}." in headline
+    assert "instead of every" not in headline
+    told = index.words.time_budget(answer)
+    assert told.title == f"{100 * (1 - answer.budget.ettr):.1f}% of the wall clock is lost"
+    chart = time_budget.time_budget(answer.shown[1].to_frame(), told.title, run.title)
+    (rows,) = chart.to_dict()["datasets"].values()
+    shown = {row["part"]: row["hours"] for row in rows}
+    assert shown["restart"] == pytest.approx(answer.budget.restart_h)
+
+
+def test_the_page_on_the_interval_speaks(case):
+    """As book/ettr/checkpoint_interval.ipynb, in its order."""
+    run, answer, reason = case
+    interval = INTERVAL.answer(answer).text
+    assert f"own interval of {sentences.duration(run.interval_h)} there is no answer, since {reason}. " in interval
+    assert "lies" not in interval and "gives the same" not in interval
+    assert f"The ETTR at the best interval is {100 * answer.budget.ettr:.1f}%." in interval
+    by_interval, parts = (
+        checkpoint_interval.tables.by_interval(run, 30),
+        checkpoint_interval.tables.parts_by_interval(run, 30),
+    )
+    assert by_interval["interval_min"].min() < answer.band.high_min
+    rules = checkpoint_interval.tables.interval_rules(run, 30)
+    spoken = {
+        INTERVAL.wrong(answer): lambda title: checkpoint_interval.charts.curve(
+            by_interval, answer.band, run.checkpoint.interval_min, title, run.title
+        ),
+        INTERVAL.parts(answer): lambda title: time_budget.parts(parts, "interval_min", title, run.title),
+        INTERVAL.rules(rules, run.cluster.n_gpus): lambda title: checkpoint_interval.charts.rules(
+            rules, title, run.title
+        ),
+    }
+    for finding, draw in spoken.items():
+        assert draw(finding.title).to_dict()["title"]["text"] == finding.title
+    for finding in (*spoken, INTERVAL.assumptions(answer), INTERVAL.answer(answer), index.words.headline(answer)):
+        assert not re.search(r"\b(nan|inf|None)\b|-\d+(\.\d+)? points", finding.title + finding.text)
+    # no size beyond the curve is spoken of, also where the run itself is larger
+    assert "At 160,000 GPUs" in INTERVAL.rules(rules, run.cluster.n_gpus).text or run.cluster.n_gpus > 1e6
+    assert "1,200,000" not in INTERVAL.rules(rules, run.cluster.n_gpus).text
+
+
+def test_the_page_on_scale_speaks(case):
+    run, answer, _ = case
+    text = SCALE.answer(answer, scale.tables.by_size(run, 40), 0.9).text
+    assert f"{100 * answer.budget.ettr:.1f}% on {sentences.gpus(run.cluster.n_gpus)}" in text
+
+
+def test_a_run_without_any_answer_has_no_plan():
+    with pytest.raises(OutsideValidity, match=TOO_LONG):
+        plan.make(Scenario.load("rsc-1").override({"recovery.restart_min": 1e15}))

@@ -1,0 +1,126 @@
+"""Charts on failures, by their specification."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pandas as pd
+import pytest
+
+from ettr import evidence, failures
+from ettr.chapters import reading_the_sources, what_failed
+from ettr.chapters.common import theme
+from ettr.core.errors import InputError
+
+
+@cache
+def claims() -> pd.DataFrame:
+    titles = evidence.bibliography().set_index("key")["title"].rename("document")
+    return reading_the_sources.tables.audit().join(titles, on="source")
+
+
+@cache
+def counts() -> pd.DataFrame:
+    return failures.count_intervals(reading_the_sources.tables.interruption_shares())
+
+
+FRAMES = {
+    "interruptions": counts,
+    "without_category": lambda: failures.without_each(counts(), 54 * 24.0),
+    "rates": lambda: failures.rate_intervals(evidence.published_rates()),
+    "shares": reading_the_sources.tables.interruption_shares,
+    "verdicts": claims,
+    "readings": reading_the_sources.tables.readings,
+}
+NEEDED = {
+    "interruptions": ["component", "category", "n_events", "low", "high"],
+    "without_category": ["category", "mtbi_h", "low", "high"],
+    "rates": ["title", "rate", "low", "high", "scope", "status", "source"],
+    "shares": ["component", "category", "n_events", "printed_pct", "implied_pct", "agrees"],
+    "verdicts": ["document", "claim", "verdict", "comment"],
+    "readings": ["reading", "assumption", "gpu_share_pct", "hardware_share_pct"],
+}
+
+
+@cache
+def spec(name: str, **texts: str) -> dict:
+    return getattr(what_failed.charts, name)(FRAMES[name](), "A title.", **texts).to_dict()
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_chart_reads_only_fields_that_its_data_has(name, check_chart):
+    check_chart(spec(name))
+
+
+@pytest.mark.parametrize(("name", "column"), [(name, column) for name in NEEDED for column in NEEDED[name]])
+def test_a_missing_column_is_an_error(name, column):
+    with pytest.raises(InputError, match=f"the chart needs column {column}; there are: "):
+        getattr(what_failed.charts, name)(FRAMES[name]().drop(columns=column), "A title.")
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_subtitle_is_shown(name):
+    assert spec(name, subtitle="Whose counts")["title"]["subtitle"] == "Whose counts"
+
+
+def test_interruptions_have_bars_from_zero_and_exact_intervals(encoding_of):
+    chart = spec("interruptions")
+    bars = encoding_of(chart, "bar")
+    assert bars["x"]["scale"]["zero"] is True
+    assert bars["color"]["scale"] == {
+        "domain": list(theme.CATEGORY_COLOURS),
+        "range": list(theme.CATEGORY_COLOURS.values()),
+    }
+    whiskers = encoding_of(chart, "rule")
+    assert (whiskers["x"]["field"], whiskers["x2"]["field"]) == ("low", "high")
+    assert chart["description"].endswith("Longest: Faulty GPU 148, GPU HBM3 Memory 72, Software Bug 54.")
+    assert "18 components" in chart["description"]
+    assert set(counts()["category"]) <= set(theme.CATEGORY_COLOURS)
+
+
+def test_without_a_category_the_colours_stay_those_of_the_categories(encoding_of):
+    chart = spec("without_category")
+    scale = encoding_of(chart, "bar")["color"]["scale"]
+    colours = dict(zip(scale["domain"], scale["range"], strict=True))
+    assert {name: colours[name] for name in theme.CATEGORY_COLOURS} == theme.CATEGORY_COLOURS
+    assert (
+        encoding_of(chart, "bar")["y"]["sort"][0] == "nothing" and encoding_of(chart, "bar")["y"]["sort"][-1] == "GPU"
+    )
+    assert "without nothing 3.1 h" in chart["description"] and "without GPU 8.6 h" in chart["description"]
+
+
+def test_rates_are_on_a_logarithmic_axis_with_their_status(encoding_of):
+    chart = spec("rates")
+    dots = encoding_of(chart, "point")
+    assert dots["x"]["scale"]["type"] == "log"
+    assert dots["shape"]["field"] == dots["color"]["field"] == "status"
+    assert encoding_of(chart, "rule")["x"]["field"] == "low"
+    frame = FRAMES["rates"]()
+    assert f"from {frame['rate'].min():.2f} to {frame['rate'].max():.1f}" in chart["description"]
+
+
+def test_shares_name_the_row_that_is_odd(chart_values):
+    chart = spec("shares")
+    assert chart["description"].endswith("they part visibly for Faulty GPU.")
+    values = chart_values(chart)
+    assert len(values) == 2 * 18
+    faulty = {row["kind"]: row["share_pct"] for row in values if row["component"] == "Faulty GPU"}
+    assert faulty["printed"] == 30.1 and faulty["implied by the count"] == pytest.approx(35.32, abs=0.005)
+
+
+def test_every_verdict_has_a_colour(encoding_of, chart_values):
+    chart = spec("verdicts")
+    scale = encoding_of(chart, "square")["color"]["scale"]
+    assert set(scale["domain"]) == set(claims()["verdict"])
+    assert len(set(scale["range"])) == len(scale["domain"])
+    values = chart_values(chart)
+    assert len(values) == len(claims())
+    # the squares of a document stand side by side, none upon another
+    assert len({(row["document"], row["place"]) for row in values}) == len(values)
+
+
+def test_readings_are_both_there(chart_values, encoding_of):
+    chart = spec("readings")
+    shares = {(row["group"], row["reading"]): round(row["share_pct"], 1) for row in chart_values(chart)}
+    assert shares["GPU", "Count is right"] == 64.0 and shares["GPU", "Printed share is right"] == 58.7
+    assert encoding_of(chart, "bar")["x"]["scale"]["domain"] == [0, 100]

@@ -1,0 +1,304 @@
+"""The command line on a user's own log: `ettr fit` and `ettr formats`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ettr import Scenario, failures, logs, plan
+from ettr.cli import app
+from simulated_logs import simulate_log
+
+BEGIN = pd.Timestamp("2024-01-01T00:00:00Z")
+WINDOW = "2024-01-01/2024-02-29"
+MAPPED = ("--map", "start=opened on", "end=back on", "node=box", "component=what", "cause=why")
+GIVEN = ("--nodes", "100", "--window", WINDOW, *MAPPED)
+
+
+def stamps(hours: pd.Series) -> pd.Series:
+    return (BEGIN + pd.to_timedelta(hours, unit="h")).dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@cache
+def text() -> str:
+    """A table of a team's own: odd names of columns, two generations of nodes, some planned work."""
+    table = simulate_log(1, 100, 60, 14, cohorts={"A": (0.5, 1.0), "B": (0.5, 4.0)})
+    frame = pd.DataFrame({"opened on": stamps(table["start_h"]), "back on": stamps(table["end_h"])})
+    frame = frame.assign(box=[f"n{node}" for node in table["node"]], what=table["component"])
+    frame = frame.assign(generation=table["cohort"], why=table["cause"])
+    frame.loc[frame.index % 6 == 0, "why"] = "planned maintenance"
+    return frame.to_csv(index=False)
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch) -> str:
+    """The table as a file of the working folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("odd.csv").write_text(text(), encoding="utf-8")
+    return "odd.csv"
+
+
+@pytest.fixture
+def short(log) -> str:
+    """Its first five failures alone: too few for a shape, and quick to fit."""
+    Path(log).write_text("".join(text().splitlines(keepends=True)[:6]), encoding="utf-8")
+    return log
+
+
+def read(path: str, **options):
+    pairs = dict(pair.split("=") for pair in MAPPED[1:])
+    return logs.read(path, n_nodes=100, window=WINDOW, columns=pairs, **options)
+
+
+# --------------------------------------------------------------------------- answers
+
+
+def test_fit_answers_in_words(ettr, log):
+    status, out, err = ettr("fit", log, *GIVEN)
+    assert (status, err) == (0, "")
+    n = len(text().splitlines()) - 1
+    lines = out.splitlines()
+    assert lines[0] == "odd.csv (csv)" and lines[1].startswith("odd.csv shows ")
+    sections = ("What was read", "Failure rate", "Times between failures", "Are failures memoryless?")
+    sections += ("Do failures become more or fewer?", "Replace nodes, or test them after repair?", "Repairs")
+    sections += ("Next 10 days", "Plan")
+    assert [line for line in lines if line in sections] == list(sections)
+    assert f"100 nodes watched for 60 days, 6,000 node-days: {n} failures." in out
+    assert re.search(r"^GPU +\d+ +[\d.]+% +[\d.]+ +[\d.]+ to [\d.]+$", out, re.M)
+    assert re.search(r"^within 10 min +\d+ .* p [=<] [\d.]+$", out, re.M)
+    assert not re.search(r"\b(nan|inf|None)\b|\*\*|\\|\[/?bold", out)
+    assert "…" not in out
+
+
+def test_columns_follow_one_map_or_several(ettr, short):
+    each = [argument for pair in MAPPED[1:] for argument in ("--map", pair)]
+    answers = [
+        ettr("fit", short, "--nodes", "100", "--window", WINDOW, *columns, "--json")[:2]
+        for columns in (MAPPED, each, (f"--map={MAPPED[1]}", *MAPPED[2:]))
+    ]
+    assert answers[0][0] == 0 and answers[1] == answers[2] == answers[0]
+    assert app._with_each_map(["fit", "--map", "a=b", "c=d", "x.csv", "e=f"]) == [
+        *("fit", "--map", "a=b", "--map", "c=d"),
+        *("x.csv", "e=f"),
+    ]
+
+
+def test_fit_answers_machines_with_the_same(ettr, log):
+    status, out, err = ettr("fit", log, *GIVEN, "--planned", "^planned", "--json", "--gpus", "400")
+    assert (status, err) == (0, "")
+    told = json.loads(out, parse_constant=pytest.fail)
+    fit = failures.fit(read(log, planned="^planned"))
+    assert told.pop("plan") == plan.from_fit(fit, 400, name="odd").to_dict()
+    assert told == json.loads(json.dumps(fit.to_dict()))
+    assert told["log"]["n_planned"] > 5
+    assert told["log"]["n_events"] + told["log"]["n_planned"] == len(text().splitlines()) - 1
+
+
+@pytest.mark.parametrize("name", ["packed.csv.gz", "events.json"])
+def test_other_files_with_the_same_failures_give_the_same_rate(ettr, short, name):
+    if name.endswith("gz"):
+        Path(name).write_bytes(gzip.compress(Path(short).read_bytes()))
+        status, out, _ = ettr("fit", name, *GIVEN, "--json")
+    else:
+        frame = pd.read_csv(short)
+        halves = [
+            {"at": row[column], "node": row["box"], "event": event}
+            for _, row in frame.iterrows()
+            for column, event in (("opened on", "start"), ("back on", "end"))
+            if isinstance(row[column], str)
+        ]
+        Path(name).write_text(json.dumps(sorted(halves, key=lambda half: half["at"])), encoding="utf-8")
+        status, out, _ = ettr("fit", name, "--nodes", "100", "--window", WINDOW, "--map", "start=at", "--json")
+    assert status == 0
+    fit = failures.fit(read(short))
+    assert json.loads(out)["rate"]["per_1000_node_days"] == pytest.approx(fit.rate.per_1000_node_days)
+    assert json.loads(out)["log"]["format"] == ("csv" if name.endswith("gz") else "events")
+
+
+def test_a_scenario_is_written_and_planned_with(ettr, short):
+    status, out, err = ettr(
+        "fit", short, *GIVEN, "--scenario-out", "My Cluster.yml", "--like", "rsc-1", "--gpus", "400"
+    )
+    assert (status, err) == (0, "")
+    assert out.rstrip().endswith("The scenario is at My Cluster.yml: ettr plan 'My Cluster.yml'")
+    run = Scenario.load("My Cluster.yml")
+    fit = failures.fit(read(short))
+    assert (run.name, run.cluster.n_gpus) == ("my-cluster", 400)
+    assert run.failures.rate == pytest.approx(fit.rate.per_1000_node_days)
+    assert run.checkpoint.stall_s == Scenario.load("rsc-1").checkpoint.stall_s
+    status, out, err = ettr("plan", "My Cluster.yml", "--json")
+    assert (status, err) == (0, "")
+    expected = plan.from_fit(fit, 400, like="rsc-1", name="my-cluster").plan.to_dict()
+    assert {name: value for name, value in json.loads(out).items() if name in expected} == expected
+
+
+def test_cohorts_are_compared_where_their_nodes_are_known(ettr, log):
+    known = ettr("fit", log, *GIVEN, "--split", "generation=A:50,B:50")[1]
+    assert re.search(r"^B fails [\d.]+ times as often as A \(", known, re.M)
+    assert re.search(r"^generation +failures +share", known, re.M) and "not known" not in known
+    unknown = ettr("fit", log, *GIVEN, "--split", "generation")[1]
+    assert "How many nodes of each generation were watched is not known" in unknown
+    assert re.search(r"^B +\d+ +[\d.]+% +not known *$", unknown, re.M)
+
+
+def test_components_are_shown_once_though_split_by(ettr, short):
+    out = ettr("fit", short, *GIVEN, "--split", "component")[1]
+    assert len(re.findall(r"^GPU ", out, re.M)) == 1
+
+
+def test_a_log_without_failures_has_an_upper_bound_and_a_plan(ettr, log):
+    Path("none.csv").write_text(text().partition("\n")[0] + "\n", encoding="utf-8")
+    status, out, err = ettr("fit", "none.csv", *GIVEN, "--format", "csv")
+    assert (status, err) == (0, "")
+    assert "No failures in 6,000 node-days: the 95% interval of the rate is 0 to 0.61" in out
+    assert "It takes 20 failures to see a trend; there are none." in out
+    assert "a checkpoint every" in out and not re.search(r"\b(nan|inf|None)\b", out)
+
+
+NASTY = "[bold]x[/bold]\x1b[31m :bug: *y* a_b\\"
+
+
+def test_nothing_in_a_log_speaks_to_the_terminal(ettr, log):
+    lines = text().splitlines()
+    lines[1:] = [line.replace(",GPU,", f",{NASTY},") for line in lines[1:]]
+    Path("[i]odd.csv").write_text("\n".join(lines), encoding="utf-8")
+    status, out, _ = ettr("fit", "[i]odd.csv", *GIVEN)
+    assert status == 0
+    shown = NASTY.replace("\x1b", "?")
+    assert re.search(rf"^{re.escape(shown)} +\d+ ", out, re.M)  # the table
+    assert out.startswith("[i]odd.csv (csv)\n[i]odd.csv shows ")
+    assert "\x1b" not in out and "\N{BUG}" not in out
+    status, out, _ = ettr("fit", "[i]odd.csv", *GIVEN, "--json")
+    assert NASTY.strip() in {row["group"] for row in json.loads(out)["components"]}
+
+
+def test_answers_are_not_cut_in_a_narrow_pipe(ettr, short, monkeypatch):
+    wide = ettr("fit", short, *GIVEN, "--split", "generation=A:50,B:50")[1]
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = ettr("fit", short, *GIVEN, "--split", "generation=A:50,B:50")[1]
+    assert narrow == wide and max(map(len, wide.splitlines())) > 110  # a sentence is one line
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--json", ""])
+def test_progress_is_seen_by_people_alone(ettr, short, monkeypatch, option):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    status, out, err = ettr("fit", short, *GIVEN, *([option] if option else []))
+    assert status == 0 and "%" not in out.partition("\n")[0]
+    assert (err == "") == bool(option)
+    if not option:
+        assert "reading" in err or "plan" in err
+
+
+# --------------------------------------------------------------------------- refusals
+
+BAD = {
+    "no nodes": (["--window", WINDOW, *MAPPED], "n_nodes must be given: how many nodes were watched?"),
+    "zero nodes": (["--nodes", "0", *MAPPED], "n_nodes must be a whole number from 1 to"),
+    "fewer nodes than failed": (["--nodes", "1", *MAPPED], "n_nodes must be at least the nodes that failed"),
+    "a window of one end": (["--nodes", "100", "--window", "soon", *MAPPED], "window must have a first and a last"),
+    "a window backwards": (["--nodes", "100", "--window", "2024-03-01/2024-01-01"], "window must end after it begins"),
+    "unnamed columns": (["--nodes", "100"], "odd.csv must say when failures began. Columns found: 'opened on'"),
+    "half a pair": ([*GIVEN, "--map", "cause"], "--map takes OURS=THEIRS, e.g. start=opened_at, got 'cause'"),
+    "no such column": ([*GIVEN, "--map", "end=until"], "--map end=until: odd.csv has no column 'until'"),
+    "no such split": ([*GIVEN, "--split", "rack"], "--map rack=rack: odd.csv has no column 'rack'"),
+    "split by no number": (
+        [*GIVEN, "--split", "generation=A:ten"],
+        "--split takes COLUMN=VALUE:NODES,VALUE:NODES, got 'A:ten'",
+    ),
+    "split by a sign": (
+        [*GIVEN, "--split", "generation=A:²"],
+        "--split takes COLUMN=VALUE:NODES,VALUE:NODES, got 'A:²'",
+    ),
+    "split of no column": ([*GIVEN, "--split", "=A:3"], "--split takes COLUMN=VALUE:NODES,VALUE:NODES, got '=A:3'"),
+    "split of no value": (
+        [*GIVEN, "--split", "generation=:3"],
+        "--split takes COLUMN=VALUE:NODES,VALUE:NODES, got ':3'",
+    ),
+    "split twice": ([*GIVEN, "--split", "generation=A:1,A:2"], "--split names 'A' twice"),
+    "more nodes in parts": (
+        [*GIVEN, "--split", "generation=A:70,B:50"],
+        "cohort_nodes of generation must sum to at most",
+    ),
+    "unknown format": ([*GIVEN, "--format", "cvs"], "unknown format 'cvs'; did you mean 'csv'?"),
+    "unknown zone": ([*GIVEN, "--zone", "Europe/Berln"], "unknown zone 'Europe/Berln'"),
+    "unknown unit": ([*GIVEN, "--time-unit", "weeks"], "unknown time unit 'weeks' (--time-unit)"),
+    "a year of two digits": ([*GIVEN, "--year", "24"], "year must be a whole number from"),
+    "broken expression": ([*GIVEN, "--planned", "["], "planned must be a regular expression, got '['"),
+    "part of a node": ([*GIVEN, "--gpus", "9"], "cluster.n_gpus must be a multiple of gpus_per_node, got 9 and 8"),
+    "no GPUs": ([*GIVEN, "--gpus", "0"], "--gpus must be >= 1, got 0"),
+    "nodes without GPUs": ([*GIVEN, "--gpus-per-node", "0"], "gpus_per_node must be >= 1, got 0"),
+    "unknown lender": ([*GIVEN, "--like", "rsc-9"], "unknown scenario 'rsc-9'"),
+    "a scenario of no known kind": ([*GIVEN, "--scenario-out", "x.txt"], "--scenario-out must end in .yml"),
+    "no such folder": ([*GIVEN, "--scenario-out", "no/x.yml"], "cannot write no/x.yml: No such file or directory"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_bad_input_is_one_message_and_status_2(ettr, short, fault):
+    arguments, message = BAD[fault]
+    status, out, err = ettr("fit", short, *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"ettr: {message}") and err.count("\n") == 1
+    assert sorted(path.name for path in Path().iterdir()) == [short]
+
+
+def test_a_folder_is_no_file_to_write_to(ettr, short):
+    Path("x.yml").mkdir()
+    status, out, err = ettr("fit", short, *GIVEN, "--scenario-out", "x.yml")
+    assert (status, out) == (2, "") and err.startswith("ettr: cannot write x.yml: Is a directory")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "the log must be a file; 'mine.log' does not exist"),
+        (b"", "the log must hold something; mine.log is empty"),
+        (pickle.dumps({"start": [1, 2]}), "mine.log is a Python pickle, which is never unpickled"),
+        (b"hello\nworld\n", "the format of mine.log is not known; it begins 'hello'. Name it with --format"),
+    ],
+)
+def test_what_is_no_log_is_refused(ettr, tmp_path, monkeypatch, content, message):
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        Path("mine.log").write_bytes(content)
+    status, out, err = ettr("fit", "mine.log", "--nodes", "8")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"ettr: {message}") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", [["--like", "rsc-9"], ["--gpus", "0"], ["--scenario-out", "no/x.yml"]])
+def test_a_wrong_option_is_refused_before_the_log_is_read(ettr, short, monkeypatch, option):
+    monkeypatch.setattr(logs, "read", lambda *_, **__: pytest.fail("a long log would have been read"))
+    assert ettr("fit", short, *GIVEN, *option)[0] == 2
+
+
+# --------------------------------------------------------------------------- help, formats
+
+
+def test_help_names_every_option(ettr):
+    status, out, _ = ettr("fit", "--help")
+    assert status == 0
+    options = (
+        "nodes window format zone year time-unit map planned split gpus gpus-per-node like scenario-out json quiet"
+    )
+    for option in options.split():
+        assert f"--{option} " in out, option
+    assert {"fit", "formats"} <= set(re.findall(r"^\W*(\w+) ", ettr("--help")[1], re.M))
+
+
+def test_formats_are_listed_for_people_and_machines(ettr):
+    status, out, err = ettr("formats")
+    assert (status, err) == (0, "")
+    names = logs.formats()["name"].tolist()
+    assert [line.split()[0] for line in out.splitlines()] == names
+    assert json.loads(ettr("formats", "--json")[1]) == logs.formats().to_dict("records")
+    assert {"slurm", "xid", "torchrun", "dcgm", "events", "csv"} == set(names)

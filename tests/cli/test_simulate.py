@@ -1,0 +1,458 @@
+"""The command line on simulated runs: `ettr simulate`."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ettr import Scenario, budget, evidence, simulate
+from ettr.cli import simulate as cli_simulate
+from ettr.simulation import PERCENTILES
+
+SPARES = ("--set", "spares={n_nodes: 1}", "--set", "repair={manual_h: 24}")
+"""Far too few, so that the job waits."""
+
+
+def rsc1(**sections):
+    return Scenario.load("rsc-1").override(sections)
+
+
+# --------------------------------------------------------------------------- answers
+
+
+def test_simulate_answers_in_words(ettr):
+    status, out, err = ettr("simulate", "rsc-1", "--runs", "300", "--seed", "7", "--set", "cluster.n_gpus=8000")
+    assert (status, err) == (0, "")
+    found = simulate(run := rsc1(**{"cluster.n_gpus": 8000}), 300, 7)
+    form, (low, high) = budget.exact(run), found.ettr_interval
+    assert out.startswith(
+        "RSC-1, one job on all 16,000 A100\n  cluster.n_gpus = 8000\n300 runs of rsc-1, seed 7. ETTR: "
+    )
+    shown = re.search(r"ETTR: ([\d.]+)% \(95%: ([\d.]+)% to ([\d.]+)%\); closed form: ([\d.]+)%\n", out)
+    said = [float(number) / 100 for number in shown.groups()]
+    assert said == pytest.approx([found.ettr, low, high, form.ettr], abs=0.51e-2 * 10 ** -len(shown[1].split(".")[1]))
+    assert "The closed form (budget.exact) leaves nothing out.\n" in out
+    assert f"would have needed {found.variance_ratio:.3g} times as many runs" in out
+
+
+ROW = re.compile(r"^(\w+) +(-?[\d,.]+) h +(± ([\d,.]+)|< [\d.]+) +(?:([\d.]+)% +)?([\d,.]+) h(?: +([\d.]+)%)? *$", re.M)
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def test_the_time_budget_is_that_of_the_simulation_beside_that_of_the_form(ettr):
+    out = ettr("simulate", "rsc-1", "--runs", "300")[1]
+    found, form = simulate(rsc1(), 300), budget.exact(rsc1()).to_dict()
+    rows = {part: told for part, *told in ROW.findall(out)}
+    means = found.budget_interval.set_index("part")
+    occurring = [part for part in means.index if part != "n_failures" and means.loc[part, "mean"] > 0]
+    assert list(rows) == occurring and {"productive", "rework", "restart", "total"} < set(rows)
+    for part, (mean, _, half, share, expected, share_of_form) in rows.items():
+        rounding = 0.51 * 10 ** -len(mean.split(".")[1])
+        assert number(mean) == pytest.approx(means.loc[part, "mean"], abs=rounding)
+        assert number(half or "0") == pytest.approx(1.96 * means.loc[part, "error"], abs=2 * rounding)
+        assert number(expected) == pytest.approx(form[f"{part}_h"], abs=rounding)
+        if part != "total":
+            assert number(share) / 100 == pytest.approx(means.loc[part, "mean"] / found.budget.total_h, abs=5.1e-4)
+            assert number(share_of_form) / 100 == pytest.approx(form[f"{part}_h"] / form["total_h"], abs=5.1e-4)
+
+
+def test_finishing_dates_are_in_hours_and_days(ettr):
+    out = ettr("simulate", "rsc-1", "--runs", "300")[1]
+    title, head, hours, days = out.splitlines()[2:6]
+    assert title == "Finishing dates, since submission"
+    assert head.split()[3:] == [f"{percentile}%" for percentile in PERCENTILES]
+    expected = simulate(rsc1(), 300).finish_h(PERCENTILES)
+    assert hours.split()[0] == "hours" and days.split()[0] == "days"
+    np.testing.assert_allclose([number(cell) for cell in hours.split()[1:]], expected, atol=0.051)
+    np.testing.assert_allclose([number(cell) for cell in days.split()[1:]], expected / 24, atol=0.051)
+    steady = ettr("simulate", "rsc-1", "--runs", "30", "--set", "job.include_start=false")[1]
+    assert "Finishing dates, since the start, in the steady state\n" in steady
+
+
+def test_simulate_answers_machines_with_the_same(ettr):
+    status, out, err = ettr("simulate", "rsc-1", "--runs", "300", *SPARES, "--json")
+    assert (status, err) == (0, "")
+    told = json.loads(out, parse_constant=pytest.fail)
+    run = rsc1(spares={"n_nodes": 1}, repair={"manual_h": 24})
+    left = budget.simplified(run)
+    form = budget.exact(left.scenario)
+    assert told.pop("changes") == {"spares": {"n_nodes": 1}, "repair": {"manual_h": 24}}
+    assert told.pop("closed_form") == {
+        "formula": "budget.exact",
+        "ettr": form.ettr,
+        "left_out": list(left.left_out),
+        "refusal": None,
+        "budget": form.to_dict(),
+    }
+    assert told == simulate(run, 300).to_dict()
+
+
+def test_the_seed_is_that_of_the_runs(ettr):
+    first, again, other = (
+        json.loads(ettr("simulate", "rsc-1", "--runs", "20", "--seed", seed, "--json")[1]) for seed in "334"
+    )
+    assert first == again and first["finish_h"] != other["finish_h"]
+
+
+def test_runs_may_be_written_with_an_exponent(ettr):
+    assert json.loads(ettr("simulate", "rsc-1", "--runs", "1e2", "--json")[1])["n_runs"] == 100
+
+
+@pytest.mark.parametrize("name", evidence.scenario_names())
+def test_every_preset_is_answered_within_a_narrow_terminal(ettr, monkeypatch, name):
+    wide = ettr("simulate", name, "--runs", "30")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
+    narrow = ettr("simulate", name, "--runs", "30")
+    assert wide == narrow and wide[::2] == (0, "")
+    assert not re.search(r"\b(nan|inf|None)\b|…", narrow[1])
+    lines = narrow[1].splitlines()
+    tables = lines[lines.index(next(line for line in lines if line.startswith("Finishing"))) :]
+    assert max(len(line.rstrip()) for line in tables if "  " in line) <= 80
+
+
+# --------------------------------------------------------------------------- beside the closed form
+
+
+def test_what_the_closed_form_leaves_out_is_named_and_waits_are_told(ettr):
+    out = ettr("simulate", "rsc-1", "--runs", "100", *SPARES)[1]
+    assert "The closed form leaves out:\n  spares that run out (spares, repair)\n" in out
+    found = simulate(rsc1(spares={"n_nodes": 1}, repair={"manual_h": 24}), 100)
+    waits, hours = re.search(r"^Waits for nodes: ([\d.]+) a run, ([\d,.]+) h \(within the queue\)$", out, re.M).groups()
+    assert number(waits) == pytest.approx(found.runs["n_waits"].mean(), rel=0.005)
+    assert number(hours) == pytest.approx(found.runs["waiting_h"].mean(), rel=0.005)
+    assert found.runs["n_waits"].mean() > 1
+    held = re.search(r"^Held as hot spares: ([\d,.]+) GPU-hours$", out, re.M)
+    assert number(held[1]) == pytest.approx(8 * found.budget.total_h, rel=0.005)
+
+
+def test_what_does_not_occur_is_not_told(ettr):
+    out = ettr("simulate", "rsc-1", "--runs", "100")[1]
+    assert not re.search("Waits for nodes|Silent failures|Planned stops|hot spares", out)
+
+
+def test_silent_failures_and_planned_stops_are_told(ettr):
+    """Two days until a corruption is found, so that some runs end before."""
+    modes = "failures.modes=[{name: SDC, share: 0.05, latency_h: 48}]"
+    out = ettr(
+        "simulate", "rsc-2", "--runs", "100", "--set", modes, "--set", "maintenance={per_day: 1, duration_min: 30}"
+    )[1]
+    undetected = re.search(r"^Silent failures that nobody had found at the end: ([\d.]+) a run$", out, re.M)
+    planned = re.search(r"^Planned stops: ([\d.]+) a run$", out, re.M)
+    changes = {"failures.modes": [{"name": "SDC", "share": 0.05, "latency_h": 48}]}
+    changes["maintenance"] = {"per_day": 1, "duration_min": 30}
+    runs = simulate(Scenario.load("rsc-2").override(changes), 100).runs
+    assert number(undetected[1]) == pytest.approx(runs["n_undetected"].mean(), rel=0.005)
+    assert number(planned[1]) == pytest.approx(runs["n_planned"].mean(), rel=0.005)
+    assert "  silent failures, noticed at once here (failures.modes.SDC.latency_h)\n" in out
+
+
+def test_a_rate_that_changes_has_the_form_of_such_rates_beside_it(ettr):
+    young = ("--set", "failures.burn_in={factor: 3, decay_days: 7}", "--runs", "100")
+    run = rsc1(**{"failures.burn_in": {"factor": 3, "decay_days": 7}})
+    assert (
+        "(budget.over_time) leaves nothing out, at each moment's failure rate.\n"
+        in ettr("simulate", "rsc-1", *young)[1]
+    )
+    told = json.loads(ettr("simulate", "rsc-1", *young, "--json")[1])["closed_form"]
+    assert told["ettr"] == budget.over_time(run).ettr and told["left_out"] == []
+    with_more = json.loads(ettr("simulate", "rsc-1", *young, *SPARES, "--json")[1])["closed_form"]
+    assert with_more["formula"] == "budget.exact" and len(with_more["left_out"]) == 2
+
+
+def test_where_the_closed_form_has_no_answer_that_is_said(ettr):
+    """Requests for maintenance come faster than checkpoints at which they could be served."""
+    asked = ("simulate", "rsc-1", "--runs", "30", "--set", "maintenance={per_day: 40, duration_min: 60}")
+    status, out, err = ettr(*asked)
+    assert (status, err) == (0, "") and "closed form:" not in out
+    assert re.search(r"^part +hours +95% +share *$", out, re.M)
+    assert "No closed form beside it: budget.exact holds only for maintenance so rare that " in out
+    told = json.loads(ettr(*asked, "--json")[1], parse_constant=pytest.fail)["closed_form"]
+    assert told["ettr"] is None and told["budget"] is None and told["refusal"].startswith("budget.exact holds only")
+
+
+# --------------------------------------------------------------------------- how sure
+
+
+def test_runs_are_added_until_the_error_is_small(ettr):
+    few = json.loads(ettr("simulate", "rsc-1", "--runs", "40", "--json")[1])
+    assert few["errors"]["total_h"] / few["budget"]["total_h"] > 0.001
+    many = json.loads(ettr("simulate", "rsc-1", "--runs", "40", "--until-error", "0.001", "--json")[1])
+    assert many["errors"]["total_h"] / many["budget"]["total_h"] <= 0.001
+    assert many["n_runs"] > 40
+
+
+def test_an_error_that_is_out_of_reach_is_told(ettr):
+    status, out, err = ettr("simulate", "rsc-1", "--until-error", "1e-9")
+    assert (status, out) == (2, "")
+    assert re.search(r"an error of 1e-09 needs about \S+ runs, and the limit is 10,000,000: 200 have 0\.00", err)
+
+
+def test_it_is_told_that_nothing_failed(ettr):
+    _, out, _ = ettr("simulate", "rsc-1", "--set", "failures.rate_per_1000_node_days=1e-9", "--runs", "50")
+    assert "No failure in 50 runs: how far these are from the mean is not known.\n" in out
+    assert "No run differs" not in out
+
+
+def test_one_run_has_no_intervals(ettr):
+    out = ettr("simulate", "rsc-1", "--runs", "1")[1]
+    assert "1 run of rsc-1, seed 0. ETTR: " in out and "(95%" not in out
+    assert "One run alone does not say how far runs differ: no intervals.\n" in out
+    assert re.search(r"^rework +[\d.]+ h +unknown ", out, re.M) and "nan" not in out
+    told = json.loads(ettr("simulate", "rsc-1", "--runs", "1", "--json")[1], parse_constant=pytest.fail)
+    assert set(told["errors"].values()) == {None}
+
+
+def test_runs_without_failures_are_all_alike(ettr):
+    out = ettr("simulate", "rsc-1", "--runs", "30", "--set", "failures.rate_per_1000_node_days=0")[1]
+    assert "No run differs from another.\n" in out and "Failures: 0 a run; closed form: 0\n" in out
+    assert {half for _, _, half, *_ in ROW.findall(out)} == {"± 0"}
+
+
+def test_few_runs_are_said_to_be_few(ettr):
+    rough = "The 5% and 95% dates are rough"
+    assert rough in ettr("simulate", "rsc-1", "--runs", "99")[1]
+    assert rough not in ettr("simulate", "rsc-1", "--runs", "100")[1]
+    assert "The means are plain" in ettr("simulate", "rsc-1", "--runs", "5")[1]
+
+
+@pytest.mark.parametrize(
+    ("scale", "significant", "decimals"),
+    [(0.17, 2, 2), (0.17, 1, 1), (16.5, 2, 1), (0.0093, 1, 3), (1e-12, 1, 6), (0.0, 2, 1), (np.nan, 2, 1), (1e9, 3, 1)],
+)
+def test_decimals_show_as_much_as_is_known(scale, significant, decimals):
+    assert cli_simulate._decimals(scale, significant) == decimals
+
+
+# --------------------------------------------------------------------------- the timeline
+
+
+def test_the_timeline_is_written_and_said_to_be_there(ettr, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("run.csv").write_text("an older one")
+    status, out, err = ettr("simulate", "rsc-2", "--runs", "30", "--timeline", "run.csv")
+    assert (status, err) == (0, "") and out.endswith("\nThe timeline of run 0 is at run.csv\n")
+    rows = pd.read_csv("run.csv")
+    found = simulate(Scenario.load("rsc-2"), 30, timeline=[0])
+    assert list(rows.columns) == ["run", "start_h", "end_h", "state"] and len(rows) == len(found.timeline)
+    np.testing.assert_array_equal(rows["end_h"], found.timeline["end_h"])
+    assert rows["end_h"].iloc[-1] == pytest.approx(found.runs["total_h"][0])
+    assert {"training", "checkpoint", "restart"} <= set(rows["state"])
+
+
+def test_the_runs_of_the_timeline_may_be_named(ettr, tmp_path):
+    path = tmp_path / "runs.csv"
+    asked = ("simulate", "rsc-2", "--runs", "30", "--timeline", str(path), "--timeline-runs")
+    out = ettr(*asked, " 29,3, 3")[1]
+    assert pd.read_csv(path)["run"].unique().tolist() == [3, 29] and "\nThe timeline of 2 runs is at " in out
+    told = json.loads(ettr(*asked, "5", "--json")[1])
+    assert told["n_runs"] == 30 and pd.read_csv(path)["run"].unique().tolist() == [5]
+
+
+def test_a_full_disk_costs_the_file_and_not_the_answer(ettr, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    path = tmp_path / "run.csv"
+    status, out, err = ettr("simulate", "rsc-2", "--runs", "30", "--timeline", str(path))
+    assert (status, err) == (2, f"ettr: cannot write {path}: No space left on device\n")
+    assert "ETTR: " in out and "The timeline of" not in out
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(28, "No space left on device"), "cannot write the answer: No space left on device"),
+        (PermissionError(13, "Permission denied", "/x/y"), "/x/y: Permission denied"),
+    ],
+)
+def test_what_the_system_refuses_is_told_without_a_traceback(ettr, monkeypatch, error, said):
+    def refuse(*_):
+        raise error
+
+    monkeypatch.setattr(cli_simulate, "print_simulation", refuse)
+    assert ettr("simulate", "rsc-2", "--runs", "30") == (1, "", f"ettr: {said}\n")
+
+
+# --------------------------------------------------------------------------- progress, and Ctrl-C
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--json", ""])
+def test_progress_is_seen_by_people_alone(ettr, monkeypatch, option):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    status, out, err = ettr("simulate", "rsc-1", "--runs", "30", *([option] if option else []))
+    assert status == 0 and out.startswith("{\n" if option == "--json" else "RSC-1")
+    assert (err == "") == bool(option)
+    if not option:
+        assert "preparing" in err or "30 of 30 runs" in err
+
+
+def until_it_simulates(screen: int, process: subprocess.Popen[bytes], limit_s: float) -> str:
+    """What is on the screen once the bar counts runs; compiling for the first time takes up to a minute."""
+    seen, deadline = b"", time.monotonic() + limit_s
+    while b" runs" not in seen:
+        assert process.poll() is None and time.monotonic() < deadline, seen
+        if select.select([screen], [], [], 0.1)[0]:
+            seen += os.read(screen, 65536)
+    return seen.decode()
+
+
+def test_ctrl_c_ends_it_at_once_and_leaves_nothing_running(tmp_path):
+    """An error that takes minutes to reach; the threads hear of it within the hundredths of a second of a piece.
+
+    Most of the time allowed is for ending the interpreter on a busy machine.
+    """
+    screen, stderr = pty.openpty()
+    command = [os.path.join(os.path.dirname(sys.executable), "ettr"), "simulate", "rsc-1", "--until-error", "1e-5"]
+    with subprocess.Popen(
+        [*command, "--timeline", "run.csv"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"},
+        start_new_session=True,
+    ) as process:
+        os.close(stderr)
+        try:
+            until_it_simulates(screen, process, 180)
+            process.send_signal(signal.SIGINT)
+            rest = b""
+            while True:  # the screen is read to its end, or the command would wait for its reader
+                try:
+                    more = os.read(screen, 65536)
+                except OSError:  # nobody writes to it any more
+                    break
+                if not more:
+                    break
+                rest += more
+            assert process.wait(timeout=10) == 130
+            assert process.stdout.read() == b""
+        finally:
+            process.kill()
+            os.close(screen)
+    assert b"ettr: stopped before the end; no run is kept" in rest and b"Traceback" not in rest
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+    assert not list(tmp_path.iterdir())
+
+
+# --------------------------------------------------------------------------- refusals
+
+BAD = {
+    "unknown preset": (["rsc-3"], "unknown scenario 'rsc-3' (or give a file ending in .yml); did you mean 'rsc-"),
+    "unknown field": (
+        ["rsc-1", "--set", "spare.n_nodes=8"],
+        "unknown field 'spare.n_nodes'; did you mean 'spares.n_nodes'?",
+    ),
+    "spares without repair": (["rsc-1", "--set", "spares={n_nodes: 8}"], "spares needs repair: "),
+    "no runs": (["rsc-1", "--runs", "0"], "--runs must be a whole number from 1 to 10,000,000, got 0"),
+    "fewer than none": (["rsc-1", "--runs", "-1"], "--runs must be a whole number from 1 to 10,000,000, got -1"),
+    "endless runs": (["rsc-1", "--runs", "1e30"], "--runs must be a whole number from 1 to 10,000,000, got 1e+30"),
+    "infinite runs": (["rsc-1", "--runs", "inf"], "--runs must be a whole number from 1 to 10,000,000, got inf"),
+    "unknown runs": (["rsc-1", "--runs", "nan"], "--runs must be a whole number from 1 to 10,000,000, got nan"),
+    "half a run": (["rsc-1", "--runs", "1.5"], "--runs must be a whole number from 1 to 10,000,000, got 1.5"),
+    "negative seed": (["rsc-1", "--seed", "-1"], "--seed must be a whole number from 0 to 2^63 - 1, got -1"),
+    "long seed": (["rsc-1", "--seed", str(2**63)], "--seed must be a whole number from 0 to 2^63 - 1, got 92233720"),
+    "no error": (["rsc-1", "--until-error", "0"], "--until-error must be between 0 and 1, e.g. 0.001 for 0.1%, got 0"),
+    "error in per cent": (
+        ["rsc-1", "--until-error", "2"],
+        "--until-error must be between 0 and 1, e.g. 0.001 for 0.1%, got 2",
+    ),
+    "unknown error": (
+        ["rsc-1", "--until-error", "nan"],
+        "--until-error must be between 0 and 1, e.g. 0.001 for 0.1%, got nan",
+    ),
+    "no folder": (["rsc-1", "--timeline", "no/x.csv"], "cannot write no/x.csv: No such file or directory"),
+    "a folder": (["rsc-1", "--timeline", "."], "cannot write .: Is a directory"),
+    "a run that is not simulated": (
+        ["rsc-1", "--runs", "20", "--timeline", "x.csv", "--timeline-runs", "3,20"],
+        "--timeline-runs takes numbers from 0 to 19, e.g. 0,1,2, got '3,20'",
+    ),
+    "no list of runs": (
+        ["rsc-1", "--timeline", "x.csv", "--timeline-runs", "all"],
+        "--timeline-runs takes numbers from 0 to 999, e.g. 0,1,2, got 'all'",
+    ),
+    "an endless list of runs": (
+        ["rsc-1", "--timeline", "x.csv", "--timeline-runs", "9" * 5000],
+        "--timeline-runs takes numbers from 0 to 999, e.g. 0,1,2, got '99999",
+    ),
+    "runs without a file": (
+        ["rsc-1", "--timeline-runs", "3"],
+        "--timeline-runs '3' needs --timeline, the file to write, e.g. runs.csv",
+    ),
+}
+
+
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["words", "json"])
+@pytest.mark.parametrize("fault", BAD)
+def test_bad_input_is_one_message_and_status_2(ettr, tmp_path, monkeypatch, fault, as_json):
+    monkeypatch.chdir(tmp_path)
+    arguments, message = BAD[fault]
+    status, out, err = ettr("simulate", *arguments, *as_json)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"ettr: {message}") and err.count("\n") == 1 and len(err) < 400
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to the superuser")
+def test_a_folder_that_is_closed_is_refused_before_the_runs(ettr, tmp_path):
+    tmp_path.chmod(0o500)
+    status, _, err = ettr("simulate", "rsc-1", "--timeline", str(tmp_path / "x.csv"))
+    assert status == 2 and err.startswith("ettr: cannot write ") and err.endswith("x.csv: Permission denied\n")
+
+
+STUCK = {
+    "failures faster than a checkpoint": (
+        ["--set", "failures.rate_per_1000_node_days=1e6"],
+        r"the job practically never gets on: .* expected ETTR .* 1e-06.*",
+    ),
+    "hardly any progress": (
+        ["--set", "cluster.n_gpus=480000"],
+        r"the job practically never gets on: .* expected ETTR is \d.* 1e-06.*",
+    ),
+    "more runs than a call may take": (
+        ["--runs", "1e7", "--set", "cluster.n_gpus=32000"],
+        r"10,000,000 runs would meet about .* failures, and the limit of one call is 2,147,483,648: .*",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STUCK)
+def test_a_job_that_never_gets_on_is_one_message_and_status_1(ettr, recwarn, case):
+    arguments, message = STUCK[case]
+    status, out, err = ettr("simulate", "rsc-1", *arguments)
+    assert (status, out) == (1, "")
+    assert re.fullmatch(rf"ettr: {message}\n", err), err
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("arguments", [[], ["rsc-1", "--runs", "many"], ["rsc-1", "--seed", "1.5"], ["rsc-1", "x"]])
+def test_a_wrong_command_is_answered_with_the_usage(ettr, arguments):
+    status, _, err = ettr("simulate", *arguments)
+    assert status == 2 and "Usage: ettr simulate" in err and "Traceback" not in err
+
+
+def test_help_explains_every_option(ettr):
+    status, out, _ = ettr("simulate", "--help")
+    assert status == 0
+    for option in ("set", "runs", "seed", "until-error", "timeline", "timeline-runs", "json", "quiet"):
+        assert re.search(rf"--{option} +(-q +)?\S+ +\S+", out), option
+    assert "simulate" in re.findall(r"^\W*(\w+) ", ettr("--help")[1], re.M)

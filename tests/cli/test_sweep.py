@@ -1,0 +1,139 @@
+"""`ettr sweep`: what it shows, its exit status, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from ettr.cli import sweep
+from notebooks import written
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """A notebook, a grid with one point that fails, and the folder that both are in."""
+    written(
+        tmp_path / "study.ipynb",
+        "import ettr\nettr.record(double=2 * x)\nassert x >= 0, 'below zero'",
+        parameters="x = 1.0  # [1]",
+    )
+    (tmp_path / "grid.yml").write_text("x: [1, 2.5, -1]\n")
+    (tmp_path / "good.yml").write_text("x: [1, 2.5]\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0") as running:
+        yield running.scheduler_address
+
+
+def test_a_sweep_says_what_came_out_and_its_status_is_that_of_its_points(study, ettr, cluster):
+    command = ("sweep", "study.ipynb", "--grid", "grid.yml", "--out", "out", "--scheduler", cluster)
+    status, out, err = ettr(*command, "--report")
+    assert status == 1
+    assert "2 of 3 points done, 1 failed, in " in out
+    assert "failed at x = -1.0: study.ipynb stopped at cell 3 (id code-0): AssertionError: below zero (points/" in out
+    assert "The table is at out/results.parquet" in out and "The report is at out/report.html" in out
+    assert (study / "out" / "report.html").is_file()
+    assert "[3/3] points, 1 failed" in err
+    status, out, _ = ettr(*command, "--quiet")
+    assert status == 1 and "3 of them from before" in out and "--retry-failed" in out
+
+
+def test_a_good_sweep_ends_with_0_and_answers_machines(study, ettr, cluster):
+    status, out, err = ettr(
+        "sweep", "study.ipynb", "--grid", "good.yml", "--out", "out", "--scheduler", cluster, "--json", "-q"
+    )
+    told = json.loads(out)
+    assert (status, err) == (0, "")
+    assert {k: told[k] for k in ("n_points", "n_done", "n_failed", "n_kept")} == {
+        "n_points": 2, "n_done": 2, "n_failed": 0, "n_kept": 0,
+    }  # fmt: skip
+    assert pd.read_parquet(told["table"])["double"].tolist() == [2.0, 5.0]
+
+
+def test_a_dry_run_shows_the_points_and_how_long_they_take(study, ettr):
+    status, out, _ = ettr("sweep", "study.ipynb", "--grid", "grid.yml", "--out", "out", "--dry-run", "--workers", "2")
+    assert status == 0
+    assert "3 points: 1 done, 0 failed, 2 open." in out
+    assert "The first open one took" in out and "The rest will take about" in out
+    told = json.loads(ettr("sweep", "study.ipynb", "--grid", "grid.yml", "--out", "out", "--dry-run", "--json")[1])
+    assert (told["done"], told["open"]) == (2, 1) and len(told["points"]) == 3
+
+
+def test_many_points_are_shown_in_short(study, ettr):
+    (study / "many.yml").write_text("cluster.n_gpus: {from: 8, to: 8000, step: 8}\n")
+    command = ("sweep", "--call", "budget", "--scenario", "rsc-1", "--grid", "many.yml", "--out", "out")
+    status, out, _ = ettr(*command, "--dry-run")
+    assert status == 0 and "..." in out and "8000" in out and len(out.splitlines()) < 20
+    assert "1,000 points: 0 done, 0 failed, 1,000 open. They are computed together, in seconds." in " ".join(
+        out.split()
+    )
+
+
+def test_a_call_needs_no_notebook(study, ettr):
+    (study / "sizes.yml").write_text("cluster.n_gpus: [8192, 16384]\n")
+    command = ("sweep", "--call", "budget", "--scenario", "rsc-1", "--grid", "sizes.yml", "--out", "out")
+    assert ettr(*command)[0] == 0
+    assert pd.read_parquet("out/results.parquet")["ettr"].between(0.5, 1).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "a sweep needs a notebook, or --call"),
+        (
+            ["study.ipynb", "--call", "budget", "--grid", "grid.yml", "--out", "out"],
+            "a sweep needs a notebook, or --call",
+        ),
+        (["study.ipynb", "--out", "out"], "a sweep needs --grid"),
+        (["study.ipynb", "--grid", "grid.yml"], "a sweep needs --out"),
+        (["none.ipynb", "--grid", "grid.yml", "--out", "out"], "there is no notebook none.ipynb"),
+        (["study.ipynb", "--grid", "none.yml", "--out", "out"], "cannot read the grid none.yml"),
+        (["study.ipynb", "--grid", "grid.yml", "--out", "out", "--timeout", "0"], "--timeout must be > 0 s, got 0"),
+        (["study.ipynb", "--grid", "grid.yml", "--out", "out", "--workers", "0"], "workers must be >= 1"),
+        (["study.ipynb", "--grid", "grid.yml", "--out", "out", "--scenario", "rsc-1"], "--scenario goes with --call"),
+        (["--call", "budget", "--grid", "grid.yml", "--out", "out", "--timeout", "3"], "--timeout is for notebooks"),
+        (["--call", "nothing", "--grid", "grid.yml", "--out", "out"], "unknown call 'nothing'"),
+    ],
+)
+def test_what_makes_no_sweep_is_one_message_and_status_2(study, ettr, arguments, words):
+    status, out, err = ettr("sweep", *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("ettr: ") and words in err and len(err.strip().splitlines()) == 1
+    assert not list(study.glob("out/points/*"))
+
+
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path):
+    written(tmp_path / "slow.ipynb", "import time\ntime.sleep(0.3 if x < 3 else 60)", parameters="x = 1  # whole")
+    (tmp_path / "grid.yml").write_text("x: {from: 1, to: 9, step: 1}\n")
+    command = [sys.executable, "-m", "ettr.cli", "sweep", "slow.ipynb", "--grid", "grid.yml", "--out", "out"]
+    process = subprocess.Popen([*command, "--workers", "1"], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)  # fmt: skip
+    until = time.monotonic() + 90
+    while len(list(tmp_path.glob("out/points/*.ipynb"))) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped; finished points are kept, and the same command goes on from there" in err
+    assert "Traceback" not in err
+    table = pd.read_parquet(tmp_path / "out" / "results.parquet")
+    assert table["status"].value_counts().to_dict() == {"open": 7, "done": 2}
+
+
+def test_seconds_are_told_as_people_say_them():
+    assert sweep._seconds(0.1234) == "0.12 s"
+    assert sweep._seconds(90) == "1.5 min"

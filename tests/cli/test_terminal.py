@@ -1,0 +1,163 @@
+"""What the command line shows: nothing of a log is taken for a command to the terminal."""
+
+from __future__ import annotations
+
+import io
+import math
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ettr import plan
+from ettr.chapters.common import sentences
+from ettr.cli import plan as cli_plan
+from ettr.cli import terminal
+
+NASTY = ["[bold]x[/bold]", "[/]", "[red", "a\\", "\\[b]", ":bug:", "[link=http://x]y[/link]", "[@click=f()]z"]
+
+
+COLUMNS = {"n": "failures"}
+
+
+def shown(rows: list[dict[str, str]], capsys, first: str = "component") -> str:
+    terminal.console().print(terminal.table(first, COLUMNS, rows))
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_a_name_is_shown_as_it_is_written(text, capsys):
+    head, row = shown([{"name": text, "n": "3"}], capsys, text).splitlines()
+    assert head.split() == [*text.split(), "failures"] and row.split() == [*text.split(), "3"]
+
+
+@pytest.mark.parametrize("sign", ["\x1b", "\x07", "\r", "\x9b", "\u202e", "\u2028", "\udcff", "\x00"])
+def test_a_sign_that_moves_the_terminal_becomes_a_question_mark(sign):
+    assert terminal.printable(f"a{sign}b") == "a?b"
+    assert terminal.printable("Grüße, 東京\nzwei") == "Grüße, 東京\nzwei"
+
+
+def test_a_title_between_colons_is_no_picture(capsys):
+    terminal.console().print("[bold]run :bug: 3[/bold]")
+    assert capsys.readouterr().out == "run :bug: 3\n"
+
+
+def test_a_long_name_is_folded_and_not_cut(capsys):
+    name = "x" * 300
+    out = shown([{"name": name, "n": "3"}], capsys)
+    assert out.count("x") == 300 and "…" not in out
+    assert max(map(len, out.splitlines())) <= 110
+
+
+def test_a_table_is_as_wide_in_a_pipe_as_it_needs(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert terminal.console().width == 110
+    row = {"name": "n" * 30, **dict.fromkeys("abc", "1" * 20)}
+    terminal.console().print(terminal.table("component", {column: column * 20 for column in "abc"}, [row]))
+    assert capsys.readouterr().out.splitlines()[1].split() == list(row.values())
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def working(quiet: bool) -> None:
+    with terminal.progress(quiet) as report:
+        report.bytes(5, 10)
+        report.step("rates")
+
+
+def test_progress_is_shown_on_standard_error_of_a_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", seen := Terminal())
+    working(quiet=False)
+    assert "reading" in seen.getvalue() or "rates" in seen.getvalue()
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("quiet", "hushed", "said"), [(False, False, True), (False, True, False), (True, False, False)]
+)
+def test_what_takes_long_is_explained_unless_it_has_begun(capsys, quiet, hushed, said):
+    with terminal.said_if_late("it is compiled", quiet, after_s=0.05) as begun:
+        if hushed:
+            begun()
+        time.sleep(0.3)
+    assert (capsys.readouterr().err == "it is compiled\n") == said
+
+
+@pytest.mark.parametrize(("quiet", "stream"), [(True, Terminal), (False, io.StringIO)])
+def test_no_progress_is_shown_if_it_is_not_wanted_or_nobody_looks(capsys, monkeypatch, quiet, stream):
+    monkeypatch.setattr(sys, "stderr", seen := stream())
+    working(quiet)
+    assert seen.getvalue() == "" and capsys.readouterr().out == ""
+
+
+def test_a_finding_has_no_signs_of_markdown_in_a_terminal():
+    text = terminal.from_markdown(r"**a\_b shows \[x\] \*y\* \\ 3\|4.** C:\\d")
+    assert text == "a_b shows [x] *y* \\ 3|4. C:\\d"
+
+
+@given(st.floats(1e-6, 1e14))
+def test_a_figure_is_rounded_to_the_safe_side_by_at_most_a_hundredth(value):
+    low, high = (float(sentences.limit(value, sense).replace(",", "")) for sense in ("at most", "at least"))
+    assert value * 0.99 <= low <= value * (1 + 1e-11) and value * (1 - 1e-11) <= high <= value * 1.01
+
+
+@pytest.mark.parametrize(
+    ("value", "at_most", "at_least"),
+    [
+        (6.8263, "6.82", "6.83"),
+        (0.5, "0.5", "0.5"),
+        (0.3 * 3, "0.9", "0.9"),
+        (1 - 1e-12, "0.999", "1"),
+        (5.0, "5", "5"),
+        (19_488.0, "19,488", "19,488"),
+        (170.9, "170", "171"),
+        (99.97, "99.9", "100"),
+        (4.0512e11, "4.05e+11", "4.06e+11"),
+        (0.000123456, "0.000123", "0.000124"),
+        (math.inf, "any", "any"),
+        (0.0, "0", "0"),
+    ],
+)
+def test_figures(value, at_most, at_least):
+    assert (sentences.limit(value, "at most"), sentences.limit(value, "at least")) == (at_most, at_least)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (3.05, "h", "3.05 h"),
+        (7.7, "min", "7.7 min"),
+        (math.inf, "h", "endless"),
+        (0.9104, "", "91.0%"),
+        (7.76, "1/d", "7.76"),
+    ],
+)
+def test_an_amount_is_shown_as_people_read_it(value, unit, shown):
+    assert cli_plan._amount(value, unit) == shown
+
+
+def test_a_range_of_one_value_is_that_value():
+    assert cli_plan._between(0.9871, 0.9872, "") == "98.7%"
+    assert cli_plan._between(0.981, 0.987, "") == "98.1% to 98.7%"
+
+
+def need(field: str, *blocking: tuple[str, float]) -> plan.Requirement:
+    return plan.Requirement(field, 0.9, None, 1.0, 0.5, blocking=tuple(plan.Blocker(*other) for other in blocking))
+
+
+def test_fields_are_grouped_by_what_stands_in_their_way():
+    needs = [need("a", ("x", 0.95)), need("b", ("y", 0.8)), need("c", ("x", 0.91))]
+    assert list(cli_plan._in_the_way(needs)) == [
+        "x stands in the way of a, c: ideal together they would leave 91.0% to 95.0%.",
+        "No second field is enough for b: y comes closest and would leave 80.0%.",
+    ]
+    assert list(cli_plan._in_the_way([needs[0], needs[2]])) == [
+        "x stands in the way of all that have none: ideal together they would leave 91.0% to 95.0%."
+    ]
+    assert not list(cli_plan._in_the_way([]))

@@ -1,0 +1,329 @@
+"""What runs really did: from steps and stamps, against diaries, and against runs whose losses are known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ettr import Scenario, budget, evidence
+from ettr.chapters import failure_log
+from ettr.core.errors import InputError, UnknownName
+from ettr.logs import training_logs
+
+HOUR = pd.Timedelta(hours=1)
+START = pd.Timestamp("2022-05-01")
+
+
+def stamps(hours) -> list[pd.Timestamp]:
+    return [START + float(hour) * HOUR for hour in hours]
+
+
+# --------------------------------------------------------------------------- steps over time
+
+
+def test_a_worked_run():
+    """1,000 steps of 90 s in 40 h: 25 h are productive; the first stretch loses nothing, the second 15 h."""
+    done = training_logs.realised_ettr(stamps([0, 10, 40]), [500, 900, 1500], 90.0)
+    assert (done.ettr, done.low, done.high) == pytest.approx((25 / 40,) * 3)
+    assert (done.wall_h, done.productive_h, done.lost_h, done.n_steps) == pytest.approx((40, 25, 15, 1000))
+    assert (done.first, done.last) == (START, START + 40 * HOUR)
+    assert done.segments.columns.tolist() == ["start", "end", "steps", "wall_h", "ettr", "low", "high"]
+    assert done.segments["ettr"].tolist() == pytest.approx([1.0, 0.5])
+    assert done.segments["steps"].tolist() == [400, 600]
+
+
+def test_the_resolution_opens_the_ends():
+    done = training_logs.realised_ettr(["2022-03-01", "2022-03-03"], [0, 1000], 144.0, 24.0)
+    assert (done.ettr, done.low, done.high) == pytest.approx((40 / 48, 40 / 72, 40 / 24))
+    same_day = training_logs.realised_ettr(["2022-03-01", "2022-03-02"], [0, 100], 144.0, 24.0)
+    assert same_day.high == math.inf  # the two stamps may be one instant
+
+
+runs = st.lists(
+    st.tuples(st.floats(30.0, 200.0), st.integers(0, 3000)), min_size=1, max_size=8
+)  # hours of a stretch, its steps
+
+
+@given(stretches=runs, step_s=st.floats(1.0, 40.0), k=st.floats(0.1, 20.0))
+@settings(max_examples=40, deadline=None)
+def test_time_has_no_scale_and_the_whole_is_the_mean_of_its_stretches(stretches, step_s, k):
+    wall_h, steps = (np.array(column, dtype=float) for column in zip(*stretches, strict=True))
+    at, reached = np.append(0, wall_h.cumsum()), np.append(0, steps.cumsum())
+    done = training_logs.realised_ettr(stamps(at), reached, step_s, 2.0)
+    scaled = training_logs.realised_ettr(stamps(at * k), reached, step_s * k, 2.0 * k)
+    for end in ("ettr", "low", "high"):
+        assert getattr(scaled, end) == pytest.approx(getattr(done, end), rel=1e-6)
+    mean = np.average(done.segments["ettr"], weights=done.segments["wall_h"])
+    assert done.ettr == pytest.approx(mean, rel=1e-9)
+    assert done.low <= done.ettr <= done.high
+
+
+@given(seed=st.integers(0, 10_000), resolution_h=st.sampled_from([1.0, 6.0, 24.0]))
+@settings(max_examples=40, deadline=None)
+def test_the_ends_hold_what_the_stamps_hide(seed, resolution_h):
+    """Stamps that drop what is finer than their resolution never exclude the truth."""
+    random = np.random.default_rng(seed)
+    true_h = np.sort(random.uniform(0, 600, 6)) + np.arange(6) * 2 * resolution_h
+    steps = np.append(0, random.integers(1, 500, 5).cumsum())
+    truth = training_logs.realised_ettr(stamps(true_h), steps, 60.0)
+    told = training_logs.realised_ettr(stamps(true_h // resolution_h * resolution_h), steps, 60.0, resolution_h)
+    assert told.low - 1e-9 <= truth.ettr <= told.high + 1e-9
+    assert (told.segments["low"] <= truth.segments["ettr"] + 1e-9).all()
+    assert (told.segments["high"] >= truth.segments["ettr"] - 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("time", "step", "step_s", "resolution_h", "words"),
+    [
+        (["2022-01-01"], [0], 1.0, 0.0, "at least 2 and as many, got 1 and 1"),
+        (["2022-01-01", "2022-01-02"], [0, 1, 2], 1.0, 0.0, "got 2 and 3"),
+        (["2022-01-02", "2022-01-01"], [0, 1], 1.0, 0.0, r"time must rise, got 2022-01-01.* \(row 2\)"),
+        (["2022-01-01", "2022-01-01"], [0, 1], 1.0, 0.0, "time must rise"),
+        (
+            ["2022-01-01", "2022-01-02"],
+            [5, 1],
+            1.0,
+            0.0,
+            "step must not fall, got 1 after 5 .* from which the run went on",
+        ),
+        (["2022-01-01", "2022-01-02"], [0, 1.5], 1.0, 0.0, "whole number, got 1.5"),
+        (["2022-01-01", "2022-01-02"], [0, math.nan], 1.0, 0.0, "known in every row; leave out"),
+        (["2022-01-01", None], [0, 1], 1.0, 0.0, "known in every row"),
+        (["2022-01-01", "noon"], [0, 1], 1.0, 0.0, "times of one zone and numbers"),
+        (["2022-01-01T00:00+08:00", "2022-01-02T00:00+01:00"], [0, 1], 1.0, 0.0, "times of one zone"),
+        ([0.0, 24.0], [0, 1], 1.0, 0.0, "time must hold dates or times, got the number 0.0"),
+        (["2022-01-01", "2022-01-02"], [0, 1], 0.0, 0.0, "step_s must be > 0 s and finite, got 0"),
+        (["2022-01-01", "2022-01-02"], [0, 1], 1.0, -1.0, "resolution_h must be >= 0 h"),
+    ],
+)
+def test_what_is_no_progress_is_refused(time, step, step_s, resolution_h, words):
+    with pytest.raises(InputError, match=words):
+        training_logs.realised_ettr(time, step, step_s, resolution_h)
+
+
+# --------------------------------------------------------------------------- hours by kind
+
+KINDS = {
+    "node": training_logs.HARDWARE,
+    "loss": training_logs.LOSS,
+    "experiment": training_logs.EXPERIMENT,
+    "planned": training_logs.PLANNED,
+}
+
+
+def diary(*rows, restarted=None) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=["time", "kind", "restart_step"])
+    frame["time"] = stamps(frame["time"])
+    return frame if restarted is None else frame.assign(restarted=[START + hour * HOUR for hour in restarted])
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_a_run_whose_losses_are_known_gets_them_back(seed):
+    """Each stretch trains for a while, then loses hours to one kind of stop; the sums by kind come back."""
+    random = np.random.default_rng(seed)
+    kinds = random.choice(list(KINDS), 25)
+    steps, lost_h = random.integers(0, 400, 25), random.uniform(0.1, 9.0, 25)
+    at_h = np.append(0, (steps * 30.0 / 3600 + lost_h).cumsum())
+    rows = zip(at_h, ["start", *kinds], np.append(0, steps.cumsum()), strict=True)
+    found = training_logs.lost_by_kind(diary(*rows), 30.0).set_index("group")
+    for kind, group in KINDS.items():
+        if (kinds == kind).any():
+            assert found.loc[group, "lost_h"] == pytest.approx(lost_h[kinds == kind].sum())
+            assert found.loc[group, "n_stops"] == found.loc[group, "n_stretches"] == (kinds == kind).sum()
+    assert found["share"].sum() == pytest.approx(1)
+    assert found["lost_h"].is_monotonic_decreasing
+
+
+def test_a_stop_without_a_step_shares_its_stretch():
+    """Of 20 h, 10 are productive; a node in the middle of a stretch that a loss spike ends makes it nobody's."""
+    rows = [(0, "start", 0), (8, "node", math.nan), (20, "loss", 400)]
+    found = training_logs.lost_by_kind(diary(*rows), 90.0)
+    assert found[["group", "n_stops", "n_stretches"]].to_numpy().tolist() == [[training_logs.MIXED, 2, 1]]
+    assert found["lost_h"].tolist() == pytest.approx([10.0])
+    same = training_logs.lost_by_kind(diary(rows[0], rows[1], (20, "network", 400)), 90.0)
+    assert same["group"].tolist() == [training_logs.HARDWARE] and same["n_stops"].tolist() == [2]
+
+
+def test_the_time_until_the_run_goes_on_belongs_to_the_stop_before_it():
+    """The second stop lasts 5 h: with the time of the restart they are its own, without it the next one's."""
+    rows = [(0, "node", 0), (10, "loss", 300), (30, "planned", 800)]
+    by_entry = training_logs.lost_by_kind(diary(*rows), 72.0).set_index("group")["lost_h"]
+    by_restart = training_logs.lost_by_kind(diary(*rows, restarted=[1, 15, 30]), 72.0).set_index("group")["lost_h"]
+    assert by_entry.to_dict() == pytest.approx({training_logs.LOSS: 4.0, training_logs.PLANNED: 10.0})
+    assert by_restart.to_dict() == pytest.approx(
+        {training_logs.HARDWARE: 1.0, training_logs.LOSS: 8.0, training_logs.PLANNED: 5.0}
+    )
+    assert by_restart.sum() == pytest.approx(by_entry.sum())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda rows: rows.drop(columns="kind"), "events need the column kind; there are: time, restart_step"),
+        (
+            lambda rows: rows.assign(kind=["start", "nodes", "loss"]),
+            "unknown kind of stop 'nodes'; did you mean 'node'",
+        ),
+        (lambda rows: rows.assign(restart_step=[math.nan, 100, 200]), "known in the first and in the last"),
+        (lambda rows: rows.assign(restart_step=[0, 100, math.nan]), "known in the first and in the last"),
+        (lambda rows: rows.iloc[:1], "at least two rows"),
+        (lambda rows: rows.assign(restart_step=[0, 100, 50]), "step must not fall"),
+        (lambda rows: rows.assign(restart_step=[0, 100, 9000]), "step_s must fit every stretch, got 90 s: 8900 steps"),
+    ],
+)
+def test_what_is_no_diary_is_refused(change, words):
+    rows = diary((0, "start", 0), (10, "node", 100), (20, "loss", 200))
+    with pytest.raises(InputError, match=words):
+        training_logs.lost_by_kind(change(rows), 90.0)
+
+
+# --------------------------------------------------------------------------- two real runs
+
+
+def test_glm130b_really_had():
+    """From 11 May 2022 12:13, step 7,300, to 29 June 21:53, step 48,100: 40,800 steps of 88.5 s in 1185.67 h."""
+    done = failure_log.tables.published_run("glm-130b").realised
+    assert str(done.first) == "2022-05-11 12:13:00+08:00" and str(done.last) == "2022-06-29 21:53:00+08:00"
+    assert done.n_steps == 48_100 - 7300 and done.wall_h == pytest.approx(1185.67, abs=0.005)
+    assert done.ettr == pytest.approx(0.846, abs=5e-4) and done.low == done.high == done.ettr
+    assert (done.segments["ettr"] <= 1).all()
+
+
+def test_before_that_a_step_was_shorter():
+    """The steps of the first days do not fit into the time, so they are no part of the realised ETTR."""
+    early = evidence.table("glm130b_events").dropna(subset="restart_step").head(4)
+    done = training_logs.realised_ettr(early["time"], early["restart_step"], evidence.figure("glm130b_step_s").value)
+    assert done.ettr > 1.3
+
+
+def test_bloom176b_really_had():
+    """0.926 +- 0.009: dates only. Two of ten stretches hold more steps than hours, which the dates explain."""
+    run = failure_log.tables.published_run("bloom-176b")
+    done = run.realised
+    assert done.ettr == pytest.approx(0.926, abs=5e-4)
+    assert [done.ettr - done.low, done.high - done.ettr] == pytest.approx([0.009, 0.009], abs=1e-3)  # one digit
+    over = done.segments[done.segments["ettr"] > 1]
+    assert len(done.segments) == 10 and len(over) == 2 and (over["low"] < 1).all()
+    assert run.scenario.job.productive_h == pytest.approx(done.productive_h, abs=0.05)  # one decimal
+
+
+@pytest.mark.parametrize("name", failure_log.tables.published_run_names())
+def test_the_losses_sum_to_what_is_lost(name):
+    run = failure_log.tables.published_run(name)
+    a_minute = 1 / 60
+    assert run.losses["lost_h"].sum() == pytest.approx(run.realised.lost_h, abs=a_minute)
+    assert run.losses["share"].sum() == pytest.approx(1)
+    assert run.losses["lost_h"].is_monotonic_decreasing and (run.losses["lost_h"] > 0).all()
+    assert set(run.losses["term"]) == {
+        failure_log.tables.MODELLED,
+        failure_log.tables.NOT_MODELLED,
+        failure_log.tables.NOT_TOLD,
+    }
+    assert run.scenario.name == name == run.name
+
+
+def test_glm130b_lost_its_hours_to():
+    """Worked from the diary's restarts: the five experiments end at the step they began with, so all of it is lost."""
+    losses = failure_log.tables.published_run("glm-130b").losses.set_index("reason")
+    began, ended = pd.Timestamp("2022-05-28 11:52:26"), pd.Timestamp("2022-05-30 01:35:45")
+    assert losses.loc[training_logs.EXPERIMENT, "lost_h"] == pytest.approx((ended - began) / HOUR)
+    assert losses["n"].to_dict() == {
+        training_logs.MIXED: 9,
+        training_logs.HARDWARE: 6,
+        training_logs.EXPERIMENT: 5,
+        training_logs.LOSS: 4,
+        training_logs.PLANNED: 5,
+    }
+    spikes = losses.loc[training_logs.LOSS, "lost_h"]
+    assert spikes == pytest.approx(8.79 + 6.73 + 5.24 + 3.05, abs=0.02)  # four stretches, each rounded
+
+
+def test_bloom176b_lost_its_hours_to():
+    losses = failure_log.tables.published_run("bloom-176b").losses.set_index("reason")
+    assert losses["lost_h"].drop(training_logs.UNNAMED).to_dict() == pytest.approx(
+        {
+            training_logs.HANG: 18 + 6 + 11,
+            training_logs.EVALUATION: 82 * 12 / 60,
+            training_logs.CHECKPOINT: 820 * 40 / 3600,
+            training_logs.HARDWARE: 7.3,
+        }
+    )
+    assert pd.isna(losses.loc[training_logs.UNNAMED, "n"])
+
+
+def test_an_unknown_run_is_named():
+    with pytest.raises(UnknownName, match="unknown published run 'glm130b'; did you mean 'glm-130b'"):
+        failure_log.tables.published_run("glm130b")
+
+
+def test_real_runs_stay_behind_the_model():
+    frame = failure_log.tables.against_model().set_index("name")
+    for name, row in frame.iterrows():
+        assert row["modelled"] == budget.exact(Scenario.load(name)).ettr
+        assert row["difference"] == pytest.approx(row["modelled"] - row["realised"])
+        assert row["high"] < row["modelled"] < 1
+        assert row["modelled_lost_h"] == pytest.approx((1 - row["modelled"]) * row["wall_h"])
+    assert frame["realised"].round(3).to_dict() == {"bloom-176b": 0.926, "glm-130b": 0.846}
+
+
+# --------------------------------------------------------------------------- the data
+
+
+def test_the_glm_preset_repeats_its_diary():
+    preset = yaml.safe_load(evidence.scenario_text("glm-130b"))
+    events = evidence.table("glm130b_events")
+    step_s, interval = (evidence.figure(f"glm130b_{key}").value for key in ("step_s", "interval_steps"))
+    stopped = events["kind"].str.contains("node|network") & (events["kind"] != "suspect_slow_node")
+    assert preset["failures"]["n_events"] == stopped.sum() == 11
+    at = pd.to_datetime(events["time"])
+    n_gpus, per_node = (evidence.figure(f"glm130b_{key}").value for key in ("n_gpus", "gpus_per_node"))
+    assert preset["cluster"] == {"n_gpus": n_gpus, "gpus_per_node": per_node}
+    days = (at.iloc[-1] - at.iloc[0]) / pd.Timedelta(days=1)
+    assert preset["failures"]["node_days"] == pytest.approx(n_gpus / per_node * days, abs=0.05)  # one decimal
+    assert preset["checkpoint"]["interval_min"] == interval * step_s / 60
+    assert preset["job"]["productive_h"] == failure_log.tables.published_run("glm-130b").realised.productive_h
+    waits = (pd.to_datetime(events["restarted"]) - at)[stopped & (events["kind"] != "node+filesystem")]
+    told = preset["recovery"]["detection_min"] + preset["recovery"]["restart_min"]
+    assert "116 min" in preset["evidence"]["recovery.detection_min"]["note"]
+    assert [waits.mean() / pd.Timedelta(minutes=1), told] == pytest.approx([116, 116], abs=1)
+
+
+def test_the_diary_is_in_order_and_corrections_are_marked():
+    events = evidence.table("glm130b_events")
+    at, restarted = pd.to_datetime(events["time"]), pd.to_datetime(events["restarted"].replace("", None))
+    assert at.is_monotonic_increasing and restarted.dropna().is_monotonic_increasing
+    assert events["restart_step"].dropna().is_monotonic_increasing
+    corrected = events[events["note"].str.contains("corrected")]
+    assert len(corrected) == 4 and (corrected["status"] == "derived").all()
+    assert set(events["kind"]) <= set(training_logs.GROUPS)
+
+
+def test_bloom_s_tables_repeat_its_figures():
+    steps = evidence.table("bloom176b_progress")
+    assert steps["date"].is_monotonic_increasing and steps["iteration"].is_monotonic_increasing
+    ends = [evidence.figure(f"bloom_{end}_iteration").value for end in ("first", "last")]
+    assert [steps["iteration"].iloc[0], steps["iteration"].iloc[-1]] == ends
+    assert evidence.table("bloom176b_losses")["lost_h"].tolist() == [7.3, 18, 6, 11]
+
+
+def test_the_diary_as_a_failure_log_agrees_with_the_preset():
+    log = failure_log.tables.diary_log()
+    run = Scenario.load("glm-130b")
+    assert len(log.failures) == run.failures.n_events and log.n_nodes == run.n_nodes
+    assert log.node_days == pytest.approx(run.failures.node_days, rel=1e-4)
+    assert len(failure_log.tables.failure_log("").failures) == 11
+
+
+def test_a_path_is_read_with_what_is_given(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("opened,box\n2026-01-02 10:00,a\n2026-01-05 11:00,b\n", encoding="utf-8")
+    given = {"n_nodes": 4, "window": "2026-01-01/2026-01-11", "columns": ["start=opened", "node=box"]}
+    log = failure_log.tables.failure_log(str(path), planned="", zone="", **given)
+    assert len(log.failures) == 2 and log.n_nodes == 4 and log.events["node"].tolist() == ["a", "b"]

@@ -1,0 +1,192 @@
+"""What is known of the rate, carried to every quantity of a plan, against samples of the rate."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from ettr import Scenario, budget, plan
+from ettr.core.errors import OutsideValidity
+
+ENDS = ["low_95", "low_50", "high_50", "high_95"]
+RATE, INTERVAL = "failures.rate_per_1000_node_days", "checkpoint.interval_min"
+WARNED = {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}
+PEER = {"name": "peer memory", "interval_s": 60, "stall_s": 0.05, "write_s": 2, "load_s": 5, "survives": 0.7}
+
+
+def vague(run: Scenario, shape: float) -> Scenario:
+    """The same rate, known as if from so many failures."""
+    return run.override(
+        {
+            RATE: run.failures.rate,
+            "failures.rate_gamma": {"shape": shape, "node_days": 1000 * shape / run.failures.rate},
+        }
+    )
+
+
+def of(answer: plan.Plan) -> pd.DataFrame:
+    return answer.bands.set_index("quantity")
+
+
+def test_the_frame_has_each_quantity_with_its_unit_and_point(llama3):
+    answer = plan.make(llama3)
+    table = of(answer)
+    assert list(answer.bands) == ["quantity", "unit", "value", "low_50", "high_50", "low_95", "high_95"]
+    assert table["unit"].to_dict() == {
+        "job_mttf_h": "h",
+        "best_interval_min": "min",
+        "ettr_at_best": "",
+        "ettr_as_given": "",
+        "failures_per_day": "1/d",
+    }
+    assert table["value"].to_dict() == {
+        "job_mttf_h": llama3.job_mttf_h,
+        "best_interval_min": answer.band.interval_min,
+        "ettr_at_best": answer.budget.ettr,
+        "ettr_as_given": answer.budget_as_given.ettr,
+        "failures_per_day": answer.failures_per_day,
+    }
+    assert (table["low_95"] < table["low_50"]).all() and (table["low_50"] < table["value"]).all()
+    assert (table["value"] < table["high_50"]).all() and (table["high_50"] < table["high_95"]).all()
+
+
+def test_the_time_to_failure_has_the_interval_that_it_had(llama3):
+    answer = plan.make(llama3)
+    row = of(answer).loc["job_mttf_h"]
+    assert (row["low_95"], row["high_95"]) == pytest.approx(answer.job_mttf_95_h, rel=1e-12)
+    assert (row["low_50"], row["high_50"]) == pytest.approx(plan.mttf_interval_h(llama3, 0.5), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"cluster.n_gpus": 100_000},
+        {"maintenance": None, "prediction": WARNED},
+        {"maintenance": None, "checkpoint.tiers": [PEER]},
+    ],
+    ids=["llama3", "100k", "prediction", "tiers"],
+)
+def test_samples_of_the_rate_have_these_quantiles(llama3, changes):
+    """A second road: rates drawn from the gamma distribution, each through the closed form."""
+    run = vague(llama3.override(changes), 12)
+    answer = plan.make(run)
+    known = run.failures.posterior
+    rates = stats.gamma.rvs(known.shape, scale=1000 / known.node_days, size=20_000, random_state=1)
+    at_best = budget.exact(run, {RATE: rates, INTERVAL: answer.band.interval_min})
+    drawn = {
+        "job_mttf_h": run.job_mttf_h * run.failures.rate / rates,
+        "best_interval_min": plan.best_interval_min(run, {RATE: rates}),
+        "ettr_at_best": at_best.ettr,
+        "ettr_as_given": budget.exact(run, {RATE: rates}).ettr,
+        "failures_per_day": 24 * at_best.n_failures / at_best.total_h,
+    }
+    table = of(answer)
+    for quantity, values in drawn.items():
+        shares = [(values < end).mean() for end in table.loc[quantity, ENDS]]
+        # four standard errors of a share of 20,000 draws
+        assert shares == pytest.approx([0.025, 0.25, 0.75, 0.975], abs=4 * math.sqrt(0.25 / 20_000)), quantity
+
+
+def test_the_ends_are_the_closed_form_at_the_quantiles(llama3):
+    table = of(plan.make(llama3))
+    low, high = stats.gamma.ppf([0.025, 0.975], 419.5, scale=1000 / 110_592)
+    for rate, end, other in ((high, "low_95", "high_95"), (low, "high_95", "low_95")):
+        run = llama3.override({RATE: rate})
+        assert table.loc["ettr_as_given", end] == pytest.approx(budget.exact(run).ettr, rel=1e-12)
+        assert table.loc["job_mttf_h", end] == pytest.approx(run.job_mttf_h, rel=1e-12)
+        assert table.loc["best_interval_min", end] == pytest.approx(plan.best_interval_min(run), rel=1e-9)
+        kept = budget.exact(run.override({INTERVAL: table.loc["best_interval_min", "value"]}))
+        assert table.loc["ettr_at_best", end] == pytest.approx(kept.ettr, rel=1e-12)
+        assert table.loc["failures_per_day", other] == pytest.approx(24 * kept.n_failures / kept.total_h, rel=1e-12)
+
+
+def test_a_rate_by_the_wall_clock_keeps_the_observed_share(llama3):
+    """The exposure of a count is what was observed, whatever the true rate."""
+    share = llama3.failures.exposed_share
+    assert 0.9 < share < 1
+    low = stats.gamma.ppf(0.025, 419.5, scale=1 / 110_592) / 24 / share * llama3.n_nodes
+    assert of(plan.make(llama3)).loc["job_mttf_h", "high_95"] == pytest.approx(1 / low, rel=1e-12)
+
+
+def test_more_failures_watched_make_narrower_bands(llama3):
+    widths = []
+    for shape in (5, 50, 500):
+        table = of(plan.make(vague(llama3, shape)))
+        widths.append((table["high_95"] - table["low_95"]).to_numpy())
+    assert (np.diff(widths, axis=0) < 0).all()
+
+
+def test_a_rate_that_nobody_vouches_for_has_no_bands():
+    answer = plan.make(Scenario.load("rsc-1"))
+    assert answer.bands.empty and list(answer.bands)[:3] == ["quantity", "unit", "value"]
+    assert "does not say how well its failure rate is known, which failures.rate_gamma would" in answer.band_source
+    assert answer.to_dict()["bands"] == []
+
+
+def test_the_source_names_the_input(llama3):
+    assert plan.make(llama3).band_source == (
+        "from failures.n_events = 419 in failures.node_days = 110592; all other inputs are taken as exact"
+    )
+    told = plan.make(vague(llama3, 12)).band_source
+    assert told.startswith("from failures.rate_gamma, worth 12 failures in 3167.31 node-days; all other inputs")
+
+
+def test_a_job_that_may_never_end_has_an_ettr_of_zero_there(plain_run):
+    lost = vague(plain_run.override({"cluster.n_gpus": 640_000, INTERVAL: 600}), 1)
+    answer = plan.make(lost)
+    table = of(answer)
+    assert table.loc["ettr_as_given", "low_95"] == 0 and table.loc["ettr_as_given", "value"] > 0
+    assert answer.band_source.endswith("where a low end is 0 the job would practically never end")
+    assert "never end" not in plan.make(vague(plain_run, 50)).band_source
+    # at an interval with which it never ends there is still a failure in each mean time between two, downtime included
+    slow = lost.override({"recovery.detection_min": 6})
+    kept = plan.bands_of(slow, 600, budget.exact(slow), None).frame.set_index("quantity")
+    assert kept.loc["ettr_at_best", "low_95"] == 0 and kept.loc["failures_per_day", "high_95"] < 240
+    mttf_h = kept.loc["job_mttf_h", "low_95"]
+    assert kept.loc["failures_per_day", "high_95"] == pytest.approx(24 / (mttf_h + 0.1), rel=1e-9)
+
+
+def test_no_failure_seen_is_still_knowledge(plain_run):
+    clean = plain_run.override({"failures.n_events": 0, "failures.node_days": 5000})
+    table = of(plan.make(clean))
+    assert math.isinf(table.loc["job_mttf_h", "value"]) and 0 < table.loc["job_mttf_h", "low_95"] < 1000
+    assert table.loc["best_interval_min", "value"] == 2400 >= table.loc["best_interval_min", "high_95"]
+    assert table.loc["failures_per_day", "value"] == 0 < table.loc["failures_per_day", "high_95"]
+
+
+def test_an_interval_without_an_answer_has_no_row(llama3):
+    rare = llama3.override({INTERVAL: 60 * 48})
+    with pytest.raises(OutsideValidity):
+        budget.exact(rare)
+    assert "ettr_as_given" not in of(plan.make(rare)).index
+
+
+def test_the_plan_for_machines_carries_them(llama3):
+    told = json.loads(json.dumps(plan.make(llama3).to_dict(), allow_nan=False))
+    assert [row["quantity"] for row in told["bands"]][:2] == ["job_mttf_h", "best_interval_min"]
+    assert told["bands"][0]["low_95"] == pytest.approx(told["job_mttf_95_h"][0])
+    assert told["band_source"].startswith("from failures.n_events")
+    unknown = plan.make(vague(llama3, 0.001)).to_dict()
+    assert unknown["bands"][0]["high_50"] is None  # infinite
+
+
+def test_bands_hold_the_plan_even_where_alarms_serve_as_checkpoints():
+    """Alarms that cost nothing make long intervals good at high rates too, so the best interval is not monotone."""
+    run = Scenario.load("llama3-405b").override(
+        {
+            "maintenance": None,
+            "failures.rate_per_1000_node_days": 60,
+            "failures.rate_gamma": {"shape": 3, "node_days": 50},
+            "checkpoint.stall_s": 300,
+            "prediction": {"recall": 0.95, "precision": 1, "lead_s": 1, "action_s": 0.2},
+        }
+    )
+    for row in plan.make(run).bands.itertuples():
+        assert row.low_95 <= row.low_50 <= row.high_50 <= row.high_95, row.quantity
+        assert row.low_95 <= row.value <= row.high_95, row.quantity

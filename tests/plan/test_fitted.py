@@ -1,0 +1,178 @@
+"""From a log to a plan: the scenario carries what was fitted, and the plan says how far it can be trusted."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ettr import Scenario, budget, failures, logs, plan
+from ettr.core.errors import InputError, UnknownName
+from simulated_logs import simulate_log
+
+BEGIN = pd.Timestamp("2025-01-01T00:00:00Z")
+
+
+@cache
+def fitted(days: float = 350.0, **drawn: float) -> failures.Fit:
+    table = simulate_log(21, days=days, **drawn)
+    frame = pd.DataFrame(
+        {
+            "start": BEGIN + pd.to_timedelta(table["start_h"], unit="h"),
+            "node": table["node"].astype(str),
+            "component": table["component"],
+        }
+    )
+    return failures.fit(logs.from_frame(frame, 400, (BEGIN, BEGIN + pd.Timedelta(days=days)), source="drawn.csv"))
+
+
+def of_starts(start_h: list[float], days: float = 100.0, components: list[str] | None = None) -> failures.Fit:
+    frame = pd.DataFrame({"start": BEGIN + pd.to_timedelta(np.array(start_h, dtype=float), unit="h")})
+    if components is not None:
+        frame["component"] = components
+    return failures.fit(logs.from_frame(frame, 400, (BEGIN, BEGIN + pd.Timedelta(days=days))))
+
+
+def test_the_scenario_has_the_rate_and_what_is_known_of_it():
+    fit = fitted()
+    run = plan.scenario_of(fit)
+    assert run.failures.rate == pytest.approx(fit.rate.per_1000_node_days)
+    assert (run.failures.posterior.shape, run.failures.posterior.node_days) == (
+        fit.knowledge.shape,
+        fit.knowledge.node_days,
+    )
+    assert run.n_nodes == 400 and run.cluster.n_gpus == 3200
+    shares = dict(zip(run.mode_names, run.failures.shares, strict=False))
+    for row in fit.components.itertuples():
+        assert shares[row.group] == pytest.approx(row.share)
+
+
+def test_the_interval_is_that_of_a_hand_made_scenario():
+    """A second road: the same rate written into the preset that lent the rest."""
+    fit = fitted()
+    answer = plan.from_fit(fit, n_gpus=1600, like="rsc-1").plan
+    by_hand = Scenario.load("rsc-1").override(
+        {
+            "cluster.n_gpus": 1600,
+            "failures.rate_per_1000_node_days": fit.rate.per_1000_node_days,
+            "maintenance": None,
+            "job.productive_h": plan.PRODUCTIVE_H,
+        }
+    )
+    assert answer.band.interval_min == pytest.approx(plan.best_interval_min(by_hand), rel=1e-9)
+    assert answer.job_mttf_h == pytest.approx(24_000 / fit.rate.per_1000_node_days / 200)
+
+
+def test_every_value_of_a_fitted_scenario_has_an_origin():
+    table = plan.scenario_of(fitted()).to_frame().set_index("field")["status"]
+    given = table[table == "given"].index.tolist()
+    assert given == ["cluster.n_gpus"]
+    assert table["failures.rate_per_1000_node_days"] == "derived"
+    assert (table[table.index.str.startswith(("checkpoint.", "recovery."))] == "assumed").all()
+
+
+def test_a_fitted_scenario_is_read_back(tmp_path):
+    path = tmp_path / "mine.yml"
+    answer = plan.from_fit(fitted(), name="mine")
+    path.write_text(answer.scenario.to_yaml(), encoding="utf-8")
+    assert Scenario.load(path) == answer.scenario
+    assert plan.make(Scenario.load(path)).band == answer.plan.band
+
+
+def test_a_plan_from_the_past_is_judged_by_what_followed():
+    answer = plan.from_fit(fitted())
+    splits, fit = answer.splits, answer.fit
+    assert len(splits) == 10 and splits["until_d"].iloc[0] == pytest.approx(350 / 3)
+    one = splits.iloc[4]
+    past = np.count_nonzero(fit.start_h / 24 < one["until_d"])
+    assert one["past_rate"] == pytest.approx(1000 * past / (400 * one["until_d"]))
+    steady = answer.scenario.override({"job.include_start": False})
+
+    def ettr(rate: float, interval_min: float) -> float:
+        changes = {"failures.rate_per_1000_node_days": rate, "checkpoint.interval_min": interval_min}
+        return budget.exact(steady.override(changes)).ettr
+
+    best = plan.best_interval_min(steady.override({"failures.rate_per_1000_node_days": one["next_rate"]}))
+    assert one["ettr"] == pytest.approx(ettr(one["next_rate"], one["interval_min"]))
+    assert one["interval_loss"] == pytest.approx(ettr(one["next_rate"], best) - one["ettr"])
+    assert one["level_error"] == pytest.approx(ettr(one["past_rate"], one["interval_min"]) - one["ettr"])
+    assert (splits["interval_loss"] >= -1e-9).all()
+
+
+def test_the_interval_is_robust_and_the_level_is_not():
+    answer = plan.from_fit(fitted(burst_mean=3.0, shape=0.6))
+    assert answer.splits["interval_loss"].max() < 0.25 * answer.splits["level_error"].abs().max()
+    assert answer.ettr_low < answer.plan.budget.ettr < answer.ettr_high
+
+
+def test_a_quiet_time_after_a_busy_one_is_the_worst_miss():
+    """Plans are judged by quiet months too: a forecast of many failures that never came was wrong."""
+    busy = of_starts(sorted(np.random.default_rng(1).uniform(0, 800, 60)))
+    splits = plan.from_fit(busy).splits
+    assert len(splits) == 10 and (splits["next_rate"] == 0).sum() >= 9
+    assert (splits["level_error"] < 0).all() and (splits["interval_loss"] >= 0).all()
+
+
+def test_merging_moves_the_interval_less_than_the_rate():
+    """The best interval goes with the root of the rate."""
+    table = plan.from_fit(fitted(burst_mean=3.0)).by_rule
+    assert table["rate"].iloc[0] > 1.5 * table["rate"].iloc[-1]
+    longer = table["interval_min"].iloc[-1] / table["interval_min"].iloc[0]
+    assert longer == pytest.approx(np.sqrt(table["rate"].iloc[0] / table["rate"].iloc[-1]), rel=0.02)
+    assert table["loss"].iloc[0] == pytest.approx(0, abs=1e-9) and (table["loss"] >= -1e-9).all()
+    assert table["inside_band"].all() == (table["loss"] <= plan.BAND_POINTS).all()
+
+
+def test_without_failures_the_rate_is_that_of_the_posterior():
+    answer = plan.from_fit(of_starts([]))
+    assert answer.scenario.failures.rate == pytest.approx(1000 * 0.5 / 40_000)
+    assert answer.splits.empty and 0.9 < answer.ettr_low <= answer.ettr_high <= 1
+
+
+@pytest.mark.parametrize("n", [1, 5, 12])
+def test_a_short_log_has_a_plan(n):
+    rng = np.random.default_rng(n)
+    answer = plan.from_fit(of_starts(sorted(rng.uniform(0, 2400, n))))
+    assert 0 < answer.ettr_low <= answer.plan.budget.ettr <= answer.ettr_high <= 1
+    json.dumps(answer.to_dict(), allow_nan=False)
+
+
+def test_names_of_components_become_names_of_modes():
+    names = ["GPU [0x79] <b>", "GPU [0x79] <b>", "other", "{x: 1}", "Über-Fehler", "Netz\twerk"]
+    run = plan.scenario_of(of_starts([1, 2, 3, 4, 5, 6], components=names))
+    assert run.mode_names[:-1] == ("GPU 0x79 b", "Netz werk", "x: 1", "ber-Fehler")
+    assert sum(run.failures.shares) == pytest.approx(5 / 6)
+    assert Scenario.parse(run.to_yaml()) == run
+
+
+def test_many_components_leave_a_remainder():
+    run = plan.scenario_of(of_starts(list(range(1, 61)), components=[f"part {i % 30}" for i in range(60)]))
+    assert len(run.failures.modes) == 20 and sum(run.failures.shares) == pytest.approx(2 / 3)
+
+
+def test_a_job_that_would_never_end_says_so():
+    hopeless = of_starts(sorted(np.random.default_rng(0).uniform(0, 2400, 200_000)))
+    answer = plan.from_fit(hopeless, n_gpus=400 * 8)
+    assert answer.ettr_low < 0.5
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"n_gpus": 1001}, "cluster.n_gpus must be a multiple of gpus_per_node, got 1001 and 8"),
+        ({"gpus_per_node": 0}, "gpus_per_node must be >= 1, got 0"),
+        ({"name": "Mine!"}, "name holds characters that are not allowed"),
+    ],
+)
+def test_what_cannot_be_planned(given, message):
+    with pytest.raises(InputError) as caught:
+        plan.from_fit(of_starts([1.0, 50.0]), **given)
+    assert message in str(caught.value)
+
+
+def test_the_lender_must_exist():
+    with pytest.raises(UnknownName, match="did you mean 'rsc-1'"):
+        plan.from_fit(of_starts([1.0, 50.0]), like="rsc1")

@@ -1,0 +1,143 @@
+"""The line of a target and the map over two fields, point by point against a scenario each."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ettr import Scenario, budget, plan
+from ettr.core.errors import InputError, UnknownName
+
+SIZE, RESTART, STALL, INTERVAL = (
+    *("cluster.n_gpus", "recovery.restart_min"),
+    *("checkpoint.stall_s", "checkpoint.interval_min"),
+)
+PEER = {"name": "peer memory", "interval_s": 60, "stall_s": 0.05, "write_s": 2, "load_s": 5, "survives": 0.7}
+WARNED = {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}
+
+
+@pytest.fixture(params=["plain", "started, with maintenance", "tiers", "prediction"])
+def run(request, llama3) -> Scenario:
+    quiet = {"maintenance": None, "job.include_start": False}
+    return llama3.override(
+        {
+            "plain": quiet,
+            "started, with maintenance": {},
+            "tiers": quiet | {"checkpoint.tiers": [PEER]},
+            "prediction": quiet | {"prediction": WARNED},
+        }[request.param]
+    )
+
+
+def test_each_point_of_the_line_is_what_is_required_there(run):
+    sizes = np.array([1024, 8192, 16_384, 131_072, 1_048_576])
+    line = plan.frontier(run, SIZE, RESTART, 0.9, x_values=sizes)
+    assert (line.x, line.y, line.x_unit, line.y_unit, line.sense) == (SIZE, RESTART, "GPUs", "min", "at most")
+    assert line.points["x"].tolist() == sizes.tolist()
+    for point in line.points.itertuples():
+        at = run.override({SIZE: int(point.x)})
+        need = plan.required(at, RESTART, 0.9)
+        assert point.reaches == (need.value is not None)
+        assert point.best_ettr == pytest.approx(need.best_ettr, rel=1e-9)
+        if point.reaches:
+            assert point.y == pytest.approx(need.value, rel=2e-6)
+            best = plan.best_interval_min(at.override({RESTART: point.y}))
+            assert point.interval_min == pytest.approx(best, rel=1e-6)
+        else:
+            assert math.isnan(point.y) and math.isnan(point.interval_min)
+    assert line.points["reaches"].tolist() == [True, True, True, False, False]
+    assert (np.diff(line.points["y"][:3]) < 0).all()
+
+
+def test_each_point_of_the_map_is_the_best_of_a_run(run):
+    sizes, stalls = np.array([2048, 32_768]), np.array([0.0, 5.0, 100.0])
+    frame = plan.ettr_map(run, SIZE, STALL, sizes, stalls)
+    assert list(frame) == ["x", "y", "interval_min", "ettr", "answered"] and frame["answered"].all()
+    assert frame[["x", "y"]].to_numpy().tolist() == [[n, w] for n in sizes for w in stalls]
+    for point in frame.itertuples():
+        at = run.override({SIZE: int(point.x), STALL: point.y})
+        assert point.ettr == pytest.approx(plan.ettr_at_best(at), rel=1e-9)
+        assert point.interval_min == pytest.approx(plan.best_interval_min(at), rel=1e-6)
+
+
+def test_the_line_is_where_the_map_passes_the_target(llama3):
+    line = plan.frontier(llama3, SIZE, STALL, 0.9, n=30)
+    stalls = np.geomspace(0.5, 200, 300)
+    frame = plan.ettr_map(llama3, SIZE, STALL, line.points["x"], stalls)
+    reached = frame[frame["ettr"] >= 0.9].groupby("x")["y"].max()
+    shown = line.points[line.points["reaches"] & line.points["y"].between(0.5, 200)]
+    assert len(shown) > 10
+    step = stalls[1] / stalls[0]
+    for point in shown.itertuples():
+        assert reached[point.x] <= point.y < reached[point.x] * step
+
+
+def test_a_benefit_has_a_least_value(llama3):
+    store = {"n_parameters": 405e9, "write_gb_s": 100, "read_gb_s": 100}
+    run = llama3.override({"checkpoint.persist_s": 0, "checkpoint.load_s": 0, "checkpoint.store": store, INTERVAL: 60})
+    line = plan.frontier(run, SIZE, "checkpoint.store.write_gb_s", 0.9, x_values=[4096, 8192, 16_384])
+    assert line.sense == "at least" and line.y_unit == "GB/s"
+    assert (np.diff(line.points["y"]) > 0).all()
+    for point in line.points.itertuples():
+        at = run.override({SIZE: int(point.x), "checkpoint.store.write_gb_s": point.y})
+        assert plan.ettr_at_best(at) == pytest.approx(0.9, abs=1e-6)
+
+
+def test_what_does_not_matter_is_an_infinite_line(plain_run):
+    still = plain_run.override({"failures.rate_per_1000_node_days": 0})
+    line = plan.frontier(still, SIZE, "recovery.detection_min", 0.9, n=5)
+    assert np.isinf(line.points["y"]).all() and line.points["reaches"].all()
+    assert line.points["interval_min"].tolist() == pytest.approx([2400] * 5)
+
+
+def test_a_map_over_the_interval_uses_that_interval(llama3):
+    frame = plan.ettr_map(llama3, INTERVAL, STALL, [5, 50], [1, 10])
+    exact = budget.exact(llama3, {INTERVAL: np.array([[5], [50]]), STALL: [1, 10]}).ettr
+    assert frame["ettr"].tolist() == exact.ravel().tolist()
+    assert frame["interval_min"].tolist() == [5, 5, 50, 50]
+
+
+def test_a_point_without_an_answer_says_so(plain_run):
+    frame = plan.ettr_map(plain_run, SIZE, STALL, [8e3, 8e9], [300])
+    assert frame["answered"].tolist() == [True, False] and frame["ettr"].tolist()[1] == 0
+    line = plan.frontier(plain_run, SIZE, STALL, 0.1, x_values=[8e3, 8e9])
+    assert line.points["reaches"].tolist() == [True, False]
+
+
+def test_without_values_a_field_is_shown_around_its_own(llama3):
+    frame = plan.ettr_map(llama3, SIZE, RESTART, n=3)
+    assert frame["x"].unique() == pytest.approx([1638.4, 16_384, 163_840])
+    assert frame["y"].unique() == pytest.approx([0.5, 5, 50])
+    told = llama3.override({"maintenance": None, "prediction": WARNED})
+    recalls = plan.ettr_map(told, "prediction.recall", RESTART, n=2)["x"].unique()
+    assert recalls == pytest.approx([0.06, 1])  # a share ends at 1
+    intervals = plan.ettr_map(llama3, INTERVAL, RESTART, n=2)["x"].unique()
+    assert intervals == pytest.approx([1, 100], rel=1e-9)  # the write
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda run: plan.frontier(run, SIZE, SIZE, 0.9), "must be different fields, got cluster.n_gpus twice"),
+        (lambda run: plan.frontier(run, SIZE, INTERVAL, 0.9), "y must be no interval, which has two ends"),
+        (lambda run: plan.frontier(run, SIZE, RESTART, 90), "target_ettr must be between 0 and 1, got 90"),
+        (lambda run: plan.frontier(run, SIZE, RESTART, math.nan), "target_ettr must be between 0 and 1, got nan"),
+        (lambda run: plan.frontier(run, SIZE, RESTART, 0.9, x_values=[1, math.nan]), "n_gpus must be finite, got nan"),
+        (lambda run: plan.frontier(run, SIZE, RESTART, 0.9, x_values=[]), "must be a list of numbers"),
+        (lambda run: plan.frontier(run, SIZE, RESTART, 0.9, x_values=[[1, 2]]), "must be a list of numbers"),
+        (lambda run: plan.frontier(run, SIZE, RESTART, 0.9, n=1), "n must be >= 2, got 1"),
+        (lambda run: plan.ettr_map(run, SIZE, STALL, y_values=[-1]), "checkpoint.stall_s must be >= 0 s, got -1"),
+        (lambda run: plan.ettr_map(run, SIZE, "recovery.queue_min"), "must be given: the scenario's own is 0"),
+        (lambda run: plan.ettr_map(run, SIZE, "prediction.recall"), "the scenario has no prediction"),
+    ],
+)
+def test_what_makes_no_picture_is_refused(llama3, call, message):
+    with pytest.raises(InputError, match=message):
+        call(llama3)
+
+
+def test_an_unknown_field_is_named_with_the_nearest(llama3):
+    with pytest.raises(UnknownName, match=r"'cluster.gpus'; did you mean 'cluster.n_gpus'\?"):
+        plan.ettr_map(llama3, "cluster.gpus", STALL)

@@ -1,0 +1,400 @@
+"""What a field would have to be, against a scenario a value and a root finder, and what blocks a target."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize
+
+from ettr import Scenario, budget, plan
+from ettr.core.errors import InputError, NotModelled, UnknownName
+from ettr.plan.fields import field_of
+
+PEER = {"name": "peer memory", "interval_s": 60, "stall_s": 0.05, "write_s": 2, "load_s": 5, "survives": 0.7}
+DISK = {"name": "local disk", "interval_s": 180, "stall_s": 0.5, "write_s": 20, "load_s": 30, "survives": 0.9}
+WARNED = {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}
+STORE = {"n_parameters": 405e9, "write_gb_s": 100, "read_gb_s": 100, "node_gb_s": 1}
+INTERVAL = "checkpoint.interval_min"
+
+
+def large(name: str) -> Scenario:
+    """A run of each mechanism, on 100,000 GPUs, in the steady state."""
+    run = Scenario.load("h100-100k").override(
+        {"maintenance": None, "job.include_start": False, "checkpoint.load_s": 0, INTERVAL: 60}
+    )
+    changes = {
+        "plain": {},
+        "tiers": {"checkpoint.tiers": [PEER, DISK]},
+        "prediction": {"prediction": WARNED},
+        "store": {"checkpoint.persist_s": 0, "checkpoint.store": STORE},
+        "store and tiers": {"checkpoint.persist_s": 0, "checkpoint.store": STORE, "checkpoint.tiers": [PEER, DISK]},
+    }
+    return run.override(changes[name])
+
+
+def put_back(run: Scenario, field: str, value: float) -> Scenario:
+    return run.override({field: int(value) if field == "cluster.n_gpus" else value})
+
+
+# --------------------------------------------------------------------------- the value
+
+
+@pytest.mark.parametrize("mechanism", ["plain", "tiers", "prediction", "store", "store and tiers"])
+def test_several_sizes_together_are_answered_as_each_alone(mechanism):
+    run, sizes = large(mechanism), [1024, 16_384, 131_072]
+    for field in plan.solvable(run):
+        together = plan.required_at_sizes(run, field, 0.85, sizes)
+        for size, found in zip(sizes, together, strict=True):
+            alone = plan.required(run.override({"cluster.n_gpus": size}), field, 0.85)
+            assert found.value == (alone.value and pytest.approx(alone.value, rel=1e-6)), field
+            assert found.best_ettr == pytest.approx(alone.best_ettr, rel=1e-9)
+            assert found.given == alone.given and found.ideal == alone.ideal
+            assert [other.field for other in found.blocking] == [other.field for other in alone.blocking]
+
+
+@pytest.mark.parametrize("field", plan.SOLVABLE)
+@pytest.mark.parametrize("target", [0.75, 0.9])
+def test_a_required_value_reaches_the_target_and_a_larger_one_does_not(field, target):
+    scenario = Scenario.load("h100-100k")
+    found = plan.required(scenario, field, target)
+    assert found.field == field and found.target_ettr == target and found.sense == "at most"
+    assert found.best_ettr == pytest.approx(plan.ettr_at_best(scenario.override({field: 0})))
+    if found.value is None:
+        assert found.best_ettr < target
+        return
+    assert plan.ettr_at_best(scenario.override({field: found.value})) == pytest.approx(target, abs=1e-6)
+    assert plan.ettr_at_best(scenario.override({field: found.value * 1.001})) < target
+    section, name = field.split(".")
+    given = scenario.failures.rate if section == "failures" else getattr(getattr(scenario, section), name)
+    assert found.given == given
+
+
+SOLVED = [
+    ("plain", "cluster.n_gpus", 0.9),
+    ("plain", "checkpoint.persist_s", 0.71),
+    ("plain", "checkpoint.persist_slowdown", 0.69),
+    ("plain", "checkpoint.load_s", 0.5),
+    ("tiers", "failures.rate_per_1000_node_days", 0.9),
+    ("tiers", "checkpoint.stall_s", 0.75),
+    ("tiers", "recovery.restart_min", 0.85),
+    ("tiers", "checkpoint.tiers.peer memory.load_s", 0.7),
+    ("tiers", "checkpoint.tiers.local disk.stall_s", 0.7),
+    ("tiers", "checkpoint.tiers.local disk.survives", 0.75),
+    ("prediction", "recovery.restart_min", 0.85),
+    ("prediction", "prediction.recall", 0.76),
+    ("prediction", "prediction.precision", 0.72),
+    ("prediction", "prediction.action_s", 0.735),
+    ("store", "checkpoint.store.write_gb_s", 0.7),
+    ("store", "checkpoint.store.node_gb_s", 0.65),
+    ("store", "checkpoint.store.bytes_per_parameter", 0.7),
+    ("store and tiers", "checkpoint.store.read_gb_s", 0.7),
+]
+
+
+@pytest.mark.parametrize(("name", "field", "target"), SOLVED)
+def test_a_value_put_back_gives_the_target_and_the_next_one_does_not(name, field, target):
+    run = large(name)
+    found = plan.required(run, field, target)
+    step = 8 / found.value if field == "cluster.n_gpus" else 1e-5
+    worse = found.value * (1 + step if found.sense == "at most" else 1 - step)
+    # whole nodes leave a little room
+    room = 1e-4 if field == "cluster.n_gpus" else 1e-6
+    assert target <= plan.ettr_at_best(put_back(run, field, found.value)) + 1e-12
+    assert plan.ettr_at_best(put_back(run, field, found.value)) == pytest.approx(target, abs=room)
+    assert plan.ettr_at_best(put_back(run, field, worse)) < target
+    assert found.best_ettr > target and found.blocking == () and found.reason == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "target", "ends"),
+    [
+        ("plain", "recovery.restart_min", 0.8, (0, 60)),
+        ("tiers", "checkpoint.stall_s", 0.75, (0, 600)),
+        ("prediction", "recovery.detection_min", 0.75, (0, 60)),
+        ("prediction", "prediction.recall", 0.76, (0.01, 1)),
+    ],
+)
+def test_a_scenario_a_value_gives_the_same(name, field, target, ends):
+    """Brute force: an override, its best interval and its budget for every value that a root finder asks for."""
+    run = large(name)
+
+    def surplus(value: float) -> float:
+        at = run.override({field: value})
+        return float(budget.exact(at.override({INTERVAL: plan.best_interval_min(at)})).ettr) - target
+
+    by_hand = optimize.brentq(surplus, *ends, rtol=1e-10)
+    assert plan.required(run, field, target).value == pytest.approx(by_hand, rel=1e-6)
+
+
+def test_what_is_solved_for_is_worth_less_at_a_higher_target(llama3):
+    for field in ("recovery.restart_min", "cluster.n_gpus", "checkpoint.stall_s"):
+        values = [plan.required(llama3, field, target).value for target in (0.7, 0.8, 0.85, 0.9)]
+        assert np.all(np.diff(values) < 0)
+    run = large("store")
+    needed = [plan.required(run, "checkpoint.store.write_gb_s", target).value for target in (0.5, 0.6, 0.7)]
+    assert np.all(np.diff(needed) > 0)
+
+
+@settings(max_examples=15, deadline=None)
+@given(target=st.floats(0.2, 0.95), field=st.sampled_from(plan.SOLVABLE), n_nodes=st.integers(100, 20_000))
+def test_any_answer_is_on_the_right_side(target, field, n_nodes):
+    run = large("plain").override({"cluster.n_gpus": 8 * n_nodes})
+    found = plan.required(run, field, target)
+    if found.value is None:
+        assert found.best_ettr < target and found.blocking
+    elif math.isfinite(found.value):
+        assert plan.ettr_at_best(run.override({field: found.value})) >= target - 1e-12
+        assert plan.ettr_at_best(run.override({field: found.value * 1.0001})) < target
+
+
+def test_gpus_are_whole_nodes(llama3):
+    found = plan.required(llama3, "cluster.n_gpus", 0.9)
+    assert found.value % 8 == 0 and found.unit == "GPUs"
+    assert plan.ettr_at_best(llama3.override({"cluster.n_gpus": int(found.value)})) >= 0.9
+    assert plan.ettr_at_best(llama3.override({"cluster.n_gpus": int(found.value) + 8})) < 0.9
+
+
+def test_of_the_two_targets_one_can_be_reached_by_faster_recovery():
+    """0.9 on 100,000 GPUs needs fewer failures; 0.75 is reached by faster restarts as well."""
+    scenario = Scenario.load("h100-100k")
+    reached = {
+        target: {need.field for need in plan.requirements(scenario, target) if need.value is not None}
+        for target in (0.75, 0.9)
+    }
+    assert reached[0.9] == {"failures.rate_per_1000_node_days"}
+    assert {"failures.rate_per_1000_node_days", "recovery.restart_min"} <= reached[0.75]
+
+
+def test_where_the_target_is_reached_already_there_is_room(llama3):
+    for need in plan.requirements(llama3, 0.9):
+        assert need.value > need.given
+
+
+# --------------------------------------------------------------------------- what cannot matter, and what cannot be
+
+
+def test_what_does_not_matter_has_no_limit(plain_run):
+    """Without failures, and in the steady state, no detection time is too long."""
+    still = plain_run.override({"failures.rate_per_1000_node_days": 0})
+    assert math.isinf(plan.required(still, "recovery.detection_min", 0.9).value)
+    assert math.isinf(plan.required(still, "cluster.n_gpus", 0.9).value)
+    told = still.override({"prediction": WARNED})
+    assert plan.required(told, "prediction.recall", 0.9).value < 1e-8  # any recall does
+
+
+def test_a_limit_of_the_rule_is_the_answer_where_all_values_reach():
+    """A share has an end, which is no infinity."""
+    run = large("store").override({"cluster.n_gpus": 800})
+    assert plan.required(run, "checkpoint.store.changed_share", 0.9).value == 1
+    assert plan.required(run, "checkpoint.store.compression_ratio", 0.9).value == 1
+    tiers = large("tiers").override({"cluster.n_gpus": 800})
+    assert plan.required(tiers, "checkpoint.tiers.peer memory.survives", 0.9).value == 0
+    assert plan.required(tiers, "checkpoint.tiers.local disk.survives", 0.9).value == 0.7  # the faster tier's
+    assert plan.required(tiers, "checkpoint.tiers.peer memory.write_s", 0.9).value == 20  # the slower tier's
+
+
+def test_an_impossible_target_says_how_far_it_gets(plain_run):
+    lost = plain_run.override({"cluster.n_gpus": 800_000, "recovery.detection_min": 60})
+    found = plan.required(lost, "recovery.restart_min", 0.9)
+    assert found.value is None and 0 < found.best_ettr < 0.1
+    assert found.reason.startswith("recovery.restart_min cannot do better than 0 min, which leaves an ETTR of 0.0")
+
+
+@pytest.mark.parametrize("name", ["plain", "tiers", "prediction", "store and tiers"])
+def test_what_blocks_is_each_other_field_at_its_ideal(name):
+    run = large(name)
+    found = plan.required(run, "recovery.queue_min", 0.95)
+    assert found.value is None
+    *others, rate = found.blocking
+    assert rate.field == "failures.rate_per_1000_node_days"
+    assert [other.ettr for other in others] == sorted((other.ettr for other in others), reverse=True)
+    ranges = {field for field in plan.solvable(run) if field_of(run, field).sense == "between"}
+    rest = {*plan.solvable(run), *ranges} - ranges - {"recovery.queue_min", "cluster.n_gpus", "job.productive_h"}
+    assert {other.field for other in found.blocking} == rest
+    for other in found.blocking:
+        ideal = field_of(run, other.field).ideal
+        alone = run.override({"recovery.queue_min": 0, other.field: ideal})
+        assert other.ettr == pytest.approx(plan.ettr_at_best(alone), abs=1e-9), other.field
+        assert other.ettr >= found.best_ettr - 1e-9
+
+
+def test_the_blocker_is_the_first_that_would_be_enough():
+    found = plan.required(large("plain"), "recovery.restart_min", 0.9)
+    assert found.blocker == found.blocking[0] and found.blocker.ettr >= 0.9
+    assert f"with {found.blocker.field} ideal as well it would be {found.blocker.ettr:.4f}" in found.reason
+    assert plan.required(large("plain"), "failures.rate_per_1000_node_days", 0.9).blocker is None
+
+
+def test_where_no_second_field_is_enough_the_nearest_is_named():
+    """A start of 10 minutes for a run of 10 hours: neither failures nor stalls alone are all of it."""
+    run = large("plain").override(
+        {"job.include_start": True, "job.productive_h": 0.5, "job.first_queue_min": 10, "recovery.restart_min": 5}
+    )
+    found = plan.required(run, "checkpoint.stall_s", 0.9)
+    assert found.value is None and found.blocker is None
+    assert f"no second field is enough, {found.blocking[0].field} comes closest" in found.reason
+
+
+# --------------------------------------------------------------------------- intervals
+
+
+@pytest.mark.parametrize("name", ["plain", "store", "prediction"])
+def test_the_ends_of_the_interval_are_where_the_target_is_passed(name):
+    run = large(name)
+    best = plan.ettr_at_best(run)
+    target = round(best - 0.03, 3)
+    found = plan.required(run, INTERVAL, target)
+    assert found.sense == "between" and found.unit == "min"
+    assert found.value == pytest.approx(plan.best_interval_min(run)) and found.best_ettr == pytest.approx(best)
+    at = np.array([found.low * 0.9999, found.low, found.value, found.high, found.high * 1.0001])
+    ettr = budget.exact(run, {INTERVAL: at}).ettr
+    assert ettr[[1, 3]] == pytest.approx(target, abs=1e-6)
+    assert (ettr[[0, 4]] < target).all() and ettr[2] > target
+
+
+def test_an_interval_may_be_free_on_either_side(plain_run):
+    still = plain_run.override({"failures.rate_per_1000_node_days": 0})
+    found = plan.required(still, INTERVAL, 0.9)
+    assert found.low == pytest.approx(45, rel=1e-6) and math.isinf(found.high)  # 5 min of 50
+    free = plan.required(plain_run.override({"checkpoint.stall_s": 0}), INTERVAL, 0.9)
+    assert free.low == pytest.approx(plan.SHORTEST_MIN)
+
+
+def test_the_interval_of_the_store_ends_at_the_tier_below_it():
+    run = large("tiers")
+    found = plan.required(run, INTERVAL, 0.7)
+    assert found.low == pytest.approx(3, rel=1e-9)
+    assert budget.exact(run.override({INTERVAL: found.high})).ettr == pytest.approx(0.7, abs=1e-6)
+
+
+def test_no_interval_reaches_what_is_out_of_reach():
+    run = large("plain")
+    found = plan.required(run, INTERVAL, 0.9)
+    assert found.value is None and found.low is None and found.high is None
+    assert found.best_ettr == pytest.approx(plan.ettr_at_best(run), rel=1e-9) and found.blocker
+    assert INTERVAL in found.reason
+
+
+def test_the_interval_of_a_tier_has_a_range_between_its_neighbours():
+    run = large("tiers")
+    field = "checkpoint.tiers.local disk.interval_s"
+    best = plan.required(run, field, 0.5)
+    target = best.best_ettr - 0.01
+    found = plan.required(run, field, target)
+    assert best.low == pytest.approx(60) and found.low == pytest.approx(60)
+    ettr = [plan.ettr_at_best(run.override({field: s, INTERVAL: 600})) for s in (found.value, found.high)]
+    assert ettr == pytest.approx([best.best_ettr, target], abs=1e-6)
+    others = [plan.ettr_at_best(run.override({field: s, INTERVAL: 600})) for s in np.geomspace(60, 6000, 40)]
+    assert max(others) <= best.best_ettr + 1e-9
+
+
+# --------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("target", [0, 1, -1, 90, math.nan, math.inf])
+def test_a_target_that_is_no_ratio_is_refused(llama3, target):
+    with pytest.raises(InputError, match=f"target_ettr must be between 0 and 1, got {target:g}"):
+        plan.required(llama3, "recovery.restart_min", target)
+
+
+def test_a_field_that_cannot_be_solved_for_is_refused(llama3):
+    with pytest.raises(UnknownName, match=r"'recovery.restart'; did you mean 'recovery.restart_min'\?"):
+        plan.required(llama3, "recovery.restart", 0.9)
+    with pytest.raises(UnknownName, match="field to solve for 'cluster.gpus_per_node'"):
+        plan.required(llama3, "cluster.gpus_per_node", 0.9)
+    for path, section in (
+        ("prediction.recall", "prediction"),
+        ("checkpoint.store.write_gb_s", "checkpoint.store"),
+        ("checkpoint.tiers.peer memory.load_s", "checkpoint.tiers"),
+    ):
+        with pytest.raises(InputError, match=f"the scenario has no {section}, so there is no {path} to solve for"):
+            plan.required(llama3, path, 0.9)
+    with pytest.raises(InputError, match="the scenario has no maintenance"):
+        plan.required(large("plain"), "maintenance.per_day", 0.9)
+
+
+def test_what_no_closed_form_holds_for_is_not_solvable():
+    assert "checkpoint.persist_slowdown" not in plan.solvable(large("tiers"))
+    assert "checkpoint.persist_slowdown" in plan.solvable(large("plain"))
+    both = large("tiers").override({"prediction": WARNED})
+    with pytest.raises(NotModelled, match="checkpoint.tiers together with prediction"):
+        plan.required(both, "recovery.restart_min", 0.9)
+    young = large("plain").override({"failures.burn_in": {"factor": 5, "decay_days": 20}})
+    with pytest.raises(NotModelled, match=r"failures.burn_in.*budget.over_time"):
+        plan.required(young, "recovery.restart_min", 0.9)
+
+
+@pytest.mark.parametrize("name", ["plain", "tiers", "prediction", "store", "store and tiers"])
+def test_every_field_that_can_be_swept_is_better_in_one_direction(name):
+    """And its ends are values that a scenario may hold."""
+    run = large(name)
+    for path in plan.solvable(run):
+        field = field_of(run, path)
+        assert (field.sense == "between") == ("interval" in path)
+        steps = field.steps()
+        assert steps.min() >= field.low and steps.max() <= field.top
+        assert (np.diff(steps) > 0).all() or (np.diff(steps) < 0).all()
+        lowest, highest = sorted((steps[0], steps[-1]))
+        ettr = plan.ettr_at_best(run, {path: np.array([lowest, field.given, highest])})
+        if field.sense == "at most":
+            assert ettr[0] >= ettr[1] - 1e-12 and ettr[1] >= ettr[2] - 1e-12
+        if field.sense == "at least":
+            assert ettr[0] <= ettr[1] + 1e-12 and ettr[1] <= ettr[2] + 1e-12
+
+
+def test_at_an_interval_that_is_given_that_one_is_used(llama3):
+    ettr = plan.ettr_at_best(llama3, {INTERVAL: np.array([5.0, 50.0])})
+    assert ettr.tolist() == budget.exact(llama3, {INTERVAL: [5.0, 50.0]}).ettr.tolist()
+
+
+def test_no_answer_is_an_ettr_of_zero(plain_run):
+    endless = plan.ettr_at_best(plain_run, {"cluster.n_gpus": np.array([8e3, 8e9])})
+    assert endless[0] > 0.5 and endless[1] == 0
+    assert plan.ettr_at_best(plain_run.override({"cluster.n_gpus": 8_000_000_000})) == 0
+
+
+def test_a_share_by_mode_is_told_as_that_of_all_failures():
+    by_mode = PEER | {"survives": {"GPU": 0.5, "other": 0.75}}
+    modes = [{"name": "GPU", "category": "hardware", "share": 0.3}]
+    run = large("plain").override({"failures.modes": modes}).override({"checkpoint.tiers": [by_mode]})
+    field = "checkpoint.tiers.peer memory.survives"
+    found = plan.required(run, field, 0.74)
+    assert found.given == pytest.approx(0.3 * 0.5 + 0.7 * 0.75)
+    assert plan.ettr_at_best(run.override({field: found.value})) == pytest.approx(0.74, abs=1e-6)
+    blocked = plan.required(run, "recovery.queue_min", 0.999)
+    ideal = plan.ettr_at_best(run.override({"recovery.queue_min": 0, field: 1.0}))
+    assert next(other.ettr for other in blocked.blocking if other.field == field) == pytest.approx(ideal, abs=1e-9)
+
+
+TWO_TIERS = [
+    {"name": "peer", "interval_s": 60, "copies": 2},
+    {"name": "disk", "interval_s": 120, "survives": 1},
+]
+
+
+@pytest.mark.parametrize("target", [0.9, 0.97])
+def test_every_field_is_answered_where_writes_are_instant(llama3, target):
+    run = llama3.override({"checkpoint.tiers": TWO_TIERS, "checkpoint.persist_s": 0})
+    for field in plan.solvable(run):
+        found = plan.required(run, field, target)
+        assert (found.value is not None) or found.blocking, field
+
+
+def test_a_size_that_is_too_small_to_write_fast_does_not_hide_one_that_reaches(llama3):
+    """One node writes and loads slowly, so the ETTR has a peak over the size."""
+    store = {"n_parameters": 405e9, "write_gb_s": 2000, "read_gb_s": 2000, "node_gb_s": 1}
+    run = llama3.override(
+        {"maintenance": None, "checkpoint.persist_s": 0, "checkpoint.store": store, "job.productive_h": 24}
+    )
+    found = plan.required(run, "cluster.n_gpus", 0.95)
+    assert found.value > 8000
+    assert plan.ettr_at_best(run.override({"cluster.n_gpus": int(found.value)})) >= 0.95
+
+
+def test_the_work_of_a_steady_state_is_not_asked_about(llama3):
+    assert "job.productive_h" in plan.solvable(llama3)
+    assert "job.productive_h" not in plan.solvable(llama3.override({"job.include_start": False}))

@@ -1,0 +1,248 @@
+"""What this reproduces of the literature, and what happens to a row that was tampered with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ettr import Scenario, budget, evidence, validation
+from ettr.core.errors import DataError, UnknownName
+
+
+@pytest.fixture(scope="module")
+def results() -> pd.DataFrame:
+    return validation.run()
+
+
+def row(**changes) -> pd.DataFrame:
+    good = {
+        "result_id": "mine",
+        "model": "mean_time_between_h",
+        "inputs": '{"n_events": 10, "window_days": 5}',
+        "published": 12.0,
+        "relation": "equal",
+        "tolerance": 0.0,
+        "tolerance_kind": "absolute",
+        "kind": "derived",
+    }
+    return pd.DataFrame([good | changes])
+
+
+def test_every_published_result_is_computed(results):
+    assert len(results) == len(evidence.table("validation")) == 71
+    assert np.isfinite(results["computed"]).all()
+    assert set(results["source"]) <= set(evidence.bibliography()["key"])
+    assert (results["tolerance_reason"].str.len() > 5).all()
+
+
+def test_what_is_not_reproduced_is_known(results):
+    """Small RSC-1 jobs failed more often than the rate of the large ones says; RSC-2's 0.5 needs 39 min, not 21; the
+    stall of FT-HSDP alone leaves more than is reported, for replicas that are away are not in it. Sharded weights: one
+    run's nodes vary less than assumed, and GPUs that wait draw more."""
+    off = set(results.loc[results["verdict"] == "not reproduced", "result_id"])
+    assert off == {"rsc-mttf-4096", "rsc-mttf-1024", "rsc-mttf-8", "rsc-ettr-100000", "fthsdp-3min"} | {
+        "scaling-fsdp-8b-128",
+        "fsdp-power",
+    }
+    assert (results.loc[results["result_id"].isin(off), "comment"].str.len() > 20).all()
+
+
+def test_what_a_scenario_was_made_from_is_never_called_reproduced(results):
+    assumed = results["kind"].isin(["fitted", "input"])
+    assert set(results.loc[assumed, "verdict"]) == {"consistent"}
+    assert "consistent" not in set(results.loc[~assumed, "verdict"])
+
+
+@pytest.mark.parametrize(
+    ("result_id", "computed"),
+    [
+        ("rsc-ettr-60", 0.684),  # 1 - (5 + 30) min / 110.8 min
+        ("rsc-ettr-5", 0.932),
+        ("rsc-ettr-8000", 0.906),
+        ("rsc-ettr-2048", 0.960),
+        ("rsc-ettr-4096", 0.919),
+        ("rsc-ettr-fast-write", 0.921),
+        ("rsc-ettr-few-failures", 0.898),
+    ],
+)
+def test_rsc_values_by_hand(results, result_id, computed):
+    assert results.set_index("result_id").loc[result_id, "computed"] == pytest.approx(computed, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("result_id", "computed"),
+    [
+        ("fthsdp-10min", 1 - 10 / (24 * 60 / (12_500 * 6.5e-3))),
+        ("fthsdp-3min", 1 - 3 / (24 * 60 / (12_500 * 6.5e-3))),
+        ("fthsdp-3min-away", 1 - 3 / 18 - 0.033),
+        ("megascale-init-10000", 5 * 10_000 / 2048),
+        ("minder-recall", 0.904 * 0.893 / (2 * 0.904 - 0.893)),
+        ("dcp-ratio", 148.8 / 6.3),
+        ("gemini-survival", 1 - 8 / 120),  # 8 pairs among the 120 that two of 16 machines can be
+    ],
+)
+def test_single_figures_by_hand(results, result_id, computed):
+    assert results.set_index("result_id").loc[result_id, "computed"] == pytest.approx(computed, rel=1e-12)
+
+
+def test_rsc_results_stand_beside_both_forms(results):
+    table = validation.rsc_beside_exact()
+    by_id = results[results["model"] == "rsc_ettr"]
+    assert table["rsc"].tolist() == by_id["computed"].tolist() and len(table) == 8
+    # the formula loses what the exact form still has: it ends, all else the same, where its losses reach the whole
+    hourly = table.iloc[0]
+    assert hourly["n_gpus"] == 16_000 and hourly["interval_min"] == 60
+    mttf_min = 24 * 60 / (6.5e-3 * hourly["max_n_gpus"] / 8)
+    assert mttf_min == pytest.approx(5 + 60 / 2, rel=1e-6)
+    run = Scenario.load("rsc-1").override(
+        {"checkpoint.stall_s": 0, "recovery.queue_min": 0, "job.include_start": False}
+    )
+    assert hourly["exact"] == budget.exact(run).ettr > hourly["rsc"] == budget.rsc(run).ettr
+
+
+def test_the_one_rsc_value_that_is_off_would_hold_at_39_minutes():
+    table = evidence.table("validation")
+    one = table[table["result_id"] == "rsc-ettr-100000"].copy()
+    one["inputs"] = one["inputs"].str.replace('"checkpoint.interval_min": 21', '"checkpoint.interval_min": 39')
+    found = validation.run(one)
+    assert found["verdict"].tolist() == ["reproduced"]
+    assert found["computed"].item() == pytest.approx(0.5, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("relation", "published", "tolerance", "kind", "verdict"),
+    [
+        ("equal", 12.0, 0.0, "absolute", "reproduced"),
+        ("equal", 12.5, 0.5, "absolute", "reproduced"),
+        ("equal", 11.5, 0.5, "absolute", "reproduced"),
+        ("equal", 12.5, 0.49, "absolute", "not reproduced"),
+        ("equal", 10.0, 0.2, "relative", "reproduced"),
+        ("equal", 10.0, 0.19, "relative", "not reproduced"),
+        ("equal", -12.0, 1.0, "relative", "not reproduced"),
+        ("equal", -12.0, 2.0, "relative", "reproduced"),
+        ("at_least", 11.0, 0.0, "absolute", "reproduced"),
+        ("at_least", 13.0, 0.0, "absolute", "not reproduced"),
+        ("at_least", 13.0, 1.0, "absolute", "reproduced"),
+        ("at_most", 13.0, 0.0, "absolute", "reproduced"),
+        ("at_most", 11.0, 0.0, "absolute", "not reproduced"),
+        ("at_most", 10.0, 0.2, "relative", "reproduced"),
+        ("equal", float("nan"), 1.0, "absolute", "not reproduced"),
+    ],
+)
+def test_the_verdict_follows_relation_and_tolerance(relation, published, tolerance, kind, verdict):
+    found = validation.run(
+        row(relation=relation, published=published, tolerance=tolerance, tolerance_kind=kind),
+    )
+    assert found["computed"].item() == 12.0
+    assert found["verdict"].item() == verdict
+
+
+@pytest.mark.parametrize("kind", ["fitted", "input"])
+def test_assumptions_make_a_result_consistent_at_best(kind):
+    assert validation.run(row(kind=kind))["verdict"].item() == "consistent"
+    assert validation.run(row(kind=kind, published=1.0))["verdict"].item() == "not reproduced"
+
+
+def test_the_table_given_is_left_alone():
+    table = row()
+    validation.run(table)
+    assert "computed" not in table
+
+
+TAMPERED = {
+    "unknown computation": (
+        {"model": "daly_intervall_min"},
+        UnknownName,
+        "unknown computation 'daly_intervall_min' (validation.csv, mine); did you mean 'daly_interval_min'?",
+    ),
+    "no JSON": (
+        {"inputs": "{n_events: 10}"},
+        DataError,
+        "validation.csv, mine: inputs do not fit mean_time_between_h: Expecting property name",
+    ),
+    "another name": (
+        {"inputs": '{"n_event": 10, "window_days": 5}'},
+        DataError,
+        "validation.csv, mine: inputs do not fit mean_time_between_h: ",
+    ),
+    "a list": (
+        {"inputs": "[10, 5]"},
+        DataError,
+        "validation.csv, mine: inputs do not fit mean_time_between_h: ",
+    ),
+    "text for a number": (
+        {"inputs": '{"n_events": "ten", "window_days": 5}'},
+        DataError,
+        "validation.csv, mine: inputs do not fit mean_time_between_h: ",
+    ),
+    "nothing counted": (
+        {"inputs": '{"n_events": 0, "window_days": 5}'},
+        DataError,
+        "validation.csv, mine: inputs do not fit mean_time_between_h: division by zero",
+    ),
+    "out of range": (
+        {"model": "daly_interval_min", "inputs": '{"stall_min": 5, "mttf_h": -24}'},
+        DataError,
+        "validation.csv, mine: inputs do not fit daly_interval_min: mttf_h must be > 0 h, got -24",
+    ),
+    "endless": (
+        {"model": "daly_interval_min", "inputs": '{"stall_min": 5, "mttf_h": Infinity}'},
+        DataError,
+        "validation.csv, mine: daly_interval_min gives inf for these inputs",
+    ),
+    "unknown scenario": (
+        {"model": "exact_ettr", "inputs": '{"scenario": "rsc-3", "set": {}}'},
+        DataError,
+        "validation.csv, mine: inputs do not fit exact_ettr: unknown scenario 'rsc-3'",
+    ),
+    "unknown field": (
+        {"model": "exact_ettr", "inputs": '{"scenario": "rsc-1", "set": {"cluster.gpus": 8}}'},
+        DataError,
+        "validation.csv, mine: inputs do not fit exact_ettr: unknown field 'cluster.gpus'; did you mean "
+        "'cluster.n_gpus'?",
+    ),
+    "unknown rule": (
+        {"model": "rsc_ettr", "inputs": '{"scenario": "rsc-1", "set": {}, "interval": "yung"}'},
+        DataError,
+        "validation.csv, mine: inputs do not fit rsc_ettr: unknown rule for the interval 'yung'; did you mean 'young'?",
+    ),
+    "outside validity": (
+        {"model": "rsc_ettr", "inputs": '{"scenario": "rsc-1", "set": {"cluster.n_gpus": 800000}}'},
+        DataError,
+        "validation.csv, mine: inputs do not fit rsc_ettr: budget.rsc holds only for",
+    ),
+    "unknown relation": (
+        {"relation": "atleast"},
+        UnknownName,
+        "unknown relation 'atleast' (validation.csv, mine); did you mean 'at_least'?",
+    ),
+    "unknown tolerance": (
+        {"tolerance_kind": "percent"},
+        UnknownName,
+        "unknown kind of tolerance 'percent' (validation.csv, mine)",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", TAMPERED)
+def test_a_tampered_row_is_named(fault):
+    changes, error, message = TAMPERED[fault]
+    with pytest.raises(error) as caught:
+        validation.run(row(**changes))
+    assert str(caught.value).startswith(message)
+
+
+def test_rows_of_scaling_say_whether_they_were_used(results):
+    rows = results[results["model"] == "scaling_pct"]
+    runs = evidence.table("scaling_runs").set_index("run_id")
+    used = [bool(runs.loc[result_id.removeprefix("scaling-"), "used"]) for result_id in rows["result_id"]]
+    assert [kind == "fitted" for kind in rows["kind"]] == used
+    assert len(rows) == (runs.index != runs["relative_to"]).sum()
+    published = runs.loc[rows["result_id"].str.removeprefix("scaling-"), "measured_pct"]
+    assert published.tolist() == rows["published"].tolist()
+
+
+def test_an_unknown_published_run_is_named():
+    with pytest.raises(DataError, match="nope"):
+        validation.run(row(model="scaling_pct", inputs='{"run_id": "nope"}'))
