@@ -143,7 +143,7 @@ def test_every_table_of_the_book_shows_every_row_and_refuses_a_missing_column(dr
     assert len(cells.rows) == rows() + 1
     assert all(len(row) == len(cells.rows[0]) for row in cells.rows)
     assert "nan" not in {cell for row in cells.rows for cell in row}
-    first = {"claims": "claim_id", "validation": "quantity", "presets": "name", "scenario_fields": "field"}
+    first = {"claims": "claim_id", "table": "quantity", "presets": "name", "scenario_fields": "field"}
     with pytest.raises(InputError, match="the chart needs column"):
         draw(frame().drop(columns=first.get(draw.__name__, "table")))
 

@@ -175,7 +175,10 @@ def test_published_runs_keep_the_aim_or_miss_it():
     assert "the nodes of that run vary less" in text
     assert numbers(r"from # \(eos\) to # \(megascale\)", text) == pytest.approx([0.526, 0.813], abs=0.006)
     assert numbers("The rows moved the efficiency of kernels in # of # studies", text) == [4, 5]
-    assert "overlap in 1 of 5 studies (eos)" in text and "the latency of a hop in 1 of 5 studies (fsdp)" in text
+    assert "overlap in 1 of 5 studies (eos)" in text
+    # the best constants of fsdp lie at a kink of the step, so that it depends on the last bits whether rows moved them
+    hops = frame.loc[frame["moved"].str.contains("latency_us"), "study"].unique().tolist()
+    assert hops in ([], ["fsdp"]) and ("the latency of a hop in 1 of 5 studies (fsdp)" in text) is bool(hops)
     assert "and nowhere jitter" in text
     assert "The rows moved none of them" in how_many_gpus.words.calibrated(frame.assign(moved="")).text
     off = frame.assign(residual_points=frame["residual_points"].where(~used, 4.0))
