@@ -27,7 +27,7 @@ import simpy_core
 from ettr import Scenario
 from ettr.core.results import PARTS
 from ettr.failures.hazards import settled_rate
-from ettr.simulation import chunks, draws
+from ettr.simulation import chunks, random_numbers
 from ettr.simulation.columns import CONTROL, N_FAILURES, OUTCOME
 from ettr.simulation.estimates import means
 from ettr.simulation.from_scenario import rules_of
@@ -177,10 +177,10 @@ def numbers_alone(n: int, sigma: float) -> float:
     """The random numbers of so many failures: one block, an exponential and two log-normal ones each."""
     total = 0.0
     for k in range(n):
-        w0, w1, w2, _ = draws.block(0, 0, k, draws.FAILURE, 0)
-        total += draws.exponential(w0, 0, 0, k, draws.FAILURE)
-        total += draws.lognormal(1.0, sigma, w1, 0, 0, k, draws.FAILURE)
-        total += draws.lognormal(1.0, sigma, w2, 0, 0, k, draws.FAILURE)
+        w0, w1, w2, _ = random_numbers.block(0, 0, k, random_numbers.FAILURE, 0)
+        total += random_numbers.exponential(w0, 0, 0, k, random_numbers.FAILURE)
+        total += random_numbers.lognormal(1.0, sigma, w1, 0, 0, k, random_numbers.FAILURE)
+        total += random_numbers.lognormal(1.0, sigma, w2, 0, 0, k, random_numbers.FAILURE)
     return total
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, budget, checkpoint
-from ettr.budget import evaluation
+from ettr.budget import blocks as budget_blocks
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.results import PARTS
 from ettr.core.validity import ValidityWarning
@@ -16,7 +16,7 @@ from ettr.core.validity import ValidityWarning
 FORMULAS = pytest.mark.parametrize("formula", budget.FORMULAS.values(), ids=budget.FORMULAS)
 MODES = [{"name": "bug", "share": 0.4, "scales_with": "job", "detection_min": 20, "restart_min": 15}]
 N, T, R = "cluster.n_gpus", "checkpoint.interval_min", "recovery.restart_min"
-BLOCK = evaluation._BLOCK_POINTS
+BLOCK = budget_blocks._BLOCK_POINTS
 
 
 def grid(shape: tuple[int, ...], start: float, end: float, axes: tuple[int, ...]) -> np.ndarray:
@@ -55,7 +55,7 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_blocks_give_what_a_loop_over_single_runs_gives(moded_run, monkeypatch, formula, shape):
     """Blocks of seven points cut all of these shapes, most of them unevenly."""
-    monkeypatch.setattr(evaluation, "_BLOCK_POINTS", 7)
+    monkeypatch.setattr(budget_blocks, "_BLOCK_POINTS", 7)
     whole, n_axes, t_axes = SHAPES[shape]
     at = {N: 8 * np.round(grid(whole, 100, 2000, n_axes)), T: lean(grid(whole, 10, 90, t_axes)), R: 12.0}
     found = formula(moded_run, at)
@@ -82,7 +82,7 @@ LARGE = {
 def test_arrays_beyond_a_block_are_evaluated_as_if_in_one(moded_run, monkeypatch, formula, shape):
     whole, n_axes, t_axes = LARGE[shape]
     at = {N: grid(whole, 800, 16_000, n_axes), T: lean(grid(whole, 10, 90, t_axes))}
-    blocks = list(evaluation._blocks(whole))
+    blocks = list(budget_blocks._blocks(whole))
     assert len(blocks) > 1
     found = formula(moded_run, at)
     # a few single points on both sides of each cut
@@ -92,8 +92,8 @@ def test_arrays_beyond_a_block_are_evaluated_as_if_in_one(moded_run, monkeypatch
             index = tuple(place if i == axis else length // 2 for i, length in enumerate(whole))
             one = {path: np.broadcast_to(values, whole)[index] for path, values in at.items()}
             assert found.total_h[index] == pytest.approx(formula(moded_run, one).total_h, rel=1e-12)
-    monkeypatch.setattr(evaluation, "_BLOCK_POINTS", 10**9)
-    assert len(list(evaluation._blocks(whole))) == 1
+    monkeypatch.setattr(budget_blocks, "_BLOCK_POINTS", 10**9)
+    assert len(list(budget_blocks._blocks(whole))) == 1
     at_once = formula(moded_run, at)
     for part in (*PARTS, "n_failures"):
         assert np.array_equal(getattr(found, part), getattr(at_once, part)), part
@@ -101,7 +101,7 @@ def test_arrays_beyond_a_block_are_evaluated_as_if_in_one(moded_run, monkeypatch
 
 def test_points_without_an_answer_are_counted_over_all_blocks_and_warned_of_once(plain_run, monkeypatch):
     sizes = 8.0 * np.arange(1, 1001) * 50
-    monkeypatch.setattr(evaluation, "_BLOCK_POINTS", 33)
+    monkeypatch.setattr(budget_blocks, "_BLOCK_POINTS", 33)
     with pytest.warns(ValidityWarning) as told:
         found = budget.rsc(plain_run, {N: sizes})
     lost = np.isnan(found.total_h)

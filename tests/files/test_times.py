@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.times import Clock, NoTime, why_not
-from ettr.logs.form import Options
+from ettr.logs.format import Options
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

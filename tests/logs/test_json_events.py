@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr.core.errors import InputError
-from ettr.logs.events import OPEN
-from ettr.logs.start_end import first_in_first_out
+from ettr.logs.json_events import first_in_first_out
+from ettr.logs.raw_failures import OPEN
 
 GPU = {"Level": "Hardware", "Class": "GPU", "Desc": "Xid 79"}
 NIC = {"Level": "Hardware", "Class": "NIC", "Desc": "link down"}

@@ -17,7 +17,7 @@ from ettr import logs
 from ettr.core.errors import InputError, UnknownName
 from ettr.failures.outages import settled_ends
 from ettr.files.ledger import Ledger
-from ettr.logs.events import MOST_CAUSES, OPEN, OTHER, Events
+from ettr.logs.raw_failures import MOST_CAUSES, OPEN, OTHER, Events
 from ettr.logs.reading import FORMATS
 
 HEADER = "start,end,node,component,cause\n"
@@ -182,9 +182,9 @@ def test_repeats_are_those_of_a_set(rows):
 
 
 def test_repeats_are_found_across_blocks(monkeypatch):
-    from ettr.logs import observed
+    from ettr.logs import assemble
 
-    monkeypatch.setattr(observed, "_BLOCK", 3)
+    monkeypatch.setattr(assemble, "_BLOCK", 3)
     starts = [f"2024-05-{1 + i // 5:02d}" for i in range(100)]
     frame = pd.DataFrame({"start": starts, "node": ["abcab"[i % 5] for i in range(100)]})
     log = logs.from_frame(frame, 5, "2024-05-01/2024-05-31")
@@ -206,7 +206,7 @@ def test_overlaps_are_kept_and_said(read):
 
 def test_overlaps_are_those_of_a_walk(monkeypatch):
     """Blocks of three against a walk node by node."""
-    from ettr.logs import observed
+    from ettr.logs import assemble
 
     rng = np.random.default_rng(5)
     start = np.sort(rng.integers(0, 1000, 200))
@@ -215,14 +215,14 @@ def test_overlaps_are_those_of_a_walk(monkeypatch):
     events = Events(ledger)
     events.extend(start, start + length, [f"n{i}" for i in node])
     events.sort()
-    cut = observed.blocks
-    monkeypatch.setattr(observed, "blocks", lambda n: cut(n, 3))
+    cut = assemble.blocks
+    monkeypatch.setattr(assemble, "blocks", lambda n: cut(n, 3))
     last: dict[int, int] = {}
     n = 0
     for one, begin, until in zip(node, start, start + length, strict=True):
         n += begin < last.get(one, -1)
         last[one] = until
-    assert observed._n_overlapping(events) == n > 50
+    assert assemble._n_overlapping(events) == n > 50
 
 
 def test_failures_in_the_future_are_dropped(read):

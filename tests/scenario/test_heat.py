@@ -9,7 +9,7 @@ from ettr import Part, Scenario, budget, plan, simulate
 from ettr.cli.plan import plan_lines
 from ettr.core.errors import InputError
 from ettr.scenario.heat import Heat
-from ettr.scenario.warmth import chip_of, plant_of
+from ettr.scenario.heat_response import chip_of, plant_of
 from ettr.thermal import arrhenius_factor, coffin_manson_factor, largest_of, operating_point, speed
 
 GPU = "[{name: GPU, category: GPU, share: 0.6, heat_share: 0.5}]"

@@ -14,9 +14,9 @@ from mixtures import mixture
 from ettr import simulate
 from ettr.core.results import PARTS
 from ettr.simulation.columns import N_COLUMNS
+from ettr.simulation.event_kernel import event_kernel
 from ettr.simulation.from_scenario import rules_of
 from ettr.simulation.state import STATE
-from ettr.simulation.walk import walking
 
 N_RUNS, TRACED = 12, (0, 3, 11)
 IN_TRAINING = ["productive_h", "slowdown_h", "degraded_h"]
@@ -150,7 +150,7 @@ def test_no_node_is_lost(small_run, changes):
     state, stop = np.zeros(1, STATE), np.zeros(1, np.int64)
     for run in range(N_RUNS):
         table, trace = np.zeros((1, N_COLUMNS)), np.zeros((1, 3))
-        walking()(rules.run, rules.modes, state[0], state.view(np.uint8), 3, run, 10**6, stop, table, trace)
+        event_kernel()(rules.run, rules.modes, state[0], state.view(np.uint8), 3, run, 10**6, stop, table, trace)
         end, spares = state[0], ("hot", "preemptible", "cold")
         in_job = rules.run["n_nodes"] - end["missing"]
         in_repair = end["n_repair"] + end["n_queued"]

@@ -10,10 +10,10 @@ from numba import njit
 from scipy import special, stats
 
 from ettr import simulate
-from ettr.simulation import draws
+from ettr.simulation import random_numbers
 from ettr.simulation.clocks import first_time
+from ettr.simulation.failure_events import pick_of_nodes, pick_of_time
 from ettr.simulation.from_scenario import rules_of
-from ettr.simulation.strikes import pick_of_nodes, pick_of_time
 
 LARGE = 2**63 - 1
 PLACES = [
@@ -33,16 +33,16 @@ def test_blocks_are_those_of_the_published_generator():
         reference = np.random.Philox(
             key=np.array([seed, 0], dtype=np.uint64), counter=np.array(counter, dtype=np.uint64)
         )
-        found = draws.block(seed, run, index, purpose, attempt)
+        found = random_numbers.block(seed, run, index, purpose, attempt)
         assert [int(word) for word in found] == [int(word) for word in reference.random_raw(4)]
 
 
 def test_each_argument_makes_other_blocks():
     base = (5, 6, 7, 8, 9)
-    seen = {draws.block(*base)}
+    seen = {random_numbers.block(*base)}
     for place in range(5):
         for more in (1, 2, 1000):
-            seen.add(draws.block(*(value + more * (i == place) for i, value in enumerate(base))))
+            seen.add(random_numbers.block(*(value + more * (i == place) for i, value in enumerate(base))))
     assert len(seen) == 16
 
 
@@ -53,8 +53,8 @@ N = 4_000_000
 def _exponentials(n, seed):
     found = np.empty(n)
     for i in range(n):
-        word, _, _, _ = draws.block(seed, 0, i, 0, 0)
-        found[i] = draws.exponential(word, seed, 0, i, 0)
+        word, _, _, _ = random_numbers.block(seed, 0, i, 0, 0)
+        found[i] = random_numbers.exponential(word, seed, 0, i, 0)
     return found
 
 
@@ -62,8 +62,8 @@ def _exponentials(n, seed):
 def _normals(n, seed):
     found = np.empty(n)
     for i in range(n):
-        word, _, _, _ = draws.block(seed, 0, i, 0, 0)
-        found[i] = draws.normal(word, seed, 0, i, 0)
+        word, _, _, _ = random_numbers.block(seed, 0, i, 0, 0)
+        found[i] = random_numbers.normal(word, seed, 0, i, 0)
     return found
 
 
@@ -71,8 +71,8 @@ def _normals(n, seed):
 def _lognormals(n, seed, mean, sigma):
     found = np.empty(n)
     for i in range(n):
-        word, _, _, _ = draws.block(seed, 0, i, 0, 0)
-        found[i] = draws.lognormal(mean, sigma, word, seed, 0, i, 0)
+        word, _, _, _ = random_numbers.block(seed, 0, i, 0, 0)
+        found[i] = random_numbers.lognormal(mean, sigma, word, seed, 0, i, 0)
     return found
 
 
@@ -80,8 +80,8 @@ def _lognormals(n, seed, mean, sigma):
 def _uniforms(n, seed):
     found = np.empty(n)
     for i in range(n):
-        word, _, _, _ = draws.block(seed, 0, i, 0, 0)
-        found[i] = draws.uniform(word)
+        word, _, _, _ = random_numbers.block(seed, 0, i, 0, 0)
+        found[i] = random_numbers.uniform(word)
     return found
 
 
@@ -176,7 +176,7 @@ def test_neighbouring_runs_know_nothing_of_each_other(small_run):
 def _picked(pick, modes, n):
     counts = np.zeros(modes.size)
     for i in range(n):
-        word, _, _, _ = draws.block(1, 0, i, 0, 0)
+        word, _, _, _ = random_numbers.block(1, 0, i, 0, 0)
         counts[pick(word, modes)] += 1
     return counts
 

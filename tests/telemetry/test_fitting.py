@@ -12,7 +12,7 @@ import pytest
 
 from ettr import Part, telemetry
 from ettr.core.errors import InputError
-from ettr.telemetry import Noise, Step, estimates, plateaus, warming
+from ettr.telemetry import Noise, Step, estimates, plateaus, thermal_fit
 
 H100 = Part.load("h100")
 CLOCKS = {"slow": 1500.0, "slower": 1200.0}
@@ -316,7 +316,7 @@ def test_a_level_over_the_power_limit_is_another_part():
 
 def test_the_filter_is_the_exact_answer_to_a_step():
     t = np.cumsum(np.r_[0.0, np.random.default_rng(1).uniform(0.1, 300, 500)])
-    y, left = warming.filtered(t, np.full(500, 700.0), 7.0)
+    y, left = thermal_fit.filtered(t, np.full(500, 700.0), 7.0)
     assert np.allclose(y, 700 * (1 - np.exp(-np.minimum((t - t[0]) / 7, 700))), rtol=1e-9)
     assert np.allclose(left, np.exp(-np.minimum((t - t[0]) / 7, 700)))
 
@@ -329,7 +329,7 @@ def test_the_filter_follows_the_recurrence():
         decay = np.exp(-dt / 3.0)
         y = y * decay + power * (1 - decay)
         expected.append(y)
-    assert np.allclose(warming.filtered(t, p, 3.0)[0], expected)
+    assert np.allclose(thermal_fit.filtered(t, p, 3.0)[0], expected)
 
 
 @pytest.mark.parametrize("tau_s", [2.5, 30.0, 400.0])
@@ -339,8 +339,8 @@ def test_all_samples_at_once_and_piece_by_piece_are_the_same(tau_s, monkeypatch)
     power_w = rng.uniform(70, 700, 8999)
     found = {}
     for road, pieces in {"at once": -1.0, "piece by piece": np.inf}.items():
-        monkeypatch.setattr(warming, "_MANY_PIECES", pieces)
-        found[road] = warming.filtered(t_s, power_w, tau_s)[0]
+        monkeypatch.setattr(thermal_fit, "_MANY_PIECES", pieces)
+        found[road] = thermal_fit.filtered(t_s, power_w, tau_s)[0]
     assert found["at once"] == pytest.approx(found["piece by piece"], rel=1e-9, abs=1e-9)
 
 
@@ -348,10 +348,10 @@ def test_scaling_power_scales_resistance_alone():
     recording = telemetry.simulate(H100, telemetry.plan(10), seed=1)
     one = recording.of("0")
     arrays = [one[name].to_numpy() for name in ("t_s", "power_w", "temperature_c")]
-    base, scaled = (warming.fit(arrays[0], k * arrays[1], arrays[2], 0.0) for k in (1, 4))
+    base, scaled = (thermal_fit.fit(arrays[0], k * arrays[1], arrays[2], 0.0) for k in (1, 4))
     assert scaled.resistance.value == pytest.approx(base.resistance.value / 4)
     assert scaled.tau.value == pytest.approx(base.tau.value, rel=1e-4)
-    slow = warming.fit(10 * arrays[0], arrays[1], arrays[2], 0.0)
+    slow = thermal_fit.fit(10 * arrays[0], arrays[1], arrays[2], 0.0)
     assert slow.tau.value == pytest.approx(10 * base.tau.value, rel=1e-3)
 
 

@@ -5,12 +5,12 @@ Each function takes a scenario and, in ``at``, arrays for some of its fields, so
     budget.exact(scenario, {"cluster.n_gpus": n_gpus[:, None], "checkpoint.interval_min": interval_min})
 """
 
-from ettr.budget.beside import ClosedForm, closed_form
 from ettr.budget.changing import at_mean_rate, changes, over_time, rate_over_time
 from ettr.budget.closed_forms import ByInterval, by_interval, exact, first_order, rsc
+from ettr.budget.closest_form import ClosedForm, closed_form
+from ettr.budget.job_in_hours import SWEPT, swept
 from ettr.budget.limits import FORMULAS, Validity, validity
-from ettr.budget.rules import SWEPT, swept
-from ettr.budget.without import Simplified, simplified, without_extras
+from ettr.budget.simplify import Simplified, simplified, without_extras
 
 __all__ = [
     "FORMULAS",

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ettr.budget.closed_forms import exact, recover_of
+from ettr.budget.job_in_hours import job_in_hours
 from ettr.budget.refusals import SIMULATE, refuse_extras
-from ettr.budget.rules import rules
 from ettr.core.errors import NotModelled, OutsideValidity
 from ettr.core.results import TimeBudget
 from ettr.core.validity import ValidityWarning
@@ -241,7 +241,7 @@ def _start(scenario: Scenario, steady: Scenario, base: np.ndarray, steps: _Steps
     """
     if not scenario.job.include_start:
         return {}
-    run = rules(steady, {_RATE: base})
+    run = job_in_hours(steady, {_RATE: base})
     with np.errstate(over="ignore", divide="ignore"):
         failures, mean_h = recover_of(run)(run, 0.0, 1.0)
         ends = np.broadcast_to(steps.length_h / mean_h, base.shape)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget import predicted, refusals, silent, stops, tiered, training
-from ettr.budget.evaluation import Limits, Parts, evaluate
-from ettr.budget.rules import Rules, rules
+from ettr.budget import maintenance, predicted, refusals, silent, tiered, training
+from ettr.budget.blocks import Limits, Parts, evaluate
+from ettr.budget.job_in_hours import JobInHours, job_in_hours
 from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
 from ettr.core.errors import NotModelled
 from ettr.core.results import TimeBudget
@@ -76,7 +76,7 @@ def exact(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget
 class ByInterval:
     """The exact form of a run as a function of the store's interval [min], which it does not check."""
 
-    run: Rules
+    run: JobInHours
 
     def __call__(self, interval_min: Any) -> TimeBudget:
         """Expected time budget with these intervals instead of the run's own."""
@@ -114,9 +114,9 @@ def by_interval(scenario: Scenario, at: Mapping[str, Any] | None = None) -> ByIn
     return ByInterval(_accepted(scenario, at))
 
 
-def _accepted(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
+def _accepted(scenario: Scenario, at: Mapping[str, Any] | None) -> JobInHours:
     """The rules of a run that the exact form has an answer for."""
-    run = rules(scenario, at)
+    run = job_in_hours(scenario, at)
     refusals.refuse_extras("budget.exact", scenario)
     refusals.refuse_what_changes("budget.exact", scenario)
     refusals.refuse_together(run)
@@ -145,7 +145,7 @@ def first_order(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Time
     """
     refusals.refuse_extras("budget.first_order", scenario)
     refusals.refuse_what_changes("budget.first_order", scenario)
-    return evaluate("budget.first_order", _first_order, rules(scenario, at))
+    return evaluate("budget.first_order", _first_order, job_in_hours(scenario, at))
 
 
 def rsc(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:
@@ -174,7 +174,7 @@ def rsc(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:
     >>> round(budget.rsc(run).ettr, 2)
     0.92
     """
-    run = rules(scenario, at)
+    run = job_in_hours(scenario, at)
     refusals.refuse_extras("budget.rsc", scenario)
     refusals.refuse_what_changes("budget.rsc", scenario)
     for path, section in (("checkpoint.tiers", run.tiers), ("prediction", run.prediction)):
@@ -190,7 +190,7 @@ def rsc(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:
     return evaluate("budget.rsc", _rsc, run)
 
 
-def _exact(run: Rules) -> tuple[Parts, Limits]:
+def _exact(run: JobInHours) -> tuple[Parts, Limits]:
     trained, recover = _trained(run), recover_of(run)
     starts = 1.0 if run.include_start else 0.0
     n_failures, restart_h = recover(run, trained.risk_h, starts)
@@ -210,13 +210,13 @@ def _exact(run: Rules) -> tuple[Parts, Limits]:
         "maintenance_h": 0.0,
     }
     if np.any(run.stops_per_h):
-        limits[stops.RARE_STOPS] = stops.add_stops(run, trained, recover, parts)
+        limits[maintenance.RARE_STOPS] = maintenance.add_maintenance(run, trained, recover, parts)
     parts["detection_h"] = parts["n_failures"] * run.detection
     parts["queue_h"] = parts["n_failures"] * run.queue + starts * run.first_queue
     return parts, limits
 
 
-def _trained(run: Rules) -> training.Training:
+def _trained(run: JobInHours) -> training.Training:
     if run.tiers is not None:
         return tiered.tiered(run)
     if run.prediction is not None:
@@ -224,14 +224,14 @@ def _trained(run: Rules) -> training.Training:
     return silent.silent(run) if np.any(np.asarray(run.silent) > 0) else training.plain(run)
 
 
-def recover_of(run: Rules) -> stops.Recover:
+def recover_of(run: JobInHours) -> maintenance.Recover:
     """How failures and hours of restarts follow from hours at risk."""
     if run.tiers is not None:
         return tiered.recover
     return silent.recover if np.any(np.asarray(run.silent) > 0) else training.recover
 
 
-def _out_of_order(run: Rules) -> Any:
+def _out_of_order(run: JobInHours) -> Any:
     assert run.tiers is not None
     tau, write = run.tiers.tau, run.tiers.write
     wrong: Any = tau[0] < write[0] * _HAIR_LESS
@@ -241,7 +241,7 @@ def _out_of_order(run: Rules) -> Any:
     return wrong
 
 
-def _first_order(run: Rules) -> tuple[Parts, Limits]:
+def _first_order(run: JobInHours) -> tuple[Parts, Limits]:
     starts = 1.0 if run.include_start else 0.0
     stalls, rework, restart = _checkpoints_to_first_order(run)
     alarms, announced = _alarms_to_first_order(run)
@@ -265,7 +265,7 @@ def _first_order(run: Rules) -> tuple[Parts, Limits]:
     return parts, {"losses below the whole time, (w + sp)/τ + λ(τ/2 + p + d + q + r) + μ(m + r) < 1": loss >= 1}
 
 
-def _checkpoints_to_first_order(run: Rules) -> tuple[Any, Any, Any]:
+def _checkpoints_to_first_order(run: JobInHours) -> tuple[Any, Any, Any]:
     """Share of time in stalls, and the mean rework and restart of a failure. [1, h, h]"""
     if run.tiers is None:
         return run.stall / run.tau, run.tau / 2 + run.persist, run.restart_after
@@ -277,7 +277,7 @@ def _checkpoints_to_first_order(run: Rules) -> tuple[Any, Any, Any]:
     return stalls, rework, run.tiers.restart_after
 
 
-def _alarms_to_first_order(run: Rules) -> tuple[Any, Any]:
+def _alarms_to_first_order(run: JobInHours) -> tuple[Any, Any]:
     """Share of time in answers to alarms, and share of failures that lose no work."""
     if run.prediction is None:
         return 0.0, 0.0
@@ -287,7 +287,7 @@ def _alarms_to_first_order(run: Rules) -> tuple[Any, Any]:
     return alarm_rate_per_h(run.rate, recall, ahead.precision) * ahead.action, recall
 
 
-def _rsc(run: Rules) -> tuple[Parts, Limits]:
+def _rsc(run: JobInHours) -> tuple[Parts, Limits]:
     starts = 1.0 if run.include_start else 0.0
     per_failure = run.detection + run.restart_after + run.tau / 2
     scheduled = run.work * (1 + run.stall / run.tau) + starts * run.restart

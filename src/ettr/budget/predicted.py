@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.rules import Rules
+from ettr.budget.job_in_hours import JobInHours
 from ettr.budget.training import Training
 from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h, mean_until
 
@@ -45,7 +45,7 @@ class _Stretch:
     reaches_write: Any
 
 
-def predicted(run: Rules) -> Training:
+def predicted(run: JobInHours) -> Training:
     """The training of a run with alarms, and what of it is lost."""
     alarms = _alarms(run)
     survive_stall = np.exp(-run.rate * run.stall)
@@ -85,7 +85,7 @@ def predicted(run: Rules) -> Training:
     )
 
 
-def _alarms(run: Rules) -> _Alarms:
+def _alarms(run: JobInHours) -> _Alarms:
     assert run.prediction is not None
     heed_from = heed_threshold_h(run.prediction.action, run.prediction.precision)
     recall = np.where(heed_from <= run.tau, run.prediction.recall, 0.0)
@@ -99,7 +99,7 @@ def _alarms(run: Rules) -> _Alarms:
     )
 
 
-def _stretch(run: Rules, alarms: _Alarms, at_risk_h: Any, survive_stall: Any) -> _Stretch:
+def _stretch(run: JobInHours, alarms: _Alarms, at_risk_h: Any, survive_stall: Any) -> _Stretch:
     """From some hours at risk on: alarms are ignored until enough is at risk, then answered."""
     heed_from = np.maximum(at_risk_h, np.minimum(alarms.heed_from_h, run.tau))
     early, heeded = heed_from - at_risk_h, run.tau - heed_from

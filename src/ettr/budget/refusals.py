@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.rules import Rules
+from ettr.budget.job_in_hours import JobInHours
 from ettr.core.errors import NotModelled
 from ettr.scenario import Scenario
 
@@ -113,7 +113,7 @@ def refuse_what_changes(formula: str, scenario: Scenario) -> None:
         )
 
 
-def together(run: Rules) -> list[str]:
+def together(run: JobInHours) -> list[str]:
     """Names of mechanisms in a run that no closed form holds for together; none or one name if it holds."""
     quiet = bool(np.any(np.asarray(run.silent) > 0))
     found = [
@@ -130,7 +130,7 @@ def together(run: Rules) -> list[str]:
     return found
 
 
-def refuse_together(run: Rules) -> None:
+def refuse_together(run: JobInHours) -> None:
     """Refuse mechanisms that no closed form holds for together."""
     found = together(run)
     if len(found) < 2:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.rules import Rules
+from ettr.budget.job_in_hours import JobInHours
 from ettr.budget.training import Training
 from ettr.checkpoint import growth
 
 
-def silent(run: Rules) -> Training:
+def silent(run: JobInHours) -> Training:
     """The training of a run whose failures are all silent, in the steady state."""
     n, segment = run.work / run.tau, run.tau + run.stall
     risk = growth(run.rate, segment)
@@ -28,7 +28,7 @@ def silent(run: Rules) -> Training:
     )
 
 
-def recover(run: Rules, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
+def recover(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
     """Failures and hours of restarts, during which nothing is computed that could be corrupted."""
     n_failures = run.rate * risk_h
     return n_failures, n_failures * run.restart_after + n_planned * run.restart * np.ones_like(n_failures)

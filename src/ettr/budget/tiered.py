@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.rules import Rules, TierRules
+from ettr.budget.job_in_hours import JobInHours, TiersInHours
 from ettr.budget.training import Training
 from ettr.checkpoint import growth, mean_until
 
 Table = list[list[Any]]
 
 
-def tiered(run: Rules) -> Training:
+def tiered(run: JobInHours) -> Training:
     """The training of a run with tiers, and what of it is lost."""
     tiers = _tiers_of(run)
     lost = [-np.expm1(-run.rate * write) for write in tiers.write]  # by a failure during the write
@@ -39,7 +39,7 @@ def tiered(run: Rules) -> Training:
     )
 
 
-def recover(run: Rules, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
+def recover(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
     """Failures and hours of restarts: a failure while a tier is loaded may need a safer one."""
     tiers = _tiers_of(run)
     planned_h = n_planned * mean_until(run.rate, run.restart)
@@ -49,12 +49,12 @@ def recover(run: Rules, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
     return run.rate * (at_risk_h + restart_h), planned_h + restart_h
 
 
-def _tiers_of(run: Rules) -> TierRules:
+def _tiers_of(run: JobInHours) -> TiersInHours:
     assert run.tiers is not None
     return run.tiers
 
 
-def _loading(first: list[Any], rate: Any, tiers: TierRules) -> list[Any]:
+def _loading(first: list[Any], rate: Any, tiers: TiersInHours) -> list[Any]:
     """Hours of restart and load at each tier, from those of the first tries. [h]"""
     hours: list[Any] = []
     for tier, own in enumerate(first):
@@ -65,7 +65,7 @@ def _loading(first: list[Any], rate: Any, tiers: TierRules) -> list[Any]:
     return hours
 
 
-def _ends(rate: Any, tiers: TierRules) -> Table:
+def _ends(rate: Any, tiers: TiersInHours) -> Table:
     """Probability that a failure is of one severity, and its recovery ends at one tier."""
     n, ends = len(tiers.tau), []
     for severity in range(n):
@@ -79,7 +79,7 @@ def _ends(rate: Any, tiers: TierRules) -> Table:
     return ends
 
 
-def _block_h(rate: Any, tiers: TierRules, lost: list[Any]) -> Any:
+def _block_h(rate: Any, tiers: TiersInHours, lost: list[Any]) -> Any:
     """Hours at risk in a block of the store, per crossing of its end. [h]"""
     n, ends = len(tiers.tau), _ends(rate, tiers)
     length = [tiers.tau[0] + sum(tiers.stall[: due + 1]) for due in range(n)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.rules import Rules
+from ettr.budget.job_in_hours import JobInHours
 from ettr.checkpoint import growth, mean_until
 
 _WHOLE = 1e-9
@@ -47,7 +47,7 @@ class Training:
     redo_share: Any = 1.0
 
 
-def recover(run: Rules, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
+def recover(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
     """Failures, and hours of restarts, of a stretch of training with planned restarts in it."""
     planned_h = n_planned * mean_until(run.rate, run.restart)
     at_risk_h = risk_h + planned_h
@@ -55,7 +55,7 @@ def recover(run: Rules, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
     return run.rate * at_risk_h / survive, planned_h + at_risk_h * run.cut_restart / survive
 
 
-def plain(run: Rules) -> Training:
+def plain(run: JobInHours) -> Training:
     """The training of a run with its start and end, or of the steady state."""
     return _finite_run(run) if run.include_start else _steady_state(run)
 
@@ -80,7 +80,7 @@ def _excess(rate: Any, duration_h: Any) -> Any:
     return np.where(small, series, difference)
 
 
-def _steady_state(run: Rules) -> Training:
+def _steady_state(run: JobInHours) -> Training:
     """Whole segments only, as many as the work holds, each from one durable checkpoint to the next."""
     n = run.work / run.tau
     again = run.tau + run.stall + run.persist
@@ -99,7 +99,7 @@ def _steady_state(run: Rules) -> Training:
     )
 
 
-def _finite_run(run: Rules) -> Training:
+def _finite_run(run: JobInHours) -> Training:
     """From submission to the last productive hour; the last segment takes no checkpoint."""
     rate, tau, head, write = run.rate, run.tau, run.head, run.slowdown * run.persist
     n = np.maximum(np.ceil(run.work / tau - _WHOLE) - 1, 0)

@@ -102,7 +102,7 @@ def power_window_s(given_ms: float | None) -> float | None:
 
 def medium(name: str) -> str:
     """``--medium``."""
-    from ettr.scenario.part import MEDIA
+    from ettr.scenario.gpu import MEDIA
 
     if name not in MEDIA:
         raise UnknownName("medium", name, MEDIA, "--medium")

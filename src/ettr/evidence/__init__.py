@@ -7,6 +7,7 @@ parse; any other file is validated row by row and refused with the place and the
 After an intended edit, ``python -m ettr.evidence --stamp`` validates everything and renews the hashes.
 """
 
+from ettr.evidence.checks import stamp, validate
 from ettr.evidence.published import published_ettr, published_rates
 from ettr.evidence.reading import (
     DATA,
@@ -24,7 +25,6 @@ from ettr.evidence.reading import (
     table_names,
     verify,
 )
-from ettr.evidence.rules import stamp, validate
 
 __all__ = [
     "DATA",

@@ -377,7 +377,7 @@ def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataF
     try:
         _checked(name, folder)
     except DataError:
-        from ettr.evidence.rules import table_problems
+        from ettr.evidence.checks import table_problems
 
         problems = table_problems(name, folder)
         if problems:

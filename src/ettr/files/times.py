@@ -13,7 +13,7 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
-from ettr.logs.form import Options
+from ettr.logs.format import Options
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND

@@ -14,8 +14,8 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.prometheus import JSON, LABEL, RangeSeries, range_samples
 from ettr.logs.bursts import WITHIN_MIN, Bursts
-from ettr.logs.events import Events
-from ettr.logs.form import Exposure, Format, Options
+from ettr.logs.format import Exposure, Format, Options
+from ettr.logs.raw_failures import Events
 from ettr.logs.xid_codes import xid
 
 METRIC = "DCGM_FI_DEV_XID_ERRORS"

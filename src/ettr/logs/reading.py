@@ -14,20 +14,21 @@ from ettr.files.formats import named, recognised, table_of
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
 from ettr.files.times import Clock
-from ettr.logs import dcgm, slurm, start_end, table, torchrun, xid
-from ettr.logs.events import Events
-from ettr.logs.form import Exposure, Format
-from ettr.logs.given import WindowLike, what_is_given
-from ettr.logs.observed import observed
+from ettr.logs import dcgm, json_events, slurm, table, torchrun, xid
+from ettr.logs.assemble import observed
+from ettr.logs.format import Exposure, Format
+from ettr.logs.options import WindowLike, what_is_given
+from ettr.logs.raw_failures import Events
 from ettr.logs.rows import Rows
 
 FORMATS: dict[str, Format] = {
-    each.name: each for each in (slurm.FORMAT, dcgm.FORMAT, xid.FORMAT, torchrun.FORMAT, start_end.FORMAT, table.FORMAT)
+    each.name: each
+    for each in (slurm.FORMAT, dcgm.FORMAT, xid.FORMAT, torchrun.FORMAT, json_events.FORMAT, table.FORMAT)
 }
 """By name; a file is taken for the first that fits."""
 
 _ADVICE = "A table needs a header, and columns can be named: --format csv --map start=opened_at --map node=host"
-_MAPPED = (table.FORMAT.name, start_end.FORMAT.name)
+_MAPPED = (table.FORMAT.name, json_events.FORMAT.name)
 _BATCH = 50_000
 
 

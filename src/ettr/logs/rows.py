@@ -11,7 +11,7 @@ import pandas as pd
 
 from ettr.files.ledger import Ledger
 from ettr.files.times import Clock, why_not
-from ettr.logs.events import OPEN, Events
+from ettr.logs.raw_failures import OPEN, Events
 
 _SILENT = frozenset({"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"})
 _NOT_OVER = _SILENT | {"unknown", "open", "ongoing", "now", "present", "active", "tbd"}

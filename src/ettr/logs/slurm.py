@@ -15,9 +15,9 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.times import Clock, NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
-from ettr.logs.events import Events
-from ettr.logs.form import Exposure, Format, Options
+from ettr.logs.format import Exposure, Format, Options
 from ettr.logs.node_lists import LONGEST, expand
+from ettr.logs.raw_failures import Events
 
 _NEEDED = ("JobID", "State", "Start", "End")
 _USED = ("NodeList", "NNodes", "AllocTRES", "Elapsed", "Partition")

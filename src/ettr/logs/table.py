@@ -13,10 +13,10 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Lines, Source
 from ettr.files.times import Clock
 from ettr.logs.columns import find_columns, is_start, plain_name, unread
-from ettr.logs.events import Events
-from ettr.logs.form import Exposure, Format, Options
+from ettr.logs.format import Exposure, Format, Options
+from ettr.logs.json_events import EVENT_WORDS, Pairs, holds_both
+from ettr.logs.raw_failures import Events
 from ettr.logs.rows import Rows
-from ettr.logs.start_end import EVENT_WORDS, Pairs, holds_both
 
 _DELIMITERS = ",;\t|"
 _BATCH = 10_000

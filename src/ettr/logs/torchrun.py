@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.times import Clock, NoTime
-from ettr.logs.events import Events
-from ettr.logs.form import Exposure, Format, Options
+from ettr.logs.format import Exposure, Format, Options
 from ettr.logs.incidents import CLOSE_MIN, SAME_RUN_MIN, Incident, Incidents, Sign
+from ettr.logs.raw_failures import Events
 
 _STAMP = re.compile(
     r"(?<![\d-])(?P<iso>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)"

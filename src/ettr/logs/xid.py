@@ -11,8 +11,8 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.times import NOT_A_TIME, Clock, NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
-from ettr.logs.events import Events
-from ettr.logs.form import Exposure, Format, Options
+from ettr.logs.format import Exposure, Format, Options
+from ettr.logs.raw_failures import Events
 from ettr.logs.xid_codes import NVLINK_5, xid
 
 _FIRST = r"(?:<\d{1,3}>\d{0,2} ?)?(?:[a-z]{2,8} *: *[a-z]{2,6} *: )?"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.budget.rules import rules
+from ettr.budget.job_in_hours import job_in_hours
 from ettr.core.results import TimeBudget
 from ettr.failures import FailureRate, gamma_interval
 from ettr.plan.intervals import INTERVAL, best_interval_min, quiet_budget, quiet_ettr
@@ -117,7 +117,7 @@ def _points(
 def _at_rates(scenario: Scenario, interval_min: float, rates: np.ndarray) -> dict[str, np.ndarray]:
     """Each quantity at other failure rates."""
     at = {_RATE: rates}
-    run = rules(scenario, at)
+    run = job_in_hours(scenario, at)
     with np.errstate(divide="ignore", over="ignore"):
         mttf_h = 1 / np.asarray(run.rate, dtype=float)
     return {
@@ -132,7 +132,7 @@ def _at_rates(scenario: Scenario, interval_min: float, rates: np.ndarray) -> dic
 def _failures_per_day(scenario: Scenario, interval_min: float, at: dict[str, Any]) -> np.ndarray:
     """Failures per day of wall clock; of a job that would never end, one in each mean time between two."""
     found = quiet_budget(scenario, {**at, INTERVAL: interval_min})
-    run = rules(scenario, at)
+    run = job_in_hours(scenario, at)
     endless = 24 * run.rate / (1 + run.rate * run.downtime)
     return np.asarray(np.where(np.isnan(found.total_h), endless, 24 * found.n_failures / found.total_h))
 

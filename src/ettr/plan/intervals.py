@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ettr import budget
-from ettr.budget.rules import Rules, rules
+from ettr.budget.job_in_hours import JobInHours, job_in_hours
 from ettr.checkpoint import exact_interval
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.results import TimeBudget
@@ -102,7 +102,7 @@ def best_interval_min(scenario: Scenario, at: Mapping[str, Any] | None = None) -
     at = at or {}
     if INTERVAL in at:
         raise InputError(f"{INTERVAL} is what is looked for: leave it out of at")
-    run = rules(scenario, at)
+    run = job_in_hours(scenario, at)
     low, found = _unhindered_min(scenario, at, run)
     if np.any(np.asarray(run.stops_per_h) > 0):
         found, _ = _answered(scenario, at, budget.by_interval(scenario, at), low, found)
@@ -125,7 +125,7 @@ def at_best(scenario: Scenario, at: Mapping[str, Any], within: tuple[Any, Any] =
 
 
 def _unhindered_min(
-    scenario: Scenario, at: Mapping[str, Any], run: Rules, within: tuple[Any, Any] = (0.0, math.inf)
+    scenario: Scenario, at: Mapping[str, Any], run: JobInHours, within: tuple[Any, Any] = (0.0, math.inf)
 ) -> tuple[np.ndarray, np.ndarray]:
     """The shortest interval and the best one at each point, before maintenance has its say. [min]"""
     shape = np.broadcast_shapes(*(np.shape(values) for values in at.values()))
@@ -146,7 +146,7 @@ def job_mttf_h(scenario: Scenario, n_gpus: Any = None) -> Any:
 
 def shortest_interval_min(scenario: Scenario) -> float:
     """The shortest interval that a plan considers: a second, the write, or the interval of the tier below. [min]"""
-    return float(_ends_min(rules(scenario, None))[0])
+    return float(_ends_min(job_in_hours(scenario, None))[0])
 
 
 def longest_interval_min(scenario: Scenario) -> float:
@@ -161,13 +161,13 @@ def longest_interval_min(scenario: Scenario) -> float:
 def _longest_min(scenario: Scenario, at: Mapping[str, Any]) -> np.ndarray:
     """As :func:`longest_interval_min`, at points. [min]"""
     shape = np.broadcast_shapes(*(np.shape(values) for values in at.values()))
-    low, high = (np.broadcast_to(end, shape) for end in _ends_min(rules(scenario, at)))
+    low, high = (np.broadcast_to(end, shape) for end in _ends_min(job_in_hours(scenario, at)))
     if scenario.maintenance_rate_per_h == 0:
         return high
     return _answered(scenario, at, budget.by_interval(scenario, at), low, high)[0]
 
 
-def _ends_min(run: Rules) -> tuple[Any, Any]:
+def _ends_min(run: JobInHours) -> tuple[Any, Any]:
     """Shortest and longest interval that a plan considers, before maintenance has its say. [min]"""
     low = np.maximum(np.asarray(run.head) * 60 * _HAIR, SHORTEST_MIN)
     if run.tiers is not None:
@@ -178,19 +178,19 @@ def _ends_min(run: Rules) -> tuple[Any, Any]:
     return low, np.clip(high, low, LARGEST_NUMBER)
 
 
-def _has_closed_optimum(run: Rules) -> bool:
+def _has_closed_optimum(run: JobInHours) -> bool:
     silent = np.asarray(run.silent)
     return run.tiers is None and run.prediction is None and bool(np.all(silent == 0) or np.all(silent > 1 - 1e-12))
 
 
-def _closed_optimum_min(run: Rules) -> Any:
+def _closed_optimum_min(run: JobInHours) -> Any:
     with np.errstate(divide="ignore", over="ignore"):
         mttf_h = 1 / np.asarray(run.rate, dtype=float)
     return np.asarray(exact_interval(run.stall, mttf_h, run.persist, run.slowdown)) * 60
 
 
 def _searched_min(
-    scenario: Scenario, at: Mapping[str, Any], run: Rules, low: np.ndarray, high: np.ndarray
+    scenario: Scenario, at: Mapping[str, Any], run: JobInHours, low: np.ndarray, high: np.ndarray
 ) -> np.ndarray:
     """The minimum of the exact steady-state cost. [min]"""
     at = {path: values for path, values in at.items() if not path.startswith("maintenance.")}

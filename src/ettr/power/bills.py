@@ -10,7 +10,7 @@ from ettr.core.results import TimeBudget
 from ettr.core.validity import at_least_zero
 from ettr.power.binning import window_s
 from ettr.power.profiles import Profile
-from ettr.power.stretches import S_PER_H, stretches_of
+from ettr.power.segments import S_PER_H, stretches_of
 from ettr.scenario import Scenario
 from ettr.scenario.electricity import Cost
 

@@ -13,7 +13,7 @@ import pandas as pd
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.validity import above_zero
 from ettr.power.profiles import W_PER_MW, Profile
-from ettr.power.stretches import S_PER_H, Stretches, stretches_of
+from ettr.power.segments import S_PER_H, Stretches, stretches_of
 
 Place = Literal["grid", "computers"]
 PLACES: tuple[Place, ...] = ("grid", "computers")

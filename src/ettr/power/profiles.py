@@ -11,7 +11,7 @@ from ettr.core.errors import UnknownName
 from ettr.power.waveform import Phase, Waveform
 from ettr.scenario import Part, Scenario
 from ettr.scenario.electricity import Power
-from ettr.scenario.part import Smoothing
+from ettr.scenario.gpu import Smoothing
 
 TRAINING = ("training", "rework")
 """States of a timeline in which steps are taken."""

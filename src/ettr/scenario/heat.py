@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from ettr import evidence
 from ettr.core.temperatures import AIR_C
 from ettr.scenario.basics import Number, Section, Share, Text
-from ettr.scenario.part import COLDEST_C, HOTTEST_C, Medium
+from ettr.scenario.gpu import COLDEST_C, HOTTEST_C, Medium
 
 COLDEST_AIR_C, HOTTEST_AIR_C = AIR_C
 _DAY = ("swing_k", "hottest_hour")

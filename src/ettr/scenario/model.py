@@ -17,7 +17,7 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.scenario import paths, writing
 from ettr.scenario.basics import ALL, S_PER_H
 from ettr.scenario.explain import explain
-from ettr.scenario.hours import Hours
+from ettr.scenario.in_hours import InHours
 from ettr.scenario.loader import beside, mapping_of, text_of
 
 _REPLACES = {
@@ -86,7 +86,7 @@ _ROUNDING = 1e-12
 """Two ways to the same number may differ by this, relative."""
 
 
-class Scenario(Hours):
+class Scenario(InHours):
     """A job on a cluster.
 
     Examples

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ettr.simulation.columns import N_COLUMNS
+from ettr.simulation.event_kernel import event_kernel
+from ettr.simulation.fast_kernel import fast_kernel
 from ettr.simulation.from_scenario import is_straight
-from ettr.simulation.kernel import straight
 from ettr.simulation.rules import Rules
 from ettr.simulation.state import STATE
-from ettr.simulation.walk import walking
 
 _EVENTS, _EVENTS_AT_ONCE = 50_000, 100_000
 """Failures in one piece, some hundredths of a second; and how many are done without any threads."""
@@ -30,7 +30,7 @@ def piece(
     table = np.zeros((n_runs, N_COLUMNS))
     stop = np.zeros(1, np.int64) if stop is None else stop
     if is_straight(rules):
-        kernel = straight(bool(rules.run["aged"]))
+        kernel = fast_kernel(bool(rules.run["aged"]))
         kernel(rules.run, rules.modes, seed, first_run, limit, stop, table)
     else:
         walk(rules, seed, first_run, limit, stop, table, np.zeros((1, 3)))
@@ -42,7 +42,7 @@ def walk(
 ) -> np.ndarray:
     """Simulate runs with the kernel that knows every rule; answers the trace."""
     state = np.zeros(1, STATE)  # made here, because compiled code would not keep it alive
-    found: np.ndarray = walking()(
+    found: np.ndarray = event_kernel()(
         rules.run, rules.modes, state[0], state.view(np.uint8), seed, first_run, limit, stop, table, trace
     )
     return found

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from ettr.simulation.compiling import inner
-from ettr.simulation.draws import FIRST, block, exponential
+from ettr.simulation.random_numbers import FIRST, block, exponential
 from ettr.simulation.rules import HIGH, LOW, POINTS
 
 _WIDTH = (HIGH - LOW) / (POINTS - 1)

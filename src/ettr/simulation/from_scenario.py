@@ -13,7 +13,7 @@ from ettr.budget.changing import long_run_rate
 from ettr.checkpoint import heed_threshold_h
 from ettr.core.errors import NotModelled
 from ettr.scenario import Scenario
-from ettr.simulation.repairs import MOST_RETURNS
+from ettr.simulation.repair_stages import MOST_RETURNS
 from ettr.simulation.rules import HIGH, LOW, MODE, MOST_TIERS, POINTS, RULES, Rules
 
 _H_PER_DAY, _S_PER_H, _MIN_PER_H = 24.0, 3600.0, 60.0

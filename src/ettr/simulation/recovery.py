@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
+from ettr.simulation.checkpoint_copies import copy_row, promote, restore
 from ettr.simulation.compiling import inner
-from ettr.simulation.draws import FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
-from ettr.simulation.exchange import exchange, rejoin, serve_rolling, swap_found
-from ettr.simulation.ledger import copy_row, promote, restore
-from ettr.simulation.repairs import catch_up
+from ettr.simulation.failure_events import hours_until, live, next_strike, strike
+from ettr.simulation.random_numbers import FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
+from ettr.simulation.repair_stages import catch_up
+from ettr.simulation.replacement import exchange, rejoin, serve_rolling, swap_found
 from ettr.simulation.state import FAILED, LOADING, WORKING
-from ettr.simulation.strikes import hours_until, live, next_strike, strike
 from ettr.simulation.trace import DETECTING, QUEUEING, RESTARTING, SERVICE, lose, write
 
 

@@ -12,17 +12,17 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget
-from ettr.budget.beside import OVER_TIME
+from ettr.budget.closest_form import OVER_TIME
 from ettr.core.errors import InputError, NoProgress
 from ettr.core.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
 from ettr.simulation.chunks import simulate_runs, trace_run
 from ettr.simulation.columns import COLUMNS, CONTROL, N_COLUMNS, N_FAILURES, OUTCOME, PRODUCTIVE, STUCK
+from ettr.simulation.event_kernel import MOST_EVENTS
 from ettr.simulation.from_scenario import rules_of
 from ettr.simulation.outcome import Simulation
 from ettr.simulation.rules import Rules
 from ettr.simulation.trace import STATES
-from ettr.simulation.walk import MOST_EVENTS
 
 MOST_FAILURES = 2**31
 """Failures that one call may be expected to meet: minutes of computing."""

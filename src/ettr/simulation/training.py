@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
+from ettr.simulation.checkpoint_copies import HAIR, copy_row, fall_back, forget_old, promote, secure, snapshot
 from ettr.simulation.compiling import inner
-from ettr.simulation.draws import RECOVERY, SOFT, block, exponential, lognormal, uniform
-from ettr.simulation.ledger import HAIR, copy_row, fall_back, forget_old, promote, secure, snapshot
+from ettr.simulation.failure_events import enter, hours_until, live, next_strike, replicas_share, strike
+from ettr.simulation.random_numbers import RECOVERY, SOFT, block, exponential, lognormal, uniform
 from ettr.simulation.recovery import is_silent, severity
-from ettr.simulation.repairs import FOUND
+from ettr.simulation.repair_stages import FOUND
 from ettr.simulation.state import (
     CLEAN,
     DEGRADED,
@@ -26,7 +27,6 @@ from ettr.simulation.state import (
     SLOWED,
     STALLED,
 )
-from ettr.simulation.strikes import enter, hours_until, live, next_strike, replicas_share, strike
 from ettr.simulation.trace import CHECKPOINTING, TRAINING, write
 
 _FAR = 1e15

@@ -17,8 +17,8 @@ from ettr.scaling import Constants, Layout
 from ettr.scaling.throughput import Throughput
 from ettr.scenario import Scenario
 from ettr.scenario.heat import Heat
+from ettr.scenario.heat_response import warmth
 from ettr.scenario.loader import stamp
-from ettr.scenario.warmth import warmth
 
 RATE = "failures.rate_per_1000_node_days"
 _H_PER_DAY, _S_PER_DAY = 24.0, 86400.0

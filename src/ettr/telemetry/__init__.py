@@ -3,7 +3,7 @@
 from ettr.telemetry.estimates import Estimate
 from ettr.telemetry.fitted import Level, TelemetryFit
 from ettr.telemetry.fitting import fit
-from ettr.telemetry.form import Gaps, Telemetry
+from ettr.telemetry.format import Gaps, Telemetry
 from ettr.telemetry.loads import LoadFailed
 from ettr.telemetry.plans import Step, plan
 from ettr.telemetry.reading import formats, read

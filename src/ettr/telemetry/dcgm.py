@@ -6,7 +6,7 @@ from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.prometheus import JSON, LABEL, RangeSeries, range_samples
-from ettr.telemetry.form import Format, Options
+from ettr.telemetry.format import Format, Options
 from ettr.telemetry.gauges import METRICS, MOST_SERIES, Gauges, Series
 from ettr.telemetry.samples import Samples
 from ettr.telemetry.table import header_line

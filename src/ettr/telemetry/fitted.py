@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
-from ettr.scenario.part import Part
+from ettr.scenario.gpu import Part
 from ettr.telemetry.estimates import Estimate
 
 _OVER = 1.02

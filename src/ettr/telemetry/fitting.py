@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
-from ettr.scenario.part import Part
-from ettr.telemetry import clocking, leakage, models, plateaus, warming
+from ettr.scenario.gpu import Part
+from ettr.telemetry import clock_fit, leakage, models, plateaus, thermal_fit
 from ettr.telemetry.estimates import Estimate, if_sure, mean_of, together
 from ettr.telemetry.fitted import Level, TelemetryFit
-from ettr.telemetry.form import Telemetry
-from ettr.telemetry.naming import PHASES, Plateau, phases_of
+from ettr.telemetry.format import Telemetry
+from ettr.telemetry.phases import PHASES, Plateau, phases_of
 
 LEAST_SAMPLES = 20
 """Fewer samples of power are no recording."""
@@ -139,19 +139,19 @@ class _Gpu:
     t_s: np.ndarray
     columns: pd.DataFrame
     step_s: float
-    warm: warming.Warming
-    memory: warming.Warming
+    warm: thermal_fit.Warming
+    memory: thermal_fit.Warming
     label: np.ndarray
 
     @classmethod
     def of(cls, name: str, one: pd.DataFrame, label: np.ndarray, window_s: float) -> _Gpu:
         t_s, power_w = one["t_s"].to_numpy(), one["power_w"].to_numpy()
-        warm = warming.fit(t_s, power_w, one["temperature_c"].to_numpy(), window_s)
+        warm = thermal_fit.fit(t_s, power_w, one["temperature_c"].to_numpy(), window_s)
         if one["memory_c"].notna().any():
-            memory = warming.fit(t_s, power_w, one["memory_c"].to_numpy(), window_s)
+            memory = thermal_fit.fit(t_s, power_w, one["memory_c"].to_numpy(), window_s)
         else:
             why = Estimate("resistance", "K/W", why_not="the memory temperature is not recorded")
-            memory = warming.Warming(why, why, why)
+            memory = thermal_fit.Warming(why, why, why)
         step_s = float(np.median(np.diff(t_s))) if t_s.size > 1 else 0.0
         return cls(name, t_s, one, step_s, warm, memory, label)
 
@@ -175,7 +175,7 @@ class _Gpu:
         settled = self.settled(window_s)
         power_w, clock_mhz, load = (self.column(name) for name in ("power_w", "clock_mhz", "utilisation"))
         found = [
-            clocking.exponent(power_w, clock_mhz, load, leak_w * np.exp(over / rise_k), settled)
+            clock_fit.exponent(power_w, clock_mhz, load, leak_w * np.exp(over / rise_k), settled)
             for leak_w, rise_k in _leaks(base, power, rise)
         ]
         first, known = found[0], [each for each in found if each.identified]

@@ -14,7 +14,7 @@ from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.stamps import epoch_s
 from ettr.telemetry.cells import NAN
-from ettr.telemetry.form import QUANTITIES
+from ettr.telemetry.format import QUANTITIES
 from ettr.telemetry.samples import Samples
 
 _ENERGY = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"

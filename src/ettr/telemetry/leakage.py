@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from ettr.scenario.part import Part
+from ettr.scenario.gpu import Part
 from ettr.telemetry.estimates import Estimate, Solution, with_errors
 
 LEAST_RANGE_K = 5.0

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ettr.core.errors import InputError
 
 if TYPE_CHECKING:
-    from ettr.scenario.part import Part
-    from ettr.telemetry.form import Telemetry
+    from ettr.scenario.gpu import Part
+    from ettr.telemetry.format import Telemetry
 
 _KNOWN = re.compile(r"(?<![A-Z0-9])(GB300|GB200|B200|H200|H100|A100)(?![0-9])")
 _INSTANT = "a100"

@@ -6,10 +6,10 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.stamps import Stamps
 from ettr.telemetry.columns import Columns, need
-from ettr.telemetry.form import Format, Options
+from ettr.telemetry.format import Format, Options
+from ettr.telemetry.gpu_by_order import by_order
 from ettr.telemetry.samples import Samples
 from ettr.telemetry.table import header_line, headings_of, mark_of, rows
-from ettr.telemetry.unnamed import by_order
 
 _NAMES = {
     "time": ("timestamp",),

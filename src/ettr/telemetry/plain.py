@@ -8,7 +8,7 @@ from ettr.files.opening import Source
 from ettr.files.stamps import Stamps
 from ettr.telemetry.cells import NAN, UNITS, Cells
 from ettr.telemetry.columns import Columns, need, time_of
-from ettr.telemetry.form import Format, Options
+from ettr.telemetry.format import Format, Options
 from ettr.telemetry.samples import Samples
 from ettr.telemetry.table import header_line, headings_of, mark_of, rows
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import ndimage
 
-from ettr.telemetry.form import GAP_STEPS
+from ettr.telemetry.format import GAP_STEPS
 
 MOST = 8
 """More levels than this are no plateaus but a power that wanders."""

@@ -12,7 +12,7 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
 from ettr.files.stamps import zone_of
 from ettr.telemetry import codecarbon, dcgm, nvidia_smi, plain, zeus
-from ettr.telemetry.form import Format, Options, Telemetry
+from ettr.telemetry.format import Format, Options, Telemetry
 from ettr.telemetry.samples import Samples
 
 FORMATS: dict[str, Format] = {

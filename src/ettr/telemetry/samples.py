@@ -10,9 +10,9 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
-from ettr.scenario.part import COLDEST_C, HOTTEST_C
+from ettr.scenario.gpu import COLDEST_C, HOTTEST_C
 from ettr.telemetry.cells import SILENT
-from ettr.telemetry.form import GAP_STEPS, QUANTITIES, Telemetry, gaps_of, steps_of
+from ettr.telemetry.format import GAP_STEPS, QUANTITIES, Telemetry, gaps_of, steps_of
 
 MOST_POWER_W = 10_000.0
 """No GPU draws so much; what claims to is a blank, or another unit."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
-from ettr.scenario.part import Cooling, Part
-from ettr.telemetry.form import Telemetry
+from ettr.scenario.gpu import Cooling, Part
+from ettr.telemetry.format import Telemetry
 from ettr.telemetry.plans import Step, check_steps
 from ettr.telemetry.samples import Samples
 

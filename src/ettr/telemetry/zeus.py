@@ -15,7 +15,7 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.stamps import epoch_s
 from ettr.telemetry.cells import NAN, Cells
-from ettr.telemetry.form import Format, Options
+from ettr.telemetry.format import Format, Options
 from ettr.telemetry.samples import Samples
 from ettr.telemetry.table import header_line, headings_of, rows
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence
-from ettr.budget.rules import rules
+from ettr.budget.job_in_hours import job_in_hours
 from ettr.checkpoint import (
     checkpoint_bytes,
     first_order_intervals,
@@ -190,7 +190,7 @@ def ladder(
         found = _answer(run)
         if found is None:
             continue
-        of_tiers = rules(run, None).tiers
+        of_tiers = job_in_hours(run, None).tiers
         columns = {"rung": title, "order": order, "part": [part.removesuffix("_h") for part in PARTS]}
         columns |= {"share": [float(getattr(found, part) / found.total_h) for part in PARTS]}
         columns |= {"ettr": float(found.ettr), "interval_min": run.checkpoint.interval_min}
@@ -273,7 +273,7 @@ def interval_choices(
     """
     found = rungs(scenario, common_share, common_nodes, nodes_per_replica)
     run = found.get(_OWN) or [run for title, run in found.items() if title.startswith("+")][-1]
-    hours = rules(run, None)
+    hours = job_in_hours(run, None)
     assert hours.tiers is not None
     stall_h, rate = np.array(hours.tiers.stall), hours.rate * np.array(hours.tiers.severity)
     least_h = np.maximum(np.maximum.accumulate(hours.tiers.write), 1 / 3600)

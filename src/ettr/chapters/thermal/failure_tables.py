@@ -13,8 +13,8 @@ from ettr.core.errors import OutsideValidity
 from ettr.core.temperatures import MACHINE_C
 from ettr.failures import poisson_interval
 from ettr.scenario import Part, Scenario
-from ettr.scenario.part import MEDIA
-from ettr.scenario.warmth import chip_of
+from ettr.scenario.gpu import MEDIA
+from ettr.scenario.heat_response import chip_of
 from ettr.thermal import arrhenius_factor, die_after_c, linear_factor, operating_point
 
 LAWS_EV = (0.3, 0.7, 1.2)

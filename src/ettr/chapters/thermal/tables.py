@@ -12,9 +12,9 @@ from ettr.core.errors import EttrError, InputError, OutsideValidity
 from ettr.core.validity import above_zero, plain
 from ettr.plan import ettr_at_best
 from ettr.scenario import Part, Scenario
+from ettr.scenario.gpu import MEDIA
 from ettr.scenario.heat import Heat
-from ettr.scenario.part import MEDIA
-from ettr.scenario.warmth import Warmth, chip_of, plant_of
+from ettr.scenario.heat_response import Warmth, chip_of, plant_of
 from ettr.thermal import Chip, largest_of, operating_point, speed
 
 GPU = "GPU"

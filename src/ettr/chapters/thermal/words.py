@@ -14,7 +14,7 @@ from ettr.chapters.thermal.failure_tables import by_warming
 from ettr.chapters.thermal.tables import LARGEST_JOB, cooling_at, hottest_day
 from ettr.scenario import Part, Scenario
 from ettr.scenario.heat import Heat
-from ettr.scenario.warmth import Warmth, plant_of
+from ettr.scenario.heat_response import Warmth, plant_of
 
 _PLANTS = {
     "air_economiser": "outdoor air",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ettr.power.binning import PowerSeries
-from ettr.power.stretches import S_PER_H
+from ettr.power.segments import S_PER_H
 
 STEERED_BACK = 20.0
 """Time constants of the filter in which the store is steered back to where it started."""

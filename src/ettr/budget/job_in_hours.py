@@ -55,7 +55,7 @@ def swept(scenario: Scenario) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class TierRules:
+class TiersInHours:
     """Tiers in hours, fastest first, the store last; every item a float or an array.
 
     ``lands[f][t]`` is the probability that a failure is answered from tier t, if tier f was being loaded (f = 0: while
@@ -79,7 +79,7 @@ class TierRules:
 
 
 @dataclass(frozen=True)
-class PredictionRules:
+class PredictionInHours:
     """What warnings say and cost; ``recall`` is 0 where they come too late."""
 
     recall: Any
@@ -88,7 +88,7 @@ class PredictionRules:
 
 
 @dataclass(frozen=True)
-class Rules:
+class JobInHours:
     """A scenario in hours, fields as floats or arrays; symbols as in the methods page.
 
     ``restart`` is that of a planned start, ``restart_after`` the mean over the modes of a failure; both load from the
@@ -113,8 +113,8 @@ class Rules:
     silent: Any
     latency: Any
     include_start: bool
-    tiers: TierRules | None = None
-    prediction: PredictionRules | None = None
+    tiers: TiersInHours | None = None
+    prediction: PredictionInHours | None = None
 
     @property
     def cycle(self) -> Any:
@@ -193,7 +193,7 @@ def _refuse(path: str, valid: tuple[str, ...]) -> None:
     raise UnknownName("field to sweep", path, valid, list_of(path))
 
 
-def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
+def job_in_hours(scenario: Scenario, at: Mapping[str, Any] | None) -> JobInHours:
     """Turn a scenario, with arrays for some of its fields, into hours."""
     value = _Values(scenario, at)
     rate, weights = _rate_and_weights(scenario, value)
@@ -214,7 +214,7 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
     latency = np.array([mode.latency_h or 0.0 for mode in scenario.failures.modes] + [0.0])
     silent = np.array([mode.latency_h is not None for mode in scenario.failures.modes] + [False])
     own_restart = scenario.own_h("restart_min")
-    return Rules(
+    return JobInHours(
         work=value("job.productive_h") / scenario.speed,
         tau=value("checkpoint.interval_min") / 60,
         stall=value("checkpoint.stall_s") / 3600,
@@ -233,8 +233,8 @@ def rules(scenario: Scenario, at: Mapping[str, Any] | None) -> Rules:
         silent=weights[silent].sum(axis=0),
         latency=np.tensordot(latency, weights, axes=(0, 0)),
         include_start=scenario.job.include_start,
-        tiers=_tier_rules(scenario, value, rate, weights) if scenario.checkpoint.tiers else None,
-        prediction=_prediction_rules(value) if scenario.prediction else None,
+        tiers=_tiers_in_hours(scenario, value, rate, weights) if scenario.checkpoint.tiers else None,
+        prediction=_prediction_in_hours(value) if scenario.prediction else None,
     )
 
 
@@ -248,17 +248,17 @@ def _store_hours(scenario: Scenario, value: _Values) -> tuple[Any, Any]:
     return store.write_h(value.n_nodes, given), store.load_h(value.n_nodes, given) + init if store.read_gb_s else load
 
 
-def _prediction_rules(value: _Values) -> PredictionRules:
+def _prediction_in_hours(value: _Values) -> PredictionInHours:
     action, lead = value("prediction.action_s"), value("prediction.lead_s")
     in_time = np.asarray(lead) >= np.asarray(action)
-    return PredictionRules(
+    return PredictionInHours(
         recall=np.where(in_time, value("prediction.recall"), 0.0),
         precision=value("prediction.precision"),
         action=action / 3600,
     )
 
 
-def _tier_rules(scenario: Scenario, value: _Values, rate: Any, weights: np.ndarray) -> TierRules:
+def _tiers_in_hours(scenario: Scenario, value: _Values, rate: Any, weights: np.ndarray) -> TiersInHours:
     tiers = scenario.checkpoint.tiers
     given = value.below("checkpoint.tiers")
 
@@ -289,7 +289,7 @@ def _tier_rules(scenario: Scenario, value: _Values, rate: Any, weights: np.ndarr
             for floor in range(len(loads) + 1)
         )
 
-    return TierRules(
+    return TiersInHours(
         tau=(*hours("interval_s"), value("checkpoint.interval_min") / 60),
         stall=(*hours("stall_s"), value("checkpoint.stall_s") / 3600),
         write=(*hours("write_s"), persist),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ettr.scenario.part import Part
+from ettr.scenario.gpu import Part
 
 PHASES = ("compute", "communication", "checkpoint", "hang", "restart", "idle")
 """As in ``Part.levels``, without the unit."""

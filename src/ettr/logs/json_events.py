@@ -18,8 +18,8 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.times import Clock
 from ettr.logs.columns import WORDS, find_columns, plain_name, unread
-from ettr.logs.events import MOST_CAUSES, OPEN, Events
-from ettr.logs.form import Exposure, Format, Options
+from ettr.logs.format import Exposure, Format, Options
+from ettr.logs.raw_failures import MOST_CAUSES, OPEN, Events
 from ettr.logs.rows import PLANNED, Rows, TextColumns
 
 MOST_VALUES = 50

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ettr.budget.changing import settled
+from ettr.budget.job_in_hours import job_in_hours
 from ettr.budget.refusals import EXTRAS, PREDICTION, SILENT, SLOWDOWN, TIERS, silent_modes, together
-from ettr.budget.rules import rules
 from ettr.scenario import Scenario
 
 
@@ -98,17 +98,17 @@ def _at_the_settled_rate(found: Simplified) -> Simplified:
 
 def _without_what_excludes_others(found: Simplified) -> Simplified:
     """Leave out what no closed form holds for beside something else."""
-    present = together(rules(found.scenario, None))
+    present = together(job_in_hours(found.scenario, None))
     if SLOWDOWN in present:
         run = found.scenario
         if run.persist_h * 60 <= run.checkpoint.interval_min:
             found = found.without(f"slowdown by the background write ({SLOWDOWN})", {SLOWDOWN: 0.0})
         else:  # without slowdown the interval would be too short for the write
             found = found.without(f"faster tiers ({TIERS})", {TIERS: ()})
-    present = together(rules(found.scenario, None))
+    present = together(job_in_hours(found.scenario, None))
     if TIERS in present and PREDICTION in present:
         found = found.without(f"warnings of failures ({PREDICTION})", {PREDICTION: None})
-    present = together(rules(found.scenario, None))
+    present = together(job_in_hours(found.scenario, None))
     if SILENT in present and len(present) > 1:
         modes = silent_modes(found.scenario)
         loud = {f"{mode}.latency_h": None for mode in modes} | {f"{mode}.latency_cv": 0.0 for mode in modes}

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import optimize
 
 from ettr.telemetry.estimates import Estimate, Solution, if_sure, with_errors
-from ettr.telemetry.form import GAP_STEPS
+from ettr.telemetry.format import GAP_STEPS
 
 LEAST_SWING_K = 3.0
 """Power must warm the die by at least so much more at one time than at another; whole degrees hide less."""

@@ -14,8 +14,8 @@ from ettr import evidence
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.temperatures import AIR_C
 from ettr.files import weather
+from ettr.scenario.gpu import Cooling, Part
 from ettr.scenario.loader import stamp
-from ettr.scenario.part import Cooling, Part
 from ettr.thermal import (
     Chip,
     OperatingPoint,

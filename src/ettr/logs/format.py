@@ -13,7 +13,7 @@ import pandas as pd
 if TYPE_CHECKING:
     from ettr.files.ledger import Ledger
     from ettr.files.opening import Source
-    from ettr.logs.events import Events
+    from ettr.logs.raw_failures import Events
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from ettr.simulation.compiling import inner, maker
-from ettr.simulation.draws import FAILURE, KIND, REPAIR, block, lognormal, uniform
 from ettr.simulation.heaps import push, remove
+from ettr.simulation.random_numbers import FAILURE, KIND, REPAIR, block, lognormal, uniform
 
 _TICKET, _LIVES, _NAMES = 20, 10, 22
 SPARE, TAKEN = 2, 3

@@ -11,9 +11,9 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.core.results import LOG_COLUMNS, FailureLog
 from ettr.files.ledger import NOT_PARSED, Ledger
 from ettr.files.times import DAY, SECOND
-from ettr.logs.events import OPEN, Events, blocks
-from ettr.logs.form import Exposure
-from ettr.logs.given import Given
+from ettr.logs.format import Exposure
+from ettr.logs.options import Given
+from ettr.logs.raw_failures import OPEN, Events, blocks
 
 _MS = 1_000
 _HOUR_US = 3600 * SECOND

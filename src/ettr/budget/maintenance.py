@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.rules import Rules
+from ettr.budget.job_in_hours import JobInHours
 from ettr.budget.training import Training
 from ettr.checkpoint import growth
 
-Recover = Callable[[Rules, Any, Any], tuple[Any, Any]]
+Recover = Callable[[JobInHours, Any, Any], tuple[Any, Any]]
 """Failures and hours of restarts that follow from hours at risk and planned restarts."""
 
 STOPS_ERROR = 0.005
@@ -20,7 +20,7 @@ STOPS_ERROR = 0.005
 RARE_STOPS = "maintenance so rare that requests seldom wait for the same checkpoint"
 
 
-def add_stops(run: Rules, training: Training, recover: Recover, parts: dict[str, Any]) -> Any:
+def add_maintenance(run: JobInHours, training: Training, recover: Recover, parts: dict[str, Any]) -> Any:
     """Add planned stops to the parts: each costs itself, a restart, and the training done during the write before it.
 
     Returns where that is more than half a per cent off.
@@ -47,7 +47,7 @@ def add_stops(run: Rules, training: Training, recover: Recover, parts: dict[str,
     return (run.stops_per_h * stop_h >= 1) | (n_stops > training.n_durable) | (error > STOPS_ERROR)
 
 
-def _shared_stops(run: Rules, training: Training, parts: dict[str, Any], total_h: Any) -> Any:
+def _shared_stops(run: JobInHours, training: Training, parts: dict[str, Any], total_h: Any) -> Any:
     """How many requests find another waiting: half the square of the requests in each stretch between checkpoints.
 
     The first stretch holds the first queue, and a stretch with a failure its downtime.

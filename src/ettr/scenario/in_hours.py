@@ -20,9 +20,10 @@ from ettr.scaling.throughput import Throughput
 from ettr.scenario.basics import H_PER_DAY, MIN_PER_H, S_PER_H, Origin, Section, Text
 from ettr.scenario.electricity import PART, Cost, Power
 from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
+from ettr.scenario.gpu import Part
 from ettr.scenario.heat import Heat
+from ettr.scenario.heat_response import Warmth, warmth
 from ettr.scenario.loader import stamp
-from ettr.scenario.part import Part
 from ettr.scenario.sections import (
     Checkpoint,
     Cluster,
@@ -34,10 +35,9 @@ from ettr.scenario.sections import (
 )
 from ettr.scenario.survival import survival_by_mode
 from ettr.scenario.training import Cut, Links, Loose, Model, Slowness
-from ettr.scenario.warmth import Warmth, warmth
 
 
-class Hours(Section):
+class InHours(Section):
     """The fields of a scenario, and what formulas need of them in hours."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="short name: a-z, 0-9, dot, dash")

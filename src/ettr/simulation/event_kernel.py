@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 
+from ettr.simulation.checkpoint_copies import HAIR, copy_row, longer_rows, promote, snapshot
 from ettr.simulation.columns import (
     CHECKPOINT,
     CONTROL,
@@ -33,12 +34,12 @@ from ettr.simulation.columns import (
     WAITING,
 )
 from ettr.simulation.compiling import inner
-from ettr.simulation.draws import DIAGNOSIS, FAILURE, block, uniform
+from ettr.simulation.failure_events import draw_first, draw_next_time
+from ettr.simulation.fast_kernel import Kernel, compiled, sources
 from ettr.simulation.heaps import new_heap, with_room
-from ettr.simulation.kernel import Kernel, compiled, sources
-from ettr.simulation.ledger import HAIR, copy_row, longer_rows, promote, snapshot
+from ettr.simulation.random_numbers import DIAGNOSIS, FAILURE, block, uniform
 from ettr.simulation.recovery import load, next_request, plan_restart, recover, serve
-from ettr.simulation.repairs import COLD, HOT, PREEMPTIBLE, new_slots, roomier
+from ettr.simulation.repair_stages import COLD, HOT, PREEMPTIBLE, new_slots, roomier
 from ettr.simulation.state import DEGRADED as OUT_OF_SPEED
 from ettr.simulation.state import (
     FAILED,
@@ -52,7 +53,6 @@ from ettr.simulation.state import (
     STALLED,
     WORKING,
 )
-from ettr.simulation.strikes import draw_first, draw_next_time
 from ettr.simulation.trace import QUEUEING, write
 from ettr.simulation.training import work
 
@@ -175,7 +175,7 @@ def _go_on(
 
 
 @cache
-def walking() -> Kernel:
+def event_kernel() -> Kernel:
     """Kernel for every rule; with ``trace`` of more than one row it also writes down where the hours go."""
     version = sources()
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from ettr.simulation.clocks import first_time, lifetime
 from ettr.simulation.compiling import inner
-from ettr.simulation.draws import DIAGNOSIS, FAILURE, FIRST, LIFETIME, block, exponential, uniform
 from ettr.simulation.heaps import push, remove
-from ettr.simulation.repairs import OF_NODE, TAKEN, life_of, new_node
+from ettr.simulation.random_numbers import DIAGNOSIS, FAILURE, FIRST, LIFETIME, block, exponential, uniform
+from ettr.simulation.repair_stages import OF_NODE, TAKEN, life_of, new_node
 
 
 @inner

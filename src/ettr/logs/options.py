@@ -16,7 +16,7 @@ import pandas as pd
 from ettr.core.errors import InputError, UnknownName
 from ettr.files.ledger import Ledger
 from ettr.files.times import DAY, UNITS, Clock, NoTime
-from ettr.logs.form import Options
+from ettr.logs.format import Options
 
 MOST_NODES = 10**9
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?([0-5]\d)?", re.ASCII)

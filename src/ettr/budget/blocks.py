@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.rules import Rules
+from ettr.budget.job_in_hours import JobInHours
 from ettr.core.errors import OutsideValidity
 from ettr.core.results import TimeBudget
 from ettr.core.validity import plain, warn_outside
@@ -21,7 +21,7 @@ Limits = dict[str, Any]
 """What must hold, in words, and where it does not (a mask)."""
 
 
-def evaluate(formula: str, model: Callable[[Rules], tuple[Parts, Limits]], run: Rules) -> TimeBudget:
+def evaluate(formula: str, model: Callable[[JobInHours], tuple[Parts, Limits]], run: JobInHours) -> TimeBudget:
     """Run a model block by block, and mark the points that lie outside its limits."""
     shape = np.broadcast_shapes(*{np.shape(value) for value in _leaves(run)})
     results = {field.name: np.zeros(shape) for field in fields(TimeBudget)} if shape else {}

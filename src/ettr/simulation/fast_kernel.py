@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from ettr.simulation.checkpoint_copies import longer_rows
 from ettr.simulation.clocks import lifetime, next_firsts
 from ettr.simulation.columns import (
     CHECKPOINT,
@@ -37,10 +38,9 @@ from ettr.simulation.columns import (
     WAITING,
 )
 from ettr.simulation.compiling import inner, maker
-from ettr.simulation.draws import FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
+from ettr.simulation.failure_events import pick_of_nodes, pick_of_time
 from ettr.simulation.heaps import new_heap, push, remove, with_room
-from ettr.simulation.ledger import longer_rows
-from ettr.simulation.strikes import pick_of_nodes, pick_of_time
+from ettr.simulation.random_numbers import FAILURE, PLANNED, RECOVERY, block, exponential, lognormal, uniform
 
 Kernel = Callable[..., Any]
 """Takes rules, seed, first run, limit of failures a run, a flag to stop and the table to fill."""
@@ -102,7 +102,7 @@ def compiled(function: Kernel) -> Kernel:
 
 
 @cache
-def straight(aged: bool) -> Kernel:
+def fast_kernel(aged: bool) -> Kernel:
     """Kernel for the core rules; ``aged`` with node clocks instead of one of the job."""
     version = sources()
 

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from ettr.simulation.checkpoint_copies import HAIR
 from ettr.simulation.compiling import inner
-from ettr.simulation.draws import DIAGNOSIS, block, uniform
-from ettr.simulation.ledger import HAIR
-from ettr.simulation.repairs import COLD, HOT, PREEMPTIBLE, catch_up, leave, next_back, spare_node
-from ettr.simulation.strikes import draw_next_time, enter, take_any, take_bad, take_healthy
+from ettr.simulation.failure_events import draw_next_time, enter, take_any, take_bad, take_healthy
+from ettr.simulation.random_numbers import DIAGNOSIS, block, uniform
+from ettr.simulation.repair_stages import COLD, HOT, PREEMPTIBLE, catch_up, leave, next_back, spare_node
 
 _LEFT, _STRUCK, _PLANNED = 1 << 21, 1 << 22, 1 << 19
 """Where random numbers begin of nodes that leave, of a choice among bad ones, and of nodes that leave by plan."""

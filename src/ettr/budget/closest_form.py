@@ -7,7 +7,7 @@ from typing import Any
 
 from ettr.budget.changing import changes, over_time
 from ettr.budget.closed_forms import exact
-from ettr.budget.without import simplified
+from ettr.budget.simplify import simplified
 from ettr.core.errors import NotModelled, OutsideValidity
 from ettr.core.results import TimeBudget
 from ettr.scenario import Scenario
