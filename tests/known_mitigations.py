@@ -10,7 +10,7 @@ from ettr import Scenario, compare, mitigation
 from ettr.chapters import one_by_one
 
 CATALOGUE = """
-lends:
+assumptions:
   - {path: cost, value: {usd_per_gpu_h: 2.0, usd_per_kwh: 0.08}, status: assumed, note: round}
   - {path: recovery.person_share, value: 0.01, status: secondary, source: dubey2024, note: round}
 mitigations:

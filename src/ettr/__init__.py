@@ -17,8 +17,9 @@ from ettr.core import moved
 __version__ = "0.2.0"
 
 _loaded, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_moved = moved.names_of(__name__)
 moved.watch()
 
 
 def __getattr__(name: str) -> Any:
-    return _loaded(name) if name in __all__ else moved.moved(name)
+    return _loaded(name) if name in __all__ else _moved(name)

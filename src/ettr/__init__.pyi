@@ -20,7 +20,7 @@ from . import validation as validation
 from .core.results import FailureLog as FailureLog
 from .core.results import TimeBudget as TimeBudget
 from .notebook import record as record
-from .scenario import Part as Part
+from .scenario import Gpu as Gpu
 from .scenario import Scenario as Scenario
 from .simulation import simulate as simulate
 

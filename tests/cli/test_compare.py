@@ -54,7 +54,7 @@ def test_as_given_lends_nothing(ettr):
     out = ettr("compare", *SHORT, "--only", TWO, "--as-given")[1]
     flat = " ".join(out.split())
     assert "lemon-removal: not applicable; needs failures.lemons" in flat
-    assert "Lent" not in flat and "As given" not in flat
+    assert "WithAssumptions" not in flat and "As given" not in flat
 
 
 def test_a_budget_finds_the_best_set(ettr):

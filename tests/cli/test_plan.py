@@ -485,12 +485,13 @@ def test_the_installed_command_is_this_one(tmp_path):
     assert piped.returncode == 0 and piped.stderr == "" and piped.stdout.startswith("preset")
 
 
-def test_parts_are_listed_with_what_is_assumed_of_them(ettr):
-    status, out, err = ettr("parts")
+def test_gpus_are_listed_with_what_is_assumed_of_them(ettr):
+    status, out, err = ettr("gpus")
     assert (status, err) == (0, "")
+    assert ettr("parts") == (0, out, "ettr: `ettr parts` is now `ettr gpus`; the old name goes with version 0.3\n")
     assert re.search(r"^gb300 +NVIDIA GB300, per GPU +1,400 W +145 W +cold_plate +\d+ of \d+$", out, re.M)
-    told = json.loads(ettr("parts", "--json")[1])
-    assert [row["name"] for row in told] == list(evidence.part_names())
+    told = json.loads(ettr("gpus", "--json")[1])
+    assert [row["name"] for row in told] == list(evidence.gpu_names())
     assert told[4]["limit_w"] == 700
 
 
@@ -503,7 +504,7 @@ def test_a_plan_in_the_heat_tells_speed_temperatures_and_failures(ettr):
     )
     assert f"training at {100 * run.speed:.1f}% of full speed" in out
     assert f"failures at {run.heat_rate_factor:.2f} times the observed rate" in out
-    assert f"hottest die {run.warmth.hours['hottest_c'].max():.1f} °C" in out
+    assert f"hottest die {run.heat_response.hours['hottest_c'].max():.1f} °C" in out
     assert "(25.0 °C at full speed)" in out
     told = json.loads(ettr("plan", "--quick", "llama3-405b", *hot, "--json")[1])
     assert told["effective_throughput"] == pytest.approx(told["ettr"] * told["speed"])

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from ettr import Part, telemetry
+from ettr import Gpu, telemetry
 from ettr.telemetry import loads
 
 
 @cache
 def text() -> str:
     """A recording of 15 minutes, as a plain table."""
-    recording = telemetry.simulate(Part.load("h100"), telemetry.plan(15), power_window_s=1.0, lost=0.03, seed=3)
+    recording = telemetry.simulate(Gpu.load("h100"), telemetry.plan(15), power_window_s=1.0, lost=0.03, seed=3)
     return recording.samples.drop(columns=["length_s"]).to_csv(index=False)
 
 
@@ -42,7 +42,7 @@ def test_a_part_is_written_and_used_as_a_base(ettr, file):
     status, out, err = ettr("telemetry", file, "--part-out", "mine.yml", "--json")
     assert (status, err) == (0, "")
     told = json.loads(out, parse_constant=pytest.fail)
-    part = Part.load("mine.yml")
+    part = Gpu.load("mine.yml")
     assert part.name == "mine" and part.cooling.air.tau_s == pytest.approx(told["fit"]["tau"]["value"], rel=1e-5)
     assert part.evidence["cooling.air.tau_s"].note.startswith("fitted to node 7.csv, 95%: ")
     status, out, _ = ettr("telemetry", file, "--part", "mine.yml", "--part-out", "again.yml")

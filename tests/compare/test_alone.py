@@ -160,7 +160,7 @@ def test_bad_input_is_refused_in_words(run, known, words):
 def test_without_loans_nothing_is_lent():
     run = Scenario.load("llama3-405b")
     assert compare.study(run, 10, as_given=True).baseline == run
-    assert compare.study(run, 10).baseline == mitigation.lend(run).scenario != run
+    assert compare.study(run, 10).baseline == mitigation.with_assumptions(run).scenario != run
 
 
 def test_an_unknown_one_in_a_set_is_named(told):

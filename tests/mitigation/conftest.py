@@ -6,13 +6,13 @@ from ettr import Scenario, mitigation
 
 
 @pytest.fixture(scope="session")
-def lent() -> Scenario:
+def completed() -> Scenario:
     """The run that mitigations are compared on, with what it says nothing of."""
-    return mitigation.lend(Scenario.load("llama3-405b-tokens")).scenario
+    return mitigation.with_assumptions(Scenario.load("llama3-405b-tokens")).scenario
 
 
 @pytest.fixture(scope="session")
-def applicable(lent) -> tuple[str, ...]:
+def applicable(completed) -> tuple[str, ...]:
     """Mitigations that change something in it, or say how it would be without them."""
     found = mitigation.catalogue()
-    return tuple(one.id for one in found if not one.unmodelled and not mitigation.missing(lent, one))
+    return tuple(one.id for one in found if not one.unmodelled and not mitigation.missing(completed, one))

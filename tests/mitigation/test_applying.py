@@ -1,4 +1,4 @@
-"""Scenarios with mitigations: what is lent, what changes, in whatever order."""
+"""Scenarios with mitigations: what is assumed, what changes, in whatever order."""
 
 from __future__ import annotations
 
@@ -36,40 +36,40 @@ def near(one, other) -> bool:
     return one == (pytest.approx(other, rel=1e-9) if isinstance(one, float) else other)
 
 
-# --------------------------------------------------------------------------- loans
+# --------------------------------------------------------------------------- assumptions
 
 
 def test_a_run_that_says_nothing_is_lent_what_mitigations_act_on():
     run = Scenario.load("llama3-405b-tokens")
-    found = mitigation.lend(run)
-    lent = found.scenario
-    assert run.spares is None and lent.spares.n_nodes == 21  # 99.9% of a Poisson number of mean 10.3
-    assert lent.failures.modes[0].heat_share == 0.5 and lent.failures.modes[2].heat_share == 0
-    assert lent.evidence["recovery.person_min"].status == "assumed"
-    assert lent.evidence["failures.lemons.share"].source == "pattabiraman2026airesim"
+    found = mitigation.with_assumptions(run)
+    completed = found.scenario
+    assert run.spares is None and completed.spares.n_nodes == 21  # 99.9% of a Poisson number of mean 10.3
+    assert completed.failures.modes[0].heat_share == 0.5 and completed.failures.modes[2].heat_share == 0
+    assert completed.evidence["recovery.person_min"].status == "assumed"
+    assert completed.evidence["failures.lemons.share"].source == "pattabiraman2026airesim"
     assert {"power", "network", "cost"}.isdisjoint(found.fields)  # it has these itself
-    assert values(lent) != values(run) and lent.checkpoint == run.checkpoint
+    assert values(completed) != values(run) and completed.checkpoint == run.checkpoint
 
 
-def test_what_was_lent_is_not_lent_again(lent):
-    assert mitigation.lend(lent) == mitigation.Lent(lent, ())
+def test_what_was_assumed_is_not_assumed_again(completed):
+    assert mitigation.with_assumptions(completed) == mitigation.WithAssumptions(completed, ())
 
 
-def test_loans_leave_what_a_run_says(lent):
+def test_assumptions_leave_what_a_run_says(completed):
     run = Scenario.load("llama3-405b").override({"failures.lemons": {"share": 0.02, "factor": 9}})
-    found = mitigation.lend(run).scenario
+    found = mitigation.with_assumptions(run).scenario
     assert found.failures.lemons.share == 0.02
     own = {"automatic_h": None, "manual_h": 10}
-    repaired = mitigation.lend(run.override({"spares": {"n_nodes": 3}, "repair": own})).scenario
+    repaired = mitigation.with_assumptions(run.override({"spares": {"n_nodes": 3}, "repair": own})).scenario
     assert repaired.spares.n_nodes == 3 and repaired.repair.automatic_h is None
     nobody = run.override({"recovery.person_share": 0, "recovery.restart_cv": 0.1}).override({"recovery.queue_min": 1})
-    assert mitigation.lend(nobody).scenario.recovery.person_share == 0  # a default that is written down
-    assert mitigation.lend(run).scenario.recovery.person_share > 0
+    assert mitigation.with_assumptions(nobody).scenario.recovery.person_share == 0  # a default that is written down
+    assert mitigation.with_assumptions(run).scenario.recovery.person_share > 0
 
 
 @pytest.mark.parametrize("name", evidence.scenario_names())
 def test_every_preset_can_be_lent_to_and_says_what_it_misses(name):
-    run = mitigation.lend(Scenario.load(name)).scenario
+    run = mitigation.with_assumptions(Scenario.load(name)).scenario
     for one in mitigation.catalogue():
         if one.unmodelled:
             continue
@@ -84,7 +84,7 @@ def test_every_preset_can_be_lent_to_and_says_what_it_misses(name):
 
 
 def test_a_run_without_hours_of_its_modes_is_not_lent_them():
-    found = mitigation.lend(Scenario.load("rsc-1"))
+    found = mitigation.with_assumptions(Scenario.load("rsc-1"))
     assert not any(path.startswith("failures.modes") for path in found.fields)
     sdc = mitigation.catalogue()["sdc-checks"]
     assert mitigation.missing(found.scenario, sdc) == (
@@ -103,38 +103,38 @@ def test_only_burn_in_needs_what_nobody_lends(applicable):
     assert modelled - set(applicable) == {"burn-in"}
 
 
-def test_burn_in_ages_a_fleet_that_is_new(lent):
-    young = lent.override({"failures.burn_in": {"factor": 3, "decay_days": 10}})
+def test_burn_in_ages_a_fleet_that_is_new(completed):
+    young = completed.override({"failures.burn_in": {"factor": 3, "decay_days": 10}})
     assert mitigation.apply(young, "burn-in").failures.burn_in.age_days == 3
 
 
-def test_every_modelled_mitigation_changes_something_or_is_in_place(lent, applicable):
+def test_every_modelled_mitigation_changes_something_or_is_in_place(completed, applicable):
     catalogue = mitigation.catalogue()
-    same = {name for name in applicable if values(mitigation.apply(lent, name)) == values(lent)}
+    same = {name for name in applicable if values(mitigation.apply(completed, name)) == values(completed)}
     assert same == IN_PLACE == {one.id for one in catalogue if one.before}
     for name in same:
-        assert values(mitigation.without(lent, catalogue[name])) != values(lent)
-    assert mitigation.without(lent, catalogue["lemon-removal"]) is None
+        assert values(mitigation.without(completed, catalogue[name])) != values(completed)
+    assert mitigation.without(completed, catalogue["lemon-removal"]) is None
 
 
-def test_what_was_taken_away_comes_back(lent):
+def test_what_was_taken_away_comes_back(completed):
     """The fields that a mitigation caps or sets are those that are there without it."""
     for name in IN_PLACE - {"async-checkpoint", "adaptive-routing"}:  # these take something else away as well
         one = mitigation.catalogue()[name]
-        back = mitigation.apply(mitigation.without(lent, one), name)
+        back = mitigation.apply(mitigation.without(completed, one), name)
         for change in one.changes:
             section, field = change.path.split(".")
-            found, had = (getattr(getattr(run, section), field) for run in (back, lent))
+            found, had = (getattr(getattr(run, section), field) for run in (back, completed))
             assert found == (change.value if change.op == "cap" else had), change.path
 
 
-def test_operations_by_hand(lent):
-    assert mitigation.apply(lent, "lemon-removal").failures.lemons.left == pytest.approx(0.15)
-    both = mitigation.apply(lent, ["lemon-removal", "pre-launch-checks"])
+def test_operations_by_hand(completed):
+    assert mitigation.apply(completed, "lemon-removal").failures.lemons.left == pytest.approx(0.15)
+    both = mitigation.apply(completed, ["lemon-removal", "pre-launch-checks"])
     assert both.failures.lemons.left == pytest.approx(0.15 * 0.31) and both.repair.automatic_h == 3
-    assert mitigation.apply(lent, "spare-pool").spares.n_nodes == 21 + 41  # 2% of 2,048, rounded up
-    assert mitigation.apply(lent, "rolling-maintenance").maintenance.rolling_nodes == 9  # 0.4%, rounded up
-    seen = mitigation.apply(lent, "faulty-machine-detection")
+    assert mitigation.apply(completed, "spare-pool").spares.n_nodes == 21 + 41  # 2% of 2,048, rounded up
+    assert mitigation.apply(completed, "rolling-maintenance").maintenance.rolling_nodes == 9  # 0.4%, rounded up
+    seen = mitigation.apply(completed, "faulty-machine-detection")
     assert seen.recovery.detection_min == pytest.approx(0.117)
     hang = next(mode for mode in seen.failures.modes if mode.name == "NCCL Watchdog Timeouts")
     assert hang.detection_min == pytest.approx(10 * 0.117)
@@ -142,7 +142,7 @@ def test_operations_by_hand(lent):
 
 
 def test_a_save_that_the_job_waits_for_is_changed_itself():
-    run = mitigation.lend(Scenario.load("rsc-1")).scenario
+    run = mitigation.with_assumptions(Scenario.load("rsc-1")).scenario
     assert (run.checkpoint.stall_s, run.persist_h) == (300, 0)
     background = mitigation.apply(run, "async-checkpoint").checkpoint
     assert (background.stall_s, background.persist_s) == (10, 300)  # the write takes as long as it did
@@ -158,9 +158,9 @@ def test_a_save_that_the_job_waits_for_is_changed_itself():
         assert near(values(last), values(mitigation.apply(run, names))), order
 
 
-def test_a_limit_of_power_is_a_share_of_the_part(lent):
-    assert mitigation.apply(lent, "power-cap").heat.limit_w == pytest.approx(0.857 * 700)
-    other = lent.override({"heat.part": "a100"})
+def test_a_limit_of_power_is_a_share_of_the_part(completed):
+    assert mitigation.apply(completed, "power-cap").heat.limit_w == pytest.approx(0.857 * 700)
+    other = completed.override({"heat.part": "a100"})
     assert mitigation.apply(other, "power-cap").heat.limit_w == pytest.approx(0.857 * 400)
 
 
@@ -173,18 +173,18 @@ def test_a_pool_is_the_smallest_that_is_enough(hours, level):
     assert found == 0 or stats.poisson.cdf(found - 1, in_repair) < level + 1e-9
 
 
-def test_a_section_that_a_mitigation_makes_is_not_missing(lent):
-    shrink = mitigation.apply(lent, "elastic-shrink")
+def test_a_section_that_a_mitigation_makes_is_not_missing(completed):
+    shrink = mitigation.apply(completed, "elastic-shrink")
     assert (shrink.elastic.n_replicas, shrink.elastic.n_least) == (128, 116)  # nine tenths, rounded up
-    assert mitigation.n_replicas(lent) == 128 and mitigation.n_replicas(Scenario.load("llama3-405b")) == 128
-    by_node = mitigation.apply(lent, "replica-rerouting").elastic
+    assert mitigation.n_replicas(completed) == 128 and mitigation.n_replicas(Scenario.load("llama3-405b")) == 128
+    by_node = mitigation.apply(completed, "replica-rerouting").elastic
     assert (by_node.n_replicas, by_node.n_least) == (2048, 1844)
     assert mitigation.apply(Scenario.load("llama3-405b"), "failure-prediction").prediction.recall == 0.4
 
 
-def test_saves_to_a_store_change_its_bandwidth(lent):
+def test_saves_to_a_store_change_its_bandwidth(completed):
     store = {"n_parameters": 405e9, "write_gb_s": 100.0}
-    run = lent.override({"checkpoint.persist_s": 0, "checkpoint.store": store})
+    run = completed.override({"checkpoint.persist_s": 0, "checkpoint.store": store})
     faster = mitigation.apply(run, "parallel-checkpoint")
     assert faster.checkpoint.store.write_gb_s == pytest.approx(605) and faster.checkpoint.persist_s == 0
     assert mitigation.apply(run, "quantised-checkpoint").persist_h == pytest.approx(run.persist_h / 2.5)
@@ -196,10 +196,10 @@ def test_saves_to_a_store_change_its_bandwidth(lent):
 # --------------------------------------------------------------------------- several
 
 
-def test_the_order_does_not_matter(lent, applicable):
+def test_the_order_does_not_matter(completed, applicable):
     """Every pair that goes together gives one scenario, one after the other in either order."""
     catalogue = mitigation.catalogue()
-    alone = {name: mitigation.apply(lent, name) for name in applicable}
+    alone = {name: mitigation.apply(completed, name) for name in applicable}
     for first, second in itertools.combinations(applicable, 2):
         if catalogue.conflict(first, second):
             continue
@@ -207,17 +207,19 @@ def test_the_order_does_not_matter(lent, applicable):
         assert near(values(one), values(other)), f"{first} and {second}"
 
 
-def test_all_at_once_is_one_after_the_other(lent):
+def test_all_at_once_is_one_after_the_other(completed):
     names = ["peer-checkpoint", "multi-level-checkpoint", "lemon-removal", "warm-standby", "gradient-compression"]
-    chain = lent
+    chain = completed
     for name in names:
         chain = mitigation.apply(chain, name)
-    at_once = mitigation.apply(lent, names)
+    at_once = mitigation.apply(completed, names)
     assert near(values(at_once), values(chain))
-    assert near(values(mitigation.apply(lent, reversed(names))), values(at_once))
+    assert near(values(mitigation.apply(completed, reversed(names))), values(at_once))
     assert [tier.name for tier in at_once.checkpoint.tiers] == ["peer memory", "neighbour disks"]
-    assert mitigation.apply(lent, ["lemon-removal", "lemon-removal"]) == mitigation.apply(lent, "lemon-removal")
-    assert mitigation.apply(lent, []) == lent
+    assert mitigation.apply(completed, ["lemon-removal", "lemon-removal"]) == mitigation.apply(
+        completed, "lemon-removal"
+    )
+    assert mitigation.apply(completed, []) == completed
 
 
 # --------------------------------------------------------------------------- refusals
@@ -238,12 +240,12 @@ def test_all_at_once_is_one_after_the_other(lent):
         ("burn-in", InputError, "burn-in needs failures.burn_in, which llama3-405b-tokens does not have"),
     ],
 )
-def test_what_cannot_be_applied(lent, names, error, message):
+def test_what_cannot_be_applied(completed, names, error, message):
     with pytest.raises(error, match=message):
-        mitigation.apply(lent, names)
+        mitigation.apply(completed, names)
 
 
 def test_a_job_that_is_too_small_for_a_mitigation():
     run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 8})
     with pytest.raises(InputError, match=r"elastic-shrink does not fit llama3-405b: .*n_replicas must be >= 2"):
-        mitigation.apply(mitigation.lend(run).scenario, "elastic-shrink")
+        mitigation.apply(mitigation.with_assumptions(run).scenario, "elastic-shrink")

@@ -225,7 +225,7 @@ def test_the_file_is_the_catalogue(tmp_path, found):
 
 
 def test_loans_are_few_and_not_of_what_an_entry_must_find_itself(found):
-    paths = [loan.path for loan in found.lends]
+    paths = [assumption.path for assumption in found.assumptions]
     assert len(paths) == len(set(paths)) <= 25
     assert not {"failures.burn_in", "checkpoint.tiers", "elastic", "prediction"} & set(paths)
     assert {path for path in paths if path in Scenario.model_fields} == {

@@ -33,10 +33,10 @@ def read(tmp_path):
 
 def test_an_own_catalogue_is_applied(read, llama3):
     own = read()
-    assert own.ids == ("mine",) and own["mine"].has_evidence and own.lends == ()
+    assert own.ids == ("mine",) and own["mine"].has_evidence and own.assumptions == ()
     run = mitigation.apply(llama3, "mine", own)
     assert run.recovery.restart_min == llama3.recovery.restart_min / 2
-    assert mitigation.lend(llama3, own) == mitigation.Lent(llama3, ())
+    assert mitigation.with_assumptions(llama3, own) == mitigation.WithAssumptions(llama3, ())
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ BOUGHT_WITH_TIME = {
 
 
 @pytest.fixture(scope="module")
-def base(lent) -> Simulation:
-    return simulate(lent, N_RUNS, seed=SEED)
+def base(completed) -> Simulation:
+    return simulate(completed, N_RUNS, seed=SEED)
 
 
 def gains(run, base) -> tuple[float, float]:
@@ -40,23 +40,23 @@ def gains(run, base) -> tuple[float, float]:
     return tuple(float(gain.mean() / max(gain.std(ddof=1) / np.sqrt(N_RUNS), 1e-12)) for gain in (higher, shorter))
 
 
-def test_what_helps_does_not_hurt(lent, applicable, base):
+def test_what_helps_does_not_hurt(completed, applicable, base):
     """Effective throughput is the work over the time that it took: the job is not longer."""
     catalogue = mitigation.catalogue()
     added = [name for name in applicable if not catalogue[name].before]
-    found = {name: gains(mitigation.apply(lent, name), base) for name in added}
+    found = {name: gains(mitigation.apply(completed, name), base) for name in added}
     assert {name for name, gain in found.items() if gain[0] < -SURE} == set(BOUGHT_WITH_ETTR)
     assert {name for name, gain in found.items() if gain[1] < -SURE} == set(BOUGHT_WITH_TIME)
     # a floor of power changes no hour
     assert {name for name, gain in found.items() if abs(gain[1]) <= SURE} == {"gpu-power-floor"}
 
 
-def test_what_is_taken_away_is_missed(lent, base):
+def test_what_is_taken_away_is_missed(completed, base):
     for one in mitigation.catalogue():
         if one.before:
-            assert gains(mitigation.without(lent, one), base)[1] < -SURE, one.id
+            assert gains(mitigation.without(completed, one), base)[1] < -SURE, one.id
 
 
 def test_the_lent_run_stays_near_the_published_bound(base):
-    """Llama 3 reports that more than 90% of its time was effective; what is lent costs some of that."""
+    """Llama 3 reports that more than 90% of its time was effective; what is assumed costs some of that."""
     assert 0.88 < base.ettr < 0.92

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ettr import Part, power
+from ettr import Gpu, power
 from ettr.core.errors import InputError
 
 
@@ -34,7 +34,7 @@ def test_a_floor_costs_more_the_higher_it_is_and_nothing_below_the_trough():
 
 
 def test_gb200_cannot_keep_a_tenth():
-    gb200 = Part.load("gb200")
+    gb200 = Gpu.load("gb200")
     assert power.floor_range(gb200.smoothing.floor, gb200.limits.overshoot) == pytest.approx(0.2)
 
 

@@ -78,10 +78,10 @@ def test_carbon_is_that_of_the_country_or_of_the_scenario(llama3):
 
 
 def test_a_part_of_ones_own(tmp_path, llama3):
-    from ettr import Part
+    from ettr import Gpu
 
     path = tmp_path / "mine.yml"
-    path.write_text(Part.load("h100").to_yaml().replace("name: h100", "name: mine").replace("350", "100"))
+    path.write_text(Gpu.load("h100").to_yaml().replace("name: h100", "name: mine").replace("350", "100"))
     found = power.profile(llama3.override({"power.part": str(path)}))
     assert found.waveform.swing_w == pytest.approx(596.0)
     with pytest.raises(UnknownName, match="unknown part 'h1000'.*did you mean 'h100'"):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.signal import lfilter
 
-from ettr import Part, Scenario, evidence, power
+from ettr import Gpu, Scenario, evidence, power
 from ettr.core.errors import InputError, UnknownName
 from ettr.power import Battery, PowerFloor, RackStorage, SecondaryLoad, Target
 from ettr.power.smoothing.storage import behind_store
@@ -180,7 +180,7 @@ def test_a_battery_smaller_than_its_rate_allows_is_refused():
         (lambda: SecondaryLoad(1.1, 0.0, 0.0, 1.0, 1), "floor must be <= 1, the rated power"),
         (lambda: PowerFloor(0.9, 1.0, 0.0, 0.1), "ramp_up_per_s must be > 0 1/s"),
         (lambda: RackStorage(65.0, 700.0, 1.2), "efficiency must be <= 1"),
-        (lambda: PowerFloor.of_part(Part.load("h100")), "h100 has no power floor of its own"),
+        (lambda: PowerFloor.of_part(Gpu.load("h100")), "h100 has no power floor of its own"),
         (lambda: Target(0.0), "range_share must be > 0"),
     ],
 )
@@ -264,7 +264,7 @@ def test_options_compare_at_their_prices(load, llama3):
 def test_figures_of_the_options_have_their_sources():
     table = evidence.table("smoothing_options")
     assert {"secondary_load", "floor", "rack_storage", "battery"} == set(table["option"])
-    assert power.option_figure("floor", "floor") == Part.load("gb200").smoothing.floor == 0.9
+    assert power.option_figure("floor", "floor") == Gpu.load("gb200").smoothing.floor == 0.9
     low, middle, high = (power.option_figure("battery", f"cost_{end}usd_per_kwh") for end in ("low_", "", "high_"))
     assert low == 38e6 / 200e3 and high == 80e6 / 200e3 and low < middle < high
     with pytest.raises(UnknownName, match="unknown figure 'weight'"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ettr import Part, Scenario, budget, plan, simulate
+from ettr import Gpu, Scenario, budget, plan, simulate
 from ettr.cli.plan import plan_lines
 from ettr.core.errors import InputError
 from ettr.scenario.heat import Heat
@@ -39,42 +39,44 @@ def test_at_the_conditions_of_the_observation_heat_changes_nothing(plain):
 
 def test_speed_and_failures_by_hand(plain):
     run = warm(plain, mean_c=30.0).override({"failures.modes": modes(heat_share=0.5)})
-    part = Part.load("h100")
+    part = Gpu.load("h100")
     chip = chip_of(part, part.cooled_by("air"))
     die = 32 + 0.07 * 700
-    assert run.warmth.hours["die_c"].to_numpy() == pytest.approx(die)
+    assert run.heat_response.hours["die_c"].to_numpy() == pytest.approx(die)
     factor = 0.5 * arrhenius_factor(die, 74, 0.7) + 0.5
     assert run.heat_factors == pytest.approx((factor,))
     assert run.job_rate_per_h == pytest.approx(plain.job_rate_per_h * (0.6 * factor + 0.4))
-    hottest = run.warmth.hours["hottest_c"].iloc[0]
+    hottest = run.heat_response.hours["hottest_c"].iloc[0]
     assert hottest > die
     mean_part = speed(operating_point(32.0, chip).clock_mhz, operating_point(25.0, chip).clock_mhz, 0.8)
     assert run.speed < mean_part < 1
 
 
 def test_the_hottest_part_is_the_expected_largest_of_all_gpus_and_its_memory_counts(plain):
-    run, part = warm(plain, mean_c=28.0), Part.load("h100")
+    run, part = warm(plain, mean_c=28.0), Gpu.load("h100")
     chip = chip_of(part, part.cooled_by("air"))
     hottest = operating_point(30.0, chip, 1 + 0.05 * largest_of(8192))
-    assert set(run.warmth.hours["limited_by"]) == {"memory"} and hottest.memory_c == pytest.approx(95)
-    assert run.warmth.hours["hottest_c"].to_numpy() == pytest.approx(hottest.die_c)
+    assert set(run.heat_response.hours["limited_by"]) == {"memory"} and hottest.memory_c == pytest.approx(95)
+    assert run.heat_response.hours["hottest_c"].to_numpy() == pytest.approx(hottest.die_c)
     full = operating_point(25.0, chip, 1 + 0.05 * largest_of(8192))
     assert run.speed == pytest.approx(speed(hottest.clock_mhz, full.clock_mhz, 0.8))
 
 
 def test_an_hour_of_the_sinusoid_is_taken_at_its_middle(plain):
-    hours = warm(plain, swing_k=8.0, hottest_hour=15.5).warmth.hours
+    hours = warm(plain, swing_k=8.0, hottest_hour=15.5).heat_response.hours
     assert hours["ambient_c"].max() == 31 and hours.loc[hours["ambient_c"].idxmax(), "hour"] == 15.5
 
 
 def test_the_slowest_of_more_gpus_is_hotter(plain):
-    few, many = (warm(plain.override({"cluster.n_gpus": n})).warmth.hours["hottest_c"].iloc[0] for n in (8, 65536))
+    few, many = (
+        warm(plain.override({"cluster.n_gpus": n})).heat_response.hours["hottest_c"].iloc[0] for n in (8, 65536)
+    )
     assert many - few > 5
 
 
 def test_a_mean_over_the_hours_is_taken_of_rates_and_of_speed(plain):
     run = warm(plain, swing_k=8.0).override({"failures.modes": modes(heat_share=1.0)})
-    hours = run.warmth.hours
+    hours = run.heat_response.hours
     assert len(hours) == 24 and hours["ambient_c"].mean() == pytest.approx(23)
     assert run.heat_factors[0] == pytest.approx(np.mean(arrhenius_factor(hours["die_c"].to_numpy(), 74, 0.7)))
     assert run.speed == pytest.approx(hours["speed"].mean())
@@ -118,12 +120,12 @@ def test_burn_in_and_heat_multiply(plain):
 
 
 def test_cycles_follow_the_swing_of_the_cooling(plain):
-    part = Part.load("h100")
+    part = Gpu.load("h100")
     run = warm(plain, cooling="cold_plate").override(
         {"failures.modes": modes(cycle_share=1.0, cycle_exponent=2.65), "heat.mean_c": 20.0}
     )
     busy = part.cooled_by("cold_plate").resistance_k_per_w * (
-        run.warmth.hours["power_w"].mean() - part.levels.restart_w
+        run.heat_response.hours["power_w"].mean() - part.levels.restart_w
     )
     swings = busy, 0.07 * (700 - part.levels.restart_w)
     assert run.heat_factors == pytest.approx((coffin_manson_factor(*swings, 2.65),)) and run.heat_factors[0] < 0.2
@@ -135,15 +137,15 @@ def test_better_cooling_is_faster_and_fails_less_against_the_same_observation(pl
     plates = hot.override({"heat.cooling": "cold_plate"})
     assert hot.speed < chilled.speed < plates.speed
     assert hot.heat_factors[0] > chilled.heat_factors[0] > plates.heat_factors[0]
-    assert np.ptp(chilled.warmth.hours["inlet_c"]) == 0
+    assert np.ptp(chilled.heat_response.hours["inlet_c"]) == 0
 
 
 def test_a_lower_power_limit_is_slower_and_cooler(plain):
     full, capped = warm(plain), warm(plain, limit_w=500)
     assert capped.speed < full.speed
-    assert capped.warmth.hours["die_c"].max() < full.warmth.hours["die_c"].min()
+    assert capped.heat_response.hours["die_c"].max() < full.heat_response.hours["die_c"].min()
     share = ((500 - 90) / (700 - 90)) ** (1 / 2.6)
-    cooler = chip_of(Part.load("h100"), Part.load("h100").cooled_by("air"), 500).sustained_mhz
+    cooler = chip_of(Gpu.load("h100"), Gpu.load("h100").cooled_by("air"), 500).sustained_mhz
     assert cooler == pytest.approx(1600 * share)
 
 
@@ -158,18 +160,18 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
     rows = [f"2025-06-{day:02d}T{hour:02d}:00,{20 + day}" for day in range(1, 31) for hour in range(24)]
     path.write_text("time,temperature\n" + "\n".join(rows), encoding="utf-8")
     run = plain.override({"job.productive_h": 47.0, "heat": {"weather": str(path), "starts": "06-10"}})
-    assert sorted(set(run.warmth.hours["ambient_c"])) == [30, 31] and len(run.warmth.hours) == 48
+    assert sorted(set(run.heat_response.hours["ambient_c"])) == [30, 31] and len(run.heat_response.hours) == 48
     whole = run.override({"heat.starts": None})
-    assert len(whole.warmth.hours) == 720
+    assert len(whole.heat_response.hours) == 720
     assert Scenario.parse(run.to_yaml()) == run
-    assert run.warmth.notes == ("times carry no zone: taken as local standard time of the hall",)
+    assert run.heat_response.notes == ("times carry no zone: taken as local standard time of the hall",)
     path.write_text(path.read_text(encoding="utf-8") + "\n2025-07-01T00:00,\n", encoding="utf-8")
     long = whole.override({"job.productive_h": 8800.0})
-    assert long.warmth.notes[1:] == (
+    assert long.heat_response.notes[1:] == (
         "1 of its records are not parsed, no temperature",
         "the run is longer than a year, and the one year stands for all of it",
     )
-    assert f"Weather: {'; '.join(long.warmth.notes)}" in plan_lines(plan.make(long))
+    assert f"Weather: {'; '.join(long.heat_response.notes)}" in plan_lines(plan.make(long))
 
 
 @pytest.mark.parametrize(
@@ -243,7 +245,7 @@ def test_cycles_against_an_observation_without_any_are_refused(plain):
 
 def test_files_that_change_are_read_again(plain, tmp_path):
     weather, part, path = (tmp_path / name for name in ("hall.csv", "part.yml", "mine.yml"))
-    part.write_text(Part.load("h100").to_yaml(), encoding="utf-8")
+    part.write_text(Gpu.load("h100").to_yaml(), encoding="utf-8")
     rows = "time,temperature\n" + "".join(f"2025-06-01T{hour:02d}:00,{{}}\n" for hour in range(24))
     weather.write_text(rows.replace("{}", "30"), encoding="utf-8")
     run = warm(plain, weather=str(weather), mean_c=None, part=str(part))
@@ -267,13 +269,13 @@ def test_files_are_looked_for_beside_the_scenario_and_then_from_the_working_fold
         folder.mkdir()
         rows = [f"2025-06-01T{hour:02d}:00,{20 + warmer}" for hour in range(24)]
         (folder / "site.csv").write_text("time,temperature\n" + "\n".join(rows), encoding="utf-8")
-    (hall / "part.yml").write_text(Part.load("a100").to_yaml().replace("name: a100", "name: mine"), encoding="utf-8")
+    (hall / "part.yml").write_text(Gpu.load("a100").to_yaml().replace("name: a100", "name: mine"), encoding="utf-8")
     text = plain.to_yaml() + "heat: {part: part.yml, weather: site.csv}\npower: {part: part.yml}\n"
     (hall / "run.yml").write_text(text, encoding="utf-8")
     monkeypatch.chdir(here)
     run = Scenario.load(hall / "run.yml")
-    assert run.warmth.hours["ambient_c"].max() == 20 and run.power.part == str(hall / "part.yml")
+    assert run.heat_response.hours["ambient_c"].max() == 20 and run.power.part == str(hall / "part.yml")
     with pytest.raises(InputError, match="cannot read part part.yml"):
         Scenario.parse(text)
     (hall / "site.csv").unlink()
-    assert Scenario.load(hall / "run.yml").warmth.hours["ambient_c"].max() == 30
+    assert Scenario.load(hall / "run.yml").heat_response.hours["ambient_c"].max() == 30

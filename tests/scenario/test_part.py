@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from ettr import Part, evidence
+from ettr import Gpu, evidence
 from ettr.core.errors import InputError
 
 
-@pytest.mark.parametrize("name", evidence.part_names())
+@pytest.mark.parametrize("name", evidence.gpu_names())
 def test_a_preset_reads_back_as_it_was_written_and_every_figure_has_an_origin(name):
-    part = Part.load(name)
-    assert Part.parse(part.to_yaml()) == part
+    part = Gpu.load(name)
+    assert Gpu.parse(part.to_yaml()) == part
     assert set(part.flat()) - {"limits.overshoot"} <= set(part.evidence)
     assert all(origin.source or origin.note for origin in part.evidence.values())
 
 
 def test_the_presets_are_those_that_run_large_jobs():
-    assert set(evidence.part_names()) == {"a100", "b200", "gb200", "gb300", "h100", "h200"}
+    assert set(evidence.gpu_names()) == {"a100", "b200", "gb200", "gb300", "h100", "h200"}
 
 
 def test_published_figures_of_the_h100():
-    part = Part.load("h100")
+    part = Gpu.load("h100")
     limits = part.limits
     assert (limits.power_w, limits.throttle_c, limits.slowdown_c, limits.shutdown_c) == (700, 87, 89, 95)
     assert (part.levels.idle_w, part.levels.compute_w) == (72.5, 696)
-    assert Part.load("gb300").smoothing.storage_j == 65
+    assert Gpu.load("gb300").smoothing.storage_j == 65
 
 
 def changed(path, value):
-    raw = Part.load("h100").model_dump(exclude={"evidence"})
+    raw = Gpu.load("h100").model_dump(exclude={"evidence"})
     section = raw
     *above, last = path.split(".")
     for name in above:
@@ -56,35 +56,35 @@ def changed(path, value):
 )
 def test_what_breaks_a_rule_is_answered_with_its_place(path, value, message):
     with pytest.raises(InputError) as caught:
-        Part.of(changed(path, value), "mine.yml")
+        Gpu.of(changed(path, value), "mine.yml")
     assert message.replace("limits shutdown", "shutdown").replace("levels idle", "idle") in str(caught.value)
     assert "mine.yml" in str(caught.value)
 
 
 def test_an_unknown_part_and_an_unknown_medium_name_those_that_there_are(tmp_path):
     with pytest.raises(InputError, match="unknown part 'h1000'.*did you mean 'h100'"):
-        Part.load("h1000")
+        Gpu.load("h1000")
     with pytest.raises(InputError, match="gb200 has no figures for cooling by 'air'; it has cold_plate"):
-        Part.load("gb200").cooled_by("air")
+        Gpu.load("gb200").cooled_by("air")
     with pytest.raises(InputError, match="cannot read part .*: No such file"):
-        Part.load(tmp_path / "none.yml")
+        Gpu.load(tmp_path / "none.yml")
     path = tmp_path / "mine.yml"
-    path.write_text(Part.load("h100").to_yaml(), encoding="utf-8")
-    assert Part.load(path) == Part.load("h100")
+    path.write_text(Gpu.load("h100").to_yaml(), encoding="utf-8")
+    assert Gpu.load(path) == Gpu.load("h100")
 
 
 def test_a_part_shows_every_figure_with_its_origin_and_its_default_as_assumed():
-    frame = Part.load("h100").to_frame().set_index("field")
+    frame = Gpu.load("h100").to_frame().set_index("field")
     assert frame.loc["limits.power_w", ["value", "unit", "status"]].tolist() == [700, "W", "secondary"]
     assert frame.loc["limits.overshoot", "status"] == "assumed"
-    mine = Part.of(Part.load("h100").model_dump(exclude={"evidence"})).to_frame().set_index("field")
+    mine = Gpu.of(Gpu.load("h100").model_dump(exclude={"evidence"})).to_frame().set_index("field")
     assert mine.loc["limits.power_w", "status"] == "given" and (mine["unit"] == frame["unit"]).all()
 
 
 def test_the_parts_are_told_side_by_side():
-    table = Part.presets().set_index("name")
-    h100 = Part.load("h100").to_frame()["status"]
+    table = Gpu.presets().set_index("name")
+    h100 = Gpu.load("h100").to_frame()["status"]
     assert table.loc["h100", ["n_assumed", "n_figures"]].tolist() == [(h100 == "assumed").sum(), len(h100)]
     assert table.loc["gb300", "media"] == "cold_plate"
-    fields = Part.dictionary().set_index("field")
+    fields = Gpu.dictionary().set_index("field")
     assert fields.loc["cooling.air.tau_s", ["unit", "rule"]].tolist() == ["s", "> 0"]

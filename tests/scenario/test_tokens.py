@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from ettr import Part, Scenario, budget, plan, simulate
+from ettr import Gpu, Scenario, budget, plan, simulate
 from ettr.chapters.common.assumptions import assumptions
 from ettr.core.errors import InputError
 from ettr.core.validity import ValidityWarning
@@ -60,7 +60,7 @@ def test_layouts_that_are_given_stay(run):
 
 
 def test_the_part_brings_its_peak_memory_and_links(run):
-    a100, own = run.override({"power.part": "a100"}), Part.load("a100").compute
+    a100, own = run.override({"power.part": "a100"}), Gpu.load("a100").compute
     assert (a100.throughput.peak_tflops, a100.throughput.gpu_memory_gb) == (own.peak_tflops, own.memory_gb) == (312, 80)
     assert a100.throughput.network.inside_gb_s == 300
     assert run.override({"network.inside_gb_s": 200}).throughput.network.inside_gb_s == 200
@@ -266,7 +266,7 @@ def test_a_model_that_fits_nowhere_says_so(run):
 
 
 def test_a_part_without_compute_figures_says_what_is_missing(run, tmp_path):
-    raw = Part.load("h100").model_copy(update={"compute": None, "name": "mine", "evidence": {}})
+    raw = Gpu.load("h100").model_copy(update={"compute": None, "name": "mine", "evidence": {}})
     (tmp_path / "mine.yml").write_text(raw.to_yaml(), encoding="utf-8")
     told = refused(run, {"power.part": str(tmp_path / "mine.yml")})
     assert told.startswith(
@@ -278,7 +278,7 @@ def test_a_part_without_compute_figures_says_what_is_missing(run, tmp_path):
 
 
 def test_a_part_that_changed_is_read_again(run, tmp_path):
-    part = Part.load("h100").model_copy(update={"name": "mine", "evidence": {}})
+    part = Gpu.load("h100").model_copy(update={"name": "mine", "evidence": {}})
     file, own = tmp_path / "run.yml", tmp_path / "mine.yml"
     file.write_text(run.to_yaml().replace("part: h100", "part: mine.yml"), encoding="utf-8")
     hours = []
@@ -291,10 +291,10 @@ def test_a_part_that_changed_is_read_again(run, tmp_path):
 
 @pytest.mark.parametrize("name", ["peak_tflops", "memory_gb", "link_gb_s"])
 def test_compute_figures_are_above_zero(name):
-    raw = Part.load("h100").model_dump(exclude={"evidence"})
+    raw = Gpu.load("h100").model_dump(exclude={"evidence"})
     raw["compute"][name] = 0
     with pytest.raises(InputError, match=f"compute.{name} must be > 0"):
-        Part.of(raw, "mine.yml")
+        Gpu.of(raw, "mine.yml")
 
 
 def test_new_fields_are_in_the_dictionary_with_their_units():

@@ -77,13 +77,13 @@ def test_a_scenario_file_with_heat_is_not_taken_at_once(tmp_path):
 
 
 def test_a_part_that_changed_is_computed_again(tmp_path, monkeypatch):
-    from ettr import Part
+    from ettr import Gpu
 
     monkeypatch.chdir(tmp_path)
     part, grid = tmp_path / "mine.yml", {"heat.part": ["mine.yml"], "heat.mean_c": [35]}
-    part.write_text(Part.load("h100").to_yaml(), encoding="utf-8")
+    part.write_text(Gpu.load("h100").to_yaml(), encoding="utf-8")
     first = sweep.call("budget", grid, tmp_path / "out", scenario="llama3-405b", workers=1)
-    part.write_text(Part.load("h100").to_yaml().replace("power_w: 90", "power_w: 150"), encoding="utf-8")
+    part.write_text(Gpu.load("h100").to_yaml().replace("power_w: 90", "power_w: 150"), encoding="utf-8")
     again = sweep.call("budget", grid, tmp_path / "out", scenario="llama3-405b", workers=1)
     assert again["speed"][0] != first["speed"][0]
     assert again["speed"][0] == pytest.approx(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ettr import Part, telemetry
+from ettr import Gpu, telemetry
 from ettr.core.errors import InputError, UnknownName
 from ettr.telemetry.reading import FORMATS
 
@@ -167,7 +167,7 @@ def test_no_text_breaks_a_reader_in_another_way_than_by_refusing(tmp_path, name,
 
 @pytest.fixture(scope="module")
 def recording():
-    return telemetry.simulate(Part.load("h100"), telemetry.plan(2), step_s=1.0)
+    return telemetry.simulate(Gpu.load("h100"), telemetry.plan(2), step_s=1.0)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_too_few_samples_are_no_recording(read):
 )
 def test_a_simulation_that_cannot_be_is_refused(options, message):
     with pytest.raises(InputError, match=message):
-        telemetry.simulate(Part.load("h100"), telemetry.plan(1), **options)
+        telemetry.simulate(Gpu.load("h100"), telemetry.plan(1), **options)
 
 
 @pytest.mark.parametrize(
@@ -216,6 +216,6 @@ def test_a_simulation_that_cannot_be_is_refused(options, message):
 )
 def test_a_plan_that_cannot_be_is_refused(steps, message):
     with pytest.raises(InputError, match=message):
-        telemetry.simulate(Part.load("h100"), steps)
+        telemetry.simulate(Gpu.load("h100"), steps)
     with pytest.raises(InputError, match="minutes must be from 0.1 to 1440 min, got 0"):
         telemetry.plan(0)

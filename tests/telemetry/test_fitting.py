@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ettr import Part, telemetry
+from ettr import Gpu, telemetry
 from ettr.core.errors import InputError
 from ettr.telemetry import Noise, Step, estimates, plateaus, thermal_fit
 
-H100 = Part.load("h100")
+H100 = Gpu.load("h100")
 CLOCKS = {"slow": 1500.0, "slower": 1200.0}
 LOCKED = (Step("slow", 1.0, 120), Step("slower", 1.0, 120))
 TRUTH = {"resistance": 0.07, "tau": 60.0, "inlet": 25.0, "leakage": 90.0, "exponent": 2.6}
@@ -276,7 +276,7 @@ def test_a_part_reads_back_with_its_evidence(fitted, tmp_path):
     part = fitted.to_part("mine")
     path = tmp_path / "mine.yml"
     path.write_text(part.to_yaml(), encoding="utf-8")
-    assert Part.load(path) == part
+    assert Gpu.load(path) == part
     for name, each in fitted.figures().items():
         assert part.flat()[name] == pytest.approx(each.value, rel=1e-5)
         origin = part.evidence[name]
@@ -305,7 +305,7 @@ def test_frames_and_dictionaries_hold_every_figure(fitted):
 
 
 def test_a_level_over_the_power_limit_is_another_part():
-    recording = telemetry.simulate(Part.load("b200"), telemetry.plan(10), medium="air", seed=1)
+    recording = telemetry.simulate(Gpu.load("b200"), telemetry.plan(10), medium="air", seed=1)
     found = telemetry.fit(recording, "h100")
     with pytest.raises(InputError, match=r"levels.compute_w must be <= 700 W, .* name the part that was recorded"):
         found.to_part("mine")

@@ -24,11 +24,14 @@ COMMANDS = {
     "sweep": "sweep",
     "book": "book",
     "scenarios": "lists",
-    "parts": "lists",
+    "gpus": "lists",
     "formats": "lists",
     "mitigations": "lists",
+    "parts": "lists",
 }
 """Commands in the order of the help, and the files that hold them."""
+OLD_COMMANDS = ("parts",)
+"""Names of version 0.1, which the help leaves out."""
 
 
 class _Commands(TyperGroup):
@@ -51,7 +54,7 @@ def _loaded(name: str) -> Any:
         one = typer.Typer(add_completion=False)
         one.command(name)(getattr(module, name))
     command = typer.main.get_command(one)
-    command.name = name
+    command.name, command.hidden = name, name in OLD_COMMANDS
     return command
 
 

@@ -199,7 +199,7 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
         f"{count(told.n_runs)} runs of each scenario, seed {told.seed}, at {at}. Without any of them: ETTR "
         f"{base.ettr:.1%}, {base.mean('days'):,.1f} days, {base.mean('usd') / 1e6:,.1f} million USD"
     )
-    if told.loans:
+    if told.assumptions:
         given = told.as_given
         say(f"As given, without what is lent, ETTR {given.ettr:.1%} and {given.mean('days'):,.1f} days", "dim")
     ranked = answer.ranked
@@ -219,7 +219,7 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
     _print_others(say, answer.frame)
     if best is not None:
         _print_best(say, out, best, told.catalogue)
-    _print_lent(say, told.loans)
+    _print_lent(say, told.assumptions)
     say(
         "The intervals tell how well so many runs know the difference, not how well a mitigation's effect is known: "
         "that is as it was published elsewhere, or assumed (see basis).",
@@ -291,8 +291,8 @@ def _print_best(say: Any, out: Any, best: Portfolio, of: Catalogue) -> None:
     out.print(table("no cheaper set has as high an effective ETTR", {"usd": "USD", "ettr": "effective"}, steps))
 
 
-def _print_lent(say: Any, loans: Iterable[Any]) -> None:
-    paths = [loan.path for loan in loans]
+def _print_lent(say: Any, assumptions: Iterable[Any]) -> None:
+    paths = [assumption.path for assumption in assumptions]
     if paths:
         say(f"Lent, because the scenario says nothing of it: {', '.join(dict.fromkeys(paths))}", "dim")
 
@@ -335,7 +335,11 @@ def print_advice(advice: Advice) -> None:
             Text(f"Hold {pool.n_spares:,} hot spares ({held}): the cheapest pool by the closed form{near}"),
             soft_wrap=True,
         )
-    lent = f", with what is lent: {', '.join(dict.fromkeys(loan.path for loan in told.loans))}" if told.loans else ""
+    lent = (
+        f", with what is lent: {', '.join(dict.fromkeys(assumption.path for assumption in told.assumptions))}"
+        if told.assumptions
+        else ""
+    )
     text = (
         f"From {told.n_runs:,} simulated runs of each, ETTR {advice.ettr:.1%} before{lent}. `ettr compare` shows all."
     )

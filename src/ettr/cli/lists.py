@@ -1,4 +1,4 @@
-"""``ettr scenarios``, ``parts``, ``formats`` and ``mitigations``: what is known by name."""
+"""``ettr scenarios``, ``gpus``, ``formats`` and ``mitigations``: what is known by name."""
 
 from __future__ import annotations
 
@@ -48,26 +48,32 @@ def scenarios(as_json: JsonOption = False) -> None:
     terminal.console().print(shown)
 
 
-def parts(as_json: JsonOption = False) -> None:
-    """List the parts that heat and power know by name, and how many of their figures are assumed.
+def gpus(as_json: JsonOption = False) -> None:
+    """List the GPUs that heat and power know by name, and how many of their figures are assumed.
 
-    A part of your own is a file such as `ettr telemetry` writes; name it where a scenario says part.
+    A GPU of your own is a file such as `ettr telemetry` writes; name it where a scenario says part.
     """
-    from ettr.scenario import Part
+    from ettr.scenario import Gpu
 
-    table = Part.presets()
+    table = Gpu.presets()
     if as_json:
         typer.echo(json.dumps(table.to_dict("records"), indent=2, allow_nan=False))
         return
     from rich.table import Table
 
     shown = Table(box=None, pad_edge=False)
-    for name in ("part", "GPU", "limit", "idle", "cooled by", "assumed"):
+    for name in ("name", "GPU", "limit", "idle", "cooled by", "assumed"):
         shown.add_column(name, justify="right" if name in ("limit", "idle", "assumed") else "left")
     for row in table.to_dict("records"):
         power = (f"{row[name]:,.4g} W" for name in ("limit_w", "idle_w"))
         shown.add_row(row["name"], row["title"], *power, row["media"], f"{row['n_assumed']} of {row['n_figures']}")
     terminal.console().print(shown)
+
+
+def parts(as_json: JsonOption = False) -> None:
+    """Answer as `ettr gpus` does, which it was called in version 0.1."""
+    typer.echo("ettr: `ettr parts` is now `ettr gpus`; the old name goes with version 0.3", err=True)
+    gpus(as_json)
 
 
 def mitigations(

@@ -343,7 +343,7 @@ def _left_out(plan: Plan) -> list[str]:
 
 def _speed(plan: Plan) -> list[str]:
     """Throughput, where the job does not run at full speed, and what heat has to do with it."""
-    run, heat = plan.scenario, plan.scenario.warmth
+    run, heat = plan.scenario, plan.scenario.heat_response
     if run.speed == 1 and heat is None:
         return []
     speed = (

@@ -101,10 +101,10 @@ def fit(
     Example: ettr telemetry node7.csv --part h100 --medium air --part-out mine.yml
     """
     from ettr import telemetry as recordings
-    from ettr.scenario import Part
+    from ettr.scenario import Gpu
 
     # a long file takes minutes to read: what can be refused is refused before
-    Part.load(part).cooled_by(options.medium(medium))
+    Gpu.load(part).cooled_by(options.medium(medium))
     window_s = options.power_window_s(power_window_ms)
     if part_out is not None:
         options.check_part_out(part_out)

@@ -72,7 +72,7 @@ class Advice:
             "unit": UNITS[self.measure],
             "n_runs": self.study.n_runs,
             "seed": self.study.seed,
-            "lent": [loan.path for loan in self.study.loans],
+            "lent": [assumption.path for assumption in self.study.assumptions],
             "ettr": self.ettr,
             "spares": None if self.pool is None else {"given": self.n_spares, **asdict(self.pool)},
             "steps": self.frame.to_dict("records"),

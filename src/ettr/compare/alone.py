@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, mitigation
-from ettr.compare.measures import BETTER_LARGE, UNITS, Interval, Runs, difference, gain, loud
+from ettr.compare.measures import BETTER_LARGE, UNITS, Interval, Runs, difference, gain, with_immediate_detection
 from ettr.compare.study import OnProgress, Study, check_measure, study
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
@@ -67,7 +67,7 @@ class Comparison:
         plain = [{key: None if value in (np.inf, -np.inf) else value for key, value in row.items()} for row in rows]
         return {
             "scenario": told.scenario.name,
-            "lent": [loan.path for loan in told.loans],
+            "lent": [assumption.path for assumption in told.assumptions],
             "n_runs": told.n_runs,
             "seed": told.seed,
             "interval": told.interval,
@@ -99,7 +99,7 @@ def mitigations(
     Parameters
     ----------
     scenario : Scenario
-        The run; what it says nothing of it is lent (see :func:`ettr.mitigation.lend`).
+        The run; what it says nothing of it is lent (see :func:`ettr.mitigation.with_assumptions`).
     ids : iterable of str, optional
         Mitigations; all of the catalogue if not given.
     seed, n_runs : int
@@ -230,7 +230,7 @@ def closed_gain(before: Scenario, after: Scenario) -> float:
     try:
         if budget.changes(before) or budget.changes(after):
             return float("nan")
-        before, after = loud(before), loud(after)
+        before, after = with_immediate_detection(before), with_immediate_detection(after)
         plain = [budget.simplified(run) for run in (before, after)]
         seen = _differing(plain[0].scenario, plain[1].scenario)
         if plain[0].left_out != plain[1].left_out or seen != changed:

@@ -180,16 +180,16 @@ def _refuse_endless(run: Scenario, n_runs: int) -> None:
 def at_interval(scenario: Scenario, interval: Interval) -> Scenario:
     """The scenario at the closed form's best interval, as near to it as its tiers let it be; or as it is.
 
-    Silent failures are taken as :func:`loud` ones for this.
+    Silent failures are taken as :func:`with_immediate_detection` ones for this.
     """
     if interval == "given":
         return scenario
-    planned = budget.simplified(loud(scenario)).scenario
+    planned = budget.simplified(with_immediate_detection(scenario)).scenario
     best_min = whole_interval_min(scenario, float(best_interval_min(planned)))
     return scenario.override({"checkpoint.interval_min": best_min})
 
 
-def loud(scenario: Scenario) -> Scenario:
+def with_immediate_detection(scenario: Scenario) -> Scenario:
     """The scenario with silent failures noticed at once, and survived by no faster tier, whose copies are spoiled."""
     changes: dict[str, Any] = {}
     for mode in scenario.failures.modes:

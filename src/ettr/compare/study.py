@@ -9,8 +9,9 @@ from typing import Any, get_args
 
 from ettr import mitigation
 from ettr.compare.measures import UNITS, Interval, Runs, run_scenario
+from ettr.core import moved
 from ettr.core.errors import InputError, UnknownName
-from ettr.mitigation import Catalogue, Loan, Mitigation
+from ettr.mitigation import Assumption, Catalogue, Mitigation
 from ettr.scenario import Scenario
 from ettr.spares.simulated import check_runs
 
@@ -27,13 +28,13 @@ class Study:
     scenario : Scenario
         As it was given.
     baseline : Scenario
-        The same with what it was lent.
-    loans : tuple of Loan
-        What it was lent.
+        The same, with what is assumed where it says nothing.
+    assumptions : tuple of Assumption
+        What that is.
     catalogue : Catalogue
         Where the mitigations stand.
     n_runs, seed : int
-        Runs of each scenario, and their luck.
+        Runs of each scenario; all share the random numbers of one seed.
     interval : {"best", "given"}
         Checkpoint at the best interval of each scenario, or at the given one.
     executor : optional
@@ -44,13 +45,14 @@ class Study:
 
     scenario: Scenario
     baseline: Scenario
-    loans: tuple[Loan, ...]
+    assumptions: tuple[Assumption, ...]
     catalogue: Catalogue
     n_runs: int
     seed: int
     interval: Interval
     executor: Any = None
     strengths: Mapping[str, float] = field(default_factory=dict)
+    loans = moved.attribute("assumptions", "loans")
     _known: dict[frozenset[str], Runs] = field(default_factory=dict, init=False, repr=False)
 
     def runs(self, ids: Iterable[str] = ()) -> Runs:
@@ -78,8 +80,8 @@ class Study:
 
     @cached_property
     def as_given(self) -> Runs:
-        """Runs of the scenario as it was given, without what it was lent."""
-        return self.simulated(self.scenario) if self.loans else self.runs()
+        """Runs of the scenario as it was given, without assumptions."""
+        return self.simulated(self.scenario) if self.assumptions else self.runs()
 
     def _with(self, ids: list[str]) -> Scenario:
         return mitigation.apply(self.bare, ids, self.catalogue, self.strengths)
@@ -145,8 +147,8 @@ def study(
     if interval not in get_args(Interval):
         raise InputError(f"interval must be {' or '.join(get_args(Interval))}, got {interval!r}")
     found = of or mitigation.catalogue()
-    lent = mitigation.Lent(scenario, ()) if as_given else mitigation.lend(scenario, found)
-    return Study(scenario, lent.scenario, lent.loans, found, int(n_runs), seed, interval, executor)
+    completed = mitigation.WithAssumptions(scenario, ()) if as_given else mitigation.with_assumptions(scenario, found)
+    return Study(scenario, completed.scenario, completed.assumptions, found, int(n_runs), seed, interval, executor)
 
 
 def check_measure(measure: str) -> str:

@@ -9,7 +9,7 @@ import pkgutil
 import sys
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _MODULES = {
@@ -23,6 +23,8 @@ _MODULES = {
     "findings.words": ["chapters.common.sentences"],
     "progress": ["logs.training_logs", "chapters.failure_log.tables"],
     "results": ["core.results"],
+    "scenario.part": ["scenario.gpu"],
+    "scenario.warmth": ["scenario.heat_response"],
     "validity": ["core.validity"],
     "weather": ["files.weather"],
 }
@@ -45,51 +47,37 @@ _CHAPTERS = {
     "reference": "validation",
     "sweeps": "sweeps",
 }
-_NAMES: dict[str, str] = {}
-"""Names that are others now in the same place, by their whole path."""
+_NAMES = {
+    "Part": "Gpu",
+    "evidence.part_names": "evidence.gpu_names",
+    "evidence.part_text": "evidence.gpu_text",
+    "mitigation.Lent": "mitigation.WithAssumptions",
+    "mitigation.Loan": "mitigation.Assumption",
+    "mitigation.lend": "mitigation.with_assumptions",
+    "scenario.Part": "scenario.Gpu",
+    "scenario.part.Part": "scenario.gpu.Gpu",
+    "scenario.warmth.Warmth": "scenario.heat_response.HeatResponse",
+    "scenario.warmth.warmth": "scenario.heat_response.heat_response",
+}
+"""Names that were replaced by others, by their whole paths."""
 
 
 class OldModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of version 0.1, after all others have been asked."""
 
     def find_spec(self, fullname: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
-        old = fullname.removeprefix("ettr.")
-        if not fullname.startswith("ettr.") or not any(_places(old)):
+        package, _dot, old = fullname.partition(".")
+        if package != "ettr" or not any(_places(old)):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=old in _KINDS)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return _OldModule(spec.name)
+        module = types.ModuleType(spec.name)
+        vars(module)["__getattr__"] = names_of(spec.name)
+        return module
 
     def exec_module(self, module: types.ModuleType) -> None:
         """There is nothing to run."""
-
-
-class _OldModule(types.ModuleType):
-    def __getattr__(self, name: str) -> Any:
-        old = self.__name__.removeprefix("ettr.")
-        if not name.startswith("_"):
-            if any(_places(f"{old}.{name}")):
-                return importlib.import_module(f"ettr.{old}.{name}")
-            for place in _places(old):
-                if name in vars(importlib.import_module(f"ettr.{place}")):
-                    return _said(f"{old}.{name}", f"{place}.{name}")
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-
-
-def moved(name: str) -> Any:
-    """What a name of the package itself has become.
-
-    Raises
-    ------
-    AttributeError
-        If it never was one.
-    """
-    if name in _NAMES:
-        return _said(name, _NAMES[name])
-    if any(_places(name)):
-        return importlib.import_module(f"ettr.{name}")
-    raise AttributeError(f"module 'ettr' has no attribute {name!r}")
 
 
 def watch() -> None:
@@ -98,24 +86,63 @@ def watch() -> None:
         sys.meta_path.append(OldModules())
 
 
+def names_of(module: str) -> Callable[[str], Any]:
+    """What a module answers to names that it does not have: as its ``__getattr__``, with the old ones in new places.
+
+    Parameters
+    ----------
+    module : str
+        Its whole name, e.g. ``"ettr.scenario"``.
+    """
+    place = module.partition(".")[2]
+
+    def find(name: str) -> Any:
+        path = f"{place}.{name}".lstrip(".")
+        if path in _NAMES:
+            return _warned(path, _NAMES[path])
+        if not name.startswith("_"):
+            if any(_places(path)):
+                return importlib.import_module(f"ettr.{path}")
+            for new in _places(place):
+                if name in vars(importlib.import_module(f"ettr.{new}")):
+                    return _warned(path, f"{new}.{name}")
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return find
+
+
+def attribute(new: str, old: str) -> Any:
+    """An attribute of version 0.1, as a property that leads to the new one."""
+
+    def value(self: Any) -> Any:
+        _warn(f"{type(self).__name__}.{old}", f"{type(self).__name__}.{new}")
+        return getattr(self, new)
+
+    return property(value, doc=f"Now :attr:`{new}`.")
+
+
 def _places(old: str) -> Iterator[str]:
     """The modules that hold what an old one held."""
     yield from _MODULES.get(old, ())
     room, _, topic = old.partition(".")
     if room not in _KINDS or "." in topic:
         return
-    if not topic:  # `charts` and `findings` held modules, and a few names; `curves` every table
-        yield "chapters.common.theme"
-        yield "chapters.common.sentences"
+    if not topic:
+        yield from ("chapters.common.theme", "chapters.common.sentences")
     for topics, chapter in _CHAPTERS.items():
-        if not topic or topic in topics.split():
-            found = importlib.import_module(f"ettr.chapters.{chapter}")
-            for module in pkgutil.iter_modules(found.__path__):
-                if module.name.endswith(_KINDS[room]) and (topic or room == "curves"):
-                    yield f"chapters.{chapter}.{module.name}"
+        if (not topic and room == "curves") or topic in topics.split():
+            package = importlib.import_module(f"ettr.chapters.{chapter}")
+            files = [file.name for file in pkgutil.iter_modules(package.__path__) if file.name.endswith(_KINDS[room])]
+            own = [file for file in files if topic.startswith(file.removesuffix(f"_{_KINDS[room]}"))]
+            for file in dict.fromkeys([*own, *sorted(files, key=len)]):  # the shortest name is the chapter's first
+                yield f"chapters.{chapter}.{file}"
 
 
-def _said(old: str, new: str) -> Any:
-    warnings.warn(f"ettr.{old} is now ettr.{new}; the old name goes with version 0.3", DeprecationWarning, stacklevel=3)
-    place, _, name = new.rpartition(".")
-    return getattr(importlib.import_module(f"ettr.{place}"), name)
+def _warned(old: str, new: str) -> Any:
+    _warn(f"ettr.{old}", f"ettr.{new}")
+    place, _, name = f"ettr.{new}".rpartition(".")
+    return getattr(importlib.import_module(place), name)
+
+
+def _warn(old: str, new: str) -> None:
+    warnings.warn(f"{old} is now {new}; the old name goes with version 0.3", DeprecationWarning, stacklevel=4)

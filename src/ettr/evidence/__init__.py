@@ -7,6 +7,9 @@ parse; any other file is validated row by row and refused with the place and the
 After an intended edit, ``python -m ettr.evidence --stamp`` validates everything and renews the hashes.
 """
 
+from typing import TYPE_CHECKING
+
+from ettr.core import moved
 from ettr.evidence.checks import stamp, validate
 from ettr.evidence.published import published_ettr, published_rates
 from ettr.evidence.reading import (
@@ -16,9 +19,9 @@ from ettr.evidence.reading import (
     bibliography,
     dictionary,
     figure,
+    gpu_names,
+    gpu_text,
     mitigations_text,
-    part_names,
-    part_text,
     scenario_names,
     scenario_text,
     table,
@@ -33,9 +36,9 @@ __all__ = [
     "bibliography",
     "dictionary",
     "figure",
+    "gpu_names",
+    "gpu_text",
     "mitigations_text",
-    "part_names",
-    "part_text",
     "published_ettr",
     "published_rates",
     "scenario_names",
@@ -46,3 +49,6 @@ __all__ = [
     "validate",
     "verify",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = moved.names_of(__name__)

@@ -145,7 +145,7 @@ def _contents(folder: Path) -> Iterator[str]:
         if name in table_names(folder):
             problems = table_problems(name, folder)
             yield from problems or _cells(resource, folder, keys)
-        elif name.startswith(("scenarios/", "parts/")):
+        elif name.startswith(("scenarios/", "gpus/")):
             yield from _preset(resource["path"], folder, keys)
         elif name == "mitigations":
             yield from _catalogue(resource["path"], folder, keys)
@@ -317,8 +317,8 @@ def _catalogue(path: str, folder: Path, keys: set[str]) -> Iterator[str]:
     except yaml.YAMLError as error:
         yield f"{place} is not YAML: {' '.join(str(error).split())}"
         return
-    for number, loan in enumerate(content["lends"], 1):
-        yield from _origin(f"{place}, loan {number}", _origin_of(loan), keys)
+    for number, assumption in enumerate(content["assumptions"], 1):
+        yield from _origin(f"{place}, assumption {number}", _origin_of(assumption), keys)
     for one in content["mitigations"]:
         where = f"{place}, {one['id']}"
         for key in sorted(set(one.get("asked_by", [])) - keys):

@@ -163,18 +163,18 @@ def scenario_text(name: str, folder: Path = DATA) -> str:
     return _text("scenarios", "preset", name, folder)
 
 
-def part_names(folder: Path = DATA) -> tuple[str, ...]:
+def gpu_names(folder: Path = DATA) -> tuple[str, ...]:
     """Names of the parts, sorted: GPUs whose power, clock and heat are known or assumed."""
-    return _names("parts", folder)
+    return _names("gpus", folder)
 
 
-def part_text(name: str, folder: Path = DATA) -> str:
+def gpu_text(name: str, folder: Path = DATA) -> str:
     """The YAML text of a part.
 
     Parameters
     ----------
     name : str
-        A name of :func:`part_names`.
+        A name of :func:`gpu_names`.
     folder : Path, optional
         Another folder of the same layout.
 
@@ -190,7 +190,7 @@ def part_text(name: str, folder: Path = DATA) -> str:
     DataError
         If the file is missing or was changed.
     """
-    return _text("parts", "part", name, folder)
+    return _text("gpus", "GPU", name, folder)
 
 
 def mitigations_text(folder: Path = DATA) -> str:

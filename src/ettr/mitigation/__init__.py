@@ -1,26 +1,32 @@
 """What can be done about failures: a catalogue with evidence, and scenarios with what stands in it."""
 
-from ettr.mitigation.applying import Lent, apply, lend, missing, n_replicas, pool, without
+from typing import TYPE_CHECKING
+
+from ettr.core import moved
+from ettr.mitigation.applying import WithAssumptions, apply, missing, n_replicas, pool, with_assumptions, without
 from ettr.mitigation.catalogue import NO_EVIDENCE, NOT_MODELLED, PUBLISHED, Catalogue, catalogue
-from ettr.mitigation.entries import Change, Loan, Mitigation, Price, Published, weakest_status
+from ettr.mitigation.entries import Assumption, Change, Mitigation, Price, Published, weakest_status
 
 __all__ = [
     "NOT_MODELLED",
     "NO_EVIDENCE",
     "PUBLISHED",
+    "Assumption",
     "Catalogue",
     "Change",
-    "Lent",
-    "Loan",
     "Mitigation",
     "Price",
     "Published",
+    "WithAssumptions",
     "apply",
     "catalogue",
-    "lend",
     "missing",
     "n_replicas",
     "pool",
     "weakest_status",
+    "with_assumptions",
     "without",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = moved.names_of(__name__)

@@ -1,4 +1,4 @@
-"""A scenario with mitigations: what they change, what they need, and what a scenario without it is lent."""
+"""A scenario with mitigations: what they change, what they need, and what is assumed where a scenario says nothing."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from scipy import special
 
 from ettr.core.errors import InputError
 from ettr.mitigation.catalogue import Catalogue, catalogue
-from ettr.mitigation.entries import ALL_ITEMS, Change, Loan, Mitigation
-from ettr.scenario import Part, Scenario
+from ettr.mitigation.entries import ALL_ITEMS, Assumption, Change, Mitigation
+from ettr.scenario import Gpu, Scenario
 from ettr.scenario.paths import LISTS, field_at, list_of, model_of
 
 _ORDER = ("set", "scale", "add", "cap", "floor")
@@ -25,27 +25,27 @@ _HAIR = 1e-9
 
 
 @dataclass(frozen=True)
-class Lent:
-    """A scenario with what it was lent.
+class WithAssumptions:
+    """A scenario with what is assumed where it says nothing.
 
     Attributes
     ----------
     scenario : Scenario
-        With every loan.
-    loans : tuple of Loan
+        The scenario, every assumption in its place.
+    assumptions : tuple of Assumption
         Those that were needed.
     """
 
     scenario: Scenario
-    loans: tuple[Loan, ...]
+    assumptions: tuple[Assumption, ...]
 
     @property
     def fields(self) -> tuple[str, ...]:
         """Paths that the scenario did not have, or had at a value with which they do nothing."""
-        return tuple(loan.path for loan in self.loans)
+        return tuple(assumption.path for assumption in self.assumptions)
 
 
-def lend(scenario: Scenario, of: Catalogue | None = None) -> Lent:
+def with_assumptions(scenario: Scenario, of: Catalogue | None = None) -> WithAssumptions:
     """Give a scenario what mitigations act on, wherever it says nothing of it.
 
     Parameters
@@ -53,36 +53,39 @@ def lend(scenario: Scenario, of: Catalogue | None = None) -> Lent:
     scenario : Scenario
         The run.
     of : Catalogue, optional
-        Whose loans; the project's own without.
+        Whose assumptions; the project's own without.
 
     Returns
     -------
-    Lent
-        The scenario, and what it was lent.
+    WithAssumptions
+        The completed scenario, and what was assumed.
 
     Examples
     --------
-    >>> found = lend(Scenario.load("llama3-405b"))
-    >>> found.scenario.failures.lemons is not None, "failures.lemons" in found.fields
+    >>> completed = with_assumptions(Scenario.load("llama3-405b"))
+    >>> completed.scenario.failures.lemons is not None, "failures.lemons" in completed.fields
     (True, True)
     """
-    loans: list[Loan] = []
+    assumptions: list[Assumption] = []
     values: dict[str, Any] = {}
     origins: dict[str, Any] = {}
-    for loan in (of or catalogue()).lends:
-        paths = [path for path in _targets(scenario, loan) if _is_silent(scenario, path)]
-        if not paths or not _holds(scenario, loan):
+    for assumption in (of or catalogue()).assumptions:
+        paths = [path for path in _targets(scenario, assumption) if _is_silent(scenario, path)]
+        if not paths or not _holds(scenario, assumption):
             continue
-        loans.append(loan)
+        assumptions.append(assumption)
         for path in paths:
-            values[path] = _value(scenario, loan)
-            origins |= dict.fromkeys(_leaves(path, values[path]), _origin(loan))
+            values[path] = _value(scenario, assumption)
+            origins |= dict.fromkeys(_leaves(path, values[path]), _origin(assumption))
     if not values:
-        return Lent(scenario, ())
+        return WithAssumptions(scenario, ())
     known = {path: origin.model_dump() for path, origin in scenario.evidence.items()}
-    lent = scenario.override({**values, "evidence": {**known, **origins}})
-    pools = {loan.path: _value(lent, loan) for loan in loans if loan.of == "pool"}  # of the repair that is lent too
-    return Lent(lent.override({**pools, "evidence": {**known, **origins}}) if pools else lent, tuple(loans))
+    completed = scenario.override({**values, "evidence": {**known, **origins}})
+    # a pool is of the repair, which may be assumed too
+    pools = {one.path: _value(completed, one) for one in assumptions if one.of == "pool"}
+    if pools:
+        completed = completed.override({**pools, "evidence": {**known, **origins}})
+    return WithAssumptions(completed, tuple(assumptions))
 
 
 def pool(run: Scenario, level: float) -> int:
@@ -115,8 +118,8 @@ def _leaves(path: str, value: Any) -> list[str]:
     return [f"{path}.{field}" for field in value] if isinstance(value, dict) else [path]
 
 
-def _origin(loan: Loan) -> dict[str, Any]:
-    return {"status": loan.status, "source": loan.source, "note": loan.note}
+def _origin(assumption: Assumption) -> dict[str, Any]:
+    return {"status": assumption.status, "source": assumption.source, "note": assumption.note}
 
 
 def _is_silent(scenario: Scenario, path: str) -> bool:
@@ -272,7 +275,7 @@ def _value(run: Scenario, change: Change) -> Any:
 
 def _rated_w(run: Scenario) -> float:
     """Rated power of a GPU, that whose heat is followed. [W]"""
-    return float((Part.load(run.heat.part) if run.heat else run.part).limits.power_w)
+    return float((Gpu.load(run.heat.part) if run.heat else run.part).limits.power_w)
 
 
 def n_replicas(run: Scenario) -> int:

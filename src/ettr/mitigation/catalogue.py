@@ -13,8 +13,9 @@ import pandas as pd
 from pydantic import Field, ValidationError, model_validator
 
 from ettr import evidence
+from ettr.core import moved
 from ettr.core.errors import InputError, UnknownName
-from ettr.mitigation.entries import ALL_ITEMS, Change, Loan, Mitigation
+from ettr.mitigation.entries import ALL_ITEMS, Assumption, Change, Mitigation
 from ettr.scenario.basics import Section
 from ettr.scenario.explain import explain
 from ettr.scenario.loader import mapping_of, text_of
@@ -27,7 +28,7 @@ _PLACE = "mitigations.yml"
 class _File(Section):
     """A catalogue as it stands in a file."""
 
-    lends: tuple[Loan, ...] = Field((), description="what a scenario that says nothing of it is taken to have")
+    assumptions: tuple[Assumption, ...] = Field((), description="what is assumed of a scenario that says nothing of it")
     mitigations: tuple[Mitigation, ...] = Field(description="a list with at least one")
 
     @model_validator(mode="after")
@@ -53,12 +54,13 @@ class Catalogue:
     ----------
     mitigations : tuple of Mitigation
         In the order of the file.
-    lends : tuple of Loan
-        What a scenario that says nothing of it is taken to have.
+    assumptions : tuple of Assumption
+        What is assumed of a scenario that says nothing of it.
     """
 
     mitigations: tuple[Mitigation, ...]
-    lends: tuple[Loan, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    lends = moved.attribute("assumptions", "lends")
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -210,11 +212,13 @@ def _own() -> Catalogue:
 
 def _parsed(text: str, place: str) -> Catalogue:
     raw = mapping_of(text, place, "catalogue")
+    if "lends" in raw and "assumptions" not in raw:  # its name in version 0.1
+        raw["assumptions"] = raw.pop("lends")
     try:
         found = _File.model_validate(raw)
     except ValidationError as error:
         raise InputError(_by_id(explain(error, _File, place), raw.get("mitigations"))) from error
-    return Catalogue(found.mitigations, found.lends)
+    return Catalogue(found.mitigations, found.assumptions)
 
 
 def _by_id(message: str, raw: Any) -> str:

@@ -141,7 +141,7 @@ def weakest_status(changes: Iterable[Change]) -> str:
     return next((status for status in reversed(_STATUSES) if status in found), "")
 
 
-class Loan(Change):
+class Assumption(Change):
     """What a scenario that says nothing of it is taken to have, so that mitigations have something to act on."""
 
     op: Literal["set"] = "set"

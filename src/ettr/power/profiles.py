@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from ettr.core.errors import UnknownName
 from ettr.power.waveform import Phase, Waveform
-from ettr.scenario import Part, Scenario
+from ettr.scenario import Gpu, Scenario
 from ettr.scenario.electricity import Power
 from ettr.scenario.gpu import Smoothing
 
@@ -134,14 +134,14 @@ class Profile:
         return float(n_nodes**0.5 * of_node_w / W_PER_MW)
 
 
-def profile(scenario: Scenario, part: str | Part | None = None) -> Profile:
+def profile(scenario: Scenario, part: str | Gpu | None = None) -> Profile:
     """What a scenario's job draws in each state [W per GPU].
 
     Parameters
     ----------
     scenario : Scenario
         Its section ``power``, or the assumed values where it has none.
-    part : str or Part, optional
+    part : str or Gpu, optional
         Another GPU than the scenario's: a preset, a file or a part.
 
     Returns
@@ -164,7 +164,7 @@ def profile(scenario: Scenario, part: str | Part | None = None) -> Profile:
     (14.78, 5.69)
     """
     section = scenario.power or Power.model_validate({})
-    gpu = scenario.part if part is None else part if isinstance(part, Part) else Part.load(part)
+    gpu = scenario.part if part is None else part if isinstance(part, Gpu) else Gpu.load(part)
     waits = section.communication_share
     most_w = (scenario.heat.limit_w if scenario.heat else None) or math.inf
     floor_w = section.floor_share * gpu.limits.power_w

@@ -1,7 +1,13 @@
 """A job on a cluster, and the part it runs on, as a person writes them."""
 
-from ettr.scenario.gpu import Part
+from typing import TYPE_CHECKING
+
+from ettr.core import moved
+from ettr.scenario.gpu import Gpu
 from ettr.scenario.loader import StrictLoader
 from ettr.scenario.model import Scenario
 
-__all__ = ["Part", "Scenario", "StrictLoader"]
+__all__ = ["Gpu", "Scenario", "StrictLoader"]
+
+if not TYPE_CHECKING:
+    __getattr__ = moved.names_of(__name__)

@@ -141,13 +141,13 @@ class Smoothing(Section):
     storage_j: Number | None = Field(None, gt=0, description="energy stored in its power supply, per part")
 
 
-class Part(Section):
+class Gpu(Section):
     """One GPU: computing, limits, phase levels, clock, leakage and cooling, each figure with its origin.
 
     Examples
     --------
-    >>> from ettr import Part
-    >>> Part.load("h100").limits.power_w
+    >>> from ettr import Gpu
+    >>> Gpu.load("h100").limits.power_w
     700.0
     """
 
@@ -164,7 +164,7 @@ class Part(Section):
     evidence: dict[str, Origin] = Field(default_factory=dict, description="origin of each value, by dotted path")
 
     @model_validator(mode="after")
-    def _within_the_limit(self) -> Part:
+    def _within_the_limit(self) -> Gpu:
         if self.levels.compute_w > self.limits.power_w:
             raise ValueError(
                 f"levels.compute_w must be <= {self.limits.power_w:g} W, the limits.power_w, "
@@ -177,7 +177,7 @@ class Part(Section):
         return self
 
     @model_validator(mode="after")
-    def _origins_name_fields(self) -> Part:
+    def _origins_name_fields(self) -> Gpu:
         values = self.flat()
         for path in self.evidence:
             if path not in values:
@@ -185,13 +185,13 @@ class Part(Section):
         return self
 
     @classmethod
-    def load(cls, name_or_path: str | Path) -> Part:
+    def load(cls, name_or_path: str | Path) -> Gpu:
         """Read a preset by name, or a YAML file by path.
 
         Parameters
         ----------
         name_or_path : str or Path
-            A preset (``ettr.evidence.part_names()``), or a file ending in .yml or .yaml, such as ``ettr telemetry``
+            A preset (``ettr.evidence.gpu_names()``), or a file ending in .yml or .yaml, such as ``ettr telemetry``
             writes.
 
         Raises
@@ -202,18 +202,18 @@ class Part(Section):
         given = str(name_or_path)
         if given.endswith((".yml", ".yaml")):
             return cls.parse(text_of(given, "part"), given)
-        if given not in evidence.part_names():
-            raise UnknownName("part", given, evidence.part_names(), "or give a file ending in .yml")
-        return cls.parse(evidence.part_text(given), f"{given}.yml")
+        if given not in evidence.gpu_names():
+            raise UnknownName("part", given, evidence.gpu_names(), "or give a file ending in .yml")
+        return cls.parse(evidence.gpu_text(given), f"{given}.yml")
 
     @classmethod
     @functools.lru_cache(maxsize=64)
-    def parse(cls, text: str, place: str = "part") -> Part:
+    def parse(cls, text: str, place: str = "part") -> Gpu:
         """Read YAML text; ``place`` names it in errors."""
         return cls.of(mapping_of(text, place, "part"), place)
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], place: str = "part") -> Part:
+    def of(cls, values: Mapping[str, Any], place: str = "part") -> Gpu:
         """Make a part from nested values, as they would stand in a file; ``place`` names them in errors."""
         try:
             return cls.model_validate(dict(values))
@@ -267,7 +267,7 @@ class Part(Section):
             of ``n_figures``.
         """
         rows = []
-        for part in map(cls.load, evidence.part_names()):
+        for part in map(cls.load, evidence.gpu_names()):
             statuses = part.to_frame()["status"]
             rows.append(
                 {
@@ -288,8 +288,8 @@ class Part(Section):
 
         Examples
         --------
-        >>> from ettr import Part
-        >>> Part.parse(Part.load("h100").to_yaml()) == Part.load("h100")
+        >>> from ettr import Gpu
+        >>> Gpu.parse(Gpu.load("h100").to_yaml()) == Gpu.load("h100")
         True
         """
         return writing.as_yaml(self.model_dump(exclude_none=True, exclude_defaults=True))

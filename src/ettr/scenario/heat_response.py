@@ -14,7 +14,7 @@ from ettr import evidence
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.temperatures import AIR_C
 from ettr.files import weather
-from ettr.scenario.gpu import Cooling, Part
+from ettr.scenario.gpu import Cooling, Gpu
 from ettr.scenario.loader import stamp
 from ettr.thermal import (
     Chip,
@@ -69,7 +69,7 @@ _OF_HEAT = ("heat_share", "heat_law", "heat_energy_ev", "heat_per_k", "cycle_sha
 
 
 @dataclass(frozen=True, eq=False)
-class Warmth:
+class HeatResponse:
     """Temperatures, clocks and speed of a job over the hours of its weather.
 
     Attributes
@@ -162,7 +162,7 @@ def plant_of(heat: Heat) -> Plant:
     )
 
 
-def chip_of(part: Part, cooling: Cooling, limit_w: float | None = None) -> Chip:
+def chip_of(part: Gpu, cooling: Cooling, limit_w: float | None = None) -> Chip:
     """A part as plain numbers, cooled in one way and perhaps kept to less power than it could draw.
 
     Raises
@@ -187,7 +187,7 @@ def chip_of(part: Part, cooling: Cooling, limit_w: float | None = None) -> Chip:
     return chip if limit_w is None else capped(chip, limit_w, part)
 
 
-def capped(chip: Chip, limit_w: float, part: Part) -> Chip:
+def capped(chip: Chip, limit_w: float, part: Gpu) -> Chip:
     """The same chip kept to less power: its clock at the new limit follows from the old one's."""
     least = part.limits.least_power_w or 0.0
     if not least <= limit_w <= chip.limit_w or limit_w <= chip.leakage_w:
@@ -197,7 +197,7 @@ def capped(chip: Chip, limit_w: float, part: Part) -> Chip:
     return replace(chip, limit_w=limit_w, sustained_mhz=chip.sustained_mhz * ratio ** (1 / chip.exponent))
 
 
-def warmth(heat: Heat, n_gpus: int, work_h: float) -> Warmth:
+def heat_response(heat: Heat, n_gpus: int, work_h: float) -> HeatResponse:
     """Heat over the hours that a job of so many parts runs through.
 
     Parameters
@@ -216,12 +216,12 @@ def warmth(heat: Heat, n_gpus: int, work_h: float) -> Warmth:
         warm that no power is left to compute with.
     """
     hours = work_h if heat.weather else 0.0  # each day is alike without
-    return _warmth(heat, n_gpus, hours, stamp(heat.part), stamp(heat.weather or ""))
+    return _heat_response(heat, n_gpus, hours, stamp(heat.part), stamp(heat.weather or ""))
 
 
 @functools.lru_cache(maxsize=64)
-def _warmth(heat: Heat, n_gpus: int, work_h: float, *_stamps: tuple[int, int]) -> Warmth:
-    part, plant = Part.load(heat.part), plant_of(heat)
+def _heat_response(heat: Heat, n_gpus: int, work_h: float, *_stamps: tuple[int, int]) -> HeatResponse:
+    part, plant = Gpu.load(heat.part), plant_of(heat)
     now = _cooling_of(part, plant.medium, "heat.cooling")
     then = _cooling_of(part, heat.reference_medium, "heat.reference_medium")
     chip, observed = chip_of(part, now, heat.limit_w), chip_of(part, then)
@@ -249,7 +249,7 @@ def _warmth(heat: Heat, n_gpus: int, work_h: float, *_stamps: tuple[int, int]) -
             "speed": speed(hottest.clock_mhz, full.clock_mhz, heat.compute_share),
         }
     )
-    return Warmth(
+    return HeatResponse(
         hours=table,
         reference=reference,
         swing_k=_swing_k(now, float(np.mean(mean.power_w)), part),
@@ -258,7 +258,7 @@ def _warmth(heat: Heat, n_gpus: int, work_h: float, *_stamps: tuple[int, int]) -
     )
 
 
-def _cooling_of(part: Part, medium: str, field: str) -> Cooling:
+def _cooling_of(part: Gpu, medium: str, field: str) -> Cooling:
     try:
         return part.cooled_by(medium)
     except InputError as error:
@@ -266,7 +266,7 @@ def _cooling_of(part: Part, medium: str, field: str) -> Cooling:
 
 
 def _refuse_no_power(
-    hottest_inlet_c: float, chip: Chip, factor: float, part: Part, place: str = "heat: an inlet"
+    hottest_inlet_c: float, chip: Chip, factor: float, part: Gpu, place: str = "heat: an inlet"
 ) -> None:
     """Say so where the hottest part could not compute at the hottest hour: the job would stand still."""
     try:
@@ -277,7 +277,7 @@ def _refuse_no_power(
         ) from error
 
 
-def _swing_k(cooling: Cooling, busy_w: float, part: Part) -> float:
+def _swing_k(cooling: Cooling, busy_w: float, part: Gpu) -> float:
     return cooling.resistance_k_per_w * max(busy_w - part.levels.restart_w, 0.0)
 
 

@@ -14,15 +14,16 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
+from ettr.core import moved
 from ettr.core.errors import InputError
 from ettr.scaling import Layout, calibration
 from ettr.scaling.throughput import Throughput
 from ettr.scenario.basics import H_PER_DAY, MIN_PER_H, S_PER_H, Origin, Section, Text
 from ettr.scenario.electricity import PART, Cost, Power
 from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
-from ettr.scenario.gpu import Part
+from ettr.scenario.gpu import Gpu
 from ettr.scenario.heat import Heat
-from ettr.scenario.heat_response import Warmth, warmth
+from ettr.scenario.heat_response import HeatResponse, heat_response
 from ettr.scenario.loader import stamp
 from ettr.scenario.sections import (
     Checkpoint,
@@ -34,7 +35,7 @@ from ettr.scenario.sections import (
     Recovery,
 )
 from ettr.scenario.survival import survival_by_mode
-from ettr.scenario.training import Cut, Links, Loose, Model, Slowness
+from ettr.scenario.training import Interconnect, Model, Parallelism, StepModel, Synchronisation
 
 
 class InHours(Section):
@@ -58,10 +59,10 @@ class InHours(Section):
     power: Power | None = Field(None, description=Power.__doc__)
     cost: Cost | None = Field(None, description=Cost.__doc__)
     model: Model | None = Field(None, description=Model.__doc__)
-    layout: Cut | None = Field(None, description=Cut.__doc__)
-    network: Links | None = Field(None, description=Links.__doc__)
-    scaling: Slowness | None = Field(None, description=Slowness.__doc__)
-    sync: Loose | None = Field(None, description=Loose.__doc__)
+    layout: Parallelism | None = Field(None, description=Parallelism.__doc__)
+    network: Interconnect | None = Field(None, description=Interconnect.__doc__)
+    scaling: StepModel | None = Field(None, description=StepModel.__doc__)
+    sync: Synchronisation | None = Field(None, description=Synchronisation.__doc__)
     evidence: dict[str, Origin] = Field(default_factory=dict, description="origin of each value, by dotted path")
 
     @property
@@ -75,9 +76,11 @@ class InHours(Section):
         return self.cluster.n_gpus // self.cluster.gpus_per_node
 
     @functools.cached_property
-    def warmth(self) -> Warmth | None:
+    def heat_response(self) -> HeatResponse | None:
         """Temperatures, clocks and speed over the hours of the weather; None without heat."""
-        return warmth(self.heat, self.cluster.n_gpus, self.productive_h) if self.heat else None
+        return heat_response(self.heat, self.cluster.n_gpus, self.productive_h) if self.heat else None
+
+    warmth = moved.attribute("heat_response", "warmth")
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -99,9 +102,9 @@ class InHours(Section):
         )
 
     @property
-    def part(self) -> Part:
+    def part(self) -> Gpu:
         """The GPU of the job: that of ``power``, else of ``heat``, else an H100."""
-        return Part.load(self.part_name)
+        return Gpu.load(self.part_name)
 
     @property
     def part_name(self) -> str:
@@ -132,7 +135,7 @@ class InHours(Section):
     @property
     def speed(self) -> float:
         """Speed of training over full speed: its throughput factor, and the mean over the hours of its heat."""
-        return self.job.throughput_factor * (self.warmth.speed if self.warmth else 1.0)
+        return self.job.throughput_factor * (self.heat_response.speed if self.heat_response else 1.0)
 
     @property
     def work_h(self) -> float:
@@ -181,9 +184,9 @@ class InHours(Section):
     @functools.cached_property
     def heat_factors(self) -> tuple[float, ...]:
         """Failure rate of each of ``failures.modes`` over that where it was observed, by heat."""
-        if self.warmth is None:
+        if self.heat_response is None:
             return (1.0,) * len(self.failures.modes)
-        return tuple(self.warmth.factor(mode) for mode in self.failures.modes)
+        return tuple(self.heat_response.factor(mode) for mode in self.failures.modes)
 
     @property
     def heat_rate_factor(self) -> float:
@@ -370,25 +373,25 @@ class InHours(Section):
 def _throughput(
     n_tokens: float,
     model: Model,
-    layout: Cut | None,
-    network: Links | None,
-    scaling: Slowness | None,
-    sync: Loose | None,
+    layout: Parallelism | None,
+    network: Interconnect | None,
+    scaling: StepModel | None,
+    sync: Synchronisation | None,
     gpus_per_node: int,
     part_name: str,
     _stamp: tuple[int, int],
 ) -> Throughput:
     """Of a model with its links; made once for all scenarios that share them, as it looks at every layout."""
-    part = Part.load(part_name)
+    part = Gpu.load(part_name)
     if part.compute is None:
         raise InputError(
             f"part {part.name} has no compute figures, which tokens need, e.g. compute: {{peak_tflops: 989.4, "
             "memory_gb: 80, link_gb_s: 450}"
         )
-    links = network or Links.model_validate({})
-    slowness = scaling or Slowness.model_validate({})
-    loose = sync or Loose.model_validate({})
-    given = (layout or Cut.model_validate({})).given
+    links = network or Interconnect.model_validate({})
+    slowness = scaling or StepModel.model_validate({})
+    loose = sync or Synchronisation.model_validate({})
+    given = (layout or Parallelism.model_validate({})).given
     if loose.every_steps > 1 and given.sharded is None:
         # sharded weights are gathered in every step, which leaves no exchange to save
         given = replace(given, sharded=False)

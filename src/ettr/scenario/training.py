@@ -65,7 +65,7 @@ class Model(Section):
         return Transformer(self.n_parameters, layers, hidden, self.sequence_tokens, self.kv_share)
 
 
-class Cut(Section):
+class Parallelism(Section):
     """How the model is cut over GPUs; what is not given is chosen as the fastest that fits the memory."""
 
     tensor: Count | None = Field(None, ge=1, description="GPUs that share the matrices of a layer")
@@ -96,7 +96,7 @@ class Cut(Section):
             )
 
 
-class Links(Section):
+class Interconnect(Section):
     """The network between GPUs."""
 
     inside_gb_s: Bandwidth | None = Field(
@@ -133,7 +133,7 @@ class Links(Section):
         )
 
 
-class Slowness(Section):
+class StepModel(Section):
     """What slows a step beside its communication: taken from published runs, or given."""
 
     like: Text = Field("llama3", description="study whose fitted constants hold (assumed: llama3)")
@@ -151,7 +151,7 @@ class Slowness(Section):
     )
 
     @model_validator(mode="after")
-    def _known_study(self) -> Slowness:
+    def _known_study(self) -> StepModel:
         if self.like not in calibration.studies():
             raise ValueError(f"like must be one of {', '.join(calibration.studies())}, got {self.like!r}")
         return self
@@ -167,7 +167,7 @@ class Slowness(Section):
         return Constants(**{name: getattr(fitted, name) if own is None else own for name, own in given.items()})
 
 
-class Loose(Section):
+class Synchronisation(Section):
     """Replicas that exchange less than all gradients in every step."""
 
     every_steps: Number = Field(1.0, ge=1, description="steps between two exchanges; local SGD above 1 (assumed: 1)")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ettr.scaling import Constants, calibration
 from ettr.scenario import Scenario
-from ettr.scenario.training import Slowness
+from ettr.scenario.training import StepModel
 from ettr.sizing.yields import Yields, throughput_of, yields
 
 N_DRAWS = 200
@@ -53,7 +53,7 @@ def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> Draws:
         The rate by evenly spaced quantiles of its gamma posterior in random order; the constants from the covariance
         of their fit.
     """
-    section = scenario.scaling or Slowness.model_validate({})
+    section = scenario.scaling or StepModel.model_validate({})
     fitted = calibration.fit(section.like)
     constants = section.over(fitted.sample(n_draws, seed, section.known))
     constants = Constants(*(np.broadcast_to(value, n_draws) for value in vars(constants).values()))

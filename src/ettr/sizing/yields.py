@@ -17,7 +17,7 @@ from ettr.scaling import Constants, Layout
 from ettr.scaling.throughput import Throughput
 from ettr.scenario import Scenario
 from ettr.scenario.heat import Heat
-from ettr.scenario.heat_response import warmth
+from ettr.scenario.heat_response import heat_response
 from ettr.scenario.loader import stamp
 
 RATE = "failures.rate_per_1000_node_days"
@@ -215,7 +215,7 @@ def _speed(scenario: Scenario, through: Throughput, sizes: np.ndarray) -> np.nda
 
 @functools.lru_cache(maxsize=4096)
 def _speed_of(heat: Heat, n_gpus: int, work_h: float, _seen: tuple[tuple[int, int], ...]) -> float:
-    return warmth(heat, n_gpus, work_h).speed
+    return heat_response(heat, n_gpus, work_h).speed
 
 
 def _watts(power: Profile, hours: Any, waiting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

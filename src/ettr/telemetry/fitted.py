@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
-from ettr.scenario.gpu import Part
+from ettr.scenario.gpu import Gpu
 from ettr.telemetry.estimates import Estimate
 
 _OVER = 1.02
@@ -80,7 +80,7 @@ class TelemetryFit:
     ----------
     source, format : str
         The file, and its format.
-    base : Part
+    base : Gpu
         What the rest is taken from.
     medium : str
         What cooled it.
@@ -112,7 +112,7 @@ class TelemetryFit:
 
     source: str
     format: str
-    base: Part
+    base: Gpu
     medium: str
     gpus: tuple[str, ...]
     n_samples: int
@@ -155,7 +155,7 @@ class TelemetryFit:
         }
         return {path: each for path, each in found.items() if each.value is not None}
 
-    def to_part(self, name: str, title: str | None = None) -> Part:
+    def to_part(self, name: str, title: str | None = None) -> Gpu:
         """The base part with the figures that were found.
 
         Parameters
@@ -167,7 +167,7 @@ class TelemetryFit:
 
         Returns
         -------
-        Part
+        Gpu
             Each replaced figure has the status ``derived`` and a note with the file and its 95% interval.
 
         Raises
@@ -178,8 +178,8 @@ class TelemetryFit:
 
         Examples
         --------
-        >>> from ettr import Part, telemetry
-        >>> recording = telemetry.simulate(Part.load("h100"), telemetry.plan(minutes=20), power_window_s=1.0)
+        >>> from ettr import Gpu, telemetry
+        >>> recording = telemetry.simulate(Gpu.load("h100"), telemetry.plan(minutes=20), power_window_s=1.0)
         >>> mine = telemetry.fit(recording).to_part("mine")
         >>> mine.evidence["cooling.air.tau_s"].status
         'derived'
@@ -194,7 +194,7 @@ class TelemetryFit:
             value, note = self._taken(path, each)
             section[last] = value
             raw["evidence"][path] = {"status": "derived", "note": note}
-        return Part.of(raw, f"the fit to {self.source}")
+        return Gpu.of(raw, f"the fit to {self.source}")
 
     def _taken(self, path: str, each: Estimate) -> tuple[float, str]:
         """The value that a part takes, and the note beside it."""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
-from ettr.scenario.gpu import Part
+from ettr.scenario.gpu import Gpu
 from ettr.telemetry import clock_fit, leakage, models, plateaus, thermal_fit
 from ettr.telemetry.estimates import Estimate, if_sure, mean_of, together
 from ettr.telemetry.fitted import Level, TelemetryFit
@@ -29,7 +29,7 @@ _UNTOLD = ("hang", "restart")
 
 def fit(
     telemetry: Telemetry,
-    part: str | Part = "h100",
+    part: str | Gpu = "h100",
     medium: str = "air",
     *,
     gpu: str | None = None,
@@ -42,7 +42,7 @@ def fit(
     ----------
     telemetry : Telemetry
         What ``telemetry.read`` gives.
-    part : str or Part
+    part : str or Gpu
         The base: its power limit, names of its phases, and whatever the recording cannot say are taken from it.
     medium : str
         What cools the GPU: ``air``, ``cold_plate`` or ``immersion``. It decides which figures of a part are replaced.
@@ -71,15 +71,15 @@ def fit(
 
     Examples
     --------
-    >>> from ettr import Part, telemetry
-    >>> recording = telemetry.simulate(Part.load("h100"), telemetry.plan(minutes=20), power_window_s=1.0, seed=3)
+    >>> from ettr import Gpu, telemetry
+    >>> recording = telemetry.simulate(Gpu.load("h100"), telemetry.plan(minutes=20), power_window_s=1.0, seed=3)
     >>> found = telemetry.fit(recording)
     >>> round(found.tau.value), found.tau.low < 60 < found.tau.high
     (60, True)
     >>> found.exponent.why_not
     'at high load the clock moves by 0.0%; it takes 8%'
     """
-    base = part if isinstance(part, Part) else Part.load(part)
+    base = part if isinstance(part, Gpu) else Gpu.load(part)
     base.cooled_by(medium)
     named = {each: name for each, name in telemetry.models.items() if gpu in (None, each)}
     window_s = models.window_s(telemetry, named, base) if power_window_s is None else power_window_s
@@ -162,13 +162,13 @@ class _Gpu:
     def settled(self, window_s: float, tau_s: float | None = None) -> np.ndarray:
         return plateaus.settled(self.t_s, self.label, step_s=self.step_s, window_s=window_s, tau_s=tau_s)
 
-    def leak(self, base: Part, window_s: float) -> leakage.Leak:
+    def leak(self, base: Gpu, window_s: float) -> leakage.Leak:
         label = np.where(self.settled(window_s), self.label, -1)
         names = ("power_w", "temperature_c", "clock_mhz", "utilisation")
         power_w, temperature_c, clock_mhz, load = (self.column(name) for name in names)
         return leakage.fit(leakage.steady(power_w, temperature_c, clock_mhz, load, label, base), base)
 
-    def exponent(self, base: Part, power: Estimate, rise: Estimate, window_s: float) -> Estimate:
+    def exponent(self, base: Gpu, power: Estimate, rise: Estimate, window_s: float) -> Estimate:
         """With the leakage that was found, or the base part's; over all that its interval allows."""
         temperature = self.column("temperature_c")
         over = np.where(np.isfinite(temperature), temperature, base.leakage.at_c) - base.leakage.at_c
@@ -186,7 +186,7 @@ class _Gpu:
         return replace(first, low=low, high=high, note=first.note + whose)
 
 
-def _leaks(base: Part, power: Estimate, rise: Estimate) -> list[tuple[float, float]]:
+def _leaks(base: Gpu, power: Estimate, rise: Estimate) -> list[tuple[float, float]]:
     """Leakage and its rise: the best first, then the ends of what they may be."""
     leak_w, rise_k = base.leakage.power_w, base.leakage.rise_k
     ends_w, ends_k = (0.5 * leak_w, 1.5 * leak_w), (rise_k, rise_k)
@@ -207,7 +207,7 @@ def _each(samples: pd.DataFrame, label: np.ndarray, window_s: float) -> list[_Gp
 
 
 def _levels(
-    each: list[_Gpu], found: plateaus.Plateaus, base: Part, window_s: float, tau_s: float | None
+    each: list[_Gpu], found: plateaus.Plateaus, base: Gpu, window_s: float, tau_s: float | None
 ) -> tuple[Level, ...]:
     """Every plateau with its mean, from the highest down."""
     total = sum(int((one.label >= 0).sum()) for one in each)
@@ -270,7 +270,7 @@ def _largest(values: list[float]) -> float:
     return max(known) if known else float("nan")
 
 
-def _doubts(levels: tuple[Level, ...], base: Part, inlet: Estimate, samples: pd.DataFrame) -> list[str]:
+def _doubts(levels: tuple[Level, ...], base: Gpu, inlet: Estimate, samples: pd.DataFrame) -> list[str]:
     """What speaks for another part, or for another unit."""
     limit, notes = base.limits.power_w, []
     over = [level.mean.value for level in levels if level.mean.value is not None and level.mean.value > _OVER * limit]

@@ -77,8 +77,8 @@ class Telemetry:
 
     Examples
     --------
-    >>> from ettr import Part, telemetry
-    >>> recording = telemetry.simulate(Part.load("h100"), telemetry.plan(minutes=10), step_s=1.0)
+    >>> from ettr import Gpu, telemetry
+    >>> recording = telemetry.simulate(Gpu.load("h100"), telemetry.plan(minutes=10), step_s=1.0)
     >>> recording.n_gpus, recording.step_s, recording.gaps.n
     (1, 1.0, 0)
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from ettr.scenario.gpu import Part
+from ettr.scenario.gpu import Gpu
 from ettr.telemetry.estimates import Estimate, Solution, with_errors
 
 LEAST_RANGE_K = 5.0
@@ -94,7 +94,7 @@ def steady(
     clock_mhz: np.ndarray,
     utilisation: np.ndarray,
     label: np.ndarray,
-    part: Part,
+    part: Gpu,
 ) -> Steady | str:
     """Samples to look at, or why there are none.
 
@@ -139,7 +139,7 @@ class _Level:
 
 
 def _working(
-    power_w: np.ndarray, clock_mhz: np.ndarray, utilisation: np.ndarray, label: np.ndarray, part: Part
+    power_w: np.ndarray, clock_mhz: np.ndarray, utilisation: np.ndarray, label: np.ndarray, part: Gpu
 ) -> list[int]:
     """Plateaus with enough samples that are not idle: neither by their clock, nor by load and power.
 
@@ -171,7 +171,7 @@ def _why_not(at_limit: bool, moving: bool) -> str:
     return f"no plateau of power but idle has {LEAST_SAMPLES} settled samples"
 
 
-def fit(data: Steady | str, part: Part) -> Leak:
+def fit(data: Steady | str, part: Gpu) -> Leak:
     """P = P0 + L exp((T - T0) / T_s), with a P0 for each plateau and one leakage.
 
     Three answers, as far as the data go: the slope of power against temperature; the leakage L if the base part's
@@ -198,7 +198,7 @@ def fit(data: Steady | str, part: Part) -> Leak:
     return _curved(data, part, slope, at_c)
 
 
-def _curved(data: Steady, part: Part, slope: Estimate, at_c: float) -> Leak:
+def _curved(data: Steady, part: Gpu, slope: Estimate, at_c: float) -> Leak:
     n, leak = data.power_w.size, part.leakage
 
     def shape(rise_k: float) -> np.ndarray:

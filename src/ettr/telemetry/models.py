@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ettr.core.errors import InputError
 
 if TYPE_CHECKING:
-    from ettr.scenario.gpu import Part
+    from ettr.scenario.gpu import Gpu
     from ettr.telemetry.format import Telemetry
 
 _KNOWN = re.compile(r"(?<![A-Z0-9])(GB300|GB200|B200|H200|H100|A100)(?![0-9])")
@@ -24,7 +24,7 @@ def preset_of(text: str) -> str:
     return found[1].lower() if found else ""
 
 
-def base_of(part: Part) -> str:
+def base_of(part: Gpu) -> str:
     """The preset that a part is, or was made from by its name or title; empty if that cannot be said."""
     return preset_of(part.name) or preset_of(part.title)
 
@@ -46,7 +46,7 @@ def check_one(models: Mapping[str, str], source: str) -> None:
     )
 
 
-def notes(models: Mapping[str, str], base: Part) -> list[str]:
+def notes(models: Mapping[str, str], base: Gpu) -> list[str]:
     """What the recorded model is, and that the base part is another."""
     name = next(iter(models.values()), "")
     if not name:
@@ -58,7 +58,7 @@ def notes(models: Mapping[str, str], base: Part) -> list[str]:
     return [f"the file says {name}{known}"]
 
 
-def window_s(telemetry: Telemetry, models: Mapping[str, str], base: Part) -> float:
+def window_s(telemetry: Telemetry, models: Mapping[str, str], base: Gpu) -> float:
     """What a reading of power is the mean of, by the format and by the make of the GPU [s]."""
     make = preset_of(next(iter(models.values()), "")) or base_of(base)
     averaged = telemetry.format in ("nvidia-smi", "dcgm")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ettr.scenario.gpu import Part
+from ettr.scenario.gpu import Gpu
 
 PHASES = ("compute", "communication", "checkpoint", "hang", "restart", "idle")
-"""As in ``Part.levels``, without the unit."""
+"""As in ``Gpu.levels``, without the unit."""
 
 _STEPS = {"compute": "compute", "context": "checkpoint", "stall": "checkpoint", "idle": "idle"}
 _STEPS |= {phase: phase for phase in PHASES} | {"training": "compute", "rework": "compute"}
@@ -38,7 +38,7 @@ class Plateau:
     utilisation: float
 
 
-def phases_of(plateaus: list[Plateau], part: Part) -> list[str]:
+def phases_of(plateaus: list[Plateau], part: Gpu) -> list[str]:
     """A phase for each plateau; empty where none can be said.
 
     A recorded step's name decides. Else the highest plateau computes if it is over half of the power limit and the
@@ -58,7 +58,7 @@ def phases_of(plateaus: list[Plateau], part: Part) -> list[str]:
     return names
 
 
-def _nearest(plateaus: list[Plateau], part: Part, names: list[str]) -> list[tuple[str, int]]:
+def _nearest(plateaus: list[Plateau], part: Gpu, names: list[str]) -> list[tuple[str, int]]:
     pairs = []
     top_w = max(plateau.mean_w for plateau in plateaus)
     for i, plateau in enumerate(plateaus):

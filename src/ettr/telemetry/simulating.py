@@ -10,7 +10,7 @@ import numpy as np
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
-from ettr.scenario.gpu import Cooling, Part
+from ettr.scenario.gpu import Cooling, Gpu
 from ettr.telemetry.format import Telemetry
 from ettr.telemetry.plans import Step, check_steps
 from ettr.telemetry.samples import Samples
@@ -43,7 +43,7 @@ class Noise:
 
 
 def simulate(
-    part: Part,
+    part: Gpu,
     steps: Sequence[Step],
     *,
     medium: str = "air",
@@ -61,7 +61,7 @@ def simulate(
 
     Parameters
     ----------
-    part : Part
+    part : Gpu
         What is recorded.
     steps : sequence of Step
         The plan, e.g. ``telemetry.plan()``.
@@ -105,8 +105,8 @@ def simulate(
 
     Examples
     --------
-    >>> from ettr import Part
-    >>> recording = simulate(Part.load("h100"), [Step("idle", None, 60), Step("compute", 1.0, 60)], seed=1)
+    >>> from ettr import Gpu
+    >>> recording = simulate(Gpu.load("h100"), [Step("idle", None, 60), Step("compute", 1.0, 60)], seed=1)
     >>> recording.n_gpus, len(recording.samples), recording.format
     (1, 120, 'simulated')
     """
@@ -138,7 +138,7 @@ class _Course:
 
 
 def _course(
-    part: Part,
+    part: Gpu,
     steps: Sequence[Step],
     cooling: Cooling,
     own: float | None,
@@ -175,7 +175,7 @@ def _course(
     return _Course(dt_s, power, warm, clock, np.repeat(np.arange(len(steps)), counts))
 
 
-def _level_w(part: Part, step: Step) -> float:
+def _level_w(part: Gpu, step: Step) -> float:
     """The level of a step in thermal equilibrium [W]."""
     levels = part.levels
     if step.duty is None:
@@ -183,7 +183,7 @@ def _level_w(part: Part, step: Step) -> float:
     return levels.checkpoint_w + step.duty * (levels.compute_w - levels.checkpoint_w)
 
 
-def _settings(part: Part, step: Step, clocks_mhz: Mapping[str, float]) -> tuple[float, float, float]:
+def _settings(part: Gpu, step: Step, clocks_mhz: Mapping[str, float]) -> tuple[float, float, float]:
     """Level at the highest clock, clock over that, and the clock [MHz]."""
     highest = part.clock.highest_mhz
     if step.duty is None:
@@ -192,7 +192,7 @@ def _settings(part: Part, step: Step, clocks_mhz: Mapping[str, float]) -> tuple[
     return _level_w(part, step), clock / highest, clock
 
 
-def _leak_w(part: Part, temperature_c: float) -> float:
+def _leak_w(part: Gpu, temperature_c: float) -> float:
     leak = part.leakage
     return leak.power_w * math.exp((temperature_c - leak.at_c) / leak.rise_k)
 

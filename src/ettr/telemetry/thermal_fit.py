@@ -215,12 +215,12 @@ def _freed(values: np.ndarray, left: np.ndarray) -> np.ndarray:
 
 def _solved(parts: list[Stretch], tau_s: float) -> tuple[np.ndarray, float]:
     """The best inlet and resistance, and the sum of squares they leave."""
-    columns, warmth = [], []
+    columns, heat_response = [], []
     for part in parts:
         design, left = _model(part, float(tau_s))
         columns.append(_freed(design, left))
-        warmth.append(_freed(part.temperature_c, left))
-    design, temperature = np.vstack(columns), np.concatenate(warmth)
+        heat_response.append(_freed(part.temperature_c, left))
+    design, temperature = np.vstack(columns), np.concatenate(heat_response)
     values = np.linalg.lstsq(design, temperature, rcond=None)[0]
     residuals = temperature - design @ values
     return values, float(residuals @ residuals)

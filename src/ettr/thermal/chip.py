@@ -332,8 +332,8 @@ def _power_at(dynamic_w: float, inlet: np.ndarray, resistance: np.ndarray, chip:
 
     rise = chip.leakage_rise_k
     with np.errstate(over="ignore"):  # infinite, and cut in the next line
-        warmth = resistance * _leak(inlet + resistance * dynamic_w, chip) / rise
-    branch = np.minimum(warmth, np.exp(-1))  # beyond it nothing settles, and the caller does not use the answer
+        argument = resistance * _leak(inlet + resistance * dynamic_w, chip) / rise
+    branch = np.minimum(argument, np.exp(-1))  # beyond it nothing settles, and the caller does not use the answer
     return np.asarray(dynamic_w - rise / resistance * lambertw(-branch).real)
 
 

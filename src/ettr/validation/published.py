@@ -14,7 +14,7 @@ from ettr.checkpoint import daly_interval, peer_survival, recall_of, young_inter
 from ettr.core.errors import DataError, EttrError, UnknownName
 from ettr.failures import job_mttf_h
 from ettr.scaling import calibration, flop_per_token
-from ettr.scenario import Part, Scenario
+from ettr.scenario import Gpu, Scenario
 from ettr.thermal import Chip, arrhenius_factor, clock_at, speed
 
 REPRODUCED, CONSISTENT, NOT_REPRODUCED = "reproduced", "consistent", "not reproduced"
@@ -63,12 +63,12 @@ def _floor_overhead(scenario: str, floor: float) -> float:
 
 
 def _range_left(part: str) -> float:
-    gpu = Part.load(part)
+    gpu = Gpu.load(part)
     return float(power.floor_range(gpu.smoothing.floor if gpu.smoothing else 0.0, gpu.limits.overshoot))
 
 
 def _swing_mw(part: str, n_gpus: int, low: str) -> float:
-    levels = Part.load(part).levels
+    levels = Gpu.load(part).levels
     return n_gpus * (levels.compute_w - float(getattr(levels, low))) / 1e6
 
 
@@ -104,7 +104,7 @@ def _million_gpu_h(scenario: str, set: Mapping[str, Any]) -> float:
 
 def _power_change_pct(study: str, part: str, before: str, after: str) -> float:
     """Change of a GPU's power between two published runs, from the shares of a step in which it waits. [%]"""
-    levels = Part.load(part).levels
+    levels = Gpu.load(part).levels
     waits = calibration.fit(study).rows.set_index("run_id")["waiting_share"]
     power_w = {
         run: levels.compute_w - (levels.compute_w - levels.communication_w) * waits[run] for run in (before, after)

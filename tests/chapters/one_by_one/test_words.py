@@ -77,7 +77,7 @@ def said(case: str) -> dict[str, sentences.Finding]:
         "places": one_by_one.evidence_words.places(placed),
         "documents": one_by_one.evidence_words.documents(one_by_one.evidence_tables.by_document(placed)),
         "together": portfolio.words.answer(found, taken(case), 1e9),
-        "chosen_from": portfolio.words.chosen_from(found, ids, len(told.loans)),
+        "chosen_from": portfolio.words.chosen_from(found, ids, len(told.assumptions)),
         "lost_hours": portfolio.words.lost_hours(
             portfolio.tables.lost_hours(told.runs(), told.runs(taken(case)["id"])),
             portfolio.tables.trained_less_h(told.runs(), told.runs(taken(case)["id"])),

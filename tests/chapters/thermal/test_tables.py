@@ -129,7 +129,7 @@ def test_beliefs_meet_where_nothing_is_warmer(run):
 def test_beliefs_are_about_dies_and_not_about_what_cools_them(run, hall):
     other = thermal.tables.warmed(Scenario.load("llama3-405b"), **hall)
     assert thermal.failure_tables.by_warming(other).equals(thermal.failure_tables.by_warming(run))
-    reference = run.warmth.reference.die_c
+    reference = run.heat_response.reference.die_c
     found = thermal.failure_tables.by_warming(run, [30.0]).set_index("case")[
         "rate_factor"
     ]  # beyond where the die would throttle

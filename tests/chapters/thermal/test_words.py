@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from ettr import Part, Scenario, validation
+from ettr import Gpu, Scenario, validation
 from ettr.chapters import thermal
 
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
@@ -44,7 +44,7 @@ def test_the_answer_gives_the_afternoons_cost_and_what_cooling_buys(run):
     )
     beliefs = thermal.failure_tables.by_warming(run, [10.0])["ettr"]
     assert numbers("from nothing to # points", text) == pytest.approx([100 * np.ptp(beliefs)], **TENTH)
-    known = Part.presets().set_index("name").loc["h100"]
+    known = Gpu.presets().set_index("name").loc["h100"]
     assert numbers("NVIDIA H100 SXM, with # of its # figures", text) == [known["n_assumed"], known["n_figures"]]
 
 

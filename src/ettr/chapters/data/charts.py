@@ -43,13 +43,13 @@ def presets(frame: pd.DataFrame) -> Table:
 
 
 def part_fields(frame: pd.DataFrame) -> Table:
-    """The fields of a part; columns as from :meth:`ettr.Part.dictionary`."""
+    """The fields of a part; columns as from :meth:`ettr.Gpu.dictionary`."""
     names = {"field": "Field", "unit": "Unit", "rule": "Rule", "default": "Default", "meaning": "Meaning"}
     return named(frame, names, "Fields of a part")
 
 
 def parts(frame: pd.DataFrame) -> Table:
-    """Every figure of several parts side by side; columns as from :meth:`ettr.Part.to_frame`, and ``part``."""
+    """Every figure of several parts side by side; columns as from :meth:`ettr.Gpu.to_frame`, and ``part``."""
     need(frame, "part", "field", "unit", "value", "status")
     told = [
         f"({significant(value, 4)})" if status == "assumed" else significant(value, 4)

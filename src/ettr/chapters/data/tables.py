@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ettr import evidence
-from ettr.scenario import Part
+from ettr.scenario import Gpu
 
 
 def part_figures() -> pd.DataFrame:
@@ -14,8 +14,6 @@ def part_figures() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``part``, and the columns of :meth:`ettr.Part.to_frame`.
+        ``part``, and the columns of :meth:`ettr.Gpu.to_frame`.
     """
-    return pd.concat(
-        [Part.load(name).to_frame().assign(part=name) for name in evidence.part_names()], ignore_index=True
-    )
+    return pd.concat([Gpu.load(name).to_frame().assign(part=name) for name in evidence.gpu_names()], ignore_index=True)

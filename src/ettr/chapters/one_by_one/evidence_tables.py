@@ -23,19 +23,19 @@ def lent_values(told: Study) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     lent = told.baseline.flat()
-    for loan in told.loans:
-        values = loan.value if isinstance(loan.value, dict) else {"": loan.value}
+    for assumption in told.assumptions:
+        values = assumption.value if isinstance(assumption.value, dict) else {"": assumption.value}
         for name, value in values.items():
-            field = f"{loan.path}.{name}".rstrip(".")
+            field = f"{assumption.path}.{name}".rstrip(".")
             amount = f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
             rows.append(
                 {
                     "field": field,
-                    "value": f"{lent[field]:g}" if loan.of and field in lent else amount,
+                    "value": f"{lent[field]:g}" if assumption.of and field in lent else amount,
                     "unit": unit_of(field),
-                    "status": loan.status,
-                    "source": loan.source or "",
-                    "note": loan.note or "",
+                    "status": assumption.status,
+                    "source": assumption.source or "",
+                    "note": assumption.note or "",
                 }
             )
     return pd.DataFrame(rows, columns=["field", "value", "unit", "status", "source", "note"])

@@ -27,7 +27,7 @@ def lent(found: Comparison, values: pd.DataFrame) -> Finding:
         text=(
             f"*{run.title}* says nothing of what many mitigations act on. It is lent {count(len(values))} values, "
             f"{count(assumed)} of them assumed: on {listed(sections)}. What a mitigation saves of a loan is as true as "
-            f"the loan."
+            f"the assumption."
         ),
     )
 

@@ -98,7 +98,8 @@ def saving(found: Comparison, worth: pd.DataFrame) -> Finding:
     soft = int((rows["basis"] == "assumed").sum())
     told.append(
         f"For {count(soft)} of the {count(len(rows))} the size of the effect is assumed, which no interval shows: "
-        f"these hold luck alone. Another effect, or another loan, would reverse ranks sooner than more runs would."
+        f"these hold chance alone. Another effect, or another assumption, would reverse ranks sooner than more runs "
+        f"would."
     )
     nothing = tried[tried["effect"] == SAME]
     if len(nothing):

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence
-from ettr.chapters.thermal.tables import GPU, HEAT_SHARES, heat_of, hours_of, steady_ettr, warmth_of
+from ettr.chapters.thermal.tables import GPU, HEAT_SHARES, heat_of, heat_response_of, hours_of, steady_ettr
 from ettr.core.errors import OutsideValidity
 from ettr.core.temperatures import MACHINE_C
 from ettr.failures import poisson_interval
-from ettr.scenario import Part, Scenario
+from ettr.scenario import Gpu, Scenario
 from ettr.scenario.gpu import MEDIA
 from ettr.scenario.heat_response import chip_of
 from ettr.thermal import arrhenius_factor, die_after_c, linear_factor, operating_point
@@ -61,7 +61,7 @@ def by_warming(run: Scenario, warming_k: Iterable[float] = range(-20, 16, 5)) ->
         ``warming_k`` [K], ``case``, ``rate_factor``, ``ettr``. The cases: a quarter, half or all of the GPUs' failures,
         by Arrhenius.
     """
-    reference_c = float(warmth_of(run).reference.die_c)
+    reference_c = float(heat_response_of(run).reference.die_c)
     cold = {f"failures.modes.{mode.name}.{share}": 0.0 for mode in run.failures.modes for share in HEAT_SHARES}
     observed = run.override({"heat": None, **cold})
     gpus = {mode.name: mode.factor for mode in run.failures.modes if mode.category == GPU}
@@ -112,7 +112,7 @@ def stop_and_restart(run: Scenario, n_points: int = 181) -> pd.DataFrame:
         ``time_min`` since the failure [min], ``medium``, ``die_c`` [°C], for every way of cooling that the part has
         figures for and that lets it compute at the mean inlet of the scenario.
     """
-    part, recovery_min = Part.load(heat_of(run).part), max(run.recovery_h * 60, 1.0)
+    part, recovery_min = Gpu.load(heat_of(run).part), max(run.recovery_h * 60, 1.0)
     inlet = float(hours_of(run)["inlet_c"].mean())
     time_min = np.linspace(-0.25 * recovery_min, 2.5 * recovery_min, n_points)
     frames = []

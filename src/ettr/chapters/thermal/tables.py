@@ -11,10 +11,10 @@ from ettr import evidence
 from ettr.core.errors import EttrError, InputError, OutsideValidity
 from ettr.core.validity import above_zero, plain
 from ettr.plan import ettr_at_best
-from ettr.scenario import Part, Scenario
+from ettr.scenario import Gpu, Scenario
 from ettr.scenario.gpu import MEDIA
 from ettr.scenario.heat import Heat
-from ettr.scenario.heat_response import Warmth, chip_of, plant_of
+from ettr.scenario.heat_response import HeatResponse, chip_of, plant_of
 from ettr.thermal import Chip, largest_of, operating_point, speed
 
 GPU = "GPU"
@@ -61,7 +61,7 @@ def warmed(
     """
     changes: dict[str, object] = {}
     if scenario.heat is None:
-        known = Part.load(part)
+        known = Gpu.load(part)
         medium = "air" if known.cooling.air else next(name for name in MEDIA if getattr(known.cooling, name))
         changes["heat"] = {"part": part, "cooling": cooling, "mean_c": mean_c, "swing_k": swing_k}
         changes["heat.reference_medium"] = medium
@@ -114,14 +114,14 @@ def hottest_day(run: Scenario) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        As ``hours`` of the scenario's warmth, with ``mean_speed``, that of the mean part over its speed where rates
-        were observed.
+        As ``hours`` of the scenario's response to heat, with ``mean_speed``, that of the mean part over its speed where
+        rates were observed.
     """
     hours = hours_of(run)
     days = hours.groupby("day")["ambient_c"].agg(["mean", "size"])
     day = days.loc[days["size"] == days["size"].max(), "mean"].idxmax()
     chosen = hours[hours["day"] == day].reset_index(drop=True)
-    reference = warmth_of(run).reference.clock_mhz
+    reference = heat_response_of(run).reference.clock_mhz
     return chosen.assign(mean_speed=speed(chosen["clock_mhz"].to_numpy(), reference, heat_of(run).compute_share))
 
 
@@ -233,8 +233,8 @@ def swing_here(run: Scenario) -> pd.DataFrame:
         leakage) [K], ``swing_k`` (of the mean part's die) [K], ``low_k`` and ``high_k`` (swings that cost this part one
         and two percent) [K], infinite without leakage.
     """
-    heat, reference = heat_of(run), warmth_of(run).reference
-    part = Part.load(heat.part)
+    heat, reference = heat_of(run), heat_response_of(run).reference
+    part = Gpu.load(heat.part)
     share, rise_k = reference.leakage_w / reference.power_w, part.leakage.rise_k
 
     def costing(loss: float) -> float:
@@ -261,7 +261,7 @@ def limits_of(run: Scenario) -> pd.DataFrame:
     DataFrame
         ``limit`` (in words), ``temperature_c`` [°C].
     """
-    limits = Part.load(heat_of(run).part).limits
+    limits = Gpu.load(heat_of(run).part).limits
     known = {"throttles": limits.throttle_c, "switches itself off": limits.shutdown_c}
     there = {name: value for name, value in known.items() if value is not None}
     return pd.DataFrame({"limit": list(there), "temperature_c": list(there.values())})
@@ -278,9 +278,9 @@ def pace_by_size(run: Scenario) -> pd.DataFrame:
         It ends below the sizes whose hottest part has no power left to compute with at the hottest hour.
     """
     heat, hours = heat_of(run), hours_of(run)
-    part = Part.load(heat.part)
+    part = Gpu.load(heat.part)
     cooling = part.cooled_by(plant_of(heat).medium)
-    chip, reference = chip_of(part, cooling, heat.limit_w), warmth_of(run).reference.clock_mhz
+    chip, reference = chip_of(part, cooling, heat.limit_w), heat_response_of(run).reference.clock_mhz
     n_gpus = np.unique(np.round(np.geomspace(1, LARGEST_JOB, _SIZES)))
     factor = 1 + cooling.spread * np.asarray(largest_of(n_gpus))
     computing = np.array([_computes(float(hours["inlet_c"].max()), chip, float(one)) for one in factor])
@@ -322,14 +322,14 @@ def heat_of(run: Scenario) -> Heat:
     return run.heat
 
 
-def warmth_of(run: Scenario) -> Warmth:
+def heat_response_of(run: Scenario) -> HeatResponse:
     heat_of(run)
-    assert run.warmth is not None
-    return run.warmth
+    assert run.heat_response is not None
+    return run.heat_response
 
 
 def hours_of(run: Scenario) -> pd.DataFrame:
-    return warmth_of(run).hours
+    return heat_response_of(run).hours
 
 
 _COLDEST_C, _HOTTEST_C, _CLIMATES = 0.0, 40.0, 17
@@ -360,7 +360,7 @@ def cooling_at(run: Scenario, mean_c: float | None = None) -> pd.DataFrame:
         As from :func:`by_climate`.
     """
     heat, table = heat_of(run), evidence.table("cooling")
-    part = Part.load(heat.part)
+    part = Gpu.load(heat.part)
     swing = heat.swing_k if heat.weather is None else float(np.ptp(hottest_day(run)["ambient_c"])) / 2
     rows = []
     for plant in table.itertuples():

@@ -12,9 +12,9 @@ from ettr import evidence
 from ettr.chapters.common.sentences import Finding, count, duration, gpus, listed, number, pct, points
 from ettr.chapters.thermal.failure_tables import by_warming
 from ettr.chapters.thermal.tables import LARGEST_JOB, cooling_at, hottest_day
-from ettr.scenario import Part, Scenario
+from ettr.scenario import Gpu, Scenario
 from ettr.scenario.heat import Heat
-from ettr.scenario.heat_response import Warmth, plant_of
+from ettr.scenario.heat_response import HeatResponse, plant_of
 
 _PLANTS = {
     "air_economiser": "outdoor air",
@@ -44,7 +44,7 @@ def answer(run: Scenario) -> Finding:
             f" What 10 K on every die would do to ETTR is not known: from nothing to "
             f"{points(beliefs.max() - beliefs.min())}, by what is believed about failures and heat."
         )
-    hottest, part = _warmth(run).hours["hottest_c"].max(), Part.load(heat.part)
+    hottest, part = _heat_response(run).hours["hottest_c"].max(), Gpu.load(heat.part)
     statuses = part.to_frame()["status"]
     title = f"A hot afternoon costs {pct(losses['job'])} of throughput"
     waits = f"a mean part alone would lose {pct(losses['mean part'])}"
@@ -109,7 +109,7 @@ def _since(run: Scenario, day: pd.DataFrame) -> str:
 
 def _ends(run: Scenario, day: pd.DataFrame) -> tuple[str, str]:
     """How near to its limits the hottest part comes, as title and sentence."""
-    limits, held = Part.load(_heat(run).part).limits, set(day["limited_by"])
+    limits, held = Gpu.load(_heat(run).part).limits, set(day["limited_by"])
     whose, hottest = f"The hottest die of {count(run.cluster.n_gpus)}", day["hottest_c"].max()
     margin = limits.throttle_c - hottest
     throttles = f"the {limits.throttle_c:g} °C at which it throttles"
@@ -143,7 +143,7 @@ def pace(run: Scenario) -> Finding:
             f"A warmer die leaks more{', and one that throttles draws less' if throttled else ''}, so that less power "
             f"is left for the clock: the mean part is {pct(losses['mean part'])} slower at the hottest hour than at "
             f"the coolest. {whose}; over the day that part is held back by {listed(held)}. The mean over all hours is "
-            f"{pct(_warmth(run).speed)} of the observed speed."
+            f"{pct(_heat_response(run).speed)} of the observed speed."
         ),
     )
 
@@ -360,6 +360,6 @@ def _heat(run: Scenario) -> Heat:
     return run.heat
 
 
-def _warmth(run: Scenario) -> Warmth:
-    assert run.warmth is not None
-    return run.warmth
+def _heat_response(run: Scenario) -> HeatResponse:
+    assert run.heat_response is not None
+    return run.heat_response

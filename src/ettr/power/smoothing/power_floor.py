@@ -12,7 +12,7 @@ from ettr.power.binning import PowerSeries
 from ettr.power.closed_forms import floor_range
 from ettr.power.smoothing.figures import option_figure
 from ettr.power.smoothing.result import Smoothed, burnt, busy_mw, profile_of
-from ettr.scenario import Part
+from ettr.scenario import Gpu
 
 NAME = "GPU floor"
 
@@ -52,7 +52,7 @@ class PowerFloor:
         return cls(highest if floor is None else floor, option_figure("floor", "hold_s"), ramp, ramp)
 
     @classmethod
-    def of_part(cls, part: Part, floor: float | None = None) -> PowerFloor:
+    def of_part(cls, part: Gpu, floor: float | None = None) -> PowerFloor:
         """With the figures of a part; those that it does not give are those of the table of options.
 
         Raises
