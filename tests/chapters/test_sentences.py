@@ -29,7 +29,7 @@ from ettr.cli.plan import plan_lines
 REPOSITORY = Path(__file__).parents[2]
 CALL = r"\b(\w+\.(?:\w+_)?words\.\w+)\("
 FAILED, SOURCES, RATES = what_failed.words, reading_the_sources.words, failure_rates.words
-INTERVAL, SCALE = checkpoint_interval.words, scale.words
+INTERVAL, SCALE, NEEDS = checkpoint_interval.words, scale.words, scale.requirement_words
 PRESETS = evidence.scenario_names()
 ANY_SIZE = tuple(name for name in PRESETS if Scenario.load(name).job.tokens is None)
 """Those whose job is not tied to sizes that a model fits."""
@@ -99,6 +99,11 @@ def required(name: str, extreme: str = "as it is"):
 
 
 @cache
+def needs(name: str, extreme: str = "as it is"):
+    return plan.requirements(grown(name, extreme), TARGET)
+
+
+@cache
 def published():
     return validation.run()
 
@@ -131,16 +136,18 @@ SENTENCES = {
     "scale.words.answer": lambda *run: SCALE.answer(answer(*run), scale.tables.by_size(scenario(*run), 40), TARGET),
     "scale.words.curve": lambda *run: SCALE.curve(scenario(*run)),
     "scale.words.parts": lambda *run: SCALE.parts(scale.tables.parts_by_size(scenario(*run), 40)),
-    "scale.words.requirements": lambda *run: SCALE.requirements(plan.requirements(grown(*run), TARGET), N_GPUS),
-    "scale.words.recovery": lambda *run: SCALE.recovery(scenario(*run), plan.requirements(grown(*run), TARGET), N_GPUS),
+    "scale.requirement_words.requirements": lambda *run: scale.requirement_words.requirements(
+        plan.requirements(grown(*run), TARGET), N_GPUS
+    ),
+    "scale.requirement_words.recovery": lambda *run: scale.requirement_words.recovery(
+        scenario(*run), plan.requirements(grown(*run), TARGET), N_GPUS
+    ),
     "checkpoint_interval.words.published_stall": lambda *run: INTERVAL.published_stall(published()),
     "checkpoint_interval.words.interval_bands": lambda *run: checkpoint_interval.words.interval_bands(answer(*run)),
-    "scale.band_words.sizes_with_bands": lambda *run: scale.band_words.sizes_with_bands(
-        scale.band_tables.size_with_bands(scenario(*run), 20), TARGET
+    "scale.words.sizes_with_bands": lambda *run: scale.words.sizes_with_bands(
+        scale.tables.size_with_bands(scenario(*run), 20), TARGET
     ),
-    "scale.band_words.band_by_size": lambda *run: scale.band_words.band_by_size(
-        scale.band_tables.band_by_size(scenario(*run), 8)
-    ),
+    "scale.words.band_by_size": lambda *run: scale.words.band_by_size(scale.tables.band_by_size(scenario(*run), 8)),
     "checkpoint_interval.disagreement_words.difference of first_order": lambda *run: difference(
         scenario(*run), "first_order"
     ),
@@ -574,7 +581,7 @@ def test_the_simple_formulas_end_where_it_is_said(name):
 @pytest.mark.parametrize("name", PRESETS)
 def test_what_is_required_is_told_with_its_own_value(name):
     needs = plan.requirements(grown(name), TARGET)
-    text = SCALE.requirements(needs, N_GPUS).text
+    text = NEEDS.requirements(needs, N_GPUS).text
     rate = needs[0]
     at_most, given = numbers("failure rate at most # failures per 1000 node-days, instead of #", text)
     assert 0.99 * rate.value <= at_most <= rate.value and given == pytest.approx(rate.given, **THREE_DIGITS)
@@ -673,20 +680,22 @@ def test_the_validation_is_counted():
 
 
 def test_a_target_that_is_reached_already_leaves_room():
-    finding = SCALE.requirements(plan.requirements(scenario("llama3-405b"), 0.9), 16_384)
+    finding = scale.requirement_words.requirements(plan.requirements(scenario("llama3-405b"), 0.9), 16_384)
     assert finding.title == "16,384 GPUs reach 90% as they are"
     assert "reached already" in finding.text
-    text = SCALE.recovery(scenario("llama3-405b"), plan.requirements(scenario("llama3-405b"), 0.9), 16_384).text
+    text = scale.requirement_words.recovery(
+        scenario("llama3-405b"), plan.requirements(scenario("llama3-405b"), 0.9), 16_384
+    ).text
     (restart,) = hours("restart of at most @ reaches 90%", text)
     run = scenario("llama3-405b").override({"recovery.restart_min": restart * 60})
     assert plan.ettr_at_best(run) == pytest.approx(0.9, abs=1e-3)
 
 
 def test_a_target_out_of_reach_says_so():
-    finding = SCALE.requirements(plan.requirements(grown("opt-175b"), 0.999), N_GPUS)
+    finding = scale.requirement_words.requirements(plan.requirements(grown("opt-175b"), 0.999), N_GPUS)
     assert "no single change does it" in finding.text or "one change alone" in finding.text
     needs = plan.requirements(grown("opt-175b"), 0.9)
-    none = SCALE.recovery(scenario("opt-175b"), needs, N_GPUS).text
+    none = NEEDS.recovery(scenario("opt-175b"), needs, N_GPUS).text
     (left,) = numbers("no restart time reaches 90%: even an instant restart leaves #%", none)
     (restart,) = [need for need in needs if need.field == "recovery.restart_min"]
     assert restart.value is None and left == pytest.approx(100 * restart.best_ettr, **TENTH)
@@ -695,7 +704,7 @@ def test_a_target_out_of_reach_says_so():
 @pytest.mark.parametrize("name", PRESETS)
 def test_what_else_reaches_the_target_is_told_where_no_restart_does(name):
     needs = plan.requirements(grown(name), TARGET)
-    text = SCALE.recovery(scenario(name), needs, N_GPUS).text
+    text = NEEDS.recovery(scenario(name), needs, N_GPUS).text
     able = {need.field for need in needs if need.value is not None}
     if "recovery.restart_min" in able:
         assert "alone" not in text

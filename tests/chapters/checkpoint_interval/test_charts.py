@@ -46,8 +46,8 @@ def frames(kind: str, name: str) -> tuple[pd.DataFrame, ...]:
     one = {
         "rsc_beside_exact": printed,
         "interval_with_bands": lambda: checkpoint_interval.tables.interval_with_bands(scenario, 9),
-        "size_with_bands": lambda: scale_chapter.band_tables.size_with_bands(scenario, 9),
-        "band_by_size": lambda: scale_chapter.band_tables.band_by_size(scenario, 5),
+        "size_with_bands": lambda: scale_chapter.tables.size_with_bands(scenario, 9),
+        "band_by_size": lambda: scale_chapter.tables.band_by_size(scenario, 5),
         "rates": lambda: moving(name),
         "intervals": lambda: moving(name),
         "one_interval": lambda: checkpoint_interval.changing_rate_tables.one_interval_by_factor(scenario, 20, 4),
@@ -69,9 +69,9 @@ def draw(kind: str, name: str, *given: pd.DataFrame):
     if kind == "interval_with_bands":
         return checkpoint_interval.charts.interval_with_bands(*data, plan.flat_band(run(name)), *texts)
     if kind == "size_with_bands":
-        return scale_chapter.band_charts.size_with_bands(*data, 0.9, *texts)
+        return scale_chapter.charts.size_with_bands(*data, 0.9, *texts)
     if kind == "band_by_size":
-        return scale_chapter.band_charts.band_by_size(*data, *texts)
+        return scale_chapter.charts.band_by_size(*data, *texts)
     if kind == "frontiers":
         return scale_chapter.requirement_charts.frontiers(*data, run(name), *texts)
     return getattr(checkpoint_interval.changing_rate_charts, kind)(*data, *texts)

@@ -98,12 +98,12 @@ def test_without_knowledge_the_missing_field_is_named():
     assert "failures.rate_gamma" in told.text and told.title == "How well the rate is known is not said"
     assert (
         "no bands"
-        in scale.band_words.sizes_with_bands(scale.band_tables.size_with_bands(Scenario.load("rsc-1"), 20), 0.9).text
+        in scale.words.sizes_with_bands(scale.tables.size_with_bands(Scenario.load("rsc-1"), 20), 0.9).text
     )
 
 
 def test_the_size_at_which_the_target_ends_has_the_ends_of_the_rate(llama3):
-    said = scale.band_words.sizes_with_bands(scale.band_tables.size_with_bands(llama3), TARGET).text
+    said = scale.words.sizes_with_bands(scale.tables.size_with_bands(llama3), TARGET).text
     at, low, high = numbers("up to # GPUs. As far as the rate is known, that size lies between # GPUs and # GPUs", said)
     known = llama3.failures.posterior
     steady = llama3.override({"job.include_start": False})
@@ -117,8 +117,8 @@ def test_the_size_at_which_the_target_ends_has_the_ends_of_the_rate(llama3):
 
 @pytest.mark.parametrize("name", ["llama3-405b", "rsc-1"])
 def test_the_band_by_size_is_told_at_both_ends(name):
-    table = scale.band_tables.band_by_size(Scenario.load(name), 9)
-    said = scale.band_words.band_by_size(table)
+    table = scale.tables.band_by_size(Scenario.load(name), 9)
+    said = scale.words.band_by_size(table)
     widths = (table["high_min"] / table["low_min"]).iloc[[0, -1]].tolist()
     assert numbers("factor of # at the small size and of # at the large one", said.text) == pytest.approx(
         widths, **THREE_DIGITS

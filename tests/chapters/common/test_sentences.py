@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -120,3 +121,54 @@ def test_no_word_is_ever_infinite():
 def test_a_finding_shows_its_text():
     finding = Finding("title", "**text**")
     assert str(finding) == finding._repr_markdown_() == "**text**"
+
+
+# --------------------------------------------------------------------------- templates
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, math.inf, np.nan, np.float64("inf")])
+def test_a_missing_number_gives_the_fallback(missing):
+    text = sentences.say("{n:gpus} reach {ettr:share}", "{n:gpus} have no answer", n=8, ettr=missing)
+    assert text == "8 GPUs have no answer"
+    assert sentences.say(" Beyond {end:gpus} it ends.", end=missing) == ""
+
+
+def test_a_value_that_only_the_fallback_lacks_does_no_harm():
+    assert sentences.say("{a:number}", "{b:number}", a=1.0, b=None) == "1"
+    with pytest.raises(ValueError, match="b is None"):
+        sentences.say("{a:number}", "{b:number}", a=None, b=None)
+
+
+def test_a_value_that_is_not_given_is_a_mistake_of_the_template():
+    with pytest.raises(KeyError, match="ettr"):
+        sentences.say("{ettr:share}", "nothing")
+    with pytest.raises(ValueError, match="Invalid format specifier"):
+        sentences.say("{ettr:shares}", ettr=0.5)
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "text"),
+    [
+        ("at most", 0.7389, "0.738"),
+        ("at least", 0.7381, "0.739"),
+        ("count", 16384, "16,384"),
+        ("days", 3.5, "3.5 days"),
+        ("duration", 0.5, "30 min"),
+        ("gpus", 50_123.4, "50,100 GPUs"),
+        ("gpus2", 50_123.4, "50,000 GPUs"),
+        ("gpus3", 50_123.4, "50,100 GPUs"),
+        ("list", ["a", "b", "c"], "a, b and c"),
+        ("number", 3.789, "3.79"),
+        ("points", 0.013, "1.3 points"),
+        ("share", 0.6399, "64.0%"),
+        ("share0", 0.6399, "64%"),
+        (".1f", 0.25, "0.2"),
+    ],
+)
+def test_every_form_writes_numbers_as_people_read_them(form, value, text):
+    assert sentences.say(f"{{value:{form}}}", value=value) == text
+
+
+def test_every_form_is_tested_here():
+    (mark,) = test_every_form_writes_numbers_as_people_read_them.pytestmark
+    assert {form for form, _, _ in mark.args[1]} >= set(sentences.FORMS)

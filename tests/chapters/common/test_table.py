@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from ettr import Part, Scenario, evidence, plan, validation
+from ettr import Gpu, Scenario, evidence, plan, validation
 from ettr.chapters import data as data_chapter
 from ettr.chapters import reading_the_sources
 from ettr.chapters import validation as validation_chapter
@@ -152,5 +152,5 @@ def test_parts_stand_side_by_side_with_assumed_figures_in_brackets():
     table = data_chapter.charts.parts(data_chapter.tables.part_figures()).frame.set_index("Field")
     assert table.loc["limits.power_w", ["Unit", "h100", "gb300"]].tolist() == ["W", "700", "1,400"]
     assert table.loc["leakage.power_w", "h100"] == "(90)" and table.loc["cooling.air.tau_s", "gb300"] == ""
-    assert list(data_chapter.charts.part_fields(Part.dictionary()).frame.columns)[:2] == ["Field", "Unit"]
+    assert list(data_chapter.charts.part_fields(Gpu.dictionary()).frame.columns)[:2] == ["Field", "Unit"]
     assert len(data_chapter.charts.cooling(evidence.table("cooling")).frame) == 4

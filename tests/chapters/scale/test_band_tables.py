@@ -32,7 +32,7 @@ def test_bands_are_quantiles_of_the_ettr_under_the_posterior(name):
 @pytest.mark.parametrize("name", ["llama3-405b", "glm-130b", "byterobust"])
 def test_bands_lie_in_each_other_and_the_line_is_the_known_curve(name):
     run = Scenario.load(name)
-    for frame in (checkpoint_interval.tables.interval_with_bands(run, 9), scale.band_tables.size_with_bands(run, 9)):
+    for frame in (checkpoint_interval.tables.interval_with_bands(run, 9), scale.tables.size_with_bands(run, 9)):
         values = frame[ENDS].to_numpy()
         assert (np.diff(values, axis=1) > 0).all() and np.isfinite(values).all()
     own = run.override({"job.include_start": False, "checkpoint.interval_min": float(frame["interval_min"].iloc[0])})
@@ -41,14 +41,14 @@ def test_bands_lie_in_each_other_and_the_line_is_the_known_curve(name):
 
 def test_without_knowledge_there_is_no_band():
     run = Scenario.load("rsc-1")
-    for frame in (checkpoint_interval.tables.interval_with_bands(run, 5), scale.band_tables.size_with_bands(run, 5)):
+    for frame in (checkpoint_interval.tables.interval_with_bands(run, 5), scale.tables.size_with_bands(run, 5)):
         assert (frame[ENDS].nunique(axis=1) == 1).all()
-    table = scale.band_tables.band_by_size(run, 5)
+    table = scale.tables.band_by_size(run, 5)
     assert table["low_95_min"].tolist() == pytest.approx(table["interval_min"].tolist(), rel=1e-6)
 
 
 def test_the_band_by_size_is_that_of_a_plan_of_each_size(llama3):
-    table = scale.band_tables.band_by_size(llama3, 5)
+    table = scale.tables.band_by_size(llama3, 5)
     known = llama3.failures.posterior
     for row in table.itertuples():
         band = plan.flat_band(llama3.override({"cluster.n_gpus": int(row.n_gpus)}))
@@ -62,7 +62,7 @@ def test_the_band_by_size_is_that_of_a_plan_of_each_size(llama3):
 
 
 def test_sizes_at_which_hardly_anything_is_left_are_not_in_the_band():
-    table = scale.band_tables.band_by_size(Scenario.load("bloom-176b"), 12)
+    table = scale.tables.band_by_size(Scenario.load("bloom-176b"), 12)
     last = Scenario.load("bloom-176b").override({"cluster.n_gpus": int(table["n_gpus"].iloc[-1])})
     assert table["n_gpus"].max() < 2e5 and plan.ettr_at_best(last) > 0.09
 

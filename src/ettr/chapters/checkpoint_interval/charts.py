@@ -8,7 +8,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.bands import BAND_NAMES, band_sentence, banded
+from ettr.chapters.common import builders
+from ettr.chapters.common.bands import ENDS, band_sentence
 from ettr.chapters.common.encodings import (
     DASHES,
     MODEL_NAMES,
@@ -18,7 +19,7 @@ from ettr.chapters.common.encodings import (
     line_colour,
     logarithmic,
 )
-from ettr.chapters.common.theme import MODEL_COLOURS, PART_COLOURS, finish, layered, need, touchable
+from ettr.chapters.common.theme import MODEL_COLOURS, PART_COLOURS, RANGE_COLOURS, finish, layered, need, touchable
 from ettr.plan import Band
 
 
@@ -145,9 +146,6 @@ def rules(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
 
 
-ENDS = ("low_50", "high_50", "low_95", "high_95")
-
-
 def interval_with_bands(frame: pd.DataFrame, band: Band, title: str, subtitle: str = "") -> Any:
     """ETTR over the checkpoint interval, with what the uncertain failure rate makes of it.
 
@@ -170,10 +168,11 @@ def interval_with_bands(frame: pd.DataFrame, band: Band, title: str, subtitle: s
     }
     shade = (
         alt.Chart(flat.assign(**ends))
-        .mark_rect(opacity=0.14, color=BAND_NAMES["half a point lost"])
+        .mark_rect(opacity=0.14, color=RANGE_COLOURS["half a point lost"])
         .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), tooltip=[alt.Tooltip("what:N", title="Range")])
     )
-    curve = banded(frame, "interval_min", logarithmic("interval_min", "Checkpoint interval [min]"), (lowest, highest))
+    up = builders.up("ettr", domain=[lowest, highest])
+    curve = builders.banded(frame, builders.across("interval_min"), up, ["interval_min", "ettr"])
     near = frame.iloc[(frame["interval_min"] - band.interval_min).abs().argmin()]
     known = band_sentence(near, f"Near the best interval of {band.interval_min:.1f} minutes")
     return finish(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget
-from ettr.chapters.common.sizes import LARGEST_GPUS, smallest_gpus
+from ettr.chapters.common.steady_state import LARGEST_GPUS, smallest_gpus
 from ettr.core.errors import OutsideValidity
 from ettr.core.validity import ValidityWarning
 from ettr.plan import best_interval_min

@@ -1,7 +1,6 @@
-"""Tables over an interval, a size or a pair of fields: what the charts of a chapter draw.
+"""What a checkpoint interval costs, by every formula, and which rule for it comes near.
 
-All curves are in the steady state, so that none is stepped by the last segment of a run, and each is one call of
-the closed forms on arrays. :func:`against_model` sets real runs beside the closed form.
+All curves are in the steady state, and each is one call of the closed forms on arrays.
 """
 
 from __future__ import annotations
@@ -11,8 +10,16 @@ import pandas as pd
 
 from ettr import budget
 from ettr.chapters.checkpoint_interval.disagreement_tables import comparable
-from ettr.chapters.scale.band_tables import INTERVAL, answered_points, ettr_with_bands
-from ettr.chapters.scale.tables import POINTS, ettr_at, part_shares, quietly, sizes_shown, valid_points, without_start
+from ettr.chapters.common.steady_state import (
+    INTERVAL,
+    SIZE,
+    part_shares,
+    quietly,
+    sizes_of_curve,
+    valid_points,
+    without_start,
+)
+from ettr.chapters.scale.tables import answered_points, ettr_with_bands
 from ettr.checkpoint import (
     availability_interval,
     daly_first_order_interval,
@@ -30,8 +37,10 @@ from ettr.plan import (
 )
 from ettr.scenario import Scenario
 
+_POINTS = 120
 
-def by_interval(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
+
+def by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     """ETTR over the checkpoint interval, by every formula that has a term for what the scenario holds.
 
     Parameters
@@ -58,7 +67,7 @@ def by_interval(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
     return valid_points(frames, steady)
 
 
-def parts_by_interval(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
+def parts_by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     """Shares of the wall clock over the checkpoint interval, exact.
 
     Returns
@@ -72,7 +81,7 @@ def parts_by_interval(scenario: Scenario, n_points: int = POINTS) -> pd.DataFram
     return part_shares(found, steady, interval_min=intervals)
 
 
-def interval_rules(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
+def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     """What each published rule for the interval costs against the best one, over the job's size.
 
     Returns
@@ -83,7 +92,7 @@ def interval_rules(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
         maintenance are set aside: the rules have no term for them.
     """
     run = comparable(scenario, "rsc")
-    n_gpus = sizes_shown(run, n_points)
+    n_gpus = sizes_of_curve(run, n_points)
     mttf_h = job_mttf_h(run, n_gpus)
     ends_h = SHORTEST_MIN / 60, run.work_h
     best_h = exact_interval(run.stall_h, mttf_h)
@@ -95,19 +104,24 @@ def interval_rules(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
         "Exact": best_h,
     }
     rules_h = {name: np.clip(tau_h, *ends_h) for name, tau_h in rules_h.items()}
-    at_best = ettr_at(run, n_gpus, rules_h["Exact"])
+    at_best = _ettr(run, n_gpus, rules_h["Exact"])
     frames = [
         pd.DataFrame(
             {
                 "n_gpus": n_gpus,
                 "rule": name,
                 "interval_min": tau_h * 60,
-                "loss_points": 100 * (at_best - ettr_at(run, n_gpus, tau_h)),
+                "loss_points": 100 * (at_best - _ettr(run, n_gpus, tau_h)),
             }
         )
         for name, tau_h in rules_h.items()
     ]
     return valid_points(frames, run)
+
+
+def _ettr(scenario: Scenario, n_gpus: np.ndarray, tau_h: np.ndarray) -> np.ndarray:
+    at = {SIZE: n_gpus, INTERVAL: np.nan_to_num(tau_h, nan=1.0) * 60}
+    return np.where(np.isnan(tau_h), np.nan, quietly(budget.exact, scenario, at).ettr)
 
 
 def _intervals_min(scenario: Scenario, n_points: int) -> np.ndarray:

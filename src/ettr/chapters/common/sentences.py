@@ -1,9 +1,13 @@
-"""A finding, and numbers as people read them."""
+"""Sentences of numbers: a template, what it says where a number is missing, and numbers as people read them."""
 
 from __future__ import annotations
 
 import math
+import string
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 _LONGEST_H = 1000 * 8766.0
 
@@ -33,6 +37,57 @@ class Finding:
 
     def __str__(self) -> str:
         return self.text
+
+
+def say(template: str, fallback: str = "", /, **values: Any) -> str:
+    """A sentence made of named numbers.
+
+    Parameters
+    ----------
+    template : str
+        Text with ``{name:form}`` for each value. Forms are those of :data:`FORMS`, such as ``gpus``, ``duration`` (of
+        hours) and ``share``, or Python's own.
+    fallback : str
+        What is said instead if a value of the template is None, infinite or not a number. Its own values must be there.
+    **values
+        Numbers, texts and lists of texts.
+
+    Raises
+    ------
+    KeyError
+        If the template names a value that is not given.
+    ValueError
+        If a value of the fallback is missing.
+
+    Examples
+    --------
+    >>> say("{n:gpus} reach {ettr:share}.", "{n:gpus} have no answer.", n=16384, ettr=0.91)
+    '16,384 GPUs reach 91.0%.'
+    >>> say("{n:gpus} reach {ettr:share}.", "{n:gpus} have no answer.", n=16384, ettr=math.nan)
+    '16,384 GPUs have no answer.'
+    """
+    try:
+        return _TEMPLATES.vformat(template, (), values)
+    except _Missing:
+        return _TEMPLATES.vformat(fallback, (), values)
+
+
+class _Missing(ValueError):
+    """A template has no number where it needs one."""
+
+
+class _Templates(string.Formatter):
+    """Python's templates with forms for numbers, which refuse numbers that are none."""
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        value = super().get_value(key, args, kwargs)
+        if value is None or (isinstance(value, Real) and not math.isfinite(value)):
+            raise _Missing(f"{key} is {value}")
+        return value
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        form = FORMS.get(format_spec)
+        return form(value) if form else str(format(value, format_spec))
 
 
 def pct(fraction: float, digits: int = 1) -> str:
@@ -147,3 +202,28 @@ def days(value: float) -> str:
         return "more than a hundred years"
     text = f"{number(value)} day{'' if number(value) == '1' else 's'}"
     return f"{text}, or {number(value / 365.25)} years" if value >= 730 else text
+
+
+def rounded_gpus(digits: int) -> Callable[[float], str]:
+    """A number of GPUs in so many digits, as far as it is known, e.g. ``19,500 GPUs``."""
+    return lambda number: gpus(float(f"{number:.{digits}g}"))
+
+
+FORMS: Mapping[str, Callable[[Any], str]] = {
+    "at most": lambda value: limit(value, "at most"),
+    "at least": lambda value: limit(value, "at least"),
+    "count": count,
+    "days": days,
+    "duration": duration,
+    "gpus": gpus,
+    "gpus2": rounded_gpus(2),
+    "gpus3": rounded_gpus(3),
+    "list": listed,
+    "number": number,
+    "points": points,
+    "share": pct,
+    "share0": lambda value: pct(value, 0),
+}
+"""How a template of :func:`say` may have its values written."""
+
+_TEMPLATES = _Templates()

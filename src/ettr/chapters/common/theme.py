@@ -72,6 +72,20 @@ MODEL_COLOURS: Mapping[str, str] = MappingProxyType(
 :meta hide-value:
 """
 
+SERIES_COLOURS = ("#289561", "#1f95ec", "#e46d09", "#8d48b3", "#a27505")
+"""Colours of lines by their place, where their names have none."""
+LINE_DASHES = ([1, 0], [8, 2], [6, 3], [2, 3], [8, 2, 2, 2])
+"""Dashes of lines by their place, so that they are told apart by more than colour."""
+BAND_COLOURS = ("#1f95ec", "#8fbfe8")
+"""Of bands of 50% and 95%."""
+RANGE_COLOURS: Mapping[str, str] = MappingProxyType({"half a point lost": "#289561", "rate, 95%": "#e46d09"})
+"""Colours of the ranges of a checkpoint interval.
+
+:meta hide-value:
+"""
+LEVEL_COLOURS = ("#7f2a0a", "#bb5319", "#e39a4a", "#e8cf8b", "#8cc5a1", "#1d7f4f")
+"""Shades of a map, from the worst to the best."""
+
 
 def enable() -> None:
     """Show charts as the book does, from here to the end of the notebook."""

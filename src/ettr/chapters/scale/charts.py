@@ -1,4 +1,4 @@
-"""Charts on the size of a job."""
+"""Charts on the size of a job: what it reaches, how surely, and with which restart."""
 
 from __future__ import annotations
 
@@ -8,8 +8,18 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import PERCENT, but_size, dash, line_colour, logarithmic, rounded
-from ettr.chapters.common.theme import MODEL_COLOURS, finish, layered, need, touchable
+from ettr.chapters.common import builders
+from ettr.chapters.common.bands import ENDS, band_sentence
+from ettr.chapters.common.columns import Column, tooltips
+from ettr.chapters.common.encodings import but_size, rounded
+from ettr.chapters.common.theme import LEVEL_COLOURS, MODEL_COLOURS, RANGE_COLOURS, finish, layered, need, touchable
+
+_LINES = {
+    ("exact", "best"): "exact, best interval",
+    ("exact", "as given"): "exact, interval as given",
+    ("first_order", "as given"): "first order, as given",
+    ("rsc", "as given"): "RSC formula, as given",
+}
 
 
 def by_size(frame: pd.DataFrame, published: pd.DataFrame, target: float, title: str, subtitle: str = "") -> Any:
@@ -28,55 +38,23 @@ def by_size(frame: pd.DataFrame, published: pd.DataFrame, target: float, title: 
     """
     need(frame, "n_gpus", "interval", "formula", "interval_min", "job_mttf_h", "ettr")
     need(published, "run", "n_gpus", "ettr", "bound")
-    names = [
-        "exact, best interval",
-        "exact, interval as given",
-        "first order, as given",
-        "RSC formula, as given",
-    ]
-    labels = {("exact", "best"): names[0], ("exact", "as given"): names[1]}
-    labels |= {("first_order", "as given"): names[2], ("rsc", "as given"): names[3]}
-    shown = frame.assign(line=[labels[key] for key in zip(frame["formula"], frame["interval"], strict=True)])
-    present = [name for name in names if name in set(shown["line"])]
-    colours = dict(zip(names, ["#289561", "#1f95ec", "#e46d09", "#8d48b3"], strict=True))
-    dashes = dict(zip(names, [[1, 0], [8, 2], [6, 3], [2, 3]], strict=True))
-    lines = (
-        alt.Chart(shown)
-        .mark_line(clip=True)
-        .encode(
-            x=logarithmic("n_gpus", "Job size [GPUs]"),
-            y=alt.Y("ettr:Q", title="ETTR", axis=PERCENT, scale=alt.Scale(domain=[0, 1])),
-            color=line_colour("line", None, {name: colours[name] for name in present}),
-            strokeDash=dash("line", None, {name: dashes[name] for name in present}),
-            tooltip=[
-                alt.Tooltip("line:N", title="Curve"),
-                alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
-                alt.Tooltip("job_mttf_h:Q", title="Time to failure [h]", format=".3~g"),
-                alt.Tooltip("interval_min:Q", title="Interval [min]", format=".3~g"),
-                alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
-            ],
-        )
+    curves = frame.assign(line=[_LINES[key] for key in zip(frame["formula"], frame["interval"], strict=True)])
+    tips = tooltips("line", "n_gpus", "job_mttf_h", "interval_min", "ettr")
+    lines = builders.lines(
+        curves, builders.across("n_gpus"), builders.up("ettr", domain=[0, 1]), "line", [*_LINES.values()], tips
     )
-    goal = alt.Chart(pd.DataFrame({"ettr": [target]})).mark_rule(strokeDash=[3, 3]).encode(y=alt.Y("ettr:Q"))
-    dots = (
-        alt.Chart(published.assign(kind="reported by runs"))
-        .mark_point(size=110, color=MODEL_COLOURS["published"], opacity=1)
-        .encode(
-            x=alt.X("n_gpus:Q"),
-            y=alt.Y("ettr:Q"),
-            shape=alt.Shape("kind:N", title=None, scale=alt.Scale(range=["diamond"])),
-            tooltip=[
-                alt.Tooltip("run:N", title="Reported by"),
-                alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
-                alt.Tooltip("bound:N", title="Figure is"),
-                alt.Tooltip("ettr:Q", title="ETTR", format=".0%"),
-            ],
-        )
+    diamonds = builders.dots(
+        published.assign(kind="reported by runs"),
+        alt.X("n_gpus:Q"),
+        alt.Y("ettr:Q"),
+        alt.Shape("kind:N", title=None, scale=alt.Scale(range=["diamond"])),
+        110,
+        tooltips("run", "n_gpus", "bound", "ettr", run="Reported by", ettr=Column("ETTR", format=".0%")),
     )
     reported = ", ".join(f"{row.run} {row.bound} {row.ettr:.0%} on {row.n_gpus:,.0f}" for row in published.itertuples())
-    best = shown[shown["line"] == names[0]]
+    best = curves[curves["line"] == "exact, best interval"]
     return finish(
-        layered(goal, touchable(lines), dots),
+        layered(builders.goal(target), lines, diamonds),
         title=title,
         subtitle=but_size(subtitle),
         description=(
@@ -86,6 +64,66 @@ def by_size(frame: pd.DataFrame, published: pd.DataFrame, target: float, title: 
             f"{reported}."
         ),
         height=360,
+    )
+
+
+def size_with_bands(frame: pd.DataFrame, target: float, title: str, subtitle: str = "") -> Any:
+    """ETTR over the size of the job at the best interval, with what the uncertain failure rate makes of it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.size_with_bands``.
+    target : float
+        An ETTR to draw a line at.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(frame, "n_gpus", "ettr", *ENDS)
+    curve = builders.banded(frame, builders.across("n_gpus"), builders.up("ettr", domain=[0, 1]), ["n_gpus", "ettr"])
+    near = frame.iloc[(frame["ettr"] - target).abs().argmin()]
+    return finish(
+        layered(*curve, builders.goal(target)),
+        title=title,
+        subtitle=but_size(subtitle),
+        description=(
+            f"Curve of ETTR at the best interval over the job size on a logarithmic axis, with bands from what is "
+            f"known of the failure rate. {band_sentence(near, f'At {near.n_gpus:,.0f} GPUs')}"
+        ),
+    )
+
+
+def band_by_size(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Best interval over the size of the job, with the range that is nearly as good.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.band_by_size``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    columns = ("interval_min", "low_min", "high_min", "low_95_min", "high_95_min")
+    need(frame, "n_gpus", *columns)
+    points = rounded(frame)
+    across, up = builders.across("n_gpus"), builders.up("low_min", log=True, title="Checkpoint interval [min]")
+    of = {"half a point lost": ("low_min", "high_min", RANGE_COLOURS["half a point lost"], 0.25)}
+    if (frame["high_95_min"] > frame["low_95_min"] * (1 + 1e-9)).any():
+        of["rate, 95%"] = ("low_95_min", "high_95_min", RANGE_COLOURS["rate, 95%"], 0.55)
+    areas = builders.ranges(points, across, up, "high_min", of)
+    line = alt.Chart(points).mark_line(color=MODEL_COLOURS["exact"])
+    best = line.encode(x=across, y=alt.Y("interval_min:Q"), tooltip=tooltips("n_gpus", *columns, interval_min="Best"))
+    first, last = frame.iloc[0], frame.iloc[-1]
+    return finish(
+        layered(*areas, touchable(best)),
+        title=title,
+        subtitle=but_size(subtitle),
+        description=(
+            f"Best checkpoint interval over the job size, both logarithmic: {first.interval_min:.3g} minutes at "
+            f"{first.n_gpus:,.0f} GPUs, where {first.low_min:.3g} to {first.high_min:.3g} cost at most half a point, "
+            f"and {last.interval_min:.3g} minutes at {last.n_gpus:,.0f}, where {last.low_min:.3g} to "
+            f"{last.high_min:.3g} do."
+        ),
     )
 
 
@@ -112,52 +150,26 @@ def recovery_map(regions: pd.DataFrame, cells: pd.DataFrame, target: float, titl
     need(cells, "n_gpus", "n_gpus_end", "restart_min", "restart_min_end", "ettr")
     edges = levels(target)
     names = [f"{low:.0%} to {high:.0%}" for low, high in itertools.pairwise([*edges, 1.0])]
-    shades = ["#7f2a0a", "#bb5319", "#e39a4a", "#e8cf8b", "#8cc5a1", "#1d7f4f"][-len(names) :]
-    colour = alt.Color(
-        "reach:N",
-        title="ETTR",
-        scale=alt.Scale(domain=names, range=shades),
-        legend=alt.Legend(symbolType="square", symbolOpacity=1),
-    )
-    across = logarithmic("n_gpus", "Job size [GPUs]", domain=[cells["n_gpus"].min(), cells["n_gpus_end"].max()])
-    up = alt.Y(
-        "low_min:Q",
-        title="Restart time [min]",
-        scale=alt.Scale(type="log", nice=False, domain=[cells["restart_min"].min(), cells["restart_min_end"].max()]),
-        axis=alt.Axis(format="~g", tickCount=5),
-    )
-    # laid on each other from the lowest level to the highest, so that no seam shows between them
-    areas = [
-        alt.Chart(rounded(regions[regions["at_least"] == level].assign(reach=name).drop(columns="at_least")))
-        .mark_area(opacity=1, clip=True)
-        .encode(x=across, y=up, y2=alt.Y2("high_min:Q"), color=colour)
-        for level, name in zip(edges, names, strict=True)
-        if (regions["at_least"] == level).any()
+    scale = alt.Scale(domain=names, range=list(LEVEL_COLOURS[-len(names) :]))
+    colour = alt.Color("reach:N", title="ETTR", scale=scale, legend=alt.Legend(symbolType="square", symbolOpacity=1))
+    across = builders.across("n_gpus", domain=[cells["n_gpus"].min(), cells["n_gpus_end"].max()])
+    ends = [cells["restart_min"].min(), cells["restart_min_end"].max()]
+    up = builders.up("low_min", log=True, title="Restart time [min]", domain=ends)
+    reached = [
+        (name, regions[regions["at_least"] == edge].drop(columns="at_least"))
+        for edge, name in zip(edges, names, strict=True)
     ]
-    answering = (
-        alt.Chart(rounded(cells).rename(columns={"restart_min": "low_min", "restart_min_end": "high_min"}))
-        .mark_rect()
-        .encode(
-            x=across,
-            x2=alt.X2("n_gpus_end:Q"),
-            y=up,
-            y2=alt.Y2("high_min:Q"),
-            opacity=alt.value(0),
-            tooltip=[
-                alt.Tooltip("n_gpus:Q", title="GPUs from", format=",.0f"),
-                alt.Tooltip("low_min:Q", title="Restart from [min]", format=".2f"),
-                alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
-            ],
-        )
-    )
+    named = cells.rename(columns={"restart_min": "low_min", "restart_min_end": "high_min"})
+    tips = tooltips("n_gpus", "low_min", "ettr", n_gpus="GPUs from", low_min="Restart from")
+    answering = builders.answering(named, across, up, "n_gpus_end", "high_min", tips)
     reaching = regions.loc[regions["at_least"] == target, "n_gpus"]
     largest = f"{reaching.max():,.0f} GPUs" if len(reaching) else "no size"
     return finish(
-        layered(*areas, answering),
+        layered(*builders.steps(reached, across, up, "high_min", colour), answering),
         title=title,
         subtitle=but_size(subtitle),
         description=(
             f"Map of ETTR over job size and restart time, both logarithmic. At least {target:.0%} is reached up to "
-            f"{largest} at the shortest restart shown, {cells['restart_min'].min():.1f} minutes."
+            f"{largest} at the shortest restart shown, {ends[0]:.1f} minutes."
         ),
     )

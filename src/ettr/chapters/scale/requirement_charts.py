@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import dash, line_colour, logarithmic, rounded
-from ettr.chapters.common.table import Table
-from ettr.chapters.common.theme import MODEL_COLOURS, finish, layered, need, touchable
-from ettr.scenario import Scenario
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import tooltips
+from ettr.chapters.common.encodings import rounded
+from ettr.chapters.common.table import Table, named
+from ettr.chapters.common.theme import finish, layered, need
 
-_COLOURS = ["#289561", "#1f95ec", "#e46d09", "#8d48b3", "#a27505"]
-_DASHES = [[1, 0], [8, 2], [2, 3], [6, 3], [8, 2, 2, 2]]
+if TYPE_CHECKING:
+    from ettr.scenario import Scenario
 
 
 def table(frame: pd.DataFrame, caption: str) -> Table:
@@ -26,8 +27,8 @@ def table(frame: pd.DataFrame, caption: str) -> Table:
     caption : str
         What the table shows.
     """
-    need(frame, "field", "given")
-    return Table(frame.rename(columns={"field": "Field", "given": "Scenario"}), caption)
+    sizes = [name for name in frame.columns if name not in ("field", "given")]
+    return named(frame, {"field": "Field", "given": "Scenario"} | {size: size for size in sizes}, caption)
 
 
 def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, title: str, subtitle: str = "") -> Any:
@@ -46,66 +47,41 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
     """
     need(frame, "n_gpus", "rate", "restart_min", "interval_min")
     need(published, "run", "n_gpus", "rate", "restart_min", "restart_is")
-    shown = rounded(frame.assign(size=[f"{value:,.0f} GPUs" for value in frame["n_gpus"]]))
-    sizes = list(dict.fromkeys(shown["size"]))
-    across = logarithmic("rate", "Failures per 1000 node-days")
-    up = alt.Y(
-        "restart_min:Q",
-        title="Restart time [min]",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format="~g", tickCount=5),
+    curves = rounded(frame.assign(size=[f"{value:,.0f} GPUs" for value in frame["n_gpus"]]))
+    across, up = builders.across("rate"), builders.up("restart_min", log=True)
+    tips = tooltips(
+        "size",
+        "rate",
+        "restart_min",
+        "interval_min",
+        rate="Failures per 1000 node-days at most",
+        restart_min="with a restart of",
+        interval_min="Best interval",
     )
-    lines = (
-        alt.Chart(shown)
-        .mark_line(clip=True)
-        .encode(
-            x=across,
-            y=up,
-            order=alt.Order("restart_min:Q"),
-            color=line_colour("size", "Reached below the line on", dict(zip(sizes, _COLOURS, strict=False))),
-            strokeDash=dash("size", "Reached below the line on", dict(zip(sizes, _DASHES, strict=False))),
-            tooltip=[
-                alt.Tooltip("size:N", title="Job"),
-                alt.Tooltip("rate:Q", title="Failures per 1000 node-days at most", format=".3~g"),
-                alt.Tooltip("restart_min:Q", title="with a restart of [min]", format=".3~g"),
-                alt.Tooltip("interval_min:Q", title="Best interval [min]", format=".3~g"),
-            ],
-        )
+    sizes = list(dict.fromkeys(curves["size"]))
+    lines = builders.lines(curves, across, up, "size", sizes, tips, "Reached below the line on", order="restart_min")
+    shape = alt.Shape(
+        "restart_is:N",
+        title="Preset, its restart",
+        legend=alt.Legend(orient="bottom"),
+        scale=alt.Scale(domain=["published", "assumed"], range=["diamond", "cross"]),
     )
-    dots = (
-        alt.Chart(rounded(published.sort_values("restart_is")))
-        .mark_point(size=100, opacity=1, color=MODEL_COLOURS["published"])
-        .encode(
-            x=across,
-            y=up,
-            shape=alt.Shape(
-                "restart_is:N",
-                title="Preset, its restart",
-                legend=alt.Legend(orient="bottom"),
-                scale=alt.Scale(domain=["published", "assumed"], range=["diamond", "cross"]),
-            ),
-            tooltip=[
-                alt.Tooltip("run:N", title="Run"),
-                alt.Tooltip("rate:Q", title="Failures per 1000 node-days", format=".3~g"),
-                alt.Tooltip("restart_min:Q", title="Restart [min]", format=".3~g"),
-                alt.Tooltip("restart_is:N", title="Restart is"),
-            ],
-        )
-    )
-    here = pd.DataFrame({"rate": [scenario.failures.rate], "restart_min": [scenario.recovery.restart_min]})
-    named = alt.Chart(here.assign(what="scenario")).mark_text(align="right", dx=-9, dy=12, fontWeight=600)
-    on_axes = scenario.failures.rate > 0 and scenario.recovery.restart_min > 0
-    mark = [named.encode(x=across, y=up, text=alt.Text("what:N"))] if on_axes else []
+    presets = rounded(published.sort_values("restart_is"))
+    dots = builders.dots(presets, across, up, shape, 100, tooltips("run", "rate", "restart_min", "restart_is"))
+    rate, restart_min = scenario.failures.rate, scenario.recovery.restart_min
+    here = alt.Chart(pd.DataFrame({"rate": [rate], "restart_min": [restart_min], "what": ["scenario"]}))
+    named_here = here.mark_text(align="right", dx=-9, dy=12, fontWeight=600).encode(x=across, y=up, text="what:N")
+    on_axes = rate > 0 and restart_min > 0
     return finish(
-        layered(*([touchable(lines)] if len(shown) else []), dots, *mark),
+        layered(*([lines] if len(curves) else []), dots, *([named_here] if on_axes else [])),
         title=title,
         subtitle=subtitle,
-        description=_told(frame, published),
+        description=_description(frame, published),
         height=360,
     )
 
 
-def _told(frame: pd.DataFrame, published: pd.DataFrame) -> str:
+def _description(frame: pd.DataFrame, published: pd.DataFrame) -> str:
     ends = []
     for n_gpus, line in frame.groupby("n_gpus"):
         first, last = line.iloc[0], line.iloc[-1]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 
 from ettr import evidence, plan
+from ettr.chapters.common.steady_state import RATE, SIZE
 from ettr.core.errors import InputError
 from ettr.plan.fields import field_of
 from ettr.scenario import Scenario
 
-RATE, RESTART, SIZE = "failures.rate_per_1000_node_days", "recovery.restart_min", "cluster.n_gpus"
+_RESTART = "recovery.restart_min"
 _ASIDE = (SIZE, "job.productive_h", "checkpoint.interval_min")
 """What is planned for, and the interval, which is the best one everywhere."""
 
@@ -90,11 +92,41 @@ def frontiers(scenario: Scenario, target_ettr: float, sizes: Iterable[int], n_po
     for n_gpus in sizes:
         per_node = scenario.cluster.gpus_per_node
         grown = scenario.override({SIZE: max(1, round(n_gpus / per_node)) * per_node})
-        line = plan.frontier(grown, RESTART, RATE, target_ettr, x_values=restarts).points
+        line = plan.frontier(grown, _RESTART, RATE, target_ettr, x_values=restarts).points
         line = line[line["reaches"] & (line["y"] > 0) & np.isfinite(line["y"])]
         columns = {"n_gpus": n_gpus, "restart_min": line["x"], "rate": line["y"]}
         frames.append(pd.DataFrame({**columns, "interval_min": line["interval_min"]}))
     return pd.concat(frames, ignore_index=True)
+
+
+def rates_at(frame: pd.DataFrame, restart_min: float) -> dict[float, float]:
+    """The largest rates at a restart time, between points by the logarithm.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`frontiers`.
+    restart_min : float
+        The restart. [min]
+
+    Returns
+    -------
+    dict
+        Rate by number of GPUs [1 / (1000 node-days)]; sizes whose line does not reach the restart are left out.
+    """
+    rates = {}
+    for n_gpus, line in frame.groupby("n_gpus"):
+        if line["restart_min"].min() <= restart_min <= line["restart_min"].max():
+            at = np.interp(math.log(restart_min), np.log(line["restart_min"]), np.log(line["rate"]))
+            rates[float(n_gpus)] = math.exp(at)
+    return rates
+
+
+def reached_as_given(rows: pd.DataFrame) -> pd.Series:
+    """Whether a field's own value is enough, by row of :func:`required_by_size`; false where no value is."""
+    at_most = rows["sense"] == "at most"
+    enough = np.where(at_most, rows["given"] <= rows["value"], rows["given"] >= rows["value"])
+    return pd.Series(enough, index=rows.index)
 
 
 def rates_and_restarts() -> pd.DataFrame:
@@ -115,7 +147,7 @@ def rates_and_restarts() -> pd.DataFrame:
     rows = []
     for name in evidence.scenario_names():
         run = Scenario.load(name)
-        known = run.to_frame().set_index("field").loc[RESTART, "status"]
+        known = run.to_frame().set_index("field").loc[_RESTART, "status"]
         rows.append(
             {
                 "name": name,

@@ -1,32 +1,45 @@
-"""Tables over an interval, a size or a pair of fields: what the charts of a chapter draw.
+"""What a run of any size reaches, how surely, and what takes its time.
 
-All curves are in the steady state, so that none is stepped by the last segment of a run, and each is one call of
-the closed forms on arrays. :func:`against_model` sets real runs beside the closed form.
+All curves are in the steady state, and each is one call of the closed forms on arrays.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ettr import budget
-from ettr.chapters.common.sizes import LARGEST_GPUS, smallest_gpus
+from ettr.chapters.common.steady_state import (
+    INTERVAL,
+    LARGEST_GPUS,
+    RATE,
+    SIZE,
+    part_shares,
+    quietly,
+    sizes_of_curve,
+    smallest_gpus,
+    valid_points,
+    without_start,
+)
 from ettr.core.errors import NotModelled, OutsideValidity
-from ettr.core.results import PARTS, TimeBudget
-from ettr.core.validity import ValidityWarning
-from ettr.plan import best_interval_min, job_mttf_h
+from ettr.failures import gamma_interval
+from ettr.plan import Plan, best_interval_min, flat_band, job_mttf_h
 from ettr.scenario import Scenario
 
-POINTS = 120
+_POINTS = 120
 _MAP_POINTS = 28
 _MAP_GPUS, _MAP_RESTARTS_MIN = (1000.0, 1e6), (0.1, 30.0)
+_BANDS = (50, 95)
+_LITTLE = 0.1
+_RECOVERY = ["detection", "queue", "restart"]
+"""Parts that pass between a failure and the next training."""
 
 
-def by_size(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
+def by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     """ETTR over the size of the job, at the scenario's interval and at the best one.
 
     Returns
@@ -36,18 +49,17 @@ def by_size(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
         [h], ``ettr``; points outside a formula's validity are left out.
     """
     steady = without_start(scenario)
-    n_gpus = sizes_shown(steady, n_points)
+    n_gpus = sizes_of_curve(steady, n_points)
     given_min = np.full(n_gpus.shape, steady.checkpoint.interval_min)
     frames = []
     for formula, interval, interval_min in (
-        ("exact", "best", best_interval_min(steady, {"cluster.n_gpus": n_gpus})),
+        ("exact", "best", best_interval_min(steady, {SIZE: n_gpus})),
         ("exact", "as given", given_min),
         ("first_order", "as given", given_min),
         ("rsc", "as given", given_min),
     ):
-        at = {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": interval_min}
         try:
-            ettr = quietly(budget.FORMULAS[formula], steady, at).ettr
+            ettr = quietly(budget.FORMULAS[formula], steady, {SIZE: n_gpus, INTERVAL: interval_min}).ettr
         except NotModelled:
             continue
         columns = {"n_gpus": n_gpus, "interval": interval, "formula": formula, "interval_min": interval_min}
@@ -55,7 +67,146 @@ def by_size(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
     return valid_points(frames, steady)
 
 
-def parts_by_size(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
+def at_best(sizes: pd.DataFrame) -> pd.DataFrame:
+    """The curve of :func:`by_size` at the best interval of each size."""
+    return sizes[(sizes["formula"] == "exact") & (sizes["interval"] == "best")]
+
+
+def ettr_of_sizes(plan: Plan, sizes: pd.DataFrame) -> dict[float, float]:
+    """ETTR at the best interval of the scenario's own size, and of the two largest powers of ten on the curve.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the scenario.
+    sizes : DataFrame
+        As from :func:`by_size`.
+
+    Returns
+    -------
+    dict
+        ETTR by number of GPUs, the smallest first.
+    """
+    best, own = at_best(sizes), plan.scenario.cluster.n_gpus
+    tens = [size for size in (1e4, 1e5, 1e6) if size <= best["n_gpus"].max() * 1.001 and size != own][-2:]
+    curve = {size: float(np.interp(math.log(size), np.log(best["n_gpus"]), best["ettr"])) for size in tens}
+    return dict(sorted({own: float(plan.budget.ettr), **curve}.items()))
+
+
+def reach_gpus(curve: pd.DataFrame, target: float, column: str = "ettr") -> float:
+    """The largest size that reaches a target, between points by the logarithm; NaN if the curve does not cross it."""
+    above = curve[column].to_numpy() >= target
+    if above.all() or not above[0]:
+        return math.nan
+    first = int(np.argmin(above))
+    ends = curve.iloc[first - 1 : first + 1]
+    return math.exp(np.interp(-target, -ends[column].to_numpy(), np.log(ends["n_gpus"].to_numpy())))
+
+
+def formula_reach(scenario: Scenario) -> pd.DataFrame:
+    """How far the simple formulas reach, of those that have a term for what the scenario holds.
+
+    Returns
+    -------
+    DataFrame
+        ``name``, ``near_gpus`` (up to which it is within a point of the exact one; NaN if nowhere), ``end_gpus``
+        (beyond which it has no answer; NaN if it has none at all) [GPUs]. A formula that holds at any size is left out.
+    """
+    rows = []
+    for formula, name in (("first_order", "the first-order form"), ("rsc", "the RSC formula")):
+        try:
+            reach = budget.validity(without_start(scenario), formula)
+        except NotModelled:
+            continue
+        if math.isfinite(reach.max_n_gpus):
+            rows.append((name, reach.one_point_n_gpus or math.nan, reach.max_n_gpus or math.nan))
+    return pd.DataFrame(rows, columns=["name", "near_gpus", "end_gpus"])
+
+
+def size_with_bands(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
+    """Exact steady-state ETTR over the size at the best interval, with bands from what is known of the failure rate.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    n_points : int
+        Sizes, from 128 GPUs to a million.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs], ``interval_min`` (best for the rate itself) [min], and the columns of
+        :func:`ettr_with_bands`.
+    """
+    run = without_start(scenario)
+    n_gpus = np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_points)
+    interval_min = best_interval_min(run, {SIZE: n_gpus})
+    bands = ettr_with_bands(run, {SIZE: n_gpus, INTERVAL: interval_min})
+    return answered_points(pd.DataFrame({"n_gpus": n_gpus, "interval_min": interval_min, **bands}), run)
+
+
+def ettr_with_bands(run: Scenario, at: dict[str, Any]) -> dict[str, np.ndarray]:
+    """ETTR at swept fields, and at the ends of the failure rate's intervals of 50% and 95%.
+
+    Returns
+    -------
+    dict
+        ``ettr``, ``low_50``, ``high_50``, ``low_95`` and ``high_95``, the last four equal to the first where nothing
+        is known of the rate; NaN where the exact form has no answer.
+    """
+    ettr, ends = _ettr(run, at), _rates(run)
+    columns = {"ettr": ettr}
+    for level in _BANDS:
+        low, high = (_ettr(run, {**at, RATE: np.array([end])}) for end in ends[level][::-1]) if ends else (ettr, ettr)
+        columns |= {f"low_{level}": low, f"high_{level}": high}
+    return columns
+
+
+def answered_points(table: pd.DataFrame, run: Scenario) -> pd.DataFrame:
+    """The rows in which every column has an answer.
+
+    Raises
+    ------
+    OutsideValidity
+        If there is none.
+    """
+    answered = table.dropna(ignore_index=True)
+    if answered.empty:
+        raise OutsideValidity(f"the exact form has no answer anywhere on this curve of {run.name}")
+    return answered
+
+
+def band_by_size(scenario: Scenario, n_points: int = 40) -> pd.DataFrame:
+    """The best interval by size, with the range that costs at most half a point and that of the rate.
+
+    Returns
+    -------
+    DataFrame
+        ``n_gpus`` [GPUs, whole nodes], ``interval_min``, ``low_min``, ``high_min`` (the flat band), ``low_95_min``,
+        ``high_95_min`` (the best interval for the ends of the rate's 95% interval; the best itself where nothing is
+        known) [min]. Sizes at which less than a tenth of the time is left are not there: half a point says little then.
+    """
+    run = without_start(scenario)
+    per_node = run.cluster.gpus_per_node
+    nodes = np.unique(np.round(np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_points) / per_node))
+    n_gpus = _worthwhile(run, nodes) * per_node
+    ends = _rates(run).get(95, (run.failures.rate, run.failures.rate))
+    shortest, longest = best_interval_min(run, {SIZE: n_gpus[:, None], RATE: np.array(ends[::-1])}).T
+    band = flat_band(run, at={SIZE: n_gpus})
+    return pd.DataFrame(
+        {
+            "n_gpus": n_gpus,
+            "interval_min": band.interval_min,
+            "low_min": band.low_min,
+            "high_min": band.high_min,
+            "low_95_min": shortest,
+            "high_95_min": longest,
+        }
+    )
+
+
+def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     """Shares of the wall clock over the size of the job, exact, at the best interval of each size.
 
     Returns
@@ -64,9 +215,36 @@ def parts_by_size(scenario: Scenario, n_points: int = POINTS) -> pd.DataFrame:
         ``n_gpus`` [GPUs], ``part``, ``share`` in [0, 1]; parts that are nowhere above zero are left out.
     """
     steady = without_start(scenario)
-    n_gpus = sizes_shown(steady, n_points)
-    at = {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": best_interval_min(steady, {"cluster.n_gpus": n_gpus})}
+    n_gpus = sizes_of_curve(steady, n_points)
+    at = {SIZE: n_gpus, INTERVAL: best_interval_min(steady, {SIZE: n_gpus})}
     return part_shares(quietly(budget.exact, steady, at), steady, n_gpus=n_gpus)
+
+
+def losses_near(parts: pd.DataFrame, n_gpus: float) -> pd.Series:
+    """Lost shares at the size of the curve nearest to one, the largest first.
+
+    Parameters
+    ----------
+    parts : DataFrame
+        As from :func:`parts_by_size`.
+    n_gpus : float
+        The size. [GPUs]
+
+    Returns
+    -------
+    Series
+        Shares of the wall clock by part.
+    """
+    sizes = parts["n_gpus"].unique()
+    nearest = sizes[np.abs(np.log(sizes / n_gpus)).argmin()]
+    lost = parts[(parts["n_gpus"] == nearest) & (parts["part"] != "productive")]
+    return lost.set_index("part")["share"].sort_values(ascending=False)
+
+
+def share_of_recovery(losses: pd.Series) -> float:
+    """Share of the lost time that passes between a failure and the next training; NaN if nothing is lost."""
+    total = losses.sum()
+    return float(losses.reindex(_RECOVERY).fillna(0).sum() / total) if total else math.nan
 
 
 def recovery_map(scenario: Scenario, n_points: int = _MAP_POINTS) -> pd.DataFrame:
@@ -88,7 +266,7 @@ def recovery_map(scenario: Scenario, n_points: int = _MAP_POINTS) -> pd.DataFram
     return valid_points([pd.DataFrame({**columns, "ettr": ettr.ravel()})], steady)
 
 
-def recovery_regions(scenario: Scenario, levels: Iterable[float], n_points: int = POINTS) -> pd.DataFrame:
+def recovery_regions(scenario: Scenario, levels: Iterable[float], n_points: int = _POINTS) -> pd.DataFrame:
     """The longest restart that still reaches an ETTR, by size, at the best interval.
 
     Parameters
@@ -118,48 +296,27 @@ def recovery_regions(scenario: Scenario, levels: Iterable[float], n_points: int 
 
 
 def _ettr_by_restart(steady: Scenario, n_gpus: np.ndarray, restarts_min: np.ndarray) -> np.ndarray:
-    at = {
-        "cluster.n_gpus": n_gpus[:, None],
-        "checkpoint.interval_min": best_interval_min(steady, {"cluster.n_gpus": n_gpus})[:, None],
-        "recovery.restart_min": restarts_min,
-    }
-    return np.asarray(quietly(budget.exact, steady, at).ettr)
+    best_min = best_interval_min(steady, {SIZE: n_gpus})
+    at = {SIZE: n_gpus[:, None], INTERVAL: best_min[:, None], "recovery.restart_min": restarts_min}
+    return _ettr(steady, at)
 
 
-def without_start(scenario: Scenario) -> Scenario:
-    return scenario.override({"job.include_start": False})
+def _ettr(run: Scenario, at: dict[str, Any]) -> np.ndarray:
+    """NaN where the exact form has no answer."""
+    return np.asarray(quietly(budget.exact, run, at).ettr)
 
 
-def sizes_shown(scenario: Scenario, n_points: int) -> np.ndarray:
-    """From 128 GPUs to a million, the powers of ten that sentences speak of among them."""
-    spread = np.geomspace(smallest_gpus(scenario), LARGEST_GPUS, n_points)
-    return np.unique(np.concatenate([spread, [1e4, 1e5]]))
+def _worthwhile(run: Scenario, nodes: np.ndarray) -> np.ndarray:
+    """The numbers of nodes on which a tenth of the time is left; at least the two smallest."""
+    n_gpus = nodes * run.cluster.gpus_per_node
+    left = _ettr(run, {SIZE: n_gpus, INTERVAL: best_interval_min(run, {SIZE: n_gpus})}) >= _LITTLE
+    return np.asarray(nodes[: max(2, int(left.sum()))])
 
 
-def ettr_at(scenario: Scenario, n_gpus: np.ndarray, tau_h: np.ndarray) -> Any:
-    at = {"cluster.n_gpus": n_gpus, "checkpoint.interval_min": np.nan_to_num(tau_h, nan=1.0) * 60}
-    return np.where(np.isnan(tau_h), np.nan, quietly(budget.exact, scenario, at).ettr)
-
-
-def part_shares(found: TimeBudget, scenario: Scenario, **axis: np.ndarray) -> pd.DataFrame:
-    frames = [
-        pd.DataFrame({**axis, "part": part.removesuffix("_h"), "share": getattr(found, part) / found.total_h})
-        for part in PARTS
-        if np.any(getattr(found, part) > 0)
-    ]
-    return valid_points(frames, scenario)
-
-
-def valid_points(frames: list[pd.DataFrame], scenario: Scenario) -> pd.DataFrame:
-    """The points at which a formula holds; a curve without any is an error."""
-    points = pd.concat(frames, ignore_index=True).dropna(ignore_index=True) if frames else pd.DataFrame()
-    if points.empty:
-        raise OutsideValidity(f"no formula holds anywhere on this curve of {scenario.name}")
-    return points
-
-
-def quietly(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a closed form on an array; the caller leaves the points out that it marks as NaN."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ValidityWarning)
-        return function(*arguments)
+def _rates(run: Scenario) -> dict[int, tuple[float, float]]:
+    """Ends of the rate by level; empty where nothing is known. [1 / (1000 node-days)]"""
+    known = run.failures.posterior
+    if known is None or run.failures.rate == 0:
+        return {}
+    intervals = {level: gamma_interval(known.shape, known.node_days, level / 100) for level in _BANDS}
+    return {level: (interval.low, interval.high) for level, interval in intervals.items()}

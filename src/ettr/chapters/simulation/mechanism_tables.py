@@ -11,7 +11,7 @@ import pandas as pd
 
 from ettr import budget
 from ettr.chapters.common.simulated_runs import affordable_runs, runs_of
-from ettr.chapters.common.sizes import smallest_gpus
+from ettr.chapters.common.steady_state import smallest_gpus
 from ettr.core.errors import NoProgress, NotModelled, OutsideValidity
 from ettr.plan import best_interval_min, whole_interval_min
 from ettr.scenario import Scenario

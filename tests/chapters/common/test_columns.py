@@ -1,0 +1,56 @@
+"""The one table of columns, and the builders that draw from it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from ettr.chapters.common import builders, columns, theme
+from ettr.core.errors import InputError
+
+
+def test_axis_and_tooltip_of_a_column_come_from_one_place():
+    (tip,) = (tip.to_dict() for tip in columns.tooltips("restart_min"))
+    assert tip == {"field": "restart_min", "type": "quantitative", "title": "Restart [min]", "format": ".3~g"}
+    axis = builders.across("restart_min").to_dict()
+    assert axis["title"] == "Restart time [min]" and axis["scale"]["type"] == "log"
+    assert builders.up("ettr").to_dict()["axis"]["format"] == "%"
+
+
+def test_a_chart_may_mean_something_more_special_by_a_column():
+    tips = columns.tooltips("interval_min", "ettr", interval_min="Best", ettr=columns.Column("ETTR", format=".0%"))
+    assert [(tip.to_dict()["title"], tip.to_dict()["format"]) for tip in tips] == [
+        ("Best [min]", ".3~g"),
+        ("ETTR", ".0%"),
+    ]
+
+
+def test_names_have_no_format():
+    assert columns.tooltips("part")[0].to_dict() == {"field": "part", "type": "nominal", "title": "Part"}
+
+
+def test_an_unknown_column_is_refused_with_the_nearest():
+    with pytest.raises(InputError, match=r"unknown column 'restart_mn' .*did you mean 'restart_min'\?"):
+        columns.tooltips("restart_mn")
+
+
+def test_lines_keep_their_look_when_others_are_missing():
+    frame = pd.DataFrame({"n_gpus": [8, 16], "ettr": [0.9, 0.8], "line": "second"})
+    axes = builders.across("n_gpus"), builders.up("ettr")
+    chart = builders.lines(frame, *axes, "line", ["first", "second"], columns.tooltips("line")).to_dict()
+    encoding = chart["layer"][0]["encoding"]
+    assert encoding["color"]["scale"] == {"domain": ["second"], "range": [theme.SERIES_COLOURS[1]]}
+    assert encoding["strokeDash"]["scale"]["range"] == [theme.LINE_DASHES[1]]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_bands_are_drawn_where_they_have_a_width(known):
+    ends = {"low_50": 0.8, "high_50": 0.9, "low_95": 0.7, "high_95": 0.95 if known else 0.7}
+    frame = pd.DataFrame({"n_gpus": [8, 16], "ettr": 0.85, **ends})
+    assert builders.has_bands(frame) is known
+    layers = builders.banded(frame, builders.across("n_gpus"), builders.up("ettr"), ["n_gpus", "ettr"])
+    assert len(layers) == (3 if known else 1)
+
+
+def test_series_are_told_apart_by_more_than_colour():
+    assert len(theme.SERIES_COLOURS) == len(theme.LINE_DASHES) == len({tuple(dash) for dash in theme.LINE_DASHES})
