@@ -59,9 +59,9 @@ def test_attributes_that_were_renamed_lead_to_the_new_ones(llama3):
 
 
 def test_the_warning_points_at_the_line_that_asks():
-    with pytest.warns(DeprecationWarning, match="weather") as heard:
+    with pytest.warns(DeprecationWarning, match="weather") as warnings:
         ettr.weather.read  # noqa: B018
-    assert heard[0].filename == __file__
+    assert warnings[0].filename == __file__
 
 
 @pytest.mark.parametrize("name", ["ettr.curve", "ettr.charts.heatt", "ettr.charts.heat.pace"])

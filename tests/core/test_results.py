@@ -19,31 +19,31 @@ def test_the_parts_are_the_fields_before_the_counts():
 
 def test_totals_and_ratio():
     """40 h of work, 5 h of stalls, 5 h of rework: 80% of 50 h; what is counted beside the clock is not in it."""
-    found = TimeBudget(40.0, checkpoint_h=5.0, rework_h=5.0, n_failures=7.0, spare_gpu_h=1e9)
-    assert (found.total_h, found.ettr) == (50.0, 0.8)
+    spent = TimeBudget(40.0, checkpoint_h=5.0, rework_h=5.0, n_failures=7.0, spare_gpu_h=1e9)
+    assert (spent.total_h, spent.ettr) == (50.0, 0.8)
 
 
 def test_arrays_keep_their_shape():
-    found = TimeBudget(np.array([[40.0], [10.0]]), queue_h=np.array([[10.0], [10.0]]))
-    assert found.total_h.tolist() == [[50.0], [20.0]]
-    assert found.ettr.tolist() == [[0.8], [0.5]]
+    spent = TimeBudget(np.array([[40.0], [10.0]]), queue_h=np.array([[10.0], [10.0]]))
+    assert spent.total_h.tolist() == [[50.0], [20.0]]
+    assert spent.ettr.tolist() == [[0.8], [0.5]]
     with pytest.raises(ValueError, match="to_frame shows one budget; this one holds arrays"):
-        found.to_frame()
+        spent.to_frame()
 
 
 def test_the_table_has_a_row_a_part(llama3):
-    found = budget.exact(llama3)
-    table = found.to_frame()
+    spent = budget.exact(llama3)
+    table = spent.to_frame()
     assert table["part"].tolist() == [part.removesuffix("_h") for part in PARTS]
-    assert table["hours"].sum() == pytest.approx(found.total_h)
+    assert table["hours"].sum() == pytest.approx(spent.total_h)
     assert table["share"].sum() == pytest.approx(1)
-    assert table.set_index("part").loc["productive", "share"] == pytest.approx(found.ettr)
+    assert table.set_index("part").loc["productive", "share"] == pytest.approx(spent.ettr)
 
 
 def test_the_numbers_for_json_are_all_there(llama3):
-    told = json.loads(json.dumps(budget.exact(llama3).to_dict(), allow_nan=False))
-    assert set(told) == {*PARTS, "n_failures", "spare_gpu_h", "total_h", "ettr"}
-    assert told["productive_h"] / told["total_h"] == pytest.approx(told["ettr"])
+    numbers = json.loads(json.dumps(budget.exact(llama3).to_dict(), allow_nan=False))
+    assert set(numbers) == {*PARTS, "n_failures", "spare_gpu_h", "total_h", "ettr"}
+    assert numbers["productive_h"] / numbers["total_h"] == pytest.approx(numbers["ettr"])
 
 
 def test_a_budget_is_frozen():

@@ -15,19 +15,19 @@ DAYS = 350.0
 
 def test_rates_by_hand():
     """Two nodes for ten days; one is out on days 2 to 4. Failures at ages 2, 6 and 8 d."""
-    found = hazard_by_age([48.0, 144.0, 192.0], [96.0, 144.0, 192.0], ["a", "a", "b"], 240.0, 2, edges_d=[0, 5, 10])
-    assert found.table["node_days"].tolist() == pytest.approx([8, 10])
-    assert found.table["n_events"].tolist() == [1, 2]
+    by_age = hazard_by_age([48.0, 144.0, 192.0], [96.0, 144.0, 192.0], ["a", "a", "b"], 240.0, 2, edges_d=[0, 5, 10])
+    assert by_age.table["node_days"].tolist() == pytest.approx([8, 10])
+    assert by_age.table["n_events"].tolist() == [1, 2]
     row = failure_rate(2, 10)
-    assert found.table.loc[1, ["rate", "low", "high"]].tolist() == pytest.approx([200, row.low, row.high])
-    assert found.shape is None and found.hazard is None  # three failures tell no shape
+    assert by_age.table.loc[1, ["rate", "low", "high"]].tolist() == pytest.approx([200, row.low, row.high])
+    assert by_age.shape is None and by_age.hazard is None  # three failures tell no shape
 
 
 def test_ages_of_their_own():
     """Node 0 is new and node 1 ten days old when the ten days begin: each is alone at its age."""
-    found = hazard_by_age([24.0, 72.0], None, [1, 0], 240.0, 2, age0_h=[0.0, 240.0], edges_d=[0, 10, 20])
-    assert found.table["node_days"].tolist() == [10, 10]
-    assert found.table["n_events"].tolist() == [1, 1]
+    by_age = hazard_by_age([24.0, 72.0], None, [1, 0], 240.0, 2, age0_h=[0.0, 240.0], edges_d=[0, 10, 20])
+    assert by_age.table["node_days"].tolist() == [10, 10]
+    assert by_age.table["n_events"].tolist() == [1, 1]
     later = hazard_by_age([24.0, 72.0], None, [1, 1], 240.0, 2, age0_h=[0.0, 240.0], edges_d=[0, 10, 20])
     assert later.table["n_events"].tolist() == [0, 2]
 
@@ -44,14 +44,14 @@ def test_one_age_for_all_is_that_age_for_each():
 def test_the_shape_is_crow_s(beta, hazard):
     """All nodes new at the window's start, no time out: n / sum of ln(T / t), with relative error 1 / sqrt(n)."""
     log = simulate_log(5, 400, DAYS, 4.0, trend_beta=beta)
-    found = hazard_by_age(log["start_h"], log["start_h"], log["node"], DAYS * 24, 400)
+    by_age = hazard_by_age(log["start_h"], log["start_h"], log["node"], DAYS * 24, 400)
     crow = len(log) / np.log(DAYS * 24 / log["start_h"]).sum()
-    assert found.shape == pytest.approx(crow, rel=1e-5)
-    assert np.log(found.high / found.low) / 2 == pytest.approx(1.96 / np.sqrt(len(log)), rel=2e-3)
-    assert found.hazard == hazard
-    assert found.table["n_events"].sum() == len(log)
-    assert found.table["node_days"].sum() == pytest.approx(400 * DAYS)
-    assert 4 <= len(found.table) <= 12
+    assert by_age.shape == pytest.approx(crow, rel=1e-5)
+    assert np.log(by_age.high / by_age.low) / 2 == pytest.approx(1.96 / np.sqrt(len(log)), rel=2e-3)
+    assert by_age.hazard == hazard
+    assert by_age.table["n_events"].sum() == len(log)
+    assert by_age.table["node_days"].sum() == pytest.approx(400 * DAYS)
+    assert 4 <= len(by_age.table) <= 12
 
 
 def test_ages_find_what_time_hides():
@@ -61,8 +61,8 @@ def test_ages_find_what_time_hides():
     n = rng.poisson(((age0 + window) ** 2 - age0**2) / 2e7)
     node = np.repeat(np.arange(500), n)
     at = np.sqrt(rng.uniform(age0[node] ** 2, (age0[node] + window) ** 2))
-    found = hazard_by_age(at - age0[node], None, node, window, 500, age0_h=age0)
-    assert found.low < 2 < found.high and found.hazard == "rising"
+    by_age = hazard_by_age(at - age0[node], None, node, window, 500, age0_h=age0)
+    assert by_age.low < 2 < by_age.high and by_age.hazard == "rising"
     assert hazard_by_age(at - age0[node], None, node, window, 500).low < 1.3
 
 

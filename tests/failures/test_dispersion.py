@@ -29,10 +29,10 @@ def in_blocks(counts) -> np.ndarray:
 
 def test_the_index_is_variance_over_mean():
     """2, 4, 6, 8: mean 5, variance 20/3; chi-square 4 on 3 degrees of freedom."""
-    found = d.over_dispersion(in_blocks([2, 4, 6, 8]), 4.0, n_blocks=4)
-    assert found.index == found.measured == pytest.approx(4 / 3)
-    assert (found.n_blocks, found.block_h, found.dof) == (4, 1.0, 3.0)
-    assert found.p == pytest.approx(stats.chisquare([2, 4, 6, 8]).pvalue)
+    scatter = d.over_dispersion(in_blocks([2, 4, 6, 8]), 4.0, n_blocks=4)
+    assert scatter.index == scatter.measured == pytest.approx(4 / 3)
+    assert (scatter.n_blocks, scatter.block_h, scatter.dof) == (4, 1.0, 3.0)
+    assert scatter.p == pytest.approx(stats.chisquare([2, 4, 6, 8]).pvalue)
 
 
 def test_neighbours_see_steps_only():
@@ -49,10 +49,10 @@ def test_neighbours_see_steps_only():
 @settings(max_examples=50, deadline=None)
 def test_the_index_has_no_unit_and_no_direction(counts, k):
     start, window = in_blocks(counts), float(len(counts))
-    found = d.over_dispersion(start, window, len(counts))
-    assert found.measured == pytest.approx(np.var(counts, ddof=1) / np.mean(counts))
-    assert found.index == max(1, found.measured)
-    assert d.over_dispersion(start * k, window * k, len(counts)).measured == pytest.approx(found.measured)
+    scatter = d.over_dispersion(start, window, len(counts))
+    assert scatter.measured == pytest.approx(np.var(counts, ddof=1) / np.mean(counts))
+    assert scatter.index == max(1, scatter.measured)
+    assert d.over_dispersion(start * k, window * k, len(counts)).measured == pytest.approx(scatter.measured)
     backwards = d.local_dispersion((window - start)[::-1], window, len(counts))
     assert backwards.measured == pytest.approx(d.local_dispersion(start, window, len(counts)).measured)
 
@@ -65,10 +65,10 @@ def test_both_indices_find_what_a_rule_implies(rules, index):
     """Bursts 2 m - 1, renewal gaps their squared coefficient of variation, repeats (1 + q) / (1 - q)."""
     logs = [starts(seed, **rules) for seed in range(200)]
     for measure, blocks in ((d.over_dispersion, 12), (d.local_dispersion, 40)):
-        found = [measure(log, WINDOW_H).measured for log in logs]
-        error = np.std(found, ddof=1) / math.sqrt(len(found))
+        indices = [measure(log, WINDOW_H).measured for log in logs]
+        error = np.std(indices, ddof=1) / math.sqrt(len(indices))
         # blocks cut chains of repeats and gaps at their ends, which takes some of the variance
-        assert np.mean(found) == pytest.approx(index, abs=4 * error + 0.06 * (index - 1)), (measure, blocks)
+        assert np.mean(indices) == pytest.approx(index, abs=4 * error + 0.06 * (index - 1)), (measure, blocks)
 
 
 def test_a_trend_is_kept_out_of_the_local_index():
@@ -95,15 +95,15 @@ def test_an_index_of_one_is_jeffreys_posterior():
 @pytest.mark.parametrize(("n", "low", "high"), [(0, 0.0, 3.69), (3, 0.62, 8.77)])
 def test_few_failures_are_known_no_better_than_poisson(n, low, high):
     """Garwood (1936). Jeffreys' interval ends at 2.51 for none."""
-    found = d.over_dispersed_rate(n, 1000.0)
-    assert (found.low, found.high) == pytest.approx((low, high), abs=0.005)
+    rate = d.over_dispersed_rate(n, 1000.0)
+    assert (rate.low, rate.high) == pytest.approx((low, high), abs=0.005)
 
 
 @given(n=st.integers(0, 500), index=st.floats(1, 50), dof=st.one_of(st.none(), st.floats(1, 100)))
 @settings(max_examples=100, deadline=None)
 def test_an_index_never_narrows(n, index, dof):
-    found, exact = d.over_dispersed_rate(n, 1000.0, index, dof), failure_rate(n, 1000.0)
-    assert found.low <= exact.low and exact.high <= found.high
+    rate, exact = d.over_dispersed_rate(n, 1000.0, index, dof), failure_rate(n, 1000.0)
+    assert rate.low <= exact.low and exact.high <= rate.high
     known, plain = d.rate_gamma(n, 1000.0, index, dof), d.rate_gamma(n, 1000.0)
     assert known.shape / known.node_days == pytest.approx(plain.shape / plain.node_days)
 
@@ -122,8 +122,8 @@ def test_an_index_divides_what_a_count_is_worth():
 def test_an_index_that_is_an_estimate_costs_students_quantile(level):
     """For a large count the gamma is normal, and the half-width t standard errors."""
     n, index, dof = 1e8, 4.0, 11.0
-    found = d.over_dispersed_rate(n, 1e8, index, dof, level)
-    half = (found.high - found.low) / 2 / 1000
+    rate = d.over_dispersed_rate(n, 1e8, index, dof, level)
+    half = (rate.high - rate.low) / 2 / 1000
     assert half == pytest.approx(stats.t.ppf((1 + level) / 2, dof) * math.sqrt(index / n), rel=1e-3)
     assert d.over_dispersed_rate(n, 1e8, index, 1e9, level).high == pytest.approx(
         d.over_dispersed_rate(n, 1e8, index, None, level).high
@@ -133,10 +133,10 @@ def test_an_index_that_is_an_estimate_costs_students_quantile(level):
 @given(n=st.integers(0, 2000), index=st.floats(1, 50), dof=st.floats(1, 100), k=st.floats(0.01, 100))
 @settings(max_examples=50, deadline=None)
 def test_a_fair_rate_lies_in_its_interval_and_scales(n, index, dof, k):
-    found, other = d.over_dispersed_rate(n, 1000.0, index, dof), d.over_dispersed_rate(n, 1000.0 * k, index, dof)
-    assert found.low <= found.per_1000_node_days < found.high
-    assert other.high * k == pytest.approx(found.high)
-    assert found.high >= d.over_dispersed_rate(n, 1000.0).high
+    rate, other = d.over_dispersed_rate(n, 1000.0, index, dof), d.over_dispersed_rate(n, 1000.0 * k, index, dof)
+    assert rate.low <= rate.per_1000_node_days < rate.high
+    assert other.high * k == pytest.approx(rate.high)
+    assert rate.high >= d.over_dispersed_rate(n, 1000.0).high
 
 
 @pytest.mark.parametrize("rules", [{"burst_mean": 3.0}, {"shape": 0.7}, {"repeat_probability": 0.3}])

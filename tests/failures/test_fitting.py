@@ -145,7 +145,7 @@ def test_cohorts_alike_are_pooled():
 
 
 def test_bursts_are_allowed_for_when_cohorts_are_compared():
-    """Bursts strike one cohort or the other by luck, so that plain counts differ too easily."""
+    """Bursts strike one cohort or the other by chance, so that plain counts differ too easily."""
     table = simulate_log(8, burst_mean=6.0, cohorts={"left": (0.5, 1.0), "right": (0.5, 1.0)})
     fit = failures.fit(log_of(table, cohort_nodes={"cohort": {"left": 200, "right": 200}}), split="cohort")
     left, right = (int((table["cohort"] == name).sum()) for name in ("left", "right"))
@@ -221,12 +221,12 @@ def test_what_cannot_be_asked():
 
 def test_numbers_for_machines_are_those_of_the_fit():
     fit = fitted("lemons")
-    told = fit.to_dict()
-    assert told["rate"]["per_1000_node_days"] == fit.rate.per_1000_node_days
-    assert told["log"]["n_events"] == len(fit.start_h) and told["log"]["window"][0] == "2025-01-01T00:00:00+00:00"
-    assert [row["weibull_shape"] for row in told["rules"]] == fit.rules["weibull_shape"].tolist()
-    assert told["verdicts"][2]["answer"] == "replace"
-    json.dumps(told, allow_nan=False)
+    record = fit.to_dict()
+    assert record["rate"]["per_1000_node_days"] == fit.rate.per_1000_node_days
+    assert record["log"]["n_events"] == len(fit.start_h) and record["log"]["window"][0] == "2025-01-01T00:00:00+00:00"
+    assert [row["weibull_shape"] for row in record["rules"]] == fit.rules["weibull_shape"].tolist()
+    assert record["verdicts"][2]["answer"] == "replace"
+    json.dumps(record, allow_nan=False)
 
 
 # --------------------------------------------------------------------------- tables for charts

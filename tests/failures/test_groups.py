@@ -22,30 +22,30 @@ from simulated_logs import cohort_of_node, simulate_log
 @given(values=st.lists(st.sampled_from(["GPU", "NIC", "CPU", "fan", None]), max_size=80), most=st.integers(1, 5))
 @settings(max_examples=60, deadline=None)
 def test_groups_add_up_to_the_whole(values, most):
-    found = rates_by(values, 500.0, most=most)
-    assert found["n_events"].sum() == len(values)
-    assert found["rate"].sum() == pytest.approx(1000 * len(values) / 500)
-    assert found["share"].sum() == pytest.approx(1 if values else 0)
-    assert len(found) <= most + 2 and found["group"].is_unique
-    assert found["known_exposure"].all()
-    named = found[~found["group"].isin([OTHER, UNKNOWN])]
+    rates = rates_by(values, 500.0, most=most)
+    assert rates["n_events"].sum() == len(values)
+    assert rates["rate"].sum() == pytest.approx(1000 * len(values) / 500)
+    assert rates["share"].sum() == pytest.approx(1 if values else 0)
+    assert len(rates) <= most + 2 and rates["group"].is_unique
+    assert rates["known_exposure"].all()
+    named = rates[~rates["group"].isin([OTHER, UNKNOWN])]
     assert named["n_events"].is_monotonic_decreasing
 
 
 def test_a_rate_is_that_of_its_count():
-    found = rates_by(["GPU"] * 30 + ["NIC"] * 5, 2000.0, level=0.9).set_index("group")
+    rates = rates_by(["GPU"] * 30 + ["NIC"] * 5, 2000.0, level=0.9).set_index("group")
     exact = failure_rate(30, 2000.0, 0.9)
-    assert found.loc["GPU", ["rate", "low", "high"]].tolist() == pytest.approx([15, exact.low, exact.high])
+    assert rates.loc["GPU", ["rate", "low", "high"]].tolist() == pytest.approx([15, exact.low, exact.high])
 
 
 def test_a_group_without_exposure_has_no_rate_and_says_so():
-    found = rates_by(["a", "b", "b", None], 300.0, exposure={"a": 100, "c": 200}).set_index("group")
-    assert found.index.tolist() == ["b", "a", "c", UNKNOWN]
-    assert found["known_exposure"].tolist() == [False, True, True, False]
-    assert found["rate"].isna().tolist() == [True, False, False, True]
-    assert found.loc["c", ["n_events", "rate", "low"]].tolist() == [0, 0, 0]
-    assert found.loc["c", "high"] == pytest.approx(-math.log(0.025) * 5)
-    assert found["n_events"].sum() == 4
+    rates = rates_by(["a", "b", "b", None], 300.0, exposure={"a": 100, "c": 200}).set_index("group")
+    assert rates.index.tolist() == ["b", "a", "c", UNKNOWN]
+    assert rates["known_exposure"].tolist() == [False, True, True, False]
+    assert rates["rate"].isna().tolist() == [True, False, False, True]
+    assert rates.loc["c", ["n_events", "rate", "low"]].tolist() == [0, 0, 0]
+    assert rates.loc["c", "high"] == pytest.approx(-math.log(0.025) * 5)
+    assert rates["n_events"].sum() == 4
 
 
 def test_numbers_and_categories_name_groups_too():
@@ -56,9 +56,9 @@ def test_numbers_and_categories_name_groups_too():
 
 def test_many_small_groups_are_summed():
     values = [f"cause {i}" for i in range(60) for _ in range(60 - i)]
-    found = rates_by(values, 100.0)
-    assert len(found) == 51 and found["group"].iloc[-1] == OTHER
-    assert found["n_events"].iloc[-1] == sum(range(1, 11))
+    rates = rates_by(values, 100.0)
+    assert len(rates) == 51 and rates["group"].iloc[-1] == OTHER
+    assert rates["n_events"].iloc[-1] == sum(range(1, 11))
     exposure = {f"cause {i}": 10.0 for i in range(59)}
     own = rates_by(values, 600.0, exposure=exposure)
     assert not own["known_exposure"].iloc[-1]  # one of those summed has none
@@ -80,9 +80,9 @@ def test_pooling_two_generations_hides_both():
     pooled = failure_rate(len(log), 400 * 350.0)
     assert table.loc["old", "low"] > 3 * pooled.high
     assert table.loc["new", "high"] < pooled.low / 2
-    found = cohorts_differ(table["n_events"], table["node_days"], names=table.index)
-    assert (found.highest, found.lowest) == ("old", "new")
-    assert found.low < 27 < found.high and found.p < 1e-30
+    comparison = cohorts_differ(table["n_events"], table["node_days"], names=table.index)
+    assert (comparison.highest, comparison.lowest) == ("old", "new")
+    assert comparison.low < 27 < comparison.high and comparison.p < 1e-30
 
 
 @given(
@@ -94,32 +94,34 @@ def test_two_cohorts_are_the_exact_ratio(counts, days):
     if sum(counts) == 0:
         assert cohorts_differ(counts, days) is None
         return
-    found = cohorts_differ(counts, days, level=0.9)
-    first, second = int(found.highest), int(found.lowest)
+    comparison = cohorts_differ(counts, days, level=0.9)
+    first, second = int(comparison.highest), int(comparison.lowest)
     exact = rate_ratio(counts[first], days[first], counts[second], days[second], 0.9)
-    assert found.p == pytest.approx(exact.p_value, rel=1e-6)
-    assert (found.ratio, found.low, found.high) == pytest.approx((exact.ratio, exact.low, exact.high), rel=1e-6)
-    assert found.ratio >= 1 - 1e-12
+    assert comparison.p == pytest.approx(exact.p_value, rel=1e-6)
+    assert (comparison.ratio, comparison.low, comparison.high) == pytest.approx(
+        (exact.ratio, exact.low, exact.high), rel=1e-6
+    )
+    assert comparison.ratio >= 1 - 1e-12
 
 
 def test_three_cohorts():
     counts, days = np.array([40, 55, 52]), np.array([1000.0, 1500.0, 1200.0])
-    found = cohorts_differ(counts, days, names=["a", "b", "c"])
+    comparison = cohorts_differ(counts, days, names=["a", "b", "c"])
     expected = counts.sum() * days / days.sum()
-    assert found.p == pytest.approx(stats.chisquare(counts, expected).pvalue)
-    assert (found.method, found.highest, found.lowest) == ("chi-square", "c", "b")
+    assert comparison.p == pytest.approx(stats.chisquare(counts, expected).pvalue)
+    assert (comparison.method, comparison.highest, comparison.lowest) == ("chi-square", "c", "b")
     narrow = rate_ratio(52, 1200.0, 55, 1500.0)
-    assert found.low < narrow.low and narrow.high < found.high  # three pairs were looked at
+    assert comparison.low < narrow.low and narrow.high < comparison.high  # three pairs were looked at
     corrected = rate_ratio(52, 1200.0, 55, 1500.0, 1 - 0.05 / 3)
-    assert (found.low, found.high) == pytest.approx((corrected.low, corrected.high))
+    assert (comparison.low, comparison.high) == pytest.approx((corrected.low, corrected.high))
 
 
 def test_few_failures_are_redistributed():
     """Four failures, all in one of four equal cohorts: 4 / 4 ** 4 of all ways are so uneven."""
-    found = cohorts_differ([4, 0, 0, 0], [10.0] * 4)
-    assert found.method == "Monte Carlo"
-    assert found.p == pytest.approx(1 / 64, abs=4 * math.sqrt(1 / 64 / 9999))
-    assert math.isinf(found.ratio) and math.isinf(found.high)
+    comparison = cohorts_differ([4, 0, 0, 0], [10.0] * 4)
+    assert comparison.method == "Monte Carlo"
+    assert comparison.p == pytest.approx(1 / 64, abs=4 * math.sqrt(1 / 64 / 9999))
+    assert math.isinf(comparison.ratio) and math.isinf(comparison.high)
 
 
 def test_clusters_count_for_less():
@@ -138,9 +140,9 @@ def test_clusters_count_for_less():
 def test_an_interval_pays_for_an_index_that_is_an_estimate():
     """For large counts the logarithm of the ratio is normal, and its half-width t standard errors; three pairs."""
     counts, days, phi, dof = np.array([1e6, 1.2e6, 1.1e6]), [1.0] * 3, 3.0, 7.0
-    found = cohorts_differ(counts, days, dispersion=phi, dof=dof, level=0.9)
+    comparison = cohorts_differ(counts, days, dispersion=phi, dof=dof, level=0.9)
     error = math.sqrt(phi * (1 / 1e6 + 1 / 1.2e6))
-    half = math.log(found.high / found.low) / 2
+    half = math.log(comparison.high / comparison.low) / 2
     assert half == pytest.approx(stats.t.isf(0.05 / 3, dof) * error, rel=1e-3)
 
 
@@ -149,8 +151,8 @@ def test_the_p_value_of_two_is_students():
     counts, at = np.array([10_500.0, 10_000.0]), stats.t.isf(0.025, 9)
     z = 500 / math.sqrt(counts.sum())
     for factor, significant in ((0.97, True), (1.03, False)):
-        found = cohorts_differ(counts, [1.0, 1.0], dispersion=(z / at) ** 2 * factor, dof=9)
-        assert (found.p < 0.05) == (found.low > 1) == significant
+        comparison = cohorts_differ(counts, [1.0, 1.0], dispersion=(z / at) ** 2 * factor, dof=9)
+        assert (comparison.p < 0.05) == (comparison.low > 1) == significant
 
 
 # --------------------------------------------------------------------------- nodes within cohorts
@@ -181,10 +183,10 @@ def drawn_cohorts(rng: np.random.Generator, sizes: dict[str, int], mean: float, 
 @pytest.mark.parametrize("index", [1.0, 2.5])
 def test_the_spread_within_cohorts_is_that_of_their_nodes(index):
     rng, sizes = np.random.default_rng(3), {"old": 250, "new": 150}
-    found = [within_cohorts(*drawn_cohorts(rng, sizes, 1.5, index), sizes).index for _ in range(100)]
-    error = np.std(found) / math.sqrt(100)
+    indices = [within_cohorts(*drawn_cohorts(rng, sizes, 1.5, index), sizes).index for _ in range(100)]
+    error = np.std(indices) / math.sqrt(100)
     # an index below 1 is raised to it
-    assert np.mean(found) == pytest.approx(index, abs=4 * error + (0.05 if index == 1 else 0))
+    assert np.mean(indices) == pytest.approx(index, abs=4 * error + (0.05 if index == 1 else 0))
 
 
 def test_uneven_nodes_do_not_make_cohorts():
@@ -195,10 +197,10 @@ def test_uneven_nodes_do_not_make_cohorts():
         node, cohort = drawn_cohorts(rng, sizes, 1.5, 2.5)
         counts = [(cohort == name).sum() for name in sizes]
         spread = within_cohorts(node, cohort, sizes)
-        found = cohorts_differ(counts, list(sizes.values()), dispersion=spread.index, dof=spread.dof)
+        comparison = cohorts_differ(counts, list(sizes.values()), dispersion=spread.index, dof=spread.dof)
         naive += cohorts_differ(counts, list(sizes.values())).p < 0.05
-        fair += found.p < 0.05
-        covered += found.low <= 1 <= found.high
+        fair += comparison.p < 0.05
+        covered += comparison.low <= 1 <= comparison.high
     error = math.sqrt(0.05 * 0.95 / logs)
     assert naive / logs > 0.15
     assert fair / logs < 0.05 + 4 * error
@@ -217,8 +219,8 @@ def test_bursts_do_not_make_cohorts():
 
 
 def test_equal_cohorts_and_ties():
-    found = cohorts_differ([5, 5], [10.0, 10.0])
-    assert found.highest != found.lowest and found.ratio == 1 and found.p == 1
+    comparison = cohorts_differ([5, 5], [10.0, 10.0])
+    assert comparison.highest != comparison.lowest and comparison.ratio == 1 and comparison.p == 1
     none = cohorts_differ([9, 0, 0], [10.0, 10.0, 50.0], names=["a", "b", "c"])
     assert none.lowest == "c"  # of two without failures, the one watched longer
 

@@ -97,8 +97,8 @@ def test_every_fleet_settles(shape):
 
 
 def test_shape_one_has_no_memory():
-    found = fleet_rate_per_h(np.array([0.0, 1.0, 1e6]), 2048, 1e-4, 1.0)
-    assert found == pytest.approx(0.2048, rel=1e-15)
+    rates = fleet_rate_per_h(np.array([0.0, 1.0, 1e6]), 2048, 1e-4, 1.0)
+    assert rates == pytest.approx(0.2048, rel=1e-15)
     # beyond the first moments shapes near one are near it
     assert fleet_rate_per_h(np.array([1.0, 1e6]), 2048, 1e-4, 0.9999) == pytest.approx(0.2048, rel=2e-3)
 
@@ -107,11 +107,11 @@ def test_shape_one_has_no_memory():
 @settings(max_examples=30, deadline=None)
 def test_the_rate_has_no_unit_and_does_not_depend_on_the_other_points(shape, ages, k):
     ages = np.array(ages)
-    found = fleet_rate_per_h(ages, 7, 1.0, shape)
-    assert (found >= 0).all() and np.isfinite(found).all()
-    assert fleet_rate_per_h(ages * k, 7, 1 / k, shape) * k == pytest.approx(found, rel=1e-6)
+    rates = fleet_rate_per_h(ages, 7, 1.0, shape)
+    assert (rates >= 0).all() and np.isfinite(rates).all()
+    assert fleet_rate_per_h(ages * k, 7, 1 / k, shape) * k == pytest.approx(rates, rel=1e-6)
     # a longer table is the same function within its own error
-    assert [fleet_rate_per_h(age, 7, 1.0, shape) for age in ages] == pytest.approx(found, rel=2e-3)
+    assert [fleet_rate_per_h(age, 7, 1.0, shape) for age in ages] == pytest.approx(rates, rel=2e-3)
 
 
 def test_young_fleets_fall_below_shape_one_and_rise_above():
@@ -122,9 +122,9 @@ def test_young_fleets_fall_below_shape_one_and_rise_above():
 
 
 def test_arrays_broadcast():
-    found = fleet_rate_per_h(np.array([0.0, 10.0]), np.array([[1.0], [2.0], [4.0]]), 0.01, 0.7)
-    assert found.shape == (3, 2)
-    assert found[2, 1] == fleet_rate_per_h(10.0, 4, 0.01, 0.7)
+    rates = fleet_rate_per_h(np.array([0.0, 10.0]), np.array([[1.0], [2.0], [4.0]]), 0.01, 0.7)
+    assert rates.shape == (3, 2)
+    assert rates[2, 1] == fleet_rate_per_h(10.0, 4, 0.01, 0.7)
     assert isinstance(fleet_rate_per_h(1, 1, 1, 1.0), float) and isinstance(burn_in_rate(1, 1, 1, 1), float)
     assert fleet_rate_per_h(np.array([]), 4, 0.01, 0.7).shape == (0,)
 
@@ -136,9 +136,9 @@ def test_llama3_read_as_new_nodes():
     """419 failures of 2,048 nodes in 54 days: as new nodes of shape 0.7 they settle far below 419 in 54 days."""
     flat = LLAMA_EVENTS / (LLAMA_NODES * LLAMA_H)
     assert LLAMA_NODES * renewal_count(LLAMA_H, 0.7, 1 / flat) == pytest.approx(846, abs=0.5)
-    found = settled_rate(LLAMA_EVENTS, LLAMA_NODES, LLAMA_H, 0.7)
-    assert LLAMA_NODES * renewal_count(LLAMA_H, 0.7, 1 / found) == pytest.approx(LLAMA_EVENTS, rel=1e-6)
-    assert found < 0.4 * flat
+    rate = settled_rate(LLAMA_EVENTS, LLAMA_NODES, LLAMA_H, 0.7)
+    assert LLAMA_NODES * renewal_count(LLAMA_H, 0.7, 1 / rate) == pytest.approx(LLAMA_EVENTS, rel=1e-6)
+    assert rate < 0.4 * flat
     assert settled_rate(LLAMA_EVENTS, LLAMA_NODES, LLAMA_H, 1.0) == pytest.approx(flat, rel=1e-15)
 
 
@@ -147,18 +147,18 @@ def test_llama3_read_as_new_nodes():
 def test_the_count_comes_back(shape, log_count, window):
     """Between too few failures for any node to fail twice and hundreds a node."""
     count = 10**log_count
-    found = settled_rate(count * 50, 50, window, shape)
+    rate = settled_rate(count * 50, 50, window, shape)
     # renewal_count itself moves by up to 1e-4 with the end of its grid
-    assert renewal_count(window, shape, 1 / found) == pytest.approx(count, rel=2e-4)
+    assert renewal_count(window, shape, 1 / rate) == pytest.approx(count, rel=2e-4)
 
 
 def test_many_windows_at_once():
     events, window = np.array([0.0, 40.0, 419.0]), np.array([[LLAMA_H], [2 * LLAMA_H]])
-    found = settled_rate(events, 2048, window, 0.7)
-    assert found.shape == (2, 3)
-    assert found[:, 0].tolist() == [0.0, 0.0]
-    assert found[1, 2] == pytest.approx(settled_rate(419, 2048, 2 * LLAMA_H, 0.7), rel=1e-4)
-    assert found[0] == pytest.approx(2 * found[1], rel=1e-12)  # the same count in twice the time
+    rates = settled_rate(events, 2048, window, 0.7)
+    assert rates.shape == (2, 3)
+    assert rates[:, 0].tolist() == [0.0, 0.0]
+    assert rates[1, 2] == pytest.approx(settled_rate(419, 2048, 2 * LLAMA_H, 0.7), rel=1e-4)
+    assert rates[0] == pytest.approx(2 * rates[1], rel=1e-12)  # the same count in twice the time
     assert settled_rate(0, 5, 10.0, 0.7) == 0
 
 

@@ -37,18 +37,18 @@ def test_statistics_are_those_of_all_nodes(pairs, healthy):
     if first.sum() == 0 or second.sum() == 0:
         return
     n_nodes = len(first) + healthy
-    found = find_lemons(*halves(first, second), 100.0, n_nodes)
+    lemons = find_lemons(*halves(first, second), 100.0, n_nodes)
     one, two = (np.append(half, np.zeros(healthy)) for half in (first, second))
     both = one + two
-    assert found.dispersion_index == pytest.approx(both.var(ddof=1) / both.mean(), abs=1e-9)
+    assert lemons.dispersion_index == pytest.approx(both.var(ddof=1) / both.mean(), abs=1e-9)
     if one.std() and two.std():
-        assert found.rank_correlation == pytest.approx(stats.spearmanr(one, two).statistic, abs=1e-9)
+        assert lemons.rank_correlation == pytest.approx(stats.spearmanr(one, two).statistic, abs=1e-9)
     else:
-        assert found.rank_correlation is None and found.rank_p == 1
-    ends = [0, found.worst_low, found.worst_share, found.worst_high, 1]
+        assert lemons.rank_correlation is None and lemons.rank_p == 1
+    ends = [0, lemons.worst_low, lemons.worst_share, lemons.worst_high, 1]
     assert (np.diff(ends) > -1e-9).all()
-    assert found.worst["n_events"].tolist() == sorted(both.astype(int), reverse=True)[: len(found.worst)][:10]
-    assert (found.worst["first_half"] + found.worst["second_half"]).tolist() == found.worst["n_events"].tolist()
+    assert lemons.worst["n_events"].tolist() == sorted(both.astype(int), reverse=True)[: len(lemons.worst)][:10]
+    assert (lemons.worst["first_half"] + lemons.worst["second_half"]).tolist() == lemons.worst["n_events"].tolist()
 
 
 @given(pairs=counts, seed=st.integers(0, 100))
@@ -70,13 +70,13 @@ def test_the_order_of_nodes_decides_nothing(pairs, seed):
 def test_ties_share_the_places_of_the_worst():
     """40 nodes, so two places: one for the node with 3, the other shared by four nodes with 2, one of which fails."""
     first, second = [3, 2, 2, 2, 2, 1], [1, 4, 0, 0, 0, 5]
-    found = find_lemons(*halves(first, second), 100.0, 40)
-    assert found.n_worst == 2
-    assert found.worst_share == pytest.approx((1 + 4 / 4) / 10)
-    assert found.chance_share == 0.05
+    lemons = find_lemons(*halves(first, second), 100.0, 40)
+    assert lemons.n_worst == 2
+    assert lemons.worst_share == pytest.approx((1 + 4 / 4) / 10)
+    assert lemons.chance_share == 0.05
     # fewer nodes failed than there are places: the healthy share the one left, and hold 5 of 6 later failures
-    found = find_lemons(*halves([3, 0], [1, 5]), 100.0, 40)
-    assert found.worst_share == pytest.approx((1 + 5 / 39) / 6)
+    lemons = find_lemons(*halves([3, 0], [1, 5]), 100.0, 40)
+    assert lemons.worst_share == pytest.approx((1 + 5 / 39) / 6)
 
 
 # --------------------------------------------------------------------------- p-values
@@ -85,28 +85,28 @@ def test_ties_share_the_places_of_the_worst():
 def test_chance_alone_is_no_lemon():
     """False alarms of 20 logs without lemons: 5% each, and 5 or more of 20 have probability 0.3%."""
     for rate in (4.0, 0.3):
-        found = [look(simulate_log(seed, rate_per_1000_node_days=rate)) for seed in range(20)]
-        assert sum(one.overdispersed for one in found) <= 4
-        assert sum(one.persistent for one in found) <= 4
+        logs = [look(simulate_log(seed, rate_per_1000_node_days=rate)) for seed in range(20)]
+        assert sum(one.overdispersed for one in logs) <= 4
+        assert sum(one.persistent for one in logs) <= 4
 
 
 def test_lemons_are_found_and_named():
     """Twelve nodes of 400 fail ten times as often as the others."""
-    found = look(simulate_log(1, lemon_share=0.03, lemon_factor=10.0))
-    assert found.overdispersed and found.persistent
-    assert found.worst_low > found.chance_share
-    assert set(found.worst["node"]) <= set(range(12))
-    assert 8 <= found.n_significant <= 12
-    assert (found.worst["p_adjusted"] < 0.05).sum() == min(found.n_significant, 10)
+    lemons = look(simulate_log(1, lemon_share=0.03, lemon_factor=10.0))
+    assert lemons.overdispersed and lemons.persistent
+    assert lemons.worst_low > lemons.chance_share
+    assert set(lemons.worst["node"]) <= set(range(12))
+    assert 8 <= lemons.n_significant <= 12
+    assert (lemons.worst["p_adjusted"] < 0.05).sum() == min(lemons.n_significant, 10)
 
 
 def test_repeats_are_over_dispersed_and_do_not_persist():
     """The worst nodes of the first half are ordinary in the second: re-test after repair, replace nothing."""
     log = simulate_log(2, repeat_probability=0.6, repeat_within_h=20.0)
-    found = look(log)
-    assert found.overdispersed and not found.persistent
-    assert abs(found.rank_correlation) < 0.15
-    assert found.worst_low < found.chance_share < found.worst_high
+    lemons = look(log)
+    assert lemons.overdispersed and not lemons.persistent
+    assert abs(lemons.rank_correlation) < 0.15
+    assert lemons.worst_low < lemons.chance_share < lemons.worst_high
     assert repeat_risk(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES).repairs_fail
 
 
@@ -121,11 +121,11 @@ def test_the_dense_and_the_sparse_p_value_agree():
     """Six failures expected on each of 150 nodes: chi-square; the same test by redistributing them."""
     rng = np.random.default_rng(0)
     node = np.append(rng.integers(0, 150, 850), rng.integers(0, 15, 50))
-    found = find_lemons(rng.uniform(0, 100, 900), node, 100.0, 150)
-    assert found.dispersion_method == "chi-square"
+    lemons = find_lemons(rng.uniform(0, 100, 900), node, 100.0, 150)
+    assert lemons.dispersion_method == "chi-square"
     drawn = [np.bincount(rng.integers(0, 150, 900), minlength=150) for _ in range(4000)]
-    share = np.mean([one.var(ddof=1) / one.mean() >= found.dispersion_index for one in drawn])
-    assert found.dispersion_p == pytest.approx(share, abs=4 * np.sqrt(share / 4000) + 0.002)
+    share = np.mean([one.var(ddof=1) / one.mean() >= lemons.dispersion_index for one in drawn])
+    assert lemons.dispersion_p == pytest.approx(share, abs=4 * np.sqrt(share / 4000) + 0.002)
     assert find_lemons([1.0, 2.0], ["a", "b"], 9.0, 100).dispersion_method == "Monte Carlo"
 
 
@@ -143,13 +143,13 @@ def test_the_normal_limit_agrees_with_random_places():
 
 def test_the_tail_of_a_node_is_binomial():
     """Five of ten failures on one node of 50: by Holm, fifty times the binomial tail."""
-    found = find_lemons(np.arange(10.0), [7] * 5 + [0, 1, 2, 3, 4], 100.0, 50)
+    lemons = find_lemons(np.arange(10.0), [7] * 5 + [0, 1, 2, 3, 4], 100.0, 50)
     tail = stats.binom.sf(4, 10, 1 / 50)
-    assert found.worst.loc[0, ["node", "n_events", "expected"]].tolist() == [7, 5, 0.2]
-    assert found.worst.loc[0, "p_value"] == pytest.approx(tail)
-    assert found.worst.loc[0, "p_adjusted"] == pytest.approx(50 * tail)
-    assert found.worst.loc[1, "p_adjusted"] == 1
-    assert found.n_significant == 1
+    assert lemons.worst.loc[0, ["node", "n_events", "expected"]].tolist() == [7, 5, 0.2]
+    assert lemons.worst.loc[0, "p_value"] == pytest.approx(tail)
+    assert lemons.worst.loc[0, "p_adjusted"] == pytest.approx(50 * tail)
+    assert lemons.worst.loc[1, "p_adjusted"] == 1
+    assert lemons.n_significant == 1
 
 
 def test_seeds_and_names():
@@ -163,10 +163,10 @@ def test_seeds_and_names():
 
 
 def test_what_cannot_be_told_is_none():
-    found = find_lemons([1.0, 2.0, 3.0], ["a", None, "a"], 100.0, 5)  # nothing in the second half
-    assert (found.n_events, found.n_unknown, found.n_failed_nodes) == (2, 1, 1)
-    assert found.rank_correlation is None and found.worst_share is None and found.worst_low is None
-    assert not found.persistent
+    lemons = find_lemons([1.0, 2.0, 3.0], ["a", None, "a"], 100.0, 5)  # nothing in the second half
+    assert (lemons.n_events, lemons.n_unknown, lemons.n_failed_nodes) == (2, 1, 1)
+    assert lemons.rank_correlation is None and lemons.worst_share is None and lemons.worst_low is None
+    assert not lemons.persistent
     assert not find_lemons([1.0, 60.0], ["a", "a"], 100.0, 1).overdispersed  # one node is like itself
 
 

@@ -107,15 +107,15 @@ def test_a_weight_is_so_many_rows(rows):
 
 
 def test_without_censoring_survival_is_a_share():
-    found = kaplan_meier([3.0, 1.0, 2.0, 2.0], np.ones(4, dtype=bool))
-    assert found["survival"].to_numpy() == pytest.approx([1, 0.75, 0.25, 0])
-    assert found["at_risk"].tolist() == [4, 4, 3, 1]
-    assert (found["low"].iloc[-1], found["high"].iloc[-1]) == (0, found["high"].iloc[-2])
+    curve = kaplan_meier([3.0, 1.0, 2.0, 2.0], np.ones(4, dtype=bool))
+    assert curve["survival"].to_numpy() == pytest.approx([1, 0.75, 0.25, 0])
+    assert curve["at_risk"].tolist() == [4, 4, 3, 1]
+    assert (curve["low"].iloc[-1], curve["high"].iloc[-1]) == (0, curve["high"].iloc[-2])
 
 
 def test_nobody_failed():
-    found = kaplan_meier([5.0, 9.0], [False, False])
-    assert found[["time_h", "survival", "low", "high", "at_risk"]].to_numpy().tolist() == [[0, 1, 1, 1, 2]]
+    curve = kaplan_meier([5.0, 9.0], [False, False])
+    assert curve[["time_h", "survival", "low", "high", "at_risk"]].to_numpy().tolist() == [[0, 1, 1, 1, 2]]
 
 
 def test_logrank_sees_weights_and_cohorts():
@@ -123,9 +123,9 @@ def test_logrank_sees_weights_and_cohorts():
     old, new = (
         node_lifetimes(log["start_h"], log["end_h"], log["node"], 2400.0, 200, since="window") for log in (slow, quick)
     )
-    found, swapped = compare_lifetimes(old, new), compare_lifetimes(new, old)
-    assert found.p_value < 1e-6
-    assert found.statistic == pytest.approx(-swapped.statistic, rel=0.05) and found.statistic < 0
+    test, swapped = compare_lifetimes(old, new), compare_lifetimes(new, old)
+    assert test.p_value < 1e-6
+    assert test.statistic == pytest.approx(-swapped.statistic, rel=0.05) and test.statistic < 0
     again = simulate_log(3, 200, 100, 4.0)
     same = node_lifetimes(again["start_h"], again["end_h"], again["node"], 2400.0, 200, since="window")
     assert compare_lifetimes(old, same).p_value > 0.01

@@ -27,15 +27,15 @@ NAN = float("nan")
     ids=["names", "codes", "floats", "categorical", "series", "nullable"],
 )
 def test_nodes_are_numbered_whatever_they_are(node):
-    found = seen_nodes(node, n_nodes=2)
-    assert found.codes.tolist() == [0, -1, 1, 0]
-    assert [str(name).rstrip("0").rstrip(".") for name in found.names] in (["n2", "n1"], ["7", "3"])
+    seen = seen_nodes(node, n_nodes=2)
+    assert seen.codes.tolist() == [0, -1, 1, 0]
+    assert [str(name).rstrip("0").rstrip(".") for name in seen.names] in (["n2", "n1"], ["7", "3"])
 
 
 def test_overlapping_failures_of_a_node_are_one_outage():
-    found = join_outages([5, 1, 2, 6, 2, 8], [6, 4, 3, 7, 9, 9], ["a", "a", "a", "a", "b", None], 10.0)
-    assert found[["start_h", "end_h", "n_events"]].to_numpy().tolist() == [[8, 9, 1], [1, 4, 2], [5, 7, 2], [2, 9, 1]]
-    assert found["node"].tolist() == [-1, 0, 0, 1]
+    outages = join_outages([5, 1, 2, 6, 2, 8], [6, 4, 3, 7, 9, 9], ["a", "a", "a", "a", "b", None], 10.0)
+    assert outages[["start_h", "end_h", "n_events"]].to_numpy().tolist() == [[8, 9, 1], [1, 4, 2], [5, 7, 2], [2, 9, 1]]
+    assert outages["node"].tolist() == [-1, 0, 0, 1]
 
 
 events = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 59), st.integers(0, 20)), max_size=25)
@@ -64,37 +64,37 @@ def test_unknown_nodes_never_overlap():
 
 def test_a_missing_end_at_the_window_is_open():
     """Ends are kept elsewhere, and the node did not fail again: it is out still."""
-    found = settled_ends([1.0, 5.0, 8.0], [2.0, 6.0, NAN], ["a", "a", "b"], 10.0)
-    assert found["open"].tolist() == [False, False, True]
-    assert found["end_h"].tolist() == [2, 6, 10]
+    settled = settled_ends([1.0, 5.0, 8.0], [2.0, 6.0, NAN], ["a", "a", "b"], 10.0)
+    assert settled["open"].tolist() == [False, False, True]
+    assert settled["end_h"].tolist() == [2, 6, 10]
 
 
 def test_a_missing_end_before_another_failure_is_unknown():
-    found = settled_ends([1.0, 5.0, *range(20)], [NAN, 6.0, *range(1, 21)], ["a", "a", *["c"] * 20], 30.0)
-    assert found["unknown"].tolist() == [True] + [False] * 21
-    assert found["end_h"][0] == 1
-    assert not found["open"].any()
+    settled = settled_ends([1.0, 5.0, *range(20)], [NAN, 6.0, *range(1, 21)], ["a", "a", *["c"] * 20], 30.0)
+    assert settled["unknown"].tolist() == [True] + [False] * 21
+    assert settled["end_h"][0] == 1
+    assert not settled["open"].any()
 
 
 def test_a_log_without_ends_leaves_no_node_out():
     """Nothing says that the last failure of a node lasts to the end of the window."""
     for ends in (None, [NAN] * 4):
-        found = settled_ends([1.0, 2.0, 3.0, 4.0], ends, ["a", "b", "a", "b"], 10.0)
-        assert found["unknown"].all() and not found["open"].any()
+        settled = settled_ends([1.0, 2.0, 3.0, 4.0], ends, ["a", "b", "a", "b"], 10.0)
+        assert settled["unknown"].all() and not settled["open"].any()
         assert downtime_h([1.0, 2.0, 3.0, 4.0], ends, ["a", "b", "a", "b"], 10.0) == 0
 
 
 def test_an_end_behind_the_window_is_open():
-    found = settled_ends([1.0, 2.0], [30.0, 3.0], ["a", "b"], 10.0)
-    assert found["open"].tolist() == [True, False]
-    assert found["end_h"].tolist() == [10, 3]
+    settled = settled_ends([1.0, 2.0], [30.0, 3.0], ["a", "b"], 10.0)
+    assert settled["open"].tolist() == [True, False]
+    assert settled["end_h"].tolist() == [10, 3]
 
 
 def test_ends_kept_badly_are_not_taken_for_long_outages():
     """Two of five failures that were followed by another lack their end: so may the last one of a node."""
     start = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
-    found = settled_ends(start, [0.5, NAN, 2.5, NAN, 4.5, NAN], ["a"] * 6, 100.0)
-    assert found["open"].sum() == 0 and found["unknown"].sum() == 3
+    settled = settled_ends(start, [0.5, NAN, 2.5, NAN, 4.5, NAN], ["a"] * 6, 100.0)
+    assert settled["open"].sum() == 0 and settled["unknown"].sum() == 3
 
 
 def test_nothing_failed():

@@ -24,20 +24,20 @@ def starts(seed: int, days: float = 350.0, **rules) -> np.ndarray:
 
 def test_the_poisson_forecast_is_a_poisson_count_of_a_gamma_rate():
     """Draw the rate from its posterior, then the count from the rate: the quantiles are the forecast's ends."""
-    found = p.predict_count(np.linspace(0, WINDOW_H, 560), WINDOW_H)
+    forecast = p.predict_count(np.linspace(0, WINDOW_H, 560), WINDOW_H)
     rng = np.random.default_rng(1)
     counts = rng.poisson(rng.gamma(560.5, 30 / 350, 200_000))
-    assert found.mean == pytest.approx(counts.mean(), abs=4 * counts.std() / math.sqrt(counts.size))
-    assert [found.poisson_low, found.poisson_high] == pytest.approx(np.quantile(counts, [0.025, 0.975]), abs=1)
+    assert forecast.mean == pytest.approx(counts.mean(), abs=4 * counts.std() / math.sqrt(counts.size))
+    assert [forecast.poisson_low, forecast.poisson_high] == pytest.approx(np.quantile(counts, [0.025, 0.975]), abs=1)
 
 
 def test_the_wide_forecast_has_the_variance_that_it_states():
     """A log of bursts: the half-width is t sqrt(index x mean x (1 + h / T)), nearly, for a long horizon."""
     start = starts(3, burst_mean=3.0)
-    blocks, found = over_dispersion(start, WINDOW_H), p.predict_count(start, WINDOW_H, 150.0)
-    assert found.index >= blocks.index > 2
-    half = stats.t.ppf(0.975, blocks.dof) * math.sqrt(found.index * found.mean * (1 + 150 / 350))
-    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.03)
+    blocks, forecast = over_dispersion(start, WINDOW_H), p.predict_count(start, WINDOW_H, 150.0)
+    assert forecast.index >= blocks.index > 2
+    half = stats.t.ppf(0.975, blocks.dof) * math.sqrt(forecast.index * forecast.mean * (1 + 150 / 350))
+    assert (forecast.high - forecast.low) / 2 == pytest.approx(half, rel=0.03)
 
 
 def test_a_regime_as_long_as_the_horizon_is_seen():
@@ -61,18 +61,18 @@ def test_a_regime_as_long_as_the_horizon_is_seen():
 @settings(max_examples=60, deadline=None)
 def test_forecasts_have_no_unit_and_hold_the_poisson_ones(times, horizon, k):
     start = np.sort(times) * 240
-    found = p.predict_count(start, 240.0, horizon * 10)
+    forecast = p.predict_count(start, 240.0, horizon * 10)
     scaled = p.predict_count(start * k, 240.0 * k, horizon * 10 * k)
-    assert scaled.mean == pytest.approx(found.mean) and scaled.index == pytest.approx(found.index)
-    assert found.low <= found.poisson_low <= found.poisson_high <= found.high
-    assert 0 <= found.low <= math.ceil(found.mean) and found.index >= 1
+    assert scaled.mean == pytest.approx(forecast.mean) and scaled.index == pytest.approx(forecast.index)
+    assert forecast.low <= forecast.poisson_low <= forecast.poisson_high <= forecast.high
+    assert 0 <= forecast.low <= math.ceil(forecast.mean) and forecast.index >= 1
 
 
 def test_few_failures_are_forecast_as_poisson():
     for n in (0, 9):
-        found = p.predict_count(np.linspace(1, 99, n), 100 * 24.0)
-        assert (found.low, found.high, found.index) == (found.poisson_low, found.poisson_high, 1)
-        assert found.mean == pytest.approx((n + 0.5) * 0.3)
+        forecast = p.predict_count(np.linspace(1, 99, n), 100 * 24.0)
+        assert (forecast.low, forecast.high, forecast.index) == (forecast.poisson_low, forecast.poisson_high, 1)
+        assert forecast.mean == pytest.approx((n + 0.5) * 0.3)
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_forecasts_hold_what_comes(rules, poisson_below):
     for seed in range(logs):
         start = starts(seed, days=380.0, **rules)
         past = start[start < WINDOW_H]
-        found, came = p.predict_count(past, WINDOW_H), start.size - past.size
-        hits += found.low <= came <= found.high
-        poisson_hits += found.poisson_low <= came <= found.poisson_high
+        forecast, came = p.predict_count(past, WINDOW_H), start.size - past.size
+        hits += forecast.low <= came <= forecast.high
+        poisson_hits += forecast.poisson_low <= came <= forecast.poisson_high
     assert hits / logs > 0.95 - 4 * math.sqrt(0.95 * 0.05 / logs)
     assert poisson_hits / logs < poisson_below + 0.001
 

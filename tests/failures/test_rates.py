@@ -75,8 +75,8 @@ def test_llama3_rate():
 
 def test_rsc_time_to_failure():
     """Kokolis et al. (2025): 1.8 h on 16,384 GPUs, 0.23 h on 131,072, at 6.50 per 1000 node-days."""
-    found = failures.job_mttf_h(6.50, np.array([16_384, 131_072]))
-    assert found == pytest.approx([1.803, 0.2254], abs=5e-4)
+    mttf_h = failures.job_mttf_h(6.50, np.array([16_384, 131_072]))
+    assert mttf_h == pytest.approx([1.803, 0.2254], abs=5e-4)
     assert failures.job_mttf_h(0.0, 8) == math.inf
     assert failures.job_mttf_h(6.5, 16, 4) == pytest.approx(failures.job_mttf_h(6.5, 32))
 
@@ -93,15 +93,15 @@ def test_a_rate_scales_with_its_exposure(n, days, k):
 @pytest.mark.parametrize(("shape", "level"), [(419.5, 0.95), (0.5, 0.8), (3.0, 0.5)])
 def test_gamma_interval_holds_its_probability(shape, level):
     """Integrate the density between the ends, without the quantile function that made them."""
-    found = failures.gamma_interval(shape, 2000.0, level)
-    assert found.per_1000_node_days == pytest.approx(shape / 2)
+    interval = failures.gamma_interval(shape, 2000.0, level)
+    assert interval.per_1000_node_days == pytest.approx(shape / 2)
     scale = 1000 / 2000.0
 
     def density(rate: float) -> float:
         return math.exp((shape - 1) * math.log(rate / scale) - rate / scale - math.lgamma(shape)) / scale
 
-    inside, _ = integrate.quad(density, found.low, found.high)
-    below, _ = integrate.quad(density, 0, found.low)
+    inside, _ = integrate.quad(density, interval.low, interval.high)
+    below, _ = integrate.quad(density, 0, interval.low)
     assert inside == pytest.approx(level, abs=1e-6)
     assert below == pytest.approx((1 - level) / 2, abs=1e-5)
 
@@ -139,9 +139,9 @@ def test_swapping_two_rates_inverts_their_ratio(pair):
     ("n", "days", "m", "other_days"), [(30, 500.0, 12, 600.0), (4, 100.0, 0, 50.0), (9, 1.0, 9, 1.0)]
 )
 def test_the_p_value_is_the_sum_of_what_is_no_likelier(n, days, m, other_days):
-    found = failures.rate_ratio(n, days, m, other_days)
+    ratio = failures.rate_ratio(n, days, m, other_days)
     likely = stats.binom.pmf(np.arange(n + m + 1), n + m, days / (days + other_days))
-    assert found.p_value == pytest.approx(likely[likely <= likely[n] * (1 + 1e-7)].sum())
+    assert ratio.p_value == pytest.approx(likely[likely <= likely[n] * (1 + 1e-7)].sum())
 
 
 def test_the_interval_is_what_fisher_finds_for_rare_events():
@@ -156,8 +156,8 @@ def test_the_interval_is_what_fisher_finds_for_rare_events():
 
 def test_the_ends_of_a_ratio_are_where_a_test_turns():
     """At each end of the 95% interval the count has 2.5% left in its tail."""
-    found = failures.rate_ratio(30, 500.0, 12, 600.0)
-    for ratio, tail in ((found.low, stats.binom.sf), (found.high, stats.binom.cdf)):
+    exact = failures.rate_ratio(30, 500.0, 12, 600.0)
+    for ratio, tail in ((exact.low, stats.binom.sf), (exact.high, stats.binom.cdf)):
         share = ratio * 500 / (ratio * 500 + 600)
         assert tail(30 - (tail == stats.binom.sf), 42, share) == pytest.approx(0.025, rel=1e-6)
 
@@ -174,37 +174,37 @@ def test_a_rate_of_nothing():
 
 def test_without_each_is_a_subtraction_of_counts():
     """Table 5 of Dubey et al. (2024): 151 of 419 interruptions are not of the category GPU: one each 8.58 h."""
-    found = failures.without_each(reading_the_sources.tables.interruption_shares(), 54 * 24).set_index("category")
-    assert found.index[0] == "nothing"
-    assert found.loc["nothing", "mtbi_h"] == pytest.approx(3.093, abs=5e-4)
-    assert found.loc["GPU", "mtbi_h"] == pytest.approx(54 * 24 / 151)
-    assert (found["low"] < found["mtbi_h"]).all() and (found["mtbi_h"] < found["high"]).all()
+    without = failures.without_each(reading_the_sources.tables.interruption_shares(), 54 * 24).set_index("category")
+    assert without.index[0] == "nothing"
+    assert without.loc["nothing", "mtbi_h"] == pytest.approx(3.093, abs=5e-4)
+    assert without.loc["GPU", "mtbi_h"] == pytest.approx(54 * 24 / 151)
+    assert (without["low"] < without["mtbi_h"]).all() and (without["mtbi_h"] < without["high"]).all()
 
 
 def test_without_the_only_category_nothing_fails():
-    found = failures.without_each(pd.DataFrame({"category": ["GPU"], "n_events": [3]}), 10.0)
-    assert found["mtbi_h"].tolist() == pytest.approx([10 / 3, math.inf])
-    assert math.isinf(found["high"].iloc[1]) and found["low"].iloc[1] == pytest.approx(10 / 3.689, rel=1e-3)
+    without = failures.without_each(pd.DataFrame({"category": ["GPU"], "n_events": [3]}), 10.0)
+    assert without["mtbi_h"].tolist() == pytest.approx([10 / 3, math.inf])
+    assert math.isinf(without["high"].iloc[1]) and without["low"].iloc[1] == pytest.approx(10 / 3.689, rel=1e-3)
 
 
 def test_count_intervals_keep_the_rows():
     frame = pd.DataFrame({"component": ["NIC", "CPU"], "n_events": [7, 0]}, index=[4, 9])
-    found = failures.count_intervals(frame, 0.9)
-    assert found.index.tolist() == [4, 9] and found["component"].tolist() == ["NIC", "CPU"]
-    assert (found.loc[4, "low"], found.loc[4, "high"]) == failures.poisson_interval(7, 0.9)
+    counts = failures.count_intervals(frame, 0.9)
+    assert counts.index.tolist() == [4, 9] and counts["component"].tolist() == ["NIC", "CPU"]
+    assert (counts.loc[4, "low"], counts.loc[4, "high"]) == failures.poisson_interval(7, 0.9)
     assert "low" not in frame
 
 
 def test_published_rates_hold_their_own_value():
-    found = failures.rate_intervals(evidence.published_rates()).set_index("cluster_id")
-    assert ((found["low"] <= found["rate"]) & (found["rate"] <= found["high"])).all()
+    rates = failures.rate_intervals(evidence.published_rates()).set_index("cluster_id")
+    assert ((rates["low"] <= rates["rate"]) & (rates["rate"] <= rates["high"])).all()
     exact = failures.failure_rate(419, 2048 * 54)
-    assert found.loc["llama3-unexpected", ["low", "high"]].tolist() == pytest.approx([exact.low, exact.high])
-    stated = found[found["n_events"].isna()]
+    assert rates.loc["llama3-unexpected", ["low", "high"]].tolist() == pytest.approx([exact.low, exact.high])
+    stated = rates[rates["n_events"].isna()]
     assert len(stated) > 2
     assert stated["low"].tolist() == stated["rate_low"].tolist()
     assert stated["high"].tolist() == stated["rate_high"].tolist()
-    assert (found["low"] <= found["rate_low"]).all() and (found["high"] >= found["rate_high"]).all()
+    assert (rates["low"] <= rates["rate_low"]).all() and (rates["high"] >= rates["rate_high"]).all()
 
 
 def test_a_count_of_nothing_has_the_high_end_of_nothing():
@@ -218,14 +218,14 @@ def test_a_count_of_nothing_has_the_high_end_of_nothing():
             "rate_high": [0.0, 0.0, 2.0, 6.0],
         }
     )
-    found = failures.rate_intervals(frame)
-    assert found["low"].tolist()[:2] == [0, 0]
-    assert found["high"].tolist()[:2] == pytest.approx([-math.log(0.025), -math.log(0.025) / 2])
+    rates = failures.rate_intervals(frame)
+    assert rates["low"].tolist()[:2] == [0, 0]
+    assert rates["high"].tolist()[:2] == pytest.approx([-math.log(0.025), -math.log(0.025) / 2])
     assert -math.log(0.025) == pytest.approx(GARWOOD[0][1], abs=0.006)
-    assert found.loc[2, ["low", "high"]].tolist() == pytest.approx(
+    assert rates.loc[2, ["low", "high"]].tolist() == pytest.approx(
         [end / 2 for end in failures.poisson_interval(4)], rel=1e-12
     )
-    assert found.loc[3, ["low", "high"]].tolist() == [4, 6]
+    assert rates.loc[3, ["low", "high"]].tolist() == [4, 6]
     assert failures.rate_intervals(frame, 0.8)["high"][0] == pytest.approx(-math.log(0.1))
 
 
@@ -233,8 +233,8 @@ def test_an_open_exposure_widens_the_interval_of_a_count():
     """A window of 90 to 110 days: the interval of the count, with the exposure of either end."""
     frame = pd.DataFrame({"n_events": [25], "node_days": [100.0], "rate": [250.0]})
     frame = frame.assign(rate_low=1000 * 25 / 110, rate_high=1000 * 25 / 90)
-    found, (low, high) = failures.rate_intervals(frame).loc[0], failures.poisson_interval(25)
-    assert [found["low"], found["high"]] == pytest.approx([1000 * low / 110, 1000 * high / 90])
+    rates, (low, high) = failures.rate_intervals(frame).loc[0], failures.poisson_interval(25)
+    assert [rates["low"], rates["high"]] == pytest.approx([1000 * low / 110, 1000 * high / 90])
 
 
 # --------------------------------------------------------------------------- bad input

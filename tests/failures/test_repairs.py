@@ -24,27 +24,29 @@ NAN = float("nan")
 def test_finished_repairs_have_plain_statistics(hours):
     """Nothing is open: the mean and its Student interval, and quantiles as the first length that so many reach."""
     hours = np.array(hours, dtype=float)
-    found = repair_times(np.zeros(len(hours)), hours, 100.0).overall
+    repairs = repair_times(np.zeros(len(hours)), hours, 100.0).overall
     ordered = np.sort(hours)
-    assert found["mean_h"] == pytest.approx(hours.mean())
-    assert found["median_h"] == ordered[math.ceil(0.5 * len(hours)) - 1]
-    assert found["p90_h"] == ordered[math.ceil(0.9 * len(hours) - 1e-9) - 1]
-    assert found["n_zero"] == (hours == 0).sum()
+    assert repairs["mean_h"] == pytest.approx(hours.mean())
+    assert repairs["median_h"] == ordered[math.ceil(0.5 * len(hours)) - 1]
+    assert repairs["p90_h"] == ordered[math.ceil(0.9 * len(hours) - 1e-9) - 1]
+    assert repairs["n_zero"] == (hours == 0).sum()
     if hours.std():
         low, high = stats.t.interval(0.95, len(hours) - 1, loc=hours.mean(), scale=stats.sem(hours))
-        assert (found["mean_low_h"], found["mean_high_h"]) == pytest.approx((max(low, 0), high))
+        assert (repairs["mean_low_h"], repairs["mean_high_h"]) == pytest.approx((max(low, 0), high))
     for name in ("median", "p90"):
-        assert found[f"{name}_low_h"] <= found[f"{name}_h"] <= found[f"{name}_high_h"]
+        assert repairs[f"{name}_low_h"] <= repairs[f"{name}_h"] <= repairs[f"{name}_high_h"]
 
 
 def test_lognormal_repairs_are_recovered():
     rng = np.random.default_rng(1)
     hours = rng.lognormal(math.log(3.0), 1.2, 2000)
-    found = repair_times(np.zeros(2000), hours, 1e6).overall
+    repairs = repair_times(np.zeros(2000), hours, 1e6).overall
     logs = np.log(hours)
-    assert (found["lognormal_median_h"], found["lognormal_sigma"]) == pytest.approx((np.exp(logs.mean()), logs.std()))
+    assert (repairs["lognormal_median_h"], repairs["lognormal_sigma"]) == pytest.approx(
+        (np.exp(logs.mean()), logs.std())
+    )
     for name, true in (("median", 3.0), ("p90", 3 * math.exp(1.2 * stats.norm.ppf(0.9)))):
-        assert found[f"{name}_low_h"] < true < found[f"{name}_high_h"]
+        assert repairs[f"{name}_low_h"] < true < repairs[f"{name}_high_h"]
 
 
 def test_open_repairs_are_censored_not_dropped():
@@ -53,55 +55,55 @@ def test_open_repairs_are_censored_not_dropped():
     start, hours = rng.uniform(0, 30.0, 3000), rng.lognormal(math.log(20.0), 0.8, 3000)
     end = np.where(start + hours <= 30.0, start + hours, NAN)
     assert 0.6 < np.isnan(end).mean() < 0.8
-    found = repair_times(start, np.where(np.isnan(end), 99.0, end), 30.0).overall
-    assert found["n_open"] == np.isnan(end).sum() and found["n_unknown"] == 0
-    assert found["median_low_h"] < 20 < found["median_high_h"]
-    assert found["lognormal_median_h"] == pytest.approx(20.0, rel=0.1)
-    assert found["lognormal_sigma"] == pytest.approx(0.8, rel=0.1)
+    repairs = repair_times(start, np.where(np.isnan(end), 99.0, end), 30.0).overall
+    assert repairs["n_open"] == np.isnan(end).sum() and repairs["n_unknown"] == 0
+    assert repairs["median_low_h"] < 20 < repairs["median_high_h"]
+    assert repairs["lognormal_median_h"] == pytest.approx(20.0, rel=0.1)
+    assert repairs["lognormal_sigma"] == pytest.approx(0.8, rel=0.1)
     assert np.nanmedian(end - start) < 13  # what dropping them would say
 
 
 def test_a_quantile_that_was_not_reached_is_infinite():
-    found = repair_times([0.0, 0.0, 0.0], [1.0, 99.0, 99.0], 10.0).overall
-    assert found["n_open"] == 2
-    assert math.isinf(found["median_h"]) and math.isinf(found["p90_h"])
-    assert found["mean_h"] == pytest.approx((1 + 10 + 10) / 3)  # up to the longest time seen
+    repairs = repair_times([0.0, 0.0, 0.0], [1.0, 99.0, 99.0], 10.0).overall
+    assert repairs["n_open"] == 2
+    assert math.isinf(repairs["median_h"]) and math.isinf(repairs["p90_h"])
+    assert repairs["mean_h"] == pytest.approx((1 + 10 + 10) / 3)  # up to the longest time seen
 
 
 def test_ends_that_nobody_kept():
-    found = repair_times([0.0, 1.0], [NAN, NAN], 10.0)
-    assert found.overall["n_unknown"] == 2 and found.overall["n_open"] == 0
-    assert math.isnan(found.overall["mean_h"]) and math.isnan(found.overall["lognormal_sigma"])
-    assert found.downtime_h == 0 and found.availability is None
+    repairs = repair_times([0.0, 1.0], [NAN, NAN], 10.0)
+    assert repairs.overall["n_unknown"] == 2 and repairs.overall["n_open"] == 0
+    assert math.isnan(repairs.overall["mean_h"]) and math.isnan(repairs.overall["lognormal_sigma"])
+    assert repairs.downtime_h == 0 and repairs.availability is None
 
 
 def test_groups():
     log = simulate_log(3, repair_h=6.0)
     component = log["component"].where(log.index % 10 > 0)
-    found = repair_times(log["start_h"], log["end_h"], 350 * 24.0, component, log["node"], 400)
-    assert found.table["group"][0] == ALL
-    assert set(found.table["group"][1:]) == {UNKNOWN, *log["component"].unique()}
-    assert found.table["n_events"][1:].is_monotonic_decreasing
+    repairs = repair_times(log["start_h"], log["end_h"], 350 * 24.0, component, log["node"], 400)
+    assert repairs.table["group"][0] == ALL
+    assert set(repairs.table["group"][1:]) == {UNKNOWN, *log["component"].unique()}
+    assert repairs.table["n_events"][1:].is_monotonic_decreasing
     for column in ("n_events", "n_open", "n_unknown", "n_zero"):
-        assert found.table[column][1:].sum() == found.table[column][0]
-    row = found.table.set_index("group").loc["GPU"]
+        assert repairs.table[column][1:].sum() == repairs.table[column][0]
+    row = repairs.table.set_index("group").loc["GPU"]
     gpu = (component == "GPU").to_numpy(dtype=bool)
     # whether a missing end is open is a matter of the whole log
     alone = repair_times(log["start_h"][gpu], np.where(log["end_h"].isna(), 1e9, log["end_h"])[gpu], 350 * 24.0)
     assert row["median_h"] == alone.overall["median_h"]
-    assert found.downtime_h == downtime_h(log["start_h"], log["end_h"], log["node"], 350 * 24.0)
-    assert found.availability == pytest.approx(1 - found.downtime_h / (400 * 350 * 24))
+    assert repairs.downtime_h == downtime_h(log["start_h"], log["end_h"], log["node"], 350 * 24.0)
+    assert repairs.availability == pytest.approx(1 - repairs.downtime_h / (400 * 350 * 24))
 
 
 def test_one_repair_tells_no_interval():
-    found = repair_times([0.0], [4.0], 10.0).overall
-    assert (found["mean_low_h"], found["mean_h"], found["mean_high_h"]) == (0, 4, math.inf)
+    repairs = repair_times([0.0], [4.0], 10.0).overall
+    assert (repairs["mean_low_h"], repairs["mean_h"], repairs["mean_high_h"]) == (0, 4, math.inf)
 
 
 def test_nothing_failed():
-    found = repair_times([], [], 10.0, group=[], n_nodes=3)
-    assert found.table["n_events"].tolist() == [0]
-    assert found.availability == 1
+    repairs = repair_times([], [], 10.0, group=[], n_nodes=3)
+    assert repairs.table["n_events"].tolist() == [0]
+    assert repairs.availability == 1
 
 
 def test_the_mean_s_interval_holds_it():

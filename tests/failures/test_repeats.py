@@ -91,27 +91,27 @@ def test_deduplication_explains_a_dispersion_of_five():
 def test_hazard_by_hand():
     """Ten days, three nodes. One is out on day 1 and again from day 3.5 to 4; one fails on day 9 for good."""
     start, end, node = [24.0, 84.0, 216.0, 30.0], [48.0, 96.0, NAN, 40.0], ["a", "a", "b", "a"]
-    found = hazard_after_repair([*start, 5.0], [*end, 6.0], [*node, None], 240.0, 3, edges_d=(0, 1, 3))
-    assert found["when"].tolist() == ["after repair", "after repair", "remaining", "while out", "unknown node"]
-    assert found["node_days"].tolist() == pytest.approx([2.0, 2.5, 23.0, 2.5, 0.0])
-    assert found["n_events"].tolist() == [0, 1, 2, 1, 1]
-    assert found["node_days"].sum() == pytest.approx(30)
+    hazard = hazard_after_repair([*start, 5.0], [*end, 6.0], [*node, None], 240.0, 3, edges_d=(0, 1, 3))
+    assert hazard["when"].tolist() == ["after repair", "after repair", "remaining", "while out", "unknown node"]
+    assert hazard["node_days"].tolist() == pytest.approx([2.0, 2.5, 23.0, 2.5, 0.0])
+    assert hazard["n_events"].tolist() == [0, 1, 2, 1, 1]
+    assert hazard["node_days"].sum() == pytest.approx(30)
     row = failure_rate(1, 2.5)
-    assert found.loc[1, ["rate", "low", "high"]].tolist() == pytest.approx([400.0, row.low, row.high])
+    assert hazard.loc[1, ["rate", "low", "high"]].tolist() == pytest.approx([400.0, row.low, row.high])
     ratio = rate_ratio(1, 2.5, 2, 23.0)
-    assert found.loc[1, ["ratio", "ratio_low", "ratio_high"]].tolist() == pytest.approx(
+    assert hazard.loc[1, ["ratio", "ratio_low", "ratio_high"]].tolist() == pytest.approx(
         [ratio.ratio, ratio.low, ratio.high]
     )
-    assert found.loc[3:, "rate"].isna().all()
+    assert hazard.loc[3:, "rate"].isna().all()
 
 
 @given(seed=st.integers(0, 10_000), repeat=st.sampled_from([0.0, 0.6]))
 @settings(max_examples=25, deadline=None)
 def test_every_failure_and_every_hour_is_in_one_row(seed, repeat):
     log = simulate_log(seed, 30, 60, 20.0, repeat_probability=repeat)
-    found = hazard_after_repair(log["start_h"], log["end_h"], log["node"], 1440.0, 30)
-    assert found["n_events"].sum() == len(log)
-    assert found["node_days"].sum() == pytest.approx(30 * 60)
+    hazard = hazard_after_repair(log["start_h"], log["end_h"], log["node"], 1440.0, 30)
+    assert hazard["n_events"].sum() == len(log)
+    assert hazard["node_days"].sum() == pytest.approx(30 * 60)
 
 
 def test_a_memoryless_log_has_one_rate():
@@ -126,12 +126,12 @@ def test_a_memoryless_log_has_one_rate():
 def test_the_first_day_holds_the_repeats():
     """A repair fails with 0.3 within a day, so about 0.36 failures a node-day come on the first."""
     log = simulate_log(5, repeat_probability=0.3, repair_h=0.5)
-    found = hazard_after_repair(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES)
+    hazard = hazard_after_repair(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES)
     returns = len(log)
     # evenly over the day: of 0.3 a return, with the time left at risk 1 - 0.3 / 2
     expected = 1000 * 0.3 * returns / (0.85 * returns)
-    assert found["low"][0] < expected < found["high"][0]
-    assert (found["low"][1:7] < 4.0).all()
+    assert hazard["low"][0] < expected < hazard["high"][0]
+    assert (hazard["low"][1:7] < 4.0).all()
 
 
 def test_times_may_be_in_any_unit():

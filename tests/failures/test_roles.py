@@ -27,19 +27,19 @@ def test_every_so_many_nodes(form, modulus):
     """The first node of each group fails six times as often; more than half of the others never do."""
     rate = np.where(np.arange(400) % modulus == 0, 3.0, 0.5)
     counts = np.random.default_rng(1).poisson(rate)
-    found = check_roles(*failed(counts, numbered(400, form)), n_nodes=400)
-    assert (found.kind, found.value) == ("number", f"0 mod {modulus}")
-    assert found.p < 0.05 and found.healthy_included
+    role = check_roles(*failed(counts, numbered(400, form)), n_nodes=400)
+    assert (role.kind, role.value) == ("number", f"0 mod {modulus}")
+    assert role.p < 0.05 and role.healthy_included
     first = np.arange(400) % modulus == 0
-    assert found.ratio == pytest.approx(counts[first].mean() / counts[~first].mean(), rel=0.1)
+    assert role.ratio == pytest.approx(counts[first].mean() / counts[~first].mean(), rel=0.1)
 
 
 def test_login_nodes():
     names = [*numbered(300, "gpu{:03d}"), *numbered(6, "login{}")]
     counts = np.random.default_rng(2).poisson(np.append(np.full(300, 1.0), np.full(6, 15.0)))
-    found = check_roles(*failed(counts, names), n_nodes=306)
-    assert (found.kind, found.value, found.n_nodes) == ("prefix", "login", 6)
-    assert found.p < 0.01 and 10 < found.ratio < 20
+    role = check_roles(*failed(counts, names), n_nodes=306)
+    assert (role.kind, role.value, role.n_nodes) == ("prefix", "login", 6)
+    assert role.p < 0.01 and 10 < role.ratio < 20
 
 
 def test_a_lemon_is_no_role():
@@ -89,17 +89,17 @@ def test_racks_and_slots():
     names = [f"r{rack}-s{slot}" for rack in range(20) for slot in range(16)]
     first = np.tile(np.arange(16) == 1, 20)
     counts = np.random.default_rng(5).poisson(np.where(first, 6.0, 0.7))
-    found = check_roles(*failed(counts, names), n_nodes=320)
-    assert found.value == "1 mod 16" and found.p < 0.05
-    assert found.n_nodes == pytest.approx(20, abs=2)
+    role = check_roles(*failed(counts, names), n_nodes=320)
+    assert role.value == "1 mod 16" and role.p < 0.05
+    assert role.n_nodes == pytest.approx(20, abs=2)
 
 
 def test_a_large_fleet_is_sampled():
     counts = np.random.default_rng(6).poisson(np.where(np.arange(60_000) % 18 == 5, 2.0, 0.5))
-    found = check_roles(*failed(counts, numbered(60_000)), n_nodes=60_000)
-    assert found.value == "5 mod 18" and found.p < 0.05
-    assert 900 < found.n_nodes < 1300
-    assert found.ratio == pytest.approx(4, rel=0.15)
+    role = check_roles(*failed(counts, numbered(60_000)), n_nodes=60_000)
+    assert role.value == "5 mod 18" and role.p < 0.05
+    assert 900 < role.n_nodes < 1300
+    assert role.ratio == pytest.approx(4, rel=0.15)
 
 
 def test_counts_that_do_not_fit_are_refused():

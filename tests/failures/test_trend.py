@@ -28,17 +28,17 @@ def starts(seed: int, **rules) -> np.ndarray:
 
 def test_crow_amsaa_of_the_nist_handbook():
     """The handbook's growth slope is 0.5165 (one minus the unbiased exponent), its chi-square 37.23, its MTBF 310 h."""
-    found = tr.crow_amsaa(NIST, 1500.0)
-    assert 1 - found.beta == pytest.approx(0.5165, abs=5e-5)
-    assert 2 * 10 / found.beta_mle == pytest.approx(37.23, abs=5e-3)
-    assert 1 / found.rate_now_per_h == pytest.approx(310, abs=1)
-    assert found.p == pytest.approx(2 * stats.chi2.sf(37.228081, 20), rel=1e-6)
+    growth = tr.crow_amsaa(NIST, 1500.0)
+    assert 1 - growth.beta == pytest.approx(0.5165, abs=5e-5)
+    assert 2 * 10 / growth.beta_mle == pytest.approx(37.23, abs=5e-3)
+    assert 1 / growth.rate_now_per_h == pytest.approx(310, abs=1)
+    assert growth.p == pytest.approx(2 * stats.chi2.sf(37.228081, 20), rel=1e-6)
 
 
 def test_the_ends_of_beta_are_where_its_test_turns():
-    found = tr.crow_amsaa(NIST, 1500.0, 0.9)
-    for end, tail in ((found.low, stats.chi2.cdf), (found.high, stats.chi2.sf)):
-        assert tail(20 * end / found.beta_mle, 20) == pytest.approx(0.05)
+    growth = tr.crow_amsaa(NIST, 1500.0, 0.9)
+    for end, tail in ((growth.low, stats.chi2.cdf), (growth.high, stats.chi2.sf)):
+        assert tail(20 * end / growth.beta_mle, 20) == pytest.approx(0.05)
 
 
 def test_beta_maximises_the_power_laws_likelihood():
@@ -52,15 +52,15 @@ def test_beta_maximises_the_power_laws_likelihood():
 
 
 def test_a_failure_at_the_origin_sets_the_clock():
-    found = tr.crow_amsaa([0, *NIST], 1500.0)
-    assert found == tr.crow_amsaa(NIST, 1500.0) and found.n_events == 10
+    growth = tr.crow_amsaa([0, *NIST], 1500.0)
+    assert growth == tr.crow_amsaa(NIST, 1500.0) and growth.n_events == 10
 
 
 def test_laplace_is_a_mean_against_its_standard_error():
     """Uniform times have mean T/2 and variance T^2/12: here the mean is 568.3 h against 750."""
-    found = tr.laplace(NIST, 1500.0)
-    assert found.z == pytest.approx((568.3 - 750) / (1500 / math.sqrt(120)))
-    assert found.p == pytest.approx(2 * stats.norm.cdf(found.z))
+    test = tr.laplace(NIST, 1500.0)
+    assert test.z == pytest.approx((568.3 - 750) / (1500 / math.sqrt(120)))
+    assert test.p == pytest.approx(2 * stats.norm.cdf(test.z))
 
 
 @given(times=st.lists(st.floats(0.01, 0.99), min_size=3, max_size=40, unique=True), k=st.floats(0.01, 1e4))
@@ -95,10 +95,10 @@ def test_the_p_value_and_the_interval_of_beta_agree():
 
 @pytest.mark.parametrize("beta", [0.7, 1.0, 1.3])
 def test_beta_is_unbiased_and_covered(beta):
-    found = [tr.crow_amsaa(starts(seed, trend_beta=beta), WINDOW_H) for seed in range(200)]
-    betas = np.array([one.beta for one in found])
+    fits = [tr.crow_amsaa(starts(seed, trend_beta=beta), WINDOW_H) for seed in range(200)]
+    betas = np.array([one.beta for one in fits])
     assert betas.mean() == pytest.approx(beta, abs=4 * betas.std() / math.sqrt(200))
-    covered = np.mean([one.low <= beta <= one.high for one in found])
+    covered = np.mean([one.low <= beta <= one.high for one in fits])
     assert covered == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / 200))
 
 
@@ -119,19 +119,19 @@ def test_bursts_look_like_trends_until_they_are_allowed_for():
 
 def test_rate_over_time_counts_every_failure_once():
     start = starts(1)
-    found = tr.rate_over_time(start, WINDOW_H, n_nodes=400)
-    assert len(found) == 24 and found["n_events"].sum() == start.size
-    assert found["start_h"].tolist()[1:] == found["end_h"].tolist()[:-1]
-    assert found["rate"].mean() == pytest.approx(start.size / 140)
-    low, high = poisson_interval(found["n_events"][3])
+    rates = tr.rate_over_time(start, WINDOW_H, n_nodes=400)
+    assert len(rates) == 24 and rates["n_events"].sum() == start.size
+    assert rates["start_h"].tolist()[1:] == rates["end_h"].tolist()[:-1]
+    assert rates["rate"].mean() == pytest.approx(start.size / 140)
+    low, high = poisson_interval(rates["n_events"][3])
     exposure = 400 * 350 / 24 / 1000
-    assert found.loc[3, ["low", "high"]].tolist() == pytest.approx([low / exposure, high / exposure])
+    assert rates.loc[3, ["low", "high"]].tolist() == pytest.approx([low / exposure, high / exposure])
 
 
 @pytest.mark.parametrize(("n", "bins"), [(0, 6), (100, 6), (200, 10), (5000, 24)])
 def test_bins_follow_the_count(n, bins):
-    found = tr.rate_over_time(np.linspace(0, 10, n), 10.0, n_nodes=1)
-    assert len(found) == bins and (found["high"] > 0).all()
+    rates = tr.rate_over_time(np.linspace(0, 10, n), 10.0, n_nodes=1)
+    assert len(rates) == bins and (rates["high"] > 0).all()
 
 
 # --------------------------------------------------------------------------- verdicts
@@ -141,27 +141,27 @@ def test_bins_follow_the_count(n, bins):
     ("power", "direction"), [(1 / 1.6, "rising"), (1 / 0.6, "falling"), (1.0, "steady")], ids=["up", "down", "level"]
 )
 def test_a_smooth_rate_has_its_direction(power, direction):
-    found = tr.find_trend(WINDOW_H * ((np.arange(560) + 0.5) / 560) ** power, WINDOW_H, n_nodes=400)
-    assert found.direction == direction
-    assert (found.laplace.z > 0.5) == (direction == "rising") and len(found.rates) == 24
+    trend = tr.find_trend(WINDOW_H * ((np.arange(560) + 0.5) / 560) ** power, WINDOW_H, n_nodes=400)
+    assert trend.direction == direction
+    assert (trend.laplace.z > 0.5) == (direction == "rising") and len(trend.rates) == 24
 
 
 def test_a_bad_season_in_the_middle_is_not_a_direction():
     """Three times the rate for a third of the window: neither test sees it, the rate over time does."""
     rng = np.random.default_rng(5)
     start = np.sort(np.r_[rng.uniform(0, WINDOW_H, 300), rng.uniform(WINDOW_H / 3, WINDOW_H * 2 / 3, 200)])
-    found = tr.find_trend(start, WINDOW_H, n_nodes=400)
-    assert found.direction == "not monotone"
-    assert min(found.laplace.p, found.crow_amsaa.p) > 0.05 and found.uneven_p < 0.025
+    trend = tr.find_trend(start, WINDOW_H, n_nodes=400)
+    assert trend.direction == "not monotone"
+    assert min(trend.laplace.p, trend.crow_amsaa.p) > 0.05 and trend.uneven_p < 0.025
 
 
 def test_tests_that_disagree_give_no_direction():
     """A bad first fortnight, then a slow rise: Crow-AMSAA weighs the first, Laplace the second."""
     rising = WINDOW_H * ((np.arange(500) + 0.5) / 500) ** (1 / 1.5)
     start = np.sort(np.r_[np.linspace(1, 300, 80), rising])
-    found = tr.find_trend(start, WINDOW_H, n_nodes=400)
-    assert found.crow_amsaa.beta < 1 < found.laplace.z
-    assert found.direction == "not monotone"
+    trend = tr.find_trend(start, WINDOW_H, n_nodes=400)
+    assert trend.crow_amsaa.beta < 1 < trend.laplace.z
+    assert trend.direction == "not monotone"
 
 
 @pytest.mark.parametrize("rules", [{}, {"burst_mean": 3.0}, {"shape": 0.7}], ids=["independent", "bursts", "renewal"])
@@ -175,9 +175,9 @@ def test_steady_logs_are_called_steady(rules):
     "start", [[], [3.0], np.arange(9.0), [0.0] * 20, [0.0] * 20 + [1.0], [50.0] * 20, [0.0] * 9 + [50.0] * 9]
 )
 def test_too_few_failures_have_a_rate_but_no_direction(start):
-    found = tr.find_trend(start, 50.0, n_nodes=10)
-    assert found.direction == "unknown" and found.rates["n_events"].sum() == len(start)
-    assert found.laplace is found.crow_amsaa is found.uneven_p is found.dispersion is None
+    trend = tr.find_trend(start, 50.0, n_nodes=10)
+    assert trend.direction == "unknown" and trend.rates["n_events"].sum() == len(start)
+    assert trend.laplace is trend.crow_amsaa is trend.uneven_p is trend.dispersion is None
     assert tr.find_trend(np.arange(10.0), 50.0, n_nodes=10).direction == "falling"
 
 
@@ -196,9 +196,9 @@ def test_uneven_counts_are_pearsons_chi_square():
     start = starts(2)
     counts = tr.rate_over_time(start, WINDOW_H, 400)["n_events"]
     scatter = local_dispersion(start, WINDOW_H)
-    found = tr.find_trend(start, WINDOW_H, 400, dispersion=scatter)
+    trend = tr.find_trend(start, WINDOW_H, 400, dispersion=scatter)
     ratio = stats.chisquare(counts).statistic / 23 / scatter.index
-    assert found.uneven_p == pytest.approx(stats.f.sf(ratio, 23, scatter.dof))
+    assert trend.uneven_p == pytest.approx(stats.f.sf(ratio, 23, scatter.dof))
 
 
 # --------------------------------------------------------------------------- bad input

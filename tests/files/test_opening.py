@@ -69,8 +69,8 @@ def test_a_line_too_long_is_skipped_and_counted(write, place):
     long = "y" * (LONGEST_LINE + 1)
     parts = {"first": [long, "b", "c"], "middle": ["a", long, "c"], "last": ["a", "b", long]}[place]
     ledger = Ledger()
-    found = lines_of(write("\n".join(parts)), ledger)
-    assert found == [(number, part) for number, part in enumerate(parts, 1) if part is not long]
+    lines = lines_of(write("\n".join(parts)), ledger)
+    assert lines == [(number, part) for number, part in enumerate(parts, 1) if part is not long]
     frame = ledger.to_frame()
     assert frame[["action", "reason", "n"]].values.tolist() == [["not parsed", "line longer than 1 MiB", 1]]
     assert frame["example"][0] == f"line {parts.index(long) + 1}"
@@ -89,9 +89,9 @@ def test_a_truncated_file_gives_what_it_has(write, pack):
     packed = pack(text.encode())
     path = write(packed[: len(packed) * 2 // 3], "cut")
     source = Source(path)
-    found = [line for _, line in source.lines(Ledger())]
-    assert 10_000 < len(found) < 40_000
-    assert "\n".join(found[:-1]) in text
+    lines = [line for _, line in source.lines(Ledger())]
+    assert 10_000 < len(lines) < 40_000
+    assert "\n".join(lines[:-1]) in text
     assert "could be read" in source.cut and "ends too early" in source.cut
 
 
@@ -120,22 +120,22 @@ def test_a_device_is_no_file(tmp_path):
 
 
 def test_progress_ends_at_the_size_of_the_file(write):
-    told = []
+    reports = []
     path = write("some line\n" * 400_000)
-    source = Source(path, lambda done, size: told.append((done, size)))
-    assert not told
+    source = Source(path, lambda done, size: reports.append((done, size)))
+    assert not reports
     for _ in source.lines(Ledger()):
         pass
-    assert told[-1] == (path.stat().st_size, path.stat().st_size)
-    assert len(told) >= 3 and told == sorted(told)
+    assert reports[-1] == (path.stat().st_size, path.stat().st_size)
+    assert len(reports) >= 3 and reports == sorted(reports)
 
 
 def test_a_strict_parser_gets_valid_utf8(write):
     ledger = Ledger()
     content = b"\xef\xbb\xbf" + b'{"a": "\xff\x00"}' + "é".encode() * 200_000 + b"\xc3"
     with Source(write(content)).utf8(ledger) as stream:
-        found = stream.read().decode()
-    assert found == '{"a": "�"}' + "é" * 200_000 + "�"
+        text = stream.read().decode()
+    assert text == '{"a": "�"}' + "é" * 200_000 + "�"
     assert sorted(ledger.notes) == ["NUL bytes were removed", "bytes that are not UTF-8 were replaced"]
 
 

@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.times import Clock, NoTime, why_not
-from ettr.logs.format import Options
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def clock_of(**options):
     ledger = Ledger()
-    return Clock(Options(**options), ledger), ledger
+    return Clock(ledger, **options), ledger
 
 
 def us(text, **options):
@@ -112,9 +111,9 @@ def test_a_column_is_read_as_its_items_are(moments, shapes, hours):
     column, good = clock_of(zone=zone)[0].us_series(pd.Series(texts, dtype=object))
     assert good.all()
     assert column.tolist() == [us(text, zone=zone) for text in texts]
-    for text, shape, found in zip(texts, shapes, column.tolist(), strict=False):
+    for text, shape, time_us in zip(texts, shapes, column.tolist(), strict=False):
         meant = datetime.strptime(text, shape).replace(tzinfo=zone)
-        assert found == (meant - EPOCH) // timedelta(microseconds=1)
+        assert time_us == (meant - EPOCH) // timedelta(microseconds=1)
 
 
 # --------------------------------------------------------------------------- zones
@@ -126,8 +125,8 @@ def test_local_times_are_those_of_the_zone_database(name):
     moments = pd.date_range("2024-01-01", "2025-01-01", freq="10min", tz="UTC")
     texts = pd.Series(moments.tz_convert(name).strftime("%Y-%m-%d %H:%M:%S"), dtype=object)
     clock, ledger = clock_of(zone=ZoneInfo(name))
-    found, good = clock.us_series(texts)
-    off = (moments.tz_localize(None).to_numpy("datetime64[us]").astype(np.int64) - found) / 3600e6
+    times_us, good = clock.us_series(texts)
+    off = (moments.tz_localize(None).to_numpy("datetime64[us]").astype(np.int64) - times_us) / 3600e6
     step = {"Asia/Kolkata": 0.0, "Australia/Lord_Howe": 0.5}.get(name, 1.0)
     assert good.all() and set(off.tolist()) == {0.0, step}
     assert (off != 0).sum() == 6 * step
@@ -163,9 +162,9 @@ def test_mixed_zones_are_counted_and_refused():
     with pytest.raises(InputError, match="2 carry one and 3 do not"):
         ledger.close()
     clock, ledger = clock_of(zone=ZoneInfo("Asia/Tokyo"))
-    found, _ = clock.us_series(pd.Series(["2024-01-01 10:00:00", "2024-01-01T10:00:00Z"], dtype=object))
+    times_us, _ = clock.us_series(pd.Series(["2024-01-01 10:00:00", "2024-01-01T10:00:00Z"], dtype=object))
     ledger.close()
-    assert found.tolist() == [us_at(2024, 1, 1, 1), us_at(2024, 1, 1, 10)]
+    assert times_us.tolist() == [us_at(2024, 1, 1, 1), us_at(2024, 1, 1, 10)]
     assert ledger.notes == ["times with a zone of their own: 1; others, read in Asia/Tokyo: 1"]
 
 
@@ -191,9 +190,9 @@ def test_the_order_of_day_and_month_is_never_guessed():
 @pytest.mark.parametrize(("settles", "first", "month"), [("25/04/2025", "day", 4), ("04/25/2025", "month", 3)])
 def test_one_part_above_12_settles_the_order(settles, first, month):
     clock, ledger = clock_of()
-    found, good = clock.us_series(pd.Series(["03/04/2025", settles], dtype=object))
-    assert good.all() and pd.Timestamp(found[0], unit="us").month == month
-    assert clock.us("03/04/2025") == found[0]
+    times_us, good = clock.us_series(pd.Series(["03/04/2025", settles], dtype=object))
+    assert good.all() and pd.Timestamp(times_us[0], unit="us").month == month
+    assert clock.us("03/04/2025") == times_us[0]
     assert ledger.notes == [f"in dates the {first} stands first, as {settles!r} shows"]
 
 
@@ -313,8 +312,8 @@ def test_years_come_back_from_steps_below_half_a_year(days, start):
         moments.append(moments[-1] + timedelta(days=step))
     clock, _ = clock_of(year=start.year)
     for at in moments:
-        found = clock.us_without_year(at.month, at.day, at.hour, at.minute, at.second)
-        assert found == us_at(*at.timetuple()[:6])
+        time_us = clock.us_without_year(at.month, at.day, at.hour, at.minute, at.second)
+        assert time_us == us_at(*at.timetuple()[:6])
 
 
 def test_a_leap_day_needs_a_leap_year():

@@ -42,72 +42,72 @@ def csv(
 
 
 def test_epw_is_read_whole_with_place_zone_and_years(read):
-    found = read(epw(years={1: 2001, 7: 2012}), "prineville.epw")
-    assert (found.format, found.place, found.zone_h) == ("epw", "Prineville, OR, USA", -8)
-    assert found.years == (2001, 2005, 2012) and "it stands for any" in found.notes[0]
-    assert found.ambient_c.shape == (8760,) and not np.isnan(found.ambient_c).any()
-    assert found.ambient_c[0] == 11 and found.ambient_c[-1] == 22
+    site = read(epw(years={1: 2001, 7: 2012}), "prineville.epw")
+    assert (site.format, site.place, site.zone_h) == ("epw", "Prineville, OR, USA", -8)
+    assert site.years == (2001, 2005, 2012) and "it stands for any" in site.notes[0]
+    assert site.ambient_c.shape == (8760,) and not np.isnan(site.ambient_c).any()
+    assert site.ambient_c[0] == 11 and site.ambient_c[-1] == 22
 
 
 def test_an_hour_of_epw_is_named_by_its_end(read):
-    found = read(epw(lambda month, day, hour: float(hour)), "a.epw")
-    assert found.ambient_c[:24].tolist() == [float(hour) for hour in range(1, 25)]
-    first = found.window("01-01", 1)
+    site = read(epw(lambda month, day, hour: float(hour)), "a.epw")
+    assert site.ambient_c[:24].tolist() == [float(hour) for hour in range(1, 25)]
+    first = site.window("01-01", 1)
     assert first["hour"].tolist() == [hour + 0.5 for hour in range(24)]
 
 
 def test_a_window_goes_around_the_turn_of_the_year(read):
-    found = read(epw(), "a.epw").window("12-31", 3)
-    assert found["day"].tolist() == [0] * 24 + [1] * 24 + [2] * 24
-    assert found["ambient_c"].tolist() == [22.0] * 24 + [11.0] * 48
+    window = read(epw(), "a.epw").window("12-31", 3)
+    assert window["day"].tolist() == [0] * 24 + [1] * 24 + [2] * 24
+    assert window["ambient_c"].tolist() == [22.0] * 24 + [11.0] * 48
 
 
 def test_missing_values_of_epw_are_counted_and_short_gaps_filled(read):
-    found = read(epw(lambda month, day, hour: 99.9 if (month, day, hour) == (3, 3, 3) else 10.0), "a.epw")
-    assert found.ledger["n"].sum() == 1 and "sentinel" in found.ledger["reason"][0]
-    assert "1 missing hours are drawn straight" in found.notes[0]
-    assert not np.isnan(found.ambient_c).any()
+    site = read(epw(lambda month, day, hour: 99.9 if (month, day, hour) == (3, 3, 3) else 10.0), "a.epw")
+    assert site.ledger["n"].sum() == 1 and "sentinel" in site.ledger["reason"][0]
+    assert "1 missing hours are drawn straight" in site.notes[0]
+    assert not np.isnan(site.ambient_c).any()
 
 
 def test_csv_of_a_service_with_lines_before_its_header(read):
     text = "latitude,longitude,elevation\n44.3,-121.2,900\n\n" + csv(48)
-    found = read(text)
-    assert found.format == "csv" and found.zone_h is None and found.years == (2025,)
-    assert found.covers == "07-01 to 07-02"
-    assert "no zone" in found.notes[0]
-    assert found.window("07-01", 1)["ambient_c"].tolist() == pytest.approx([20 + i / 100 for i in range(24)])
+    site = read(text)
+    assert site.format == "csv" and site.zone_h is None and site.years == (2025,)
+    assert site.covers == "07-01 to 07-02"
+    assert "no zone" in site.notes[0]
+    assert site.window("07-01", 1)["ambient_c"].tolist() == pytest.approx([20 + i / 100 for i in range(24)])
 
 
 def test_other_delimiters_units_in_the_header_and_finer_steps(read):
     rows = "\n".join(f"2025-07-01 {i // 6:02d}:{10 * (i % 6):02d};{i // 6}" for i in range(6 * 30 - 36))
-    found = read("date_time;dry_bulb [°C]\n" + rows)
-    assert found.window(None)["ambient_c"].tolist() == [float(hour) for hour in range(24)]
-    assert found.ledger.set_index("reason")["n"]["another value of the same hour"] == 24 * 5
+    site = read("date_time;dry_bulb [°C]\n" + rows)
+    assert site.window(None)["ambient_c"].tolist() == [float(hour) for hour in range(24)]
+    assert site.ledger.set_index("reason")["n"]["another value of the same hour"] == 24 * 5
 
 
 def test_times_in_utc_need_a_zone_and_then_move(read):
     text = csv(48, header="utc_time,temp_c", value=lambda i: i)
     with pytest.raises(InputError, match="has times in UTC: say how far local time is ahead of it with zone_h"):
         read(text)
-    found = read(text, zone_h=-8)
-    there = np.flatnonzero(~np.isnan(found.ambient_c))
-    assert found.ambient_c[there[0]] == 0 and there[0] % 24 == 16 and found.covers.startswith("06-30")
+    site = read(text, zone_h=-8)
+    there = np.flatnonzero(~np.isnan(site.ambient_c))
+    assert site.ambient_c[there[0]] == 0 and there[0] % 24 == 16 and site.covers.startswith("06-30")
 
 
 def test_a_summer_clock_with_offsets_becomes_standard_time(read):
     rows = ["time,temperature"]
     rows += [f"2025-10-25T{hour:02d}:00+02:00,{hour}" for hour in range(24)]
     rows += [f"2025-10-26T{hour:02d}:00+01:00,{hour}" for hour in range(3, 24)]
-    found = read("\n".join(rows), zone_h=1)
-    there = np.flatnonzero(~np.isnan(found.ambient_c))
+    site = read("\n".join(rows), zone_h=1)
+    there = np.flatnonzero(~np.isnan(site.ambient_c))
     assert there[0] % 24 == 23 and np.ptp(np.diff(there)) == 0
 
 
 def test_another_year_is_said_so_and_month_and_day_stand_for_any(read):
-    found = read(csv(48))
+    site = read(csv(48))
     with pytest.raises(InputError, match=r"holds the weather of 2025, not of 2026: give month and day alone, 07-01"):
-        found.window("2026-07-01", 1)
-    assert found.window("07-01", 2).equals(found.window("2025-07-01", 2))
+        site.window("2026-07-01", 1)
+    assert site.window("07-01", 2).equals(site.window("2025-07-01", 2))
 
 
 def test_another_zone_than_the_files_is_refused(read):
@@ -141,8 +141,8 @@ def test_29_february_is_set_aside(read):
     text = (
         csv(48, stamp="2024-02-{day:02d}T{hour:02d}:00").replace("2024-02-01", "2024-02-28").replace("-02-02", "-02-29")
     )
-    found = read(text)
-    assert found.ledger.set_index("reason")["n"]["29 February"] == 24 and found.covers == "02-28 to 02-28"
+    site = read(text)
+    assert site.ledger.set_index("reason")["n"]["29 February"] == 24 and site.covers == "02-28 to 02-28"
 
 
 @pytest.mark.parametrize(
@@ -184,8 +184,8 @@ def test_a_zone_for_times_that_say_none_is_refused_instead_of_ignored(read):
 
 def test_a_time_before_the_first_year_is_set_aside_like_any_other_that_cannot_be(read):
     rows = csv(48, header="time,temperature", stamp="2025-07-{day:02d}T{hour:02d}:00+14:00")
-    found = read(rows + "0001-01-01T00:00+14:00,20\n2025-07-03T00:00+14:00,nan\n", zone_h=14)
-    assert found.ledger.set_index("reason")["n"].to_dict() == {
+    site = read(rows + "0001-01-01T00:00+14:00,20\n2025-07-03T00:00+14:00,nan\n", zone_h=14)
+    assert site.ledger.set_index("reason")["n"].to_dict() == {
         "no time such as 2026-06-15T14:00": 1,
         "no temperature": 1,
     }
@@ -199,17 +199,17 @@ def test_a_day_around_the_turn_of_the_year_is_a_day(read):
 
 def test_long_gaps_stay_empty_and_are_counted(read):
     lines = csv(72).splitlines()
-    found = read("\n".join(lines[:10] + lines[14:30] + lines[50:]))
-    assert any("4 missing hours are drawn" in note for note in found.notes)
-    assert any("20 hours in longer gaps are left out" in note for note in found.notes)
-    assert np.count_nonzero(~np.isnan(found.ambient_c)) == 72 - 20
+    site = read("\n".join(lines[:10] + lines[14:30] + lines[50:]))
+    assert any("4 missing hours are drawn" in note for note in site.notes)
+    assert any("20 hours in longer gaps are left out" in note for note in site.notes)
+    assert np.count_nonzero(~np.isnan(site.ambient_c)) == 72 - 20
 
 
 @pytest.mark.parametrize(("missing", "known"), [(6, 72), (7, 65)])
 def test_a_gap_is_filled_up_to_six_hours(read, missing, known):
     lines = csv(72).splitlines()
-    found = read("\n".join(lines[:11] + lines[11 + missing :]))
-    assert np.count_nonzero(~np.isnan(found.ambient_c)) == known
+    site = read("\n".join(lines[:11] + lines[11 + missing :]))
+    assert np.count_nonzero(~np.isnan(site.ambient_c)) == known
 
 
 def test_a_sinusoid_read_back_is_the_sinusoid(read):

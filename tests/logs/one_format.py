@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.logs.format import Exposure, Format, Options
+from ettr.logs.format import Exposure, Format
+from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events
 
 

@@ -64,29 +64,29 @@ FLEET = [
 
 @EACH_FORM
 def test_edges_are_failures(form):
-    found = outcome(FORMAT, form(FLEET))
-    assert [start[11:16] for start in found.starts] == ["00:20", "00:40", "00:50"]
-    assert found.events["node"].tolist() == ["n1", "n2", "n2"]
-    assert found.events["gpu"].tolist() == ["GPU-n1-0", "GPU-n2-0", "GPU-n2-1"]
-    assert found.events["cause"].tolist() == [xid(code).cause for code in (79, 74, 95)]
-    assert found.events["component"].tolist() == ["GPU", "NVLink", "GPU memory"]
-    assert found.n("dropped", "already there when the log began") == 1
-    assert found.n("dropped", "usually the application") == 2
-    assert found.n("dropped", "gauge is zero") == 4
-    assert found.exposure.n_nodes == 2
-    assert found.exposure.window == (T0 * 1_000_000, (T0 + 3600) * 1_000_000)
-    assert found.n_records == 28 + 2 * (form is as_text)
-    assert "twice in a row shows as one failure" in found.notes and "hosts with samples: 2" in found.notes
+    log = outcome(FORMAT, form(FLEET))
+    assert [start[11:16] for start in log.starts] == ["00:20", "00:40", "00:50"]
+    assert log.events["node"].tolist() == ["n1", "n2", "n2"]
+    assert log.events["gpu"].tolist() == ["GPU-n1-0", "GPU-n2-0", "GPU-n2-1"]
+    assert log.events["cause"].tolist() == [xid(code).cause for code in (79, 74, 95)]
+    assert log.events["component"].tolist() == ["GPU", "NVLink", "GPU memory"]
+    assert log.n("dropped", "already there when the log began") == 1
+    assert log.n("dropped", "usually the application") == 2
+    assert log.n("dropped", "gauge is zero") == 4
+    assert log.exposure.n_nodes == 2
+    assert log.exposure.window == (T0 * 1_000_000, (T0 + 3600) * 1_000_000)
+    assert log.n_records == 28 + 2 * (form is as_text)
+    assert "twice in a row shows as one failure" in log.notes and "hosts with samples: 2" in log.notes
 
 
 @EACH_FORM
 @pytest.mark.parametrize("blank", [BLANK, BLANK + 3, 2**63 - 16, 2_147_483_632, 140_737_488_355_328.0, "NaN", "nan"])
 def test_blanks_are_no_values(form, blank):
     """A blank before an Xid says that there was none; one within it says nothing."""
-    found = outcome(FORMAT, form([(labels(), values(blank, blank, 79, blank, 79, step=600))]))
-    assert [start[11:16] for start in found.starts] == ["00:20"]
-    assert found.n("dropped", "no value") == 3
-    assert found.n("dropped", "same value") == 1
+    log = outcome(FORMAT, form([(labels(), values(blank, blank, 79, blank, 79, step=600))]))
+    assert [start[11:16] for start in log.starts] == ["00:20"]
+    assert log.n("dropped", "no value") == 3
+    assert log.n("dropped", "same value") == 1
 
 
 @EACH_FORM
@@ -98,11 +98,11 @@ def test_missing_samples_are_no_edges(form):
 @EACH_FORM
 def test_several_edges_within_minutes_are_one(form):
     one, other = values(0, 48, 0, 48, 95, 0), values(0, 0, 48, 0, 0, 0)
-    found = outcome(FORMAT, form([(labels(0), one), (labels(1), other)]))
-    assert found.events["gpu"].tolist() == ["GPU-n1-0"]
-    assert found.n("merged", "same number within 5 min") == 1
-    assert found.n("merged", "same node within 5 min") == 1
-    assert found.n("merged", "same GPU within 5 min") == 1
+    log = outcome(FORMAT, form([(labels(0), one), (labels(1), other)]))
+    assert log.events["gpu"].tolist() == ["GPU-n1-0"]
+    assert log.n("merged", "same number within 5 min") == 1
+    assert log.n("merged", "same node within 5 min") == 1
+    assert log.n("merged", "same GPU within 5 min") == 1
 
 
 @EACH_FORM
@@ -114,11 +114,11 @@ def test_gpus_of_one_node_are_one_failure(form):
         (labels(2, "n2"), values(0, 0, 79, 79)),
         (labels(3), values(*[0] * 10, 48)),
     ]
-    found = outcome(FORMAT, form(series))
-    assert found.events["gpu"].tolist() == ["GPU-n1-1", "GPU-n2-2", "GPU-n1-3"]
-    assert [start[11:16] for start in found.starts] == ["00:01", "00:02", "00:10"]
-    assert found.n("merged", "same node within 5 min") == 1
-    assert "several GPUs of one node" in found.notes
+    log = outcome(FORMAT, form(series))
+    assert log.events["gpu"].tolist() == ["GPU-n1-1", "GPU-n2-2", "GPU-n1-3"]
+    assert [start[11:16] for start in log.starts] == ["00:01", "00:02", "00:10"]
+    assert log.n("merged", "same node within 5 min") == 1
+    assert "several GPUs of one node" in log.notes
     hostless = [({"gpu": str(gpu)}, values(0, 79)) for gpu in range(3)]
     assert len(outcome(FORMAT, form(hostless)).events) == 3
 
@@ -131,9 +131,9 @@ def test_labels_that_change_with_the_value_are_one_gauge(form):
         (labels(err_code="79"), values(79, 79, start=T0 + 180)),
         (labels(err_code="0"), values(0, 0, start=T0 + 600)),
     ]
-    found = outcome(FORMAT, form(series))
-    assert [start[11:16] for start in found.starts] == ["00:03"]
-    assert found.n("dropped", "already there") == 0
+    log = outcome(FORMAT, form(series))
+    assert [start[11:16] for start in log.starts] == ["00:03"]
+    assert log.n("dropped", "already there") == 0
 
 
 @EACH_FORM
@@ -167,8 +167,8 @@ def test_text_and_json_agree_with_the_definition(codes):
     expected = [one for i, one in enumerate(sorted(expected)) if one[0] not in {at for at, *_ in sorted(expected)[:i]}]
     for form in FORMS:
         events = outcome(FORMAT, form(series)).events
-        found = zip(events["start"], events.get("gpu", []), events["cause"], strict=True)
-        assert sorted((int(start.timestamp()), gpu, cause) for start, gpu, cause in found) == sorted(expected)
+        failures = zip(events["start"], events.get("gpu", []), events["cause"], strict=True)
+        assert sorted((int(start.timestamp()), gpu, cause) for start, gpu, cause in failures) == sorted(expected)
 
 
 DUMP = f"""\
@@ -195,27 +195,27 @@ DUMP = f"""\
     ],
 )
 def test_ways_to_write_it(text, host):
-    found = outcome(FORMAT, text)
-    assert found.starts == ["2025-03-01 00:01:00"]
-    assert found.events["node"].tolist() == [host] and found.exposure.n_nodes == 1
+    log = outcome(FORMAT, text)
+    assert log.starts == ["2025-03-01 00:01:00"]
+    assert log.events["node"].tolist() == [host] and log.exposure.n_nodes == 1
     assert FORMAT.sniff(text.split("\n"))
 
 
 def test_without_labels_there_is_no_host():
-    found = outcome(FORMAT, f"{NAME} 0 {T0}000\n{NAME} 79 {T0 + 60}000\n")
-    assert len(found.events) == 1 and found.exposure.n_nodes is None
+    log = outcome(FORMAT, f"{NAME} 0 {T0}000\n{NAME} 79 {T0 + 60}000\n")
+    assert len(log.events) == 1 and log.exposure.n_nodes is None
 
 
 def test_other_metrics_are_passed_over():
     text = (
         f'DCGM_FI_DEV_GPU_TEMP{{gpu="0"}} 41 {T0}000\n' + as_text(FLEET) + f"up 1 {T0}000\nmy_{NAME}_total 3 {T0}000\n"
     )
-    found = outcome(FORMAT, text)
-    assert len(found.events) == 3 and found.n("dropped", "another metric") == 3
+    log = outcome(FORMAT, text)
+    assert len(log.events) == 3 and log.n("dropped", "another metric") == 3
     answer = json.loads(as_json(FLEET))
     answer["data"]["result"][0]["metric"]["__name__"] = "up"
-    found = outcome(FORMAT, json.dumps(answer))
-    assert len(found.events) == 2 and found.n("dropped", "another metric") == 7
+    log = outcome(FORMAT, json.dumps(answer))
+    assert len(log.events) == 2 and log.n("dropped", "another metric") == 7
 
 
 def test_one_scrape_has_no_time():
@@ -243,10 +243,10 @@ def test_an_error_of_prometheus_is_shown():
 
 def test_json_that_ends_too_early_is_read_as_far_as_it_goes():
     text = as_json(FLEET)
-    found = outcome(FORMAT, text[: text.index("GPU-n2-1")])
-    assert found.events["node"].tolist() == ["n1", "n2"]
-    assert found.n("not parsed", "JSON that is broken") == 1
-    assert "up to sample 21 only" in found.notes
+    log = outcome(FORMAT, text[: text.index("GPU-n2-1")])
+    assert log.events["node"].tolist() == ["n1", "n2"]
+    assert log.n("not parsed", "JSON that is broken") == 1
+    assert "up to sample 21 only" in log.notes
 
 
 def test_deep_json_is_refused():
@@ -256,11 +256,11 @@ def test_deep_json_is_refused():
 
 def test_values_that_are_no_xid():
     text = as_text([(labels(), values(0, -3, 79.5, "many", 12_345, 79, "+Inf", "1e400"))])
-    found = outcome(FORMAT, text)
-    assert found.starts == ["2025-03-01 00:05:00"]
-    assert found.n("not parsed", "value is no Xid") == 3
-    assert found.n("not parsed", "value is no number") == 1
-    assert found.n_records == n_lines(text)
+    log = outcome(FORMAT, text)
+    assert log.starts == ["2025-03-01 00:05:00"]
+    assert log.n("not parsed", "value is no Xid") == 3
+    assert log.n("not parsed", "value is no number") == 1
+    assert log.n_records == n_lines(text)
 
 
 def test_times_of_another_age_and_rubbish_lines():
@@ -268,11 +268,11 @@ def test_times_of_another_age_and_rubbish_lines():
         as_text([(labels(), values(0, 79))]) + f'{NAME}{{gpu="0"}} 79 12\n{NAME}{{gpu="0"}} 79 soon\n{NAME}\n{NAME}{{\n'
     )
     text += f'{NAME}{{gpu="{"x" * 20_000}"}} 1 {T0}000\n{NAME}{{' + "a" * 900_000 + "}" * 50_000 + "\n"
-    found = outcome(FORMAT, text)
-    assert len(found.events) == 1
-    assert found.n("not parsed", "no time stamp") == 2
-    assert found.n("not parsed", "unknown form") == 4
-    assert found.n_records == n_lines(text)
+    log = outcome(FORMAT, text)
+    assert len(log.events) == 1
+    assert log.n("not parsed", "no time stamp") == 2
+    assert log.n("not parsed", "unknown form") == 4
+    assert log.n_records == n_lines(text)
 
 
 @pytest.mark.parametrize(
@@ -281,15 +281,15 @@ def test_times_of_another_age_and_rubbish_lines():
 def test_samples_of_another_form(values_):
     good = as_json([(labels(), values(0, 79))])
     bad = good.replace('"result": [', '"result": [{"metric": {"gpu": "9"}, "values": ' + values_ + "}, ")
-    found = outcome(FORMAT, bad)
-    assert len(found.events) == 1 and found.n("not parsed", "") <= 1
+    log = outcome(FORMAT, bad)
+    assert len(log.events) == 1 and log.n("not parsed", "") <= 1
 
 
 def test_a_gauge_that_flaps_costs_little():
     """Changes are kept as numbers; 40,000 of them on one GPU are one burst after another."""
     codes = [0, 48] * 20_000
-    found = outcome(FORMAT, as_text([(labels(), values(*codes, step=60))]))
-    assert len(found.events) == 1 and found.n("merged", "same number") == 19_999
+    log = outcome(FORMAT, as_text([(labels(), values(*codes, step=60))]))
+    assert len(log.events) == 1 and log.n("merged", "same number") == 19_999
 
 
 @given(data=st.data(), form=st.sampled_from(FORMS))
@@ -299,10 +299,10 @@ def test_any_text_is_read_or_refused(data, form):
     if not text.strip():
         return
     try:
-        found = outcome(FORMAT, text)
+        log = outcome(FORMAT, text)
     except InputError:
         return
     if form is as_text:
-        assert found.n_records == n_lines(text)
+        assert log.n_records == n_lines(text)
     else:
-        assert found.n_records > 0
+        assert log.n_records > 0

@@ -87,8 +87,8 @@ def test_ways_to_give_a_window(read, window):
     log = read(PLAIN, window=window)
     assert log.window_h / 24 == pytest.approx(WINDOWS[window], abs=1e-9)
     assert log.node_days == pytest.approx(16 * WINDOWS[window])
-    said = [note for note in log.notes if "not given: taken from the first to the last time" in note]
-    assert len(said) == (window is None or (".." in window and "" in window.split("..")))
+    notes = [note for note in log.notes if "not given: taken from the first to the last time" in note]
+    assert len(notes) == (window is None or (".." in window and "" in window.split("..")))
 
 
 def test_a_window_is_read_in_the_zone_of_the_log(read):
@@ -395,16 +395,16 @@ def test_one_by_one_and_at_once_are_the_same(rows, cut):
         ends = np.array([OPEN if each is None else each for each in end])
         events.extend(np.array(start), ends, node, pd.Categorical(component), None, np.array(planned), {"gen": gen})
     assert events.n == len(rows)
-    found = events.frame()
+    frame = events.frame()
     expected = sorted(rows, key=lambda row: row[0])
-    assert found["start"].dt.tz_localize(None).to_numpy().astype(np.int64).tolist() == [row[0] for row in expected]
-    assert found["end"].isna().tolist() == [row[1] is None for row in expected]
-    assert found["planned"].tolist() == [row[4] for row in expected]
+    assert frame["start"].dt.tz_localize(None).to_numpy().astype(np.int64).tolist() == [row[0] for row in expected]
+    assert frame["end"].isna().tolist() == [row[1] is None for row in expected]
+    assert frame["planned"].tolist() == [row[4] for row in expected]
     for name, place in (("node", 2), ("component", 3), ("gen", 5)):
-        if name in found:
-            texts = [None if pd.isna(text) else text for text in found[name]]
+        if name in frame:
+            texts = [None if pd.isna(text) else text for text in frame[name]]
             assert texts == [(row[place] or "").strip() or None for row in expected]
-    assert found["cause"].isna().all()
+    assert frame["cause"].isna().all()
 
 
 def test_rows_that_go_take_their_texts_along():

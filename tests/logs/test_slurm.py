@@ -57,37 +57,37 @@ PLAIN = log(
 
 
 def test_only_nodes_that_failed_are_failures():
-    found = outcome(FORMAT, PLAIN)
-    assert found.starts == ["2025-03-01 12:00:00"]
-    event = found.events.iloc[0]
+    sacct = outcome(FORMAT, PLAIN)
+    assert sacct.starts == ["2025-03-01 12:00:00"]
+    event = sacct.events.iloc[0]
     assert (event["node"], event["component"], event["cause"], event["partition"]) == (
         "a05",
         "node",
         "NODE_FAIL",
         "big",
     )
-    assert found.events["end"].isna().all()
-    assert found.n("merged", "step of a job") == 2
-    assert found.n("merged", "requeue after") == 1
-    assert found.n("dropped", "FAILED: mostly the job's own error") == 1
-    assert found.n("dropped", "CANCELLED") == 1
-    assert found.n("dropped", "RUNNING") == 1
-    assert found.n("dropped", "never started") == 1
-    assert found.n("dropped", "array tasks that have not started") == 1
-    assert found.n_records == 10
+    assert sacct.events["end"].isna().all()
+    assert sacct.n("merged", "step of a job") == 2
+    assert sacct.n("merged", "requeue after") == 1
+    assert sacct.n("dropped", "FAILED: mostly the job's own error") == 1
+    assert sacct.n("dropped", "CANCELLED") == 1
+    assert sacct.n("dropped", "RUNNING") == 1
+    assert sacct.n("dropped", "never started") == 1
+    assert sacct.n("dropped", "array tasks that have not started") == 1
+    assert sacct.n_records == 10
 
 
 def test_exposure_is_the_node_time_of_jobs():
     """4 nodes and 3 nodes for a day, one for 12 h, and one that runs from 12:30 to the last stamp."""
-    found = outcome(FORMAT, PLAIN).exposure
-    assert found.n_nodes == 8
-    assert found.window == (us("2025-03-01"), us("2025-03-02"))
-    assert found.node_days == pytest.approx(4 + 0.5 + 11.5 / 24 + 2)
+    exposure = outcome(FORMAT, PLAIN).exposure
+    assert exposure.n_nodes == 8
+    assert exposure.window == (us("2025-03-01"), us("2025-03-02"))
+    assert exposure.node_days == pytest.approx(4 + 0.5 + 11.5 / 24 + 2)
 
 
 def test_exposure_is_cut_to_the_window_that_was_asked_for():
-    found = outcome(FORMAT, PLAIN, window=window("2025-03-01T06:00", "2025-03-01T18:00")).exposure
-    assert found.node_days == pytest.approx(0.5 * 6 + 0.25 + 5.5 / 24)
+    exposure = outcome(FORMAT, PLAIN, window=window("2025-03-01T06:00", "2025-03-01T18:00")).exposure
+    assert exposure.node_days == pytest.approx(0.5 * 6 + 0.25 + 5.5 / 24)
 
 
 @given(hours=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 60), st.integers(1, 9)), min_size=1, max_size=12))
@@ -108,41 +108,41 @@ def test_node_time_is_the_sum_over_jobs(hours):
             )
         )
         held += n * length / 24
-    found = outcome(FORMAT, log(*rows)).exposure
-    assert found.node_days == pytest.approx(held) if held else found.node_days is None
-    assert found.n_nodes == sum(n for _, _, n in hours)
+    exposure = outcome(FORMAT, log(*rows)).exposure
+    assert exposure.node_days == pytest.approx(held) if held else exposure.node_days is None
+    assert exposure.n_nodes == sum(n for _, _, n in hours)
 
 
 def test_jobs_that_share_a_node_do_not_count_it_twice():
-    found = outcome(FORMAT, log(*(job(str(i), nodes="a01") for i in range(5))))
-    assert found.exposure.node_days == pytest.approx(1.0)
-    assert "shared nodes" in found.notes
+    sacct = outcome(FORMAT, log(*(job(str(i), nodes="a01") for i in range(5))))
+    assert sacct.exposure.node_days == pytest.approx(1.0)
+    assert "shared nodes" in sacct.notes
 
 
 def test_nodes_given_by_the_user_leave_the_node_time_out():
-    found = outcome(FORMAT, PLAIN, n_nodes=64)
-    assert found.exposure.node_days is None
-    assert "exposure" not in found.notes
+    sacct = outcome(FORMAT, PLAIN, n_nodes=64)
+    assert sacct.exposure.node_days is None
+    assert "exposure" not in sacct.notes
 
 
 def test_jobs_on_one_node_see_one_failure():
     rows = [job(str(i), "NODE_FAIL", end=f"2025-03-01T12:0{i}:00", nodes="a01") for i in range(3)]
-    found = outcome(FORMAT, log(*rows, job("9", "NODE_FAIL", end="2025-03-01T12:00:00", nodes="a02")))
-    assert found.events["node"].tolist() == ["a01", "a02"]
-    assert found.n("merged", "another job on the same node") == 2
+    sacct = outcome(FORMAT, log(*rows, job("9", "NODE_FAIL", end="2025-03-01T12:00:00", nodes="a02")))
+    assert sacct.events["node"].tolist() == ["a01", "a02"]
+    assert sacct.n("merged", "another job on the same node") == 2
 
 
 def test_which_of_several_nodes_failed_is_not_known():
-    found = outcome(FORMAT, log(job("1", "NODE_FAIL", nodes="a[01-64]", n=64), job("2", "BOOT_FAIL", nodes="a99")))
-    assert found.events["node"].isna().tolist() == [False, True]
-    assert found.events["cause"].tolist() == ["BOOT_FAIL", "NODE_FAIL"]
-    assert "unnamed nodes: 1 of 2" in found.notes
+    sacct = outcome(FORMAT, log(job("1", "NODE_FAIL", nodes="a[01-64]", n=64), job("2", "BOOT_FAIL", nodes="a99")))
+    assert sacct.events["node"].isna().tolist() == [False, True]
+    assert sacct.events["cause"].tolist() == ["BOOT_FAIL", "NODE_FAIL"]
+    assert "unnamed nodes: 1 of 2" in sacct.notes
 
 
 def test_jobs_on_other_nodes_that_fail_in_one_instant_are_failures_of_their_own(tmp_path):
     rows = [job(str(i), "NODE_FAIL", nodes=f"a[{i}1-{i}8]", n=8) for i in range(1, 4)]
-    found = outcome(FORMAT, log(*rows))
-    assert len(found.events) == 3 and found.ledger.empty
+    sacct = outcome(FORMAT, log(*rows))
+    assert len(sacct.events) == 3 and sacct.ledger.empty
     Path(tmp_path, "jobs.txt").write_text(log(*rows))
     assert len(read(Path(tmp_path, "jobs.txt")).events) == 3
 
@@ -150,10 +150,10 @@ def test_jobs_on_other_nodes_that_fail_in_one_instant_are_failures_of_their_own(
 def test_jobs_that_share_a_node_in_one_instant_saw_one_failure():
     """1 and 2 share a14; 3 touches only the second, so that a node of its own must have failed."""
     lists = ["a[11-14]", "a[14-18]", "a[18-19]"]
-    found = outcome(FORMAT, log(*(job(str(i), "NODE_FAIL", nodes=text) for i, text in enumerate(lists))))
-    assert len(found.events) == 2 and found.n("merged", "another job on the same node") == 1
-    found = outcome(FORMAT, log(job("1", "NODE_FAIL", nodes="a[11-14]", n=4), job("2", "NODE_FAIL", nodes="a12")))
-    assert found.events["node"].tolist() == ["a12"]
+    sacct = outcome(FORMAT, log(*(job(str(i), "NODE_FAIL", nodes=text) for i, text in enumerate(lists))))
+    assert len(sacct.events) == 2 and sacct.n("merged", "another job on the same node") == 1
+    sacct = outcome(FORMAT, log(job("1", "NODE_FAIL", nodes="a[11-14]", n=4), job("2", "NODE_FAIL", nodes="a12")))
+    assert sacct.events["node"].tolist() == ["a12"]
     parts = [job(f"7+{i}", "NODE_FAIL", nodes=f"a[{i}1-{i}8]", n=8) for i in range(3)]
     assert len(outcome(FORMAT, log(*parts)).events) == 1
 
@@ -161,36 +161,36 @@ def test_jobs_that_share_a_node_in_one_instant_saw_one_failure():
 @pytest.mark.parametrize("nodes", ["gpu[001-06+", "gpu[0000000-9999999]", "gpu[9-1]"])
 def test_a_failure_counts_though_its_nodes_cannot_be_read(nodes):
     failed = job("2", "NODE_FAIL", end="2025-03-03T12:00:00", nodes=nodes, n=6, elapsed="2-12:00:00")
-    found = outcome(FORMAT, log(job("1"), failed))
-    assert found.starts == ["2025-03-03 12:00:00"] and found.events["node"].isna().all()
-    assert found.exposure.window == (us("2025-03-01"), us("2025-03-03T12:00"))
-    assert found.n("not parsed", "") == 0
-    assert f"too long: 1, such as {nodes!r}" in found.notes
+    sacct = outcome(FORMAT, log(job("1"), failed))
+    assert sacct.starts == ["2025-03-03 12:00:00"] and sacct.events["node"].isna().all()
+    assert sacct.exposure.window == (us("2025-03-01"), us("2025-03-03T12:00"))
+    assert sacct.n("not parsed", "") == 0
+    assert f"too long: 1, such as {nodes!r}" in sacct.notes
 
 
 def test_a_requeue_of_a_later_run_is_not_the_failures():
     """The run from 13:00 was requeued for a reason of its own; the row of the failed run itself is merged."""
     failed = job("72", "NODE_FAIL", end="2025-03-01T12:00:00")
     later = job("72", "REQUEUED", start="2025-03-01T13:00:00")
-    found = outcome(FORMAT, log(failed, later))
-    assert found.n("dropped", "REQUEUED: requeued, cause unknown") == 1 and found.n("merged", "requeue") == 0
-    found = outcome(FORMAT, log(failed, later, job("72", "REQUEUED", end="2025-03-01T12:00:00")))
-    assert found.n("merged", "requeue after a node's failure") == 1
+    sacct = outcome(FORMAT, log(failed, later))
+    assert sacct.n("dropped", "REQUEUED: requeued, cause unknown") == 1 and sacct.n("merged", "requeue") == 0
+    sacct = outcome(FORMAT, log(failed, later, job("72", "REQUEUED", end="2025-03-01T12:00:00")))
+    assert sacct.n("merged", "requeue after a node's failure") == 1
 
 
 def test_a_requeue_alone_has_no_known_cause():
-    found = outcome(FORMAT, log(job("1", "REQUEUED"), job("2", "PREEMPTED"), job("2", "COMPLETED")))
-    assert found.events.empty
-    assert found.n("dropped", "REQUEUED: requeued, cause unknown") == 1
-    assert found.n("dropped", "PREEMPTED") == 1
+    sacct = outcome(FORMAT, log(job("1", "REQUEUED"), job("2", "PREEMPTED"), job("2", "COMPLETED")))
+    assert sacct.events.empty
+    assert sacct.n("dropped", "REQUEUED: requeued, cause unknown") == 1
+    assert sacct.n("dropped", "PREEMPTED") == 1
 
 
 def test_exact_duplicates_are_one_row():
-    found = outcome(
+    sacct = outcome(
         FORMAT, log(job("1"), job("1"), job("2", nodes="a02"), job("1", "NODE_FAIL"), job("1", "NODE_FAIL"))
     )
-    assert found.n("merged", "exact duplicate row") == 2
-    assert len(found.events) == 1 and found.n_records == 5
+    assert sacct.n("merged", "exact duplicate row") == 2
+    assert len(sacct.events) == 1 and sacct.n_records == 5
 
 
 @pytest.mark.parametrize(
@@ -213,10 +213,10 @@ def test_the_same_log_written_otherwise(change):
 
 def test_columns_may_stand_in_any_order_and_number():
     header = "Account|End|JobID|Start|Comment|State"
-    found = outcome(FORMAT, log("x|2025-03-01T12:00:00|5|2025-03-01T00:00:00||NODE_FAIL", header=header))
-    assert found.starts == ["2025-03-01 12:00:00"]
-    assert "partition" not in found.events
-    assert found.exposure.n_nodes is None and found.exposure.node_days is None
+    sacct = outcome(FORMAT, log("x|2025-03-01T12:00:00|5|2025-03-01T00:00:00||NODE_FAIL", header=header))
+    assert sacct.starts == ["2025-03-01 12:00:00"]
+    assert "partition" not in sacct.events
+    assert sacct.exposure.n_nodes is None and sacct.exposure.node_days is None
 
 
 def test_missing_columns_are_named_with_the_command_that_gives_them():
@@ -240,34 +240,34 @@ def row(comment: str, number="1", state="NODE_FAIL") -> str:
 
 @pytest.mark.parametrize("comment", ["two\nlines", "many\n\n\nlines\nindeed", "a | pipe", "||"])
 def test_comments_may_hold_lines_and_pipes(comment):
-    found = outcome(FORMAT, log(row("fine", "1"), row(comment, "2"), row("fine", "3"), header=COMMENTED))
-    assert found.starts == [f"2025-03-01 0{i}:00:00" for i in (1, 2, 3)]
-    assert found.events["node"].tolist() == ["a01", "a02", "a03"]
-    assert found.n_records == 3
+    sacct = outcome(FORMAT, log(row("fine", "1"), row(comment, "2"), row("fine", "3"), header=COMMENTED))
+    assert sacct.starts == [f"2025-03-01 0{i}:00:00" for i in (1, 2, 3)]
+    assert sacct.events["node"].tolist() == ["a01", "a02", "a03"]
+    assert sacct.n_records == 3
 
 
 def test_a_row_that_was_cut_does_not_swallow_the_next():
-    found = outcome(FORMAT, log(row("", "1"), row("", "2")[:30], row("", "3"), row("", "4")[:20], header=COMMENTED))
-    assert found.starts == ["2025-03-01 01:00:00", "2025-03-01 03:00:00"]
-    assert found.n("not parsed", "wrong number of fields") == 2
+    sacct = outcome(FORMAT, log(row("", "1"), row("", "2")[:30], row("", "3"), row("", "4")[:20], header=COMMENTED))
+    assert sacct.starts == ["2025-03-01 01:00:00", "2025-03-01 03:00:00"]
+    assert sacct.n("not parsed", "wrong number of fields") == 2
 
 
 def test_pieces_without_end_are_given_up():
     pieces = [row("", "1"), *["no fields here"] * 70, row("", "2")]
-    found = outcome(FORMAT, log(*pieces, header=COMMENTED))
-    assert len(found.events) == 2
-    assert 3 <= found.n("not parsed", "wrong number of fields") <= 70
+    sacct = outcome(FORMAT, log(*pieces, header=COMMENTED))
+    assert len(sacct.events) == 2
+    assert 3 <= sacct.n("not parsed", "wrong number of fields") <= 70
 
 
 def test_pipes_in_two_free_columns_are_not_guessed():
     header = COMMENTED + "|JobName"
-    found = outcome(FORMAT, log(row("a|b") + "|x", row("a", "2") + "|x", header=header))
-    assert len(found.events) == 1
-    assert found.n("not parsed", "wrong number of fields") == 1
+    sacct = outcome(FORMAT, log(row("a|b") + "|x", row("a", "2") + "|x", header=header))
+    assert len(sacct.events) == 1
+    assert sacct.n("not parsed", "wrong number of fields") == 1
 
 
 def test_rows_that_make_no_sense_are_counted():
-    found = outcome(
+    sacct = outcome(
         FORMAT,
         log(
             job("abc"),
@@ -279,26 +279,26 @@ def test_rows_that_make_no_sense_are_counted():
             job("6", nodes="a[0000000-9999999]"),
         ),
     )
-    assert found.events.empty
-    assert found.ledger["action"].eq("not parsed").all()
-    assert found.n_records == 7
+    assert sacct.events.empty
+    assert sacct.ledger["action"].eq("not parsed").all()
+    assert sacct.n_records == 7
     for reason in ("no job number", "unknown state", "End before Start", "NODE_FAIL without an End", "NodeList"):
-        assert found.n("not parsed", reason) >= 1
+        assert sacct.n("not parsed", reason) >= 1
 
 
 def test_local_time_is_read_in_its_zone():
     from zoneinfo import ZoneInfo
 
-    found = outcome(FORMAT, PLAIN, zone=ZoneInfo("America/Los_Angeles"))
-    assert found.starts == ["2025-03-01 20:00:00"]
+    sacct = outcome(FORMAT, PLAIN, zone=ZoneInfo("America/Los_Angeles"))
+    assert sacct.starts == ["2025-03-01 20:00:00"]
     assert "no zone" in outcome(FORMAT, PLAIN).notes
 
 
 def test_elapsed_checks_the_times():
-    found = outcome(
+    sacct = outcome(
         FORMAT, log(job("1"), job("2", elapsed="22:59:59"), job("3", elapsed="1-00:59:59"), job("4", elapsed="x"))
     )
-    assert "over 1 h off End - Start (suspended, or the clock changed): 1" in found.notes
+    assert "over 1 h off End - Start (suspended, or the clock changed): 1" in sacct.notes
 
 
 def test_gpus_a_node_are_said():
@@ -310,15 +310,15 @@ def test_gpus_a_node_are_said():
 
 def test_heterogeneous_jobs_and_bytes_that_are_no_text():
     text = log(job("10+0"), job("10+1", nodes="a02"), job("10+1.batch")).encode() + b"11|NODE_FAIL|\xff\xfe\n"
-    found = outcome(FORMAT, text)
-    assert found.n("dropped", "COMPLETED") == 2
-    assert found.n_records == 4
+    sacct = outcome(FORMAT, text)
+    assert sacct.n("dropped", "COMPLETED") == 2
+    assert sacct.n_records == 4
 
 
 @pytest.mark.parametrize("field", ["x" * 900_000, "[" * 20_000, "a[1-9]" * 3000, "|" * 5000])
 def test_huge_fields_are_survived(field):
-    found = outcome(FORMAT, log(job("1", nodes=field), job("2", "NODE_FAIL")))
-    assert len(found.events) == 1 and found.n_records == 2
+    sacct = outcome(FORMAT, log(job("1", nodes=field), job("2", "NODE_FAIL")))
+    assert len(sacct.events) == 1 and sacct.n_records == 2
 
 
 @given(text=mutated(PLAIN))
@@ -327,14 +327,14 @@ def test_any_text_is_read_or_refused(text):
     if not text.strip():
         return
     try:
-        found = outcome(FORMAT, text)
+        sacct = outcome(FORMAT, text)
     except InputError:
         return
-    assert found.n_records <= n_lines(text) - 1
-    steps = found.n("merged", "step of a job")
+    assert sacct.n_records <= n_lines(text) - 1
+    steps = sacct.n("merged", "step of a job")
     assert steps <= sum("." in line for line in text.split("\n"))
     if n_lines(text) > 1:
-        assert found.n_records > 0
+        assert sacct.n_records > 0
 
 
 # --------------------------------------------------------------------------- node lists

@@ -239,8 +239,8 @@ def test_what_the_csv_module_writes_is_read_back(read, rows, delimiter):
         (day, *(None if text.strip().lower() in silent else " ".join(text.split()) for text in texts))
         for day, *texts in rows
     }
-    found = {
+    events = {
         (f"{start:%Y-%m-%d}", *(None if pd.isna(text) else text for text in texts))
         for start, *texts in log.events[["start", "node", "cause"]].itertuples(index=False)
     }
-    assert found == expected
+    assert events == expected

@@ -94,18 +94,18 @@ def read(*lines: str):
 
 
 def test_newest_form():
-    found = outcome(FORMAT, NEWEST, year=2025)
-    assert found.starts == ["2025-02-13 12:07:20"]
-    event = found.events.iloc[0]
+    log = outcome(FORMAT, NEWEST, year=2025)
+    assert log.starts == ["2025-02-13 12:07:20"]
+    event = log.events.iloc[0]
     assert (event["node"], event["cause"]) == ("h11", "signal 9 (SIGKILL)")
     assert str(event["end"])[:19] == "2025-02-13 12:09:22"
     assert event.isna()["component"]
-    assert found.exposure.window == (us("2025-02-13T10:00:00.1"), us("2025-02-13T12:09:40"))
-    assert found.exposure.n_nodes is None
-    assert found.n("merged", "details of a failure's summary") == 15
-    assert found.n("merged", "another line of the same failure") == 3
-    assert found.n("dropped", "start of the workers") == 3
-    assert found.n_records == n_lines(NEWEST)
+    assert log.exposure.window == (us("2025-02-13T10:00:00.1"), us("2025-02-13T12:09:40"))
+    assert log.exposure.n_nodes is None
+    assert log.n("merged", "details of a failure's summary") == 15
+    assert log.n("merged", "another line of the same failure") == 3
+    assert log.n("dropped", "start of the workers") == 3
+    assert log.n_records == n_lines(NEWEST)
 
 
 def test_stamps_without_a_year_need_one():
@@ -114,27 +114,27 @@ def test_stamps_without_a_year_need_one():
 
 
 def test_second_form_and_what_cuda_says():
-    found = outcome(FORMAT, SECOND)
-    assert found.starts == ["2025-02-13 11:30:00", "2025-02-13 13:00:00"]
-    assert found.events["cause"].tolist() == ["CUDA error: uncorrectable ECC error encountered", "exit code 1"]
-    assert found.events["component"].tolist()[0] == "GPU" and found.events.isna()["component"][1]
-    assert str(found.events["end"][0])[:19] == "2025-02-13 11:31:00" and found.events.isna()["end"][1]
-    assert "only an exit code, and may be the program's own: 1 of 2" in found.notes
+    log = outcome(FORMAT, SECOND)
+    assert log.starts == ["2025-02-13 11:30:00", "2025-02-13 13:00:00"]
+    assert log.events["cause"].tolist() == ["CUDA error: uncorrectable ECC error encountered", "exit code 1"]
+    assert log.events["component"].tolist()[0] == "GPU" and log.events.isna()["component"][1]
+    assert str(log.events["end"][0])[:19] == "2025-02-13 11:31:00" and log.events.isna()["end"][1]
+    assert "only an exit code, and may be the program's own: 1 of 2" in log.notes
 
 
 def test_oldest_form_takes_the_time_before():
-    found = outcome(FORMAT, OLDEST)
-    assert found.starts == ["2025-02-13 10:00:00"]
-    assert found.events["cause"].tolist() == ["signal 11 (SIGSEGV)"]
-    assert found.n_records == n_lines(OLDEST)
+    log = outcome(FORMAT, OLDEST)
+    assert log.starts == ["2025-02-13 10:00:00"]
+    assert log.events["cause"].tolist() == ["signal 11 (SIGSEGV)"]
+    assert log.n_records == n_lines(OLDEST)
 
 
 def test_no_time_at_all():
     text = "\n".join(line for line in OLDEST.split("\n") if not line.startswith("2025"))
-    found = outcome(FORMAT, text)
-    assert found.events.empty and found.exposure.window is None
-    assert found.n("not parsed", "no time in the line, nor before it") == 2
-    assert found.n_records == n_lines(text)
+    log = outcome(FORMAT, text)
+    assert log.events.empty and log.exposure.window is None
+    assert log.n("not parsed", "no time in the line, nor before it") == 2
+    assert log.n_records == n_lines(text)
 
 
 @pytest.mark.parametrize(
@@ -151,21 +151,21 @@ def test_no_time_at_all():
     ],
 )
 def test_stamps(stamp, options):
-    found = outcome(
+    log = outcome(
         FORMAT, f"{stamp}[default] Worker group FAILED. 1/3 attempts left; will restart worker group\n", **options
     )
-    assert found.starts == ["2025-02-13 12:00:00"]
-    assert found.events["cause"].tolist() == ["worker group failed"]
+    assert log.starts == ["2025-02-13 12:00:00"]
+    assert log.events["cause"].tolist() == ["worker group failed"]
 
 
 def test_a_watchdog_speaks_late():
     """Stamped 10 min after the fault; the agent's own line, a second later, does not move it."""
-    found = read(started("08:00:00"), watchdog("12:10:00"), watchdog("12:10:40", 5), failed("12:10:41", -6))
-    assert found.starts == ["2025-02-13 12:00:00"]
-    assert found.events["cause"].tolist() == ["NCCL timeout"]
-    assert found.events["component"].isna().all()
-    assert found.n("merged", "another line") == 2
-    assert "dated back" in found.notes
+    log = read(started("08:00:00"), watchdog("12:10:00"), watchdog("12:10:40", 5), failed("12:10:41", -6))
+    assert log.starts == ["2025-02-13 12:00:00"]
+    assert log.events["cause"].tolist() == ["NCCL timeout"]
+    assert log.events["component"].isna().all()
+    assert log.n("merged", "another line") == 2
+    assert "dated back" in log.notes
 
 
 @pytest.mark.parametrize(("timeout_ms", "start"), [(1_800_000, "11:40:00"), (600_000, "12:00:00"), (0, "12:10:00")])
@@ -174,22 +174,22 @@ def test_by_its_own_time_out(timeout_ms, start):
 
 
 def test_no_failure_before_the_workers_started():
-    found = read(started("08:00:00"), failed("12:00:00"), started("12:05:00"), watchdog("12:14:00"))
-    assert found.starts == ["2025-02-13 12:00:00", "2025-02-13 12:05:00"]
+    log = read(started("08:00:00"), failed("12:00:00"), started("12:05:00"), watchdog("12:14:00"))
+    assert log.starts == ["2025-02-13 12:00:00", "2025-02-13 12:05:00"]
 
 
 def test_a_crash_and_the_time_outs_it_caused_are_one_failure():
     """A worker dies at 12:00; the others wait 10 min for it. The first fault counts."""
-    found = read(started("08:00:00"), failed("12:00:02", -9), *(watchdog(f"12:10:{i:02d}", i) for i in range(30)))
-    assert found.starts == ["2025-02-13 12:00:00"]
-    assert found.events["cause"].tolist() == ["signal 9 (SIGKILL)"]
-    assert found.n("merged", "another line") == 30
+    log = read(started("08:00:00"), failed("12:00:02", -9), *(watchdog(f"12:10:{i:02d}", i) for i in range(30)))
+    assert log.starts == ["2025-02-13 12:00:00"]
+    assert log.events["cause"].tolist() == ["signal 9 (SIGKILL)"]
+    assert log.n("merged", "another line") == 30
 
 
 def test_a_start_between_parts_two_failures():
-    found = read(started("08:00:00"), failed("12:00:00"), started("12:00:30"), failed("12:01:00"))
-    assert found.starts == ["2025-02-13 12:00:00", "2025-02-13 12:01:00"]
-    assert str(found.events["end"][0])[11:19] == "12:00:30"
+    log = read(started("08:00:00"), failed("12:00:00"), started("12:00:30"), failed("12:01:00"))
+    assert log.starts == ["2025-02-13 12:00:00", "2025-02-13 12:01:00"]
+    assert str(log.events["end"][0])[11:19] == "12:00:30"
 
 
 def test_without_starts_two_minutes_part_them():
@@ -198,8 +198,8 @@ def test_without_starts_two_minutes_part_them():
 
 
 def test_with_starts_a_run_fails_once():
-    found = read(started("08:00:00"), failed("12:00:00"), failed("12:20:00"), failed("12:55:00"))
-    assert found.starts == ["2025-02-13 12:00:00", "2025-02-13 12:55:00"]
+    log = read(started("08:00:00"), failed("12:00:00"), failed("12:20:00"), failed("12:55:00"))
+    assert log.starts == ["2025-02-13 12:00:00", "2025-02-13 12:55:00"]
 
 
 def test_the_order_of_agents_in_the_file_does_not_matter():
@@ -218,16 +218,16 @@ def test_the_order_of_agents_in_the_file_does_not_matter():
         failed("14:00:09", -6),
         started("14:06:02"),
     ]
-    found = read(*one, *other)
-    assert found.starts == ["2025-02-13 12:00:00", "2025-02-13 14:00:00"]
-    assert found.events["cause"].tolist() == ["signal 9 (SIGKILL)", "signal 7 (SIGBUS)"]
+    log = read(*one, *other)
+    assert log.starts == ["2025-02-13 12:00:00", "2025-02-13 14:00:00"]
+    assert log.events["cause"].tolist() == ["signal 9 (SIGKILL)", "signal 7 (SIGBUS)"]
 
 
 def test_a_stop_from_outside_is_no_failure():
     text = f"W0213 12:00:00.000000 139 {AGENT}:1] Received 15 death signal, shutting down workers"
-    found = read(started("08:00:00"), text, failed("12:00:05", -15))
-    assert found.events.empty
-    assert found.n("dropped", "stopped from outside") == 1 and found.n_records == 3
+    log = read(started("08:00:00"), text, failed("12:00:05", -15))
+    assert log.events.empty
+    assert log.n("dropped", "stopped from outside") == 1 and log.n_records == 3
 
 
 @pytest.mark.parametrize(
@@ -258,21 +258,21 @@ def test_causes(text, cause, component):
 
 
 def test_the_more_telling_cause_stands_for_the_failure():
-    found = read(
+    log = read(
         failed("12:00:00", -6),
         failed("12:00:01", -9),
         "RuntimeError: CUDA error: uncorrectable ECC error",
         failed("12:00:02"),
     )
-    assert found.events["cause"].tolist() == ["CUDA error: uncorrectable ECC error"]
+    assert log.events["cause"].tolist() == ["CUDA error: uncorrectable ECC error"]
 
 
 def test_a_summary_names_host_and_error():
     text = SUMMARY.replace(
         "Signal 9 (SIGKILL) received by PID 4101", "RuntimeError: CUDA error: uncorrectable ECC error"
     ).replace("-9", "1")
-    found = outcome(FORMAT, text)
-    assert found.events["node"].tolist() == ["h11"] and found.events["component"].tolist() == ["GPU"]
+    log = outcome(FORMAT, text)
+    assert log.events["node"].tolist() == ["h11"] and log.events["component"].tolist() == ["GPU"]
     cut = outcome(FORMAT, SUMMARY[: SUMMARY.index("  rank      : 91")])
     assert cut.events["node"].tolist() == ["h11"] and cut.events["cause"].tolist() == ["a worker failed"]
     assert cut.n_records == n_lines(SUMMARY[: SUMMARY.index("  rank      : 91")])
@@ -292,17 +292,17 @@ def test_failures_and_outages_come_back(hours, ranks):
         at += 900_000_000
     lines.append((at, "[default] Starting worker group"))
     text = "\n".join(f"[{pd.Timestamp(us_, unit='us').strftime('%Y-%m-%d %H:%M:%S,%f')}] {line}" for us_, line in lines)
-    found = outcome(FORMAT, text)
-    assert [round(start.timestamp() * 1e6) for start in found.events["start"]] == faults
-    assert ((found.events["end"] - found.events["start"]) == pd.Timedelta(minutes=15)).all()
-    assert found.n_records == n_lines(text)
+    log = outcome(FORMAT, text)
+    assert [round(start.timestamp() * 1e6) for start in log.events["start"]] == faults
+    assert ((log.events["end"] - log.events["start"]) == pd.Timedelta(minutes=15)).all()
+    assert log.n_records == n_lines(text)
 
 
 def test_many_lines_without_a_time_are_held_back_only_so_long(monkeypatch):
     monkeypatch.setattr("ettr.logs.torchrun._MOST_WAITING", 5)
     text = "\n".join(["ERROR:torch.distributed:failed (exitcode: 1) pid"] * 23)
-    found = outcome(FORMAT, text)
-    assert found.n("not parsed", "no time") == 23
+    log = outcome(FORMAT, text)
+    assert log.n("not parsed", "no time") == 23
 
 
 def test_incidents_take_signs_in_any_order():
@@ -311,8 +311,8 @@ def test_incidents_take_signs_in_any_order():
         incidents = Incidents()
         for i in order:
             incidents.sign(Sign("x", 1), times[i] * 1_000_000)
-        found = incidents.settle()
-        assert [(one.start_us // 1_000_000, one.last_us // 1_000_000, one.signs) for one in found] == [
+        settled = incidents.settle()
+        assert [(one.start_us // 1_000_000, one.last_us // 1_000_000, one.signs) for one in settled] == [
             (0, 100, 3),
             (10_000, 10_050, 2),
         ]
@@ -328,8 +328,8 @@ def test_huge_lines_and_rubbish():
             "time " * 100_000,
         ]
     )
-    found = outcome(FORMAT, text, year=2025)
-    assert found.n_records == n_lines(text)
+    log = outcome(FORMAT, text, year=2025)
+    assert log.n_records == n_lines(text)
 
 
 def test_sniff():
@@ -344,7 +344,7 @@ def test_any_text_is_read_or_refused(data, text):
     if not text.strip():
         return
     try:
-        found = outcome(FORMAT, text, year=2025)
+        log = outcome(FORMAT, text, year=2025)
     except InputError:
         return
-    assert found.n_records == n_lines(text)
+    assert log.n_records == n_lines(text)

@@ -72,10 +72,10 @@ def test_the_ends_hold_what_the_stamps_hide(seed, resolution_h):
     true_h = np.sort(random.uniform(0, 600, 6)) + np.arange(6) * 2 * resolution_h
     steps = np.append(0, random.integers(1, 500, 5).cumsum())
     truth = training_logs.realised_ettr(stamps(true_h), steps, 60.0)
-    told = training_logs.realised_ettr(stamps(true_h // resolution_h * resolution_h), steps, 60.0, resolution_h)
-    assert told.low - 1e-9 <= truth.ettr <= told.high + 1e-9
-    assert (told.segments["low"] <= truth.segments["ettr"] + 1e-9).all()
-    assert (told.segments["high"] >= truth.segments["ettr"] - 1e-9).all()
+    ratio = training_logs.realised_ettr(stamps(true_h // resolution_h * resolution_h), steps, 60.0, resolution_h)
+    assert ratio.low - 1e-9 <= truth.ettr <= ratio.high + 1e-9
+    assert (ratio.segments["low"] <= truth.segments["ettr"] + 1e-9).all()
+    assert (ratio.segments["high"] >= truth.segments["ettr"] - 1e-9).all()
 
 
 @pytest.mark.parametrize(
@@ -132,21 +132,21 @@ def test_a_run_whose_losses_are_known_gets_them_back(seed):
     steps, lost_h = random.integers(0, 400, 25), random.uniform(0.1, 9.0, 25)
     at_h = np.append(0, (steps * 30.0 / 3600 + lost_h).cumsum())
     rows = zip(at_h, ["start", *kinds], np.append(0, steps.cumsum()), strict=True)
-    found = training_logs.lost_by_kind(diary(*rows), 30.0).set_index("group")
+    lost = training_logs.lost_by_kind(diary(*rows), 30.0).set_index("group")
     for kind, group in KINDS.items():
         if (kinds == kind).any():
-            assert found.loc[group, "lost_h"] == pytest.approx(lost_h[kinds == kind].sum())
-            assert found.loc[group, "n_stops"] == found.loc[group, "n_stretches"] == (kinds == kind).sum()
-    assert found["share"].sum() == pytest.approx(1)
-    assert found["lost_h"].is_monotonic_decreasing
+            assert lost.loc[group, "lost_h"] == pytest.approx(lost_h[kinds == kind].sum())
+            assert lost.loc[group, "n_stops"] == lost.loc[group, "n_stretches"] == (kinds == kind).sum()
+    assert lost["share"].sum() == pytest.approx(1)
+    assert lost["lost_h"].is_monotonic_decreasing
 
 
 def test_a_stop_without_a_step_shares_its_stretch():
     """Of 20 h, 10 are productive; a node in the middle of a stretch that a loss spike ends makes it nobody's."""
     rows = [(0, "start", 0), (8, "node", math.nan), (20, "loss", 400)]
-    found = training_logs.lost_by_kind(diary(*rows), 90.0)
-    assert found[["group", "n_stops", "n_stretches"]].to_numpy().tolist() == [[training_logs.MIXED, 2, 1]]
-    assert found["lost_h"].tolist() == pytest.approx([10.0])
+    lost = training_logs.lost_by_kind(diary(*rows), 90.0)
+    assert lost[["group", "n_stops", "n_stretches"]].to_numpy().tolist() == [[training_logs.MIXED, 2, 1]]
+    assert lost["lost_h"].tolist() == pytest.approx([10.0])
     same = training_logs.lost_by_kind(diary(rows[0], rows[1], (20, "network", 400)), 90.0)
     assert same["group"].tolist() == [training_logs.HARDWARE] and same["n_stops"].tolist() == [2]
 
@@ -290,9 +290,9 @@ def test_the_glm_preset_repeats_its_diary():
     assert preset["checkpoint"]["interval_min"] == interval * step_s / 60
     assert preset["job"]["productive_h"] == failure_log.tables.published_run("glm-130b").realised.productive_h
     waits = (pd.to_datetime(events["restarted"]) - at)[stopped & (events["kind"] != "node+filesystem")]
-    told = preset["recovery"]["detection_min"] + preset["recovery"]["restart_min"]
+    preset_min = preset["recovery"]["detection_min"] + preset["recovery"]["restart_min"]
     assert "116 min" in preset["evidence"]["recovery.detection_min"]["note"]
-    assert [waits.mean() / pd.Timedelta(minutes=1), told] == pytest.approx([116, 116], abs=1)
+    assert [waits.mean() / pd.Timedelta(minutes=1), preset_min] == pytest.approx([116, 116], abs=1)
 
 
 def test_the_diary_is_in_order_and_corrections_are_marked():

@@ -49,19 +49,19 @@ def line(at: str, code, gpu="PCI:0000:3b:00", text="pid=1, text") -> str:
 
 
 def test_dmesg():
-    found = outcome(FORMAT, DMESG)
-    assert found.starts == ["2025-03-03 02:00:00", "2025-03-05 00:00:00"]
-    assert found.events["cause"].tolist() == ["Xid 79: GPU fell off the bus", "Xid 48: uncorrectable ECC error"]
-    assert found.events["component"].tolist() == ["GPU", "GPU memory"]
-    assert found.events["gpu"].tolist() == ["0000:3b:00", "0000:5e:00"]
-    assert found.events["node"].isna().all() and found.exposure.n_nodes is None
-    assert found.n("dropped", "Xid 31: usually the application") == 1
-    assert found.n("dropped", "Xid 45: usually the application") == 1
-    assert found.n("dropped", "Xid 63") == 1
-    assert found.n("dropped", "no GPU error in the line") == 3
-    assert found.n("merged", "same number within 5 min") == 1
-    assert found.n_records == n_lines(DMESG)
-    assert "within 5 min are one failure" in found.notes
+    log = outcome(FORMAT, DMESG)
+    assert log.starts == ["2025-03-03 02:00:00", "2025-03-05 00:00:00"]
+    assert log.events["cause"].tolist() == ["Xid 79: GPU fell off the bus", "Xid 48: uncorrectable ECC error"]
+    assert log.events["component"].tolist() == ["GPU", "GPU memory"]
+    assert log.events["gpu"].tolist() == ["0000:3b:00", "0000:5e:00"]
+    assert log.events["node"].isna().all() and log.exposure.n_nodes is None
+    assert log.n("dropped", "Xid 31: usually the application") == 1
+    assert log.n("dropped", "Xid 45: usually the application") == 1
+    assert log.n("dropped", "Xid 63") == 1
+    assert log.n("dropped", "no GPU error in the line") == 3
+    assert log.n("merged", "same number within 5 min") == 1
+    assert log.n_records == n_lines(DMESG)
+    assert "within 5 min are one failure" in log.notes
 
 
 def test_the_window_is_that_of_all_lines():
@@ -71,22 +71,22 @@ def test_the_window_is_that_of_all_lines():
 def test_syslog_needs_a_year_and_turns_it():
     with pytest.raises(InputError, match="--year"):
         outcome(FORMAT, SYSLOG)
-    found = outcome(FORMAT, SYSLOG, year=2024)
-    assert found.starts == ["2024-12-31 23:00:00", "2025-01-01 00:30:00"]
-    assert found.events["node"].tolist() == ["rack4-n07"] * 2
-    assert found.exposure.n_nodes == 2
-    assert "kernel line: 2;" in found.notes
-    assert found.exposure.window == (us("2024-12-31T23:00"), us("2025-01-01T01:00"))
+    log = outcome(FORMAT, SYSLOG, year=2024)
+    assert log.starts == ["2024-12-31 23:00:00", "2025-01-01 00:30:00"]
+    assert log.events["node"].tolist() == ["rack4-n07"] * 2
+    assert log.exposure.n_nodes == 2
+    assert "kernel line: 2;" in log.notes
+    assert log.exposure.window == (us("2024-12-31T23:00"), us("2025-01-01T01:00"))
 
 
 def test_journal_and_switches():
-    found = outcome(FORMAT, JOURNAL)
-    assert found.starts == ["2025-03-03 01:00:00"] * 2 + ["2025-03-03 02:00:00"]
-    assert found.events["node"].tolist() == ["n1", "n2", "n3"]
-    assert found.events["component"].tolist() == ["GPU memory", "GPU memory", "NVSwitch"]
-    assert found.events["cause"].tolist()[2] == "SXid 20034"
-    assert found.n("dropped", "SXid: NVSwitch error, not fatal") == 1
-    assert found.n("dropped", "SXid: details") == 1
+    log = outcome(FORMAT, JOURNAL)
+    assert log.starts == ["2025-03-03 01:00:00"] * 2 + ["2025-03-03 02:00:00"]
+    assert log.events["node"].tolist() == ["n1", "n2", "n3"]
+    assert log.events["component"].tolist() == ["GPU memory", "GPU memory", "NVSwitch"]
+    assert log.events["cause"].tolist()[2] == "SXid 20034"
+    assert log.n("dropped", "SXid: NVSwitch error, not fatal") == 1
+    assert log.n("dropped", "SXid: details") == 1
     assert "kernel line" not in outcome(FORMAT, JOURNAL, n_nodes=10).notes
 
 
@@ -105,17 +105,17 @@ def test_journal_and_switches():
     ],
 )
 def test_stamps(stamp):
-    found = outcome(FORMAT, f"{stamp}NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n", year=2025)
-    assert found.starts == ["2025-03-03 02:00:00"]
-    assert found.events["node"].isna().tolist() == ["n1" not in stamp]
+    log = outcome(FORMAT, f"{stamp}NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n", year=2025)
+    assert log.starts == ["2025-03-03 02:00:00"]
+    assert log.events["node"].isna().tolist() == ["n1" not in stamp]
 
 
 def test_an_uptime_alone_is_no_date():
     text = "[12345.678901] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, text\n[ 12346.0] other\n"
     with pytest.raises(InputError, match="dmesg -T"):
         outcome(FORMAT, text)
-    found = outcome(FORMAT, text + DMESG)
-    assert found.n("not parsed", "only an uptime") == 2 and len(found.events) == 2
+    log = outcome(FORMAT, text + DMESG)
+    assert log.n("not parsed", "only an uptime") == 2 and len(log.events) == 2
 
 
 @pytest.mark.parametrize(
@@ -136,15 +136,15 @@ def test_addresses(written, gpu):
 
 @pytest.mark.parametrize("code", [8, 32, 46, 48, 62, 64, 74, 79, 94, 95, 109, 110, 119, 120, 140, 143, 149, 777])
 def test_failures(code):
-    found = outcome(FORMAT, line("02:00:00", code))
-    assert found.events["cause"].tolist() == [xid(code).cause]
-    assert found.events["cause"][0].startswith(f"Xid {code}")
+    log = outcome(FORMAT, line("02:00:00", code))
+    assert log.events["cause"].tolist() == [xid(code).cause]
+    assert log.events["cause"][0].startswith(f"Xid {code}")
 
 
 @pytest.mark.parametrize("code", [13, 31, 38, 43, 45, 63, 68, 69, 73, 92, 121, 154])
 def test_no_failures(code):
-    found = outcome(FORMAT, line("02:00:00", code))
-    assert found.events.empty and found.n("dropped", f"Xid {code}:") == 1
+    log = outcome(FORMAT, line("02:00:00", code))
+    assert log.events.empty and log.n("dropped", f"Xid {code}:") == 1
     assert ("application" in xid(code).why_not) == (xid(code).kind is Kind.APPLICATION)
 
 
@@ -157,9 +157,9 @@ def test_new_link_errors_say_whether_they_are_fatal():
             line("04:00:00", 74, text="pid=1, Nonfatal, but of another form"),
         ]
     )
-    found = outcome(FORMAT, text)
-    assert found.events["cause"].tolist() == ["Xid 149: NVLink NETIR error", "Xid 74: NVLink error"]
-    assert found.n("dropped", "not fatal") == 2
+    log = outcome(FORMAT, text)
+    assert log.events["cause"].tolist() == ["Xid 149: NVLink NETIR error", "Xid 74: NVLink error"]
+    assert log.n("dropped", "not fatal") == 2
 
 
 def test_a_lost_gpu_without_its_number():
@@ -169,20 +169,20 @@ def test_a_lost_gpu_without_its_number():
 [Mon Mar  3 02:00:00 2025] NVRM: GPU has fallen off the bus and is not responding.
 [Mon Mar  3 02:00:01 2025] NVRM: GPU at 0000:3b:00.0 has fallen off the bus.
 """
-    found = outcome(FORMAT, text)
-    assert found.events["cause"].tolist() == ["Xid 79: GPU fell off the bus"]
-    assert found.events["gpu"].tolist() == ["0000:3b:00"]
-    assert found.n("merged", "same number") == 2 and found.n_records == 4
+    log = outcome(FORMAT, text)
+    assert log.events["cause"].tolist() == ["Xid 79: GPU fell off the bus"]
+    assert log.events["gpu"].tolist() == ["0000:3b:00"]
+    assert log.n("merged", "same number") == 2 and log.n_records == 4
 
 
 def test_bursts_are_one_failure_a_gpu():
     """A burst of 48 for 12 min, a 95 inside its first 5 min, one 48 of another GPU, one 48 an hour later."""
     burst = [line(f"02:{minute:02d}:00", 48) for minute in (0, 4, 8, 12)]
     others = [line("02:03:00", 95), line("02:05:00", 48, "PCI:0000:5e:00"), line("03:30:00", 48)]
-    found = outcome(FORMAT, "\n".join(sorted(burst + others)))
-    assert [start[11:16] for start in found.starts] == ["02:00", "02:05", "03:30"]
-    assert found.n("merged", "same number within 5 min of the last") == 3
-    assert found.n("merged", "same GPU within 5 min") == 1
+    log = outcome(FORMAT, "\n".join(sorted(burst + others)))
+    assert [start[11:16] for start in log.starts] == ["02:00", "02:05", "03:30"]
+    assert log.n("merged", "same number within 5 min of the last") == 3
+    assert log.n("merged", "same GPU within 5 min") == 1
 
 
 @given(
@@ -205,8 +205,8 @@ def test_bursts_against_their_definition(minutes, codes):
 def test_bursts_forget_what_is_long_over(monkeypatch):
     monkeypatch.setattr("ettr.logs.bursts._MANY", 10)
     bursts = Bursts()
-    found = [bursts.seen(device, 48, device * 3_600_000_000) for device in range(100)]
-    assert found == [""] * 100
+    reasons = [bursts.seen(device, 48, device * 3_600_000_000) for device in range(100)]
+    assert reasons == [""] * 100
     assert len(bursts._devices) <= 10
     assert bursts.seen(99, 48, 99 * 3_600_000_000) == bursts.again
 
@@ -219,14 +219,14 @@ def test_gpus_of_one_node_are_one_failure():
         f"2025-03-03T{when} {host} kernel: NVRM: Xid (PCI:0000:{gpu:02x}:00): 79, pid=1, text"
         for when, host, gpu in (*at, *later)
     )
-    found = outcome(FORMAT, text)
-    assert [(start[11:], node) for start, node in zip(found.starts, found.events["node"], strict=True)] == [
+    log = outcome(FORMAT, text)
+    assert [(start[11:], node) for start, node in zip(log.starts, log.events["node"], strict=True)] == [
         ("02:00:00", "n1"),
         ("02:01:00", "n2"),
         ("02:05:01", "n1"),
     ]
-    assert found.n("merged", "same node within 5 min") == 3
-    assert "several GPUs of one node" in found.notes
+    assert log.n("merged", "same node within 5 min") == 3
+    assert "several GPUs of one node" in log.notes
 
 
 LOST = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, text"
@@ -245,9 +245,9 @@ LOST = "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, text"
     ],
 )
 def test_prefixes_of_tools_that_collect_lines(text, host):
-    found = outcome(FORMAT, text, year=2025)
-    assert found.starts == ["2025-03-03 02:00:00"]
-    assert found.events["node"].dropna().tolist() == ([host] if host else [])
+    log = outcome(FORMAT, text, year=2025)
+    assert log.starts == ["2025-03-03 02:00:00"]
+    assert log.events["node"].dropna().tolist() == ([host] if host else [])
     assert FORMAT.sniff([text])
 
 
@@ -258,28 +258,28 @@ def test_prefixed_uptimes_are_no_dates():
 
 def test_lines_of_the_journals_reader_are_no_records_of_failures():
     first = "-- Journal begins at Mon 2025-03-03 00:00:00 UTC, ends at Tue 2025-03-04 00:00:00 UTC. --\n"
-    found = outcome(FORMAT, first + JOURNAL + "-- Boot 0a1b2c --\n-- Reboot --\n")
-    assert found.n("dropped", "line of the journal's reader") == 3 and found.n("not parsed", "") == 0
-    assert len(found.events) == 3
+    log = outcome(FORMAT, first + JOURNAL + "-- Boot 0a1b2c --\n-- Reboot --\n")
+    assert log.n("dropped", "line of the journal's reader") == 3 and log.n("not parsed", "") == 0
+    assert len(log.events) == 3
 
 
 def test_the_year_of_a_stamp_is_not_kept_for_its_next_use():
     """The same day and hour in two years, with few lines between them."""
     months = ("Jan", "May", "Sep", "Jan")
-    found = outcome(FORMAT, "\n".join(f"{month}  3 02:00:00 n1 kernel: {LOST}" for month in months), year=2023)
-    assert found.starts == [f"{day}-03 02:00:00" for day in ("2023-01", "2023-05", "2023-09", "2024-01")]
+    log = outcome(FORMAT, "\n".join(f"{month}  3 02:00:00 n1 kernel: {LOST}" for month in months), year=2023)
+    assert log.starts == [f"{day}-03 02:00:00" for day in ("2023-01", "2023-05", "2023-09", "2024-01")]
 
 
 def test_rubbish_is_counted():
     text = DMESG + "\x01\x02 no stamp here\nNVRM: Xid (PCI:0000:3b:00): 79, no stamp\n"
     text += "[Mon Feb 30 02:00:00 2025] no such day\n[Mon Mar  3 02:00:00 1900] long ago\n"
     text += "[Thu Mar  6 13:00:00 2025] NVRM: Xid (what): ever\n" + "2025-03-06T14:00:00Z " + "Xid " * 200_000 + "\n"
-    found = outcome(FORMAT, text, zone=UTC)
-    assert len(found.events) == 2
-    assert found.n("not parsed", "no time stamp") == 2
-    assert found.n("not parsed", "year outside") == 1
-    assert found.n("not parsed", "unknown form") == 1
-    assert found.n_records == n_lines(text)
+    log = outcome(FORMAT, text, zone=UTC)
+    assert len(log.events) == 2
+    assert log.n("not parsed", "no time stamp") == 2
+    assert log.n("not parsed", "year outside") == 1
+    assert log.n("not parsed", "unknown form") == 1
+    assert log.n_records == n_lines(text)
 
 
 def test_a_line_without_end_costs_no_time():
@@ -307,7 +307,7 @@ def test_any_text_is_read_or_refused(data, text):
     if not text.strip():
         return
     try:
-        found = outcome(FORMAT, text, year=2024)
+        log = outcome(FORMAT, text, year=2024)
     except InputError:
         return
-    assert found.n_records == n_lines(text)
+    assert log.n_records == n_lines(text)

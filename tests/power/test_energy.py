@@ -12,9 +12,9 @@ from ettr.core.errors import InputError, UnknownName
 
 
 def test_a_budget_is_hours_times_mean_power(profile):
-    found = power.energy(TimeBudget(10.0, rework_h=1.0, queue_h=2.0, restart_h=0.5), profile).set_index("part")
+    spent = power.energy(TimeBudget(10.0, rework_h=1.0, queue_h=2.0, restart_h=0.5), profile).set_index("part")
     training_mw = 16384 * (0.8 * 696 + 0.2 * 350 + 275) / 1e6
-    assert found["it_mwh"].to_dict() == pytest.approx(
+    assert spent["it_mwh"].to_dict() == pytest.approx(
         {
             "productive": 10 * training_mw,
             "rework": training_mw,
@@ -22,7 +22,7 @@ def test_a_budget_is_hours_times_mean_power(profile):
             "restart": 0.5 * 16384 * (200 + 275) / 1e6,
         }
     )
-    assert found["facility_mwh"].to_numpy() == pytest.approx(1.1 * found["it_mwh"].to_numpy())
+    assert spent["facility_mwh"].to_numpy() == pytest.approx(1.1 * spent["it_mwh"].to_numpy())
 
 
 def test_simulated_and_expected_energy_agree(llama3, profile):
@@ -53,28 +53,28 @@ def test_the_integral_of_a_run_s_series_is_the_sum_by_parts(llama3, profile, res
     """At the computers and at the grid, whatever the bins; the window ends with the last whole bin."""
     own = simulate(llama3.override({"job.productive_h": 200.0}), 1, seed=5, timeline=[0]).timeline
     for place, column in (("computers", "it_mwh"), ("grid", "facility_mwh")):
-        found = power.series(own, profile, resolution_s, at=place)
-        by_parts = power.energy(own, profile, end_h=found.end_h)[column].sum()
-        assert found.energy_mwh == pytest.approx(by_parts, rel=1e-9)
+        load = power.series(own, profile, resolution_s, at=place)
+        by_parts = power.energy(own, profile, end_h=load.end_h)[column].sum()
+        assert load.energy_mwh == pytest.approx(by_parts, rel=1e-9)
 
 
 def test_the_bill_is_energy_and_hours_at_their_prices(timeline, profile, llama3):
     dear = llama3.override({"cost.usd_per_kwh": 0.2, "cost.usd_per_gpu_h": 3.0})
-    found = power.bill(timeline, profile, dear)
-    assert found["electricity_usd"].to_numpy() == pytest.approx(found["facility_mwh"].to_numpy() * 200)
-    assert found["gpu_usd"].sum() == pytest.approx(3.0 * 16384 * float(timeline["end_h"].iloc[-1]))
-    assert found["t_co2"].to_numpy() == pytest.approx(found["facility_mwh"].to_numpy() * 0.369)
-    assert found.loc[~found["wasted"], "part"].tolist() == ["training"]
+    costs = power.bill(timeline, profile, dear)
+    assert costs["electricity_usd"].to_numpy() == pytest.approx(costs["facility_mwh"].to_numpy() * 200)
+    assert costs["gpu_usd"].sum() == pytest.approx(3.0 * 16384 * float(timeline["end_h"].iloc[-1]))
+    assert costs["t_co2"].to_numpy() == pytest.approx(costs["facility_mwh"].to_numpy() * 0.369)
+    assert costs.loc[~costs["wasted"], "part"].tolist() == ["training"]
     plain = power.bill(timeline, profile)
-    assert found["electricity_usd"].sum() == pytest.approx(2.5 * plain["electricity_usd"].sum())
+    assert costs["electricity_usd"].sum() == pytest.approx(2.5 * plain["electricity_usd"].sum())
 
 
 def test_carbon_is_that_of_the_country_or_of_the_scenario(llama3):
     assert power.profile(llama3.override({"power.country": "FRA"})).g_per_kwh == 56
     assert power.profile(llama3.override({"power.g_per_kwh": 12.5})).g_per_kwh == 12.5
-    found = power.carbon_by_country(2000.0)
-    assert len(found) == len(evidence.table("carbon_intensity")) and found["t_co2"].is_monotonic_decreasing
-    assert found.set_index("country").loc["SWE", "t_co2"] == pytest.approx(82.0)
+    countries = power.carbon_by_country(2000.0)
+    assert len(countries) == len(evidence.table("carbon_intensity")) and countries["t_co2"].is_monotonic_decreasing
+    assert countries.set_index("country").loc["SWE", "t_co2"] == pytest.approx(82.0)
 
 
 def test_a_part_of_ones_own(tmp_path, llama3):
@@ -82,8 +82,8 @@ def test_a_part_of_ones_own(tmp_path, llama3):
 
     path = tmp_path / "mine.yml"
     path.write_text(Gpu.load("h100").to_yaml().replace("name: h100", "name: mine").replace("350", "100"))
-    found = power.profile(llama3.override({"power.part": str(path)}))
-    assert found.waveform.swing_w == pytest.approx(596.0)
+    own = power.profile(llama3.override({"power.part": str(path)}))
+    assert own.waveform.swing_w == pytest.approx(596.0)
     with pytest.raises(UnknownName, match="unknown part 'h1000'.*did you mean 'h100'"):
         power.profile(llama3, part="h1000")
 

@@ -28,10 +28,10 @@ def test_the_swing_within_a_time_is_that_of_a_plain_loop(noise, window_s):
 
 
 def test_ramps_are_those_of_a_plain_loop(noise):
-    found = power.metrics(noise)
+    measured = power.metrics(noise)
     for window_s, up, down in (
-        (1, found.ramp_up_1s_mw_per_s, found.ramp_down_1s_mw_per_s),
-        (60, found.ramp_up_1min_mw_per_min, found.ramp_down_1min_mw_per_min),
+        (1, measured.ramp_up_1s_mw_per_s, measured.ramp_down_1s_mw_per_s),
+        (60, measured.ramp_up_1min_mw_per_min, measured.ramp_down_1min_mw_per_min),
     ):
         n = int(window_s / 0.5)
         p = noise.power_mw
@@ -40,10 +40,10 @@ def test_ramps_are_those_of_a_plain_loop(noise):
 
 
 def test_a_swing_grows_with_the_time_and_a_ramp_never_exceeds_it(load):
-    found = power.metrics(load)
-    assert found.swing_1s_mw <= found.swing_10s_mw <= found.swing_mw == found.peak_mw - found.lowest_mw
-    assert max(found.ramp_up_1min_mw_per_min, found.ramp_down_1min_mw_per_min) <= found.swing_mw
-    assert found.range_share == pytest.approx(found.swing_mw / load.profile.rated_mw)
+    measured = power.metrics(load)
+    assert measured.swing_1s_mw <= measured.swing_10s_mw <= measured.swing_mw == measured.peak_mw - measured.lowest_mw
+    assert max(measured.ramp_up_1min_mw_per_min, measured.ramp_down_1min_mw_per_min) <= measured.swing_mw
+    assert measured.range_share == pytest.approx(measured.swing_mw / load.profile.rated_mw)
 
 
 def test_measures_scale_with_power(noise):
@@ -55,11 +55,11 @@ def test_measures_scale_with_power(noise):
 
 
 def test_what_the_bins_cannot_show_is_said():
-    found = power.metrics(series_of(np.arange(6.0), 7.0))
-    assert (found.swing_1s_mw, found.swing_10s_mw, found.ramp_up_1s_mw_per_s) == (None, 2.0 / 2, None)
-    assert any("bins of 7 s cannot show a swing within 1 s" in note for note in found.notes)
-    assert any("no whole number of bins" in note for note in found.notes)
-    frame = found.to_frame().set_index("metric")
+    measured = power.metrics(series_of(np.arange(6.0), 7.0))
+    assert (measured.swing_1s_mw, measured.swing_10s_mw, measured.ramp_up_1s_mw_per_s) == (None, 2.0 / 2, None)
+    assert any("bins of 7 s cannot show a swing within 1 s" in note for note in measured.notes)
+    assert any("no whole number of bins" in note for note in measured.notes)
+    frame = measured.to_frame().set_index("metric")
     assert np.isnan(frame.loc["swing_1s_mw", "value"]) and frame.loc["mean_mw", "value"] == 2.5
     with pytest.raises(InputError, match="cannot show a swing within 1 s"):
         power.largest_swing_mw(series_of(np.arange(6.0), 7.0), 1.0)
@@ -68,9 +68,9 @@ def test_what_the_bins_cannot_show_is_said():
 def test_the_spectrum_holds_the_variance():
     t = np.arange(60_000) * 0.02
     wave = series_of(10 + 3 * np.sin(2 * np.pi * 0.7 * t), 0.02)
-    found = power.spectrum(wave)
-    step_hz = found["frequency_hz"].diff().iloc[1]
-    assert found["psd_mw2_per_hz"].sum() * step_hz == pytest.approx(4.5, rel=1e-3)  # half of the amplitude squared
+    density = power.spectrum(wave)
+    step_hz = density["frequency_hz"].diff().iloc[1]
+    assert density["psd_mw2_per_hz"].sum() * step_hz == pytest.approx(4.5, rel=1e-3)  # half of the amplitude squared
     assert power.band_share(wave) == pytest.approx(1.0, abs=1e-4)  # the window's skirts
     assert power.band_share(wave, 1.0, 20.0) < 1e-6
 
@@ -98,10 +98,10 @@ def test_a_band_beyond_the_bins_is_refused(noise):
 
 def test_every_specification_is_checked(load):
     for name in power.specifications():
-        found = power.check(load, name)
-        known = found["verdict"] != "not known"
-        assert ((found["value"] <= found["limit"]) == (found["verdict"] == "kept"))[known].all()
-        assert (found.loc[~known, "why"] != "").all()
+        rules = power.check(load, name)
+        known = rules["verdict"] != "not known"
+        assert ((rules["value"] <= rules["limit"]) == (rules["verdict"] == "kept"))[known].all()
+        assert (rules.loc[~known, "why"] != "").all()
 
 
 def test_a_limit_that_is_met_exactly_is_kept(noise, tmp_path):

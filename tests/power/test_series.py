@@ -24,34 +24,34 @@ WINDOWS = [
 
 @pytest.mark.parametrize(("resolution_s", "start_h", "end_h"), WINDOWS)
 def test_the_energy_of_a_series_is_the_sum_by_parts(timeline, profile, resolution_s, start_h, end_h):
-    found = power.series(timeline, profile, resolution_s, start_h, end_h, at="computers")
-    by_parts = power.energy(timeline, profile, found.start_h, found.end_h)
-    assert found.energy_mwh == pytest.approx(by_parts["it_mwh"].sum(), rel=1e-9)
+    load = power.series(timeline, profile, resolution_s, start_h, end_h, at="computers")
+    by_parts = power.energy(timeline, profile, load.start_h, load.end_h)
+    assert load.energy_mwh == pytest.approx(by_parts["it_mwh"].sum(), rel=1e-9)
 
 
 @pytest.mark.parametrize(("resolution_s", "start_h", "end_h"), WINDOWS)
 def test_the_grid_sees_pue_times_the_computers(timeline, still, resolution_s, start_h, end_h):
-    found = power.series(timeline, still, resolution_s, start_h, end_h)
-    by_parts = power.energy(timeline, still, found.start_h, found.end_h)
+    load = power.series(timeline, still, resolution_s, start_h, end_h)
+    by_parts = power.energy(timeline, still, load.start_h, load.end_h)
     # the cooling follows the mean of a stretch and the losses what a cut-off step has taken beyond it
     excess_mwh = still.cooling_share * still.n_gpus * still.waveform._table[1].max() / 3.6e9 * len(timeline)
-    assert found.energy_mwh == pytest.approx(by_parts["facility_mwh"].sum(), abs=excess_mwh)
+    assert load.energy_mwh == pytest.approx(by_parts["facility_mwh"].sum(), abs=excess_mwh)
 
 
 def test_the_grid_sees_exactly_pue_times_the_computers_but_for_the_heat_in_the_coolant(timeline, profile):
     whole = timeline.assign(start_h=timeline.index * 1.0, end_h=timeline.index + 1.0)  # stretches of whole steps
-    found = power.series(whole, profile, 10.0)
+    load = power.series(whole, profile, 10.0)
     by_parts = power.energy(whole, profile)[["it_mwh", "facility_mwh"]].sum()
     first, last = profile.it_mw("queue"), profile.it_mw("training")
     held_mwh = profile.cooling_share * (last - first) * profile.coolant_s / 3600
-    assert found.energy_mwh == pytest.approx(by_parts["facility_mwh"], rel=1e-9)
+    assert load.energy_mwh == pytest.approx(by_parts["facility_mwh"], rel=1e-9)
     assert by_parts["facility_mwh"] == pytest.approx(profile.pue * by_parts["it_mwh"] - held_mwh, rel=1e-9)
     assert held_mwh > 0
 
 
 def test_bins_are_those_of_a_plain_sampling(timeline, still):
-    found = power.series(timeline, still, 0.5, at="computers")
-    fine_s = (np.arange(found.n * 500) + 0.5) * 1e-3
+    load = power.series(timeline, still, 0.5, at="computers")
+    fine_s = (np.arange(load.n * 500) + 0.5) * 1e-3
     edges = np.append(timeline["start_h"], timeline["end_h"].iloc[-1]) * 3600
     i = np.searchsorted(edges, fine_s, side="right") - 1
     phase = np.mod(fine_s - edges[i], still.waveform.step_s) / still.waveform.step_s
@@ -60,7 +60,7 @@ def test_bins_are_those_of_a_plain_sampling(timeline, still):
     gpu_w[training] = np.where(phase[training] < 0.8, 696.0, 350.0)
     sampled_mw = (gpu_w.reshape(-1, 500).mean(axis=1) + still.other_w) * still.n_gpus / 1e6
     # a sample may fall on the wrong side of an edge: a millisecond of the swing in half a second
-    assert np.abs(found.power_mw - sampled_mw).max() < 2 * 350 * still.n_gpus / 1e6 * 1e-3 / 0.5
+    assert np.abs(load.power_mw - sampled_mw).max() < 2 * 350 * still.n_gpus / 1e6 * 1e-3 / 0.5
 
 
 def test_coarse_bins_are_means_of_fine_ones(timeline, profile):
@@ -84,9 +84,9 @@ def test_power_scales_with_the_job_and_not_with_the_clock(timeline, profile):
 
 def test_a_step_begins_with_each_stretch(timeline, still):
     start_h = float(timeline.loc[8, "start_h"])
-    found = power.series(timeline, still, 0.5, start_h, start_h + 10 / 3600, at="computers")
+    load = power.series(timeline, still, 0.5, start_h, start_h + 10 / 3600, at="computers")
     high, low = (still.n_gpus * (w + still.other_w) / 1e6 for w in (696.0, 350.0))
-    assert found.power_mw == pytest.approx([*[high] * 8, low, low] * 2)
+    assert load.power_mw == pytest.approx([*[high] * 8, low, low] * 2)
 
 
 def test_cooling_follows_slowly(timeline, profile):
@@ -102,16 +102,16 @@ def test_cooling_follows_slowly(timeline, profile):
 
 def test_pieces_follow_each_other_and_are_the_series(timeline, profile):
     whole = power.series(timeline, profile, 1.0)
-    found = list(power.pieces(timeline, profile, 1.0, piece_h=0.5))
-    assert len(found) == 6 and all(a.end_h == pytest.approx(b.start_h) for a, b in itertools.pairwise(found))
-    assert np.concatenate([piece.power_mw for piece in found]) == pytest.approx(whole.power_mw, rel=1e-9)
+    pieces = list(power.pieces(timeline, profile, 1.0, piece_h=0.5))
+    assert len(pieces) == 6 and all(a.end_h == pytest.approx(b.start_h) for a, b in itertools.pairwise(pieces))
+    assert np.concatenate([piece.power_mw for piece in pieces]) == pytest.approx(whole.power_mw, rel=1e-9)
 
 
 def test_a_chart_gets_few_rows_that_hold_every_extreme(load):
-    found = load.aggregate(100)
-    assert len(found) <= 100
-    assert found["low_mw"].min() == load.power_mw.min() and found["high_mw"].max() == load.power_mw.max()
-    assert (found["low_mw"] <= found["mean_mw"]).all() and (found["mean_mw"] <= found["high_mw"]).all()
+    rows = load.aggregate(100)
+    assert len(rows) <= 100
+    assert rows["low_mw"].min() == load.power_mw.min() and rows["high_mw"].max() == load.power_mw.max()
+    assert (rows["low_mw"] <= rows["mean_mw"]).all() and (rows["mean_mw"] <= rows["high_mw"]).all()
 
 
 def test_several_runs_need_a_choice(timeline, profile):

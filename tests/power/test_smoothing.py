@@ -29,11 +29,11 @@ OPTIONS = {
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_energy_is_conserved(load, name):
-    found = power.smooth(load, OPTIONS[name])
-    assert abs(found.imbalance_mwh) < 1e-9 * load.energy_mwh
-    assert found.wasted_mwh >= 0 and found.unserved_mwh >= 0 and found.after.n == load.n
-    assert found.after.power_mw.min() >= 0
-    assert (found.before is load) and found.added_share == pytest.approx(found.wasted_mwh / load.energy_mwh)
+    smoothed = power.smooth(load, OPTIONS[name])
+    assert abs(smoothed.imbalance_mwh) < 1e-9 * load.energy_mwh
+    assert smoothed.wasted_mwh >= 0 and smoothed.unserved_mwh >= 0 and smoothed.after.n == load.n
+    assert smoothed.after.power_mw.min() >= 0
+    assert (smoothed.before is load) and smoothed.added_share == pytest.approx(smoothed.wasted_mwh / load.energy_mwh)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -51,11 +51,11 @@ def test_smoothing_does_not_depend_on_the_size_of_the_job(timeline, profile, loa
 
 @pytest.mark.parametrize("floor", [0.55, 0.7, 0.9, 0.99])
 def test_a_floor_costs_what_the_closed_form_says(steps, floor):
-    found = power.smooth(steps, replace(PowerFloor.published(), floor=floor))
+    smoothed = power.smooth(steps, replace(PowerFloor.published(), floor=floor))
     of_gpus = steps.energy_mwh - steps.profile.other_mw * steps.duration_h
     expected = power.floor_overhead(0.8, 350 / 700, floor, 696 / 700)
-    assert found.wasted_mwh / of_gpus == pytest.approx(expected, rel=1e-9)
-    assert found.unserved_mwh == 0
+    assert smoothed.wasted_mwh / of_gpus == pytest.approx(expected, rel=1e-9)
+    assert smoothed.unserved_mwh == 0
 
 
 def test_a_floor_holds_then_ramps_and_slows_only_the_return(still):
@@ -63,31 +63,33 @@ def test_a_floor_holds_then_ramps_and_slows_only_the_return(still):
     stop = pd.DataFrame({"start_h": edges_h[:-1], "end_h": edges_h[1:], "state": ["training", "detection", "training"]})
     load = power.series(stop, still, 0.1, at="computers")
     option = PowerFloor(0.9, 2.0, 0.05, 0.02)
-    found = power.smooth(load, option)
-    gpus = (found.after.power_mw - still.other_mw) / still.rated_mw
+    smoothed = power.smooth(load, option)
+    gpus = (smoothed.after.power_mw - still.other_mw) / still.rated_mw
     want = (load.power_mw - still.other_mw) / still.rated_mw
     change = np.diff(gpus)
     below = (gpus[1:] < 0.9 - 1e-9) & (gpus[:-1] < 0.9 - 1e-9)
     assert change[below].max() <= 0.005 + 1e-12 and change[below].min() >= -0.002 - 1e-12
-    assert found.throughput_loss == pytest.approx(np.maximum(want - gpus, 0).sum() / want.sum())
-    assert 0 < found.throughput_loss < 0.05
+    assert smoothed.throughput_loss == pytest.approx(np.maximum(want - gpus, 0).sum() / want.sum())
+    assert 0 < smoothed.throughput_loss < 0.05
     assert (gpus[1030:1050] >= 0.9 - 1e-9).all() and gpus[1050] == pytest.approx(0.898)  # kept for two seconds
     assert gpus[2000] == pytest.approx(250 / 700 + 0.005)  # the return
 
 
 def test_a_floor_at_the_trough_does_nothing(steps):
-    found = power.smooth(steps, replace(PowerFloor.published(), floor=0.5))
-    assert found.after.power_mw == pytest.approx(steps.power_mw) and found.wasted_mwh == pytest.approx(0, abs=1e-12)
+    smoothed = power.smooth(steps, replace(PowerFloor.published(), floor=0.5))
+    assert smoothed.after.power_mw == pytest.approx(steps.power_mw) and smoothed.wasted_mwh == pytest.approx(
+        0, abs=1e-12
+    )
 
 
 def test_a_second_load_leaves_the_trough_bare_for_its_delay(steps):
     slow = replace(SecondaryLoad.published(0.9), delay_s=0.2)
-    found = power.smooth(steps, slow)
-    bare = np.isclose(found.after.power_mw, steps.power_mw) & (steps.power_mw < steps.power_mw.max() - 1e-6)
+    smoothed = power.smooth(steps, slow)
+    bare = np.isclose(smoothed.after.power_mw, steps.power_mw) & (steps.power_mw < steps.power_mw.max() - 1e-6)
     n_steps = round(steps.duration_h * 3600 / 5)
     assert bare.sum() == pytest.approx(4 * n_steps, abs=4)  # four bins of 50 ms a step
     quick = power.smooth(steps, replace(slow, delay_s=0.0))
-    assert quick.wasted_mwh == pytest.approx(found.wasted_mwh / 0.8, rel=0.01)
+    assert quick.wasted_mwh == pytest.approx(smoothed.wasted_mwh / 0.8, rel=0.01)
     of_gpus = steps.energy_mwh - steps.profile.other_mw * steps.duration_h
     assert quick.wasted_mwh / of_gpus == pytest.approx(power.floor_overhead(0.8, 0.5, 0.9, 696 / 700), rel=1e-6)
 
@@ -97,48 +99,48 @@ def test_a_second_load_steps_down_as_the_damper_of_pytorch_does(still):
     stop = pd.DataFrame({"start_h": [0.0, 0.01], "end_h": [0.01, 0.02], "state": ["training", "detection"]})
     load = power.series(stop, replace(still, waveform=replace(still.waveform, step_s=72.0)), 0.01, at="computers")
     damper = SecondaryLoad(1.0, 0.0, 0.0, 0.05, 2)
-    shown = (power.smooth(load, damper).after.power_mw - still.other_mw) / still.rated_mw
+    share = (power.smooth(load, damper).after.power_mw - still.other_mw) / still.rated_mw
     at = 3600  # the stop
-    assert shown[at : at + 5] == pytest.approx(0.5) and shown[at + 5 : at + 20] == pytest.approx(250 / 700)
+    assert share[at : at + 5] == pytest.approx(0.5) and share[at + 5 : at + 20] == pytest.approx(250 / 700)
 
 
 def test_a_job_that_announces_its_start_is_met_by_a_ramp(load):
     own = load.profile
-    found = power.smooth(load, replace(SecondaryLoad.published(0.9), ahead_per_s=0.01, delay_s=0.0))
-    gpus = (found.after.power_mw - own.other_mw) / own.rated_mw
+    smoothed = power.smooth(load, replace(SecondaryLoad.published(0.9), ahead_per_s=0.01, delay_s=0.0))
+    gpus = (smoothed.after.power_mw - own.other_mw) / own.rated_mw
     assert np.diff(gpus)[gpus[1:] <= 0.9 + 1e-9].max() <= 0.001 + 1e-9
 
 
 def test_a_store_without_limits_is_a_filter(load):
     tau_s = 3.0
-    found = behind_store(load, tau_s)
+    store = behind_store(load, tau_s)
     share = -np.expm1(-load.step_s / tau_s)
     first = load.power_mw[0]
     ends = first + lfilter([share], [1, share - 1], load.power_mw - first)
     began = np.append(first, ends[:-1])
     plain = load.power_mw + (began - load.power_mw) * share * tau_s / load.step_s  # means over bins
     # steering back adds a little: at most the stored energy over twenty time constants
-    room = np.abs(found.stored_mwh).max() * 3600 / (20 * tau_s)
-    assert np.abs(found.after_mw - plain).max() <= room * (1 + 1e-9)
-    assert found.lost_mwh == 0
+    room = np.abs(store.stored_mwh).max() * 3600 / (20 * tau_s)
+    assert np.abs(store.after_mw - plain).max() <= room * (1 + 1e-9)
+    assert store.lost_mwh == 0
 
 
 @pytest.mark.parametrize("tau_s", [0.5, 2.0, 8.0])
 def test_what_a_filter_leaves_and_stores_is_that_of_the_closed_form(steps, tau_s):
-    found = behind_store(steps, tau_s)
+    store = behind_store(steps, tau_s)
     settled = steps.n - 200  # the last two steps
-    swing = np.ptp(found.after_mw[settled:])
+    swing = np.ptp(store.after_mw[settled:])
     expected = np.ptp(steps.power_mw) * power.square_swing_left(0.8, 5.0, tau_s)
     assert swing == pytest.approx(expected, rel=0.08)  # bins of 50 ms, and steering: a twentieth of the filter
-    assert np.ptp(found.stored_mwh[settled:]) * 3600 == pytest.approx(tau_s * expected, rel=0.08)
-    assert np.ptp(found.stored_mwh[settled:]) * 3600 <= 1.01 * power.square_storage_j(np.ptp(steps.power_mw), 5.0, 0.8)
+    assert np.ptp(store.stored_mwh[settled:]) * 3600 == pytest.approx(tau_s * expected, rel=0.08)
+    assert np.ptp(store.stored_mwh[settled:]) * 3600 <= 1.01 * power.square_storage_j(np.ptp(steps.power_mw), 5.0, 0.8)
 
 
 def test_a_sinusoid_behind_a_store(profile):
     t = np.arange(40_000) * 0.01
     wave = power.PowerSeries(0.0, 0.01, 10 + 2 * np.sin(2 * np.pi * 0.5 * t), "computers", profile)
-    found = behind_store(wave, 2.0)
-    late = found.after_mw[20_000:]
+    store = behind_store(wave, 2.0)
+    late = store.after_mw[20_000:]
     assert np.ptp(late) / 4 == pytest.approx(power.filter_gain(0.5, 2.0), rel=0.06)
     assert np.ptp(behind_store(wave, 20.0).stored_mwh[-200:]) * 3600 == pytest.approx(
         power.sinusoid_storage_j(4.0, 2.0), rel=0.02
@@ -146,11 +148,11 @@ def test_a_sinusoid_behind_a_store(profile):
 
 
 def test_a_store_keeps_within_its_power_and_energy(load):
-    found = behind_store(load, 60.0, power_mw=0.7, energy_mwh=0.01, efficiency=0.8)
-    assert np.abs(found.after_mw - load.power_mw).max() <= 0.7 * (1 + 1e-12)
-    assert found.stored_mwh.min() >= -1e-12 and found.stored_mwh.max() <= 0.01 * (1 + 1e-12)
-    assert found.stored_mwh.min() < 1e-6 and found.stored_mwh.max() > 0.01 - 1e-6  # it is driven to both ends
-    assert found.lost_mwh > 0
+    store = behind_store(load, 60.0, power_mw=0.7, energy_mwh=0.01, efficiency=0.8)
+    assert np.abs(store.after_mw - load.power_mw).max() <= 0.7 * (1 + 1e-12)
+    assert store.stored_mwh.min() >= -1e-12 and store.stored_mwh.max() <= 0.01 * (1 + 1e-12)
+    assert store.stored_mwh.min() < 1e-6 and store.stored_mwh.max() > 0.01 - 1e-6  # it is driven to both ends
+    assert store.lost_mwh > 0
 
 
 def test_65_j_flatten_a_third_of_a_second_and_not_five(profile):
@@ -160,8 +162,8 @@ def test_65_j_flatten_a_third_of_a_second_and_not_five(profile):
     def left(step_s: float) -> float:
         own = replace(gb300, waveform=replace(gb300.waveform, step_s=step_s, jitter_s=0.0))
         load = power.series(training, own, step_s / 50, at="computers")
-        found = power.smooth(load, RackStorage(65.0, 1400.0, 1.0))
-        return float(np.ptp(found.after.power_mw[load.n // 2 :]) / np.ptp(load.power_mw))
+        smoothed = power.smooth(load, RackStorage(65.0, 1400.0, 1.0))
+        return float(np.ptp(smoothed.after.power_mw[load.n // 2 :]) / np.ptp(load.power_mw))
 
     assert left(0.2) < 0.75
     assert left(5.0) > 0.97
@@ -206,9 +208,9 @@ def test_a_series_that_cannot_be_smoothed_is_refused(timeline, profile, load):
 
 def test_gb200_cannot_reach_a_tenth_and_says_why(timeline):
     load = power.series(timeline, power.profile(Scenario.load("llama3-405b"), "gb200"), 0.1, at="computers")
-    found = power.size(load, "GPU floor", Target(0.1))
-    assert not found.reached and found.used >= 2
-    assert found.why == "the highest floor is 0.9 and peaks reach 1.1 of the rated power, so a range of 0.2 remains"
+    sized = power.size(load, "GPU floor", Target(0.1))
+    assert not sized.reached and sized.used >= 2
+    assert sized.why == "the highest floor is 0.9 and peaks reach 1.1 of the rated power, so a range of 0.2 remains"
     quick = power.size(load, "GPU floor", Target(0.21, window_s=1.0))
     assert quick.reached and quick.size == pytest.approx(0.9, abs=0.011)
 
@@ -216,23 +218,23 @@ def test_gb200_cannot_reach_a_tenth_and_says_why(timeline):
 @pytest.mark.parametrize("name", power.options())
 @pytest.mark.parametrize("target", [Target(0.1), Target(0.2), Target(0.3, 2.0), Target(0.2, 10.0, 1.0)], ids=str)
 def test_a_size_that_reaches_keeps_the_target_and_one_that_does_not_says_why(load, name, target):
-    found = power.size(load, name, target)
-    assert found.reached == (found.why == "")
-    if found.reached:
-        assert target.load(found.smoothed.after) <= 1 + 1e-6
-        assert abs(found.smoothed.imbalance_mwh) < 1e-9 * load.energy_mwh
+    sized = power.size(load, name, target)
+    assert sized.reached == (sized.why == "")
+    if sized.reached:
+        assert target.load(sized.smoothed.after) <= 1 + 1e-6
+        assert abs(sized.smoothed.imbalance_mwh) < 1e-9 * load.energy_mwh
 
 
 def test_a_store_is_no_larger_than_it_must_be(load):
     target = Target(0.2)
-    found = power.size(load, "rack storage", target)
-    assert not found.reached and "a rack holds 65" in found.why
-    weaker = replace(found.setting, tau_s=0.98 * found.setting.tau_s)
-    assert target.load(power.smooth(load, found.setting).after) <= 1 + 1e-6
+    sized = power.size(load, "rack storage", target)
+    assert not sized.reached and "a rack holds 65" in sized.why
+    weaker = replace(sized.setting, tau_s=0.98 * sized.setting.tau_s)
+    assert target.load(power.smooth(load, sized.setting).after) <= 1 + 1e-6
     assert target.load(power.smooth(load, weaker).after) > 1
     # by hand: a fall by A, of which a tenth is left of the window, needs a filter of -w / ln(1 - r/A)
     fall = np.ptp(load.power_mw) / load.profile.rated_mw
-    assert found.setting.tau_s == pytest.approx(-10 / np.log(1 - 0.2 / fall), rel=0.25)
+    assert sized.setting.tau_s == pytest.approx(-10 / np.log(1 - 0.2 / fall), rel=0.25)
 
 
 def test_a_tighter_target_needs_more(load):
@@ -244,8 +246,8 @@ def test_a_tighter_target_needs_more(load):
 
 
 def test_a_target_that_is_kept_already_needs_next_to_nothing(load):
-    found = power.size(load, "battery", Target(5.0))
-    assert found.reached and found.smoothed.added_share < 1e-3
+    sized = power.size(load, "battery", Target(5.0))
+    assert sized.reached and sized.smoothed.added_share < 1e-3
 
 
 def test_options_compare_at_their_prices(load, llama3):

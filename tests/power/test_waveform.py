@@ -24,9 +24,9 @@ def powers(own: Waveform, n: int = 4096) -> np.ndarray:
 @pytest.mark.parametrize("jitter_s", [0.0, 0.01, 0.05, 0.2, 1.0, 2.0])
 def test_the_harmonics_are_those_of_the_closed_form(jitter_s):
     own = wave(jitter_s)
-    found = 2 * np.abs(np.fft.rfft(powers(own)))[1:6] / 4096
+    amplitudes = 2 * np.abs(np.fft.rfft(powers(own)))[1:6] / 4096
     expected = power.harmonic_amplitude(np.arange(1, 6), 0.7, 500.0, own.step_s, jitter_s)
-    assert found == pytest.approx(expected, rel=2e-3, abs=1e-3)  # the table and the bins round edges
+    assert amplitudes == pytest.approx(expected, rel=2e-3, abs=1e-3)  # the table and the bins round edges
 
 
 @pytest.mark.parametrize("jitter_s", [0.0, 0.03, 1.0])

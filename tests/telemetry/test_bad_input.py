@@ -33,56 +33,56 @@ GOOD = [(t, 500, 60) for t in range(40)]
     ],
 )
 def test_a_value_that_cannot_be_is_set_aside_and_counted(read, count, row, reason, column):
-    found = read(table([*GOOD, row]))
-    assert count(found, "dropped", reason) == 1
-    assert len(found.samples) == 41 and found.samples[column].isna().sum() == 1
+    recorded = read(table([*GOOD, row]))
+    assert count(recorded, "dropped", reason) == 1
+    assert len(recorded.samples) == 41 and recorded.samples[column].isna().sum() == 1
 
 
 def test_a_sensor_that_is_not_there_reads_nought(read, count):
-    found = read(table([(*row, 0) for row in GOOD], "t_s,power_w,temperature_c,memory_c"))
-    assert not found.seen("memory_c") and count(found, "dropped", "no sensor") == 40
+    recorded = read(table([(*row, 0) for row in GOOD], "t_s,power_w,temperature_c,memory_c"))
+    assert not recorded.seen("memory_c") and count(recorded, "dropped", "no sensor") == 40
 
 
 def test_clocks_and_loads_that_cannot_be(read, count):
     rows = [(*row, 1980, 50) for row in GOOD] + [(50, 500, 60, -1, 500)]
-    found = read(table(rows, "t_s,power_w,temperature_c,clock_mhz,util_pct"))
-    assert count(found, "dropped", "clock is impossible") == count(found, "dropped", "utilisation outside") == 1
+    recorded = read(table(rows, "t_s,power_w,temperature_c,clock_mhz,util_pct"))
+    assert count(recorded, "dropped", "clock is impossible") == count(recorded, "dropped", "utilisation outside") == 1
 
 
 def test_time_that_stands_still_or_goes_back(read, count):
     rows = [*GOOD, (39, 500, 60), (39, 400, 60), (20, 300, 60), (40, 500, 60)]
-    found = read(table(rows))
-    assert count(found, "merged", "the same sample twice") == 1
-    assert count(found, "dropped", "time stamp seen before") == 1
-    assert count(found, "dropped", "time goes backwards") == 1
-    assert found.samples["t_s"].is_monotonic_increasing and len(found.samples) == 41
+    recorded = read(table(rows))
+    assert count(recorded, "merged", "the same sample twice") == 1
+    assert count(recorded, "dropped", "time stamp seen before") == 1
+    assert count(recorded, "dropped", "time goes backwards") == 1
+    assert recorded.samples["t_s"].is_monotonic_increasing and len(recorded.samples) == 41
 
 
 def test_after_time_went_back_for_a_while_a_gap_is_left(read, count):
     rows = [(t if t < 100 else t - 30, 500, 60 + (t >= 100)) for t in range(200)]
-    found = read(table(rows))
-    assert count(found, "dropped", "time goes backwards") == 29 and found.gaps.n == 1
-    assert count(found, "dropped", "a gap is left there") == 4
-    assert len(found.samples) == 200 - 29 - 4
+    recorded = read(table(rows))
+    assert count(recorded, "dropped", "time goes backwards") == 29 and recorded.gaps.n == 1
+    assert count(recorded, "dropped", "a gap is left there") == 4
+    assert len(recorded.samples) == 200 - 29 - 4
 
 
 def test_a_file_from_newest_to_oldest_is_sorted(read):
-    found = read(table([(t, 100 + t, 60) for t in reversed(range(40))]))
-    assert found.samples["power_w"].tolist() == [100 + t for t in range(40)]
-    assert found.notes[0].startswith("samples do not stand in order of time")
+    recorded = read(table([(t, 100 + t, 60) for t in reversed(range(40))]))
+    assert recorded.samples["power_w"].tolist() == [100 + t for t in range(40)]
+    assert recorded.notes[0].startswith("samples do not stand in order of time")
 
 
 def test_one_stamp_from_the_future_does_not_cost_the_rest(read):
-    found = read(table([(1e6, 500, 60), *GOOD]))
-    assert len(found.samples) == 41 and found.gaps.n == 1
+    recorded = read(table([(1e6, 500, 60), *GOOD]))
+    assert len(recorded.samples) == 41 and recorded.gaps.n == 1
 
 
 def test_rows_that_are_cut_or_spoilt_are_counted(read, count):
-    found = read(table(GOOD) + "\n50\nsoon,500,60\n51,much,60\n52,\x00500,60\n")
-    assert count(found, "not parsed", "row that is too short") == 1
-    assert count(found, "not parsed", "time is no number") == 1
-    assert count(found, "not parsed", "power_w: no number") == 1
-    assert any("NUL" in note for note in found.notes)
+    recorded = read(table(GOOD) + "\n50\nsoon,500,60\n51,much,60\n52,\x00500,60\n")
+    assert count(recorded, "not parsed", "row that is too short") == 1
+    assert count(recorded, "not parsed", "time is no number") == 1
+    assert count(recorded, "not parsed", "power_w: no number") == 1
+    assert any("NUL" in note for note in recorded.notes)
 
 
 BAD = {
@@ -132,8 +132,8 @@ def test_what_is_no_recording_is_refused(read, fault):
 
 def test_a_truncated_file_is_read_as_far_as_it_goes(read):
     packed = gzip.compress(table([(t, 500 + t % 90, 60) for t in range(20_000)]).encode())
-    found = read(packed[: len(packed) // 2], "cut.csv.gz")
-    assert 100 < len(found.samples) < 20_000 and "the rest of the recording is missing" in found.notes[0]
+    recorded = read(packed[: len(packed) // 2], "cut.csv.gz")
+    assert 100 < len(recorded.samples) < 20_000 and "the rest of the recording is missing" in recorded.notes[0]
 
 
 def test_a_missing_file_and_an_unknown_format(tmp_path):
@@ -156,10 +156,10 @@ def test_no_text_breaks_a_reader_in_another_way_than_by_refusing(tmp_path, name,
     heads |= {"zeus": "start_time,window_name,elapsed_time,gpu0_energy", "codecarbon": "timestamp,duration,gpu_energy"}
     path.write_text("\n".join([heads[name], *lines]), encoding="utf-8")
     try:
-        found = telemetry.read(path, name)
+        recorded = telemetry.read(path, name)
     except InputError:
         return
-    assert found.samples["power_w"].notna().any()
+    assert recorded.samples["power_w"].notna().any()
 
 
 # --------------------------------------------------------------------------- fits and simulations

@@ -44,9 +44,9 @@ def covered():
             recording = telemetry.simulate(
                 H100, (*telemetry.plan(minutes), *LOCKED), clocks_mhz=CLOCKS, seed=seed, **options
             )
-            found = telemetry.fit(recording)
+            fit = telemetry.fit(recording)
             for name, truth in TRUTH.items():
-                each = getattr(found, name)
+                each = getattr(fit, name)
                 n[name] += each.identified and each.low <= truth <= each.high
         return n
 
@@ -73,9 +73,9 @@ def test_a_cold_plate_is_found_at_100_ms_and_nearly_at_1_s(covered):
             recording = telemetry.simulate(
                 H100, telemetry.plan(5), medium="cold_plate", step_s=step_s, power_window_s=1.0, seed=seed
             )
-            found = telemetry.fit(recording, medium="cold_plate")
-            held["resistance"] += found.resistance.low <= 0.03 <= found.resistance.high
-            held["tau"] += found.tau.low <= 5 <= found.tau.high
+            fit = telemetry.fit(recording, medium="cold_plate")
+            held["resistance"] += fit.resistance.low <= 0.03 <= fit.resistance.high
+            held["tau"] += fit.tau.low <= 5 <= fit.tau.high
     assert min(held.values()) >= LEAST_COVERED
 
 
@@ -86,7 +86,7 @@ def test_the_curvature_of_leakage_is_found_in_a_long_recording_only():
     )
     assert long.leakage_rise.low <= 36 <= long.leakage_rise.high
     assert not short.leakage_rise.identified and "no sure curvature" in short.leakage_rise.why_not
-    assert "only the slope is identified; with the base part's rise of 36 K" in short.leakage.note
+    assert "only the slope is identified; with the base GPU's rise of 36 K" in short.leakage.note
     leak = H100.leakage
     slope = leak.power_w / leak.rise_k * np.exp((short.leakage_at_c - leak.at_c) / leak.rise_k)
     assert short.leakage_slope.value == pytest.approx(slope, rel=0.15)
@@ -107,14 +107,14 @@ def test_units_in_cells_gaps_and_several_gpus_change_no_figure(write):
 def test_levels_are_found_from_power_alone_and_named(write):
     job = [Step("idle", None, 300)] + [Step("compute", 1.0, 300), Step("stall", 0.0, 400)] * 5
     read = with_units(telemetry.simulate(H100, job, power_window_s=1.0, seed=5), write)
-    found = telemetry.fit(read)
-    assert [level.phase for level in found.levels] == ["compute", "checkpoint", "idle"]
+    fit = telemetry.fit(read)
+    assert [level.phase for level in fit.levels] == ["compute", "checkpoint", "idle"]
     # the recording's own means, as warming and the limit move them; a watt or two from the part's levels
-    assert found.level("compute").mean.value == pytest.approx(696, abs=6)
-    assert found.level("checkpoint").mean.value == pytest.approx(121.7, abs=4)
-    assert found.level("idle").mean.value == pytest.approx(72.5, abs=2)
-    assert found.level("compute").share == pytest.approx(1500 / 3800, abs=0.01)
-    assert "not seen: communication" in found.notes
+    assert fit.level("compute").mean.value == pytest.approx(696, abs=6)
+    assert fit.level("checkpoint").mean.value == pytest.approx(121.7, abs=4)
+    assert fit.level("idle").mean.value == pytest.approx(72.5, abs=2)
+    assert fit.level("compute").share == pytest.approx(1500 / 3800, abs=0.01)
+    assert "not seen: communication" in fit.notes
 
 
 @pytest.mark.parametrize(
@@ -129,13 +129,13 @@ def test_the_phases_of_a_job_are_found_though_they_change_within_seconds(step_s,
     iteration = [Step("compute", 1.0, 3.0), Step("communication", 0.4, 1.0)]
     job = [*(iteration * 60), Step("stall", 0.0, 20.0)] * 3
     recording = telemetry.simulate(H100, job, step_s=step_s, power_window_s=window_s, seed=1)
-    found = telemetry.fit(replace(recording, samples=recording.samples.assign(step="")))
-    assert [level.phase for level in found.levels] == seen
-    assert found.level("compute").mean.value == pytest.approx(
+    fit = telemetry.fit(replace(recording, samples=recording.samples.assign(step="")))
+    assert [level.phase for level in fit.levels] == seen
+    assert fit.level("compute").mean.value == pytest.approx(
         678, abs=6
     )  # the part's 696, less what its cooler die leaks
     if len(seen) == 3:
-        assert found.level("checkpoint").share == pytest.approx(60 / 780, abs=0.02)
+        assert fit.level("checkpoint").share == pytest.approx(60 / 780, abs=0.02)
 
 
 def test_intervals_of_levels_hold_the_mean_of_correlated_noise():
@@ -166,10 +166,10 @@ def test_noise_without_plateaus_is_one_level():
 
 
 def test_constant_power_identifies_no_warming():
-    found = telemetry.fit(telemetry.simulate(H100, [Step("compute", 1.0, 1200)], seed=1))
-    assert not found.resistance.identified and not found.tau.identified
-    assert "takes 3 K" in found.tau.why_not or "moves by less than 3 K" in found.tau.why_not
-    assert not found.leakage.identified and not found.exponent.identified
+    fit = telemetry.fit(telemetry.simulate(H100, [Step("compute", 1.0, 1200)], seed=1))
+    assert not fit.resistance.identified and not fit.tau.identified
+    assert "takes 3 K" in fit.tau.why_not or "moves by less than 3 K" in fit.tau.why_not
+    assert not fit.leakage.identified and not fit.exponent.identified
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,9 @@ def test_what_is_not_recorded_is_named(drop, figure, why):
 def test_power_at_its_limit_says_nothing_of_leakage():
     capped = H100.model_copy(update={"limits": H100.limits.model_copy(update={"power_w": 500.0})})
     steps = [Step("compute", 1.0, 400), Step("idle", None, 400), Step("compute", 1.0, 400)]
-    found = telemetry.fit(telemetry.simulate(capped, steps, seed=1), capped)
-    assert not found.leakage.identified
-    assert "limit" in found.leakage.why_not or "clock" in found.leakage.why_not
+    fit = telemetry.fit(telemetry.simulate(capped, steps, seed=1), capped)
+    assert not fit.leakage.identified
+    assert "limit" in fit.leakage.why_not or "clock" in fit.leakage.why_not
 
 
 @cache
@@ -206,7 +206,7 @@ def short():
 def test_another_model_than_the_base_part_is_named():
     recording = replace(short(), models={"0": "NVIDIA A100-SXM4-80GB"}, format="nvidia-smi")
     notes = telemetry.fit(recording).notes
-    assert notes[0] == "the file says NVIDIA A100-SXM4-80GB, and the base part is NVIDIA H100 SXM: give --part a100"
+    assert notes[0] == "the file says NVIDIA A100-SXM4-80GB, and the base GPU is NVIDIA H100 SXM: give --part a100"
     assert "power readings are taken as instants, as an A100 gives them" in notes
     same = telemetry.fit(replace(short(), models={"0": "NVIDIA H100 80GB HBM3"}), power_window_s=0.5).notes
     assert same[0] == "the file says NVIDIA H100 80GB HBM3" and not any("1 s" in note for note in same)
@@ -243,24 +243,24 @@ def test_leakage_is_that_of_the_highest_level_though_idle_keeps_a_clock(idle_mhz
     frame = pd.DataFrame(rows, columns=columns).assign(gpu="0", memory_c=np.nan, step="", length_s=np.nan)
     frame = frame if load else frame.assign(utilisation=np.nan)
     recording = replace(telemetry.simulate(H100, telemetry.plan(2)), samples=frame, step_s=1.0)
-    found = telemetry.fit(recording)
+    fit = telemetry.fit(recording)
     there = 60 * np.exp((H100.leakage.at_c - 60) / 36)
-    assert found.leakage_slope.low > 1 and found.leakage.value == pytest.approx(there, rel=0.2)
+    assert fit.leakage_slope.low > 1 and fit.leakage.value == pytest.approx(there, rel=0.2)
 
 
 def test_a_time_constant_shorter_than_the_sampling_is_not_told():
-    found = telemetry.fit(
+    fit = telemetry.fit(
         telemetry.simulate(H100, telemetry.plan(60), medium="cold_plate", step_s=30.0, seed=1), medium="cold_plate"
     )
-    assert not found.tau.identified or found.tau.high - found.tau.low > 10
+    assert not fit.tau.identified or fit.tau.high - fit.tau.low > 10
 
 
 def test_two_time_constants_are_noticed():
     recording = telemetry.simulate(H100, telemetry.plan(20), seed=1)
     samples = recording.samples.copy()
     samples["temperature_c"] = np.round(samples["temperature_c"] + 0.02 * samples["power_w"])  # a fast second one
-    found = telemetry.fit(replace(recording, samples=samples))
-    assert found.residual_k > 0.9 and any("one time constant leaves" in note for note in found.notes)
+    fit = telemetry.fit(replace(recording, samples=samples))
+    assert fit.residual_k > 0.9 and any("one time constant leaves" in note for note in fit.notes)
 
 
 # --------------------------------------------------------------------------- the part
@@ -300,15 +300,15 @@ def test_frames_and_dictionaries_hold_every_figure(fitted):
     assert len(frame) == len(fitted.levels) + 9
     assert (frame["identified"] == frame["value"].notna()).all() and (frame["note"][~frame["identified"]] != "").all()
     assert (frame["low"].dropna() <= frame["value"].dropna()).all()
-    told = fitted.to_dict()
-    assert told["tau"]["value"] == fitted.tau.value and len(told["levels"]) == len(fitted.levels)
+    record = fitted.to_dict()
+    assert record["tau"]["value"] == fitted.tau.value and len(record["levels"]) == len(fitted.levels)
 
 
 def test_a_level_over_the_power_limit_is_another_part():
     recording = telemetry.simulate(Gpu.load("b200"), telemetry.plan(10), medium="air", seed=1)
-    found = telemetry.fit(recording, "h100")
-    with pytest.raises(InputError, match=r"levels.compute_w must be <= 700 W, .* name the part that was recorded"):
-        found.to_part("mine")
+    fit = telemetry.fit(recording, "h100")
+    with pytest.raises(InputError, match=r"levels.compute_w must be <= 700 W, .* name the GPU model that was recorded"):
+        fit.to_part("mine")
 
 
 # --------------------------------------------------------------------------- the pieces
@@ -337,11 +337,11 @@ def test_all_samples_at_once_and_piece_by_piece_are_the_same(tau_s, monkeypatch)
     rng = np.random.default_rng(4)
     t_s = np.cumsum(rng.uniform(5, 15, 9000)) + np.repeat([0.0, 5000.0], 4500)
     power_w = rng.uniform(70, 700, 8999)
-    found = {}
+    response = {}
     for road, pieces in {"at once": -1.0, "piece by piece": np.inf}.items():
         monkeypatch.setattr(thermal_fit, "_MANY_PIECES", pieces)
-        found[road] = thermal_fit.filtered(t_s, power_w, tau_s)[0]
-    assert found["at once"] == pytest.approx(found["piece by piece"], rel=1e-9, abs=1e-9)
+        response[road] = thermal_fit.filtered(t_s, power_w, tau_s)[0]
+    assert response["at once"] == pytest.approx(response["piece by piece"], rel=1e-9, abs=1e-9)
 
 
 def test_scaling_power_scales_resistance_alone():
@@ -368,8 +368,8 @@ def test_errors_of_independent_residuals_are_those_of_the_textbook():
     rng = np.random.default_rng(4)
     x = np.column_stack([np.ones(5000), rng.standard_normal(5000)])
     residuals = rng.standard_normal(5000)
-    found = estimates.with_errors(np.zeros(2), x, residuals)
-    assert np.allclose(found.errors, 1 / np.sqrt(5000), rtol=0.1)
+    solution = estimates.with_errors(np.zeros(2), x, residuals)
+    assert np.allclose(solution.errors, 1 / np.sqrt(5000), rtol=0.1)
 
 
 def test_together_is_wider_where_gpus_differ():
@@ -419,8 +419,8 @@ def test_a_stall_goes_into_the_part_and_not_a_context(context_s):
         Step("compute", 1.0, 300),
         Step("stall", 0.0, 400),
     )
-    found = telemetry.fit(telemetry.simulate(H100, steps))
-    assert found.level("checkpoint").step == "stall"
+    fit = telemetry.fit(telemetry.simulate(H100, steps))
+    assert fit.level("checkpoint").step == "stall"
     only = telemetry.fit(telemetry.simulate(H100, steps[:3]))
     assert only.level("checkpoint").step == "context"
 

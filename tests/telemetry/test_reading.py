@@ -32,16 +32,16 @@ T0 = 1_753_575_747
 
 @pytest.mark.parametrize("text", [SMI, BARE, SMI.replace("\n", "\r\n"), SMI.replace(", ", ",")])
 def test_nvidia_smi_with_and_without_units(read, count, text):
-    found = read(text)
-    assert (found.format, found.n_gpus, found.gpus) == ("nvidia-smi", 2, ("0", "1"))
-    first = found.of("0")
+    recording = read(text)
+    assert (recording.format, recording.n_gpus, recording.gpus) == ("nvidia-smi", 2, ("0", "1"))
+    first = recording.of("0")
     assert first["power_w"].tolist() == [71.85, 512.4] and first["clock_mhz"].tolist() == [345, 1980]
     assert first["utilisation"].tolist() == [0, 1] and first["temperature_c"].tolist() == [31, 44]
-    assert found.of("1")["power_w"].isna().tolist() == [False, True]
-    assert found.step_s == pytest.approx(1.0) and found.start == pd.Timestamp("2025-07-27T00:22:27.858Z")
-    assert count(found, "dropped", "temperature.memory: no value") == 4
-    assert count(found, "dropped", "power.draw [W]: no value") == 1
-    assert found.power_window_s == 1.0 and any("UTC" in note for note in found.notes)
+    assert recording.of("1")["power_w"].isna().tolist() == [False, True]
+    assert recording.step_s == pytest.approx(1.0) and recording.start == pd.Timestamp("2025-07-27T00:22:27.858Z")
+    assert count(recording, "dropped", "temperature.memory: no value") == 4
+    assert count(recording, "dropped", "power.draw [W]: no value") == 1
+    assert recording.power_window_s == 1.0 and any("UTC" in note for note in recording.notes)
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_nvidia_smi_with_and_without_units(read, count, text):
 )
 def test_units_stand_in_the_header_or_in_the_cell(read, unit, value, watts):
     for header, cell in ((f"power.draw [{unit}]", value), ("power.draw [W]", f"{value} {unit}")):
-        found = read(f"timestamp, index, {header}\n2025/07/27 00:00:00.000, 0, {cell}\n")
-        assert found.samples["power_w"].tolist() == pytest.approx([watts])
+        recording = read(f"timestamp, index, {header}\n2025/07/27 00:00:00.000, 0, {cell}\n")
+        assert recording.samples["power_w"].tolist() == pytest.approx([watts])
 
 
 def test_an_unknown_unit_is_counted_and_not_guessed(read, count):
-    found = read(SMI.replace("512.40 W", "512.40 BTU"))
-    assert count(found, "not parsed", "unknown unit 'btu'") == 1
-    assert found.of("0")["power_w"].isna().tolist() == [False, True]
+    recording = read(SMI.replace("512.40 W", "512.40 BTU"))
+    assert count(recording, "not parsed", "unknown unit 'btu'") == 1
+    assert recording.of("0")["power_w"].isna().tolist() == [False, True]
 
 
 def test_a_zone_moves_the_start_and_nothing_else(read):
@@ -69,15 +69,15 @@ def test_a_zone_moves_the_start_and_nothing_else(read):
 
 def test_instant_power_is_preferred_to_the_average(read):
     text = "timestamp, index, power.draw [W], power.draw.instant [W]\n2025/07/27 00:00:00.000, 0, 1 W, 2 W\n"
-    found = read(text)
-    assert found.samples["power_w"].tolist() == [2] and found.power_window_s == 0
+    recording = read(text)
+    assert recording.samples["power_w"].tolist() == [2] and recording.power_window_s == 0
 
 
 def test_appended_recordings_begin_with_a_header_again(read, count):
     again = SMI.replace("00:22", "00:23")
-    found = read(SMI + again)
-    assert len(found.samples) == 8 and count(found, "dropped", "header again") == 1
-    assert found.gaps.n == 2 and found.gaps.longest_s == pytest.approx(59)
+    recording = read(SMI + again)
+    assert len(recording.samples) == 8 and count(recording, "dropped", "header again") == 1
+    assert recording.gaps.n == 2 and recording.gaps.longest_s == pytest.approx(59)
 
 
 def unnamed(sizes, step_s=1.0, within_s=0.004):
@@ -91,10 +91,10 @@ def unnamed(sizes, step_s=1.0, within_s=0.004):
 
 @pytest.mark.parametrize("within_s", [0.0, 0.004, 0.02])
 def test_gpus_without_a_name_are_told_apart_by_their_order(read, within_s):
-    found = read(unnamed([4] * 30 + [2], within_s=within_s))
-    assert found.n_gpus == 4 and any("4 rows a round" in note for note in found.notes)
-    assert [found.of(gpu)["power_w"].unique().tolist() for gpu in found.gpus] == [[100], [200], [300], [400]]
-    assert found.step_s == pytest.approx(1.0)
+    recording = read(unnamed([4] * 30 + [2], within_s=within_s))
+    assert recording.n_gpus == 4 and any("4 rows a round" in note for note in recording.notes)
+    assert [recording.of(gpu)["power_w"].unique().tolist() for gpu in recording.gpus] == [[100], [200], [300], [400]]
+    assert recording.step_s == pytest.approx(1.0)
 
 
 def test_one_gpu_without_a_name_is_one(read):
@@ -126,18 +126,25 @@ def test_dcgm_text_joins_the_metrics_of_an_instant(read, count):
     text = "# HELP x\n" + "\n".join(
         [text_of([70.5, 690.1]), text_of([31, 60], "DCGM_FI_DEV_GPU_TEMP"), text_of([5, 5], "DCGM_FI_DEV_FB_USED")]
     )
-    found = read(text, "scrapes.prom")
-    assert (found.format, found.n_gpus, len(found.samples)) == ("dcgm", 1, 2)
-    assert found.samples["power_w"].tolist() == [70.5, 690.1] and found.samples["temperature_c"].tolist() == [31, 60]
-    assert count(found, "dropped", "another metric") == 2 and found.start == pd.Timestamp(T0, unit="s", tz="UTC")
+    recording = read(text, "scrapes.prom")
+    assert (recording.format, recording.n_gpus, len(recording.samples)) == ("dcgm", 1, 2)
+    assert recording.samples["power_w"].tolist() == [70.5, 690.1] and recording.samples["temperature_c"].tolist() == [
+        31,
+        60,
+    ]
+    assert count(recording, "dropped", "another metric") == 2 and recording.start == pd.Timestamp(
+        T0, unit="s", tz="UTC"
+    )
 
 
 def test_dcgm_range_query(read):
     power, load, clock = "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_SM_CLOCK"
     series = {(power, "0", "a"): [(0, 70), (1, 71)], (power, "0", "b"): [(0, 80)], (load, "0", "a"): [(0, 50)]}
-    found = read(matrix(series | {(clock, "0", "a"): [(0, 1980)]}), "answer.json")
-    assert found.gpus == ("a/0", "b/0")
-    assert found.of("a/0")["utilisation"].tolist()[0] == 0.5 and found.of("a/0")["clock_mhz"].tolist()[0] == 1980
+    recording = read(matrix(series | {(clock, "0", "a"): [(0, 1980)]}), "answer.json")
+    assert recording.gpus == ("a/0", "b/0")
+    assert (
+        recording.of("a/0")["utilisation"].tolist()[0] == 0.5 and recording.of("a/0")["clock_mhz"].tolist()[0] == 1980
+    )
 
 
 def answer(*series):
@@ -163,9 +170,9 @@ def answer(*series):
 )
 def test_dcgm_series_stay_apart_where_a_label_of_the_gpu_differs(read, labels, gpus):
     apart = len(gpus) > 1
-    found = read(answer((labels[0], 0, [500] * 40), (labels[1], 0 if apart else 40, [90] * 40)), "answer.json")
-    assert found.gpus == gpus and len(found.samples) == 80
-    assert sorted(found.samples["power_w"].unique()) == [90, 500]
+    recording = read(answer((labels[0], 0, [500] * 40), (labels[1], 0 if apart else 40, [90] * 40)), "answer.json")
+    assert recording.gpus == gpus and len(recording.samples) == 80
+    assert sorted(recording.samples["power_w"].unique()) == [90, 500]
 
 
 def test_names_of_models_are_read(read):
@@ -185,16 +192,20 @@ def test_dcgm_series_that_no_label_tells_apart_are_refused(read, count):
 
 @pytest.mark.parametrize("blank", [2147483632, 2147483635, 9223372036854775792, 9223372036854775794, "NaN"])
 def test_blanks_of_dcgm_are_counted(read, count, blank):
-    found = read(text_of([70, blank, 72]))
-    assert found.samples["power_w"].tolist() == [70, 72]
-    assert count(found, "dropped") == 1
+    recording = read(text_of([70, blank, 72]))
+    assert recording.samples["power_w"].tolist() == [70, 72]
+    assert count(recording, "dropped") == 1
 
 
 def test_the_energy_counter_gives_power_where_no_power_is(read, count):
     joules = [0, 700_000, 1_400_000, 5_000, 705_000]  # mJ; the third step is a reset
-    found = read(text_of(joules, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"))
-    assert found.samples["power_w"].tolist() == [700, 700, 700] and found.samples["length_s"].tolist() == [1, 1, 1]
-    assert count(found, "dropped", "energy counter that went back") == 1
+    recording = read(text_of(joules, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"))
+    assert recording.samples["power_w"].tolist() == [700, 700, 700] and recording.samples["length_s"].tolist() == [
+        1,
+        1,
+        1,
+    ]
+    assert count(recording, "dropped", "energy counter that went back") == 1
 
 
 @pytest.mark.parametrize(
@@ -226,30 +237,30 @@ def test_zeus_windows_become_mean_powers(read, count):
 {T0 + 10},step,10,6000,1000
 {T0},epoch,20,13000,2000
 """
-    found = read(text)
-    assert (found.format, found.n_gpus) == ("zeus", 2)
-    assert found.of("0")["power_w"].tolist() == [700, 600] and found.of("0")["length_s"].tolist() == [10, 10]
-    assert count(found, "dropped", "window that overlaps") == 1
+    recording = read(text)
+    assert (recording.format, recording.n_gpus) == ("zeus", 2)
+    assert recording.of("0")["power_w"].tolist() == [700, 600] and recording.of("0")["length_s"].tolist() == [10, 10]
+    assert count(recording, "dropped", "window that overlaps") == 1
 
 
 def test_zeus_timelines(read):
     points = {"0": [[T0, 70.5], [T0 + 1, 71]], "1": [[T0, 80.0], "x", [T0 + 1, None]]}
     for text in (json.dumps(points), json.dumps({"device_instant": points, "memory_average": points})):
-        found = read(text, "timeline.json")
-        assert found.format == "zeus" and found.of("0")["power_w"].tolist() == [70.5, 71]
-        assert found.ledger["n"].sum() == 2
-    found = read(f"time,power\n{T0},70.5\n{T0 + 1},71\n")
-    assert found.format == "csv" and found.start == pd.Timestamp(T0, unit="s", tz="UTC")
+        recording = read(text, "timeline.json")
+        assert recording.format == "zeus" and recording.of("0")["power_w"].tolist() == [70.5, 71]
+        assert recording.ledger["n"].sum() == 2
+    recording = read(f"time,power\n{T0},70.5\n{T0 + 1},71\n")
+    assert recording.format == "csv" and recording.start == pd.Timestamp(T0, unit="s", tz="UTC")
 
 
 def test_codecarbon_gives_the_mean_of_each_stretch(read, count):
     header = "timestamp,project_name,run_id,duration,emissions,cpu_power,gpu_power,gpu_energy,gpu_count,tracking_mode"
     rows = ["2024-07-19T10:10:00,p,a,600,0,1,1400,0.2,2,machine", "2024-07-19T10:20:00,p,a,1200,0,1,1400,0.3,2,machine"]
     rows += ["2024-07-19T10:20:00,p,a,1200,0,1,1400,0.3,2,machine", "2024-07-19T10:30:00,p,b,600,0,1,,,,machine"]
-    found = read("\n".join([header, *rows]))
-    assert found.format == "codecarbon" and found.samples["power_w"].tolist() == pytest.approx([600, 300])
-    assert found.samples["length_s"].tolist() == [600, 600] and found.start == pd.Timestamp("2024-07-19T10:00Z")
-    assert count(found, "dropped", "does not go on") == 1 and count(found, "not parsed") == 1
+    recording = read("\n".join([header, *rows]))
+    assert recording.format == "codecarbon" and recording.samples["power_w"].tolist() == pytest.approx([600, 300])
+    assert recording.samples["length_s"].tolist() == [600, 600] and recording.start == pd.Timestamp("2024-07-19T10:00Z")
+    assert count(recording, "dropped", "does not go on") == 1 and count(recording, "not parsed") == 1
 
 
 @pytest.mark.parametrize(
@@ -262,9 +273,9 @@ def test_codecarbon_gives_the_mean_of_each_stretch(read, count):
     ],
 )
 def test_plain_tables_in_many_spellings(read, header, row):
-    found = read("\n".join([header, *(row.format(t=t, ms=1000 * t) for t in range(5))]))
-    assert found.format == "csv" and found.step_s == 1
-    means = found.samples[["power_w", "temperature_c", "clock_mhz"]].mean()
+    recording = read("\n".join([header, *(row.format(t=t, ms=1000 * t) for t in range(5))]))
+    assert recording.format == "csv" and recording.step_s == 1
+    means = recording.samples[["power_w", "temperature_c", "clock_mhz"]].mean()
     assert means.tolist() == pytest.approx([500, 60, 1900])
 
 

@@ -21,7 +21,7 @@ class Machine:
     """A clock that only moves when somebody waits, a load, and a library that answers by both."""
 
     def __init__(self, n_gpus=1, silent=(), instant=True):
-        self.now_s, self.share, self.closed, self.told, self.stop_at = 0.0, None, False, [], None
+        self.now_s, self.share, self.closed, self.duties, self.stop_at = 0.0, None, False, [], None
         self.nvml = SimpleNamespace(
             NVMLError=NVMLError,
             NVML_TEMPERATURE_GPU=0,
@@ -64,7 +64,7 @@ class Machine:
 
     def duty(self, share):
         self.share = share
-        self.told.append(share)
+        self.duties.append(share)
 
     def close(self):
         self.closed = True
@@ -81,7 +81,7 @@ def test_what_is_recorded_is_read_back(tmp_path):
     machine, path = Machine(), tmp_path / "mine.csv"
     done = machine.record(path, STEPS)
     assert (done.n_samples, done.whole, done.gpus, done.load) == (80, True, ("0 Pretended GPU",), "given")
-    assert machine.told == [None, 1.0, 0.0] and machine.closed and machine.was_shut
+    assert machine.duties == [None, 1.0, 0.0] and machine.closed and machine.was_shut
     read = telemetry.read(path)
     assert (read.format, read.n_gpus, read.step_s, read.gaps.n) == ("csv", 1, 0.5, 0)
     assert read.power_window_s == 0 and read.start is not None and len(read.ledger) == 1  # memory is silent
@@ -116,7 +116,7 @@ def test_ctrl_c_keeps_what_was_written(tmp_path):
 def test_all_gpus_are_watched_without_a_load(tmp_path):
     machine = Machine(n_gpus=3)
     done = machine.record(tmp_path / "mine.csv", [Step("watched", None, 5)], load="none")
-    assert len(done.gpus) == 3 and done.load == "none" and machine.told == []
+    assert len(done.gpus) == 3 and done.load == "none" and machine.duties == []
     assert telemetry.read(tmp_path / "mine.csv").gpus == ("0", "1", "2")
     one = machine.record(tmp_path / "one.csv", [Step("watched", None, 5)], load="none", gpu=2)
     assert one.gpus == ("2 Pretended GPU",)

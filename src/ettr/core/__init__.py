@@ -1,1 +1,1 @@
-"""What every other part is written in: errors, results, and checks of numbers."""
+"""What every other room uses: errors, results, and where a formula holds."""

@@ -44,7 +44,7 @@ def plain(values: Any) -> Any:
 
 
 def valid_only(formula: str, rule: str, values: Any, outside: Any) -> Any:
-    """Answer for points inside a formula's validity.
+    """Return results at the points inside a formula's validity.
 
     Parameters
     ----------

@@ -128,8 +128,8 @@ def _age_of_failures(age0: np.ndarray, node: Any, n_nodes: int, out: pd.DataFram
     places = seen_nodes(node).names
     if (out["node"] < 0).any() or not (np.issubdtype(places.dtype, np.number) and (places < n_nodes).all()):
         raise InputError(f"node must be numbers from 0 to {n_nodes - 1}, the places in age0_h, where ages differ")
-    found: np.ndarray = age0[places.astype(np.int64)[out["node"].to_numpy()]]
-    return found
+    ages: np.ndarray = age0[places.astype(np.int64)[out["node"].to_numpy()]]
+    return ages
 
 
 def _rates_between(
@@ -175,13 +175,13 @@ def _age_shape(
         exposed = float((sign * (finish**shape - begin**shape)).sum())
         return n_events * math.log(exposed) - n_events * log_shape - (shape - 1) * sum_log
 
-    found = optimize.minimize_scalar(
+    optimum = optimize.minimize_scalar(
         minus_log_likelihood, bounds=np.log(SHAPES), method="bounded", options={"xatol": 1e-9}
     )
     step = 1e-3
-    around = [minus_log_likelihood(found.x + k * step) for k in (-1, 0, 1)]
+    around = [minus_log_likelihood(optimum.x + k * step) for k in (-1, 0, 1)]
     information = (around[0] - 2 * around[1] + around[2]) / step**2
     # at an end of the range, or with a likelihood as flat as rounding, there is no shape to tell
-    if information <= 1e-3 or not SHAPES[0] * 1.01 < math.exp(found.x) < SHAPES[1] / 1.01:
+    if information <= 1e-3 or not SHAPES[0] * 1.01 < math.exp(optimum.x) < SHAPES[1] / 1.01:
         return None
-    return math.exp(found.x), 1 / math.sqrt(information)
+    return math.exp(optimum.x), 1 / math.sqrt(information)

@@ -109,18 +109,18 @@ class _Family:
         )
         with np.errstate(all="ignore"):  # the search may try a scale at which an open gap is impossible
             shapes = (shape,) if self.has_shape else ()
-            found = self.scipy.fit(
+            parameters = self.scipy.fit(
                 censored, *shapes, floc=0, scale=scale, optimizer=partial(_search, gaps.length_h.size)
             )
-        return (float(found[0]) if self.has_shape else 1.0), float(found[-1])
+        return (float(parameters[0]) if self.has_shape else 1.0), float(parameters[-1])
 
 
 def _search(n: int, function: Any, start: Any, args: tuple[Any, ...] = (), disp: int = 0) -> Any:
     """Search in logarithms, per gap: SciPy's usual simplex stops after four digits and takes five times as long."""
-    found = optimize.minimize(
+    optimum = optimize.minimize(
         lambda logs: function(np.exp(logs), *args) / n, np.log(start), method="BFGS", options={"gtol": 1e-6}
     )
-    return np.exp(found.x)
+    return np.exp(optimum.x)
 
 
 def _quick_weibull(gaps: np.ndarray) -> tuple[float, float]:
@@ -247,10 +247,10 @@ def _wald(family: _Family, gaps: CensoredGaps, shape: float, scale: float, level
 def _curvature(height: Callable[[np.ndarray], float], centre: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """Negative second derivatives, by central differences."""
     units = np.diag(steps)
-    found = np.empty((centre.size, centre.size))
+    hessian = np.empty((centre.size, centre.size))
     for i in range(centre.size):
         for j in range(i, centre.size):
             both, one = units[i] + units[j], units[i] - units[j]
             twist = height(centre + both) - height(centre + one) - height(centre - one) + height(centre - both)
-            found[i, j] = found[j, i] = -twist / (4 * steps[i] * steps[j])
-    return found
+            hessian[i, j] = hessian[j, i] = -twist / (4 * steps[i] * steps[j])
+    return hessian

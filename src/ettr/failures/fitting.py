@@ -1,4 +1,4 @@
-"""Everything that a failure log says, in one pass."""
+"""All statistics of a failure log, in one pass."""
 
 from __future__ import annotations
 
@@ -188,29 +188,29 @@ def fit(
     columns = [column for column in log.events.columns if column not in LOG_COLUMNS]
     if split is not None and split not in (*columns, "component", "cause"):
         raise UnknownName("column to split by", split, [*columns, "component", "cause"])
-    said = progress or (lambda step: None)
+    report = progress or (lambda step: None)
     failures, start_h = log.failures, log.hours("start")
     n_events = len(failures)
 
-    said("rates")
+    report("rates")
     scatter = dispersion.over_dispersion(start_h, log.window_h) if n_events >= dispersion.MIN_EVENTS else None
     allowed = {"index": scatter.index, "dof": scatter.dof} if scatter else {}
     known = dispersion.rate_gamma(n_events, log.node_days, level=level, **allowed)
     fair = dispersion.over_dispersed_rate(n_events, log.node_days, level=level, **allowed)
 
-    said("times between failures")
+    report("times between failures")
     fits = tuple(
         gaps.fit_gaps(start_h, log.window_h, within_min, log.resolution_h, seed, level=level)
         for within_min in gaps.MERGE_RULES_MIN
     )
-    said("trend")
+    report("trend")
     moved = trend.find_trend(start_h, log.window_h, log.node_days * 24 / log.window_h, level=level)
     cohorts, cohort_test = _cohorts(log, failures, split, moved.dispersion, level)
     sized = cohorts is not None and bool(cohorts["known_exposure"].sum() > 1)
     apart = verdicts.separate(cohort_test, split, sized)
-    said("nodes")
+    report("nodes")
     nodes = _nodes(log, failures, start_h, seed, level)
-    said("forecasts")
+    report("forecasts")
     forecast, score = _forecast(start_h, log.window_h, level)
     return Fit(
         log=log,

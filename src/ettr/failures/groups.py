@@ -274,8 +274,8 @@ def cohorts_differ(
 
     Examples
     --------
-    >>> found = cohorts_differ([60, 5], [10_000, 9_000], names=["old", "new"])
-    >>> round(found.ratio, 1), round(found.low, 1), round(found.high, 1), found.highest
+    >>> comparison = cohorts_differ([60, 5], [10_000, 9_000], names=["old", "new"])
+    >>> round(comparison.ratio, 1), round(comparison.low, 1), round(comparison.high, 1), comparison.highest
     (10.8, 4.4, 34.5, 'old')
     """
     checked_level(level)

@@ -189,8 +189,8 @@ def settled_rate(n_events: Any, n_nodes: Any, window_h: Any, shape: float) -> An
     seen = count[count > 0]
     lives = np.geomspace(0.99 * _first_life(seen.min(), shape), seen.max() + 1, _INVERTED_POINTS)
     inverse = interpolate.PchipInterpolator(np.log(renewal_count(lives, shape, 1.0)), np.log(lives))
-    found = np.exp(inverse(np.log(np.where(count > 0, count, seen.min()))))
-    return plain(np.where(count > 0, found, 0.0) / window)
+    rate = np.exp(inverse(np.log(np.where(count > 0, count, seen.min()))))
+    return plain(np.where(count > 0, rate, 0.0) / window)
 
 
 def _burn_in(factor: Any, decay_h: Any, age_h: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -134,20 +134,20 @@ def find_lemons(
     --------
     >>> rng = np.random.default_rng(0)
     >>> node = np.append(rng.integers(0, 100, 200), rng.integers(0, 5, 100))
-    >>> found = find_lemons(rng.uniform(0, 1000, 300), node, 1000, 100)
-    >>> round(found.dispersion_index, 1), found.overdispersed, found.persistent
+    >>> lemons = find_lemons(rng.uniform(0, 1000, 300), node, 1000, 100)
+    >>> round(lemons.dispersion_index, 1), lemons.overdispersed, lemons.persistent
     (7.7, True, True)
     """
     start = starts_in_window(start_h, window_h, node=node)
     watched = int(above_zero("n_nodes", n_nodes))
-    found = seen_nodes(node, watched)
-    known = found.codes >= 0
+    seen = seen_nodes(node, watched)
+    known = seen.codes >= 0
     if not known.any():
         raise InputError(
             "node must be known for a failure at least: name the column of nodes, or do not look for lemons"
         )
     first, second = (
-        np.bincount(found.codes[known & half], minlength=len(found.names))
+        np.bincount(seen.codes[known & half], minlength=len(seen.names))
         for half in (start < window_h / 2, start >= window_h / 2)
     )
     rng = np.random.default_rng(seed)
@@ -164,13 +164,13 @@ def find_lemons(
         on_worst = _Product(weight, weight_other, second.astype(float), 0.0, watched)
         share, worst_p = on_worst.observed / float(second.sum()), on_worst.p_value(rng)
         low, high = _share_interval(share, weight, second)
-    labels = found.names if names is None else np.asarray(names)[found.names.astype(np.int64)]
+    labels = seen.names if names is None else np.asarray(names)[seen.names.astype(np.int64)]
     worst, n_significant = _worst(labels, first, second, watched, n_rows)
     return Lemons(
         n_events=n_events,
         n_unknown=int((~known).sum()),
         n_nodes=watched,
-        n_failed_nodes=len(found.names),
+        n_failed_nodes=len(seen.names),
         dispersion_index=index,
         dispersion_p=p,
         dispersion_method=method,

@@ -18,7 +18,7 @@ from ettr.failures.window import checked_level
 Hazard = Literal["falling", "rising", "flat"]
 
 FEWEST = 5
-"""Distinct observed lifetimes below which no shape is told."""
+"""Distinct observed lifetimes below which no shape is given."""
 SHAPES = (0.02, 50.0)
 """Shapes that are looked for."""
 
@@ -118,9 +118,9 @@ def node_lifetimes(
         out = out[out["node"] >= 0]
         codes = out["node"].to_numpy()
         first = np.flatnonzero(np.diff(codes, prepend=-1))
-        found = {"node": codes[first], "duration_h": out["start_h"].to_numpy()[first], "observed": True, "weight": 1}
+        failed = {"node": codes[first], "duration_h": out["start_h"].to_numpy()[first], "observed": True, "weight": 1}
         healthy = {"node": [-1], "duration_h": [float(window_h)], "observed": [False], "weight": [n_nodes - n_seen]}
-        parts = [pd.DataFrame(found), pd.DataFrame(healthy)] if n_nodes > n_seen else [pd.DataFrame(found)]
+        parts = [pd.DataFrame(failed), pd.DataFrame(healthy)] if n_nodes > n_seen else [pd.DataFrame(failed)]
         return pd.concat(parts, ignore_index=True)
     return lifetimes_after(out, window_h)
 
@@ -262,8 +262,8 @@ def compare_lifetimes(first: pd.DataFrame, second: pd.DataFrame) -> LifetimeTest
         samples.append(stats.CensoredData(uncensored=duration[seen], right=duration[~seen]))
     if not any(sample.num_censored() < len(sample) for sample in samples):
         raise InputError("neither cohort holds a failure: nothing to compare")
-    found = stats.logrank(*samples)
-    return LifetimeTest(float(found.statistic), float(found.pvalue))
+    test = stats.logrank(*samples)
+    return LifetimeTest(float(test.statistic), float(test.pvalue))
 
 
 # --------------------------------------------------------------------------- shape
@@ -371,7 +371,7 @@ def log_wald(value: float, error: float, level: float) -> tuple[float, float]:
 
 
 def hazard_word(low: float, high: float) -> Hazard:
-    """What the interval of a shape says of the hazard.
+    """The course of the hazard by the interval of a shape.
 
     Examples
     --------

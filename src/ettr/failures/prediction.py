@@ -116,8 +116,8 @@ def predict_count(start_h: Any, window_h: float, horizon_d: float = 30.0, level:
     Examples
     --------
     >>> every_half_day = np.arange(400) * 12.0
-    >>> found = predict_count(every_half_day, 4800.0)
-    >>> round(found.mean), found.poisson_low, found.poisson_high, found.index
+    >>> forecast = predict_count(every_half_day, 4800.0)
+    >>> round(forecast.mean), forecast.poisson_low, forecast.poisson_high, forecast.index
     (60, 44.0, 77.0, 1.0)
     """
     start, window = checked_starts(start_h, window_h)
@@ -187,18 +187,18 @@ def score_forecasts(start_h: Any, window_h: float, horizon_d: float = 30.0, leve
 
 def _forecast_row(start: np.ndarray, origin: float, horizon: float, level: float) -> dict[str, Any]:
     past, later = np.searchsorted(start, [origin, origin + horizon])
-    found = predict_count(start[:past], origin, horizon / H_PER_DAY, level)
+    forecast = predict_count(start[:past], origin, horizon / H_PER_DAY, level)
     came = int(later - past)
     return {
         "origin_h": float(origin),
         "n_events": came,
-        "mean": found.mean,
-        "poisson_low": found.poisson_low,
-        "poisson_high": found.poisson_high,
-        "low": found.low,
-        "high": found.high,
-        "poisson_hit": found.poisson_low <= came <= found.poisson_high,
-        "hit": found.low <= came <= found.high,
+        "mean": forecast.mean,
+        "poisson_low": forecast.poisson_low,
+        "poisson_high": forecast.poisson_high,
+        "low": forecast.low,
+        "high": forecast.high,
+        "poisson_hit": forecast.poisson_low <= came <= forecast.poisson_high,
+        "hit": forecast.low <= came <= forecast.high,
     }
 
 

@@ -98,8 +98,8 @@ def repair_times(
 
     Examples
     --------
-    >>> found = repair_times([0.0, 1.0, 2.0, 95.0], [1.0, 3.0, 5.0, 200.0], 100.0)
-    >>> found.table[["n_events", "n_open", "median_h"]].to_numpy().tolist()
+    >>> repairs = repair_times([0.0, 1.0, 2.0, 95.0], [1.0, 3.0, 5.0, 200.0], 100.0)
+    >>> repairs.table[["n_events", "n_open", "median_h"]].to_numpy().tolist()
     [[4.0, 1.0, 2.0]]
     """
     checked_level(level)

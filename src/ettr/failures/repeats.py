@@ -184,8 +184,8 @@ def hazard_after_repair(
 
     Examples
     --------
-    >>> found = hazard_after_repair([24.0, 48.0], [36.0, 60.0], ["a", "a"], 240.0, 2, edges_d=(0, 1, 2))
-    >>> found[["when", "node_days", "n_events"]].to_numpy().tolist()
+    >>> hazard = hazard_after_repair([24.0, 48.0], [36.0, 60.0], ["a", "a"], 240.0, 2, edges_d=(0, 1, 2))
+    >>> hazard[["when", "node_days", "n_events"]].to_numpy().tolist()
     [['after repair', 1.5, 1], ['after repair', 1.0, 0], ['remaining', 16.5, 1], ['while out', 1.0, 0],
     ['unknown node', 0.0, 0]]
     """
@@ -231,8 +231,8 @@ def _with_rates(table: pd.DataFrame, n_bins: int, level: float) -> pd.DataFrame:
     ratios = np.full((len(table), 3), np.nan)
     for row in np.flatnonzero(rated[: n_bins + 1] & rated[n_bins]):
         if row < n_bins and n_events[row] + n_events[n_bins] > 0:
-            found = rate_ratio(int(n_events[row]), days[row], int(n_events[n_bins]), days[n_bins], level)
-            ratios[row] = found.ratio, found.low, found.high
+            ratio = rate_ratio(int(n_events[row]), days[row], int(n_events[n_bins]), days[n_bins], level)
+            ratios[row] = ratio.ratio, ratio.low, ratio.high
     return table.assign(ratio=ratios[:, 0], ratio_low=ratios[:, 1], ratio_high=ratios[:, 2])
 
 

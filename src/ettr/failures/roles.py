@@ -88,8 +88,8 @@ def check_roles(names: Any, counts: Any, n_nodes: int | None = None, seed: int =
     Examples
     --------
     >>> names = [f"node{i:03d}" for i in range(256)]
-    >>> found = check_roles(names, [9 if i % 32 == 0 else 1 for i in range(256)], n_nodes=256)
-    >>> found.value, found.ratio, found.p < 0.05
+    >>> roles = check_roles(names, [9 if i % 32 == 0 else 1 for i in range(256)], n_nodes=256)
+    >>> roles.value, roles.ratio, roles.p < 0.05
     ('0 mod 32', 9.0, True)
     """
     labels = pd.Series(np.asarray(names)).astype(str)

@@ -125,8 +125,8 @@ def laplace(start_h: Any, window_h: float, index: float = 1.0, dof: float | None
 
     Examples
     --------
-    >>> found = laplace([10, 50, 70, 80, 85, 90, 93, 97, 98, 99], 100.0)
-    >>> round(found.z, 2), round(found.p, 3)
+    >>> trend = laplace([10, 50, 70, 80, 85, 90, 93, 97, 98, 99], 100.0)
+    >>> round(trend.z, 2), round(trend.p, 3)
     (2.98, 0.003)
     """
     start, window = _enough(start_h, window_h)
@@ -167,8 +167,8 @@ def crow_amsaa(
 
     Examples
     --------
-    >>> found = crow_amsaa([10, 50, 70, 80, 85, 90, 93, 97, 98, 99], 100.0)
-    >>> round(found.beta_mle, 3), round(found.beta, 3), round(found.low, 2), round(found.high, 2)
+    >>> growth = crow_amsaa([10, 50, 70, 80, 85, 90, 93, 97, 98, 99], 100.0)
+    >>> round(growth.beta_mle, 3), round(growth.beta, 3), round(growth.low, 2), round(growth.high, 2)
     (2.515, 2.263, 1.21, 4.3)
     """
     start, window = _enough(start_h, window_h, after_zero=True)
@@ -215,8 +215,8 @@ def rate_over_time(
 
     Examples
     --------
-    >>> found = rate_over_time([1.0, 30.0, 40.0], 48.0, n_nodes=1000, n_bins=2)
-    >>> found["n_events"].tolist(), found["rate"].tolist()
+    >>> rates = rate_over_time([1.0, 30.0, 40.0], 48.0, n_nodes=1000, n_bins=2)
+    >>> rates["n_events"].tolist(), rates["rate"].tolist()
     ([1, 2], [1.0, 2.0])
     """
     start, window = checked_starts(start_h, window_h)

@@ -116,7 +116,7 @@ def replace_or_retest(
     replace = stay_bad and not shared and lemons.n_significant > 0
     retest = risk is not None and risk.repairs_fail
     answer = {(True, True): "both", (True, False): "replace", (False, True): "re-test", (False, False): "nothing"}
-    found = "look first" if stay_bad and not replace else answer[replace, retest]
+    verdict = "look first" if stay_bad and not replace else answer[replace, retest]
     evidence: dict[str, Any] = {
         "dispersion_index": lemons.dispersion_index,
         "dispersion_p": lemons.dispersion_p,
@@ -136,7 +136,7 @@ def replace_or_retest(
             "repeats_soon": risk.n_soon,
             "repeats_expected": risk.n_expected,
         }
-    return Verdict("nodes", found, evidence)
+    return Verdict("nodes", verdict, evidence)
 
 
 def separate(test: CohortTest | None, split: str | None, known: bool) -> Verdict:

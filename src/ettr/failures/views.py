@@ -34,8 +34,8 @@ def gaps_seen(fit: Fit, within_min: float = 10.0) -> pd.DataFrame:
     """
     gap_h = np.sort(np.diff(merge_starts(fit.start_h, within_min / 60)) - within_min / 60)
     survival = 1 - (np.arange(gap_h.size) + 0.5) / max(gap_h.size, 1)
-    shown = np.unique(np.linspace(0, gap_h.size - 1, min(gap_h.size, _DOTS)).astype(int))
-    table = pd.DataFrame({"gap_h": gap_h[shown], "survival": survival[shown]})
+    rows = np.unique(np.linspace(0, gap_h.size - 1, min(gap_h.size, _DOTS)).astype(int))
+    table = pd.DataFrame({"gap_h": gap_h[rows], "survival": survival[rows]})
     return table[table["gap_h"] > max(fit.log.resolution_h / 2, 1e-9)].reset_index(drop=True)
 
 
@@ -156,5 +156,5 @@ def lives_after_repair(fit: Fit) -> pd.DataFrame:
     if fit.nodes is None or len(fit.nodes.survival) < 2:
         return pd.DataFrame(columns=columns)
     table = fit.nodes.survival
-    shown = np.unique(np.linspace(0, len(table) - 1, min(len(table), _DOTS)).astype(int))
-    return table.iloc[shown].assign(time_d=lambda rows: rows["time_h"] / 24)[columns].reset_index(drop=True)
+    places = np.unique(np.linspace(0, len(table) - 1, min(len(table), _DOTS)).astype(int))
+    return table.iloc[places].assign(time_d=lambda rows: rows["time_h"] / 24)[columns].reset_index(drop=True)

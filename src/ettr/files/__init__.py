@@ -1,1 +1,1 @@
-"""Files that anybody may have written: opened without trust, and every record accounted for."""
+"""Other people's files, plain or packed: their formats, times and weather, with every record accounted for."""

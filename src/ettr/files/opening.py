@@ -58,7 +58,7 @@ class Source:
     path : str or path
         Plain text, gzip or xz, told apart by their first bytes.
     progress : callable or None
-        Told now and then how many bytes of the file are read, and how many there are.
+        Called now and then with the bytes of the file read so far, and all of them.
     kind : str
         What the file is to its reader, for messages.
 
@@ -132,7 +132,7 @@ class Source:
         Parameters
         ----------
         ledger : Ledger
-            Told if something had to be replaced.
+            Takes a note if something had to be replaced.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class Source:
                 for number, block in self._whole_lines(stream, ledger):
                     yield from enumerate(_decoded(block, number, odd), number)
         finally:
-            odd.tell(ledger)
+            odd.report(ledger)
 
     def _open(self, progress: Progress | None) -> io.BufferedReader:
         raw = _Counted(self.path, self.size_bytes, progress)
@@ -252,7 +252,7 @@ class _Odd:
         n, first = self.lines.get(what, (0, number))
         self.lines[what] = (n + 1, first)
 
-    def tell(self, ledger: Ledger) -> None:
+    def report(self, ledger: Ledger) -> None:
         for what, (n, first) in self.lines.items():
             ledger.note(f"{n:,} {'line' if n == 1 else 'lines'} held {what} (the first: line {first:,})")
 
@@ -308,13 +308,13 @@ class _Utf8(io.RawIOBase):
 
 
 class _Counted(io.RawIOBase):
-    """The file on disk; tells how much of it is read."""
+    """The file on disk, with a report of how much of it is read."""
 
     def __init__(self, path: Path, size_bytes: int, progress: Progress | None) -> None:
         self._file = path.open("rb", buffering=0)
         self._size, self._progress = size_bytes, progress
         self.n_read = 0
-        self._told = 0
+        self._reported = 0
 
     def readable(self) -> bool:
         return True
@@ -322,8 +322,8 @@ class _Counted(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         n = self._file.readinto(buffer)
         self.n_read += n or 0
-        if self._progress and (self.n_read - self._told >= _HEAD_BYTES or not n):
-            self._told = self.n_read
+        if self._progress and (self.n_read - self._reported >= _HEAD_BYTES or not n):
+            self._reported = self.n_read
             self._progress(self.n_read, max(self._size, self.n_read))
         return n
 

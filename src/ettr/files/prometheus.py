@@ -78,8 +78,8 @@ def range_samples(
             ledger.not_parsed("JSON that is broken, or ends too early", place=f"after {n_read():,} samples")
             ledger.note(f"the JSON could be read up to sample {n_read():,} only ({str(error).splitlines()[0][:80]})")
     if answer.get("status") == "error":
-        said = ": ".join(answer[name] for name in ("errorType", "error") if name in answer)
-        raise InputError(f"Prometheus answered with an error, not with data: {said[:300]}")
+        message = ": ".join(answer[name] for name in ("errorType", "error") if name in answer)
+        raise InputError(f"Prometheus answered with an error, not with data: {message[:300]}")
     kind = answer.get("resultType", "matrix")
     if kind != "matrix":
         raise InputError(f"a range of time is needed, got an instant ({kind}): ask with {query}")

@@ -54,31 +54,31 @@ class Stamps:
 
     def read(self, text: str) -> float | None:
         """Seconds since 1970 UTC; None if the text is no stamp."""
-        told = text.strip()
-        found = _SMI.fullmatch(told)
-        if not found:
+        stamp = text.strip()
+        match = _SMI.fullmatch(stamp)
+        if not match:
             return None
-        minute, seconds = told[:16], float(f"{found[6]}.{found[7] or 0}")
+        minute, seconds = stamp[:16], float(f"{match[6]}.{match[7] or 0}")
         if seconds >= 61:
             return None
-        if found[8] is None and minute == self._minute:  # thousands of stamps lie in one minute
+        if match[8] is None and minute == self._minute:  # thousands of stamps lie in one minute
             return self._minute_s + seconds
         try:
-            year, month, day, hour, minutes = (int(found[i]) for i in range(1, 6))
-            since = datetime(year, month, day, hour, minutes, tzinfo=self._zone_of(found[8])).timestamp()
+            year, month, day, hour, minutes = (int(match[i]) for i in range(1, 6))
+            since = datetime(year, month, day, hour, minutes, tzinfo=self._zone_of(match[8])).timestamp()
         except (ValueError, OverflowError):
             return None
         if not FIRST_S <= since < LAST_S:
             return None
-        if found[8] is None:
+        if match[8] is None:
             self._minute, self._minute_s = minute, since
         return since + seconds
 
-    def _zone_of(self, told: str | None) -> tzinfo:
-        if told == "Z":
+    def _zone_of(self, offset: str | None) -> tzinfo:
+        if offset == "Z":
             return UTC
-        if told:
-            return datetime.fromisoformat(f"2000-01-01T00:00:00{told}").tzinfo or UTC
+        if offset:
+            return datetime.fromisoformat(f"2000-01-01T00:00:00{offset}").tzinfo or UTC
         if self._zone is None:
             self._ledger.note("stamps carry no zone and are taken as UTC; differences of time do not depend on it")
         return self._zone or UTC

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
-from ettr.logs.format import Options
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -77,14 +76,20 @@ class Clock:
 
     Parameters
     ----------
-    options : Options
-        Zone, year and unit as the user gave them.
     ledger : Ledger
-        Told what was assumed. Its ``close`` calls for the checks that need the whole file.
+        Takes what was assumed. Its ``close`` calls for the checks that need the whole file.
+    zone : tzinfo or None
+        Zone of stamps that carry none; UTC if not given, with a note.
+    year : int or None
+        Year of the first stamp, where stamps carry none.
+    time_unit : str or None
+        Unit of times that are plain numbers, one of ``UNITS``.
     """
 
-    def __init__(self, options: Options, ledger: Ledger) -> None:
-        self._zone, self._year, self._unit = options.zone, options.year, options.time_unit
+    def __init__(
+        self, ledger: Ledger, zone: tzinfo | None = None, year: int | None = None, time_unit: str | None = None
+    ) -> None:
+        self._zone, self._year, self._unit = zone, year, time_unit
         self._ledger = ledger
         self._kinds: Counter[str] = Counter()
         self._largest = 0.0
@@ -118,15 +123,15 @@ class Clock:
 
         Examples
         --------
-        >>> Clock(Options(), Ledger()).us("2024-02-13 04:12:33,5Z")
+        >>> Clock(Ledger()).us("2024-02-13 04:12:33,5Z")
         1707797553500000
         """
         text = text.strip()
         if _NUMBER.fullmatch(text):
-            found, good = self._numbers(np.array([float(text)]))
+            times, good = self._numbers(np.array([float(text)]))
             if not good[0]:
                 raise NoTime(why_not(text))
-            return int(found[0])
+            return int(times[0])
         local, zone = self._written(text)
         if not _FIRST_YEAR <= local.year <= _LAST_YEAR:
             raise NoTime(f"a year outside {_FIRST_YEAR}-{_LAST_YEAR}")
@@ -239,8 +244,8 @@ class Clock:
         us, good = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
         left = np.arange(len(values))
         for shape in self._shapes(values):
-            found, fine = self._by_shape(values[left], shape)
-            us[left[fine]], good[left[fine]] = found[fine], True
+            times, fine = self._by_shape(values[left], shape)
+            us[left[fine]], good[left[fine]] = times[fine], True
             left = left[~fine]
             if not len(left):
                 return us, good
@@ -254,29 +259,29 @@ class Clock:
 
     def _written(self, text: str) -> tuple[datetime, str | None]:
         """Date and time as written, and the zone if there is one."""
-        found = _ISO.fullmatch(text)
-        if found:
-            return _moment(found, int(found["mo"]), int(found["d"])), found["zone"]
+        match = _ISO.fullmatch(text)
+        if match:
+            return _moment(match, int(match["mo"]), int(match["d"])), match["zone"]
         for pattern in _WORDED:
-            found = pattern.fullmatch(text)
-            if found and found["name"].lower() in _MONTHS:
-                return _moment(found, _MONTHS[found["name"].lower()], int(found["d"])), found["zone"]
-        found = _ORDERED.fullmatch(text)
-        if not found:
+            match = pattern.fullmatch(text)
+            if match and match["name"].lower() in _MONTHS:
+                return _moment(match, _MONTHS[match["name"].lower()], int(match["d"])), match["zone"]
+        match = _ORDERED.fullmatch(text)
+        if not match:
             raise NoTime(why_not(text))
         self._settle(np.array([text], dtype=object))
-        first, second = int(found["a"]), int(found["b"])
-        return _moment(found, *((second, first) if self._day_first else (first, second))), found["zone"]
+        first, second = int(match["a"]), int(match["b"])
+        return _moment(match, *((second, first) if self._day_first else (first, second))), match["zone"]
 
     def _settle(self, values: np.ndarray) -> None:
         """Find whether the day or the month stands first in dates such as 03/04/2025."""
         unsettled = ""
         for value in values:
-            found = _ORDERED.fullmatch(value.strip())
-            if not found or (int(found["a"]) > 12) == (int(found["b"]) > 12):
-                unsettled = unsettled or (value if found and int(found["a"]) <= 12 else "")
+            match = _ORDERED.fullmatch(value.strip())
+            if not match or (int(match["a"]) > 12) == (int(match["b"]) > 12):
+                unsettled = unsettled or (value if match and int(match["a"]) <= 12 else "")
                 continue
-            day_first = int(found["a"]) > 12
+            day_first = int(match["a"]) > 12
             if self._day_first is None:
                 self._day_first = day_first
                 self._ledger.note(f"in dates the {'day' if day_first else 'month'} stands first, as {value!r} shows")
@@ -330,10 +335,10 @@ class Clock:
         if self._zone is None or not len(local_us):
             return local_us
         quarters, places = np.unique(local_us // _QUARTER, return_inverse=True)
-        found = np.array([self._offset(int(quarter)) for quarter in quarters], dtype=np.int64)[places]
-        self._twice += int((found[:, 1] > 0).sum())
-        self._never += int((found[:, 1] < 0).sum())
-        return local_us - found[:, 0]
+        offsets = np.array([self._offset(int(quarter)) for quarter in quarters], dtype=np.int64)[places]
+        self._twice += int((offsets[:, 1] > 0).sum())
+        self._never += int((offsets[:, 1] < 0).sum())
+        return local_us - offsets[:, 0]
 
     def _offset(self, quarter: int) -> tuple[int, int]:
         """Offset from UTC [us] in a quarter of an hour, and 1 if it comes twice, -1 if the clock skips it."""
@@ -435,7 +440,7 @@ NOT_A_TIME = "not a time"
 
 
 def why_not(text: str) -> str:
-    """Say why a text is no time, in a few words for the ledger.
+    """Return why a text is no time, in a few words for the ledger.
 
     Parameters
     ----------
@@ -464,17 +469,17 @@ def why_not(text: str) -> str:
     return next((reason for pattern, reason in _REASONS if pattern.fullmatch(text)), NOT_A_TIME)
 
 
-def _moment(found: re.Match[str], month: int, day: int) -> datetime:
+def _moment(match: re.Match[str], month: int, day: int) -> datetime:
     """The parts of a stamp as one naive datetime."""
-    hour, minute, second = (int(found[part] or 0) for part in ("h", "min", "s"))
-    if found["half"]:
+    hour, minute, second = (int(match[part] or 0) for part in ("h", "min", "s"))
+    if match["half"]:
         if not 1 <= hour <= 12:
             raise NoTime(NOT_A_TIME)
-        hour = hour % 12 + 12 * (found["half"].upper() == "P")
-    fraction = int((found["f"] or "0").ljust(6, "0")[:6])
+        hour = hour % 12 + 12 * (match["half"].upper() == "P")
+    fraction = int((match["f"] or "0").ljust(6, "0")[:6])
     leap = second == 60
     try:
-        moment = datetime(int(found["y"]), month, day, hour, minute, 59 if leap else second, fraction)
+        moment = datetime(int(match["y"]), month, day, hour, minute, 59 if leap else second, fraction)
         return moment + timedelta(seconds=1) if leap else moment
     except (ValueError, OverflowError) as error:
         raise NoTime(NOT_A_TIME) from error
@@ -493,16 +498,16 @@ def _shape(value: Any) -> str:
     text = value.strip()
     if _NUMBER.fullmatch(text):
         return "number"
-    found = _ISO.fullmatch(text)
-    if not found:
+    match = _ISO.fullmatch(text)
+    if not match:
         return ""
-    shape = f"%Y{found['sep']}%m{found['sep']}%d"
-    if found["h"]:
-        shape += f"{found['t']}%H:%M" + (":%S" if found["s"] else "")
-        if found["f"]:
-            shape += text[found.start("f") - 1] + "%f"
-        if found["half"]:
+    shape = f"%Y{match['sep']}%m{match['sep']}%d"
+    if match["h"]:
+        shape += f"{match['t']}%H:%M" + (":%S" if match["s"] else "")
+        if match["f"]:
+            shape += text[match.start("f") - 1] + "%f"
+        if match["half"]:
             return ""
-        if found["zone"]:
-            shape += text[found.end("f" if found["f"] else "s" if found["s"] else "min") : found.start("zone")] + "%z"
+        if match["zone"]:
+            shape += text[match.end("f" if match["f"] else "s" if match["s"] else "min") : match.start("zone")] + "%z"
     return shape

@@ -199,8 +199,8 @@ class _Rows:
         self._n_odd, self._first_odd = 0, ""
 
     def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        found = list(self._hours())
-        hours, years, ambient = zip(*found, strict=True) if found else ((), (), ())
+        rows = list(self._hours())
+        hours, years, ambient = zip(*rows, strict=True) if rows else ((), (), ())
         if self._n_odd > _MOST_ODD * (len(ambient) + self._n_odd):
             raise InputError(
                 f"{self._source.name} has {self._n_odd:,} of {len(ambient) + self._n_odd:,} temperatures outside "

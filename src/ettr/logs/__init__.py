@@ -1,4 +1,4 @@
-"""Failure logs as people have them."""
+"""Readers of failure logs, one a format, and of training logs."""
 
 from ettr.logs.reading import formats, from_frame, read
 

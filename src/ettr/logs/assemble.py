@@ -36,7 +36,7 @@ def observed(events: Events, exposure: Exposure, given: Given, ledger: Ledger, *
     given : Given
         What the user knows, which goes before.
     ledger : Ledger
-        Told of every row that goes.
+        Takes every row that goes.
     name : str
         Name of the format.
     source : str
@@ -190,14 +190,14 @@ def _mark_planned(events: Events, given: Given, ledger: Ledger) -> None:
     planned, codes = events.column("planned"), events.column(name)
     n = 0
     for block in blocks(events.n):
-        found = matching[codes[block]]
-        n += int(found.sum())
-        planned[block] |= found
+        matches = matching[codes[block]]
+        n += int(matches.sum())
+        planned[block] |= matches
     ledger.note(f"planned work by a {name} that matches {pattern.pattern!r}: {n:,}")
 
 
 def _note_nodes(events: Events, ledger: Ledger) -> None:
-    """Say what looks wrong with nodes, and is kept."""
+    """Note what looks wrong with nodes, and is kept."""
     names = set(events.texts("node"))
     bare = {name: name.lstrip("0") or "0" for name in names if name[:1] == "0" and name.isdigit()}
     cut = min((name for name, rest in bare.items() if rest != name and rest in names), default=None)

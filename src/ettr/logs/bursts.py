@@ -36,7 +36,7 @@ class Bursts:
         self._devices: dict[Hashable, _Device] = {}
 
     def seen(self, device: Hashable, code: Hashable, at_us: int) -> str:
-        """Tell why a message is no failure of its own; empty if it is one."""
+        """Return why a message is no failure of its own; empty if it is one."""
         known = self._devices.get(device)
         if known is None:
             if len(self._devices) >= _MANY:

@@ -1,4 +1,4 @@
-"""Which column of somebody's table is what: by the words that people use, or as the user says."""
+"""Roles of the columns of a table: by the words that people use, or as the user names them."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ def plain_name(name: str) -> str:
     return _SIGNS.sub("", _IN_BRACKETS.sub("", name).rpartition(".")[2]).lower()
 
 
-def find_columns(found: Sequence[str], mapping: Mapping[str, str], place: str) -> dict[str, str]:
+def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str) -> dict[str, str]:
     """Find what each column is.
 
     Parameters
     ----------
-    found : sequence of str
+    present : sequence of str
         Columns that the file has.
     mapping : mapping of str to str
-        Our name to the file's, as the user says; names that are no role are cohorts.
+        Our name to the file's, as the user gives it; names that are no role are cohorts.
     place : str
         The file, for messages.
 
@@ -86,39 +86,39 @@ def find_columns(found: Sequence[str], mapping: Mapping[str, str], place: str) -
     """
     chosen: dict[str, str] = {}
     for ours, theirs in mapping.items():
-        same = [name for name in found if name == theirs] or [
-            name for name in found if name.lower() == theirs.lower() or plain_name(name) == plain_name(theirs)
+        same = [name for name in present if name == theirs] or [
+            name for name in present if name.lower() == theirs.lower() or plain_name(name) == plain_name(theirs)
         ]
         if not same:
-            raise InputError(f"--map {ours}={theirs}: {place} has no column {theirs!r}. {_shown(found)}")
+            raise InputError(f"--map {ours}={theirs}: {place} has no column {theirs!r}. {_listed(present)}")
         chosen[ours] = same[0]
     for role, words in WORDS.items():
-        free = {plain_name(name): name for name in reversed(found) if name not in chosen.values()}
+        free = {plain_name(name): name for name in reversed(present) if name not in chosen.values()}
         word = next((word for word in words if word in free), None)
         if role not in chosen and word:
             chosen[role] = free[word]
     if "start" not in chosen:
         raise InputError(
-            f"{place} must say when failures began. {_shown(found)} Name the columns, e.g. "
+            f"{place} must say when failures began. {_listed(present)} Name the columns, e.g. "
             "--map start=opened_at --map node=host"
         )
-    twice = sorted(name for name in set(chosen.values()) if found.count(name) > 1)
+    twice = sorted(name for name in set(chosen.values()) if present.count(name) > 1)
     if twice:
         raise InputError(f"the columns of {place} must have different names; {twice[0]!r} stands there twice")
     return {name: chosen[name] for name in (*ROLES, *chosen) if name in chosen}
 
 
-def unread(found: Sequence[str], read: Sequence[str]) -> str:
-    """Say which columns are not read, as the end of a note; nothing if all are."""
-    listed = ", ".join(repr(name[:60]) for name in found if name not in read)
+def unread(present: Sequence[str], read: Sequence[str]) -> str:
+    """Columns that are not read, as the end of a note; nothing if all are."""
+    listed = ", ".join(repr(name[:60]) for name in present if name not in read)
     return f"; not read: {listed[:_SHOWN]}{' ...' if len(listed) > _SHOWN else ''}" if listed else ""
 
 
 def is_start(name: str) -> bool:
-    """Whether a column's name speaks of the start of a failure, without being told."""
+    """Whether a column's name speaks of the start of a failure."""
     return plain_name(name) in WORDS["start"]
 
 
-def _shown(found: Sequence[str]) -> str:
-    listed = ", ".join(repr(name[:60]) for name in found)
+def _listed(present: Sequence[str]) -> str:
+    listed = ", ".join(repr(name[:60]) for name in present)
     return f"Columns found: {listed[:_SHOWN]}{' ...' if len(listed) > _SHOWN else ''}."

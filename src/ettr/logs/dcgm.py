@@ -14,7 +14,8 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.prometheus import JSON, LABEL, RangeSeries, range_samples
 from ettr.logs.bursts import WITHIN_MIN, Bursts
-from ettr.logs.format import Exposure, Format, Options
+from ettr.logs.format import Exposure, Format
+from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events
 from ettr.logs.xid_codes import xid
 
@@ -123,7 +124,7 @@ class _Gauges:
             return self.ledger.not_parsed("value is no Xid", place=place)
         return series.change(at_us, int(value))
 
-    def tell(self, events: Events) -> None:
+    def add_failures(self, events: Events) -> None:
         """Turn changes into failures."""
         bursts, failures = Bursts("number", "GPU"), list[tuple[int, _Gpu, int]]()
         for gpu in self.gpus.values():
@@ -251,7 +252,7 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
             if gauges.n_samples
             else f"{source.name} holds no sample of {METRIC}: let the exporter collect it, and give {_QUERY}"
         )
-    gauges.tell(events)
+    gauges.add_failures(events)
     events.distinct = True
     ledger.note(
         "the gauge keeps the last Xid: the same number twice in a row shows as one failure, and an Xid between two "

@@ -1,50 +1,16 @@
-"""What a reader is given, what it gives back, and what one format is."""
+"""What a reader gives back, and what one format is."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import tzinfo
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import pandas as pd
 
 if TYPE_CHECKING:
     from ettr.files.ledger import Ledger
     from ettr.files.opening import Source
+    from ettr.logs.options import Options
     from ettr.logs.raw_failures import Events
-
-
-@dataclass(frozen=True)
-class Options:
-    """What only the user can know.
-
-    Attributes
-    ----------
-    n_nodes : int or None
-        Nodes that were watched.
-    window : tuple of Timestamp or None
-        The observation, UTC.
-    zone : tzinfo or None
-        Zone of stamps that carry none.
-    year : int or None
-        Year of the first stamp, where stamps carry none.
-    time_unit : str or None
-        Unit of times that are plain numbers: ``s``, ``ms``, ``us``, ``ns``, ``min``, ``h`` or ``d``.
-    columns : mapping of str to str
-        Our column to the file's, e.g. ``{"start": "opened_at"}``.
-    planned : Pattern or None
-        Causes that match are planned work.
-    """
-
-    n_nodes: int | None = None
-    window: tuple[pd.Timestamp, pd.Timestamp] | None = None
-    zone: tzinfo | None = None
-    year: int | None = None
-    time_unit: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    planned: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True)

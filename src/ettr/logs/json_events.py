@@ -16,9 +16,9 @@ from ettr.core.errors import InputError
 from ettr.core.results import LOG_COLUMNS
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.times import Clock
 from ettr.logs.columns import WORDS, find_columns, plain_name, unread
-from ettr.logs.format import Exposure, Format, Options
+from ettr.logs.format import Exposure, Format
+from ettr.logs.options import Options
 from ettr.logs.raw_failures import MOST_CAUSES, OPEN, Events
 from ettr.logs.rows import PLANNED, Rows, TextColumns
 
@@ -67,7 +67,7 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
     events : Events
         Filled with the failures.
     ledger : Ledger
-        Told of the rest.
+        Takes the rest.
 
     Returns
     -------
@@ -86,14 +86,14 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
         if ledger.total():
             raise InputError(f"{source.name} must hold JSON objects; none could be read")
         return Exposure()
-    found = list(dict.fromkeys(name for _, record in first for name in record))
-    event = _event_member(found, first, options.columns)
+    members = list(dict.fromkeys(name for _, record in first for name in record))
+    event = _event_member(members, first, options.columns)
     mapping = {**options.columns, "event": event} if event else options.columns
-    columns = find_columns(found, mapping, source.name)
-    cohorts = _Cohorts(found, first, columns)
-    said = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in columns.items())
-    ledger.note(f"members read: {said}{unread(found, [*columns.values(), *cohorts.members()])}")
-    rows = Rows(Clock(options, ledger), events, ledger, word)
+    columns = find_columns(members, mapping, source.name)
+    cohorts = _Cohorts(members, first, columns)
+    origins = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in columns.items())
+    ledger.note(f"members read: {origins}{unread(members, [*columns.values(), *cohorts.members()])}")
+    rows = Rows(options.clock(ledger), events, ledger, word)
     pairs = Pairs(rows, ledger, word, event) if event else None
     for batch in itertools.chain([first], batches):
         texts = {ours: [_text(record.get(theirs)) for _, record in batch] for ours, theirs in columns.items()}
@@ -209,10 +209,10 @@ def first_in_first_out(key: np.ndarray, time: np.ndarray, is_end: np.ndarray) ->
 class _Cohorts:
     """Members with few different texts, which a log can be split by."""
 
-    def __init__(self, found: Sequence[str], first: _Batch, columns: Mapping[str, str]) -> None:
+    def __init__(self, members: Sequence[str], first: _Batch, columns: Mapping[str, str]) -> None:
         self._values: dict[str, set[str]] = {}
         self._names: dict[str, str] = {}
-        for member in found:
+        for member in members:
             values = {value for _, record in first if isinstance(value := record.get(member), str)}
             if member not in columns.values() and 0 < len(values) <= MOST_VALUES and len(self._names) < _MOST_COHORTS:
                 name = member.rpartition(".")[2] or member
@@ -227,7 +227,7 @@ class _Cohorts:
 
     def texts(self, batch: _Batch) -> dict[str, list[str]]:
         """The cohorts of some records, but those that have become too many."""
-        found = {}
+        cohorts = {}
         for member, name in self._names.items():
             if member in self._many:
                 continue
@@ -236,8 +236,8 @@ class _Cohorts:
             if len(self._values[member]) > MOST_VALUES + 1:
                 self._many.add(member)
             else:
-                found[name] = [_text(text) for text in texts]
-        return found
+                cohorts[name] = [_text(text) for text in texts]
+        return cohorts
 
     def forget(self, events: Events) -> None:
         """Drop the columns of those that became too many."""
@@ -245,14 +245,14 @@ class _Cohorts:
             events.forget(self._names[member])
 
 
-def _event_member(found: Sequence[str], first: _Batch, mapping: Mapping[str, str]) -> str | None:
+def _event_member(members: Sequence[str], first: _Batch, mapping: Mapping[str, str]) -> str | None:
     """The member that says whether a record is a start or an end, if there is one."""
     if "event" in mapping:
         return mapping["event"]
-    if "end" in mapping or any(plain_name(name) in WORDS["end"] for name in found):
+    if "end" in mapping or any(plain_name(name) in WORDS["end"] for name in members):
         return None
     known: dict[str, int] = {}
-    for name in found:
+    for name in members:
         if plain_name(name) in EVENT_WORDS and name not in mapping.values():
             kinds = [_kind(_text(record.get(name)), known) for _, record in first]
             share = np.count_nonzero(kinds) / len(kinds)
@@ -323,7 +323,7 @@ def _by_item(source: Source, prefix: str, ledger: Ledger) -> Iterator[tuple[int,
             raise  # a ValueError too
         except _BROKEN as error:
             ledger.not_parsed("broken JSON: what follows could not be read", place=f"after record {number:,}")
-            ledger.note(f"the JSON breaks after record {number:,}, and what follows is lost: {_said(error)}")
+            ledger.note(f"the JSON breaks after record {number:,}, and what follows is lost: {_first_line(error)}")
 
 
 def _array_prefix(source: Source, ledger: Ledger) -> str:
@@ -367,7 +367,7 @@ def _text(value: Any) -> str:
     return repr(value)[:100]
 
 
-def _said(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     return str(error).strip().split("\n", maxsplit=1)[0][:100] or type(error).__name__
 
 

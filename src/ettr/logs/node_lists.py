@@ -61,10 +61,10 @@ def expand(text: str) -> list[str]:
 def _numbers(text: str, most: int) -> list[str]:
     numbers: list[str] = []
     for item in text.split(","):
-        found = _RANGE.fullmatch(item.strip())
-        if found is None:
+        match = _RANGE.fullmatch(item.strip())
+        if match is None:
             raise ValueError(f"{item[:40]!r} is no range of numbers")
-        low, high = found[1], found[2] or found[1]
+        low, high = match[1], match[2] or match[1]
         if int(high) < int(low):
             raise ValueError(f"the range {item} falls")
         if len(numbers) + int(high) - int(low) + 1 > most:

@@ -1,4 +1,4 @@
-"""What the user says about a log, checked once."""
+"""What the user gives with a log, checked once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import pandas as pd
 from ettr.core.errors import InputError, UnknownName
 from ettr.files.ledger import Ledger
 from ettr.files.times import DAY, UNITS, Clock, NoTime
-from ettr.logs.format import Options
 
 MOST_NODES = 10**9
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?([0-5]\d)?", re.ASCII)
@@ -27,8 +26,43 @@ WindowLike = str | Sequence[Any] | None
 
 
 @dataclass(frozen=True)
+class Options:
+    """What only the user can know.
+
+    Attributes
+    ----------
+    n_nodes : int or None
+        Nodes that were watched.
+    window : tuple of Timestamp or None
+        The observation, UTC.
+    zone : tzinfo or None
+        Zone of stamps that carry none.
+    year : int or None
+        Year of the first stamp, where stamps carry none.
+    time_unit : str or None
+        Unit of times that are plain numbers: ``s``, ``ms``, ``us``, ``ns``, ``min``, ``h`` or ``d``.
+    columns : mapping of str to str
+        Our column to the file's, e.g. ``{"start": "opened_at"}``.
+    planned : Pattern or None
+        Causes that match are planned work.
+    """
+
+    n_nodes: int | None = None
+    window: tuple[pd.Timestamp, pd.Timestamp] | None = None
+    zone: tzinfo | None = None
+    year: int | None = None
+    time_unit: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    planned: re.Pattern[str] | None = None
+
+    def clock(self, ledger: Ledger) -> Clock:
+        """A reader of the log's time stamps."""
+        return Clock(ledger, self.zone, self.year, self.time_unit)
+
+
+@dataclass(frozen=True)
 class Given:
-    """What the user said.
+    """What the user gave.
 
     Attributes
     ----------
@@ -60,7 +94,7 @@ def what_is_given(
     planned: str | None = None,
     cohort_nodes: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Given:
-    """Check what the user says. Parameters and errors as in ``ettr.logs.read``."""
+    """Check what the user gives. Parameters and errors as in ``ettr.logs.read``."""
     if time_unit is not None and time_unit not in UNITS:
         raise UnknownName("time unit", str(time_unit), UNITS, "--time-unit")
     if year is not None:
@@ -117,8 +151,8 @@ def _columns(columns: Mapping[str, str] | Sequence[str] | None) -> dict[str, str
         ours, equals, theirs = item.partition("=") if isinstance(item, str) else (item[0], "=", item[1])
         named = all(isinstance(name, str) and name.strip() for name in (ours, theirs))
         if not equals or not named:
-            shown = item if isinstance(item, str) else f"{ours!r}={theirs!r}"
-            raise InputError(f"columns must map our name to the file's, e.g. start=opened_at, got {shown}")
+            text = item if isinstance(item, str) else f"{ours!r}={theirs!r}"
+            raise InputError(f"columns must map our name to the file's, e.g. start=opened_at, got {text}")
         pairs[ours.strip()] = theirs.strip()
     return pairs
 
@@ -157,7 +191,7 @@ def _window(window: WindowLike, options: Options) -> tuple[int | None, int | Non
     if isinstance(parts, Mapping) or len(parts) != 2:
         raise InputError(f"window must have a first and a last instant, got {window!r}: {_EXAMPLE}")
     ledger = Ledger()
-    clock = Clock(options, ledger)
+    clock = options.clock(ledger)
     first, last = _instant(parts[0], clock, window), _instant(_day_after(parts[1]), clock, window)
     ledger.close()
     if first is None and last is None:
@@ -179,7 +213,7 @@ def _day_after(part: Any) -> Any:
     if not isinstance(part, str) or ":" in part or _NUMBER.fullmatch(part.strip()) or not part.strip():
         return part
     try:
-        day = Clock(Options(), Ledger()).us(part)
+        day = Clock(Ledger()).us(part)
     except NoTime:
         return part  # refused where it is read
     return f"{pd.Timestamp(day + DAY, unit='us'):%Y-%m-%d}"

@@ -33,7 +33,7 @@ class Events:
     Parameters
     ----------
     ledger : Ledger
-        Told of names that were too many to keep.
+        Takes a note of names that were too many to keep.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class Events:
         for name in ("start", "end", *_TEXTS, "planned", *self._more):
             values = self._columns.pop(name).whole()
             if name in self._names:
-                self._names[name].tell(values, self._ledger)
+                self._names[name].note_others(values, self._ledger)
                 frame[name] = self._names[name].categorical(values)
             else:
                 frame[name] = values if name == "planned" else _utc(values)
@@ -348,7 +348,7 @@ class _Names:
     def categorical(self, codes: np.ndarray) -> pd.Categorical:
         return pd.Categorical.from_codes(codes, categories=pd.Index(self.texts, dtype=object), validate=False)
 
-    def tell(self, codes: np.ndarray, ledger: Ledger) -> None:
+    def note_others(self, codes: np.ndarray, ledger: Ledger) -> None:
         if self._full:
             n = int((codes == self._known[OTHER]).sum())
             ledger.note(

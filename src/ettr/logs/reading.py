@@ -13,7 +13,6 @@ from ettr.core.results import FailureLog
 from ettr.files.formats import named, recognised, table_of
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
-from ettr.files.times import Clock
 from ettr.logs import dcgm, json_events, slurm, table, torchrun, xid
 from ettr.logs.assemble import observed
 from ettr.logs.format import Exposure, Format
@@ -125,19 +124,19 @@ def read(
     )
     asked = named(FORMATS, format)
     source = Source(path, progress)
-    found = asked or recognised(FORMATS, source, _ADVICE)
+    chosen = asked or recognised(FORMATS, source, _ADVICE)
     renamed = [ours for ours, theirs in given.options.columns.items() if ours != theirs]
-    if renamed and found.name not in _MAPPED:  # a name mapped to itself only asks to keep the column
+    if renamed and chosen.name not in _MAPPED:  # a name mapped to itself only asks to keep the column
         raise InputError(
-            f"columns can be mapped in {' and '.join(_MAPPED)} only; {source.name} is read as {found.name}"
+            f"columns can be mapped in {' and '.join(_MAPPED)} only; {source.name} is read as {chosen.name}"
         )
     ledger = Ledger()
     events = Events(ledger)
-    exposure = found.read(source, given.options, events, ledger)
+    exposure = chosen.read(source, given.options, events, ledger)
     ledger.close()
     if source.cut:
         ledger.note(f"{source.name} {source.cut}; the rest of the log is missing", first=True)
-    return observed(events, exposure, given, ledger, name=found.name, source=str(path))
+    return observed(events, exposure, given, ledger, name=chosen.name, source=str(path))
 
 
 def from_frame(
@@ -185,14 +184,14 @@ def from_frame(
     (2, 160.0, 2)
     """
     if not isinstance(frame, pd.DataFrame) or "start" not in frame.columns:
-        found = ", ".join(map(str, frame.columns)) if isinstance(frame, pd.DataFrame) else type(frame).__name__
-        raise InputError(f"frame must be a DataFrame with a column start, got {found}")
+        got = ", ".join(map(str, frame.columns)) if isinstance(frame, pd.DataFrame) else type(frame).__name__
+        raise InputError(f"frame must be a DataFrame with a column start, got {got}")
     if not frame.columns.is_unique:
         raise InputError(f"frame must have different columns, got {', '.join(map(str, frame.columns))}")
     given = what_is_given(n_nodes, window, zone=zone, planned=planned, cohort_nodes=cohort_nodes)
     ledger = Ledger()
     events = Events(ledger)
-    rows = Rows(Clock(given.options, ledger), events, ledger, "row")
+    rows = Rows(given.options.clock(ledger), events, ledger, "row")
     for first in range(0, len(frame), _BATCH):
         part = frame.iloc[first : first + _BATCH]
         numbers = range(first + 1, first + len(part) + 1)

@@ -13,10 +13,11 @@ from typing import Any
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.times import Clock, NoTime
+from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
-from ettr.logs.format import Exposure, Format, Options
+from ettr.logs.format import Exposure, Format
 from ettr.logs.node_lists import LONGEST, expand
+from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events
 
 _NEEDED = ("JobID", "State", "Start", "End")
@@ -108,7 +109,7 @@ class _Jobs:
 
     def __init__(self, options: Options, ledger: Ledger) -> None:
         low, high = (end.timestamp() * 1e6 for end in options.window) if options.window else (-1e18, 1e18)
-        self.clock = Clock(options, ledger)
+        self.clock = options.clock(ledger)
         self.ledger = ledger
         self.node_time = _NodeTime(low, high)
         self.first_us: int | None = None
@@ -148,14 +149,14 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
             continue
         row = {name: fields[place].strip() for name, place in at.items() if place is not None}
         _take(jobs, row, hash("\0".join(fields)), f"line {number:,}")
-    _tell_failures(jobs, events)
+    _add_failures(jobs, events)
     return _exposure(jobs, options)
 
 
 def _layout(header: str) -> _Layout:
     """Columns and delimiter, from the first row."""
-    found = _HEADER.match(header.strip())
-    delimiter = found[2] if found else "|"
+    match = _HEADER.match(header.strip())
+    delimiter = match[2] if match else "|"
     names = [name.strip() for name in header.strip().split(delimiter)]
     if names and not names[-1]:
         names.pop()
@@ -306,10 +307,10 @@ def _take_state(
 
 
 def _elapsed_us(text: str) -> int | None:
-    found = _ELAPSED.fullmatch(text)
-    if found is None:
+    match = _ELAPSED.fullmatch(text)
+    if match is None:
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000_000
 
 
@@ -323,11 +324,11 @@ def _n_gpus(text: str) -> int:
     return typed
 
 
-def _tell_failures(jobs: _Jobs, events: Events) -> None:
+def _add_failures(jobs: _Jobs, events: Events) -> None:
     """Hand over the failures; jobs that shared a node when it failed saw one failure."""
     events.distinct = True
     bursts = Bursts(device="node")
-    n_told = n_unnamed = 0
+    n_added = n_unnamed = 0
     # of jobs that end together the smallest comes first, for it says most of which node failed
     failures = sorted(jobs.failures, key=lambda failure: (failure.end_us, failure.n_nodes or LONGEST + 1))
     for end, together in groupby(failures, key=lambda failure: failure.end_us):
@@ -338,13 +339,13 @@ def _tell_failures(jobs: _Jobs, events: Events) -> None:
                 jobs.ledger.merged(f"another job on the same node, within {WITHIN_MIN} min", place=one.place)
                 continue
             down |= held
-            n_told, n_unnamed = n_told + 1, n_unnamed + (one.node is None)
+            n_added, n_unnamed = n_added + 1, n_unnamed + (one.node is None)
             partition = one.row.get("Partition")
             more: dict[str, Any] = {"partition": partition} if partition else {}
             events.add(end, node=one.node, component="node", cause=one.state, **more)
     if n_unnamed:
         jobs.ledger.note(
-            f"node failures under jobs of several or unnamed nodes: {n_unnamed:,} of {n_told:,}; the log does not say "
+            f"node failures under jobs of several or unnamed nodes: {n_unnamed:,} of {n_added:,}; the log does not say "
             "which node failed, so theirs is missing"
         )
     if jobs.unread_lists:
@@ -377,14 +378,14 @@ def _exposure(jobs: _Jobs, options: Options) -> Exposure:
         return Exposure(n_nodes=n_nodes or None, window=window)
     low, high = max(jobs.node_time.low_us, window[0]), min(jobs.node_time.high_us, window[1])
     node_days, most = jobs.node_time.days(window[1]), n_nodes * max(0.0, high - low) / _DAY_US
-    said = (
+    sentence = (
         f"exposure is the node time that jobs held on {n_nodes:,} nodes; idle time and nodes without jobs do not count"
     )
     if node_days > most:
-        node_days, said = most, "jobs shared nodes, so exposure is all nodes seen times the window"
+        node_days, sentence = most, "jobs shared nodes, so exposure is all nodes seen times the window"
     if jobs.n_unsized:
-        said += f"; jobs without NNodes and NodeList add none: {jobs.n_unsized:,}"
-    jobs.ledger.note(said)
+        sentence += f"; jobs without NNodes and NodeList add none: {jobs.n_unsized:,}"
+    jobs.ledger.note(sentence)
     return Exposure(n_nodes=n_nodes, window=window, node_days=node_days or None)
 
 

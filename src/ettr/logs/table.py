@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Lines, Source
-from ettr.files.times import Clock
 from ettr.logs.columns import find_columns, is_start, plain_name, unread
-from ettr.logs.format import Exposure, Format, Options
+from ettr.logs.format import Exposure, Format
 from ettr.logs.json_events import EVENT_WORDS, Pairs, holds_both
+from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events
 from ettr.logs.rows import Rows
 
@@ -53,7 +53,7 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
     events : Events
         Filled with the failures.
     ledger : Ledger
-        Told of the rest.
+        Takes the rest.
 
     Returns
     -------
@@ -78,10 +78,10 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
     event = _event_column(table.header, columns, options.columns, [row for _, cells in head for row in cells])
     if event:
         columns = find_columns(table.header, {**options.columns, "event": event}, source.name)
-    said = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in columns.items())
-    ledger.note(f"columns read: {said}{unread(table.header, list(columns.values()))}")
+    origins = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in columns.items())
+    ledger.note(f"columns read: {origins}{unread(table.header, list(columns.values()))}")
     places = {ours: table.header.index(theirs) for ours, theirs in columns.items()}
-    rows = Rows(Clock(options, ledger), events, ledger, "line")
+    rows = Rows(options.clock(ledger), events, ledger, "line")
     pairs = Pairs(rows, ledger, "line", event) if event else None
     for numbers, cells in itertools.chain(head, batches):
         across = list(zip(*cells, strict=True))

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.times import Clock, NoTime
-from ettr.logs.format import Exposure, Format, Options
+from ettr.files.times import NoTime
+from ettr.logs.format import Exposure, Format
 from ettr.logs.incidents import CLOSE_MIN, SAME_RUN_MIN, Incident, Incidents, Sign
+from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events
 
 _STAMP = re.compile(
@@ -74,7 +75,7 @@ class _Reading:
     """What is kept while lines pass."""
 
     def __init__(self, options: Options, ledger: Ledger) -> None:
-        self.clock, self.ledger, self.incidents = Clock(options, ledger), ledger, Incidents()
+        self.clock, self.ledger, self.incidents = options.clock(ledger), ledger, Incidents()
         self.first_us: int | None = None
         self.last_us: int | None = None
         self.before_us: int | None = None
@@ -130,13 +131,13 @@ class _Reading:
         self.ledger.dropped("no sign of a failure", self.n_quiet, self.first_quiet)
 
     def _stamp(self, line: str) -> int | None:
-        found = _STAMP.search(line, 0, _STAMP_WITHIN)
-        if found is None:
+        match = _STAMP.search(line, 0, _STAMP_WITHIN)
+        if match is None:
             return None
-        if found["iso"]:
-            return self.clock.us(found["iso"])
-        month, day, hour, minute, second = map(int, found.group("month", "day", "h", "min", "s"))
-        return self.clock.us_without_year(month, day, hour, minute, second, int((found["f"] or "").ljust(6, "0")[:6]))
+        if match["iso"]:
+            return self.clock.us(match["iso"])
+        month, day, hour, minute, second = map(int, match.group("month", "day", "h", "min", "s"))
+        return self.clock.us_without_year(month, day, hour, minute, second, int((match["f"] or "").ljust(6, "0")[:6]))
 
     def _pass(self, at_us: int | None, anchor: bool = False) -> None:
         """Note a stamp; what waited for one took place at the stamp before it, or at this one if it is of a failure."""
@@ -163,12 +164,12 @@ class _Reading:
 
     def _in_block(self, block: _Block, line: str) -> bool:
         """Whether the line belongs to the summary that is open."""
-        found = _FIELD.search(line)
-        if found is None and not _ENTRY.search(line):
+        match = _FIELD.search(line)
+        if match is None and not _ENTRY.search(line):
             self._close_block()
             return False
-        if found is not None and len(found[2]) < _LONGEST_FIELD:
-            block.fields.setdefault(found[1], found[2].strip())
+        if match is not None and len(match[2]) < _LONGEST_FIELD:
+            block.fields.setdefault(match[1], match[2].strip())
         self.ledger.merged("details of a failure's summary", place=block.place)
         return True
 
@@ -189,23 +190,23 @@ class _Reading:
 def _sign(line: str, place: str) -> Sign | None:
     """What a line says of a failure; None if nothing."""
     if "Watchdog caught" in line:
-        found = _TIMEOUT.search(line)
-        earlier_ms = int(found[1]) if found and int(found[1]) <= _DAY_MS else 0
+        match = _TIMEOUT.search(line)
+        earlier_ms = int(match[1]) if match and int(match[1]) <= _DAY_MS else 0
         return Sign("NCCL timeout", 3, earlier_us=earlier_ms * 1000, place=place)
-    if found := _CUDA.search(line):
-        hardware = any(word in found[1] for word in _HARDWARE)
-        return Sign(f"CUDA error: {found[1].strip()}", 6 if hardware else 5, "GPU" if hardware else None, place=place)
+    if match := _CUDA.search(line):
+        hardware = any(word in match[1] for word in _HARDWARE)
+        return Sign(f"CUDA error: {match[1].strip()}", 6 if hardware else 5, "GPU" if hardware else None, place=place)
     if "NET/IB" in line and "completion" in line and "error" in line:
         return Sign("InfiniBand completion error", 4, "Network", place=place)
     if "NCCL error" in line:
-        found = _NCCL.search(line)
-        return Sign(f"NCCL error: {found[1]}" if found else "NCCL error", 3, place=place)
-    if found := _RENDEZVOUS.search(line):
-        return Sign(found[0], 2, place=place)
-    if found := _KILLED.search(line):
-        return Sign(f"told to stop ({_signal_name(found[1] or found[2])})", 1, outside=True, place=place)
-    if found := _EXIT.search(line):
-        return _exit(int(found[1]), place)
+        match = _NCCL.search(line)
+        return Sign(f"NCCL error: {match[1]}" if match else "NCCL error", 3, place=place)
+    if match := _RENDEZVOUS.search(line):
+        return Sign(match[0], 2, place=place)
+    if match := _KILLED.search(line):
+        return Sign(f"told to stop ({_signal_name(match[1] or match[2])})", 1, outside=True, place=place)
+    if match := _EXIT.search(line):
+        return _exit(int(match[1]), place)
     if _GROUP_FAILED.search(line):
         return Sign("worker group failed", 0, place=place)
     return Sign("a worker failed", 0, place=place) if "ChildFailedError" in line else None
@@ -229,14 +230,14 @@ def _signal_name(text: str) -> str:
 def _root_cause(block: _Block) -> Sign:
     """The failure that the agent saw first."""
     node = block.fields.get("host") or None
-    found = re.match(r"-?\d{1,6}", block.fields.get("exitcode", ""))
+    code = re.match(r"-?\d{1,6}", block.fields.get("exitcode", ""))
     traceback = block.fields.get("traceback", "")
-    told = _sign(traceback, block.place) if "error" in traceback else None
+    sign = _sign(traceback, block.place) if "error" in traceback else None
     killed = _SIGNAL.match(traceback)
-    if told is not None:
-        return Sign(told.cause, told.rank, told.component, node, place=block.place)
-    if killed or found:
-        return _exit(-int(killed[1]) if killed else int(found[0]) if found else 1, block.place, node)
+    if sign is not None:
+        return Sign(sign.cause, sign.rank, sign.component, node, place=block.place)
+    if killed or code:
+        return _exit(-int(killed[1]) if killed else int(code[0]) if code else 1, block.place, node)
     return Sign("a worker failed", 0, node=node, place=block.place)
 
 
@@ -261,14 +262,14 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
     reading.end()
     incidents = reading.incidents.settle()
     for one in incidents:
-        _tell(one, events, ledger)
+        _add(one, events, ledger)
     _notes(incidents, ledger)
     if reading.first_us is None or reading.last_us is None:
         return Exposure()
     return Exposure(window=(min([reading.first_us, *(one.start_us for one in incidents)]), reading.last_us))
 
 
-def _tell(one: Incident, events: Events, ledger: Ledger) -> None:
+def _add(one: Incident, events: Events, ledger: Ledger) -> None:
     ledger.merged("another line of the same failure", one.signs - 1, one.best.place)
     if one.first.outside:
         ledger.dropped("stopped from outside: somebody's decision", place=one.first.place)

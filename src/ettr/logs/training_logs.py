@@ -1,7 +1,7 @@
-"""What a run really did: the ETTR that its steps imply, and where the rest of the time went.
+"""Training logs: the ETTR that the steps of a run imply, and where the rest of the time went.
 
-A training diary says which step was reached when. Steps times the time of one step are productive hours, whatever
-the diary tells or leaves out, so their share of the wall clock is the ETTR that the run really had.
+The log of a training run says which step was reached when. Steps times the time of one step are productive hours,
+whatever else it says or leaves out, so their share of the wall clock is the ETTR that the run really had.
 """
 
 from __future__ import annotations
@@ -202,10 +202,10 @@ def lost_by_kind(events: pd.DataFrame, step_s: float) -> pd.DataFrame:
             )
         kinds = set(groups[start + 1 : end + 1])
         rows.append((kinds.pop() if len(kinds) == 1 else MIXED, lost_h, int(end - start)))
-    found = pd.DataFrame(rows, columns=["group", "lost_h", "n_stops"]).assign(n_stretches=1)
-    found = found.groupby("group", as_index=False).sum().sort_values("lost_h", ascending=False, ignore_index=True)
-    found.insert(2, "share", found["lost_h"] / found["lost_h"].sum())
-    return found
+    table = pd.DataFrame(rows, columns=["group", "lost_h", "n_stops"]).assign(n_stretches=1)
+    table = table.groupby("group", as_index=False).sum().sort_values("lost_h", ascending=False, ignore_index=True)
+    table.insert(2, "share", table["lost_h"] / table["lost_h"].sum())
+    return table
 
 
 def _stamps(time: Any, step: Any) -> tuple[pd.DatetimeIndex, np.ndarray]:

@@ -11,7 +11,8 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.times import NOT_A_TIME, Clock, NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
-from ettr.logs.format import Exposure, Format, Options
+from ettr.logs.format import Exposure, Format
+from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events
 from ettr.logs.xid_codes import NVLINK_5, xid
 
@@ -54,25 +55,25 @@ class _Stamps:
     def read(self, line: str, start: int) -> tuple[int, int] | None:
         """Time [us], and where the stamp ends; None where there is none."""
         for pattern in (_ISO, _DMESG, _SYSLOG):
-            found = pattern.match(line, start)
-            if found:
-                us = self._known.get(found[1])
+            match = pattern.match(line, start)
+            if match:
+                us = self._known.get(match[1])
                 if us is None:
                     # the year of a stamp without one depends on the stamp before it
                     if pattern is _SYSLOG or len(self._known) > 1000:
                         self._known.clear()
-                    us = self._known[found[1]] = self._us(found)
-                return us, found.end()
+                    us = self._known[match[1]] = self._us(match)
+                return us, match.end()
         return None
 
-    def _us(self, found: re.Match[str]) -> int:
-        if found.re is _ISO:
-            return self.clock.us(found[1])
-        month, (day, hour, minute, second) = _NAMES.index(found[2]) + 1, map(int, found.group(3, 4, 5, 6))
-        if found.re is _SYSLOG:
+    def _us(self, match: re.Match[str]) -> int:
+        if match.re is _ISO:
+            return self.clock.us(match[1])
+        month, (day, hour, minute, second) = _NAMES.index(match[2]) + 1, map(int, match.group(3, 4, 5, 6))
+        if match.re is _SYSLOG:
             return self.clock.us_without_year(month, day, hour, minute, second)
         try:
-            return self.clock.us_of(datetime(int(found[7]), month, day, hour, minute, min(second, 59)))
+            return self.clock.us_of(datetime(int(match[7]), month, day, hour, minute, min(second, 59)))
         except NoTime:
             raise
         except ValueError as error:
@@ -95,7 +96,7 @@ class _Reading:
 
     def __init__(self, options: Options, events: Events, ledger: Ledger) -> None:
         self.events, self.ledger = events, ledger
-        self.stamps = _Stamps(Clock(options, ledger))
+        self.stamps = _Stamps(options.clock(ledger))
         self.bursts, self.nodes = Bursts("number", "GPU"), Bursts("number", "node")
         self.hosts: set[str] = set()
         self.latest: dict[str | None, tuple[str, int]] = {}
@@ -134,9 +135,9 @@ class _Reading:
         message = _message(line)
         if message is None:
             return self.ledger.not_parsed("Xid in an unknown form", place=place)
-        return self._tell(message, host, at_us, place)
+        return self._add(message, host, at_us, place)
 
-    def _tell(self, message: _Message, host: str | None, at_us: int, place: str) -> None:
+    def _add(self, message: _Message, host: str | None, at_us: int, place: str) -> None:
         if message.why_not:
             return self.ledger.dropped(message.why_not, place=place)
         before = self.latest.get(host)
@@ -158,24 +159,24 @@ def _prefix_host(prefix: re.Match[str] | None) -> str | None:
 
 
 def _message(line: str) -> _Message | None:
-    found = _XID.search(line)
-    if found:
-        known = xid(int(found[2]))
+    match = _XID.search(line)
+    if match:
+        known = xid(int(match[2]))
         why_not = known.why_not
-        if known.code in NVLINK_5 and _NOT_FATAL.search(line, found.end()):
+        if known.code in NVLINK_5 and _NOT_FATAL.search(line, match.end()):
             why_not = f"Xid {known.code}: {known.meaning}, not fatal"
-        return _Message(known.component, known.cause, _normal(found[1]), known.code, why_not)
+        return _Message(known.component, known.cause, _normal(match[1]), known.code, why_not)
     if "NVRM: Xid" in line:
         return None
     if "SXid (" in line:
-        found = _SXID.search(line)
-        if found is None:
+        match = _SXID.search(line)
+        if match is None:
             return _Message("NVSwitch", "", None, 0, "SXid: details of another line")
-        why_not = "" if found[3].lower() == "fatal" else "SXid: NVSwitch error, not fatal"
-        return _Message("NVSwitch", f"SXid {int(found[2])}", f"nvswitch {_normal(found[1])}", int(found[2]), why_not)
+        why_not = "" if match[3].lower() == "fatal" else "SXid: NVSwitch error, not fatal"
+        return _Message("NVSwitch", f"SXid {int(match[2])}", f"nvswitch {_normal(match[1])}", int(match[2]), why_not)
     if "fallen off the bus" in line and "NVRM" in line:
-        found, known = _LOST.search(line), xid(_OFF_THE_BUS)
-        return _Message(known.component, known.cause, _normal(found[1]) if found else None, known.code)
+        match, known = _LOST.search(line), xid(_OFF_THE_BUS)
+        return _Message(known.component, known.cause, _normal(match[1]) if match else None, known.code)
     return _Message("", "", None, 0, _NO_ERROR)
 
 

@@ -62,8 +62,8 @@ def energy(
     Examples
     --------
     >>> from ettr import Scenario, TimeBudget, power
-    >>> found = power.energy(TimeBudget(100.0, restart_h=1.0), power.profile(Scenario.load("llama3-405b")))
-    >>> found["it_mwh"].round(1).tolist()
+    >>> spent = power.energy(TimeBudget(100.0, restart_h=1.0), power.profile(Scenario.load("llama3-405b")))
+    >>> spent["it_mwh"].round(1).tolist()
     [1477.5, 7.8]
     """
     if isinstance(time, TimeBudget):
@@ -77,10 +77,8 @@ def energy(
     it_j = laid.gpu_j(end_s[i], i) - laid.gpu_j(begin_s[i], i) + profile.other_w * lasts_s
     cooled_j = laid.cooled_j(end_s[i], i) - laid.cooled_j(begin_s[i], i)
     facility_j = (1 + profile.loss_share) * it_j + profile.cooling_share * cooled_j
-    found = pd.DataFrame(
-        {"part": laid.state[i], "hours": lasts_s / S_PER_H, "it_mwh": it_j, "facility_mwh": facility_j}
-    )
-    sums = found.groupby("part", sort=False)[["hours", "it_mwh", "facility_mwh"]].sum().reset_index()
+    rows = pd.DataFrame({"part": laid.state[i], "hours": lasts_s / S_PER_H, "it_mwh": it_j, "facility_mwh": facility_j})
+    sums = rows.groupby("part", sort=False)[["hours", "it_mwh", "facility_mwh"]].sum().reset_index()
     of_all = profile.n_gpus / _J_PER_MWH
     return sums.assign(it_mwh=sums["it_mwh"] * of_all, facility_mwh=sums["facility_mwh"] * of_all)
 
@@ -126,8 +124,8 @@ def bill(
     Examples
     --------
     >>> from ettr import Scenario, TimeBudget, power
-    >>> found = power.bill(TimeBudget(0.0, rework_h=10.0), power.profile(Scenario.load("llama3-405b")))
-    >>> found[["electricity_usd", "gpu_usd"]].round(-2).values.tolist()
+    >>> costs = power.bill(TimeBudget(0.0, rework_h=10.0), power.profile(Scenario.load("llama3-405b")))
+    >>> costs[["electricity_usd", "gpu_usd"]].round(-2).values.tolist()
     [[13000.0, 327700.0]]
     """
     prices = (cost.cost if isinstance(cost, Scenario) else cost) or Cost.model_validate({})
@@ -159,8 +157,8 @@ def carbon_by_country(facility_mwh: float) -> pd.DataFrame:
 
     Examples
     --------
-    >>> found = carbon_by_country(1000.0).set_index("country")
-    >>> float(found.loc["USA", "t_co2"])
+    >>> countries = carbon_by_country(1000.0).set_index("country")
+    >>> float(countries.loc["USA", "t_co2"])
     369.0
     """
     mwh = float(at_least_zero("facility_mwh", facility_mwh, unit="MWh"))

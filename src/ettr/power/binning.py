@@ -169,8 +169,8 @@ def series(
     >>> import pandas as pd
     >>> from ettr import Scenario, power
     >>> day = pd.DataFrame({"start_h": [0.0, 1.0], "end_h": [1.0, 1.5], "state": ["training", "detection"]})
-    >>> found = power.series(day, power.profile(Scenario.load("llama3-405b")), 60.0, at="computers")
-    >>> found.n, found.power_mw[[0, -1]].round(2).tolist()
+    >>> load = power.series(day, power.profile(Scenario.load("llama3-405b")), 60.0, at="computers")
+    >>> load.n, load.power_mw[[0, -1]].round(2).tolist()
     (90, [14.78, 8.6])
     """
     laid = stretches_of(timeline, profile, run)

@@ -1,4 +1,4 @@
-"""What smoothing needs and costs where a formula says it: the second way to every simulated number."""
+"""Needs and costs of smoothing where there is a formula: the second way to every simulated number."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ettr.core.validity import above_zero, at_least_zero, plain
 
 
 def _share(name: str, values: Any) -> np.ndarray:
-    found = at_least_zero(name, values)
-    if (found > 1).any():
-        raise InputError(f"{name} must be <= 1, got {found[found > 1].flat[0]:g}")
-    return found
+    share = at_least_zero(name, values)
+    if (share > 1).any():
+        raise InputError(f"{name} must be <= 1, got {share[share > 1].flat[0]:g}")
+    return share
 
 
 def floor_overhead(compute_share: Any, trough: Any, floor: Any, peak: Any = 1.0) -> Any:
@@ -91,8 +91,8 @@ def compute_share_of_overhead(trough: Any, floor: Any, overhead: Any, peak: Any 
     if (phi > high).any():
         raise InputError("floor must be <= peak: above it compute pays too")
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (phi - low - x * low) / (phi - low + x * (high - low))
-    return plain(np.where((low < phi) & (found >= 0) & (found <= 1), found, math.nan)[()])
+        share = (phi - low - x * low) / (phi - low + x * (high - low))
+    return plain(np.where((low < phi) & (share >= 0) & (share <= 1), share, math.nan)[()])
 
 
 def floor_range(floor: Any, overshoot: Any = 1.0) -> Any:

@@ -85,7 +85,7 @@ def check(series: PowerSeries, specification_or_name: pd.DataFrame | str | Path)
     rules = specification_or_name
     if not isinstance(rules, pd.DataFrame):
         rules = specification(rules)
-    found = metrics(series)
+    measured = metrics(series)
     rows = []
     for rule in rules.to_dict("records"):
         value, why = math.nan, ""
@@ -95,14 +95,14 @@ def check(series: PowerSeries, specification_or_name: pd.DataFrame | str | Path)
             except InputError as error:
                 why = str(error)
         elif rule["metric"] in UNITS:
-            known = getattr(found, rule["metric"])
+            known = getattr(measured, rule["metric"])
             value = math.nan if known is None else float(known)
-            why = "; ".join(found.notes) if known is None else ""
+            why = "; ".join(measured.notes) if known is None else ""
         else:
             raise UnknownName("measure", rule["metric"], [*UNITS, BAND])
         verdict = UNKNOWN if why else KEPT if value <= rule["limit"] else BROKEN
-        shown = {name: rule[name] for name in ("rule", "metric", "limit")}
-        rows.append({**shown, "value": value, "unit": rule["unit"], "verdict": verdict, "why": why})
+        named = {name: rule[name] for name in ("rule", "metric", "limit")}
+        rows.append({**named, "value": value, "unit": rule["unit"], "verdict": verdict, "why": why})
     return pd.DataFrame(rows, columns=["rule", "metric", "limit", "value", "unit", "verdict", "why"])
 
 

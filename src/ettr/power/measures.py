@@ -44,7 +44,7 @@ _HAIR = 1e-9
 
 @dataclass(frozen=True)
 class Metrics:
-    """Measures of one series; what its bins or its length cannot show is None, and ``notes`` says why.
+    """Measures of one series; what its bins or its length cannot show is None, and ``notes`` gives the reason.
 
     Attributes
     ----------
@@ -108,8 +108,8 @@ def metrics(series: PowerSeries) -> Metrics:
     --------
     >>> import numpy as np
     >>> from ettr.power import PowerSeries
-    >>> found = metrics(PowerSeries(0.0, 0.5, np.array([10.0, 10.0, 10.0, 10.0, 4.0, 4.0, 4.0, 4.0])))
-    >>> found.swing_mw, found.swing_1s_mw, found.ramp_down_1s_mw_per_s, found.ramp_up_1s_mw_per_s
+    >>> measured = metrics(PowerSeries(0.0, 0.5, np.array([10.0, 10.0, 10.0, 10.0, 4.0, 4.0, 4.0, 4.0])))
+    >>> measured.swing_mw, measured.swing_1s_mw, measured.ramp_down_1s_mw_per_s, measured.ramp_up_1s_mw_per_s
     (6.0, 6.0, 6.0, 0.0)
     """
     notes: list[str] = []
@@ -154,9 +154,9 @@ def largest_swing_mw(series: PowerSeries, window_s: float) -> float:
     window_s = float(above_zero("window_s", window_s, unit="s"))
     if series.step_s > window_s * (1 + _HAIR):
         raise InputError(f"bins of {series.step_s:g} s cannot show a swing within {window_s:g} s: compute finer ones")
-    found = _swing(series, window_s, f"{window_s:g} s", [])
-    assert found is not None
-    return found
+    swing = _swing(series, window_s, f"{window_s:g} s", [])
+    assert swing is not None
+    return swing
 
 
 def _swing(series: PowerSeries, window_s: float, name: str, notes: list[str]) -> float | None:

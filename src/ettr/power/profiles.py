@@ -24,7 +24,7 @@ _LEVELS = {
     "queue": "idle_w",
     "maintenance": "idle_w",
 }
-"""Level of a part in each other state."""
+"""Level of a GPU in each other state."""
 _NO_PROCESS = "idle_w"
 
 
@@ -142,25 +142,25 @@ def profile(scenario: Scenario, part: str | Gpu | None = None) -> Profile:
     scenario : Scenario
         Its section ``power``, or the assumed values where it has none.
     part : str or Gpu, optional
-        Another GPU than the scenario's: a preset, a file or a part.
+        Another GPU than the scenario's: a preset, a file or a ``Gpu``.
 
     Returns
     -------
     Profile
-        With the part's levels: compute and communication make up a step, a hung collective waits for detection,
+        With the GPU's levels: compute and communication make up a step, a hung collective waits for detection,
         and a queue or maintenance finds no process. A floor lifts the levels of states with processes, and a limit
-        set below the part's own (``heat.limit_w``) cuts them all.
+        set below the GPU's own (``heat.limit_w``) cuts them all.
 
     Raises
     ------
     InputError
-        An unknown part, or a file that cannot be read.
+        An unknown GPU, or a file that cannot be read.
 
     Examples
     --------
     >>> from ettr import Scenario
-    >>> found = profile(Scenario.load("llama3-405b"))
-    >>> round(found.it_mw("training"), 2), round(found.it_mw("queue"), 2)
+    >>> llama3 = profile(Scenario.load("llama3-405b"))
+    >>> round(llama3.it_mw("training"), 2), round(llama3.it_mw("queue"), 2)
     (14.78, 5.69)
     """
     section = scenario.power or Power.model_validate({})

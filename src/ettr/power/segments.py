@@ -39,18 +39,18 @@ class Stretches:
 
     def index(self, at_s: np.ndarray) -> np.ndarray:
         """Stretch of each moment."""
-        found = np.searchsorted(self.edge_s, at_s, side="right") - 1
-        return np.clip(found, 0, self.state.size - 1)
+        place = np.searchsorted(self.edge_s, at_s, side="right") - 1
+        return np.clip(place, 0, self.state.size - 1)
 
     def gpu_j(self, at_s: np.ndarray, i: np.ndarray) -> np.ndarray:
         """Energy of a GPU since its stretch began. [J]"""
         since_s = at_s - self.edge_s[i]
-        found = self.mean_w[i] * since_s
+        energy_j = self.mean_w[i] * since_s
         here = self.steps[i]
         if here.all():
-            return np.asarray(found + self.profile.waveform.excess_j(since_s))
-        found[here] += self.profile.waveform.excess_j(since_s[here])
-        return np.asarray(found)
+            return np.asarray(energy_j + self.profile.waveform.excess_j(since_s))
+        energy_j[here] += self.profile.waveform.excess_j(since_s[here])
+        return np.asarray(energy_j)
 
     def cooled_j(self, at_s: np.ndarray, i: np.ndarray) -> np.ndarray:
         """Integral of the power that the cooling works at, since the stretch began. [J]"""
@@ -131,9 +131,9 @@ def _followed(level_w: np.ndarray, lasts_s: np.ndarray, tau_s: float) -> np.ndar
     """What follows the levels with a time constant, at each beginning and at the end; it starts settled."""
     if tau_s == 0:
         return np.append(level_w, level_w[-1])
-    found = np.empty(level_w.size + 1)
-    found[0] = now = float(level_w[0])
+    followed_w = np.empty(level_w.size + 1)
+    followed_w[0] = now = float(level_w[0])
     for i, (level, kept) in enumerate(zip(level_w.tolist(), np.exp(-lasts_s / tau_s).tolist(), strict=True)):
         now = level + (now - level) * kept
-        found[i + 1] = now
-    return found
+        followed_w[i + 1] = now
+    return followed_w

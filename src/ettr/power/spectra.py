@@ -51,8 +51,8 @@ def spectrum(series: PowerSeries, lowest_hz: float = CRITICAL_HZ[0]) -> pd.DataF
     >>> import numpy as np
     >>> from ettr.power import PowerSeries
     >>> t = np.arange(20_000) * 0.05
-    >>> found = spectrum(PowerSeries(0.0, 0.05, 10 + np.sin(2 * np.pi * 0.5 * t)))
-    >>> round(float(found["frequency_hz"][found["psd_mw2_per_hz"].idxmax()]), 2)
+    >>> density = spectrum(PowerSeries(0.0, 0.05, 10 + np.sin(2 * np.pi * 0.5 * t)))
+    >>> round(float(density["frequency_hz"][density["psd_mw2_per_hz"].idxmax()]), 2)
     0.5
     """
     from scipy.signal import welch
@@ -110,9 +110,9 @@ def band_share(series: PowerSeries, low_hz: float = CRITICAL_HZ[0], high_hz: flo
             f"bins of {series.step_s:g} s hold frequencies up to {0.5 / series.step_s:g} Hz, not up to {high:g} Hz: "
             f"compute the series with resolution_s <= {0.5 / high:g}"
         )
-    found = spectrum(series, low)
-    total = float(found["psd_mw2_per_hz"].sum())
+    density = spectrum(series, low)
+    total = float(density["psd_mw2_per_hz"].sum())
     if total <= 1e-20 * max(series.mean_mw**2, 1e-300):
         raise InputError("the series does not fluctuate, so no share of it lies in a band")
-    inside = found["frequency_hz"].between(low * (1 - _HAIR), high * (1 + _HAIR))
-    return float(np.clip(found.loc[inside, "psd_mw2_per_hz"].sum() / total, 0, 1))
+    inside = density["frequency_hz"].between(low * (1 - _HAIR), high * (1 + _HAIR))
+    return float(np.clip(density.loc[inside, "psd_mw2_per_hz"].sum() / total, 0, 1))

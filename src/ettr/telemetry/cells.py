@@ -38,7 +38,7 @@ def check_celsius(quantity: str, unit: str, column: str) -> None:
 
 
 def check_celsius_named(name: str) -> None:
-    """Refuse a column that says by its name that it holds temperatures of another unit."""
+    """Refuse a column that holds, by its name, temperatures of another unit."""
     if _FOREIGN_NAME.fullmatch(name):
         raise InputError(f"temperatures must be in °C, got the column {name[:40]!r}: convert it, or leave it out")
 
@@ -49,7 +49,7 @@ def scale_of(quantity: str, unit: str) -> float | None:
 
 
 class Cells:
-    """Reads the cells of one column, and tells the ledger what it could not.
+    """Reads the cells of one column, and counts in the ledger what it could not.
 
     Parameters
     ----------
@@ -77,15 +77,15 @@ class Cells:
             return self._careful(text, place)
 
     def _careful(self, text: str, place: str) -> float:
-        told = text.strip()
-        if told.startswith("[") or told.lower() in SILENT:
+        cell = text.strip()
+        if cell.startswith("[") or cell.lower() in SILENT:
             self._ledger.dropped(f"{self._column}: no value", place=place)
             return NAN
-        found = _CELL.fullmatch(told)
-        if not found:
+        match = _CELL.fullmatch(cell)
+        if not match:
             self._ledger.not_parsed(f"{self._column}: no number", place=place)
             return NAN
-        number, unit = float(found[1]), found[2].strip().lower()
+        number, unit = float(match[1]), match[2].strip().lower()
         scale = self._units.get(unit) if unit else self._plain
         if scale is None:
             check_celsius(self._quantity, unit, self._column)

@@ -12,7 +12,7 @@ LEAST_RANGE = 1.08
 """Highest over lowest clock that it takes."""
 LEAST_SAMPLES = 50
 _LEAST, _MOST = 1.0, 4.0
-"""What an exponent may be; a part takes no other."""
+"""What an exponent may be; a GPU takes no other."""
 
 
 def exponent(

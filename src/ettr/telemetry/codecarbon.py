@@ -30,7 +30,7 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
         if columns is None:
             columns = Columns(row, _NAMES, ledger)
             for name in ("timestamp", "duration", "gpu_energy"):
-                need(columns.found, name, f"the column {name}", source.name, row)
+                need(columns.by_quantity, name, f"the column {name}", source.name, row)
             continue
         if not columns.whole(row, place):
             continue

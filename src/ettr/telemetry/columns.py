@@ -1,4 +1,4 @@
-"""Which column of a table is what, and its rows as samples."""
+"""The quantities that a table's columns hold, and its rows as samples."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
-class Found:
+class Column:
     """Where a quantity stands."""
 
     at: int
     heading: Heading
 
 
-def find(headings: list[Heading], names: Names) -> dict[str, Found]:
+def find(headings: list[Heading], names: Names) -> dict[str, Column]:
     """Of each quantity the best column that is there; one that is there twice is refused."""
     names_used = {name for accepted in names.values() for name in accepted}
     once = [heading.name for heading in headings if heading.name in names_used]
     if twice := next((name for name in once if once.count(name) > 1), None):
         raise InputError(f"columns must have different names, got {twice!r} twice")
-    at = {heading.name: Found(i, heading) for i, heading in reversed(list(enumerate(headings)))}
+    at = {heading.name: Column(i, heading) for i, heading in reversed(list(enumerate(headings)))}
     return {
         quantity: at[next(name for name in accepted if name in at)]
         for quantity, accepted in names.items()
@@ -64,23 +64,23 @@ class Columns:
         headings = headings_of(cells)
         for heading in headings:
             check_celsius_named(heading.name)
-        self.found = find(headings, names)
+        self.by_quantity = find(headings, names)
         self.width = len(cells)
         self.ledger = ledger
         self._cells = {
-            quantity: Cells(quantity, found.heading.shown, _unit(found.heading, units or {}), ledger)
-            for quantity, found in self.found.items()
+            quantity: Cells(quantity, column.heading.text, _unit(column.heading, units or {}), ledger)
+            for quantity, column in self.by_quantity.items()
             if quantity in QUANTITIES
         }
 
     def text(self, quantity: str, row: Sequence[str]) -> str:
         """A cell as it stands; empty if the table has no such column."""
-        found = self.found.get(quantity)
-        return row[found.at].strip() if found is not None and found.at < len(row) else ""
+        column = self.by_quantity.get(quantity)
+        return row[column.at].strip() if column is not None and column.at < len(row) else ""
 
     def values(self, row: Sequence[str], place: str) -> dict[str, float]:
         """The quantities of a row that are there."""
-        return {name: cells.read(row[self.found[name].at], place) for name, cells in self._cells.items()}
+        return {name: cells.read(row[self.by_quantity[name].at], place) for name, cells in self._cells.items()}
 
     def whole(self, row: Sequence[str], place: str) -> bool:
         """Whether a row has all cells; one that was cut off is counted."""
@@ -106,8 +106,8 @@ def time_of(text: str, stamps: Stamps) -> tuple[float, bool] | None:
     return None if at is None else (at, True)
 
 
-def need(found: Mapping[str, object], quantity: str, what: str, name: str, headings: Sequence[str]) -> None:
+def need(present: Mapping[str, object], quantity: str, what: str, name: str, headings: Sequence[str]) -> None:
     """Refuse a table without a column that nothing goes without."""
-    if quantity not in found:
+    if quantity not in present:
         listed = ", ".join(repr(each.strip()) for each in headings[:20])
         raise InputError(f"{name} must have {what}. Columns found: {listed}")

@@ -165,8 +165,8 @@ def _long_run(scores: np.ndarray) -> np.ndarray:
         cross = white[lag:].T @ white[:-lag] * (1 - lag / (width + 1))
         total += cross + cross.T
     recolour = np.diag(1 / (1 - rho))
-    found: np.ndarray = recolour @ total @ recolour * n / max(n - k, 1)
-    return found
+    sums: np.ndarray = recolour @ total @ recolour * n / max(n - k, 1)
+    return sums
 
 
 def _width(white: np.ndarray) -> int:
@@ -226,10 +226,10 @@ def _why_none(reasons: list[str]) -> str:
     alike: dict[str, list[str]] = {}
     for reason in reasons:
         alike.setdefault(_FIGURE.sub("#", reason), []).append(reason)
-    told = {_ranged(same): len(same) for same in alike.values()}
-    if len(told) == 1:
-        return f"{next(iter(told))} (on each of {len(reasons)} GPUs)"
-    return "; ".join(f"{reason} ({n} of {len(reasons)} GPUs)" for reason, n in told.items())
+    counts = {_ranged(same): len(same) for same in alike.values()}
+    if len(counts) == 1:
+        return f"{next(iter(counts))} (on each of {len(reasons)} GPUs)"
+    return "; ".join(f"{reason} ({n} of {len(reasons)} GPUs)" for reason, n in counts.items())
 
 
 def _ranged(reasons: list[str]) -> str:

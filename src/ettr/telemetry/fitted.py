@@ -1,4 +1,4 @@
-"""What a recording says, and the part that follows from it."""
+"""The figures that follow from a recording, and the GPU with them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ettr.scenario.gpu import Gpu
 from ettr.telemetry.estimates import Estimate
 
 _OVER = 1.02
-"""A level so far over the base part's power limit is of another part."""
+"""A level so far over the base GPU's power limit is of another GPU."""
 _NOTE = 380
 
 
@@ -25,7 +25,7 @@ class Level:
     Attributes
     ----------
     phase : str
-        ``compute``, ``communication``, ``checkpoint``, ``idle`` and so on, as in a part's levels; empty where it
+        ``compute``, ``communication``, ``checkpoint``, ``idle`` and so on, as in a GPU's levels; empty where it
         cannot be said.
     step : str
         The recorded step's name; empty where none is recorded.
@@ -57,7 +57,7 @@ class Level:
 
     def to_dict(self) -> dict[str, Any]:
         """All fields; None for what is not recorded."""
-        told = {name: getattr(self, name) for name in ("utilisation", "clock_mhz", "temperature_c")}
+        means = {name: getattr(self, name) for name in ("utilisation", "clock_mhz", "temperature_c")}
         return {
             "phase": self.phase or None,
             "step": self.step or None,
@@ -67,14 +67,14 @@ class Level:
             "n": self.mean.n,
             "share": self.share,
             "n_visits": self.n_visits,
-            **{name: value if np.isfinite(value) else None for name, value in told.items()},
+            **{name: value if np.isfinite(value) else None for name, value in means.items()},
             "note": self.mean.why_not or self.mean.note,
         }
 
 
 @dataclass(frozen=True)
 class TelemetryFit:
-    """Figures of a part, found from a recording.
+    """Figures of a GPU, found from a recording.
 
     Attributes
     ----------
@@ -93,13 +93,13 @@ class TelemetryFit:
     resistance, tau, inlet : Estimate
         Warming of the die over its inlet per watt [K/W], its time constant [s], and the inlet [°C].
     memory_resistance : Estimate
-        Warming of the memory per watt of the whole part. [K/W]
+        Warming of the memory per watt of the whole GPU. [K/W]
     spread : Estimate
         Coefficient of variation of the resistance from GPU to GPU.
     leakage_slope : Estimate
         Power per kelvin at one load and clock, at ``leakage_at_c``. [W/K]
     leakage, leakage_rise : Estimate
-        Leakage at the base part's ``leakage.at_c`` [W], and the warming that multiplies it by e [K].
+        Leakage at the base GPU's ``leakage.at_c`` [W], and the warming that multiplies it by e [K].
     leakage_at_c : float
         Where the slope holds; NaN if there is none. [°C]
     exponent : Estimate
@@ -131,20 +131,20 @@ class TelemetryFit:
     notes: tuple[str, ...]
 
     def level(self, phase: str) -> Level | None:
-        """The plateau of a phase that goes into the part; None if it is not seen.
+        """The plateau of a phase that goes into the GPU; None if it is not seen.
 
         Of several the longest; but a context that nothing runs in stands for a checkpoint only where no stall is seen.
         """
-        found = [level for level in self.levels if level.phase == phase and level.mean.identified]
-        return max(found, key=lambda level: (level.step.lower() != "context", level.share)) if found else None
+        levels = [level for level in self.levels if level.phase == phase and level.mean.identified]
+        return max(levels, key=lambda level: (level.step.lower() != "context", level.share)) if levels else None
 
     def figures(self) -> dict[str, Estimate]:
-        """Figures that replace those of the base part, by dotted path; only what is identified."""
+        """Figures that replace those of the base GPU, by dotted path; only what is identified."""
         phases = dict.fromkeys(level.phase for level in self.levels if level.phase)
         seen = {phase: self.level(phase) for phase in phases}
-        found = {f"levels.{phase}_w": level.mean for phase, level in seen.items() if level is not None}
+        estimates = {f"levels.{phase}_w": level.mean for phase, level in seen.items() if level is not None}
         cooling = f"cooling.{self.medium}"
-        found |= {
+        estimates |= {
             f"{cooling}.resistance_k_per_w": self.resistance,
             f"{cooling}.tau_s": self.tau,
             f"{cooling}.memory_resistance_k_per_w": self.memory_resistance,
@@ -153,15 +153,15 @@ class TelemetryFit:
             "leakage.rise_k": self.leakage_rise,
             "clock.exponent": self.exponent,
         }
-        return {path: each for path, each in found.items() if each.value is not None}
+        return {path: each for path, each in estimates.items() if each.value is not None}
 
     def to_part(self, name: str, title: str | None = None) -> Gpu:
-        """The base part with the figures that were found.
+        """The base GPU with the figures that were found.
 
         Parameters
         ----------
         name : str
-            Short name of the new part: a-z, 0-9, dot, dash.
+            Short name of the new GPU: a-z, 0-9, dot, dash.
         title : str or None
             One line for headings; the base's with ``, fitted`` if not given.
 
@@ -173,8 +173,8 @@ class TelemetryFit:
         Raises
         ------
         InputError
-            A level more than 2% over the base part's power limit: it is another part. Or figures that break a rule of
-            parts together.
+            A level more than 2% over the base GPU's power limit: it is another GPU. Or figures that break a rule of
+            GPUs together.
 
         Examples
         --------
@@ -189,15 +189,15 @@ class TelemetryFit:
         for path, each in self.figures().items():
             *above, last = path.split(".")
             section = raw
-            for part in above:
-                section = section[part]
+            for name_above in above:
+                section = section[name_above]
             value, note = self._taken(path, each)
             section[last] = value
             raw["evidence"][path] = {"status": "derived", "note": note}
         return Gpu.of(raw, f"the fit to {self.source}")
 
     def _taken(self, path: str, each: Estimate) -> tuple[float, str]:
-        """The value that a part takes, and the note beside it."""
+        """The value that the GPU takes, and the note beside it."""
         assert each.value is not None
         assert each.low is not None
         assert each.high is not None
@@ -207,7 +207,7 @@ class TelemetryFit:
             if value > _OVER * limit:
                 raise InputError(
                     f"levels.compute_w must be <= {limit:g} W, the power limit of {self.base.name}, got {value:.1f} W "
-                    f"in {self.source}: name the part that was recorded"
+                    f"in {self.source}: name the GPU model that was recorded"
                 )
             interval += f"; {value:.1f} W is over the power limit, which is taken instead"
             value = limit
@@ -215,8 +215,8 @@ class TelemetryFit:
         return float(f"{value:.6g}"), note if len(note) <= _NOTE else f"{note[: _NOTE - 1]}…"
 
     def to_frame(self) -> pd.DataFrame:
-        """A row a figure: ``figure``, ``path`` (of the part; empty for none), ``value``, ``low``, ``high``, ``unit``,
-        ``n``, ``base`` (the base part's value; NaN for none), ``identified``, ``note`` (also why not)."""
+        """A row a figure: ``figure``, ``path`` (of the GPU; empty for none), ``value``, ``low``, ``high``, ``unit``,
+        ``n``, ``base`` (the base GPU's value; NaN for none), ``identified``, ``note`` (also why not)."""
         own, flat = {id(each): path for path, each in self.figures().items()}, self.base.flat()
         rows = []
         for label, each in self._all():

@@ -1,4 +1,4 @@
-"""From a recording to the figures of a part."""
+"""From a recording to the figures of a GPU."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ettr.telemetry.phases import PHASES, Plateau, phases_of
 LEAST_SAMPLES = 20
 """Fewer samples of power are no recording."""
 _MOST_SPREAD = 0.5
-"""A part takes none of this or more."""
+"""A GPU takes none of this or more."""
 _OVER = 1.02
-"""A level so far over the base part's power limit is of another part."""
+"""A level so far over the base GPU's power limit is of another GPU."""
 _HOT_INLET_C, _HOT_DIE_C = 60.0, 100.0
 """Nothing is cooled from warmer than this, and few dies get so warm: the unit may be another."""
 _UNTOLD = ("hang", "restart")
@@ -45,13 +45,13 @@ def fit(
     part : str or Gpu
         The base: its power limit, names of its phases, and whatever the recording cannot say are taken from it.
     medium : str
-        What cools the GPU: ``air``, ``cold_plate`` or ``immersion``. It decides which figures of a part are replaced.
+        What cools the GPU: ``air``, ``cold_plate`` or ``immersion``. It decides which figures of the base are replaced.
     gpu : str or None
         One GPU by its name; all if not given, each fitted by itself and then taken together.
     power_window_s : float or None
         What one reading of power is the mean of; what the format says if not given. [s]
     progress : callable or None
-        Told the name of each step.
+        Called with the name of each step.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def fit(
     Raises
     ------
     InputError
-        Unknown GPU or part, a medium that the part has no figures for, or fewer than 20 samples of power.
+        Unknown GPU or base, a medium that the base has no figures for, or fewer than 20 samples of power.
 
     Notes
     -----
@@ -73,10 +73,10 @@ def fit(
     --------
     >>> from ettr import Gpu, telemetry
     >>> recording = telemetry.simulate(Gpu.load("h100"), telemetry.plan(minutes=20), power_window_s=1.0, seed=3)
-    >>> found = telemetry.fit(recording)
-    >>> round(found.tau.value), found.tau.low < 60 < found.tau.high
+    >>> fitted = telemetry.fit(recording)
+    >>> round(fitted.tau.value), fitted.tau.low < 60 < fitted.tau.high
     (60, True)
-    >>> found.exponent.why_not
+    >>> fitted.exponent.why_not
     'at high load the clock moves by 0.0%; it takes 8%'
     """
     base = part if isinstance(part, Gpu) else Gpu.load(part)
@@ -91,18 +91,18 @@ def fit(
     if n < LEAST_SAMPLES:
         why = ": means over a run or a window are no course of power" if samples["length_s"].notna().any() else ""
         raise InputError(f"{telemetry.source} must hold {LEAST_SAMPLES} samples of power or more, got {n}{why}")
-    tell = progress or (lambda _: None)
-    tell("warming")
-    found = plateaus.find(samples, window_s, telemetry.step_s)
-    each = _each(samples, found.label, window_s)
-    tell("leakage and clock")
+    report = progress or (lambda _: None)
+    report("warming")
+    standing = plateaus.find(samples, window_s, telemetry.step_s)
+    each = _each(samples, standing.label, window_s)
+    report("leakage and clock")
     leaks = [one.leak(base, window_s) for one in each]
     leak = {name: if_sure(together([getattr(one, name) for one in leaks])) for name in ("slope", "power", "rise")}
     clock = if_sure(together([one.exponent(base, leak["power"], leak["rise"], window_s) for one in each]))
     thermal = {name: together([getattr(one.warm, name) for one in each]) for name in ("resistance", "tau", "inlet")}
     thermal |= {name: if_sure(thermal[name]) for name in ("resistance", "tau")}  # 0 °C is no nought
     tau_s = thermal["tau"].value
-    levels = _levels(each, found, base, window_s, tau_s)
+    levels = _levels(each, standing, base, window_s, tau_s)
     return TelemetryFit(
         source=telemetry.source,
         format=telemetry.format,
@@ -126,7 +126,7 @@ def fit(
             *models.notes(named, base),
             *_doubts(levels, base, thermal["inlet"], samples),
             *_windows(telemetry, window_s, power_window_s is not None),
-            *_notes(telemetry, each, found, levels),
+            *_notes(telemetry, each, standing, levels),
         ),
     )
 
@@ -156,8 +156,8 @@ class _Gpu:
         return cls(name, t_s, one, step_s, warm, memory, label)
 
     def column(self, name: str) -> np.ndarray:
-        found: np.ndarray = self.columns[name].to_numpy()
-        return found
+        values: np.ndarray = self.columns[name].to_numpy()
+        return values
 
     def settled(self, window_s: float, tau_s: float | None = None) -> np.ndarray:
         return plateaus.settled(self.t_s, self.label, step_s=self.step_s, window_s=window_s, tau_s=tau_s)
@@ -169,20 +169,20 @@ class _Gpu:
         return leakage.fit(leakage.steady(power_w, temperature_c, clock_mhz, load, label, base), base)
 
     def exponent(self, base: Gpu, power: Estimate, rise: Estimate, window_s: float) -> Estimate:
-        """With the leakage that was found, or the base part's; over all that its interval allows."""
+        """With the leakage that was found, or the base GPU's; over all that its interval allows."""
         temperature = self.column("temperature_c")
         over = np.where(np.isfinite(temperature), temperature, base.leakage.at_c) - base.leakage.at_c
         settled = self.settled(window_s)
         power_w, clock_mhz, load = (self.column(name) for name in ("power_w", "clock_mhz", "utilisation"))
-        found = [
+        estimates = [
             clock_fit.exponent(power_w, clock_mhz, load, leak_w * np.exp(over / rise_k), settled)
             for leak_w, rise_k in _leaks(base, power, rise)
         ]
-        first, known = found[0], [each for each in found if each.identified]
+        first, known = estimates[0], [each for each in estimates if each.identified]
         if not first.identified:
             return first
         low, high = (pick(getattr(each, end) for each in known) for pick, end in ((min, "low"), (max, "high")))
-        whose = "" if power.identified else "; with the base part's leakage, give or take half of it"
+        whose = "" if power.identified else "; with the base GPU's leakage, give or take half of it"
         return replace(first, low=low, high=high, note=first.note + whose)
 
 
@@ -207,12 +207,12 @@ def _each(samples: pd.DataFrame, label: np.ndarray, window_s: float) -> list[_Gp
 
 
 def _levels(
-    each: list[_Gpu], found: plateaus.Plateaus, base: Gpu, window_s: float, tau_s: float | None
+    each: list[_Gpu], standing: plateaus.Plateaus, base: Gpu, window_s: float, tau_s: float | None
 ) -> tuple[Level, ...]:
     """Every plateau with its mean, from the highest down."""
     total = sum(int((one.label >= 0).sum()) for one in each)
     rows = []
-    for number, step in enumerate(found.names):
+    for number, step in enumerate(standing.names):
         means = [_mean(one, number, window_s, tau_s) for one in each]
         whole = together(means) if any(mean.identified for mean in means) else means[0]
         count = sum(int((one.label == number).sum()) for one in each)
@@ -260,7 +260,7 @@ def _spread(resistances: list[Estimate]) -> Estimate:
     cv, freedom = float(np.std(values, ddof=1) / values.mean()), values.size - 1
     low, high = (cv * float(np.sqrt(freedom / stats.chi2.ppf(p, freedom))) for p in (0.975, 0.025))
     if cv >= _MOST_SPREAD:
-        why = f"{cv:.2g} is not how parts of one kind differ: each has a place and an inlet of its own"
+        why = f"{cv:.2g} is not how GPUs of one kind differ: each has a place and an inlet of its own"
         return Estimate("spread", "", n=int(values.size), why_not=why)
     return Estimate("spread", "", cv, low, high, int(values.size))
 
@@ -271,12 +271,12 @@ def _largest(values: list[float]) -> float:
 
 
 def _doubts(levels: tuple[Level, ...], base: Gpu, inlet: Estimate, samples: pd.DataFrame) -> list[str]:
-    """What speaks for another part, or for another unit."""
+    """Notes that speak for another GPU, or for another unit."""
     limit, notes = base.limits.power_w, []
     over = [level.mean.value for level in levels if level.mean.value is not None and level.mean.value > _OVER * limit]
     if over:
         notes.append(
-            f"a level of {max(over):,.1f} W is over the power limit of {base.name}, {limit:g} W: name the part "
+            f"a level of {max(over):,.1f} W is over the power limit of {base.name}, {limit:g} W: name the GPU model "
             "that was recorded"
         )
     die_c = float(samples["temperature_c"].quantile(0.99)) if samples["temperature_c"].notna().any() else float("nan")
@@ -298,7 +298,7 @@ def _windows(telemetry: Telemetry, window_s: float, given: bool) -> list[str]:
 
 
 def _notes(
-    telemetry: Telemetry, each: list[_Gpu], found: plateaus.Plateaus, levels: tuple[Level, ...]
+    telemetry: Telemetry, each: list[_Gpu], standing: plateaus.Plateaus, levels: tuple[Level, ...]
 ) -> tuple[str, ...]:
     notes = list(telemetry.notes)
     if any(not one.warm.one_constant_is_enough for one in each):
@@ -307,12 +307,12 @@ def _notes(
             f"one time constant leaves {worst:.1f} K, more than whole degrees hide: the die follows power faster than "
             "its sink, or the inlet moved; the interval of the time constant does not know of that"
         )
-    if len(found.names) > plateaus.MOST and not any(found.names):
-        notes.append(f"{len(found.names)} levels of power: it wanders rather than standing on plateaus")
+    if len(standing.names) > plateaus.MOST and not any(standing.names):
+        notes.append(f"{len(standing.names)} levels of power: it wanders rather than standing on plateaus")
     seen = {level.phase for level in levels}
     unseen = [phase for phase in PHASES if phase not in seen and phase not in _UNTOLD]
     if unseen:
         notes.append(f"not seen: {', '.join(unseen)}")
     if not seen & set(_UNTOLD):
-        notes.append("hang and restart cannot be told from power alone, and stay as in the base part")
+        notes.append("hang and restart cannot be told from power alone, and stay as in the base GPU")
     return tuple(notes)

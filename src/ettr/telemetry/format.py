@@ -128,8 +128,8 @@ class Telemetry:
 
 def steps_of(samples: pd.DataFrame) -> np.ndarray:
     """Times between the samples of each GPU [s]."""
-    found: np.ndarray = samples.groupby("gpu", sort=False)["t_s"].diff().dropna().to_numpy()
-    return found
+    steps: np.ndarray = samples.groupby("gpu", sort=False)["t_s"].diff().dropna().to_numpy()
+    return steps
 
 
 def gaps_of(samples: pd.DataFrame, step_s: float) -> Gaps:

@@ -132,8 +132,8 @@ class Gauges:
                 samples.model(name, model)
             columns = [column for column in (*QUANTITIES, "length_s") if column in frame]
             for row in zip(frame.index, *(frame[column] for column in columns), strict=True):
-                told = dict(zip(columns, row[1:], strict=True))
-                samples.add(row[0], name, told, length_s=told.pop("length_s", NAN))
+                values = dict(zip(columns, row[1:], strict=True))
+                samples.add(row[0], name, values, length_s=values.pop("length_s", NAN))
 
     def _joined(self, series: list[Series], metric: str, gpu: str, source: str) -> pd.Series:
         """Values by time; series that follow each other, as where a pod's name is a label, become one."""
@@ -187,7 +187,7 @@ class Gauges:
 
 
 def _names(gpus: list[_Gpu]) -> Iterator[tuple[_Gpu, str]]:
-    """Each GPU with a name: its number, and whatever else tells it from the others."""
+    """Each GPU with a name: its number, and whatever else sets it apart from the others."""
     hosts = len({gpu.host for gpu in gpus}) > 1
     plain = [(gpu.host, gpu.gpu, gpu.part) for gpu in gpus]
     for gpu, key in zip(gpus, plain, strict=True):
@@ -203,5 +203,5 @@ def _names(gpus: list[_Gpu]) -> Iterator[tuple[_Gpu, str]]:
 def _differ(series: list[Series]) -> str:
     """The labels by which series differ, for a refusal."""
     names = sorted({name for each in series for name in each.labels})
-    told = [name for name in names if len({each.labels.get(name, "") for each in series}) > 1]
-    return f" (they differ in {', '.join(told[:6])})" if told else ""
+    differing = [name for name in names if len({each.labels.get(name, "") for each in series}) > 1]
+    return f" (they differ in {', '.join(differing[:6])})" if differing else ""

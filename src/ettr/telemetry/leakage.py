@@ -14,7 +14,7 @@ LEAST_RANGE_K = 5.0
 """Temperature must move by so much while load and clock stay."""
 LEAST_SAMPLES = 50
 _SURE = 0.3
-"""Half width of the interval of 1/T_s, times the base part's T_s, up to which a curvature is taken.
+"""Half width of the interval of 1/T_s, times the base GPU's T_s, up to which a curvature is taken.
 
 Not relative to the T_s that was found: short ones look sure of themselves, and only they would be taken.
 """
@@ -38,7 +38,7 @@ class Leak:
     slope : Estimate
         Power per kelvin, at ``at_c``. [W/K]
     power : Estimate
-        Leakage at the part's ``leakage.at_c``. [W]
+        Leakage at the GPU's ``leakage.at_c``. [W]
     rise : Estimate
         Warming that multiplies it by e. [K]
     at_c : float
@@ -84,8 +84,8 @@ class Steady:
         """Values less the mean of their plateau, by weight."""
         n = np.bincount(self.group)
         means: np.ndarray = np.bincount(self.group, weights=values) / np.where(n > 0, n, 1)
-        found: np.ndarray = (values - means[self.group]) * self.weight
-        return found
+        centred: np.ndarray = (values - means[self.group]) * self.weight
+        return centred
 
 
 def steady(
@@ -94,7 +94,7 @@ def steady(
     clock_mhz: np.ndarray,
     utilisation: np.ndarray,
     label: np.ndarray,
-    part: Gpu,
+    base: Gpu,
 ) -> Steady | str:
     """Samples to look at, or why there are none.
 
@@ -109,11 +109,11 @@ def steady(
         return "the clock is not recorded, so that power may have changed with it"
     use, levels = np.zeros(label.size, dtype=bool), []
     at_limit = moving = False
-    for plateau in _working(power_w, clock_mhz, utilisation, np.where(known, label, -1), part):
+    for plateau in _working(power_w, clock_mhz, utilisation, np.where(known, label, -1), base):
         here = known & (label == plateau) & np.isfinite(clock_mhz)
         usual = float(np.median(clock_mhz[here]))
         same = here & (np.abs(clock_mhz - usual) <= _SAME_CLOCK * usual)
-        at_limit |= (limited := bool(np.quantile(power_w[here], 0.9) > _AT_LIMIT * part.limits.power_w))
+        at_limit |= (limited := bool(np.quantile(power_w[here], 0.9) > _AT_LIMIT * base.limits.power_w))
         moving |= (unsteady := same.sum() < _STEADY * here.sum())
         if not limited and not unsteady:
             levels.append(_Level(plateau, usual, float(power_w[same].mean()), _range_k(temperature_c[same])))
@@ -139,24 +139,24 @@ class _Level:
 
 
 def _working(
-    power_w: np.ndarray, clock_mhz: np.ndarray, utilisation: np.ndarray, label: np.ndarray, part: Gpu
+    power_w: np.ndarray, clock_mhz: np.ndarray, utilisation: np.ndarray, label: np.ndarray, base: Gpu
 ) -> list[int]:
     """Plateaus with enough samples that are not idle: neither by their clock, nor by load and power.
 
-    Without load a level is idle if its power is nearer, by ratio, to the base part's idle level than to that of a
+    Without load a level is idle if its power is nearer, by ratio, to the base GPU's idle level than to that of a
     process that holds the GPU.
     """
     highest_mhz = float(np.nanquantile(clock_mhz[label >= 0], 0.99))
-    idle_w = float(np.sqrt(part.levels.idle_w * part.levels.checkpoint_w))
-    found = []
+    idle_w = float(np.sqrt(base.levels.idle_w * base.levels.checkpoint_w))
+    numbers = []
     for number in (int(each) for each in np.unique(label[label >= 0])):
         here = (label == number) & np.isfinite(clock_mhz)
         if here.sum() < LEAST_SAMPLES or float(np.median(clock_mhz[here])) < _WORKING * highest_mhz:
             continue
         load = utilisation[here & np.isfinite(utilisation)]
         if power_w[here].mean() > idle_w or (load.size and load.mean() > _IDLE_LOAD):
-            found.append(number)
-    return found
+            numbers.append(number)
+    return numbers
 
 
 def _range_k(temperature_c: np.ndarray) -> float:
@@ -171,10 +171,10 @@ def _why_not(at_limit: bool, moving: bool) -> str:
     return f"no plateau of power but idle has {LEAST_SAMPLES} settled samples"
 
 
-def fit(data: Steady | str, part: Gpu) -> Leak:
+def fit(data: Steady | str, base: Gpu) -> Leak:
     """P = P0 + L exp((T - T0) / T_s), with a P0 for each plateau and one leakage.
 
-    Three answers, as far as the data go: the slope of power against temperature; the leakage L if the base part's
+    Three answers, as far as the data go: the slope of power against temperature; the leakage L if the base GPU's
     T_s is taken for granted; and L and T_s both, where the curvature tells T_s to within about 0.3 of itself.
     Plateaus count by the inverse of their own noise, which grows with power.
     """
@@ -195,11 +195,11 @@ def fit(data: Steady | str, part: Gpu) -> Leak:
     if slope.value is None or slope.value <= 0:
         why = "power falls as the die warms: the load was not the same"
         return Leak(slope, _not("leakage", "W", why, n), _not("leakage rise", "K", why, n), at_c)
-    return _curved(data, part, slope, at_c)
+    return _curved(data, base, slope, at_c)
 
 
-def _curved(data: Steady, part: Gpu, slope: Estimate, at_c: float) -> Leak:
-    n, leak = data.power_w.size, part.leakage
+def _curved(data: Steady, base: Gpu, slope: Estimate, at_c: float) -> Leak:
+    n, leak = data.power_w.size, base.leakage
 
     def shape(rise_k: float) -> np.ndarray:
         return data.inside(np.exp((data.temperature_c - leak.at_c) / rise_k))
@@ -225,7 +225,7 @@ def _curved(data: Steady, part: Gpu, slope: Estimate, at_c: float) -> Leak:
         rise = Estimate("leakage rise", "K", rise_k, low, high, n)
         return Leak(slope, _estimate("leakage", "W", both, n), rise, at_c)
     given = _estimate("leakage", "W", _linear(data, shape(leak.rise_k)), n)
-    note = f"only the slope is identified; with the base part's rise of {leak.rise_k:g} K"
+    note = f"only the slope is identified; with the base GPU's rise of {leak.rise_k:g} K"
     power = Estimate("leakage", "W", given.value, given.low, given.high, n, note=note)
     why = "the temperatures show a slope and no sure curvature"
     return Leak(slope, power, _not("leakage rise", "K", why, n), at_c)

@@ -128,9 +128,9 @@ class ProcessLoad:
         timer = threading.Timer(_READY_WITHIN_S, child.kill)
         timer.start()
         assert child.stdout is not None
-        said = child.stdout.readline().strip()
+        line = child.stdout.readline().strip()
         timer.cancel()
-        if said != _READY:
+        if line != _READY:
             status = child.wait()
             self.close()
             raise LoadFailed(f"the load did not start; it ended with status {status}")
@@ -201,8 +201,8 @@ def _product(backend: str, gpu: int) -> Callable[[], Any]:
     return with_cupy
 
 
-def _told(lines: Iterable[str]) -> Iterator[float | None]:
-    """The last duty that was told, for each period; None once nobody tells any more."""
+def _latest_duties(lines: Iterable[str]) -> Iterator[float | None]:
+    """The last duty read, for each period; None once the input has ended."""
     waiting: queue.SimpleQueue[float | None] = queue.SimpleQueue()
 
     def listen() -> None:
@@ -231,7 +231,7 @@ def main() -> None:
     work()
     sys.stdout.write(f"{_READY}\n")
     sys.stdout.flush()
-    cycle(work, _told(sys.stdin))
+    cycle(work, _latest_duties(sys.stdin))
 
 
 if __name__ == "__main__":

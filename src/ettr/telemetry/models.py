@@ -1,4 +1,4 @@
-"""What a recording says of the GPU's make, held against the base part."""
+"""The GPU's make as a recording names it, held against the base GPU."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 _KNOWN = re.compile(r"(?<![A-Z0-9])(GB300|GB200|B200|H200|H100|A100)(?![0-9])")
 _INSTANT = "a100"
-"""The part whose power is that of an instant, where others since Ampere give a mean."""
+"""The GPU whose power is that of an instant, where others since Ampere give a mean."""
 _MOST_SHOWN = 6
 
 
 def preset_of(text: str) -> str:
-    """The preset that a name of a GPU or of a part is of; empty if of none."""
-    found = _KNOWN.search(text.upper())
-    return found[1].lower() if found else ""
+    """The preset that a name of a GPU is of; empty if of none."""
+    match = _KNOWN.search(text.upper())
+    return match[1].lower() if match else ""
 
 
-def base_of(part: Gpu) -> str:
-    """The preset that a part is, or was made from by its name or title; empty if that cannot be said."""
-    return preset_of(part.name) or preset_of(part.title)
+def base_of(gpu: Gpu) -> str:
+    """The preset that a GPU is, or was made from by its name or title; empty if that cannot be said."""
+    return preset_of(gpu.name) or preset_of(gpu.title)
 
 
 def check_one(models: Mapping[str, str], source: str) -> None:
-    """Refuse GPUs of several makes: their mean is of no part.
+    """Refuse GPUs of several makes: their mean is of none.
 
     Raises
     ------
@@ -42,18 +42,18 @@ def check_one(models: Mapping[str, str], source: str) -> None:
         return
     listed = "; ".join(f"{name}: {_some([gpu for gpu in models if models[gpu] == name])}" for name in names)
     raise InputError(
-        f"{source} holds {len(names)} models of GPU, which no one part is: name one GPU with --gpu ({listed})"
+        f"{source} holds {len(names)} models of GPU, and a fit is of one: name one GPU with --gpu ({listed})"
     )
 
 
 def notes(models: Mapping[str, str], base: Gpu) -> list[str]:
-    """What the recorded model is, and that the base part is another."""
+    """The recorded model, and that the base GPU is another."""
     name = next(iter(models.values()), "")
     if not name:
         return []
     own, theirs = base_of(base), preset_of(name)
     if theirs and own and theirs != own:
-        return [f"the file says {name}, and the base part is {base.title}: give --part {theirs}"]
+        return [f"the file says {name}, and the base GPU is {base.title}: give --part {theirs}"]
     known = "" if theirs else ", which no preset describes"
     return [f"the file says {name}{known}"]
 

@@ -42,9 +42,9 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
             if columns is not None:
                 ledger.dropped("header again", place=place)
             columns = Columns(row, _NAMES, ledger, _UNITS)
-            need(columns.found, "time", "a header with the column timestamp", source.name, row)
-            need(columns.found, "power_w", "the column power.draw", source.name, row)
-            named = named and "gpu" in columns.found
+            need(columns.by_quantity, "time", "a header with the column timestamp", source.name, row)
+            need(columns.by_quantity, "power_w", "the column power.draw", source.name, row)
+            named = named and "gpu" in columns.by_quantity
             _say_power(columns, samples)
             continue
         if not columns.whole(row, place):
@@ -55,14 +55,14 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
             continue
         gpu = columns.text("gpu", row) or "0"
         samples.add(at, gpu, columns.values(row, place))
-        if "model" in columns.found:
+        if "model" in columns.by_quantity:
             samples.model(gpu, columns.text("model", row))
     if not named:
         by_order(samples, source.name)
 
 
 def _say_power(columns: Columns, samples: Samples) -> None:
-    name = columns.found["power_w"].heading.name
+    name = columns.by_quantity["power_w"].heading.name
     samples.power_window_s = 0.0 if name.endswith("instant") else AVERAGED_S
     samples.ledger.note(
         "temperatures of nvidia-smi are whole degrees, so a level of temperature is good to half of one"

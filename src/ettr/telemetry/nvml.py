@@ -1,4 +1,4 @@
-"""What NVIDIA's management library says of a GPU. Nothing here changes a setting."""
+"""A GPU as NVIDIA's management library sees it. Nothing here changes a setting."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def library(given: ModuleType | None = None) -> Any:
         It is not installed, or finds no driver.
     """
     try:
-        found = given or importlib.import_module("pynvml")
+        nvml = given or importlib.import_module("pynvml")
     except ImportError as error:
         raise InputError(
             "recording needs the package nvidia-ml-py: install it with `pip install 'ettr[record]'`"
         ) from error
     try:
-        found.nvmlInit()
-    except found.NVMLError as error:
+        nvml.nvmlInit()
+    except nvml.NVMLError as error:
         raise InputError(f"recording needs an NVIDIA GPU and its driver; NVML says: {error}") from error
-    return found
+    return nvml
 
 
 class Gpu:

@@ -50,7 +50,7 @@ class _Times:
     """The time of each row: elapsed where the table has it, else a stamp or a number."""
 
     def __init__(self, columns: Columns, stamps: Stamps, ledger: Ledger) -> None:
-        heading = columns.found["elapsed"].heading if "elapsed" in columns.found else None
+        heading = columns.by_quantity["elapsed"].heading if "elapsed" in columns.by_quantity else None
         self._unit = UNITS["t_s"].get((heading.unit or _UNITS.get(heading.name, "s")).lower(), NAN) if heading else 1.0
         self._columns, self._stamps, self._elapsed = columns, stamps, heading is not None
         self.kinds: set[bool] = set()
@@ -58,10 +58,10 @@ class _Times:
 
     def read(self, row: list[str]) -> float | None:
         text = self._columns.text("elapsed" if self._elapsed else "time", row)
-        found = time_of(text, self._stamps)
-        if found is None:
+        time = time_of(text, self._stamps)
+        if time is None:
             return None
-        at, calendar = found
+        at, calendar = time
         if self._elapsed and not calendar:
             at *= self._unit
             self._first(row, at)
@@ -70,9 +70,9 @@ class _Times:
 
     def _first(self, row: list[str], at: float) -> None:
         """The instant of the first row, where a stamp stands beside the elapsed time."""
-        if self.start is None and (told := self._columns.text("time", row)):
-            found = time_of(told, self._stamps)
-            self.start = found[0] if found and found[1] else None
+        if self.start is None and (stamp := self._columns.text("time", row)):
+            time = time_of(stamp, self._stamps)
+            self.start = time[0] if time and time[1] else None
 
 
 def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) -> None:
@@ -92,13 +92,13 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
             continue
         if window := columns.text("window", row):
             samples.power_window_s = max(lengths.read(window, place), 0.0) if window[:1].isdigit() else 0.0
-        told = columns.text("length", row)
+        length = columns.text("length", row)
         samples.add(
             at,
             columns.text("gpu", row) or "0",
             columns.values(row, place),
             step=columns.text("step", row),
-            length_s=lengths.read(told, place) if told else NAN,
+            length_s=lengths.read(length, place) if length else NAN,
         )
     if columns is not None:
         if len(times.kinds) > 1:
@@ -110,24 +110,24 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
 def _header(row: list[str], source: Source, stamps: Stamps, ledger: Ledger) -> tuple[Columns, _Times]:
     columns = Columns(row, _NAMES, ledger, _UNITS)
     need(
-        {**columns.found, **({"time": 1} if "elapsed" in columns.found else {})},
+        {**columns.by_quantity, **({"time": 1} if "elapsed" in columns.by_quantity else {})},
         "time",
         "a time: t_s",
         source.name,
         row,
     )
-    need(columns.found, "power_w", "a power: power_w", source.name, row)
+    need(columns.by_quantity, "power_w", "a power: power_w", source.name, row)
     return columns, _Times(columns, stamps, ledger)
 
 
 def _check_load(samples: Samples, ledger: Ledger, columns: Columns) -> None:
     """A column of per cent without the sign is told from fractions by its size."""
-    heading = columns.found["utilisation"].heading if "utilisation" in columns.found else None
+    heading = columns.by_quantity["utilisation"].heading if "utilisation" in columns.by_quantity else None
     if heading is None or heading.unit or heading.name in _UNITS:
         return
     if samples.largest("utilisation") > 1.5:
         samples.scale("utilisation", 0.01)
-        ledger.note(f"{heading.shown} is over 1 and taken as per cent")
+        ledger.note(f"{heading.text} is over 1 and taken as per cent")
 
 
 FORMAT = Format("csv", "a table: t_s, power_w, and temperature_c, clock_mhz, gpu, ... if there are", _sniff, _read)

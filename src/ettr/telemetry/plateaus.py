@@ -75,8 +75,8 @@ def _still(samples: pd.DataFrame) -> np.ndarray:
     change = samples.groupby("gpu", sort=False)["power_w"].diff().abs()
     after = change.groupby(samples["gpu"], sort=False).shift(-1)
     limit = _MOVING * float(np.ptp(samples["power_w"].dropna()))
-    found: np.ndarray = ~((change > limit) | (after > limit)).to_numpy()
-    return found
+    still: np.ndarray = ~((change > limit) | (after > limit)).to_numpy()
+    return still
 
 
 def _by_steps(power: np.ndarray, steps: np.ndarray, known: np.ndarray) -> Plateaus:
@@ -128,13 +128,12 @@ def settled(
     visit = np.concatenate([[0], np.cumsum(cut)])
     first = t_s[np.searchsorted(visit, visit)]
     last = t_s[np.searchsorted(visit, visit, side="right") - 1]
-    clear = (label >= 0) & (t_s - first >= window_s + step_s) & (t_s <= last - step_s / 2)
+    clear: np.ndarray = (label >= 0) & (t_s - first >= window_s + step_s) & (t_s <= last - step_s / 2)
     if tau_s is not None:
         length = last - first
         out = np.where(length >= tau_s, np.minimum(_SETTLED_TAUS * tau_s, _MOST_LEFT_OUT * length), 0.0)
         clear &= t_s - first >= out
-    found: np.ndarray = clear
-    return found
+    return clear
 
 
 def visits_of(label: np.ndarray) -> np.ndarray:

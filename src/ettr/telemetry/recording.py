@@ -83,7 +83,7 @@ def record(
     interval_s : float
         Time between samples, from 0.02 to 60. [s]
     progress : callable or None
-        Told the step's name, the seconds done and all of them.
+        Called with the step's name, the seconds done and all of them.
     nvml : module or None
         In place of ``pynvml``.
     clock, rest : callable
@@ -113,10 +113,10 @@ def record(
     if not SHORTEST_S <= interval_s <= LONGEST_S:
         raise InputError(f"interval_s must be from {SHORTEST_S:g} to {LONGEST_S:g} s, got {interval_s:g}")
     named = loads.chosen(load) if isinstance(load, str) else "given"
-    told = library(nvml)
+    driver = library(nvml)
     driven: loads.Load | None = None
     try:
-        gpus = _gpus(told, gpu, named)
+        gpus = _gpus(driver, gpu, named)
         driven = _load(load, named, gpus)
         with _opened(target) as file:
             n, length_s, whole = _Run(file, gpus, driven, interval_s, progress, clock, rest).through(chosen)
@@ -125,8 +125,8 @@ def record(
     finally:
         if driven is not None:
             driven.close()
-        with suppress(told.NVMLError):
-            told.nvmlShutdown()
+        with suppress(driver.NVMLError):
+            driver.nvmlShutdown()
 
 
 def _target(path: str | Path) -> Path:
@@ -215,7 +215,7 @@ class _Run:
             at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             seen = gpu.read()
             cells = (seen.power_w, seen.temperature_c, seen.memory_c, seen.clock_mhz, seen.utilisation)
-            shown = ",".join("" if math.isnan(cell) else f"{cell:.6g}" for cell in cells)
-            self.file.write(f"{at},{t_s:.3f},{gpu.index},{shown},{seen.power_window_s:g},{step}\n")
+            written = ",".join("" if math.isnan(cell) else f"{cell:.6g}" for cell in cells)
+            self.file.write(f"{at},{t_s:.3f},{gpu.index},{written},{seen.power_window_s:g},{step}\n")
             self.n += 1
         self.last_s = t_s

@@ -69,9 +69,9 @@ class Samples:
 
     def model(self, gpu: str, name: str) -> None:
         """Note what a GPU is called by its maker; the last name counts."""
-        told = name.strip().strip('"')
-        if told and told.lower() not in SILENT and not told.startswith("["):
-            self._models[gpu] = told[:80]
+        maker_name = name.strip().strip('"')
+        if maker_name and maker_name.lower() not in SILENT and not maker_name.startswith("["):
+            self._models[gpu] = maker_name[:80]
 
     def rename(self, gpus: list[int]) -> None:
         """Give each sample a GPU by number, where the file did not name any."""

@@ -1,4 +1,4 @@
-"""Simulated recordings of a part: to plan a real one, and to test what a fit can find."""
+"""Simulated recordings of a GPU: to plan a real one, and to test what a fit can find."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def simulate(
     noise: Noise | None = None,
     seed: int = 0,
 ) -> Telemetry:
-    """Simulate a recording of a part that runs through a plan; nothing of it is measured.
+    """Simulate a recording of a GPU that runs through a plan; nothing of it is measured.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def simulate(
     step_s : float
         Time between samples. [s]
     n_gpus : int
-        GPUs side by side, whose resistance varies by the part's ``spread``.
+        GPUs side by side, whose resistance varies by its ``spread``.
     inlet_c : float
         Temperature of what cools it, constant. [°C]
     clocks_mhz : mapping of str to float or None
@@ -94,14 +94,14 @@ def simulate(
     Raises
     ------
     InputError
-        A value that breaks a rule, or a medium that the part has no figures for.
+        A value that breaks a rule, or a medium that the GPU has no figures for.
 
     Notes
     -----
     The die follows C dT/dt = P - (T - T_in)/R. Power is the level of the step, which holds in thermal equilibrium at
-    this inlet, with leakage following the die and the rest the clock to the part's exponent:
+    this inlet, with leakage following the die and the rest the clock to the GPU's exponent:
     :math:`P = L(T) + (P_l - L(T_l)) (f/f_0)^k`, never over the power limit. A duty between 0 and 1 lies on the line
-    between the part's levels at a checkpoint and at computing.
+    between the GPU's levels at a checkpoint and at computing.
 
     Examples
     --------
@@ -118,11 +118,11 @@ def simulate(
     ledger.note("simulated: no machine was measured")
     samples = Samples(ledger)
     samples.absolute, samples.power_window_s = False, power_window_s
-    told = noise or Noise()
+    noise = noise or Noise()
     for gpu in range(n_gpus):
         own = cooling.resistance_k_per_w * max(1 + cooling.spread * rng.standard_normal(), 0.1) if n_gpus > 1 else None
-        course = _course(part, steps, cooling, own, step_s, inlet_c, clocks_mhz or {}, told, rng)
-        _sampled(samples, str(gpu), course, steps, step_s, power_window_s, lost, gap_s, told, rng)
+        course = _course(part, steps, cooling, own, step_s, inlet_c, clocks_mhz or {}, noise, rng)
+        _sampled(samples, str(gpu), course, steps, step_s, power_window_s, lost, gap_s, noise, rng)
     return samples.telemetry("simulated", f"simulated {part.name}", "the simulation")
 
 
@@ -138,7 +138,7 @@ class _Course:
 
 
 def _course(
-    part: Gpu,
+    gpu: Gpu,
     steps: Sequence[Step],
     cooling: Cooling,
     own: float | None,
@@ -157,43 +157,43 @@ def _course(
     shocks = rng.standard_normal(n) * noise.power * math.sqrt(1 - kept**2)
     power, warm, clock = np.empty(n), np.empty(n), np.empty(n)
     decay = 1 - math.exp(-dt_s / cooling.tau_s)
-    t_c = inlet_c + resistance * _level_w(part, steps[0])
+    t_c = inlet_c + resistance * _level_w(gpu, steps[0])
     i, wobble = 0, 0.0
     for step, count in zip(steps, counts, strict=True):
-        level, f_ratio, f_mhz = _settings(part, step, clocks_mhz)
-        dynamic = level - _leak_w(part, inlet_c + cooling.resistance_k_per_w * level)
-        dynamic *= f_ratio**part.clock.exponent
+        level, f_ratio, f_mhz = _settings(gpu, step, clocks_mhz)
+        dynamic = level - _leak_w(gpu, inlet_c + cooling.resistance_k_per_w * level)
+        dynamic *= f_ratio**gpu.clock.exponent
         for _ in range(count):
             wobble = kept * wobble + shocks[i]
-            leak = _leak_w(part, t_c)
+            leak = _leak_w(gpu, t_c)
             wanted = leak + dynamic * (1 + wobble)
-            power[i] = min(wanted, part.limits.power_w)
+            power[i] = min(wanted, gpu.limits.power_w)
             held = max(power[i] - leak, 1.0) / max(wanted - leak, 1.0)
-            clock[i], warm[i] = f_mhz * held ** (1 / part.clock.exponent), t_c
+            clock[i], warm[i] = f_mhz * held ** (1 / gpu.clock.exponent), t_c
             t_c += decay * (inlet_c + resistance * power[i] - t_c)
             i += 1
     return _Course(dt_s, power, warm, clock, np.repeat(np.arange(len(steps)), counts))
 
 
-def _level_w(part: Gpu, step: Step) -> float:
+def _level_w(gpu: Gpu, step: Step) -> float:
     """The level of a step in thermal equilibrium [W]."""
-    levels = part.levels
+    levels = gpu.levels
     if step.duty is None:
         return levels.idle_w
     return levels.checkpoint_w + step.duty * (levels.compute_w - levels.checkpoint_w)
 
 
-def _settings(part: Gpu, step: Step, clocks_mhz: Mapping[str, float]) -> tuple[float, float, float]:
+def _settings(gpu: Gpu, step: Step, clocks_mhz: Mapping[str, float]) -> tuple[float, float, float]:
     """Level at the highest clock, clock over that, and the clock [MHz]."""
-    highest = part.clock.highest_mhz
+    highest = gpu.clock.highest_mhz
     if step.duty is None:
-        return _level_w(part, step), 1.0, _IDLE_CLOCK * highest
+        return _level_w(gpu, step), 1.0, _IDLE_CLOCK * highest
     clock = clocks_mhz.get(step.name, highest)
-    return _level_w(part, step), clock / highest, clock
+    return _level_w(gpu, step), clock / highest, clock
 
 
-def _leak_w(part: Gpu, temperature_c: float) -> float:
-    leak = part.leakage
+def _leak_w(gpu: Gpu, temperature_c: float) -> float:
+    leak = gpu.leakage
     return leak.power_w * math.exp((temperature_c - leak.at_c) / leak.rise_k)
 
 

@@ -20,7 +20,7 @@ class Heading:
 
     name: str
     unit: str
-    shown: str
+    text: str
 
 
 def mark_of(line: str) -> str:
@@ -30,13 +30,13 @@ def mark_of(line: str) -> str:
 
 def headings_of(cells: Iterable[str]) -> list[Heading]:
     """A header's columns."""
-    found = []
+    headings = []
     for cell in cells:
         text = cell.strip()
         parts = _HEADING.fullmatch(text)
         name, unit = (parts[1], parts[2]) if parts else (text, "")
-        found.append(Heading(name.strip().lower(), unit.strip(), text))
-    return found
+        headings.append(Heading(name.strip().lower(), unit.strip(), text))
+    return headings
 
 
 def header_line(head: list[str]) -> str:

@@ -77,17 +77,17 @@ def stretches(t_s: np.ndarray, power_w: np.ndarray, temperature_c: np.ndarray, d
         return []
     step = float(np.median(np.diff(t)))
     cuts = np.flatnonzero(np.diff(t) > GAP_STEPS * step) + 1
-    found = []
+    whole = []
     for t_part, warm_part in zip(np.split(t, cuts), np.split(warm, cuts), strict=True):
         if t_part.size >= LEAST_STRETCH:
             inside = known & (t_s >= t_part[0]) & (t_s <= t_part[-1])
             middle = (t_part[1:] + t_part[:-1]) / 2 + delay_s
-            found.append(Stretch(t_part, np.interp(middle, t_s[inside], power_w[inside]), warm_part))
-    return found
+            whole.append(Stretch(t_part, np.interp(middle, t_s[inside], power_w[inside]), warm_part))
+    return whole
 
 
 def filtered(t_s: np.ndarray, mean_w: np.ndarray, tau_s: float) -> tuple[np.ndarray, np.ndarray]:
-    """Answer of the die to power, as power; and how much of its first state is left.
+    """Response of the die to power, as power; and how much of its first state is left.
 
     Exact for power that is constant from one sample to the next: y' = y e^{-dt/tau} + P (1 - e^{-dt/tau}).
 
@@ -184,7 +184,7 @@ def fit_to(parts: list[Stretch], near_s: float | None = None) -> Warming:
         return _none("the temperature falls as power rises: the load, the cooling or the columns are others", n)
     if not swing_k > LEAST_SWING_K:
         return _none(f"power accounts for {swing_k:.1f} K of the temperature; it takes {LEAST_SWING_K:g} K", n)
-    return _told(solution, tau, step, longest, float(np.sqrt(loss / n)))
+    return _warming(solution, tau, step, longest, float(np.sqrt(loss / n)))
 
 
 def _best_tau_s(parts: list[Stretch], low_s: float, high_s: float, near_s: float | None) -> float:
@@ -194,10 +194,10 @@ def _best_tau_s(parts: list[Stretch], low_s: float, high_s: float, near_s: float
     grid = np.geomspace(low_s, high_s, 40 if near_s is None else 5)
     best = int(np.argmin([_solved(parts, tau)[1] for tau in grid]))
     around = np.log(grid[max(best - 1, 0)]), np.log(grid[min(best + 1, grid.size - 1)])
-    found = optimize.minimize_scalar(
+    optimum = optimize.minimize_scalar(
         lambda log: _solved(parts, np.exp(log))[1], bounds=around, method="bounded", options={"xatol": 1e-5}
     )
-    return float(np.exp(found.x))
+    return float(np.exp(optimum.x))
 
 
 def _model(part: Stretch, tau_s: float) -> tuple[np.ndarray, np.ndarray]:
@@ -209,18 +209,18 @@ def _model(part: Stretch, tau_s: float) -> tuple[np.ndarray, np.ndarray]:
 def _freed(values: np.ndarray, left: np.ndarray) -> np.ndarray:
     """What no first temperature of the stretch accounts for; many gaps then cost no columns."""
     weight = left @ values / (left @ left)
-    found: np.ndarray = values - (np.outer(left, weight) if values.ndim > 1 else left * weight)
-    return found
+    freed: np.ndarray = values - (np.outer(left, weight) if values.ndim > 1 else left * weight)
+    return freed
 
 
 def _solved(parts: list[Stretch], tau_s: float) -> tuple[np.ndarray, float]:
     """The best inlet and resistance, and the sum of squares they leave."""
-    columns, heat_response = [], []
+    columns, temperatures = [], []
     for part in parts:
         design, left = _model(part, float(tau_s))
         columns.append(_freed(design, left))
-        heat_response.append(_freed(part.temperature_c, left))
-    design, temperature = np.vstack(columns), np.concatenate(heat_response)
+        temperatures.append(_freed(part.temperature_c, left))
+    design, temperature = np.vstack(columns), np.concatenate(temperatures)
     values = np.linalg.lstsq(design, temperature, rcond=None)[0]
     residuals = temperature - design @ values
     return values, float(residuals @ residuals)
@@ -245,7 +245,7 @@ def _errors(parts: list[Stretch], linear: np.ndarray, tau: float) -> tuple[Solut
     return solution, float(np.ptp(np.concatenate(course)))
 
 
-def _told(solution: Solution, tau: float, step: float, longest: float, residual_k: float) -> Warming:
+def _warming(solution: Solution, tau: float, step: float, longest: float, residual_k: float) -> Warming:
     n = solution.n
     inlet = _estimate("inlet", "°C", solution, 0, n)
     resistance = _estimate("resistance", "K/W", solution, 1, n)

@@ -71,11 +71,11 @@ def _windows(source: Source, gpus: list[str], ledger: Ledger) -> Iterator[_Windo
             at = {name: i for i, name in enumerate(cell.strip().lower() for cell in row)}
             if not set(_WINDOWS) <= set(at):
                 raise InputError(f"{source.name} must have the columns {', '.join(_WINDOWS)}, as Zeus writes them")
-            found = {name: match[1] for name in at if (match := _ENERGY.fullmatch(name))}
-            if not found:
+            gpu_numbers = {name: match[1] for name in at if (match := _ENERGY.fullmatch(name))}
+            if not gpu_numbers:
                 raise InputError(f"{source.name} must have a column gpu0_energy, gpu1_energy, ...")
-            gpus.extend(found.values())
-            energies = [at[name] for name in found]
+            gpus.extend(gpu_numbers.values())
+            energies = [at[name] for name in gpu_numbers]
             continue
         if len(row) < len(at):
             ledger.not_parsed("row that is too short", place=place)
@@ -122,18 +122,18 @@ def _read_timeline(source: Source, samples: Samples, ledger: Ledger) -> None:
     if len(text) > _MOST_BYTES:
         raise InputError(f"a timeline may have at most {_MOST_BYTES >> 20} MiB; {source.name} has more: split it")
     try:
-        told = json.loads(text)
+        timeline = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{source.name} is no JSON that can be read: {str(error)[:80]}") from error
-    if isinstance(told, dict) and (domain := next((name for name in _DOMAINS if name in told), None)):
-        others = ", ".join(str(name)[:40] for name in told if name != domain)
+    if isinstance(timeline, dict) and (domain := next((name for name in _DOMAINS if name in timeline), None)):
+        others = ", ".join(str(name)[:40] for name in timeline if name != domain)
         if others:
             ledger.note(f"power is {domain}; not read: {others}")
         samples.power_window_s = 0.0 if domain == "device_instant" else 1.0
-        told = told[domain]
-    if not isinstance(told, dict) or not all(isinstance(points, list) for points in told.values()):
+        timeline = timeline[domain]
+    if not isinstance(timeline, dict) or not all(isinstance(points, list) for points in timeline.values()):
         raise InputError(f"{source.name} must map GPUs to lists of [time, power], as a power timeline of Zeus does")
-    for gpu, points in told.items():
+    for gpu, points in timeline.items():
         for i, point in enumerate(points, 1):
             _take(samples, ledger, str(gpu), point, f"GPU {str(gpu)[:40]}, point {i:,}")
 

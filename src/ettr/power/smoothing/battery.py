@@ -86,16 +86,16 @@ def with_battery(series: PowerSeries, option: Battery) -> Smoothed:
         With price, full cycles a year, and the years that it lasts: its cycles or its age, whichever ends first.
     """
     tau_s = option.tau_s or filter_for(series, option.energy_mwh)
-    found = behind_store(series, tau_s, option.power_mw, option.energy_mwh, option.efficiency)
-    cycles = found.given_mwh / option.energy_mwh / (series.duration_h / _H_PER_YEAR)
+    store = behind_store(series, tau_s, option.power_mw, option.energy_mwh, option.efficiency)
+    cycles = store.given_mwh / option.energy_mwh / (series.duration_h / _H_PER_YEAR)
     years = option_figure("battery", "life_years")
     worn = option_figure("battery", "full_cycles") / cycles if cycles > 0 else years
     return Smoothed(
         NAME,
         series,
-        series.with_power(found.after_mw),
-        found.lost_mwh,
-        stored_mwh=float(found.stored_mwh[-1]) - found.start_mwh,
+        series.with_power(store.after_mw),
+        store.lost_mwh,
+        stored_mwh=float(store.stored_mwh[-1]) - store.start_mwh,
         capital_usd=option.energy_mwh * _KWH_PER_MWH * option.usd_per_kwh,
         life_years=min(years, worn),
         full_cycles_per_year=cycles,

@@ -58,33 +58,33 @@ def compare(
     >>> from ettr import Scenario, power
     >>> hour = pd.DataFrame({"start_h": [0.0], "end_h": [0.1], "state": ["training"]})
     >>> load = power.series(hour, power.profile(Scenario.load("llama3-405b")), 0.05, at="computers")
-    >>> found = power.compare(load, power.Target(0.2)).set_index("option")
-    >>> found.loc[["GPU floor", "rack storage", "battery"], "reached"].tolist()
+    >>> table = power.compare(load, power.Target(0.2)).set_index("option")
+    >>> table.loc[["GPU floor", "rack storage", "battery"], "reached"].tolist()
     [True, False, True]
     """
     prices = (cost.cost if isinstance(cost, Scenario) else cost) or Cost.model_validate({})
     known = sized or {name: size(series, name, target) for name in options()}
-    return pd.DataFrame([_row(series, found, target, prices) for found in known.values()])
+    return pd.DataFrame([_row(series, one, target, prices) for one in known.values()])
 
 
-def _row(series: PowerSeries, found: Sized, target: Target, prices: Cost) -> dict[str, object]:
-    own = profile_of(series, found.option)
-    used = found.used * target.range_share * own.rated_mw
-    unit = {RackStorage: "J/GPU", Battery: "MWh"}.get(type(found.setting), "of rated")
+def _row(series: PowerSeries, sized: Sized, target: Target, prices: Cost) -> dict[str, object]:
+    own = profile_of(series, sized.option)
+    used = sized.used * target.range_share * own.rated_mw
+    unit = {RackStorage: "J/GPU", Battery: "MWh"}.get(type(sized.setting), "of rated")
     missing = dict.fromkeys(
         ("wasted_share", "throughput_loss", "energy_usd", "throughput_usd", "capital_usd", "total_usd"), math.nan
     )
-    costs = missing if found.smoothed is None else _of_year(found.smoothed, prices)
+    costs = missing if sized.smoothed is None else _of_year(sized.smoothed, prices)
     return {
-        "option": found.option,
-        "reached": found.reached,
-        "size": math.nan if found.size is None else found.size,
+        "option": sized.option,
+        "reached": sized.reached,
+        "size": math.nan if sized.size is None else sized.size,
         "size_unit": unit,
-        "used": found.used,
+        "used": sized.used,
         "swing_mw": used,
         **costs,
-        "why": found.why,
-        "notes": "; ".join(found.smoothed.notes) if found.smoothed else "",
+        "why": sized.why,
+        "notes": "; ".join(sized.smoothed.notes) if sized.smoothed else "",
     }
 
 

@@ -53,16 +53,16 @@ class PowerFloor:
 
     @classmethod
     def of_part(cls, part: Gpu, floor: float | None = None) -> PowerFloor:
-        """With the figures of a part; those that it does not give are those of the table of options.
+        """With the figures of a GPU; those that it does not give are those of the table of options.
 
         Raises
         ------
         InputError
-            A part without such a floor.
+            A GPU without such a floor.
         """
         can = part.smoothing
         if can is None:
-            raise InputError(f"{part.name} has no power floor of its own: its part has no section smoothing")
+            raise InputError(f"{part.name} has no power floor of its own: this GPU has no section smoothing")
         usual = cls.published()
         up, down = (
             None if w is None else w / part.limits.power_w for w in (can.ramp_up_w_per_s, can.ramp_down_w_per_s)
@@ -94,7 +94,7 @@ def with_power_floor(series: PowerSeries, option: PowerFloor) -> Smoothed:
     Raises
     ------
     InputError
-        A floor above what the part can keep, a series at the grid, or bins too long.
+        A floor above what the GPU can keep, a series at the grid, or bins too long.
     """
     from ettr.power.smoothing.recursions import floored
 

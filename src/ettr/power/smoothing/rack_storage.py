@@ -81,15 +81,15 @@ def with_rack_storage(series: PowerSeries, option: RackStorage) -> Smoothed:
     own = profile_of(series, NAME)
     energy_mwh = option.energy_j * own.n_gpus / J_PER_MWH
     tau_s = option.tau_s or filter_for(series, energy_mwh)
-    found = behind_store(series, tau_s, option.power_w * own.n_gpus / 1e6, energy_mwh, option.efficiency)
+    store = behind_store(series, tau_s, option.power_w * own.n_gpus / 1e6, energy_mwh, option.efficiency)
     return Smoothed(
         NAME,
         series,
-        series.with_power(found.after_mw),
-        found.lost_mwh,
-        stored_mwh=float(found.stored_mwh[-1]) - found.start_mwh,
+        series.with_power(store.after_mw),
+        store.lost_mwh,
+        stored_mwh=float(store.stored_mwh[-1]) - store.start_mwh,
         life_years=option_figure("rack_storage", "life_years"),
-        full_cycles_per_year=found.given_mwh / energy_mwh / (series.duration_h / 8766),
+        full_cycles_per_year=store.given_mwh / energy_mwh / (series.duration_h / 8766),
         notes=("its price is not published; power and efficiency are assumed",),
     )
 

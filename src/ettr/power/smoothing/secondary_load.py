@@ -61,12 +61,12 @@ class SecondaryLoad:
     @classmethod
     def published(cls, floor: float | None = None) -> SecondaryLoad:
         """With the figures of the table of options, and another floor."""
-        found = {key: option_figure("secondary_load", key) for key in ("delay_s", "hold_s", "step_s")}
+        figures = {key: option_figure("secondary_load", key) for key in ("delay_s", "hold_s", "step_s")}
         return cls(
             floor=option_figure("secondary_load", "floor") if floor is None else floor,
             n_steps=int(option_figure("secondary_load", "n_steps")),
             throughput_loss=option_figure("secondary_load", "throughput_loss"),
-            **found,
+            **figures,
         )
 
 

@@ -87,8 +87,8 @@ def smooth(series: PowerSeries, option: Option) -> Smoothed:
     >>> from ettr import Scenario, power
     >>> hour = pd.DataFrame({"start_h": [0.0], "end_h": [0.5], "state": ["training"]})
     >>> load = power.series(hour, power.profile(Scenario.load("llama3-405b")), 0.05, at="computers")
-    >>> found = power.smooth(load, power.PowerFloor.published(0.9))
-    >>> round(found.wasted_mwh / (load.energy_mwh - 0.5 * load.profile.other_mw), 3)
+    >>> smoothed = power.smooth(load, power.PowerFloor.published(0.9))
+    >>> round(smoothed.wasted_mwh / (load.energy_mwh - 0.5 * load.profile.other_mw), 3)
     0.088
     """
     laid: dict[type, Callable[..., Smoothed]] = {
@@ -131,8 +131,8 @@ def size(series: PowerSeries, option: str, target: Target) -> Sized:
     >>> from ettr import Scenario, power
     >>> hour = pd.DataFrame({"start_h": [0.0], "end_h": [0.1], "state": ["training"]})
     >>> profile = power.profile(Scenario.load("llama3-405b"), part="gb200")
-    >>> found = power.size(power.series(hour, profile, 0.05, at="computers"), "GPU floor", power.Target(0.1))
-    >>> found.reached, found.why
+    >>> sized = power.size(power.series(hour, profile, 0.05, at="computers"), "GPU floor", power.Target(0.1))
+    >>> sized.reached, sized.why
     (False, 'the highest floor is 0.9 and peaks reach 1.1 of the rated power, so a range of 0.2 remains')
     """
     sizers = {
@@ -162,9 +162,9 @@ def _size_floor(series: PowerSeries, target: Target) -> Sized:
             f"the highest floor is {highest:g} and peaks reach {own.overshoot:g} of the rated power, so a range of "
             f"{left:.3g} remains"
         )
-        found = with_power_floor(series, usual)
-        used = max(target.load(found.after), left / target.range_share)
-        return Sized(power_floor.NAME, False, usual, found, used, why)
+        smoothed = with_power_floor(series, usual)
+        used = max(target.load(smoothed.after), left / target.range_share)
+        return Sized(power_floor.NAME, False, usual, smoothed, used, why)
     slowest = _slowest_ramp(own)
 
     def tried(floor: float, ramp: float) -> PowerFloor:
@@ -174,7 +174,7 @@ def _size_floor(series: PowerSeries, target: Target) -> Sized:
 
 
 def _slowest_ramp(own: Profile) -> float:
-    """Slowest ramp of the part, over its rated power; 0 where it does not say. [1/s]"""
+    """Slowest ramp of the GPU, over its rated power; 0 where it does not say. [1/s]"""
     can = own.smoothing
     ramps = [w for w in (can.ramp_up_w_per_s, can.ramp_down_w_per_s) if w] if can else []
     return max(ramps, default=0.0) / own.rated_w
@@ -208,7 +208,7 @@ def _best_floor(
 ) -> Sized:
     own = profile_of(series, name)
     peak = max(phase.gpu_w for phase in own.waveform.phases) / own.rated_w
-    found: list[Sized] = []
+    tried_floors: list[Sized] = []
     for floor in floors.tolist():
         room = target.range_share - (peak - floor)
         allowed = max(room, 0.05 * target.range_share) / target.window_s
@@ -218,11 +218,11 @@ def _best_floor(
         smoothed = smooth(series, setting)
         short = smoothed.peak_left_mw / own.rated_mw / target.range_share if own.overshoot > 1 else 0.0
         used = max(target.load(smoothed.after), short)
-        found.append(Sized(name, used <= _ENOUGH, setting, smoothed, used))
-    reaching = [one for one in found if one.reached]
+        tried_floors.append(Sized(name, used <= _ENOUGH, setting, smoothed, used))
+    reaching = [one for one in tried_floors if one.reached]
     if reaching:
         return min(reaching, key=lambda one: _added_mwh(one.smoothed))
-    best = min(found, key=lambda one: one.used)
+    best = min(tried_floors, key=lambda one: one.used)
     return replace(best, why=_what_hinders(best, target, slowest))
 
 
@@ -234,7 +234,7 @@ def _added_mwh(smoothed: Smoothed | None) -> float:
 def _what_hinders(best: Sized, target: Target, slowest: float) -> str:
     if slowest * target.window_s > target.range_share:
         return (
-            f"below the floor the slowest ramp of the part, {slowest:.3g} of the rated power a second, crosses "
+            f"below the floor the slowest ramp of the GPU, {slowest:.3g} of the rated power a second, crosses "
             f"{slowest * target.window_s:.3g} of it in {target.window_s:g} s"
         )
     step_s = best.smoothed.before.step_s if best.smoothed else 0.0
@@ -249,11 +249,11 @@ def _what_hinders(best: Sized, target: Target, slowest: float) -> str:
 def _size_rack_storage(series: PowerSeries, target: Target) -> Sized:
     own = profile_of(series, rack_storage.NAME)
     usual = RackStorage.published(own.rated_w)
-    tau_s, found = _slightest_filter(series, target, usual.efficiency)
-    if found is None:
+    tau_s, store = _slightest_filter(series, target, usual.efficiency)
+    if store is None:
         return Sized(rack_storage.NAME, False, None, None, target.load(series), _no_filter())
-    power_w = float(np.abs(found.after_mw - series.power_mw).max()) / own.n_gpus * 1e6
-    needed_j = _room_mwh(found) / own.n_gpus * J_PER_MWH
+    power_w = float(np.abs(store.after_mw - series.power_mw).max()) / own.n_gpus * 1e6
+    needed_j = _room_mwh(store) / own.n_gpus * J_PER_MWH
     setting = replace(usual, energy_j=max(needed_j, 1e-9), tau_s=tau_s)
     has_j = own.smoothing.storage_j if own.smoothing and own.smoothing.storage_j else usual.energy_j
     smoothed = with_rack_storage(series, setting)
@@ -268,12 +268,12 @@ def _size_rack_storage(series: PowerSeries, target: Target) -> Sized:
 
 
 def _size_battery(series: PowerSeries, target: Target) -> Sized:
-    tau_s, found = _slightest_filter(series, target, option_figure("battery", "efficiency"))
-    if found is None:
+    tau_s, store = _slightest_filter(series, target, option_figure("battery", "efficiency"))
+    if store is None:
         return Sized(battery.NAME, False, None, None, target.load(series), _no_filter())
-    power_mw = max(float(np.abs(found.after_mw - series.power_mw).max()), 1e-9)
+    power_mw = max(float(np.abs(store.after_mw - series.power_mw).max()), 1e-9)
     least = Battery.published(power_mw)
-    setting = replace(least, energy_mwh=max(least.energy_mwh, _room_mwh(found)), tau_s=tau_s)
+    setting = replace(least, energy_mwh=max(least.energy_mwh, _room_mwh(store)), tau_s=tau_s)
     smoothed = with_battery(series, setting)
     used = target.load(smoothed.after)
     return Sized(battery.NAME, used <= _ENOUGH, setting, smoothed, used)
@@ -284,10 +284,10 @@ def _plain(value: float) -> str:
     return f"{float(f'{value:.3g}'):,.10g}"
 
 
-def _room_mwh(found: Buffered) -> float:
+def _room_mwh(store: Buffered) -> float:
     """Energy of a store that begins half full and is never full or empty."""
-    above = float(found.stored_mwh.max()) - found.start_mwh
-    below = found.start_mwh - float(found.stored_mwh.min())
+    above = float(store.stored_mwh.max()) - store.start_mwh
+    below = store.start_mwh - float(store.stored_mwh.min())
     return 2 * max(above, below) * _ENOUGH
 
 
@@ -299,8 +299,8 @@ def _slightest_filter(series: PowerSeries, target: Target, efficiency: float) ->
     """The shortest time constant that reaches a target, without limits on power and energy."""
 
     def enough(tau_s: float) -> Buffered | None:
-        found = behind_store(series, tau_s, efficiency=efficiency)
-        return found if target.load(series.with_power(found.after_mw)) <= 1 else None
+        store = behind_store(series, tau_s, efficiency=efficiency)
+        return store if target.load(series.with_power(store.after_mw)) <= 1 else None
 
     low, high = series.step_s / 100, _LONGEST_S
     best = enough(high)
@@ -308,9 +308,9 @@ def _slightest_filter(series: PowerSeries, target: Target, efficiency: float) ->
         return high, None
     while high / low > 1 + _CLOSE:
         middle = float(np.sqrt(low * high))
-        found = enough(middle)
-        if found is None:
+        store = enough(middle)
+        if store is None:
             low = middle
         else:
-            high, best = middle, found
+            high, best = middle, store
     return high, best

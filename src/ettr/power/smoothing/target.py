@@ -52,8 +52,8 @@ class Target:
         used = largest_swing_mw(series, self.window_s) / (self.range_share * series.profile.rated_mw)
         if self.ramp_mw_per_min is None:
             return used
-        found = metrics(series)
-        if found.ramp_up_1min_mw_per_min is None or found.ramp_down_1min_mw_per_min is None:
-            raise InputError("; ".join(found.notes))
-        ramp = max(found.ramp_up_1min_mw_per_min, found.ramp_down_1min_mw_per_min)
+        measured = metrics(series)
+        if measured.ramp_up_1min_mw_per_min is None or measured.ramp_down_1min_mw_per_min is None:
+            raise InputError("; ".join(measured.notes))
+        ramp = max(measured.ramp_up_1min_mw_per_min, measured.ramp_down_1min_mw_per_min)
         return max(used, ramp / self.ramp_mw_per_min)
