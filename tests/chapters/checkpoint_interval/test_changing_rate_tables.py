@@ -72,8 +72,8 @@ def test_over_the_factor_it_begins_at_nothing_and_grows():
     one = checkpoint_interval.changing_rate_tables.one_interval(
         checkpoint_interval.changing_rate_tables.changing_cases(Scenario.load("glm-130b"), 30.0, DECAY_D, 1.0)
     )
-    told = one[(one["case"] == "burn-in") & (one["kept"] == "settled rate")]["loss_points"].item()
-    assert settled[-1] == pytest.approx(told)
+    losses = one[(one["case"] == "burn-in") & (one["kept"] == "settled rate")]["loss_points"].item()
+    assert settled[-1] == pytest.approx(losses)
 
 
 def test_a_run_that_makes_no_progress_is_left_out():

@@ -245,8 +245,8 @@ def test_without_a_line_the_presets_are_still_there(check_chart):
 
 def test_the_table_names_what_blocks():
     frame = scale_chapter.requirement_tables.required_by_size(run("llama3-405b"), 0.9, SIZES)
-    shown = scale_chapter.requirement_charts.table(scale_chapter.requirement_words.cells(frame), "A caption")
-    html = shown._repr_html_()
+    drawn = scale_chapter.requirement_charts.table(scale_chapter.requirement_words.cells(frame), "A caption")
+    html = drawn._repr_html_()
     assert "1,000,000 GPUs" in html and "at most 0.738" in html and "<caption>A caption</caption>" in html
     assert "none: 83.3% at best; with the checkpoint stall ideal too enough" in html
     with pytest.raises(InputError, match="the chart needs column given"):

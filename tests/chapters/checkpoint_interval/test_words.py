@@ -20,9 +20,9 @@ THREE_DIGITS = {"rel": 5.1e-3}
 
 
 def numbers(pattern: str, text: str) -> list[float]:
-    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
-    assert found, f"{pattern!r} is not in {text!r}"
-    return [float(group.replace(",", "")) for group in found.groups()]
+    match = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert match, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in match.groups()]
 
 
 def difference(run: Scenario, formula: str) -> sentences.Finding:
@@ -74,10 +74,10 @@ def test_the_bands_of_a_plan_are_told(name):
     answer = plan.make(Scenario.load(name))
     finding = checkpoint_interval.words.interval_bands(answer)
     ettr = answer.bands.set_index("quantity").loc["ettr_at_best"]
-    told = numbers(r"interval between #% and #% \(with 50% between #% and #%\)", finding.text)
+    ends = numbers(r"interval between #% and #% \(with 50% between #% and #%\)", finding.text)
     expected = [100 * ettr[end] for end in ("low_95", "high_95", "low_50", "high_50")]
-    assert told == pytest.approx(expected, **TENTH)
-    assert numbers("by # points? either way", finding.title) == pytest.approx([(told[1] - told[0]) / 2], abs=0.11)
+    assert ends == pytest.approx(expected, **TENTH)
+    assert numbers("by # points? either way", finding.title) == pytest.approx([(ends[1] - ends[0]) / 2], abs=0.11)
     assert finding.text.endswith(f"The bands come {answer.band_source}.")
 
 
@@ -85,8 +85,8 @@ def test_a_band_beyond_the_flat_range_is_a_reason_to_count_longer():
     few = Scenario.load("rsc-1").override(
         {"failures.rate_gamma": {"shape": 2.0, "node_days": 2000 / 6.5}, "checkpoint.stall_s": 30}
     )
-    said = checkpoint_interval.words.interval_bands(plan.make(few)).text
-    assert "reach beyond the range" in said and "failures.rate_gamma" in said
+    text = checkpoint_interval.words.interval_bands(plan.make(few)).text
+    assert "reach beyond the range" in text and "failures.rate_gamma" in text
     assert (
         "would not change the plan"
         in checkpoint_interval.words.interval_bands(plan.make(Scenario.load("megascale"))).text
@@ -94,17 +94,18 @@ def test_a_band_beyond_the_flat_range_is_a_reason_to_count_longer():
 
 
 def test_without_knowledge_the_missing_field_is_named():
-    told = checkpoint_interval.words.interval_bands(plan.make(Scenario.load("rsc-1")))
-    assert "failures.rate_gamma" in told.text and told.title == "How well the rate is known is not said"
+    finding = checkpoint_interval.words.interval_bands(plan.make(Scenario.load("rsc-1")))
+    assert "failures.rate_gamma" in finding.text and finding.title == "How well the rate is known is not said"
     assert (
-        "no bands"
-        in scale.words.sizes_with_bands(scale.tables.size_with_bands(Scenario.load("rsc-1"), 20), 0.9).text
+        "no bands" in scale.words.sizes_with_bands(scale.tables.size_with_bands(Scenario.load("rsc-1"), 20), 0.9).text
     )
 
 
 def test_the_size_at_which_the_target_ends_has_the_ends_of_the_rate(llama3):
-    said = scale.words.sizes_with_bands(scale.tables.size_with_bands(llama3), TARGET).text
-    at, low, high = numbers("up to # GPUs. As far as the rate is known, that size lies between # GPUs and # GPUs", said)
+    finding = scale.words.sizes_with_bands(scale.tables.size_with_bands(llama3), TARGET).text
+    at, low, high = numbers(
+        "up to # GPUs. As far as the rate is known, that size lies between # GPUs and # GPUs", finding
+    )
     known = llama3.failures.posterior
     steady = llama3.override({"job.include_start": False})
     for size, rate in ((at, llama3.failures.rate), (low, known.shape * 1099.2 / known.node_days)):
@@ -118,14 +119,14 @@ def test_the_size_at_which_the_target_ends_has_the_ends_of_the_rate(llama3):
 @pytest.mark.parametrize("name", ["llama3-405b", "rsc-1"])
 def test_the_band_by_size_is_told_at_both_ends(name):
     table = scale.tables.band_by_size(Scenario.load(name), 9)
-    said = scale.words.band_by_size(table)
+    finding = scale.words.band_by_size(table)
     widths = (table["high_min"] / table["low_min"]).iloc[[0, -1]].tolist()
-    assert numbers("factor of # at the small size and of # at the large one", said.text) == pytest.approx(
+    assert numbers("factor of # at the small size and of # at the large one", finding.text) == pytest.approx(
         widths, **THREE_DIGITS
     )
-    assert ("forgive less" in said.text) == (widths[1] < widths[0])
+    assert ("forgive less" in finding.text) == (widths[1] < widths[0])
     shorter = table["interval_min"].iloc[0] / table["interval_min"].iloc[-1]
-    assert numbers("interval # times shorter", said.title) == pytest.approx([shorter], **THREE_DIGITS)
+    assert numbers("interval # times shorter", finding.title) == pytest.approx([shorter], **THREE_DIGITS)
 
 
 @cache
@@ -141,16 +142,18 @@ def test_the_cost_of_one_interval_is_told_by_case_and_by_factor():
         checkpoint_interval.changing_rate_tables.one_interval_by_factor(Scenario.load("rsc-1"), 20, 6),
         changing("rsc-1")[1],
     )
-    said = checkpoint_interval.changing_rate_words.one_interval(by_factor, by_case)
+    finding = checkpoint_interval.changing_rate_words.one_interval(by_factor, by_case)
     losses = by_case.set_index(["case", "kept"])["loss_points"]
-    told = numbers("the burn-in # points if .* rate and # points if .* new # points if .* rate and # points", said.text)
+    values = numbers(
+        "the burn-in # points if .* rate and # points if .* new # points if .* rate and # points", finding.text
+    )
     expected = [losses[case, kept] for case in ("burn-in", "new nodes") for kept in ("settled rate", "mean rate")]
-    assert told == pytest.approx(expected, **TENTH)
+    assert values == pytest.approx(expected, **TENTH)
     costly = by_factor[(by_factor["kept"] == "settled rate") & (by_factor["loss_points"] > 0.5)]
-    assert numbers("from about # times", said.text) == pytest.approx([costly["factor"].min()], **THREE_DIGITS)
-    assert "plan with the rate that the run will meet" in said.text
+    assert numbers("from about # times", finding.text) == pytest.approx([costly["factor"].min()], **THREE_DIGITS)
+    assert "plan with the rate that the run will meet" in finding.text
     worst = by_factor.loc[by_factor["loss_points"].idxmax()]
-    assert numbers(r"\(#% instead of #%\)", said.text) == pytest.approx(
+    assert numbers(r"\(#% instead of #%\)", finding.text) == pytest.approx(
         [100 * worst["ettr"], 100 * worst["following"]], **TENTH
     )
 
@@ -179,24 +182,24 @@ def test_rates_and_intervals_are_told_at_both_ends():
     )
     for case, words in (("burn-in", "the burn-in"), ("new nodes", "nodes that start new")):
         rows = frame[frame["case"] == case].iloc[[0, -1]]
-        told = numbers(f"with {words} from # to # failures a day", rates.text)
-        assert told == pytest.approx(rows["per_day"].tolist(), **THREE_DIGITS)
-        told = numbers(f"with {words} from # min to # min", intervals.text)
-        assert told == pytest.approx(rows["interval_min"].tolist(), **THREE_DIGITS)
+        ends = numbers(f"with {words} from # to # failures a day", rates.text)
+        assert ends == pytest.approx(rows["per_day"].tolist(), **THREE_DIGITS)
+        ends = numbers(f"with {words} from # min to # min", intervals.text)
+        assert ends == pytest.approx(rows["interval_min"].tolist(), **THREE_DIGITS)
 
 
 @pytest.mark.parametrize("name", ["llama3-405b", "rsc-1"])
 def test_what_each_size_needs_is_told(name):
     frame = scale.requirement_tables.required_by_size(Scenario.load(name), TARGET, SIZES)
-    said = scale.requirement_words.answer(frame, TARGET)
+    finding = scale.requirement_words.answer(frame, TARGET)
     for n_gpus, rows in frame.groupby("n_gpus"):
-        part = re.search(rf"On {n_gpus:,} GPUs .*?(?= On \d|$)", said.text).group()
+        part = re.search(rf"On {n_gpus:,} GPUs .*?(?= On \d|$)", finding.text).group()
         if (rows["value"] >= rows["given"]).all():
             assert part == f"On {n_gpus:,} GPUs 90% is reached as it is."
             continue
         for row in rows[rows["value"].notna()].itertuples():
-            told = numbers(rf"{scale.requirement_words.field_name(row.field)} at most # \(now #\)", part)
-            assert told == pytest.approx([row.value, row.given], rel=0.04)  # two decimals
+            values = numbers(rf"{scale.requirement_words.field_name(row.field)} at most # \(now #\)", part)
+            assert values == pytest.approx([row.value, row.given], rel=0.04)  # two decimals
         pair = rows.loc[rows["blocked_ettr"].idxmax()]
         assert ("are enough" in part) == (pair["blocked_ettr"] >= TARGET)
         assert numbers("(?:are enough|not enough either), at #%", part) == pytest.approx(
@@ -210,8 +213,8 @@ def test_a_cell_says_the_value_or_what_blocks(llama3):
     assert table.columns.tolist() == ["given", "16,384 GPUs", "100,000 GPUs", "1,000,000 GPUs"]
     assert table.loc["Failure rate"].tolist() == ["3.79", "at most 4.5", "at most 0.738", "at most 0.0738"]
     row = frame[(frame["n_gpus"] == 1_000_000) & (frame["field"] == "recovery.restart_min")].iloc[0]
-    told = table.loc["Restart time [min]", "1,000,000 GPUs"]
-    assert numbers("none: #% at best; with the background write ideal too #%", told) == pytest.approx(
+    cell = table.loc["Restart time [min]", "1,000,000 GPUs"]
+    assert numbers("none: #% at best; with the background write ideal too #%", cell) == pytest.approx(
         [100 * row["best_ettr"], 100 * row["blocked_ettr"]], **TENTH
     )
 
@@ -238,13 +241,15 @@ def test_every_assumed_field_has_a_name():
 
 
 def test_the_frontier_is_told_at_the_scenario_s_own_restart(llama3):
-    said = scale.requirement_words.frontier(scale.requirement_tables.frontiers(llama3, TARGET, SIZES), llama3, TARGET)
-    told = numbers("own of 5 min it allows # on 16,384, # on 100,000 and # on 1,000,000", said.text)
+    finding = scale.requirement_words.frontier(
+        scale.requirement_tables.frontiers(llama3, TARGET, SIZES), llama3, TARGET
+    )
+    intervals = numbers("own of 5 min it allows # on 16,384, # on 100,000 and # on 1,000,000", finding.text)
     exact = [
         plan.required(llama3.override({"cluster.n_gpus": n}), "failures.rate_per_1000_node_days", TARGET).value
         for n in SIZES
     ]
-    assert told == pytest.approx(exact, rel=0.01)  # between two restarts of the curve
+    assert intervals == pytest.approx(exact, rel=0.01)  # between two restarts of the curve
     empty = scale.requirement_words.frontier(scale.requirement_tables.frontiers(llama3, 0.995, SIZES, 4), llama3, 0.995)
     assert "No restart time and no failure rate reach" in empty.title
 

@@ -126,8 +126,8 @@ def test_published_predictors_are_marked_where_they_would_be(layer_of):
 
 def test_an_interval_without_an_answer_is_said(layer_of):
     rows = frame("intervals", "llama3-405b").assign(ettr=np.nan)
-    shown = layer_of(draw("intervals", rows).to_dict(), "point")["rows"]
-    assert {row["reached"] for row in shown} == {"no answer"}
+    points = layer_of(draw("intervals", rows).to_dict(), "point")["rows"]
+    assert {row["reached"] for row in points} == {"no answer"}
 
 
 def test_every_line_answers_the_pointer(layer_of):

@@ -65,8 +65,8 @@ def test_rungs_are_scenarios_and_their_shares_those_of_the_exact_form(name):
     assert frame.groupby("rung")["share"].sum().to_numpy() == pytest.approx(1)
     assert list(dict.fromkeys(frame["rung"])) == list(rungs)
     for title, rung in rungs.items():
-        found, rows = budget.exact(rung), frame[frame["rung"] == title].set_index("part")["share"]
-        assert rows["rework"] == pytest.approx(found.rework_h / found.total_h)
+        hours, rows = budget.exact(rung), frame[frame["rung"] == title].set_index("part")["share"]
+        assert rows["rework"] == pytest.approx(hours.rework_h / hours.total_h)
         assert plan.best_interval_min(rung) == pytest.approx(rung.checkpoint.interval_min)
     assert len(rungs["+ neighbour disks"].checkpoint.tiers) == 3
     assert len(rungs["Just in time, instead"].checkpoint.tiers) == 1

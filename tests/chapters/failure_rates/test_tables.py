@@ -35,12 +35,12 @@ def test_a_new_scope_is_refused_by_name(monkeypatch, llama3):
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_scenario_s_own_rate_stands_last(name):
     run = Scenario.load(name)
-    found = failure_rates.tables.rates(run)
-    own = found.iloc[-1]
-    assert len(found) == len(evidence.published_rates()) + 1 and found["title"].is_unique
+    rows = failure_rates.tables.rates(run)
+    own = rows.iloc[-1]
+    assert len(rows) == len(evidence.published_rates()) + 1 and rows["title"].is_unique
     assert (own["cluster_id"], own["counted"]) == ("scenario", failure_rates.tables.OWN)
     assert own["rate"] == run.failures.rate and run.title in own["title"]
-    assert (found["low"] <= found["rate"]).all() and (found["rate"] <= found["high"]).all()
+    assert (rows["low"] <= rows["rate"]).all() and (rows["rate"] <= rows["high"]).all()
     if run.failures.n_events is not None:
         exact = failures.failure_rate(run.failures.n_events, run.failures.node_days)
         assert (own["low"], own["high"]) == (exact.low, exact.high)
@@ -55,8 +55,8 @@ def test_a_gamma_distribution_gives_the_own_interval(plain_run):
 
 
 def test_a_scenario_without_failures_has_no_row(llama3):
-    found = failure_rates.tables.rates(llama3.override(NEVER))
-    assert len(found) == len(evidence.published_rates()) and failure_rates.tables.OWN not in set(found["counted"])
+    rows = failure_rates.tables.rates(llama3.override(NEVER))
+    assert len(rows) == len(evidence.published_rates()) and failure_rates.tables.OWN not in set(rows["counted"])
 
 
 # --------------------------------------------------------------------------- two clusters
@@ -73,8 +73,8 @@ def test_glm_against_llama(frame):
 
 
 def test_the_verdicts(frame):
-    found = failure_rates.tables.ratios(frame).set_index("cluster_id")
-    assert found["verdict"].drop("scenario").to_dict() == {
+    compared = failure_rates.tables.ratios(frame).set_index("cluster_id")
+    assert compared["verdict"].drop("scenario").to_dict() == {
         "rsc-1": failure_rates.tables.UNTOLD,
         "rsc-2": failure_rates.tables.UNTOLD,
         "byterobust-dense": failure_rates.tables.DIFFERENT,
@@ -88,14 +88,16 @@ def test_the_verdicts(frame):
         "glm-130b": failure_rates.tables.DIFFERENT,
         "imbue-70b": failure_rates.tables.UNTOLD,
     }
-    assert set(found["reference"]) == {"Llama 3 405B, unexpected"}
+    assert set(compared["reference"]) == {"Llama 3 405B, unexpected"}
 
 
 def test_a_verdict_and_its_p_value_agree(frame):
-    found = failure_rates.tables.ratios(frame).dropna(subset="p_value")
-    assert len(found) > 5
-    clear = (found["p_value"] < 0.04) | (found["p_value"] > 0.06)  # the two exact tests differ a little at the edge
-    assert ((found["p_value"] > 0.05) == (found["verdict"] == failure_rates.tables.COMPATIBLE))[clear].all()
+    compared = failure_rates.tables.ratios(frame).dropna(subset="p_value")
+    assert len(compared) > 5
+    clear = (compared["p_value"] < 0.04) | (
+        compared["p_value"] > 0.06
+    )  # the two exact tests differ a little at the edge
+    assert ((compared["p_value"] > 0.05) == (compared["verdict"] == failure_rates.tables.COMPATIBLE))[clear].all()
 
 
 def test_what_is_open_of_the_exposure_widens_the_ratio(frame):
@@ -126,9 +128,9 @@ def test_rows_of_the_same_events_and_of_other_things_are_not_compared(frame, lla
 
 def test_a_reference_alone_leaves_an_empty_comparison(frame):
     alone = frame[frame["cluster_id"] == "llama3-unexpected"]
-    found = failure_rates.tables.ratios(alone)
-    assert found.empty
-    pd.testing.assert_series_equal(found.dtypes, failure_rates.tables.ratios(frame).dtypes)
+    compared = failure_rates.tables.ratios(alone)
+    assert compared.empty
+    pd.testing.assert_series_equal(compared.dtypes, failure_rates.tables.ratios(frame).dtypes)
 
 
 def test_the_ratio_turns_round(frame):
@@ -185,8 +187,8 @@ def test_a_run_that_never_fails_has_no_line(llama3):
 
 
 def test_projections_divide_by_size(frame):
-    found = failure_rates.tables.projections(frame, [100_000, 1_000_000])
-    small, large = (found[found["n_gpus"] == size].reset_index(drop=True) for size in (1e5, 1e6))
+    projected = failure_rates.tables.projections(frame, [100_000, 1_000_000])
+    small, large = (projected[projected["n_gpus"] == size].reset_index(drop=True) for size in (1e5, 1e6))
     for column in ("mttf_h", "mttf_low_h", "mttf_high_h"):
         assert small[column].to_numpy() == pytest.approx(10 * large[column].to_numpy())
     llama = small.set_index("cluster_id").loc["llama3-unexpected"]
@@ -205,9 +207,9 @@ def test_projections_divide_by_size(frame):
 
 def test_a_new_fleet_of_llama_s_nodes(llama3):
     """846 failures in 54 days at shape 0.7, against 419 settled."""
-    found = failure_rates.tables.first_failures(llama3, 54).set_index("shape")
-    assert found["n_failures"].round().tolist() == [846, 419, 160]
-    assert found["settled"].to_numpy() == pytest.approx(419)
+    by_shape = failure_rates.tables.first_failures(llama3, 54).set_index("shape")
+    assert by_shape["n_failures"].round().tolist() == [846, 419, 160]
+    assert by_shape["settled"].to_numpy() == pytest.approx(419)
 
 
 def test_a_new_fleet_by_drawing_lifetimes(llama3):
@@ -217,8 +219,8 @@ def test_a_new_fleet_by_drawing_lifetimes(llama3):
     for shape in (0.7, 1.5):
         drawn = random.weibull(shape, (nodes, 40)) * mean_days / math.gamma(1 + 1 / shape)
         counts = (drawn.cumsum(axis=1) <= days).sum(axis=1)
-        found = failure_rates.tables.first_failures(llama3, days, (shape,))["n_failures"].iloc[0] / llama3.n_nodes
-        assert counts.mean() == pytest.approx(found, abs=4 * counts.std() / math.sqrt(nodes))
+        per_node = failure_rates.tables.first_failures(llama3, days, (shape,))["n_failures"].iloc[0] / llama3.n_nodes
+        assert counts.mean() == pytest.approx(per_node, abs=4 * counts.std() / math.sqrt(nodes))
 
 
 def test_the_weeks_sum_to_the_first_days(llama3):

@@ -37,9 +37,9 @@ def rates(name: str):
 
 def numbers(pattern: str, text: str) -> list[float]:
     """The numbers that stand in the groups of a pattern."""
-    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
-    assert found, f"{pattern!r} is not in {text!r}"
-    return [float(group.replace(",", "")) for group in found.groups()]
+    match = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert match, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in match.groups()]
 
 
 def minutes(text: str) -> list[float]:
@@ -113,11 +113,11 @@ def test_what_is_counted_is_told_by_kind():
 
 @pytest.mark.parametrize("name", RUN_NAMES)
 def test_each_cluster_gets_its_verdict_in_words(name):
-    found = failure_rates.tables.ratios(rates(name))
-    finding = failure_rates.words.ratios(found)
+    compared = failure_rates.tables.ratios(rates(name))
+    finding = failure_rates.words.ratios(compared)
     same, other = finding.text.split("They cannot for ")
     different, untold = other.split("It cannot be told for ")
-    for row in found.itertuples():
+    for row in compared.itertuples():
         place = {
             failure_rates.tables.COMPATIBLE: same,
             failure_rates.tables.DIFFERENT: different,
@@ -130,8 +130,8 @@ def test_each_cluster_gets_its_verdict_in_words(name):
             wanted = [row.ratio, row.low] + ([] if row.at_least else [row.high])
             assert numbers(pattern, different) == pytest.approx(wanted, **DIGITS)
     assert numbers("# of # rates", finding.title) == [
-        (found["verdict"] == failure_rates.tables.COMPATIBLE).sum(),
-        len(found),
+        (compared["verdict"] == failure_rates.tables.COMPATIBLE).sum(),
+        len(compared),
     ]
 
 
@@ -150,15 +150,15 @@ def test_the_points_are_told_with_the_rates_that_they_imply():
 def test_projections_tell_both_ends_and_the_middle(name, sizes):
     projected = failure_rates.tables.projections(rates(name), sizes)
     text = failure_rates.words.projections(projected).text
-    shown = comparable(projected, failure_rates.tables.OWN)
+    alike = comparable(projected, failure_rates.tables.OWN)
     wanted = [
         60 * value
-        for _, rows in shown.groupby("n_gpus")
+        for _, rows in alike.groupby("n_gpus")
         for value in (rows["mttf_h"].min(), rows["mttf_h"].max(), rows["mttf_h"].median())
     ]
     assert minutes(text) == pytest.approx(wanted, rel=5.1e-3)
     spread, widest = numbers("by a factor of #; .* a factor of #\\.", text)
-    largest = shown[shown["n_gpus"] == max(sizes)]
+    largest = alike[alike["n_gpus"] == max(sizes)]
     assert spread == pytest.approx(largest["mttf_h"].max() / largest["mttf_h"].min(), **DIGITS)
     assert widest == pytest.approx((largest["mttf_high_h"] / largest["mttf_low_h"]).max(), **DIGITS)
     assert ("matters more than chance" in text) == (spread > widest)
@@ -220,20 +220,20 @@ def test_real_runs_are_told_beside_the_model():
 
 @pytest.mark.parametrize("name", failure_log.tables.published_run_names())
 def test_losses_are_told_by_reason(name):
-    told = failure_log.tables.published_run(name)
-    finding = failure_log.published_run_words.losses(told)
+    published = failure_log.tables.published_run(name)
+    finding = failure_log.published_run_words.losses(published)
     assert numbers("Of # h the run lost #", finding.text) == pytest.approx(
-        [told.realised.wall_h, told.realised.lost_h], **DIGITS
+        [published.realised.wall_h, published.realised.lost_h], **DIGITS
     )
-    for row in told.losses.itertuples():
+    for row in published.losses.itertuples():
         if row.reason in (training_logs.MIXED, training_logs.UNNAMED):
             pattern = "# h more lie in stretches" if row.reason == training_logs.MIXED else "For # h, "
         else:
             pattern = rf"{row.reason} # h \({'once' if row.n == 1 else f'{row.n} times'}\)"
         assert numbers(pattern, finding.text) == pytest.approx([row.lost_h], **DIGITS)
-    others = told.losses.loc[told.losses["term"] == failure_log.tables.NOT_MODELLED, "lost_h"].sum()
+    others = published.losses.loc[published.losses["term"] == failure_log.tables.NOT_MODELLED, "lost_h"].sum()
     assert numbers(": #% of the lost hours", finding.title) == pytest.approx(
-        [100 * others / told.realised.lost_h], abs=0.501
+        [100 * others / published.realised.lost_h], abs=0.501
     )
 
 

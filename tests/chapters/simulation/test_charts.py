@@ -50,18 +50,18 @@ FRAMES = {
     ),
     "lengths": lambda name: simulation_chapter.replication_tables.ettr_by_length(run(name), n_points=3),
 }
-CELL = ["mechanism", "setting", "order", "n_gpus", "closed", "simulated", "points", "error_points", "verdict"]
+CELL = ["mechanism", "setting", "order", "n_gpus", "closed", "simulated", "points", "half_points", "verdict"]
 NEEDED = {
     "days": ["day", "from_h", "to_h", "state", "since_h", "lasts_min"],
     "losses": ["part", "this_h", "mean_h", "low_h", "high_h", "closed_h"],
     "dates": ["done", "finish_h", "bin_day", "height"],
     "difference_map": CELL,
     "settings": CELL,
-    "causes": ["cause", "setting", "order", "ettr", "error", "p5_h", "p25_h", "p50_h", "p75_h", "p95_h"],
-    "by_spares": ["failures", "n_spares", "ettr", "error", "waiting_h", "p5_h", "p50_h", "p95_h", "closed_ettr"],
+    "causes": ["cause", "setting", "order", "ettr", "low", "high", "p5_h", "p25_h", "p50_h", "p75_h", "p95_h"],
+    "by_spares": ["failures", "n_spares", "ettr", "low", "high", "waiting_h", "p5_h", "p50_h", "p95_h", "closed_ettr"],
     "errors": ["estimate", "n_runs", "n_groups", "error_points", "low_points", "high_points", "expected_points"],
     "luck": ["way", "saved_h", "low_h", "high_h", "runs_ratio", "closed_h"],
-    "lengths": ["pool", "productive_days", "n_spares", "n_runs", "ettr", "error", "closed_ettr"],
+    "lengths": ["pool", "productive_days", "n_spares", "n_runs", "ettr", "low", "high", "closed_ettr"],
 }
 
 
@@ -141,12 +141,12 @@ def test_dates_have_a_line_at_each_percentile_and_at_the_closed_form(layer_of):
 
 CELLS = pd.DataFrame(
     [
-        ("a", "nothing", 0, 1024, 0.9, 0.9001, 0.01, 0.02, "within error"),
-        ("b", "much", 1, 1024, 0.9, 0.82, -8.0, 0.1, "differs"),
-        ("c", "little", 2, 1024, 0.9, 0.895, -0.5, 0.1, "differs"),
-        ("d", "more", 3, 1024, 0.9, 0.915, 1.5, 0.1, "differs"),
+        ("a", "nothing", 0, 1024, 0.9, 0.9001, 0.01, 0.0392, "within error"),
+        ("b", "much", 1, 1024, 0.9, 0.82, -8.0, 0.196, "differs"),
+        ("c", "little", 2, 1024, 0.9, 0.895, -0.5, 0.196, "differs"),
+        ("d", "more", 3, 1024, 0.9, 0.915, 1.5, 0.196, "differs"),
         ("e", "none left", 4, 1024, np.nan, np.nan, np.nan, np.nan, "hopeless"),
-        ("f", "some", 5, 1024, 0.9, 0.88, -2.0, 0.1, "differs"),
+        ("f", "some", 5, 1024, 0.9, 0.88, -2.0, 0.196, "differs"),
     ],
     columns=CELL,
 )
@@ -217,7 +217,7 @@ def test_errors_stand_on_logarithmic_axes_unless_there_are_none(encoding_of):
     assert encoding_of(draw("errors", none).to_dict(), "point")["y"]["scale"]["type"] == "linear"
 
 
-def test_luck_and_length_stand_beside_the_closed_form(layer_of):
+def test_seeds_and_length_stand_beside_the_closed_form(layer_of):
     spec = draw("luck", frame("luck")).to_dict()
     (row,) = layer_of(spec, "rule")["rows"]
     assert row["saved_h"] == pytest.approx(frame("luck")["closed_h"][0])

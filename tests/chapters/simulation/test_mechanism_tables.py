@@ -79,12 +79,13 @@ def test_cells_are_the_difference_of_simulation_and_closed_form(llama3):
         {one.name: one.changes for one in simulation.mechanism_tables.assumed_mechanisms(base)}["Finite spares"]
     )
     assert row["closed"] == budget.exact(budget.simplified(run).scenario).ettr
-    found = simulate(run, int(row["n_runs"]), 0)
-    assert row["simulated"] == found.ettr and row["points"] == pytest.approx(100 * (found.ettr - row["closed"]))
-    assert row["error_points"] == pytest.approx(100 * found.ettr_error)
+    simulated = simulate(run, int(row["n_runs"]), 0)
+    assert row["simulated"] == simulated.ettr and row["points"] == pytest.approx(100 * (simulated.ettr - row["closed"]))
+    assert row["error_points"] == pytest.approx(100 * simulated.ettr_error)
     sure = frame["points"].abs() > 3 * frame["error_points"]
     assert (sure == (frame["verdict"] == "differs")).all()
     assert (frame["error_points"] > 0).all()
+    assert frame["half_points"].to_numpy() == pytest.approx(1.96 * frame["error_points"].to_numpy())
 
 
 def test_where_nothing_is_added_the_two_agree():
@@ -95,11 +96,11 @@ def test_where_nothing_is_added_the_two_agree():
 
 def test_rates_that_change_are_met_by_the_closed_form_over_time(llama3):
     frame = table()
-    told = frame[frame["over_time"].notna()]
-    assert set(told["mechanism"]) == CHANGING and set(told["n_gpus"]) == {llama3.cluster.n_gpus}
+    changing = frame[frame["over_time"].notna()]
+    assert set(changing["mechanism"]) == CHANGING and set(changing["n_gpus"]) == {llama3.cluster.n_gpus}
     # it takes each moment's rate as settled: half a point is its own error, far from the points that are missed
-    assert (100 * (told["over_time"] - told["simulated"]).abs() < 0.5 + 4 * told["error_points"]).all()
-    assert (told["points"] < -1).all()
+    assert (100 * (changing["over_time"] - changing["simulated"]).abs() < 0.5 + 4 * changing["error_points"]).all()
+    assert (changing["points"] < -1).all()
 
 
 def test_a_time_out_is_a_failure_that_is_noticed_at_once():
@@ -108,8 +109,8 @@ def test_a_time_out_is_a_failure_that_is_noticed_at_once():
     alarms = run.override({"recovery.false_alarms_per_day": 1.0})
     more = run.failures.rate + 1000 / run.n_nodes
     expected = budget.exact(run.override({"failures.rate_per_1000_node_days": more})).ettr
-    found = simulate(alarms, 300)
-    assert abs(found.ettr - expected) < 4 * found.ettr_error
+    simulated = simulate(alarms, 300)
+    assert abs(simulated.ettr - expected) < 4 * simulated.ettr_error
     assert expected < budget.exact(run).ettr - 0.02
 
 

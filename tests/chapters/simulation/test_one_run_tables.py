@@ -23,8 +23,8 @@ def written(stretches: list[tuple[str, float]], run: int = 0) -> SimpleNamespace
 
 def test_stretches_are_cut_at_midnight_and_merged():
     stall = ("checkpoint", 0.01)  # shorter than a minute
-    told = written([("restart", 0.5), ("training", 20), stall, ("training", 10), ("rework", 1), ("restart", 0.5)])
-    frame = simulation_chapter.tables.days_of_run(told)
+    runs = written([("restart", 0.5), ("training", 20), stall, ("training", 10), ("rework", 1), ("restart", 0.5)])
+    frame = simulation_chapter.tables.days_of_run(runs)
     assert frame["state"].tolist() == ["restart", "training", "training", "rework", "restart"]
     assert frame["day"].tolist() == [1, 1, 2, 2, 2]
     assert frame["from_h"].tolist() == pytest.approx([0, 0.5, 0, 6.51, 7.51])
@@ -39,9 +39,9 @@ def test_a_long_stall_is_seen():
 
 
 def test_days_begin_and_end_as_asked_and_with_the_run():
-    told = written([("training", 100.0)])
-    assert simulation_chapter.tables.days_of_run(told, first_day=2, n_days=2)["day"].tolist() == [2, 3]
-    last = simulation_chapter.tables.days_of_run(told, first_day=4, n_days=9)
+    runs = written([("training", 100.0)])
+    assert simulation_chapter.tables.days_of_run(runs, first_day=2, n_days=2)["day"].tolist() == [2, 3]
+    last = simulation_chapter.tables.days_of_run(runs, first_day=4, n_days=9)
     assert last["day"].tolist() == [4, 5] and last["to_h"].iloc[-1] == pytest.approx(4)
 
 
@@ -54,13 +54,13 @@ def test_more_than_a_page_can_hold_is_cut_at_a_midnight():
 
 
 def test_a_day_or_a_run_that_is_not_there_is_refused():
-    told = written([("training", 30.0)], run=3)
+    runs = written([("training", 30.0)], run=3)
     with pytest.raises(InputError, match="run 0 is not in the timeline"):
-        simulation_chapter.tables.days_of_run(told)
+        simulation_chapter.tables.days_of_run(runs)
     with pytest.raises(InputError, match="first_day must be before the end of run 3 on day 1.2"):
-        simulation_chapter.tables.days_of_run(told, 3, first_day=3)
+        simulation_chapter.tables.days_of_run(runs, 3, first_day=3)
     with pytest.raises(InputError, match="must be >= 1, got 1 and 0"):
-        simulation_chapter.tables.days_of_run(told, 3, n_days=0)
+        simulation_chapter.tables.days_of_run(runs, 3, n_days=0)
 
 
 def test_days_of_a_simulated_run_hold_what_its_timeline_holds(llama3):

@@ -14,9 +14,9 @@ from ettr.chapters.simulation.replication_tables import (
     CONTROLLED,
     FEW_SPARES,
     FULL_SUPPLY,
-    OTHER_LUCK,
+    OTHER_SEEDS,
     PLAIN,
-    SAME_LUCK,
+    SAME_SEED,
 )
 from ettr.core.errors import InputError
 from ettr.simulation.columns import N_FAILURES
@@ -38,8 +38,8 @@ def lengths() -> pd.DataFrame:
 def test_the_lesson_is_a_run_whose_ettr_is_known(llama3):
     run = simulation_chapter.replication_tables.lesson_run(llama3.override({"recovery.restart_cv": 1}))
     assert not run.job.include_start and run.maintenance is None and run.recovery.restart_cv == 0
-    found = simulate(run, 500)
-    assert abs(found.ettr - budget.exact(run).ettr) < 4 * found.ettr_error
+    simulated = simulate(run, 500)
+    assert abs(simulated.ettr - budget.exact(run).ettr) < 4 * simulated.ettr_error
 
 
 def test_measured_errors_are_those_expected_and_fall_with_the_root():
@@ -92,21 +92,21 @@ def test_the_other_interval_is_the_best_or_half_of_it(llama3):
     )
 
 
-def test_the_same_seed_cancels_luck(llama3):
+def test_the_same_seed_cancels_chance(llama3):
     frame = simulation_chapter.replication_tables.difference_by_luck(llama3, BEST_MIN, 500).set_index("way")
     run = simulation_chapter.replication_tables.lesson_run(llama3)
     other = run.override({"checkpoint.interval_min": BEST_MIN})
     totals = [simulate(one, 500, seed).total_h for one, seed in ((run, 0), (other, 0), (other, 1))]
-    assert frame.loc[SAME_LUCK, "saved_h"] == pytest.approx((totals[0] - totals[1]).mean())
-    assert frame.loc[SAME_LUCK, "error_h"] == pytest.approx((totals[0] - totals[1]).std(ddof=1) / 500**0.5)
-    assert frame.loc[OTHER_LUCK, "saved_h"] == pytest.approx(totals[0].mean() - totals[2].mean())
-    ratio = (frame.loc[OTHER_LUCK, "error_h"] / frame.loc[SAME_LUCK, "error_h"]) ** 2
-    assert frame.loc[SAME_LUCK, "runs_ratio"] == pytest.approx(ratio) and ratio > 3
+    assert frame.loc[SAME_SEED, "saved_h"] == pytest.approx((totals[0] - totals[1]).mean())
+    assert frame.loc[SAME_SEED, "error_h"] == pytest.approx((totals[0] - totals[1]).std(ddof=1) / 500**0.5)
+    assert frame.loc[OTHER_SEEDS, "saved_h"] == pytest.approx(totals[0].mean() - totals[2].mean())
+    ratio = (frame.loc[OTHER_SEEDS, "error_h"] / frame.loc[SAME_SEED, "error_h"]) ** 2
+    assert frame.loc[SAME_SEED, "runs_ratio"] == pytest.approx(ratio) and ratio > 3
     assert (abs(frame["saved_h"] - frame["closed_h"]) < 4 * frame["error_h"]).all()
     assert frame["closed_h"].iloc[0] == pytest.approx(budget.exact(run).total_h - budget.exact(other).total_h)
 
 
-def test_without_luck_there_is_none_to_share(llama3):
+def test_without_chance_nothing_is_shared(llama3):
     quiet = llama3.override({"failures.rate_per_1000_node_days": 0})
     frame = simulation_chapter.replication_tables.difference_by_luck(quiet, 20, 80)
     assert frame["error_h"].max() < 1e-9 and (frame["runs_ratio"] == 1).all()
@@ -127,6 +127,6 @@ def test_the_mean_of_ratios_is_never_below_the_ratio_of_sums():
     full = frame[frame["pool"] == FULL_SUPPLY]
     assert full["excess"].iloc[0] > 0.01 > 10 * full["excess"].iloc[-1]
     run = simulation_chapter.replication_tables.lesson_run(Scenario.load("opt-175b")).override({"job.productive_h": 12})
-    found = simulate(run, int(full["n_runs"].iloc[0]))
-    exact = found.runs["ettr"].mean() - found.runs["productive_h"].sum() / found.total_h.sum()
+    simulated = simulate(run, int(full["n_runs"].iloc[0]))
+    exact = simulated.runs["ettr"].mean() - simulated.runs["productive_h"].sum() / simulated.total_h.sum()
     assert full["excess"].iloc[0] == pytest.approx(exact)

@@ -47,13 +47,13 @@ def test_runs_that_are_all_alike_are_one_column(llama3):
 
 def test_chance_alone_is_the_run_by_the_rules():
     run = simulation_chapter.mechanism_tables.formula_run(Scenario.load("glm-130b"))
-    found, row = simulate(run, 200), by_cause().set_index("cause").loc[CHANCE]
-    assert (row["ettr"], row["p5_h"], row["p95_h"]) == (found.ettr, found.finish_h(5), found.finish_h(95))
+    simulated, row = simulate(run, 200), by_cause().set_index("cause").loc[CHANCE]
+    assert (row["ettr"], row["p5_h"], row["p95_h"]) == (simulated.ettr, simulated.finish_h(5), simulated.finish_h(95))
     assert by_cause()["order"].tolist() == list(range(len(by_cause())))
 
 
 def test_a_rate_that_is_not_known_adds_its_own_variance():
-    """Two roads: the mean over rates is that of the closed form, and the variances of luck and of the rate add up."""
+    """Two roads: the mean over rates is that of the closed form, and the variances of chance and of the rate add up."""
     scenario = Scenario.load("glm-130b")
     rows = simulation_chapter.tables.finish_by_cause(scenario, n_runs=2000).set_index("cause")
     run, known = simulation_chapter.mechanism_tables.formula_run(scenario), scenario.failures.posterior
@@ -82,6 +82,13 @@ def test_nodes_in_the_middle_of_their_lives_move_nothing_and_new_ones_do():
         assert abs(rows.loc[name, "ettr"] - chance["ettr"]) < 4 * np.hypot(rows.loc[name, "error"], chance["error"])
     assert rows.loc["New nodes, k = 0.7", "ettr"] < chance["ettr"] - 0.02
     assert rows.loc["Racks fail at once", "p95_h"] > chance["p95_h"]
+
+
+def test_ettrs_come_with_their_95_percent():
+    for frame in (by_cause(), by_spares()):
+        middle, half = (frame["low"] + frame["high"]) / 2, (frame["high"] - frame["low"]) / 2
+        assert middle.to_numpy() == pytest.approx(frame["ettr"].to_numpy())
+        assert half.to_numpy() == pytest.approx(1.96 * frame["error"].to_numpy())
 
 
 def test_more_spares_never_hurt_and_racks_always_do():

@@ -170,17 +170,17 @@ def test_losses_agree_within_three_errors_and_not_beyond():
 
 def test_a_date_is_told_with_its_error_and_beside_the_closed_form():
     which = ("glm-130b", "as it is")
-    found = simulation(*which)
-    total = found.budget_interval.set_index("part").loc["total"]
+    simulated = simulation(*which)
+    total = simulated.budget_interval.set_index("part").loc["total"]
     text = SENTENCES["finishing.dates"](*which).text
-    assert f"Half of the runs are done after {np.median(found.total_h):,.1f} h" in text
+    assert f"Half of the runs are done after {np.median(simulated.total_h):,.1f} h" in text
     assert f"The mean is {total['mean']:,.1f} h (give or take" in text and "1,035.0 h is within the error" in text
     wrong = SimpleNamespace(total_h=total["mean"] - 50)
     assert (
         f"50 h more than the closed form's {wrong.total_h:,.1f} h"
-        in simulation_chapter.words.dates(found, wrong, ()).text
+        in simulation_chapter.words.dates(simulated, wrong, ()).text
     )
-    assert "goes without a and b." in simulation_chapter.words.dates(found, wrong, ("a", "b")).text
+    assert "goes without a and b." in simulation_chapter.words.dates(simulated, wrong, ("a", "b")).text
 
 
 def cause(name: str, mean_h: float, width_h: float, ettr: float, error: float = 1e-4) -> dict:
@@ -216,17 +216,19 @@ def test_causes_name_the_widest_the_latest_and_what_moves_nothing():
     assert quiet.title == "Nothing widens the range of 10 h by much" and "within 14 h" not in quiet.text
 
 
-SPARES = pd.DataFrame(
-    {
-        "failures": ["single nodes"] * 2 + ["racks too"] * 2,
-        "n_spares": [4, 8] * 2,
-        "in_repair": [4.0] * 2 + [5.2] * 2,
-        "ettr": [0.8, 0.896, 0.7, 0.88],
-        "error": 0.01,
-        "p5_h": [100.0, 90, 110, 95],
-        "p95_h": [120.0, 91, 150, 99],
-        "closed_ettr": 0.9,
-    }
+SPARES = simulation_chapter.mechanism_tables.with_interval(
+    pd.DataFrame(
+        {
+            "failures": ["single nodes"] * 2 + ["racks too"] * 2,
+            "n_spares": [4, 8] * 2,
+            "in_repair": [4.0] * 2 + [5.2] * 2,
+            "ettr": [0.8, 0.896, 0.7, 0.88],
+            "error": 0.01,
+            "p5_h": [100.0, 90, 110, 95],
+            "p95_h": [120.0, 91, 150, 99],
+            "closed_ettr": 0.9,
+        }
+    )
 )
 
 
@@ -309,7 +311,7 @@ def shared(saved_h: float, error_h: float, ratio: float) -> Finding:
     return simulation_chapter.replication_words.luck(frame, 10, 20)
 
 
-def test_luck_is_told_with_its_sign_and_its_worth():
+def test_a_shared_seed_has_its_sign_and_its_worth():
     gained = shared(-1.0, 0.05, 16.0)
     assert gained.title == "The same seed for both intervals is worth 16 times the runs"
     assert "An interval of 20 min instead of 10 min costs 1 h (0.9 to 1.1 h with 95%)" in gained.text

@@ -55,8 +55,13 @@ def test_the_hottest_day_of_a_weather_file_is_shown(tmp_path):
     run = thermal.tables.warmed(Scenario.load("rsc-1").override({"heat": {"weather": str(path)}}))
     day = thermal.tables.hottest_day(run)
     assert day["ambient_c"].tolist() == pytest.approx([29 + h / 10 for h in range(24)])
-    shown = thermal.tables.afternoon(run)
-    assert len(shown) == 96 and set(shown["what"]) == {"outdoors", "inlet", "die, mean part", "die, hottest part"}
+    temperatures = thermal.tables.afternoon(run)
+    assert len(temperatures) == 96 and set(temperatures["what"]) == {
+        "outdoors",
+        "inlet",
+        "die, mean GPU",
+        "die, hottest GPU",
+    }
     assert thermal.tables.cooling_at(run)["mean_c"].round(6).nunique() == 1
 
 
@@ -130,11 +135,11 @@ def test_beliefs_are_about_dies_and_not_about_what_cools_them(run, hall):
     other = thermal.tables.warmed(Scenario.load("llama3-405b"), **hall)
     assert thermal.failure_tables.by_warming(other).equals(thermal.failure_tables.by_warming(run))
     reference = run.heat_response.reference.die_c
-    found = thermal.failure_tables.by_warming(run, [30.0]).set_index("case")[
+    ettrs = thermal.failure_tables.by_warming(run, [30.0]).set_index("case")[
         "rate_factor"
     ]  # beyond where the die would throttle
     gpus = sum(share for share, mode in zip(run.failures.shares, run.failures.modes, strict=True) if mode.heat_share)
-    assert found["all at 1.2 eV"] == pytest.approx(1 + gpus * (arrhenius_factor(reference + 30, reference, 1.2) - 1))
+    assert ettrs["all at 1.2 eV"] == pytest.approx(1 + gpus * (arrhenius_factor(reference + 30, reference, 1.2) - 1))
 
 
 def test_sizes_whose_hottest_part_cannot_compute_are_not_shown(run):

@@ -15,9 +15,9 @@ TENTH = {"abs": 0.0501}
 
 
 def numbers(pattern: str, text: str) -> list[float]:
-    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
-    assert found, f"{pattern!r} is not in {text!r}"
-    return [float(group.replace(",", "")) for group in found.groups()]
+    match = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert match, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in match.groups()]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def lost_pct(speeds):
 def test_the_answer_gives_the_afternoons_cost_and_what_cooling_buys(run):
     text, day = thermal.words.answer(run).text, thermal.tables.hottest_day(run)
     assert numbers(r"loses #% of its throughput", text) == pytest.approx([lost_pct(day["speed"])], **TENTH)
-    assert numbers(r"a mean part alone would lose #%", text) == pytest.approx([lost_pct(day["mean_speed"])], **TENTH)
+    assert numbers(r"a mean GPU alone would lose #%", text) == pytest.approx([lost_pct(day["mean_speed"])], **TENTH)
     table = thermal.tables.cooling_at(run).set_index("cooling")["effective"]
     assert numbers(r"Cold plates instead of outdoor air .* from #% to #%", text) == pytest.approx(
         [100 * table["air_economiser"], 100 * table["cold_plate"]], **TENTH
@@ -50,10 +50,10 @@ def test_the_answer_gives_the_afternoons_cost_and_what_cooling_buys(run):
 
 def test_an_answer_where_nothing_is_better_says_so():
     run = thermal.tables.warmed(Scenario.load("rsc-1"), part="gb200", cooling="cold_plate")
-    assert "The part has figures for no way of cooling but cold plates" in thermal.words.answer(run).text
-    found = thermal.words.climate(run, thermal.tables.by_climate(run))
+    assert "The GPU has figures for no way of cooling but cold plates" in thermal.words.answer(run).text
+    finding = thermal.words.climate(run, thermal.tables.by_climate(run))
     lost = np.ptp(thermal.tables.by_climate(run)["effective"])
-    assert numbers("the run loses # points with cold plates", found.title) == pytest.approx([100 * lost], **TENTH)
+    assert numbers("the run loses # points with cold plates", finding.title) == pytest.approx([100 * lost], **TENTH)
     plates = thermal.tables.warmed(Scenario.load("llama3-405b"), cooling="cold_plate")
     assert "figures for gives this run more than cold plates" in thermal.words.answer(plates).text
 
@@ -61,8 +61,8 @@ def test_an_answer_where_nothing_is_better_says_so():
 def test_the_afternoon_is_told_in_kelvins_and_by_its_margin(run):
     text, day = thermal.words.afternoon(run).text, thermal.tables.hottest_day(run)
     swings = [np.ptp(day[name]) for name in ("ambient_c", "inlet_c", "die_c")]
-    found = numbers("swings by # K, the inlet by # K and the die of the mean part by # K", text)
-    assert found == pytest.approx(swings, **TENTH)
+    kelvins = numbers("swings by # K, the inlet by # K and the die of the mean GPU by # K", text)
+    assert kelvins == pytest.approx(swings, **TENTH)
     assert "nothing below its set point" in text
     cool = thermal.tables.warmed(Scenario.load("llama3-405b"), cooling="cold_plate")
     hottest = thermal.tables.hottest_day(cool)["hottest_c"].max()
@@ -72,10 +72,10 @@ def test_the_afternoon_is_told_in_kelvins_and_by_its_margin(run):
 
 def test_a_part_that_throttles_by_its_memory_is_not_told_to_have_a_margin(run):
     assert "memory" in set(thermal.tables.hottest_day(run)["limited_by"])
-    found = thermal.words.afternoon(run)
-    assert found.title == "The hottest die ends at 86 °C, where its memory throttles the part"
+    finding = thermal.words.afternoon(run)
+    assert finding.title == "The hottest die ends at 86 °C, where its memory throttles the GPU"
     hottest = thermal.tables.hottest_day(run)["hottest_c"].max()
-    assert numbers("ends at # °C, below the 87 °C", found.text) == pytest.approx([hottest], **TENTH)
+    assert numbers("ends at # °C, below the 87 °C", finding.text) == pytest.approx([hottest], **TENTH)
 
 
 def test_why_the_inlet_does_not_follow_the_air():
@@ -97,8 +97,8 @@ def test_a_chiller_keeps_the_afternoon_out(chilled):
     assert "keeps the inlet constant" in thermal.words.afternoon(chilled).text
     assert thermal.words.pace(chilled).title == "The afternoon costs no throughput"
     assert "loses nothing" in thermal.words.climate(chilled, thermal.tables.by_climate(chilled)).text
-    found = thermal.words.answer(chilled)
-    assert found.title == "A hot afternoon costs no throughput" and "waits for the hottest" not in found.text
+    finding = thermal.words.answer(chilled)
+    assert finding.title == "A hot afternoon costs no throughput" and "waits for the hottest" not in finding.text
 
 
 def test_a_hall_at_the_limit_says_that_it_throttles():
@@ -113,7 +113,7 @@ def test_the_pace_of_job_and_mean_part(run):
     assert numbers("The mean over all hours is #%", text) == pytest.approx([100 * run.speed], **TENTH)
     cool = thermal.tables.warmed(Scenario.load("rsc-1").override({"cluster.n_gpus": 8}), mean_c=16.0)
     assert (
-        "none of its parts throttles" in thermal.words.pace(cool).text or "points more" in thermal.words.pace(cool).text
+        "none of its GPUs throttles" in thermal.words.pace(cool).text or "points more" in thermal.words.pace(cool).text
     )
 
 
@@ -171,7 +171,7 @@ def test_a_climate_that_a_plant_does_not_bear_is_told(run):
     table = thermal.tables.by_climate(run)
     cut = table[(table["cooling"] != "immersion") | (table["mean_c"] < 31)]
     text = thermal.words.climate(run, cut).text
-    assert "Above 30 °C immersion would leave the hottest part no power" in text and "immersion 1" not in text
+    assert "Above 30 °C immersion would leave the hottest GPU no power" in text and "immersion 1" not in text
 
 
 def test_titan_is_told_with_its_ratios_and_its_weakness():
@@ -230,14 +230,14 @@ SIZES = {"as it is": {}, "one node": {"cluster.n_gpus": 8}, "a hundred thousand"
 )
 def test_sentences_are_sane_in_every_hall(name, hall, size):
     run = thermal.tables.warmed(Scenario.load(name).override(SIZES[size]), **HALLS[hall])
-    said = [
+    findings = [
         *(thermal.words.answer(run), thermal.words.afternoon(run), thermal.words.pace(run)),
         thermal.words.by_size(thermal.tables.pace_by_size(run)),
         thermal.words.climate(run, thermal.tables.by_climate(run)),
         thermal.words.warming(run, thermal.failure_tables.by_warming(run)),
         thermal.words.cycles(run, thermal.failure_tables.stop_and_restart(run)),
     ]
-    for finding in said:
+    for finding in findings:
         for text in (finding.title, finding.text):
             assert text and not re.search(r"\b(nan|inf|None|NaN|dtype)\b|  | [.,;]|\.\.|\b(\w+) \2\b", text), text
         assert len(finding.title) < 120 and finding.text.endswith(".")

@@ -68,12 +68,12 @@ def _over_run(frame: pd.DataFrame, field: str, name: str, title: str, subtitle: 
         )
     )
     ends = [frame[frame["case"] == case].iloc[[0, -1]] for case in present]
-    told = "; ".join(f"{rows['case'].iloc[0]} {rows[field].iloc[0]:.3g} to {rows[field].iloc[1]:.3g}" for rows in ends)
+    spans = "; ".join(f"{rows['case'].iloc[0]} {rows[field].iloc[0]:.3g} to {rows[field].iloc[1]:.3g}" for rows in ends)
     return finish(
         touchable(lines),
         title=title,
         subtitle=subtitle,
-        description=f"Lines of {name} over the days of exposed time since the start, both logarithmic: {told}.",
+        description=f"Lines of {name} over the days of exposed time since the start, both logarithmic: {spans}.",
         height=260,
     )
 
@@ -89,10 +89,10 @@ def one_interval(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "factor", "kept", "interval_min", "ettr", "following", "loss_points")
-    shown = rounded(frame.assign(kept=frame["kept"].map(_KEPT), loss_points=frame["loss_points"].clip(lower=0)))
+    losses = rounded(frame.assign(kept=frame["kept"].map(_KEPT), loss_points=frame["loss_points"].clip(lower=0)))
     names = list(_KEPT.values())
     lines = (
-        alt.Chart(shown)
+        alt.Chart(losses)
         .mark_line()
         .encode(
             x=logarithmic("factor", "Rate of the new fleet over the settled rate"),
@@ -109,8 +109,8 @@ def one_interval(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    worst = shown.groupby("kept")["loss_points"].max()
-    told = ", ".join(f"{name} {worst[name]:.2g}" for name in names if name in worst.index)
+    worst = losses.groupby("kept")["loss_points"].max()
+    largest = ", ".join(f"{name} {worst[name]:.2g}" for name in names if name in worst.index)
     return finish(
         touchable(lines),
         title=title,
@@ -118,6 +118,6 @@ def one_interval(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         description=(
             f"Lines of the ETTR that one interval for the whole run loses against one that follows the rate, over the "
             f"rate of a new fleet, up to {frame['factor'].max():.3g} times the settled one. Largest losses in points: "
-            f"{told}."
+            f"{largest}."
         ),
     )

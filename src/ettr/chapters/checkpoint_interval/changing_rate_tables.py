@@ -115,6 +115,11 @@ def one_interval_by_factor(scenario: Scenario, decay_days: float, n_points: int 
     return pd.DataFrame(rows, columns=["case", *columns])[columns]
 
 
+def rate_changes(run: Scenario) -> bool:
+    """Whether the failure rate of a run changes while it goes on."""
+    return budget.changes(run)
+
+
 def interval_of(run: Scenario) -> Any:
     """The best interval for a failure rate of the job: a function of rates [1/h] that answers in minutes."""
     steady = run.override({"failures.burn_in": None, "failures.lifetime": None})

@@ -1,13 +1,16 @@
-"""What is said of a failure rate that changes while a job runs."""
+"""Sentences on a failure rate that changes while a job runs."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pandas as pd
 
-from ettr import budget
-from ettr.chapters.checkpoint_interval.changing_rate_tables import BURN_IN, NEW_NODES, SETTLED
+from ettr.chapters.checkpoint_interval.changing_rate_tables import BURN_IN, NEW_NODES, SETTLED, rate_changes
 from ettr.chapters.common.sentences import Finding, duration, listed, number, pct, points
-from ettr.plan import Plan
+
+if TYPE_CHECKING:
+    from ettr.plan import Plan
 
 _LITTLE = 0.5
 """Points that are not worth a changing interval: as much as the flat band."""
@@ -19,14 +22,14 @@ _CASES = {BURN_IN: "the burn-in", NEW_NODES: "nodes that start new"}
 
 def rates(frame: pd.DataFrame) -> Finding:
     """How the rate moves; ``frame`` as from ``changing_rate_tables.rates_and_intervals``."""
-    said = []
+    moves = []
     for case, name in _CASES.items():
         rows = frame[frame["case"] == case]
         if rows.empty or rows["per_day"].max() == 0:
             continue
         first, last = rows.iloc[0], rows.iloc[-1]
-        said.append(f"with {name} from {number(first['per_day'])} to {number(last['per_day'])} failures a day")
-    if not said:
+        moves.append(f"with {name} from {number(first['per_day'])} to {number(last['per_day'])} failures a day")
+    if not moves:
         return Finding(title="Without failures no rate changes", text="The job has no failures, so no rate changes.")
     settled = frame.loc[frame["case"] == SETTLED, "per_day"].iloc[0]
     start = duration(frame["exposed_d"].min() * 24)
@@ -34,7 +37,7 @@ def rates(frame: pd.DataFrame) -> Finding:
         title="A new fleet fails more at first",
         text=(
             f"The settled rate is {number(settled)} failures a day of time at risk. From {start} into the run to its "
-            f"end the rate goes {listed(said)}. Burn-in and shape are assumptions, set in the parameters above. Where "
+            f"end the rate goes {listed(moves)}. Burn-in and shape are assumptions, set in the parameters above. Where "
             f"failures were counted, the rate of new nodes is such that nodes as new would have given this count."
         ),
     )
@@ -42,21 +45,21 @@ def rates(frame: pd.DataFrame) -> Finding:
 
 def intervals(frame: pd.DataFrame) -> Finding:
     """How the best interval follows; ``frame`` as from ``changing_rate_tables.rates_and_intervals``."""
-    said, spread = [], 1.0
+    moves, spread = [], 1.0
     for case, name in _CASES.items():
         rows = frame[frame["case"] == case]
         if rows.empty:
             continue
         first, last = rows.iloc[0]["interval_min"], rows.iloc[-1]["interval_min"]
         spread = max(spread, last / first, first / last)
-        said.append(f"with {name} from {duration(first / 60)} to {duration(last / 60)}")
+        moves.append(f"with {name} from {duration(first / 60)} to {duration(last / 60)}")
     own = duration(frame.loc[frame["case"] == SETTLED, "interval_min"].iloc[0] / 60)
     if spread < 1.005:
         same = "The best interval does not change with the rate"
         return Finding(title=same, text=f"{same}: it is {own} throughout.")
     return Finding(
         title=f"The interval that follows the rate changes by a factor of {number(spread)}",
-        text=f"At the settled rate the best interval is {own}. It moves {listed(said)}: about with the rate's root.",
+        text=f"At the settled rate the best interval is {own}. It moves {listed(moves)}: about with the rate's root.",
     )
 
 
@@ -66,7 +69,7 @@ def one_interval(by_factor: pd.DataFrame, by_case: pd.DataFrame) -> Finding:
     ``by_factor`` as from ``changing_rate_tables.one_interval_by_factor``, ``by_case`` as from
     ``changing_rate_tables.one_interval``.
     """
-    told = [
+    sentences = [
         f"with {_CASES[str(case)]} {points(losses['settled rate'] / 100)} if it is best for the settled rate and "
         f"{points(losses['mean rate'] / 100)} if it is best for the mean rate of the run"
         for case, losses in _losses(by_case)
@@ -78,7 +81,9 @@ def one_interval(by_factor: pd.DataFrame, by_case: pd.DataFrame) -> Finding:
     if largest.empty or largest["mean rate"] < 1e-6:
         title = "One interval for the whole run loses nothing"
         return Finding(title=title, text=f"{title}, at any factor shown.{stuck}")
-    costs = f"Against an interval that follows the rate, one interval costs {'; '.join(told)}. " if told else ""
+    costs = (
+        f"Against an interval that follows the rate, one interval costs {'; '.join(sentences)}. " if sentences else ""
+    )
     return Finding(
         title=f"One interval, for the mean rate of the run, loses {_at_most(largest['mean rate'])}",
         text=f"{costs}{_when(by_factor, largest)}{stuck}",
@@ -108,7 +113,7 @@ def _when(by_factor: pd.DataFrame, largest: pd.Series) -> str:
         )
     first = number(costly["factor"].min())
     worst = by_factor.loc[by_factor["loss_points"].idxmax()]
-    said = (
+    of_settled = (
         f"The interval of the settled rate costs more than half a point from about {first} times that rate on, and "
         f"{points(largest['settled rate'] / 100)} at worst ({pct(worst['ettr'])} instead of {pct(worst['following'])})."
     )
@@ -116,8 +121,10 @@ def _when(by_factor: pd.DataFrame, largest: pd.Series) -> str:
         mean = (
             f"That of the run's mean rate never does, up to {reach} times: plan with the rate that the run will meet."
         )
-        return f"{said} {mean}"
-    return f"{said} Even that of the run's mean rate does, from about {number(kept_mean['factor'].min())} times on."
+        return f"{of_settled} {mean}"
+    return (
+        f"{of_settled} Even that of the run's mean rate does, from about {number(kept_mean['factor'].min())} times on."
+    )
 
 
 def planned_at_mean(plan: Plan) -> str:
@@ -125,7 +132,7 @@ def planned_at_mean(plan: Plan) -> str:
     if plan.changing is None or plan.budget_over_time is None:
         return ""
     mean, settled = plan.scenario.failures.rate, plan.changing.failures.rate
-    if not budget.changes(plan.changing):
+    if not rate_changes(plan.changing):
         return (
             "Nodes have a memory: this plans for the steady rate of many such nodes, and leaves out that their "
             "failures are not independent. Only simulation would hold that."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import pandas as pd
@@ -20,7 +20,9 @@ from ettr.chapters.common.encodings import (
     logarithmic,
 )
 from ettr.chapters.common.theme import MODEL_COLOURS, PART_COLOURS, RANGE_COLOURS, finish, layered, need, touchable
-from ettr.plan import Band
+
+if TYPE_CHECKING:
+    from ettr.plan import Band
 
 
 def curve(frame: pd.DataFrame, band: Band, given_min: float, title: str, subtitle: str = "") -> Any:
@@ -41,14 +43,14 @@ def curve(frame: pd.DataFrame, band: Band, given_min: float, title: str, subtitl
         The statement, and the scenario.
     """
     need(frame, "interval_min", "formula", "ettr")
-    shown = frame.assign(formula=frame["formula"].map(MODEL_NAMES))
-    names = [name for name in DASHES if name in set(shown["formula"])]
+    curves = frame.assign(formula=frame["formula"].map(MODEL_NAMES))
+    names = [name for name in DASHES if name in set(curves["formula"])]
     colours = {MODEL_NAMES[key]: colour for key, colour in MODEL_COLOURS.items() if key in MODEL_NAMES}
-    exact = shown[shown["formula"] == "exact"]
+    exact = curves[curves["formula"] == "exact"]
     near = exact.loc[exact["interval_min"].between(band.interval_min / 4, band.interval_min * 4), "ettr"]
     lowest, highest = math.floor(20 * near.min()) / 20, math.ceil(20 * exact["ettr"].max()) / 20
     lines = (
-        alt.Chart(shown)
+        alt.Chart(curves)
         .mark_line(clip=True)
         .encode(
             x=logarithmic("interval_min", "Checkpoint interval [min]"),
@@ -62,9 +64,9 @@ def curve(frame: pd.DataFrame, band: Band, given_min: float, title: str, subtitl
             ],
         )
     )
-    visible = shown["ettr"].between(lowest, highest)
+    visible = curves["ettr"].between(lowest, highest)
     return finish(
-        _band_area(band) + _interval_marks(band.interval_min, given_min) + touchable(lines, shown[visible]),
+        _band_area(band) + _interval_marks(band.interval_min, given_min) + touchable(lines, curves[visible]),
         title=title,
         subtitle=subtitle,
         description=(
@@ -115,12 +117,12 @@ def rules(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "n_gpus", "rule", "interval_min", "loss_points")
-    shown = frame[frame["rule"] != "Exact"]
+    published = frame[frame["rule"] != "Exact"]
     names = ["Young", "Daly, first order", "Daly, higher order", "Availability"]
     colours = ["#1f95ec", "#e46d09", "#2a7057", "#8d48b3"]
     dashes = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]
     chart = (
-        alt.Chart(shown)
+        alt.Chart(published)
         .mark_line(clip=True)
         .encode(
             x=logarithmic("n_gpus", "Job size [GPUs]"),
@@ -135,14 +137,14 @@ def rules(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    worst = shown.groupby("rule")["loss_points"].max()
-    told = ", ".join(f"{rule} {loss:.2g}" for rule, loss in worst.items())
+    worst = published.groupby("rule")["loss_points"].max()
+    largest = ", ".join(f"{rule} {loss:.2g}" for rule, loss in worst.items())
     return finish(
         touchable(chart),
         title=title,
         subtitle=but_size(subtitle),
         description=f"Curves of the ETTR that four rules lose against the best interval, over the job size. Largest "
-        f"losses in points: {told}.",
+        f"losses in points: {largest}.",
     )
 
 

@@ -72,7 +72,7 @@ def difference(
         alt.layer(*layers),
         title=title,
         subtitle=subtitle,
-        description=_told(regions, formula, ends_min),
+        description=_description(regions, formula, ends_min),
         height=360,
     )
 
@@ -103,10 +103,10 @@ def _edge(named: pd.DataFrame, ends_min: list[float], x_axis: alt.X) -> list[Any
 
 def _best_line(best: pd.DataFrame, ends_min: list[float], x_axis: alt.X) -> list[Any]:
     """The best interval where it is on the map, with its name."""
-    shown = best[best["interval_min"].between(*ends_min)]
-    if shown.empty:
+    visible = best[best["interval_min"].between(*ends_min)]
+    if visible.empty:
         return []
-    points = rounded(shown[["n_gpus", "interval_min"]])
+    points = rounded(visible[["n_gpus", "interval_min"]])
     line = alt.Chart(points).mark_line(color="#16324a", strokeDash=[5, 3], strokeWidth=2, clip=True)
     named = points.iloc[[len(points) // 8]].assign(what="best interval")
     name = alt.Chart(named).mark_text(align="left", dy=-10, color="white", fontWeight=600)
@@ -116,13 +116,13 @@ def _best_line(best: pd.DataFrame, ends_min: list[float], x_axis: alt.X) -> list
 
 def _answering(cells: pd.DataFrame, x_axis: alt.X) -> Any:
     """Unseen cells that tell their values."""
-    told = cells.assign(
+    labelled = cells.assign(
         says=[_NO_ANSWER if np.isnan(value) else f"{value:.1%}" for value in cells["ettr"]],
         off=["" if np.isnan(value) else f"{value:.2f}" for value in cells["points"]],
         exactly=["no answer" if np.isnan(value) else f"{value:.1%}" for value in cells["exact"]],
     ).drop(columns=["ettr", "exact", "points"])
     return (
-        alt.Chart(rounded(told).rename(columns={"interval_min": "low_min", "interval_min_end": "high_min"}))
+        alt.Chart(rounded(labelled).rename(columns={"interval_min": "low_min", "interval_min_end": "high_min"}))
         .mark_rect()
         .encode(
             x=x_axis,
@@ -141,7 +141,7 @@ def _answering(cells: pd.DataFrame, x_axis: alt.X) -> Any:
     )
 
 
-def _told(regions: pd.DataFrame, formula: str, ends_min: list[float]) -> str:
+def _description(regions: pd.DataFrame, formula: str, ends_min: list[float]) -> str:
     near = regions[regions["within"] == 1.0]
     reach = f"up to {near['n_gpus'].max():,.0f} GPUs" if len(near) else "nowhere"
     answers = regions[np.isinf(regions["within"])]["n_gpus"].max()
@@ -195,7 +195,7 @@ def rsc_beside_exact(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
             ],
         )
     )
-    told = "; ".join(
+    results = "; ".join(
         f"{row.quantity}: published {row.published:.2g}, RSC formula {row.rsc:.3f}, exact {row.exact:.3f}"
         for row in frame.itertuples()
     )
@@ -203,7 +203,7 @@ def rsc_beside_exact(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
         dots,
         title=title,
         subtitle=subtitle,
-        description=f"Dots of ETTR by result and way of reaching it. {told}.",
+        description=f"Dots of ETTR by result and way of reaching it. {results}.",
         height=56 * len(frame) + 20,
     )
 

@@ -101,10 +101,10 @@ def difference_regions(scenario: Scenario, formula: Simple, n_points: int = 200)
         low, high = region.argmax(axis=1), region.shape[1] - 1 - region[:, ::-1].argmax(axis=1)
         columns = {"n_gpus": sizes, "low_min": intervals[low], "high_min": intervals[high]}
         frames.append(pd.DataFrame({"layer": layer, "within": level, **columns})[region.any(axis=1)])
-    found = pd.concat(frames, ignore_index=True)
-    if found.empty:
+    regions = pd.concat(frames, ignore_index=True)
+    if regions.empty:
         raise OutsideValidity(f"budget.{formula} has no answer at any size and interval of {scenario.name}")
-    return found
+    return regions
 
 
 def _hull(inside: np.ndarray) -> np.ndarray:

@@ -1,8 +1,9 @@
-"""What is said of the distance between the simple formulas and the exact one."""
+"""Sentences on the distance between the simple formulas and the exact one."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,9 @@ import pandas as pd
 from ettr.chapters.checkpoint_interval import disagreement_tables
 from ettr.chapters.checkpoint_interval.disagreement_tables import Simple
 from ettr.chapters.common.sentences import Finding, duration, gpus, listed, pct
-from ettr.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ettr.scenario import Scenario
 
 _NAMES = {"first_order": "first order", "rsc": "the RSC formula"}
 
@@ -22,19 +25,19 @@ def difference(
     name = _NAMES[formula]
     near, answered = _reach(best, best["points"].abs() <= 1.0), _reach(best, best["ettr"].notna())
     title = f"{name[0].upper()}{name[1:]} is within a point {_up_to(near)}"
-    said = f"At the best interval of each size, {name} is within a point of the exact form {_up_to(near)}"
+    sentence = f"At the best interval of each size, {name} is within a point of the exact form {_up_to(near)}"
     if not near < answered:
-        said += "."
+        sentence += "."
     elif math.isfinite(answered):
-        said += f", and has an answer {_up_to(answered)}."
+        sentence += f", and has an answer {_up_to(answered)}."
     else:
-        said += ", and has an answer at every size shown."
+        sentence += ", and has an answer at every size shown."
     low, high = cells["points"].min(), cells["points"].max()
     too_high = f"up to {high:.2g} points too high, and " if high > 0.05 else ""
     off = f" Where it has an answer it is {too_high}up to {-low:.2g} points too low." if low < -0.05 else ""
     aside = disagreement_tables.set_aside(scenario, formula)
     without = f" Set aside here: {listed(aside)}." if aside else ""
-    return Finding(title=title, text=f"{said} {_here(scenario, regions)}{off}{without}")
+    return Finding(title=title, text=f"{sentence} {_here(scenario, regions)}{off}{without}")
 
 
 def _reach(best: pd.DataFrame, holds: pd.Series) -> float:

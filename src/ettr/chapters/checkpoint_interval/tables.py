@@ -5,13 +5,18 @@ All curves are in the steady state, and each is one call of the closed forms on 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pandas as pd
 
 from ettr import budget
 from ettr.chapters.checkpoint_interval.disagreement_tables import comparable
+from ettr.chapters.common.assumptions import steady_state
 from ettr.chapters.common.steady_state import (
     INTERVAL,
+    RATE,
     SIZE,
     part_shares,
     quietly,
@@ -29,6 +34,7 @@ from ettr.checkpoint import (
 )
 from ettr.core.errors import NotModelled
 from ettr.plan import (
+    BAND_POINTS,
     SHORTEST_MIN,
     best_interval_min,
     job_mttf_h,
@@ -36,6 +42,12 @@ from ettr.plan import (
     shortest_interval_min,
 )
 from ettr.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ettr.plan import Plan
+
+FLAT_BAND = BAND_POINTS
+"""ETTR that an interval within the flat band loses at most."""
 
 _POINTS = 120
 
@@ -77,8 +89,8 @@ def parts_by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFra
     """
     steady = without_start(scenario)
     intervals = _intervals_min(steady, n_points)
-    found = quietly(budget.exact, steady, {"checkpoint.interval_min": intervals})
-    return part_shares(found, steady, interval_min=intervals)
+    hours = quietly(budget.exact, steady, {"checkpoint.interval_min": intervals})
+    return part_shares(hours, steady, interval_min=intervals)
 
 
 def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
@@ -159,3 +171,42 @@ def interval_with_bands(scenario: Scenario, n_points: int = 80) -> pd.DataFrame:
     return answered_points(
         pd.DataFrame({"interval_min": intervals, **ettr_with_bands(run, {INTERVAL: intervals})}), run
     )
+
+
+def losses_by_factor(plan: Plan, factors: Iterable[float]) -> dict[float, float]:
+    """ETTR lost in the steady state with an interval that is a multiple of the best one.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the run.
+    factors : iterable of float
+        Multiples of the best interval.
+
+    Returns
+    -------
+    dict
+        Factor to ETTR lost; intervals that are shorter than possible or longer than the work are left out.
+    """
+    run, best = plan.scenario, plan.band.interval_min
+    ends = max(SHORTEST_MIN, run.least_interval_min), run.work_h * 60
+    possible = [factor for factor in factors if ends[0] <= factor * best <= ends[1]]
+    if not possible:
+        return {}
+    ettr = budget.exact(steady_state(run), {INTERVAL: best * np.array([1.0, *possible])}).ettr
+    return dict(zip(possible, ettr[0] - ettr[1:], strict=True))
+
+
+def loss_by_wrong_rate(plan: Plan) -> float:
+    """ETTR lost with the interval that a fourfold or a quarter of the failure rate would give."""
+    steady, rate = steady_state(plan.scenario), plan.scenario.failures.rate
+    if rate == 0:
+        return 0.0
+    intervals = [best_interval_min(steady.override({RATE: rate * factor})) for factor in (1.0, 0.25, 4.0)]
+    ettr = budget.exact(steady, {INTERVAL: np.array(intervals)}).ettr
+    return float(ettr[0] - ettr[1:].min())
+
+
+def best_interval_if(run: Scenario, changes: Mapping[str, Any]) -> float:
+    """Best interval of the run with some of its values changed. [min]"""
+    return float(best_interval_min(run.override(changes)))

@@ -1,17 +1,25 @@
-"""What the chapter on the checkpoint interval says."""
+"""Sentences of the chapter on the checkpoint interval."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from ettr import budget
+from ettr.chapters.checkpoint_interval.tables import (
+    FLAT_BAND,
+    best_interval_if,
+    loss_by_wrong_rate,
+    losses_by_factor,
+)
 from ettr.chapters.common import assumptions as assumed
-from ettr.chapters.common.assumptions import no_answer, steady_state
+from ettr.chapters.common.assumptions import no_answer
 from ettr.chapters.common.sentences import Finding, duration, gpus, listed, number, pct, points
-from ettr.plan import BAND_POINTS, SHORTEST_MIN, Plan, best_interval_min
+
+if TYPE_CHECKING:
+    from ettr.plan import Plan
 
 
 def answer(plan: Plan) -> Finding:
@@ -46,36 +54,19 @@ def answer(plan: Plan) -> Finding:
 
 def wrong(plan: Plan) -> Finding:
     """What a wrong interval costs, as far as it can be longer or shorter at all."""
-    best = plan.band.interval_min
-    ends = max(SHORTEST_MIN, plan.scenario.least_interval_min), plan.scenario.work_h * 60
-    factors = {"a quarter of": 0.25, "half": 0.5, "twice": 2.0, "four times": 4.0}
-    possible = {name: factor for name, factor in factors.items() if ends[0] <= factor * best <= ends[1]}
-    if not possible:
+    factors = {0.25: "a quarter of", 0.5: "half", 2.0: "twice", 4.0: "four times"}
+    losses = {factors[factor]: loss for factor, loss in losses_by_factor(plan, factors).items()}
+    if not losses:
         only = "There is no other interval: the work is too short, or the background write too long"
         return Finding(title="One interval is possible", text=f"{only}.")
-    ettr = budget.exact(
-        steady_state(plan.scenario), {"checkpoint.interval_min": best * np.array([1.0, *possible.values()])}
-    ).ettr
-    losses = dict(zip(possible, ettr[0] - ettr[1:], strict=True))
-    told = [f"{name} the best interval costs {points(loss)}" for name, loss in losses.items()]
-    misjudged = _cost_of_a_wrong_rate(plan)
+    costs = [f"{name} the best interval costs {points(loss)}" for name, loss in losses.items()]
+    misjudged = loss_by_wrong_rate(plan)
     known = f" A failure rate that is wrong by a factor of four costs {points(misjudged)}." if misjudged > 5e-4 else ""
     longest = list(losses)[-1]
     return Finding(
         title=f"{longest.capitalize()} the best interval costs {points(losses[longest])}",
-        text=f"{listed(told).capitalize()}.{known}",
+        text=f"{listed(costs).capitalize()}.{known}",
     )
-
-
-def _cost_of_a_wrong_rate(plan: Plan) -> float:
-    """ETTR lost with the interval that a fourfold or a quarter of the failure rate would give."""
-    steady, rate = steady_state(plan.scenario), plan.scenario.failures.rate
-    if rate == 0:
-        return 0.0
-    field = "failures.rate_per_1000_node_days"
-    intervals = [best_interval_min(steady.override({field: rate * factor})) for factor in (1.0, 0.25, 4.0)]
-    ettr = budget.exact(steady, {"checkpoint.interval_min": np.array(intervals)}).ettr
-    return float(ettr[0] - ettr[1:].min())
 
 
 def parts(plan: Plan) -> Finding:
@@ -100,14 +91,14 @@ def assumptions(plan: Plan) -> Finding:
     title = "Stall and failure rate stand under one square root"
     moves = []
     if stall_s > 0:
-        longer = best_interval_min(run.override({"checkpoint.stall_s": 4 * stall_s}))
+        longer = best_interval_if(run, {"checkpoint.stall_s": 4 * stall_s})
         moves.append(f"{duration(longer / 60)} with a stall of {number(4 * stall_s)} s instead of {number(stall_s)} s")
     if rate > 0:
-        rarer = best_interval_min(run.override({"failures.rate_per_1000_node_days": rate / 4}))
+        rarer = best_interval_if(run, {"failures.rate_per_1000_node_days": rate / 4})
         moves.append(f"{duration(rarer / 60)} with a quarter of the failures")
     best = f"The best interval is {duration(plan.best.interval_h)}"
-    said = f"{best}; it would be {listed(moves)}." if moves else f"{best}."
-    return Finding(title=title, text=f"{assumed.assumptions(run)} {said}".strip())
+    sentence = f"{best}; it would be {listed(moves)}." if moves else f"{best}."
+    return Finding(title=title, text=f"{assumed.assumptions(run)} {sentence}".strip())
 
 
 def rules(table: pd.DataFrame, n_gpus: int) -> Finding:
@@ -119,7 +110,7 @@ def rules(table: pd.DataFrame, n_gpus: int) -> Finding:
     moral = (
         "At this size it matters little which rule one takes; which failure rate and which stall one puts into it "
         "matters more."
-        if largest < BAND_POINTS
+        if largest < FLAT_BAND
         else "At this size the choice of the rule matters: take the exact one."
     )
     if worst.iloc[-1] < 1e-6:

@@ -65,12 +65,12 @@ def ladder(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         )
     )
     labels = alt.Chart(totals).mark_text(align="left", dx=4).encode(y=y, x=alt.X("lost:Q"), text=alt.Text("label:N"))
-    told = "; ".join(f"{row.rung} {row.ettr:.1%}" for row in totals.itertuples())
+    ettrs = "; ".join(f"{row.rung} {row.ettr:.1%}" for row in totals.itertuples())
     return finish(
         bars + labels,
         title=title,
         subtitle=subtitle,
-        description=f"Stacked bars of the lost shares of the wall clock, a bar a set of tiers. ETTR: {told}.",
+        description=f"Stacked bars of the lost shares of the wall clock, a bar a set of tiers. ETTR: {ettrs}.",
         height=44 * len(totals) + 10,
     )
 
@@ -88,14 +88,14 @@ def placements(frame: pd.DataFrame, n_nodes: int, title: str, subtitle: str = ""
         The statement, and the scenario.
     """
     need(frame, "n_lost", "copies", "placement", "survival")
-    shown = frame.assign(
+    curves = frame.assign(
         held=[f"{copies} copies" if copies > 1 else "1 copy" for copies in frame["copies"]],
         placement=frame["placement"].replace("bound", "published bound"),
     )
-    placed = {name: dashes for name, dashes in _PLACED.items() if name in set(shown["placement"])}
-    held = list(dict.fromkeys(shown["held"]))
+    placed = {name: dashes for name, dashes in _PLACED.items() if name in set(curves["placement"])}
+    held = list(dict.fromkeys(curves["held"]))
     lines = (
-        alt.Chart(shown)
+        alt.Chart(curves)
         .mark_line()
         .encode(
             x=alt.X(
@@ -117,7 +117,7 @@ def placements(frame: pd.DataFrame, n_nodes: int, title: str, subtitle: str = ""
     )
     most = int(frame["n_lost"].max())
     at_most = frame[frame["n_lost"] == most]
-    told = ", ".join(
+    shares = ", ".join(
         f"{row.copies} in a {row.placement} {row.survival:.0%}"
         for row in at_most.itertuples()
         if row.placement != "bound"
@@ -128,7 +128,7 @@ def placements(frame: pd.DataFrame, n_nodes: int, title: str, subtitle: str = ""
         subtitle=subtitle,
         description=(
             f"Falling curves of the share of losses that leave a copy of everything, over the nodes lost at once of "
-            f"{n_nodes:,}. With {most:,} lost: {told}."
+            f"{n_nodes:,}. With {most:,} lost: {shares}."
         ),
     )
 
@@ -144,10 +144,10 @@ def intervals(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "tier", "choice", "interval_s", "ettr")
-    shown = frame.assign(interval_min=frame["interval_s"] / 60, ettr=frame["ettr"].astype(object))
-    shown["reached"] = ["no answer" if pd.isna(value) else f"{value:.2%}" for value in frame["ettr"]]
-    shown = shown.drop(columns="ettr")
-    tiers = list(dict.fromkeys(shown["tier"]))
+    choices = frame.assign(interval_min=frame["interval_s"] / 60, ettr=frame["ettr"].astype(object))
+    choices["reached"] = ["no answer" if pd.isna(value) else f"{value:.2%}" for value in frame["ettr"]]
+    choices = choices.drop(columns="ettr")
+    tiers = list(dict.fromkeys(choices["tier"]))
     y = alt.Y("tier:N", sort=tiers, title=None, axis=alt.Axis(grid=True, tickBand="extent"))
     x = alt.X(
         "interval_min:Q",
@@ -157,7 +157,7 @@ def intervals(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     names = list(_CHOICES)
     dots = (
-        alt.Chart(shown)
+        alt.Chart(choices)
         .mark_point(size=110, opacity=1)
         .encode(
             y=y,
@@ -173,14 +173,14 @@ def intervals(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    best = shown[shown["choice"] == "exact best"]
-    told = ", ".join(f"{row.tier} {row.interval_min:,.3g}" for row in best.itertuples())
+    best = choices[choices["choice"] == "exact best"]
+    minutes = ", ".join(f"{row.tier} {row.interval_min:,.3g}" for row in best.itertuples())
     return finish(
         dots,
         title=title,
         subtitle=subtitle,
         description=f"Dots of the interval of each tier by three choices, on a logarithmic axis. Best, in minutes: "
-        f"{told}.",
+        f"{minutes}.",
         height=58 * len(tiers) + 20,
     )
 
@@ -202,9 +202,9 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
     """
     need(frame, "write_gb_s", "n_gpus", "write_min", "interval_min", "crossing_gb_s", "ettr", "stall_interval_min")
     need(published, "store", "write_gb_s", "write_s")
-    shown = frame.assign(job=[f"{size:,.0f} GPUs" for size in frame["n_gpus"]])
-    jobs = list(dict.fromkeys(shown["job"]))
-    low, high = float(shown["write_gb_s"].min()), float(shown["write_gb_s"].max())
+    curves = frame.assign(job=[f"{size:,.0f} GPUs" for size in frame["n_gpus"]])
+    jobs = list(dict.fromkeys(curves["job"]))
+    low, high = float(curves["write_gb_s"].min()), float(curves["write_gb_s"].max())
     x = alt.X(
         "write_gb_s:Q",
         title="Bandwidth of the store [GB/s]",
@@ -213,7 +213,7 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
     )
     colour = line_colour("job", "Job", dict(zip(jobs, _SIZES, strict=False)))
     lines = (
-        alt.Chart(shown)
+        alt.Chart(curves)
         .mark_line()
         .encode(
             x=x,
@@ -233,7 +233,7 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
             ],
         )
     )
-    crossings = shown.drop_duplicates("job")
+    crossings = curves.drop_duplicates("job")
     crossings = crossings[crossings["crossing_gb_s"].between(low, high)]
     dots = (
         alt.Chart(crossings)
@@ -265,7 +265,7 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
     names = known.mark_text(align="right", dx=-4).encode(
         x=alt.X("write_gb_s:Q"), y=alt.Y("place:Q", scale=None), text=alt.Text("store:N")
     )
-    told = "; ".join(f"{row.job} {row.crossing_gb_s:,.3g} GB/s" for row in shown.drop_duplicates("job").itertuples())
+    bends = "; ".join(f"{row.job} {row.crossing_gb_s:,.3g} GB/s" for row in curves.drop_duplicates("job").itertuples())
     drawn = rules + names + touchable(lines)
     return finish(
         drawn + dots if len(crossings) else drawn,  # no layer without rows
@@ -273,6 +273,6 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
         subtitle=subtitle,
         description=(
             f"Curves of the best interval over the bandwidth of the store, both logarithmic: falling where the write "
-            f"sets it, level where the stall does. They bend at: {told}."
+            f"sets it, level where the stall does. They bend at: {bends}."
         ),
     )

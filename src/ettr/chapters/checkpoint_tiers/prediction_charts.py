@@ -29,13 +29,13 @@ def announced(frame: pd.DataFrame, published: pd.DataFrame, title: str, subtitle
     """
     need(frame, "recall", "precision", "formula", "interval_min", "ettr")
     need(published, "predictor", "precision", "recall", "ettr")
-    shown = frame.assign(
+    curves = frame.assign(
         alarms=[f"{value:.1%}" for value in frame["precision"]], model=frame["formula"].map(MODEL_NAMES)
     )
     names = [f"{value:.1%}" for value in sorted(frame["precision"].unique())]
-    models = [name for name in DASHES if name in set(shown["model"])]
+    models = [name for name in DASHES if name in set(curves["model"])]
     lines = (
-        alt.Chart(shown)
+        alt.Chart(curves)
         .mark_line()
         .encode(
             x=alt.X("recall:Q", title="Announced failures: recall [%]", axis=PERCENT),
@@ -69,14 +69,14 @@ def announced(frame: pd.DataFrame, published: pd.DataFrame, title: str, subtitle
             ],
         )
     )
-    told = "; ".join(f"precision {p:.1%} to {part['ettr'].iloc[-1]:.1%}" for p, part in exact.groupby("precision"))
+    ends = "; ".join(f"precision {p:.1%} to {part['ettr'].iloc[-1]:.1%}" for p, part in exact.groupby("precision"))
     return finish(
         touchable(lines) + dots,
         title=title,
         subtitle=subtitle,
         description=(
             f"Curves of ETTR over the share of failures that is announced, by precision, exact and to first order. "
-            f"From {exact['ettr'].iloc[0]:.1%} without announcements, exact: {told} at the right end."
+            f"From {exact['ettr'].iloc[0]:.1%} without announcements, exact: {ends} at the right end."
         ),
     )
 
@@ -93,10 +93,10 @@ def to_keep(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "latency_h", "interval_min", "distribution", "n_kept")
-    shown = frame.assign(every=[f"{value:.3g} min" for value in frame["interval_min"]])
-    every = list(dict.fromkeys(shown["every"]))
+    curves = frame.assign(every=[f"{value:.3g} min" for value in frame["interval_min"]])
+    every = list(dict.fromkeys(curves["every"]))
     lines = (
-        alt.Chart(shown)
+        alt.Chart(curves)
         .mark_line()
         .encode(
             x=_latency(),
@@ -117,13 +117,13 @@ def to_keep(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         )
     )
     last = frame.groupby(["interval_min", "distribution"])["n_kept"].max()
-    told = ", ".join(f"{n:,.0f} ({kind}, every {tau:.3g} min)" for (tau, kind), n in last.items())
+    most = ", ".join(f"{n:,.0f} ({kind}, every {tau:.3g} min)" for (tau, kind), n in last.items())
     return finish(
         touchable(lines),
         title=title,
         subtitle=subtitle,
         description=f"Rising curves of the checkpoints to keep over the mean latency, both logarithmic. At the longest "
-        f"latency: {told}.",
+        f"latency: {most}.",
     )
 
 
@@ -141,10 +141,10 @@ def found_late(frame: pd.DataFrame, share: float, title: str, subtitle: str = ""
     """
     need(frame, "latency_h", "which", "ettr", "lost_points")
     names = {"all": "all silent, exact", "share": f"{share:.1%} silent, first order"}
-    shown = frame.assign(line=frame["which"].map(names))
-    present = [name for name in names.values() if name in set(shown["line"])]
+    curves = frame.assign(line=frame["which"].map(names))
+    present = [name for name in names.values() if name in set(curves["line"])]
     lines = (
-        alt.Chart(shown)
+        alt.Chart(curves)
         .mark_line()
         .encode(
             x=_latency(),
@@ -159,14 +159,14 @@ def found_late(frame: pd.DataFrame, share: float, title: str, subtitle: str = ""
             ],
         )
     )
-    most = shown.groupby("line")["lost_points"].max()
-    told = ", ".join(f"{name} {lost:.1f}" for name, lost in most.items())
+    most = curves.groupby("line")["lost_points"].max()
+    largest = ", ".join(f"{name} {lost:.1f}" for name, lost in most.items())
     return finish(
         touchable(lines),
         title=title,
         subtitle=subtitle,
         description=f"Rising curves of the ETTR lost over the mean latency of silent failures, on a logarithmic axis. "
-        f"At most, in points: {told}.",
+        f"At most, in points: {largest}.",
     )
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ettr import budget, evidence
 from ettr.chapters.checkpoint_tiers.tables import store_only
-from ettr.checkpoint import checkpoints_to_keep, recall_of
+from ettr.checkpoint import checkpoints_to_keep, heed_threshold_h, recall_of
 from ettr.checkpoint.corruption import Latency
 from ettr.core.errors import OutsideValidity
 from ettr.core.validity import ValidityWarning
@@ -111,6 +111,17 @@ def answer_s(scenario: Scenario) -> float:
     return float(scenario.stall_h + scenario.persist_h) * 3600
 
 
+def alarm_threshold_h(action_s: float, precision: float) -> float:
+    """Training at risk from which an alarm is worth its answer. [h]
+
+    Examples
+    --------
+    >>> round(alarm_threshold_h(70.0, 0.5), 4)
+    0.0389
+    """
+    return float(heed_threshold_h(action_s / 3600, precision))
+
+
 def _with_alarms(scenario: Scenario, lead_s: float) -> Scenario:
     first = {"recall": 0.5, "precision": 0.5, "lead_s": lead_s, "action_s": answer_s(scenario)}
     return store_only(scenario).override({"prediction": first})
@@ -134,8 +145,8 @@ def predictors_here(scenario: Scenario, lead_s: float) -> pd.DataFrame:
     run = _with_alarms(scenario, lead_s)
     at = {f"prediction.{field}": known[field].to_numpy() for field in ("recall", "precision")}
     at[_INTERVAL] = best_interval_min(run, at)
-    found = known.assign(interval_min=at[_INTERVAL], ettr=quiet_ettr(run, at))
-    return found.dropna(subset=["ettr"], ignore_index=True)
+    predictors = known.assign(interval_min=at[_INTERVAL], ettr=quiet_ettr(run, at))
+    return predictors.dropna(subset=["ettr"], ignore_index=True)
 
 
 def silent_share(scenario: Scenario, mode: str) -> tuple[float, str]:
@@ -170,7 +181,8 @@ def found_late(scenario: Scenario, share: float, latency_h: float, n_points: int
     Parameters
     ----------
     scenario : Scenario
-        The run, with its store alone, a checkpoint durable at once, and the best interval for loud failures.
+        The run, with its store alone, a checkpoint durable at once, and the best interval for failures that are noticed
+        at once.
     share : float
         Share of all failures that are silent.
     latency_h : float

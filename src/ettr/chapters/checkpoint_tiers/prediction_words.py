@@ -1,11 +1,11 @@
-"""What the chapter on tiers says of failures that are announced, and of failures that are found late."""
+"""Sentences on failures that are announced, and on failures that are found late."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from ettr.chapters.checkpoint_tiers.prediction_tables import alarm_threshold_h
 from ettr.chapters.common.sentences import Finding, count, duration, listed, number, pct, points
-from ettr.checkpoint import heed_threshold_h
 
 _LEAST_POINTS = 5e-4
 _HALF = 0.5
@@ -33,9 +33,7 @@ def announced(curves: pd.DataFrame, here: pd.DataFrame, action_s: float, lead_s:
     without = exact.loc[exact["recall"] == 0, "ettr"].iloc[0]
     half = exact[exact["recall"] == _HALF].set_index("precision")["ettr"].sort_index()
     gains = [f"{_gain(ettr - without)} at a precision of {pct(precision)}" for precision, ettr in half.items()]
-    thresholds = [
-        f"{duration(float(heed_threshold_h(action_s / 3600, share)))} at {pct(share)}" for share in half.index.tolist()
-    ]
+    thresholds = [f"{duration(alarm_threshold_h(action_s, share))} at {pct(share)}" for share in half.index.tolist()]
     best = half.max() - without
     title = f"Announcing half of the failures gains up to {points(best)}" if best >= _LEAST_POINTS else ""
     return Finding(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -125,7 +126,7 @@ def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_
     if nodes_per_replica < 1 or common_nodes < 1:
         raise InputError(f"nodes_per_replica and common_nodes must be >= 1, got {nodes_per_replica} and {common_nodes}")
     base = with_common_losses(store_only(scenario), common_share, common_nodes)
-    found: dict[str, Scenario] = {_STORE: base}
+    runs: dict[str, Scenario] = {_STORE: base}
     below: list[dict[str, Any]] = []
     for row in evidence.table("checkpoint_tiers").itertuples():
         replicas = max(1, base.n_nodes // nodes_per_replica)
@@ -134,13 +135,13 @@ def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_
             continue  # no room for so many copies
         tier = _tier(row, copies, base)
         if row.alone:
-            found[f"{row.title}, instead"] = _with_tiers(base, [tier])
+            runs[f"{row.title}, instead"] = _with_tiers(base, [tier])
         else:
             below = [*below, tier]
-            found[f"+ {row.title.lower()}"] = _with_tiers(base, below)
+            runs[f"+ {row.title.lower()}"] = _with_tiers(base, below)
     if scenario.checkpoint.tiers:
-        found[_OWN] = _with_tiers(base, [tier.model_dump() for tier in scenario.checkpoint.tiers])
-    return {title: run.override({_INTERVAL: best_interval_min(run)}) for title, run in found.items()}
+        runs[_OWN] = _with_tiers(base, [tier.model_dump() for tier in scenario.checkpoint.tiers])
+    return {title: run.override({_INTERVAL: best_interval_min(run)}) for title, run in runs.items()}
 
 
 def _tier(row: Any, copies: int, base: Scenario) -> dict[str, Any]:
@@ -187,13 +188,13 @@ def ladder(
     """
     frames = []
     for order, (title, run) in enumerate(rungs(scenario, common_share, common_nodes, nodes_per_replica).items()):
-        found = _answer(run)
-        if found is None:
+        hours = _answer(run)
+        if hours is None:
             continue
         of_tiers = job_in_hours(run, None).tiers
         columns = {"rung": title, "order": order, "part": [part.removesuffix("_h") for part in PARTS]}
-        columns |= {"share": [float(getattr(found, part) / found.total_h) for part in PARTS]}
-        columns |= {"ettr": float(found.ettr), "interval_min": run.checkpoint.interval_min}
+        columns |= {"share": [float(getattr(hours, part) / hours.total_h) for part in PARTS]}
+        columns |= {"ettr": float(hours.ettr), "interval_min": run.checkpoint.interval_min}
         columns |= {"from_store": 1.0 if of_tiers is None else float(of_tiers.severity[-1])}
         frames.append(pd.DataFrame(columns))
     if not frames:
@@ -249,6 +250,38 @@ def _published_bound(n_nodes: int, lost: np.ndarray, copies: int) -> np.ndarray:
     return np.where(bound >= 0, bound, np.nan)
 
 
+@dataclass(frozen=True)
+class PublishedSurvival:
+    """A published example of peer copies that outlive the loss of two nodes, in groups of two.
+
+    Attributes
+    ----------
+    n_nodes : float
+        Nodes of the job. [count]
+    published_pct : float
+        Its probability by the published bound. [%]
+    exact : float
+        The same, counted.
+    """
+
+    n_nodes: float
+    published_pct: float
+    exact: float
+
+
+def published_survival() -> PublishedSurvival:
+    """The example of the Gemini paper, by its bound and counted.
+
+    Examples
+    --------
+    >>> round(published_survival().exact, 3)
+    0.933
+    """
+    n_nodes = evidence.figure("gemini_n_nodes").value
+    exact = peer_survival(n_nodes, 2, 2, "group")
+    return PublishedSurvival(n_nodes, evidence.figure("gemini_survival_pct").value, float(exact))
+
+
 def interval_choices(
     scenario: Scenario, common_share: float = 0.0, common_nodes: int = 2, nodes_per_replica: int = 16
 ) -> pd.DataFrame:
@@ -271,8 +304,8 @@ def interval_choices(
     ``as given`` has the best interval of the store for the tiers' own. First-order intervals are raised to the tier's
     write and to a second, and cut at the length of the work; in the exact best each is a whole part of the next.
     """
-    found = rungs(scenario, common_share, common_nodes, nodes_per_replica)
-    run = found.get(_OWN) or [run for title, run in found.items() if title.startswith("+")][-1]
+    runs = rungs(scenario, common_share, common_nodes, nodes_per_replica)
+    run = runs.get(_OWN) or [run for title, run in runs.items() if title.startswith("+")][-1]
     hours = job_in_hours(run, None)
     assert hours.tiers is not None
     stall_h, rate = np.array(hours.tiers.stall), hours.rate * np.array(hours.tiers.severity)
@@ -306,10 +339,10 @@ def _with_intervals(run: Scenario, tau_h: np.ndarray) -> Scenario:
 
 def _answer(run: Scenario) -> TimeBudget | None:
     try:
-        found = budget.exact(run)
+        hours = budget.exact(run)
     except OutsideValidity:
         return None
-    return found if np.isfinite(found.ettr) else None
+    return hours if np.isfinite(hours.ettr) else None
 
 
 _GB_PER_TB, _S_PER_H = 1000.0, 3600.0

@@ -1,15 +1,17 @@
-"""What the chapter on tiers says of the ladder, of placement and of intervals."""
+"""Sentences on the ladder of tiers, on placement and on intervals."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr import evidence
+from ettr.chapters.checkpoint_tiers.tables import published_survival
 from ettr.chapters.common.sentences import Finding, count, duration, gpus, listed, number, pct, points
-from ettr.checkpoint import peer_survival
-from ettr.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ettr.scenario import Scenario
 
 _LEAST_POINTS = 5e-4
 """Smaller differences of ETTR are nothing to speak of."""
@@ -78,8 +80,8 @@ def ladder(rungs: pd.DataFrame) -> Finding:
     if steps.empty:
         text = f"No other set of tiers has an answer here. {_store_interval(each)}"
         return Finding(title="Only the store alone has an answer", text=text)
-    told = listed([f"{_change(row.gain)} with {row.rung.removeprefix('+ ')}" for row in steps.itertuples()])
-    added = f"One after the other, that is {told}."
+    gains = listed([f"{_change(row.gain)} with {row.rung.removeprefix('+ ')}" for row in steps.itertuples()])
+    added = f"One after the other, that is {gains}."
     instead = [f"{_named(row.rung)} the ETTR is {pct(row.ettr)}" for row in each.itertuples() if not _climbs(row.rung)]
     others = "".join(f" {sentence}." for sentence in instead)
     largest = steps.loc[steps["gain"].idxmax()]
@@ -139,7 +141,7 @@ def placements(frame: pd.DataFrame, n_nodes: int, n_lost: int) -> Finding:
     lost = min(n_lost, n_nodes)
     at = frame[frame["n_lost"] == lost].set_index(["copies", "placement"])["survival"]
     fewest, most = int(frame["copies"].min()), int(frame["copies"].max())
-    told = [
+    cases = [
         f"{count(copies)} {'copies are' if copies > 1 else 'copy is'} enough in {pct(at[copies, 'group'])} of cases if "
         f"placed in groups, and in {pct(at[copies, 'ring'])} in a ring"
         for copies in sorted({fewest, most})
@@ -152,7 +154,7 @@ def placements(frame: pd.DataFrame, n_nodes: int, n_lost: int) -> Finding:
     return Finding(
         title=f"{title} {pct(at[fewest, 'group'])} of cases" if fewest > 1 else "One node has no peer",
         text=(
-            f"With {count(lost)} of {count(n_nodes)} nodes lost at once {'; '.join(told)}.{bound} "
+            f"With {count(lost)} of {count(n_nodes)} nodes lost at once {'; '.join(cases)}.{bound} "
             f"{_against_ring(better)} {_gemini()} Every set of nodes is taken as equally likely: a "
             f"rack or a switch that takes neighbours along is survived only if the copies stand elsewhere."
         ),
@@ -167,11 +169,10 @@ def _against_ring(better: float) -> str:
 
 def _gemini() -> str:
     """The published example by its bound, and counted."""
-    nodes, published = evidence.figure("gemini_n_nodes").value, evidence.figure("gemini_survival_pct").value
-    exact = peer_survival(nodes, 2, 2, "group")
+    known = published_survival()
     return (
-        f"For two of {count(nodes)} machines, in groups of two, the bound gives {published:.1f}%; counted here: "
-        f"{pct(exact)}."
+        f"For two of {count(known.n_nodes)} machines, in groups of two, the bound gives {known.published_pct:.1f}%; "
+        f"counted here: {pct(known.exact)}."
     )
 
 
@@ -182,9 +183,9 @@ def intervals(choices: pd.DataFrame) -> Finding:
     if not best["ettr"].max() > _HOPELESS_ETTR:
         text = "With these tiers the run practically never ends, whatever the intervals."
         return Finding(title="No choice of intervals ends the run", text=text)
-    told = listed([f"{row.tier.lower()} {duration(row.interval_s / 3600)}" for row in best.itertuples()])
+    best_intervals = listed([f"{row.tier.lower()} {duration(row.interval_s / 3600)}" for row in best.itertuples()])
     if of.loc["exact best", "loss"] < _LEAST_LOSS:
-        text = f"Stalls and rework cost next to nothing with the best intervals: {told}."
+        text = f"Stalls and rework cost next to nothing with the best intervals: {best_intervals}."
         return Finding(title="The choice of intervals hardly matters here", text=text)
     lost = {name: of.loc["exact best", "ettr"] - of.loc[name, "ettr"] for name in ("as given", "first order")}
     given, simple = (_loses(lost[name]) for name in ("as given", "first order"))
@@ -192,7 +193,7 @@ def intervals(choices: pd.DataFrame) -> Finding:
     return Finding(
         title=f"Setting the intervals by the first-order rule {simple}",
         text=(
-            f"Best, exactly: {told}.{same} Against these the rule that takes each tier alone, √(2w/λ) "
+            f"Best, exactly: {best_intervals}.{same} Against these the rule that takes each tier alone, √(2w/λ) "
             f"of its stall and of the failures that it is the fastest to survive, {simple}, and keeping the intervals "
             f"as given, with the best one for the store, {given}. By the rule stalls and rework together are "
             f"{_share(of.loc['first order', 'loss_first_order'])} of the productive hours, the sum of "

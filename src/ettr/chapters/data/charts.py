@@ -43,23 +43,23 @@ def presets(frame: pd.DataFrame) -> Table:
 
 
 def part_fields(frame: pd.DataFrame) -> Table:
-    """The fields of a part; columns as from :meth:`ettr.Gpu.dictionary`."""
+    """The fields of a GPU; columns as from :meth:`ettr.Gpu.dictionary`."""
     names = {"field": "Field", "unit": "Unit", "rule": "Rule", "default": "Default", "meaning": "Meaning"}
-    return named(frame, names, "Fields of a part")
+    return named(frame, names, "Fields of a GPU")
 
 
 def parts(frame: pd.DataFrame) -> Table:
-    """Every figure of several parts side by side; columns as from :meth:`ettr.Gpu.to_frame`, and ``part``."""
+    """Every figure of several GPUs side by side; columns as from :meth:`ettr.Gpu.to_frame`, and ``part``."""
     need(frame, "part", "field", "unit", "value", "status")
-    told = [
+    values = [
         f"({significant(value, 4)})" if status == "assumed" else significant(value, 4)
         for value, status in zip(frame["value"], frame["status"], strict=True)
     ]
-    cells = dict(zip(zip(frame["part"], frame["field"], strict=True), told, strict=True))
+    cells = dict(zip(zip(frame["part"], frame["field"], strict=True), values, strict=True))
     fields = frame[["field", "unit"]].drop_duplicates(ignore_index=True)
     columns = {part: [cells.get((part, field), "") for field in fields["field"]] for part in frame["part"].unique()}
     wide = fields.rename(columns={"field": "Field", "unit": "Unit"}).assign(**columns)
-    return Table(wide, "Figures of the parts; those in brackets are assumed")
+    return Table(wide, "Figures of the GPUs; those in brackets are assumed")
 
 
 def cooling(frame: pd.DataFrame) -> Table:

@@ -1,4 +1,4 @@
-"""Tables on cooling: one run in halls of every kind, and the figures of the parts."""
+"""Tables on cooling: one run in halls of every kind, and the figures of the GPUs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ettr.scenario import Gpu
 
 
 def part_figures() -> pd.DataFrame:
-    """Every figure of the parts that are known by name.
+    """Every figure of the GPUs that are known by name.
 
     Returns
     -------

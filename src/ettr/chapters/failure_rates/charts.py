@@ -71,7 +71,7 @@ def side_by_side(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             alt.Tooltip("source:N", title="Source"),
         ],
     )
-    told = "; ".join(
+    ranges = "; ".join(
         f"{kind} from {rows['rate'].min():.2f} to {rows['rate'].max():.2f}" for kind, rows in frame.groupby("counted")
     )
     return finish(
@@ -79,7 +79,7 @@ def side_by_side(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title=title,
         subtitle=subtitle or "Lines: exact 95% interval where a count is published, else the range that is stated.",
         description=f"Dot plot of {len(frame)} failure rates per 1000 node-days on a logarithmic axis, by what they "
-        f"count: {told}.",
+        f"count: {ranges}.",
         height=24 * len(frame) + 20,
     )
 
@@ -110,13 +110,15 @@ def ratios(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         ],
     )
     one = alt.Chart(pd.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("ratio:Q"))
-    told = "; ".join(f"{row.title} {row.ratio:.2f} ({row.low:.2f} to {row.high:.2f})" for row in frame.itertuples())
+    intervals = "; ".join(
+        f"{row.title} {row.ratio:.2f} ({row.low:.2f} to {row.high:.2f})" for row in frame.itertuples()
+    )
     return finish(
         one + base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")) + dots,
         title=title,
         subtitle=subtitle
         or "Lines: 95% interval of the ratio, widened by a stated range. Crosses: one figure is all that is stated.",
-        description=f"Dot plot of ratios of failure rates on a logarithmic axis, with a line at 1: {told}.",
+        description=f"Dot plot of ratios of failure rates on a logarithmic axis, with a line at 1: {intervals}.",
         height=24 * len(frame) + 20,
     )
 
@@ -193,13 +195,13 @@ def mttf_by_size(frame: pd.DataFrame, points: pd.DataFrame, title: str, subtitle
     )
     whiskers = given.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     layers = (band + touchable(lines)) if len(bounded) else touchable(lines)
-    told = "; ".join(f"{row.n_gpus:,} GPUs {row.kind} {row.mttf_h:.3g} h" for row in points.itertuples())
+    sizes = "; ".join(f"{row.n_gpus:,} GPUs {row.kind} {row.mttf_h:.3g} h" for row in points.itertuples())
     return finish(
         layers + whiskers + dots,
         title=title,
         subtitle=subtitle,
         description=f"Falling lines of the mean time to failure over the job size, both axes logarithmic, at the rates "
-        f"of {', '.join(names)}, and published points: {told}. Those at 8 and 1,024 GPUs lie below the line of RSC-1.",
+        f"of {', '.join(names)}, and published points: {sizes}. Those at 8 and 1,024 GPUs lie below the line of RSC-1.",
         height=380,
     )
 
@@ -224,13 +226,13 @@ def projections(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "title", "counted", "n_gpus", "mttf_h", "mttf_low_h", "mttf_high_h")
     unit = "min" if frame["mttf_h"].median() < 2 else "h"
     times = {name: frame[f"{name}_h"] * _PER_MTTF_UNIT[unit] for name in ("mttf", "mttf_low", "mttf_high")}
-    shown = frame.assign(size=[f"{n_gpus:,.0f} GPUs" for n_gpus in frame["n_gpus"]], **times)
-    alike = ~shown["counted"].isin((MEMORY, OTHER))
-    sizes = shown.sort_values("n_gpus")["size"].unique().tolist()
+    jobs = frame.assign(size=[f"{n_gpus:,.0f} GPUs" for n_gpus in frame["n_gpus"]], **times)
+    alike = ~jobs["counted"].isin((MEMORY, OTHER))
+    sizes = jobs.sort_values("n_gpus")["size"].unique().tolist()
     colours = dict(zip(sizes, ("#1f95ec", "#ad470c", "#289561", "#8449bc"), strict=False))
     shapes = dict(zip(sizes, ("circle", "diamond", "square", "triangle-up"), strict=False))
-    order = shown.groupby("title")["mttf"].max().sort_values(ascending=False).index.tolist()
-    base = alt.Chart(shown).encode(y=alt.Y("title:N", sort=order, title=None, axis=_LABELS))
+    order = jobs.groupby("title")["mttf"].max().sort_values(ascending=False).index.tolist()
+    base = alt.Chart(jobs).encode(y=alt.Y("title:N", sort=order, title=None, axis=_LABELS))
     dots = base.encode(
         x=alt.X("mttf:Q", title=f"Mean time to failure [{unit}]", scale=alt.Scale(type="log", nice=False, padding=12)),
         **_named("size", None, colours, shapes, sizes),
@@ -243,18 +245,18 @@ def projections(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             alt.Tooltip("counted:N", title="Counted"),
         ],
     )
-    filled = dots.mark_point(size=90, opacity=1).properties(data=shown[alike])
-    hollow = dots.mark_point(size=70, opacity=1, filled=False).properties(data=shown[~alike])
-    told = "; ".join(
+    filled = dots.mark_point(size=90, opacity=1).properties(data=jobs[alike])
+    hollow = dots.mark_point(size=70, opacity=1, filled=False).properties(data=jobs[~alike])
+    spans = "; ".join(
         f"{size} from {rows['mttf'].min():.3g} to {rows['mttf'].max():.3g} {unit}"
-        for size, rows in shown.groupby("size", sort=False)
+        for size, rows in jobs.groupby("size", sort=False)
     )
     return finish(
         base.mark_rule(strokeWidth=1.5).encode(x=alt.X("mttf_low:Q"), x2=alt.X2("mttf_high:Q")) + filled + hollow,
         title=title,
         subtitle=subtitle
         or "Lines: exact 95% interval or the stated range. Hollow: memory errors only, a premise, or of unknown scope.",
-        description=f"Dot plot of the mean time to failure at {len(order)} failure rates, logarithmic: {told}.",
+        description=f"Dot plot of the mean time to failure at {len(order)} failure rates, logarithmic: {spans}.",
         height=24 * len(order) + 20,
     )
 
@@ -271,12 +273,12 @@ def by_age(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "shape", "age_days", "age_end_days", "rate")
-    shown = frame.assign(name=[f"shape {shape:g}" for shape in frame["shape"]])
-    names = shown["name"].unique().tolist()
+    curves = frame.assign(name=[f"shape {shape:g}" for shape in frame["shape"]])
+    names = curves["name"].unique().tolist()
     colours, dashes = _SHAPE_COLOURS[: len(names)], _SHAPE_DASHES[: len(names)]
     legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=300)
     lines = (
-        alt.Chart(shown)
+        alt.Chart(curves)
         .mark_line(interpolate="step-after")
         .encode(
             x=alt.X("age_days:Q", title="Age of the fleet [d]", scale=alt.Scale(nice=False, domainMin=0)),
@@ -295,14 +297,14 @@ def by_age(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    told = "; ".join(
+    changes = "; ".join(
         f"{name} from {rows['rate'].iloc[0]:.2f} to {rows['rate'].iloc[-1]:.2f}"
-        for name, rows in shown.groupby("name", sort=False)
+        for name, rows in curves.groupby("name", sort=False)
     )
     return finish(
         touchable(lines),
         title=title,
         subtitle=subtitle,
         description=f"Step lines of the failure rate per 1000 node-days over the age of a new fleet, mean of each "
-        f"week: {told}, within {frame['age_end_days'].max():g} days.",
+        f"week: {changes}, within {frame['age_end_days'].max():g} days.",
     )

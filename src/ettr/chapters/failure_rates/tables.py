@@ -165,8 +165,8 @@ def ratios(frame: pd.DataFrame, reference: str = "llama3-unexpected") -> pd.Data
 
     Examples
     --------
-    >>> found = ratios(rates(Scenario.load("rsc-1"))).set_index("cluster_id")
-    >>> round(float(found.loc["opt-175b-manual", "ratio"]), 2), found.loc["opt-175b-manual", "verdict"]
+    >>> compared = ratios(rates(Scenario.load("rsc-1"))).set_index("cluster_id")
+    >>> round(float(compared.loc["opt-175b-manual", "ratio"]), 2), compared.loc["opt-175b-manual", "verdict"]
     (1.22, 'compatible')
     """
     exact = _whole_count(frame)
@@ -182,11 +182,11 @@ def ratios(frame: pd.DataFrame, reference: str = "llama3-unexpected") -> pd.Data
     rows = [
         _ratio(row, base, bool(counted)) for row, counted in zip(others.itertuples(), exact[others.index], strict=True)
     ]
-    found = pd.DataFrame(rows, columns=list(_COMPARED)).astype(_COMPARED)
-    may_be_one = (found["low"] <= 1) & ((found["high"] >= 1) | found["at_least"])
+    compared = pd.DataFrame(rows, columns=list(_COMPARED)).astype(_COMPARED)
+    may_be_one = (compared["low"] <= 1) & ((compared["high"] >= 1) | compared["at_least"])
     verdict = np.where(may_be_one, COMPATIBLE, DIFFERENT)
-    told = pd.Series(np.where(found["basis"] == ONE_FIGURE, UNTOLD, verdict), index=found.index, dtype="str")
-    return found.assign(verdict=told)
+    verdicts = pd.Series(np.where(compared["basis"] == ONE_FIGURE, UNTOLD, verdict), index=compared.index, dtype="str")
+    return compared.assign(verdict=verdicts)
 
 
 def _whole_count(frame: pd.DataFrame) -> pd.Series:
@@ -195,18 +195,18 @@ def _whole_count(frame: pd.DataFrame) -> pd.Series:
 
 
 def _ratio(row: Any, base: pd.Series, counted: bool) -> dict[str, Any]:
-    told = {"cluster_id": row.cluster_id, "title": row.title, "counted": row.counted, "reference": base["title"]}
-    told["ratio"] = row.rate / base["rate"]
+    about = {"cluster_id": row.cluster_id, "title": row.title, "counted": row.counted, "reference": base["title"]}
+    about["ratio"] = row.rate / base["rate"]
     if not counted:
         basis = "range" if row.low < row.high else ONE_FIGURE
         ends = {"low": row.low / base["high"], "high": row.high / base["low"], "basis": basis, "p_value": np.nan}
-        return {**told, **ends, "at_least": row.at_least}
-    found = rate_ratio(int(row.n_events), row.node_days, int(base["n_events"]), base["node_days"])
+        return {**about, **ends, "at_least": row.at_least}
+    exact = rate_ratio(int(row.n_events), row.node_days, int(base["n_events"]), base["node_days"])
     alone = failure_rate(row.n_events, row.node_days)  # wider ends than these are what is stated of the exposure
-    ends = {"low": found.low * row.low / alone.low if alone.low else 0.0, "high": found.high * row.high / alone.high}
+    ends = {"low": exact.low * row.low / alone.low if alone.low else 0.0, "high": exact.high * row.high / alone.high}
     exposure_known = row.low >= alone.low and row.high <= alone.high
-    p_value = found.p_value if exposure_known else np.nan
-    return {**told, **ends, "basis": "counts", "p_value": p_value, "at_least": row.at_least}
+    p_value = exact.p_value if exposure_known else np.nan
+    return {**about, **ends, "basis": "counts", "p_value": p_value, "at_least": row.at_least}
 
 
 def mttf_by_size(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
@@ -355,12 +355,12 @@ def first_failures(scenario: Scenario, days: float, shapes: Sequence[float] = SH
     """
     length_h = float(above_zero("days", days, unit="d")) * H_PER_DAY
     rate_per_h = scenario.failures.rate / (NODE_DAYS * H_PER_DAY)
-    found = [renewal_count(length_h, shape, 1 / rate_per_h) if rate_per_h else 0.0 for shape in shapes]
+    n_failures = [renewal_count(length_h, shape, 1 / rate_per_h) if rate_per_h else 0.0 for shape in shapes]
     nodes = scenario.n_nodes
     return pd.DataFrame(
         {
             "shape": list(shapes),
-            "n_failures": [nodes * each for each in found],
+            "n_failures": [nodes * each for each in n_failures],
             "settled": nodes * rate_per_h * length_h,
         }
     )

@@ -1,18 +1,20 @@
-"""What the chapter on failure rates of clusters says."""
+"""Sentences of the chapter on failure rates of clusters."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ettr.chapters.common.sentences import Finding, duration, gpus, listed, number, pct
 from ettr.chapters.failure_rates.tables import COMPATIBLE, DIFFERENT, HARDWARE, MEMORY, OWN, STOPS, UNTOLD
-from ettr.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ettr.scenario import Scenario
 
 _COMPARABLE = (STOPS, HARDWARE)
-_TOLD_N_GPUS = 1e5
+_EXAMPLE_GPUS = 1e5
 
 
 def answer(rates: pd.DataFrame, projected: pd.DataFrame) -> Finding:
@@ -27,7 +29,7 @@ def answer(rates: pd.DataFrame, projected: pd.DataFrame) -> Finding:
     """
     known = rates[rates["counted"].isin(_COMPARABLE)]["rate"]
     own = rates[rates["counted"] == OWN]
-    told = [
+    times = [
         f"on {gpus(float(size))} a job fails every {duration(rows['mttf_h'].min())} to {duration(rows['mttf_h'].max())}"
         for size, rows in projected[projected["counted"].isin(_COMPARABLE)].groupby("n_gpus")
     ]
@@ -38,7 +40,7 @@ def answer(rates: pd.DataFrame, projected: pd.DataFrame) -> Finding:
             f"**The {len(known)} published rates that count stops of a job or hardware failures lie between "
             f"{number(known.min())} and {number(known.max())} per 1000 node-days, half of them between {number(low)} "
             f"and {number(high)}.** {_own(own)} The mean time to failure falls in proportion to the number of GPUs: at "
-            f"these rates {listed(told)}."
+            f"these rates {listed(times)}."
         ),
     )
 
@@ -79,18 +81,18 @@ def side_by_side(rates: pd.DataFrame) -> Finding:
     )
 
 
-def ratios(found: pd.DataFrame) -> Finding:
+def ratios(compared: pd.DataFrame) -> Finding:
     """Which clusters may have the same rate as one; columns as from ``tables.ratios``."""
-    reference = found["reference"].iloc[0]
-    titles = {verdict: [f"*{title}*" for title in rows["title"]] for verdict, rows in found.groupby("verdict")}
+    reference = compared["reference"].iloc[0]
+    titles = {verdict: [f"*{title}*" for title in rows["title"]] for verdict, rows in compared.groupby("verdict")}
     same, untold = titles.get(COMPATIBLE, []), titles.get(UNTOLD, [])
-    others = found[found["verdict"] == DIFFERENT].sort_values("ratio")
-    told = [f"*{row.title}* {_ratio(row)}" for row in others.itertuples()]
+    others = compared[compared["verdict"] == DIFFERENT].sort_values("ratio")
+    unlike = [f"*{row.title}* {_ratio(row)}" for row in others.itertuples()]
     return Finding(
-        title=f"{len(same)} of {len(found)} rates may be the same as that of {reference}",
+        title=f"{len(same)} of {len(compared)} rates may be the same as that of {reference}",
         text=(
             f"Chance and what the sources leave open can explain how *{reference}* differs from {listed(same)}. They "
-            f"cannot for {listed(told)}. "
+            f"cannot for {listed(unlike)}. "
             + (f"It cannot be told for {listed(untold)}: one figure is all that is known of them. " if untold else "")
             + "That two rates may be the same does not make them equal: a short diary agrees with almost anything."
         ),
@@ -116,10 +118,10 @@ def by_size(points: pd.DataFrame, lines: pd.DataFrame) -> Finding:
     """
     observed, projected = (points[points["kind"] == kind] for kind in ("observed", "projected"))
     off = observed.loc[observed["times_rsc1"].idxmax()]
-    told = listed([f"{number(row.rate)} at {gpus(row.n_gpus)}" for row in observed.itertuples()])
-    own = lines[(lines["line"] == OWN) & (lines["n_gpus"] == _TOLD_N_GPUS)]
+    rates = listed([f"{number(row.rate)} at {gpus(row.n_gpus)}" for row in observed.itertuples()])
+    own = lines[(lines["line"] == OWN) & (lines["n_gpus"] == _EXAMPLE_GPUS)]
     here = (
-        f" At the rate of this book's scenario a job of {gpus(_TOLD_N_GPUS)} fails every "
+        f" At the rate of this book's scenario a job of {gpus(_EXAMPLE_GPUS)} fails every "
         f"{duration(own['mttf_h'].iloc[0])}."
         if len(own)
         else ""
@@ -128,7 +130,7 @@ def by_size(points: pd.DataFrame, lines: pd.DataFrame) -> Finding:
         title=f"At {gpus(off['n_gpus'])} the observed time to failure implies {number(off['times_rsc1'])} times the "
         f"published rate",
         text=(
-            f"A point implies a rate: {told}, in failures per 1000 node-days, where the paper's own rate of RSC-1 is "
+            f"A point implies a rate: {rates}, in failures per 1000 node-days, where the paper's own rate of RSC-1 is "
             f"{number(off['rate'] / off['times_rsc1'])}. The projected points "
             f"({listed([number(r) for r in projected['rate']])}) lie on its line because they "
             f"were computed from it. So no single rate describes that cluster at all sizes, and a job of "
@@ -140,24 +142,24 @@ def by_size(points: pd.DataFrame, lines: pd.DataFrame) -> Finding:
 
 def projections(projected: pd.DataFrame) -> Finding:
     """How long large jobs would last; columns as from ``tables.projections``."""
-    shown = projected[projected["counted"].isin((*_COMPARABLE, OWN))]
-    told = []
-    for size, rows in shown.groupby("n_gpus"):
+    alike = projected[projected["counted"].isin((*_COMPARABLE, OWN))]
+    sentences = []
+    for size, rows in alike.groupby("n_gpus"):
         shortest, longest = rows.loc[rows["mttf_h"].idxmin()], rows.loc[rows["mttf_h"].idxmax()]
-        told.append(
+        sentences.append(
             f"On {gpus(float(size))} a job would fail every {duration(shortest['mttf_h'])} (*{shortest['title']}*) to "
             f"{duration(longest['mttf_h'])} (*{longest['title']}*), in the middle every "
             f"{duration(rows['mttf_h'].median())}."
         )
-    largest = shown[shown["n_gpus"] == shown["n_gpus"].max()]
+    largest = alike[alike["n_gpus"] == alike["n_gpus"].max()]
     spread = largest["mttf_h"].max() / largest["mttf_h"].min()
     bounded = largest[largest["mttf_high_h"] < math.inf]
     widest = (bounded["mttf_high_h"] / bounded["mttf_low_h"]).max()
     return Finding(
-        title=f"{gpus(float(shown['n_gpus'].max()))}: a failure every {duration(largest['mttf_h'].min())} to "
+        title=f"{gpus(float(alike['n_gpus'].max()))}: a failure every {duration(largest['mttf_h'].min())} to "
         f"{duration(largest['mttf_h'].max())}",
         text=(
-            " ".join(told)
+            " ".join(sentences)
             + f" The rates differ by a factor of {number(spread)}; the widest interval of one of them spans a factor "
             f"of {number(widest)}."
             + (" Which cluster a new one will resemble matters more than chance." if spread > widest else "")

@@ -1,5 +1,5 @@
 """What do failures cost a large training run?"""
 
-from ettr.chapters.index import words
+from ettr.chapters.index import tables, words
 
-__all__ = ["words"]
+__all__ = ["tables", "words"]

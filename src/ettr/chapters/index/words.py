@@ -1,15 +1,17 @@
-"""What the first page, the terminal and the chapters on effective training time say of one run."""
+"""Sentences on one run, of the first page, the terminal and the chapters on effective training time."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from ettr import budget
-from ettr.chapters.common.assumptions import assumptions, no_answer, steady_state
+from ettr.chapters.common.assumptions import assumptions, no_answer
 from ettr.chapters.common.sentences import Finding, count, duration, fails, listed, number, pct
+from ettr.chapters.index.tables import cost_of_a_failure_h
 from ettr.core.results import PARTS, TimeBudget
-from ettr.plan import Plan
-from ettr.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ettr.plan import Plan
 
 
 def largest_losses(hours: TimeBudget, n: int = 2) -> list[tuple[str, float]]:
@@ -51,7 +53,7 @@ def time_budget(plan: Plan) -> Finding:
     if hours.n_failures > 0:
         n_failures = count(hours.n_failures) if hours.n_failures >= 10 else number(hours.n_failures)
         met = (
-            f"On average the run meets {n_failures} failures; each costs {duration(_cost_of_a_failure_h(run))} of "
+            f"On average the run meets {n_failures} failures; each costs {duration(cost_of_a_failure_h(run))} of "
             f"rework, detection, queue and restart."
         )
     losses = f" The largest losses are {listed(named)}." if named else ""
@@ -62,9 +64,3 @@ def time_budget(plan: Plan) -> Finding:
             f"{count(round(gpu_h, -3)) if gpu_h > 1e4 else number(gpu_h)} GPU-hours.{losses} {met}"
         ),
     )
-
-
-def _cost_of_a_failure_h(run: Scenario) -> float:
-    """Hours that a failure takes in the steady state, where no start and no maintenance restarts the job."""
-    hours = budget.exact(steady_state(run))
-    return float((hours.rework_h + hours.detection_h + hours.queue_h + hours.restart_h) / hours.n_failures)

@@ -41,9 +41,9 @@ def dates(frame: pd.DataFrame, percentiles_h: dict[int, float], closed_h: float,
         title="Days since submission",
         scale=alt.Scale(domain=[min(ends) - room, max(ends) + room], nice=False),
     )
-    shown = rounded(frame.assign(day=frame["finish_h"] / _H_PER_DAY), 6)
+    runs = rounded(frame.assign(day=frame["finish_h"] / _H_PER_DAY), 6)
     dots = (
-        alt.Chart(shown)
+        alt.Chart(runs)
         .mark_circle(size=95, opacity=0.85, color=_SIMULATED)
         .encode(
             x=x,
@@ -72,13 +72,13 @@ def dates(frame: pd.DataFrame, percentiles_h: dict[int, float], closed_h: float,
             tooltip=[alt.Tooltip("what:N", title="Line"), alt.Tooltip("bin_day:Q", title="Day", format=".2f")],
         )
     )
-    told = ", ".join(f"{share} in 100 after {at_h / _H_PER_DAY:.2f} days" for share, at_h in percentiles_h.items())
+    shares = ", ".join(f"{share} in 100 after {at_h / _H_PER_DAY:.2f} days" for share, at_h in percentiles_h.items())
     return finish(
         lines + dots,
         title=title,
         subtitle=subtitle,
         description=(
-            f"A hundred dots stacked by finishing date, each one run in a hundred. Done are {told}; the closed form "
+            f"A hundred dots stacked by finishing date, each one run in a hundred. Done are {shares}; the closed form "
             f"says {closed_h / _H_PER_DAY:.2f} days."
         ),
         height=15 * (highest + 1) + 40,
@@ -97,16 +97,16 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "cause", "setting", "order", "ettr", "error", *(f"p{share}_h" for share in _SHARES))
+    need(frame, "cause", "setting", "order", "ettr", "low", "high", *(f"p{share}_h" for share in _SHARES))
     days = {f"p{share}": frame[f"p{share}_h"] / _H_PER_DAY for share in _SHARES}
-    low, high = frame["ettr"] - 1.96 * frame["error"], frame["ettr"] + 1.96 * frame["error"]
-    shown = frame[["cause", "setting", "order"]].assign(
+    intervals = zip(frame["ettr"], frame["low"], frame["high"], strict=True)
+    ranges = frame[["cause", "setting", "order"]].assign(
         **days,
         label=[f"{value:.1%}" for value in frame["ettr"]],
-        ettr=[f"{value:.2%} ({a:.2%} to {b:.2%})" for value, a, b in zip(frame["ettr"], low, high, strict=True)],
+        ettr=[f"{value:.2%} ({low:.2%} to {high:.2%})" for value, low, high in intervals],
     )
-    shown = rounded(shown, 6)
-    first, last = (min(shown["p5"].min(), closed_h / _H_PER_DAY), max(shown["p95"].max(), closed_h / _H_PER_DAY))
+    ranges = rounded(ranges, 6)
+    first, last = (min(ranges["p5"].min(), closed_h / _H_PER_DAY), max(ranges["p95"].max(), closed_h / _H_PER_DAY))
     span = max(last - first, 1e-6)
     scale = alt.Scale(domain=[first - 0.03 * span, last + 0.3 * span], nice=False)
     rows = frame.sort_values("order")["cause"].tolist()
@@ -121,7 +121,7 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
         *(alt.Tooltip(f"p{share}:Q", title=f"{share} in 100 done by day", format=".2f") for share in _SHARES),
         alt.Tooltip("ettr:N", title="ETTR (95%)"),
     ]
-    base = alt.Chart(shown).encode(y=y, tooltip=tooltip)
+    base = alt.Chart(ranges).encode(y=y, tooltip=tooltip)
     formula = alt.Chart(pd.DataFrame({"p50": [closed_h / _H_PER_DAY]})).mark_rule(color=_CLOSED, strokeWidth=2)
     layers = [
         formula.encode(x=x("p50")),
@@ -130,7 +130,7 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
         base.mark_point(size=75, shape="diamond", color="#e46d09", opacity=1).encode(x=x("p50")),
         base.mark_text(align="left", dx=6).encode(x=x("p95"), text=alt.Text("label:N")),
     ]
-    told = "; ".join(
+    spans = "; ".join(
         f"{row.cause} {row.p5_h / _H_PER_DAY:.2f} to {row.p95_h / _H_PER_DAY:.2f}, ETTR {row.ettr:.1%}"
         for row in frame.itertuples()
     )
@@ -140,7 +140,7 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
         subtitle=told_below(subtitle, "orange: the middle run; blue line: closed form"),
         description=(
             f"Ranges in days between which nine runs in ten end, thick for the middle half, with a mark at the middle "
-            f"run, by cause: {told}. A line marks the closed form's {closed_h / _H_PER_DAY:.2f} days."
+            f"run, by cause: {spans}. A line marks the closed form's {closed_h / _H_PER_DAY:.2f} days."
         ),
         height=30 * len(frame) + 24,
     )
@@ -156,15 +156,11 @@ def by_spares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "failures", "n_spares", "ettr", "error", "waiting_h", "p5_h", "p50_h", "p95_h")
+    need(frame, "failures", "n_spares", "ettr", "low", "high", "waiting_h", "p5_h", "p50_h", "p95_h")
     need(frame, "closed_ettr", "closed_h")
-    shown = frame.assign(
-        low=frame["ettr"] - 1.96 * frame["error"],
-        high=frame["ettr"] + 1.96 * frame["error"],
-        **{f"day_{share}": frame[f"p{share}_h"] / _H_PER_DAY for share in (5, 50, 95)},
-    )
+    points = frame.assign(**{f"day_{share}": frame[f"p{share}_h"] / _H_PER_DAY for share in (5, 50, 95)})
     kept = ["failures", "n_spares", "ettr", "low", "high", "waiting_h", "day_5", "day_50", "day_95"]
-    base = alt.Chart(rounded(shown[kept], 6)).encode(
+    base = alt.Chart(rounded(points[kept], 6)).encode(
         x=alt.X(
             "n_spares:Q",
             title="Hot spares [nodes]",
@@ -178,7 +174,7 @@ def by_spares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     present = [kind for kind in _KINDS if kind in set(frame["failures"])]
     left = _panel(base, present, percent, "ettr", ("low", "high"), closed_ettr)
     right = _panel(base, present, days, "day_50", ("day_5", "day_95"), closed_day)
-    told = "; ".join(
+    ettrs = "; ".join(
         f"{kind}: " + ", ".join(f"{row.n_spares} spares {row.ettr:.1%}" for row in rows.itertuples())
         for kind, rows in frame.groupby("failures", sort=False)
     )
@@ -188,7 +184,7 @@ def by_spares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         subtitle=told_below(subtitle, "bars: 95%; bands: nine runs in ten; blue line: closed form"),
         description=(
             f"Two panels over the number of hot spares: ETTR with its 95% interval, and the finishing date with the "
-            f"range of nine runs in ten. ETTR: {told}. A line marks the closed form, {closed_ettr:.1%}."
+            f"range of nine runs in ten. ETTR: {ettrs}. A line marks the closed form, {closed_ettr:.1%}."
         ),
         height=260,
     )
@@ -270,12 +266,12 @@ def days(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         )
     )
     hours = frame.groupby("state")["lasts_min"].sum().div(60).reindex(list(present))
-    told = ", ".join(f"{state} {value:,.1f} h" for state, value in hours.items())
+    totals = ", ".join(f"{state} {value:,.1f} h" for state, value in hours.items())
     return finish(
         strips,
         title=title,
         subtitle=subtitle,
-        description=f"A strip of 24 hours for each of the days {rows[0]} to {rows[-1]} of one run. In all: {told}.",
+        description=f"A strip of 24 hours for each of the days {rows[0]} to {rows[-1]} of one run. In all: {totals}.",
         height=18 * len(rows) + 24,
     )
 
@@ -323,7 +319,7 @@ def losses(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     form = base.transform_filter("datum.who === 'closed form'").mark_point(size=190, opacity=1, filled=False)
     runs = base.transform_filter("datum.who !== 'closed form'").mark_point(size=55, opacity=1)
-    told = "; ".join(
+    by_part = "; ".join(
         f"{row.part} {row.this_h:,.4g} in this run, {row.mean_h:,.4g} on average ({row.low_h:,.4g} to "
         f"{row.high_h:,.4g} in nine of ten), {row.closed_h:,.4g} by the closed form"
         for row in frame.itertuples()
@@ -332,6 +328,6 @@ def losses(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         ranges + form + runs,
         title=title,
         subtitle=subtitle,
-        description=f"Hours lost of one run by part. {told}.",
+        description=f"Hours lost of one run by part. {by_part}.",
         height=34 * len(parts) + 24,
     )

@@ -21,7 +21,7 @@ _CLASSES = {
     "over 1 too low": ("#1f6fb5", "#ffffff"),
     "hardly any training": ("#70767a", "#ffffff"),
 }
-_COLUMNS = ["mechanism", "setting", "order", "n_gpus", "closed", "simulated", "points", "error_points", "verdict"]
+_COLUMNS = ["mechanism", "setting", "order", "n_gpus", "closed", "simulated", "points", "half_points", "verdict"]
 _SHORT = "width < 380 && length(datum.label) > 5 ? split(datum.label, ',')[0] + 'k' : datum.label"
 """Thousands as k where the columns are narrow."""
 
@@ -37,10 +37,10 @@ def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, *_COLUMNS)
-    shown = _cells(frame)
+    texts = _cells(frame)
     sizes = [f"{size:,.0f}" for size in sorted(frame["n_gpus"].unique())]
     rows = frame.sort_values("order").drop_duplicates("mechanism")["mechanism"].tolist()
-    present = [name for name in _CLASSES if name in set(shown["kind"])]
+    present = [name for name in _CLASSES if name in set(texts["kind"])]
     x = alt.X(
         "size:O",
         sort=sizes,
@@ -48,7 +48,7 @@ def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         axis=alt.Axis(labelAngle=0, labelExpr=_SHORT, ticks=False, domain=False),
     )
     y = alt.Y("mechanism:N", sort=rows, title=None, axis=alt.Axis(labelLimit=170, labelExpr=SHORT_NAMES, domain=False))
-    base = alt.Chart(shown).encode(
+    base = alt.Chart(texts).encode(
         x=x,
         y=y,
         tooltip=[
@@ -86,7 +86,7 @@ def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def _cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """What each cell says, in texts."""
+    """Texts of the cells."""
     kind = [_class(row.points, row.verdict) for row in frame.itertuples()]
     return pd.DataFrame(
         {
@@ -98,7 +98,7 @@ def _cells(frame: pd.DataFrame) -> pd.DataFrame:
             "closed": [_percent(value) for value in frame["closed"]],
             "simulated": [_percent(value) for value in frame["simulated"]],
             "apart": [
-                "" if np.isnan(row.points) else f"{row.points:+.2f} ± {1.96 * row.error_points:.2f}"
+                "" if np.isnan(row.points) else f"{row.points:+.2f} ± {row.half_points:.2f}"
                 for row in frame.itertuples()
             ],
             "ink": [_CLASSES[one][1] for one in kind],
@@ -138,15 +138,15 @@ def settings(frame: pd.DataFrame, n_gpus: float) -> Table:
     """
     need(frame, *_COLUMNS)
     rows = frame[frame["n_gpus"] == n_gpus].sort_values("order")
-    shown = pd.DataFrame(
+    texts = pd.DataFrame(
         {
             "Added": rows["mechanism"],
             "Assumed": [f"{text[0].upper()}{text[1:]}" for text in rows["setting"]],
             "Closed form": ["" if np.isnan(value) else f"{value:.2%}" for value in rows["closed"]],
             "Simulated, 95%": [
-                "" if np.isnan(row.simulated) else f"{row.simulated:.2%} ± {1.96 * row.error_points:.2f}"
+                "" if np.isnan(row.simulated) else f"{row.simulated:.2%} ± {row.half_points:.2f}"
                 for row in rows.itertuples()
             ],
         }
     )
-    return Table(shown, f"Settings on {n_gpus:,.0f} GPUs, all assumed")
+    return Table(texts, f"Settings on {n_gpus:,.0f} GPUs, all assumed")

@@ -28,7 +28,8 @@ _LITTLE = 0.1
 _CLOSE = 0.2
 """Sizes whose logarithms differ by less would be two columns that say the same."""
 _SURE = 3.0
-"""Standard errors from which a difference is told: chance alone gives such a one in one of 370 cells."""
+"""Standard errors from which two numbers differ: chance alone gives such a difference in one of 370 cells."""
+_ERRORS_OF_95 = 1.96
 
 Group = Literal["recovery", "nodes", "training"]
 
@@ -68,6 +69,28 @@ def formula_run(scenario: Scenario) -> Scenario:
     """
     plain = budget.simplified(scenario).scenario
     return plain.override({_RATE: plain.failures.rate})
+
+
+def left_out_of(scenario: Scenario) -> tuple[str, ...]:
+    """What of a scenario no closed form has a term for, in words."""
+    return budget.simplified(scenario).left_out
+
+
+def half_of_95(error: Any) -> Any:
+    """Half of the 95% interval of a mean, from its standard error.
+
+    Examples
+    --------
+    >>> half_of_95(0.5)
+    0.98
+    """
+    return _ERRORS_OF_95 * error
+
+
+def with_interval(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the 95% interval of its ``ettr``, from ``low`` to ``high``."""
+    half = half_of_95(frame["error"])
+    return frame.assign(low=frame["ettr"] - half, high=frame["ettr"] + half)
 
 
 def nodes_in_repair(run: Scenario, repair_h: float, share_of_racks: float = 0.0, rack_nodes: int = 1) -> float:
@@ -226,7 +249,7 @@ def _of_training(run: Scenario, repair_h: float) -> list[Mechanism]:
     slow, loss, found_h = 0.2, 0.1, 2.0
     factor, decay_days = 3.0, 7.0
     silent, latency_h = 0.02, 24.0
-    found = [
+    mechanisms = [
         Mechanism(
             "A new fleet",
             "training",
@@ -247,7 +270,7 @@ def _of_training(run: Scenario, repair_h: float) -> list[Mechanism]:
         ),
     ]
     if run.n_nodes < 2:
-        return found
+        return mechanisms
     replicas = max(2, run.n_nodes // 16)
     least = min(replicas - 1, math.floor(0.9 * replicas))
     elastic = Mechanism(
@@ -260,7 +283,7 @@ def _of_training(run: Scenario, repair_h: float) -> list[Mechanism]:
             "elastic": {"n_replicas": replicas, "n_least": least},
         },
     )
-    return [*found, elastic]
+    return [*mechanisms, elastic]
 
 
 def _with_mode(run: Scenario, share: float, mode: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -302,9 +325,10 @@ def beyond_formulas(
         A row a cell: ``mechanism``, ``setting``, ``order``, ``n_gpus`` [GPUs], ``interval_min`` (the closed form's best
         for the size) [min], ``closed`` (:func:`ettr.budget.exact` of what :func:`ettr.budget.simplified` leaves),
         ``simulated``, ``points`` (simulated less closed, in hundredths), ``error_points`` (standard error of that),
-        ``n_runs``, ``verdict``: ``differs`` (by more than three standard errors), ``within error``, or ``hopeless``
-        where less than a tenth of the time is left and nothing was simulated (then NaN); and ``over_time``, what
-        :func:`ettr.budget.over_time` says where the failure rate changes, at the scenario's own size (else NaN).
+        ``half_points`` (half of its 95% interval), ``n_runs``, ``verdict``: ``differs`` (by more than three standard
+        errors), ``within error``, or ``hopeless`` where less than a tenth of the time is left and nothing was simulated
+        (then NaN); and ``over_time``, what :func:`ettr.budget.over_time` says where the failure rate changes, at the
+        scenario's own size (else NaN).
         Mechanisms that a scenario cannot be simulated with are left out.
 
     Raises
@@ -312,26 +336,26 @@ def beyond_formulas(
     OutsideValidity
         No cell has an answer.
     """
-    plain, left_out = formula_run(scenario), budget.simplified(scenario).left_out
+    plain, without = formula_run(scenario), left_out_of(scenario)
     rows = []
     for n_gpus in _whole_nodes(scenario, sizes):
         base = at_size(plain, n_gpus)
         added = [Mechanism(BY_THE_RULES, "recovery", "nothing is added to the formula's own rules", {})]
         added += assumed_mechanisms(base, repair_h, rack_nodes)
         cells = [(one, base.override(one.changes)) for one in added]
-        if left_out:
-            own = Mechanism(AS_GIVEN, "nodes", "; ".join(left_out), {})
+        if without:
+            own = Mechanism(AS_GIVEN, "nodes", "; ".join(without), {})
             interval = {"checkpoint.interval_min": base.checkpoint.interval_min}
             cells.append((own, scenario.override({"cluster.n_gpus": n_gpus} | interval)))
         rows += [
-            {"mechanism": one.name, "setting": one.setting, "order": order, "n_gpus": n_gpus, **found}
+            {"mechanism": one.name, "setting": one.setting, "order": order, "n_gpus": n_gpus, **cell}
             for order, (one, run) in enumerate(cells)
-            if (found := _cell(run, n_runs, seed, over_time=n_gpus == scenario.cluster.n_gpus))
+            if (cell := _cell(run, n_runs, seed, over_time=n_gpus == scenario.cluster.n_gpus))
         ]
     table = pd.DataFrame(rows)
     if table.empty or (table["verdict"] == "hopeless").all():
         raise OutsideValidity(f"at no size is a tenth of the time left to {scenario.name}")
-    return table
+    return table.assign(half_points=half_of_95(table["error_points"]))
 
 
 def at_size(run: Scenario, n_gpus: int) -> Scenario:
@@ -357,18 +381,18 @@ def _cell(run: Scenario, n_runs: int, seed: int, over_time: bool) -> dict[str, A
         closed = budget.exact(budget.simplified(run).scenario)
         if closed.ettr < _LITTLE:
             return row
-        found = runs_of(run, affordable_runs(closed, n_runs, _FAILURES_A_CELL), seed)
+        simulation = runs_of(run, affordable_runs(closed, n_runs, _FAILURES_A_CELL), seed)
     except NotModelled:
         return None
     except (NoProgress, OutsideValidity):
         return row
-    difference, error = found.ettr - float(closed.ettr), found.ettr_error
+    difference, error = simulation.ettr - float(closed.ettr), simulation.ettr_error
     return row | {
         "closed": float(closed.ettr),
-        "simulated": found.ettr,
+        "simulated": simulation.ettr,
         "points": 100 * difference,
         "error_points": 100 * error,
-        "n_runs": found.n_runs,
+        "n_runs": simulation.n_runs,
         "verdict": "differs" if abs(difference) > _SURE * error else "within error",
         "over_time": _over_time(run) if over_time and budget.changes(run) else math.nan,
     }

@@ -1,15 +1,19 @@
-"""What is said of mechanisms that no closed form has a term for."""
+"""Sentences on mechanisms that no closed form has a term for."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ettr.chapters.common.sentences import Finding, count, gpus, listed, pct, points
-from ettr.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ettr.scenario import Scenario
 
 _MUCH = 1.0
 _TREND = 0.5
-"""Points by which the difference must change with size to be told."""
+"""Points by which the difference must change with size to be mentioned."""
 
 
 def difference_map(frame: pd.DataFrame, scenario: Scenario) -> Finding:
@@ -17,10 +21,10 @@ def difference_map(frame: pd.DataFrame, scenario: Scenario) -> Finding:
     base, added = frame[frame["order"] == 0], frame[frame["order"] > 0]
     known = added[added["points"].notna()]
     own = known[known["n_gpus"] == scenario.cluster.n_gpus]
-    told = [_control(base), *_here(own, scenario), *_changing(own), *_trends(known)]
+    texts = [_control(base), *_here(own, scenario), *_changing(own), *_trends(known)]
     hopeless = frame.loc[frame["verdict"] == "hopeless", "n_gpus"].nunique()
     if hopeless:
-        told.append(
+        texts.append(
             f"At {count(hopeless)} of {count(frame['n_gpus'].nunique())} sizes less than a tenth of the time is left, "
             f"with or without something added, and such cells are not simulated."
         )
@@ -29,14 +33,14 @@ def difference_map(frame: pd.DataFrame, scenario: Scenario) -> Finding:
     return Finding(
         title=title if len(own) else "Hardly any training is left here",
         text=(
-            f"{' '.join(told)} Each is added alone, with the settings below; what a cluster does not have costs it "
+            f"{' '.join(texts)} Each is added alone, with the settings below; what a cluster does not have costs it "
             f"nothing. Cells are told apart from three standard errors on, which chance alone exceeds in one of 370."
         ),
     )
 
 
 def _control(base: pd.DataFrame) -> str:
-    """What the row says in which nothing is added."""
+    """The row in which nothing is added."""
     known = base[base["points"].notna()]
     if known.empty:
         return "At no size is there anything to compare."
@@ -55,15 +59,17 @@ def _here(own: pd.DataFrame, scenario: Scenario) -> list[str]:
         return [f"Hardly any training is left {where}."]
     sure = own[own["verdict"] == "differs"].sort_values("points")
     too_high, too_low = sure[sure["points"] < 0], sure[sure["points"] > 0].iloc[::-1]
-    told = []
+    sentences = []
     if len(too_high):
-        told.append(f"{where[0].upper()}{where[1:]} the formula is too high for {_each(too_high)}.")
+        sentences.append(f"{where[0].upper()}{where[1:]} the formula is too high for {_each(too_high)}.")
     if len(too_low):
-        told.append(f"{'It' if told else f'{where[0].upper()}{where[1:]} it'} is too low for {_each(too_low)}.")
+        sentences.append(
+            f"{'It' if sentences else f'{where[0].upper()}{where[1:]} it'} is too low for {_each(too_low)}."
+        )
     same = own[own["verdict"] == "within error"]["mechanism"].tolist()
     if same:
-        told.append(f"No difference is to be seen for {listed(_names(same))}.")
-    return told
+        sentences.append(f"No difference is to be seen for {listed(_names(same))}.")
+    return sentences
 
 
 def _changing(own: pd.DataFrame) -> list[str]:
@@ -86,13 +92,13 @@ def _trends(known: pd.DataFrame) -> list[str]:
     change = (ends[1] - ends[0]).dropna().sort_values()
     grow, shrink = change[change > _TREND].index[::-1], change[change < -_TREND].index
     sizes = f"From {gpus(first)} to {gpus(last)}"
-    told = []
+    sentences = []
     if len(grow):
-        told.append(f"{sizes} the difference grows for {listed(_names(list(grow)))}.")
+        sentences.append(f"{sizes} the difference grows for {listed(_names(list(grow)))}.")
     if len(shrink):
-        where = "It" if told else f"{sizes} the difference"
-        told.append(f"{where} shrinks for {listed(_names(list(shrink)))}.")
-    return told
+        where = "It" if sentences else f"{sizes} the difference"
+        sentences.append(f"{where} shrinks for {listed(_names(list(shrink)))}.")
+    return sentences
 
 
 def _each(rows: pd.DataFrame) -> str:

@@ -39,7 +39,7 @@ def errors(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         scale=alt.Scale(type="log" if (frame["low_points"] > 0).all() else "linear", nice=False, padding=8),
         axis=alt.Axis(format="~g", tickCount=5),
     )
-    colour, shape = _told_apart("estimate", present)
+    colour, shape = _colour_and_shape("estimate", present)
     base = alt.Chart(rounded(frame))
     layers = [
         base.mark_line(strokeDash=[5, 3], strokeWidth=1.5).encode(x=x, y=alt.Y("expected_points:Q"), color=colour),
@@ -60,7 +60,7 @@ def errors(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         ),
     ]
-    told = "; ".join(
+    ends = "; ".join(
         f"{name} {rows['error_points'].iloc[0]:.3g} points with {rows['n_runs'].iloc[0]} runs and "
         f"{rows['error_points'].iloc[-1]:.3g} with {rows['n_runs'].iloc[-1]}"
         for name, rows in frame.groupby("estimate", sort=False)
@@ -71,14 +71,14 @@ def errors(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         subtitle=told_below(subtitle, "dashed: what the spread of runs promises"),
         description=(
             f"Measured errors of the ETTR over the number of runs, both logarithmic, on dashed lines that fall with "
-            f"the root of the number: {told}."
+            f"the root of the number: {ends}."
         ),
         height=280,
     )
 
 
 def luck(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """A difference between two intervals with its 95% interval, by how luck was shared.
+    """A difference between two intervals with its 95% interval, by how random numbers were shared.
 
     Parameters
     ----------
@@ -110,13 +110,13 @@ def luck(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         base.mark_bar(height=5, cornerRadius=2).encode(x=x("low_h"), x2=alt.X2("high_h:Q"), tooltip=tooltip),
         base.mark_point(size=110, opacity=1).encode(x=x("saved_h"), tooltip=tooltip),
     ]
-    told = "; ".join(f"{row.way} {row.low_h:.3g} to {row.high_h:.3g} h" for row in frame.itertuples())
+    ranges = "; ".join(f"{row.way} {row.low_h:.3g} to {row.high_h:.3g} h" for row in frame.itertuples())
     return finish(
         alt.layer(*layers),
         title=title,
         subtitle=told_below(subtitle, "bars: 95%; blue line: closed form"),
         description=(
-            f"Dots with 95% intervals of the hours that another checkpoint interval saves: {told}. A line marks the "
+            f"Dots with 95% intervals of the hours that another checkpoint interval saves: {ranges}. A line marks the "
             f"closed form, {closed:.3g} h."
         ),
         height=50 * len(frame) + 24,
@@ -133,13 +133,12 @@ def lengths(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "pool", "productive_days", "n_spares", "n_runs", "ettr", "error", "closed_ettr")
-    shown = frame.assign(low=frame["ettr"] - 1.96 * frame["error"], high=frame["ettr"] + 1.96 * frame["error"])
-    shown = rounded(shown[["pool", "productive_days", "n_spares", "n_runs", "ettr", "low", "high"]])
+    need(frame, "pool", "productive_days", "n_spares", "n_runs", "ettr", "low", "high", "closed_ettr")
+    estimates = rounded(frame[["pool", "productive_days", "n_spares", "n_runs", "ettr", "low", "high"]])
     x = logarithmic("productive_days", "Length of the work [days]", padding=14)
     percent = alt.Y("ettr:Q", title="ETTR", axis=PERCENT, scale=alt.Scale(zero=False))
-    colour, shape = _told_apart("pool", _POOLS)
-    base = alt.Chart(shown).encode(x=x)
+    colour, shape = _colour_and_shape("pool", _POOLS)
+    base = alt.Chart(estimates).encode(x=x)
     line = alt.Chart(pd.DataFrame({"ettr": [float(frame["closed_ettr"].iloc[-1])]}))
     points = base.mark_point(size=70, opacity=1).encode(
         y=percent,
@@ -161,20 +160,20 @@ def lengths(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         points,
     ]
     ends = frame[frame["productive_days"].isin([frame["productive_days"].min(), frame["productive_days"].max()])]
-    told = "; ".join(f"{row.pool}, {row.productive_days:.3g} days, {row.ettr:.1%}" for row in ends.itertuples())
+    ettrs = "; ".join(f"{row.pool}, {row.productive_days:.3g} days, {row.ettr:.1%}" for row in ends.itertuples())
     return finish(
         alt.layer(*layers),
         title=title,
         subtitle=told_below(subtitle, "bars: 95%; blue line: closed form"),
         description=(
-            f"ETTR with 95% intervals over the length of the work on a logarithmic axis: {told}. A line marks the "
+            f"ETTR with 95% intervals over the length of the work on a logarithmic axis: {ettrs}. A line marks the "
             f"closed form, {frame['closed_ettr'].iloc[-1]:.1%}."
         ),
         height=280,
     )
 
 
-def _told_apart(field: str, colours: dict[str, str]) -> tuple[alt.Color, alt.Shape]:
+def _colour_and_shape(field: str, colours: dict[str, str]) -> tuple[alt.Color, alt.Shape]:
     """Colour and shape by name, in one legend."""
     names, shades = list(colours), list(colours.values())
     return (

@@ -1,4 +1,4 @@
-"""How far to trust a simulation: error by the number of runs, shared luck, short runs."""
+"""How far to trust a simulation: error by the number of runs, common random numbers, short runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import stats
 
 from ettr import budget
 from ettr.chapters.common.simulated_runs import affordable_runs, runs_of
-from ettr.chapters.simulation.mechanism_tables import formula_run, nodes_in_repair
+from ettr.chapters.simulation.mechanism_tables import formula_run, nodes_in_repair, with_interval
 from ettr.core.errors import InputError
 from ettr.plan import best_interval_min, whole_interval_min
 from ettr.scenario import Scenario
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ettr.simulation import Simulation
 
 PLAIN, CONTROLLED = "plain means", "control variates"
-OTHER_LUCK, OTHER_LUCK_CONTROLLED = "different seeds", "different seeds, control variates"
-SAME_LUCK = "the same seed"
+OTHER_SEEDS, OTHER_SEEDS_CONTROLLED = "different seeds", "different seeds, control variates"
+SAME_SEED = "the same seed"
 FULL_SUPPLY, FEW_SPARES = "spares never run out", "few spares"
 
 _FEWEST, _GROUPS = 10, 8
@@ -150,16 +150,16 @@ def difference_by_luck(scenario: Scenario, interval_min: float, n_runs: int = 40
     controlled = [one.budget_interval.set_index("part").loc["total"] for one in (own, different)]
     rows = [
         (
-            OTHER_LUCK,
+            OTHER_SEEDS,
             own.total_h.mean() - different.total_h.mean(),
             np.sqrt((own.total_h.var(ddof=1) + different.total_h.var(ddof=1)) / n),
         ),
         (
-            OTHER_LUCK_CONTROLLED,
+            OTHER_SEEDS_CONTROLLED,
             controlled[0]["mean"] - controlled[1]["mean"],
             np.hypot(controlled[0]["error"], controlled[1]["error"]),
         ),
-        (SAME_LUCK, shared_h.mean(), shared_h.std(ddof=1) / np.sqrt(n)),
+        (SAME_SEED, shared_h.mean(), shared_h.std(ddof=1) / np.sqrt(n)),
     ]
     table = pd.DataFrame(rows, columns=["way", "saved_h", "error_h"])
     half, errors = _NORMAL_95 * table["error_h"], table["error_h"].to_numpy()
@@ -194,7 +194,8 @@ def ettr_by_length(scenario: Scenario, repair_h: float = 48.0, n_points: int = 7
         ``pool`` (``spares never run out``, or ``few spares``: as many as nodes are in repair on average),
         ``productive_days`` [days], ``n_spares`` (0 where they never run out) [nodes], ``in_repair`` (on average)
         [nodes], ``n_runs``, ``ettr`` (ratio of sums), ``error`` (standard), ``excess`` (by how much the mean of the
-        runs' own ETTRs is above the ratio of sums), ``excess_error`` (standard), ``closed_ettr``.
+        runs' own ETTRs is above the ratio of sums), ``excess_error`` (standard), ``closed_ettr``, and ``low`` and
+        ``high`` (95%, of ``ettr``).
 
     Notes
     -----
@@ -210,18 +211,22 @@ def ettr_by_length(scenario: Scenario, repair_h: float = 48.0, n_points: int = 7
         for pool, whole in ((FULL_SUPPLY, plain), (FEW_SPARES, held)):
             run = whole.override({"job.productive_h": float(work_h) * whole.job.throughput_factor})
             expected = budget.exact(budget.simplified(run).scenario)
-            found = runs_of(run, affordable_runs(expected, _MOST_RUNS, _FAILURES_A_LENGTH), seed)
-            columns = {"pool": pool, "productive_days": work_h / _H_PER_DAY, "n_runs": found.n_runs}
-            columns |= {"n_spares": n_spares if run.spares else 0, "ettr": found.ettr, "error": found.ettr_error}
+            simulation = runs_of(run, affordable_runs(expected, _MOST_RUNS, _FAILURES_A_LENGTH), seed)
+            columns = {"pool": pool, "productive_days": work_h / _H_PER_DAY, "n_runs": simulation.n_runs}
+            columns |= {
+                "n_spares": n_spares if run.spares else 0,
+                "ettr": simulation.ettr,
+                "error": simulation.ettr_error,
+            }
             columns |= {"in_repair": in_repair, "closed_ettr": float(expected.ettr)}
-            rows.append({**columns, **_mean_of_ratios(found)})
-    return pd.DataFrame(rows)
+            rows.append({**columns, **_mean_of_ratios(simulation)})
+    return with_interval(pd.DataFrame(rows))
 
 
-def _mean_of_ratios(found: Simulation) -> dict[str, float]:
+def _mean_of_ratios(simulation: Simulation) -> dict[str, float]:
     """How far above the ratio of sums it is; both from the same runs, so that most of the error is shared."""
-    ratios, total_h = found.runs["ettr"].to_numpy(), found.total_h
-    of_sums = float(found.runs["productive_h"].sum() / total_h.sum())
+    ratios, total_h = simulation.runs["ettr"].to_numpy(), simulation.total_h
+    of_sums = float(simulation.runs["productive_h"].sum() / total_h.sum())
     influence = ratios - ratios.mean() + of_sums * (total_h / total_h.mean() - 1)
-    error = float(influence.std(ddof=1) / np.sqrt(found.n_runs))
+    error = float(influence.std(ddof=1) / np.sqrt(simulation.n_runs))
     return {"excess": float(ratios.mean() - of_sums), "excess_error": error}

@@ -1,4 +1,4 @@
-"""What is said of errors, of shared luck, and of short runs."""
+"""Sentences on errors, on common random numbers, and on short runs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ettr.chapters.simulation.replication_tables import (
     CONTROLLED,
     FEW_SPARES,
     FULL_SUPPLY,
-    OTHER_LUCK,
-    OTHER_LUCK_CONTROLLED,
+    OTHER_SEEDS,
+    OTHER_SEEDS_CONTROLLED,
     PLAIN,
-    SAME_LUCK,
+    SAME_SEED,
 )
 
 _LEAST_POINTS = 5e-4
 _GAIN = 1.2
-"""Smaller gains in runs are not worth telling."""
+"""Smaller gains in runs are not worth a sentence."""
 _SURE = 3.0
-"""Standard errors from which a difference is told."""
+"""Standard errors from which a difference is mentioned."""
 _HALF = 0.5
 _ROUNDING = 1e-9
 """Runs that differ by less are all alike."""
@@ -57,14 +57,14 @@ def errors(frame: pd.DataFrame) -> Finding:
 
 
 def luck(frame: pd.DataFrame, given_min: float, interval_min: float) -> Finding:
-    """What shared luck is worth; ``frame`` as from ``replication_tables.difference_by_luck``."""
+    """What common random numbers are worth; ``frame`` as from ``replication_tables.difference_by_luck``."""
     rows = frame.set_index("way")
-    same, other = rows.loc[SAME_LUCK], rows.loc[OTHER_LUCK]
+    same, other = rows.loc[SAME_SEED], rows.loc[OTHER_SEEDS]
     what = f"An interval of {duration(interval_min / 60)} instead of {duration(given_min / 60)}"
     if other["error_h"] < _ROUNDING:
-        text = f"{what} {_saves(same['saved_h'])} in every run: there is no luck to share."
-        return Finding(title="There is no luck to share", text=text)
-    ratio, controlled = same["runs_ratio"], rows.loc[OTHER_LUCK_CONTROLLED, "runs_ratio"]
+        text = f"{what} {_saves(same['saved_h'])} in every run: there are no random numbers to share."
+        return Finding(title="There are no random numbers to share", text=text)
+    ratio, controlled = same["runs_ratio"], rows.loc[OTHER_SEEDS_CONTROLLED, "runs_ratio"]
     worth = f"worth {number(ratio)} times the runs" if ratio > _GAIN else "worth hardly anything"
     cancels = "what they share cancels" if ratio > _GAIN else "yet they share too little for it to cancel"
     also = f", and control variates instead {number(controlled)} times" if controlled > _GAIN else ""
@@ -74,8 +74,8 @@ def luck(frame: pd.DataFrame, given_min: float, interval_min: float) -> Finding:
             f"{what} {_saves(same['saved_h'])} ({_range(same)} with 95%) if both are simulated with the same seed, and "
             f"{_saves(other['saved_h'])} ({_range(other)}) with different ones, from {count(same['n_runs'])} runs "
             f"each; the closed form says that it {_saves(same['closed_h'])}. The same seed is {worth}{also}: both "
-            f"meet the same failures, and {cancels}. The gain shrinks where the two are so unlike that the same luck "
-            f"does other things to them."
+            f"meet the same failures, and {cancels}. The gain shrinks where the two are so unlike that the same "
+            f"random numbers do other things to them."
         ),
     )
 
@@ -102,18 +102,18 @@ def lengths(frame: pd.DataFrame) -> Finding:
     fell = first["ettr"] - last["ettr"]
     if fell > max(_LEAST_POINTS, _SURE * np.hypot(first["error"], last["error"])):
         title = f"A full pool flatters short runs by {points(fell)}"
-        told = (
+        sentence = (
             f"With {pool}, a run of {ends[0]} has an ETTR of "
             f"{pct(first['ettr'])}, and one of {ends[1]} {pct(last['ettr'])}: all spares are there at the start, and "
             f"it takes some repair times until as many are out as usual. A short test cannot show what spares are worth"
         )
     else:
         title = "The pool of spares does not flatter short runs here"
-        told = f"With {pool}, short runs reach no more than long ones"
+        sentence = f"With {pool}, short runs reach no more than long ones"
     return Finding(
         title=title,
         text=(
-            f"{told}; where spares never run out, length makes no difference: the closed form's "
+            f"{sentence}; where spares never run out, length makes no difference: the closed form's "
             f"{pct(full['closed_ettr'].iloc[-1])} is for any.{_averages(full, ends)} A run that starts with its usual "
             f"number of nodes in repair would not be flattered."
         ),

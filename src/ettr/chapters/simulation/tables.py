@@ -17,13 +17,12 @@ from ettr.chapters.simulation.mechanism_tables import (
     formula_run,
     node_memories,
     nodes_in_repair,
+    with_interval,
 )
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
 
-if TYPE_CHECKING:
-    from ettr.simulation import Simulation
 if TYPE_CHECKING:
     from ettr.simulation import Simulation
 
@@ -92,9 +91,10 @@ def finish_by_cause(
     Returns
     -------
     DataFrame
-        ``cause``, ``setting``, ``order``, ``n_runs``, ``ettr``, ``error`` (standard, of the ETTR), ``mean_h``, and
-        ``p5_h`` to ``p95_h``: hours by which so many of a hundred runs are done [h]. The row of the rate is missing
-        where nothing is known of it, and so are rows that cannot be simulated together with the scenario.
+        ``cause``, ``setting``, ``order``, ``n_runs``, ``ettr``, ``error`` (standard, of the ETTR), ``mean_h``,
+        ``p5_h`` to ``p95_h``: hours by which so many of a hundred runs are done [h], ``low`` and ``high`` (95%, of the
+        ETTR). The row of the rate is missing where nothing is known of it, and so are rows that cannot be simulated
+        together with the scenario.
 
     Raises
     ------
@@ -111,19 +111,24 @@ def finish_by_cause(
     causes += node_memories(shapes, "stationary")
     rows: list[dict[str, Any]] = []
     for one in causes:
-        found = some_runs_of(plain.override(one.changes), n_runs, seed, _FAILURES_A_ROW)
-        if found is not None:
-            rows.append({"cause": one.name, "setting": one.setting, **_row(found)})
+        simulation = some_runs_of(plain.override(one.changes), n_runs, seed, _FAILURES_A_ROW)
+        if simulation is not None:
+            rows.append({"cause": one.name, "setting": one.setting, **_row(simulation)})
         if one.name == CHANCE and (spread := _over_rates(scenario, plain, n_runs, seed)):
             rows.append(spread)
     if not rows or rows[0]["cause"] != CHANCE:
         raise OutsideValidity(f"{scenario.name} practically never ends")
-    return pd.DataFrame(rows).assign(order=range(len(rows)))
+    return with_interval(pd.DataFrame(rows)).assign(order=range(len(rows)))
 
 
-def _row(found: Simulation) -> dict[str, Any]:
-    done = {f"p{share}_h": found.finish_h(share) for share in SHARES}
-    columns = {"n_runs": found.n_runs, "ettr": found.ettr, "error": found.ettr_error, "mean_h": found.budget.total_h}
+def _row(simulation: Simulation) -> dict[str, Any]:
+    done = {f"p{share}_h": simulation.finish_h(share) for share in SHARES}
+    columns = {
+        "n_runs": simulation.n_runs,
+        "ettr": simulation.ettr,
+        "error": simulation.ettr_error,
+        "mean_h": simulation.budget.total_h,
+    }
     return columns | done
 
 
@@ -139,13 +144,13 @@ def _over_rates(scenario: Scenario, plain: Scenario, n_runs: int, seed: int) -> 
         some_runs_of(plain.override({_RATE: float(rate)}), each, seed + number, _FAILURES_A_ROW)
         for number, rate in enumerate(rates)
     ]
-    found = [one for one in runs if one is not None]
-    if len(found) < len(runs):
+    answered = [one for one in runs if one is not None]
+    if len(answered) < len(runs):
         return None
-    total_h = np.concatenate([one.total_h for one in found])
-    mean_h = float(np.mean([one.total_h.mean() for one in found]))
+    total_h = np.concatenate([one.total_h for one in answered])
+    mean_h = float(np.mean([one.total_h.mean() for one in answered]))
     ettr = plain.work_h / mean_h
-    inside = np.mean([one.total_h.var(ddof=1) / one.n_runs for one in found]) / len(found)
+    inside = np.mean([one.total_h.var(ddof=1) / one.n_runs for one in answered]) / len(answered)
     return {
         "cause": RATE,
         "setting": f"the rate as far as it is known, worth {known.shape:,.4g} failures",
@@ -178,8 +183,8 @@ def finish_by_spares(
     DataFrame
         ``failures`` (``single nodes`` or ``racks too``), ``n_spares`` [nodes], ``in_repair`` (nodes in repair on
         average) [nodes], ``n_runs``, ``ettr``, ``error`` (standard), ``waiting_h`` (mean wait for nodes of a run) [h],
-        ``mean_h`` and ``p5_h`` to ``p95_h`` [h], ``closed_ettr``, ``closed_h`` [h] of :func:`ettr.budget.exact`, where
-        spares never run out.
+        ``mean_h`` and ``p5_h`` to ``p95_h`` [h], ``low`` and ``high`` (95%, of the ETTR), ``closed_ettr``, ``closed_h``
+        [h] of :func:`ettr.budget.exact`, where spares never run out.
 
     Raises
     ------
@@ -200,14 +205,14 @@ def finish_by_spares(
     for kind, run in (("single nodes", plain), ("racks too", with_racks)):
         for n_spares in numbers:
             held = {"spares": {"n_nodes": n_spares}, "repair": {"manual_h": repair_h, "cv": 1.0}}
-            found = some_runs_of(run.override(held), n_runs, seed, _FAILURES_A_POINT)
-            if found is None:
+            simulation = some_runs_of(run.override(held), n_runs, seed, _FAILURES_A_POINT)
+            if simulation is None:
                 continue
-            columns = {"failures": kind, "n_spares": n_spares, "in_repair": demand[kind], **_row(found)}
-            rows.append({**columns, "waiting_h": float(found.runs["waiting_h"].mean())})
+            columns = {"failures": kind, "n_spares": n_spares, "in_repair": demand[kind], **_row(simulation)}
+            rows.append({**columns, "waiting_h": float(simulation.runs["waiting_h"].mean())})
     if not rows:
         raise OutsideValidity(f"{scenario.name} practically never ends, whatever its spares")
-    return pd.DataFrame(rows).assign(closed_ettr=float(closed.ettr), closed_h=float(closed.total_h))
+    return with_interval(pd.DataFrame(rows)).assign(closed_ettr=float(closed.ettr), closed_h=float(closed.total_h))
 
 
 def _numbers_of_spares(in_repair: float, rack_nodes: int) -> list[int]:
@@ -267,7 +272,7 @@ def days_of_run(simulation: Simulation, run: int = 0, first_day: int = 1, n_days
     edges = np.union1d(start_h[inside], np.arange(from_h, until_h, _H_PER_DAY))
     ends = np.append(edges[1:], until_h)
     day = np.floor(edges / _H_PER_DAY + 1e-9).astype(int)
-    found = pd.DataFrame(
+    stretches = pd.DataFrame(
         {
             "day": day + 1,
             "from_h": edges - day * _H_PER_DAY,
@@ -277,7 +282,7 @@ def days_of_run(simulation: Simulation, run: int = 0, first_day: int = 1, n_days
             "lasts_min": 60 * (ends - edges),
         }
     )
-    return _whole_days(found)
+    return _whole_days(stretches)
 
 
 def _merged(own: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -288,12 +293,12 @@ def _merged(own: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return state[begins], own["start_h"].to_numpy()[begins]
 
 
-def _whole_days(found: pd.DataFrame) -> pd.DataFrame:
+def _whole_days(stretches: pd.DataFrame) -> pd.DataFrame:
     """The first days that a page can hold; the beginning of the first if even that is too much."""
-    if len(found) <= _MOST_STRETCHES:
-        return found
-    whole = found["day"] < found["day"].iloc[_MOST_STRETCHES]
-    return found[whole] if whole.any() else found.iloc[:_MOST_STRETCHES]
+    if len(stretches) <= _MOST_STRETCHES:
+        return stretches
+    whole = stretches["day"] < stretches["day"].iloc[_MOST_STRETCHES]
+    return stretches[whole] if whole.any() else stretches.iloc[:_MOST_STRETCHES]
 
 
 def losses_of_runs(simulation: Simulation, closed: TimeBudget, run: int = 0) -> pd.DataFrame:
@@ -322,7 +327,7 @@ def losses_of_runs(simulation: Simulation, closed: TimeBudget, run: int = 0) -> 
     expected = {part: float(getattr(closed, f"{part}_h")) for part in parts[:-1]}
     expected["lost"] = float(closed.total_h - closed.productive_h)
     low, high = np.percentile(runs[parts], _RANGE, axis=0)
-    found = pd.DataFrame(
+    losses = pd.DataFrame(
         {
             "part": parts,
             "this_h": runs.loc[run, parts].to_numpy(float),
@@ -333,5 +338,5 @@ def losses_of_runs(simulation: Simulation, closed: TimeBudget, run: int = 0) -> 
             "closed_h": [expected[part] for part in parts],
         }
     )
-    there = (found[["high_h", "mean_h", "closed_h", "this_h"]] > 0).any(axis=1)
-    return found[there].reset_index(drop=True)
+    there = (losses[["high_h", "mean_h", "closed_h", "this_h"]] > 0).any(axis=1)
+    return losses[there].reset_index(drop=True)

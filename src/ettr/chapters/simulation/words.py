@@ -1,4 +1,4 @@
-"""What is said of finishing dates."""
+"""Sentences on finishing dates."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ettr import budget
 from ettr.chapters.common.assumptions import assumptions
 from ettr.chapters.common.sentences import Finding, count, duration, error, listed, number, pct, points
+from ettr.chapters.simulation.mechanism_tables import half_of_95, left_out_of
 from ettr.chapters.simulation.tables import CHANCE, RATE
 from ettr.core.results import TimeBudget
-from ettr.scenario import Scenario
 
 if TYPE_CHECKING:
+    from ettr.scenario import Scenario
     from ettr.simulation import Simulation
 
 _AGREE = 3.0
-"""Standard errors within which two numbers are said to agree."""
+"""Standard errors within which two numbers agree."""
 _ALIKE = 1.3
 """Ranges whose widths differ by a smaller factor are not told apart: so few runs do not know them better."""
 _H_PER_DAY = 24.0
@@ -33,32 +33,32 @@ def answer(scenario: Scenario, simulation: Simulation, closed: TimeBudget, beyon
     ``closed`` is that of what :func:`ettr.budget.simplified` leaves, ``beyond`` as from
     ``mechanism_tables.beyond_formulas``.
     """
-    left_out = budget.simplified(scenario).left_out
-    form = f"the closed form, without {listed(list(left_out))}, says" if left_out else "the closed form says"
+    without = left_out_of(scenario)
+    form = f"the closed form, without {listed(list(without))}, says" if without else "the closed form says"
     low, high = simulation.finish_h([5, 95])
     here = beyond[(beyond["n_gpus"] == scenario.cluster.n_gpus) & beyond["points"].notna()]
     added = here[here["order"] > 0]
     off = added[(added["points"].abs() > 1) & (added["verdict"] == "differs")]
-    told = f"none of {len(added)} assumed mechanisms that it has no term for moves the ETTR by more than a point"
+    mechanisms = f"none of {len(added)} assumed mechanisms that it has no term for moves the ETTR by more than a point"
     if len(off):
         worst = off.loc[off["points"].abs().idxmax()]
         named = f"*{_small(worst['mechanism'])}*, {points(abs(worst['points']) / 100)} "
         named += "down" if worst["points"] < 0 else "up"
-        told = f"of {len(added)} assumed mechanisms that it has no term for, {len(off)} "
-        told += (
+        mechanisms = f"of {len(added)} assumed mechanisms that it has no term for, {len(off)} "
+        mechanisms += (
             f"moves the ETTR by more than a point: {named}"
             if len(off) == 1
             else f"move the ETTR by more than a point, most of all {named}"
         )
     elif added.empty:
-        told = "hardly any training is left here with what it has no term for"
+        mechanisms = "hardly any training is left here with what it has no term for"
     return Finding(
         title=f"Nine runs in ten end between day {_day(low)} and day {_day(high)}",
         text=(
             f"**Nine in ten of {count(simulation.n_runs)} simulated runs of {scenario.title} are done between "
             f"{_day(low)} and {_day(high)} days after submission; {form} "
             f"{_day(float(closed.total_h))}.** That is chance alone, all values taken as known. For its own rules the "
-            f"closed form needs no simulation; {told}. {assumptions(scenario)}"
+            f"closed form needs no simulation; {mechanisms}. {assumptions(scenario)}"
         ).strip(),
     )
 
@@ -69,7 +69,7 @@ def dates(simulation: Simulation, closed: TimeBudget, left_out: tuple[str, ...])
     total = simulation.budget_interval.set_index("part").loc["total"]
     closed_h = float(closed.total_h)
     off = abs(total["mean"] - closed_h)
-    mean = f"The mean is {_hours(total['mean'])} (give or take {error(max(1.96 * total['error'], 1e-3))} h)"
+    mean = f"The mean is {_hours(total['mean'])} (give or take {error(max(half_of_95(total['error']), 1e-3))} h)"
     if off <= max(_AGREE * total["error"], 1e-6 * closed_h):
         verdict = f"{mean}, and the closed form's {_hours(closed_h)} is within the error."
     else:
@@ -78,8 +78,8 @@ def dates(simulation: Simulation, closed: TimeBudget, left_out: tuple[str, ...])
     without = f" The closed form goes without {listed(list(left_out))}." if left_out else ""
     n_failures = simulation.budget.n_failures
     many = (
-        f" A run meets {count(n_failures) if n_failures >= 10 else number(n_failures)} failures on average, and their "
-        f"luck evens out: the range is {pct((high - low) / middle)} of the whole. The fewer the failures, the wider "
+        f" A run meets {count(n_failures) if n_failures >= 10 else number(n_failures)} failures on average, and "
+        f"chance evens out: the range is {pct((high - low) / middle)} of the whole. The fewer the failures, the wider "
         f"the range beside their mean cost: it goes with the root of their number."
         if n_failures >= 1 and high > low
         else ""
@@ -109,23 +109,23 @@ def causes(frame: pd.DataFrame) -> Finding:
     wider = others["width"] / chance["width"]
     alike = others.index[(shift.abs() <= doubt) & wider.between(1 / _ALIKE, _ALIKE)]
     widest, latest = wider.idxmax(), shift.idxmax()
-    told = []
+    sentences = []
     if wider[widest] > _ALIKE:
-        told.append(f"The range is widest with *{_small(widest)}*: {duration(others.loc[widest, 'width'])}.")
+        sentences.append(f"The range is widest with *{_small(widest)}*: {duration(others.loc[widest, 'width'])}.")
     if shift[latest] > doubt[latest]:
-        told.append(
+        sentences.append(
             f"Latest on average are runs with *{_small(latest)}*, by {duration(shift[latest])}, at an ETTR of "
             f"{pct(others.loc[latest, 'ettr'])} instead of {pct(chance['ettr'])}."
         )
     if len(alike):
         names = [f"*{_small(name)}*" for name in alike]
-        told.append(f"Neither the date nor its range moves measurably with {listed(names)}{_no_memory(alike)}.")
+        sentences.append(f"Neither the date nor its range moves measurably with {listed(names)}{_no_memory(alike)}.")
     title = (
         f"Chance alone: {duration(chance['width'])}; {_small(widest)}: {duration(others.loc[widest, 'width'])}"
         if wider[widest] > _ALIKE
         else f"Nothing widens the range of {duration(chance['width'])} by much"
     )
-    return Finding(title=title, text=f"{start}. {' '.join(told)} All settings but the scenario's own are assumed.")
+    return Finding(title=title, text=f"{start}. {' '.join(sentences)} All settings but the scenario's own are assumed.")
 
 
 def _no_memory(names: pd.Index) -> str:
@@ -141,7 +141,7 @@ def _no_memory(names: pd.Index) -> str:
 def by_spares(frame: pd.DataFrame) -> Finding:
     """How many spares are enough; ``frame`` as from ``tables.finish_by_spares``."""
     of = {kind: frame[frame["failures"] == kind].sort_values("n_spares") for kind in frame["failures"].unique()}
-    told = listed([f"{_enough(rows)} {_KINDS[kind]}" for kind, rows in of.items()])
+    enough = listed([f"{_enough(rows)} {_KINDS[kind]}" for kind, rows in of.items()])
     first = {kind: rows.iloc[0] for kind, rows in of.items()}
     in_repair = listed([f"{number(row['in_repair'])} {_KINDS[kind]}" for kind, row in first.items()])
     fewest = listed([f"{_with_error(row)} {_KINDS[kind]}" for kind, row in first.items()])
@@ -157,11 +157,11 @@ def by_spares(frame: pd.DataFrame) -> Finding:
     )
     some = next(iter(first.values()))
     return Finding(
-        title=f"Enough hot spares: {told}",
+        title=f"Enough hot spares: {enough}",
         text=(
             f"Nodes in repair on average: {in_repair}. With {_spares(some['n_spares'])} the ETTR is {fewest}; spares "
             f"that never run out, as the closed form has them, leave {pct(some['closed_ettr'])}.{spread} Within "
-            f"{points(_ENOUGH)} of that are {told}. The nodes in repair are as many as their rate times the repair "
+            f"{points(_ENOUGH)} of that are {enough}. The nodes in repair are as many as their rate times the repair "
             f"time: repair in half the time, and about half of the spares are enough."
         ),
     )
@@ -175,8 +175,7 @@ def _enough(rows: pd.DataFrame) -> str:
 
 def _with_error(row: pd.Series) -> str:
     """An ETTR with its 95% interval."""
-    half = 1.96 * row["error"]
-    return f"{pct(row['ettr'])} (95%: {pct(max(row['ettr'] - half, 0.0))} to {pct(min(row['ettr'] + half, 1.0))})"
+    return f"{pct(row['ettr'])} (95%: {pct(max(row['low'], 0.0))} to {pct(min(row['high'], 1.0))})"
 
 
 def _spares(n_spares: float) -> str:
@@ -211,7 +210,7 @@ def days(frame: pd.DataFrame, scenario: Scenario) -> Finding:
         else ""
     )
     if not n_stops or not up_h:
-        text = f"In {when} this run is never stopped: such stretches are luck where failures are rare.{unseen}"
+        text = f"In {when} this run is never stopped: such stretches are chance where failures are rare.{unseen}"
         return Finding(title=f"No stop in {when} of this run", text=text)
     stops = f"{count(n_stops)} stop{'' if n_stops == 1 else 's'}"
     longest = f"the longest stretch without one lasts {duration(max(up_h))}"
@@ -248,7 +247,7 @@ def losses(frame: pd.DataFrame, n_runs: int) -> Finding:
     lost, parts = rows.loc["lost"], rows.drop("lost")
     of_all = f"{_h(lost['low_h'])} to {_h(lost['high_h'])}"
     off = abs(lost["mean_h"] - lost["closed_h"])
-    half_h = max(1.96 * lost["error_h"], _NEXT_TO_NOTHING_H)
+    half_h = max(half_of_95(lost["error_h"]), _NEXT_TO_NOTHING_H)
     average = f"{_h(lost['mean_h'])} on average (give or take {error(half_h)} h)"
     agreed = off <= max(_AGREE * lost["error_h"], _NEXT_TO_NOTHING_H)
     verdict = "the two agree" if agreed else f"the two are {_h(off)} apart, more than the simulation's error"
@@ -264,7 +263,7 @@ def losses(frame: pd.DataFrame, n_runs: int) -> Finding:
         text=(
             f"{count(n_runs)} runs lose {average}, and the closed form expects {_h(lost['closed_h'])}: {verdict}."
             f"{spread} One run is one draw: the {_h(lost['this_h'])} of this one say little of the mean. If a real run "
-            f"lies far outside of the range, it is not its luck that is wrong but a value of the scenario."
+            f"lies far outside of the range, it is not chance but a wrong value of the scenario."
         ),
     )
 

@@ -33,7 +33,7 @@ def panel(frame: pd.DataFrame, x: str, group: str, title: str, subtitle: str = "
     """
     need(frame, "x", "group", "mean", "low", "high")
     groups = list(dict.fromkeys(frame["group"]))
-    shown = rounded(frame)
+    points = rounded(frame)
     axis = _across(frame["x"], x)
     y = alt.Y("mean:Q", title=None, scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=5))
     colour: Any
@@ -48,7 +48,7 @@ def panel(frame: pd.DataFrame, x: str, group: str, title: str, subtitle: str = "
         dash = alt.StrokeDash(
             "group:N", title=group, sort=groups, scale=alt.Scale(domain=groups, range=_DASHES[:n]), legend=legend
         )
-    base = alt.Chart(shown).encode(x=axis)
+    base = alt.Chart(points).encode(x=axis)
     layers = []
     if (frame["high"] > frame["low"]).any():
         spread = (
@@ -57,7 +57,7 @@ def panel(frame: pd.DataFrame, x: str, group: str, title: str, subtitle: str = "
         layers.append(spread.encode(y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"), color=colour))
     layers.append(base.mark_line(strokeWidth=1.75).encode(y=y, color=colour, strokeDash=dash))
     layers.append(base.mark_point(size=36, opacity=1).encode(y=y, color=colour))
-    told = "; ".join(
+    ends = "; ".join(
         f"{name + ': ' if len(groups) > 1 else ''}{rows['mean'].iloc[0]:.3g} at {rows['x'].iloc[0]}, "
         f"{rows['mean'].iloc[-1]:.3g} at {rows['x'].iloc[-1]}"
         for name, rows in frame.groupby("group", sort=False)
@@ -66,7 +66,7 @@ def panel(frame: pd.DataFrame, x: str, group: str, title: str, subtitle: str = "
         alt.layer(*layers),
         title=title,
         subtitle=subtitle,
-        description=f"{title}, over {x}. {told}.",
+        description=f"{title}, over {x}. {ends}.",
         height=170,
         width=290,
     )

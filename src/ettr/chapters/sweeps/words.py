@@ -1,4 +1,4 @@
-"""What is said of the points of a sweep."""
+"""Sentences on the points of a sweep."""
 
 from __future__ import annotations
 
@@ -36,9 +36,11 @@ def counts(table: pd.DataFrame) -> str:
     '2 points: 1 done, 1 failed. Together they took 1 h.'
     """
     states = table["status"].value_counts()
-    told = [f"{count(states[name])} {name}" for name in ("done", "failed", "open") if name in states]
+    numbers = [f"{count(states[name])} {name}" for name in ("done", "failed", "open") if name in states]
     taken = duration(float(table["duration_s"].sum()) / 3600)
-    return f"{count(len(table))} point{'' if len(table) == 1 else 's'}: {', '.join(told)}. Together they took {taken}."
+    return (
+        f"{count(len(table))} point{'' if len(table) == 1 else 's'}: {', '.join(numbers)}. Together they took {taken}."
+    )
 
 
 def several(written: Mapping[str, int]) -> str:
@@ -49,7 +51,9 @@ def several(written: Mapping[str, int]) -> str:
     >>> several({"/tmp/a.csv": 3})
     'Several points wrote the same file, so what is in it depends on which was last: /tmp/a.csv (3 points).'
     """
-    told = [f"{path} ({count(n)} points)" for path, n in list(written.items())[:_NAMED]]
+    paths = [f"{path} ({count(n)} points)" for path, n in list(written.items())[:_NAMED]]
     more = [f"{count(len(written) - _NAMED)} more"] if len(written) > _NAMED else []
     files, them = ("the same file", "it") if len(written) == 1 else ("the same files", "them")
-    return f"Several points wrote {files}, so what is in {them} depends on which was last: {', '.join([*told, *more])}."
+    return (
+        f"Several points wrote {files}, so what is in {them} depends on which was last: {', '.join([*paths, *more])}."
+    )

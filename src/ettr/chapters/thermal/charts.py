@@ -13,12 +13,12 @@ from ettr.chapters.common.theme import finish, layered, need, touchable
 TEMPERATURES = {
     "outdoors": "#1f95ec",
     "inlet": "#297064",
-    "die, mean part": "#e46d09",
-    "die, hottest part": "#8449bc",
+    "die, mean GPU": "#e46d09",
+    "die, hottest GPU": "#8449bc",
 }
 _TEMPERATURE_DASHES = dict(zip(TEMPERATURES, [[1, 0], [8, 2], [6, 3], [2, 2]], strict=True))
-_WHOSE = {"mean part": "#e46d09", "job": "#8449bc"}
-_WHOSE_DASHES = {"mean part": [6, 3], "job": [1, 0]}
+_WHOSE = {"mean GPU": "#e46d09", "job": "#8449bc"}
+_WHOSE_DASHES = {"mean GPU": [6, 3], "job": [1, 0]}
 _COOLING = {
     "air_economiser": ("outdoor air", "#1f95ec", [1, 0]),
     "chiller": ("chilled air", "#8449bc", [8, 2]),
@@ -34,7 +34,7 @@ _HOURS = alt.X(
 
 
 def afternoon(frame: pd.DataFrame, limits: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Temperatures over the hottest day, with the limits of the part.
+    """Temperatures over the hottest day, with the limits of the GPU.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def afternoon(frame: pd.DataFrame, limits: pd.DataFrame, title: str, subtitle: s
         .mark_text(align="left", baseline="bottom", dx=4, dy=-2)
         .encode(y=alt.Y("temperature_c:Q"), x=alt.value(0), text="limit:N")
     )
-    told = "; ".join(
+    ranges = "; ".join(
         f"{what} {group['temperature_c'].min():.1f} to {group['temperature_c'].max():.1f}"
         for what, group in frame.groupby("what", sort=False)
     )
@@ -77,7 +77,7 @@ def afternoon(frame: pd.DataFrame, limits: pd.DataFrame, title: str, subtitle: s
         title=title,
         subtitle=subtitle,
         description=(
-            f"Lines of temperature in degrees Celsius over the hours of a day: {told}. Dashed rules: "
+            f"Lines of temperature in degrees Celsius over the hours of a day: {ranges}. Dashed rules: "
             + ", ".join(f"{row.limit} {row.temperature_c:g}" for row in limits.itertuples())
             + "."
         ),
@@ -86,7 +86,7 @@ def afternoon(frame: pd.DataFrame, limits: pd.DataFrame, title: str, subtitle: s
 
 
 def pace(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Throughput over the hottest day, of the mean part and of the job.
+    """Throughput over the hottest day, of the mean GPU and of the job.
 
     Parameters
     ----------
@@ -113,18 +113,18 @@ def pace(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
                 alt.Tooltip("whose:N", title="Of the"),
                 alt.Tooltip("hour:Q", title="Hour", format=".1f"),
                 alt.Tooltip("speed:Q", title="Throughput", format=".2%"),
-                alt.Tooltip("limited_by:N", title="Hottest part held back by"),
+                alt.Tooltip("limited_by:N", title="Hottest GPU held back by"),
             ],
         )
     )
-    told = "; ".join(
+    ranges = "; ".join(
         f"{whose} {group['speed'].min():.2%} to {group['speed'].max():.2%}" for whose, group in frame.groupby("whose")
     )
     return finish(
         touchable(lines),
         title=title,
         subtitle=subtitle,
-        description=f"Lines of throughput over the hours of a day, the axis cut: {told}.",
+        description=f"Lines of throughput over the hours of a day, the axis cut: {ranges}.",
         height=240,
     )
 
@@ -137,7 +137,7 @@ def swing_for_loss(frame: pd.DataFrame, here: pd.DataFrame, title: str, subtitle
     frame : DataFrame
         As from ``tables.swing_for_loss``.
     here : DataFrame
-        As from ``tables.swing_here``: the part of this scenario, as a point of its own.
+        As from ``tables.swing_here``: the GPU of this scenario, as a point of its own.
     title, subtitle : str
         The statement, and what is held.
     """
@@ -145,10 +145,10 @@ def swing_for_loss(frame: pd.DataFrame, here: pd.DataFrame, title: str, subtitle
     need(here, "leakage_share", "swing_k", "doubling_k")
     names = {value: f"doubles in {value:g} K" for value in sorted(frame["doubling_k"].unique())}
     colours = dict(zip(names.values(), ["#ad470c", "#8449bc", "#1f95ec"], strict=False))
-    shown = rounded(frame.assign(leakage=frame["doubling_k"].map(names)), 4)
+    swings = rounded(frame.assign(leakage=frame["doubling_k"].map(names)), 4)
     across = alt.X("leakage_share:Q", title="Leakage over the power limit", axis=alt.Axis(format="%"))
     bands = (
-        alt.Chart(shown)
+        alt.Chart(swings)
         .mark_area(opacity=0.45)
         .encode(
             x=across,
@@ -169,7 +169,7 @@ def swing_for_loss(frame: pd.DataFrame, here: pd.DataFrame, title: str, subtitle
         )
     )
     point = (
-        alt.Chart(rounded(here.assign(kind="this chapter's part and day"), 4))
+        alt.Chart(rounded(here.assign(kind="this chapter's GPU and day"), 4))
         .mark_point(size=150, opacity=1, filled=True, color="#e46d09")
         .encode(
             x=across,
@@ -178,11 +178,11 @@ def swing_for_loss(frame: pd.DataFrame, here: pd.DataFrame, title: str, subtitle
             tooltip=[
                 alt.Tooltip("leakage_share:Q", title="Leakage over the limit", format=".0%"),
                 alt.Tooltip("doubling_k:Q", title="doubles in [K]", format=".0f"),
-                alt.Tooltip("swing_k:Q", title="Swing of the mean part's die [K]", format=".1f"),
+                alt.Tooltip("swing_k:Q", title="Swing of the mean GPU's die [K]", format=".1f"),
             ],
         )
     )
-    told = "; ".join(
+    ranges = "; ".join(
         f"leakage that {names[value]}: {group['low_k'].min():.1f} to {group['high_k'].max():.1f} K"
         for value, group in frame.groupby("doubling_k")
     )
@@ -192,7 +192,7 @@ def swing_for_loss(frame: pd.DataFrame, here: pd.DataFrame, title: str, subtitle
         subtitle=subtitle,
         description=(
             "Bands of the die's swing over a day that cost one to two percent of throughput, over leakage as a share "
-            f"of the power limit: {told}."
+            f"of the power limit: {ranges}."
         ),
         height=320,
     )
@@ -217,7 +217,7 @@ def pace_by_size(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             x=logarithmic("n_gpus", "Job size [GPUs]"),
             y=alt.Y(
                 "speed:Q",
-                title="Throughput over that of one mean part",
+                title="Throughput over that of one mean GPU",
                 axis=alt.Axis(format=".1%"),
                 scale=alt.Scale(zero=False),
             ),
@@ -233,8 +233,8 @@ def pace_by_size(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         )
     )
     ends = frame.sort_values("n_gpus").groupby("when")
-    told = "; ".join(
-        f"{when} {group['speed'].iloc[0]:.1%} with one part, {group['speed'].iloc[-1]:.1%} with "
+    speeds = "; ".join(
+        f"{when} {group['speed'].iloc[0]:.1%} with one GPU, {group['speed'].iloc[-1]:.1%} with "
         f"{group['n_gpus'].iloc[-1]:,.0f}"
         for when, group in ends
     )
@@ -242,7 +242,7 @@ def pace_by_size(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         touchable(lines),
         title=title,
         subtitle=but_size(subtitle),
-        description=f"Lines of throughput over the size of a job, logarithmic, the axis cut: {told}.",
+        description=f"Lines of throughput over the size of a job, logarithmic, the axis cut: {speeds}.",
         height=280,
     )
 
@@ -258,10 +258,10 @@ def by_climate(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "cooling", "mean_c", "speed", "rate_factor", "ettr", "effective", "hottest_c")
-    shown = rounded(frame.assign(plant=[_COOLING[name][0] for name in frame["cooling"]]))
+    curves = rounded(frame.assign(plant=[_COOLING[name][0] for name in frame["cooling"]]))
     present = [entry for name, entry in _COOLING.items() if name in set(frame["cooling"])]
     lines = (
-        alt.Chart(shown)
+        alt.Chart(curves)
         .mark_line()
         .encode(
             x=alt.X("mean_c:Q", title="Outdoors, mean of the day [°C]"),
@@ -279,7 +279,7 @@ def by_climate(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    told = "; ".join(
+    by_plant = "; ".join(
         f"{_COOLING[str(name)][0]} {group['effective'].iloc[0]:.1%} at {group['mean_c'].iloc[0]:.0f} degrees, "
         f"{group['effective'].iloc[-1]:.1%} at {group['mean_c'].iloc[-1]:.0f}"
         for name, group in frame.groupby("cooling", sort=False)
@@ -288,7 +288,7 @@ def by_climate(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         touchable(lines),
         title=title,
         subtitle=subtitle,
-        description=f"Lines of effective throughput over the mean outdoor temperature, the axis cut: {told}.",
+        description=f"Lines of effective throughput over the mean outdoor temperature, the axis cut: {by_plant}.",
         height=320,
     )
 
@@ -304,13 +304,13 @@ def titan(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and what the lines mean.
     """
     need(frame, "cage", "failure", "rate", "low", "high", "ratio")
-    shown = rounded(frame.assign(place=frame["cage"].map({0: "bottom", 1: "middle", 2: "top"})), 4)
+    rates = rounded(frame.assign(place=frame["cage"].map({0: "bottom", 1: "middle", 2: "top"})), 4)
     order = ["bottom", "middle", "top"]
     colours = {"double-bit error": "#ad470c", "off the bus": "#297064"}
     y = alt.Y("place:N", sort=order[::-1], title="Cage")
     offset = alt.YOffset("failure:N", sort=list(colours))
     bars = (
-        alt.Chart(shown)
+        alt.Chart(rates)
         .mark_bar()
         .encode(
             y=y,
@@ -332,13 +332,13 @@ def titan(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    errors = alt.Chart(shown).mark_rule(strokeWidth=1.6).encode(y=y, yOffset=offset, x="low:Q", x2="high:Q")
-    told = "; ".join(f"{row.failure}, {row.place}: {row.rate:.1f}" for row in shown.itertuples())
+    errors = alt.Chart(rates).mark_rule(strokeWidth=1.6).encode(y=y, yOffset=offset, x="low:Q", x2="high:Q")
+    by_cage = "; ".join(f"{row.failure}, {row.place}: {row.rate:.1f}" for row in rates.itertuples())
     return finish(
         layered(bars, errors),
         title=title,
         subtitle=subtitle,
-        description=f"Bars of failures per 1000 GPU-years with 95% intervals. {told}.",
+        description=f"Bars of failures per 1000 GPU-years with 95% intervals. {by_cage}.",
         height=220,
     )
 
@@ -373,7 +373,7 @@ def by_warming(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    told = "; ".join(
+    ettrs = "; ".join(
         f"{case}: {group['ettr'].iloc[0]:.1%} to {group['ettr'].iloc[-1]:.1%}"
         for case, group in frame.groupby("case", sort=False)
     )
@@ -382,7 +382,7 @@ def by_warming(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         touchable(lines),
         title=title,
         subtitle=subtitle,
-        description=f"Lines of ETTR over a warming of {ends[0]:+.0f} to {ends[1]:+.0f} K, the axis cut. {told}.",
+        description=f"Lines of ETTR over a warming of {ends[0]:+.0f} to {ends[1]:+.0f} K, the axis cut. {ettrs}.",
         height=320,
     )
 
@@ -395,15 +395,15 @@ def step_response(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     frame : DataFrame
         As from ``failure_tables.stop_and_restart``.
     title, subtitle : str
-        The statement, and the part.
+        The statement, and the GPU.
     """
     need(frame, "time_min", "medium", "die_c")
     names = {"air": "#1f95ec", "cold_plate": "#289561", "immersion": "#ad470c"}
     present = {name.replace("_", " "): colour for name, colour in names.items() if name in set(frame["medium"])}
     patterns = dict(zip(present, [[1, 0], [6, 3], [2, 3]], strict=False))
-    shown = rounded(frame.assign(medium=frame["medium"].str.replace("_", " ")), 4)
+    curves = rounded(frame.assign(medium=frame["medium"].str.replace("_", " ")), 4)
     lines = (
-        alt.Chart(shown)
+        alt.Chart(curves)
         .mark_line()
         .encode(
             x=alt.X("time_min:Q", title="Time since the failure [min]"),
@@ -417,14 +417,14 @@ def step_response(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    told = "; ".join(
+    ranges = "; ".join(
         f"{medium} from {group['die_c'].max():.0f} down to {group['die_c'].min():.0f}"
-        for medium, group in shown.groupby("medium", sort=False)
+        for medium, group in curves.groupby("medium", sort=False)
     )
     return finish(
         touchable(lines),
         title=title,
         subtitle=subtitle,
-        description=f"Lines of die temperature in degrees Celsius over the minutes around a stop: {told}.",
+        description=f"Lines of die temperature in degrees Celsius over the minutes around a stop: {ranges}.",
         height=260,
     )

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence
-from ettr.chapters.thermal.tables import GPU, HEAT_SHARES, heat_of, heat_response_of, hours_of, steady_ettr
+from ettr.chapters.thermal.tables import GPU, HEAT_SHARES, gpu_of, heat_of, heat_response_of, hours_of, steady_ettr
 from ettr.core.errors import OutsideValidity
 from ettr.core.temperatures import MACHINE_C
 from ettr.failures import poisson_interval
-from ettr.scenario import Gpu, Scenario
+from ettr.scenario import Scenario
 from ettr.scenario.gpu import MEDIA
 from ettr.scenario.heat_response import chip_of
 from ettr.thermal import arrhenius_factor, die_after_c, linear_factor, operating_point
@@ -104,27 +104,27 @@ def titan_cages() -> pd.DataFrame:
 
 
 def stop_and_restart(run: Scenario, n_points: int = 181) -> pd.DataFrame:
-    """Die temperature of the mean part around a failure: at work, stopped for the mean recovery, and at work again.
+    """Die temperature of the mean GPU around a failure: at work, stopped for the mean recovery, and at work again.
 
     Returns
     -------
     DataFrame
-        ``time_min`` since the failure [min], ``medium``, ``die_c`` [°C], for every way of cooling that the part has
+        ``time_min`` since the failure [min], ``medium``, ``die_c`` [°C], for every way of cooling that the GPU has
         figures for and that lets it compute at the mean inlet of the scenario.
     """
-    part, recovery_min = Gpu.load(heat_of(run).part), max(run.recovery_h * 60, 1.0)
+    gpu, recovery_min = gpu_of(run), max(run.recovery_h * 60, 1.0)
     inlet = float(hours_of(run)["inlet_c"].mean())
     time_min = np.linspace(-0.25 * recovery_min, 2.5 * recovery_min, n_points)
     frames = []
     for medium in MEDIA:
-        cooling = getattr(part.cooling, medium)
+        cooling = getattr(gpu.cooling, medium)
         if cooling is None:
             continue
         try:
-            busy = operating_point(inlet, chip_of(part, cooling, heat_of(run).limit_w))
+            busy = operating_point(inlet, chip_of(gpu, cooling, heat_of(run).limit_w))
         except OutsideValidity:
             continue  # no power is left to compute with
-        stopped_w = min(part.levels.restart_w, busy.power_w)
+        stopped_w = min(gpu.levels.restart_w, busy.power_w)
         constants = cooling.resistance_k_per_w, cooling.tau_s
         down = die_after_c(np.clip(time_min, 0, recovery_min) * 60, busy.die_c, inlet, stopped_w, *constants)
         coldest = down[-1]

@@ -1,8 +1,9 @@
-"""Tables on heat and throughput: an afternoon, what it takes to lose a percent, and the hottest of many parts."""
+"""Tables on heat and throughput: an afternoon, what it takes to lose a percent, and the hottest of many GPUs."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -45,7 +46,7 @@ def warmed(
     scenario : Scenario
         The run. Where it names no modes of category GPU, one is added with the share that they have in Llama 3's table.
     part, cooling : str
-        Part, and kind of plant.
+        GPU, and kind of plant.
     mean_c, swing_k : float
         Outdoor temperature: mean of the day, and from there to the hottest hour. [°C], [K]
     activated_share : float
@@ -56,7 +57,7 @@ def warmed(
     Returns
     -------
     Scenario
-        With a section on heat. Rates and speed hold where the section says; of a part that air cannot cool, in the
+        With a section on heat. Rates and speed hold where the section says; of a GPU that air cannot cool, in the
         liquid that this plant delivers on a mean day.
     """
     changes: dict[str, object] = {}
@@ -91,15 +92,15 @@ def afternoon(run: Scenario) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``hour`` of the day [h], ``what`` (``outdoors``, ``inlet``, ``die, mean part``, ``die, hottest part``),
+        ``hour`` of the day [h], ``what`` (``outdoors``, ``inlet``, ``die, mean GPU``, ``die, hottest GPU``),
         ``temperature_c`` [°C].
     """
     day = hottest_day(run)
     columns = {
         "ambient_c": "outdoors",
         "inlet_c": "inlet",
-        "die_c": "die, mean part",
-        "hottest_c": "die, hottest part",
+        "die_c": "die, mean GPU",
+        "hottest_c": "die, hottest GPU",
     }
     return (
         day.rename(columns=columns)
@@ -114,7 +115,7 @@ def hottest_day(run: Scenario) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        As ``hours`` of the scenario's response to heat, with ``mean_speed``, that of the mean part over its speed where
+        As ``hours`` of the scenario's response to heat, with ``mean_speed``, that of the mean GPU over its speed where
         rates were observed.
     """
     hours = hours_of(run)
@@ -126,18 +127,18 @@ def hottest_day(run: Scenario) -> pd.DataFrame:
 
 
 def pace(run: Scenario) -> pd.DataFrame:
-    """Throughput over the hottest day, of the mean part and of the job.
+    """Throughput over the hottest day, of the mean GPU and of the job.
 
     Returns
     -------
     DataFrame
-        ``hour`` [h], ``whose`` (``mean part``, ``job``), ``speed`` (over that where rates were observed),
-        ``limited_by`` (of the hottest part).
+        ``hour`` [h], ``whose`` (``mean GPU``, ``job``), ``speed`` (over that where rates were observed),
+        ``limited_by`` (of the hottest GPU).
     """
     day = hottest_day(run)
     frames = [
         day[["hour", "limited_by"]].assign(whose=whose, speed=day[column])
-        for whose, column in (("mean part", "mean_speed"), ("job", "speed"))
+        for whose, column in (("mean GPU", "mean_speed"), ("job", "speed"))
     ]
     return pd.concat(frames, ignore_index=True)[["hour", "whose", "speed", "limited_by"]]
 
@@ -186,15 +187,15 @@ def warming_for(
     slower = (1 / kept - 1 + compute_share) / compute_share
     share = _part_of_one("leakage_share", leakage_share)
     grown = (1 - (1 - share) * slower**-exponent) / share
-    found: float | np.ndarray = plain(above_zero("rise_k", rise_k, unit="K") * np.log(grown))
-    return found
+    warming_k: float | np.ndarray = plain(above_zero("rise_k", rise_k, unit="K") * np.log(grown))
+    return warming_k
 
 
 def _part_of_one(name: str, values: float | np.ndarray) -> np.ndarray:
-    found = above_zero(name, values)
-    if np.any(found >= 1):
-        raise InputError(f"{name} must be < 1, got {found.max():g}")
-    return found
+    shares = above_zero(name, values)
+    if np.any(shares >= 1):
+        raise InputError(f"{name} must be < 1, got {shares.max():g}")
+    return shares
 
 
 def swing_for_loss(low: float = _LOW_LOSS, high: float = _HIGH_LOSS, n_points: int = 30) -> pd.DataFrame:
@@ -224,23 +225,23 @@ def swing_for_loss(low: float = _LOW_LOSS, high: float = _HIGH_LOSS, n_points: i
 
 
 def swing_here(run: Scenario) -> pd.DataFrame:
-    """Leakage of the scenario's part, and how far its die swings over the hottest day.
+    """Leakage of the scenario's GPU, and how far its die swings over the hottest day.
 
     Returns
     -------
     DataFrame
         One row: ``leakage_share`` of the power where rates were observed, ``doubling_k`` (warming that doubles
-        leakage) [K], ``swing_k`` (of the mean part's die) [K], ``low_k`` and ``high_k`` (swings that cost this part one
+        leakage) [K], ``swing_k`` (of the mean GPU's die) [K], ``low_k`` and ``high_k`` (swings that cost this GPU one
         and two percent) [K], infinite without leakage.
     """
     heat, reference = heat_of(run), heat_response_of(run).reference
-    part = Gpu.load(heat.part)
-    share, rise_k = reference.leakage_w / reference.power_w, part.leakage.rise_k
+    gpu = gpu_of(run)
+    share, rise_k = reference.leakage_w / reference.power_w, gpu.leakage.rise_k
 
     def costing(loss: float) -> float:
         if share == 0 or heat.compute_share == 0:
             return math.inf
-        return float(warming_for(loss, share, rise_k, part.clock.exponent, heat.compute_share))
+        return float(warming_for(loss, share, rise_k, gpu.clock.exponent, heat.compute_share))
 
     return pd.DataFrame(
         {
@@ -253,15 +254,63 @@ def swing_here(run: Scenario) -> pd.DataFrame:
     )
 
 
+@dataclass(frozen=True)
+class ObservedSwing:
+    """Throughput that Llama 3 lost at midday.
+
+    Attributes
+    ----------
+    low_pct, high_pct : float
+        Ends of the range. [%]
+    """
+
+    low_pct: float
+    high_pct: float
+
+
+def observed_swing() -> ObservedSwing:
+    """The loss at midday that is published of Llama 3.
+
+    Examples
+    --------
+    >>> observed_swing()
+    ObservedSwing(low_pct=1.0, high_pct=2.0)
+    """
+    return ObservedSwing(*(evidence.figure(f"llama3_throughput_swing_{end}_pct").value for end in ("low", "high")))
+
+
+@dataclass(frozen=True)
+class PlantLimits:
+    """Whether a day drives a plant to the ends of what it can deliver.
+
+    Attributes
+    ----------
+    too_cold : bool
+        At some hour the outdoor air would give less than the set point.
+    too_warm : bool
+        At some hour it would give more than the chiller lets through.
+    """
+
+    too_cold: bool
+    too_warm: bool
+
+
+def plant_limits(run: Scenario, day: pd.DataFrame) -> PlantLimits:
+    """Limits of the scenario's plant that a day of weather reaches; ``day`` as from :func:`hottest_day`."""
+    plant = plant_of(heat_of(run))
+    supplied = day["ambient_c"] + plant.approach_k
+    return PlantLimits(bool(supplied.min() < plant.least_c), bool(supplied.max() > plant.most_c))
+
+
 def limits_of(run: Scenario) -> pd.DataFrame:
-    """Temperatures that the scenario's part keeps within.
+    """Temperatures that the scenario's GPU keeps within.
 
     Returns
     -------
     DataFrame
         ``limit`` (in words), ``temperature_c`` [°C].
     """
-    limits = Gpu.load(heat_of(run).part).limits
+    limits = gpu_of(run).limits
     known = {"throttles": limits.throttle_c, "switches itself off": limits.shutdown_c}
     there = {name: value for name, value in known.items() if value is not None}
     return pd.DataFrame({"limit": list(there), "temperature_c": list(there.values())})
@@ -274,13 +323,13 @@ def pace_by_size(run: Scenario) -> pd.DataFrame:
     -------
     DataFrame
         ``n_gpus`` [GPUs], ``when`` (``mean hour``, ``hottest hour``), ``inlet_c`` [°C], ``hottest_c`` (die of the
-        hottest part) [°C], ``speed`` (of the job over that of one mean part where rates were observed), ``limited_by``.
-        It ends below the sizes whose hottest part has no power left to compute with at the hottest hour.
+        hottest GPU) [°C], ``speed`` (of the job over that of one mean GPU where rates were observed), ``limited_by``.
+        It ends below the sizes whose hottest GPU has no power left to compute with at the hottest hour.
     """
     heat, hours = heat_of(run), hours_of(run)
-    part = Gpu.load(heat.part)
-    cooling = part.cooled_by(plant_of(heat).medium)
-    chip, reference = chip_of(part, cooling, heat.limit_w), heat_response_of(run).reference.clock_mhz
+    gpu = gpu_of(run)
+    cooling = gpu.cooled_by(plant_of(heat).medium)
+    chip, reference = chip_of(gpu, cooling, heat.limit_w), heat_response_of(run).reference.clock_mhz
     n_gpus = np.unique(np.round(np.geomspace(1, LARGEST_JOB, _SIZES)))
     factor = 1 + cooling.spread * np.asarray(largest_of(n_gpus))
     computing = np.array([_computes(float(hours["inlet_c"].max()), chip, float(one)) for one in factor])
@@ -316,6 +365,10 @@ def steady_ettr(run: Scenario) -> float:
     return float(ettr_at_best(run.override({"job.include_start": False})))
 
 
+def gpu_of(run: Scenario) -> Gpu:
+    return Gpu.load(heat_of(run).part)
+
+
 def heat_of(run: Scenario) -> Heat:
     if run.heat is None:
         raise InputError(f"{run.name} has no section on heat: see ettr.chapters.thermal.tables.warmed")
@@ -336,14 +389,14 @@ _COLDEST_C, _HOTTEST_C, _CLIMATES = 0.0, 40.0, 17
 
 
 def by_climate(run: Scenario) -> pd.DataFrame:
-    """Effective throughput over the mean outdoor temperature, for the kinds of cooling that the part has figures for.
+    """Effective throughput over the mean outdoor temperature, for the kinds of cooling that the GPU has figures for.
 
     Returns
     -------
     DataFrame
         ``cooling``, ``title``, ``mean_c`` (of the day) [°C], ``speed``, ``rate_factor`` (failures of the job over those
         observed), ``ettr`` (at the best interval), ``effective`` (ETTR times speed), ``hottest_c`` (die of the hottest
-        part) [°C], ``pue``; climates in which no power is left to compute with are left out.
+        GPU) [°C], ``pue``; climates in which no power is left to compute with are left out.
     """
     frames = [cooling_at(run, float(mean)) for mean in np.linspace(_COLDEST_C, _HOTTEST_C, _CLIMATES)]
     return pd.concat(frames, ignore_index=True)
@@ -360,11 +413,11 @@ def cooling_at(run: Scenario, mean_c: float | None = None) -> pd.DataFrame:
         As from :func:`by_climate`.
     """
     heat, table = heat_of(run), evidence.table("cooling")
-    part = Gpu.load(heat.part)
+    gpu = gpu_of(run)
     swing = heat.swing_k if heat.weather is None else float(np.ptp(hottest_day(run)["ambient_c"])) / 2
     rows = []
     for plant in table.itertuples():
-        if getattr(part.cooling, plant.medium) is None:
+        if getattr(gpu.cooling, plant.medium) is None:
             continue
         changes: dict[str, object] = {}
         if plant.name != heat.cooling:
