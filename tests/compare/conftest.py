@@ -29,5 +29,5 @@ def run() -> Scenario:
 
 
 @pytest.fixture(scope="session")
-def told(run, known) -> compare.Study:
+def study(run, known) -> compare.Study:
     return compare.study(run, n_runs=200, of=known)

@@ -15,91 +15,97 @@ FOUR = 4
 
 
 @pytest.fixture(scope="module")
-def found(run, known):
+def compared(run, known):
     return compare.mitigations(run, n_runs=400, of=known, interval="given")
 
 
-def row(found, name):
-    return found.frame.set_index("id").loc[name]
+def row(compared, name):
+    return compared.frame.set_index("id").loc[name]
 
 
 @pytest.mark.parametrize("name", ["faster-restart", "shorter-stall"])
-def test_gains_are_those_of_the_closed_form(found, name):
+def test_gains_are_those_of_the_closed_form(compared, name):
     """Both hold here: exponential failures, constant times, spares that never run out."""
-    one = row(found, name)
+    one = row(compared, name)
     error = (one["ettr_high"] - one["ettr_low"]) / (2 * 1.966)
     assert one["ettr_gain"] == pytest.approx(one["closed_ettr_gain"], abs=FOUR * error + 2e-5)
     before, after = (
-        budget.exact(scenario) for scenario in (found.baseline.scenario, found.study.runs([name]).scenario)
+        budget.exact(scenario) for scenario in (compared.baseline.scenario, compared.study.runs([name]).scenario)
     )
     assert one["days_gain"] == pytest.approx((before.total_h - after.total_h) / 24, rel=0.05)
 
 
-def test_what_costs_throughput_loses_it(found):
+def test_what_costs_throughput_loses_it(compared):
     """1% less throughput takes 1/0.99 of the training, and so of nearly everything."""
-    one = row(found, "slower-training")
+    one = row(compared, "slower-training")
     assert one["days_high"] < 0
-    assert one["days_gain"] == pytest.approx(-found.baseline.mean("days") / 99, rel=0.02)
+    assert one["days_gain"] == pytest.approx(-compared.baseline.mean("days") / 99, rel=0.02)
     assert one["usd_gain"] < 0 < -one["mwh_gain"]
 
 
-def test_a_price_counts_in_money_only(found, run):
-    one = row(found, "shorter-stall")
+def test_a_price_counts_in_money_only(compared, run):
+    one = row(compared, "shorter-stall")
     assert one["own_usd"] == 10 * run.cluster.n_gpus
-    told = found.study
-    free = told.simulated(told.runs(["shorter-stall"]).scenario)
-    assert one["usd_gain"] == pytest.approx(compare.gain(told.runs(), free, "usd").mean - one["own_usd"])
-    assert one["days_gain"] == pytest.approx(compare.gain(told.runs(), free, "days").mean)
+    study = compared.study
+    free = study.simulated(study.runs(["shorter-stall"]).scenario)
+    assert one["usd_gain"] == pytest.approx(compare.gain(study.runs(), free, "usd").mean - one["own_usd"])
+    assert one["days_gain"] == pytest.approx(compare.gain(study.runs(), free, "days").mean)
 
 
 def test_states_and_reasons(run, known):
-    found = compare.mitigations(run, n_runs=20, of=known, as_given=True)
-    states = found.frame.set_index("id")["state"]
+    compared = compare.mitigations(run, n_runs=20, of=known, as_given=True)
+    states = compared.frame.set_index("id")["state"]
     assert states["in-place"] == compare.IN_PLACE
     assert states["faster-restart"] == compare.TRIED
     assert states["needs-spares"] == "not applicable"
-    assert row(found, "needs-spares")["why"] == "needs spares"
+    assert row(compared, "needs-spares")["why"] == "needs spares"
     assert states["not-a-field"] == "not modelled"
-    assert row(found, "not-a-field")["why"] == "no field of a scenario stands for it"
-    assert set(found.ranked["id"]) == {"faster-restart", "shorter-stall", "slower-training", "other-stall", "in-place"}
+    assert row(compared, "not-a-field")["why"] == "no field of a scenario stands for it"
+    assert set(compared.ranked["id"]) == {
+        "faster-restart",
+        "shorter-stall",
+        "slower-training",
+        "other-stall",
+        "in-place",
+    }
 
 
-def test_one_in_place_is_worth_what_taking_it_away_costs(found):
-    told, one = found.study, row(found, "in-place")
-    without = told.simulated(told.baseline.override({"recovery.detection_min": 30}))
-    assert one["days_gain"] == pytest.approx(without.mean("days") - told.runs().mean("days"))
-    assert one["ettr"] == told.runs().ettr
+def test_one_in_place_is_worth_what_taking_it_away_costs(compared):
+    study, one = compared.study, row(compared, "in-place")
+    without = study.simulated(study.baseline.override({"recovery.detection_min": 30}))
+    assert one["days_gain"] == pytest.approx(without.mean("days") - study.runs().mean("days"))
+    assert one["ettr"] == study.runs().ettr
 
 
 def test_ranks_are_by_the_measure_and_say_how_sure_they_are(run, known):
-    found = compare.mitigations(run, n_runs=200, of=known, measure="usd")
-    for state, ranked in found.ranked.groupby("state"):
+    compared = compare.mitigations(run, n_runs=200, of=known, measure="usd")
+    for state, ranked in compared.ranked.groupby("state"):
         assert state in compare.COMPARED
         assert ranked["usd_gain"].is_monotonic_decreasing
         assert (ranked["rank"] == np.arange(1, len(ranked) + 1)).all()
         assert ((ranked["rank_low"] <= ranked["rank"]) & (ranked["rank"] <= ranked["rank_high"])).all()
-    assert found.ranked["state"].tolist() == ["tried"] * 4 + ["in place"]
-    assert row(found, "unknown-worth")["state"] == compare.TRIED
-    assert math.isnan(row(found, "unknown-worth")["rank"])
+    assert compared.ranked["state"].tolist() == ["tried"] * 4 + ["in place"]
+    assert row(compared, "unknown-worth")["state"] == compare.TRIED
+    assert math.isnan(row(compared, "unknown-worth")["rank"])
 
 
 def test_a_mitigation_that_changes_nothing_says_so(run, known):
-    found = compare.mitigations(run.override({"checkpoint.stall_s": 5}), ["other-stall"], n_runs=10, of=known)
-    assert row(found, "other-stall")["state"] == "changes nothing"
+    compared = compare.mitigations(run.override({"checkpoint.stall_s": 5}), ["other-stall"], n_runs=10, of=known)
+    assert row(compared, "other-stall")["state"] == "changes nothing"
 
 
-def test_paired_runs_need_far_fewer(found):
+def test_paired_runs_need_far_fewer(compared):
     """Than two independent simulations for the same standard error."""
-    ratios = found.frame.set_index("id")["days_runs_ratio"]
+    ratios = compared.frame.set_index("id")["days_runs_ratio"]
     assert ratios["faster-restart"] > 5
     assert ratios["shorter-stall"] > 5
 
 
-def test_the_interval_of_the_mean_holds_the_difference_of_independent_runs(found):
-    told = found.study
-    other = compare.study(told.scenario, 4000, seed=77, interval="given", of=told.catalogue)
+def test_the_interval_of_the_mean_holds_the_difference_of_independent_runs(compared):
+    study = compared.study
+    other = compare.study(study.scenario, 4000, seed=77, interval="given", of=study.catalogue)
     exact = compare.gain(other.runs(), other.runs(["faster-restart"]), "days")
-    one = row(found, "faster-restart")
+    one = row(compared, "faster-restart")
     assert abs(one["days_gain"] - exact.mean) < 2 * (one["days_high"] - one["days_low"])
 
 
@@ -120,8 +126,8 @@ def test_one_in_ten_of_a_wrong_interval_would_be_seen():
     assert 0.038 < missed / 4000 < 0.062
 
 
-def test_the_ettr_of_each_run_adds_up_to_the_ratio_of_sums(told):
-    runs = told.runs()
+def test_the_ettr_of_each_run_adds_up_to_the_ratio_of_sums(study):
+    runs = study.runs()
     assert runs.values("ettr").mean() == pytest.approx(runs.ettr, rel=1e-12)
     from ettr import simulate
 
@@ -129,10 +135,10 @@ def test_the_ettr_of_each_run_adds_up_to_the_ratio_of_sums(told):
     assert runs.values("ettr").std(ddof=1) / math.sqrt(200) == pytest.approx(plain.ettr_error, rel=0.01)
 
 
-def test_energy_and_money_are_those_of_the_bill(told):
+def test_energy_and_money_are_those_of_the_bill(study):
     from ettr import power
 
-    runs = told.runs()
+    runs = study.runs()
     bill = power.bill(runs.budget, power.profile(runs.scenario), runs.scenario)
     idle = runs.held_gpus - runs.scenario.cluster.n_gpus
     spare_h = idle * float(runs.total_h.mean())
@@ -157,12 +163,12 @@ def test_bad_input_is_refused_in_words(run, known, words):
         compare.mitigations(run, **({"of": known, "n_runs": 10} | BAD[words]))
 
 
-def test_without_loans_nothing_is_lent():
+def test_without_assumptions_nothing_is_assumed():
     run = Scenario.load("llama3-405b")
     assert compare.study(run, 10, as_given=True).baseline == run
     assert compare.study(run, 10).baseline == mitigation.with_assumptions(run).scenario != run
 
 
-def test_an_unknown_one_in_a_set_is_named(told):
+def test_an_unknown_one_in_a_set_is_named(study):
     with pytest.raises(UnknownName, match="shorter-stal"):
-        told.runs(["faster-restart", "shorter-stal"])
+        study.runs(["faster-restart", "shorter-stal"])

@@ -15,23 +15,23 @@ from ettr.core.errors import InputError, UnknownName
 TWO = ["faster-restart", "shorter-stall"]
 
 
-def test_at_the_break_even_price_a_mitigation_earns_what_it_costs(told):
-    for row in compare.at_prices(told, TWO).itertuples():
-        priced = told.scenario.override({"cost": {"usd_per_gpu_h": row.break_even_usd_per_gpu_h, "usd_per_kwh": 0.08}})
-        again = compare.study(priced, told.n_runs, told.seed, of=told.catalogue)
+def test_at_the_break_even_price_a_mitigation_earns_what_it_costs(study):
+    for row in compare.at_prices(study, TWO).itertuples():
+        priced = study.scenario.override({"cost": {"usd_per_gpu_h": row.break_even_usd_per_gpu_h, "usd_per_kwh": 0.08}})
+        again = compare.study(priced, study.n_runs, study.seed, of=study.catalogue)
         earned = compare.gain(again.runs(), again.runs([row.id]), "usd").mean
         assert earned == pytest.approx(0, abs=1e-6 * again.runs().mean("usd"))
 
 
-def test_one_that_costs_nothing_pays_at_any_price_and_one_that_loses_at_none(told):
-    prices = compare.at_prices(told, ["other-stall", "slower-training"]).set_index("id")
+def test_one_that_costs_nothing_pays_at_any_price_and_one_that_loses_at_none(study):
+    prices = compare.at_prices(study, ["other-stall", "slower-training"]).set_index("id")
     assert prices["pays"].tolist() == ["at any price", "at none"]
     assert prices["break_even_usd_per_gpu_h"].isna().all()
 
 
-def test_gains_grow_with_the_size_and_the_rate(told):
-    sizes = compare.along(told, TWO, compare.SIZE, [2048, 16_384, 65_536])
-    rates = compare.along(told, TWO, compare.RATE, [1, 4, 16])
+def test_gains_grow_with_the_size_and_the_rate(study):
+    sizes = compare.along(study, TWO, compare.SIZE, [2048, 16_384, 65_536])
+    rates = compare.along(study, TWO, compare.RATE, [1, 4, 16])
     for table in (sizes, rates):
         for _, group in table.groupby("id"):
             assert group["saved"].is_monotonic_increasing
@@ -42,32 +42,32 @@ def test_gains_grow_with_the_size_and_the_rate(told):
     ("field", "values"), [(compare.SIZE, [1024, 16_384, 262_144]), (compare.RATE, [0.5, 3.79, 20])]
 )
 def test_a_pool_stays_as_often_enough(field, values):
-    """Against the quantile of the nodes in repair, which the pool that is lent was made by."""
-    told = compare.study(Scenario.load("llama3-405b"), 2)
+    """Against the quantile of the nodes in repair, which the assumed pool was made by."""
+    study = compare.study(Scenario.load("llama3-405b"), 2)
     for value in values:
-        run = break_even._at(told, field, value)
+        run = break_even._at(study, field, value)
         assert run.spares.n_nodes == pytest.approx(mitigation.pool(run, 0.999), rel=0.03, abs=1.5), value
 
 
-def test_at_the_scenario_itself_it_is_the_gain_of_the_whole_run(told):
+def test_at_the_scenario_itself_it_is_the_gain_of_the_whole_run(study):
     """The steady state without the start, told for the whole work: nearly the same share of time."""
-    row = compare.along(told, ["faster-restart"], compare.SIZE, [16_384]).iloc[0]
-    found = compare.gain(told.runs(), told.runs(["faster-restart"]), "days")
-    assert row["saved"] == pytest.approx(found.mean / told.runs().mean("days"), rel=0.15)
+    row = compare.along(study, ["faster-restart"], compare.SIZE, [16_384]).iloc[0]
+    gain = compare.gain(study.runs(), study.runs(["faster-restart"]), "days")
+    assert row["saved"] == pytest.approx(gain.mean / study.runs().mean("days"), rel=0.15)
     assert row["saved_usd"] == pytest.approx(
-        compare.gain(told.runs(), told.runs(["faster-restart"]), "usd").mean, rel=0.3
+        compare.gain(study.runs(), study.runs(["faster-restart"]), "usd").mean, rel=0.3
     )
 
 
-def test_a_job_that_does_not_get_on_has_no_worth(told):
-    row = compare.along(told, ["faster-restart"], compare.RATE, [5000]).iloc[0]
+def test_a_job_that_does_not_get_on_has_no_worth(study):
+    row = compare.along(study, ["faster-restart"], compare.RATE, [5000]).iloc[0]
     assert row["state"] == "no progress" and "practically never gets on" in row["why"]
     assert math.isnan(row["saved"])
 
 
 def test_a_size_that_does_not_fit_says_why(known):
-    told = compare.study(Scenario.load("llama3-405b-tokens"), 20, of=known)
-    row = compare.along(told, ["faster-restart"], compare.SIZE, [8]).iloc[0]
+    study = compare.study(Scenario.load("llama3-405b-tokens"), 20, of=known)
+    row = compare.along(study, ["faster-restart"], compare.SIZE, [8]).iloc[0]
     assert row["state"] == "does not fit" and "does not fit" in row["why"]
 
 
@@ -81,33 +81,33 @@ def test_break_evens_lie_where_the_worth_changes_its_sign():
             "state": ["costs more", "within the error"] + ["pays"] * 10,
         }
     )
-    found = compare.break_evens(table).set_index("id")
-    assert found.loc["a", "break_even"] == pytest.approx(10)  # half-way between 1 and 100 on the logarithmic axis
-    assert found["pays"].tolist() == ["from there on", "everywhere", "nowhere", "here and there"]
-    assert found.loc["b", "break_even"] == 1
-    assert found["known_to"].tolist() == [10_000, 10_000, 100, 10_000]
-    assert found["sure"].tolist() == [False, True, True, True]
-    assert found["break_even"].isna().tolist() == [False, False, True, True]
+    evens = compare.break_evens(table).set_index("id")
+    assert evens.loc["a", "break_even"] == pytest.approx(10)  # half-way between 1 and 100 on the logarithmic axis
+    assert evens["pays"].tolist() == ["from there on", "everywhere", "nowhere", "here and there"]
+    assert evens.loc["b", "break_even"] == 1
+    assert evens["known_to"].tolist() == [10_000, 10_000, 100, 10_000]
+    assert evens["sure"].tolist() == [False, True, True, True]
+    assert evens["break_even"].isna().tolist() == [False, False, True, True]
 
 
-def test_bad_grids_are_refused(told):
+def test_bad_grids_are_refused(study):
     with pytest.raises(InputError, match=r"field must be cluster.n_gpus or failures"):
-        compare.along(told, TWO, "checkpoint.stall_s")
+        compare.along(study, TWO, "checkpoint.stall_s")
     with pytest.raises(InputError, match="values of cluster.n_gpus must be > 0"):
-        compare.along(told, TWO, compare.SIZE, [-8, 16])
+        compare.along(study, TWO, compare.SIZE, [-8, 16])
 
 
 def test_ranges_go_by_how_a_value_is_known():
     run = Scenario.load("llama3-405b").override({"heat": {"mean_c": 20}})
-    found = {one.field: one for one in compare.uncertain(run)}
-    assert (found["checkpoint.stall_s"].low, found["checkpoint.stall_s"].high) == (5, 20)
-    assert (found["maintenance.per_day"].low, found["maintenance.per_day"].high) == pytest.approx((0.696, 1.0875))
-    assert (found["heat.mean_c"].low, found["heat.mean_c"].high) == (15, 25)
-    rate = found[compare.RATE]
+    inputs = {one.field: one for one in compare.uncertain(run)}
+    assert (inputs["checkpoint.stall_s"].low, inputs["checkpoint.stall_s"].high) == (5, 20)
+    assert (inputs["maintenance.per_day"].low, inputs["maintenance.per_day"].high) == pytest.approx((0.696, 1.0875))
+    assert (inputs["heat.mean_c"].low, inputs["heat.mean_c"].high) == (15, 25)
+    rate = inputs[compare.RATE]
     ends = failures.gamma_interval(419.5, 110_592)
     assert (rate.low, rate.high) == pytest.approx((ends.low, ends.high), rel=1e-3)
-    assert not {"checkpoint.interval_min", "cluster.n_gpus", "spares.n_nodes"} & set(found)
-    assert not [name for name in found if name.startswith(("cost", "power"))]
+    assert not {"checkpoint.interval_min", "cluster.n_gpus", "spares.n_nodes"} & set(inputs)
+    assert not [name for name in inputs if name.startswith(("cost", "power"))]
     priced = {one.field for one in compare.uncertain(run.override({"cost": {"usd_per_gpu_h": 3}}), "usd")}
     assert "cost.usd_per_gpu_h" in priced
 
@@ -117,7 +117,7 @@ def test_ranges_stay_within_their_rules():
         {"spares": {"n_nodes": 4}, "repair": {"manual_h": 1, "replacement_h": 9}}
     )
     run = run.override({"repair.manual_success": 0.8})
-    one = {found.field: found for found in compare.uncertain(run)}["repair.manual_success"]
+    one = {one_input.field: one_input for one_input in compare.uncertain(run)}["repair.manual_success"]
     assert one.high == 1.0
     with pytest.raises(UnknownName, match="recovery.restart"):
         compare.uncertain(run, fields=["recovery.restart"])
@@ -126,50 +126,50 @@ def test_ranges_stay_within_their_rules():
 def test_values_of_modes_move_together():
     modes = [{"name": "hang", "share": 0.2, "detection_min": 10}, {"name": "crash", "share": 0.5, "detection_min": 2}]
     run = Scenario.load("llama3-405b").override({"failures.modes": modes})
-    one = {found.field: found for found in compare.uncertain(run)}["failures.modes.*.detection_min"]
+    one = {one_input.field: one_input for one_input in compare.uncertain(run)}["failures.modes.*.detection_min"]
     moved = run.override(one.changes(run, 0.5))
     assert [mode.detection_min for mode in moved.failures.modes] == [5, 1]
 
 
-def test_the_tornado_shows_both_ends_as_studies_of_their_own(told):
-    inputs = compare.uncertain(told.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
-    found = compare.tornado(told, TWO, inputs=inputs)
-    row = found.set_index(["input", "id"]).loc[("recovery.restart_min", "faster-restart")]
+def test_the_tornado_shows_both_ends_as_studies_of_their_own(study):
+    inputs = compare.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
+    table = compare.tornado(study, TWO, inputs=inputs)
+    row = table.set_index(["input", "id"]).loc[("recovery.restart_min", "faster-restart")]
     slow = compare.study(
-        told.scenario.override({"recovery.restart_min": 10}), told.n_runs, told.seed, of=told.catalogue
+        study.scenario.override({"recovery.restart_min": 10}), study.n_runs, study.seed, of=study.catalogue
     )
     assert row["gain_high"] == pytest.approx(compare.gain(slow.runs(), slow.runs(["faster-restart"]), "days").mean)
     assert row["gain_low"] < row["gain"] < row["gain_high"]
-    assert found["swing"].is_monotonic_decreasing
+    assert table["swing"].is_monotonic_decreasing
 
 
-def test_the_tornado_finds_what_changes_the_best(told):
+def test_the_tornado_finds_what_changes_the_best(study):
     """A stall of 0.5 s leaves nothing to shorten; one of 300 s is all that matters."""
     inputs = [compare.Input("checkpoint.stall_s", 10, 0.5, 300, "s", "assumed")]
-    found = compare.tornado(told, TWO, inputs=inputs).iloc[0]
-    assert found["best_low"] == "faster-restart" and found["best_high"] == "shorter-stall"
-    assert found["changes_best"]
+    row = compare.tornado(study, TWO, inputs=inputs).iloc[0]
+    assert row["best_low"] == "faster-restart" and row["best_high"] == "shorter-stall"
+    assert row["changes_best"]
 
 
-def test_sobol_indices_tell_which_input_decides(told):
+def test_sobol_indices_tell_which_input_decides(study):
     """What a restart takes decides what a faster one is worth, and what a stall takes nearly nothing of it."""
-    inputs = compare.uncertain(told.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
-    found = compare.sobol(told, TWO, inputs, n=32)
-    total = found.indices.set_index(["of", "input"])["total"]
+    inputs = compare.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
+    sobol = compare.sobol(study, TWO, inputs, n=32)
+    total = sobol.indices.set_index(["of", "input"])["total"]
     assert total[("faster-restart", "recovery.restart_min")] > 0.9
     assert total[("faster-restart", "checkpoint.stall_s")] < 0.1
     assert total[("shorter-stall", "checkpoint.stall_s")] > 0.9
-    assert found.best["share"].sum() == pytest.approx(1)
-    assert len(found.samples) == 32 * 4
-    assert found.samples["recovery.restart_min"].between(2.5, 10).all()
+    assert sobol.best["share"].sum() == pytest.approx(1)
+    assert len(sobol.samples) == 32 * 4
+    assert sobol.samples["recovery.restart_min"].between(2.5, 10).all()
 
 
-def test_sobol_refuses_what_it_cannot_do(told):
-    inputs = compare.uncertain(told.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
+def test_sobol_refuses_what_it_cannot_do(study):
+    inputs = compare.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
     with pytest.raises(InputError, match="n must be a power of 2 and >= 8, got 12"):
-        compare.sobol(told, TWO, inputs, n=12)
+        compare.sobol(study, TWO, inputs, n=12)
     with pytest.raises(InputError, match="at least two inputs"):
-        compare.sobol(told, TWO, inputs[:1], n=8)
+        compare.sobol(study, TWO, inputs[:1], n=8)
     wild = [compare.Input(compare.RATE, 4, 4, 1e5, "", "assumed"), inputs[0]]
     with pytest.raises(InputError, match="there is no answer at failures.*practically never gets on"):
-        compare.sobol(told, TWO, wild, n=8)
+        compare.sobol(study, TWO, wild, n=8)

@@ -14,38 +14,38 @@ from ettr.core.errors import InputError
 THREE = ["faster-restart", "shorter-stall", "slower-training"]
 
 
-def worth(told, ids, measure="days"):
-    return compare.gain(told.runs(), told.runs(ids), measure).mean
+def worth(study, ids, measure="days"):
+    return compare.gain(study.runs(), study.runs(ids), measure).mean
 
 
-def test_shapley_values_are_means_over_all_orders(told):
+def test_shapley_values_are_means_over_all_orders(study):
     """The definition itself, order by order."""
-    found = compare.shapley(told, THREE).frame.set_index("id")["value"]
+    values = compare.shapley(study, THREE).frame.set_index("id")["value"]
     added = {name: [] for name in THREE}
     for order in itertools.permutations(THREE):
         for place, name in enumerate(order):
-            added[name].append(worth(told, order[: place + 1]) - worth(told, order[:place]))
+            added[name].append(worth(study, order[: place + 1]) - worth(study, order[:place]))
     for name in THREE:
-        assert found[name] == pytest.approx(np.mean(added[name]), rel=1e-9)
+        assert values[name] == pytest.approx(np.mean(added[name]), rel=1e-9)
 
 
-def test_shapley_values_sum_up_to_the_common_gain(told):
-    found = compare.shapley(told, THREE, measure="usd")
-    assert found.frame["value"].sum() == pytest.approx(found.together)
-    assert found.together == pytest.approx(worth(told, THREE, "usd"))
-    assert found.method == "exact" and found.n_scenarios == 8
-    assert ((found.frame["low"] <= found.frame["value"]) & (found.frame["value"] <= found.frame["high"])).all()
+def test_shapley_values_sum_up_to_the_common_gain(study):
+    shared = compare.shapley(study, THREE, measure="usd")
+    assert shared.frame["value"].sum() == pytest.approx(shared.together)
+    assert shared.together == pytest.approx(worth(study, THREE, "usd"))
+    assert shared.method == "exact" and shared.n_scenarios == 8
+    assert ((shared.frame["low"] <= shared.frame["value"]) & (shared.frame["value"] <= shared.frame["high"])).all()
 
 
 @pytest.mark.parametrize("measure", ["days", "ettr", "gpu_h", "mwh"])
-def test_a_single_one_gets_all(told, measure):
-    found = compare.shapley(told, ["faster-restart"], measure)
-    assert found.frame["value"].iloc[0] == pytest.approx(found.together) == worth(told, ["faster-restart"], measure)
+def test_a_single_one_gets_all(study, measure):
+    shared = compare.shapley(study, ["faster-restart"], measure)
+    assert shared.frame["value"].iloc[0] == pytest.approx(shared.together) == worth(study, ["faster-restart"], measure)
 
 
-def test_drawn_orders_come_near_the_exact_values(told):
-    exact = compare.shapley(told, THREE).frame.set_index("id")
-    drawn = compare.shapley(told, THREE, n_orders=60)
+def test_drawn_orders_come_near_the_exact_values(study):
+    exact = compare.shapley(study, THREE).frame.set_index("id")
+    drawn = compare.shapley(study, THREE, n_orders=60)
     assert drawn.method == "sampled"
     assert drawn.frame["value"].sum() == pytest.approx(drawn.together)
     for row in drawn.frame.itertuples():
@@ -53,15 +53,15 @@ def test_drawn_orders_come_near_the_exact_values(told):
         assert row.high - row.low > 0.9 * (exact.loc[row.id, "high"] - exact.loc[row.id, "low"])
 
 
-def test_more_than_twelve_are_drawn(told, monkeypatch):
+def test_more_than_twelve_are_drawn(study, monkeypatch):
     monkeypatch.setattr("ettr.compare.attribution.MOST_EXACT", 2)
-    assert compare.shapley(told, THREE).method == "sampled"
+    assert compare.shapley(study, THREE).method == "sampled"
 
 
-def test_pairs_gain_what_they_gain_beyond_both(told):
-    found = compare.interactions(told, ["faster-restart", "shorter-stall", "other-stall"])
-    pairs = found.set_index(["first", "second"])
-    beyond = worth(told, ["faster-restart", "shorter-stall"]) - sum(worth(told, [n]) for n in THREE[:2])
+def test_pairs_gain_what_they_gain_beyond_both(study):
+    table = compare.interactions(study, ["faster-restart", "shorter-stall", "other-stall"])
+    pairs = table.set_index(["first", "second"])
+    beyond = worth(study, ["faster-restart", "shorter-stall"]) - sum(worth(study, [n]) for n in THREE[:2])
     assert pairs.loc[("faster-restart", "shorter-stall"), "beyond"] == pytest.approx(beyond)
     assert pairs.loc[("shorter-stall", "faster-restart"), "beyond"] == pytest.approx(beyond)
     clash = pairs.loc[("shorter-stall", "other-stall")]
@@ -71,52 +71,52 @@ def test_pairs_gain_what_they_gain_beyond_both(told):
 ALL = [*THREE, "other-stall"]
 
 
-def best_by_hand(told, budget_usd, measure):
+def best_by_hand(study, budget_usd, measure):
     """Every subset, one by one."""
     rows = []
     for size in range(1, 5):
         for ids in itertools.combinations(ALL, size):
             if not {"shorter-stall", "other-stall"} <= set(ids):
-                cost = compare.cost_usd(told.runs(), told.runs(ids))
-                rows.append((worth(told, ids, measure), ids, cost))
+                cost = compare.cost_usd(study.runs(), study.runs(ids))
+                rows.append((worth(study, ids, measure), ids, cost))
     return max((row for row in rows if row[2] <= budget_usd), key=lambda row: row[0])
 
 
 @pytest.mark.parametrize("measure", ["days", "usd"])
 @pytest.mark.parametrize("budget_usd", [0, 200_000, 1_100_000, 2e6, None])
-def test_the_best_portfolio_is_that_of_all_subsets(told, budget_usd, measure):
-    found = compare.portfolio(told, ALL, budget_usd, measure)
-    most, ids, cost = best_by_hand(told, math.inf if budget_usd is None else budget_usd, measure)
+def test_the_best_portfolio_is_that_of_all_subsets(study, budget_usd, measure):
+    best = compare.portfolio(study, ALL, budget_usd, measure)
+    most, ids, cost = best_by_hand(study, math.inf if budget_usd is None else budget_usd, measure)
     if most <= 0:
-        assert found.ids == () and found.best is None
+        assert best.ids == () and best.best is None
         return
-    assert set(found.ids) == set(ids)
-    assert found.best["gain"] == pytest.approx(most)
-    assert found.best["cost_usd"] == pytest.approx(cost)
+    assert set(best.ids) == set(ids)
+    assert best.best["gain"] == pytest.approx(most)
+    assert best.best["cost_usd"] == pytest.approx(cost)
 
 
-def test_greedy_takes_what_adds_most(told):
-    found = compare.portfolio(told, ALL, method=compare.GREEDY)
-    alone = {name: worth(told, [name]) for name in ALL}
-    assert found.ids[0] == max(alone, key=alone.get)
-    assert "slower-training" not in found.ids
-    assert set(found.ids) == set(compare.portfolio(told, ALL).ids)
+def test_greedy_takes_what_adds_most(study):
+    greedy = compare.portfolio(study, ALL, method=compare.GREEDY)
+    alone = {name: worth(study, [name]) for name in ALL}
+    assert greedy.ids[0] == max(alone, key=alone.get)
+    assert "slower-training" not in greedy.ids
+    assert set(greedy.ids) == set(compare.portfolio(study, ALL).ids)
 
 
-def test_the_front_rises_in_cost_and_ettr(told):
-    front = compare.portfolio(told, ALL).front
+def test_the_front_rises_in_cost_and_ettr(study):
+    front = compare.portfolio(study, ALL).front
     assert len(front) >= 2
     assert front["cost_usd"].is_monotonic_increasing and front["effective_ettr"].is_monotonic_increasing
-    rest = compare.portfolio(told, ALL).frame
+    rest = compare.portfolio(study, ALL).frame
     for row in rest[~rest["pareto"]].itertuples():
         better = (front["cost_usd"] <= row.cost_usd) & (front["effective_ettr"] >= row.effective_ettr)
         assert better.any()
 
 
 def test_spares_beyond_those_that_are_held_cost_money(run):
-    told = compare.study(run.override({"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}}), n_runs=20)
-    before = told.runs()
-    after = told.simulated(told.baseline.override({"spares.n_nodes": 6}))
+    study = compare.study(run.override({"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}}), n_runs=20)
+    before = study.runs()
+    after = study.simulated(study.baseline.override({"spares.n_nodes": 6}))
     assert compare.cost_usd(before, after) == pytest.approx(2 * 8 * 2.0 * after.total_h.mean())
     assert compare.cost_usd(after, before) == 0
 
@@ -134,21 +134,21 @@ BAD = {
 
 
 @pytest.mark.parametrize("words", BAD)
-def test_bad_input_is_refused_in_words(told, words):
+def test_bad_input_is_refused_in_words(study, words):
     ids, more = BAD[words]
     with pytest.raises(InputError, match=words):
-        compare.portfolio(told, ids, **more)
+        compare.portfolio(study, ids, **more)
 
 
-def test_too_many_for_all_subsets_are_refused(told, monkeypatch):
+def test_too_many_for_all_subsets_are_refused(study, monkeypatch):
     monkeypatch.setattr("ettr.compare.portfolios.MOST_TOGETHER", 2)
     with pytest.raises(InputError, match="all subsets of 3 mitigations are too many, the limit is 2"):
-        compare.portfolio(told, THREE)
+        compare.portfolio(study, THREE)
 
 
-def test_those_that_do_not_go_together_are_refused(told):
+def test_those_that_do_not_go_together_are_refused(study):
     with pytest.raises(InputError, match="shorter-stall and other-stall do not go together: both change the stall"):
-        compare.shapley(told, ["shorter-stall", "other-stall"])
+        compare.shapley(study, ["shorter-stall", "other-stall"])
 
 
 @pytest.fixture(scope="module")
@@ -171,9 +171,9 @@ def test_advice_keeps_to_its_budget_and_to_what_helps(long):
     assert compare.advise(long, 3, ids=["slower-training"]).frame.empty
 
 
-def test_what_helps_at_a_loss_is_no_step_but_is_told(told):
+def test_what_helps_at_a_loss_is_no_step_but_is_told(study):
     """In a job of five days neither a shorter stall nor a faster restart earns its price."""
-    found = compare.advise(told, 3, ids=ALL)
-    assert "faster-restart" not in found.frame["id"].tolist()
-    assert found.at_a_loss["id"] == "shorter-stall" and found.at_a_loss["saved_usd"] < 0
-    assert found.to_dict()["at_a_loss"]["added"] > 0
+    advice = compare.advise(study, 3, ids=ALL)
+    assert "faster-restart" not in advice.frame["id"].tolist()
+    assert advice.at_a_loss["id"] == "shorter-stall" and advice.at_a_loss["saved_usd"] < 0
+    assert advice.to_dict()["at_a_loss"]["added"] > 0

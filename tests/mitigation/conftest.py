@@ -14,5 +14,5 @@ def completed() -> Scenario:
 @pytest.fixture(scope="session")
 def applicable(completed) -> tuple[str, ...]:
     """Mitigations that change something in it, or say how it would be without them."""
-    found = mitigation.catalogue()
-    return tuple(one.id for one in found if not one.unmodelled and not mitigation.missing(completed, one))
+    known = mitigation.catalogue()
+    return tuple(one.id for one in known if not one.unmodelled and not mitigation.missing(completed, one))

@@ -39,15 +39,15 @@ def near(one, other) -> bool:
 # --------------------------------------------------------------------------- assumptions
 
 
-def test_a_run_that_says_nothing_is_lent_what_mitigations_act_on():
+def test_a_run_that_says_nothing_is_given_what_mitigations_act_on():
     run = Scenario.load("llama3-405b-tokens")
-    found = mitigation.with_assumptions(run)
-    completed = found.scenario
+    known = mitigation.with_assumptions(run)
+    completed = known.scenario
     assert run.spares is None and completed.spares.n_nodes == 21  # 99.9% of a Poisson number of mean 10.3
     assert completed.failures.modes[0].heat_share == 0.5 and completed.failures.modes[2].heat_share == 0
     assert completed.evidence["recovery.person_min"].status == "assumed"
     assert completed.evidence["failures.lemons.share"].source == "pattabiraman2026airesim"
-    assert {"power", "network", "cost"}.isdisjoint(found.fields)  # it has these itself
+    assert {"power", "network", "cost"}.isdisjoint(known.fields)  # it has these itself
     assert values(completed) != values(run) and completed.checkpoint == run.checkpoint
 
 
@@ -57,8 +57,8 @@ def test_what_was_assumed_is_not_assumed_again(completed):
 
 def test_assumptions_leave_what_a_run_says(completed):
     run = Scenario.load("llama3-405b").override({"failures.lemons": {"share": 0.02, "factor": 9}})
-    found = mitigation.with_assumptions(run).scenario
-    assert found.failures.lemons.share == 0.02
+    filled = mitigation.with_assumptions(run).scenario
+    assert filled.failures.lemons.share == 0.02
     own = {"automatic_h": None, "manual_h": 10}
     repaired = mitigation.with_assumptions(run.override({"spares": {"n_nodes": 3}, "repair": own})).scenario
     assert repaired.spares.n_nodes == 3 and repaired.repair.automatic_h is None
@@ -68,7 +68,7 @@ def test_assumptions_leave_what_a_run_says(completed):
 
 
 @pytest.mark.parametrize("name", evidence.scenario_names())
-def test_every_preset_can_be_lent_to_and_says_what_it_misses(name):
+def test_every_preset_can_be_completed_and_says_what_it_misses(name):
     run = mitigation.with_assumptions(Scenario.load(name)).scenario
     for one in mitigation.catalogue():
         if one.unmodelled:
@@ -83,16 +83,16 @@ def test_every_preset_can_be_lent_to_and_says_what_it_misses(name):
             mitigation.apply(run, one.id)
 
 
-def test_a_run_without_hours_of_its_modes_is_not_lent_them():
-    found = mitigation.with_assumptions(Scenario.load("rsc-1"))
-    assert not any(path.startswith("failures.modes") for path in found.fields)
+def test_a_run_without_hours_of_its_modes_is_not_given_them():
+    completed = mitigation.with_assumptions(Scenario.load("rsc-1"))
+    assert not any(path.startswith("failures.modes") for path in completed.fields)
     sdc = mitigation.catalogue()["sdc-checks"]
-    assert mitigation.missing(found.scenario, sdc) == (
+    assert mitigation.missing(completed.scenario, sdc) == (
         "failures.modes.Silent Data Corruption.latency_h",
         "failures.modes.Silent Data Corruption.latency_cv",
     )
-    assert "sync" not in found.fields
-    assert mitigation.missing(found.scenario, mitigation.catalogue()["local-sgd"]) == ("sync",)
+    assert "sync" not in completed.fields
+    assert mitigation.missing(completed.scenario, mitigation.catalogue()["local-sgd"]) == ("sync",)
 
 
 # --------------------------------------------------------------------------- one mitigation
@@ -124,8 +124,8 @@ def test_what_was_taken_away_comes_back(completed):
         back = mitigation.apply(mitigation.without(completed, one), name)
         for change in one.changes:
             section, field = change.path.split(".")
-            found, had = (getattr(getattr(run, section), field) for run in (back, completed))
-            assert found == (change.value if change.op == "cap" else had), change.path
+            restored, had = (getattr(getattr(run, section), field) for run in (back, completed))
+            assert restored == (change.value if change.op == "cap" else had), change.path
 
 
 def test_operations_by_hand(completed):
@@ -168,9 +168,9 @@ def test_a_limit_of_power_is_a_share_of_the_part(completed):
 def test_a_pool_is_the_smallest_that_is_enough(hours, level):
     run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 0}, "repair": {"manual_h": hours}})
     in_repair = run.job_rate_per_h * hours
-    found = mitigation.pool(run, level)
-    assert stats.poisson.cdf(found, in_repair) >= level - 1e-9
-    assert found == 0 or stats.poisson.cdf(found - 1, in_repair) < level + 1e-9
+    smallest = mitigation.pool(run, level)
+    assert stats.poisson.cdf(smallest, in_repair) >= level - 1e-9
+    assert smallest == 0 or stats.poisson.cdf(smallest - 1, in_repair) < level + 1e-9
 
 
 def test_a_section_that_a_mitigation_makes_is_not_missing(completed):

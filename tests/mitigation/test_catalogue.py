@@ -113,32 +113,32 @@ NAMED = {
 
 
 @pytest.fixture(scope="module")
-def found():
+def entries():
     return mitigation.catalogue()
 
 
-def test_every_kind_of_mitigation_has_an_entry(found):
-    assert len(found) >= 45 and len(BY_ROW) == 27
-    assert set().union(*BY_ROW.values()) <= set(found.ids)
+def test_every_kind_of_mitigation_has_an_entry(entries):
+    assert len(entries) >= 45 and len(BY_ROW) == 27
+    assert set().union(*BY_ROW.values()) <= set(entries.ids)
 
 
 @pytest.mark.parametrize(
     ("document", "item", "name"), [(key, item, name) for key, items in NAMED.items() for item, name in items.items()]
 )
-def test_what_a_source_document_names_has_an_entry(found, document, item, name):
-    assert document in found[name].asked_by, item
+def test_what_a_source_document_names_has_an_entry(entries, document, item, name):
+    assert document in entries[name].asked_by, item
 
 
-def test_every_source_is_in_the_bibliography(found):
+def test_every_source_is_in_the_bibliography(entries):
     known = set(evidence.bibliography()["key"])
-    for one in found:
+    for one in entries:
         cited = [*one.changes, *one.before, *one.published, one.price]
         assert {item.source for item in cited if item.source} | set(one.asked_by) <= known, one.id
 
 
-def test_the_table_has_a_row_a_mitigation(found):
-    table = found.to_frame()
-    assert table["id"].tolist() == list(found.ids)
+def test_the_table_has_a_row_a_mitigation(entries):
+    table = entries.to_frame()
+    assert table["id"].tolist() == list(entries.ids)
     kinds = table.set_index("id")["evidence"]
     assert kinds["optical-network"] == mitigation.NOT_MODELLED
     assert kinds["flight-recorder"] == kinds["self-healing"] == mitigation.NO_EVIDENCE
@@ -147,41 +147,41 @@ def test_the_table_has_a_row_a_mitigation(found):
     assert table["title"].is_unique and (table["title"].str.split().str.len() <= 8).all()
 
 
-def test_nothing_big_is_free(found):
-    free = [one.id for one in found if one.price.usd == one.price.usd_per_gpu == 0]
+def test_nothing_big_is_free(entries):
+    free = [one.id for one in entries if one.price.usd == one.price.usd_per_gpu == 0]
     assert free == ["spare-pool"]  # the GPUs that it holds are counted as such
-    assert all(one.price.note for one in found)
+    assert all(one.price.note for one in entries)
 
 
-def test_a_person_month_has_one_price(found):
-    for one in found:
+def test_a_person_month_has_one_price(entries):
+    for one in entries:
         months = re.search(r"(\d+) person-months?", one.price.note or "")
         assert one.price.usd == (25_000 * int(months[1]) if months else 0), one.id
 
 
-def test_nothing_makes_training_faster_by_decree(found):
-    for one in found:
+def test_nothing_makes_training_faster_by_decree(entries):
+    for one in entries:
         for change in [*one.changes, *one.before]:
             if change.path == "job.throughput_factor":
                 assert change.op == "scale" and change.value <= 1, one.id
             assert change.path not in ("scaling.kernel_efficiency", "job.tokens", "job.productive_h"), one.id
 
 
-def test_derived_values_of_the_text(found):
-    assert found["fast-group-init"].before[0].value == pytest.approx(361 / 2.048, abs=0.5)
-    assert found["scalable-collectives"].changes[0].value == pytest.approx(265 / 96 / 11, rel=0.01)
+def test_derived_values_of_the_text(entries):
+    assert entries["fast-group-init"].before[0].value == pytest.approx(361 / 2.048, abs=0.5)
+    assert entries["scalable-collectives"].changes[0].value == pytest.approx(265 / 96 / 11, rel=0.01)
     recall = 0.904 * 0.893 / (2 * 0.904 - 0.893)
-    for change in found["faulty-machine-detection"].changes:
+    for change in entries["faulty-machine-detection"].changes:
         assert change.value == pytest.approx(1 - recall, abs=1e-3)
-    assert found["pre-launch-checks"].changes[0].value == pytest.approx(1 - 0.1036 / 0.15, abs=1e-3)
-    assert found["battery-storage"].price.usd_per_gpu == pytest.approx(290 * (0.696 - 0.0725), rel=0.01)
-    assert found["burn-in"].price.usd_per_gpu == 72 * 2
-    assert found["async-checkpoint"].before[0].value == 10 + 60
+    assert entries["pre-launch-checks"].changes[0].value == pytest.approx(1 - 0.1036 / 0.15, abs=1e-3)
+    assert entries["battery-storage"].price.usd_per_gpu == pytest.approx(290 * (0.696 - 0.0725), rel=0.01)
+    assert entries["burn-in"].price.usd_per_gpu == 72 * 2
+    assert entries["async-checkpoint"].before[0].value == 10 + 60
 
 
-def test_verdicts_are_those_of_the_table_of_validation(found):
+def test_verdicts_are_those_of_the_table_of_validation(entries):
     verdicts = validation.run().set_index("result_id")["verdict"]
-    claimed = {row: published.verdict for one in found for published in one.published for row in published.rows}
+    claimed = {row: published.verdict for one in entries for published in one.published for row in published.rows}
     assert set(claimed) <= set(verdicts.index)
     off = {row for row, verdict in claimed.items() if verdict != verdicts[row]}
     # a pair is called by its weaker part: the stall before follows, that after it only with replicas that are away
@@ -189,43 +189,43 @@ def test_verdicts_are_those_of_the_table_of_validation(found):
     assert verdicts["fthsdp-3min-away"] == "consistent" and verdicts["fthsdp-10min"] == "reproduced"
 
 
-def test_every_other_published_figure_says_what_is_missing(found):
-    for one in found:
+def test_every_other_published_figure_says_what_is_missing(entries):
+    for one in entries:
         for published in one.published:
             assert (published.verdict == "not derivable") == (not published.rows)
             assert len(published.why) > 10, published.quantity
 
 
-def test_every_conflict_is_declared(found):
-    for first, second in itertools.combinations(found.ids, 2):
-        if why := found.conflict(first, second):
-            declared = found[first].conflicts.get(second) or found[second].conflicts.get(first)
+def test_every_conflict_is_declared(entries):
+    for first, second in itertools.combinations(entries.ids, 2):
+        if why := entries.conflict(first, second):
+            declared = entries[first].conflicts.get(second) or entries[second].conflicts.get(first)
             assert declared == why, f"{first} and {second}: {why}"
-            assert found.conflict(second, first) == why
-    assert found.conflict("peer-checkpoint", "peer-checkpoint") == ""
+            assert entries.conflict(second, first) == why
+    assert entries.conflict("peer-checkpoint", "peer-checkpoint") == ""
 
 
-def test_nobody_declares_a_conflict_twice(found):
-    for first, second in itertools.combinations(found, 2):
+def test_nobody_declares_a_conflict_twice(entries):
+    for first, second in itertools.combinations(entries, 2):
         assert not (second.id in first.conflicts and first.id in second.conflicts), (first.id, second.id)
 
 
-def test_stars_and_lists_are_found_to_clash(found):
-    change = found["collective-monitoring"].changes[0]
+def test_stars_and_lists_are_found_to_clash(entries):
+    change = entries["collective-monitoring"].changes[0]
     assert change.path == "failures.modes.*.detection_min"
-    assert found.conflict("short-timeout", "collective-monitoring") == ""  # both are caps
-    assert "time-out" in found.conflict("short-timeout", "faulty-machine-detection")
+    assert entries.conflict("short-timeout", "collective-monitoring") == ""  # both are caps
+    assert "time-out" in entries.conflict("short-timeout", "faulty-machine-detection")
 
 
-def test_the_file_is_the_catalogue(tmp_path, found):
+def test_the_file_is_the_catalogue(tmp_path, entries):
     own = tmp_path / "copy.yml"
     own.write_text(evidence.mitigations_text(), encoding="utf-8")
-    assert mitigation.catalogue(own) == found
-    assert len(yaml.safe_load(evidence.mitigations_text())["mitigations"]) == len(found)
+    assert mitigation.catalogue(own) == entries
+    assert len(yaml.safe_load(evidence.mitigations_text())["mitigations"]) == len(entries)
 
 
-def test_loans_are_few_and_not_of_what_an_entry_must_find_itself(found):
-    paths = [assumption.path for assumption in found.assumptions]
+def test_assumptions_are_few_and_not_of_what_an_entry_must_find_itself(entries):
+    paths = [assumption.path for assumption in entries.assumptions]
     assert len(paths) == len(set(paths)) <= 25
     assert not {"failures.burn_in", "checkpoint.tiers", "elastic", "prediction"} & set(paths)
     assert {path for path in paths if path in Scenario.model_fields} == {

@@ -34,9 +34,9 @@ def base(completed) -> Simulation:
 
 def gains(run, base) -> tuple[float, float]:
     """How sure it is that the ETTR is higher, and that the job is shorter: mean differences over their errors."""
-    found = simulate(run, N_RUNS, seed=SEED)
-    higher = found.runs["ettr"].to_numpy() - base.runs["ettr"].to_numpy()
-    shorter = base.total_h - found.total_h
+    simulated = simulate(run, N_RUNS, seed=SEED)
+    higher = simulated.runs["ettr"].to_numpy() - base.runs["ettr"].to_numpy()
+    shorter = base.total_h - simulated.total_h
     return tuple(float(gain.mean() / max(gain.std(ddof=1) / np.sqrt(N_RUNS), 1e-12)) for gain in (higher, shorter))
 
 
@@ -44,11 +44,11 @@ def test_what_helps_does_not_hurt(completed, applicable, base):
     """Effective throughput is the work over the time that it took: the job is not longer."""
     catalogue = mitigation.catalogue()
     added = [name for name in applicable if not catalogue[name].before]
-    found = {name: gains(mitigation.apply(completed, name), base) for name in added}
-    assert {name for name, gain in found.items() if gain[0] < -SURE} == set(BOUGHT_WITH_ETTR)
-    assert {name for name, gain in found.items() if gain[1] < -SURE} == set(BOUGHT_WITH_TIME)
+    gained = {name: gains(mitigation.apply(completed, name), base) for name in added}
+    assert {name for name, gain in gained.items() if gain[0] < -SURE} == set(BOUGHT_WITH_ETTR)
+    assert {name for name, gain in gained.items() if gain[1] < -SURE} == set(BOUGHT_WITH_TIME)
     # a floor of power changes no hour
-    assert {name for name, gain in found.items() if abs(gain[1]) <= SURE} == {"gpu-power-floor"}
+    assert {name for name, gain in gained.items() if abs(gain[1]) <= SURE} == {"gpu-power-floor"}
 
 
 def test_what_is_taken_away_is_missed(completed, base):
@@ -57,6 +57,6 @@ def test_what_is_taken_away_is_missed(completed, base):
             assert gains(mitigation.without(completed, one), base)[1] < -SURE, one.id
 
 
-def test_the_lent_run_stays_near_the_published_bound(base):
+def test_the_completed_run_stays_near_the_published_bound(base):
     """Llama 3 reports that more than 90% of its time was effective; what is assumed costs some of that."""
     assert 0.88 < base.ettr < 0.92

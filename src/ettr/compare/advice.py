@@ -29,7 +29,7 @@ class Advice:
     Attributes
     ----------
     study : Study
-        Scenario, what it was lent, and luck.
+        Scenario, what is assumed of it, and seed.
     measure : str
         What they add most of.
     frame : DataFrame
@@ -56,7 +56,7 @@ class Advice:
 
     @property
     def n_spares(self) -> int:
-        """Hot spares of the scenario, lent or its own."""
+        """Hot spares of the scenario, assumed or its own."""
         held = self.study.baseline.spares
         return held.n_nodes if held else 0
 
@@ -81,7 +81,7 @@ class Advice:
 
 
 def advise(
-    told: Study,
+    study: Study,
     n: int = 3,
     measure: str = "days",
     ids: Iterable[str] | None = None,
@@ -92,8 +92,8 @@ def advise(
 
     Parameters
     ----------
-    told : Study
-        Scenario and luck; a hundred runs are enough.
+    study : Study
+        Scenario and seed; a hundred runs are enough.
     n : int
         How many.
     measure : str
@@ -113,12 +113,12 @@ def advise(
     Examples
     --------
     >>> from ettr import Scenario, compare
-    >>> told = compare.study(Scenario.load("llama3-405b"), n_runs=20)
-    >>> compare.advise(told, 1, ids=["lemon-removal", "peer-checkpoint"]).frame["id"].tolist()
+    >>> study = compare.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> compare.advise(study, 1, ids=["lemon-removal", "peer-checkpoint"]).frame["id"].tolist()
     ['peer-checkpoint']
     """
     check_measure(measure)
-    left = list(told.fitting() if ids is None else dict.fromkeys(ids))
+    left = list(study.fitting() if ids is None else dict.fromkeys(ids))
     chosen: tuple[str, ...] = ()
     rows: list[dict[str, Any]] = []
     at_a_loss: dict[str, Any] | None = None
@@ -126,7 +126,7 @@ def advise(
     for step in range(n):
         tried: list[dict[str, Any]] = []
         for name in left:
-            tried += _added(told, chosen, name, measure)
+            tried += _added(study, chosen, name, measure)
             done += 1
             if on_progress:
                 on_progress(done, done + len(left) * (n - step) - len(tried))
@@ -141,15 +141,15 @@ def advise(
         left = [
             name
             for name in left
-            if name not in chosen and not any(told.catalogue.conflict(name, other) for other in chosen)
+            if name not in chosen and not any(study.catalogue.conflict(name, other) for other in chosen)
         ]
     frame = pd.DataFrame(rows, columns=list(_COLUMNS))
-    return Advice(told, measure, frame, told.runs().ettr, _pool(told), at_a_loss)
+    return Advice(study, measure, frame, study.runs().ettr, _pool(study), at_a_loss)
 
 
-def _pool(told: Study) -> Pool | None:
+def _pool(study: Study) -> Pool | None:
     """The cheapest pool for what the scenario's nodes ask of it."""
-    run = told.baseline
+    run = study.baseline
     if run.spares is None or run.repair is None or run.elastic or run.spares.n_preemptible or run.spares.n_cold:
         return None
     try:
@@ -159,14 +159,14 @@ def _pool(told: Study) -> Pool | None:
         return None
 
 
-def _added(told: Study, chosen: tuple[str, ...], name: str, measure: str) -> list[dict[str, Any]]:
+def _added(study: Study, chosen: tuple[str, ...], name: str, measure: str) -> list[dict[str, Any]]:
     """What one more mitigation adds; empty where it has no answer."""
-    one = told.catalogue[name]
+    one = study.catalogue[name]
     try:
-        before, after = told.runs(chosen), told.runs((*chosen, name))
+        before, after = study.runs(chosen), study.runs((*chosen, name))
     except _ANSWERS:
         return []
-    found = gain(before, after, measure)
+    gained = gain(before, after, measure)
     row = {
         "id": name,
         "title": one.title,
@@ -174,5 +174,5 @@ def _added(told: Study, chosen: tuple[str, ...], name: str, measure: str) -> lis
         "basis": weakest_status(one.changes),
         "ettr": after.ettr,
     }
-    row |= {"added": found.mean, "low": found.low, "high": found.high}
+    row |= {"added": gained.mean, "low": gained.low, "high": gained.high}
     return [row | {"cost_usd": cost_usd(before, after), "saved_usd": gain(before, after, "usd").mean}]

@@ -11,7 +11,8 @@ import pandas as pd
 
 from ettr import budget, mitigation
 from ettr.compare.measures import BETTER_LARGE, UNITS, Interval, Runs, difference, gain, with_immediate_detection
-from ettr.compare.study import OnProgress, Study, check_measure, study
+from ettr.compare.study import OnProgress, Study, check_measure
+from ettr.compare.study import study as make_study
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
 from ettr.scenario import Scenario
@@ -38,7 +39,7 @@ class Comparison:
     Attributes
     ----------
     study : Study
-        Scenario, baseline and luck.
+        Scenario, baseline and seed.
     measure : str
         What they are ranked by.
     frame : DataFrame
@@ -62,17 +63,17 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON; what is not known is None."""
-        told = self.study
+        study = self.study
         rows = self.frame.astype(object).where(self.frame.notna(), None).to_dict("records")
         plain = [{key: None if value in (np.inf, -np.inf) else value for key, value in row.items()} for row in rows]
         return {
-            "scenario": told.scenario.name,
-            "lent": [assumption.path for assumption in told.assumptions],
-            "n_runs": told.n_runs,
-            "seed": told.seed,
-            "interval": told.interval,
+            "scenario": study.scenario.name,
+            "lent": [assumption.path for assumption in study.assumptions],
+            "n_runs": study.n_runs,
+            "seed": study.seed,
+            "interval": study.interval,
             "measure": self.measure,
-            "as_given": {name: told.as_given.mean(name) for name in UNITS},
+            "as_given": {name: study.as_given.mean(name) for name in UNITS},
             "baseline": {
                 "interval_min": self.baseline.scenario.checkpoint.interval_min,
                 **{name: self.baseline.mean(name) for name in UNITS},
@@ -99,11 +100,11 @@ def mitigations(
     Parameters
     ----------
     scenario : Scenario
-        The run; what it says nothing of it is lent (see :func:`ettr.mitigation.with_assumptions`).
+        The run; what it says nothing of is assumed (see :func:`ettr.mitigation.with_assumptions`).
     ids : iterable of str, optional
         Mitigations; all of the catalogue if not given.
     seed, n_runs : int
-        Luck, and runs of each scenario.
+        Seed, and runs of each scenario.
     measure : str
         What to rank by: ``days``, ``ettr``, ``gpu_h``, ``usd`` or ``mwh``.
     interval : {"best", "given"}
@@ -133,37 +134,37 @@ def mitigations(
 
     Notes
     -----
-    All scenarios share the luck of their seed, run by run and failure by failure, so that differences need far fewer
+    All scenarios have common random numbers, run by run and failure by failure, so that differences need far fewer
     runs than independent simulations would.
 
     Examples
     --------
     >>> from ettr import Scenario, compare
-    >>> found = compare.mitigations(Scenario.load("llama3-405b"), ["lemon-removal", "peer-checkpoint"], n_runs=50)
-    >>> found.ranked["id"].tolist()
+    >>> comparison = compare.mitigations(Scenario.load("llama3-405b"), ["lemon-removal", "peer-checkpoint"], n_runs=50)
+    >>> comparison.ranked["id"].tolist()
     ['peer-checkpoint', 'lemon-removal']
     """
     check_measure(measure)
-    told = study(scenario, n_runs, seed, interval, of, as_given, executor)
-    chosen = [told.catalogue[name] for name in dict.fromkeys(told.catalogue.ids if ids is None else ids)]
+    study = make_study(scenario, n_runs, seed, interval, of, as_given, executor)
+    chosen = [study.catalogue[name] for name in dict.fromkeys(study.catalogue.ids if ids is None else ids)]
     if not chosen:
         raise InputError("no mitigation to compare: name one or more, or leave them out for all")
-    told.runs()
+    study.runs()
     rows, better = [], {}
     for done, one in enumerate(chosen, 1):
-        row, pair = _row(told, one)
+        row, pair = _row(study, one)
         rows.append(row)
         if pair is not None:
             better[one.id] = pair
         if on_progress:
             on_progress(done, len(chosen))
     frame = _ranked(pd.DataFrame(rows), better, measure)
-    return Comparison(told, measure, frame)
+    return Comparison(study, measure, frame)
 
 
-def _row(told: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Runs] | None]:
+def _row(study: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Runs] | None]:
     """What became of one mitigation, and the runs without and with it."""
-    state, why, pair = _pair(told, one)
+    state, why, pair = _pair(study, one)
     row: dict[str, Any] = {
         "id": one.id,
         "title": one.title,
@@ -173,45 +174,45 @@ def _row(told: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Runs
         "basis": mitigation.weakest_status(one.before if state == IN_PLACE else one.changes),
         "state": state,
         "why": why,
-        "own_usd": told.own_usd(one),
+        "own_usd": study.own_usd(one),
     }
     if pair is None:
         return row, None
     before, after = pair
     row |= {"interval_min": after.scenario.checkpoint.interval_min, "ettr": after.ettr}
     for name in UNITS:
-        found = gain(before, after, name)
-        row |= {f"{name}_gain": found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
-        row[f"{name}_runs_ratio"] = found.runs_ratio
+        gained = gain(before, after, name)
+        row |= {f"{name}_gain": gained.mean, f"{name}_low": gained.low, f"{name}_high": gained.high}
+        row[f"{name}_runs_ratio"] = gained.runs_ratio
     waits = max(runs.waiting_share for runs in pair) > _WAITS
     row["closed_ettr_gain"] = np.nan if waits else closed_gain(before.scenario, after.scenario)
     return row, pair
 
 
-def _pair(told: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | None]:
+def _pair(study: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | None]:
     """State, reason, and the runs without and with a mitigation."""
     if one.unmodelled:
         return NOT_MODELLED, one.unmodelled, None
-    if absent := mitigation.missing(told.baseline, one):
+    if absent := mitigation.missing(study.baseline, one):
         return MISSING, f"needs {', '.join(absent)}", None
     try:
-        changed = mitigation.apply(told.baseline, one.id, told.catalogue)
-        if changed != told.baseline:
-            pair = told.runs(), told.runs([one.id])
-            alike = _said(pair[0].scenario) == _said(pair[1].scenario)
+        changed = mitigation.apply(study.baseline, one.id, study.catalogue)
+        if changed != study.baseline:
+            pair = study.runs(), study.runs([one.id])
+            alike = _without_origins(pair[0].scenario) == _without_origins(pair[1].scenario)
             why = "at the best interval of each scenario nothing is left that it would change"
             return (NOTHING, why, None) if alike else (TRIED, "", pair)
-        bare = mitigation.without(told.baseline, one)
-        if bare is None or bare == told.baseline:
+        bare = mitigation.without(study.baseline, one)
+        if bare is None or bare == study.baseline:
             return NOTHING, "the scenario is already as good as it would make it", None
-        return IN_PLACE, "", (told.simulated(bare), told.runs())
+        return IN_PLACE, "", (study.simulated(bare), study.runs())
     except NoProgress as error:
         return FAILS, f"the job does not get on: {error}", None
     except (InputError, OutsideValidity) as error:
         return FAILS, str(error), None
 
 
-def _said(scenario: Scenario) -> dict[str, Any]:
+def _without_origins(scenario: Scenario) -> dict[str, Any]:
     """All that a scenario says, but for where it is known from."""
     return scenario.model_dump(exclude={"evidence"})
 
@@ -248,23 +249,23 @@ def _differing(one: Scenario, other: Scenario) -> set[str]:
 
 
 def _by_name(run: Scenario) -> dict[str, Any]:
-    said = _said(run)
+    values = _without_origins(run)
     for section, items in (("failures", "modes"), ("checkpoint", "tiers")):
-        said[section][items] = {item["name"]: item for item in said[section][items]}
-    return said
+        values[section][items] = {item["name"]: item for item in values[section][items]}
+    return values
 
 
 def _ranked(frame: pd.DataFrame, pairs: dict[str, tuple[Runs, Runs]], measure: str) -> pd.DataFrame:
     """Ranks of those with evidence, tried or in place, and how far they may be off."""
     sign = -1.0 if measure in BETTER_LARGE else 1.0
     known = frame.set_index("id")
-    found: dict[str, tuple[float, float, float]] = {}
+    by_id: dict[str, tuple[float, float, float]] = {}
     for state in COMPARED:
         names = [name for name in pairs if tuple(known.loc[name, ["state", "evidence"]]) == (state, PUBLISHED)]
         worth = {name: sign * (pairs[name][0].values(measure) - pairs[name][1].values(measure)) for name in names}
-        found |= _ranks(worth)
+        by_id |= _ranks(worth)
     columns = {
-        column: frame["id"].map({name: ranks[i] for name, ranks in found.items()}).astype(float)
+        column: frame["id"].map({name: ranks[i] for name, ranks in by_id.items()}).astype(float)
         for i, column in enumerate(("rank", "rank_low", "rank_high"))
     }
     return frame.assign(**columns)
@@ -273,9 +274,9 @@ def _ranked(frame: pd.DataFrame, pairs: dict[str, tuple[Runs, Runs]], measure: s
 def _ranks(worth: dict[str, np.ndarray]) -> dict[str, tuple[float, float, float]]:
     """Rank by the mean, and the first and last that are not excluded pair by pair."""
     order = sorted(worth, key=lambda name: -float(worth[name].mean()))
-    found = {}
+    ranks = {}
     for rank, name in enumerate(order, 1):
         apart = [difference(worth[name], worth[other]) for other in order if other != name]
         first = 1 + sum(one.high < 0 for one in apart)
-        found[name] = (float(rank), float(first), float(len(order) - sum(one.low > 0 for one in apart)))
-    return found
+        ranks[name] = (float(rank), float(first), float(len(order) - sum(one.low > 0 for one in apart)))
+    return ranks

@@ -56,7 +56,7 @@ class Attribution:
 
 
 def shapley(
-    told: Study,
+    study: Study,
     ids: Iterable[str],
     measure: str = "days",
     n_orders: int | None = None,
@@ -66,8 +66,8 @@ def shapley(
 
     Parameters
     ----------
-    told : Study
-        Scenario and luck, as from :func:`study`.
+    study : Study
+        Scenario and seed, as from :func:`study`.
     ids : iterable of str
         Mitigations that go together.
     measure : str
@@ -97,29 +97,29 @@ def shapley(
     Examples
     --------
     >>> from ettr import Scenario, compare
-    >>> told = compare.study(Scenario.load("llama3-405b"), n_runs=20)
-    >>> found = compare.shapley(told, ["lemon-removal", "peer-checkpoint"])
-    >>> bool(abs(found.frame["value"].sum() - found.together) < 1e-9), found.method
+    >>> study = compare.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> shared = compare.shapley(study, ["lemon-removal", "peer-checkpoint"])
+    >>> bool(abs(shared.frame["value"].sum() - shared.together) < 1e-9), shared.method
     (True, 'exact')
     """
-    names = _checked(told, ids, measure)
-    worth = _Worth(told, measure)
+    names = _checked(study, ids, measure)
+    worth = _Worth(study, measure)
     exact = n_orders is None and len(names) <= MOST_EXACT
     if exact:
         by_run = _exact(worth, names, on_progress)
         spread = np.zeros(len(names))
     else:
-        by_run, spread = _sampled(worth, names, _ORDERS if n_orders is None else n_orders, told.seed, on_progress)
+        by_run, spread = _sampled(worth, names, _ORDERS if n_orders is None else n_orders, study.seed, on_progress)
     rows = []
     for i, name in enumerate(names):
         alone, last = worth([name]), worth(names) - worth([other for other in names if other != name])
-        found = difference(by_run[i], np.zeros_like(by_run[i]))
-        half = special.stdtrit(told.n_runs - 1, 0.975) * math.hypot(found.error, spread[i])
-        row: dict[str, Any] = {"id": name, "title": told.catalogue[name].title, "value": found.mean}
+        value = difference(by_run[i], np.zeros_like(by_run[i]))
+        half = special.stdtrit(study.n_runs - 1, 0.975) * math.hypot(value.error, spread[i])
+        row: dict[str, Any] = {"id": name, "title": study.catalogue[name].title, "value": value.mean}
         rows.append(
-            {**row, "low": found.mean - half, "high": found.mean + half, "alone": alone.mean(), "last": last.mean()}
+            {**row, "low": value.mean - half, "high": value.mean + half, "alone": alone.mean(), "last": last.mean()}
         )
-    together = difference(worth(names), np.zeros(told.n_runs))
+    together = difference(worth(names), np.zeros(study.n_runs))
     return Attribution(
         frame=pd.DataFrame(rows).sort_values("value", ascending=False, ignore_index=True),
         measure=measure,
@@ -132,16 +132,16 @@ def shapley(
 
 
 def interactions(
-    told: Study, ids: Iterable[str], measure: str = "days", on_progress: OnProgress | None = None
+    study: Study, ids: Iterable[str], measure: str = "days", on_progress: OnProgress | None = None
 ) -> pd.DataFrame:
     """What two mitigations gain together beyond what each gains alone.
 
     Parameters
     ----------
-    told, measure, on_progress
+    study, measure, on_progress
         As for :func:`shapley`.
     ids : iterable of str
-        Mitigations; those that do not go together are told so.
+        Mitigations; of those that do not go together the table says why.
 
     Returns
     -------
@@ -153,40 +153,40 @@ def interactions(
     Examples
     --------
     >>> from ettr import Scenario, compare
-    >>> told = compare.study(Scenario.load("llama3-405b"), n_runs=20)
-    >>> compare.interactions(told, ["lemon-removal", "peer-checkpoint"])["beyond"].lt(0).tolist()
+    >>> study = compare.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> compare.interactions(study, ["lemon-removal", "peer-checkpoint"])["beyond"].lt(0).tolist()
     [True, True]
     """
     names = list(dict.fromkeys(ids))
     check_measure(measure)
-    worth = _Worth(told, measure)
+    worth = _Worth(study, measure)
     rows = []
     pairs = list(itertools.combinations(names, 2))
     for done, (first, second) in enumerate(pairs, 1):
-        why = told.catalogue.conflict(first, second)
+        why = study.catalogue.conflict(first, second)
         row: dict[str, Any] = {"beyond": np.nan, "low": np.nan, "high": np.nan, "share": np.nan, "why": why}
         if not why:
-            found = difference(worth([first, second]), worth([first]) + worth([second]))
+            beyond = difference(worth([first, second]), worth([first]) + worth([second]))
             least = min(worth([first]).mean(), worth([second]).mean())
-            share = found.mean / least if least > 0 else np.nan
-            row |= {"beyond": found.mean, "low": found.low, "high": found.high, "share": share}
-        rows += [_named(told, first, second) | row, _named(told, second, first) | row]
+            share = beyond.mean / least if least > 0 else np.nan
+            row |= {"beyond": beyond.mean, "low": beyond.low, "high": beyond.high, "share": share}
+        rows += [_named(study, first, second) | row, _named(study, second, first) | row]
         if on_progress:
             on_progress(done, len(pairs))
     columns = ["first", "second", "first_title", "second_title", "beyond", "low", "high", "share", "why"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _named(told: Study, first: str, second: str) -> dict[str, str]:
-    titles = [told.catalogue[name].title for name in (first, second)]
+def _named(study: Study, first: str, second: str) -> dict[str, str]:
+    titles = [study.catalogue[name].title for name in (first, second)]
     return {"first": first, "second": second, "first_title": titles[0], "second_title": titles[1]}
 
 
-def _checked(told: Study, ids: Iterable[str], measure: str) -> list[str]:
-    names = [told.catalogue[name].id for name in dict.fromkeys(ids)]
+def _checked(study: Study, ids: Iterable[str], measure: str) -> list[str]:
+    names = [study.catalogue[name].id for name in dict.fromkeys(ids)]
     if not names:
         raise InputError("no mitigation to share a gain among: name two or more")
-    told.catalogue.check_together(names)
+    study.catalogue.check_together(names)
     check_measure(measure)
     return names
 
@@ -194,15 +194,15 @@ def _checked(told: Study, ids: Iterable[str], measure: str) -> list[str]:
 class _Worth:
     """Gain of a set of mitigations, run by run."""
 
-    def __init__(self, told: Study, measure: str) -> None:
-        self._told, self._measure = told, measure
+    def __init__(self, study: Study, measure: str) -> None:
+        self._study, self._measure = study, measure
         self._sign = -1.0 if measure in BETTER_LARGE else 1.0
         self._seen: set[frozenset[str]] = set()
 
     def __call__(self, ids: Iterable[str]) -> np.ndarray:
         chosen = frozenset(ids)
         self._seen.add(chosen)
-        without, with_them = self._told.runs(), self._told.runs(chosen)
+        without, with_them = self._study.runs(), self._study.runs(chosen)
         return np.asarray(self._sign * (without.values(self._measure) - with_them.values(self._measure)))
 
     @property
@@ -220,12 +220,12 @@ def _exact(worth: _Worth, names: list[str], on_progress: OnProgress | None) -> n
         gains[frozenset(subset)] = worth(names[i] for i in subset)
         if on_progress:
             on_progress(done, len(subsets))
-    found = []
+    values = []
     for i in range(k):
         others = [frozenset(subset) for subset in subsets if i not in subset]
         weights = [1 / (k * math.comb(k - 1, len(subset))) for subset in others]
-        found.append(sum(w * (gains[s | {i}] - gains[s]) for w, s in zip(weights, others, strict=True)))
-    return np.array(found)
+        values.append(sum(w * (gains[s | {i}] - gains[s]) for w, s in zip(weights, others, strict=True)))
+    return np.array(values)
 
 
 def _sampled(

@@ -26,13 +26,13 @@ _FAILURES_A_RUN = 150
 _BY_TOKENS = ("model", "layout", "network", "scaling", "sync")
 
 
-def at_prices(told: Study, ids: Iterable[str]) -> pd.DataFrame:
+def at_prices(study: Study, ids: Iterable[str]) -> pd.DataFrame:
     """The price of a GPU-hour from which each mitigation pays.
 
     Parameters
     ----------
-    told : Study
-        Scenario and luck.
+    study : Study
+        Scenario and seed.
     ids : iterable of str
         Mitigations.
 
@@ -49,7 +49,7 @@ def at_prices(told: Study, ids: Iterable[str]) -> pd.DataFrame:
     """
     rows = []
     for name in ids:
-        before, after = told.runs(), told.runs([name])
+        before, after = study.runs(), study.runs([name])
         prices = before.scenario.prices
         saved = before.mean("gpu_h") - after.mean("gpu_h")
         other = after.mean("usd") - before.mean("usd") + saved * prices.usd_per_gpu_h
@@ -60,7 +60,7 @@ def at_prices(told: Study, ids: Iterable[str]) -> pd.DataFrame:
         rows.append(
             {
                 "id": name,
-                "title": told.catalogue[name].title,
+                "title": study.catalogue[name].title,
                 "gpu_h_saved": saved,
                 "other_usd": other,
                 "break_even_usd_per_gpu_h": even,
@@ -72,7 +72,7 @@ def at_prices(told: Study, ids: Iterable[str]) -> pd.DataFrame:
 
 
 def along(
-    told: Study,
+    study: Study,
     ids: Iterable[str],
     field: str = SIZE,
     values: Iterable[float] | None = None,
@@ -83,8 +83,8 @@ def along(
 
     Parameters
     ----------
-    told : Study
-        Scenario and luck.
+    study : Study
+        Scenario and seed.
     ids : iterable of str
         Mitigations.
     field : str
@@ -110,17 +110,17 @@ def along(
     other sizes, of a job given by its tokens, in the hours that these take there; of one given by its hours, in as
     many GPU-hours.
     """
-    chosen = [told.catalogue[name] for name in ids]
+    chosen = [study.catalogue[name] for name in ids]
     check_runs(n_runs)
     if field not in (SIZE, RATE):
         raise InputError(f"field must be {SIZE} or {RATE}, got {field!r}")
-    grid = _grid(told.baseline, field, values)
+    grid = _grid(study.baseline, field, values)
     rows: list[dict[str, Any]] = []
     for done, value in enumerate(grid):
         place = {"value": value}
         try:
-            base = _at(told, field, value)
-            before = _shortened(told, base, n_runs)
+            base = _at(study, field, value)
+            before = _shortened(study, base, n_runs)
         except NoProgress as error:
             base, before, gone = None, None, (NO_PROGRESS, str(error))
         except EttrError as error:
@@ -130,7 +130,7 @@ def along(
             if base is None or before is None:
                 rows.append({**named, "state": gone[0], "why": gone[1]})
             else:
-                rows.append(named | _worth(told, one, base, before, n_runs))
+                rows.append(named | _worth(study, one, base, before, n_runs))
             if on_progress:
                 on_progress(done * len(chosen) + i, len(grid) * len(chosen))
     columns = ["ettr_before", "ettr", "saved", "low", "high", "saved_usd", "usd_low", "usd_high"]
@@ -183,9 +183,9 @@ def _grid(baseline: Scenario, field: str, values: Iterable[float] | None) -> lis
     return grid
 
 
-def _at(told: Study, field: str, value: float) -> Scenario:
-    """The lent scenario at another size or rate."""
-    base = told.baseline
+def _at(study: Study, field: str, value: float) -> Scenario:
+    """The completed scenario at another size or rate."""
+    base = study.baseline
     if field == RATE:
         run = base.override({RATE: value})
     else:
@@ -205,7 +205,7 @@ def _as_safe(n_spares: int, before: float, after: float) -> int:
     return max(0, round(after + (n_spares - before) * math.sqrt(after / before)))
 
 
-def _shortened(told: Study, run: Scenario, n_runs: int) -> tuple[Runs, float]:
+def _shortened(study: Study, run: Scenario, n_runs: int) -> tuple[Runs, float]:
     """Runs of some failures in the steady state, and how many times longer the whole work is.
 
     Where the failure rate changes with time, or the weather does, the whole work is run.
@@ -216,17 +216,17 @@ def _shortened(told: Study, run: Scenario, n_runs: int) -> tuple[Runs, float]:
     work_h = min(whole_h, _FAILURES_A_RUN * mttf_h) if steady else whole_h
     without = {name: None for name in _BY_TOKENS if getattr(run, name) is not None}
     short = run.override({**without, "job.productive_h": work_h, "job.include_start": False})
-    return run_scenario(short, n_runs, told.seed, told.interval, 0.0, told.executor), whole_h / work_h
+    return run_scenario(short, n_runs, study.seed, study.interval, 0.0, study.executor), whole_h / work_h
 
 
-def _worth(told: Study, one: Mitigation, base: Scenario, before: tuple[Runs, float], n_runs: int) -> dict[str, Any]:
+def _worth(study: Study, one: Mitigation, base: Scenario, before: tuple[Runs, float], n_runs: int) -> dict[str, Any]:
     own_usd = one.price.usd + one.price.usd_per_gpu * base.cluster.n_gpus
     runs, times = before
     try:
-        changed = mitigation.apply(base, one.id, told.catalogue)
+        changed = mitigation.apply(base, one.id, study.catalogue)
         if changed == base:
             return {"ettr_before": runs.ettr, "state": IN_PLACE, "why": "the scenario has it there"}
-        after, times_after = _shortened(told, changed, n_runs)
+        after, times_after = _shortened(study, changed, n_runs)
     except NoProgress as error:
         return {"ettr_before": runs.ettr, "state": NO_PROGRESS, "why": str(error)}
     except EttrError as error:

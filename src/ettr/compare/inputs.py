@@ -89,7 +89,7 @@ def uncertain(scenario: Scenario, measure: str = "days", fields: Iterable[str] |
     Parameters
     ----------
     scenario : Scenario
-        The run, with what it was lent.
+        The run, with what is assumed of it.
     measure : str
         What is asked about: prices and power matter for ``usd`` and ``mwh`` only.
     fields : iterable of str, optional
@@ -109,16 +109,16 @@ def uncertain(scenario: Scenario, measure: str = "days", fields: Iterable[str] |
 
     Examples
     --------
-    >>> found = {one.field: one for one in uncertain(Scenario.load("llama3-405b"))}
-    >>> found["recovery.restart_min"].low, found["recovery.restart_min"].high
+    >>> inputs = {one.field: one for one in uncertain(Scenario.load("llama3-405b"))}
+    >>> inputs["recovery.restart_min"].low, inputs["recovery.restart_min"].high
     (2.5, 10.0)
     """
     check_measure(measure)
-    found = [*_rate(scenario), *_values(scenario, measure), *_of_modes(scenario)]
-    found = [one for one in found if one.high > one.low]
+    inputs = [*_rate(scenario), *_values(scenario, measure), *_of_modes(scenario)]
+    inputs = [one for one in inputs if one.high > one.low]
     if fields is None:
-        return tuple(found)
-    known = {one.field: one for one in found}
+        return tuple(inputs)
+    known = {one.field: one for one in inputs}
     for name in fields:
         if name not in known:
             raise UnknownName("uncertain input", name, known)
@@ -141,11 +141,11 @@ def effects(of: Catalogue, ids: Iterable[str]) -> tuple[Input, ...]:
         One a mitigation: the part of the way that its numbers go, from 1 over the factor of its weakest status to 1.
         What is no number, such as a tier of checkpoints, is there at any strength.
     """
-    found = []
+    inputs = []
     for name in ids:
         status = weakest_status(of[name].changes)
-        found.append(Input(f"{EFFECT}{name}", 1.0, 1 / FACTORS.get(status, FACTORS["given"]), 1.0, "", status))
-    return tuple(found)
+        inputs.append(Input(f"{EFFECT}{name}", 1.0, 1 / FACTORS.get(status, FACTORS["given"]), 1.0, "", status))
+    return tuple(inputs)
 
 
 def _rate(scenario: Scenario) -> list[Input]:
@@ -162,7 +162,7 @@ def _rate(scenario: Scenario) -> list[Input]:
 def _values(scenario: Scenario, measure: str) -> list[Input]:
     sections = _SECTIONS + (_OF_MONEY if measure in ("usd", "mwh") else ())
     rows: pd.DataFrame = scenario.to_frame()
-    found = []
+    inputs = []
     for row in rows.itertuples():
         value, field = row.value, str(row.field)
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -172,19 +172,19 @@ def _values(scenario: Scenario, measure: str) -> list[Input]:
             continue
         low, high = _range(field, float(value), str(row.status))
         if _fits(scenario, field, low) and _fits(scenario, field, high):
-            found.append(Input(field, float(value), low, high, str(row.unit), str(row.status)))
-    return found
+            inputs.append(Input(field, float(value), low, high, str(row.unit), str(row.status)))
+    return inputs
 
 
 def _of_modes(scenario: Scenario) -> list[Input]:
     """Values of single modes, which are moved together."""
-    found = []
+    inputs = []
     for name in _OF_MODES:
         if any(getattr(mode, name) for mode in scenario.failures.modes):
             path = f"failures.modes.*.{name}"
             spread = FACTORS["assumed"]
-            found.append(Input(path, 1.0, 1 / spread, spread, f"times {unit_of(name)}".strip(), "assumed"))
-    return found
+            inputs.append(Input(path, 1.0, 1 / spread, spread, f"times {unit_of(name)}".strip(), "assumed"))
+    return inputs
 
 
 def _range(field: str, value: float, status: str) -> tuple[float, float]:

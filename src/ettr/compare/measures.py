@@ -161,19 +161,19 @@ def run_scenario(
     """
     run = at_interval(scenario, interval)
     _refuse_endless(run, n_runs)
-    found = simulate(run, n_runs, seed, executor=executor, on_progress=on_progress)
-    return Runs(run, found.table[:, : len(COLUMNS)], own_usd)
+    simulated = simulate(run, n_runs, seed, executor=executor, on_progress=on_progress)
+    return Runs(run, simulated.table[:, : len(COLUMNS)], own_usd)
 
 
 def _refuse_endless(run: Scenario, n_runs: int) -> None:
     """Raise where runs that hardly get on would meet failures for minutes of computing."""
     if run.job_mttf_h > _OFTEN_H:
         return
-    found = budget.closed_form(run.override({"maintenance": None})).budget
-    if found and found.ettr < _LEAST_ETTR and found.n_failures * n_runs > _MOST_MET:
+    expected = budget.closed_form(run.override({"maintenance": None})).budget
+    if expected and expected.ettr < _LEAST_ETTR and expected.n_failures * n_runs > _MOST_MET:
         raise NoProgress(
-            f"the job practically never gets on: the expected ETTR is {float(found.ettr):.2g}, and {n_runs:,} runs "
-            f"would meet {float(found.n_failures) * n_runs:.2g} failures"
+            f"the job practically never gets on: the expected ETTR is {float(expected.ettr):.2g}, and {n_runs:,} runs "
+            f"would meet {float(expected.n_failures) * n_runs:.2g} failures"
         )
 
 
@@ -201,7 +201,7 @@ def with_immediate_detection(scenario: Scenario) -> Scenario:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better one scenario is than another, from runs that share their luck.
+    """How much better one scenario is than another, from runs with common random numbers.
 
     Attributes
     ----------

@@ -76,7 +76,7 @@ class Portfolio:
 
 
 def portfolio(
-    told: Study,
+    study: Study,
     ids: Iterable[str],
     budget_usd: float | None = None,
     measure: str = "days",
@@ -87,8 +87,8 @@ def portfolio(
 
     Parameters
     ----------
-    told : Study
-        Scenario and luck, as from :func:`study`.
+    study : Study
+        Scenario and seed, as from :func:`study`.
     ids : iterable of str
         Mitigations to choose from; at most 12 for ``exact``.
     budget_usd : float, optional
@@ -113,11 +113,11 @@ def portfolio(
     Examples
     --------
     >>> from ettr import Scenario, compare
-    >>> told = compare.study(Scenario.load("llama3-405b"), n_runs=20)
-    >>> compare.portfolio(told, ["just-in-time-checkpoint", "peer-checkpoint", "lemon-removal"], method="greedy").ids
+    >>> study = compare.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> compare.portfolio(study, ["just-in-time-checkpoint", "peer-checkpoint", "lemon-removal"], method="greedy").ids
     ('peer-checkpoint', 'lemon-removal')
     """
-    names = [told.catalogue[name].id for name in dict.fromkeys(ids)]
+    names = [study.catalogue[name].id for name in dict.fromkeys(ids)]
     check_measure(measure)
     if not names:
         raise InputError("no mitigation to choose from: name one or more")
@@ -128,8 +128,8 @@ def portfolio(
             f"all subsets of {len(names)} mitigations are too many, the limit is {MOST_TOGETHER}: use greedy"
         )
     budget = _checked_budget(budget_usd)
-    told.runs()
-    looked = _Looked(told, measure, budget)
+    study.runs()
+    looked = _Looked(study, measure, budget)
     looked.cheapest(names)
     chosen = _greedy(looked, names, on_progress) if method == GREEDY else _exact(looked, names, on_progress)
     return Portfolio(chosen, measure, budget, _with_front(looked.frame()), method)
@@ -155,8 +155,8 @@ def _checked_budget(budget_usd: float | None) -> float:
 class _Looked:
     """Sets that were looked at."""
 
-    def __init__(self, told: Study, measure: str, budget_usd: float) -> None:
-        self._told, self._measure, self._budget_usd = told, measure, budget_usd
+    def __init__(self, study: Study, measure: str, budget_usd: float) -> None:
+        self._study, self._measure, self._budget_usd = study, measure, budget_usd
         self._rows: dict[frozenset[str], dict[str, Any]] = {}
 
     def __call__(self, ids: Iterable[str]) -> dict[str, Any]:
@@ -166,18 +166,18 @@ class _Looked:
         return self._rows[chosen]
 
     def _row(self, chosen: frozenset[str]) -> dict[str, Any]:
-        told = self._told
-        ids = [name for name in told.catalogue.ids if name in chosen]
-        before, after = told.runs(), told.runs(chosen)
-        found, saved = gain(before, after, self._measure), gain(before, after, "usd")
+        study = self._study
+        ids = [name for name in study.catalogue.ids if name in chosen]
+        before, after = study.runs(), study.runs(chosen)
+        gained, saved = gain(before, after, self._measure), gain(before, after, "usd")
         cost = cost_usd(before, after)
         return {
             "ids": ", ".join(ids),
             "n": len(ids),
             "cost_usd": cost,
-            "gain": found.mean,
-            "low": found.low,
-            "high": found.high,
+            "gain": gained.mean,
+            "low": gained.low,
+            "high": gained.high,
             "ettr": after.ettr,
             "effective_ettr": after.ettr * min(1.0, before.budget.productive_h / after.budget.productive_h),
             "days": after.mean("days"),
@@ -197,7 +197,7 @@ class _Looked:
 
     def together(self, names: Iterable[str]) -> bool:
         """Whether mitigations go together."""
-        return not any(self._told.catalogue.conflict(a, b) for a, b in itertools.combinations(names, 2))
+        return not any(self._study.catalogue.conflict(a, b) for a, b in itertools.combinations(names, 2))
 
     def frame(self) -> pd.DataFrame:
         """A row a set, the empty one first."""

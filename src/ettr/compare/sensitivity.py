@@ -49,7 +49,7 @@ class Sobol:
 
 
 def tornado(
-    told: Study,
+    study: Study,
     ids: Iterable[str],
     measure: str = "days",
     inputs: Iterable[Input] | None = None,
@@ -59,8 +59,8 @@ def tornado(
 
     Parameters
     ----------
-    told : Study
-        Scenario and luck; some tens of runs are enough, as all share their luck.
+    study : Study
+        Scenario and seed; some tens of runs are enough, as all have common random numbers.
     ids : iterable of str
         Mitigations.
     measure : str
@@ -82,30 +82,30 @@ def tornado(
     Examples
     --------
     >>> from ettr import Scenario, compare
-    >>> told = compare.study(Scenario.load("llama3-405b"), n_runs=20)
-    >>> some = compare.uncertain(told.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
-    >>> found = compare.tornado(told, ["peer-checkpoint"], inputs=some)
-    >>> found["input"].iloc[0]
+    >>> study = compare.study(Scenario.load("llama3-405b"), n_runs=20)
+    >>> some = compare.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
+    >>> table = compare.tornado(study, ["peer-checkpoint"], inputs=some)
+    >>> table["input"].iloc[0]
     'checkpoint.stall_s'
     """
-    names = _names(told, ids, measure)
-    varied = tuple(_inputs(told, names, measure) if inputs is None else inputs)
-    given = _gains(told, names, measure)
+    names = _names(study, ids, measure)
+    varied = tuple(_inputs(study, names, measure) if inputs is None else inputs)
+    given = _gains(study, names, measure)
     best = _leader(names, given)
     rows = []
     for done, one in enumerate(varied):
         ends = []
         for i, value in enumerate((one.low, one.high), 1):
-            ends.append(_gains_at(told, {one: value}, names, measure))
+            ends.append(_gains_at(study, {one: value}, names, measure))
             if on_progress:
                 on_progress(2 * done + i, 2 * len(varied))
-        rows += _rows_of(told, one, names, given, ends, best)
+        rows += _rows_of(study, one, names, given, ends, best)
     frame = pd.DataFrame(rows, columns=None if rows else list(COLUMNS))
     return frame.sort_values("swing", ascending=False, kind="stable", ignore_index=True)
 
 
 def sobol(
-    told: Study,
+    study: Study,
     ids: Iterable[str],
     inputs: Iterable[Input] | None = None,
     n: int = 32,
@@ -116,8 +116,8 @@ def sobol(
 
     Parameters
     ----------
-    told : Study
-        Scenario and luck.
+    study : Study
+        Scenario and seed.
     ids : iterable of str
         Mitigations.
     inputs : iterable of Input, optional
@@ -142,34 +142,34 @@ def sobol(
     Notes
     -----
     Inputs are independent and log-uniform over their ranges (temperatures uniform). Saltelli's sampling and Jansen's
-    estimators, by SALib. The seed of the runs is the same at all points, so that the luck of runs adds no variance.
+    estimators, by SALib. The seed of the runs is the same at all points, so that the chance of runs adds no variance.
     """
     from SALib.sample import sobol as sample
 
-    names = _names(told, ids, measure)
+    names = _names(study, ids, measure)
     if n < _FEWEST_SAMPLES or n & (n - 1):
         raise InputError(f"n must be a power of 2 and >= {_FEWEST_SAMPLES}, got {n}")
-    varied = tuple(_largest(told, names, measure) if inputs is None else inputs)
+    varied = tuple(_largest(study, names, measure) if inputs is None else inputs)
     if len(varied) < 2:
         raise InputError(f"at least two inputs are needed to tell them apart, got {len(varied)}")
     problem = {"num_vars": len(varied), "names": [one.field for one in varied], "bounds": [[0.0, 1.0]] * len(varied)}
-    points = sample.sample(problem, n, calc_second_order=False, seed=told.seed)
+    points = sample.sample(problem, n, calc_second_order=False, seed=study.seed)
     values = np.array([[_between(one, u) for one, u in zip(varied, point, strict=True)] for point in points])
-    gains = _at_points(told, names, varied, values, measure, on_progress)
-    first = names.index(_leader(names, _gains(told, names, measure)))
-    answers = {name: (told.catalogue[name].title, gains[:, i]) for i, name in enumerate(names)}
+    gains = _at_points(study, names, varied, values, measure, on_progress)
+    first = names.index(_leader(names, _gains(study, names, measure)))
+    answers = {name: (study.catalogue[name].title, gains[:, i]) for i, name in enumerate(names)}
     if len(names) > 1:
         answers[LEAD] = LEAD, gains[:, first] - np.delete(gains, first, axis=1).max(axis=1)
-    rows = [row for of, (title, answer) in answers.items() for row in _indices(problem, of, title, answer, told.seed)]
+    rows = [row for of, (title, answer) in answers.items() for row in _indices(problem, of, title, answer, study.seed)]
     columns = dict(zip(names, gains.T, strict=True))
     samples = pd.DataFrame(values, columns=[one.field for one in varied]).assign(**columns)
     counts = np.bincount(gains.argmax(axis=1), minlength=len(names)) / len(points)
-    best = pd.DataFrame({"id": names, "title": [told.catalogue[name].title for name in names], "share": counts})
+    best = pd.DataFrame({"id": names, "title": [study.catalogue[name].title for name in names], "share": counts})
     return Sobol(pd.DataFrame(rows), samples, best.sort_values("share", ascending=False, ignore_index=True), measure)
 
 
 def _at_points(
-    told: Study,
+    study: Study,
     names: list[str],
     varied: tuple[Input, ...],
     values: np.ndarray,
@@ -179,11 +179,11 @@ def _at_points(
     """Gains of the mitigations, a row a point."""
     gains = np.empty((len(values), len(names)))
     for row, point in enumerate(values):
-        found = _gains_at(told, dict(zip(varied, point.tolist(), strict=True)), names, measure)
-        if isinstance(found, str):
+        at_point = _gains_at(study, dict(zip(varied, point.tolist(), strict=True)), names, measure)
+        if isinstance(at_point, str):
             where = ", ".join(f"{one.field} = {value:.3g}" for one, value in zip(varied, point, strict=True))
-            raise InputError(f"there is no answer at {where}: {found}; give inputs with narrower ranges")
-        gains[row] = [found[name].mean() for name in names]
+            raise InputError(f"there is no answer at {where}: {at_point}; give inputs with narrower ranges")
+        gains[row] = [at_point[name].mean() for name in names]
         if on_progress:
             on_progress(row + 1, len(values))
     return gains
@@ -208,24 +208,24 @@ def _indices(problem: dict[str, Any], of: str, title: str, answer: np.ndarray, s
     ]
 
 
-def _names(told: Study, ids: Iterable[str], measure: str) -> list[str]:
-    names = [told.catalogue[name].id for name in dict.fromkeys(ids)]
+def _names(study: Study, ids: Iterable[str], measure: str) -> list[str]:
+    names = [study.catalogue[name].id for name in dict.fromkeys(ids)]
     check_measure(measure)
     if not names:
         raise InputError("no mitigation to look at: name one or more")
     return names
 
 
-def _largest(told: Study, names: list[str], measure: str) -> list[Input]:
+def _largest(study: Study, names: list[str], measure: str) -> list[Input]:
     """The inputs that move a gain most, one at a time."""
-    known = {one.field: one for one in _inputs(told, names, measure)}
-    table = tornado(told, names, measure, known.values())
+    known = {one.field: one for one in _inputs(study, names, measure)}
+    table = tornado(study, names, measure, known.values())
     table = table[table[["gain_low", "gain_high"]].notna().all(axis=1)]
     return [known[name] for name in list(dict.fromkeys(table["input"]))[:_MOST_INPUTS]]
 
 
-def _inputs(told: Study, names: list[str], measure: str) -> tuple[Input, ...]:
-    return (*uncertain(told.baseline, measure), *effects(told.catalogue, names))
+def _inputs(study: Study, names: list[str], measure: str) -> tuple[Input, ...]:
+    return (*uncertain(study.baseline, measure), *effects(study.catalogue, names))
 
 
 def _between(one: Input, u: float) -> float:
@@ -239,22 +239,22 @@ Gains = dict[str, np.ndarray]
 """What each mitigation gains, run by run."""
 
 
-def _gains(told: Study, names: list[str], measure: str) -> Gains:
+def _gains(study: Study, names: list[str], measure: str) -> Gains:
     sign = -1.0 if measure in BETTER_LARGE else 1.0
-    before = told.runs().values(measure)
-    return {name: sign * (before - told.runs([name]).values(measure)) for name in names}
+    before = study.runs().values(measure)
+    return {name: sign * (before - study.runs([name]).values(measure)) for name in names}
 
 
-def _gains_at(told: Study, values: dict[Input, float], names: list[str], measure: str) -> Gains | str:
+def _gains_at(study: Study, values: dict[Input, float], names: list[str], measure: str) -> Gains | str:
     """Gains with other inputs; why there are none where the job does not get on, or something does not fit."""
-    strengths = {**told.strengths, **{one.of_effect: value for one, value in values.items() if one.of_effect}}
+    strengths = {**study.strengths, **{one.of_effect: value for one, value in values.items() if one.of_effect}}
     changes: dict[str, float] = {}
     for one, value in values.items():
         if not one.of_effect:
-            changes |= one.changes(told.bare, value)
+            changes |= one.changes(study.bare, value)
     try:
-        run = told.bare.override(changes) if changes else told.bare
-        return _gains(replace(told, baseline=run, strengths=strengths), names, measure)
+        run = study.bare.override(changes) if changes else study.bare
+        return _gains(replace(study, baseline=run, strengths=strengths), names, measure)
     except EttrError as error:
         return str(error)
 
@@ -264,7 +264,7 @@ def _leader(names: list[str], gains: Gains) -> str:
 
 
 def _rows_of(
-    told: Study, one: Input, names: list[str], given: Gains, ends: list[Gains | str], best: str
+    study: Study, one: Input, names: list[str], given: Gains, ends: list[Gains | str], best: str
 ) -> list[dict[str, Any]]:
     leaders = [None if isinstance(end, str) else _leader(names, end) for end in ends]
     changes = any(
@@ -281,7 +281,7 @@ def _rows_of(
             difference(gains, np.zeros_like(gains)).error for gains in (given[name], *at_ends) if gains is not None
         ]
         means = [np.nan if gains is None else float(gains.mean()) for gains in at_ends]
-        row = {"id": name, "title": told.catalogue[name].title, "gain": three[0]}
+        row = {"id": name, "title": study.catalogue[name].title, "gain": three[0]}
         row |= {"gain_low": means[0], "gain_high": means[1], "error": max(errors), "swing": max(three) - min(three)}
         rows.append(common | row | {"best_low": leaders[0], "best_high": leaders[1], "changes_best": changes})
     return rows

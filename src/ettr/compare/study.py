@@ -87,7 +87,7 @@ class Study:
         return mitigation.apply(self.bare, ids, self.catalogue, self.strengths)
 
     def simulated(self, run: Scenario, own_usd: float = 0.0) -> Runs:
-        """Runs of another scenario with the same luck."""
+        """Runs of another scenario with the same random numbers."""
         return run_scenario(run, self.n_runs, self.seed, self.interval, own_usd, self.executor)
 
     def own_usd(self, one: Mitigation) -> float:
@@ -129,7 +129,7 @@ def study(
     of : Catalogue, optional
         Where the mitigations stand; the project's own without.
     as_given : bool
-        Lend the scenario nothing.
+        Assume nothing where the scenario says nothing.
     executor : optional
         As for :func:`ettr.simulate`.
 
@@ -146,9 +146,9 @@ def study(
     check_runs(n_runs)
     if interval not in get_args(Interval):
         raise InputError(f"interval must be {' or '.join(get_args(Interval))}, got {interval!r}")
-    found = of or mitigation.catalogue()
-    completed = mitigation.WithAssumptions(scenario, ()) if as_given else mitigation.with_assumptions(scenario, found)
-    return Study(scenario, completed.scenario, completed.assumptions, found, int(n_runs), seed, interval, executor)
+    known = of or mitigation.catalogue()
+    completed = mitigation.WithAssumptions(scenario, ()) if as_given else mitigation.with_assumptions(scenario, known)
+    return Study(scenario, completed.scenario, completed.assumptions, known, int(n_runs), seed, interval, executor)
 
 
 def check_measure(measure: str) -> str:

@@ -132,12 +132,12 @@ def _is_silent(scenario: Scenario, path: str) -> bool:
 
 def missing(scenario: Scenario, mitigation: Mitigation) -> tuple[str, ...]:
     """What a mitigation acts on and a scenario does not have: paths, in the order of its changes."""
-    found: list[str] = []
+    absent: list[str] = []
     made = _made(mitigation)
     for change in mitigation.changes:
         if _holds(scenario, change):
-            found += [path for path in _missing(scenario, change) if path not in made]
-    return tuple(dict.fromkeys(found))
+            absent += [path for path in _missing(scenario, change) if path not in made]
+    return tuple(dict.fromkeys(absent))
 
 
 def _made(mitigation: Mitigation) -> set[str]:
@@ -209,10 +209,10 @@ def apply(
     >>> [tier.name for tier in run.checkpoint.tiers]
     ['peer memory']
     """
-    found = of or catalogue()
+    known = of or catalogue()
     names = tuple(dict.fromkeys([ids] if isinstance(ids, str) else ids))
-    chosen = [found[name] for name in names]
-    found.check_together(names)
+    chosen = [known[name] for name in names]
+    known.check_together(names)
     for one in chosen:
         if one.unmodelled:
             raise InputError(f"{one.id} has nothing to apply: {one.unmodelled}")
@@ -340,11 +340,11 @@ def _at(scenario: Scenario, path: str) -> tuple[bool, Any]:
 def _place(scenario: Scenario, path: str) -> tuple[Any, str]:
     """The section or item that holds a field, None where it is not there, and the field's name."""
     listed = list_of(path)
-    found: Any = scenario
+    place: Any = scenario
     if listed and path != listed and listed in LISTS:
         name, _, path = path.removeprefix(f"{listed}.").rpartition(".")
-        found = next((item for item in _items(scenario, listed) if item.name == name), None)
+        place = next((item for item in _items(scenario, listed) if item.name == name), None)
     *sections, last = path.split(".")
     for section in sections:
-        found = None if found is None else getattr(found, section)
-    return found, last
+        place = None if place is None else getattr(place, section)
+    return place, last

@@ -75,10 +75,10 @@ class Catalogue:
 
     def __getitem__(self, name: str) -> Mitigation:
         """One mitigation; an unknown name raises with the nearest."""
-        found = next((one for one in self.mitigations if one.id == name), None)
-        if found is None:
+        entry = next((one for one in self.mitigations if one.id == name), None)
+        if entry is None:
             raise UnknownName("mitigation", str(name), self.ids)
-        return found
+        return entry
 
     def conflict(self, first: str, second: str) -> str:
         """Why two mitigations do not go together; empty if they do.
@@ -196,8 +196,8 @@ def catalogue(path: str | Path | None = None) -> Catalogue:
 
     Examples
     --------
-    >>> found = catalogue()
-    >>> found["lemon-removal"].title
+    >>> known = catalogue()
+    >>> known["lemon-removal"].title
     'Lemon nodes taken out'
     """
     if path is None:
@@ -215,10 +215,10 @@ def _parsed(text: str, place: str) -> Catalogue:
     if "lends" in raw and "assumptions" not in raw:  # its name in version 0.1
         raw["assumptions"] = raw.pop("lends")
     try:
-        found = _File.model_validate(raw)
+        parsed = _File.model_validate(raw)
     except ValidationError as error:
         raise InputError(_by_id(explain(error, _File, place), raw.get("mitigations"))) from error
-    return Catalogue(found.mitigations, found.assumptions)
+    return Catalogue(parsed.mitigations, parsed.assumptions)
 
 
 def _by_id(message: str, raw: Any) -> str:

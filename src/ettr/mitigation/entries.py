@@ -137,8 +137,8 @@ class Mitigation(Section):
 
 def weakest_status(changes: Iterable[Change]) -> str:
     """How well the least known of several changes is known; empty without any."""
-    found = {change.status for change in changes}
-    return next((status for status in reversed(_STATUSES) if status in found), "")
+    statuses = {change.status for change in changes}
+    return next((status for status in reversed(_STATUSES) if status in statuses), "")
 
 
 class Assumption(Change):

@@ -109,9 +109,9 @@ def test_a_chart_is_whole_or_says_why_there_is_none(chart, name, check_chart):
         assert drawn._repr_markdown_() == f"*No chart: {drawn.reason}*"
         assert re.fullmatch(r"[a-z].+\.", drawn.reason)
     else:
-        found = spec(chart, name)
-        check_chart(flat(found))
-        assert not re.search(r"e[+-]\d|\b1 components|\bnan\b", found["description"])
+        chart_spec = spec(chart, name)
+        check_chart(flat(chart_spec))
+        assert not re.search(r"e[+-]\d|\b1 components|\bnan\b", chart_spec["description"])
 
 
 @pytest.mark.parametrize(
@@ -158,66 +158,66 @@ def test_a_chart_names_the_level_of_its_intervals(chart):
 
 
 def test_components_have_bars_from_zero_in_the_order_of_their_failures(encoding_of, chart_values):
-    found = spec("components", "rich")
-    assert encoding_of(found, "bar")["x"]["scale"]["zero"] is True
+    chart_spec = spec("components", "rich")
+    assert encoding_of(chart_spec, "bar")["x"]["scale"]["zero"] is True
     table = fit("rich").components
-    assert encoding_of(found, "bar")["y"]["sort"] == table["group"].tolist()
-    assert [row["rate"] for row in chart_values(found)] == table["rate"].tolist()
-    whiskers = encoding_of(found, "rule")
+    assert encoding_of(chart_spec, "bar")["y"]["sort"] == table["group"].tolist()
+    assert [row["rate"] for row in chart_values(chart_spec)] == table["rate"].tolist()
+    whiskers = encoding_of(chart_spec, "rule")
     assert (whiskers["x"]["field"], whiskers["x2"]["field"]) == ("low", "high")
     first = table.iloc[0]
-    assert f"Most failures: {first['group']} {first['n_events']}, " in found["description"]
+    assert f"Most failures: {first['group']} {first['n_events']}, " in chart_spec["description"]
 
 
 def test_the_rate_over_time_has_bars_as_wide_as_their_time(layer_of, encoding_of):
-    found = spec("over_time", "rich")
-    rows = layer_of(found, "bar")["rows"]
+    chart_spec = spec("over_time", "rich")
+    rows = layer_of(chart_spec, "bar")["rows"]
     assert rows[0]["start_d"] == 0 and rows[-1]["end_d"] == pytest.approx(200)
     assert all(one["end_d"] == pytest.approx(next_["start_d"]) for one, next_ in itertools.pairwise(rows))
-    bars = encoding_of(found, "bar")
+    bars = encoding_of(chart_spec, "bar")
     assert (bars["x"]["field"], bars["x2"]["field"], bars["y2"]["field"]) == ("start_d", "end_d", "zero")
     days = sum(row["n_events"] for row in rows)
     assert days == len(fit("rich").start_h)
-    (mean,) = layer_of(found, "rule", "mean")["rows"]
+    (mean,) = layer_of(chart_spec, "rule", "mean")["rows"]
     assert mean["mean"] == pytest.approx(fit("rich").rate.per_1000_node_days)
 
 
 def test_gaps_are_on_a_logarithmic_axis_with_four_curves(layer_of, encoding_of):
-    found = spec("gaps", "rich")
-    curve = encoding_of(found, "line")
+    chart_spec = spec("gaps", "rich")
+    curve = encoding_of(chart_spec, "line")
     assert curve["x"]["scale"]["type"] == "log"
     scale = curve["color"]["scale"]
     assert scale["domain"] == curve["strokeDash"]["scale"]["domain"] == ["exponential", "Weibull", "gamma", "lognormal"]
     assert len(set(scale["range"])) == 4
-    seen = layer_of(found, "line")["rows"]
+    seen = layer_of(chart_spec, "line")["rows"]
     by_name = {name: [row["survival"] for row in seen if row["distribution"] == name] for name in scale["domain"]}
     for curve_ in by_name.values():
         assert np.all(np.diff(curve_) <= 0) and 0 <= curve_[-1] <= curve_[0] <= 1
 
 
 def test_shapes_stand_beside_one(layer_of):
-    found = spec("shapes", "rich")
-    assert layer_of(found, "rule", "one")["rows"] == [{"one": 1.0}]
-    dots = layer_of(found, "point")["rows"]
+    chart_spec = spec("shapes", "rich")
+    assert layer_of(chart_spec, "rule", "one")["rows"] == [{"one": 1.0}]
+    dots = layer_of(chart_spec, "point")["rows"]
     assert [row["weibull_shape"] for row in dots] == [one.weibull_shape for one in fit("rich").gaps]
 
 
 @pytest.mark.parametrize("name", ["rich", "one node", "tiny"])
 def test_nodes_seen_and_expected_are_all_nodes(name):
-    found = spec("nodes", name)
-    rows = pd.DataFrame(next(iter(found["datasets"].values())))
+    chart_spec = spec("nodes", name)
+    rows = pd.DataFrame(next(iter(chart_spec["datasets"].values())))
     assert rows.groupby(["log", "kind"])["nodes"].sum().tolist() == pytest.approx([200 if name == "rich" else 100] * 4)
-    panel = found["spec"]["encoding"]
+    panel = chart_spec["spec"]["encoding"]
     assert panel["color"]["scale"]["domain"] == panel["xOffset"]["sort"] == ["seen", "equal nodes"]
-    assert found["facet"]["sort"] == ["as logged", "repeats taken out"] and found["columns"] == 2
+    assert chart_spec["facet"]["sort"] == ["as logged", "repeats taken out"] and chart_spec["columns"] == 2
     never = rows.query("order == 0 and log == 'as logged' and kind == 'seen'")["nodes"].item()
-    assert f"as logged {never:,.0f} of {200 if name == 'rich' else 100} nodes never failed" in found["description"]
+    assert f"as logged {never:,.0f} of {200 if name == 'rich' else 100} nodes never failed" in chart_spec["description"]
 
 
 @pytest.mark.parametrize(("chart", "name"), [("nodes", "rich"), ("after_repair", "one node")])
 def test_an_axis_that_is_not_straight_has_marks_low_and_high(chart, name):
-    found = flat(spec(chart, name))
-    layers = found.get("layer", [found])
+    chart_spec = flat(spec(chart, name))
+    layers = chart_spec.get("layer", [chart_spec])
     axes = [layer["encoding"]["y"]["axis"] for layer in layers]
     assert all(axis == axes[0] for axis in axes)  # an axis named in one layer alone loses half of its marks
     marks = axes[0]["values"]
@@ -238,22 +238,22 @@ def test_the_time_after_a_repair_has_its_rest_apart(layer_of):
 
 
 def test_forecasts_have_both_bands_and_what_came(encoding_of, layer_of):
-    found = spec("forecasts", "rich")
-    wide, narrow = (layer for layer in found["layer"] if layer["mark"]["type"] == "area")
+    chart_spec = spec("forecasts", "rich")
+    wide, narrow = (layer for layer in chart_spec["layer"] if layer["mark"]["type"] == "area")
     assert (wide["encoding"]["y"]["field"], narrow["encoding"]["y"]["field"]) == ("low", "poisson_low")
     assert (wide["encoding"]["y2"]["field"], narrow["encoding"]["y2"]["field"]) == ("high", "poisson_high")
-    rows = layer_of(found, "point")["rows"]
+    rows = layer_of(chart_spec, "point")["rows"]
     assert all((row["low"] <= row["n_events"] <= row["high"]) == (row["came"] == "inside") for row in rows)
     inside = sum(row["came"] == "inside" for row in rows)
-    assert f"{len(rows)} forecasts" in found["description"] and f"{inside} inside" in found["description"]
-    colour = encoding_of(found, "point")["color"]["scale"]
+    assert f"{len(rows)} forecasts" in chart_spec["description"] and f"{inside} inside" in chart_spec["description"]
+    colour = encoding_of(chart_spec, "point")["color"]["scale"]
     assert colour["domain"] == ["inside", "outside"] and len(set(colour["range"])) == 2
 
 
 def test_a_forecast_of_hours_is_not_told_in_parts_of_a_day():
     frame = FRAMES["forecasts"]("rich")[0]
-    found = failure_log.charts.forecasts(frame, 1 / 6, "A title.").to_dict()
-    assert axis_titles(found)["y"] == "Failures in the next 4 h [count]"
+    chart_spec = failure_log.charts.forecasts(frame, 1 / 6, "A title.").to_dict()
+    assert axis_titles(chart_spec)["y"] == "Failures in the next 4 h [count]"
 
 
 def test_trust_compares_points_of_ettr(layer_of):

@@ -53,8 +53,8 @@ def test_losses_are_bars_from_zero_that_say_what_a_model_holds(name, layer_of, e
     chart = failure_log.published_run_charts.losses(losses, "A title.", "Whose run").to_dict()
     bars = encoding_of(chart, "bar")
     assert bars["x"]["scale"]["domain"][0] == 0 and bars["x"]["scale"]["domain"][1] > losses["lost_h"].max()
-    told = [f"{row.reason}\n{row.term}" for row in losses.itertuples()]  # colour is not all that tells the term
-    assert bars["y"]["sort"] == told == [row["what"] for row in layer_of(chart, "text")["rows"]]
+    labels = [f"{row.reason}\n{row.term}" for row in losses.itertuples()]  # colour is not all that tells the term
+    assert bars["y"]["sort"] == labels == [row["what"] for row in layer_of(chart, "text")["rows"]]
     assert chart["title"]["subtitle"] == "Whose run"
 
 

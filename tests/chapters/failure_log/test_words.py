@@ -145,12 +145,12 @@ OF_FIT = (
 OF_PLAN = ("plan", "trust")
 
 
-def sentences(found: failures.Fit, planned: plan.FittedPlan | None = None) -> dict[str, Finding]:
-    told = {name: getattr(SAY, name)(found) for name in OF_FIT}
-    told |= {f"verdict {number}": verdict for number, verdict in enumerate(SAY.verdicts(found))}
+def sentences(fitted: failures.Fit, planned: plan.FittedPlan | None = None) -> dict[str, Finding]:
+    findings = {name: getattr(SAY, name)(fitted) for name in OF_FIT}
+    findings |= {f"verdict {number}": verdict for number, verdict in enumerate(SAY.verdicts(fitted))}
     if planned:
-        told |= {name: getattr(SAY, name)(planned) for name in OF_PLAN} | {"answer": SAY.answer(found, planned)}
-    return told
+        findings |= {name: getattr(SAY, name)(planned) for name in OF_PLAN} | {"answer": SAY.answer(fitted, planned)}
+    return findings
 
 
 WRONG = {
@@ -173,8 +173,8 @@ def check_words(text: str) -> None:
     assert text.count("(") == text.count(")") and text.count("**") in (0, 2), text
 
 
-def check_all(told: dict[str, Finding]) -> None:
-    for name, finding in told.items():
+def check_all(findings: dict[str, Finding]) -> None:
+    for name, finding in findings.items():
         check_words(finding.text)
         check_words(finding.title)
         assert re.match(r"(\*\*)?[A-Za-z\d]", finding.text) and finding.text.endswith("."), (name, finding.text)
@@ -228,7 +228,7 @@ VERDICTS = {
         "others fail again soon",
     ),
     ("nodes", "nothing"): ("poisson", "No node stands out in a way that lasts", "supports neither replacing nodes"),
-    ("nodes", "too few"): ("1 failures", "Too few failures to judge nodes", "to tell lemons from luck; there is 1."),
+    ("nodes", "too few"): ("1 failures", "Too few failures to judge nodes", "to tell lemons from chance; there is 1."),
     ("nodes", "no nodes"): ("no node names", "The log names no nodes", "lemons cannot be told"),
     ("cohorts", "separate"): ("rich", "Failure rates differ by cohort", "Fit and plan them separately."),
     ("cohorts", "pool"): ("one rate", "Cohorts may share one rate", "which chance explains."),
@@ -243,10 +243,10 @@ WORDS = {"memoryless": SAY.shape, "trend": SAY.trend, "nodes": SAY.nodes, "cohor
 def test_a_verdict_is_said_as_it_was_taken(question, answer):
     name, title, words = VERDICTS[question, answer]
     assert fit(name).verdict(question).answer == answer
-    said = WORDS[question](fit(name))
-    assert said.title == title and words in said.text
-    told = [verdict.text for verdict in SAY.verdicts(fit(name))]
-    assert (said.text in told) == (answer != "not asked")
+    finding = WORDS[question](fit(name))
+    assert finding.title == title and words in finding.text
+    texts = [verdict.text for verdict in SAY.verdicts(fit(name))]
+    assert (finding.text in texts) == (answer != "not asked")
 
 
 def test_a_moving_rate_is_not_called_bunches():
@@ -284,8 +284,8 @@ def test_a_verdict_of_the_paragraph_is_that_of_its_section(name):
 
 
 def test_failures_at_one_instant_have_no_step_of_time():
-    said = SAY.shape(fit("one instant"))
-    assert said.text == "All failures have one time stamp, so there are no times between them."
+    finding = SAY.shape(fit("one instant"))
+    assert finding.text == "All failures have one time stamp, so there are no times between them."
     assert SAY.trend(fit("the last instant")).text == "All failures came at one end of the window."
     assert SAY.shape(fit("three instants")).text.startswith("Too many of the times between failures are equal")
 
@@ -329,12 +329,14 @@ def test_a_role_is_named_as_people_name_it():
     known = fit("poisson")
     role = RoleCheck("number", "0 mod 32", 9.0, 0.01, 9, 100, True)
 
-    def said(**changes):
+    def finding(**changes):
         return SAY.nodes(replace(known, nodes=replace(known.nodes, role=replace(role, **changes)))).text
 
-    assert "Nodes whose number is 0 mod 32 fail 9 times as often as others: look at what they are used for." in said()
-    assert "Nodes named login alone fail: look" in said(kind="prefix", value="login", ratio=np.inf)
-    assert "look at what they are used for" not in said(p=0.2)
+    assert (
+        "Nodes whose number is 0 mod 32 fail 9 times as often as others: look at what they are used for." in finding()
+    )
+    assert "Nodes named login alone fail: look" in finding(kind="prefix", value="login", ratio=np.inf)
+    assert "look at what they are used for" not in finding(p=0.2)
 
 
 def test_time_after_a_repair_is_time_after_a_failure_where_no_repair_is_known():
@@ -352,18 +354,23 @@ def test_nodes_that_never_came_back_are_no_missing_names():
         known.nodes.deduplicated, None, None, known.verdict("cohorts"), len(known.start_h)
     )
     assert verdict.answer == "nothing" and "repeat_ratio" not in verdict.evidence
-    said = SAY.nodes(replace(known, nodes=replace(known.nodes, risk=None), verdicts=(verdict,)))
-    assert said.title == "No node stands out in a way that lasts" and "after" not in said.text.partition("repair.")[2]
-    check_all({"nodes": said})
+    finding = SAY.nodes(replace(known, nodes=replace(known.nodes, risk=None), verdicts=(verdict,)))
+    assert (
+        finding.title == "No node stands out in a way that lasts"
+        and "after" not in finding.text.partition("repair.")[2]
+    )
+    check_all({"nodes": finding})
 
 
 def test_cohorts_that_never_failed_have_no_endless_ratio():
     known = fit("rich")
     test = replace(known.cohort_test, ratio=np.inf, low=3.25, high=np.inf)
-    said = SAY.cohorts(replace(known, cohort_test=test))
-    assert said.text.startswith("A100 fails at least 3.25 times as often as V100, which never failed (p < 0.001): one")
-    said = SAY.cohorts(replace(known, cohort_test=replace(test, low=0.4)))
-    assert said.text.startswith("A100 failed and V100 never did (p < 0.001): one")
+    finding = SAY.cohorts(replace(known, cohort_test=test))
+    assert finding.text.startswith(
+        "A100 fails at least 3.25 times as often as V100, which never failed (p < 0.001): one"
+    )
+    finding = SAY.cohorts(replace(known, cohort_test=replace(test, low=0.4)))
+    assert finding.text.startswith("A100 failed and V100 never did (p < 0.001): one")
     assert "Nothing failed" in SAY.cohorts(fit("cohorts without failures")).text
     assert fit("no ends").verdict("cohorts").answer == "not asked"  # each component has the whole exposure
 
@@ -376,9 +383,9 @@ THREE_DIGITS = {"rel": 5.1e-3, "abs": 5.1e-3}
 
 def numbers(pattern: str, text: str) -> list[float]:
     """The numbers that stand in the places of a pattern, a # each."""
-    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
-    assert found, f"{pattern!r} is not in {text!r}"
-    return [float(group.replace(",", "")) for group in found.groups()]
+    match = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert match, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in match.groups()]
 
 
 def minutes(text: str) -> list[float]:
@@ -419,9 +426,9 @@ def test_the_level_of_intervals_is_the_one_asked_for():
 def test_the_paragraph_tells_count_time_and_interval():
     known, planned = fit("rich"), fitted("rich")
     text = SAY.answer(known, planned).text
-    told = numbers(r"shows # failures per 1000 node-days: # in # days, one every # h\.\*\*", text)
+    values = numbers(r"shows # failures per 1000 node-days: # in # days, one every # h\.\*\*", text)
     n = len(known.start_h)
-    assert told == pytest.approx([known.rate.per_1000_node_days, n, 200, 4800 / n], **THREE_DIGITS)
+    assert values == pytest.approx([known.rate.per_1000_node_days, n, 200, 4800 / n], **THREE_DIGITS)
     assert numbers("A job on # GPUs", text) == [1600]
     assert minutes(text.partition("checkpoint every")[2]) == pytest.approx(
         [planned.plan.band.interval_min], **THREE_DIGITS
@@ -430,8 +437,8 @@ def test_the_paragraph_tells_count_time_and_interval():
 
 @pytest.mark.parametrize("name", ["rich", "bursts", "poisson"])
 def test_shapes_are_told_as_fitted(name):
-    told = re.findall(rf"({NUMBER}) \(({NUMBER}) to ({NUMBER})\) (?:as|with)", SAY.shape(fit(name)).text)
-    for values, one in zip(told, fit(name).gaps, strict=True):
+    triples = re.findall(rf"({NUMBER}) \(({NUMBER}) to ({NUMBER})\) (?:as|with)", SAY.shape(fit(name)).text)
+    for values, one in zip(triples, fit(name).gaps, strict=True):
         expected = [one.weibull_shape, one.weibull_low, one.weibull_high]
         assert [float(value) for value in values] == pytest.approx(expected, abs=0.0051)
 
@@ -439,9 +446,9 @@ def test_shapes_are_told_as_fitted(name):
 def test_the_best_distribution_leads_by_its_aic():
     known = fit("rich")
     table = known.gaps[1].table.sort_values("aic")
-    said = SAY.gaps(known)
-    assert said.title == "The Weibull distribution fits best" and known.gaps[1].best == "weibull"
-    assert numbers("is # behind in AIC", said.text) == pytest.approx([table["delta_aic"].iloc[1]], **THREE_DIGITS)
+    finding = SAY.gaps(known)
+    assert finding.title == "The Weibull distribution fits best" and known.gaps[1].best == "weibull"
+    assert numbers("is # behind in AIC", finding.text) == pytest.approx([table["delta_aic"].iloc[1]], **THREE_DIGITS)
     assert SAY.gaps(fit("poisson")).title.endswith("distribution fit about equally well")
 
 
@@ -460,25 +467,25 @@ def test_components_are_told_by_their_share():
 
 @pytest.mark.parametrize("name", ["rich", "repeats", "lemons"])
 def test_nodes_are_told_with_their_evidence(name):
-    text, found = SAY.nodes(fit(name)).text, fit(name).nodes
-    raw, clean, risk = found.as_logged, found.deduplicated, found.risk
-    told = numbers("per node vary # times as much as chance lets them, and # times as much without # repeat", text)
-    assert told == pytest.approx([raw.dispersion_index, clean.dispersion_index, found.n_repeats], **THREE_DIGITS)
-    told = numbers(r"correlate by # \(.*the worst #% of nodes of the first half have #% of the", text)
-    assert told == pytest.approx(
+    text, statistics = SAY.nodes(fit(name)).text, fit(name).nodes
+    raw, clean, risk = statistics.as_logged, statistics.deduplicated, statistics.risk
+    values = numbers("per node vary # times as much as chance lets them, and # times as much without # repeat", text)
+    assert values == pytest.approx([raw.dispersion_index, clean.dispersion_index, statistics.n_repeats], **THREE_DIGITS)
+    values = numbers(r"correlate by # \(.*the worst #% of nodes of the first half have #% of the", text)
+    assert values == pytest.approx(
         [clean.rank_correlation, 100 * clean.chance_share, 100 * clean.worst_share], rel=0.006, abs=0.51
     )
-    told = numbers(r"there are # failures, where # would come .* the rate is # times as high", text)
-    assert told == pytest.approx([risk.n_soon, risk.n_expected, risk.ratio], **THREE_DIGITS)
+    values = numbers(r"there are # failures, where # would come .* the rate is # times as high", text)
+    assert values == pytest.approx([risk.n_soon, risk.n_expected, risk.ratio], **THREE_DIGITS)
 
 
 def test_the_trend_is_told_with_its_tests():
     text, moved = SAY.trend(fit("poisson")).text, fit("poisson").trend
-    told = numbers(r"test: p = #\. .*rate: # \(p = #\)\. Evenness over time: p = #\. In # equal", text)
+    values = numbers(r"test: p = #\. .*rate: # \(p = #\)\. Evenness over time: p = #\. In # equal", text)
     expected = [moved.laplace.p, moved.crow_amsaa.beta, moved.crow_amsaa.p, moved.uneven_p, len(moved.rates)]
-    assert told == pytest.approx(expected, rel=0.051)
-    told = numbers("lies between # and # per 1000", text)
-    assert told == pytest.approx([moved.rates["rate"].min(), moved.rates["rate"].max()], **THREE_DIGITS)
+    assert values == pytest.approx(expected, rel=0.051)
+    values = numbers("lies between # and # per 1000", text)
+    assert values == pytest.approx([moved.rates["rate"].min(), moved.rates["rate"].max()], **THREE_DIGITS)
 
 
 def test_repairs_are_told_with_what_is_not_known():
@@ -506,11 +513,11 @@ def test_the_forecast_is_told_with_its_past():
     known = fit("rich")
     ahead, score = known.forecast, known.score
     text = SAY.forecast(known).text
-    told = numbers("next # days expect # failures, between # and #. Made again at # moments", text)
-    assert told == [ahead.horizon_d, round(ahead.mean), ahead.low, ahead.high, score.n_forecasts]
-    told = numbers("intervals held in #% of the cases; .*independent held in #%.*worth about # independent", text)
+    values = numbers("next # days expect # failures, between # and #. Made again at # moments", text)
+    assert values == [ahead.horizon_d, round(ahead.mean), ahead.low, ahead.high, score.n_forecasts]
+    values = numbers("intervals held in #% of the cases; .*independent held in #%.*worth about # independent", text)
     shares = [100 * score.over_dispersed_coverage, 100 * score.poisson_coverage]
-    assert told == pytest.approx([*shares, score.n_independent], abs=0.51)
+    assert values == pytest.approx([*shares, score.n_independent], abs=0.51)
     assert "In the next 4 h expect" in SAY.forecast(fit("a day")).text
     assert SAY.forecast(fit("9 failures")).text == "It takes 10 failures to forecast from; there are 9."
     assert (SAY.horizon_d(known), SAY.horizon_d(fit("9 failures"))) == (ahead.horizon_d, 30.0)
@@ -535,9 +542,9 @@ def test_trust_is_told_with_the_worst_of_the_past():
     assert numbers("off by at most # points", text) == pytest.approx(
         [100 * splits["level_error"].abs().max()], abs=0.051
     )
-    told = numbers("The ETTR is #% at .* from #% to #%", text)
+    values = numbers("The ETTR is #% at .* from #% to #%", text)
     ettr = [planned.plan.budget.ettr, planned.ettr_low, planned.ettr_high]
-    assert told == pytest.approx([100 * value for value in ettr], abs=0.051)
+    assert values == pytest.approx([100 * value for value in ettr], abs=0.051)
     worse = replace(planned, splits=splits.assign(interval_loss=0.5, level_error=0.1))
     assert SAY.trust(planned).title == "Trust the interval more than the ETTR"
     assert SAY.trust(worse).title == "The interval held no better than the ETTR"
@@ -561,10 +568,12 @@ def test_reading_counts_every_record():
     assert "Columns read: start from 'at'. faults.csv ends early; the rest is missing." in text
 
 
-@pytest.mark.parametrize(("n", "said"), [(1, "1 more event is planned work"), (3, "3 more events are planned work")])
-def test_planned_work_is_counted_apart(n, said):
+@pytest.mark.parametrize(
+    ("n", "sentence"), [(1, "1 more event is planned work"), (3, "3 more events are planned work")]
+)
+def test_planned_work_is_counted_apart(n, sentence):
     known = failures.fit(first(4, planned=[number < n for number in range(4)]))
-    assert re.search(rf": {4 - n} failures?\. {said}", SAY.reading(known).text)
+    assert re.search(rf": {4 - n} failures?\. {sentence}", SAY.reading(known).text)
 
 
 def test_one_node_for_a_moment_is_told_in_the_singular():

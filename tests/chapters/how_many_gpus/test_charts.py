@@ -90,9 +90,9 @@ def test_every_term_of_a_step_has_a_colour_of_its_own():
 
 def test_without_prices_the_axis_is_electricity(layer_of):
     free = run("llama3-405b-tokens").override(FREE)
-    found = sizing.make(free)
+    sizes = sizing.make(free)
     spec = drawn(
-        "cost", how_many_gpus.tables.cost_by_size(free, 20), how_many_gpus.tables.marked_sizes(found, None, "MWh")
+        "cost", how_many_gpus.tables.cost_by_size(free, 20), how_many_gpus.tables.marked_sizes(sizes, None, "MWh")
     )
     assert layer_of(spec, "line")["encoding"]["y"]["title"] == "Electricity [GWh]"
     assert layer_of(drawn("cost", *frames("cost", "rsc-1")), "line")["encoding"]["y"]["title"] == "Cost [million USD]"

@@ -21,21 +21,21 @@ def moved(run):
 
 
 def test_the_peak_is_where_the_next_gpu_stops_paying(run):
-    found = peak(run)
-    assert found.n_gpus == pytest.approx(sizing.turning_point(run), rel=2e-3)
-    assert not found.ends
+    best = peak(run)
+    assert best.n_gpus == pytest.approx(sizing.turning_point(run), rel=2e-3)
+    assert not best.ends
     quiet = peak(run, rate_factor=0.0)
-    assert quiet.n_gpus > found.n_gpus
-    assert quiet.tokens_per_day > found.tokens_per_day
+    assert quiet.n_gpus > best.n_gpus
+    assert quiet.tokens_per_day > best.tokens_per_day
 
 
 def test_without_jitter_and_failures_the_batch_ends_before_the_curve_turns(run):
     perfect = run.override(
         {"failures": {"rate_per_1000_node_days": 0}, "scaling": {"jitter": 0, "overlap": 1, "latency_us": 0}}
     )
-    found = peak(perfect)
-    assert found.ends
-    assert found.n_gpus == pytest.approx(sizing.turning_point(perfect), rel=2e-3)
+    best = peak(perfect)
+    assert best.ends
+    assert best.n_gpus == pytest.approx(sizing.turning_point(perfect), rel=2e-3)
     assert sizing.make(perfect).batch_ends and not sizing.make(run).batch_ends
 
 
@@ -63,9 +63,9 @@ def test_a_value_of_nothing_is_moved_by_no_factor(run):
 
 def test_restarts_of_modes_are_multiplied_too(run):
     changed = run.override({"failures.modes": [{"name": "GPU", "share": 0.5, "restart_min": 8}]})
-    found = restarts_times(changed, 0.25)
-    assert found.recovery.restart_min == 1.25
-    assert found.failures.modes[0].restart_min == 2
+    faster = restarts_times(changed, 0.25)
+    assert faster.recovery.restart_min == 1.25
+    assert faster.failures.modes[0].restart_min == 2
 
 
 def test_what_large_jobs_need_is_what_reaches_the_target(run):

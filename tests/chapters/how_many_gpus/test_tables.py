@@ -28,40 +28,40 @@ def test_a_job_given_by_tokens_stays_as_it_is(run):
 @pytest.mark.parametrize("name", scenario_names())
 def test_every_preset_can_be_given_by_tokens(name):
     base = Scenario.load(name)
-    found = how_many_gpus.tables.given_by_tokens(base)
-    assert found.scenario.layout_of_job is not None
-    assert found.scenario.cluster.n_gpus == pytest.approx(base.cluster.n_gpus, rel=0.2)
-    assert found.scenario.node_rate_per_h == pytest.approx(base.node_rate_per_h)
-    assert bool(found.changes) == (base.job.tokens is None)
+    job = how_many_gpus.tables.given_by_tokens(base)
+    assert job.scenario.layout_of_job is not None
+    assert job.scenario.cluster.n_gpus == pytest.approx(base.cluster.n_gpus, rel=0.2)
+    assert job.scenario.node_rate_per_h == pytest.approx(base.node_rate_per_h)
+    assert bool(job.changes) == (base.job.tokens is None)
 
 
 @pytest.mark.parametrize(("n_gpus", "weights"), [(8, 8e9), (64, 70e9), (4096, 405e9)])
 def test_a_small_cluster_gets_a_smaller_model_and_keeps_its_size(n_gpus, weights):
-    found = how_many_gpus.tables.given_by_tokens(Scenario.load("rsc-1").override({"cluster.n_gpus": n_gpus}))
-    assert found.scenario.cluster.n_gpus == n_gpus
-    assert found.scenario.model.n_parameters == weights
-    assert any("do not fit" in words for words in found.changes) == (weights < 405e9)
+    job = how_many_gpus.tables.given_by_tokens(Scenario.load("rsc-1").override({"cluster.n_gpus": n_gpus}))
+    assert job.scenario.cluster.n_gpus == n_gpus
+    assert job.scenario.model.n_parameters == weights
+    assert any("do not fit" in words for words in job.changes) == (weights < 405e9)
 
 
 def test_a_size_that_no_layout_divides_is_rounded_and_told():
     odd = Scenario.load("h100-100k").override({"cluster.n_gpus": 8 * 12_503})
-    found = how_many_gpus.tables.given_by_tokens(odd)
-    assert found.scenario.cluster.n_gpus != 8 * 12_503
-    assert abs(found.scenario.cluster.n_gpus - 8 * 12_503) <= 8 * 128
-    assert "since no layout divides 100,024" in found.changes[-1]
+    job = how_many_gpus.tables.given_by_tokens(odd)
+    assert job.scenario.cluster.n_gpus != 8 * 12_503
+    assert abs(job.scenario.cluster.n_gpus - 8 * 12_503) <= 8 * 128
+    assert "since no layout divides 100,024" in job.changes[-1]
 
 
 def test_more_gpus_than_the_batch_has_work_for_get_a_larger_one():
-    found = how_many_gpus.tables.given_by_tokens(Scenario.load("rsc-1").override({"cluster.n_gpus": 4_194_304}))
-    assert found.scenario.model.batch_tokens == 8 * 2**24
-    assert any("smaller ones leave GPUs idle" in words for words in found.changes)
+    job = how_many_gpus.tables.given_by_tokens(Scenario.load("rsc-1").override({"cluster.n_gpus": 4_194_304}))
+    assert job.scenario.model.batch_tokens == 8 * 2**24
+    assert any("smaller ones leave GPUs idle" in words for words in job.changes)
 
 
 def test_what_no_formula_has_a_term_for_is_left_out_and_told():
     few = Scenario.load("rsc-1").override({"spares": {"n_nodes": 8}, "repair": {"manual_h": 24}})
-    found = how_many_gpus.tables.given_by_tokens(few)
-    assert found.scenario.spares is None
-    assert found.changes[0].startswith("without spares")
+    job = how_many_gpus.tables.given_by_tokens(few)
+    assert job.scenario.spares is None
+    assert job.changes[0].startswith("without spares")
 
 
 def test_a_model_that_cannot_be_is_refused_by_its_own_message():

@@ -17,9 +17,9 @@ NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
 
 
 def numbers(pattern: str, text: str) -> list[float]:
-    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
-    assert found, f"{pattern!r} is not in {text!r}"
-    return [float(group.replace(",", "")) for group in found.groups()]
+    match = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert match, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in match.groups()]
 
 
 @pytest.fixture(scope="module")
@@ -33,33 +33,33 @@ def answer(run):
 
 
 def test_the_answer_gives_the_next_gpu_the_turning_point_and_the_best_sizes(run, answer):
-    found = how_many_gpus.words.answer(answer)
+    finding = how_many_gpus.words.answer(answer)
     share = 100 * sizing.next_gpu(run).share
-    assert numbers("With # GPUs, the next one adds #% of", found.text) == pytest.approx([16384, share], abs=0.5)
-    assert numbers("from # on", found.text) == [sizing.turning_point(run)]
+    assert numbers("With # GPUs, the next one adds #% of", finding.text) == pytest.approx([16384, share], abs=0.5)
+    assert numbers("from # on", finding.text) == [sizing.turning_point(run)]
     fastest = answer.best["fastest"]
-    assert numbers(r"The fastest size is # GPUs \(# to #\)", found.text) == pytest.approx(
+    assert numbers(r"The fastest size is # GPUs \(# to #\)", finding.text) == pytest.approx(
         [fastest.n_gpus, fastest.n_gpus_low, fastest.n_gpus_high], rel=5e-3
     )
     ends = [float(at.days) for at in (fastest.yields, fastest.low, fastest.high)]
-    assert numbers(r"GPUs \([^)]*\): # days \(# to #\)", found.text) == pytest.approx(ends, abs=0.051)
-    assert "The cheapest is the greenest as well" in found.text
+    assert numbers(r"GPUs \([^)]*\): # days \(# to #\)", finding.text) == pytest.approx(ends, abs=0.051)
+    assert "The cheapest is the greenest as well" in finding.text
 
 
 def test_an_answer_beyond_the_turning_point_says_that_gpus_take(run):
-    found = how_many_gpus.words.answer(sizing.make(run.override({"cluster.n_gpus": 229_376})))
+    finding = how_many_gpus.words.answer(sizing.make(run.override({"cluster.n_gpus": 229_376})))
     share = sizing.next_gpu(run, 229_376).share
     assert share < 0
-    assert numbers("takes away #% of", found.text) == pytest.approx([-100 * share], abs=0.5)
+    assert numbers("takes away #% of", finding.text) == pytest.approx([-100 * share], abs=0.5)
 
 
 def test_an_answer_where_the_batch_ends_names_it(run):
     quiet = run.override(
         {"failures": {"rate_per_1000_node_days": 0}, "scaling": {"jitter": 0, "overlap": 1, "latency_us": 0}}
     )
-    found = how_many_gpus.words.answer(sizing.make(quiet))
-    assert "where the batch ends" in found.title
-    assert "a batch of 16.8 million tokens leaves nothing" in found.text
+    finding = how_many_gpus.words.answer(sizing.make(quiet))
+    assert "where the batch ends" in finding.title
+    assert "a batch of 16.8 million tokens leaves nothing" in finding.text
 
 
 def test_an_answer_without_prices_says_so(run):
@@ -107,10 +107,10 @@ def test_the_cost_of_being_fast(run, answer):
     carbon = 100 * float(in_time.yields.t_co2 / answer.best["fastest"].yields.t_co2)
     assert numbers("with #% of its carbon", text) == pytest.approx([carbon], abs=0.5)
     free = run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}})
-    found, frame = sizing.make(free), how_many_gpus.tables.cost_by_size(free, 10)
-    text = how_many_gpus.words.cost(frame, how_many_gpus.tables.marked_sizes(found, None, "MWh"), None, found).text
+    sizes, frame = sizing.make(free), how_many_gpus.tables.cost_by_size(free, 10)
+    text = how_many_gpus.words.cost(frame, how_many_gpus.tables.marked_sizes(sizes, None, "MWh"), None, sizes).text
     assert text.startswith("Nothing has a price in this scenario")
-    assert numbers("Least electricity is at # GPUs", text) == [found.best["greenest"].n_gpus]
+    assert numbers("Least electricity is at # GPUs", text) == [sizes.best["greenest"].n_gpus]
 
 
 def test_limits_are_told_and_those_that_no_size_keeps_are_counted(run, answer):
@@ -152,14 +152,14 @@ def test_the_jobs_own_size_is_told_with_the_layout_that_divides_it(run):
     own, layout = 16_408.0, uneven.layout_of_job
     mfu = 100 * float(uneven.throughput.step(own, layout).mfu)
     assert mfu < 0.9 * 100 * float(sizing.yields(uneven, np.array([own])).mfu[0])
-    told = how_many_gpus.words.step(how_many_gpus.tables.step_by_size(uneven, [100_000], n_sizes=10), 16_408, 100_000)
-    assert numbers("On 16,408 GPUs, #% of a step", told.text) == pytest.approx([mfu], abs=0.5)
+    step = how_many_gpus.words.step(how_many_gpus.tables.step_by_size(uneven, [100_000], n_sizes=10), 16_408, 100_000)
+    assert numbers("On 16,408 GPUs, #% of a step", step.text) == pytest.approx([mfu], abs=0.5)
     frame = how_many_gpus.tables.returns_by_size(uneven, 2)
-    said = how_many_gpus.words.returns(uneven, frame, sizing.make(uneven)).text
+    text = how_many_gpus.words.returns(uneven, frame, sizing.make(uneven)).text
     linear = frame[frame["line"] == "linear"].iloc[0]
     waits = uneven.throughput.tokens_per_s(own, layout) * 86400 / (own * linear["tokens_per_day"] / linear["n_gpus"])
     waits *= uneven.throughput.n_tokens / uneven.throughput.tokens_needed
-    assert numbers("waiting for each other leaves #%", said) == pytest.approx([100 * float(waits)], abs=0.51)
+    assert numbers("waiting for each other leaves #%", text) == pytest.approx([100 * float(waits)], abs=0.51)
 
 
 def test_published_runs_keep_the_aim_or_miss_it():
@@ -207,17 +207,17 @@ def levers(ends: bool = True, **spans: float) -> pd.DataFrame:
 
 
 def test_a_point_that_nothing_moves_is_set_by_the_batch():
-    found = how_many_gpus.scaling_option_words.turning(levers(restart=1.0, jitter=1.005, bandwidth=1.0))
-    assert found.title == "The batch sets the size: nothing that was tried moves it"
-    assert "most" not in found.text and "factor" not in found.text
+    finding = how_many_gpus.scaling_option_words.turning(levers(restart=1.0, jitter=1.005, bandwidth=1.0))
+    assert finding.title == "The batch sets the size: nothing that was tried moves it"
+    assert "most" not in finding.text and "factor" not in finding.text
     still = how_many_gpus.scaling_option_words.turning(levers(ends=False, restart=1.0, jitter=1.0))
     assert still.title == "Nothing that was tried moves the turning point"
 
 
 def test_levers_that_tie_are_named_together_and_none_twice():
-    found = how_many_gpus.scaling_option_words.turning(levers(rate=2.0, restart=1.0, jitter=1.0))
-    assert found.title == "The turning point follows the rate most, the restart and the jitter least"
-    assert "by a factor of 1" not in found.text
+    finding = how_many_gpus.scaling_option_words.turning(levers(rate=2.0, restart=1.0, jitter=1.0))
+    assert finding.title == "The turning point follows the rate most, the restart and the jitter least"
+    assert "by a factor of 1" not in finding.text
     assert how_many_gpus.scaling_option_words.turning(levers(rate=2.0)).title == "The turning point follows the rate"
     both = how_many_gpus.scaling_option_words.turning(levers(rate=2.0, restart=2.0))
     assert both.title == "The turning point follows the rate and the restart, each as much"
@@ -248,8 +248,8 @@ def test_a_job_that_gets_nowhere_says_so():
     frame = how_many_gpus.scaling_option_tables.large_jobs(
         how_many_gpus.tables.given_by_tokens(Scenario.load("opt-175b")).scenario, [100_000, 1_000_000]
     )
-    found = how_many_gpus.scaling_option_words.large(frame)
-    assert found.title == "On 1,000,000 GPUs this job gets nowhere"
+    finding = how_many_gpus.scaling_option_words.large(frame)
+    assert finding.title == "On 1,000,000 GPUs this job gets nowhere"
     assert how_many_gpus.scaling_option_words.large_cells(frame)["Days"].iloc[-1] == "without end"
 
 
@@ -289,10 +289,10 @@ def pair(size: float, waits: float, goes_on: float, closed: float, half: float =
 
 def test_spares_that_hardly_ever_run_out_leave_nothing_to_win_back():
     frame = pd.DataFrame(pair(1024.0, 0.95, 0.951, 0.955, spares=1))
-    found = how_many_gpus.scaling_option_words.elastic(frame)
-    assert "with 1 spare node a job" in found.text
-    assert "spares hardly ever run out" in found.text and "spares hardly ever run out" in found.title
-    assert "wins back" not in found.text and "planned restarts" not in found.text
+    finding = how_many_gpus.scaling_option_words.elastic(frame)
+    assert "with 1 spare node a job" in finding.text
+    assert "spares hardly ever run out" in finding.text and "spares hardly ever run out" in finding.title
+    assert "wins back" not in finding.text and "planned restarts" not in finding.text
 
 
 def test_only_intervals_that_do_not_overlap_tell_elastic_jobs_from_those_that_wait():
@@ -300,11 +300,11 @@ def test_only_intervals_that_do_not_overlap_tell_elastic_jobs_from_those_that_wa
     assert "overlap, so that no difference is told" in alike.text
     assert "no clear gain" in alike.title
     mixed = [*pair(1024.0, 0.80, 0.92, 0.95), *pair(2048.0, 0.60, 0.65, 0.90), *pair(4096.0, 0.30, 0.20, 0.5)]
-    found = how_many_gpus.scaling_option_words.elastic(pd.DataFrame(mixed))
-    assert numbers(r"# points of ETTR on 1,024 GPUs", found.title) == pytest.approx([12])
-    assert "On 1,024 GPUs going on without replicas wins back most" in found.text
-    assert "On 2,048 GPUs going on without replicas wins back part" in found.text
-    assert "On 4,096 GPUs the planned restarts, by which nodes rejoin, cost more" in found.text
+    finding = how_many_gpus.scaling_option_words.elastic(pd.DataFrame(mixed))
+    assert numbers(r"# points of ETTR on 1,024 GPUs", finding.title) == pytest.approx([12])
+    assert "On 1,024 GPUs going on without replicas wins back most" in finding.text
+    assert "On 2,048 GPUs going on without replicas wins back part" in finding.text
+    assert "On 4,096 GPUs the planned restarts, by which nodes rejoin, cost more" in finding.text
 
 
 CASES = {
@@ -329,25 +329,25 @@ def job(case: str) -> how_many_gpus.tables.GivenByTokens:
 def test_sentences_are_sane_for_every_preset_and_at_the_extremes(case):
     given = job(case)
     run = given.scenario
-    found = sizing.make(run)
-    fastest = found.best["fastest"].n_gpus
-    costs, in_time = how_many_gpus.tables.cost_by_size(run, 10), how_many_gpus.tables.deadline_size(run, found)
-    marked = how_many_gpus.tables.marked_sizes(found, in_time, costs["unit"].iloc[0])
+    sizes = sizing.make(run)
+    fastest = sizes.best["fastest"].n_gpus
+    costs, in_time = how_many_gpus.tables.cost_by_size(run, 10), how_many_gpus.tables.deadline_size(run, sizes)
+    marked = how_many_gpus.tables.marked_sizes(sizes, in_time, costs["unit"].iloc[0])
     peaks = how_many_gpus.scaling_option_tables.peaks_of_ways(run, how_many_gpus.scaling_option_tables.ways())
     elastic = how_many_gpus.scaling_option_tables.elastic_by_size(run, fastest, n_runs=2)
-    said = [
+    findings = [
         *(
-            how_many_gpus.words.answer(found),
-            how_many_gpus.words.given(given, found),
-            how_many_gpus.words.returns(run, how_many_gpus.tables.returns_by_size(run, 10), found),
+            how_many_gpus.words.answer(sizes),
+            how_many_gpus.words.given(given, sizes),
+            how_many_gpus.words.returns(run, how_many_gpus.tables.returns_by_size(run, 10), sizes),
         ),
         how_many_gpus.words.step(how_many_gpus.tables.step_by_size(run, [fastest], 20), run.cluster.n_gpus, fastest),
         *(
-            how_many_gpus.words.cost(costs, marked, in_time, found),
+            how_many_gpus.words.cost(costs, marked, in_time, sizes),
             how_many_gpus.scaling_option_words.ways(peaks),
             how_many_gpus.scaling_option_words.elastic(elastic),
         ),
-        how_many_gpus.words.limits(how_many_gpus.tables.sizes_within_limits(run, found, n_draws=10), found),
+        how_many_gpus.words.limits(how_many_gpus.tables.sizes_within_limits(run, sizes, n_draws=10), sizes),
         how_many_gpus.scaling_option_words.turning(
             how_many_gpus.scaling_option_tables.turning_by_factor(run, (0.5, 1.0, 2.0))
         ),
@@ -359,7 +359,7 @@ def test_sentences_are_sane_for_every_preset_and_at_the_extremes(case):
         how_many_gpus.scaling_option_tables.large_jobs(run, [100_000])
     ).to_string(index=False)
     assert not re.search(r"\b(inf|None)\b", cells)
-    for finding in said:
+    for finding in findings:
         for text in (finding.title, finding.text):
             assert text
             assert not re.search(r"\b(nan|inf|None|NaN|dtype)\b|  | [.,;]|\.\.|\b(\w+) \2\b", text), text

@@ -20,26 +20,26 @@ ALONE, TOGETHER, SENSITIVITY = one_by_one.charts, portfolio.charts, portfolio.se
 
 @cache
 def frames(case: str) -> dict[str, tuple]:
-    found = comparison(case)
-    told, ids = found.study, leading(case)
-    worth = one_by_one.tables.worth_in_days(found)
+    compared = comparison(case)
+    study, ids = compared.study, leading(case)
+    worth = one_by_one.tables.worth_in_days(compared)
     taken = portfolio.tables.affordable_steps(advice(case), 1e9)
-    by_size = one_by_one.tables.worth_by_size(told, ids, [1024, 262_144], n_runs=3)
+    by_size = one_by_one.tables.worth_by_size(study, ids, [1024, 262_144], n_runs=3)
     return {
         "worth": (ALONE.worth, one_by_one.tables.savers(worth)),
         "others": (ALONE.worth, one_by_one.tables.other_worth(worth)),
-        "closed": (ALONE.closed, one_by_one.tables.beside_closed_form(found)),
-        "money": (ALONE.money, one_by_one.tables.costs_and_savings(found)),
-        "hours": (ALONE.hours, one_by_one.tables.hours_given_back(found, ids)),
+        "closed": (ALONE.closed, one_by_one.tables.beside_closed_form(compared)),
+        "money": (ALONE.money, one_by_one.tables.costs_and_savings(compared)),
+        "hours": (ALONE.hours, one_by_one.tables.hours_given_back(compared, ids)),
         "by_size": (ALONE.by_size, by_size, 16384),
-        "lost_hours": (TOGETHER.lost_hours, portfolio.tables.lost_hours(told.runs(), told.runs(taken["id"]))),
+        "lost_hours": (TOGETHER.lost_hours, portfolio.tables.lost_hours(study.runs(), study.runs(taken["id"]))),
         "steps": (TOGETHER.steps, taken),
-        "interactions": (TOGETHER.interactions, portfolio.tables.gains_of_pairs(told, ids)),
+        "interactions": (TOGETHER.interactions, portfolio.tables.gains_of_pairs(study, ids)),
         "shares": (
             TOGETHER.shares,
-            portfolio.tables.shared_gain(told, portfolio.tables.going_together(told, ids)).frame,
+            portfolio.tables.shared_gain(study, portfolio.tables.going_together(study, ids)).frame,
         ),
-        "front": (TOGETHER.front, portfolio.tables.choose(told, ids, 1e6).frame, 1e6),
+        "front": (TOGETHER.front, portfolio.tables.choose(study, ids, 1e6).frame, 1e6),
     }
 
 
@@ -71,11 +71,11 @@ def drawn(kind: str, case: str = "usual"):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_chart_holds_what_a_page_needs_or_a_table_says_there_is_nothing(check_chart, kind, case):
-    found = drawn(kind, case)
-    if isinstance(found, Table):
-        assert case != "usual" and "A title" in found._repr_html_()
+    chart = drawn(kind, case)
+    if isinstance(chart, Table):
+        assert case != "usual" and "A title" in chart._repr_html_()
     else:
-        check_chart(found.to_dict())
+        check_chart(chart.to_dict())
 
 
 @pytest.mark.parametrize("kind", KINDS)

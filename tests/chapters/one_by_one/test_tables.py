@@ -14,19 +14,19 @@ from known_mitigations import CASES, comparison, known, leading
 
 
 @pytest.fixture(scope="module")
-def found():
+def compared():
     return comparison()
 
 
 @pytest.fixture(scope="module")
-def worth(found):
-    return one_by_one.tables.worth_in_days(found)
+def worth(compared):
+    return one_by_one.tables.worth_in_days(compared)
 
 
-def test_the_worth_of_each_is_that_of_the_comparison_most_first(found, worth):
+def test_the_worth_of_each_is_that_of_the_comparison_most_first(compared, worth):
     assert worth["id"].tolist()[:3] == ["in-place", "shorter-stall", "faster-restart"]
     assert worth["days"].is_monotonic_decreasing
-    rows = found.frame.set_index("id")
+    rows = compared.frame.set_index("id")
     assert worth["days"].to_numpy() == pytest.approx(rows.loc[worth["id"], "days_gain"].to_numpy())
     assert (worth["low"] <= worth["days"]).all() and (worth["days"] <= worth["high"]).all()
 
@@ -37,7 +37,7 @@ def test_ranks_leave_out_what_is_in_place_and_what_has_no_evidence(worth):
     assert ranks[["in-place", "unknown-worth"]].isna().all()
 
 
-def test_a_rank_that_luck_may_change_has_ends():
+def test_a_rank_that_chance_may_change_has_ends():
     tiny = one_by_one.tables.worth_in_days(comparison("tiny")).set_index("id")
     assert tiny.loc[["shorter-stall", "other-stall"], "rank_low"].tolist() == [2, 2]
     assert tiny.loc[["shorter-stall", "other-stall"], "rank_high"].tolist() == [3, 3]
@@ -55,12 +55,12 @@ def test_effects_follow_from_the_intervals_and_split_the_table(case):
     assert {"in-place", "slower-training"} <= set(others["id"])
 
 
-def test_the_leading_ones_have_evidence_save_time_and_can_be_named_instead(found):
-    assert one_by_one.tables.leading(found, 2) == ("shorter-stall", "faster-restart")
-    assert one_by_one.tables.leading(found, 9) == ("shorter-stall", "faster-restart", "other-stall")
-    assert one_by_one.tables.leading(found, 1, ["unknown-worth", "unknown-worth"]) == ("unknown-worth",)
+def test_the_leading_ones_have_evidence_save_time_and_can_be_named_instead(compared):
+    assert one_by_one.tables.leading(compared, 2) == ("shorter-stall", "faster-restart")
+    assert one_by_one.tables.leading(compared, 9) == ("shorter-stall", "faster-restart", "other-stall")
+    assert one_by_one.tables.leading(compared, 1, ["unknown-worth", "unknown-worth"]) == ("unknown-worth",)
     with pytest.raises(UnknownName, match="mitigation"):
-        one_by_one.tables.leading(found, 1, ["faster"])
+        one_by_one.tables.leading(compared, 1, ["faster"])
 
 
 def test_a_comparison_without_answers_gives_empty_tables():
@@ -71,15 +71,15 @@ def test_a_comparison_without_answers_gives_empty_tables():
     assert one_by_one.evidence_tables.places(none)["place"].tolist() == ["not applicable", "not modelled"]
 
 
-def test_the_closed_form_agrees_on_a_plain_run(found):
-    table = one_by_one.tables.beside_closed_form(found)
+def test_the_closed_form_agrees_on_a_plain_run(compared):
+    table = one_by_one.tables.beside_closed_form(compared)
     assert "slower-training" not in set(table["id"])
     assert table["apart"].abs().max() < 2e-3
     assert table["agrees"].tolist() == table["closed"].between(table["low"], table["high"]).tolist()
 
 
-def test_savings_less_costs_are_what_is_left_over(found):
-    table = one_by_one.tables.costs_and_savings(found).set_index("id")
+def test_savings_less_costs_are_what_is_left_over(compared):
+    table = one_by_one.tables.costs_and_savings(compared).set_index("id")
     assert (table["saved_usd"] - table["cost_usd"]).to_numpy() == pytest.approx(table["net_usd"].to_numpy())
     assert table.loc["shorter-stall", "cost_usd"] == 100 * 16384
     assert table["pays"].to_dict() == {
@@ -89,52 +89,54 @@ def test_savings_less_costs_are_what_is_left_over(found):
         "slower-training": "no",
         "shorter-stall": "no",
     }
-    days = found.frame.set_index("id").loc["faster-restart", "days_gain"]
+    days = compared.frame.set_index("id").loc["faster-restart", "days_gain"]
     assert table.loc["faster-restart", "saved_usd"] == pytest.approx(days * 24 * 16384 * 2, rel=0.03)  # and electricity
 
 
-def test_hours_that_are_given_back_sum_to_what_is_saved(found, worth):
-    table = one_by_one.tables.hours_given_back(found, leading())
+def test_hours_that_are_given_back_sum_to_what_is_saved(compared, worth):
+    table = one_by_one.tables.hours_given_back(compared, leading())
     days = worth.set_index("id")["days"]
     for name, group in table.groupby("id"):
         assert group["hours"].sum() == pytest.approx(24 * days[name], abs=1e-4)
     own = table[table["id"] == "faster-restart"]
     assert own.loc[own["hours"].idxmax(), "part"] == "restart"
     assert "slowdown" not in set(table["part"])
-    assert one_by_one.tables.hours_given_back(found, ()).empty
+    assert one_by_one.tables.hours_given_back(compared, ()).empty
 
 
-def test_shares_by_size_have_the_jobs_own_and_whole_nodes(found):
-    table = one_by_one.tables.worth_by_size(found.study, ["faster-restart"], [1000, 65_536], n_runs=4)
+def test_shares_by_size_have_the_jobs_own_and_whole_nodes(compared):
+    table = one_by_one.tables.worth_by_size(compared.study, ["faster-restart"], [1000, 65_536], n_runs=4)
     assert sorted(set(table["value"])) == [1000.0, 16384.0, 65_536.0]
     shares = table.set_index("value")["saved"]
     assert shares.is_monotonic_increasing
-    assert one_by_one.tables.worth_by_size(found.study, [], [1024]).empty
+    assert one_by_one.tables.worth_by_size(compared.study, [], [1024]).empty
 
 
-def test_break_even_values_are_those_of_their_tables(found):
+def test_break_even_values_are_those_of_their_tables(compared):
     ids = ["faster-restart", "other-stall"]
-    by_size = one_by_one.tables.worth_by_size(found.study, ids, [1024, 16_384, 131_072], n_runs=4)
-    table = one_by_one.tables.break_even_values(found.study, ids, by_size, [0.25, 1, 4, 16], n_runs=4).set_index("id")
-    prices = compare.at_prices(found.study, ids).set_index("id")["break_even_usd_per_gpu_h"]
+    by_size = one_by_one.tables.worth_by_size(compared.study, ids, [1024, 16_384, 131_072], n_runs=4)
+    table = one_by_one.tables.break_even_values(compared.study, ids, by_size, [0.25, 1, 4, 16], n_runs=4).set_index(
+        "id"
+    )
+    prices = compare.at_prices(compared.study, ids).set_index("id")["break_even_usd_per_gpu_h"]
     assert table["usd_per_gpu_h"].to_numpy() == pytest.approx(prices.to_numpy())
-    given = found.study.baseline.failures.rate
-    moved = compare.along(found.study, ids, RATE, [given * factor for factor in (0.25, 1, 4, 16)], 4)
+    given = compared.study.baseline.failures.rate
+    moved = compare.along(compared.study, ids, RATE, [given * factor for factor in (0.25, 1, 4, 16)], 4)
     rates = compare.break_evens(moved).set_index("id")["break_even"]
     assert table["rate"].to_numpy() == pytest.approx(rates.to_numpy(), nan_ok=True)
     assert table.loc["faster-restart", "rate"] > given  # it does not pay as it is
 
 
 def test_without_failures_no_rate_is_looked_for():
-    told = comparison("quiet").study
-    by_size = one_by_one.tables.worth_by_size(told, ["faster-restart"], [], n_runs=3)
-    table = one_by_one.tables.break_even_values(told, ["faster-restart"], by_size, n_runs=3)
+    study = comparison("quiet").study
+    by_size = one_by_one.tables.worth_by_size(study, ["faster-restart"], [], n_runs=3)
+    table = one_by_one.tables.break_even_values(study, ["faster-restart"], by_size, n_runs=3)
     assert table["rate_pays"].tolist() == ["no failures"] and np.isnan(table["rate"]).all()
-    assert one_by_one.tables.break_even_values(told, [], by_size).empty
+    assert one_by_one.tables.break_even_values(study, [], by_size).empty
 
 
-def test_loans_are_told_field_by_field(found):
-    table = one_by_one.evidence_tables.lent_values(found.study).set_index("field")
+def test_assumptions_are_listed_field_by_field(compared):
+    table = one_by_one.evidence_tables.assumed_values(compared.study).set_index("field")
     assert table["value"].to_dict() == {
         "cost.usd_per_gpu_h": "2",
         "cost.usd_per_kwh": "0.08",
@@ -143,11 +145,11 @@ def test_loans_are_told_field_by_field(found):
     assert table.loc["recovery.person_share", ["status", "source"]].tolist() == ["secondary", "dubey2024"]
 
 
-def test_published_pairs_stand_beside_what_is_computed(found):
-    rows = one_by_one.evidence_tables.rows_to_compute(found.study.catalogue)
+def test_published_pairs_stand_beside_what_is_computed(compared):
+    rows = one_by_one.evidence_tables.rows_to_compute(compared.study.catalogue)
     assert rows["result_id"].tolist() == ["bloom-stall"]
-    table = one_by_one.evidence_tables.published_pairs(found, validation.run(rows))
-    assert len(table) == sum(len(one.published) for one in found.study.catalogue)
+    table = one_by_one.evidence_tables.published_pairs(compared, validation.run(rows))
+    assert len(table) == sum(len(one.published) for one in compared.study.catalogue)
     (own,) = table[table["verdict"] == "reproduced"].itertuples()
     assert own.computed == "0.003704 for 0.0037" and own.holds
     assert table["holds"].all()
@@ -155,22 +157,22 @@ def test_published_pairs_stand_beside_what_is_computed(found):
     assert np.isnan(untried["days"]) and untried["before"] == 2
 
 
-def test_a_verdict_that_the_computation_does_not_bear_out_is_marked(found):
-    computed = validation.run(one_by_one.evidence_tables.rows_to_compute(found.study.catalogue)).assign(
+def test_a_verdict_that_the_computation_does_not_bear_out_is_marked(compared):
+    computed = validation.run(one_by_one.evidence_tables.rows_to_compute(compared.study.catalogue)).assign(
         verdict="consistent"
     )
-    table = one_by_one.evidence_tables.published_pairs(found, computed).set_index("id")
+    table = one_by_one.evidence_tables.published_pairs(compared, computed).set_index("id")
     assert not table.loc["shorter-stall", "holds"]
     assert (
-        not one_by_one.evidence_tables.published_pairs(found, computed.iloc[:0])
+        not one_by_one.evidence_tables.published_pairs(compared, computed.iloc[:0])
         .set_index("id")
         .loc["shorter-stall", "holds"]
     )
 
 
-def test_every_mitigation_has_a_place(found):
-    table = one_by_one.evidence_tables.places(found)
-    assert set(table["id"]) == set(found.study.catalogue.ids)
+def test_every_mitigation_has_a_place(compared):
+    table = one_by_one.evidence_tables.places(compared)
+    assert set(table["id"]) == set(compared.study.catalogue.ids)
     assert table.set_index("id")["place"].to_dict() == {
         "shorter-stall": "1",
         "faster-restart": "2",
@@ -187,8 +189,8 @@ def test_every_mitigation_has_a_place(found):
     )
 
 
-def test_documents_ask_for_what_the_catalogue_says(found):
-    table = one_by_one.evidence_tables.by_document(one_by_one.evidence_tables.places(found))
+def test_documents_ask_for_what_the_catalogue_says(compared):
+    table = one_by_one.evidence_tables.by_document(one_by_one.evidence_tables.places(compared))
     asked = {(row.key, row.id) for row in table.itertuples()}
     assert asked == {
         ("dubey2024", "faster-restart"),
@@ -199,7 +201,7 @@ def test_documents_ask_for_what_the_catalogue_says(found):
     assert table["document"].tolist() == [titles[key] for key in table["key"]]
 
 
-def test_a_pool_that_is_lent_is_told_in_nodes():
-    told = compare.study(Scenario.load("rsc-1"), n_runs=2)
-    row = one_by_one.evidence_tables.lent_values(told).set_index("field").loc["spares.n_nodes"]
-    assert row["value"] == str(told.baseline.spares.n_nodes) and row["unit"] == "nodes"
+def test_an_assumed_pool_is_listed_in_nodes():
+    study = compare.study(Scenario.load("rsc-1"), n_runs=2)
+    row = one_by_one.evidence_tables.assumed_values(study).set_index("field").loc["spares.n_nodes"]
+    assert row["value"] == str(study.baseline.spares.n_nodes) and row["unit"] == "nodes"

@@ -17,9 +17,9 @@ NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
 
 
 def numbers(pattern: str, text: str) -> list[float]:
-    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
-    assert found, f"{pattern!r} is not in {text!r}"
-    return [float(group.replace(",", "")) for group in found.groups()]
+    match = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert match, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in match.groups()]
 
 
 @cache
@@ -41,9 +41,9 @@ def evens(case="usual"):
 
 @cache
 def pairs_published(case="usual"):
-    found = comparison(case)
+    compared = comparison(case)
     return one_by_one.evidence_tables.published_pairs(
-        found, validation.run(one_by_one.evidence_tables.rows_to_compute(found.study.catalogue))
+        compared, validation.run(one_by_one.evidence_tables.rows_to_compute(compared.study.catalogue))
     )
 
 
@@ -57,37 +57,37 @@ def moved(case="usual", n_inputs=2):
     return portfolio.tables.sensitivity(comparison(case).study, leading(case)[:2], n_inputs, 8, 4)
 
 
-def said(case: str) -> dict[str, sentences.Finding]:
-    found, ids = comparison(case), leading(case)
-    told = found.study
-    placed = one_by_one.evidence_tables.places(found)
-    lent = one_by_one.evidence_tables.lent_values(told)
+def findings(case: str) -> dict[str, sentences.Finding]:
+    compared, ids = comparison(case), leading(case)
+    study = compared.study
+    placed = one_by_one.evidence_tables.places(compared)
+    assumed = one_by_one.evidence_tables.assumed_values(study)
     return {
-        "answer": one_by_one.words.answer(found, worth(case)),
-        "lent": one_by_one.evidence_words.lent(found, lent),
-        "saving": one_by_one.words.saving(found, worth(case)),
+        "answer": one_by_one.words.answer(compared, worth(case)),
+        "assumed": one_by_one.evidence_words.assumed(compared, assumed),
+        "saving": one_by_one.words.saving(compared, worth(case)),
         "others": one_by_one.words.others(worth(case)),
-        "pairing": one_by_one.words.pairing(worth(case), told.n_runs),
-        "closed": one_by_one.words.closed(one_by_one.tables.beside_closed_form(found)),
-        "money": one_by_one.words.money(one_by_one.tables.costs_and_savings(found)),
-        "hours": one_by_one.words.hours(one_by_one.tables.hours_given_back(found, ids)),
+        "pairing": one_by_one.words.pairing(worth(case), study.n_runs),
+        "closed": one_by_one.words.closed(one_by_one.tables.beside_closed_form(compared)),
+        "money": one_by_one.words.money(one_by_one.tables.costs_and_savings(compared)),
+        "hours": one_by_one.words.hours(one_by_one.tables.hours_given_back(compared, ids)),
         "by_size": one_by_one.words.by_size(by_size(case)),
         "break_evens": one_by_one.words.break_evens(evens(case)),
         "published": one_by_one.evidence_words.published(pairs_published(case)),
         "places": one_by_one.evidence_words.places(placed),
         "documents": one_by_one.evidence_words.documents(one_by_one.evidence_tables.by_document(placed)),
-        "together": portfolio.words.answer(found, taken(case), 1e9),
-        "chosen_from": portfolio.words.chosen_from(found, ids, len(told.assumptions)),
+        "together": portfolio.words.answer(compared, taken(case), 1e9),
+        "chosen_from": portfolio.words.chosen_from(compared, ids, len(study.assumptions)),
         "lost_hours": portfolio.words.lost_hours(
-            portfolio.tables.lost_hours(told.runs(), told.runs(taken(case)["id"])),
-            portfolio.tables.trained_less_h(told.runs(), told.runs(taken(case)["id"])),
+            portfolio.tables.lost_hours(study.runs(), study.runs(taken(case)["id"])),
+            portfolio.tables.trained_less_h(study.runs(), study.runs(taken(case)["id"])),
         ),
         "steps": portfolio.words.steps(taken(case)),
-        "interactions": portfolio.words.interactions(portfolio.tables.gains_of_pairs(told, ids)),
+        "interactions": portfolio.words.interactions(portfolio.tables.gains_of_pairs(study, ids)),
         "shares": portfolio.words.shares(
-            portfolio.tables.shared_gain(told, portfolio.tables.going_together(told, ids))
+            portfolio.tables.shared_gain(study, portfolio.tables.going_together(study, ids))
         ),
-        "choice": portfolio.words.choice(portfolio.tables.choose(told, ids, 1e6), 1e6),
+        "choice": portfolio.words.choice(portfolio.tables.choose(study, ids, 1e6), 1e6),
         "tornado": portfolio.words.tornado(moved(case)),
         "sobol": portfolio.words.sobol(moved(case)),
     }
@@ -95,22 +95,22 @@ def said(case: str) -> dict[str, sentences.Finding]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_sentence_is_whole_under_any_parameters(case):
-    for name, found in said(case).items():
-        assert found.title.strip() and found.text.strip(), name
-        assert not re.search(r"\bnan\b|\binf\b|None(?! of| that)|  |\.\.|--", found.title + found.text), (
+    for name, finding in findings(case).items():
+        assert finding.title.strip() and finding.text.strip(), name
+        assert not re.search(r"\bnan\b|\binf\b|None(?! of| that)|  |\.\.|--", finding.title + finding.text), (
             name,
-            found.text,
+            finding.text,
         )
-        assert found.text.count("**") % 2 == 0 and found.text.rstrip("*").endswith("."), (name, found.text)
+        assert finding.text.count("**") % 2 == 0 and finding.text.rstrip("*").endswith("."), (name, finding.text)
 
 
 def test_the_answer_gives_the_best_ranked_one_with_its_interval():
-    found = one_by_one.words.answer(comparison(), worth())
+    finding = one_by_one.words.answer(comparison(), worth())
     best = worth().set_index("id").loc["shorter-stall"]
-    assert "*Shorter stall*" in found.text and "Next comes" not in found.text
-    assert numbers(r"\*Shorter stall\*: # h", found.text) == pytest.approx([24 * best["days"]], rel=5e-3)
+    assert "*Shorter stall*" in finding.text and "Next comes" not in finding.text
+    assert numbers(r"\*Shorter stall\*: # h", finding.text) == pytest.approx([24 * best["days"]], rel=5e-3)
     base = comparison().baseline
-    assert numbers(r"takes # days at an ETTR of #%", found.text) == pytest.approx(
+    assert numbers(r"takes # days at an ETTR of #%", finding.text) == pytest.approx(
         [base.mean("days"), 100 * base.ettr], rel=5e-3
     )
 
@@ -124,13 +124,13 @@ def test_without_any_that_saves_the_answer_says_so():
     assert "No difference" in one_by_one.words.pairing(empty, 9).text
 
 
-def test_what_is_lent_is_counted_with_what_is_assumed_of_it():
-    lent = one_by_one.evidence_tables.lent_values(comparison().study)
-    text = one_by_one.evidence_words.lent(comparison(), lent).text
-    assert numbers("is lent # values, # of them assumed", text) == [3, 2]
+def test_what_is_assumed_is_counted_with_what_has_no_evidence():
+    assumed = one_by_one.evidence_tables.assumed_values(comparison().study)
+    text = one_by_one.evidence_words.assumed(comparison(), assumed).text
+    assert numbers("# values are assumed here, # of them without evidence", text) == [3, 2]
     assert "on cost and recovery by people" in text
-    assert one_by_one.evidence_words.lent_cells(lent)["Field"].tolist() == lent["field"].tolist()
-    assert "nothing is lent" in one_by_one.evidence_words.lent(comparison(), lent.iloc[:0]).text
+    assert one_by_one.evidence_words.assumed_cells(assumed)["Field"].tolist() == assumed["field"].tolist()
+    assert "nothing is assumed" in one_by_one.evidence_words.assumed(comparison(), assumed.iloc[:0]).text
 
 
 def test_those_that_save_are_counted_by_evidence_and_by_what_is_assumed():
@@ -149,13 +149,13 @@ def test_what_is_in_place_and_what_takes_time_are_named():
     assert "worth nothing for certain: *Quick detection*" in one_by_one.words.others(worth("quiet")).text
 
 
-def test_pairing_tells_the_median_of_what_depends_on_luck():
+def test_pairing_tells_the_median_of_what_depends_on_chance():
     text = one_by_one.words.pairing(worth(), 60).text
     assert numbers("# times as many in the median, # to # times", text) == pytest.approx(
         [worth()["runs_ratio"].median(), worth()["runs_ratio"].min(), worth()["runs_ratio"].max()], rel=0.01
     )
     quiet = one_by_one.words.pairing(worth("quiet"), 60).text
-    assert numbers("# times as many", quiet) == pytest.approx([85.0], rel=0.01)  # rounding alone is no luck
+    assert numbers("# times as many", quiet) == pytest.approx([85.0], rel=0.01)  # rounding alone is no chance
 
 
 def test_the_closed_form_is_counted_and_its_worst_told():
@@ -174,19 +174,19 @@ def test_the_closed_form_is_counted_and_its_worst_told():
 
 def test_money_tells_the_best_and_the_dearest():
     table = one_by_one.tables.costs_and_savings(comparison())
-    found = one_by_one.words.money(table)
-    assert numbers("# of # mitigations save more", found.title) == [2, 5]
-    assert "costs 5,000 USD" in found.text and "1.64 million USD for" in found.text
+    finding = one_by_one.words.money(table)
+    assert numbers("# of # mitigations save more", finding.title) == [2, 5]
+    assert "costs 5,000 USD" in finding.text and "1.64 million USD for" in finding.text
     assert one_by_one.words.money(table[table["pays"] == "no"]).title == "No mitigation pays for certain"
     assert "tried" in one_by_one.words.money(table.iloc[:0]).text
 
 
 def test_hours_tell_the_part_that_most_comes_from():
     table = one_by_one.tables.hours_given_back(comparison(), ("faster-restart",))
-    found = one_by_one.words.hours(table)
-    assert found.title == "Most hours come back from restarts"
+    finding = one_by_one.words.hours(table)
+    assert finding.title == "Most hours come back from restarts"
     own = table.set_index("part")["hours"]["restart"]
-    assert numbers(r"restarts \(# h\)", found.text) == pytest.approx([own], rel=5e-3)
+    assert numbers(r"restarts \(# h\)", finding.text) == pytest.approx([own], rel=5e-3)
     assert "for certain" in one_by_one.words.hours(table.iloc[:0]).text
 
 
@@ -262,23 +262,23 @@ def test_places_and_documents_are_counted():
 
 
 def test_the_answer_on_several_adds_up():
-    found = portfolio.words.answer(comparison(), taken(), 1e9)
-    assert numbers("save # h of # days", found.text) == pytest.approx(
+    finding = portfolio.words.answer(comparison(), taken(), 1e9)
+    assert numbers("save # h of # days", finding.text) == pytest.approx(
         [24 * taken()["added"].sum(), comparison().baseline.mean("days")], rel=5e-3
     )
-    assert "cost 1.74 million USD, and leave 8.22 million USD over" in found.text
-    assert numbers("to #%", found.text) == pytest.approx([100 * taken()["ettr"].iloc[-1]], abs=0.05)
+    assert "cost 1.74 million USD, and leave 8.22 million USD over" in finding.text
+    assert numbers("to #%", finding.text) == pytest.approx([100 * taken()["ettr"].iloc[-1]], abs=0.05)
     nothing = portfolio.words.answer(comparison(), taken().iloc[:0], 5.0)
     assert "Nothing that helps for certain fits into 5 USD" in nothing.text
     assert "No mitigation" in portfolio.words.chosen_from(comparison(), (), 2).text
 
 
 def test_lost_hours_are_those_of_the_budgets():
-    told = comparison().study
-    before, after = told.runs(), told.runs(taken()["id"])
-    found = portfolio.words.lost_hours(portfolio.tables.lost_hours(before, after), 0.0)
+    study = comparison().study
+    before, after = study.runs(), study.runs(taken()["id"])
+    finding = portfolio.words.lost_hours(portfolio.tables.lost_hours(before, after), 0.0)
     lost = [float(one.budget.total_h - one.budget.productive_h) for one in (before, after)]
-    assert numbers("# lost hours become #", found.title) == pytest.approx(lost, abs=0.6)
+    assert numbers("# lost hours become #", finding.title) == pytest.approx(lost, abs=0.6)
     assert (
         "with mitigations and without"
         in portfolio.words.lost_hours(portfolio.tables.lost_hours(before, before), 0.0).text
@@ -289,12 +289,12 @@ def test_lost_hours_are_those_of_the_budgets():
 
 
 def test_steps_tell_what_is_kept_beside_the_others():
-    found = portfolio.words.steps(taken())
+    finding = portfolio.words.steps(taken())
     kept = taken()["kept"].iloc[1]
-    assert numbers(r"Faster restart\* adds # h, #% of", found.text) == pytest.approx(
+    assert numbers(r"Faster restart\* adds # h, #% of", finding.text) == pytest.approx(
         [24 * taken()["added"].iloc[1], 100 * kept], rel=0.01
     )
-    assert "lose little" in found.text
+    assert "lose little" in finding.text
     lossy = taken().assign(kept=[1.0, 0.25])
     assert "*Faster restart* loses most: 75% of its gain" in portfolio.words.steps(lossy).text
     assert "No mitigation" in portfolio.words.steps(taken().iloc[:0]).text
@@ -302,9 +302,9 @@ def test_steps_tell_what_is_kept_beside_the_others():
 
 def test_pairs_are_counted_and_conflicts_named():
     table = portfolio.tables.gains_of_pairs(comparison().study, leading())
-    found = portfolio.words.interactions(table)
-    assert "Not together: *Shorter stall* and *Another stall*." in found.text
-    assert numbers("of # pairs", found.title) == [2]
+    finding = portfolio.words.interactions(table)
+    assert "Not together: *Shorter stall* and *Another stall*." in finding.text
+    assert numbers("of # pairs", finding.title) == [2]
     assert "no two" in portfolio.words.interactions(table.iloc[:0]).text
     apart = table[table["why"] != ""]
     assert portfolio.words.interactions(apart).title == "No two of them go together"
@@ -322,23 +322,23 @@ def test_shares_sum_up_to_the_common_gain():
 
 
 def test_the_choice_names_the_best_within_a_budget():
-    told = comparison().study
-    found = portfolio.words.choice(portfolio.tables.choose(told, leading(), 1e7), 1e7)
-    assert "Within 10 million USD the best is" in found.text and "same set" in found.text
-    assert "buys nothing" in portfolio.words.choice(portfolio.tables.choose(told, leading(), 10.0), 10.0).text
-    assert "no set to pay for" in portfolio.words.choice(portfolio.tables.choose(told, [], 10.0), 10.0).text
+    study = comparison().study
+    finding = portfolio.words.choice(portfolio.tables.choose(study, leading(), 1e7), 1e7)
+    assert "Within 10 million USD the best is" in finding.text and "same set" in finding.text
+    assert "buys nothing" in portfolio.words.choice(portfolio.tables.choose(study, leading(), 10.0), 10.0).text
+    assert "no set to pay for" in portfolio.words.choice(portfolio.tables.choose(study, [], 10.0), 10.0).text
 
 
 def test_inputs_that_change_what_comes_first_are_named():
-    found = moved()
-    first = found.tornado.iloc[0]
-    text = portfolio.words.tornado(found).text
+    sensitivity = moved()
+    first = sensitivity.tornado.iloc[0]
+    text = portfolio.words.tornado(sensitivity).text
     assert f"`{first['input']}` moves a gain most" in text
     ends = first[["gain", "gain_low", "gain_high"]].astype(float)
     assert numbers("saves # to # days", text) == pytest.approx([ends.min(), ends.max()], abs=6e-3)
-    flips = found.tornado.loc[found.tornado["changes_best"].astype(bool), "input"].unique()
+    flips = sensitivity.tornado.loc[sensitivity.tornado["changes_best"].astype(bool), "input"].unique()
     assert all(f"`{name}`" in text for name in flips)
-    none = found.tornado.assign(changes_best=False)
+    none = sensitivity.tornado.assign(changes_best=False)
     calm = portfolio.tables.Sensitivity(none, None, "")
     assert "None of them alone puts another" in portfolio.words.tornado(calm).text
     gone = portfolio.tables.Sensitivity(none.assign(gain_low=np.nan), None, "")
@@ -346,15 +346,16 @@ def test_inputs_that_change_what_comes_first_are_named():
 
 
 def test_indices_are_told_with_their_error_and_by_whom_it_is_first():
-    found = moved()
-    text = portfolio.words.sobol(found).text
-    lead = found.indices[found.indices["of"] == "lead of the first"]
+    sensitivity = moved()
+    text = portfolio.words.sobol(sensitivity).text
+    lead = sensitivity.indices[sensitivity.indices["of"] == "lead of the first"]
     most = lead.loc[lead["total"].idxmax()]
     assert f"`{most['input']}` has the largest part" in text
     assert numbers("total index of # ± #", text) == pytest.approx([most["total"], most["total_error"]], abs=0.006)
     assert numbers("First at how many of # points", text) == [32]
     rough = portfolio.tables.Sensitivity(
-        found.tornado, compare.Sobol(lead.assign(total_error=9.0), found.sobol.samples, found.sobol.best, "days")
+        sensitivity.tornado,
+        compare.Sobol(lead.assign(total_error=9.0), sensitivity.sobol.samples, sensitivity.sobol.best, "days"),
     )
     assert portfolio.words.sobol(rough).title.startswith("Too few points")
     assert "at least two" in portfolio.words.sobol(moved("usual", 1)).text

@@ -14,27 +14,27 @@ from known_mitigations import CASES, advice, comparison, leading
 
 
 @pytest.fixture(scope="module")
-def told():
+def study():
     return comparison().study
 
 
-def test_steps_are_those_of_the_advice_with_their_gain_alone(told):
-    found = advice()
-    table = portfolio.tables.affordable_steps(found, 1e9)
-    assert table["id"].tolist() == found.frame["id"].tolist() == ["shorter-stall", "faster-restart"]
+def test_steps_are_those_of_the_advice_with_their_gain_alone(study):
+    steps_ahead = advice()
+    table = portfolio.tables.affordable_steps(steps_ahead, 1e9)
+    assert table["id"].tolist() == steps_ahead.frame["id"].tolist() == ["shorter-stall", "faster-restart"]
     assert table["alone"].iloc[0] == pytest.approx(table["added"].iloc[0])
-    restart = compare.gain(told.runs(), told.runs(["faster-restart"]), "days").mean
+    restart = compare.gain(study.runs(), study.runs(["faster-restart"]), "days").mean
     assert table["alone"].iloc[1] == pytest.approx(restart)
     assert table["kept"].to_numpy() == pytest.approx((table["added"] / table["alone"]).to_numpy())
-    both = compare.gain(told.runs(), told.runs(table["id"]), "days").mean
+    both = compare.gain(study.runs(), study.runs(table["id"]), "days").mean
     assert table["added"].sum() == pytest.approx(both)
     assert table["spent_usd"].tolist() == table["cost_usd"].cumsum().tolist()
 
 
 def test_a_budget_ends_the_steps():
-    found = advice()
-    assert len(portfolio.tables.affordable_steps(found, 1_700_000)) == 1
-    assert portfolio.tables.affordable_steps(found, 0.0).empty
+    advised = advice()
+    assert len(portfolio.tables.affordable_steps(advised, 1_700_000)) == 1
+    assert portfolio.tables.affordable_steps(advised, 0.0).empty
 
 
 def test_what_is_combined_are_the_steps_and_then_the_leading_ones():
@@ -45,8 +45,8 @@ def test_what_is_combined_are_the_steps_and_then_the_leading_ones():
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_waterfall_leads_from_what_is_lost_before_to_what_is_lost_after(case):
-    told = comparison(case).study
-    before, after = told.runs(), told.runs(["faster-restart", "slower-training"])
+    study = comparison(case).study
+    before, after = study.runs(), study.runs(["faster-restart", "slower-training"])
     table = portfolio.tables.lost_hours(before, after).set_index("part")
     lost = [float(runs.budget.total_h - runs.budget.productive_h) for runs in (before, after)]
     assert table.loc[BEFORE, "end"] == pytest.approx(lost[0])
@@ -61,54 +61,54 @@ def test_a_waterfall_leads_from_what_is_lost_before_to_what_is_lost_after(case):
     assert lost[0] - lost[1] - slower == pytest.approx(float(before.budget.total_h - after.budget.total_h))
 
 
-def test_nothing_taken_moves_no_hour(told):
-    assert portfolio.tables.lost_hours(told.runs(), told.runs([]))["part"].tolist() == [BEFORE, AFTER]
+def test_nothing_taken_moves_no_hour(study):
+    assert portfolio.tables.lost_hours(study.runs(), study.runs([]))["part"].tolist() == [BEFORE, AFTER]
 
 
-def test_those_that_conflict_with_an_earlier_one_are_left_out(told):
-    chosen = portfolio.tables.going_together(told, ["shorter-stall", "other-stall", "faster-restart"])
+def test_those_that_conflict_with_an_earlier_one_are_left_out(study):
+    chosen = portfolio.tables.going_together(study, ["shorter-stall", "other-stall", "faster-restart"])
     assert chosen == ("shorter-stall", "faster-restart")
-    assert portfolio.tables.going_together(told, ["other-stall", "shorter-stall"], 1) == ("other-stall",)
+    assert portfolio.tables.going_together(study, ["other-stall", "shorter-stall"], 1) == ("other-stall",)
 
 
-def test_shares_and_pairs_bear_too_few_mitigations(told):
-    assert portfolio.tables.shared_gain(told, []).frame.empty
-    assert portfolio.tables.gains_of_pairs(told, ["faster-restart"]).empty
-    one = portfolio.tables.shared_gain(told, ["faster-restart"])
+def test_shares_and_pairs_bear_too_few_mitigations(study):
+    assert portfolio.tables.shared_gain(study, []).frame.empty
+    assert portfolio.tables.gains_of_pairs(study, ["faster-restart"]).empty
+    one = portfolio.tables.shared_gain(study, ["faster-restart"])
     assert one.frame["value"].sum() == pytest.approx(one.together)
-    assert len(portfolio.tables.gains_of_pairs(told, leading())) == 6
+    assert len(portfolio.tables.gains_of_pairs(study, leading())) == 6
 
 
-def test_all_sets_that_go_together_are_looked_at(told):
-    found = portfolio.tables.choose(told, leading(), 1e7)
+def test_all_sets_that_go_together_are_looked_at(study):
+    choice = portfolio.tables.choose(study, leading(), 1e7)
     three = ["shorter-stall", "faster-restart", "other-stall"]
     sets = [set(each) for n in range(4) for each in itertools.combinations(three, n)]
     there = [each for each in sets if not {"shorter-stall", "other-stall"} <= each]
-    assert sorted(map(sorted, there)) == sorted(sorted(filter(None, ids.split(", "))) for ids in found.frame["ids"])
-    best = found.frame[found.frame["kind"].str.startswith("exact")]
-    assert best["gain"].iloc[0] == found.frame["gain"].max()
+    assert sorted(map(sorted, there)) == sorted(sorted(filter(None, ids.split(", "))) for ids in choice.frame["ids"])
+    best = choice.frame[choice.frame["kind"].str.startswith("exact")]
+    assert best["gain"].iloc[0] == choice.frame["gain"].max()
     assert set(best["titles"].iloc[0]) == {"Shorter stall", "Faster restart"}
-    assert found.frame.loc[found.frame["ids"] == "", "names"].tolist() == ["none of them"]
+    assert choice.frame.loc[choice.frame["ids"] == "", "names"].tolist() == ["none of them"]
 
 
-def test_a_budget_that_buys_nothing_is_told_with_all_sets(told):
-    found = portfolio.tables.choose(told, leading(), 10.0)
-    assert found.exact is None and "buys nothing" in found.why
-    assert len(found.frame) == 6 and set(found.frame["kind"]) <= {"on the front", "other"}
-    assert portfolio.tables.choose(told, [], 1e6).frame.empty
+def test_a_budget_that_buys_nothing_is_told_with_all_sets(study):
+    choice = portfolio.tables.choose(study, leading(), 10.0)
+    assert choice.exact is None and "buys nothing" in choice.why
+    assert len(choice.frame) == 6 and set(choice.frame["kind"]) <= {"on the front", "other"}
+    assert portfolio.tables.choose(study, [], 1e6).frame.empty
 
 
 def test_the_inputs_that_move_most_vary_together():
-    found = portfolio.tables.sensitivity(comparison().study, ["shorter-stall", "faster-restart"], 2, 8, 4)
-    largest = list(dict.fromkeys(found.tornado["input"]))[:2]
-    assert set(found.indices["input"]) == set(largest)
+    sensitivity = portfolio.tables.sensitivity(comparison().study, ["shorter-stall", "faster-restart"], 2, 8, 4)
+    largest = list(dict.fromkeys(sensitivity.tornado["input"]))[:2]
+    assert set(sensitivity.indices["input"]) == set(largest)
     assert "checkpoint.stall_s" in largest
-    assert len(found.sobol.samples) == 8 * 4
-    assert np.isfinite(found.tornado["swing"]).all()
+    assert len(sensitivity.sobol.samples) == 8 * 4
+    assert np.isfinite(sensitivity.tornado["swing"]).all()
 
 
-def test_what_cannot_be_varied_says_why(told):
-    none = portfolio.tables.sensitivity(told, [], 2, 8, 4)
+def test_what_cannot_be_varied_says_why(study):
+    none = portfolio.tables.sensitivity(study, [], 2, 8, 4)
     assert none.tornado.empty and none.indices.empty and none.why
-    one = portfolio.tables.sensitivity(told, ["faster-restart"], 1, 8, 4)
+    one = portfolio.tables.sensitivity(study, ["faster-restart"], 1, 8, 4)
     assert one.sobol is None and "at least two inputs" in one.why and len(one.tornado)

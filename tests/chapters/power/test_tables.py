@@ -26,11 +26,11 @@ def profile(part: str = "h100") -> power.Profile:
 
 def test_stops_are_the_failures_of_the_run():
     simulation = simulate(Scenario.load("llama3-405b"), 1, timeline=[0])
-    found = power_chapter.tables.stops(simulation.timeline)
+    rows = power_chapter.tables.stops(simulation.timeline)
     n_failures = int(simulation.runs["n_failures"].iloc[0])
     # a failure during a restart begins no stop of its own
-    assert 0.9 * n_failures <= len(found) <= n_failures
-    assert (found["return_h"] > found["failure_h"]).all() and found["failure_h"].is_monotonic_increasing
+    assert 0.9 * n_failures <= len(rows) <= n_failures
+    assert (rows["return_h"] > rows["failure_h"]).all() and rows["failure_h"].is_monotonic_increasing
 
 
 def test_the_day_has_a_failure_and_lies_in_the_run():
@@ -50,9 +50,9 @@ def test_a_short_run_is_shown_whole():
 
 def test_moments_are_of_a_failure_or_the_next_best():
     window = power_chapter.tables.day_of_run(timeline())
-    found = power_chapter.tables.moments(timeline(), profile(), window)
-    assert found["moment"].unique().tolist() == ["a failure", "the return"]
-    assert found["since_s"].between(-30, 30).all() and len(found) <= 1202
+    rows = power_chapter.tables.moments(timeline(), profile(), window)
+    assert rows["moment"].unique().tolist() == ["a failure", "the return"]
+    assert rows["since_s"].between(-30, 30).all() and len(rows) <= 1202
     quiet = replace(window, failure_h=None)
     assert set(power_chapter.tables.moments(timeline(), profile(), quiet)["moment"]) == {"a checkpoint"}
     training = pd.DataFrame({"start_h": [0.0], "end_h": [3.0], "state": ["training"]})
@@ -72,27 +72,27 @@ def test_the_job_is_resized_to_whole_nodes():
 
 def test_fine_bins_show_a_phase_and_stay_few():
     window = power_chapter.tables.day_of_run(timeline())
-    found = power_chapter.tables.fine_series(timeline(), profile(), window)
-    assert found.step_s == pytest.approx(0.2) and found.duration_h == pytest.approx(24.0)
+    series = power_chapter.tables.fine_series(timeline(), profile(), window)
+    assert series.step_s == pytest.approx(0.2) and series.duration_h == pytest.approx(24.0)
     quick = replace(profile(), waveform=replace(profile().waveform, step_s=0.5))
     short = power_chapter.tables.fine_series(timeline(), quick, window)
     assert short.n == 500_000 and short.start_h <= window.failure_h <= short.end_h
 
 
 def test_spectra_have_their_lines_at_the_steps():
-    found = power_chapter.tables.spectra(timeline(), profile(), power_chapter.tables.day_of_run(timeline()), 0.02)
-    given = found[found["nodes"] == "as given"]
+    rows = power_chapter.tables.spectra(timeline(), profile(), power_chapter.tables.day_of_run(timeline()), 0.02)
+    given = rows[rows["nodes"] == "as given"]
     assert given.loc[given["psd_mw2_per_hz"].idxmax(), "frequency_hz"] == pytest.approx(0.2, abs=0.01)
-    fast = found[found["frequency_hz"] > 20].groupby("nodes")["psd_mw2_per_hz"].max()
+    fast = rows[rows["frequency_hz"] > 20].groupby("nodes")["psd_mw2_per_hz"].max()
     assert fast["as given"] < 0.01 * fast["all nodes at once"]
-    assert found["band_share"].between(0, 1).all() and found.groupby("nodes").size().max() <= 240
+    assert rows["band_share"].between(0, 1).all() and rows.groupby("nodes").size().max() <= 240
 
 
 def test_limits_are_checked_where_the_bins_can():
     window = power_chapter.tables.day_of_run(timeline())
     day = power.series(timeline(), profile(), 1.0, window.start_h, window.end_h)
-    found = power_chapter.tables.limits_kept(timeline(), profile(), window, day)
-    assert set(found["specification"]) == set(power.specifications()) and (found["verdict"] != "not known").all()
+    rows = power_chapter.tables.limits_kept(timeline(), profile(), window, day)
+    assert set(rows["specification"]) == set(power.specifications()) and (rows["verdict"] != "not known").all()
 
 
 def test_pairs_have_the_overhead_they_are_for():
@@ -106,7 +106,7 @@ def test_a_smoothed_failure_swings_less():
     window = power_chapter.tables.day_of_run(timeline())
     own = power.series(timeline(), profile(), 0.2, window.failure_h - 0.2, window.failure_h + 0.2, at="computers")
     sized = power_chapter.tables.sized_options(own, power.Target(0.2))
-    found = power_chapter.tables.smoothed_moment(timeline(), profile(), window, sized)
-    spans = found.groupby("option")["power_mw"].agg(np.ptp)
+    rows = power_chapter.tables.smoothed_moment(timeline(), profile(), window, sized)
+    spans = rows.groupby("option")["power_mw"].agg(np.ptp)
     assert spans.drop("no smoothing").max() < 0.7 * spans["no smoothing"]
-    assert len(set(found.groupby("option").size())) == 1 and len(found) < 2000
+    assert len(set(rows.groupby("option").size())) == 1 and len(rows) < 2000

@@ -79,8 +79,8 @@ def claims_with(monkeypatch, claim_id, **changes):
 
 
 def test_every_claim_gets_its_verdict():
-    found = reading_the_sources.tables.audit().set_index("claim_id")["verdict"].to_dict()
-    assert found == VERDICTS
+    verdicts = reading_the_sources.tables.audit().set_index("claim_id")["verdict"].to_dict()
+    assert verdicts == VERDICTS
 
 
 def test_a_computed_verdict_shows_its_number_and_a_judgement_its_reason():
@@ -154,11 +154,11 @@ def test_the_two_readings():
 
 
 def test_every_quantity_has_a_number_and_a_meaning():
-    found = reading_the_sources.tables.quantities()
-    assert found["value"].notna().all()
-    assert found["quantity"].is_unique
-    assert (found[["unit", "meaning"]] != "").all(axis=None)
-    assert isinstance(found, pd.DataFrame)
+    quantities = reading_the_sources.tables.quantities()
+    assert quantities["value"].notna().all()
+    assert quantities["quantity"].is_unique
+    assert (quantities[["unit", "meaning"]] != "").all(axis=None)
+    assert isinstance(quantities, pd.DataFrame)
 
 
 def test_an_unknown_quantity_offers_the_nearest():

@@ -53,9 +53,9 @@ def test_what_is_known_of_the_rate_becomes_a_band(run):
 
 def test_what_no_closed_form_has_a_term_for_is_left_out_and_named():
     slow = {"per_1000_node_days": 0.1, "loss": 0.05, "detection_h": 4}
-    found = spares_chapter.tables.pooled_run(Scenario.load("rsc-1").override({"slow_nodes": slow}))
-    assert any("slow_nodes" in words for words in found.left_out)
-    assert found.scenario.slow_nodes is None
+    pooled = spares_chapter.tables.pooled_run(Scenario.load("rsc-1").override({"slow_nodes": slow}))
+    assert any("slow_nodes" in words for words in pooled.left_out)
+    assert pooled.scenario.slow_nodes is None
 
 
 @pytest.mark.parametrize("repair_h", [0.0, -1.0, float("nan"), float("inf")])
@@ -121,8 +121,8 @@ def test_simulated_pools_lie_on_the_closed_form_and_others_above_it(run, simulat
 
 def test_own_repairs_are_simulated_as_they_are():
     own = spares_chapter.tables.pooled_run(Scenario.load("llama3-405b").override(OWN))
-    found = spares_chapter.tables.simulated_pools(own, n_runs=12)
-    assert set(found["pool"]) == {ONE_BY_ONE}
+    pools = spares_chapter.tables.simulated_pools(own, n_runs=12)
+    assert set(pools["pool"]) == {ONE_BY_ONE}
 
 
 def test_money_is_told_around_the_least(simulated):
@@ -150,18 +150,18 @@ def test_crews_that_cannot_keep_up_are_refused(run, factor):
 
 
 def test_racks_pools_and_servers_at_equal_gpus(run):
-    found = spares_chapter.option_tables.rack_choices(run)
-    assert found.n_racks == 256
-    frame = found.frame.set_index(["way", "n_spares"])
+    choices = spares_chapter.option_tables.rack_choices(run)
+    assert choices.n_racks == 256
+    frame = choices.frame.set_index(["way", "n_spares"])
     assert frame.loc[(IN_RACKS, 2), "held"] == pytest.approx(2 * 256 / 16_384)
-    assert frame.loc[(IN_RACKS, 2), "short"] == pytest.approx(1 - spares.racks_level(256, 64, 2, found.unavailable))
-    servers = 1 - spares.domains_level(16_384, 144, 8, found.unavailable)
+    assert frame.loc[(IN_RACKS, 2), "short"] == pytest.approx(1 - spares.racks_level(256, 64, 2, choices.unavailable))
+    servers = 1 - spares.domains_level(16_384, 144, 8, choices.unavailable)
     assert frame.loc[(SERVERS, 18), "short"] == pytest.approx(servers)
-    few = found.frame[found.frame["held"] <= 0.0313]
+    few = choices.frame[choices.frame["held"] <= 0.0313]
     at_3 = {way: rows["short"].iloc[-1] for way, rows in few.groupby("way")}
     assert at_3[SERVERS] < at_3[IN_RACKS] < at_3[WHOLE_RACKS]
-    whole = found.frame[found.frame["way"] == IN_RACKS_WHOLE]["short"]
-    assert whole.min() == pytest.approx(1 - (1 - found.rack_unavailable) ** 256, rel=1e-5)
+    whole = choices.frame[choices.frame["way"] == IN_RACKS_WHOLE]["short"]
+    assert whole.min() == pytest.approx(1 - (1 - choices.rack_unavailable) ** 256, rel=1e-5)
 
 
 def test_racks_that_never_fail_whole_have_no_line_of_their_own(run):
@@ -194,9 +194,9 @@ def test_losses_are_ordered_by_what_a_gpu_takes_along():
 
 
 def test_shrinking_is_tried_with_replicas_that_the_job_has(run):
-    found = spares_chapter.option_tables.elastic_pools(run, n_runs=12)
-    assert set(found["n_replicas"]) == {128} and set(found["n_least"]) == {115}
-    assert found["more"].iloc[0] > 0.5 and abs(found["more"].iloc[-1]) < 1e-3
+    pools = spares_chapter.option_tables.elastic_pools(run, n_runs=12)
+    assert set(pools["n_replicas"]) == {128} and set(pools["n_least"]) == {115}
+    assert pools["more"].iloc[0] > 0.5 and abs(pools["more"].iloc[-1]) < 1e-3
     small = spares_chapter.tables.pooled_run(Scenario.load("bloom-176b"))
     assert set(spares_chapter.option_tables.elastic_pools(small, n_runs=12)["n_replicas"]) == {48}
     one = spares_chapter.tables.pooled_run(Scenario.load("bloom-176b").override({"cluster.n_gpus": 8}))

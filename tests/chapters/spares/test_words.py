@@ -22,9 +22,9 @@ PRESETS = evidence.scenario_names()
 
 
 def numbers(pattern: str, text: str) -> list[float]:
-    found = re.search(pattern.replace("#", f"({NUMBER})"), text)
-    assert found, f"{pattern!r} is not in {text!r}"
-    return [float(group.replace(",", "")) for group in found.groups()]
+    match = re.search(pattern.replace("#", f"({NUMBER})"), text)
+    assert match, f"{pattern!r} is not in {text!r}"
+    return [float(group.replace(",", "")) for group in match.groups()]
 
 
 @cache
@@ -81,22 +81,22 @@ def test_words_are_sane_for_every_run(name, changed):
 
 
 def test_the_answer_names_the_cheapest_pool_and_its_flat_range():
-    found = spares_chapter.words.answer(run(), simulated())
+    finding = spares_chapter.words.answer(run(), simulated())
     best = run().best
-    assert found.title == "17 spares are cheapest, 0.83% of the 2,048 nodes"
-    assert numbers("add #% to the cost of the work, and pools of # to # cost the same", found.text) == pytest.approx(
+    assert finding.title == "17 spares are cheapest, 0.83% of the 2,048 nodes"
+    assert numbers("add #% to the cost of the work, and pools of # to # cost the same", finding.text) == pytest.approx(
         [100 * (best.cost - 1), best.low, best.high], abs=5e-3
     )
-    assert numbers("Without any the job would wait #% of the time", found.text) == pytest.approx(
+    assert numbers("Without any the job would wait #% of the time", finding.text) == pytest.approx(
         [100 * spares.waiting_share(0, run().in_repair)], abs=0.5
     )
     half = spares.cheapest_pool(run().in_repair / 2, 2048)
-    assert numbers("half the time would take # spares and add #%", found.text) == pytest.approx(
+    assert numbers("half the time would take # spares and add #%", finding.text) == pytest.approx(
         [half.n_spares, 100 * (half.cost - 1)], abs=5e-3
     )
     single = simulated()[simulated()["pool"] == ONE_BY_ONE]
     least = single.loc[single["cost"].idxmin()]
-    assert numbers("simulated, # is the cheapest, with an ETTR of #%", found.text) == pytest.approx(
+    assert numbers("simulated, # is the cheapest, with an ETTR of #%", finding.text) == pytest.approx(
         [least["n_spares"], 100 * least["ettr"]], abs=0.051
     )
 
@@ -122,11 +122,11 @@ def test_what_the_closed_form_knows_nothing_of_is_named():
 def test_levels_are_told_with_their_waits_and_costs():
     text = spares_chapter.words.levels(run(), spares_chapter.tables.pools_by_level(run())).text
     a, held = run().in_repair, spares.poisson_pool(run().in_repair, 0.99)
-    told = numbers(
+    values = numbers(
         "99% of the time has # spares and lets the whole job wait #% of the time, at an extra cost of #%", text
     )
     waits, cost = spares.waiting_share(held, a), spares.pool_cost(held, a, 2048) - 1
-    assert told == pytest.approx([held, 100 * waits, 100 * cost], abs=5e-3)
+    assert values == pytest.approx([held, 100 * waits, 100 * cost], abs=5e-3)
 
 
 def test_cells_of_the_table_are_in_per_cent():
@@ -177,12 +177,12 @@ def test_repair_is_told_with_and_without_a_pool_that_follows():
 def test_what_a_target_takes_is_told(target):
     held = run().scenario.override({"spares.n_nodes": 0})
     need = plan.required(held, "spares.n_nodes", target)
-    found = spares_chapter.words.required(need)
+    finding = spares_chapter.words.required(need)
     if need.value is None:
-        assert numbers("never run out leave #%", found.text) == pytest.approx([100 * need.best_ettr], abs=0.051)
-        assert "No pool reaches" in found.title
+        assert numbers("never run out leave #%", finding.text) == pytest.approx([100 * need.best_ettr], abs=0.051)
+        assert "No pool reaches" in finding.title
     else:
-        assert found.title == f"{need.value:.0f} spares are the fewest for an ETTR of 90.0%"
+        assert finding.title == f"{need.value:.0f} spares are the fewest for an ETTR of 90.0%"
 
 
 def test_racks_are_told_at_equal_gpus():
@@ -191,8 +191,8 @@ def test_racks_are_told_at_equal_gpus():
     assert numbers("fills # racks with # of # GPUs", text) == [256, 64, 72]
     frame = choices.frame
     few = [frame[(frame["way"] == way) & (frame["short"] <= 1e-3)].iloc[0] for way in (IN_RACKS, SERVERS)]
-    told = numbers(r"each rack #% \(# a rack\), a pool of servers #% \(#\)", text)
-    assert told == pytest.approx(
+    values = numbers(r"each rack #% \(# a rack\), a pool of servers #% \(#\)", text)
+    assert values == pytest.approx(
         [100 * few[0]["held"], few[0]["n_spares"], 100 * few[1]["held"], few[1]["n_spares"]], abs=0.051
     )
 
@@ -221,13 +221,13 @@ def test_where_the_lines_meet_is_told():
 
 def test_options_of_the_shared_cluster_are_told_with_their_useful_nodes():
     frame = spares_chapter.option_tables.shared_options(run()).set_index("order", drop=False)
-    found = spares_chapter.option_words.shared(frame, 2, 20.0)
-    assert numbers("Failing half as often wins most for the whole cluster: # useful nodes", found.title) == (
+    finding = spares_chapter.option_words.shared(frame, 2, 20.0)
+    assert numbers("Failing half as often wins most for the whole cluster: # useful nodes", finding.title) == (
         pytest.approx([frame.loc[5, "total_more"]], abs=0.05)
     )
-    assert numbers("pre-empts # small jobs a day", found.text) == pytest.approx(
+    assert numbers("pre-empts # small jobs a day", finding.text) == pytest.approx(
         [frame.loc[4, "preemptions_per_day"]], abs=0.5
     )
-    assert numbers(r", #% of all that is lost; published for RSC are #%", found.text) == pytest.approx(
+    assert numbers(r", #% of all that is lost; published for RSC are #%", finding.text) == pytest.approx(
         [17, 16], abs=0.5
     )

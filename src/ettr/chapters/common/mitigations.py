@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterable
 
 import altair as alt
 import pandas as pd
 
+from ettr.chapters.common.sentences import amount, number
 from ettr.chapters.common.table import Table
 
 BASES = {
@@ -41,3 +43,39 @@ def both_names(title: str) -> str:
 def nothing(title: str) -> Table:
     """What stands in the place of a chart that has nothing to show."""
     return Table(pd.DataFrame({"Nothing to draw": [title]}), title)
+
+
+PARTS_IN_WORDS = {
+    "productive": "training itself",
+    "checkpoint": "checkpoints",
+    "slowdown": "slower steps while a checkpoint is written",
+    "degraded": "throughput lost while nodes are out or slow",
+    "rework": "rework",
+    "detection": "detection",
+    "queue": "waiting for nodes",
+    "restart": "restarts",
+    "maintenance": "maintenance",
+}
+"""Parts of the time budget in the middle of a sentence."""
+
+
+def small(title: str) -> str:
+    """A title in the middle of a sentence, in italics."""
+    return f"*{title}*"
+
+
+def saved(value: float) -> str:
+    """Days or hours, without a sign."""
+    size = abs(value)
+    if size < 1:
+        return f"{number(24 * size)} h"
+    return f"{number(size)} day{'' if number(size) == '1' else 's'}"
+
+
+def usd(value: float) -> str:
+    """An amount of money in words, e.g. ``3.86 million USD``."""
+    if not math.isfinite(value):
+        return "any budget"
+    if value >= 1e6:
+        return f"{amount(value)} USD"
+    return f"{value:,.0f} USD" if value < 1000 else f"{float(f'{value:.3g}'):,.0f} USD"

@@ -233,21 +233,21 @@ def layered(*charts: Any) -> Any:
     Altair copies layers many times, each with all that it leaves open; these hold only what they say.
     """
     data = charts[0].data if all(chart.data is charts[0].data for chart in charts) else alt.Undefined
-    return alt.LayerChart(data=data, layer=[_said(chart, data) for chart in charts])
+    return alt.LayerChart(data=data, layer=[_bare(chart, data) for chart in charts])
 
 
-def _said(chart: Any, shared: Any) -> Any:
+def _bare(chart: Any, shared: Any) -> Any:
     """A copy of a chart of one mark with only what it says, and without the data that it shares."""
     if not isinstance(chart, alt.Chart):
         return chart
-    said = chart.copy(deep=False)
-    said.data = alt.Undefined if chart.data is shared else chart.data
+    bare = chart.copy(deep=False)
+    bare.data = alt.Undefined if chart.data is shared else chart.data
     try:
-        said.encoding = alt.FacetedEncoding(**chart.encoding.to_dict(validate=False))
+        bare.encoding = alt.FacetedEncoding(**chart.encoding.to_dict(validate=False))
     except ValueError:  # types that follow from the data
         return chart
-    said.mark = chart.mark if isinstance(chart.mark, str) else chart.mark.to_dict(validate=False)
-    return said
+    bare.mark = chart.mark if isinstance(chart.mark, str) else chart.mark.to_dict(validate=False)
+    return bare
 
 
 def touchable(line: alt.Chart, touched: pd.DataFrame | None = None) -> Any:

@@ -47,7 +47,7 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
     Parameters
     ----------
     frame : DataFrame
-        As from :func:`ettr.failures.rates_by`: ``group``, ``n_events``, ``rate``, ``low``, ``high``
+        As from :func:`~ettr.failures.groups.rates_by`: ``group``, ``n_events``, ``rate``, ``low``, ``high``
         [1 / (1000 node-days)].
     title : str
         The statement that the chart shows.
@@ -73,14 +73,14 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
         x=alt.X("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
-    told = ", ".join(f"{str(row.group)[:_LONGEST_NAME]} {row.n_events}" for row in frame.head(5).itertuples())
+    most = ", ".join(f"{str(row.group)[:_LONGEST_NAME]} {row.n_events}" for row in frame.head(5).itertuples())
     return finish(
         bars + whiskers,
         title=title,
         subtitle=subtitle or f"Lines: exact {_of(level)} interval, if failures are independent.",
         description=(
             f"Bars of failures per 1000 node-days by component, {len(frame)} in all, with {_of(level)} intervals. "
-            f"Most failures: {told}."
+            f"Most failures: {most}."
         ),
         height=24 * len(frame) + 20,
     )
@@ -92,8 +92,8 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
     Parameters
     ----------
     frame : DataFrame
-        As from :func:`ettr.failures.rate_over_time`: ``start_h``, ``end_h`` [h], ``n_events``, ``rate``, ``low``,
-        ``high`` [1 / (1000 node-days)].
+        As from :func:`~ettr.failures.trend.rate_over_time`: ``start_h``, ``end_h`` [h], ``n_events``, ``rate``,
+        ``low``, ``high`` [1 / (1000 node-days)].
     rate : float
         Of the whole log. [1 / (1000 node-days)]
     title, subtitle, level
@@ -102,14 +102,14 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
     need(frame, "start_h", "end_h", "n_events", "rate", "low", "high")
     if frame["n_events"].sum() == 0:
         return NoChart("nothing failed.")
-    shown = frame.assign(
+    stretches = frame.assign(
         start_d=frame["start_h"] / 24,
         end_d=frame["end_h"] / 24,
         middle_d=(frame["start_h"] + frame["end_h"]) / 48,
         zero=0.0,
     )
     days = alt.X("start_d:Q", title="Days since the window's start [d]", scale=alt.Scale(nice=False))
-    base = alt.Chart(shown).encode(
+    base = alt.Chart(stretches).encode(
         tooltip=[
             alt.Tooltip("start_d:Q", title="From day", format=".1f"),
             alt.Tooltip("end_d:Q", title="to day", format=".1f"),
@@ -137,9 +137,9 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
         subtitle=subtitle
         or f"Lines: exact {_of(level)} interval of each bar's count, if independent. Dashed: the whole log.",
         description=(
-            f"Bars of the failure rate in {len(frame)} equal stretches of {_digits(shown['end_d'].max())} days, with "
-            f"{_of(level)} intervals, from {_digits(frame['rate'].min())} to {_digits(frame['rate'].max())} per 1000 "
-            f"node-days; the whole log has {_digits(rate)}."
+            f"Bars of the failure rate in {len(frame)} equal stretches of {_digits(stretches['end_d'].max())} days, "
+            f"with {_of(level)} intervals, from {_digits(frame['rate'].min())} to {_digits(frame['rate'].max())} "
+            f"per 1000 node-days; the whole log has {_digits(rate)}."
         ),
     )
 
@@ -150,7 +150,8 @@ def gaps(seen: pd.DataFrame, fitted: pd.DataFrame, title: str, subtitle: str = "
     Parameters
     ----------
     seen, fitted : DataFrame
-        As from :func:`ettr.failures.gap_survival`: ``gap_h`` [h], ``survival``; ``fitted`` with ``distribution``.
+        As from :func:`ettr.failures.gaps_seen` and :func:`ettr.failures.gaps_fitted`: ``gap_h`` [h], ``survival``;
+        ``fitted`` with ``distribution``.
     title, subtitle
         As in :func:`components`.
     """
@@ -229,8 +230,8 @@ def shapes(rules: pd.DataFrame, title: str, subtitle: str = "", level: float = 0
     need(rules, "rule", "n_incidents", "weibull_shape", "shape_low", "shape_high")
     if rules["weibull_shape"].isna().all():
         return NoChart("the log holds too few different times between failures for a shape.")
-    shown = rules.dropna(subset=["weibull_shape"])
-    base = alt.Chart(shown).encode(y=alt.Y("rule:N", sort=rules["rule"].tolist(), title=None))
+    known = rules.dropna(subset=["weibull_shape"])
+    base = alt.Chart(known).encode(y=alt.Y("rule:N", sort=rules["rule"].tolist(), title=None))
     dots = base.mark_point(size=90).encode(
         x=alt.X("weibull_shape:Q", title="Weibull shape (1: memoryless)", scale=alt.Scale(zero=False, padding=12)),
         tooltip=[
@@ -243,12 +244,12 @@ def shapes(rules: pd.DataFrame, title: str, subtitle: str = "", level: float = 0
     )
     whiskers = base.mark_rule(strokeWidth=2).encode(x=alt.X("shape_low:Q"), x2=alt.X2("shape_high:Q"))
     one = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(x=alt.X("one:Q"))
-    told = "; ".join(f"{row.rule} {row.weibull_shape:.2f}" for row in shown.itertuples())
+    values = "; ".join(f"{row.rule} {row.weibull_shape:.2f}" for row in known.itertuples())
     return finish(
         one + whiskers + dots,
         title=title,
         subtitle=subtitle or f"Lines: {_of(level)} interval. Dashed: memoryless.",
-        description=f"Dots of the Weibull shape of the times between incidents, by merge rule: {told}.",
+        description=f"Dots of the Weibull shape of the times between incidents, by merge rule: {values}.",
         height=36 * len(rules) + 20,
     )
 
@@ -315,24 +316,24 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: flo
     Parameters
     ----------
     frame : DataFrame
-        As from :func:`ettr.failures.hazard_after_repair`, with a label ``since``: ``since``, ``n_events``,
+        As from :func:`~ettr.failures.repeats.hazard_after_repair`, with a label ``since``: ``since``, ``n_events``,
         ``node_days``, ``rate``, ``low``, ``high`` [1 / (1000 node-days)], ``elsewhere`` (true for later).
     title, subtitle, level
         As in :func:`components`.
     """
     need(frame, "since", "n_events", "node_days", "rate", "low", "high", "elsewhere")
-    shown = frame[frame["node_days"] > 0]
-    if shown.empty:
+    watched = frame[frame["node_days"] > 0]
+    if watched.empty:
         return NoChart("no failure names its node.")
-    base = alt.Chart(shown).encode(
+    base = alt.Chart(watched).encode(
         x=alt.X(
             "since:N",
-            sort=shown["since"].tolist(),
+            sort=watched["since"].tolist(),
             title="Time since the last repair [d]",
             axis=alt.Axis(labelAngle=0, labelPadding=10),
         )
     )
-    most = float(shown["high"].max())
+    most = float(watched["high"].max())
     # both layers name the axis: merged with one that does not, it loses half of its marks
     axis = alt.Axis(values=_ladder(most, most / 400), format=",~r", labelOverlap="greedy")
     dots = base.mark_point(size=90).encode(
@@ -354,12 +355,12 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: flo
         ],
     )
     whiskers = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", axis=axis), y2=alt.Y2("high:Q"))
-    told = "; ".join(f"{row.since}: {_digits(row.rate)}" for row in shown.itertuples())
+    rates = "; ".join(f"{row.since}: {_digits(row.rate)}" for row in watched.itertuples())
     return finish(
         whiskers + dots,
         title=title,
         subtitle=subtitle or f"Lines: exact {_of(level)} interval. The vertical axis is a square root.",
-        description=f"Dots of failures per 1000 node-days by days since a node's return to service: {told}.",
+        description=f"Dots of failures per 1000 node-days by days since a node's return to service: {rates}.",
         height=280,
     )
 
@@ -428,9 +429,9 @@ def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str =
     need(frame, "origin_d", "n_events", "low", "high", "poisson_low", "poisson_high", "inside")
     if frame.empty:
         return NoChart("the log holds too few failures to test forecasts on.")
-    shown = frame.assign(came=frame["inside"].map({True: "inside", False: "outside"}))
+    outcomes = frame.assign(came=frame["inside"].map({True: "inside", False: "outside"}))
     x = alt.X("origin_d:Q", title="Day of the forecast [d]", scale=alt.Scale(nice=False, padding=6))
-    base = alt.Chart(shown)
+    base = alt.Chart(outcomes)
     ahead = f"{horizon_d:.3g} days" if horizon_d >= 2 else f"{24 * horizon_d:.3g} h"
     counts = f"Failures in the next {ahead} [count]"
     wide = base.mark_area(opacity=0.18, color=_SEEN).encode(x=x, y=alt.Y("low:Q", title=counts), y2=alt.Y2("high:Q"))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from ettr.chapters.common.sentences import count, number
-from ettr.failures import Fit
-from ettr.failures.verdicts import LEAST_EVENTS
+from ettr.chapters.failure_log.tables import LEAST_EVENTS
+
+if TYPE_CHECKING:
+    from ettr.failures import Fit
 
 _LONGEST_NAME = 60
 _SIGNS = re.compile(r"[\\`*<>|$\[\]]|(?<![^\W_])_|_(?![^\W_])")
 
 
-def shown(name: object) -> str:
+def shortened(name: object) -> str:
     """A name from a log, cut where it would fill a sentence."""
     text = " ".join(str(name).split())
     return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
@@ -25,7 +28,7 @@ def marked(text: str) -> str:
 
 def named(name: object) -> str:
     """A name from a log in Markdown."""
-    return marked(shown(name))
+    return marked(shortened(name))
 
 
 def counted(n: float, word: str) -> str:
@@ -50,8 +53,8 @@ def between(low: float, high: float) -> str:
 
 def times(ratio: float, as_much: str) -> str:
     """How many times as much, or as often; for one, only that."""
-    said = number(ratio)
-    return as_much if said == "1" else f"{said} times {as_much}"
+    factor = number(ratio)
+    return as_much if factor == "1" else f"{factor} times {as_much}"
 
 
 def probability(value: float) -> str:

@@ -47,12 +47,12 @@ def against_model(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     known = alt.Chart(frame).encode(y=y)
     links = known.mark_rule(strokeDash=[3, 3]).encode(x=alt.X("realised:Q"), x2=alt.X2("modelled:Q"))
     whiskers = known.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
-    told = "; ".join(f"{row.run} {row.realised:.1%} against {row.modelled:.1%}" for row in frame.itertuples())
+    pairs = "; ".join(f"{row.run} {row.realised:.1%} against {row.modelled:.1%}" for row in frame.itertuples())
     return finish(
         links + whiskers + dots + labels,
         title=title,
         subtitle=subtitle or "Thick lines: what the resolution of the diary's time stamps leaves open.",
-        description=f"Pairs of dots of the ETTR that runs really had against the modelled one: {told}.",
+        description=f"Pairs of dots of the ETTR that runs really had against the modelled one: {pairs}.",
         height=70 * len(frame) + 20,
     )
 
@@ -68,15 +68,15 @@ def losses(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the run.
     """
     need(frame, "reason", "lost_h", "share", "n", "term")
-    shown = frame.assign(
+    labelled = frame.assign(
         n=["not known" if pd.isna(n) else f"{n:,}" for n in frame["n"]],
         what=[f"{row.reason}\n{row.term}" for row in frame.itertuples()],
     )
     longest = float(frame["lost_h"].max())  # room for the label beside it
     terms = [term for term in _TERMS if term in set(frame["term"])]
-    order = shown.sort_values("lost_h", ascending=False)["what"].tolist()
+    order = labelled.sort_values("lost_h", ascending=False)["what"].tolist()
     two_lines = alt.Axis(labelExpr="split(datum.value, '\\n')", labelOffset=-7)
-    base = alt.Chart(shown).encode(y=alt.Y("what:N", sort=order, title=None, axis=two_lines))
+    base = alt.Chart(labelled).encode(y=alt.Y("what:N", sort=order, title=None, axis=two_lines))
     bars = base.mark_bar().encode(
         x=alt.X("lost_h:Q", title="Lost wall clock [h]", scale=alt.Scale(domain=[0, 1.25 * longest])),
         color=alt.Color(
@@ -93,11 +93,11 @@ def losses(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         ],
     )
     labels = base.mark_text(align="left", dx=4).encode(x=alt.X("lost_h:Q"), text=alt.Text("lost_h:Q", format=".1f"))
-    told = ", ".join(f"{row.reason} {row.lost_h:.1f} h ({row.term})" for row in frame.itertuples())
+    hours = ", ".join(f"{row.reason} {row.lost_h:.1f} h ({row.term})" for row in frame.itertuples())
     return finish(
         bars + labels,
         title=title,
         subtitle=subtitle,
-        description=f"Bars of the hours that the run lost, by what its diary puts them down to: {told}.",
+        description=f"Bars of the hours that the run lost, by what its diary puts them down to: {hours}.",
         height=40 * len(frame) + 20,
     )

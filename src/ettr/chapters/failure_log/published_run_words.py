@@ -1,20 +1,19 @@
-"""What is said of runs whose diary is public."""
+"""Sentences on runs whose diary is public."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from ettr.chapters.common.sentences import Finding, count, duration, listed, number, pct, points
-from ettr.chapters.failure_log.tables import NOT_MODELLED, PublishedRun
-from ettr.logs.training_logs import MIXED, UNNAMED
+from ettr.chapters.failure_log.tables import MIXED, NOT_MODELLED, UNNAMED, PublishedRun
 
 
 def against_model(runs: pd.DataFrame) -> Finding:
     """How far real runs stay behind a model of hardware; columns as from ``tables.against_model``."""
-    told = []
+    sentences = []
     for row in runs.itertuples():
         open_ends = f" ({pct(row.low)} to {pct(row.high)}, as the diary's dates allow)" if row.low < row.high else ""
-        told.append(
+        sentences.append(
             f"*{row.run}* had an ETTR of {pct(row.realised)}{open_ends}; failures of hardware, checkpoints and "
             f"restarts alone would have left {pct(row.modelled)}."
         )
@@ -24,7 +23,8 @@ def against_model(runs: pd.DataFrame) -> Finding:
         title=f"Real runs lost {number(runs['lost_h'].sum() / runs['modelled_lost_h'].sum())} times what hardware "
         f"explains",
         text=(
-            " ".join(told) + f" {len(behind)} of {len(runs)} runs stay behind the model by more than their dates leave "
+            " ".join(sentences)
+            + f" {len(behind)} of {len(runs)} runs stay behind the model by more than their dates leave "
             f"open, by {listed([points(value) for value in behind['difference']])}: {pct(share)} of all hours that "
             f"these runs lost have no place in a model of hardware."
         ),
@@ -41,7 +41,7 @@ def losses(run: PublishedRun) -> Finding:
     """
     lost_h = run.realised.lost_h
     named = run.losses[~run.losses["reason"].isin((MIXED, UNNAMED))]
-    told = listed([f"{row.reason} {duration(row.lost_h)}{_times(row.n)}" for row in named.itertuples()])
+    reasons = listed([f"{row.reason} {duration(row.lost_h)}{_times(row.n)}" for row in named.itertuples()])
     other = {row.reason: row.lost_h for row in run.losses.itertuples() if row.reason in (MIXED, UNNAMED)}
     mixed = (
         f" {number(other[MIXED])} h more lie in stretches that stops of several kinds share." if MIXED in other else ""
@@ -58,7 +58,7 @@ def losses(run: PublishedRun) -> Finding:
         f"hardware",
         text=(
             f"Of {number(run.realised.wall_h)} h the run lost {number(lost_h)}. The diary gives a reason for these: "
-            f"{told}.{mixed}{unnamed}{_impossible(run)}"
+            f"{reasons}.{mixed}{unnamed}{_impossible(run)}"
         ),
     )
 

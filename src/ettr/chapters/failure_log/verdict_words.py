@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,16 +15,17 @@ from ettr.chapters.failure_log.log_words import (
     failures,
     named,
     probability,
-    shown,
+    shortened,
     times,
     too_few,
 )
+from ettr.chapters.failure_log.tables import LEAST_EVENTS, MIN_GAPS
 from ettr.core.errors import InputError
-from ettr.failures import Fit, NodeStatistics
-from ettr.failures.gaps import MIN_GAPS
-from ettr.failures.lemons import Lemons
-from ettr.failures.roles import RoleCheck
-from ettr.failures.verdicts import LEAST_EVENTS
+
+if TYPE_CHECKING:
+    from ettr.failures import Fit, NodeStatistics
+    from ettr.failures.lemons import Lemons
+    from ettr.failures.roles import RoleCheck
 
 
 def shape(fit: Fit) -> Finding:
@@ -31,7 +33,7 @@ def shape(fit: Fit) -> Finding:
     answer = fit.verdict("memoryless").answer
     if answer in ("alike", "too few", "too coarse"):
         return _no_shape(fit, answer)
-    told = listed(
+    shapes = listed(
         [
             f"{one.weibull_shape:.2f} ({one.weibull_low:.2f} to {one.weibull_high:.2f}) {_rule(one.within_min)}"
             for one in fit.gaps
@@ -42,7 +44,7 @@ def shape(fit: Fit) -> Finding:
     drawn = next(one for one in fit.gaps if one.draws)
     how = f" Goodness of fit is by parametric bootstrap: {drawn.draws} draws"
     most = f" of at most {counted(drawn.n_bootstrap_gaps, 'gap')}."
-    return Finding(title=title, text=f"{meaning} The Weibull shape is {told}, where 1 is memoryless.{how}{most}")
+    return Finding(title=title, text=f"{meaning} The Weibull shape is {shapes}, where 1 is memoryless.{how}{most}")
 
 
 def rate_moves(fit: Fit) -> bool:
@@ -105,13 +107,13 @@ def gaps(fit: Fit, within_min: float = 10.0) -> Finding:
         raise InputError(
             f"within_min must be one of {', '.join(f'{rule:g}' for rule in by_rule)} min, got {within_min}"
         )
-    found, dots = by_rule[within_min], f"Dots: the times between failures, {_rule(within_min)}."
-    if found.too_coarse:
+    fitted, dots = by_rule[within_min], f"Dots: the times between failures, {_rule(within_min)}."
+    if fitted.too_coarse:
         return Finding(title="Time stamps are too coarse for a distribution", text=dots)
-    if found.table.empty:
+    if fitted.table.empty:
         few = f"Fewer than {MIN_GAPS} different times between failures are left, {_rule(within_min)}"
         return Finding(title="Too few gaps to fit a distribution", text=f"{few}: too few to fit a distribution.")
-    ranked = found.table.sort_values("aic")
+    ranked = fitted.table.sort_values("aic")
     best, second = (distribution(name) for name in ranked["distribution"].head(2))
     lead = float(ranked["delta_aic"].iloc[1])
     title = f"The {best} distribution fits best"
@@ -146,46 +148,46 @@ def trend(fit: Fit) -> Finding:
             "The rate is uneven without a lasting direction: look at it over time, a single verdict hides it.",
         ),
     }[verdict.answer]
-    found, span = verdict.evidence, fit.trend.rates["rate"]
+    evidence, span = verdict.evidence, fit.trend.rates["rate"]
     low, high = number(span.min()), number(span.max())
     lies = f"lies between {low} and {high}" if low != high else f"is {low}"
     return Finding(
         title=title,
         text=(
-            f"{meaning} Laplace's test: {probability(found['laplace_p'])}. Exponent of the power law of Crow and "
-            f"AMSAA, 1 at a constant rate: {number(found['crow_amsaa_beta'])} ({probability(found['crow_amsaa_p'])}). "
-            f"Evenness over time: {probability(found['uneven_p'])}. In {len(span)} equal stretches the rate {lies} per "
-            f"1000 node-days."
+            f"{meaning} Laplace's test: {probability(evidence['laplace_p'])}. Exponent of the power law of Crow and "
+            f"AMSAA, 1 at a constant rate: {number(evidence['crow_amsaa_beta'])} "
+            f"({probability(evidence['crow_amsaa_p'])}). Evenness over time: {probability(evidence['uneven_p'])}. "
+            f"In {len(span)} equal stretches the rate {lies} per 1000 node-days."
         ),
     )
 
 
 def nodes(fit: Fit) -> Finding:
     """What to do about nodes: replace, test after repair, or nothing."""
-    answer, found = fit.verdict("nodes").answer, fit.nodes
-    if found is None and len(fit.start_h):
+    answer, statistics = fit.verdict("nodes").answer, fit.nodes
+    if statistics is None and len(fit.start_h):
         return Finding(title="The log names no nodes", text="The log names no nodes, so lemons cannot be told.")
-    if found is None or answer == "too few":
+    if statistics is None or answer == "too few":
         named_ones = (
             ""
-            if found is None or not found.deduplicated.n_unknown
-            else (f" {capital(failures(found.deduplicated.n_unknown))} without a node cannot be judged.")
+            if statistics is None or not statistics.deduplicated.n_unknown
+            else (f" {capital(failures(statistics.deduplicated.n_unknown))} without a node cannot be judged.")
         )
-        few = too_few(fit, "to tell lemons from luck", n=found.deduplicated.n_events if found else None)
+        few = too_few(fit, "to tell lemons from chance", n=statistics.deduplicated.n_events if statistics else None)
         return Finding(title="Too few failures to judge nodes", text=f"{few}{named_ones}")
     title, advice = _NODES[answer]
-    said = [advice, _uneven(found), _lasting(found.deduplicated), _soon(fit)]
+    sentences = [advice, _uneven(statistics), _lasting(statistics.deduplicated), _soon(fit)]
     if answer in ("replace", "both", "look first"):
-        said.append(_worst(found.deduplicated))
-    said.append(_role(found.role))
+        sentences.append(_worst(statistics.deduplicated))
+    sentences.append(_role(statistics.role))
     if answer != "nothing":
-        said.append(
+        sentences.append(
             "All this takes every node as watched for the whole window: nodes that came, went or were swapped "
             "look like lemons or bad repairs."
         )
-    if found.deduplicated.n_unknown:
-        said.append(f"{capital(failures(found.deduplicated.n_unknown))} without a node are left out.")
-    return Finding(title=title, text=" ".join(sentence for sentence in said if sentence))
+    if statistics.deduplicated.n_unknown:
+        sentences.append(f"{capital(failures(statistics.deduplicated.n_unknown))} without a node are left out.")
+    return Finding(title=title, text=" ".join(sentence for sentence in sentences if sentence))
 
 
 _NODES = {
@@ -212,8 +214,8 @@ _NODES = {
 }
 
 
-def _uneven(found: NodeStatistics) -> str:
-    raw, clean, n = found.as_logged, found.deduplicated, found.n_repeats
+def _uneven(statistics: NodeStatistics) -> str:
+    raw, clean, n = statistics.as_logged, statistics.deduplicated, statistics.n_repeats
     chance = f"Failures per node vary {times(raw.dispersion_index, 'as much as')} chance lets them"
     if not n:
         return f"{chance}; no failure repeats within a day."
@@ -286,8 +288,8 @@ def after_repair(fit: Fit) -> Finding:
 
 def lives(fit: Fit) -> Finding:
     """How long a repair holds, and whether the hazard falls or rises with the time since it."""
-    found, table = (fit.nodes.lifetime, fit.nodes.survival) if fit.nodes else (None, None)
-    if found is None or table is None:
+    lifetime, table = (fit.nodes.lifetime, fit.nodes.survival) if fit.nodes else (None, None)
+    if lifetime is None or table is None:
         return Finding(
             title="How long repairs hold is not known",
             text="Too few nodes failed again after a repair to say how long repairs hold.",
@@ -310,32 +312,32 @@ def lives(fit: Fit) -> Finding:
             "the hazard rises with the time since the repair",
         ),
         "flat": ("Repairs fail at any age alike", "the hazard does not visibly change with the time since the repair"),
-    }[found.hazard]
-    mixed = ", which a mix of better and worse nodes does too" if found.hazard == "falling" and differ else ""
-    shape = f"{found.shape:.2f} ({found.low:.2f} to {found.high:.2f})"
+    }[lifetime.hazard]
+    mixed = ", which a mix of better and worse nodes does too" if lifetime.hazard == "falling" and differ else ""
+    shape = f"{lifetime.shape:.2f} ({lifetime.low:.2f} to {lifetime.high:.2f})"
     return Finding(title=title, text=f"{median}. With a Weibull shape of {shape}, {meaning}{mixed}.")
 
 
 def cohorts(fit: Fit) -> Finding:
     """Whether cohorts need rates of their own."""
-    verdict, found = fit.verdict("cohorts"), fit.cohort_test
+    verdict, test = fit.verdict("cohorts"), fit.cohort_test
     if verdict.answer == "not asked":
         return Finding(title="No cohorts were named", text="No column was named to split by.")
-    if found is None:
+    if test is None:
         return _no_comparison(fit)
-    highest, lowest = named(found.highest), named(found.lowest)
-    if math.isfinite(found.ratio):
-        ratio = f"{highest} fails {times(found.ratio, 'as often as')} {lowest} ({between(found.low, found.high)}; "
-    elif found.low >= 1:
-        ratio = f"{highest} fails at least {times(found.low, 'as often as')} {lowest}, which never failed ("
+    highest, lowest = named(test.highest), named(test.lowest)
+    if math.isfinite(test.ratio):
+        ratio = f"{highest} fails {times(test.ratio, 'as often as')} {lowest} ({between(test.low, test.high)}; "
+    elif test.low >= 1:
+        ratio = f"{highest} fails at least {times(test.low, 'as often as')} {lowest}, which never failed ("
     else:
         ratio = f"{highest} failed and {lowest} never did ("
     if verdict.answer == "separate":
         return Finding(
-            title=f"Failure rates differ by {shown(fit.split)}",
-            text=f"{ratio}{probability(found.p)}): one rate for all hides both. Fit and plan them separately.",
+            title=f"Failure rates differ by {shortened(fit.split)}",
+            text=f"{ratio}{probability(test.p)}): one rate for all hides both. Fit and plan them separately.",
         )
-    return Finding(title="Cohorts may share one rate", text=f"{ratio}{probability(found.p)}), which chance explains.")
+    return Finding(title="Cohorts may share one rate", text=f"{ratio}{probability(test.p)}), which chance explains.")
 
 
 def _no_comparison(fit: Fit) -> Finding:

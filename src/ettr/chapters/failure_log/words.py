@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -18,10 +19,11 @@ from ettr.chapters.failure_log.log_words import (
     named,
     node_days,
     probability,
-    shown,
+    shortened,
     too_few,
     were,
 )
+from ettr.chapters.failure_log.tables import MIN_EVENTS, OTHER, UNKNOWN
 from ettr.chapters.failure_log.verdict_words import (
     after_repair,
     cohorts,
@@ -33,10 +35,10 @@ from ettr.chapters.failure_log.verdict_words import (
     shape,
     trend,
 )
-from ettr.failures import Fit, Verdict
-from ettr.failures.dispersion import MIN_EVENTS
-from ettr.failures.groups import OTHER, UNKNOWN
-from ettr.plan import FittedPlan
+
+if TYPE_CHECKING:
+    from ettr.failures import Fit, Verdict
+    from ettr.plan import FittedPlan
 
 __all__ = [
     "after_repair",
@@ -81,13 +83,13 @@ def answer(fit: Fit, fitted: FittedPlan) -> Finding:
     each = f", one every {duration(fit.log.window_h / n)}" if n > 1 else ""
     if not n:
         often = f"no failures in {node_days(fit.log.node_days)}, so at most {number(fit.rate.high)} per 1000"
-    said = "; ".join(words for words in (_short(fit, verdict) for verdict in fit.verdicts) if words)
+    answers = "; ".join(words for words in (_short(fit, verdict) for verdict in fit.verdicts) if words)
     advice = (
         f"A job on {counted(run.cluster.n_gpus, 'GPU')} should checkpoint every "
         f"{duration(fitted.plan.band.interval_min / 60)}, if checkpoints and recoveries take as long as assumed."
     )
     name = named(Path(fit.log.source).name or "The log")
-    return Finding(title=capital(often), text=f"**{name} shows {often}{seen}{each}.** {capital(said)}. {advice}")
+    return Finding(title=capital(often), text=f"**{name} shows {often}{seen}{each}.** {capital(answers)}. {advice}")
 
 
 def _short(fit: Fit, verdict: Verdict) -> str:
@@ -203,7 +205,7 @@ def components(fit: Fit) -> Finding:
     then = f", then {listed(others)}" if others else ""
     without = f" For {failures(silent)} the log names no component." if silent else ""
     return Finding(
-        title=f"{shown(first.group)} accounts for {pct(first.share)} of the failures",
+        title=f"{shortened(first.group)} accounts for {pct(first.share)} of the failures",
         text=f"{named(first.group)} accounts for {count(first.n_events)} of {failures(n)} "
         f"({pct(first.share)}){then}.{without}",
     )
@@ -254,15 +256,15 @@ def forecast(fit: Fit) -> Finding:
     if ahead is None or score is None:
         return Finding(title="Too few failures for a forecast", text=too_few(fit, "to forecast from", MIN_EVENTS))
     mean = failures(round(ahead.mean)) if ahead.mean >= 10 else f"{number(ahead.mean)} failures"
-    said = f"In the next {duration(24 * ahead.horizon_d)} expect {mean}, between {count(ahead.low)} and "
+    expected = f"{mean}, between {count(ahead.low)} and {count(ahead.high)}"
     held, poisson_held = pct(score.over_dispersed_coverage, 0), pct(score.poisson_coverage, 0)
     return Finding(
         title=f"Forecasts that allow for bursts held in {held} of the cases, Poisson's in {poisson_held}",
         text=(
-            f"{said}{count(ahead.high)}. Made again at {counted(score.n_forecasts, 'moment')} of this log, from the "
-            f"past alone, such {coverage(score.level)} intervals held in {held} of the cases; those that take failures "
-            f"as independent held in {poisson_held}. The forecasts overlap, and are worth about "
-            f"{count(score.n_independent)} independent ones."
+            f"In the next {duration(24 * ahead.horizon_d)} expect {expected}. Made again at "
+            f"{counted(score.n_forecasts, 'moment')} of this log, from the past alone, such {coverage(score.level)} "
+            f"intervals held in {held} of the cases; those that take failures as independent held in {poisson_held}. "
+            f"The forecasts overlap, and are worth about {count(score.n_independent)} independent ones."
         ),
     )
 
@@ -360,11 +362,11 @@ def rule_rows(fit: Fit) -> list[dict[str, str]]:
     """Rows of the merge rules as text: ``name``, ``n_incidents``, ``rate``, ``shape``, ``best``, ``p``."""
     rows = []
     for row, one in zip(fit.rules.itertuples(), fit.gaps, strict=True):
-        told = {"shape": "too coarse" if one.too_coarse else "too few", "best": "", "p": ""}
+        cells = {"shape": "too coarse" if one.too_coarse else "too few", "best": "", "p": ""}
         if one.best and not one.too_coarse:
-            told["shape"] = f"{one.weibull_shape:.2f} [{one.weibull_low:.2f}, {one.weibull_high:.2f}]"
-            told |= {"best": distribution(one.best), "p": probability(one.memoryless_p or 0.0)}
-        rows.append({"name": row.rule, "n_incidents": count(row.n_incidents), "rate": _cell(row.rate)} | told)
+            cells["shape"] = f"{one.weibull_shape:.2f} [{one.weibull_low:.2f}, {one.weibull_high:.2f}]"
+            cells |= {"best": distribution(one.best), "p": probability(one.memoryless_p or 0.0)}
+        rows.append({"name": row.rule, "n_incidents": count(row.n_incidents), "rate": _cell(row.rate)} | cells)
     return rows
 
 

@@ -65,7 +65,7 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
     need(frame, "n_gpus", "line", "tokens_per_day", "low", "high", "ettr", "layout")
     there = [name for name in _LINES if name in set(frame["line"])]
     billions = frame.assign(**{name: frame[name] / 1e9 for name in ("tokens_per_day", "low", "high")})
-    shown = rounded(billions[frame["line"] != "and failures"], 4).drop(columns=["low", "high"])
+    others = rounded(billions[frame["line"] != "and failures"], 4).drop(columns=["low", "high"])
     useful = rounded(billions[frame["line"] == "and failures"], 4)
     x = logarithmic("n_gpus", "Job size [GPUs]")
     y = alt.Y(
@@ -88,7 +88,7 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
         ],
     }
     bands = alt.Chart(useful).mark_area(color=_LINES["and failures"][0]).encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
-    lines = [touchable(alt.Chart(rows).mark_line().encode(**encoding)) for rows in (shown, useful)]
+    lines = [touchable(alt.Chart(rows).mark_line().encode(**encoding)) for rows in (others, useful)]
     marks = _marks(own_gpus, turning_gpus)
     last = useful.loc[useful["tokens_per_day"].idxmax()]
     return finish(
@@ -145,9 +145,9 @@ def step(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "n_gpus", "term", "seconds", "share", "layout")
     there = [term for term in TERM_COLOURS if term in set(frame["term"])]
     order = {term: i for i, term in enumerate(there)}
-    shown = rounded(frame.assign(order=[order[term] for term in frame["term"]]), 4)
+    areas = rounded(frame.assign(order=[order[term] for term in frame["term"]]), 4)
     chart = (
-        alt.Chart(shown)
+        alt.Chart(areas)
         .mark_area(opacity=0.85)
         .encode(
             x=logarithmic("n_gpus", "Job size [GPUs]"),
@@ -169,13 +169,13 @@ def step(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         )
     )
     ends = frame.sort_values("n_gpus").groupby("term", sort=False)["share"]
-    told = "; ".join(f"{term} {ends.first()[term]:.0%} to {ends.last()[term]:.0%}" for term in there)
+    shares = "; ".join(f"{term} {ends.first()[term]:.0%} to {ends.last()[term]:.0%}" for term in there)
     sizes = f"{frame['n_gpus'].min():,.0f} to {frame['n_gpus'].max():,.0f} GPUs"
     return finish(
         chart,
         title=title,
         subtitle=but_size(subtitle),
-        description=f"Stacked areas of the shares of a training step from {sizes}, logarithmic: {told}.",
+        description=f"Stacked areas of the shares of a training step from {sizes}, logarithmic: {shares}.",
         height=340,
     )
 
@@ -196,7 +196,7 @@ def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = ""
     need(best, "goal", "n_gpus", "days", "cost")
     unit = frame["unit"].iloc[0]
     name, scale = ("Cost [million USD]", 1e6) if unit == "USD" else ("Electricity [GWh]", 1e3)
-    shown = rounded(frame.drop(columns="unit").assign(cost=frame["cost"] / scale), 4)
+    sizes = rounded(frame.drop(columns="unit").assign(cost=frame["cost"] / scale), 4)
     points = rounded(best.assign(cost=best["cost"] / scale), 4)
     x = logarithmic("days", "Until all tokens are trained on [days]")
     y = alt.Y("cost:Q", title=name, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format=",~g", tickCount=5))
@@ -206,7 +206,7 @@ def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = ""
         alt.Tooltip("cost:Q", title=name, format=",.3~r"),
     ]
     line = (
-        alt.Chart(shown)
+        alt.Chart(sizes)
         .mark_line(color="#636562")
         .encode(
             x=x, y=y, order="n_gpus:Q", tooltip=[*tips, alt.Tooltip("power_mw:Q", title="Power [MW]", format=",.3~g")]
@@ -224,14 +224,14 @@ def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = ""
             tooltip=[alt.Tooltip("goal:N", title="Size that is"), *tips],
         )
     )
-    told = "; ".join(
+    marked = "; ".join(
         f"{row.goal}: {row.n_gpus:,.0f} GPUs, {row.days:,.0f} days, {row.cost:.3g}" for row in points.itertuples()
     )
     return finish(
         layered(touchable(line), dots),
         title=title,
         subtitle=but_size(subtitle),
-        description=f"A curve of {name} over the days of the job, both logarithmic, a point a size. Marked: {told}.",
+        description=f"A curve of {name} over the days of the job, both logarithmic, a point a size. Marked: {marked}.",
         height=340,
     )
 
@@ -257,7 +257,7 @@ def limits(frame: pd.DataFrame, caption: str) -> Table:
 
 
 def calibrated(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Residuals of the published runs, those that the fits used told from those left out.
+    """Residuals of the published runs, those that the fits used apart from those left out.
 
     Parameters
     ----------
@@ -268,15 +268,15 @@ def calibrated(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "study", "title", "n_gpus", "measured_pct", "computed_pct", "residual_points", "used")
     kinds = list(_USED)
-    shown = rounded(frame.assign(kind=[kinds[0] if used else kinds[1] for used in frame["used"]], zero=0.0), 4)
-    shown = shown[["title", "study", "n_gpus", "kind", "measured_pct", "computed_pct", "residual_points", "zero"]]
-    short = shown["title"].replace(_SHORTER, regex=True)
-    shown = shown.assign(run=short)
+    runs = rounded(frame.assign(kind=[kinds[0] if used else kinds[1] for used in frame["used"]], zero=0.0), 4)
+    runs = runs[["title", "study", "n_gpus", "kind", "measured_pct", "computed_pct", "residual_points", "zero"]]
+    short = runs["title"].replace(_SHORTER, regex=True)
+    runs = runs.assign(run=short)
     y = alt.Y("run:N", sort=list(short), title=None)
     x = alt.X("residual_points:Q", title="Computed less measured [points]")
-    stems = alt.Chart(shown).mark_rule(strokeWidth=1.4).encode(y=y, x=alt.X("zero:Q"), x2="residual_points:Q")
+    stems = alt.Chart(runs).mark_rule(strokeWidth=1.4).encode(y=y, x=alt.X("zero:Q"), x2="residual_points:Q")
     dots = (
-        alt.Chart(shown)
+        alt.Chart(runs)
         .mark_point(size=80, opacity=1)
         .encode(
             y=y,
@@ -294,13 +294,13 @@ def calibrated(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     ends = pd.DataFrame({"aim": [-AIM_POINTS, AIM_POINTS]})
     rules = alt.Chart(ends).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("aim:Q"))
-    told = "; ".join(f"{row.title} {row.residual_points:+.1f}" for row in frame.itertuples())
+    residuals = "; ".join(f"{row.title} {row.residual_points:+.1f}" for row in frame.itertuples())
     return finish(
         layered(rules, stems, dots),
         title=title,
         subtitle=told_below(subtitle, f"dashed: {AIM_POINTS:g} points"),
-        description=f"Points of computed less measured utilisation, in points, a row a published run: {told}.",
-        height=19 * len(shown) + 20,
+        description=f"Points of computed less measured utilisation, in points, a row a published run: {residuals}.",
+        height=19 * len(runs) + 20,
     )
 
 
@@ -314,7 +314,7 @@ def calibrated_table(frame: pd.DataFrame) -> Table:
     """
     need(frame, "study", "title", "measured_pct", "computed_pct", "residual_points", "used", "relative_to", "note")
     relative = frame["relative_to"].fillna("")
-    shown = pd.DataFrame(
+    cells = pd.DataFrame(
         {
             "Study": frame["study"],
             "Run": frame["title"],
@@ -328,4 +328,4 @@ def calibrated_table(frame: pd.DataFrame) -> Table:
             "Note": frame["note"].fillna(""),
         }
     )
-    return Table(shown, f"{len(frame)} published runs, and what the model makes of them")
+    return Table(cells, f"{len(frame)} published runs, and what the model makes of them")

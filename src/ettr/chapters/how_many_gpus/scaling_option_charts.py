@@ -41,12 +41,12 @@ def turning(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "what", "factor", "n_gpus", "tokens_per_day", "ends")
     there = [what for what in _LEVERS if what in set(frame["what"])]
     set_by = ["the batch" if ends else "failures and waiting" for ends in frame["ends"]]
-    shown = rounded(frame.assign(set_by=set_by, tokens_per_day=frame["tokens_per_day"] / 1e9), 4)
+    points = rounded(frame.assign(set_by=set_by, tokens_per_day=frame["tokens_per_day"] / 1e9), 4)
     x = alt.X(
         "factor:Q",
         title="Times the scenario's value",
         scale=alt.Scale(type="log", base=2, nice=False),
-        axis=alt.Axis(values=sorted(set(shown["factor"])), format="~g"),
+        axis=alt.Axis(values=sorted(set(points["factor"])), format="~g"),
     )
     y = alt.Y(
         "n_gpus:Q",
@@ -62,7 +62,7 @@ def turning(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         alt.Tooltip("set_by:N", title="Size set by"),
     ]
     lines = (
-        alt.Chart(shown)
+        alt.Chart(points)
         .mark_line(point={"size": 30})
         .encode(
             x=x,
@@ -72,9 +72,9 @@ def turning(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             tooltip=tips,
         )
     )
-    ended = shown[shown["ends"]]
+    ended = points[points["ends"]]
     rings = alt.Chart(ended).mark_point(size=140, filled=False, strokeWidth=1.6, opacity=1, color="#636562")
-    told = "; ".join(
+    spans = "; ".join(
         f"{what} {group['n_gpus'].iloc[0]:,.0f} to {group['n_gpus'].iloc[-1]:,.0f}"
         for what, group in frame.groupby("what", sort=False)
     )
@@ -85,7 +85,7 @@ def turning(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         subtitle=told_below(subtitle, "rings: the batch ends there") if len(ended) else subtitle,
         description=(
             "Lines of the number of GPUs with the most useful tokens a day, over a factor on one field at a time, "
-            f"both logarithmic, from {frame['factor'].min():g} to {frame['factor'].max():g} times: {told}."
+            f"both logarithmic, from {frame['factor'].min():g} to {frame['factor'].max():g} times: {spans}."
         ),
         height=340,
     )
@@ -127,14 +127,14 @@ def ways_out(frame: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle:
     )
     layers = [*(_simulated(simulated, x) if len(simulated) else []), touchable(lines)]
     best = frame.loc[frame.groupby("way", sort=False)["tokens_per_day"].idxmax()]
-    told = "; ".join(f"{row.way} {row.tokens_per_day:,.0f} at {row.n_gpus:,.0f} GPUs" for row in best.itertuples())
+    most = "; ".join(f"{row.way} {row.tokens_per_day:,.0f} at {row.n_gpus:,.0f} GPUs" for row in best.itertuples())
     points = ", ".join(f"{row.way} {row.tokens_per_day:,.0f} on {row.n_gpus:,.0f}" for row in simulated.itertuples())
     return finish(
         layered(*layers),
         title=title,
         subtitle=but_size(subtitle),
         description=(
-            f"Lines of billions of useful tokens a day over the number of GPUs, logarithmic; most of each: {told}. "
+            f"Lines of billions of useful tokens a day over the number of GPUs, logarithmic; most of each: {most}. "
             + (f"Simulated points: {points}." if points else "Nothing is simulated.")
         ),
         height=360,
@@ -143,10 +143,10 @@ def ways_out(frame: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle:
 
 def _simulated(frame: pd.DataFrame, x: alt.X) -> list[Any]:
     ways = list(dict.fromkeys(frame["way"]))
-    shown = rounded(frame, 4)
-    bars = alt.Chart(shown).mark_rule(strokeWidth=1.4).encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
+    points = rounded(frame, 4)
+    bars = alt.Chart(points).mark_rule(strokeWidth=1.4).encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
     dots = (
-        alt.Chart(shown)
+        alt.Chart(points)
         .mark_point(size=90, opacity=1, color=MODEL_COLOURS["simulated"])
         .encode(
             x=x,

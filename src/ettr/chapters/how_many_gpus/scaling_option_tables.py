@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import plan, sizing
+from ettr import evidence, plan, sizing
 from ettr.chapters.common.simulated_runs import runs_of
 from ettr.core.errors import InputError, NoProgress
 from ettr.scenario import Scenario
@@ -67,17 +67,17 @@ def peak(run: Scenario, rate_factor: float = 1.0, best_interval: bool = True) ->
     rate = run.failures.rate * rate_factor
 
     def useful(sizes: np.ndarray, layout: Any = None) -> np.ndarray:
-        found = yields(run, sizes, layout, rate_per_1000_node_days=rate, best_interval=best_interval)
-        return found.useful_tokens_per_day
+        tokens = yields(run, sizes, layout, rate_per_1000_node_days=rate, best_interval=best_interval)
+        return tokens.useful_tokens_per_day
 
     sizes = np.geomspace(low, high, _COARSE)
     near = int(useful(sizes).argmax())
     sizes = np.linspace(sizes[max(near - 1, 0)], sizes[min(near + 1, _COARSE - 1)], _FINE)
-    found = useful(sizes)
-    best = float(sizes[found.argmax()])
+    tokens = useful(sizes)
+    best = float(sizes[tokens.argmax()])
     layout = throughput_of(run).fastest(best)
     beyond = useful(np.array([best * _BEYOND]), layout)
-    return Peak(best, float(found.max()), bool(beyond[0] <= 0))
+    return Peak(best, float(tokens.max()), bool(beyond[0] <= 0))
 
 
 def restarts_times(run: Scenario, factor: float) -> Scenario:
@@ -124,10 +124,10 @@ def turning_by_factor(run: Scenario, factors: Iterable[float] = FACTORS) -> pd.D
     for what, (there, at) in moved.items():
         for factor in factors if there else ():
             try:
-                found = at(factor)
+                best = at(factor)
             except InputError:  # an interval that the background write does not leave
                 continue
-            rows.append({"what": what, "factor": factor, **vars(found)})
+            rows.append({"what": what, "factor": factor, **vars(best)})
     return pd.DataFrame(rows, columns=["what", "factor", "n_gpus", "tokens_per_day", "ends"])
 
 
@@ -166,9 +166,9 @@ def large_jobs(run: Scenario, sizes: Iterable[float], target_ettr: float = 0.9) 
     """
     node = run.cluster.gpus_per_node
     whole = [max(round(size / node), 1) * node for size in sizes]
-    found = sizing.best_batch(run, whole)
+    jobs = sizing.best_batch(run, whole)
     needs = []
-    for row in found.itertuples():
+    for row in jobs.itertuples():
         works = row.useful_tokens_per_day > 0
         hours = row.days * row.ettr * 24 if works else 1.0
         there = by_hours(run, int(row.n_gpus), hours, row.interval_min)
@@ -179,7 +179,7 @@ def large_jobs(run: Scenario, sizes: Iterable[float], target_ettr: float = 0.9) 
             of_row[f"{name}_needed"] = np.nan if need.value is None else need.value
             of_row[f"{name}_ettr"] = need.best_ettr
         needs.append(of_row)
-    return pd.concat([found, pd.DataFrame(needs)], axis=1)
+    return pd.concat([jobs, pd.DataFrame(needs)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -277,8 +277,8 @@ def ways_out(run: Scenario, tried: Iterable[Way], from_gpus: float = 0.0, n_size
         changed = _changed(run, way)
         if changed is None:
             continue
-        found = yields(changed, sizes, rate_per_1000_node_days=run.failures.rate * way.rate_factor)
-        frame = pd.DataFrame({"way": way.name, "n_gpus": sizes, "tokens_per_day": found.useful_tokens_per_day})
+        at_sizes = yields(changed, sizes, rate_per_1000_node_days=run.failures.rate * way.rate_factor)
+        frame = pd.DataFrame({"way": way.name, "n_gpus": sizes, "tokens_per_day": at_sizes.useful_tokens_per_day})
         frames.append(frame[frame["tokens_per_day"] > 0])
     return pd.concat(frames, ignore_index=True)
 
@@ -295,8 +295,8 @@ def peaks_of_ways(run: Scenario, tried: Iterable[Way]) -> pd.DataFrame:
     rows = []
     for way in tried:
         changed = _changed(run, way)
-        found = Peak(np.nan, np.nan, False) if changed is None else peak(changed, way.rate_factor)
-        rows.append({"way": way.name, "setting": way.setting, **vars(found)})
+        best = Peak(np.nan, np.nan, False) if changed is None else peak(changed, way.rate_factor)
+        rows.append({"way": way.name, "setting": way.setting, **vars(best)})
     frame = pd.DataFrame(rows)
     return frame.assign(gain=frame["tokens_per_day"] / frame["tokens_per_day"].iloc[0] - 1)
 
@@ -311,6 +311,31 @@ def _changed(run: Scenario, way: Way) -> Scenario | None:
         except InputError:  # replicas that are not sharded take more memory
             continue
     return None
+
+
+@dataclass(frozen=True)
+class PublishedLocalSGD:
+    """What is published on the price of local SGD.
+
+    Attributes
+    ----------
+    loss_pct : float
+        How much higher the loss is at 10 billion parameters with 4 replicas. [%]
+    factor_4_replicas : float
+        Times the tokens that this comes to.
+    factor_8_replicas : float
+        Times the tokens at 2.4 billion parameters with 8 replicas.
+    """
+
+    loss_pct: float
+    factor_4_replicas: float
+    factor_8_replicas: float
+
+
+def published_local_sgd() -> PublishedLocalSGD:
+    """The published price of local SGD in loss and tokens."""
+    keys = ("10b_4_replicas_loss_pct", "10b_4_replicas_tokens_factor", "2b_8_replicas_tokens_factor")
+    return PublishedLocalSGD(*(evidence.figure(f"diloco_{key}").value for key in keys))
 
 
 def elastic_by_size(
@@ -375,19 +400,19 @@ def _elastic_at(
     rows = []
     for way, changes in ((FEW_SPARES, pool), (ELASTIC, {**pool, "elastic": elastic})):
         try:
-            found = runs_of(base.override(changes), n_runs, seed)
+            runs = runs_of(base.override(changes), n_runs, seed)
         except NoProgress:
             continue
         scale = float(at.useful_tokens_per_day[0]) / ettr
-        low, high = (scale * end for end in found.ettr_interval)
+        low, high = (scale * end for end in runs.ettr_interval)
         rows.append(
             {
                 "way": way,
                 "n_gpus": float(n_gpus),
-                "tokens_per_day": scale * found.ettr,
+                "tokens_per_day": scale * runs.ettr,
                 "low": max(low, 0.0),
                 "high": high,
-                "ettr": found.ettr,
+                "ettr": runs.ettr,
                 "closed_ettr": ettr,
                 "n_spares": n_spares,
                 "n_runs": n_runs,

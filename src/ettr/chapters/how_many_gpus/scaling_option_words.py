@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import evidence
 from ettr.chapters.common.sentences import Finding, amount, count, days, duration, gpus, limit, listed, number, pct
-from ettr.chapters.how_many_gpus.scaling_option_tables import AS_IT_IS, ELASTIC, FEW_SPARES
+from ettr.chapters.how_many_gpus.scaling_option_tables import AS_IT_IS, ELASTIC, FEW_SPARES, published_local_sgd
 
 _LEAST_GAIN, _LEAST_ETTR = 0.005, 1e-3
 _STILL = 1.02
@@ -20,19 +19,19 @@ _MOST = 0.5
 
 
 def turning(frame: pd.DataFrame) -> Finding:
-    """What moves the turning point; ``frame`` as from ``curves.turning_by_factor``."""
-    told, spans = [], {}
+    """What moves the turning point; ``frame`` as from ``scaling_option_tables.turning_by_factor``."""
+    pairs, spans = [], {}
     for what, group in frame.groupby("what", sort=False):
         by = group.set_index("factor")
         half, twice = by["n_gpus"].get(0.5), by["n_gpus"].get(2.0)
         spans[str(what)] = float(group["n_gpus"].max() / group["n_gpus"].min())
         if half is None or twice is None:
             continue
-        told.append(f"{_size(half)} and {_size(twice)} for the {_short(str(what))}")
+        pairs.append(f"{_size(half)} and {_size(twice)} for the {_short(str(what))}")
     own = frame[frame["factor"] == 1.0].groupby("what", sort=False)["n_gpus"].first()
     text = f"The turning point lies at {gpus(float(own.iloc[0]))}."
-    if told:
-        text += f" With half and with twice one value it lies, in GPUs, at {listed(told)}."
+    if pairs:
+        text += f" With half and with twice one value it lies, in GPUs, at {listed(pairs)}."
     if "interval, if it stays" in own:
         text += (
             f" The interval is the best of each size, except in its own line: there it stays that of the scenario, "
@@ -40,8 +39,8 @@ def turning(frame: pd.DataFrame) -> Finding:
         )
     if frame["ends"].any():
         text += " Where a point is ringed, the batch ends before failures and waiting turn the curve."
-    title, said = _followed(frame, spans)
-    return Finding(title=title, text=f"{text} {said}")
+    title, moves = _followed(frame, spans)
+    return Finding(title=title, text=f"{text} {moves}")
 
 
 def _followed(frame: pd.DataFrame, spans: dict[str, float]) -> tuple[str, str]:
@@ -94,7 +93,7 @@ def _span(frame: pd.DataFrame, what: str) -> str:
 
 
 def large_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table of very large jobs; ``frame`` as from ``curves.large_jobs``."""
+    """The table of very large jobs; ``frame`` as from ``scaling_option_tables.large_jobs``."""
     rows = []
     for row in frame.itertuples():
         works = _works(row.useful_tokens_per_day, row.ettr)
@@ -114,19 +113,19 @@ def large_cells(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _needs(row: Any) -> str:
-    said = []
+    needs = []
     for name, words, unit in (
         ("restart", "restart", " min"),
         ("rate", "failure rate", " per 1000 node-days"),
     ):
         own, value, ettr = (float(getattr(row, f"{name}_{end}")) for end in ("given", "needed", "ettr"))
         if math.isnan(value):
-            said.append(f"no {words} is enough: at 0 it would be {pct(ettr)}")
+            needs.append(f"no {words} is enough: at 0 it would be {pct(ettr)}")
         elif value >= own:
-            said.append(f"the {words} of {number(own)}{unit} is enough")
+            needs.append(f"the {words} of {number(own)}{unit} is enough")
         else:
-            said.append(f"a {words} of at most {limit(value, 'at most')}{unit}, not {number(own)}")
-    return f"for an ETTR of {pct(float(row.target_ettr), 0)} {said[0]}; {said[1]}"
+            needs.append(f"a {words} of at most {limit(value, 'at most')}{unit}, not {number(own)}")
+    return f"for an ETTR of {pct(float(row.target_ettr), 0)} {needs[0]}; {needs[1]}"
 
 
 def _works(tokens_per_day: float, ettr: float) -> bool:
@@ -135,21 +134,21 @@ def _works(tokens_per_day: float, ettr: float) -> bool:
 
 
 def large(frame: pd.DataFrame) -> Finding:
-    """What synchronous training on many GPUs needs; ``frame`` as from ``curves.large_jobs``."""
-    told = [_large(row) for row in frame.itertuples()]
+    """What synchronous training on many GPUs needs; ``frame`` as from ``scaling_option_tables.large_jobs``."""
+    sentences = [_large(row) for row in frame.itertuples()]
     last = frame.iloc[-1]
     title = f"On {gpus(last['n_gpus'])} this job gets nowhere"
     if _works(last["useful_tokens_per_day"], last["ettr"]):
         title = f"On {gpus(last['n_gpus'])} an ETTR of {pct(last['ettr'])} is left, at {amount(last['power_mw'])} MW"
     short = bool(len(frame) > 1 and last["useful_tokens_per_day"] < frame["useful_tokens_per_day"].max())
     if short:
-        told.append(f"The job on {gpus(last['n_gpus'])} yields fewer useful tokens a day than a smaller one.")
+        sentences.append(f"The job on {gpus(last['n_gpus'])} yields fewer useful tokens a day than a smaller one.")
     if (frame["mttf_h"] < 0.25).any() and (frame["rate_needed"] < frame["rate_given"]).any():
-        told.append(
+        sentences.append(
             "At such rates the restart has to go, not shrink: training has to go on while something fails, "
             "as the ways out below do in part."
         )
-    return Finding(title=title, text=" ".join(told))
+    return Finding(title=title, text=" ".join(sentences))
 
 
 def _large(row: Any) -> str:
@@ -168,7 +167,7 @@ def _large(row: Any) -> str:
 
 
 def peak_cells(peaks: pd.DataFrame, simulated: pd.DataFrame) -> pd.DataFrame:
-    """The table of each way's peak; frames as from ``curves.peaks_of_ways`` and ``curves.elastic_by_size``."""
+    """The table of each way's peak; frames as from ``peaks_of_ways`` and ``elastic_by_size`` of the tables."""
     first = float(peaks["tokens_per_day"].iloc[0])
     rows = [
         {
@@ -197,12 +196,12 @@ def peak_cells(peaks: pd.DataFrame, simulated: pd.DataFrame) -> pd.DataFrame:
 
 
 def ways(peaks: pd.DataFrame) -> Finding:
-    """What each way out wins; ``peaks`` as from ``curves.peaks_of_ways``."""
+    """What each way out wins; ``peaks`` as from ``scaling_option_tables.peaks_of_ways``."""
     others = peaks[(peaks["way"] != AS_IT_IS) & peaks["gain"].notna()].sort_values("gain", ascending=False)
-    told = [f"{row.way} {_signed(row.gain)} at {gpus(row.n_gpus)}" for row in others.itertuples()]
+    gains = [f"{row.way} {_signed(row.gain)} at {gpus(row.n_gpus)}" for row in others.itertuples()]
     best = others.iloc[0]
     none = peaks[peaks["gain"].isna()]["way"].tolist()
-    text = f"Against the most useful tokens a day of the job as it is, each alone: {listed(told)}."
+    text = f"Against the most useful tokens a day of the job as it is, each alone: {listed(gains)}."
     if none:
         text += f" No layout fits the memory with {listed(none)}."
     title = f"{_capital(best['way'])} wins most: {_signed(best['gain'])} of useful tokens a day"
@@ -213,19 +212,18 @@ def ways(peaks: pd.DataFrame) -> Finding:
 
 def _price() -> str:
     """What is published on the price in tokens of local SGD."""
-    loss = evidence.figure("diloco_10b_4_replicas_loss_pct").value
-    few = evidence.figure("diloco_10b_4_replicas_tokens_factor").value
-    more = evidence.figure("diloco_2b_8_replicas_tokens_factor").value
+    price = published_local_sgd()
     return (
-        f"The price of local SGD in tokens is an input, and assumed. Published are a loss {loss:g}% higher at 10 "
-        f"billion parameters with 4 replicas, which comes to about {few:g} times the tokens, and about {more:g} times "
+        f"The price of local SGD in tokens is an input, and assumed. Published are a loss {price.loss_pct:g}% higher "
+        f"at 10 billion parameters with 4 replicas, which comes to about {price.factor_4_replicas:g} times the tokens, "
+        f"and about {price.factor_8_replicas:g} times "
         "with 8 replicas at 2.4 billion {cite:p}`charles2025diloco`; nothing is published for hundreds of replicas at "
         "this size. The same holds of compressed gradients, whose price is taken as nothing {cite:p}`tang2021onebit`."
     )
 
 
 def elastic(simulated: pd.DataFrame) -> Finding:
-    """What going on without some replicas wins; ``simulated`` as from ``curves.elastic_by_size``."""
+    """What going on without some replicas wins; ``simulated`` as from ``scaling_option_tables.elastic_by_size``."""
     by = simulated.set_index(["n_gpus", "way"])[["ettr", "tokens_per_day", "low", "high", "closed_ettr", "n_spares"]]
     pairs = simulated.pivot_table(index="n_gpus", columns="way", values="ettr").dropna()
     if pairs.empty or FEW_SPARES not in pairs or ELASTIC not in pairs:
@@ -233,10 +231,10 @@ def elastic(simulated: pd.DataFrame) -> Finding:
             title="Nothing to simulate",
             text="Jobs without failures, with a single replica, or that hardly get on have nothing to simulate.",
         )
-    told = []
+    by_size = []
     for size in dict.fromkeys([pairs.index[0], pairs.index[-1]]):
         waits, goes_on = by.loc[(size, FEW_SPARES)], by.loc[(size, ELASTIC)]
-        told.append(
+        by_size.append(
             f"on {gpus(size)} with {_spares(waits['n_spares'])} a job that waits reaches an ETTR of "
             f"{pct(waits['ettr'])}, an elastic one {pct(goes_on['ettr'])}, and one whose spares never run out "
             f"{pct(waits['closed_ettr'])}"
@@ -258,7 +256,7 @@ def elastic(simulated: pd.DataFrame) -> Finding:
             f"Elastic replicas: {won:+.{0 if abs(won) >= 1 else 2}f} points of ETTR on {gpus(first)} with few spares"
         )
     runs = int(np.max(simulated["n_runs"]))
-    return Finding(title=title, text=f"Simulated, {runs} runs each: {'; '.join(told)}. {verdict}")
+    return Finding(title=title, text=f"Simulated, {runs} runs each: {'; '.join(by_size)}. {verdict}")
 
 
 _ENOUGH = (

@@ -15,6 +15,10 @@ from ettr.scaling import Layout, StepTime, calibration, usual_layers
 from ettr.scenario import Scenario
 from ettr.sizing.yields import throughput_of
 
+FASTEST, CHEAPEST, GREENEST = sizing.FASTEST, sizing.CHEAPEST, sizing.GREENEST
+"""Goals that a size can be best for."""
+SAID_BY_ROWS = calibration.SAID_BY_ROWS
+"""Rows moved a constant where they leave less than this of its prior's standard deviation."""
 LINEAR, THROUGHPUT, HEAT, USEFUL = "linear", "throughput", "and heat", "and failures"
 """What is counted, each with the one before: GPUs alone, waiting for each other, the hottest, and all stops."""
 TERMS = {
@@ -93,11 +97,11 @@ def given_by_tokens(scenario: Scenario, n_tokens: float = 15.6e12, n_parameters:
         for n_weights in weights:
             for near in sizes:
                 try:
-                    found = run.override({**given, "model": _model(n_weights, factor), "cluster.n_gpus": near})
+                    job = run.override({**given, "model": _model(n_weights, factor), "cluster.n_gpus": near})
                 except InputError as error:
                     problem = problem or error
                     continue
-                return GivenByTokens(found, (*changes, *_told(found, run, n_parameters, factor)))
+                return GivenByTokens(job, (*changes, *_changes_made(job, run, n_parameters, factor)))
     assert problem is not None
     raise problem
 
@@ -116,22 +120,22 @@ def _near(size: int, node: int) -> list[int]:
     return list(dict.fromkeys(one for one in near if abs(one - size) <= _NEAR_SHARE * size))
 
 
-def _told(found: Scenario, run: Scenario, n_parameters: float, factor: int) -> list[str]:
-    model = found.model
+def _changes_made(job: Scenario, run: Scenario, n_parameters: float, factor: int) -> list[str]:
+    model = job.model
     assert model is not None
-    assert found.job.tokens is not None
-    said = [f"{found.job.tokens / 1e12:.3g} trillion tokens, since the scenario gives hours"]
+    assert job.job.tokens is not None
+    changes = [f"{job.job.tokens / 1e12:.3g} trillion tokens, since the scenario gives hours"]
     weights = f"a dense model of {model.n_parameters / 1e9:.3g} billion parameters in {model.n_layers} layers"
     if model.n_parameters < n_parameters:
         weights += f", since {n_parameters / 1e9:.3g} billion do not fit"
-    said.append(weights)
-    if found.power is None and found.heat is None:
-        said.append(f"GPUs taken to be {found.part.title}")
+    changes.append(weights)
+    if job.power is None and job.heat is None:
+        changes.append(f"GPUs taken to be {job.part.title}")
     if factor > 1:
-        said.append(f"batches of {model.batch_tokens / 1e6:,.0f} million tokens, since smaller ones leave GPUs idle")
-    if found.cluster.n_gpus != run.cluster.n_gpus:
-        said.append(f"{found.cluster.n_gpus:,} GPUs, since no layout divides {run.cluster.n_gpus:,}")
-    return said
+        changes.append(f"batches of {model.batch_tokens / 1e6:,.0f} million tokens, since smaller ones leave GPUs idle")
+    if job.cluster.n_gpus != run.cluster.n_gpus:
+        changes.append(f"{job.cluster.n_gpus:,} GPUs, since no layout divides {run.cluster.n_gpus:,}")
+    return changes
 
 
 def returns_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
@@ -177,14 +181,14 @@ def returns_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)[columns]
 
 
-def step_by_size(run: Scenario, told: Iterable[float] = (), n_sizes: int = 60) -> pd.DataFrame:
+def step_by_size(run: Scenario, also: Iterable[float] = (), n_sizes: int = 60) -> pd.DataFrame:
     """Where the time of a step goes, by size, each with its fastest layout; its own with the one that divides it.
 
     Parameters
     ----------
     run : Scenario
         A job given by its tokens.
-    told : iterable of float
+    also : iterable of float
         Sizes to have among them, beside its own. [GPUs]
     n_sizes : int
         How many others.
@@ -196,7 +200,7 @@ def step_by_size(run: Scenario, told: Iterable[float] = (), n_sizes: int = 60) -
         fits, and without terms that no size has.
     """
     through = throughput_of(run)
-    sizes = np.union1d(np.geomspace(*sizing.range_gpus(run), n_sizes), [run.cluster.n_gpus, *told])
+    sizes = np.union1d(np.geomspace(*sizing.range_gpus(run), n_sizes), [run.cluster.n_gpus, *also])
     chosen = through.fastest(sizes)
     fits = np.asarray(chosen.tensor) > 0
     sizes, chosen = sizes[fits], _with_own(chosen.at(fits), sizes[fits], run)
@@ -229,6 +233,25 @@ def on_size(run: Scenario, n_gpus: float) -> sizing.Yields:
     return sizing.yields(run, np.array([float(n_gpus)]), None if layout is None else layout.one_axis())
 
 
+def gain_of_doubling(run: Scenario) -> float | None:
+    """Useful tokens a day on twice the GPUs over those of the job; None where either yields nothing or is not known."""
+    own = run.cluster.n_gpus
+    least, most = sizing.range_gpus(run)
+    if not least <= own <= most / 2:
+        return None
+    now, then = (_useful(run, size) for size in (own, 2 * own))
+    return then / now if now > 0 and then > 0 else None
+
+
+def _useful(run: Scenario, size: int) -> float:
+    """Useful tokens a day with the fastest layout that divides a size; 0 where none does."""
+    try:
+        layout = throughput_of(run).dividing(size)
+    except InputError:
+        return 0.0
+    return float(sizing.yields(run, np.array([float(size)]), layout.one_axis()).useful_tokens_per_day[0])
+
+
 def _with_own(chosen: Layout, sizes: np.ndarray, run: Scenario) -> Layout:
     """The layouts, with that of the job at its own size."""
     own = run.layout_of_job
@@ -254,10 +277,10 @@ def cost_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
     """
     low_gpus, high_gpus = sizing.range_gpus(run)
     sizes = np.geomspace(low_gpus, high_gpus, _SIZES_OF_COST)
-    found = sizing.yields(run, sizes).days
-    if not np.isfinite(found).any():
+    days = sizing.yields(run, sizes).days
+    if not np.isfinite(days).any():
         raise InputError("no number of GPUs ever trains on all tokens")
-    last = min(high_gpus, _BEYOND_FASTEST * sizes[found.argmin()])
+    last = min(high_gpus, _BEYOND_FASTEST * sizes[days.argmin()])
     curve = sizing.curve(run, np.geomspace(low_gpus, last, _SIZES_OF_COST), n_draws)
     curve = curve[np.isfinite(curve["days"])]
     priced = bool((curve["usd"] > 0).any())
@@ -280,16 +303,16 @@ def best_sizes(answer: sizing.Sizing) -> pd.DataFrame:
         ``goal``, ``n_gpus``, ``n_gpus_low``, ``n_gpus_high`` [GPUs], ``days``, ``usd``, ``mwh``, ``t_co2``,
         ``power_mw``, ``ettr``.
     """
-    return pd.DataFrame([_row(found, found.goal) for found in answer.best.values()])
+    return pd.DataFrame([_row(one, one.goal) for one in answer.best.values()])
 
 
-def _row(found: sizing.BestSize, goal: str) -> dict[str, object]:
+def _row(best: sizing.BestSize, goal: str) -> dict[str, object]:
     names = ("days", "usd", "mwh", "t_co2", "power_mw", "ettr")
     return {
         "goal": goal,
-        **{name: float(getattr(found, name)) for name in ("n_gpus", "n_gpus_low", "n_gpus_high")},
-        **{name: float(getattr(found.yields, name)) for name in names},
-        **{f"{name}_{end}": float(getattr(getattr(found, end), name)) for name in names for end in ("low", "high")},
+        **{name: float(getattr(best, name)) for name in ("n_gpus", "n_gpus_low", "n_gpus_high")},
+        **{name: float(getattr(best.yields, name)) for name in names},
+        **{f"{name}_{end}": float(getattr(getattr(best, end), name)) for name in names for end in ("low", "high")},
     }
 
 
@@ -318,15 +341,13 @@ def sizes_within_limits(
         otherwise empty).
     """
     drawn = sizing.draws(run, n_draws)
-    fastest = answer.best[sizing.FASTEST].yields
-    asked = [("power", float(value), sizing.FASTEST) for value in power_mw]
-    if sizing.CHEAPEST in answer.best:
-        least = float(answer.best[sizing.CHEAPEST].yields.usd)
+    fastest = answer.best[FASTEST].yields
+    asked = [("power", float(value), FASTEST) for value in power_mw]
+    if CHEAPEST in answer.best:
+        least = float(answer.best[CHEAPEST].yields.usd)
         most = float(fastest.usd)
-        asked += [
-            ("budget", _ceiling(least * (most / least) ** part), sizing.FASTEST) for part in _BUDGETS if most > least
-        ]
-    goals = [goal for goal in (sizing.CHEAPEST, sizing.GREENEST) if goal in answer.best]
+        asked += [("budget", _ceiling(least * (most / least) ** part), FASTEST) for part in _BUDGETS if most > least]
+    goals = [goal for goal in (CHEAPEST, GREENEST) if goal in answer.best]
     asked += [("deadline", _ceiling(float(fastest.days) * times), goal) for times in _DEADLINES for goal in goals]
     names = {"power": "power_mw", "budget": "budget_usd", "deadline": "deadline_days"}
     rows = []
@@ -338,22 +359,22 @@ def sizes_within_limits(
             row |= {"goal": goal, "why": str(error)}
         rows.append(row)
     columns = ["limit", "value", "goal", "why"]
-    found = pd.DataFrame(rows)
-    size = found["n_gpus"] if "n_gpus" in found else pd.Series(np.nan, found.index)
-    same = [found["limit"], found["value"], size]
-    found["goal"] = (
-        found["goal"].groupby(same, dropna=False).transform(lambda goals: " and ".join(dict.fromkeys(goals)))
+    table = pd.DataFrame(rows)
+    size = table["n_gpus"] if "n_gpus" in table else pd.Series(np.nan, table.index)
+    same = [table["limit"], table["value"], size]
+    table["goal"] = (
+        table["goal"].groupby(same, dropna=False).transform(lambda goals: " and ".join(dict.fromkeys(goals)))
     )
-    found = found.drop_duplicates(["limit", "value", "goal"], ignore_index=True)
-    return found[[*columns, *(name for name in found.columns if name not in columns)]]
+    table = table.drop_duplicates(["limit", "value", "goal"], ignore_index=True)
+    return table[[*columns, *(name for name in table.columns if name not in columns)]]
 
 
 def deadline_size(run: Scenario, answer: sizing.Sizing, times: float = 2.0) -> sizing.BestSize | None:
     """The greenest size that takes at most so many times as long as the fastest; None where no carbon is counted."""
-    if sizing.GREENEST not in answer.best:
+    if GREENEST not in answer.best:
         return None
-    days = float(answer.best[sizing.FASTEST].yields.days) * times
-    return sizing.best(run, sizing.GREENEST, sizing.Limits(deadline_days=days), sizing.draws(run, 100))
+    days = float(answer.best[FASTEST].yields.days) * times
+    return sizing.best(run, GREENEST, sizing.Limits(deadline_days=days), sizing.draws(run, 100))
 
 
 def marked_sizes(answer: sizing.Sizing, in_time: sizing.BestSize | None, unit: str) -> pd.DataFrame:
@@ -374,8 +395,8 @@ def marked_sizes(answer: sizing.Sizing, in_time: sizing.BestSize | None, unit: s
         ``goal`` (in words), ``n_gpus`` [GPUs], ``days``, ``cost``.
     """
     column = "usd" if unit == "USD" else "mwh"
-    found = best_sizes(answer)
-    joined = found.groupby("n_gpus", sort=False).agg(
+    sizes = best_sizes(answer)
+    joined = sizes.groupby("n_gpus", sort=False).agg(
         goal=("goal", " and ".join), days=("days", "first"), cost=(column, "first")
     )
     rows = joined.reset_index()[["goal", "n_gpus", "days", "cost"]]
@@ -405,8 +426,8 @@ def calibrated_runs() -> pd.DataFrame:
     """
     frames = []
     for study in calibration.studies():
-        found = calibration.fit(study)
-        own = {name: getattr(found.constants, name) for name in ("kernel_efficiency", "jitter", "overlap")}
-        frames.append(found.rows.assign(study=study, moved=", ".join(found.moved), **own))
+        fitted = calibration.fit(study)
+        own = {name: getattr(fitted.constants, name) for name in ("kernel_efficiency", "jitter", "overlap")}
+        frames.append(fitted.rows.assign(study=study, moved=", ".join(fitted.moved), **own))
     rows = pd.concat(frames, ignore_index=True)
     return rows[rows["relative_to"].fillna("") != rows["run_id"]].reset_index(drop=True)

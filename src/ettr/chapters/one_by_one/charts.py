@@ -11,8 +11,7 @@ from ettr.chapters.common.encodings import rounded, told_below
 from ettr.chapters.common.mitigations import BASES, ROW_PX, both_names, nothing, rows_of
 from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import MODEL_COLOURS, PART_COLOURS, finish, layered, need
-from ettr.compare.break_even import NO_FIT, NO_PROGRESS, PAYS
-from ettr.mitigation import NO_EVIDENCE, PUBLISHED
+from ettr.chapters.one_by_one.tables import NO_EVIDENCE, NO_FIT, NO_PROGRESS, PAYS, PUBLISHED
 
 _SHARES = {
     "under 1%": ("#cfe3f5", "#1d2327"),
@@ -47,7 +46,7 @@ def worth(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "title", "group", "mechanism", "evidence", "basis", "state", "days", "low", "high", "rank")
     if frame.empty:
         return nothing(title)
-    shown = rounded(frame.assign(label=[both_names(one) for one in frame["title"]], zero=0.0), 4)
+    points = rounded(frame.assign(label=[both_names(one) for one in frame["title"]], zero=0.0), 4)
     y = rows_of(frame["title"])
     axis = alt.X("days:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
     tips = [
@@ -61,17 +60,17 @@ def worth(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         alt.Tooltip("evidence:N", title="What it does is"),
         alt.Tooltip("mechanism:N", title="How"),
     ]
-    base = alt.Chart(shown)
+    base = alt.Chart(points)
     stems = base.mark_rule(strokeWidth=1, opacity=0.5).encode(y=y, x=alt.X("zero:Q"), x2="days:Q")
-    ends = base.mark_rule(strokeWidth=3).encode(y=y, x=alt.X("low:Q"), x2="high:Q", color=_basis(shown, "color"))
+    ends = base.mark_rule(strokeWidth=3).encode(y=y, x=alt.X("low:Q"), x2="high:Q", color=_basis(points, "color"))
     layers = [stems, ends]
     for kind, filled in ((PUBLISHED, True), (NO_EVIDENCE, False)):
-        rows = shown[shown["evidence"] == kind]
+        rows = points[points["evidence"] == kind]
         if len(rows):
             dots = alt.Chart(rows).mark_point(size=90, filled=filled, opacity=1, strokeWidth=1.8)
-            colours = {"color": _basis(shown, "color"), "shape": _basis(shown, "shape")}
+            colours = {"color": _basis(points, "color"), "shape": _basis(points, "shape")}
             layers.append(dots.encode(y=y, x=axis, tooltip=tips, **colours))
-    hollow = bool((shown["evidence"] == NO_EVIDENCE).any())
+    hollow = bool((points["evidence"] == NO_EVIDENCE).any())
     marks = "lines: 95%" + ("; hollow: nothing published of what it does" if hollow else "")
     return finish(
         layered(*layers),
@@ -113,10 +112,10 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     if frame.empty:
         return nothing(title)
     hundredths = frame.assign(**{name: 100 * frame[name] for name in ("closed", "simulated", "low", "high", "apart")})
-    shown = rounded(hundredths.assign(label=[both_names(one) for one in frame["title"]]), 4)
+    gains = rounded(hundredths.assign(label=[both_names(one) for one in frame["title"]]), 4)
     y = rows_of(frame["title"])
     ways = {"simulated": "simulated", "closed": "exact"}
-    long = shown.melt(["title", "label", "apart"], list(ways), "way", "points")
+    long = gains.melt(["title", "label", "apart"], list(ways), "way", "points")
     long = long.replace({"way": {"closed": "closed form"}})
     names = ["simulated", "closed form"]
     tips = [
@@ -125,7 +124,7 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         alt.Tooltip("points:Q", title="ETTR gained [points]", format=".2f"),
         alt.Tooltip("apart:Q", title="Closed form less simulated [points]", format="+.2f"),
     ]
-    bars = alt.Chart(shown).mark_rule(strokeWidth=6, opacity=0.35, color=MODEL_COLOURS["simulated"])
+    bars = alt.Chart(gains).mark_rule(strokeWidth=6, opacity=0.35, color=MODEL_COLOURS["simulated"])
     dots = (
         alt.Chart(long)
         .mark_point(size=80, opacity=1, filled=True)
@@ -141,12 +140,12 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             tooltip=tips,
         )
     )
-    told = "; ".join(f"{row.title} {100 * row.closed:.2f} for {100 * row.simulated:.2f}" for row in frame.itertuples())
+    pairs = "; ".join(f"{row.title} {100 * row.closed:.2f} for {100 * row.simulated:.2f}" for row in frame.itertuples())
     return finish(
         layered(bars.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
         title=title,
         subtitle=told_below(subtitle, "bars: 95% of the simulation"),
-        description=f"Points of ETTR gained by the closed form, and for how many simulated ones: {told}.",
+        description=f"Points of ETTR gained by the closed form, and for how many simulated ones: {pairs}.",
         height=ROW_PX * len(frame) + 20,
     )
 
@@ -174,7 +173,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "", n_shown: int = 24
         return nothing(title)
     chosen = chosen.sort_values("net_usd", ascending=False)
     millions = chosen.assign(**{name: chosen[name] / 1e6 for name in ("cost_usd", "saved_usd", "net_usd")})
-    shown = rounded(millions.assign(label=[both_names(one) for one in chosen["title"]]), 4)
+    amounts = rounded(millions.assign(label=[both_names(one) for one in chosen["title"]]), 4)
     y = rows_of(chosen["title"])
     x = alt.X(
         "usd:Q",
@@ -182,7 +181,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "", n_shown: int = 24
         scale=alt.Scale(type="log", nice=False, padding=8),
         axis=alt.Axis(format="~g", tickCount=5),
     )
-    named = shown.rename(columns={"cost_usd": _SPENT, "saved_usd": _SAVED})
+    named = amounts.rename(columns={"cost_usd": _SPENT, "saved_usd": _SAVED})
     long = named.melt(["title", "label", "net_usd", "pays"], [_SPENT, _SAVED], "side", "usd")
     tips = [
         alt.Tooltip("title:N", title="Mitigation"),
@@ -191,7 +190,9 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "", n_shown: int = 24
         alt.Tooltip("net_usd:Q", title="Left over [million USD]", format=",.3~g"),
         alt.Tooltip("pays:N", title="Pays"),
     ]
-    rules = alt.Chart(shown).mark_rule(strokeWidth=2, opacity=0.6).encode(y=y, x=alt.X("cost_usd:Q"), x2="saved_usd:Q")
+    rules = (
+        alt.Chart(amounts).mark_rule(strokeWidth=2, opacity=0.6).encode(y=y, x=alt.X("cost_usd:Q"), x2="saved_usd:Q")
+    )
     sides = list(_MONEY)
     dots = (
         alt.Chart(long)
@@ -204,14 +205,14 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "", n_shown: int = 24
             tooltip=tips,
         )
     )
-    told = "; ".join(
+    each = "; ".join(
         f"{row.title} costs {row.cost_usd / 1e6:.2g} and saves {row.saved_usd / 1e6:.2g}" for row in chosen.itertuples()
     )
     return finish(
         layered(rules, dots),
         title=title,
         subtitle=told_below(subtitle, "by what is left over; it pays where it saves more than it costs"),
-        description=f"Million US dollars that each mitigation costs and saves, on a logarithmic axis: {told}.",
+        description=f"Million US dollars that each mitigation costs and saves, on a logarithmic axis: {each}.",
         height=ROW_PX * len(chosen) + 20,
     )
 
@@ -237,9 +238,9 @@ def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     parts = [part for part in PART_COLOURS if part in set(frame["part"])]
     titles = list(dict.fromkeys(frame["title"]))
     order = [parts.index(part) for part in frame["part"]]
-    shown = rounded(frame.assign(label=[both_names(one) for one in frame["title"]], order=order), 4)
+    saved = rounded(frame.assign(label=[both_names(one) for one in frame["title"]], order=order), 4)
     bars = (
-        alt.Chart(shown)
+        alt.Chart(saved)
         .mark_bar()
         .encode(
             y=rows_of(titles),
@@ -259,12 +260,12 @@ def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         )
     )
     largest = frame.loc[frame.groupby("title", sort=False)["hours"].idxmax()]
-    told = "; ".join(f"{row.title} most of {row.part}, {row.hours:.1f} h" for row in largest.itertuples())
+    mostly = "; ".join(f"{row.title} most of {row.part}, {row.hours:.1f} h" for row in largest.itertuples())
     return finish(
         bars,
         title=title,
         subtitle=told_below(subtitle, "left of zero: more of it than before"),
-        description=f"Stacked bars of the hours that mitigations save, by part of the time budget: {told}.",
+        description=f"Stacked bars of the hours that mitigations save, by part of the time budget: {mostly}.",
         height=30 * len(titles) + 20,
     )
 
@@ -292,7 +293,7 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
     titles = list(dict.fromkeys(frame["title"]))
     sizes = [short_size(value) + ("*" if value == own_gpus else "") for value in sorted(set(frame["value"]))]
     kinds = [_kind(row) for row in frame.to_dict("records")]
-    shown = rounded(
+    squares = rounded(
         frame.assign(
             kind=kinds,
             ink=[_SHARES[kind][1] for kind in kinds],
@@ -307,7 +308,7 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
     )
     there = [kind for kind in _SHARES if kind in set(kinds)]
     x = alt.X("size:N", title="Job size [GPUs]", sort=sizes, axis=alt.Axis(labelAngle=0, labelOverlap=False))
-    base = alt.Chart(shown).encode(
+    base = alt.Chart(squares).encode(
         x=x,
         y=rows_of(titles),
         tooltip=[
@@ -331,12 +332,14 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
     )
     text = base.mark_text(fontSize=11).encode(text="told:N", color=alt.Color("ink:N", scale=None))
     most = frame[frame["state"] == PAYS].groupby("title", sort=False)["saved"].max()
-    told = "; ".join(f"{name} at most {most[name]:.0%}" if name in most else f"{name} pays nowhere" for name in titles)
+    most_saved = "; ".join(
+        f"{name} at most {most[name]:.0%}" if name in most else f"{name} pays nowhere" for name in titles
+    )
     return finish(
         layered(cells, text),
         title=title,
         subtitle=told_below(subtitle, "* the job's size; ×: the job does not get on"),
-        description=f"A map of the share of time saved, mitigations by job sizes {', '.join(sizes)}: {told}.",
+        description=f"A map of the share of time saved, mitigations by job sizes {', '.join(sizes)}: {most_saved}.",
         height=ROW_PX * len(titles) + 20,
     )
 

@@ -1,4 +1,4 @@
-"""Tables on what is known of mitigations: what was published, what the scenario was lent, and who asks for which."""
+"""Tables on what is known of mitigations: what was published, what is assumed here, and who asks for which."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import pandas as pd
 
 from ettr import evidence
-from ettr.chapters.one_by_one.tables import worth_in_days
-from ettr.compare import IN_PLACE, TRIED, Comparison, Study
-from ettr.mitigation import NO_EVIDENCE, Catalogue
+from ettr.chapters.one_by_one.tables import IN_PLACE, NO_EVIDENCE, TRIED, worth_in_days
+from ettr.compare import Comparison, Study
+from ettr.mitigation import Catalogue
 from ettr.scenario.paths import unit_of
 
 
-def lent_values(told: Study) -> pd.DataFrame:
-    """What the scenario was lent, so that mitigations have something to act on.
+def assumed_values(study: Study) -> pd.DataFrame:
+    """What is assumed of the scenario, so that mitigations have something to act on.
 
     Returns
     -------
@@ -22,8 +22,8 @@ def lent_values(told: Study) -> pd.DataFrame:
         A row a value: ``field``, ``value`` (in words), ``unit``, ``status``, ``source``, ``note``.
     """
     rows: list[dict[str, Any]] = []
-    lent = told.baseline.flat()
-    for assumption in told.assumptions:
+    baseline = study.baseline.flat()
+    for assumption in study.assumptions:
         values = assumption.value if isinstance(assumption.value, dict) else {"": assumption.value}
         for name, value in values.items():
             field = f"{assumption.path}.{name}".rstrip(".")
@@ -31,7 +31,7 @@ def lent_values(told: Study) -> pd.DataFrame:
             rows.append(
                 {
                     "field": field,
-                    "value": f"{lent[field]:g}" if assumption.of and field in lent else amount,
+                    "value": f"{baseline[field]:g}" if assumption.of and field in baseline else amount,
                     "unit": unit_of(field),
                     "status": assumption.status,
                     "source": assumption.source or "",
@@ -48,12 +48,12 @@ def rows_to_compute(of: Catalogue) -> pd.DataFrame:
     return table[table["result_id"].isin(named)].reset_index(drop=True)
 
 
-def published_pairs(found: Comparison, computed: pd.DataFrame) -> pd.DataFrame:
+def published_pairs(comparison: Comparison, computed: pd.DataFrame) -> pd.DataFrame:
     """Published figures without and with a mitigation, beside what the model makes of them.
 
     Parameters
     ----------
-    found : Comparison
+    comparison : Comparison
         As from :func:`ettr.compare.mitigations`.
     computed : DataFrame
         Rows of :func:`rows_to_compute`, as from :func:`ettr.validation.run`.
@@ -68,11 +68,11 @@ def published_pairs(found: Comparison, computed: pd.DataFrame) -> pd.DataFrame:
         ``status``.
     """
     verdicts = computed.set_index("result_id")
-    here = found.frame.set_index("id")
+    here = comparison.frame.set_index("id")
     days = here["days_gain"] if "days_gain" in here else pd.Series(float("nan"), here.index)
     rows = []
     for name in here.index:
-        one = found.study.catalogue[name]
+        one = comparison.study.catalogue[name]
         for figure in one.published:
             own = verdicts.loc[[row for row in figure.rows if row in verdicts.index]]
             rows.append(
@@ -103,7 +103,7 @@ def _holds(verdict: str, computed: list[str]) -> bool:
     return verdict == "not derivable" or set(computed) <= {"reproduced", "consistent"}
 
 
-def places(found: Comparison) -> pd.DataFrame:
+def places(comparison: Comparison) -> pd.DataFrame:
     """Where each mitigation stands: its rank, or why it has none.
 
     Returns
@@ -113,12 +113,12 @@ def places(found: Comparison) -> pd.DataFrame:
         ``id``, ``title``, ``group``, ``place`` (in words), ``days`` with ``low`` and ``high`` (95%) [d], ``evidence``,
         ``basis``, ``why`` (of a missing answer), ``asked_by`` (keys).
     """
-    frame = found.frame
+    frame = comparison.frame
     for name in ("days_gain", "days_low", "days_high"):
         if name not in frame:
             frame = frame.assign(**{name: float("nan")})
-    catalogue = found.study.catalogue
-    ranks = worth_in_days(found).set_index("id")
+    catalogue = comparison.study.catalogue
+    ranks = worth_in_days(comparison).set_index("id")
     frame = frame.assign(**{name: frame["id"].map(ranks[name]) for name in ("rank", "rank_low", "rank_high")})
     rows = frame.assign(
         place=[_place(row) for row in frame.to_dict("records")],

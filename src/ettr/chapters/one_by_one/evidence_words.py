@@ -1,33 +1,36 @@
-"""What the chapter on single mitigations says of what is lent, of what was published, and of all their places."""
+"""What the chapter on single mitigations says of what is assumed, of what was published, and of all their places."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ettr.chapters.common.mitigations import small
 from ettr.chapters.common.sentences import Finding, count, listed
-from ettr.chapters.one_by_one.words import small
-from ettr.compare import Comparison
-from ettr.mitigation import NO_EVIDENCE
+from ettr.chapters.one_by_one.tables import NO_EVIDENCE
+
+if TYPE_CHECKING:
+    from ettr.compare import Comparison
 
 
-def lent(found: Comparison, values: pd.DataFrame) -> Finding:
-    """What the scenario was lent; ``values`` as from ``evidence_tables.lent_values``."""
-    run = found.study.scenario
+def assumed(comparison: Comparison, values: pd.DataFrame) -> Finding:
+    """What is assumed of the scenario; ``values`` as from ``evidence_tables.assumed_values``."""
+    run = comparison.study.scenario
     if values.empty:
         return Finding(
-            title="Nothing was lent", text=f"*{run.title}* says all that mitigations act on; nothing is lent."
+            title="Nothing is assumed here", text=f"*{run.title}* says all that mitigations act on; nothing is assumed."
         )
     statuses = values["status"].value_counts()
-    assumed = int(statuses.get("assumed", 0))
+    n_assumed = int(statuses.get("assumed", 0))
     sections = list(dict.fromkeys(_section(field) for field in values["field"]))
     return Finding(
-        title=f"{count(len(values))} values are lent to the scenario, {count(assumed)} of them assumed",
+        title=f"{count(len(values))} values are assumed here, {count(n_assumed)} of them without evidence",
         text=(
-            f"*{run.title}* says nothing of what many mitigations act on. It is lent {count(len(values))} values, "
-            f"{count(assumed)} of them assumed: on {listed(sections)}. What a mitigation saves of a loan is as true as "
-            f"the assumption."
+            f"*{run.title}* says nothing of what many mitigations act on. {count(len(values))} values are assumed "
+            f"here, {count(n_assumed)} of them without evidence: on {listed(sections)}. What a mitigation saves of an "
+            f"assumption is as true as the assumption."
         ),
     )
 
@@ -40,8 +43,8 @@ def _section(field: str) -> str:
     return {"slow_nodes": "slow nodes", "recovery": "recovery by people"}.get(name, name)
 
 
-def lent_cells(values: pd.DataFrame) -> pd.DataFrame:
-    """The loans as a table shows them."""
+def assumed_cells(values: pd.DataFrame) -> pd.DataFrame:
+    """The assumptions as a table shows them."""
     names = {"field": "Field", "value": "Value", "unit": "Unit", "status": "Status", "source": "Source", "note": "Note"}
     return values.rename(columns=names)[list(names.values())]
 
@@ -130,14 +133,14 @@ def documents(frame: pd.DataFrame) -> Finding:
     if frame.empty:
         return Finding(title="No document asks for any", text="No mitigation is asked for by a source document.")
     by = frame.groupby("key", sort=False)
-    told = []
+    sentences = []
     for _, group in by:
         best = group[group["days"].notna()].sort_values("days", ascending=False)
         most = f", of which {small(best['title'].iloc[0])} is worth most here" if len(best) else ""
-        told.append(f"*{group['document'].iloc[0]}*: {count(len(group))}{most}.")
+        sentences.append(f"*{group['document'].iloc[0]}*: {count(len(group))}{most}.")
     return Finding(
         title=f"{count(by.ngroups)} documents ask for {count(frame['id'].nunique())} mitigations",
-        text=" ".join(told),
+        text=" ".join(sentences),
     )
 
 

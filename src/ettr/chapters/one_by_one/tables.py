@@ -7,11 +7,16 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from ettr import compare
-from ettr.compare import IN_PLACE, RATE, SIZE, TRIED, Comparison, Study, cost_usd, difference
+from ettr import compare, mitigation
+from ettr.compare import RATE, SIZE, Comparison, Study, break_even, cost_usd, difference
 from ettr.core.results import PARTS
-from ettr.mitigation import PUBLISHED
 
+TRIED, IN_PLACE = compare.TRIED, compare.IN_PLACE
+"""What became of a mitigation that was compared."""
+PAYS, NO_PROGRESS, NO_FIT = break_even.PAYS, break_even.NO_PROGRESS, break_even.NO_FIT
+"""What becomes of a mitigation at another size."""
+PUBLISHED, NO_EVIDENCE = mitigation.PUBLISHED, mitigation.NO_EVIDENCE
+"""Whether anything was published of what a mitigation does."""
 SAVES, COSTS_TIME, SAME = "saves time", "takes time", "within the error"
 """What a mitigation that was tried does to the end of the run, to 95%."""
 _LEAST_ETTR = 1e-3
@@ -36,12 +41,12 @@ _WORTH = [
 ]
 
 
-def worth_in_days(found: Comparison) -> pd.DataFrame:
+def worth_in_days(comparison: Comparison) -> pd.DataFrame:
     """Days that each mitigation saves, or that one in place is worth.
 
     Parameters
     ----------
-    found : Comparison
+    comparison : Comparison
         As from :func:`ettr.compare.mitigations`.
 
     Returns
@@ -54,20 +59,20 @@ def worth_in_days(found: Comparison) -> pd.DataFrame:
         independent simulations with the same error, over those of paired ones; infinite where both differ by the same
         in every run).
     """
-    frame = compared(found)
+    frame = compared(comparison)
     if frame.empty:
         return pd.DataFrame(columns=_WORTH)
     ends = frame[["days_low", "days_high"]]
     effect = np.where(ends["days_low"] > 0, SAVES, np.where(ends["days_high"] < 0, COSTS_TIME, SAME))
     named = {"days_gain": "days", "days_low": "low", "days_high": "high", "days_runs_ratio": "runs_ratio"}
-    rows = frame.rename(columns=named).assign(effect=effect, **_ranks(found, frame))[_WORTH]
+    rows = frame.rename(columns=named).assign(effect=effect, **_ranks(comparison, frame))[_WORTH]
     return rows.sort_values("days", ascending=False, kind="stable", ignore_index=True)
 
 
-def _ranks(found: Comparison, frame: pd.DataFrame) -> dict[str, pd.Series]:
+def _ranks(comparison: Comparison, frame: pd.DataFrame) -> dict[str, pd.Series]:
     """Ranks by days of what is not in place and has evidence, and how far they may be off."""
     ids = frame.loc[(frame["state"] == TRIED) & (frame["evidence"] == PUBLISHED), "id"]
-    takes = {name: found.study.runs([name]).values("days") for name in ids}
+    takes = {name: comparison.study.runs([name]).values("days") for name in ids}
     order = sorted(takes, key=lambda name: float(takes[name].mean()))
     ends: dict[str, dict[str, float]] = {"rank": {}, "rank_low": {}, "rank_high": {}}
     for place, name in enumerate(order, 1):
@@ -78,9 +83,9 @@ def _ranks(found: Comparison, frame: pd.DataFrame) -> dict[str, pd.Series]:
     return {column: frame["id"].map(known).astype(float) for column, known in ends.items()}
 
 
-def compared(found: Comparison) -> pd.DataFrame:
+def compared(comparison: Comparison) -> pd.DataFrame:
     """The rows of a comparison that have an answer."""
-    return found.frame[found.frame["state"].isin(compare.COMPARED)]
+    return comparison.frame[comparison.frame["state"].isin(compare.COMPARED)]
 
 
 def savers(worth: pd.DataFrame) -> pd.DataFrame:
@@ -94,12 +99,12 @@ def other_worth(worth: pd.DataFrame) -> pd.DataFrame:
     return worth[there | (worth["effect"] == COSTS_TIME)].reset_index(drop=True)
 
 
-def leading(found: Comparison, n: int, ids: list[str] | tuple[str, ...] = ()) -> tuple[str, ...]:
+def leading(comparison: Comparison, n: int, ids: list[str] | tuple[str, ...] = ()) -> tuple[str, ...]:
     """The mitigations to look at more closely: those that were asked for, or those that save most.
 
     Parameters
     ----------
-    found : Comparison
+    comparison : Comparison
         As from :func:`ettr.compare.mitigations`.
     n : int
         How many at most.
@@ -112,12 +117,12 @@ def leading(found: Comparison, n: int, ids: list[str] | tuple[str, ...] = ()) ->
         Of those not given, only those that have evidence and save time for certain; perhaps none.
     """
     if ids:
-        return tuple(found.study.catalogue[name].id for name in dict.fromkeys(ids))
-    rows = savers(worth_in_days(found))
+        return tuple(comparison.study.catalogue[name].id for name in dict.fromkeys(ids))
+    rows = savers(worth_in_days(comparison))
     return tuple(rows.loc[rows["rank"].notna(), "id"].iloc[:n])
 
 
-def beside_closed_form(found: Comparison) -> pd.DataFrame:
+def beside_closed_form(comparison: Comparison) -> pd.DataFrame:
     """Gain of ETTR by the closed form and by simulation, where the closed form has a term for what changes.
 
     Returns
@@ -127,7 +132,7 @@ def beside_closed_form(found: Comparison) -> pd.DataFrame:
         ``agrees`` (the closed form's lies within the interval); those that move neither by a tenth of a point are
         left out.
     """
-    frame = compared(found)
+    frame = compared(comparison)
     columns = ["id", "title", "closed", "simulated", "low", "high", "apart", "agrees"]
     if frame.empty:
         return pd.DataFrame(columns=columns)
@@ -148,7 +153,7 @@ def beside_closed_form(found: Comparison) -> pd.DataFrame:
     return rows.sort_values("simulated", ascending=False, ignore_index=True)[columns]
 
 
-def costs_and_savings(found: Comparison) -> pd.DataFrame:
+def costs_and_savings(comparison: Comparison) -> pd.DataFrame:
     """What each mitigation costs against what it saves.
 
     Returns
@@ -159,10 +164,10 @@ def costs_and_savings(found: Comparison) -> pd.DataFrame:
         before its cost), ``net_usd`` with ``low`` and ``high`` (95%) [USD], ``pays`` (``yes``, ``no`` or ``within the
         error``).
     """
-    told = found.study
+    study = comparison.study
     rows = []
-    for row in found.frame[found.frame["state"] == TRIED].itertuples():
-        cost = cost_usd(told.runs(), told.runs([row.id]))
+    for row in comparison.frame[comparison.frame["state"] == TRIED].itertuples():
+        cost = cost_usd(study.runs(), study.runs([row.id]))
         rows.append(
             {
                 "id": row.id,
@@ -183,12 +188,12 @@ def costs_and_savings(found: Comparison) -> pd.DataFrame:
     return frame.sort_values("net_usd", ascending=False, kind="stable", ignore_index=True)
 
 
-def hours_given_back(found: Comparison, ids: tuple[str, ...]) -> pd.DataFrame:
+def hours_given_back(comparison: Comparison, ids: tuple[str, ...]) -> pd.DataFrame:
     """Which part of the time budget each mitigation saves.
 
     Parameters
     ----------
-    found : Comparison
+    comparison : Comparison
         As from :func:`ettr.compare.mitigations`.
     ids : tuple of str
         Mitigations that were tried.
@@ -199,14 +204,14 @@ def hours_given_back(found: Comparison, ids: tuple[str, ...]) -> pd.DataFrame:
         ``id``, ``title``, ``part``, ``hours`` (that the run has less of it; negative where it has more) [h]; parts that
         no mitigation moves are left out. The hours of a mitigation sum up to what it saves.
     """
-    told = found.study
-    before = told.runs().budget
+    study = comparison.study
+    before = study.runs().budget
     rows = [
         {
             "id": name,
-            "title": told.catalogue[name].title,
+            "title": study.catalogue[name].title,
             "part": part.removesuffix("_h"),
-            "hours": getattr(before, part) - getattr(told.runs([name]).budget, part),
+            "hours": getattr(before, part) - getattr(study.runs([name]).budget, part),
         }
         for name in ids
         for part in PARTS
@@ -219,13 +224,13 @@ def hours_given_back(found: Comparison, ids: tuple[str, ...]) -> pd.DataFrame:
 _COLUMNS = ["id", "title", "value", "ettr_before", "ettr", "saved", "low", "high", "saved_usd", "state", "why"]
 
 
-def worth_by_size(told: Study, ids: Iterable[str], sizes: Iterable[float], n_runs: int = 20) -> pd.DataFrame:
+def worth_by_size(study: Study, ids: Iterable[str], sizes: Iterable[float], n_runs: int = 20) -> pd.DataFrame:
     """Share of time that each mitigation saves on jobs of other sizes.
 
     Parameters
     ----------
-    told : Study
-        Scenario and luck.
+    study : Study
+        Scenario and seed.
     ids : iterable of str
         Mitigations that were tried.
     sizes : iterable of float
@@ -239,15 +244,15 @@ def worth_by_size(told: Study, ids: Iterable[str], sizes: Iterable[float], n_run
         As from :func:`ettr.compare.along`; empty without mitigations.
     """
     chosen = tuple(ids)
-    node = told.baseline.cluster.gpus_per_node
-    whole = {float(max(1, round(size / node)) * node) for size in sizes} | {float(told.baseline.cluster.n_gpus)}
+    node = study.baseline.cluster.gpus_per_node
+    whole = {float(max(1, round(size / node)) * node) for size in sizes} | {float(study.baseline.cluster.n_gpus)}
     if not chosen:
         return pd.DataFrame(columns=_COLUMNS)
-    return compare.along(told, chosen, SIZE, sorted(whole), n_runs)
+    return compare.along(study, chosen, SIZE, sorted(whole), n_runs)
 
 
 def break_even_values(
-    told: Study,
+    study: Study,
     ids: Iterable[str],
     by_size: pd.DataFrame,
     rate_factors: Iterable[float] = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0),
@@ -257,8 +262,8 @@ def break_even_values(
 
     Parameters
     ----------
-    told : Study
-        Scenario and luck.
+    study : Study
+        Scenario and seed.
     ids : iterable of str
         Mitigations that were tried.
     by_size : DataFrame
@@ -280,14 +285,14 @@ def break_even_values(
     columns = ["id", "title", "n_gpus", "size_pays", "rate", "rate_pays", "usd_per_gpu_h", "given_usd_per_gpu_h"]
     if not chosen:
         return pd.DataFrame(columns=columns)
-    prices = compare.at_prices(told, chosen).set_index("id")
+    prices = compare.at_prices(study, chosen).set_index("id")
     sizes = compare.break_evens(by_size).set_index("id")
-    frame = pd.DataFrame({"id": chosen, "title": [told.catalogue[name].title for name in chosen]})
+    frame = pd.DataFrame({"id": chosen, "title": [study.catalogue[name].title for name in chosen]})
     frame["n_gpus"], frame["size_pays"] = frame["id"].map(sizes["break_even"]), frame["id"].map(sizes["pays"])
-    given = told.baseline.failures.rate
+    given = study.baseline.failures.rate
     frame["rate"], frame["rate_pays"] = float("nan"), "no failures"
     if given > 0:
-        moved = compare.along(told, chosen, RATE, [given * factor for factor in rate_factors], n_runs)
+        moved = compare.along(study, chosen, RATE, [given * factor for factor in rate_factors], n_runs)
         rates = compare.break_evens(moved).set_index("id")
         frame["rate"], frame["rate_pays"] = frame["id"].map(rates["break_even"]), frame["id"].map(rates["pays"])
     frame["usd_per_gpu_h"] = frame["id"].map(prices["break_even_usd_per_gpu_h"])

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, amount, count, days, gpus, listed, number, pct
-from ettr.chapters.one_by_one.tables import COSTS_TIME, SAME, SAVES, savers
-from ettr.compare import IN_PLACE, TRIED, Comparison
-from ettr.compare.break_even import NO_FIT, NO_PROGRESS, PAYS
+from ettr.chapters.common.mitigations import PARTS_IN_WORDS, saved, small, usd
+from ettr.chapters.common.sentences import Finding, count, days, gpus, listed, number, pct
+from ettr.chapters.one_by_one.tables import (
+    COSTS_TIME,
+    IN_PLACE,
+    NO_FIT,
+    NO_PROGRESS,
+    PAYS,
+    SAME,
+    SAVES,
+    TRIED,
+    savers,
+)
+
+if TYPE_CHECKING:
+    from ettr.compare import Comparison
 
 _FREE_USD = 500.0
-_BY_LUCK = 1e6
-"""Above this ratio of runs a difference depends on luck by rounding alone."""
-PARTS_IN_WORDS = {
-    "productive": "training itself",
-    "checkpoint": "checkpoints",
-    "slowdown": "slower steps while a checkpoint is written",
-    "degraded": "throughput lost while nodes are out or slow",
-    "rework": "rework",
-    "detection": "detection",
-    "queue": "waiting for nodes",
-    "restart": "restarts",
-    "maintenance": "maintenance",
-}
-"""Parts of the time budget in the middle of a sentence."""
+_BY_CHANCE = 1e6
+"""Above this ratio of runs a difference depends on chance by rounding alone."""
 
 
-def answer(found: Comparison, worth: pd.DataFrame) -> Finding:
+def answer(comparison: Comparison, worth: pd.DataFrame) -> Finding:
     """Which single mitigation saves most, in one paragraph; ``worth`` as from ``tables.worth_in_days``."""
-    base = found.baseline
+    base = comparison.baseline
     takes = f"the run takes {days(base.mean('days'))} at an ETTR of {pct(base.ettr)}"
     saving = savers(worth)
     ranked = saving[saving["rank"].notna()].sort_values("rank")
@@ -63,20 +64,7 @@ def _have(n: int) -> str:
     return "has" if n == 1 else "have"
 
 
-def small(title: str) -> str:
-    """A title in the middle of a sentence, in italics."""
-    return f"*{title}*"
-
-
-def saved(value: float) -> str:
-    """Days or hours, without a sign."""
-    size = abs(value)
-    if size < 1:
-        return f"{number(24 * size)} h"
-    return f"{number(size)} day{'' if number(size) == '1' else 's'}"
-
-
-def saving(found: Comparison, worth: pd.DataFrame) -> Finding:
+def saving(comparison: Comparison, worth: pd.DataFrame) -> Finding:
     """The ranking of what would save time; ``worth`` as from ``tables.worth_in_days``."""
     tried = worth[worth["state"] == TRIED]
     rows = savers(worth)
@@ -87,16 +75,16 @@ def saving(found: Comparison, worth: pd.DataFrame) -> Finding:
         )
     ranked = rows[rows["rank"].notna()]
     unsure = ranked[ranked["rank_low"] < ranked["rank_high"]]
-    told = [
+    sentences = [
         f"Of {count(len(tried))} mitigations that change something here, {count(len(rows))} save time to 95%; "
         f"{count(len(ranked))} of those have a rank, as something was published of what they do."
     ]
     if len(unsure):
-        told.append(f"The order is not certain for {count(len(unsure))} of these.")
+        sentences.append(f"The order is not certain for {count(len(unsure))} of these.")
     elif len(ranked) > 1:
-        told.append("Their order is certain to 95%, given the inputs.")
+        sentences.append("Their order is certain to 95%, given the inputs.")
     soft = int((rows["basis"] == "assumed").sum())
-    told.append(
+    sentences.append(
         f"For {count(soft)} of the {count(len(rows))} the size of the effect is assumed, which no interval shows: "
         f"these hold chance alone. Another effect, or another assumption, would reverse ranks sooner than more runs "
         f"would."
@@ -104,47 +92,47 @@ def saving(found: Comparison, worth: pd.DataFrame) -> Finding:
     nothing = tried[tried["effect"] == SAME]
     if len(nothing):
         names = [small(title) for title in nothing["title"]]
-        told.append(f"Within the error of nothing: {listed(names)}.")
+        sentences.append(f"Within the error of nothing: {listed(names)}.")
     best = rows.iloc[0]
-    return Finding(title=f"{best['title']} would save most: {saved(best['days'])}", text=" ".join(told))
+    return Finding(title=f"{best['title']} would save most: {saved(best['days'])}", text=" ".join(sentences))
 
 
 def others(worth: pd.DataFrame) -> Finding:
     """What is in place, and what takes time; ``worth`` as from ``tables.worth_in_days``."""
     there = worth[worth["state"] == IN_PLACE].sort_values("days", ascending=False)
     slower = worth[(worth["state"] == TRIED) & (worth["effect"] == COSTS_TIME)].sort_values("days")
-    told = []
+    sentences = []
     if len(there):
         names = [f"{small(row.title)} ({saved(row.days)})" for row in there.itertuples() if row.effect == SAVES]
         idle = [small(row.title) for row in there.itertuples() if row.effect != SAVES]
-        told += (
+        sentences += (
             [f"Already in place, or taken to be, and worth what the run takes longer without it: {listed(names)}."]
             if names
             else []
         )
-        told += [f"In place, and worth nothing for certain: {listed(idle)}."] if idle else []
+        sentences += [f"In place, and worth nothing for certain: {listed(idle)}."] if idle else []
     else:
-        told.append("No mitigation is found in place.")
+        sentences.append("No mitigation is found in place.")
     if len(slower):
         names = [f"{small(row.title)} ({saved(row.days)})" for row in slower.itertuples()]
-        told.append(
+        sentences.append(
             f"The run takes longer with {listed(names)}: what they take of the throughput is more than what they give "
             f"back here. They are meant for something else, or for other jobs."
         )
     else:
-        told.append("None that was tried takes time for certain.")
+        sentences.append("None that was tried takes time for certain.")
     title = "Nothing is in place, and nothing takes time"
     if len(there) or len(slower):
         title = f"{count(len(there))} in place, and {count(len(slower))} that would take time"
-    return Finding(title=title, text=" ".join(told))
+    return Finding(title=title, text=" ".join(sentences))
 
 
 def pairing(worth: pd.DataFrame, n_runs: int) -> Finding:
     """How many runs pairing saves; ``worth`` as from ``tables.worth_in_days``."""
     known = worth["runs_ratio"].astype(float)
-    known = known[known < _BY_LUCK]
+    known = known[known < _BY_CHANCE]
     if known.empty:
-        return Finding(title="Nothing differs by luck", text="No difference between two runs depends on luck here.")
+        return Finding(title="Nothing differs by chance", text="No difference between two runs depends on chance here.")
     middle, low, high = known.median(), known.min(), known.max()
     return Finding(
         title=f"Pairing saves a factor of {number(middle)} in runs",
@@ -187,37 +175,28 @@ def money(frame: pd.DataFrame) -> Finding:
     if frame.empty:
         return Finding(title="Nothing to pay for", text="No mitigation was tried.")
     pays, not_paying = frame[frame["pays"] == "yes"], frame[frame["pays"] == "no"]
-    told = []
+    sentences = []
     title = "No mitigation pays for certain"
     if len(pays):
         best = pays.iloc[0]
         title = f"{count(len(pays))} of {count(len(frame))} mitigations save more than they cost"
-        told.append(
+        sentences.append(
             f"Most is left over by {small(best['title'])}: it saves {usd(best['saved_usd'])} and costs "
             f"{usd(best['cost_usd'])}."
         )
     dear = not_paying[not_paying["saved_usd"] > 0]
     if len(dear):
         worst = dear.iloc[-1]
-        told.append(
+        sentences.append(
             f"{count(len(dear))} save money and cost more than that on this one job, most {small(worst['title'])}: "
             f"{usd(worst['cost_usd'])} for {usd(worst['saved_usd'])}. What serves later jobs too is charged to this "
             f"one in full."
         )
     takes = frame[frame["saved_usd"] < -_FREE_USD]
     if len(takes):
-        told.append(f"{count(len(takes))} make the job dearer even before their price.")
-    told.append("Nearly all prices are assumed; at a tenth of them, or ten times, other ones would pay.")
-    return Finding(title=title, text=" ".join(told))
-
-
-def usd(value: float) -> str:
-    """An amount of money in words, e.g. ``3.86 million USD``."""
-    if not math.isfinite(value):
-        return "any budget"
-    if value >= 1e6:
-        return f"{amount(value)} USD"
-    return f"{value:,.0f} USD" if value < 1000 else f"{float(f'{value:.3g}'):,.0f} USD"
+        sentences.append(f"{count(len(takes))} make the job dearer even before their price.")
+    sentences.append("Nearly all prices are assumed; at a tenth of them, or ten times, other ones would pay.")
+    return Finding(title=title, text=" ".join(sentences))
 
 
 def hours(frame: pd.DataFrame) -> Finding:
@@ -225,7 +204,7 @@ def hours(frame: pd.DataFrame) -> Finding:
     if frame.empty:
         return Finding(title="No hours to give back", text="No mitigation saves hours for certain.")
     by_part = frame.groupby("part")["hours"].sum().sort_values(ascending=False)
-    told = []
+    sentences = []
     for _, group in list(frame.groupby("title", sort=False))[:3]:
         kept = group[group["hours"] >= 1].sort_values("hours", ascending=False)
         parts = [f"{PARTS_IN_WORDS[row.part]} ({number(row.hours)} h)" for row in kept.head(3).itertuples()]
@@ -233,13 +212,13 @@ def hours(frame: pd.DataFrame) -> Finding:
         more = [f"{PARTS_IN_WORDS[row.part]} ({number(-row.hours)} h)" for row in lost.head(2).itertuples()]
         takes = f", and more go to {listed(more)}" if more else ""
         if parts:
-            told.append(f"With {small(group['title'].iloc[0])} they come from {listed(parts)}{takes}.")
+            sentences.append(f"With {small(group['title'].iloc[0])} they come from {listed(parts)}{takes}.")
     part = str(by_part.index[0])
     n = frame["id"].nunique()
     return Finding(
         title=f"Most hours come back from {PARTS_IN_WORDS[part]}",
         text=(
-            f"{' '.join(told)} Over the {count(n)} mitigations most comes from "
+            f"{' '.join(sentences)} Over the {count(n)} mitigations most comes from "
             f"{PARTS_IN_WORDS[part]}. Two that save the "
             f"same part get in each other's way, and what they save does not add up."
         ).strip(),
@@ -253,7 +232,7 @@ def by_size(frame: pd.DataFrame) -> Finding:
     stuck = sorted(set(frame.loc[(frame["state"] == NO_PROGRESS) & frame["ettr_before"].isna(), "value"]))
     unfit = sorted(set(frame.loc[(frame["state"] == NO_FIT) & frame["ettr_before"].isna(), "value"]))
     known = frame[frame["saved"].notna()]
-    told = []
+    sentences = []
     if len(known):
         paying = known[known["state"] == PAYS]
         among = known if paying.empty else paying
@@ -265,23 +244,23 @@ def by_size(frame: pd.DataFrame) -> Finding:
             by = f"{small(least['title'])}: {small_job}, {large_job}"
         else:
             by = f"{small(least['title'])}, {small_job}, and by {small(most['title'])}, {large_job}"
-        told.append(f"Of these {count(frame['title'].nunique())}{where}, most time is saved by {by}.")
+        sentences.append(f"Of these {count(frame['title'].nunique())}{where}, most time is saved by {by}.")
         never = [str(name) for name, group in known.groupby("title", sort=False) if not (group["state"] == PAYS).any()]
         if never:
-            told.append(f"Paying for itself at no size: {listed([small(name) for name in never])}.")
+            sentences.append(f"Paying for itself at no size: {listed([small(name) for name in never])}.")
         least_gpus = known["value"].min()
         lose = known.loc[(known["value"] == least_gpus) & (known["state"] != PAYS), "title"]
         few = [small(name) for name in lose if name not in never]
         if few:
-            told.append(f"Not paying on {gpus(least_gpus)}, where there is less to save: {listed(few)}.")
+            sentences.append(f"Not paying on {gpus(least_gpus)}, where there is less to save: {listed(few)}.")
     if stuck:
-        told.append(
+        sentences.append(
             f"On {listed([gpus(size) for size in stuck])} the job practically never gets on without mitigations, so "
             f"that none can be compared with it alone."
         )
     if unfit:
-        told.append(f"The job cannot be cut for {listed([gpus(size) for size in unfit])}.")
-    told.append(
+        sentences.append(f"The job cannot be cut for {listed([gpus(size) for size in unfit])}.")
+    sentences.append(
         "Failure rate of a node, times to restart and prices of people stay as they are at every size, which is an "
         "extrapolation above some ten thousand GPUs."
     )
@@ -290,7 +269,7 @@ def by_size(frame: pd.DataFrame) -> Finding:
         title = f"Most is saved by the same at every size: {leaders['title'].iloc[0]}"
     elif len(known):
         title = f"Most on {gpus(least['value'])}: {least['title']}; on {gpus(most['value'])}: {most['title']}"
-    return Finding(title=title, text=" ".join(told))
+    return Finding(title=title, text=" ".join(sentences))
 
 
 def break_evens(frame: pd.DataFrame) -> Finding:
@@ -300,16 +279,20 @@ def break_evens(frame: pd.DataFrame) -> Finding:
     given = float(frame["given_usd_per_gpu_h"].iloc[0])
     below = frame[frame["usd_per_gpu_h"] <= given]
     dear = frame[frame["usd_per_gpu_h"] > given].sort_values("usd_per_gpu_h")
-    told = [f"At the scenario's {number(given)} USD for a GPU-hour {count(len(below))} of {count(len(frame))} pay."]
+    sentences = [
+        f"At the scenario's {number(given)} USD for a GPU-hour {count(len(below))} of {count(len(frame))} pay."
+    ]
     if len(dear):
         least = dear.iloc[0]
-        told.append(f"Of the others {small(least['title'])} comes next, from {number(least['usd_per_gpu_h'])} USD on.")
+        sentences.append(
+            f"Of the others {small(least['title'])} comes next, from {number(least['usd_per_gpu_h'])} USD on."
+        )
     everywhere = frame[frame["rate_pays"] == "everywhere"]
     if len(everywhere):
-        told.append(f"{count(len(everywhere))} pay at every failure rate that was tried.")
+        sentences.append(f"{count(len(everywhere))} pay at every failure rate that was tried.")
     return Finding(
         title=f"{count(len(below))} of {count(len(frame))} pay at {number(given)} USD for a GPU-hour",
-        text=" ".join(told),
+        text=" ".join(sentences),
     )
 
 

@@ -57,10 +57,10 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         for row, name in zip(frame.itertuples(), total, strict=False)
     ]
     ends = frame[["start", "end"]]
-    shown = rounded(frame.assign(colour=colours, told=signed, right=ends.max(axis=1)), 5)
+    rows = rounded(frame.assign(colour=colours, told=signed, right=ends.max(axis=1)), 5)
     y = alt.Y("part:N", title=None, sort=parts, axis=alt.Axis(labelLimit=160))
     bars = (
-        alt.Chart(shown)
+        alt.Chart(rows)
         .mark_bar()
         .encode(
             y=y,
@@ -80,14 +80,14 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    text = alt.Chart(shown).mark_text(align="left", dx=4, fontSize=11).encode(y=y, x=alt.X("right:Q"), text="told:N")
+    text = alt.Chart(rows).mark_text(align="left", dx=4, fontSize=11).encode(y=y, x=alt.X("right:Q"), text="told:N")
     return finish(
         layered(bars, text),
         title=title,
         subtitle=subtitle,
         description=(
             "A waterfall of lost hours: "
-            + "; ".join(f"{row.part} {told}" for row, told in zip(frame.itertuples(), signed, strict=True))
+            + "; ".join(f"{row.part} {change}" for row, change in zip(frame.itertuples(), signed, strict=True))
             + "."
         ),
         height=ROW_PX * len(frame) + 20,
@@ -113,7 +113,7 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     if frame.empty:
         return nothing(title)
     titles = [f"{row.step}. {row.title}" for row in frame.itertuples()]
-    shown = rounded(frame.assign(label=[both_names(one) for one in titles]), 4)
+    rows = rounded(frame.assign(label=[both_names(one) for one in titles]), 4)
     y = rows_of(titles)
     there = [name for name in BASES if name in set(frame["basis"])]
     tips = [
@@ -127,7 +127,7 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         alt.Tooltip("basis:N", title="What it changes is"),
     ]
     bars = (
-        alt.Chart(shown)
+        alt.Chart(rows)
         .mark_bar(opacity=0.9)
         .encode(
             y=y,
@@ -141,14 +141,14 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             tooltip=tips,
         )
     )
-    ends = alt.Chart(shown).mark_rule(strokeWidth=2).encode(y=y, x=alt.X("low:Q"), x2="high:Q")
-    alone = alt.Chart(shown).mark_tick(thickness=3, size=20, color="#1f95ec")
-    told = "; ".join(f"{row.title} {row.added:.2f}, alone {row.alone:.2f}" for row in frame.itertuples())
+    ends = alt.Chart(rows).mark_rule(strokeWidth=2).encode(y=y, x=alt.X("low:Q"), x2="high:Q")
+    alone = alt.Chart(rows).mark_tick(thickness=3, size=20, color="#1f95ec")
+    days = "; ".join(f"{row.title} {row.added:.2f}, alone {row.alone:.2f}" for row in frame.itertuples())
     return finish(
         layered(bars, ends, alone.encode(y=y, x=alt.X("alone:Q"), tooltip=tips)),
         title=title,
         subtitle=told_below(subtitle, "thin lines: 95%; blue ticks: alone"),
-        description=f"Bars of the days that each step adds: {told}.",
+        description=f"Bars of the days that each step adds: {days}.",
         height=ROW_PX * len(frame) + 20,
     )
 
@@ -176,7 +176,7 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     titles = dict(zip(frame["first"], frame["first_title"], strict=True))
     rows = [f"{numbers[name]}. {titles[name]}" for name in names]
     kinds = [_cell(row) for row in frame.to_dict("records")]
-    shown = rounded(
+    squares = rounded(
         frame.assign(
             kind=kinds,
             ink=[_CELLS[kind][1] for kind in kinds],
@@ -192,7 +192,7 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     order = [str(i) for i in numbers.values()]
     x = alt.X("number:N", title="Beside", sort=order, axis=alt.Axis(labelAngle=0))
     there = [kind for kind in _CELLS if kind in set(kinds)]
-    base = alt.Chart(shown).encode(
+    base = alt.Chart(squares).encode(
         x=x,
         y=rows_of(rows),
         tooltip=[
@@ -215,7 +215,7 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     text = base.mark_text(fontSize=11).encode(text="told:N", color=alt.Color("ink:N", scale=None))
     once = frame[[numbers[a] < numbers[b] for a, b in zip(frame["first"], frame["second"], strict=True)]]
-    told = "; ".join(
+    pairs = "; ".join(
         f"{row.first_title} and {row.second_title} " + ("not together" if row.why else f"{row.beyond:+.2f}")
         for row in once.itertuples()
     )
@@ -223,7 +223,7 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         layered(cells, text),
         title=title,
         subtitle=told_below(subtitle, "days beyond the sum of both; ×: not together"),
-        description=f"A map of days gained by two mitigations beyond the sum of each alone: {told}.",
+        description=f"A map of days gained by two mitigations beyond the sum of each alone: {pairs}.",
         height=34 * len(names) + 10,
     )
 
@@ -258,13 +258,13 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "title", "value", "low", "high", "alone", "last")
     if frame.empty:
         return nothing(title)
-    shown = rounded(frame.assign(label=[both_names(one) for one in frame["title"]]), 4)
+    gains = rounded(frame.assign(label=[both_names(one) for one in frame["title"]]), 4)
     y = rows_of(frame["title"])
-    long = shown.melt(["title", "label", "low", "high"], list(_LOOKS), "kind", "days")
+    long = gains.melt(["title", "label", "low", "high"], list(_LOOKS), "kind", "days")
     long["kind"] = [_LOOKS[kind][0] for kind in long["kind"]]
     names, colours, shapes = (list(part) for part in zip(*_LOOKS.values(), strict=True))
-    lines = alt.Chart(shown).mark_rule(strokeWidth=1, opacity=0.5).encode(y=y, x=alt.X("last:Q"), x2="alone:Q")
-    ends = alt.Chart(shown).mark_rule(strokeWidth=5, opacity=0.5, color=colours[0])
+    lines = alt.Chart(gains).mark_rule(strokeWidth=1, opacity=0.5).encode(y=y, x=alt.X("last:Q"), x2="alone:Q")
+    ends = alt.Chart(gains).mark_rule(strokeWidth=5, opacity=0.5, color=colours[0])
     dots = (
         alt.Chart(long)
         .mark_point(size=85, opacity=1, filled=True)
@@ -282,14 +282,14 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    told = "; ".join(
+    days = "; ".join(
         f"{row.title} {row.value:.2f}, alone {row.alone:.2f}, last {row.last:.2f}" for row in frame.itertuples()
     )
     return finish(
         layered(lines, ends.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
         title=title,
         subtitle=told_below(subtitle, "bars: 95%"),
-        description=f"Days that belong to each of several mitigations by their Shapley values: {told}.",
+        description=f"Days that belong to each of several mitigations by their Shapley values: {days}.",
         height=ROW_PX * len(frame) + 20,
     )
 
@@ -315,10 +315,10 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
     priced = frame[frame["cost_usd"] > 0]
     if priced.empty:
         return nothing(title)
-    shown = rounded(
+    sets = rounded(
         priced.drop(columns="titles").assign(musd=priced["cost_usd"] / 1e6, left=priced["saved_usd"] / 1e6), 5
     )
-    there = [kind for kind in _KINDS if kind in set(shown["kind"])]
+    there = [kind for kind in _KINDS if kind in set(sets["kind"])]
     x = alt.X(
         "musd:Q",
         title="Cost [million USD]",
@@ -331,10 +331,10 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
         scale=alt.Scale(zero=False, padding=10),
         axis=alt.Axis(format=".0%", tickCount=6),
     )
-    path = shown[shown["pareto"]].sort_values("musd")
+    path = sets[sets["pareto"]].sort_values("musd")
     line = alt.Chart(path).mark_line(interpolate="step-after", color=_KINDS["on the front"][0]).encode(x=x, y=y)
     dots = (
-        alt.Chart(shown.sort_values("kind", key=lambda kinds: -kinds.map(list(_KINDS).index)))
+        alt.Chart(sets.sort_values("kind", key=lambda kinds: -kinds.map(list(_KINDS).index)))
         .mark_point(filled=True, opacity=1)
         .encode(
             x=x,
@@ -353,19 +353,19 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
         )
     )
     layers = [line, dots]
-    least, most = shown["musd"].min(), shown["musd"].max()
+    least, most = sets["musd"].min(), sets["musd"].max()
     limited = least <= budget_usd / 1e6 <= most
     if limited:
         limit = alt.Chart(pd.DataFrame({"musd": [budget_usd / 1e6]}))
         layers.insert(0, limit.mark_rule(strokeDash=[3, 3]).encode(x=alt.X("musd:Q")))
-    told = "; ".join(
+    on_front = "; ".join(
         f"{row.names}: {row.cost_usd / 1e6:.2g} million, {row.effective_ettr:.1%}" for row in _on_front(frame)
     )
     return finish(
         layered(*layers),
         title=title,
         subtitle=told_below(subtitle, "dashed: the budget" if limited else "each point is a set"),
-        description=f"Points of ETTR over cost, logarithmic, a point a set of mitigations; on the front {told}.",
+        description=f"Points of ETTR over cost, logarithmic, a point a set of mitigations; on the front {on_front}.",
         height=340,
     )
 

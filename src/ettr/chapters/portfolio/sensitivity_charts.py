@@ -11,7 +11,7 @@ import pandas as pd
 from ettr.chapters.common.encodings import rounded, told_below
 from ettr.chapters.common.mitigations import BROKEN_OR_WHOLE, nothing
 from ettr.chapters.common.theme import finish, layered, need
-from ettr.compare.inputs import EFFECT
+from ettr.chapters.portfolio.tables import EFFECT
 
 _IDS = ["#1f95ec", "#a8480a", "#289561", "#8449bc", "#a27505", "#ca6dc1"]
 _ORDERS = {"first": ("alone", "#1f95ec"), "total": ("with others too", "#8d48b3")}
@@ -48,7 +48,7 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
     lines = pd.DataFrame({"least": rows[["gain", "gain_low", "gain_high"]].min(axis=1)})
     most = rows[["gain", "gain_low", "gain_high"]].max(axis=1)
     named = [_both_fields(name) for name in rows["input"]]
-    shown = rounded(rows.assign(least=lines["least"], most=most, label=named), 4).drop(
+    ranges = rounded(rows.assign(least=lines["least"], most=most, label=named), 4).drop(
         columns=["best_low", "best_high"]
     )
     axis = alt.Axis(labelLimit=280, labelExpr=BROKEN_OR_WHOLE)
@@ -71,16 +71,16 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
         alt.Tooltip("gain:Q", title="Days saved as given", format=".2f"),
     ]
     x = alt.X("least:Q", title="Time saved [days]", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
-    bars = alt.Chart(shown).mark_bar().encode(y=y, yOffset=offset, x=x, x2="most:Q", color=colour, tooltip=tips)
-    given = alt.Chart(shown).mark_tick(thickness=2, color="#636562")
-    told = "; ".join(
+    bars = alt.Chart(ranges).mark_bar().encode(y=y, yOffset=offset, x=x, x2="most:Q", color=colour, tooltip=tips)
+    given = alt.Chart(ranges).mark_tick(thickness=2, color="#636562")
+    spans = "; ".join(
         f"{row.input}, {row.title}: {row.gain_low:.2f} to {row.gain_high:.2f}" for row in rows.itertuples(index=False)
     )
     return finish(
         layered(bars, given.encode(y=y, yOffset=offset, x=alt.X("gain:Q"))),
         title=title,
         subtitle=told_below(subtitle, "ticks: as given"),
-        description=f"Ranges of days saved with each input from the low to the high end of its range: {told}.",
+        description=f"Ranges of days saved with each input from the low to the high end of its range: {spans}.",
         height=max(18, 14 * len(titles) + 6) * len(inputs) + 10,
     )
 
@@ -120,14 +120,14 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         )
         for kind, (name, _) in _ORDERS.items()
     ]
-    shown = pd.concat(parts, ignore_index=True)
-    shown["panel"] = ["|".join(textwrap.wrap(name, _HEADER_CHARACTERS)) for name in shown["title"]]
-    ends = {f"{name}_drawn": shown[name].clip(*_DRAWN) for name in ("value", "low", "high")}
-    shown = rounded(shown.assign(**ends), 4)
+    values = pd.concat(parts, ignore_index=True)
+    values["panel"] = ["|".join(textwrap.wrap(name, _HEADER_CHARACTERS)) for name in values["title"]]
+    ends = {f"{name}_drawn": values[name].clip(*_DRAWN) for name in ("value", "low", "high")}
+    values = rounded(values.assign(**ends), 4)
     names, colours = (list(part) for part in zip(*_ORDERS.values(), strict=True))
     label = "replace(datum.label, regexp('^.*[.]'), '')"
     y = alt.Y("input:N", title=None, sort=list(dict.fromkeys(known["input"])), axis=alt.Axis(labelExpr=label))
-    base = alt.Chart(shown).encode(y=y, yOffset=alt.YOffset("order:N", sort=names))
+    base = alt.Chart(values).encode(y=y, yOffset=alt.YOffset("order:N", sort=names))
     bars = base.mark_bar().encode(
         x=alt.X(
             "value_drawn:Q",
@@ -151,17 +151,17 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         ],
     )
     rules = base.mark_rule(strokeWidth=1.6).encode(x=alt.X("low_drawn:Q"), x2="high_drawn:Q")
-    panels = list(dict.fromkeys(shown["panel"]))
+    panels = list(dict.fromkeys(values["panel"]))
     header = alt.Header(labelLimit=180, labelExpr="split(datum.label, '|')")
     facet = alt.Facet("panel:N", title=None, sort=panels, header=header)
     chart = alt.layer(bars, rules).facet(facet, columns=min(3, len(panels)))
-    told = "; ".join(
+    explained = "; ".join(
         f"{row.title}, {row.input}: {row.first:.2f} alone, {row.total:.2f} with others" for row in known.itertuples()
     )
     return finish(
         chart,
         title=title,
         subtitle=told_below(subtitle, f"lines: 95%, cut at {_DRAWN[0]:g} and {_DRAWN[1]:g}"),
-        description=f"Bars of Sobol indices of the days saved, a panel an answer: {told}.",
+        description=f"Bars of Sobol indices of the days saved, a panel an answer: {explained}.",
         height=44 * known["input"].nunique() + 10,
     )

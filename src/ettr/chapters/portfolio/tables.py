@@ -9,23 +9,24 @@ from typing import Any
 
 import pandas as pd
 
-from ettr import compare
+from ettr import compare, mitigation
 from ettr.compare import EXACT, GREEDY, Advice, Attribution, Portfolio, Runs, Sobol, Study, gain
-from ettr.compare.sensitivity import COLUMNS
 from ettr.core.errors import EttrError, InputError
 from ettr.core.results import PARTS
 
 BEFORE, AFTER = "lost before", "lost after"
+LEAD, EFFECT = compare.sensitivity.LEAD, compare.inputs.EFFECT
+"""By how much the first is ahead, as an answer; and what stands before the name of a mitigation, as an input."""
 _MOST_SHARED = 6
 _STILL_H = 0.05
 
 
-def affordable_steps(found: Advice, budget_usd: float) -> pd.DataFrame:
+def affordable_steps(advice: Advice, budget_usd: float) -> pd.DataFrame:
     """The next mitigations one after the other, as far as a budget reaches.
 
     Parameters
     ----------
-    found : Advice
+    advice : Advice
         As from :func:`ettr.compare.advise`.
     budget_usd : float
         For all of them together. [USD]
@@ -37,14 +38,14 @@ def affordable_steps(found: Advice, budget_usd: float) -> pd.DataFrame:
         ``high`` (95%), ``alone`` (its gain without the others), ``kept`` (``added`` over ``alone``), ``ettr`` (with all
         so far), ``cost_usd``, ``spent_usd`` (with those before), ``saved_usd`` [USD].
     """
-    told = found.study
+    study = advice.study
     rows: list[dict[str, Any]] = []
     spent = 0.0
-    for row in found.frame.itertuples():
+    for row in advice.frame.itertuples():
         if spent + row.cost_usd > budget_usd:
             break
         spent += row.cost_usd
-        alone = gain(told.runs(), told.runs([row.id]), found.measure).mean
+        alone = gain(study.runs(), study.runs([row.id]), advice.measure).mean
         rows.append(
             {
                 "step": len(rows) + 1,
@@ -71,6 +72,11 @@ def candidates(taken: Iterable[str], leading: Iterable[str], n: int) -> tuple[st
     first = tuple(taken)
     others = [name for name in leading if name not in first]
     return (*first, *others[: max(0, n - len(first))])
+
+
+def n_assumed(study: Study, ids: Iterable[str]) -> int:
+    """For how many mitigations the size of the effect is assumed."""
+    return sum(mitigation.weakest_status(study.catalogue[name].changes) == "assumed" for name in ids)
 
 
 def lost_hours(before: Runs, after: Runs) -> pd.DataFrame:
@@ -117,13 +123,13 @@ def trained_less_h(before: Runs, after: Runs) -> float:
     return float(before.budget.productive_h - after.budget.productive_h)
 
 
-def going_together(told: Study, ids: Iterable[str], n: int = _MOST_SHARED) -> tuple[str, ...]:
+def going_together(study: Study, ids: Iterable[str], n: int = _MOST_SHARED) -> tuple[str, ...]:
     """The first mitigations that go together, in their order.
 
     Parameters
     ----------
-    told : Study
-        Scenario and luck.
+    study : Study
+        Scenario and seed.
     ids : iterable of str
         Mitigations, the most wanted first.
     n : int
@@ -139,24 +145,24 @@ def going_together(told: Study, ids: Iterable[str], n: int = _MOST_SHARED) -> tu
         if len(chosen) == n:
             break
         try:
-            told.runs((*chosen, name))
+            study.runs((*chosen, name))
         except EttrError:
             continue
         chosen = (*chosen, name)
     return chosen
 
 
-def gains_of_pairs(told: Study, ids: Iterable[str], measure: str = "days") -> pd.DataFrame:
+def gains_of_pairs(study: Study, ids: Iterable[str], measure: str = "days") -> pd.DataFrame:
     """What two mitigations gain beyond the sum of each alone: as :func:`ettr.compare.interactions`, perhaps empty."""
     chosen = tuple(ids)
-    return compare.interactions(told, chosen, measure) if len(chosen) > 1 else pd.DataFrame(columns=_PAIR)
+    return compare.interactions(study, chosen, measure) if len(chosen) > 1 else pd.DataFrame(columns=_PAIR)
 
 
-def shared_gain(told: Study, ids: Iterable[str], measure: str = "days") -> Attribution:
+def shared_gain(study: Study, ids: Iterable[str], measure: str = "days") -> Attribution:
     """Shapley values of mitigations that go together: as :func:`ettr.compare.shapley`, empty without mitigations."""
     chosen = tuple(ids)
     if chosen:
-        return compare.shapley(told, chosen, measure)
+        return compare.shapley(study, chosen, measure)
     nothing = pd.DataFrame(columns=["id", "title", "value", "low", "high", "alone", "last"])
     return Attribution(nothing, measure, 0.0, 0.0, 0.0, "exact", 0)
 
@@ -182,13 +188,13 @@ class Choice:
     why: str = ""
 
 
-def choose(told: Study, ids: Iterable[str], budget_usd: float, measure: str = "days") -> Choice:
+def choose(study: Study, ids: Iterable[str], budget_usd: float, measure: str = "days") -> Choice:
     """The best mitigations together within a budget, by both methods.
 
     Parameters
     ----------
-    told : Study
-        Scenario and luck.
+    study : Study
+        Scenario and seed.
     ids : iterable of str
         At most 12 mitigations to choose from.
     budget_usd : float
@@ -220,25 +226,25 @@ def choose(told: Study, ids: Iterable[str], budget_usd: float, measure: str = "d
     if not chosen:
         return Choice(pd.DataFrame(columns=[*columns, "pareto", "kind"]), None, None, "there is none to choose from")
     try:
-        exact = compare.portfolio(told, chosen, budget_usd, measure, EXACT)
-        greedy = compare.portfolio(told, chosen, budget_usd, measure, GREEDY)
+        exact = compare.portfolio(study, chosen, budget_usd, measure, EXACT)
+        greedy = compare.portfolio(study, chosen, budget_usd, measure, GREEDY)
     except InputError as error:
-        free = compare.portfolio(told, chosen, None, measure, EXACT).frame
+        free = compare.portfolio(study, chosen, None, measure, EXACT).frame
         kinds = ["on the front" if there else "other" for there in free["pareto"]]
-        return Choice(_named(told, free).assign(kind=kinds), None, None, str(error))
+        return Choice(_named(study, free).assign(kind=kinds), None, None, str(error))
     kinds = [_kind(row, exact, greedy) for row in exact.frame.itertuples()]
-    return Choice(_named(told, exact.frame).assign(kind=kinds), exact, greedy)
+    return Choice(_named(study, exact.frame).assign(kind=kinds), exact, greedy)
 
 
-def _named(told: Study, frame: pd.DataFrame) -> pd.DataFrame:
-    titles = [tuple(told.catalogue[name].title for name in ids.split(", ") if name) for ids in frame["ids"]]
+def _named(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
+    titles = [tuple(study.catalogue[name].title for name in ids.split(", ") if name) for ids in frame["ids"]]
     return frame.assign(titles=titles, names=["; ".join(each) or "none of them" for each in titles])
 
 
 def _kind(row: object, exact: Portfolio, greedy: Portfolio) -> str:
     ids = {name for name in str(row.ids).split(", ") if name}  # type: ignore[attr-defined]
-    found = [name for name, one in (("exact", exact), ("greedy", greedy)) if one.ids and set(one.ids) == ids]
-    return " and ".join(found) or ("on the front" if row.pareto else "other")  # type: ignore[attr-defined]
+    methods = [name for name, one in (("exact", exact), ("greedy", greedy)) if one.ids and set(one.ids) == ids]
+    return " and ".join(methods) or ("on the front" if row.pareto else "other")  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +272,7 @@ class Sensitivity:
 
 
 def sensitivity(
-    told: Study,
+    study: Study,
     ids: Iterable[str],
     n_inputs: int = 3,
     n_points: int = 16,
@@ -277,8 +283,8 @@ def sensitivity(
 
     Parameters
     ----------
-    told : Study
-        Scenario and luck.
+    study : Study
+        Scenario and seed.
     ids : iterable of str
         Mitigations; few, as each is simulated at every point.
     n_inputs : int
@@ -286,7 +292,7 @@ def sensitivity(
     n_points : int
         Points of the Sobol sequence, a power of 2.
     n_runs : int
-        Runs of each point; all share their luck.
+        Runs of each point, with common random numbers.
     measure : str
         Which gain.
 
@@ -296,11 +302,11 @@ def sensitivity(
         With an empty table where there is nothing to vary, or nothing to look at.
     """
     chosen = tuple(ids)
-    few = replace(told, n_runs=n_runs)
+    few = replace(study, n_runs=n_runs)
     varied = (*compare.uncertain(few.baseline, measure), *compare.effects(few.catalogue, chosen))
     known = {one.field: one for one in varied}
     if not chosen:
-        return Sensitivity(pd.DataFrame(columns=list(COLUMNS)), None, "there is nothing to vary")
+        return Sensitivity(pd.DataFrame(columns=list(compare.sensitivity.COLUMNS)), None, "there is nothing to vary")
     table = compare.tornado(few, chosen, measure, known.values())
     sure = table[table[["gain_low", "gain_high"]].notna().all(axis=1) & (table["swing"] > 0)]
     inputs = [known[name] for name in list(dict.fromkeys(sure["input"]))[:n_inputs]]

@@ -54,7 +54,7 @@ def day(frame: pd.DataFrame, events: pd.DataFrame, title: str, subtitle: str = "
     )
     low, high = frame["low_mw"].min(), frame["high_mw"].max()
     counted = events["what"].value_counts()
-    told = " and ".join(f"{number} of {what}" for what, number in counted.items()) or "none"
+    stops = " and ".join(f"{number} of {what}" for what, number in counted.items()) or "none"
     return finish(
         layered(area, touchable(line), *([_ticks(events, x)] if len(events) else [])),
         title=title,
@@ -62,7 +62,7 @@ def day(frame: pd.DataFrame, events: pd.DataFrame, title: str, subtitle: str = "
         description=(
             f"Power at the grid over {span_h:.3g} hours: a band from the lowest to the highest second of every few "
             f"minutes, and a line of their mean. The mean is {frame['mean_mw'].mean():.3g} MW, the lowest second "
-            f"{low:.3g} MW and the highest {high:.3g} MW. Ticks below mark stops: {told}."
+            f"{low:.3g} MW and the highest {high:.3g} MW. Ticks below mark stops: {stops}."
         ),
         height=300,
     )
@@ -118,11 +118,11 @@ def moments(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    told = []
+    means = []
     for name in present:
         own = frame[frame["moment"] == name]
         before, after = (own.loc[own["since_s"] * sign > 0, "power_mw"].mean() for sign in (-1, 1))
-        told.append(
+        means.append(
             f"about {name} a mean of {before:.3g} MW before and {after:.3g} MW after"
             if np.isfinite(before) and np.isfinite(after)
             else f"about {name} a mean of {own['power_mw'].mean():.3g} MW"
@@ -131,7 +131,7 @@ def moments(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         touchable(line),
         title=title,
         subtitle=subtitle,
-        description=f"Power at the grid in the seconds about a moment: {'; '.join(told)}. Teeth are training steps.",
+        description=f"Power at the grid in the seconds about a moment: {'; '.join(means)}. Teeth are training steps.",
         height=300,
     )
 
@@ -150,8 +150,8 @@ def spectrum(frame: pd.DataFrame, low_hz: float, high_hz: float, title: str, sub
     """
     need(frame, "nodes", "frequency_hz", "psd_mw2_per_hz", "band_share")
     least = _LEAST_DENSITY * float(frame["psd_mw2_per_hz"].max())
-    shown = frame[frame["psd_mw2_per_hz"] > least]
-    present = [name for name in _NODES if name in set(shown["nodes"])]
+    drawn = frame[frame["psd_mw2_per_hz"] > least]
+    present = [name for name in _NODES if name in set(drawn["nodes"])]
     ends = [float(frame["frequency_hz"].min()), float(frame["frequency_hz"].max())]
     x = alt.X(
         "frequency_hz:Q",
@@ -166,7 +166,7 @@ def spectrum(frame: pd.DataFrame, low_hz: float, high_hz: float, title: str, sub
         .encode(x=x, x2=alt.X2("to_hz:Q"), tooltip=alt.value(None))
     )
     lines = (
-        alt.Chart(rounded(shown.drop(columns="band_share"), 4))
+        alt.Chart(rounded(drawn.drop(columns="band_share"), 4))
         .mark_line(strokeWidth=1.5, clip=True)
         .encode(
             x=x,
@@ -185,9 +185,9 @@ def spectrum(frame: pd.DataFrame, low_hz: float, high_hz: float, title: str, sub
             ],
         )
     )
-    shares = shown.groupby("nodes")["band_share"].first()
-    told = "; ".join(f"{shares[name]:.0%} of the fluctuation lies in it, {name}" for name in present)
-    own = shown[shown["nodes"] == present[0]]
+    shares = drawn.groupby("nodes")["band_share"].first()
+    in_band = "; ".join(f"{shares[name]:.0%} of the fluctuation lies in it, {name}" for name in present)
+    own = drawn[drawn["nodes"] == present[0]]
     peak = own.loc[own["psd_mw2_per_hz"].idxmax()]
     return finish(
         layered(area, touchable(lines)),
@@ -195,7 +195,7 @@ def spectrum(frame: pd.DataFrame, low_hz: float, high_hz: float, title: str, sub
         subtitle=subtitle,
         description=(
             f"Spectral density over frequency, both logarithmic, with the band from {low_hz:g} to {high_hz:g} hertz "
-            f"shaded: {told}. The highest line is at {peak['frequency_hz']:.3g} hertz."
+            f"shaded: {in_band}. The highest line is at {peak['frequency_hz']:.3g} hertz."
         ),
         height=320,
     )

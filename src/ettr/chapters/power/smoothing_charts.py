@@ -132,12 +132,12 @@ def moment(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         )
     )
     ranges = frame.groupby("option")["power_mw"].agg(["min", "max"])
-    told = "; ".join(f"{name} {ranges.loc[name, 'min']:.3g} to {ranges.loc[name, 'max']:.3g} MW" for name in present)
+    swings = "; ".join(f"{name} {ranges.loc[name, 'min']:.3g} to {ranges.loc[name, 'max']:.3g} MW" for name in present)
     return finish(
         touchable(line),
         title=title,
         subtitle=subtitle,
-        description=f"Power of the computers in the seconds about a moment, a line an option: {told}.",
+        description=f"Power of the computers in the seconds about a moment, a line an option: {swings}.",
         height=320,
     )
 
@@ -154,11 +154,11 @@ def costs(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "option", "reached", *_COSTS, "total_usd")
     names = [_row_name(row.option, row.reached) for row in frame.itertuples()]
-    shown = frame.assign(option=names).melt(["option"], list(_COSTS), var_name="kind", value_name="usd").dropna()
-    shown = shown.assign(kind=shown["kind"].map(_COSTS), million_usd=shown["usd"] / 1e6).drop(columns="usd")
-    shown = shown.assign(place=shown["kind"].map(list(_COST_COLOURS).index))
+    amounts = frame.assign(option=names).melt(["option"], list(_COSTS), var_name="kind", value_name="usd").dropna()
+    amounts = amounts.assign(kind=amounts["kind"].map(_COSTS), million_usd=amounts["usd"] / 1e6).drop(columns="usd")
+    amounts = amounts.assign(place=amounts["kind"].map(list(_COST_COLOURS).index))
     bars = (
-        alt.Chart(rounded(shown))
+        alt.Chart(rounded(amounts))
         .mark_bar()
         .encode(
             y=alt.Y("option:N", title=None, sort=names, axis=alt.Axis(grid=False, labelExpr=AT_COMMAS)),
@@ -177,12 +177,12 @@ def costs(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    told = "; ".join(_cost_in_words(row) for row in frame.itertuples())
+    by_option = "; ".join(_cost_in_words(row) for row in frame.itertuples())
     return finish(
         bars,
         title=title,
         subtitle=subtitle,
-        description=f"Bars of the cost of a year by option, in energy, throughput and capital: {told}.",
+        description=f"Bars of the cost of a year by option, in energy, throughput and capital: {by_option}.",
         height=44 * len(frame) + 30,
     )
 
@@ -213,11 +213,11 @@ def bill(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "part", "wasted", "hours", *_KINDS)
     lost = frame[frame["wasted"]].sort_values("gpu_usd", ascending=False)
     parts = lost["part"].tolist()
-    shown = lost.melt(["part"], list(_KINDS), var_name="kind", value_name="usd")
-    shown = shown.assign(kind=shown["kind"].map(_KINDS), million_usd=shown["usd"] / 1e6).drop(columns="usd")
-    shown = shown.assign(place=shown["kind"].map(list(_KIND_COLOURS).index))
+    amounts = lost.melt(["part"], list(_KINDS), var_name="kind", value_name="usd")
+    amounts = amounts.assign(kind=amounts["kind"].map(_KINDS), million_usd=amounts["usd"] / 1e6).drop(columns="usd")
+    amounts = amounts.assign(place=amounts["kind"].map(list(_KIND_COLOURS).index))
     bars = (
-        alt.Chart(rounded(shown))
+        alt.Chart(rounded(amounts))
         .mark_bar()
         .encode(
             y=alt.Y("part:N", title=None, sort=parts, axis=alt.Axis(grid=False)),
@@ -236,7 +236,7 @@ def bill(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    told = "; ".join(
+    by_part = "; ".join(
         f"{row.part} {row.gpu_usd / 1e6:.3g} for GPU-hours and {row.electricity_usd / 1e6:.3g} for electricity"
         for row in lost.itertuples()
     )
@@ -244,7 +244,7 @@ def bill(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         bars,
         title=title,
         subtitle=subtitle,
-        description=f"Bars of what lost hours cost by part, in million USD: {told or 'nothing is lost'}.",
+        description=f"Bars of what lost hours cost by part, in million USD: {by_part or 'nothing is lost'}.",
         height=34 * max(1, len(parts)) + 30,
     )
 
@@ -274,12 +274,12 @@ def carbon(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    told = "; ".join(f"{row.title} {row.t_co2:,.0f}" for row in frame.itertuples())
+    emissions = "; ".join(f"{row.title} {row.t_co2:,.0f}" for row in frame.itertuples())
     return finish(
         bars,
         title=title,
         subtitle=subtitle,
-        description=f"Bars of the carbon of the same energy from different grids, in tonnes: {told}.",
+        description=f"Bars of the carbon of the same energy from different grids, in tonnes: {emissions}.",
         height=24 * len(frame) + 30,
     )
 
@@ -300,5 +300,5 @@ def limits(frame: pd.DataFrame) -> Table:
         "unit": "Unit",
         "verdict": "Verdict",
     }
-    shown = need(frame, *names)[list(names)].replace({"unit": {"1": ""}})
-    return Table(shown.rename(columns=names), "The bare job against published limits", digits=3)
+    cells = need(frame, *names)[list(names)].replace({"unit": {"1": ""}})
+    return Table(cells.rename(columns=names), "The bare job against published limits", digits=3)

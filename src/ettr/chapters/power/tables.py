@@ -81,11 +81,11 @@ def stops(timeline: pd.DataFrame) -> pd.DataFrame:
 def day_of_run(timeline: pd.DataFrame) -> Window:
     """The first day after the first that has a failure, or the second; all of a run that is shorter."""
     end_h = float(timeline["end_h"].iloc[-1])
-    found = stops(timeline)["failure_h"].to_numpy()
+    failures_h = stops(timeline)["failure_h"].to_numpy()
     if end_h < 2 * _H_PER_DAY:
-        inside = found[found > 0]
+        inside = failures_h[failures_h > 0]
         return Window(0.0, end_h, float(inside[0]) if inside.size else None)
-    whole = found[(found >= _H_PER_DAY) & (found < end_h // _H_PER_DAY * _H_PER_DAY)]
+    whole = failures_h[(failures_h >= _H_PER_DAY) & (failures_h < end_h // _H_PER_DAY * _H_PER_DAY)]
     start_h = float(whole[0] // _H_PER_DAY * _H_PER_DAY) if whole.size else _H_PER_DAY
     return Window(start_h, start_h + _H_PER_DAY, float(whole[0]) if whole.size else None)
 
@@ -103,9 +103,9 @@ def power_of_day(series: PowerSeries) -> pd.DataFrame:
     DataFrame
         At most 360 rows: ``hour`` (since the beginning of the series) [h], ``low_mw``, ``mean_mw``, ``high_mw`` [MW].
     """
-    found = series.aggregate(_ROWS_OF_DAY)
-    found.insert(0, "hour", found["time_h"] - series.start_h)
-    return found.drop(columns="time_h")
+    rows = series.aggregate(_ROWS_OF_DAY)
+    rows.insert(0, "hour", rows["time_h"] - series.start_h)
+    return rows.drop(columns="time_h")
 
 
 def stops_of_day(timeline: pd.DataFrame, window: Window) -> pd.DataFrame:
@@ -128,8 +128,8 @@ def stops_of_day(timeline: pd.DataFrame, window: Window) -> pd.DataFrame:
     at_h = np.concatenate((failed, planned))
     what = np.repeat(["failure", "maintenance"], [failed.size, planned.size])
     inside = (at_h >= window.start_h) & (at_h < window.end_h)
-    found = pd.DataFrame({"hour": at_h[inside] - window.start_h, "what": what[inside]})
-    return found.sort_values("hour", ignore_index=True)
+    rows = pd.DataFrame({"hour": at_h[inside] - window.start_h, "what": what[inside]})
+    return rows.sort_values("hour", ignore_index=True)
 
 
 def moments(timeline: pd.DataFrame, profile: Profile, window: Window, seconds: float = 30.0) -> pd.DataFrame:
@@ -153,17 +153,17 @@ def moments(timeline: pd.DataFrame, profile: Profile, window: Window, seconds: f
     """
     frames = []
     for moment, at_h in moments_of(timeline, window):
-        found = about(timeline, profile, at_h, seconds)
-        since_s = (found.to_frame()["time_h"] - at_h) * _S_PER_H
-        frames.append(pd.DataFrame({"moment": moment, "at_h": at_h, "since_s": since_s, "power_mw": found.power_mw}))
+        series = about(timeline, profile, at_h, seconds)
+        since_s = (series.to_frame()["time_h"] - at_h) * _S_PER_H
+        frames.append(pd.DataFrame({"moment": moment, "at_h": at_h, "since_s": since_s, "power_mw": series.power_mw}))
     return pd.concat(frames, ignore_index=True)
 
 
 def moments_of(timeline: pd.DataFrame, window: Window) -> list[tuple[str, float]]:
     """Moments of a window that are worth a look, and when they are [h]: a failure and the return, if there is one."""
     if window.failure_h is not None:
-        found = stops(timeline).set_index("failure_h")["return_h"]
-        back_h = float(found.loc[window.failure_h])
+        returns = stops(timeline).set_index("failure_h")["return_h"]
+        back_h = float(returns.loc[window.failure_h])
         return [(FAILURE, window.failure_h)] + ([(RETURN, back_h)] if np.isfinite(back_h) else [])
     own = timeline[(timeline["start_h"] >= window.start_h) & (timeline["state"] == "checkpoint")]
     if len(own):
@@ -258,13 +258,13 @@ def spectra(timeline: pd.DataFrame, profile: Profile, window: Window, resolution
     lines = [(AS_GIVEN, profile)] + ([(TOGETHER, still)] if profile.waveform.jitter_s > 0 else [])
     frames = []
     for name, own in lines:
-        found = _limited(timeline, own, window, resolution_s, "grid", round(_S_PER_H / resolution_s))
-        density = power.spectrum(found)
+        series = _limited(timeline, own, window, resolution_s, "grid", round(_S_PER_H / resolution_s))
+        density = power.spectrum(series)
         density = density[density["frequency_hz"] >= _LOWEST_HZ]
         edges = np.geomspace(_LOWEST_HZ, density["frequency_hz"].iloc[-1] * (1 + 1e-9), _BANDS + 1)
         step = np.clip(np.searchsorted(edges, density["frequency_hz"], side="right") - 1, 0, _BANDS - 1)
         highest = density.loc[density.groupby(step)["psd_mw2_per_hz"].idxmax()]
-        frames.append(highest.assign(nodes=name, band_share=power.band_share(found)))
+        frames.append(highest.assign(nodes=name, band_share=power.band_share(series)))
     columns = ["nodes", "frequency_hz", "psd_mw2_per_hz", "band_share"]
     return pd.concat(frames, ignore_index=True)[columns]
 
@@ -295,9 +295,9 @@ def limits_kept(timeline: pd.DataFrame, profile: Profile, window: Window, day: P
         in_band = rules["metric"] == "band_share"
         for series, own in ((fine, rules[in_band]), (day, rules[~in_band])):
             if len(own):
-                found = power.check(series, own)
-                found.insert(0, "specification", name)
-                frames.append(found)
+                kept = power.check(series, own)
+                kept.insert(0, "specification", name)
+                frames.append(kept)
     return pd.concat(frames, ignore_index=True)
 
 
@@ -312,7 +312,7 @@ def sized_options(series: power.PowerSeries, target: power.Target) -> dict[str, 
 
 
 def smoothed_moment(
-    timeline: pd.DataFrame, profile: Profile, window: Window, found: Mapping[str, Sized], seconds: float = 30.0
+    timeline: pd.DataFrame, profile: Profile, window: Window, options: Mapping[str, Sized], seconds: float = 30.0
 ) -> pd.DataFrame:
     """Power of the computers about a failure, bare and with each option as sized.
 
@@ -324,7 +324,7 @@ def smoothed_moment(
         As from :func:`ettr.power.profile`.
     window : Window
         As from ``day_of_run``.
-    found : mapping of str to Sized
+    options : mapping of str to Sized
         As from :func:`sized_options`; those that cannot be set at all are left out.
     seconds : float
         Shown before and after. [s]
@@ -339,17 +339,17 @@ def smoothed_moment(
     step_s = min(profile.waveform.shortest_s / 5, seconds / 100)
     around = about(timeline, profile, at_h, span_s, "computers", step_s)
     lines = {BARE: around.power_mw} | {
-        name: power.smooth(around, sized.setting).after.power_mw for name, sized in found.items() if sized.setting
+        name: power.smooth(around, sized.setting).after.power_mw for name, sized in options.items() if sized.setting
     }
     since_s = (around.to_frame()["time_h"].to_numpy() - at_h) * 3600
-    shown = np.abs(since_s) <= seconds
-    per = max(1, int(np.count_nonzero(shown) // 300))
+    inside = np.abs(since_s) <= seconds
+    per = max(1, int(np.count_nonzero(inside) // 300))
     frames = []
     for name, power_mw in lines.items():
-        first = np.arange(0, np.count_nonzero(shown) // per * per, per)
-        means = np.add.reduceat(power_mw[shown], first)[: first.size] / per
-        reached = name == BARE or found[name].reached
-        frame = {"option": name, "reached": reached, "since_s": since_s[shown][first], "power_mw": means}
+        first = np.arange(0, np.count_nonzero(inside) // per * per, per)
+        means = np.add.reduceat(power_mw[inside], first)[: first.size] / per
+        reached = name == BARE or options[name].reached
+        frame = {"option": name, "reached": reached, "since_s": since_s[inside][first], "power_mw": means}
         frames.append(pd.DataFrame(frame).iloc[: first.size - 1])
     return pd.concat(frames, ignore_index=True)
 
@@ -379,8 +379,8 @@ def floor_pairs(floor: float, overhead: float, peak: float = 1.0) -> pd.DataFram
     """
     trough = np.linspace(0.0, min(floor, peak), _POINTS, endpoint=False)
     share = power.compute_share_of_overhead(trough, floor, overhead, peak)
-    found = pd.DataFrame({"trough": trough, "compute_share": share})
-    return found[np.isfinite(found["compute_share"])].reset_index(drop=True)
+    pairs = pd.DataFrame({"trough": trough, "compute_share": share})
+    return pairs[np.isfinite(pairs["compute_share"])].reset_index(drop=True)
 
 
 def own_step(profile: Profile, floor: float) -> pd.DataFrame:

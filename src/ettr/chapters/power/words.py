@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 
 from ettr.chapters.common.sentences import Finding, count, duration, gpus, limit, listed, number, pct
 from ettr.chapters.power.tables import Window
-from ettr.power import Metrics, PowerSeries, Profile, Target
-from ettr.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ettr.power import Metrics, PowerSeries, Profile, Target
+    from ettr.scenario import Scenario
 
 _MILLION, _BILLION = 1e6, 1e9
 _NEAR = 0.02
@@ -36,7 +40,7 @@ def subtitle(job: Scenario, run: Scenario, profile: Profile) -> str:
     return f"{size}{run.title}, powered as {profile.title}"
 
 
-def answer(day: PowerSeries, found: Metrics, bill: pd.DataFrame, options: pd.DataFrame) -> Finding:
+def answer(day: PowerSeries, metrics: Metrics, bill: pd.DataFrame, options: pd.DataFrame) -> Finding:
     """What the grid sees, and what smoothing costs; ``options`` as from :func:`ettr.power.compare`."""
     assert day.profile is not None
     own = day.profile
@@ -50,10 +54,10 @@ def answer(day: PowerSeries, found: Metrics, bill: pd.DataFrame, options: pd.Dat
         else " No hour of it is lost."
     )
     return Finding(
-        title=f"{gpus(own.n_gpus)} draw {megawatts(day.mean_mw)} and swing by {megawatts(found.swing_mw)}",
+        title=f"{gpus(own.n_gpus)} draw {megawatts(day.mean_mw)} and swing by {megawatts(metrics.swing_mw)}",
         text=(
             f"**{gpus(own.n_gpus)} draw {megawatts(day.mean_mw)} from the grid over a day, and anything from "
-            f"{megawatts(found.lowest_mw)} to {megawatts(found.peak_mw)} in one second or another.** Each training "
+            f"{megawatts(metrics.lowest_mw)} to {megawatts(metrics.peak_mw)} in one second or another.** Each training "
             f"step swings it by {megawatts(step_mw)}, every {duration(own.waveform.step_s / 3600)}.{waste} "
             f"{_cheapest(options)}"
         ),
@@ -71,14 +75,14 @@ def _cheapest(options: pd.DataFrame) -> str:
     )
 
 
-def day(series: PowerSeries, found: Metrics, events: pd.DataFrame) -> Finding:
+def day(series: PowerSeries, metrics: Metrics, events: pd.DataFrame) -> Finding:
     """One day; ``events`` as from ``tables.stops_of_day``."""
     counted = events["what"].value_counts()
     failed, planned = int(counted.get("failure", 0)), int(counted.get("maintenance", 0))
     stops = [
         f"{count(n)} {what}" for n, what in ((failed, _plural("failure", failed)), (planned, _planned(planned))) if n
     ]
-    ups, downs = found.ramp_up_1min_mw_per_min, found.ramp_down_1min_mw_per_min
+    ups, downs = metrics.ramp_up_1min_mw_per_min, metrics.ramp_down_1min_mw_per_min
     ramps = (
         f" From one minute to the next it falls by up to {megawatts(downs)} and rises by up to {megawatts(ups)}."
         if ups is not None and downs is not None
@@ -86,14 +90,14 @@ def day(series: PowerSeries, found: Metrics, events: pd.DataFrame) -> Finding:
     )
     hours = duration(series.duration_h)
     return Finding(
-        title=f"In {hours}: {listed(stops)}, and a swing of {megawatts(found.swing_mw)}"
+        title=f"In {hours}: {listed(stops)}, and a swing of {megawatts(metrics.swing_mw)}"
         if stops
         else f"{hours} without a stop",
         text=(
             f"In {hours} the job meets {listed(stops) if stops else 'no stop'} and takes "
             f"{number(series.energy_mwh)} MWh from the grid, {megawatts(series.mean_mw)} on average. The highest "
-            f"second takes {megawatts(found.peak_mw)} and the lowest "
-            f"{megawatts(found.lowest_mw)}.{ramps}{_quiet(series)}"
+            f"second takes {megawatts(metrics.peak_mw)} and the lowest "
+            f"{megawatts(metrics.lowest_mw)}.{ramps}{_quiet(series)}"
         ),
     )
 
@@ -305,12 +309,12 @@ def options(table: pd.DataFrame, target: Target, series: PowerSeries) -> Finding
     )
     asked = f"a swing of at most {allowed} within {duration(target.window_s / 3600)}"
     reached = table[table["reached"]].sort_values("total_usd")
-    told = [_reaching(row) for row in reached.to_dict("records")]
+    clauses = [_reaching(row) for row in reached.to_dict("records")]
     missed = [
         f"{_article(row['option'])} misses it: {row['why']}" for row in table[~table["reached"]].to_dict("records")
     ]
     failing = f" {' '.join(f'{text[0].upper()}{text[1:]}.' for text in missed)}" if missed else ""
-    if not told:
+    if not clauses:
         return Finding(title="No option keeps the target", text=f"Asked is {asked}.{failing}")
     cheapest = reached.iloc[0]
     title = (
@@ -326,7 +330,7 @@ def options(table: pd.DataFrame, target: Target, series: PowerSeries) -> Finding
     )
     return Finding(
         title=title,
-        text=f"Asked is {asked} from every option. {_capital('; '.join(told))}.{failing}{decides}",
+        text=f"Asked is {asked} from every option. {_capital('; '.join(clauses))}.{failing}{decides}",
     )
 
 
@@ -336,11 +340,11 @@ def _capital(text: str) -> str:
 
 def _reaching(row: dict[str, float | str]) -> str:
     size, unit = float(row["size"]), str(row["size_unit"])
-    shown = pct(size, 0) if unit == "of rated" else limit(size, "at least")
+    needed = pct(size, 0) if unit == "of rated" else limit(size, "at least")
     known = pd.notna(row["total_usd"])
     cost = f"costs {usd(float(row['total_usd']))} a year" if known else "has no published price"
     lost = f" and {pct(float(row['throughput_loss']))} of the throughput" if float(row["throughput_loss"]) > 0 else ""
     return (
-        f"{_article(str(row['option']))} needs {shown} {_UNITS[unit]}, wastes {pct(float(row['wasted_share']))} of the "
-        f"energy{lost}, and {cost}"
+        f"{_article(str(row['option']))} needs {needed} {_UNITS[unit]}, wastes {pct(float(row['wasted_share']))} of "
+        f"the energy{lost}, and {cost}"
     )

@@ -100,7 +100,7 @@ def verdicts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         )
         .add_params(pick)
     )
-    told = frame.groupby("document")["verdict"].apply(
+    disagreeing = frame.groupby("document")["verdict"].apply(
         lambda column: f"{(column == 'disagrees').sum()} of {len(column)}"
     )
     return finish(
@@ -108,7 +108,7 @@ def verdicts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         title=title,
         subtitle=subtitle or "One square a statement; point at it to read it. Select a verdict in the legend.",
         description="Squares for statements by document, coloured by verdict. Disagreeing: "
-        + "; ".join(f"{name} {text}" for name, text in told.items()),
+        + "; ".join(f"{name} {text}" for name, text in disagreeing.items()),
         height=44 * frame["document"].nunique() + 20,
     )
 
@@ -150,8 +150,8 @@ def readings(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    told = "; ".join(f"{row.group}, {row.reading}: {row.share_pct:.1f}%" for row in tidy.itertuples())
-    return finish(bars, title=title, subtitle=subtitle, description=f"Bars of shares: {told}.", height=170)
+    shares = "; ".join(f"{row.group}, {row.reading}: {row.share_pct:.1f}%" for row in tidy.itertuples())
+    return finish(bars, title=title, subtitle=subtitle, description=f"Bars of shares: {shares}.", height=170)
 
 
 def claims(frame: pd.DataFrame) -> Table:

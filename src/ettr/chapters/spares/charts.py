@@ -49,7 +49,7 @@ def shares(frame: pd.DataFrame, own_nodes: float, published_share: float | None,
     need(frame, "way", "n_nodes", "n_spares", "share", "level")
     there = [way for way in _WAYS if way in set(frame["way"])]
     some = frame[frame["share"] > 0]
-    shown = rounded(some if len(some) else frame.assign(share=_LEAST_EXTRA), 4)
+    points = rounded(some if len(some) else frame.assign(share=_LEAST_EXTRA), 4)
     encoding = {
         "x": logarithmic("n_nodes", "Job size [nodes]"),
         "y": alt.Y(
@@ -68,7 +68,7 @@ def shares(frame: pd.DataFrame, own_nodes: float, published_share: float | None,
             alt.Tooltip("level:Q", title="Enough at a random moment", format=".3~%"),
         ],
     }
-    layers = [touchable(alt.Chart(shown).mark_line(strokeWidth=1.8).encode(**encoding))]
+    layers = [touchable(alt.Chart(points).mark_line(strokeWidth=1.8).encode(**encoding))]
     own = alt.Chart(pd.DataFrame({"n_nodes": [float(own_nodes)], "name": ["this job"]}))
     layers.append(own.mark_rule(strokeDash=[3, 3]).encode(x=alt.X("n_nodes:Q")))
     layers.append(
@@ -85,7 +85,7 @@ def shares(frame: pd.DataFrame, own_nodes: float, published_share: float | None,
             )
         )
     last = frame.groupby("way", sort=False).last()["share"]
-    told = "; ".join(f"{way} {share:.2%}" for way, share in last.items())
+    at_end = "; ".join(f"{way} {share:.2%}" for way, share in last.items())
     published = f" A line marks {published_share:.0%}." if published_share is not None else ""
     return finish(
         layered(*layers),
@@ -95,7 +95,7 @@ def shares(frame: pd.DataFrame, own_nodes: float, published_share: float | None,
         else subtitle,
         description=(
             f"Lines of spares over the nodes of the job by its size, both axes logarithmic, for service levels and the "
-            f"cheapest pool, falling to the right; at {frame['n_nodes'].max():,.0f} nodes: {told}.{published}"
+            f"cheapest pool, falling to the right; at {frame['n_nodes'].max():,.0f} nodes: {at_end}.{published}"
         ),
         height=320,
     )
@@ -179,7 +179,7 @@ def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: st
         ),
     ]
     best = closed.loc[closed["extra"].idxmin()]
-    told = "; ".join(
+    minima = "; ".join(
         f"{pool}: least at {rows.loc[rows['extra'].idxmin(), 'n_spares']:,.0f} spares, {rows['extra'].min():.2%}"
         for pool, rows in simulated.groupby("pool", sort=False)
     )
@@ -190,7 +190,7 @@ def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: st
         description=(
             f"Extra cost of a unit of work on a logarithmic axis over the number of hot spares. The closed form falls "
             f"steeply to {best['extra']:.2%} at {best['n_spares']:,.0f} spares and rises slowly from there. "
-            f"Simulated: {told or 'none'}."
+            f"Simulated: {minima or 'none'}."
         ),
         height=360,
     )
@@ -237,7 +237,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    told = "; ".join(
+    amounts = "; ".join(
         f"{row.n_spares:,.0f} spares {row.held_usd / 1e3:,.0f} and {row.waited_usd / 1e3:,.0f}"
         for row in frame.itertuples()
     )
@@ -245,7 +245,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         chart,
         title=title,
         subtitle=told_below(subtitle, "simulated, means of a run"),
-        description=f"Stacked bars of thousand USD for spares held and for the job waiting, by hot spares: {told}.",
+        description=f"Stacked bars of thousand USD for spares held and for the job waiting, by hot spares: {amounts}.",
         height=280,
     )
 
@@ -270,10 +270,10 @@ def repair(frame: pd.DataFrame, own_h: float, staged_h: float | None, title: str
         pool: (_LINES[i % len(_LINES)], _LINE_DASHES[i % len(_LINES)]) for i, pool in enumerate(fixed)
     }
     top = max(1.0, float(frame.loc[frame["pool"] == "cheapest", "extra"].max()) * 1.1)
-    shown = rounded(_drawable(frame, ["extra"]), 4)
-    shown = shown[shown["extra"] <= top]
+    curves = rounded(_drawable(frame, ["extra"]), 4)
+    curves = curves[curves["extra"] <= top]
     line = (
-        alt.Chart(shown)
+        alt.Chart(curves)
         .mark_line()
         .encode(
             x=logarithmic("repair_h", "Mean repair time [h]"),

@@ -63,7 +63,7 @@ def racks(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ],
         )
     )
-    told = "; ".join(
+    ends = "; ".join(
         f"{way} {rows['short'].iloc[0]:.2%} with none and {rows['short'].iloc[-1]:.2g} at {rows['held'].iloc[-1]:.1%}"
         for way, rows in frame.groupby("way", sort=False)
     )
@@ -73,7 +73,7 @@ def racks(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         subtitle=subtitle,
         description=(
             f"Lines of the share of time in which something is missing, on a logarithmic axis, over the spare GPUs "
-            f"held: {told}."
+            f"held: {ends}."
         ),
         height=320,
     )
@@ -136,14 +136,14 @@ def losses(
         ),
     ]
     near = frame.iloc[(frame["unavailable"] - published[0]).abs().groupby(frame["way"], sort=False).idxmin()]
-    told = "; ".join(f"{row.way} {row.lost:.2%}" for row in near.itertuples())
+    values = "; ".join(f"{row.way} {row.lost:.2%}" for row in near.itertuples())
     return finish(
         layered(*layers),
         title=title,
         subtitle=subtitle,
         description=(
             f"Lines of the throughput lost over the share of GPUs that are down, both logarithmic. Near "
-            f"{published[0]:.1%} down: {told}; a published job lost nearly {published[1]:.0%}. A dashed rule marks "
+            f"{published[0]:.1%} down: {values}; a published job lost nearly {published[1]:.0%}. A dashed rule marks "
             f"this run's {own_share:.3%}."
         ),
         height=300,
@@ -162,7 +162,7 @@ def elastic(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     needed = [f"ettr_{kind}{end}" for kind in _JOBS for end in ("", "_low", "_high")]
     need(frame, "n_spares", "more", "more_low", "more_high", *needed)
-    told = "; ".join(
+    pairs = "; ".join(
         f"{row.n_spares:,.0f} spares {row.ettr_waits:.1%} and {row.ettr_shrinks:.1%}" for row in frame.itertuples()
     )
     return finish(
@@ -171,7 +171,7 @@ def elastic(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         subtitle=told_below(subtitle, "simulated; bars: 95%, in the second panel paired run by run"),
         description=(
             f"Two panels over hot spares: ETTR of a job that waits and of one that goes on with fewer replicas, and "
-            f"what the second has more, which vanishes as spares grow. {told}."
+            f"what the second has more, which vanishes as spares grow. {pairs}."
         ),
         height=260,
     )
@@ -284,7 +284,7 @@ def shared(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         base.mark_bar(height=alt.RelativeBandSize(band=0.18), color=_INK).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
     ]
     first = frame.loc[frame["order"] == 0, "option"].iloc[0]
-    told = "; ".join(
+    gains = "; ".join(
         f"{row.option}: large {row.large_more:+,.1f}, small {row.small_more:+,.1f}, both {row.total_more:+,.1f}"
         for row in rest.itertuples()
     )
@@ -292,6 +292,6 @@ def shared(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         layered(*layers),
         title=title,
         subtitle=told_below(subtitle, f"first option: {first}; line below: 95% of the rate"),
-        description=f"Bars of useful nodes more or fewer than with {first}, by option. {told}.",
+        description=f"Bars of useful nodes more or fewer than with {first}, by option. {gains}.",
         height=62 * len(rest) + 20,
     )

@@ -121,6 +121,16 @@ def domain_losses(n_points: int = 40, domains: Iterable[int] = _DOMAINS) -> pd.D
     return pd.concat(frames, ignore_index=True)
 
 
+def domain_sizes() -> tuple[int, int]:
+    """GPUs of a server, and of a rack that couples its GPUs tightly."""
+    return _DOMAINS[0], int(evidence.figure("nvl72_n_gpus").value)
+
+
+def uniform_loss(unavailable: float, domain_gpus: int) -> float:
+    """Share of throughput that a job in whole domains loses, by the share of GPUs that are down."""
+    return float(spares.uniform_loss(unavailable, domain_gpus))
+
+
 def published_loss() -> tuple[float, float]:
     """The published example of a uniform job: share of GPUs down, and share of throughput lost."""
     return evidence.figure("ntp_failed_pct").value / 100, evidence.figure("ntp_uniform_loss_pct").value / 100
@@ -140,7 +150,7 @@ def elastic_pools(
     least_share : float
         Replicas that it needs to go on, of all, in (0, 1].
     n_runs, seed : int
-        Runs of a size, fewer where they meet many failures, and their luck.
+        Runs of a size, fewer where they meet many failures, and their seed.
 
     Returns
     -------
@@ -164,13 +174,24 @@ def elastic_pools(
     sizes = some_sizes(0, max(4, math.ceil(1.5 * run.best.n_spares)), run.best.n_spares)
     while sizes:
         try:
-            found = spares.elastic_by_pool(plain, sizes, replicas, least, n, seed)
-            return found.assign(n_replicas=replicas, n_least=least)
+            pools = spares.elastic_by_pool(plain, sizes, replicas, least, n, seed)
+            return pools.assign(n_replicas=replicas, n_least=least)
         except NoProgress:
             sizes = sizes[1:]
         except NotModelled:
             break
     return pd.DataFrame()
+
+
+def enough_to_wait(frame: pd.DataFrame) -> int | None:
+    """From how many spares on waiting is as good; None if going on with fewer replicas always is surely better. [nodes]
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from :func:`elastic_pools`.
+    """
+    return spares.crossing(frame)
 
 
 def shared_options(
@@ -236,6 +257,11 @@ def retaken_share() -> float:
     return evidence.figure("rsc_preempted_n_gpus").value / requeued
 
 
+def second_order_pct() -> float:
+    """What pre-empted jobs lose, as published of RSC, over what hardware failures cost. [%]"""
+    return evidence.figure("rsc_second_order_pct").value
+
+
 def _options(
     plain: Scenario, rate: float, n_spares: int, n_cluster: int, small_nodes: int, preempt_min: float
 ) -> pd.DataFrame:
@@ -257,18 +283,18 @@ def _options(
     ]
     rows = []
     for order, (name, scenario, held, preempts, released) in enumerate(choices):
-        found = spares.shared_cluster(scenario, n_cluster, held, small, preempt_min, preempts, released)
+        outcome = spares.shared_cluster(scenario, n_cluster, held, small, preempt_min, preempts, released)
         rows.append(
             {
                 "option": name,
                 "order": order,
                 "n_spares": held,
-                "large": found.large_useful,
-                "small": found.small_useful,
-                "total": found.useful,
-                "preempted_lost": found.preempted_lost,
-                "preemptions_per_day": found.preemptions_per_day,
-                "second_order_share": found.second_order_share,
+                "large": outcome.large_useful,
+                "small": outcome.small_useful,
+                "total": outcome.useful,
+                "preempted_lost": outcome.preempted_lost,
+                "preemptions_per_day": outcome.preemptions_per_day,
+                "second_order_share": outcome.second_order_share,
             }
         )
     return pd.DataFrame(rows)

@@ -18,7 +18,7 @@ from ettr.failures import gamma_interval
 from ettr.scenario import Scenario
 
 LEVELS = (0.9, 0.99, 0.999)
-"""Service levels that are told apart."""
+"""Service levels that are compared."""
 CHEAPEST = "cheapest"
 
 _PUBLISHED = "delta_held_pct"
@@ -68,7 +68,7 @@ class PooledRun:
         held, repair, known = self.scenario.spares, self.scenario.repair, self.scenario.failures
         if not self.own or held is None or repair is None:
             return ()
-        found = {
+        features = {
             "failures that take several nodes": self.asked.most_at_once > 1,
             "few repair crews": repair.n_crew is not None,
             "pre-emptible or cold nodes": held.n_preemptible + held.n_cold > 0,
@@ -77,12 +77,30 @@ class PooledRun:
             "nodes that differ or age": known.lemons is not None or known.lifetime is not None,
             "fewer replicas": self.scenario.elastic is not None,
         }
-        return tuple(words for words, there in found.items() if there)
+        return tuple(words for words, there in features.items() if there)
 
     @property
     def best(self) -> spares.Pool:
         """The cheapest pool by the closed form."""
-        return spares.cheapest_pool(self.in_repair, self.scenario.n_nodes)
+        return self.cheapest(self.in_repair)
+
+    @property
+    def waiting_without(self) -> float:
+        """Share of the time that the job would wait if it had no spares."""
+        return float(spares.waiting_share(0, self.in_repair))
+
+    @property
+    def usd_per_gpu_h(self) -> float:
+        """Price of a GPU-hour. [USD]"""
+        return spares.gpu_price_usd(self.scenario)
+
+    def cheapest(self, in_repair: float) -> spares.Pool:
+        """The cheapest pool if so many nodes were in repair. [nodes]"""
+        return spares.cheapest_pool(in_repair, self.scenario.n_nodes)
+
+    def extra_cost(self, n_spares: int, in_repair: float) -> float:
+        """Cost of a unit of work over that of a job that never waits and pays no spares, less 1."""
+        return float(spares.pool_cost(n_spares, in_repair, self.scenario.n_nodes)) - 1
 
 
 def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
@@ -104,8 +122,8 @@ def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
 
     Examples
     --------
-    >>> found = pooled_run(Scenario.load("llama3-405b"), 24.0)
-    >>> round(found.in_repair, 2), found.best.n_spares, found.own
+    >>> pooled = pooled_run(Scenario.load("llama3-405b"), 24.0)
+    >>> round(pooled.in_repair, 2), pooled.best.n_spares, pooled.own
     (7.76, 17, False)
     """
     if not 0 < repair_h < math.inf:
@@ -337,6 +355,32 @@ def cost_by_repair(run: PooledRun, n_points: int = 60) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+@dataclass(frozen=True)
+class RepairStages:
+    """The stages of repair that a published simulator assumes.
+
+    Attributes
+    ----------
+    automatic_h : float
+        Of every node. [h]
+    manual_h : float
+        By people. [h]
+    manual_pct : float
+        Nodes that people repair, of all. [%]
+    """
+
+    automatic_h: float
+    manual_h: float
+    manual_pct: float
+
+
+def repair_stages() -> RepairStages:
+    """The stages of repair that a published simulator assumes."""
+    return RepairStages(
+        *(evidence.figure(f"airesim_{name}").value for name in ("automatic_h", "manual_h", "manual_pct"))
+    )
+
+
 def staged_repair_h() -> float:
     """Mean repair time of the stages that a published simulator assumes. [h]
 
@@ -345,8 +389,8 @@ def staged_repair_h() -> float:
     >>> round(staged_repair_h(), 1)
     40.4
     """
-    by_people = evidence.figure("airesim_manual_pct").value / 100
-    return evidence.figure("airesim_automatic_h").value + by_people * evidence.figure("airesim_manual_h").value
+    stages = repair_stages()
+    return stages.automatic_h + stages.manual_pct / 100 * stages.manual_h
 
 
 def published_share() -> float:
@@ -386,14 +430,14 @@ def simulated_pools(
     crew_factor : float
         Nodes that are repaired at a time, over those in repair on average.
     n_runs, seed : int
-        Runs of a size, fewer where they meet many failures, and their luck.
+        Runs of a size, fewer where they meet many failures, and their seed.
 
     Returns
     -------
     DataFrame
         ``pool`` (how nodes fail and are repaired), ``extra``, ``extra_low``, ``extra_high`` (cost less 1, 95%), and the
         columns of :func:`ettr.spares.by_pool_size`. Pools with which the job hardly gets on are left out. Of a run that
-        meets more than 10,000 failures a part is simulated, and its hours and money are told for the whole.
+        meets more than 10,000 failures a part is simulated, and its hours and money are scaled to the whole.
     """
     n_crew = crews_of(run, crew_factor)
     expected = budget.exact(budget.simplified(run.scenario).scenario)
@@ -409,9 +453,9 @@ def simulated_pools(
         if run.in_repair > 0:
             limited = plain.override({"repair.n_crew": n_crew, "repair.cv": 1.0})
             frames.append(_simulated(CREWS, limited, _wider(sizes, math.ceil(run.in_repair / 2)), n, seed))
-    found = pd.concat(frames, ignore_index=True)
-    whole = {name: found[name] / part for name in found.columns if name.endswith(("_h", "_usd"))}
-    return found.assign(**whole, **{f"extra{end}": found[f"cost{end}"] - 1 for end in ("", "_low", "_high")})
+    pools = pd.concat(frames, ignore_index=True)
+    whole = {name: pools[name] / part for name in pools.columns if name.endswith(("_h", "_usd"))}
+    return pools.assign(**whole, **{f"extra{end}": pools[f"cost{end}"] - 1 for end in ("", "_low", "_high")})
 
 
 def paid_by_pool(simulated: pd.DataFrame) -> pd.DataFrame:

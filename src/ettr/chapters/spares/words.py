@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ettr import evidence, spares
 from ettr.chapters.common.sentences import Finding, count, duration, listed, number, pct
-from ettr.chapters.spares.tables import CHEAPEST, CREWS, ONE_BY_ONE, RACKS, PooledRun, unavailability_for
-from ettr.plan import Requirement
+from ettr.chapters.spares.tables import (
+    CHEAPEST,
+    CREWS,
+    ONE_BY_ONE,
+    RACKS,
+    PooledRun,
+    repair_stages,
+    unavailability_for,
+)
+
+if TYPE_CHECKING:
+    from ettr.plan import Requirement
 
 _PUBLISHED_LEVEL = 0.999
 
@@ -52,7 +61,7 @@ def given(run: PooledRun) -> Finding:
 
 
 def answer(run: PooledRun, simulated: pd.DataFrame) -> Finding:
-    """The cheapest pool, its flat range, and what it is worth; ``simulated`` as from ``curves.simulated_pools``."""
+    """The cheapest pool, its flat range, and what it is worth; ``simulated`` as from ``tables.simulated_pools``."""
     if run.in_repair == 0:
         return Finding(
             title="No spares are worth holding", text="**Nothing fails here, so that any spare only costs.**"
@@ -67,32 +76,31 @@ def answer(run: PooledRun, simulated: pd.DataFrame) -> Finding:
         if best.high > best.low
         else "one more or fewer costs at least a thousandth more"
     )
-    told = [
+    sentences = [
         f"**{title}{' by the closed form' if run.beyond else ''}: one missing node stops all the others, so that a "
         f"pool is dear when it runs out and cheap to hold.** Spares and waits add {extra(best.cost - 1)} to the cost "
         f"of the work, and {flat}."
     ]
     if best.n_spares:
-        none = float(spares.waiting_share(0, run.in_repair))
-        told.append(f"Without any the job would wait {pct(none, 0)} of the time.")
+        sentences.append(f"Without any the job would wait {pct(run.waiting_without, 0)} of the time.")
     single = simulated[simulated["pool"] == ONE_BY_ONE]
     if len(single):
         least = single.loc[single["cost"].idxmin()]
-        told.append(
+        sentences.append(
             f"Of the sizes simulated, {count(least['n_spares'])} is the cheapest, with an ETTR of {pct(least['ettr'])} "
             f"({pct(least['ettr_low'])} to {pct(least['ettr_high'])})."
         )
         if run.beyond:
-            told.append(
+            sentences.append(
                 "Where the two differ the simulation is right: the closed form knows nothing of "
                 f"{listed([*run.beyond])}."
             )
-    shorter = spares.cheapest_pool(run.in_repair / 2, size)
-    told.append(
+    shorter = run.cheapest(run.in_repair / 2)
+    sentences.append(
         f"Repair in half the time would take {nodes(shorter.n_spares)} and add {extra(shorter.cost - 1)}, which no "
         "pool does."
     )
-    return Finding(title=title, text=" ".join(told))
+    return Finding(title=title, text=" ".join(sentences))
 
 
 def _is(number_of: float) -> str:
@@ -122,40 +130,40 @@ def required(need: Requirement) -> Finding:
 
 
 def levels(run: PooledRun, table: pd.DataFrame) -> Finding:
-    """Why a service level is no answer; ``table`` as from ``curves.pools_by_level``."""
+    """Why a service level is no answer; ``table`` as from ``tables.pools_by_level``."""
     title = "A service level does not say how many spares are worth holding"
     if run.in_repair == 0:
         return Finding(title=title, text="Nothing fails here: no spares are enough all the time, and cheapest.")
     rows = table.set_index("pool")
     best = rows.loc[CHEAPEST]
-    told = [
+    sentences = [
         f"A pool that is enough {pool} has {nodes(row['n_spares'])} and lets the whole job wait "
         f"{_waits(row['waiting_share'])}, at an extra cost of {extra(row['cost'] - 1)}."
         for pool, row in rows.drop(CHEAPEST).iterrows()
     ]
-    told.append(
+    sentences.append(
         f"The cheapest, {nodes(best['n_spares'])}, is enough {_often(best['level'])}: an outcome of sizes and prices, "
         "which no level set beforehand knows."
     )
     gap = rows["binomial"] - rows["flow"]
     if gap.abs().max() < 1:
-        told.append("Counting nodes (binomial) or repairs (Poisson) makes no difference here.")
+        sentences.append("Counting nodes (binomial) or repairs (Poisson) makes no difference here.")
     else:
         worst = gap.abs().idxmax()
-        told.append(
+        sentences.append(
             f"Spares fail as well, which only the binomial knows: {worst} it asks for {count(rows['binomial'][worst])} "
             f"instead of {count(rows['flow'][worst])}."
         )
     crews = rows["crews"].dropna()
-    told.append(
+    sentences.append(
         f"With few repair crews nodes queue, and to be enough {crews.index[-1]} takes {nodes(crews.iloc[-1])} in place "
         f"of {count(rows['flow'][crews.index[-1]])}."
     )
-    return Finding(title=title, text=" ".join(told))
+    return Finding(title=title, text=" ".join(sentences))
 
 
 def level_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """The table of pools by service level; ``table`` as from ``curves.pools_by_level``."""
+    """The table of pools by service level; ``table`` as from ``tables.pools_by_level``."""
     return pd.DataFrame(
         {
             "Enough": table["pool"],
@@ -186,11 +194,11 @@ def shares(run: PooledRun, frame: pd.DataFrame, published: float, largest: int |
     run : PooledRun
         The run.
     frame : DataFrame
-        As from ``curves.shares_by_size``.
+        As from ``tables.shares_by_size``.
     published : float
         The share that a published projection asks for.
     largest : int or None
-        The largest job that needs it, as from ``curves.largest_for_share``.
+        The largest job that needs it, as from ``tables.largest_for_share``.
     """
     size = run.scenario.n_nodes
     title = "The larger the job, the smaller the share of spares it needs"
@@ -199,7 +207,7 @@ def shares(run: PooledRun, frame: pd.DataFrame, published: float, largest: int |
     wide = frame[frame["way"] == CHEAPEST]
     sizes = wide["n_nodes"].to_numpy()
     ends = [wide.iloc[int(np.abs(np.log(sizes / at)).argmin())] for at in (100, 10_000)]
-    told = [
+    sentences = [
         f"The larger the job, the more evenly its nodes fail: with this rate and repair the cheapest pool is "
         f"{pct(ends[0]['share'], 1)} of {count(ends[0]['n_nodes'])} nodes, and {pct(ends[1]['share'], 2)} of "
         f"{count(ends[1]['n_nodes'])}."
@@ -207,44 +215,44 @@ def shares(run: PooledRun, frame: pd.DataFrame, published: float, largest: int |
     which = "a projection for larger systems, printed without size, repair time or the level it is for"
     limit = unavailability_for(size, published, _PUBLISHED_LEVEL)
     if largest is not None:
-        told.append(
+        sentences.append(
             f"Published are {pct(published, 0)} {{cite:p}}`cui2025delta`, {which}. For 99.9% of the time, of which "
             f"summaries of it speak, that is right here for jobs of up to about {count(largest)} nodes."
         )
     else:
-        told.append(
+        sentences.append(
             f"Published are {pct(published, 0)} {{cite:p}}`cui2025delta`, {which}; no size needs just that here."
         )
     if 0 < limit < 0.5:
         load = run.in_repair / size
-        told.append(
+        sentences.append(
             f"On this job's {nodes(size, 'node')} it would be if a node were in repair {pct(limit, 2)} of the time; "
             f"here it is {pct(load / (1 + load), 2)}."
         )
-    return Finding(title=title, text=" ".join(told))
+    return Finding(title=title, text=" ".join(sentences))
 
 
 def cost(run: PooledRun, closed: pd.DataFrame, simulated: pd.DataFrame) -> Finding:
-    """The cost curve, its minimum, and what simulation says; frames as from ``curves``."""
+    """The cost curve, its minimum, and what simulation says; frames as from ``tables``."""
     if run.in_repair == 0:
         return Finding(title="Nothing fails, and no spares are needed", text="Without failures any spare only costs.")
     best = run.best
     title = f"The cost is least with {nodes(best.n_spares)}, flat around that, and steep below"
     if best.n_spares == 0:
         title = "The cost is least without spares"
-    told = [_sides(run, closed)]
+    sentences = [_sides(run, closed)]
     single = simulated[simulated["pool"] == ONE_BY_ONE]
     if len(single):
-        told.append(_beside(closed, single))
+        sentences.append(_beside(closed, single))
     for pool, words in ((RACKS, "If 2% of failures take a rack"), (CREWS, "With few repair crews")):
         rows = simulated[simulated["pool"] == pool]
         if len(rows):
             least = rows.loc[rows["cost"].idxmin()]
-            told.append(
+            sentences.append(
                 f"{words}, {count(least['n_spares'])} of the sizes simulated cost least, and add "
                 f"{extra(least['extra'])} ({_range(least)})."
             )
-    return Finding(title=title, text=" ".join(told))
+    return Finding(title=title, text=" ".join(sentences))
 
 
 def _sides(run: PooledRun, closed: pd.DataFrame) -> str:
@@ -266,9 +274,10 @@ def _beside(closed: pd.DataFrame, single: pd.DataFrame) -> str:
     inside = (single["extra_low"].to_numpy() <= exact) & (exact <= single["extra_high"].to_numpy())
     off = np.abs(exact - single["extra"].to_numpy())
     return (
-        f"Runs of this job, all pools with the same luck, agree within their 95% at {inside.sum()} of {len(single)} "
-        f"sizes; the largest difference is {_points(float(off.max()))} of cost. The closed form is exact only for long "
-        "runs without detection and queue, on a clock that stops while the job waits; a run begins with a full pool."
+        f"Runs of this job, all pools with the same random numbers, agree within their 95% at {inside.sum()} of "
+        f"{len(single)} sizes; the largest difference is {_points(float(off.max()))} of cost. The closed form is "
+        "exact only for long runs without detection and queue, on a clock that stops while the job "
+        "waits; a run begins with a full pool."
     )
 
 
@@ -281,15 +290,14 @@ def _range(row: Any) -> str:
 
 
 def money(frame: pd.DataFrame, run: PooledRun) -> Finding:
-    """What is paid for spares and for waits; ``frame`` as from ``curves.paid_by_pool``."""
+    """What is paid for spares and for waits; ``frame`` as from ``tables.paid_by_pool``."""
     if frame.empty:
         return Finding(title="Nothing to pay for", text="The job hardly gets on with any of these pools.")
-    price = spares.gpu_price_usd(run.scenario)
     least = frame[frame["is_least"]].iloc[0]
     first = frame.iloc[0]
     assumed = "" if run.scenario.cost else " (assumed)"
     text = (
-        f"At {number(price)} USD an hour of a GPU{assumed}, a run with {nodes(least['n_spares'])} pays "
+        f"At {number(run.usd_per_gpu_h)} USD an hour of a GPU{assumed}, a run with {nodes(least['n_spares'])} pays "
         f"{_usd(least['held_usd'])} for {_gpu_h(least['held_gpu_h'])} of theirs, and {_usd(least['waited_usd'])} for "
         f"{_gpu_h(least['waited_gpu_h'])} in which the job's own GPUs wait."
     )
@@ -311,17 +319,16 @@ def _gpu_h(value: float) -> str:
 
 
 def repair(run: PooledRun, frame: pd.DataFrame, staged_h: float) -> Finding:
-    """What repair time does and pools do not; ``frame`` as from ``curves.cost_by_repair``."""
-    size, load, best = run.scenario.n_nodes, run.in_repair, run.best
+    """What repair time does and pools do not; ``frame`` as from ``tables.cost_by_repair``."""
+    load, best = run.in_repair, run.best
     if load == 0:
         return Finding(
             title="Nothing fails, so that nothing is repaired", text="Without failures repair costs nothing."
         )
-    half, twice = (spares.cheapest_pool(load * part, size) for part in (0.5, 2.0))
-    doubled = float(spares.pool_cost(2 * best.n_spares, load, size)) - 1
-    slow = float(spares.pool_cost(best.n_spares, 2 * load, size)) - 1
-    per_h = load / run.asked.repair_h
-    staged = spares.cheapest_pool(per_h * staged_h, size)
+    half, twice = (run.cheapest(load * part) for part in (0.5, 2.0))
+    doubled = run.extra_cost(2 * best.n_spares, load)
+    slow = run.extra_cost(best.n_spares, 2 * load)
+    staged = run.cheapest(load / run.asked.repair_h * staged_h)
     text = (
         f"Repair in half the time takes the least extra cost from {extra(best.cost - 1)} to {extra(half.cost - 1)}, "
         f"and half the nodes stand in repair. Twice as many spares take it to {extra(doubled)}: past the cheapest pool "
@@ -336,10 +343,8 @@ def repair(run: PooledRun, frame: pd.DataFrame, staged_h: float) -> Finding:
 
 def _stages() -> str:
     """The stages of a published simulator in words."""
-    automatic, people, share = (
-        evidence.figure(f"airesim_{name}").value for name in ("automatic_h", "manual_h", "manual_pct")
-    )
-    return f"{number(automatic)} h and for {share:g}% of the nodes {number(people)} h by people"
+    of = repair_stages()
+    return f"{number(of.automatic_h)} h and for {of.manual_pct:g}% of the nodes {number(of.manual_h)} h by people"
 
 
 def _capital(text: str) -> str:

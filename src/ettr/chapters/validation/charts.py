@@ -22,11 +22,11 @@ def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and what is shown.
     """
     need(frame, "quantity", "published", "computed", "unit", "verdict", "kind")
-    shown = frame.assign(ratio=frame["computed"] / frame["published"])
-    base = alt.Chart(shown).encode(y=alt.Y("quantity:N", sort=None, title=None, axis=alt.Axis(labelLimit=300)))
+    ratios = frame.assign(ratio=frame["computed"] / frame["published"])
+    base = alt.Chart(ratios).encode(y=alt.Y("quantity:N", sort=None, title=None, axis=alt.Axis(labelLimit=300)))
     line = alt.Chart(pd.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("ratio:Q"))
     colours = {"reproduced": "#289561", "consistent": "#1f95ec", "not reproduced": "#ad470c"}
-    present = [name for name in colours if name in set(shown["verdict"])]
+    present = [name for name in colours if name in set(ratios["verdict"])]
     dots = base.mark_point(size=90).encode(
         x=alt.X("ratio:Q", title="Computed / published", scale=alt.Scale(type="log", nice=False, padding=10)),
         color=alt.Color(
@@ -44,7 +44,7 @@ def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             alt.Tooltip("verdict:N", title="Verdict"),
         ],
     )
-    off = shown.loc[shown["verdict"] == "not reproduced", "quantity"]
+    off = ratios.loc[ratios["verdict"] == "not reproduced", "quantity"]
     return finish(
         line + dots,
         title=title,

@@ -82,12 +82,12 @@ def without_category(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
         ],
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
-    told = ", ".join(f"without {row.category} {row.mtbi_h:.1f} h" for row in frame.itertuples())
+    times = ", ".join(f"without {row.category} {row.mtbi_h:.1f} h" for row in frame.itertuples())
     return finish(
         bars + whiskers,
         title=title,
         subtitle=subtitle or "Lines: exact 95% interval.",
-        description=f"Bar chart of the mean time between interruptions if one category never failed: {told}.",
+        description=f"Bar chart of the mean time between interruptions if one category never failed: {times}.",
         height=34 * len(frame) + 20,
     )
 

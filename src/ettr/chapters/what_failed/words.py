@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ettr.chapters.common.sentences import Finding, count, duration, fails, gpus, number, pct
-from ettr.failures import poisson_interval, rate_ratio
-from ettr.plan import Plan
-from ettr.scenario import Scenario
+from ettr.chapters.what_failed.tables import rates_compared, total_interval
+
+if TYPE_CHECKING:
+    from ettr.plan import Plan
+    from ettr.scenario import Scenario
 
 
 def answer(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
@@ -25,7 +28,7 @@ def answer(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
         Size of the job. [GPUs]
     """
     total = shares["n_events"].sum()
-    low, high = poisson_interval(total)
+    interval = total_interval(shares)
     by_category = shares.groupby("category")["n_events"].sum().sort_values(ascending=False)
     first, second = by_category.index[:2]
     return Finding(
@@ -33,8 +36,8 @@ def answer(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
         text=(
             f"**In {number(window_h / 24)} days the job on {gpus(n_gpus)} was interrupted unexpectedly {count(total)} "
             f"times: "
-            f"once every {duration(window_h / total)}** (95% interval {number(window_h / high)} to "
-            f"{number(window_h / low)} h). "
+            f"once every {duration(window_h / total)}** (95% interval {number(window_h / interval.high)} to "
+            f"{number(window_h / interval.low)} h). "
             f"{pct(by_category.iloc[0] / total)} of the interruptions are put down to the {first} category, "
             f"{pct(by_category.iloc[1] / total)} to {second}, and {pct(1 - by_category.iloc[:2].sum() / total)} to "
             f"all else."
@@ -95,7 +98,7 @@ def rates(published: pd.DataFrame, name: str = "llama3-unexpected", other: str =
     """
     rows = published.set_index("cluster_id")
     mine, their = rows.loc[name], rows.loc[other]
-    ratio = rate_ratio(int(mine["n_events"]), mine["node_days"], int(their["n_events"]), their["node_days"])
+    ratio = rates_compared(published, name, other)
     middle = published["rate"].quantile([0.25, 0.75])
     return Finding(
         title=f"Half of the published rates lie between {number(middle.iloc[0])} and {number(middle.iloc[1])} per "
