@@ -44,10 +44,10 @@ bench: .venv/installed ## Measure closed forms, simulation, plans, fits, power, 
 	@$(BIN)/python benchmarks/sweep.py
 	@$(BIN)/python benchmarks/book_build.py
 
-readme: .venv/installed ## Draw the picture of the README anew
-	@$(BIN)/python tests/test_readme.py
+readme: .venv/installed ## Renew what README, ARCHITECTURE and the API pages repeat of the code
+	@$(BIN)/python tests/generated.py
 
-data-hashes: .venv/installed ## Accept edits of data/: validate all of it and renew the hashes
+data-hashes: .venv/installed ## Accept edits of data/: validate all of it, list new presets and renew the hashes
 	@$(BIN)/python -m ettr.evidence --stamp
 
 lock: .venv/installed ## Compile requirements.txt from pyproject.toml

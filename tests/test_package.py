@@ -42,17 +42,19 @@ def test_every_public_name_is_there_and_no_other():
         ettr.budgets  # noqa: B018
 
 
-def test_the_version_is_that_of_the_project():
-    assert f'version = "{ettr.__version__}"' in (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
-    assert f"version: {ettr.__version__}" in (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8").replace('"', "")
-
-
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     python("-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=REPOSITORY)
     (found,) = folder.glob("*.whl")
     return found
+
+
+def test_the_version_of_the_wheel_is_that_of_the_package(wheel):
+    assert wheel.name.startswith(f"ettr-{ettr.__version__}-")
+    with zipfile.ZipFile(wheel) as archive:
+        described = archive.read(f"ettr-{ettr.__version__}.dist-info/METADATA").decode("utf-8")
+    assert f"\nVersion: {ettr.__version__}\n" in described
 
 
 def test_the_wheel_carries_all_code_and_all_data(wheel):

@@ -9,31 +9,16 @@ from pathlib import Path
 
 import yaml
 
-from ettr import Scenario, evidence, plan, sweep
+from ettr import Scenario, plan, sweep
 from ettr.chapters import scale
-from ettr.notebook import rendering
+from generated import PICTURE, picture
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PICTURE = ROOT / "book" / "_static" / "readme.svg"
-
-
-def picture() -> str:
-    """The README's picture, drawn anew; ``make readme`` writes it."""
-    run = Scenario.load("llama3-405b")
-    title = scale.words.curve(run).title
-    chart = scale.charts.by_size(scale.tables.by_size(run), evidence.published_ettr(), 0.9, title, run.title)
-    return rendering.svg(chart.properties(width=640).to_dict() | {"background": "white"})
 
 
 def words(svg: str) -> list[str]:
     return re.findall(r"<text[^>]*>([^<]+)</text>", svg)
-
-
-def test_the_headline_is_the_finding(llama3):
-    found = scale.words.answer(plan.make(llama3), scale.tables.by_size(llama3), 0.9)
-    told = re.search(r"<!-- headline -->(.*?)<!-- end -->", README, re.DOTALL)
-    assert " ".join(told.group(1).split()) == found.text
 
 
 def test_the_picture_is_the_chart():
@@ -102,7 +87,3 @@ def test_the_sweep_is_one_that_can_be_run():
     grid = sweep.load(yaml.safe_load(textwrap.dedent(written)), 1000)
     job = sweep.NotebookJob(ROOT / "book/ettr/scale.ipynb", grid)
     assert job.grid.n_points == 14
-
-
-if __name__ == "__main__":
-    PICTURE.write_text(picture(), encoding="utf-8")

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from ettr import evidence
+from ettr import Gpu, Scenario, evidence
 from ettr.core.errors import DataError, UnknownName
 from ettr.evidence.__main__ import main
 
@@ -361,7 +361,7 @@ def test_a_missing_bibliography_is_the_only_problem(copied):
 
 def test_a_file_that_nothing_describes(copied):
     (copied / "new.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    assert "data/new.csv is not listed in datapackage.json" in refusal(copied)
+    assert "data/new.csv is not listed in datapackage.json; add it as a resource with its schema" in refusal(copied)
 
 
 def test_a_broken_description(copied):
@@ -397,6 +397,88 @@ def test_stamping_an_untouched_folder_changes_no_byte(copied):
     before = (copied / "datapackage.json").read_bytes()
     assert evidence.stamp(copied) == []
     assert (copied / "datapackage.json").read_bytes() == before
+
+
+def copy_preset(folder: Path, old: str, new: str) -> Path:
+    path = folder / f"{new}.yml"
+    text = (folder / f"{old}.yml").read_text(encoding="utf-8")
+    path.write_text(text.replace(f"name: {old.rpartition('/')[2]}", f"name: {path.stem}"), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names", "text"),
+    [
+        ("scenarios/rsc-1", "scenarios/rsc-1b", evidence.scenario_names, evidence.scenario_text),
+        ("scenarios/rsc-1", "scenarios/aaa", evidence.scenario_names, evidence.scenario_text),
+        ("gpus/h100", "gpus/zeta", evidence.gpu_names, evidence.gpu_text),
+    ],
+)
+def test_stamping_lists_a_new_preset(copied, capsys, old, new, names, text):
+    kind, name = new.split("/")
+    before, path = names(copied), copy_preset(copied, old, new)
+    assert f"data/{new}.yml is not listed in datapackage.json; run `make data-hashes`" in refusal(copied)
+    with pytest.raises(DataError, match=rf"^data/{new}\.yml is not listed .*`make data-hashes`, which lists it$"):
+        text(name, copied)
+    assert main(["--stamp", "--folder", str(copied)]) == 0
+    assert capsys.readouterr().out == f"newly listed: {new}.yml\nhashes renewed: {new}.yml\n"
+    evidence.validate(copied)
+    assert names(copied) == tuple(sorted([*before, name]))
+    assert text(name, copied) == path.read_text(encoding="utf-8")
+    package = json.loads((copied / "datapackage.json").read_text(encoding="utf-8"))
+    listed = [entry["name"] for entry in package["resources"] if entry["name"].startswith(f"{kind}/")]
+    assert listed == sorted(listed)
+    (added,) = (entry for entry in package["resources"] if entry["name"] == new)
+    (like,) = (entry for entry in package["resources"] if entry["name"] == old)
+    assert list(added) == list(like) and added["description"] == like["description"]
+
+
+def test_stamping_changes_nothing_else_when_it_lists_a_preset(copied):
+    before = json.loads((copied / "datapackage.json").read_text(encoding="utf-8"))
+    copy_preset(copied, "scenarios/rsc-1", "scenarios/rsc-1b")
+    evidence.stamp(copied)
+    after = json.loads((copied / "datapackage.json").read_text(encoding="utf-8"))
+    at = [entry["name"] for entry in after["resources"]].index("scenarios/rsc-1b")
+    assert [after["resources"][at + side]["name"] for side in (-1, 1)] == ["scenarios/rsc-1", "scenarios/rsc-2"]
+    del after["resources"][at]
+    assert after == before
+
+
+def test_stamping_lists_no_preset_that_breaks_a_rule(copied, capsys):
+    before = (copied / "datapackage.json").read_bytes()
+    replace(copy_preset(copied, "scenarios/rsc-1", "scenarios/mine"), "name: mine", "name: yours")
+    assert main(["--stamp", "--folder", str(copied)]) == 1
+    assert "data/scenarios/mine.yml: the name 'yours' is not the name of the file" in capsys.readouterr().err
+    assert (copied / "datapackage.json").read_bytes() == before
+
+
+def test_stamping_lists_no_draft_and_no_other_kind_of_file(copied):
+    for name in (".mine.yml", "_mine.yml"):
+        shutil.copy(copied / "scenarios" / "rsc-1.yml", copied / "scenarios" / name)
+    assert evidence.unlisted(copied) == ()
+    shutil.copy(copied / "scenarios" / "rsc-1.yml", copied / "scenarios" / "mine.yaml")
+    with pytest.raises(DataError, match=r"data/scenarios/mine\.yaml is not listed in datapackage\.json"):
+        evidence.stamp(copied)
+
+
+def test_stamping_drops_no_file_that_is_missing(copied, capsys):
+    before = (copied / "datapackage.json").read_bytes()
+    (copied / "scenarios" / "rsc-2.yml").unlink()
+    assert main(["--stamp", "--folder", str(copied)]) == 1
+    assert "data/scenarios/rsc-2.yml is missing" in capsys.readouterr().err
+    assert (copied / "datapackage.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("load", [Scenario.load, Gpu.load])
+def test_a_preset_that_is_not_listed_is_said_where_it_is_asked_for(copied, monkeypatch, load):
+    kind, old = ("scenarios", "rsc-1") if load == Scenario.load else ("gpus", "h100")
+    copy_preset(copied, f"{kind}/{old}", f"{kind}/mine")
+    for name in ("unlisted", "scenario_names", "gpu_names", "refuse_unlisted"):
+        monkeypatch.setattr(getattr(evidence, name), "__defaults__", (copied,))
+    with pytest.raises(DataError, match=rf"data/{kind}/mine\.yml is not listed .*make data-hashes"):
+        load("mine")
+    with pytest.raises(UnknownName, match="unknown (scenario|part) 'yours'"):
+        load("yours")
 
 
 def test_the_command_validates(capsys):

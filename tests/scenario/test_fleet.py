@@ -68,8 +68,8 @@ def test_presets_do_without_and_say_nothing_of_it(name):
     run = Scenario.load(name)
     added = {path.rpartition(".")[2] for path in BOUNDS if path.startswith(("job", "recovery", "checkpoint"))}
     added |= {"spares", "repair", "elastic", "slow_nodes", "lemons", "latency_cv", "n_out_nodes"}
-    shown = {part for field in run.to_frame()["field"] for part in field.split(".")}
-    assert not added & shown
+    names = {part for field in run.to_frame()["field"] for part in field.split(".")}
+    assert not added & names
     assert not [name for name in added if f"{name}:" in run.to_yaml()]
 
 
@@ -250,10 +250,10 @@ def test_what_is_complete_is_accepted(fleet, values):
 
 
 def test_a_value_with_an_effect_is_shown(fleet):
-    shown = fleet.to_frame().set_index("field")
-    assert {path for path in BOUNDS if "modes" not in path} <= set(shown.index)
-    assert shown.loc["repair.n_crew", ["value", "unit", "status"]].tolist() == [2, "people", "given"]
-    assert shown.loc["slow_nodes.per_1000_node_days", "unit"] == "nodes per 1000 node-days"
+    rows = fleet.to_frame().set_index("field")
+    assert {path for path in BOUNDS if "modes" not in path} <= set(rows.index)
+    assert rows.loc["repair.n_crew", ["value", "unit", "status"]].tolist() == [2, "people", "given"]
+    assert rows.loc["slow_nodes.per_1000_node_days", "unit"] == "nodes per 1000 node-days"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def plain():
 
 
 def warm(plain, **heat):
-    """The scenario in a hall at the conditions where it was observed, unless told otherwise."""
+    """The scenario in a hall at the conditions where it was observed, unless given otherwise."""
     return plain.override({"heat": {"mean_c": 23.0, "cooling": "air_economiser", **heat}})
 
 
@@ -104,10 +104,10 @@ def test_simulation_and_closed_form_feel_the_same_heat(plain):
     run = warm(plain, mean_c=35.0).override(
         {"failures.modes": modes(heat_share=1.0), "job.productive_h": 300.0, "maintenance": None}
     )
-    found = simulate(run, 400, seed=3)
+    simulated = simulate(run, 400, seed=3)
     exact = budget.exact(run)
-    assert abs(found.budget.n_failures - exact.n_failures) < 4 * found.runs["n_failures"].std() / np.sqrt(400)
-    assert abs(found.budget.total_h / exact.total_h - 1) < 4 * found.total_error
+    assert abs(simulated.budget.n_failures - exact.n_failures) < 4 * simulated.runs["n_failures"].std() / np.sqrt(400)
+    assert abs(simulated.budget.total_h / exact.total_h - 1) < 4 * simulated.total_error
 
 
 def test_burn_in_and_heat_multiply(plain):

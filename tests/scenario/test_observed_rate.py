@@ -25,8 +25,8 @@ def written(name: str, **failures: float) -> Scenario:
 def failures_in_the_window(scenario: Scenario) -> float:
     """Failures of the steady state on the observed nodes, over the observed wall clock."""
     steady = scenario.override({"job.include_start": False})
-    found = budget.exact(steady)
-    return found.n_failures / found.total_h * 24 * steady.failures.node_days / steady.n_nodes
+    form = budget.exact(steady)
+    return form.n_failures / form.total_h * 24 * steady.failures.node_days / steady.n_nodes
 
 
 def test_there_are_presets_that_count_by_the_wall_clock():
@@ -82,13 +82,13 @@ def test_a_swept_rate_keeps_the_conversion(name):
     share, rate = preset.failures.exposed_share, preset.failures.rate
     assert share < 1
     rates = rate * np.array([0.25, 1.0, 1.5])
-    found = budget.exact(preset, {"failures.rate_per_1000_node_days": rates})
+    form = budget.exact(preset, {"failures.rate_per_1000_node_days": rates})
     for i, value in enumerate(rates):
         single = preset.override({"failures.rate_per_1000_node_days": value})
         assert single.failures.exposed_share == share
         assert single.node_rate_per_h == pytest.approx(value / 24_000 / share, rel=1e-12)
-        assert found.total_h[i] == pytest.approx(budget.exact(single).total_h, rel=1e-12)
-    assert found.total_h[1] == pytest.approx(budget.exact(preset).total_h, rel=1e-12)
+        assert form.total_h[i] == pytest.approx(budget.exact(single).total_h, rel=1e-12)
+    assert form.total_h[1] == pytest.approx(budget.exact(preset).total_h, rel=1e-12)
 
 
 def test_a_wall_clock_count_of_silent_failures_comes_back(llama3):
@@ -102,8 +102,8 @@ def test_a_wall_clock_count_of_silent_failures_comes_back(llama3):
             "checkpoint.persist_s": 0,
         }
     )
-    found = budget.exact(run)
-    assert found.n_failures / found.total_h * 54 * 24 == pytest.approx(100, rel=1e-9)
+    form = budget.exact(run)
+    assert form.n_failures / form.total_h * 54 * 24 == pytest.approx(100, rel=1e-9)
 
 
 def test_a_mode_that_never_occurs_says_nothing_of_latency(llama3):

@@ -53,7 +53,7 @@ def refused_override(scenario: Scenario, values: dict) -> str:
 
 
 def test_the_presets_are_those_of_the_data():
-    assert PRESETS == (
+    published = {
         "bloom-176b",
         "byterobust",
         "glm-130b",
@@ -64,7 +64,9 @@ def test_the_presets_are_those_of_the_data():
         "opt-175b",
         "rsc-1",
         "rsc-2",
-    )
+    }
+    assert published <= set(PRESETS)
+    assert list(PRESETS) == sorted(path.stem for path in (evidence.DATA / "scenarios").iterdir())
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -180,9 +182,9 @@ def test_counted_failures_come_back_for_every_wall_clock_preset():
     for name in PRESETS:
         steady = Scenario.load(name).override({"job.include_start": False})
         if steady.failures.rate_clock == "wall" and steady.failures.observed_nodes is None:
-            found = budget.exact(steady)
+            form = budget.exact(steady)
             counted = steady.failures.rate / 1000 / 24 * steady.n_nodes
-            assert found.n_failures / found.total_h == pytest.approx(counted, rel=1e-9), name
+            assert form.n_failures / form.total_h == pytest.approx(counted, rel=1e-9), name
 
 
 @pytest.mark.parametrize(
@@ -747,8 +749,8 @@ def test_arrays_are_checked_by_the_rule_of_their_field(values, words):
 
 
 def test_good_arrays_come_back_as_floats():
-    found = Scenario.check_values("cluster.n_gpus", [[8], [12]])
-    assert found.dtype == float and found.tolist() == [[8.0], [12.0]]
+    sizes = Scenario.check_values("cluster.n_gpus", [[8], [12]])
+    assert sizes.dtype == float and sizes.tolist() == [[8.0], [12.0]]
     with pytest.raises(UnknownName, match=r"'cluster.n_gpus'"):
         Scenario.check_values("cluster.gpus", [1])
 

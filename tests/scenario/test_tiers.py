@@ -163,7 +163,7 @@ def test_a_share_in_an_array_may_not_fall_below_the_faster_tier(tiered):
         tiered.survival(given={"disk 1.5": np.array([1.0, 0.999])})
 
 
-# --------------------------------------------------------------------------- found by name
+# --------------------------------------------------------------------------- by name
 
 
 def test_a_tier_is_found_by_its_name_even_with_dots(tiered):
@@ -267,14 +267,14 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_one_line_that_names_field_rule_and_value(tiered, fault):
     values, message = FAULTS[fault]
-    told = refused(tiered, values)
-    assert message in told
-    assert "\n" not in told
+    text = refused(tiered, values)
+    assert message in text
+    assert "\n" not in text
 
 
 def test_a_half_given_section_names_what_it_lacks():
-    told = refused(Scenario.load("rsc-1"), {"prediction.recall": 0.5})
-    assert [line.split()[0] for line in told.splitlines()] == [
+    message = refused(Scenario.load("rsc-1"), {"prediction.recall": 0.5})
+    assert [line.split()[0] for line in message.splitlines()] == [
         "prediction.precision",
         "prediction.lead_s",
         "prediction.action_s",
@@ -282,8 +282,8 @@ def test_a_half_given_section_names_what_it_lacks():
 
 
 def test_a_run_without_tiers_has_none_by_name():
-    told = refused(Scenario.load("rsc-1"), {f"{PEER}.load_s": 5})
-    assert told == f"the scenario names no tiers, so it has no {PEER}.load_s"
+    message = refused(Scenario.load("rsc-1"), {f"{PEER}.load_s": 5})
+    assert message == f"the scenario names no tiers, so it has no {PEER}.load_s"
 
 
 @pytest.mark.parametrize("seconds", [59.4140625, 0.1 * 3 * 100, 7.7 * 60])
@@ -326,8 +326,8 @@ def test_one_share_for_all_is_shown_under_the_field_itself(tiered):
 def test_an_origin_of_the_list_or_of_one_field_of_a_tier_is_shown(tiered):
     origin = {"status": "assumed", "note": "as published for another run"}
     listed = Scenario.of({**tiered.model_dump(), "evidence": {"checkpoint.tiers": origin}})
-    shown = listed.to_frame().set_index("field")
-    assert shown.loc[f"{PEER}.load_s", ["status", "note"]].tolist() == ["assumed", "as published for another run"]
+    rows = listed.to_frame().set_index("field")
+    assert rows.loc[f"{PEER}.load_s", ["status", "note"]].tolist() == ["assumed", "as published for another run"]
     one = Scenario.of({**tiered.model_dump(), "evidence": {f"{PEER}.load_s": origin}}).to_frame().set_index("field")
     assert one.loc[[f"{PEER}.load_s", f"{PEER}.write_s"], "status"].tolist() == ["assumed", "given"]
     with pytest.raises(InputError, match="did you mean 'load_s'"):
@@ -336,9 +336,9 @@ def test_an_origin_of_the_list_or_of_one_field_of_a_tier_is_shown(tiered):
 
 def test_a_new_value_of_a_tier_has_no_origin(tiered):
     origin = {"status": "assumed", "note": "as published for another run"}
-    told = Scenario.of({**tiered.model_dump(), "evidence": {f"{PEER}.load_s": origin}})
-    assert told.override({f"{PEER}.write_s": 3}).evidence
-    assert not told.override({f"{PEER}.load_s": 3}).evidence
+    noted = Scenario.of({**tiered.model_dump(), "evidence": {f"{PEER}.load_s": origin}})
+    assert noted.override({f"{PEER}.write_s": 3}).evidence
+    assert not noted.override({f"{PEER}.load_s": 3}).evidence
 
 
 NEW = {

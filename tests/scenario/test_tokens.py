@@ -93,8 +93,8 @@ def test_the_preset_reads_back_as_it_was_written(run):
 
 
 def test_simulation_and_closed_form_work_on_the_same_hours(run):
-    found = simulate(run.override({"job.tokens": 1e12}), 20)
-    assert found.runs["productive_h"].to_numpy() == pytest.approx(run.productive_h / 15.6)
+    simulated = simulate(run.override({"job.tokens": 1e12}), 20)
+    assert simulated.runs["productive_h"].to_numpy() == pytest.approx(run.productive_h / 15.6)
     assert budget.exact(run).productive_h == pytest.approx(run.productive_h)
 
 
@@ -102,19 +102,19 @@ def test_hours_of_other_sizes_are_those_of_other_scenarios(run):
     sizes = np.array([[1792.0, 16128.0], [32256.0, 1792.0]])  # whole replicas of 112 = 8 x 14 GPUs
     hours = run.productive_h_on(sizes)
     assert hours.shape == (2, 2) and hours[0, 0] == hours[1, 1]
-    found = budget.exact(run, {SIZE: sizes})
-    assert found.productive_h == pytest.approx(hours)
+    form = budget.exact(run, {SIZE: sizes})
+    assert form.productive_h == pytest.approx(hours)
     one = run.override({SIZE: 16128})
-    assert budget.exact(one).ettr == pytest.approx(found.ettr[0, 1], rel=1e-6)
+    assert budget.exact(one).ettr == pytest.approx(form.ettr[0, 1], rel=1e-6)
 
 
 def test_sizes_that_fit_nothing_are_marked_with_the_reason(run):
-    with pytest.warns(ValidityWarning) as told:
-        found = budget.exact(run, {SIZE: [8.0, 16384.0, 2e6]})
+    with pytest.warns(ValidityWarning) as caught:
+        form = budget.exact(run, {SIZE: [8.0, 16384.0, 2e6]})
     assert "job.tokens holds only for sizes that some layout of the model and batch fits: 2 of 3 points are NaN" in str(
-        told[0].message
+        caught[0].message
     )
-    assert np.isnan(found.ettr).tolist() == [True, False, True]
+    assert np.isnan(form.ettr).tolist() == [True, False, True]
 
 
 def test_shares_of_the_steady_state_hold_at_any_size(run):
@@ -133,8 +133,8 @@ def test_a_plan_does_not_solve_for_hours_that_follow(run, llama3):
 def test_every_field_that_is_assumed_has_a_name(run):
     bare = run.override({"evidence": {}, "sync": {"every_steps": 2}, "layout": {"pipeline": 16}})
     assumed = {path: {"status": "assumed", "note": "so"} for path in bare.flat() if not path.startswith("elastic")}
-    told = assumptions(bare.override({"evidence": assumed}))
-    assert not [word for word in ("model.", "layout.", "network.", "scaling.", "sync.", "job.") if word in told]
+    text = assumptions(bare.override({"evidence": assumed}))
+    assert not [word for word in ("model.", "layout.", "network.", "scaling.", "sync.", "job.") if word in text]
     for words in (
         "tokens to train on",
         "critical batch",
@@ -142,7 +142,7 @@ def test_every_field_that_is_assumed_has_a_name(run):
         "what slows a step",
         "cut of the model",
     ):
-        assert words in told
+        assert words in text
 
 
 # --------------------------------------------------------------------------- one void by the other
@@ -223,13 +223,13 @@ def test_sections_of_tokens_need_tokens(llama3):
         "scaling": {},
         "sync": {},
     }.items():
-        told = refused(llama3, {section: value})
-        assert f"{section} needs job.tokens instead of job.productive_h: without it nothing follows" in told
+        message = refused(llama3, {section: value})
+        assert f"{section} needs job.tokens instead of job.productive_h: without it nothing follows" in message
 
 
 def test_a_size_that_no_layout_divides_names_the_nearest(run):
-    told = refused(run, {SIZE: 100_000})
-    assert told == (
+    message = refused(run, {SIZE: 100_000})
+    assert message == (
         "no layout that fits the memory and the batch divides 100,000 GPUs: replicas of 56, 63, 64, 72, 84, 112 GPUs "
         "fit; take 99,968 or 100,096 GPUs, or a larger model.batch_tokens (cluster.n_gpus=100000)"
     )
@@ -241,8 +241,8 @@ def test_a_size_that_no_layout_divides_names_the_nearest(run):
 
 
 def test_a_batch_smaller_than_the_replicas_says_what_would_do(run):
-    told = refused(run, {"model.batch_tokens": 8192.0, "layout": {"tensor": 8, "pipeline": 16}})
-    assert told.startswith(
+    message = refused(run, {"model.batch_tokens": 8192.0, "layout": {"tensor": 8, "pipeline": 16}})
+    assert message.startswith(
         "a batch of 8,192 tokens is smaller than the replicas of 16,384 GPUs: of 8,192 tokens each replica needs one "
         "sequence at least; take model.batch_tokens >= 1,048,576, or at most 128 GPUs"
     )
@@ -250,8 +250,8 @@ def test_a_batch_smaller_than_the_replicas_says_what_would_do(run):
 
 
 def test_a_model_that_does_not_fit_says_from_how_many_on_it_does(run):
-    told = refused(run, {SIZE: 8})
-    assert told == (
+    message = refused(run, {SIZE: 8})
+    assert message == (
         "a model of 4.05e+11 parameters does not fit 8 GPUs of 80 GB: the layout that needs least (tensor 8, "
         "recomputed) takes 916 GB of the 72 GB that are left for it; it fits from 112 GPUs on (cluster.n_gpus=8)"
     )
@@ -268,8 +268,8 @@ def test_a_model_that_fits_nowhere_says_so(run):
 def test_a_part_without_compute_figures_says_what_is_missing(run, tmp_path):
     raw = Gpu.load("h100").model_copy(update={"compute": None, "name": "mine", "evidence": {}})
     (tmp_path / "mine.yml").write_text(raw.to_yaml(), encoding="utf-8")
-    told = refused(run, {"power.part": str(tmp_path / "mine.yml")})
-    assert told.startswith(
+    message = refused(run, {"power.part": str(tmp_path / "mine.yml")})
+    assert message.startswith(
         "part mine has no compute figures, which tokens need, e.g. compute: {peak_tflops: 989.4, memory_gb: 80, "
         "link_gb_s: 450}"
     )

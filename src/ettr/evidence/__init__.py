@@ -1,22 +1,21 @@
-"""The facts: tables, single figures, presets of runs and parts, and sources of ``data/``, each with its status.
+"""Published figures, presets of runs and GPUs, and their sources: all of ``data/``, each with its status.
 
 ``data/datapackage.json`` (Frictionless) holds the type, unit and meaning of every field, and the SHA-256 of
 every file. A file whose hash matches was validated when the hash was written, so reading it is one hash and one
 parse; any other file is validated row by row and refused with the place and the rule.
 
-After an intended edit, ``python -m ettr.evidence --stamp`` validates everything and renews the hashes.
+After an intended edit, ``python -m ettr.evidence --stamp`` validates everything, lists new presets and renews the
+hashes.
 """
 
 from typing import TYPE_CHECKING
 
 from ettr.core import moved
 from ettr.evidence.checks import stamp, validate
+from ettr.evidence.package import DATA, STATUSES, refuse_unlisted, unlisted
 from ettr.evidence.published import published_ettr, published_rates
 from ettr.evidence.reading import (
-    DATA,
-    STATUSES,
     Figure,
-    bibliography,
     dictionary,
     figure,
     gpu_names,
@@ -28,6 +27,7 @@ from ettr.evidence.reading import (
     table_names,
     verify,
 )
+from ettr.evidence.sources import bibliography
 
 __all__ = [
     "DATA",
@@ -41,11 +41,13 @@ __all__ = [
     "mitigations_text",
     "published_ettr",
     "published_rates",
+    "refuse_unlisted",
     "scenario_names",
     "scenario_text",
     "stamp",
     "table",
     "table_names",
+    "unlisted",
     "validate",
     "verify",
 ]

@@ -1,4 +1,4 @@
-"""``python -m ettr.evidence``: validate ``data/``; with ``--stamp`` renew its hashes after that."""
+"""``python -m ettr.evidence``: validate ``data/``; with ``--stamp`` list new presets and renew hashes after that."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import sys
 from pathlib import Path
 
 from ettr.core.errors import DataError
-from ettr.evidence import DATA, stamp, table_names, validate
+from ettr.evidence import DATA, stamp, table_names, unlisted, validate
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Validate or stamp; 0 when all is well, 1 with a message on standard error otherwise."""
     parser = argparse.ArgumentParser(prog="python -m ettr.evidence", description="Validate the folder data/.")
-    parser.add_argument("--stamp", action="store_true", help="after that, write the current hashes")
+    parser.add_argument("--stamp", action="store_true", help="after that, list new presets and write the hashes")
     parser.add_argument("--folder", type=Path, default=DATA, help="the folder (default: %(default)s)")
     options = parser.parse_args(arguments)
     try:
         if options.stamp:
+            new = unlisted(options.folder)
             changed = stamp(options.folder)
+            if new:
+                print(f"newly listed: {', '.join(new)}")
             print(f"hashes renewed: {', '.join(changed)}" if changed else "all hashes were current")
         else:
             validate(options.folder)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ettr.core.errors import DataError
-from ettr.evidence.reading import DATA, REMEDY, STATUSES, entries, file_hash, package, resources, table_names
+from ettr.evidence.package import DATA, KINDS, REMEDY, STATUSES, UNLISTED, file_hash, package, resources, unlisted
+from ettr.evidence.sources import entries
 
 SUFFIX_UNITS = {
     "_per_1000_node_days": "1/(1000 node-days)",
@@ -63,6 +64,16 @@ PLAIN_UNITS = ("1", "count", "row")
 """Units of a number whose name has no such ending: a fraction, a count, or what the row's unit column says."""
 
 _SHOWN = 5
+_NEEDS_SCHEMA = "is not listed in datapackage.json; add it as a resource with its schema"
+
+_DESCRIBED = {
+    "scenarios": ("Preset {name}", "A scenario with the status and source of every number."),
+    "gpus": (
+        "GPU {name}: power, clock, leakage, limits and cooling",
+        "Limits, phase levels, clock, leakage and cooling, each figure with its origin.",
+    ),
+}
+"""Title and description of a file that is listed by itself, by its kind."""
 
 
 def validate(folder: Path = DATA) -> None:
@@ -78,11 +89,14 @@ def validate(folder: Path = DATA) -> None:
     DataError
         One message that lists every problem with file, row, field and rule.
     """
-    _refuse([*_contents(folder), *_hashes(folder)])
+    _refuse([*_contents(folder, package(folder)), *_hashes(folder)])
 
 
 def stamp(folder: Path = DATA) -> list[str]:
     """Validate the contents of ``data/``, then write the current hashes into ``datapackage.json``.
+
+    A new file of ``scenarios/`` or ``gpus/`` is listed among those of its folder. Other new files are refused, as they
+    need a schema, and so are files that are listed and missing.
 
     Parameters
     ----------
@@ -92,25 +106,48 @@ def stamp(folder: Path = DATA) -> list[str]:
     Returns
     -------
     list of str
-        The files whose hash changed.
+        The files whose hash is new.
 
     Raises
     ------
     DataError
         If the contents break a rule; nothing is written then.
     """
-    _refuse(list(_contents(folder)))
-    found = copy.deepcopy(package(folder))
+    described = _with_new_files(folder)
+    _refuse(list(_contents(folder, described)))
     changed = []
-    for resource in found["resources"]:
+    for resource in described["resources"]:
         digest = file_hash((folder / resource["path"]).read_bytes())
         if resource.get("hash") != digest:
             changed.append(resource["path"])
             resource["hash"] = digest
     if changed:
-        text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
         (folder / "datapackage.json").write_text(text, encoding="utf-8", newline="\n")
     return changed
+
+
+def _with_new_files(folder: Path) -> dict[str, Any]:
+    """A copy of ``datapackage.json`` that also lists the new files of :data:`KINDS`, each in its place by name."""
+    described = copy.deepcopy(package(folder))
+    listed = described["resources"]
+    for path in unlisted(folder):
+        kind, _, name = path.removesuffix(".yml").partition("/")
+        title, description = _DESCRIBED[kind]
+        resource = {
+            "name": f"{kind}/{name}",
+            "path": path,
+            "title": title.format(name=name),
+            "description": description,
+            "format": "yml",
+            "mediatype": "application/yaml",
+            "encoding": "utf-8",
+        }
+        of_kind = [at for at, other in enumerate(listed) if other["name"].startswith(f"{kind}/")]
+        later = [at for at in of_kind if listed[at]["name"] > resource["name"]]
+        end = of_kind[-1] + 1 if of_kind else len(listed)
+        listed.insert(later[0] if later else end, resource)
+    return described
 
 
 def table_problems(name: str, folder: Path) -> list[str]:
@@ -126,9 +163,10 @@ def _refuse(problems: list[str]) -> None:
         raise DataError(f"data/ breaks {len(problems)} rule{'s' * (len(problems) > 1)}:\n{listing}")
 
 
-def _contents(folder: Path) -> Iterator[str]:
-    yield from _unlisted(folder)
-    unreadable = {resource["path"]: _unreadable(folder, resource["path"]) for resource in package(folder)["resources"]}
+def _contents(folder: Path, described: dict[str, Any]) -> Iterator[str]:
+    """What is wrong with the files, hashes aside; ``described`` is what ``datapackage.json`` says, or will say."""
+    yield from _undescribed(folder, described)
+    unreadable = {resource["path"]: _unreadable(folder, resource["path"]) for resource in described["resources"]}
     yield from filter(None, unreadable.values())
     sources = unreadable.get("references.bib", "data/references.bib is not listed in datapackage.json")
     keys: set[str] = set()
@@ -139,16 +177,17 @@ def _contents(folder: Path) -> Iterator[str]:
             yield str(error)
     if not keys:
         return  # every source would be unknown
-    for name, resource in resources(folder).items():
-        if unreadable[resource["path"]]:
+    for resource in described["resources"]:
+        name, path = resource["name"], resource["path"]
+        if unreadable[path]:
             continue
-        if name in table_names(folder):
+        if "schema" in resource:
             problems = table_problems(name, folder)
             yield from problems or _cells(resource, folder, keys)
-        elif name.startswith(("scenarios/", "gpus/")):
-            yield from _preset(resource["path"], folder, keys)
+        elif name.partition("/")[0] in KINDS:
+            yield from _preset(path, folder, keys)
         elif name == "mitigations":
-            yield from _catalogue(resource["path"], folder, keys)
+            yield from _catalogue(path, folder, keys)
 
 
 def _unreadable(folder: Path, path: str) -> str:
@@ -168,12 +207,13 @@ def _hashes(folder: Path) -> Iterator[str]:
             yield f"data/{resource['path']} was changed: its SHA-256 is not the recorded one; {REMEDY}"
 
 
-def _unlisted(folder: Path) -> Iterator[str]:
-    listed = {resource["path"] for resource in package(folder)["resources"]} | {"datapackage.json"}
+def _undescribed(folder: Path, described: dict[str, Any]) -> Iterator[str]:
+    listed = {resource["path"] for resource in described["resources"]} | {"datapackage.json"}
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder).as_posix()
-        if path.is_file() and place not in listed and not any(part.startswith((".", "_")) for part in place.split("/")):
-            yield f"data/{place} is not listed in datapackage.json; add it as a resource with its schema"
+        if path.is_file() and place not in listed and not any(name.startswith((".", "_")) for name in place.split("/")):
+            remedy = UNLISTED if place in unlisted(folder) else _NEEDS_SCHEMA
+            yield f"data/{place} {remedy}"
 
 
 def unit_problem(name: str, unit: str) -> str:

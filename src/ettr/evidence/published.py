@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from ettr.evidence.reading import DATA, figure, table
+from ettr.evidence.package import DATA
+from ettr.evidence.reading import figure, table
 
 _DAYS_PER_WEEK, _H_PER_DAY = 7.0, 24.0
 

@@ -1,9 +1,7 @@
-"""Read tables, figures, presets and sources, each after a check of its hash."""
+"""Read tables, figures and presets, each after a check of its hash."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,22 +10,10 @@ from typing import Any
 import pandas as pd
 
 from ettr.core.errors import DataError, UnknownName
-
-
-def _data_folder() -> Path:
-    """``ettr/data`` of an installed wheel, else ``data/`` of the repository."""
-    installed = Path(__file__).parents[1] / "data"
-    return installed if installed.is_dir() else Path(__file__).parents[3] / "data"
-
-
-DATA = _data_folder()
-"""The folder that holds ``datapackage.json`` and all tables, presets and sources."""
-
-STATUSES = ("primary", "secondary", "derived", "assumed")
-"""How a figure was obtained, from the strongest to the weakest."""
+from ettr.evidence.checks import table_problems
+from ettr.evidence.package import DATA, KINDS, REMEDY, checked, refuse_unlisted, resources, state
 
 _SHOWN_PROBLEMS = 5
-REMEDY = "restore it from version control, or after an intended edit run `make data-hashes`"
 
 _DTYPES = {"string": "str", "integer": "int64", "number": "float64", "boolean": "bool"}
 
@@ -92,7 +78,7 @@ def table(name: str, folder: Path = DATA) -> pd.DataFrame:
     """
     if name not in table_names(folder):
         raise UnknownName("table", name, table_names(folder), "data/datapackage.json")
-    return _table(name, folder, _state(folder, "datapackage.json"), _state(folder, f"{name}.csv")).copy()
+    return _table(name, folder, state(folder, "datapackage.json"), state(folder, f"{name}.csv")).copy()
 
 
 def table_names(folder: Path = DATA) -> tuple[str, ...]:
@@ -127,7 +113,7 @@ def figure(key: str, folder: Path = DATA) -> Figure:
     >>> figure("llama3_window_days").value
     54.0
     """
-    figures = _figures(folder, _state(folder, "datapackage.json"), _state(folder, "figures.csv"))
+    figures = _figures(folder, state(folder, "datapackage.json"), state(folder, "figures.csv"))
     if key not in figures:
         raise UnknownName("figure", key, figures, "data/figures.csv")
     return figures[key]
@@ -158,18 +144,18 @@ def scenario_text(name: str, folder: Path = DATA) -> str:
     UnknownName
         If there is no such preset.
     DataError
-        If the file is missing or was changed.
+        If the file is missing, was changed, or is not listed.
     """
-    return _text("scenarios", "preset", name, folder)
+    return _text("scenarios", name, folder)
 
 
 def gpu_names(folder: Path = DATA) -> tuple[str, ...]:
-    """Names of the parts, sorted: GPUs whose power, clock and heat are known or assumed."""
+    """Names of the GPUs whose power, clock and heat are known or assumed, sorted."""
     return _names("gpus", folder)
 
 
 def gpu_text(name: str, folder: Path = DATA) -> str:
-    """The YAML text of a part.
+    """The YAML text of a GPU.
 
     Parameters
     ----------
@@ -186,16 +172,16 @@ def gpu_text(name: str, folder: Path = DATA) -> str:
     Raises
     ------
     UnknownName
-        If there is no such part.
+        If there is no such GPU.
     DataError
-        If the file is missing or was changed.
+        If the file is missing, was changed, or is not listed.
     """
-    return _text("gpus", "GPU", name, folder)
+    return _text("gpus", name, folder)
 
 
 def mitigations_text(folder: Path = DATA) -> str:
     """The YAML text of the catalogue of mitigations; a missing or changed file raises ``DataError``."""
-    return _checked("mitigations", folder).decode("utf-8")
+    return checked("mitigations", folder).decode("utf-8")
 
 
 def _names(kind: str, folder: Path) -> tuple[str, ...]:
@@ -203,11 +189,12 @@ def _names(kind: str, folder: Path) -> tuple[str, ...]:
     return tuple(sorted(name.removeprefix(f"{kind}/") for name in resources(folder) if name.startswith(f"{kind}/")))
 
 
-def _text(kind: str, called: str, name: str, folder: Path) -> str:
-    """Text of a file of one kind; ``called`` is what errors call one of them."""
+def _text(kind: str, name: str, folder: Path) -> str:
+    """Text of a file of one kind."""
     if name not in _names(kind, folder):
-        raise UnknownName(called, name, _names(kind, folder))
-    return _checked(f"{kind}/{name}", folder).decode("utf-8")
+        refuse_unlisted(kind, name, folder)
+        raise UnknownName(KINDS[kind], name, _names(kind, folder))
+    return checked(f"{kind}/{name}", folder).decode("utf-8")
 
 
 def verify(folder: Path = DATA) -> None:
@@ -223,60 +210,7 @@ def verify(folder: Path = DATA) -> None:
         if name in tables:
             table(name, folder)
         else:
-            _checked(name, folder)
-
-
-def bibliography(folder: Path = DATA) -> pd.DataFrame:
-    """All sources, one row a bibliography key.
-
-    Parameters
-    ----------
-    folder : Path, optional
-        Another folder of the same layout.
-
-    Returns
-    -------
-    DataFrame
-        Text columns ``key``, ``title``, ``authors``, ``year``, ``publisher``, ``url``, ``note``; empty where the
-        source does not state it.
-
-    Raises
-    ------
-    DataError
-        If the file is missing or was changed.
-    """
-    return entries(_checked("references", folder).decode("utf-8"))
-
-
-def entries(bibtex: str) -> pd.DataFrame:
-    """The columns of :func:`bibliography` from a BibTeX text; `DataError` where it cannot be read."""
-    from pybtex.database import parse_string
-    from pybtex.exceptions import PybtexError
-    from pybtex.richtext import Text
-
-    try:
-        parsed = parse_string(bibtex, "bibtex").entries
-    except PybtexError as error:
-        raise DataError(f"data/references.bib cannot be read: {error}; {REMEDY}") from None
-    rows = []
-    for key, entry in parsed.items():
-        text = {name: str(Text.from_latex(value)) for name, value in entry.fields.items() if name != "url"}
-        people = entry.persons.get("author", [])
-        authors = ", ".join(
-            "et al."
-            if str(person) == "others"
-            else str(
-                Text.from_latex(
-                    " ".join([*person.first_names, *person.middle_names, *person.prelast_names, *person.last_names])
-                )
-            )
-            for person in people
-        )
-        places = (text.get(name, "") for name in ("publisher", "howpublished", "journal", "archiveprefix"))
-        publisher = next(filter(None, places), "")
-        url = entry.fields.get("url", "")
-        rows.append((key, text.get("title", ""), authors, text.get("year", ""), publisher, url, text.get("note", "")))
-    return pd.DataFrame(rows, columns=["key", "title", "authors", "year", "publisher", "url", "note"])
+            checked(name, folder)
 
 
 def dictionary(folder: Path = DATA) -> pd.DataFrame:
@@ -310,60 +244,6 @@ def _words(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def resources(folder: Path) -> dict[str, dict[str, Any]]:
-    """The resources of ``datapackage.json`` by name."""
-    return {resource["name"]: resource for resource in package(folder)["resources"]}
-
-
-def package(folder: Path) -> dict[str, Any]:
-    """``datapackage.json``, shared between calls: do not change it."""
-    return _package(folder, _state(folder, "datapackage.json"))
-
-
-def file_hash(content: bytes) -> str:
-    """``sha256:`` and the hexadecimal digest."""
-    return "sha256:" + hashlib.sha256(content).hexdigest()
-
-
-def _state(folder: Path, path: str) -> tuple[int, int] | None:
-    """What changes when a file is written again; None where it is missing."""
-    try:
-        stat = (folder / path).stat()
-    except OSError:
-        return None
-    return stat.st_mtime_ns, stat.st_size
-
-
-@lru_cache(maxsize=32)
-def _package(folder: Path, state: tuple[int, int] | None) -> dict[str, Any]:
-    path = folder / "datapackage.json"
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        for resource in found["resources"]:
-            if not isinstance(resource["name"], str) or not isinstance(resource["path"], str):
-                raise TypeError
-    except OSError:
-        raise DataError(f"{path} is missing; restore it from version control") from None
-    except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}; restore it from version control") from None
-    except (KeyError, TypeError):
-        raise DataError(f"{path} lists no resources with name and path; restore it from version control") from None
-    return found
-
-
-def _checked(name: str, folder: Path) -> bytes:
-    """Content of a resource whose hash is right."""
-    resource = resources(folder)[name]
-    path = folder / resource["path"]
-    try:
-        content: bytes = path.read_bytes()
-    except OSError:
-        raise DataError(f"data/{resource['path']} is missing; restore it from version control") from None
-    if file_hash(content) != resource.get("hash"):
-        raise DataError(f"data/{resource['path']} was changed: its SHA-256 is not the recorded one; {REMEDY}")
-    return content
-
-
 def _unusable(name: str, problems: list[str]) -> str:
     """What is wrong with a table, in one line that says the reason first."""
     shown = "; ".join(problems[:_SHOWN_PROBLEMS])
@@ -375,10 +255,8 @@ def _unusable(name: str, problems: list[str]) -> str:
 @lru_cache(maxsize=64)
 def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataFrame:
     try:
-        _checked(name, folder)
+        checked(name, folder)
     except DataError:
-        from ettr.evidence.checks import table_problems
-
         problems = table_problems(name, folder)
         if problems:
             raise DataError(_unusable(name, list(problems))) from None

@@ -1,4 +1,4 @@
-"""A job on a cluster, and the part it runs on, as a person writes them."""
+"""A job on a cluster, and the GPU it runs on, as a person writes them."""
 
 from typing import TYPE_CHECKING
 

@@ -203,6 +203,7 @@ class Gpu(Section):
         if given.endswith((".yml", ".yaml")):
             return cls.parse(text_of(given, "part"), given)
         if given not in evidence.gpu_names():
+            evidence.refuse_unlisted("gpus", given)
             raise UnknownName("part", given, evidence.gpu_names(), "or give a file ending in .yml")
         return cls.parse(evidence.gpu_text(given), f"{given}.yml")
 
@@ -228,11 +229,11 @@ class Gpu(Section):
         InputError
             The part has no figures for it; the message names those that it has.
         """
-        found: Cooling | None = getattr(self.cooling, medium, None) if medium in MEDIA else None
-        if found is None:
+        cooling: Cooling | None = getattr(self.cooling, medium, None) if medium in MEDIA else None
+        if cooling is None:
             has = [name for name in MEDIA if getattr(self.cooling, name)]
             raise InputError(f"{self.name} has no figures for cooling by {medium!r}; it has {', '.join(has)}")
-        return found
+        return cooling
 
     def flat(self) -> dict[str, Any]:
         """Every single value by its dotted path."""

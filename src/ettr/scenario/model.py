@@ -262,6 +262,7 @@ class Scenario(InHours):
         if given.endswith((".yml", ".yaml")):
             return cls._read(text_of(given, "scenario"), given, str(Path(given).parent))
         if given not in evidence.scenario_names():
+            evidence.refuse_unlisted("scenarios", given)
             raise UnknownName("scenario", given, evidence.scenario_names(), "or give a file ending in .yml")
         return cls.parse(evidence.scenario_text(given), f"{given}.yml")
 
@@ -381,11 +382,11 @@ class Scenario(InHours):
         """
         rows = []
         idle = self._idle()
-        for shown, path, value in self._all_values():
+        for field, path, value in self._all_values():
             if value is None or isinstance(value, bool) or path in idle:
                 continue
             origin = self.evidence.get(path) or self.evidence.get(paths.list_of(path))
-            rows.append(paths.row_of(shown, path, value, origin, type(self)))
+            rows.append(paths.row_of(field, path, value, origin, type(self)))
         return pd.DataFrame(rows)
 
     def _idle(self) -> set[str]:

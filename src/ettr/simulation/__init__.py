@@ -1,4 +1,4 @@
-"""Monte Carlo: a training run, many times.
+"""Monte Carlo: one training run, simulated many times.
 
 :func:`simulate` follows the rules of the methods page from failure to failure; means, intervals and finishing dates
 are in the :class:`Simulation` that it returns.

@@ -1,0 +1,113 @@
+"""``datapackage.json`` and the files that it lists, each with its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ettr.core.errors import DataError
+
+
+def _data_folder() -> Path:
+    """``ettr/data`` of an installed wheel, else ``data/`` of the repository."""
+    installed = Path(__file__).parents[1] / "data"
+    return installed if installed.is_dir() else Path(__file__).parents[3] / "data"
+
+
+DATA = _data_folder()
+"""The folder that holds ``datapackage.json`` and all tables, presets and sources."""
+
+STATUSES = ("primary", "secondary", "derived", "assumed")
+"""How a figure was obtained, from the strongest to the weakest."""
+
+REMEDY = "restore it from version control, or after an intended edit run `make data-hashes`"
+
+UNLISTED = "is not listed in datapackage.json; run `make data-hashes`, which lists it"
+
+KINDS = {"scenarios": "preset", "gpus": "GPU"}
+"""Folders of ``data/`` with a YAML file a name, and what errors call one of them."""
+
+
+def resources(folder: Path) -> dict[str, dict[str, Any]]:
+    """The resources of ``datapackage.json`` by name."""
+    return {resource["name"]: resource for resource in package(folder)["resources"]}
+
+
+def package(folder: Path) -> dict[str, Any]:
+    """``datapackage.json``, shared between calls: do not change it."""
+    return _package(folder, state(folder, "datapackage.json"))
+
+
+def file_hash(content: bytes) -> str:
+    """``sha256:`` and the hexadecimal digest."""
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def unlisted(folder: Path = DATA) -> tuple[str, ...]:
+    """Presets of runs and GPUs that ``datapackage.json`` does not list yet, as paths below ``data/``, sorted."""
+    listed = {resource["path"] for resource in package(folder)["resources"]}
+    files = {path.relative_to(folder).as_posix() for kind in KINDS for path in (folder / kind).glob("[!._]*.yml")}
+    return tuple(sorted(files - listed))
+
+
+def refuse_unlisted(kind: str, name: str, folder: Path = DATA) -> None:
+    """Say of an unknown name that its file is there but not listed, if that is so.
+
+    Parameters
+    ----------
+    kind : {"scenarios", "gpus"}
+        A folder of ``data/``.
+    name : str
+        A name that is not known.
+    folder : Path, optional
+        Another folder of the same layout.
+
+    Raises
+    ------
+    DataError
+        If there is a file of that name, which ``datapackage.json`` does not list.
+    """
+    if f"{kind}/{name}.yml" in unlisted(folder):
+        raise DataError(f"data/{kind}/{name}.yml {UNLISTED}")
+
+
+def checked(name: str, folder: Path) -> bytes:
+    """Content of a resource whose hash is right."""
+    resource = resources(folder)[name]
+    path = folder / resource["path"]
+    try:
+        content: bytes = path.read_bytes()
+    except OSError:
+        raise DataError(f"data/{resource['path']} is missing; restore it from version control") from None
+    if file_hash(content) != resource.get("hash"):
+        raise DataError(f"data/{resource['path']} was changed: its SHA-256 is not the recorded one; {REMEDY}")
+    return content
+
+
+def state(folder: Path, path: str) -> tuple[int, int] | None:
+    """What changes when a file is written again; None where it is missing."""
+    try:
+        stat = (folder / path).stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
+
+
+@lru_cache(maxsize=32)
+def _package(folder: Path, _state: tuple[int, int] | None) -> dict[str, Any]:
+    path = folder / "datapackage.json"
+    try:
+        described: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        for resource in described["resources"]:
+            if not isinstance(resource["name"], str) or not isinstance(resource["path"], str):
+                raise TypeError
+    except OSError:
+        raise DataError(f"{path} is missing; restore it from version control") from None
+    except ValueError as error:
+        raise DataError(f"{path} is not JSON: {error}; restore it from version control") from None
+    except (KeyError, TypeError):
+        raise DataError(f"{path} lists no resources with name and path; restore it from version control") from None
+    return described

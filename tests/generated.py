@@ -1,0 +1,140 @@
+"""What pages repeat of the code, and the command that writes it anew: ``make readme``.
+
+Each block of a page stands between ``<!-- name -->`` and ``<!-- end -->``.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import textwrap
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import yaml
+
+from ettr import Scenario, evidence, plan
+from ettr.chapters import scale
+from ettr.notebook import rendering
+from ettr.publish import chapters
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ROOT / "src" / "ettr"
+PICTURE = ROOT / "book" / "_static" / "readme.svg"
+WIDTH = 130
+KINDS = ("tables", "charts", "words")
+
+
+def picture() -> str:
+    """The README's picture."""
+    run = Scenario.load("llama3-405b")
+    title = scale.words.curve(run).title
+    chart = scale.charts.by_size(scale.tables.by_size(run), evidence.published_ettr(), 0.9, title, run.title)
+    return rendering.svg(chart.properties(width=640).to_dict() | {"background": "white"})
+
+
+def headline() -> str:
+    """The README's headline: what the chapter on scale answers."""
+    run = Scenario.load("llama3-405b")
+    answer = scale.words.answer(plan.make(run), scale.tables.by_size(run), 0.9)
+    return textwrap.fill(answer.text, WIDTH, break_on_hyphens=False)
+
+
+def title(docname: str) -> str:
+    """The first heading of a page of the book."""
+    path = chapters.source(ROOT, docname)
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        text = "".join(json.loads(text)["cells"][0]["source"])
+    return text.splitlines()[0].removeprefix("# ")
+
+
+def parts() -> Iterator[tuple[str, list[str]]]:
+    """The caption of each part of ``_toc.yml``, and its pages; those that lie below another page are left out."""
+    for part in yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))["parts"]:
+        names = [chapter["file"] for chapter in part["chapters"]]
+        yield part["caption"], [name for name in names if name.rpartition("/")[0] not in names]
+
+
+def contents() -> str:
+    """The README's table of chapters, from ``_toc.yml`` and the first heading of each page."""
+    rows = ["| Part | Chapter | Its question |", "|---|---|---|"]
+    for caption, names in parts():
+        for number, name in enumerate(names):
+            path = chapters.source(ROOT, name).relative_to(ROOT).as_posix()
+            rows.append(f"| {'' if number else caption} | [{Path(name).name}]({path}) | {title(name)} |")
+    return "\n".join(row.replace("|  |", "| |") for row in rows)
+
+
+def first_sentence(path: Path) -> str:
+    """The first sentence of a module's docstring, as Markdown."""
+    text = " ".join((ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n\n")[0].split())
+    return re.split(r"(?<=\.)\s", text, maxsplit=1)[0].replace("``", "`")
+
+
+def layers() -> list[tuple[list[str], bool]]:
+    """The rooms of each floor, the highest first, and whether they may use each other, as import-linter checks it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = (one for one in project["tool"]["importlinter"]["contracts"] if one["type"] == "layers")
+    return [(re.split(r" [:|] ", layer), " : " in layer) for layer in contract["layers"]]
+
+
+def floors() -> str:
+    """The floors of the package, each room in the words of its own docstring."""
+    rows, open_floors = ["| Floor | Room | What it holds |", "|---|---|---|"], []
+    above = layers()
+    for number, (rooms, is_open) in zip(range(len(above), 0, -1), above, strict=True):
+        open_floors += [number] if is_open else []
+        for place, room in enumerate(rooms):
+            rows.append(f"| {'' if place else number} | `{room}` | {first_sentence(ROOMS / room / '__init__.py')} |")
+    *some, last = map(str, sorted(open_floors))
+    rule = f"Rooms of one floor may use each other on floors {', '.join(some)} and {last}, and on no other."
+    return "\n".join([*(row.replace("|  |", "| |") for row in rows), "", rule])
+
+
+def modules() -> str:
+    """What each chapter of ``ettr.chapters`` computes, draws and says, for Sphinx, in the order of ``_toc.yml``."""
+    order = [Path(name).name for name in chapters.docnames(ROOT)]
+    found = [path.parent for path in (ROOMS / "chapters").glob("*/__init__.py") if path.parent.name != "common"]
+    blocks = []
+    for folder in sorted(found, key=lambda folder: order.index(folder.name)):
+        files = [path.stem for kind in KINDS for path in sorted(folder.glob(f"*{kind}.py"), key=_length)]
+        lines = [f".. automodule:: ettr.chapters.{folder.name}.{name}\n   :members:\n" for name in files]
+        blocks.append("\n".join([f"## {folder.name}", "", "```{eval-rst}", *lines]).rstrip() + "\n```")
+    return "\n\n".join(blocks)
+
+
+def _length(path: Path) -> tuple[int, str]:
+    return len(path.name), path.name
+
+
+BLOCKS: dict[tuple[str, str], Callable[[], str]] = {
+    ("README.md", "headline"): headline,
+    ("README.md", "chapters"): contents,
+    ("ARCHITECTURE.md", "floors"): floors,
+    ("book/reference/api/chapters.md", "modules"): modules,
+}
+"""By file and name."""
+
+
+def block(file: str, name: str) -> re.Match[str]:
+    """Where a block stands; what is in it is the match's second group."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    found = re.search(rf"(<!-- {name} -->\n+)(.*?)(\n+<!-- end -->)", text, re.DOTALL)
+    assert found, f"{file} has no block <!-- {name} --> that ends in <!-- end -->"
+    return found
+
+
+def renew() -> None:
+    """Write the picture and all blocks."""
+    PICTURE.write_text(picture(), encoding="utf-8")
+    for (file, name), text in BLOCKS.items():
+        place = block(file, name)
+        renewed = place.string[: place.start(2)] + text() + place.string[place.end(2) :]
+        (ROOT / file).write_text(renewed, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    renew()

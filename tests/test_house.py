@@ -1,0 +1,165 @@
+"""What stands twice is the same in both places: pages and code, version and changes, chapters and their rooms."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import tomllib
+import warnings
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import ettr
+from ettr.core import moved
+from ettr.publish import chapters
+from generated import BLOCKS, ROOMS, block, layers, title
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+GUIDES = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "ARCHITECTURE.md")}
+PAGES = chapters.docnames(ROOT)
+REFERENCE = ROOT / "book" / "reference"
+API = {path.name: path.read_text(encoding="utf-8") for path in (REFERENCE / "api.md", *REFERENCE.glob("api/*.md"))}
+
+
+@pytest.mark.parametrize(("file", "name"), BLOCKS)
+def test_what_a_page_repeats_is_what_the_code_says(file, name):
+    assert block(file, name)[2] == BLOCKS[file, name](), "run `make readme`"
+
+
+# --------------------------------------------------------------------------- version and changes
+
+
+def test_the_version_stands_in_one_place_and_heads_the_changes():
+    newest = re.findall(r"^## (\S+) \((\S+)\)$", CHANGES, re.MULTILINE)[0]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert newest == (ettr.__version__, str(citation["date-released"]))
+    assert "version" not in citation and "version" not in PROJECT["project"]
+    assert PROJECT["project"]["dynamic"] == ["version"]
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/ettr/__init__.py"
+
+
+def test_versions_and_dates_only_rise():
+    versions = re.findall(r"^## (\d+)\.(\d+)\.(\d+) \((\S+)\)$", CHANGES, re.MULTILINE)
+    assert versions and len(versions) == CHANGES.count("\n## ")
+    numbers = [tuple(map(int, version[:3])) for version in versions]
+    dates = [date.fromisoformat(version[3]) for version in versions]
+    assert (numbers, dates) == (sorted(set(numbers), reverse=True), sorted(dates, reverse=True))
+
+
+def old_names() -> list[str]:
+    renamed = [name.rpartition(".")[2] for name in moved._NAMES]
+    return [*(f"ettr.{name}" for name in moved._MODULES), *renamed, *" ".join(moved._CHAPTERS).split()]
+
+
+@pytest.mark.parametrize("name", old_names())
+def test_a_name_that_was_moved_is_among_the_changes(name):
+    assert re.search(rf"`{re.escape(name)}`|`ettr[\w.]*\.{re.escape(name)}`", CHANGES)
+
+
+def test_the_changes_lead_to_names_that_there_are():
+    chapter_rooms = set(re.findall(r"\| `(ettr\.chapters\.\w+)` \|", CHANGES))
+    assert {f"ettr.chapters.{chapter}" for chapter in moved._CHAPTERS.values()} == chapter_rooms
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        for name in re.findall(r"`(ettr(?:\.\w+)+)`", CHANGES):
+            assert resolved(name) is not None
+
+
+# --------------------------------------------------------------------------- chapters
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent for path in (ROOMS / "chapters").glob("*/__init__.py")), ids=str)
+def test_a_room_of_a_chapter_asks_the_question_of_its_page(folder):
+    if folder.name == "common":
+        return
+    (page,) = (name for name in PAGES if Path(name).name == folder.name)
+    assert importlib.import_module(f"ettr.chapters.{folder.name}").__doc__ == title(page)
+
+
+def test_a_notebook_has_a_room():
+    notebooks = {Path(name).name for name in PAGES if (ROOT / f"{name}.ipynb").is_file()}
+    assert notebooks <= {path.parent.name for path in (ROOMS / "chapters").glob("*/__init__.py")}
+
+
+def test_no_notebook_lies_beside_the_table_of_contents():
+    there = {path.relative_to(ROOT).with_suffix("").as_posix() for path in (ROOT / "book").rglob("*.ipynb")}
+    assert {name for name in there if ".ipynb_checkpoints" not in name} <= set(PAGES)
+
+
+def test_the_readme_has_every_chapter_of_the_table_of_contents_in_its_order():
+    rows = re.findall(
+        r"^\| ([^|]*?) ?\| \[\w+\]\(([^)]+)\) \| ([^|]+) \|$", block("README.md", "chapters")[2], re.MULTILINE
+    )
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    expected = [
+        ("" if at else part["caption"], chapter["file"], title(chapter["file"]))
+        for part in toc["parts"]
+        for at, chapter in enumerate(part["chapters"])
+        if not chapter["file"].startswith("book/reference/api/")  # which the page api leads to
+    ]
+    assert [(part.strip(), link.rpartition(".")[0], question) for part, link, question in rows] == expected
+
+
+def test_the_first_page_leads_to_all_chapters():
+    cells = json.loads((ROOT / "book/index.ipynb").read_text(encoding="utf-8"))["cells"]
+    (contents,) = ("".join(cell["source"]) for cell in cells if cell["id"] == "map")
+    assert "```{tableofcontents}\n```" in contents  # which Jupyter Book fills from _toc.yml
+
+
+# --------------------------------------------------------------------------- pages on the package
+
+
+def resolved(name: str) -> Any:
+    """What a dotted name stands for."""
+    found: Any = ettr
+    path = "ettr"
+    for part in name.split(".")[1:]:
+        path += f".{part}"
+        found = getattr(found, part) if hasattr(found, part) else importlib.import_module(path)
+    return found
+
+
+def documented(page: str) -> list[tuple[str, str]]:
+    """Names, and the options that stand below them."""
+    return re.findall(r"\.\. auto\w+:: (ettr[\w.]*)\n((?:   :.*\n)*)", f"{API[page]}\n")
+
+
+@pytest.mark.parametrize("page", API)
+def test_names_that_a_page_documents_are_there(page):
+    for name, options in documented(page):
+        found = resolved(name)
+        fields = {*dir(found), *getattr(found, "__dataclass_fields__", ()), *getattr(found, "model_fields", ())}
+        listed = re.search(r":members: (\S.*)", options)
+        assert not listed or set(listed[1].split(", ")) <= fields, name
+
+
+def test_nothing_is_documented_twice():
+    names = [name for page in API for name, _ in documented(page)]
+    assert len(names) > 200 and len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_a_guide_names_files_and_targets_that_there_are(guide):
+    text = GUIDES[guide]
+    for path in re.findall(r"`([\w.-]+/[\w./-]*)`", text):
+        assert (ROOT / path).exists() or (ROOMS / path).exists(), path
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"`make ([a-z-]+)", text):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+        assert (ROOT / link).exists(), link
+
+
+def test_every_room_is_on_a_floor_and_says_what_it_holds():
+    rooms = {path.parent.name for path in ROOMS.glob("*/__init__.py")}
+    on_floors = [room for floor, _ in layers() for room in floor]
+    assert sorted(on_floors) == sorted(rooms)
+    for sentence in re.findall(r"^\| \d* ?\| `\w+` \| (.*) \|$", block("ARCHITECTURE.md", "floors")[2], re.MULTILINE):
+        assert sentence.endswith(".") and len(sentence) < 130, sentence
