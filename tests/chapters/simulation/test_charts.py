@@ -45,7 +45,7 @@ FRAMES = {
     "causes": lambda name: simulation_chapter.tables.finish_by_cause(run(name), n_runs=12),
     "by_spares": lambda name: simulation_chapter.tables.finish_by_spares(run(name), n_runs=12),
     "errors": lambda name: simulation_chapter.replication_tables.error_by_runs(run(name), 400),
-    "luck": lambda name: simulation_chapter.replication_tables.difference_by_luck(
+    "luck": lambda name: simulation_chapter.replication_tables.difference_by_seed(
         run(name), simulation_chapter.replication_tables.other_interval_min(run(name)), 80
     ),
     "lengths": lambda name: simulation_chapter.replication_tables.ettr_by_length(run(name), n_points=3),
@@ -82,7 +82,7 @@ def draw(kind: str, rows: pd.DataFrame, name: str = "llama3-405b"):
         "causes": lambda: simulation_chapter.charts.causes(rows, closed(name).total_h, *texts),
         "by_spares": lambda: simulation_chapter.charts.by_spares(rows, *texts),
         "errors": lambda: simulation_chapter.replication_charts.errors(rows, *texts),
-        "luck": lambda: simulation_chapter.replication_charts.luck(rows, *texts),
+        "luck": lambda: simulation_chapter.replication_charts.common_random_numbers(rows, *texts),
         "lengths": lambda: simulation_chapter.replication_charts.lengths(rows, *texts),
     }[kind]()
 

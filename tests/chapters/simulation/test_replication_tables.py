@@ -93,7 +93,7 @@ def test_the_other_interval_is_the_best_or_half_of_it(llama3):
 
 
 def test_the_same_seed_cancels_chance(llama3):
-    frame = simulation_chapter.replication_tables.difference_by_luck(llama3, BEST_MIN, 500).set_index("way")
+    frame = simulation_chapter.replication_tables.difference_by_seed(llama3, BEST_MIN, 500).set_index("way")
     run = simulation_chapter.replication_tables.lesson_run(llama3)
     other = run.override({"checkpoint.interval_min": BEST_MIN})
     totals = [simulate(one, 500, seed).total_h for one, seed in ((run, 0), (other, 0), (other, 1))]
@@ -108,7 +108,7 @@ def test_the_same_seed_cancels_chance(llama3):
 
 def test_without_chance_nothing_is_shared(llama3):
     quiet = llama3.override({"failures.rate_per_1000_node_days": 0})
-    frame = simulation_chapter.replication_tables.difference_by_luck(quiet, 20, 80)
+    frame = simulation_chapter.replication_tables.difference_by_seed(quiet, 20, 80)
     assert frame["error_h"].max() < 1e-9 and (frame["runs_ratio"] == 1).all()
 
 

@@ -60,8 +60,10 @@ def beyond(*which: str) -> pd.DataFrame:
 
 def luck(*which: str) -> Finding:
     other_min = simulation_chapter.replication_tables.other_interval_min(run(*which))
-    frame = simulation_chapter.replication_tables.difference_by_luck(run(*which), other_min, 80)
-    return simulation_chapter.replication_words.luck(frame, run(*which).checkpoint.interval_min, other_min)
+    frame = simulation_chapter.replication_tables.difference_by_seed(run(*which), other_min, 80)
+    return simulation_chapter.replication_words.common_random_numbers(
+        frame, run(*which).checkpoint.interval_min, other_min
+    )
 
 
 SENTENCES = {
@@ -308,7 +310,7 @@ def shared(saved_h: float, error_h: float, ratio: float) -> Finding:
     )
     half = 2 * frame["error_h"]
     frame = frame.assign(low_h=frame["saved_h"] - half, high_h=frame["saved_h"] + half)
-    return simulation_chapter.replication_words.luck(frame, 10, 20)
+    return simulation_chapter.replication_words.common_random_numbers(frame, 10, 20)
 
 
 def test_a_shared_seed_has_its_sign_and_its_worth():

@@ -32,7 +32,7 @@ def but_size(subtitle: str) -> str:
     return f"All but the size as in {subtitle}" if subtitle else ""
 
 
-def told_below(subtitle: str, marks: str) -> str:
+def with_marks(subtitle: str, marks: str) -> str:
     """A subtitle that also says what marks without a legend mean."""
     return f"{subtitle} ({marks})" if subtitle else marks
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import PERCENT, but_size, dash, line_colour, logarithmic, rounded, told_below
+from ettr.chapters.common.encodings import PERCENT, but_size, dash, line_colour, logarithmic, rounded, with_marks
 from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import finish, layered, need, touchable
 from ettr.chapters.how_many_gpus.tables import AIM_POINTS
@@ -94,7 +94,7 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
     return finish(
         layered(_rules(marks), bands, *lines, *_names(marks, (frame["n_gpus"].min() * frame["n_gpus"].max()) ** 0.5)),
         title=title,
-        subtitle=told_below(but_size(subtitle), "band: 90%"),
+        subtitle=with_marks(but_size(subtitle), "band: 90%"),
         description=(
             f"Lines of tokens a day over the number of GPUs, both axes logarithmic, counting in turn: "
             f"{', '.join(there)}. With failures most at {last['n_gpus']:,.0f} GPUs, {last['tokens_per_day']:,.0f} "
@@ -298,7 +298,7 @@ def calibrated(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         layered(rules, stems, dots),
         title=title,
-        subtitle=told_below(subtitle, f"dashed: {AIM_POINTS:g} points"),
+        subtitle=with_marks(subtitle, f"dashed: {AIM_POINTS:g} points"),
         description=f"Points of computed less measured utilisation, in points, a row a published run: {residuals}.",
         height=19 * len(runs) + 20,
     )

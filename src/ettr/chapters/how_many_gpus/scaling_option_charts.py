@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import but_size, dash, line_colour, logarithmic, rounded, told_below
+from ettr.chapters.common.encodings import but_size, dash, line_colour, logarithmic, rounded, with_marks
 from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import MODEL_COLOURS, finish, layered, need, touchable
 
@@ -82,7 +82,7 @@ def turning(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         layered(*layers),
         title=title,
-        subtitle=told_below(subtitle, "rings: the batch ends there") if len(ended) else subtitle,
+        subtitle=with_marks(subtitle, "rings: the batch ends there") if len(ended) else subtitle,
         description=(
             "Lines of the number of GPUs with the most useful tokens a day, over a factor on one field at a time, "
             f"both logarithmic, from {frame['factor'].min():g} to {frame['factor'].max():g} times: {spans}."

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import rounded, told_below
+from ettr.chapters.common.encodings import rounded, with_marks
 from ettr.chapters.common.mitigations import BASES, ROW_PX, both_names, nothing, rows_of
 from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import MODEL_COLOURS, PART_COLOURS, finish, layered, need
@@ -75,7 +75,7 @@ def worth(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         layered(*layers),
         title=title,
-        subtitle=told_below(subtitle, marks),
+        subtitle=with_marks(subtitle, marks),
         description=(
             f"Days saved with 95% intervals, a row a mitigation, {len(frame)} of them: "
             + "; ".join(f"{row.title} {row.days:.2f} ({row.low:.2f} to {row.high:.2f})" for row in frame.itertuples())
@@ -144,7 +144,7 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         layered(bars.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
         title=title,
-        subtitle=told_below(subtitle, "bars: 95% of the simulation"),
+        subtitle=with_marks(subtitle, "bars: 95% of the simulation"),
         description=f"Points of ETTR gained by the closed form, and for how many simulated ones: {pairs}.",
         height=ROW_PX * len(frame) + 20,
     )
@@ -211,7 +211,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "", n_shown: int = 24
     return finish(
         layered(rules, dots),
         title=title,
-        subtitle=told_below(subtitle, "by what is left over; it pays where it saves more than it costs"),
+        subtitle=with_marks(subtitle, "by what is left over; it pays where it saves more than it costs"),
         description=f"Million US dollars that each mitigation costs and saves, on a logarithmic axis: {each}.",
         height=ROW_PX * len(chosen) + 20,
     )
@@ -264,7 +264,7 @@ def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         bars,
         title=title,
-        subtitle=told_below(subtitle, "left of zero: more of it than before"),
+        subtitle=with_marks(subtitle, "left of zero: more of it than before"),
         description=f"Stacked bars of the hours that mitigations save, by part of the time budget: {mostly}.",
         height=30 * len(titles) + 20,
     )
@@ -338,7 +338,7 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
     return finish(
         layered(cells, text),
         title=title,
-        subtitle=told_below(subtitle, "* the job's size; ×: the job does not get on"),
+        subtitle=with_marks(subtitle, "* the job's size; ×: the job does not get on"),
         description=f"A map of the share of time saved, mitigations by job sizes {', '.join(sizes)}: {most_saved}.",
         height=ROW_PX * len(titles) + 20,
     )

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import rounded, told_below
+from ettr.chapters.common.encodings import rounded, with_marks
 from ettr.chapters.common.mitigations import BASES, ROW_PX, both_names, nothing, rows_of
 from ettr.chapters.common.theme import PART_COLOURS, finish, layered, need
 from ettr.chapters.portfolio.tables import AFTER, BEFORE
@@ -147,7 +147,7 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         layered(bars, ends, alone.encode(y=y, x=alt.X("alone:Q"), tooltip=tips)),
         title=title,
-        subtitle=told_below(subtitle, "thin lines: 95%; blue ticks: alone"),
+        subtitle=with_marks(subtitle, "thin lines: 95%; blue ticks: alone"),
         description=f"Bars of the days that each step adds: {days}.",
         height=ROW_PX * len(frame) + 20,
     )
@@ -222,7 +222,7 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         layered(cells, text),
         title=title,
-        subtitle=told_below(subtitle, "days beyond the sum of both; ×: not together"),
+        subtitle=with_marks(subtitle, "days beyond the sum of both; ×: not together"),
         description=f"A map of days gained by two mitigations beyond the sum of each alone: {pairs}.",
         height=34 * len(names) + 10,
     )
@@ -288,7 +288,7 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         layered(lines, ends.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
         title=title,
-        subtitle=told_below(subtitle, "bars: 95%"),
+        subtitle=with_marks(subtitle, "bars: 95%"),
         description=f"Days that belong to each of several mitigations by their Shapley values: {days}.",
         height=ROW_PX * len(frame) + 20,
     )
@@ -364,7 +364,7 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
     return finish(
         layered(*layers),
         title=title,
-        subtitle=told_below(subtitle, "dashed: the budget" if limited else "each point is a set"),
+        subtitle=with_marks(subtitle, "dashed: the budget" if limited else "each point is a set"),
         description=f"Points of ETTR over cost, logarithmic, a point a set of mitigations; on the front {on_front}.",
         height=340,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import rounded, told_below
+from ettr.chapters.common.encodings import rounded, with_marks
 from ettr.chapters.common.mitigations import BROKEN_OR_WHOLE, nothing
 from ettr.chapters.common.theme import finish, layered, need
 from ettr.chapters.portfolio.tables import EFFECT
@@ -79,7 +79,7 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
     return finish(
         layered(bars, given.encode(y=y, yOffset=offset, x=alt.X("gain:Q"))),
         title=title,
-        subtitle=told_below(subtitle, "ticks: as given"),
+        subtitle=with_marks(subtitle, "ticks: as given"),
         description=f"Ranges of days saved with each input from the low to the high end of its range: {spans}.",
         height=max(18, 14 * len(titles) + 6) * len(inputs) + 10,
     )
@@ -161,7 +161,7 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         chart,
         title=title,
-        subtitle=told_below(subtitle, f"lines: 95%, cut at {_DRAWN[0]:g} and {_DRAWN[1]:g}"),
+        subtitle=with_marks(subtitle, f"lines: 95%, cut at {_DRAWN[0]:g} and {_DRAWN[1]:g}"),
         description=f"Bars of Sobol indices of the days saved, a panel an answer: {explained}.",
         height=44 * known["input"].nunique() + 10,
     )

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import PERCENT, SHORT_NAMES, line_colour, rounded, told_below
+from ettr.chapters.common.encodings import PERCENT, SHORT_NAMES, line_colour, rounded, with_marks
 from ettr.chapters.common.theme import MODEL_COLOURS, PART_COLOURS, finish, need
 
 _SIMULATED, _CLOSED = MODEL_COLOURS["simulated"], MODEL_COLOURS["exact"]
@@ -137,7 +137,7 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
     return finish(
         alt.layer(*layers),
         title=title,
-        subtitle=told_below(subtitle, "orange: the middle run; blue line: closed form"),
+        subtitle=with_marks(subtitle, "orange: the middle run; blue line: closed form"),
         description=(
             f"Ranges in days between which nine runs in ten end, thick for the middle half, with a mark at the middle "
             f"run, by cause: {spans}. A line marks the closed form's {closed_h / _H_PER_DAY:.2f} days."
@@ -181,7 +181,7 @@ def by_spares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         alt.hconcat(left, right),
         title=title,
-        subtitle=told_below(subtitle, "bars: 95%; bands: nine runs in ten; blue line: closed form"),
+        subtitle=with_marks(subtitle, "bars: 95%; bands: nine runs in ten; blue line: closed form"),
         description=(
             f"Two panels over the number of hot spares: ETTR with its 95% interval, and the finishing date with the "
             f"range of nine runs in ten. ETTR: {ettrs}. A line marks the closed form, {closed_ettr:.1%}."

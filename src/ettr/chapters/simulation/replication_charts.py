@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import AT_COMMAS, PERCENT, logarithmic, rounded, told_below
+from ettr.chapters.common.encodings import AT_COMMAS, PERCENT, logarithmic, rounded, with_marks
 from ettr.chapters.common.theme import MODEL_COLOURS, finish, need
 
 _ESTIMATES = {"plain means": "#e46d09", "control variates": MODEL_COLOURS["simulated"]}
@@ -68,7 +68,7 @@ def errors(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         alt.layer(*layers),
         title=title,
-        subtitle=told_below(subtitle, "dashed: what the spread of runs promises"),
+        subtitle=with_marks(subtitle, "dashed: what the spread of runs promises"),
         description=(
             f"Measured errors of the ETTR over the number of runs, both logarithmic, on dashed lines that fall with "
             f"the root of the number: {ends}."
@@ -77,13 +77,13 @@ def errors(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
 
 
-def luck(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+def common_random_numbers(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """A difference between two intervals with its 95% interval, by how random numbers were shared.
 
     Parameters
     ----------
     frame : DataFrame
-        As from ``replication_tables.difference_by_luck``.
+        As from ``replication_tables.difference_by_seed``.
     title, subtitle : str
         The statement, and the scenario.
     """
@@ -114,7 +114,7 @@ def luck(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         alt.layer(*layers),
         title=title,
-        subtitle=told_below(subtitle, "bars: 95%; blue line: closed form"),
+        subtitle=with_marks(subtitle, "bars: 95%; blue line: closed form"),
         description=(
             f"Dots with 95% intervals of the hours that another checkpoint interval saves: {ranges}. A line marks the "
             f"closed form, {closed:.3g} h."
@@ -164,7 +164,7 @@ def lengths(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         alt.layer(*layers),
         title=title,
-        subtitle=told_below(subtitle, "bars: 95%; blue line: closed form"),
+        subtitle=with_marks(subtitle, "bars: 95%; blue line: closed form"),
         description=(
             f"ETTR with 95% intervals over the length of the work on a logarithmic axis: {ettrs}. A line marks the "
             f"closed form, {frame['closed_ettr'].iloc[-1]:.1%}."

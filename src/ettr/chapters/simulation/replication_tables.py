@@ -119,7 +119,7 @@ def other_interval_min(scenario: Scenario) -> float:
     return half if half >= run.least_interval_min and half < own else 2 * own
 
 
-def difference_by_luck(scenario: Scenario, interval_min: float, n_runs: int = 4000, seed: int = 0) -> pd.DataFrame:
+def difference_by_seed(scenario: Scenario, interval_min: float, n_runs: int = 4000, seed: int = 0) -> pd.DataFrame:
     """The hours that another checkpoint interval saves, with the same random numbers for both and with others.
 
     Parameters

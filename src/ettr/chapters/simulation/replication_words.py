@@ -56,8 +56,8 @@ def errors(frame: pd.DataFrame) -> Finding:
     )
 
 
-def luck(frame: pd.DataFrame, given_min: float, interval_min: float) -> Finding:
-    """What common random numbers are worth; ``frame`` as from ``replication_tables.difference_by_luck``."""
+def common_random_numbers(frame: pd.DataFrame, given_min: float, interval_min: float) -> Finding:
+    """What common random numbers are worth; ``frame`` as from ``replication_tables.difference_by_seed``."""
     rows = frame.set_index("way")
     same, other = rows.loc[SAME_SEED], rows.loc[OTHER_SEEDS]
     what = f"An interval of {duration(interval_min / 60)} instead of {duration(given_min / 60)}"

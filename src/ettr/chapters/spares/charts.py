@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import dash, line_colour, logarithmic, rounded, told_below
+from ettr.chapters.common.encodings import dash, line_colour, logarithmic, rounded, with_marks
 from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import MODEL_COLOURS, PART_COLOURS, finish, layered, need, touchable
 
@@ -90,7 +90,7 @@ def shares(frame: pd.DataFrame, own_nodes: float, published_share: float | None,
     return finish(
         layered(*layers),
         title=title,
-        subtitle=told_below(f"Rate and repair as in {subtitle}" if subtitle else "", "grey: the published share")
+        subtitle=with_marks(f"Rate and repair as in {subtitle}" if subtitle else "", "grey: the published share")
         if published_share is not None
         else subtitle,
         description=(
@@ -186,7 +186,7 @@ def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: st
     return finish(
         layered(*layers),
         title=title,
-        subtitle=told_below(subtitle, "blue: closed form with 95% of the rate; green: as cheap as the best; bars: 95%"),
+        subtitle=with_marks(subtitle, "blue: closed form with 95% of the rate; green: as cheap as the best; bars: 95%"),
         description=(
             f"Extra cost of a unit of work on a logarithmic axis over the number of hot spares. The closed form falls "
             f"steeply to {best['extra']:.2%} at {best['n_spares']:,.0f} spares and rises slowly from there. "
@@ -244,7 +244,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         chart,
         title=title,
-        subtitle=told_below(subtitle, "simulated, means of a run"),
+        subtitle=with_marks(subtitle, "simulated, means of a run"),
         description=f"Stacked bars of thousand USD for spares held and for the job waiting, by hot spares: {amounts}.",
         height=280,
     )

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import AT_COMMAS, PERCENT, dash, line_colour, logarithmic, rounded, told_below
+from ettr.chapters.common.encodings import AT_COMMAS, PERCENT, dash, line_colour, logarithmic, rounded, with_marks
 from ettr.chapters.common.theme import MODEL_COLOURS, finish, layered, need, touchable
 
 _RACKS = {
@@ -168,7 +168,7 @@ def elastic(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         alt.hconcat(_both_jobs(frame), _difference(frame)),
         title=title,
-        subtitle=told_below(subtitle, "simulated; bars: 95%, in the second panel paired run by run"),
+        subtitle=with_marks(subtitle, "simulated; bars: 95%, in the second panel paired run by run"),
         description=(
             f"Two panels over hot spares: ETTR of a job that waits and of one that goes on with fewer replicas, and "
             f"what the second has more, which vanishes as spares grow. {pairs}."
@@ -291,7 +291,7 @@ def shared(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     return finish(
         layered(*layers),
         title=title,
-        subtitle=told_below(subtitle, f"first option: {first}; line below: 95% of the rate"),
+        subtitle=with_marks(subtitle, f"first option: {first}; line below: 95% of the rate"),
         description=f"Bars of useful nodes more or fewer than with {first}, by option. {gains}.",
         height=62 * len(rest) + 20,
     )
