@@ -58,13 +58,13 @@ def test_blocks_give_what_a_loop_over_single_runs_gives(moded_run, monkeypatch, 
     monkeypatch.setattr(budget_blocks, "_BLOCK_POINTS", 7)
     whole, n_axes, t_axes = SHAPES[shape]
     at = {N: 8 * np.round(grid(whole, 100, 2000, n_axes)), T: lean(grid(whole, 10, 90, t_axes)), R: 12.0}
-    found = formula(moded_run, at)
-    assert found.total_h.shape == whole
+    form = formula(moded_run, at)
+    assert form.total_h.shape == whole
     sizes, intervals = np.broadcast_to(at[N], whole), np.broadcast_to(at[T], whole)
     for index in np.ndindex(whole):
         single = formula(moded_run.override({N: int(sizes[index]), T: float(intervals[index]), R: 12.0}))
         for part in (*PARTS, "n_failures", "total_h"):
-            assert getattr(found, part)[index] == pytest.approx(getattr(single, part), rel=1e-12), part
+            assert getattr(form, part)[index] == pytest.approx(getattr(single, part), rel=1e-12), part
 
 
 LARGE = {
@@ -84,29 +84,29 @@ def test_arrays_beyond_a_block_are_evaluated_as_if_in_one(moded_run, monkeypatch
     at = {N: grid(whole, 800, 16_000, n_axes), T: lean(grid(whole, 10, 90, t_axes))}
     blocks = list(budget_blocks._blocks(whole))
     assert len(blocks) > 1
-    found = formula(moded_run, at)
+    form = formula(moded_run, at)
     # a few single points on both sides of each cut
     axis = int(np.argmax(whole))
     for block in blocks[:2]:
         for place in (block[-1].start, min(block[-1].stop, whole[axis]) - 1):
             index = tuple(place if i == axis else length // 2 for i, length in enumerate(whole))
             one = {path: np.broadcast_to(values, whole)[index] for path, values in at.items()}
-            assert found.total_h[index] == pytest.approx(formula(moded_run, one).total_h, rel=1e-12)
+            assert form.total_h[index] == pytest.approx(formula(moded_run, one).total_h, rel=1e-12)
     monkeypatch.setattr(budget_blocks, "_BLOCK_POINTS", 10**9)
     assert len(list(budget_blocks._blocks(whole))) == 1
     at_once = formula(moded_run, at)
     for part in (*PARTS, "n_failures"):
-        assert np.array_equal(getattr(found, part), getattr(at_once, part)), part
+        assert np.array_equal(getattr(form, part), getattr(at_once, part)), part
 
 
 def test_points_without_an_answer_are_counted_over_all_blocks_and_warned_of_once(plain_run, monkeypatch):
     sizes = 8.0 * np.arange(1, 1001) * 50
     monkeypatch.setattr(budget_blocks, "_BLOCK_POINTS", 33)
-    with pytest.warns(ValidityWarning) as told:
-        found = budget.rsc(plain_run, {N: sizes})
-    lost = np.isnan(found.total_h)
+    with pytest.warns(ValidityWarning) as caught:
+        form = budget.rsc(plain_run, {N: sizes})
+    lost = np.isnan(form.total_h)
     assert 0 < lost.sum() < 1000
-    assert [str(warning.message) for warning in told] == [
+    assert [str(warning.message) for warning in caught] == [
         f"budget.rsc holds only for λ(u₀ + Δ/2) < 1: {lost.sum()} of 1000 points are NaN"
     ]
     edge = budget.validity(plain_run, "rsc").max_n_gpus
@@ -115,9 +115,9 @@ def test_points_without_an_answer_are_counted_over_all_blocks_and_warned_of_once
 
 @FORMULAS
 def test_a_warning_points_at_the_caller(plain_run, formula):
-    with pytest.warns(ValidityWarning) as told:
+    with pytest.warns(ValidityWarning) as caught:
         formula(plain_run, {N: [80, 8e9]})
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_a_warning_points_at_the_caller(plain_run, formula):
     ids=["interval", "run time"],
 )
 def test_a_warning_of_a_rule_points_at_the_caller(function):
-    with pytest.warns(ValidityWarning) as told:
+    with pytest.warns(ValidityWarning) as caught:
         function()
-    assert [warning.filename for warning in told] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 # --------------------------------------------------------------------------- edges and refusals
@@ -140,16 +140,16 @@ def test_a_warning_of_a_rule_points_at_the_caller(function):
 @FORMULAS
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (4, 0), (1, 0, 1)])
 def test_an_empty_array_gives_an_empty_budget(plain_run, formula, shape):
-    found = formula(plain_run, {N: np.ones(shape), T: 30.0})
+    form = formula(plain_run, {N: np.ones(shape), T: 30.0})
     for part in (*PARTS, "n_failures", "total_h", "ettr"):
-        assert np.shape(getattr(found, part)) == shape, part
+        assert np.shape(getattr(form, part)) == shape, part
 
 
 @FORMULAS
 def test_a_single_value_gives_plain_numbers(plain_run, formula):
-    found = formula(plain_run, {N: 16_000, T: np.float64(30)})
-    assert found == formula(plain_run.override({N: 16_000, T: 30}))
-    assert all(isinstance(getattr(found, part), float) for part in (*PARTS, "n_failures"))
+    form = formula(plain_run, {N: 16_000, T: np.float64(30)})
+    assert form == formula(plain_run.override({N: 16_000, T: 30}))
+    assert all(isinstance(getattr(form, part), float) for part in (*PARTS, "n_failures"))
 
 
 BAD = {

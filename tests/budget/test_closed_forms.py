@@ -78,7 +78,7 @@ TABLE = {"failures": {}, "dead": {"recovery.detection_min": 6, "recovery.queue_m
 def test_steady_state_is_the_printed_table(plain_run, name):
     """Each line of the table of the methods chapter, in its printed form."""
     scenario = plain_run.override(TABLE[name])
-    found = budget.exact(scenario)
+    form = budget.exact(scenario)
     lam, tau, w, r = scenario.job_rate_per_h, scenario.interval_h, scenario.stall_h, scenario.restart_h
     s, p = scenario.checkpoint.persist_slowdown, scenario.persist_h
     d = scenario.detection_h + scenario.queue_h
@@ -86,14 +86,14 @@ def test_steady_state_is_the_printed_table(plain_run, name):
     segments = scenario.job.productive_h / tau
     n = (math.exp(lam * length) - 1) * math.exp(lam * r) * a
     kept = s * p * math.exp(-lam * length)
-    assert found.productive_h == pytest.approx(segments * tau)
-    assert found.checkpoint_h == pytest.approx(segments * w)
-    assert found.slowdown_h == pytest.approx(segments * kept)
-    assert found.rework_h == pytest.approx(segments * ((math.exp(lam * length) - 1) * a / lam - tau - w - kept))
-    assert found.detection_h + found.queue_h == pytest.approx(segments * d * n)
-    assert found.restart_h == pytest.approx(segments * (math.exp(lam * length) - 1) * a * (math.exp(lam * r) - 1) / lam)
-    assert found.n_failures == pytest.approx(segments * n)
-    assert found.total_h == pytest.approx(
+    assert form.productive_h == pytest.approx(segments * tau)
+    assert form.checkpoint_h == pytest.approx(segments * w)
+    assert form.slowdown_h == pytest.approx(segments * kept)
+    assert form.rework_h == pytest.approx(segments * ((math.exp(lam * length) - 1) * a / lam - tau - w - kept))
+    assert form.detection_h + form.queue_h == pytest.approx(segments * d * n)
+    assert form.restart_h == pytest.approx(segments * (math.exp(lam * length) - 1) * a * (math.exp(lam * r) - 1) / lam)
+    assert form.n_failures == pytest.approx(segments * n)
+    assert form.total_h == pytest.approx(
         segments * (1 / lam + d) * math.exp(lam * r) * (math.exp(lam * length) - 1) * a
     )
 
@@ -163,17 +163,17 @@ runs = st.fixed_dictionaries(
 def test_budget_adds_up_and_stays_in_range(changes):
     scenario = Scenario.load("rsc-2").override(changes)
     try:
-        found = budget.exact(scenario)
+        form = budget.exact(scenario)
     except OutsideValidity:
         return
-    assert all(getattr(found, part) >= 0 for part in PARTS)
-    assert math.isfinite(found.total_h) and math.isfinite(found.n_failures)
-    assert 0 < found.ettr <= 1
-    exposed = found.productive_h + found.checkpoint_h + found.slowdown_h + found.rework_h + found.restart_h
+    assert all(getattr(form, part) >= 0 for part in PARTS)
+    assert math.isfinite(form.total_h) and math.isfinite(form.n_failures)
+    assert 0 < form.ettr <= 1
+    exposed = form.productive_h + form.checkpoint_h + form.slowdown_h + form.rework_h + form.restart_h
     # every exposed hour carries the same risk, so the failures are λ times their sum
-    assert found.n_failures == pytest.approx(scenario.job_rate_per_h * exposed, rel=1e-9)
-    in_frame = found.to_frame()
-    assert in_frame["hours"].sum() == pytest.approx(found.total_h)
+    assert form.n_failures == pytest.approx(scenario.job_rate_per_h * exposed, rel=1e-9)
+    in_frame = form.to_frame()
+    assert in_frame["hours"].sum() == pytest.approx(form.total_h)
     assert in_frame["share"].sum() == pytest.approx(1)
 
 
@@ -201,16 +201,16 @@ def test_a_restart_of_any_length_is_answered_or_refused(exponent, work, start):
     run = run.override({"recovery.restart_min": 60 * 10**exponent * run.job_mttf_h})
     lam, r = run.job_rate_per_h, run.restart_h
     try:
-        found = budget.exact(run)
+        form = budget.exact(run)
     except OutsideValidity as error:
         refused = str(error)
         assert re.fullmatch(r"budget.exact holds only for .* a float can hold", refused)
         assert lam * r > 600
         return
     # a restart begins after each failure and at the start, and lasts (1 - e^-λr)/λ on average, cut off or not
-    begun = found.n_failures + (1 if start else 0)
-    assert found.restart_h == pytest.approx(begun * -math.expm1(-lam * r) / lam, rel=1e-9)
-    assert math.isfinite(found.total_h)
+    begun = form.n_failures + (1 if start else 0)
+    assert form.restart_h == pytest.approx(begun * -math.expm1(-lam * r) / lam, rel=1e-9)
+    assert math.isfinite(form.total_h)
 
 
 HUGE = {
@@ -238,16 +238,16 @@ def test_at_huge_values_there_is_a_finite_answer_or_a_refusal(formula, case):
         single = None
     given = {field: value for field, value in changes.items() if field != path}
     if single is not None:
-        found = formula(run.override(given), {path: values})
-        assert np.isfinite(found.total_h).all() and found.total_h[-1] == pytest.approx(single.total_h, rel=1e-12)
+        form = formula(run.override(given), {path: values})
+        assert np.isfinite(form.total_h).all() and form.total_h[-1] == pytest.approx(single.total_h, rel=1e-12)
         assert all(math.isfinite(getattr(single, part)) for part in (*PARTS, "n_failures"))
         return
-    with pytest.warns(ValidityWarning) as told:
-        found = formula(run.override(given), {path: values})
-    assert len(told) == 1 and "of 2 points are NaN" in str(told[0].message)
+    with pytest.warns(ValidityWarning) as caught:
+        form = formula(run.override(given), {path: values})
+    assert len(caught) == 1 and "of 2 points are NaN" in str(caught[0].message)
     for part in ("productive_h", "rework_h", "restart_h", "n_failures", "total_h", "ettr"):
-        assert np.isnan(getattr(found, part)[-1]), part
-    assert not any(np.isinf(getattr(found, part)).any() for part in (*PARTS, "n_failures"))
+        assert np.isnan(getattr(form, part)[-1]), part
+    assert not any(np.isinf(getattr(form, part)).any() for part in (*PARTS, "n_failures"))
 
 
 def test_each_of_the_huge_values_is_refused_by_some_formula():
@@ -268,12 +268,12 @@ def test_a_mode_that_is_every_failure_is_the_general_value(plain_run, formula, f
     general = plain_run.override({"recovery.detection_min": 3, "recovery.queue_min": 4, field: OWN[field]})
     mode = {"name": "all", "share": 1, field.partition(".")[2]: OWN[field]}
     other = plain_run.override({"recovery.detection_min": 3, "recovery.queue_min": 4, "failures.modes": [mode]})
-    expected, found = formula(general), formula(other)
+    expected, form = formula(general), formula(other)
     for part in (*PARTS, "n_failures", "total_h"):
-        assert getattr(found, part) == pytest.approx(getattr(expected, part), rel=1e-12), part
+        assert getattr(form, part) == pytest.approx(getattr(expected, part), rel=1e-12), part
     sizes = {"cluster.n_gpus": np.array([800.0, 8000.0])}
     assert formula(other, sizes).ettr == pytest.approx(formula(general, sizes).ettr, rel=1e-12)
-    assert found.ettr < formula(plain_run).ettr
+    assert form.ettr < formula(plain_run).ettr
 
 
 @pytest.mark.parametrize("formula", budget.FORMULAS.values(), ids=budget.FORMULAS)
@@ -282,9 +282,9 @@ def test_a_mode_with_the_general_values_is_no_mode(plain_run, formula):
     run = plain_run.override({"job.include_start": True, **OWN})
     own = {field.partition(".")[2]: value for field, value in OWN.items()}
     modes = [{"name": "half", "share": 0.5, **own}, {"name": "third", "share": 0.3}]
-    expected, found = formula(run), formula(run.override({"failures.modes": modes}))
+    expected, form = formula(run), formula(run.override({"failures.modes": modes}))
     for part in (*PARTS, "n_failures", "total_h"):
-        assert getattr(found, part) == pytest.approx(getattr(expected, part), rel=1e-12), part
+        assert getattr(form, part) == pytest.approx(getattr(expected, part), rel=1e-12), part
 
 
 def test_the_restart_of_a_mode_is_not_that_of_a_start(plain_run):
@@ -302,15 +302,15 @@ def test_interval_rules_know_the_recovery_of_the_modes(plain_run):
     """Daly's first order and NVIDIA's rule count the recovery; both must take the modes' own."""
     mode = {"name": "all", "share": 1, **{field.partition(".")[2]: value for field, value in OWN.items()}}
     general, own = plain_run.override(OWN), plain_run.override({"failures.modes": [mode]})
-    expected, found = (
+    expected, of_mode = (
         checkpoint_interval.tables.interval_rules(general, n_points=9),
         checkpoint_interval.tables.interval_rules(own, n_points=9),
     )
-    assert found[["rule", "n_gpus"]].equals(expected[["rule", "n_gpus"]])
+    assert of_mode[["rule", "n_gpus"]].equals(expected[["rule", "n_gpus"]])
     for column in ("interval_min", "loss_points"):
-        assert found[column].to_numpy() == pytest.approx(expected[column].to_numpy(), rel=1e-9, abs=1e-9)
+        assert of_mode[column].to_numpy() == pytest.approx(expected[column].to_numpy(), rel=1e-9, abs=1e-9)
     plain = checkpoint_interval.tables.interval_rules(plain_run, n_points=9)
-    differ = found.loc[(found["interval_min"] - plain["interval_min"]).abs() > 0.01, "rule"]
+    differ = of_mode.loc[(of_mode["interval_min"] - plain["interval_min"]).abs() > 0.01, "rule"]
     assert {"Daly, first order", "Availability"} == set(differ)
 
 
@@ -327,9 +327,9 @@ def test_ettr_falls_with_every_loss(llama3, path, formula):
 
 
 def test_no_failures_leave_only_planned_losses(plain_run):
-    found = budget.exact(plain_run.override({"failures.rate_per_1000_node_days": 0, "job.include_start": True}))
-    assert found.n_failures == found.rework_h == 0
-    assert found.total_h == pytest.approx(40 + 39 * 300 / 3600 + 10 / 60)
+    form = budget.exact(plain_run.override({"failures.rate_per_1000_node_days": 0, "job.include_start": True}))
+    assert form.n_failures == form.rework_h == 0
+    assert form.total_h == pytest.approx(40 + 39 * 300 / 3600 + 10 / 60)
 
 
 @pytest.mark.parametrize("formula", [budget.exact, budget.first_order, budget.rsc])
@@ -416,8 +416,8 @@ def test_outside_validity_single_raises_array_warns(plain_run):
     with pytest.raises(OutsideValidity, match="budget.rsc holds only for λ"):
         budget.rsc(plain_run.override({"cluster.n_gpus": 800_000}))
     with pytest.warns(ValidityWarning, match="1 of 3 points are NaN"):
-        found = budget.first_order(plain_run, {"cluster.n_gpus": np.array([80, 800, 800_000])})
-    assert np.isnan(found.ettr).tolist() == [False, False, True]
+        form = budget.first_order(plain_run, {"cluster.n_gpus": np.array([80, 800, 800_000])})
+    assert np.isnan(form.ettr).tolist() == [False, False, True]
 
 
 def test_exact_says_which_limit_was_broken(plain_run):
@@ -447,12 +447,12 @@ def test_bad_arrays_are_refused(plain_run, at, error, words):
 
 
 def test_validity_finds_the_edge(plain_run):
-    found = budget.validity(plain_run, "rsc")
-    inside = plain_run.override({"cluster.n_gpus": int(found.max_n_gpus // 8) * 8})
+    valid = budget.validity(plain_run, "rsc")
+    inside = plain_run.override({"cluster.n_gpus": int(valid.max_n_gpus // 8) * 8})
     assert budget.rsc(inside).ettr > 0
     with pytest.raises(OutsideValidity):
-        budget.rsc(plain_run.override({"cluster.n_gpus": int(found.max_n_gpus // 8 + 1) * 8}))
-    assert found.one_point_n_gpus < found.max_n_gpus
+        budget.rsc(plain_run.override({"cluster.n_gpus": int(valid.max_n_gpus // 8 + 1) * 8}))
+    assert valid.one_point_n_gpus < valid.max_n_gpus
     with pytest.raises(UnknownName, match="first_order"):
         budget.validity(plain_run, "first-order")
 
@@ -460,13 +460,13 @@ def test_validity_finds_the_edge(plain_run):
 @pytest.mark.parametrize("formula", budget.FORMULAS)
 def test_one_step_beyond_a_limit_there_is_no_answer(plain_run, formula):
     """The limits are those of single runs: a node or a thousandth of an interval more is refused."""
-    model, found = budget.FORMULAS[formula], budget.validity(plain_run, formula)
-    assert found.holds and found.reason == "" and math.isfinite(found.max_n_gpus * found.max_interval_min)
-    n_gpus = 8 * int(found.max_n_gpus // 8)
-    assert n_gpus > plain_run.cluster.n_gpus and found.max_interval_min > plain_run.checkpoint.interval_min
+    model, valid = budget.FORMULAS[formula], budget.validity(plain_run, formula)
+    assert valid.holds and valid.reason == "" and math.isfinite(valid.max_n_gpus * valid.max_interval_min)
+    n_gpus = 8 * int(valid.max_n_gpus // 8)
+    assert n_gpus > plain_run.cluster.n_gpus and valid.max_interval_min > plain_run.checkpoint.interval_min
     for path, inside, beyond in (
         ("cluster.n_gpus", n_gpus, n_gpus + 8),
-        ("checkpoint.interval_min", 0.999 * found.max_interval_min, 1.001 * found.max_interval_min),
+        ("checkpoint.interval_min", 0.999 * valid.max_interval_min, 1.001 * valid.max_interval_min),
     ):
         assert math.isfinite(model(plain_run.override({path: inside})).total_h), path
         with pytest.raises(OutsideValidity, match=f"budget.{formula} holds only for"):
@@ -474,15 +474,15 @@ def test_one_step_beyond_a_limit_there_is_no_answer(plain_run, formula):
 
 
 def test_the_error_and_the_point_of_validity_are_differences_to_the_exact_form(plain_run):
-    found = budget.validity(plain_run, "first_order")
-    assert found.error == pytest.approx(budget.first_order(plain_run).ettr - budget.exact(plain_run).ettr)
-    assert found.error < -1e-3
+    valid = budget.validity(plain_run, "first_order")
+    assert valid.error == pytest.approx(budget.first_order(plain_run).ettr - budget.exact(plain_run).ettr)
+    assert valid.error < -1e-3
 
     def error_at(n_gpus: float) -> float:
         run = plain_run.override({"cluster.n_gpus": 8 * round(n_gpus / 8)})
         return abs(budget.first_order(run).ettr - budget.exact(run).ettr)
 
-    assert error_at(0.97 * found.one_point_n_gpus) < 0.01 < error_at(1.03 * found.one_point_n_gpus)
+    assert error_at(0.97 * valid.one_point_n_gpus) < 0.01 < error_at(1.03 * valid.one_point_n_gpus)
     assert budget.validity(plain_run, "exact").one_point_n_gpus == pytest.approx(
         budget.validity(plain_run, "exact").max_n_gpus
     )
@@ -490,15 +490,15 @@ def test_the_error_and_the_point_of_validity_are_differences_to_the_exact_form(p
 
 def test_a_limit_of_maintenance_is_found_too(llama3):
     """Longer intervals make requests wait for the same checkpoint long before a float overflows."""
-    found = budget.validity(llama3, "exact")
-    assert llama3.checkpoint.interval_min < found.max_interval_min < 24 * 60
+    valid = budget.validity(llama3, "exact")
+    assert llama3.checkpoint.interval_min < valid.max_interval_min < 24 * 60
     with pytest.raises(OutsideValidity, match=RARE):
-        budget.exact(llama3.override({"checkpoint.interval_min": 1.001 * found.max_interval_min}))
+        budget.exact(llama3.override({"checkpoint.interval_min": 1.001 * valid.max_interval_min}))
 
 
 def test_validity_says_why_it_does_not_hold(plain_run):
-    found = budget.validity(plain_run.override({"cluster.n_gpus": 800_000}), "rsc")
-    assert not found.holds and math.isnan(found.error) and "λ" in found.reason
+    valid = budget.validity(plain_run.override({"cluster.n_gpus": 800_000}), "rsc")
+    assert not valid.holds and math.isnan(valid.error) and "λ" in valid.reason
 
 
 def test_a_run_of_ages_has_the_ettr_of_the_steady_state(llama3):

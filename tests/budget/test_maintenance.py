@@ -39,15 +39,15 @@ def maintained(run: Scenario, per_cycle: float, duration_min: float, **changes) 
 def check(run: Scenario, seed: int) -> bool:
     """Compare with the simulation where there is an answer; says whether there is."""
     try:
-        found = budget.exact(run)
+        form = budget.exact(run)
     except OutsideValidity as error:
         refused = str(error)
         assert refused == f"budget.exact holds only for {RARE}"
         return False
     mean, error = means(int(SIMULATED_H / run.job.productive_h), seed, **rules_of(run))
     # the form refuses what is more than half a per cent off
-    assert found.total_h == pytest.approx(mean["total_h"], abs=4 * error["total_h"] + 0.005 * mean["total_h"])
-    assert sum(getattr(found, part) for part in PARTS) == pytest.approx(found.total_h)
+    assert form.total_h == pytest.approx(mean["total_h"], abs=4 * error["total_h"] + 0.005 * mean["total_h"])
+    assert sum(getattr(form, part) for part in PARTS) == pytest.approx(form.total_h)
     return True
 
 
@@ -90,11 +90,13 @@ def test_maintenance_by_the_day_on_an_interval_of_an_hour(plain_run, per_day, du
 
 def test_requests_that_are_refused_are_refused_in_arrays_too(plain_run):
     run = plain_run.override({"maintenance": {"per_day": 0, "duration_min": 5}})
-    with pytest.warns(ValidityWarning) as told:
-        found = budget.exact(run, {"maintenance.per_day": np.array([0.0, 3.0, 10.0, 16.0])})
-    assert [str(warning.message) for warning in told] == [f"budget.exact holds only for {RARE}: 2 of 4 points are NaN"]
-    assert np.isnan(found.total_h).tolist() == [False, False, True, True]
-    assert found.total_h[1] == budget.exact(run.override({"maintenance.per_day": 3})).total_h
+    with pytest.warns(ValidityWarning) as caught:
+        form = budget.exact(run, {"maintenance.per_day": np.array([0.0, 3.0, 10.0, 16.0])})
+    assert [str(warning.message) for warning in caught] == [
+        f"budget.exact holds only for {RARE}: 2 of 4 points are NaN"
+    ]
+    assert np.isnan(form.total_h).tolist() == [False, False, True, True]
+    assert form.total_h[1] == budget.exact(run.override({"maintenance.per_day": 3})).total_h
 
 
 def test_a_run_without_a_checkpoint_is_never_stopped(plain_run):

@@ -33,9 +33,9 @@ def _lifetime(shape: float, start: str = "new", work_h: float = 200.0) -> dict:
     return {"failures.lifetime": {"shape": shape, "start": start}, "job.productive_h": work_h}
 
 
-def _agree(found, expected, rel: float = 1e-12) -> None:
+def _agree(ours, expected, rel: float = 1e-12) -> None:
     for part in (*PARTS, "n_failures", "total_h"):
-        assert getattr(found, part) == pytest.approx(getattr(expected, part), rel=rel, abs=1e-12), part
+        assert getattr(ours, part) == pytest.approx(getattr(expected, part), rel=rel, abs=1e-12), part
 
 
 YOUNG = {
@@ -67,15 +67,15 @@ def test_burn_in_is_the_solution_of_its_differential_equation(plain_run, name):
 
     work_left.terminal = True
     solved = solve_ivp(growth_of, (0, 1e5), np.zeros(4), events=work_left, rtol=1e-10, atol=1e-10, max_step=5)
-    found, (work, stalls, n_failures, restarts) = budget.over_time(run), solved.y[:, -1]
-    assert found.productive_h == pytest.approx(work, rel=1e-12)
+    form, (work, stalls, n_failures, restarts) = budget.over_time(run), solved.y[:, -1]
+    assert form.productive_h == pytest.approx(work, rel=1e-12)
     # the steps of over_time are a hundredth apart
-    assert found.checkpoint_h == pytest.approx(stalls, rel=2e-5)
-    assert found.n_failures == pytest.approx(n_failures, rel=2e-5)
-    assert found.restart_h == pytest.approx(restarts, rel=2e-5)
-    assert found.rework_h == pytest.approx(solved.t[-1] - work - stalls - restarts, rel=2e-4)
-    assert found.detection_h == pytest.approx(n_failures / 15, rel=2e-5)
-    assert found.queue_h == pytest.approx(n_failures / 10, rel=2e-5)
+    assert form.checkpoint_h == pytest.approx(stalls, rel=2e-5)
+    assert form.n_failures == pytest.approx(n_failures, rel=2e-5)
+    assert form.restart_h == pytest.approx(restarts, rel=2e-5)
+    assert form.rework_h == pytest.approx(solved.t[-1] - work - stalls - restarts, rel=2e-4)
+    assert form.detection_h == pytest.approx(n_failures / 15, rel=2e-5)
+    assert form.queue_h == pytest.approx(n_failures / 10, rel=2e-5)
 
 
 class _Changing(monte_carlo.Run):
@@ -141,7 +141,7 @@ SIMULATED = {
 def test_every_part_agrees_with_the_simulation(plain_run, name):
     kind, changes = SIMULATED[name]
     run = plain_run.override(changes)
-    found = budget.over_time(run)
+    form = budget.over_time(run)
     rules = monte_carlo.rules_of(run) | {"first_queue": 0.0, "restart": 0.0}
     source, rows = random.Random(len(name)), []
     for _ in range(300):
@@ -151,15 +151,15 @@ def test_every_part_agrees_with_the_simulation(plain_run, name):
         rows.append(one.simulate())
     for part in (*PARTS, "n_failures"):
         if part not in rows[0]:
-            assert getattr(found, part) == 0, part
+            assert getattr(form, part) == 0, part
             continue
         hours = np.array([row[part] for row in rows])
         if part == "checkpoint_h":
             hours += run.stall_h  # the last segment of a simulated run takes no checkpoint
         error = hours.std(ddof=1) / hours.size**0.5
         # four standard errors, and half a per cent for the ends of a run, which are no steady state
-        allowed = 4 * error + 0.005 * getattr(found, part) + 1e-9
-        assert getattr(found, part) == pytest.approx(hours.mean(), abs=allowed), part
+        allowed = 4 * error + 0.005 * getattr(form, part) + 1e-9
+        assert getattr(form, part) == pytest.approx(hours.mean(), abs=allowed), part
         assert error <= 0.015 * hours.mean() + 1e-9, part
 
 
@@ -208,10 +208,10 @@ def test_the_run_lies_between_those_at_its_lowest_and_highest_rate(plain_run, fa
     run = plain_run.override(STEADY[name] | {"failures.rate_per_1000_node_days": rate})
     at_first = rate * (1 + (factor - 1) * math.exp(-age_days / decay_days))
     lowest, highest = budget.exact(run, {"failures.rate_per_1000_node_days": sorted((rate, at_first))}).total_h
-    found = budget.over_time(run.override(_burn_in(factor, decay_days, age_days, work_h=40)))
-    assert lowest * (1 - 1e-9) <= found.total_h <= highest * (1 + 1e-9)
-    assert sum(getattr(found, part) for part in PARTS) == pytest.approx(found.total_h, rel=1e-12)
-    assert found.productive_h == pytest.approx(40, rel=1e-12)
+    form = budget.over_time(run.override(_burn_in(factor, decay_days, age_days, work_h=40)))
+    assert lowest * (1 - 1e-9) <= form.total_h <= highest * (1 + 1e-9)
+    assert sum(getattr(form, part) for part in PARTS) == pytest.approx(form.total_h, rel=1e-12)
+    assert form.productive_h == pytest.approx(40, rel=1e-12)
 
 
 def test_a_longer_burn_in_is_worse_and_age_helps(plain_run):
@@ -221,8 +221,8 @@ def test_a_longer_burn_in_is_worse_and_age_helps(plain_run):
         "failures.burn_in.decay_days": (20, 4, 1, 0.1),
         "failures.burn_in.age_days": (0, 2, 8, 40),
     }.items():
-        found = [budget.over_time(run.override({path: value})).ettr for value in better]
-        assert (np.diff(found) > 0).all(), path
+        ettrs = [budget.over_time(run.override({path: value})).ettr for value in better]
+        assert (np.diff(ettrs) > 0).all(), path
 
 
 def test_only_ratios_of_times_matter(plain_run):
@@ -250,10 +250,10 @@ def test_a_count_of_new_nodes_is_met_again(llama3):
 def test_the_rate_over_time_gives_the_failures(plain_run):
     for changes in (_burn_in(5, 4), _lifetime(0.7), _lifetime(1.4)):
         run = plain_run.override(changes | DEAD)
-        found, table = budget.over_time(run), budget.rate_over_time(run)
-        exposed_h = found.total_h - found.detection_h - found.queue_h
+        form, table = budget.over_time(run), budget.rate_over_time(run)
+        exposed_h = form.total_h - form.detection_h - form.queue_h
         reached = np.interp(exposed_h, [0, *table["exposed_h"]], [0, *table["n_failures"]])
-        assert found.n_failures == pytest.approx(reached, rel=1e-4)
+        assert form.n_failures == pytest.approx(reached, rel=1e-4)
         slopes = np.diff(table["n_failures"]) / np.diff(table["exposed_h"])
         assert slopes == pytest.approx(table["rate_per_h"].to_numpy()[1:], rel=1e-9)
 

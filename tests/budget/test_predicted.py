@@ -54,7 +54,7 @@ N_FAILURES = 15_000
 def test_every_part_agrees_with_the_simulation(plain_run, name):
     """Per productive hour; the hours of a cycle vary, so errors are those of a ratio."""
     run = plain_run.override(GRID[name])
-    found = budget.exact(run)
+    form = budget.exact(run)
     rules = monte_carlo_predicted.rules_of(run)
     simulation = monte_carlo_predicted.Run(**rules, random=random.Random(len(name)))
     trial = simulation.simulate(500)
@@ -62,18 +62,18 @@ def test_every_part_agrees_with_the_simulation(plain_run, name):
     work = hours["productive_h"]
     for part in (*PARTS, "n_failures", "total_h"):
         if part not in hours:
-            assert getattr(found, part) == 0, part
+            assert getattr(form, part) == 0, part
             continue
         simulated = hours[part].mean() / work.mean()
         error = (hours[part] - simulated * work).std(ddof=1) / work.size**0.5 / work.mean()
         # four standard errors; parts that never vary differ by rounding only
-        assert getattr(found, part) / 40 == pytest.approx(simulated, abs=4 * error + 1e-9), part
+        assert getattr(form, part) / 40 == pytest.approx(simulated, abs=4 * error + 1e-9), part
         assert error <= 0.02 * simulated + 3e-4, part  # sharp enough to see a term that is missing
 
 
-def _agree(found, expected, rel: float = 1e-12) -> None:
+def _agree(ours, expected, rel: float = 1e-12) -> None:
     for part in (*PARTS, "n_failures", "total_h"):
-        assert getattr(found, part) == pytest.approx(getattr(expected, part), rel=rel, abs=1e-14), part
+        assert getattr(ours, part) == pytest.approx(getattr(expected, part), rel=rel, abs=1e-14), part
 
 
 @pytest.mark.parametrize("write", [{}, WRITE, WRITE | MODES], ids=["no write", "write", "write and modes"])
@@ -95,11 +95,11 @@ def test_a_perfect_predictor_at_no_cost_loses_no_work(plain_run):
     """All failures strike just after a checkpoint that took no time; what is left is the restart of each."""
     free = _alarms(1, 1, 0) | {"checkpoint.stall_s": 0} | DEAD
     run = plain_run.override(free)
-    found, rate = budget.exact(run), run.job_rate_per_h
-    assert found.rework_h == pytest.approx(0, abs=1e-12) and found.checkpoint_h == 0
+    form, rate = budget.exact(run), run.job_rate_per_h
+    assert form.rework_h == pytest.approx(0, abs=1e-12) and form.checkpoint_h == 0
     n_failures = 40 * rate * math.exp(rate / 6)
-    assert found.n_failures == pytest.approx(n_failures, rel=1e-12)
-    assert found.total_h == pytest.approx(40 * math.exp(rate / 6) + n_failures / 6, rel=1e-12)
+    assert form.n_failures == pytest.approx(n_failures, rel=1e-12)
+    assert form.total_h == pytest.approx(40 * math.exp(rate / 6) + n_failures / 6, rel=1e-12)
 
 
 def test_a_worked_value(plain_run):
@@ -108,7 +108,7 @@ def test_a_worked_value(plain_run):
     Failures lose the work of the first half hour, alarms at 2 per hour end the second.
     """
     rate = {"failures.rate_per_1000_node_days": 24.0, "recovery.restart_min": 0, "checkpoint.stall_s": 0}
-    found = budget.exact(plain_run.override(_alarms(1, 0.5, 900) | rate))
+    form = budget.exact(plain_run.override(_alarms(1, 0.5, 900) | rate))
     early_h, into = 1 - math.exp(-0.5), math.exp(-0.5)  # hours at risk before 0.5 h; probability of reaching it
     heeded_h, through = (1 - math.exp(-1)) / 2, math.exp(-1)  # up to an alarm or the checkpoint at 1 h
     action_h, answered = 1 - math.exp(-0.25), math.exp(-0.25)
@@ -117,9 +117,9 @@ def test_a_worked_value(plain_run):
     secured = into * (answered * at_alarm + through)
     exposed = early_h + into * (heeded_h + (1 - through) * action_h)
     n_failures = (1 - into) + into * (1 - through) * (1 - answered + answered * 0.5)
-    assert found.n_failures == pytest.approx(40 * n_failures / secured, rel=1e-12)
-    assert found.total_h == pytest.approx(40 * exposed / secured, rel=1e-12)
-    assert found.checkpoint_h == pytest.approx(40 * into * (1 - through) * answered * 0.25 / secured, rel=1e-12)
+    assert form.n_failures == pytest.approx(40 * n_failures / secured, rel=1e-12)
+    assert form.total_h == pytest.approx(40 * exposed / secured, rel=1e-12)
+    assert form.checkpoint_h == pytest.approx(40 * into * (1 - through) * answered * 0.25 / secured, rel=1e-12)
 
 
 def _after(rate: float, length: float) -> float:
@@ -183,14 +183,14 @@ def test_answers_at_no_cost_never_hurt(plain_run, changes, recall, precision, mo
 @given(changes=_RUNS, recall=_SHARE, precision=_SHARE, action_s=st.floats(0, 3600))
 def test_parts_are_sound_in_any_run(plain_run, changes, recall, precision, action_s):
     run = plain_run.override(changes | _alarms(recall, precision, action_s))
-    found = budget.exact(run)
+    form = budget.exact(run)
     for part in (*PARTS, "n_failures"):
-        assert getattr(found, part) >= -1e-12 * found.total_h, part
-    assert sum(getattr(found, part) for part in PARTS) == pytest.approx(found.total_h, rel=1e-12)
-    exposed_h = found.total_h - found.detection_h - found.queue_h
+        assert getattr(form, part) >= -1e-12 * form.total_h, part
+    assert sum(getattr(form, part) for part in PARTS) == pytest.approx(form.total_h, rel=1e-12)
+    exposed_h = form.total_h - form.detection_h - form.queue_h
     # an announced failure comes to nothing where another one strikes during the action
     void = math.exp(-run.job_rate_per_h * action_s / 3600)
-    assert void * (1 - 1e-9) <= found.n_failures / (run.job_rate_per_h * exposed_h) <= 1 + 1e-9
+    assert void * (1 - 1e-9) <= form.n_failures / (run.job_rate_per_h * exposed_h) <= 1 + 1e-9
 
 
 def test_worse_predictors_are_worse(plain_run):
@@ -205,8 +205,8 @@ def test_worse_predictors_are_worse(plain_run):
 
 
 def test_the_lead_matters_only_up_to_the_action(plain_run):
-    found = budget.exact(plain_run.override(GOOD), {"prediction.lead_s": [0.0, 29.9, 30.0, 7200.0]}).total_h
-    assert found[0] == found[1] > found[2] == found[3]
+    total_h = budget.exact(plain_run.override(GOOD), {"prediction.lead_s": [0.0, 29.9, 30.0, 7200.0]}).total_h
+    assert total_h[0] == total_h[1] > total_h[2] == total_h[3]
 
 
 def test_the_first_order_is_the_limit_of_rare_failures(plain_run):

@@ -43,17 +43,17 @@ def _interval_of(plain_run, changes: dict):
 @pytest.mark.parametrize("name", GRID)
 def test_every_part_agrees_with_the_simulation(plain_run, name):
     run = _interval_of(plain_run, GRID[name])
-    found = budget.exact(run)
-    n_cycles = math.ceil(N_FAILURES / found.n_failures)
+    form = budget.exact(run)
+    n_cycles = math.ceil(N_FAILURES / form.n_failures)
     rules = monte_carlo_silent.rules_of(run)
     hours = monte_carlo_silent.Run(**rules, random=random.Random(len(name))).simulate(n_cycles)
     for part in (*PARTS, "n_failures", "total_h"):
         if part not in hours:
-            assert getattr(found, part) == 0, part
+            assert getattr(form, part) == 0, part
             continue
         error = hours[part].std(ddof=1) / n_cycles**0.5
         # four standard errors; parts that never vary differ by rounding only
-        assert getattr(found, part) == pytest.approx(hours[part].mean(), abs=4 * error + 1e-9), part
+        assert getattr(form, part) == pytest.approx(hours[part].mean(), abs=4 * error + 1e-9), part
         assert error <= 0.02 * hours[part].mean() + 1e-9, part  # sharp enough to see a term that is missing
 
 
@@ -61,10 +61,10 @@ def test_a_worked_value(plain_run):
     """Half of the segments fail: one failure in each, which takes a mean time to failure, 3 h and what follows."""
     rate = math.log(2) / (1 + 300 / 3600)
     changes = {"failures.rate_per_1000_node_days": 24 * rate, **_silent(3), **DEAD}
-    found = budget.exact(_interval_of(plain_run, changes))
-    assert found.n_failures == pytest.approx(1, rel=1e-12)
-    assert found.total_h == pytest.approx(1 / rate + 3 + 1 / 6 + 1 / 6, rel=1e-12)
-    assert found.rework_h == pytest.approx(1 / rate + 3 - 1 - 300 / 3600, rel=1e-12)
+    form = budget.exact(_interval_of(plain_run, changes))
+    assert form.n_failures == pytest.approx(1, rel=1e-12)
+    assert form.total_h == pytest.approx(1 / rate + 3 + 1 / 6 + 1 / 6, rel=1e-12)
+    assert form.rework_h == pytest.approx(1 / rate + 3 - 1 - 300 / 3600, rel=1e-12)
 
 
 def test_latencies_that_differ_take_no_longer_than_their_mean(plain_run):
@@ -73,19 +73,19 @@ def test_latencies_that_differ_take_no_longer_than_their_mean(plain_run):
     rules = monte_carlo_silent.rules_of(run)
     rules["modes"] = tuple(replace(mode, exponential=True) for mode in rules["modes"])
     hours = monte_carlo_silent.Run(**rules, random=random.Random(1)).simulate(50_000)
-    found = budget.exact(run)
-    ratio = hours["total_h"].mean() / found.total_h
+    form = budget.exact(run)
+    ratio = hours["total_h"].mean() / form.total_h
     assert 0.96 < ratio < 0.99
-    assert hours["n_failures"].mean() > 1.1 * found.n_failures
+    assert hours["n_failures"].mean() > 1.1 * form.n_failures
 
 
 @pytest.mark.parametrize("changes", [{}, DEAD, DEAD | {"checkpoint.stall_s": 0}], ids=["plain", "dead", "no stall"])
 def test_what_is_found_at_once_is_no_silent_failure(plain_run, changes):
     """Where a restart takes no time; else a failure that is not silent can strike during it."""
     run = plain_run.override({"recovery.restart_min": 0, **changes})
-    found, expected = budget.exact(run.override(_silent(0))), budget.exact(run)
+    form, expected = budget.exact(run.override(_silent(0))), budget.exact(run)
     for part in (*PARTS, "n_failures", "total_h"):
-        assert getattr(found, part) == pytest.approx(getattr(expected, part), rel=1e-12, abs=1e-14), part
+        assert getattr(form, part) == pytest.approx(getattr(expected, part), rel=1e-12, abs=1e-14), part
 
 
 @pytest.mark.parametrize("name", GRID)
@@ -109,22 +109,22 @@ def test_only_ratios_of_times_matter(plain_run, name):
 def test_each_failure_costs_its_latency(plain_run):
     """As rework, whether the latency is shorter than an interval or not, and nothing else."""
     budgets = [budget.exact(plain_run.override(_silent(latency) | DEAD)) for latency in (0.0, 0.3, 6.0)]
-    for latency, found in zip((0.3, 6.0), budgets[1:], strict=True):
-        assert found.n_failures == pytest.approx(budgets[0].n_failures, rel=1e-12)
-        more_h = found.rework_h - budgets[0].rework_h
-        assert more_h == pytest.approx(latency * found.n_failures, rel=1e-12)
-        assert found.total_h - budgets[0].total_h == pytest.approx(more_h, rel=1e-9)
-        assert found.ettr < budgets[0].ettr
+    for latency, hours in zip((0.3, 6.0), budgets[1:], strict=True):
+        assert hours.n_failures == pytest.approx(budgets[0].n_failures, rel=1e-12)
+        more_h = hours.rework_h - budgets[0].rework_h
+        assert more_h == pytest.approx(latency * hours.n_failures, rel=1e-12)
+        assert hours.total_h - budgets[0].total_h == pytest.approx(more_h, rel=1e-9)
+        assert hours.ettr < budgets[0].ettr
 
 
 def test_to_first_order_only_silent_failures_cost_a_latency(plain_run):
-    loud = [{"name": "sdc", "share": 0.2}]
-    quiet = [loud[0] | {"latency_h": 5}]
-    found, without = (
-        budget.first_order(plain_run.override({"failures.modes": modes, **DEAD})) for modes in (quiet, loud)
+    immediate = [{"name": "sdc", "share": 0.2}]
+    quiet = [immediate[0] | {"latency_h": 5}]
+    form, without = (
+        budget.first_order(plain_run.override({"failures.modes": modes, **DEAD})) for modes in (quiet, immediate)
     )
     rate = plain_run.job_rate_per_h
-    assert without.ettr - found.ettr == pytest.approx(0.2 * rate * 5, rel=1e-9)
+    assert without.ettr - form.ettr == pytest.approx(0.2 * rate * 5, rel=1e-9)
 
 
 def test_the_first_order_is_the_limit_of_rare_failures(plain_run):

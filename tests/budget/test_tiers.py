@@ -90,17 +90,17 @@ def run_of(plain_run):
 @pytest.mark.parametrize("name", GRID)
 def test_every_part_agrees_with_the_simulation(run_of, name):
     run = run_of(GRID[name])
-    found = budget.exact(run)
-    n_cycles = math.ceil(N_FAILURES / min(found.n_failures, 2))
+    form = budget.exact(run)
+    n_cycles = math.ceil(N_FAILURES / min(form.n_failures, 2))
     rules = monte_carlo_tiers.rules_of(run)
     hours = monte_carlo_tiers.Run(**rules, random=random.Random(len(name))).simulate(n_cycles)
     for part in (*PARTS, "n_failures", "total_h"):
         if part not in hours:
-            assert getattr(found, part) == 0, part
+            assert getattr(form, part) == 0, part
             continue
         error = hours[part].std(ddof=1) / n_cycles**0.5
         # four standard errors; parts that never vary differ by rounding only
-        assert getattr(found, part) == pytest.approx(hours[part].mean(), abs=4 * error + 1e-9), part
+        assert getattr(form, part) == pytest.approx(hours[part].mean(), abs=4 * error + 1e-9), part
         assert error <= 0.02 * hours[part].mean() + 1e-9, part  # sharp enough to see a term that is missing
 
 
@@ -110,10 +110,10 @@ def test_every_part_is_what_the_chain_says(run_of, name):
     _same(budget.exact(run), markov_tiers.expected(monte_carlo_tiers.Run(**monte_carlo_tiers.rules_of(run))))
 
 
-def _same(found, expected: dict[str, float], rel: float = 1e-9) -> None:
+def _same(ours, expected: dict[str, float], rel: float = 1e-9) -> None:
     """Rework is a difference of larger numbers, so all are measured by the total."""
     for part, hours in expected.items():
-        assert getattr(found, part) == pytest.approx(hours, rel=rel, abs=rel * expected["total_h"]), part
+        assert getattr(ours, part) == pytest.approx(hours, rel=rel, abs=rel * expected["total_h"]), part
 
 
 @st.composite
@@ -157,10 +157,10 @@ _FIXED = settings(
 @given(changes=_any_tiers())
 def test_any_run_is_what_the_chain_says(run_of, changes):
     run = run_of(changes)
-    found = budget.exact(run)
-    _same(found, markov_tiers.expected(monte_carlo_tiers.Run(**monte_carlo_tiers.rules_of(run))))
-    exposed_h = found.total_h - found.detection_h - found.queue_h
-    assert found.n_failures == pytest.approx(run.job_rate_per_h * exposed_h, rel=1e-9)
+    form = budget.exact(run)
+    _same(form, markov_tiers.expected(monte_carlo_tiers.Run(**monte_carlo_tiers.rules_of(run))))
+    exposed_h = form.total_h - form.detection_h - form.queue_h
+    assert form.n_failures == pytest.approx(run.job_rate_per_h * exposed_h, rel=1e-9)
 
 
 def test_a_worked_value(run_of):
@@ -171,17 +171,17 @@ def test_a_worked_value(run_of):
     tier = {"name": "memory", "interval_s": 1800, "survives": 0.75}
     rate = 2 * math.log(2) * 24_000 / 1000  # mean time to failure 0.72 h: half a chance to live through 0.5 h
     still = {"checkpoint.stall_s": 0, "recovery.restart_min": 0, "failures.rate_per_1000_node_days": rate}
-    found = budget.exact(run_of(_tiers(tier) | still))
-    assert found.n_failures == pytest.approx(2.25, rel=1e-12)
-    assert found.total_h == pytest.approx(2.25 / (2 * math.log(2)), rel=1e-12)
+    form = budget.exact(run_of(_tiers(tier) | still))
+    assert form.n_failures == pytest.approx(2.25, rel=1e-12)
+    assert form.total_h == pytest.approx(2.25 / (2 * math.log(2)), rel=1e-12)
 
 
 PLAIN = DEAD | STORE | {"checkpoint.load_s": 240, "failures.modes": MODES}
 
 
-def _budgets_agree(found, expected, rel: float = 1e-12) -> None:
+def _budgets_agree(ours, expected, rel: float = 1e-12) -> None:
     for part in (*PARTS, "n_failures", "total_h"):
-        assert getattr(found, part) == pytest.approx(getattr(expected, part), rel=rel, abs=1e-14), part
+        assert getattr(ours, part) == pytest.approx(getattr(expected, part), rel=rel, abs=1e-14), part
 
 
 def test_a_tier_that_nothing_leaves_is_no_tier(run_of):
@@ -216,8 +216,8 @@ def test_a_mode_cut_in_two_is_the_mode(run_of):
     tiers = _tiers(MEMORY | {"survives": {"all": 0.3, "net": 0.9}}, DISK | {"survives": 0.9})
     whole = [{"name": "a", "category": "net", "share": 0.5, "restart_min": 3}]
     halves = [whole[0] | {"name": name, "share": 0.25} for name in ("a", "b")]
-    found, expected = (budget.exact(run_of(tiers | STORE | {"failures.modes": modes})) for modes in (halves, whole))
-    _budgets_agree(found, expected)
+    form, expected = (budget.exact(run_of(tiers | STORE | {"failures.modes": modes})) for modes in (halves, whole))
+    _budgets_agree(form, expected)
 
 
 @pytest.mark.parametrize("name", GRID)
@@ -368,13 +368,13 @@ def test_loading_from_the_store_is_a_longer_restart(plain_run, tiers):
 @pytest.mark.parametrize("name", GRID)
 def test_no_failures_leave_only_stalls(run_of, name):
     run = run_of(GRID[name] | {"failures.rate_per_1000_node_days": 0})
-    found = budget.exact(run)
+    form = budget.exact(run)
     rules = monte_carlo_tiers.Run(**monte_carlo_tiers.rules_of(run))
     stalls_h = sum(rules.stall_at(place) for place in range(rules.tiers[-1].every))
-    assert found.checkpoint_h == pytest.approx(stalls_h, rel=1e-12)
-    assert found.total_h == pytest.approx(run.interval_h + stalls_h, rel=1e-12)
-    assert found.n_failures == found.restart_h == 0
-    assert found.rework_h == pytest.approx(0, abs=1e-14)
+    assert form.checkpoint_h == pytest.approx(stalls_h, rel=1e-12)
+    assert form.total_h == pytest.approx(run.interval_h + stalls_h, rel=1e-12)
+    assert form.n_failures == form.restart_h == 0
+    assert form.rework_h == pytest.approx(0, abs=1e-14)
 
 
 def test_what_the_form_does_not_hold_for_is_refused(plain_run):
@@ -413,11 +413,11 @@ def test_sweeps_of_size_and_survival_broadcast_as_one_run_each():
     )
     sizes, shares = [1024, 65536], [0.2, 0.9, 1.0]
     at = {"cluster.n_gpus": np.array(sizes), "checkpoint.tiers.peer.survives": np.array(shares)[:, None]}
-    found = budget.exact(run, at).ettr
+    ettr = budget.exact(run, at).ettr
     for i, share in enumerate(shares):
         for j, size in enumerate(sizes):
             one = run.override({"cluster.n_gpus": size, "checkpoint.tiers.peer.survives": share})
-            assert found[i, j] == pytest.approx(budget.exact(one).ettr, rel=1e-12)
+            assert ettr[i, j] == pytest.approx(budget.exact(one).ettr, rel=1e-12)
 
 
 def test_planned_stops_beside_tiers_that_keep_nothing_are_as_without_them(llama3):

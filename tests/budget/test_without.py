@@ -117,10 +117,10 @@ IDLE = {
 def test_what_has_no_effect_changes_nothing(plain_run, idle, formula):
     plain = plain_run.override({"recovery.detection_min": 4, "recovery.queue_min": 6, "job.include_start": True})
     run = plain.override(IDLE[idle])
-    found, expected = FORMULAS[formula](run), FORMULAS[formula](plain)
+    form, expected = FORMULAS[formula](run), FORMULAS[formula](plain)
     for part in (*PARTS, "n_failures"):
         # shares of modes that sum to 1 within rounding
-        assert getattr(found, part) == pytest.approx(getattr(expected, part), rel=1e-12, abs=1e-15)
+        assert getattr(form, part) == pytest.approx(getattr(expected, part), rel=1e-12, abs=1e-15)
     assert budget.simplified(run) == budget.Simplified(run)
 
 
@@ -152,10 +152,10 @@ def test_the_wait_for_a_person_is_a_queue_after_each_failure(plain_run, formula,
     run = plain_run.override(changes | {"job.include_start": True, "job.first_queue_min": 20})
     person = run.override({"recovery.person_share": 0.25, "recovery.person_min": 60, "recovery.queue_min": 3})
     queue = run.override({"recovery.queue_min": 18})
-    found, expected = FORMULAS[formula](person), FORMULAS[formula](queue)
+    form, expected = FORMULAS[formula](person), FORMULAS[formula](queue)
     for part in (*PARTS, "n_failures"):
-        assert getattr(found, part) == pytest.approx(getattr(expected, part), rel=1e-12), part
-    assert found.queue_h == pytest.approx(20 / 60 + found.n_failures * 0.3, rel=1e-12)
+        assert getattr(form, part) == pytest.approx(getattr(expected, part), rel=1e-12), part
+    assert form.queue_h == pytest.approx(20 / 60 + form.n_failures * 0.3, rel=1e-12)
 
 
 def test_nobody_is_waited_for_before_the_first_start(plain_run):
@@ -168,11 +168,11 @@ def test_nobody_is_waited_for_before_the_first_start(plain_run):
 def test_a_slower_job_has_more_hours_to_train(plain_run, formula, include_start):
     run = plain_run.override({"job.include_start": include_start})
     slow = run.override({"job.throughput_factor": 0.8})
-    found = FORMULAS[formula](slow)
-    assert found == FORMULAS[formula](run.override({"job.productive_h": 50}))
-    assert found.productive_h == pytest.approx(50)
+    form = FORMULAS[formula](slow)
+    assert form == FORMULAS[formula](run.override({"job.productive_h": 50}))
+    assert form.productive_h == pytest.approx(50)
     if not include_start:
-        assert found.ettr == pytest.approx(FORMULAS[formula](run).ettr, rel=1e-12)
+        assert form.ettr == pytest.approx(FORMULAS[formula](run).ettr, rel=1e-12)
 
 
 def test_a_sweep_of_the_work_is_of_full_speed_hours(plain_run):
@@ -190,9 +190,9 @@ def test_a_sweep_of_the_work_is_of_full_speed_hours(plain_run):
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_the_words_of_the_refusal_are_those_of_what_is_left_out(plain_run, extra):
     changes, words = EXTRAS[extra]
-    found = budget.simplified(plain_run.override(changes))
-    assert words in found.left_out
-    budget.exact(found.scenario)
+    simple = budget.simplified(plain_run.override(changes))
+    assert words in simple.left_out
+    budget.exact(simple.scenario)
 
 
 def test_nothing_else_is_left_out(plain_run):
@@ -207,9 +207,9 @@ def test_nothing_else_is_left_out(plain_run):
             "recovery.false_alarms_per_day": 1,
         }
     )
-    found = budget.simplified(full)
-    assert found.scenario == run
-    assert found.left_out == (
+    simple = budget.simplified(full)
+    assert simple.scenario == run
+    assert simple.left_out == (
         "restarts that vary (recovery.restart_cv)",
         "time-outs that kill a healthy job (recovery.false_alarms_per_day)",
         "slow nodes (slow_nodes)",
@@ -294,9 +294,9 @@ def test_of_what_excludes_each_other_one_stays(plain_run, case):
     run = plain_run.override(changes)
     with pytest.raises(NotModelled):
         budget.exact(run)
-    found = budget.simplified(run)
-    assert list(found.left_out) == left_out
-    assert found.scenario == plain_run.override(rest)
+    simple = budget.simplified(run)
+    assert list(simple.left_out) == left_out
+    assert simple.scenario == plain_run.override(rest)
 
 
 def test_where_simulation_has_no_rule_either_it_is_not_named(plain_run):
@@ -328,14 +328,14 @@ def test_any_mixture_can_be_simplified(plain_run, chosen):
     if modes:  # all kinds together
         changes["failures.modes"] = [{**mode, "share": mode["share"] / len(modes)} for mode in modes.values()]
     run = plain_run.override(dict(sorted(changes.items(), key=lambda item: item[0].count("."))))
-    found = budget.simplified(run)
-    assert budget.simplified(found.scenario) == budget.Simplified(found.scenario)
+    simple = budget.simplified(run)
+    assert budget.simplified(simple.scenario) == budget.Simplified(simple.scenario)
     try:
-        total_h = budget.exact(found.scenario).total_h
+        total_h = budget.exact(simple.scenario).total_h
     except OutsideValidity:
         return
     assert total_h > run.work_h
-    if not found.left_out:
+    if not simple.left_out:
         assert budget.exact(run).total_h == total_h
 
 

@@ -20,11 +20,11 @@ def drawn(latency_h, interval_h, n_kept, distribution, n=40_000):
     """Corruptions at any time of a long run, with checkpoints at whole intervals: loss, and whether one was clean."""
     rng = np.random.default_rng(11)
     struck = rng.uniform(500, 1000, n) * interval_h
-    found = struck + (latency_h if distribution == "constant" else rng.exponential(latency_h, n))
-    newest = np.floor(found / interval_h)
+    noticed_h = struck + (latency_h if distribution == "constant" else rng.exponential(latency_h, n))
+    newest = np.floor(noticed_h / interval_h)
     kept = (newest[:, None] - np.arange(n_kept)) * interval_h
     clean = np.where(kept <= struck[:, None], kept, -np.inf).max(axis=1)
-    return found - clean, clean > -np.inf
+    return noticed_h - clean, clean > -np.inf
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
@@ -35,8 +35,8 @@ def test_risk_and_loss_are_what_corruptions_do(latency_h, interval_h, n_kept, di
     risk = risk_of_none_clean(latency_h, interval_h, n_kept, distribution)
     assert risk == pytest.approx(1 - clean.mean(), abs=4 * error)
     paid = np.where(clean, lost, 300.0)
-    found = expected_loss_h(latency_h, interval_h, n_kept, 300.0, distribution)
-    assert found == pytest.approx(paid.mean(), abs=4 * paid.std() / math.sqrt(paid.size))
+    loss_h = expected_loss_h(latency_h, interval_h, n_kept, 300.0, distribution)
+    assert loss_h == pytest.approx(paid.mean(), abs=4 * paid.std() / math.sqrt(paid.size))
 
 
 def test_a_worked_value():

@@ -56,12 +56,12 @@ def test_availability_takes_the_save_off_the_published_cycle():
 def test_expected_runtime_of_500_hours(mttf_h, expected_h):
     """Daly's 500 h of work at the optimum; recomputed from his equation, and by 50-digit arithmetic here."""
     tau = exact_interval(DUMP, mttf_h)
-    found = expected_runtime(500.0, tau, DUMP, mttf_h, RESTART)
-    assert found == pytest.approx(expected_h, abs=0.005)
+    runtime_h = expected_runtime(500.0, tau, DUMP, mttf_h, RESTART)
+    assert runtime_h == pytest.approx(expected_h, abs=0.005)
     with mpmath.workdps(50):
         m = mpmath.mpf(mttf_h)
         exact = m * mpmath.exp(RESTART / m) * mpmath.expm1((mpmath.mpf(tau) + DUMP) / m) * 500 / tau
-        assert found == pytest.approx(float(exact), rel=1e-13)
+        assert runtime_h == pytest.approx(float(exact), rel=1e-13)
 
 
 @pytest.mark.parametrize(("mttf_h", "downtime_h"), [(6.0, 0.0), (2.0, 0.4)])
@@ -91,7 +91,7 @@ def test_expected_runtime_is_what_a_simulation_takes(mttf_h, downtime_h):
 @pytest.mark.parametrize(("stall_h", "mttf_h"), [(DUMP, 24.0), (DUMP, 6.0), (1e-3, 3.05), (2.0, 0.5), (1e-4, 1e4)])
 def test_exact_interval_is_the_minimum_by_brute_force(stall_h, mttf_h):
     """Search the run time itself; its flat minimum is found to the square root of the float's precision."""
-    found = optimize.minimize_scalar(
+    optimum = optimize.minimize_scalar(
         lambda log_tau: math.log(
             math.expm1((math.exp(log_tau) + stall_h) / mttf_h) / math.exp(log_tau),
         ),
@@ -99,7 +99,7 @@ def test_exact_interval_is_the_minimum_by_brute_force(stall_h, mttf_h):
         method="bounded",
         options={"xatol": 1e-10},
     )
-    assert exact_interval(stall_h, mttf_h) == pytest.approx(math.exp(found.x), rel=1e-6)
+    assert exact_interval(stall_h, mttf_h) == pytest.approx(math.exp(optimum.x), rel=1e-6)
 
 
 @pytest.mark.parametrize("ratio", [10.0**k for k in range(-14, 4)])
@@ -118,8 +118,8 @@ def test_exact_interval_with_a_background_write_by_brute_force():
     for persist, slowdown in ((0.2, 0.3), (0.9, 0.1), (0.0, 0.5)):
         grid = np.linspace(max((1 - slowdown) * persist, 1e-3), 4, 400_001)
         cost = np.expm1((grid + stall + slowdown * persist) / mttf) / grid
-        found = exact_interval(stall, mttf, persist, slowdown)
-        assert found == pytest.approx(grid[cost.argmin()], abs=1e-5)
+        interval_h = exact_interval(stall, mttf, persist, slowdown)
+        assert interval_h == pytest.approx(grid[cost.argmin()], abs=1e-5)
     # the write binds: no interval is shorter than the training done during it
     assert exact_interval(stall, mttf, 0.9, 0.1) == pytest.approx(0.81, rel=1e-15)
 
@@ -185,10 +185,12 @@ def test_without_failures_a_run_takes_its_work_and_stalls():
 )
 @settings(max_examples=100, deadline=None)
 def test_a_run_takes_at_least_its_work_and_stalls(stall, mttf, tau, restart, down):
-    found = expected_runtime(10.0, tau, stall, mttf, restart, down)
-    assert found >= 10 * (1 + stall / tau) * (1 - 1e-12)
-    assert found <= expected_runtime(10.0, tau, stall, mttf / 1.5, restart, down)
-    assert expected_runtime(10.0, exact_interval(stall, mttf) or tau, stall, mttf, restart, down) <= found * (1 + 1e-9)
+    total_h = expected_runtime(10.0, tau, stall, mttf, restart, down)
+    assert total_h >= 10 * (1 + stall / tau) * (1 - 1e-12)
+    assert total_h <= expected_runtime(10.0, tau, stall, mttf / 1.5, restart, down)
+    assert expected_runtime(10.0, exact_interval(stall, mttf) or tau, stall, mttf, restart, down) <= total_h * (
+        1 + 1e-9
+    )
 
 
 # --------------------------------------------------------------------------- arrays and limits
@@ -197,39 +199,39 @@ def test_a_run_takes_at_least_its_work_and_stalls(stall, mttf, tau, restart, dow
 @pytest.mark.parametrize("rule", RULES)
 def test_arrays_broadcast_and_give_what_scalars_give(rule):
     stall, mttf = np.array([0.01, 0.2]), np.array([[1.0], [5.0], [math.inf]])
-    found = rule(stall, mttf)
-    assert found.shape == (3, 2)
+    intervals_h = rule(stall, mttf)
+    assert intervals_h.shape == (3, 2)
     for i in range(3):
         for j in range(2):
-            assert found[i, j] == rule(float(stall[j]), float(mttf[i, 0]))
+            assert intervals_h[i, j] == rule(float(stall[j]), float(mttf[i, 0]))
     assert isinstance(rule(0.1, 1.0), float) and isinstance(rule(0, 1), float)
 
 
 def test_expected_runtime_broadcasts():
-    found = expected_runtime(np.array([10.0, 20.0]), np.array([[1.0], [2.0], [3.0]]), 0.1, 5.0, 0.2)
-    assert found.shape == (3, 2)
-    assert found[:, 1] == pytest.approx(2 * found[:, 0])
-    assert found[1, 0] == expected_runtime(10.0, 2.0, 0.1, 5.0, 0.2)
+    runtime_h = expected_runtime(np.array([10.0, 20.0]), np.array([[1.0], [2.0], [3.0]]), 0.1, 5.0, 0.2)
+    assert runtime_h.shape == (3, 2)
+    assert runtime_h[:, 1] == pytest.approx(2 * runtime_h[:, 0])
+    assert runtime_h[1, 0] == expected_runtime(10.0, 2.0, 0.1, 5.0, 0.2)
 
 
 def test_outside_validity_a_scalar_raises_and_an_array_warns_once_with_the_count():
     with pytest.raises(OutsideValidity) as caught:
         daly_first_order_interval(3.0, 1.0, 0.5)
     assert str(caught.value) == "daly_first_order_interval holds only for stall_h < 2 (mttf_h + restart_h)"
-    with pytest.warns(ValidityWarning) as told:
-        found = daly_first_order_interval(np.array([0.1, 3.0, 4.0]), 1.0, 0.5)
-    assert [str(warning.message) for warning in told] == [
+    with pytest.warns(ValidityWarning) as caught:
+        intervals_h = daly_first_order_interval(np.array([0.1, 3.0, 4.0]), 1.0, 0.5)
+    assert [str(warning.message) for warning in caught] == [
         "daly_first_order_interval holds only for stall_h < 2 (mttf_h + restart_h): 2 of 3 points are NaN"
     ]
-    assert np.isnan(found).tolist() == [False, True, True]
+    assert np.isnan(intervals_h).tolist() == [False, True, True]
 
 
 def test_a_run_that_never_ends_is_outside_validity():
     with pytest.raises(OutsideValidity, match="runs whose expected time a float can hold"):
         expected_runtime(10.0, 1.0, 0.1, 1e-3, 0.1)
     with pytest.warns(ValidityWarning, match="1 of 2 points are NaN"):
-        found = expected_runtime(10.0, 1.0, 0.1, np.array([1.0, 1e-3]), 0.1)
-    assert np.isnan(found).tolist() == [False, True]
+        runtime_h = expected_runtime(10.0, 1.0, 0.1, np.array([1.0, 1e-3]), 0.1)
+    assert np.isnan(runtime_h).tolist() == [False, True]
 
 
 def test_growth_and_mean_until_at_their_limits():

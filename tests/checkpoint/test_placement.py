@@ -17,7 +17,7 @@ PLACEMENTS = ("group", "ring")
 
 
 def holders(n_nodes, copies, placement):
-    """For each node, the nodes that hold its part: as the strategies are told, not as they are counted."""
+    """For each node, the nodes that hold its part: as the strategies are described, not as they are counted."""
     if placement == "ring":
         return [{(node + i) % n_nodes for i in range(copies)} for node in range(n_nodes)]
     rest = n_nodes % copies
@@ -54,11 +54,11 @@ def test_the_published_bound(n_nodes, copies):
     for lost in range(copies, 4 * copies):
         share = math.comb(n_nodes - copies, lost - copies) / math.comb(n_nodes, lost)
         bound = 1 - n_nodes // copies * share
-        found = peer_survival(n_nodes, lost, copies)
+        survival = peer_survival(n_nodes, lost, copies)
         if lost < 2 * copies:
-            assert found == pytest.approx(bound, rel=1e-13)
+            assert survival == pytest.approx(bound, rel=1e-13)
         else:
-            assert found > bound
+            assert survival > bound
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
@@ -102,15 +102,15 @@ def test_many_losses_by_drawing(placement):
 @settings(max_examples=150, deadline=None)
 def test_limits_and_order(n_nodes, lost, copies, ring):
     copies, placement = min(copies, n_nodes), PLACEMENTS[ring]
-    found = peer_survival(n_nodes, lost, copies, placement)
-    assert 0 <= found <= 1
-    assert found >= peer_survival(n_nodes, lost + 1, copies, placement)
+    survival = peer_survival(n_nodes, lost, copies, placement)
+    assert 0 <= survival <= 1
+    assert survival >= peer_survival(n_nodes, lost + 1, copies, placement)
     if lost < copies:
-        assert found == 1
+        assert survival == 1
     elif lost >= n_nodes:
-        assert found == 0
+        assert survival == 0
     elif 1 < copies <= 4:  # with more the chance of a loss may be too small for a float to tell
-        assert found < 1
+        assert survival < 1
     if n_nodes % copies == 0:
         assert peer_survival(n_nodes, lost, copies, "group") >= peer_survival(n_nodes, lost, copies, "ring")
     if copies < n_nodes:
@@ -133,10 +133,10 @@ def test_thousands_of_losses_are_exact_too():
 
 
 def test_arrays_broadcast_and_part_of_a_node_is_none():
-    found = peer_survival(np.array([16, 17.9, 1000]), np.array([[0], [2], [3]]), [2, 2, 3])
-    assert found.shape == (3, 3)
-    assert found[1].tolist() == [peer_survival(16, 2), peer_survival(17, 2), 1.0]
-    assert found[2, 2] == peer_survival(1000, 3, 3)
+    survival = peer_survival(np.array([16, 17.9, 1000]), np.array([[0], [2], [3]]), [2, 2, 3])
+    assert survival.shape == (3, 3)
+    assert survival[1].tolist() == [peer_survival(16, 2), peer_survival(17, 2), 1.0]
+    assert survival[2, 2] == peer_survival(1000, 3, 3)
     assert isinstance(peer_survival(16, 2), float)
 
 

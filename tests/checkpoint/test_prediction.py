@@ -28,21 +28,21 @@ shares = st.floats(0.01, 1.0)
 def test_the_interval_is_the_minimum_of_the_first_order_loss(recall):
     """w/τ + λ[(1 - recall) τ/2 + ...]: the rest does not depend on the interval."""
     stall, mttf = 0.02, 3.0
-    found = optimize.minimize_scalar(
+    optimum = optimize.minimize_scalar(
         lambda log_tau: stall / math.exp(log_tau) + (1 - recall) * math.exp(log_tau) / 2 / mttf,
         bounds=(-10, 10),
         method="bounded",
         options={"xatol": 1e-10},
     )
-    assert predicted_interval(stall, mttf, recall) == pytest.approx(math.exp(found.x), rel=1e-6)
+    assert predicted_interval(stall, mttf, recall) == pytest.approx(math.exp(optimum.x), rel=1e-6)
 
 
 def test_the_interval_without_announcements_is_young_s_and_grows_without_bound():
     stall, mttf = np.array([0.0, 0.02, 1.0]), 3.0
     assert predicted_interval(stall, mttf, 0.0).tolist() == young_interval(stall, mttf).tolist()
-    found = predicted_interval(0.02, mttf, np.array([0.0, 0.5, 0.99, 0.9999]))
-    assert (np.diff(found) > 0).all()
-    assert found[2:] / found[0] == pytest.approx([10, 100], rel=1e-10)
+    intervals_h = predicted_interval(0.02, mttf, np.array([0.0, 0.5, 0.99, 0.9999]))
+    assert (np.diff(intervals_h) > 0).all()
+    assert intervals_h[2:] / intervals_h[0] == pytest.approx([10, 100], rel=1e-10)
     assert predicted_interval(0.1, math.inf, 0.5) == math.inf
 
 
@@ -86,9 +86,9 @@ def test_the_recall_gives_the_score_back(precision, recall):
 
 
 def test_arrays_broadcast():
-    found = predicted_interval(0.1, np.array([1.0, 2.0]), np.array([[0.0], [0.5], [0.9]]))
-    assert found.shape == (3, 2)
-    assert found[1, 1] == predicted_interval(0.1, 2.0, 0.5)
+    intervals_h = predicted_interval(0.1, np.array([1.0, 2.0]), np.array([[0.0], [0.5], [0.9]]))
+    assert intervals_h.shape == (3, 2)
+    assert intervals_h[1, 1] == predicted_interval(0.1, 2.0, 0.5)
     for answer in (
         alarm_rate_per_h(1, 0.5, 0.5),
         false_alarm_rate_per_h(1, 0.5, 0.5),

@@ -51,9 +51,9 @@ def test_limits():
 
 
 def test_arrays_broadcast():
-    found = transfer_h(checkpoint_bytes(np.array([1e9, 2e9])), np.array([[1.0], [2.0], [4.0]]))
-    assert found.shape == (3, 2)
-    assert found[2, 1] == transfer_h(checkpoint_bytes(2e9), 4.0)
+    transfers_h = transfer_h(checkpoint_bytes(np.array([1e9, 2e9])), np.array([[1.0], [2.0], [4.0]]))
+    assert transfers_h.shape == (3, 2)
+    assert transfers_h[2, 1] == transfer_h(checkpoint_bytes(2e9), 4.0)
     assert isinstance(checkpoint_bytes(1), float) and isinstance(saturation_nodes(1, 2), float)
 
 

@@ -15,29 +15,32 @@ TWO = "lemon-removal,just-in-time-checkpoint"
 def test_the_answer_is_that_of_the_package(ettr):
     status, out, err = ettr("compare", *SHORT, "--only", TWO, "--json")
     assert (status, err) == (0, "")
-    told = json.loads(out)
+    record = json.loads(out)
     run = Scenario.load("llama3-405b").override({"job.productive_h": 100})
-    found = compare.mitigations(run, TWO.split(","), n_runs=20)
-    by_id = {row["id"]: row for row in told["mitigations"]}
-    for row in found.frame.to_dict("records"):
+    comparison = compare.mitigations(run, TWO.split(","), n_runs=20)
+    by_id = {row["id"]: row for row in record["mitigations"]}
+    for row in comparison.frame.to_dict("records"):
         assert by_id[row["id"]]["days_gain"] == pytest.approx(row["days_gain"])
         assert by_id[row["id"]]["rank"] == row["rank"]
-    assert told["baseline"]["ettr"] == pytest.approx(found.baseline.ettr)
-    assert "failures.lemons" in told["lent"] and told["portfolio"] is None
+    assert record["baseline"]["ettr"] == pytest.approx(comparison.baseline.ettr)
+    assert "failures.lemons" in record["lent"] and record["portfolio"] is None
     bare = compare.study(run, n_runs=20, as_given=True)
-    assert told["as_given"]["days"] == pytest.approx(bare.runs().mean("days")) != told["baseline"]["days"]
-    assert told["changes"] == {"job.productive_h": 100}
+    assert record["as_given"]["days"] == pytest.approx(bare.runs().mean("days")) != record["baseline"]["days"]
+    assert record["changes"] == {"job.productive_h": 100}
 
 
-def test_the_table_names_each_mitigation_with_its_interval_and_what_was_lent(ettr):
+def test_the_table_names_each_mitigation_with_its_interval_and_what_was_assumed(ettr):
     status, out, err = ettr("compare", *SHORT, "--only", TWO)
     assert (status, err) == (0, "")
     flat = " ".join(out.split())
-    assert "Each alone, by days" in flat and "Lent, because the scenario says nothing of it: failures.lemons" in flat
+    assert (
+        "Each alone, by days" in flat
+        and "Assumed here, because the scenario says nothing of it: failures.lemons" in flat
+    )
     for name in TWO.split(","):
         assert name in flat
     assert "20 runs of each scenario, seed 0, at its best interval" in flat
-    assert "As given, without what is lent, ETTR" in flat
+    assert "As given, without what is assumed here, ETTR" in flat
 
 
 @pytest.mark.parametrize(("measure", "title"), [("ettr", "points"), ("mwh", "MWh"), ("gpu_h", "1000 GPU h")])
@@ -60,9 +63,9 @@ def test_as_given_lends_nothing(ettr):
 def test_a_budget_finds_the_best_set(ettr):
     status, out, _ = ettr("compare", *SHORT, "--only", TWO, "--budget", "1e9", "--json")
     assert status == 0
-    found = json.loads(out)["portfolio"]
-    assert found["method"] == "exact" and found["best"]["affordable"]
-    assert set(found["ids"]) <= set(TWO.split(","))
+    portfolio = json.loads(out)["portfolio"]
+    assert portfolio["method"] == "exact" and portfolio["best"]["affordable"]
+    assert set(portfolio["ids"]) <= set(TWO.split(","))
     text = " ".join(ettr("compare", *SHORT, "--only", TWO, "--budget", "1e9")[1].split())
     assert "Within 1,000,000,000 USD" in text and "no cheaper set has as high an effective ETTR" in text
 
@@ -119,8 +122,8 @@ def test_a_catalogue_of_ones_own(ettr, tmp_path):
     path = tmp_path / "mine.yml"
     path.write_text(OWN)
     own = ("--catalogue", str(path))
-    told = json.loads(ettr("compare", *SHORT, *own, "--json")[1])
-    assert [row["id"] for row in told["mitigations"]] == ["mine"] and told["lent"] == []
+    record = json.loads(ettr("compare", *SHORT, *own, "--json")[1])
+    assert [row["id"] for row in record["mitigations"]] == ["mine"] and record["lent"] == []
     status, _, err = ettr("compare", *SHORT, *own, "--budget", "10")
     assert status == 2 and "a budget of 10 USD buys nothing: the cheapest, mine, costs 1,000 USD" in err
     path.write_text(OWN.replace("recovery.restart_min", "recovery.restart"))
@@ -138,9 +141,9 @@ def test_a_plan_says_what_to_do_next(ettr):
     assert (status, err) == (0, "")
     flat = " ".join(out.split())
     assert "What to do next" in flat and "hot spares" in flat
-    told = json.loads(ettr(*job, "--json")[1])["advice"]
-    assert 0 < len(told["steps"]) <= 3
-    assert told["spares"]["n_spares"] > 0
+    advice = json.loads(ettr(*job, "--json")[1])["advice"]
+    assert 0 < len(advice["steps"]) <= 3
+    assert advice["spares"]["n_spares"] > 0
     assert "What to do next" not in ettr(*job, "--quick")[1]
     assert json.loads(ettr(*job, "--quick", "--json")[1])["advice"] is None
 
@@ -151,13 +154,15 @@ def test_a_plan_leaves_out_what_only_simulation_follows_and_says_so(ettr, tmp_pa
     assert (status, err) == (0, "")
     assert "Planned without what only a simulation follows" in " ".join(out.split())
     assert "spares that run out (spares, repair)" in " ".join(out.split())
-    told = json.loads(ettr("plan", "llama3-405b", *fleet, "--quick", "--json")[1])
-    assert told["left_out"] == ["spares that run out (spares, repair)"]
-    assert told["ettr"] == json.loads(ettr("plan", "llama3-405b", "--quick", "--json")[1])["ettr"]
+    record = json.loads(ettr("plan", "llama3-405b", *fleet, "--quick", "--json")[1])
+    assert record["left_out"] == ["spares that run out (spares, repair)"]
+    assert record["ettr"] == json.loads(ettr("plan", "llama3-405b", "--quick", "--json")[1])["ettr"]
 
 
 def test_a_plan_solves_for_spares(ettr):
     fleet = ("--set", "spares={n_nodes: 8}", "--set", "repair={manual_h: 24}")
-    told = json.loads(ettr("plan", "llama3-405b", *fleet, "--target", "0.9", "--field", "spares.n_nodes", "--json")[1])
-    need = told["requirements"][0]
+    record = json.loads(
+        ettr("plan", "llama3-405b", *fleet, "--target", "0.9", "--field", "spares.n_nodes", "--json")[1]
+    )
+    need = record["requirements"][0]
     assert need["field"] == "spares.n_nodes" and 8 < need["value"] < 30

@@ -94,12 +94,12 @@ def test_columns_follow_one_map_or_several(ettr, short):
 def test_fit_answers_machines_with_the_same(ettr, log):
     status, out, err = ettr("fit", log, *GIVEN, "--planned", "^planned", "--json", "--gpus", "400")
     assert (status, err) == (0, "")
-    told = json.loads(out, parse_constant=pytest.fail)
+    record = json.loads(out, parse_constant=pytest.fail)
     fit = failures.fit(read(log, planned="^planned"))
-    assert told.pop("plan") == plan.from_fit(fit, 400, name="odd").to_dict()
-    assert told == json.loads(json.dumps(fit.to_dict()))
-    assert told["log"]["n_planned"] > 5
-    assert told["log"]["n_events"] + told["log"]["n_planned"] == len(text().splitlines()) - 1
+    assert record.pop("plan") == plan.from_fit(fit, 400, name="odd").to_dict()
+    assert record == json.loads(json.dumps(fit.to_dict()))
+    assert record["log"]["n_planned"] > 5
+    assert record["log"]["n_events"] + record["log"]["n_planned"] == len(text().splitlines()) - 1
 
 
 @pytest.mark.parametrize("name", ["packed.csv.gz", "events.json"])
@@ -172,8 +172,8 @@ def test_nothing_in_a_log_speaks_to_the_terminal(ettr, log):
     Path("[i]odd.csv").write_text("\n".join(lines), encoding="utf-8")
     status, out, _ = ettr("fit", "[i]odd.csv", *GIVEN)
     assert status == 0
-    shown = NASTY.replace("\x1b", "?")
-    assert re.search(rf"^{re.escape(shown)} +\d+ ", out, re.M)  # the table
+    cleaned = NASTY.replace("\x1b", "?")
+    assert re.search(rf"^{re.escape(cleaned)} +\d+ ", out, re.M)  # the table
     assert out.startswith("[i]odd.csv (csv)\n[i]odd.csv shows ")
     assert "\x1b" not in out and "\N{BUG}" not in out
     status, out, _ = ettr("fit", "[i]odd.csv", *GIVEN, "--json")

@@ -24,17 +24,17 @@ REPOSITORY = str(Path(__file__).parents[2])
 
 def test_plan_answers_in_words(ettr):
     status, out, err = ettr("plan", "--quick", "llama3-405b", "--set", "cluster.n_gpus=100000")
-    told = plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000}))
+    answer = plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000}))
     assert (status, err) == (0, "")
     assert out.startswith("Llama 3 405B on 16,384 H100\n  cluster.n_gpus = 100000\n")
-    assert f"ETTR: {100 * told.budget.ettr:.1f}% at the best interval" in out
-    assert f"{told.budget.total_h:,.1f} h" in out and "Time to failure of the job: 30 min" in out
+    assert f"ETTR: {100 * answer.budget.ettr:.1f}% at the best interval" in out
+    assert f"{answer.budget.total_h:,.1f} h" in out and "Time to failure of the job: 30 min" in out
     assert "Assumed, because no source gives them" in out
-    for row in told.bands.itertuples():
+    for row in answer.bands.itertuples():
         if row.unit == "":
             assert f"{row.low_50:.1%} to {row.high_50:.1%}" in out and f"{row.low_95:.1%} to {row.high_95:.1%}" in out
-    assert len(told.bands) == 5 and f"The bands come {told.band_source}." in out
-    assert "failures.n_events = 419" in told.band_source
+    assert len(answer.bands) == 5 and f"The bands come {answer.band_source}." in out
+    assert "failures.n_events = 419" in answer.band_source
     for part in ("productive", "checkpoint", "rework", "detection", "restart", "maintenance", "total"):
         assert re.search(rf"^ *{part} ", out, re.M), part
     assert not re.search(r"^ *(degraded|slowdown) ", out, re.M)
@@ -43,11 +43,11 @@ def test_plan_answers_in_words(ettr):
 def test_plan_answers_machines_with_the_same(ettr):
     status, out, err = ettr("plan", "--quick", "llama3-405b", "--set", "cluster.n_gpus=100000", "--json")
     assert (status, err) == (0, "")
-    told = json.loads(out, parse_constant=pytest.fail)
-    assert told.pop("changes") == {"cluster.n_gpus": 100_000}
-    asked_for_more = {name: told.pop(name) for name in ("target_ettr", "requirements", "sizing", "advice")}
+    record = json.loads(out, parse_constant=pytest.fail)
+    assert record.pop("changes") == {"cluster.n_gpus": 100_000}
+    asked_for_more = {name: record.pop(name) for name in ("target_ettr", "requirements", "sizing", "advice")}
     assert asked_for_more == {"target_ettr": None, "requirements": [], "sizing": None, "advice": None}
-    assert told == plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})).to_dict()
+    assert record == plan.make(Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})).to_dict()
 
 
 def test_plan_takes_a_file(ettr, tmp_path):
@@ -94,9 +94,9 @@ def test_every_preset_has_a_plan_in_words(ettr, name, change):
 
 
 def test_a_rate_that_nobody_counted_has_no_bands_and_says_what_would_give_them(ettr):
-    told = ettr("plan", "--quick", "rsc-1", "--set", "failures.rate_per_1000_node_days=6")[1]
-    assert "How sure: the scenario does not say how well its failure rate is known" in told
-    assert "failures.rate_gamma" in told and "95%" not in told
+    out = ettr("plan", "--quick", "rsc-1", "--set", "failures.rate_per_1000_node_days=6")[1]
+    assert "How sure: the scenario does not say how well its failure rate is known" in out
+    assert "failures.rate_gamma" in out and "95%" not in out
 
 
 def test_a_band_that_reaches_runs_without_end_says_so(ettr):
@@ -129,8 +129,8 @@ def test_tiers_are_shown_with_their_best_intervals(ettr):
 
 
 def test_tiers_are_told_to_machines(ettr):
-    told = json.loads(ettr("plan", "--quick", "llama3-405b", "--set", f"checkpoint.tiers={TIERS}", "--json")[1])
-    peer, store = told["tiers"]
+    record = json.loads(ettr("plan", "--quick", "llama3-405b", "--set", f"checkpoint.tiers={TIERS}", "--json")[1])
+    peer, store = record["tiers"]
     assert (peer["name"], peer["interval_s"], store["name"], store["interval_s"]) == ("peer memory", 60, "store", 600)
     assert (store["best_interval_s"] / peer["best_interval_s"]) % 1 == pytest.approx(0, abs=1e-9)
     assert store["survives"] == 1
@@ -139,11 +139,11 @@ def test_tiers_are_told_to_machines(ettr):
 def test_silent_failures_are_answered_with_the_checkpoints_to_keep(ettr):
     """Found after 6 h, checkpoints about 30 min apart: 6 h hold 12 of them, and one before."""
     silent = ("--set", "failures.modes=[{name: SDC, share: 1, latency_h: 6}]")
-    told = json.loads(ettr("plan", "--quick", "rsc-1", *silent, "--json")[1])
-    between_h = told["interval_min"] / 60 + 300 / 3600
-    assert told["checkpoints_to_keep"] == math.ceil(6 / between_h) + 1
+    record = json.loads(ettr("plan", "--quick", "rsc-1", *silent, "--json")[1])
+    between_h = record["interval_min"] / 60 + 300 / 3600
+    assert record["checkpoints_to_keep"] == math.ceil(6 / between_h) + 1
     assert (
-        f"Keep the newest {told['checkpoints_to_keep']} checkpoints: silent failures"
+        f"Keep the newest {record['checkpoints_to_keep']} checkpoints: silent failures"
         in ettr("plan", "--quick", "rsc-1", *silent)[1]
     )
 
@@ -180,20 +180,20 @@ def test_an_interval_has_two_ends(ettr):
 
 def test_a_field_can_be_asked_for_alone_and_twice_is_once(ettr):
     asked = ("--field", "recovery.restart_min", "--field", "checkpoint.stall_s", "--field", "recovery.restart_min")
-    told = json.loads(ettr(*AT_24K, "--target", "0.9", *asked, "--json")[1])
-    assert [need["field"] for need in told["requirements"]] == ["recovery.restart_min", "checkpoint.stall_s"]
-    assert told["target_ettr"] == 0.9
+    record = json.loads(ettr(*AT_24K, "--target", "0.9", *asked, "--json")[1])
+    assert [need["field"] for need in record["requirements"]] == ["recovery.restart_min", "checkpoint.stall_s"]
+    assert record["target_ettr"] == 0.9
     run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 24_000})
-    first = told["requirements"][0]
+    first = record["requirements"][0]
     assert first["value"] == plan.required(run, "recovery.restart_min", 0.9).value
     assert (first["reached"], first["sense"], first["unit"], first["given"]) == (True, "at most", "min", 5)
 
 
 def test_all_fields_are_asked_and_those_that_can_do_it_come_first(ettr):
-    told = json.loads(ettr(*AT_24K, "--target", "0.9", "--json")[1])
+    record = json.loads(ettr(*AT_24K, "--target", "0.9", "--json")[1])
     run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 24_000})
-    assert {need["field"] for need in told["requirements"]} == set(plan.solvable(run))
-    reached = [need["reached"] for need in told["requirements"]]
+    assert {need["field"] for need in record["requirements"]} == set(plan.solvable(run))
+    reached = [need["reached"] for need in record["requirements"]]
     assert reached == sorted(reached, reverse=True) and 0 < sum(reached) < len(reached)
 
 
@@ -201,20 +201,20 @@ def test_what_no_value_reaches_is_answered_with_what_is_possible_and_what_stands
     asked = (*AT_24K, "--target", "0.9", "--field", "recovery.detection_min")
     status, out, err = ettr(*asked)
     assert (status, err) == (0, "")
-    told = json.loads(ettr(*asked, "--json")[1])["requirements"][0]
-    assert (told["value"], told["reached"], told["blocker"]) == (None, False, "checkpoint.stall_s")
-    assert re.search(rf"^recovery.detection_min +none +1 +min +{told['best_ettr']:.1%}$", out, re.M)
-    with_both = told["blocking"][0]["ettr"]
-    said = "checkpoint.stall_s stands in the way of recovery.detection_min: ideal together they would leave"
-    assert f"{said} {with_both:.1%}." in out
+    need = json.loads(ettr(*asked, "--json")[1])["requirements"][0]
+    assert (need["value"], need["reached"], need["blocker"]) == (None, False, "checkpoint.stall_s")
+    assert re.search(rf"^recovery.detection_min +none +1 +min +{need['best_ettr']:.1%}$", out, re.M)
+    with_both = need["blocking"][0]["ettr"]
+    text = "checkpoint.stall_s stands in the way of recovery.detection_min: ideal together they would leave"
+    assert f"{text} {with_both:.1%}." in out
 
 
 def test_a_target_beyond_any_two_fields_is_an_answer_too(ettr):
     status, out, err = ettr("plan", "--quick", "llama3-405b", "--target", "0.9999", "--field", "recovery.restart_min")
     assert (status, err) == (0, "")
     assert "No second field is enough for recovery.restart_min: " in out
-    told = json.loads(ettr("plan", "--quick", "llama3-405b", "--target", "0.9999", "--json")[1])["requirements"]
-    assert {need["reached"] for need in told} == {False}
+    needs = json.loads(ettr("plan", "--quick", "llama3-405b", "--target", "0.9999", "--json")[1])["requirements"]
+    assert {need["reached"] for need in needs} == {False}
 
 
 def test_several_fields_that_share_what_stands_in_the_way_share_its_sentence(ettr):
@@ -239,16 +239,16 @@ def test_a_rate_that_changes_is_planned_for_at_its_mean(ettr):
     young = ("plan", "llama3-405b", "--set", "failures.burn_in={factor: 5, decay_days: 7}")
     status, out, err = ettr(*young)
     assert (status, err) == (0, "") and "The failure rate changes during the run" in out
-    told = json.loads(ettr(*young, "--json")[1])
-    assert told["over_time"]["ettr"] == pytest.approx(told["ettr"], abs=0.003)
+    record = json.loads(ettr(*young, "--json")[1])
+    assert record["over_time"]["ettr"] == pytest.approx(record["ettr"], abs=0.003)
 
 
 def test_a_field_that_cannot_matter_may_be_anything(ettr):
     still = ("plan", "rsc-1", "--set", "failures.rate_per_1000_node_days=0", "--target", "0.5", "--field")
     status, out, _ = ettr(*still, "recovery.detection_min")
     assert status == 0 and re.search(r"^recovery.detection_min +any +", out, re.M)
-    told = json.loads(ettr(*still, "recovery.detection_min", "--json")[1], parse_constant=pytest.fail)["requirements"]
-    assert (told[0]["value"], told[0]["reached"]) == (None, True)
+    needs = json.loads(ettr(*still, "recovery.detection_min", "--json")[1], parse_constant=pytest.fail)["requirements"]
+    assert (needs[0]["value"], needs[0]["reached"]) == (None, True)
 
 
 @pytest.mark.parametrize("field", ["prediction.recall", "prediction.precision"])
@@ -360,7 +360,7 @@ BAD = {
         ["plan", "rsc-1", "--set", "failures.lifetime={shape: 0.7, start: new}", "--target", "0.9"],
         "ettr: --target has no answer for a failure rate that changes: leave failures.burn_in and ",
     ),
-    "silent and loud": (
+    "silent and noticed": (
         ["plan", "rsc-1", "--set", "failures.modes=[{name: SDC, share: 0.1, latency_h: 6}]"],
         "ettr: budget.exact has no form for silent failures (latency_h) together with failures that are noticed: ",
     ),
@@ -490,9 +490,9 @@ def test_gpus_are_listed_with_what_is_assumed_of_them(ettr):
     assert (status, err) == (0, "")
     assert ettr("parts") == (0, out, "ettr: `ettr parts` is now `ettr gpus`; the old name goes with version 0.3\n")
     assert re.search(r"^gb300 +NVIDIA GB300, per GPU +1,400 W +145 W +cold_plate +\d+ of \d+$", out, re.M)
-    told = json.loads(ettr("gpus", "--json")[1])
-    assert [row["name"] for row in told] == list(evidence.gpu_names())
-    assert told[4]["limit_w"] == 700
+    gpus = json.loads(ettr("gpus", "--json")[1])
+    assert [row["name"] for row in gpus] == list(evidence.gpu_names())
+    assert gpus[4]["limit_w"] == 700
 
 
 def test_a_plan_in_the_heat_tells_speed_temperatures_and_failures(ettr):
@@ -506,8 +506,8 @@ def test_a_plan_in_the_heat_tells_speed_temperatures_and_failures(ettr):
     assert f"failures at {run.heat_rate_factor:.2f} times the observed rate" in out
     assert f"hottest die {run.heat_response.hours['hottest_c'].max():.1f} °C" in out
     assert "(25.0 °C at full speed)" in out
-    told = json.loads(ettr("plan", "--quick", "llama3-405b", *hot, "--json")[1])
-    assert told["effective_throughput"] == pytest.approx(told["ettr"] * told["speed"])
+    record = json.loads(ettr("plan", "--quick", "llama3-405b", *hot, "--json")[1])
+    assert record["effective_throughput"] == pytest.approx(record["ettr"] * record["speed"])
     assert "Heat" not in ettr("plan", "--quick", "llama3-405b")[1]
     slow = ettr("plan", "--quick", "llama3-405b", "--set", "job.throughput_factor=0.9")[1]
     assert "training at 90.0% of full speed" in slow and "Heat" not in slow

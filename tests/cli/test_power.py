@@ -23,31 +23,33 @@ def test_it_answers_with_power_and_a_bill(ettr):
 
 def test_json_holds_the_same_numbers(ettr):
     status, out, _ = ettr("power", "llama3-405b", *SHORT, "--limits", "utility-example", "--json")
-    said = json.loads(out)
+    record = json.loads(out)
     run = Scenario.load("llama3-405b").override({"job.productive_h": 6})
     timeline = simulate(run, 1, timeline=[0]).timeline
     series = power.series(timeline, power.profile(run), 1.0)
-    assert status == 0 and said["metrics"] == pytest.approx(power.metrics(series).to_dict())
+    assert status == 0 and record["metrics"] == pytest.approx(power.metrics(series).to_dict())
     bill = power.bill(timeline, power.profile(run))
-    assert sum(row["facility_mwh"] for row in said["bill"]) == pytest.approx(bill["facility_mwh"].sum())
-    assert [row["verdict"] for row in said["limits"]] == ["broken", "broken"]
-    assert said["changes"] == {"job.productive_h": 6} and said["part"] == "NVIDIA H100 SXM"
+    assert sum(row["facility_mwh"] for row in record["bill"]) == pytest.approx(bill["facility_mwh"].sum())
+    assert [row["verdict"] for row in record["limits"]] == ["broken", "broken"]
+    assert record["changes"] == {"job.productive_h": 6} and record["part"] == "NVIDIA H100 SXM"
 
 
 def test_another_part_and_seed_are_another_run(ettr):
-    found = [json.loads(ettr("power", "llama3-405b", *SHORT, "--json", *more)[1]) for more in ((), ("--part", "a100"))]
-    assert found[0]["metrics"]["peak_mw"] > 1.3 * found[1]["metrics"]["peak_mw"]
+    records = [
+        json.loads(ettr("power", "llama3-405b", *SHORT, "--json", *more)[1]) for more in ((), ("--part", "a100"))
+    ]
+    assert records[0]["metrics"]["peak_mw"] > 1.3 * records[1]["metrics"]["peak_mw"]
     other = json.loads(ettr("power", "llama3-405b", *SHORT, "--json", "--seed", "3")[1])
-    assert other["measured_h"] != found[0]["measured_h"]
+    assert other["measured_h"] != records[0]["measured_h"]
 
 
 def test_the_series_is_written(ettr, tmp_path):
     path = tmp_path / "out.csv"
     asked = ("--series", str(path), "--resolution", "30", "--from", "1", "--to", "2")
     status, out, _ = ettr("power", "llama3-405b", *SHORT, *asked)
-    found = pd.read_csv(path)
-    assert status == 0 and "The series is at" in out and len(found) == 120
-    assert found["time_h"].iloc[[0, -1]].round(4).tolist() == [1.0042, 1.9958]
+    rows = pd.read_csv(path)
+    assert status == 0 and "The series is at" in out and len(rows) == 120
+    assert rows["time_h"].iloc[[0, -1]].round(4).tolist() == [1.0042, 1.9958]
 
 
 @pytest.mark.parametrize(

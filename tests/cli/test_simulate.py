@@ -35,16 +35,18 @@ def rsc1(**sections):
 def test_simulate_answers_in_words(ettr):
     status, out, err = ettr("simulate", "rsc-1", "--runs", "300", "--seed", "7", "--set", "cluster.n_gpus=8000")
     assert (status, err) == (0, "")
-    found = simulate(run := rsc1(**{"cluster.n_gpus": 8000}), 300, 7)
-    form, (low, high) = budget.exact(run), found.ettr_interval
+    simulated = simulate(run := rsc1(**{"cluster.n_gpus": 8000}), 300, 7)
+    form, (low, high) = budget.exact(run), simulated.ettr_interval
     assert out.startswith(
         "RSC-1, one job on all 16,000 A100\n  cluster.n_gpus = 8000\n300 runs of rsc-1, seed 7. ETTR: "
     )
-    shown = re.search(r"ETTR: ([\d.]+)% \(95%: ([\d.]+)% to ([\d.]+)%\); closed form: ([\d.]+)%\n", out)
-    said = [float(number) / 100 for number in shown.groups()]
-    assert said == pytest.approx([found.ettr, low, high, form.ettr], abs=0.51e-2 * 10 ** -len(shown[1].split(".")[1]))
+    figures = re.search(r"ETTR: ([\d.]+)% \(95%: ([\d.]+)% to ([\d.]+)%\); closed form: ([\d.]+)%\n", out)
+    shares = [float(number) / 100 for number in figures.groups()]
+    assert shares == pytest.approx(
+        [simulated.ettr, low, high, form.ettr], abs=0.51e-2 * 10 ** -len(figures[1].split(".")[1])
+    )
     assert "The closed form (budget.exact) leaves nothing out.\n" in out
-    assert f"would have needed {found.variance_ratio:.3g} times as many runs" in out
+    assert f"would have needed {simulated.variance_ratio:.3g} times as many runs" in out
 
 
 ROW = re.compile(r"^(\w+) +(-?[\d,.]+) h +(± ([\d,.]+)|< [\d.]+) +(?:([\d.]+)% +)?([\d,.]+) h(?: +([\d.]+)%)? *$", re.M)
@@ -56,9 +58,9 @@ def number(text: str) -> float:
 
 def test_the_time_budget_is_that_of_the_simulation_beside_that_of_the_form(ettr):
     out = ettr("simulate", "rsc-1", "--runs", "300")[1]
-    found, form = simulate(rsc1(), 300), budget.exact(rsc1()).to_dict()
-    rows = {part: told for part, *told in ROW.findall(out)}
-    means = found.budget_interval.set_index("part")
+    simulated, form = simulate(rsc1(), 300), budget.exact(rsc1()).to_dict()
+    rows = {part: cells for part, *cells in ROW.findall(out)}
+    means = simulated.budget_interval.set_index("part")
     occurring = [part for part in means.index if part != "n_failures" and means.loc[part, "mean"] > 0]
     assert list(rows) == occurring and {"productive", "rework", "restart", "total"} < set(rows)
     for part, (mean, _, half, share, expected, share_of_form) in rows.items():
@@ -67,7 +69,7 @@ def test_the_time_budget_is_that_of_the_simulation_beside_that_of_the_form(ettr)
         assert number(half or "0") == pytest.approx(1.96 * means.loc[part, "error"], abs=2 * rounding)
         assert number(expected) == pytest.approx(form[f"{part}_h"], abs=rounding)
         if part != "total":
-            assert number(share) / 100 == pytest.approx(means.loc[part, "mean"] / found.budget.total_h, abs=5.1e-4)
+            assert number(share) / 100 == pytest.approx(means.loc[part, "mean"] / simulated.budget.total_h, abs=5.1e-4)
             assert number(share_of_form) / 100 == pytest.approx(form[f"{part}_h"] / form["total_h"], abs=5.1e-4)
 
 
@@ -87,19 +89,19 @@ def test_finishing_dates_are_in_hours_and_days(ettr):
 def test_simulate_answers_machines_with_the_same(ettr):
     status, out, err = ettr("simulate", "rsc-1", "--runs", "300", *SPARES, "--json")
     assert (status, err) == (0, "")
-    told = json.loads(out, parse_constant=pytest.fail)
+    record = json.loads(out, parse_constant=pytest.fail)
     run = rsc1(spares={"n_nodes": 1}, repair={"manual_h": 24})
     left = budget.simplified(run)
     form = budget.exact(left.scenario)
-    assert told.pop("changes") == {"spares": {"n_nodes": 1}, "repair": {"manual_h": 24}}
-    assert told.pop("closed_form") == {
+    assert record.pop("changes") == {"spares": {"n_nodes": 1}, "repair": {"manual_h": 24}}
+    assert record.pop("closed_form") == {
         "formula": "budget.exact",
         "ettr": form.ettr,
         "left_out": list(left.left_out),
         "refusal": None,
         "budget": form.to_dict(),
     }
-    assert told == simulate(run, 300).to_dict()
+    assert record == simulate(run, 300).to_dict()
 
 
 def test_the_seed_is_that_of_the_runs(ettr):
@@ -133,13 +135,13 @@ def test_every_preset_is_answered_within_a_narrow_terminal(ettr, monkeypatch, na
 def test_what_the_closed_form_leaves_out_is_named_and_waits_are_told(ettr):
     out = ettr("simulate", "rsc-1", "--runs", "100", *SPARES)[1]
     assert "The closed form leaves out:\n  spares that run out (spares, repair)\n" in out
-    found = simulate(rsc1(spares={"n_nodes": 1}, repair={"manual_h": 24}), 100)
+    simulated = simulate(rsc1(spares={"n_nodes": 1}, repair={"manual_h": 24}), 100)
     waits, hours = re.search(r"^Waits for nodes: ([\d.]+) a run, ([\d,.]+) h \(within the queue\)$", out, re.M).groups()
-    assert number(waits) == pytest.approx(found.runs["n_waits"].mean(), rel=0.005)
-    assert number(hours) == pytest.approx(found.runs["waiting_h"].mean(), rel=0.005)
-    assert found.runs["n_waits"].mean() > 1
+    assert number(waits) == pytest.approx(simulated.runs["n_waits"].mean(), rel=0.005)
+    assert number(hours) == pytest.approx(simulated.runs["waiting_h"].mean(), rel=0.005)
+    assert simulated.runs["n_waits"].mean() > 1
     held = re.search(r"^Held as hot spares: ([\d,.]+) GPU-hours$", out, re.M)
-    assert number(held[1]) == pytest.approx(8 * found.budget.total_h, rel=0.005)
+    assert number(held[1]) == pytest.approx(8 * simulated.budget.total_h, rel=0.005)
 
 
 def test_what_does_not_occur_is_not_told(ettr):
@@ -170,8 +172,8 @@ def test_a_rate_that_changes_has_the_form_of_such_rates_beside_it(ettr):
         "(budget.over_time) leaves nothing out, at each moment's failure rate.\n"
         in ettr("simulate", "rsc-1", *young)[1]
     )
-    told = json.loads(ettr("simulate", "rsc-1", *young, "--json")[1])["closed_form"]
-    assert told["ettr"] == budget.over_time(run).ettr and told["left_out"] == []
+    closed_form = json.loads(ettr("simulate", "rsc-1", *young, "--json")[1])["closed_form"]
+    assert closed_form["ettr"] == budget.over_time(run).ettr and closed_form["left_out"] == []
     with_more = json.loads(ettr("simulate", "rsc-1", *young, *SPARES, "--json")[1])["closed_form"]
     assert with_more["formula"] == "budget.exact" and len(with_more["left_out"]) == 2
 
@@ -183,8 +185,12 @@ def test_where_the_closed_form_has_no_answer_that_is_said(ettr):
     assert (status, err) == (0, "") and "closed form:" not in out
     assert re.search(r"^part +hours +95% +share *$", out, re.M)
     assert "No closed form beside it: budget.exact holds only for maintenance so rare that " in out
-    told = json.loads(ettr(*asked, "--json")[1], parse_constant=pytest.fail)["closed_form"]
-    assert told["ettr"] is None and told["budget"] is None and told["refusal"].startswith("budget.exact holds only")
+    closed_form = json.loads(ettr(*asked, "--json")[1], parse_constant=pytest.fail)["closed_form"]
+    assert (
+        closed_form["ettr"] is None
+        and closed_form["budget"] is None
+        and closed_form["refusal"].startswith("budget.exact holds only")
+    )
 
 
 # --------------------------------------------------------------------------- how sure
@@ -215,8 +221,8 @@ def test_one_run_has_no_intervals(ettr):
     assert "1 run of rsc-1, seed 0. ETTR: " in out and "(95%" not in out
     assert "One run alone does not say how far runs differ: no intervals.\n" in out
     assert re.search(r"^rework +[\d.]+ h +unknown ", out, re.M) and "nan" not in out
-    told = json.loads(ettr("simulate", "rsc-1", "--runs", "1", "--json")[1], parse_constant=pytest.fail)
-    assert set(told["errors"].values()) == {None}
+    record = json.loads(ettr("simulate", "rsc-1", "--runs", "1", "--json")[1], parse_constant=pytest.fail)
+    assert set(record["errors"].values()) == {None}
 
 
 def test_runs_without_failures_are_all_alike(ettr):
@@ -249,10 +255,10 @@ def test_the_timeline_is_written_and_said_to_be_there(ettr, tmp_path, monkeypatc
     status, out, err = ettr("simulate", "rsc-2", "--runs", "30", "--timeline", "run.csv")
     assert (status, err) == (0, "") and out.endswith("\nThe timeline of run 0 is at run.csv\n")
     rows = pd.read_csv("run.csv")
-    found = simulate(Scenario.load("rsc-2"), 30, timeline=[0])
-    assert list(rows.columns) == ["run", "start_h", "end_h", "state"] and len(rows) == len(found.timeline)
-    np.testing.assert_array_equal(rows["end_h"], found.timeline["end_h"])
-    assert rows["end_h"].iloc[-1] == pytest.approx(found.runs["total_h"][0])
+    simulated = simulate(Scenario.load("rsc-2"), 30, timeline=[0])
+    assert list(rows.columns) == ["run", "start_h", "end_h", "state"] and len(rows) == len(simulated.timeline)
+    np.testing.assert_array_equal(rows["end_h"], simulated.timeline["end_h"])
+    assert rows["end_h"].iloc[-1] == pytest.approx(simulated.runs["total_h"][0])
     assert {"training", "checkpoint", "restart"} <= set(rows["state"])
 
 
@@ -261,8 +267,8 @@ def test_the_runs_of_the_timeline_may_be_named(ettr, tmp_path):
     asked = ("simulate", "rsc-2", "--runs", "30", "--timeline", str(path), "--timeline-runs")
     out = ettr(*asked, " 29,3, 3")[1]
     assert pd.read_csv(path)["run"].unique().tolist() == [3, 29] and "\nThe timeline of 2 runs is at " in out
-    told = json.loads(ettr(*asked, "5", "--json")[1])
-    assert told["n_runs"] == 30 and pd.read_csv(path)["run"].unique().tolist() == [5]
+    record = json.loads(ettr(*asked, "5", "--json")[1])
+    assert record["n_runs"] == 30 and pd.read_csv(path)["run"].unique().tolist() == [5]
 
 
 def test_a_full_disk_costs_the_file_and_not_the_answer(ettr, tmp_path, monkeypatch):
@@ -277,18 +283,18 @@ def test_a_full_disk_costs_the_file_and_not_the_answer(ettr, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (OSError(28, "No space left on device"), "cannot write the answer: No space left on device"),
         (PermissionError(13, "Permission denied", "/x/y"), "/x/y: Permission denied"),
     ],
 )
-def test_what_the_system_refuses_is_told_without_a_traceback(ettr, monkeypatch, error, said):
+def test_what_the_system_refuses_is_one_line_without_a_traceback(ettr, monkeypatch, error, message):
     def refuse(*_):
         raise error
 
     monkeypatch.setattr(cli_simulate, "print_simulation", refuse)
-    assert ettr("simulate", "rsc-2", "--runs", "30") == (1, "", f"ettr: {said}\n")
+    assert ettr("simulate", "rsc-2", "--runs", "30") == (1, "", f"ettr: {message}\n")
 
 
 # --------------------------------------------------------------------------- progress, and Ctrl-C

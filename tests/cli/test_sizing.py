@@ -37,19 +37,19 @@ def test_a_job_given_by_its_hours_is_not_asked(ettr):
 
 
 def test_json_holds_the_same_numbers(ettr):
-    said = json.loads(ettr(*SEVENTY, "--power-mw", "10", "--json")[1])["sizing"]
+    sizes = json.loads(ettr(*SEVENTY, "--power-mw", "10", "--json")[1])["sizing"]
     run = Scenario.load("llama3-405b").override({"job.tokens": 2e12, "model.n_parameters": 70e9})
     answer = sizing.make(run, sizing.Limits(power_mw=10))
-    assert said["limits"] == {"power_mw": 10}
-    assert said["best"]["fastest"]["n_gpus"] == answer.best["fastest"].n_gpus
-    assert said["best"]["fastest"]["power_mw"] <= 10
-    assert said["next_gpu"]["share"] == pytest.approx(answer.next.share)
-    assert said["turning_gpus"] == answer.turning_gpus
+    assert sizes["limits"] == {"power_mw": 10}
+    assert sizes["best"]["fastest"]["n_gpus"] == answer.best["fastest"].n_gpus
+    assert sizes["best"]["fastest"]["power_mw"] <= 10
+    assert sizes["next_gpu"]["share"] == pytest.approx(answer.next.share)
+    assert sizes["turning_gpus"] == answer.turning_gpus
 
 
 def test_days_are_those_of_the_plan(ettr):
-    said = json.loads(ettr(*JOB, "--json")[1])
-    assert 24 * said["sizing"]["as_given"]["days"] == pytest.approx(said["time_budget"]["total_h"], rel=1e-3)
+    record = json.loads(ettr(*JOB, "--json")[1])
+    assert 24 * record["sizing"]["as_given"]["days"] == pytest.approx(record["time_budget"]["total_h"], rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,12 @@ def test_a_good_sweep_ends_with_0_and_answers_machines(study, ettr, cluster):
     status, out, err = ettr(
         "sweep", "study.ipynb", "--grid", "good.yml", "--out", "out", "--scheduler", cluster, "--json", "-q"
     )
-    told = json.loads(out)
+    record = json.loads(out)
     assert (status, err) == (0, "")
-    assert {k: told[k] for k in ("n_points", "n_done", "n_failed", "n_kept")} == {
+    assert {k: record[k] for k in ("n_points", "n_done", "n_failed", "n_kept")} == {
         "n_points": 2, "n_done": 2, "n_failed": 0, "n_kept": 0,
     }  # fmt: skip
-    assert pd.read_parquet(told["table"])["double"].tolist() == [2.0, 5.0]
+    assert pd.read_parquet(record["table"])["double"].tolist() == [2.0, 5.0]
 
 
 def test_a_dry_run_shows_the_points_and_how_long_they_take(study, ettr):
@@ -68,8 +68,8 @@ def test_a_dry_run_shows_the_points_and_how_long_they_take(study, ettr):
     assert status == 0
     assert "3 points: 1 done, 0 failed, 2 open." in out
     assert "The first open one took" in out and "The rest will take about" in out
-    told = json.loads(ettr("sweep", "study.ipynb", "--grid", "grid.yml", "--out", "out", "--dry-run", "--json")[1])
-    assert (told["done"], told["open"]) == (2, 1) and len(told["points"]) == 3
+    record = json.loads(ettr("sweep", "study.ipynb", "--grid", "grid.yml", "--out", "out", "--dry-run", "--json")[1])
+    assert (record["done"], record["open"]) == (2, 1) and len(record["points"]) == 3
 
 
 def test_many_points_are_shown_in_short(study, ettr):

@@ -41,26 +41,26 @@ def test_a_recording_is_answered_in_words(ettr, file):
 def test_a_part_is_written_and_used_as_a_base(ettr, file):
     status, out, err = ettr("telemetry", file, "--part-out", "mine.yml", "--json")
     assert (status, err) == (0, "")
-    told = json.loads(out, parse_constant=pytest.fail)
+    record = json.loads(out, parse_constant=pytest.fail)
     part = Gpu.load("mine.yml")
-    assert part.name == "mine" and part.cooling.air.tau_s == pytest.approx(told["fit"]["tau"]["value"], rel=1e-5)
+    assert part.name == "mine" and part.cooling.air.tau_s == pytest.approx(record["fit"]["tau"]["value"], rel=1e-5)
     assert part.evidence["cooling.air.tau_s"].note.startswith("fitted to node 7.csv, 95%: ")
     status, out, _ = ettr("telemetry", file, "--part", "mine.yml", "--part-out", "again.yml")
-    assert status == 0 and "The part is at again.yml: " in out and "the rest as in mine" in out
+    assert status == 0 and "The GPU is at again.yml: " in out and "the rest as in mine" in out
 
 
 def test_machines_get_the_same_as_python(ettr, file):
-    told = json.loads(ettr("telemetry", file, "--json", "--gpu", "0", "--medium", "immersion")[1])
-    found = telemetry.fit(telemetry.read(file), "h100", "immersion", gpu="0")
-    assert told["fit"] == json.loads(json.dumps(found.to_dict()))
-    assert told["recording"]["n_samples"] == len(telemetry.read(file).samples)
-    assert told["recording"]["gaps"]["n"] > 0 and told["recording"]["format"] == "csv"
+    record = json.loads(ettr("telemetry", file, "--json", "--gpu", "0", "--medium", "immersion")[1])
+    fitted = telemetry.fit(telemetry.read(file), "h100", "immersion", gpu="0")
+    assert record["fit"] == json.loads(json.dumps(fitted.to_dict()))
+    assert record["recording"]["n_samples"] == len(telemetry.read(file).samples)
+    assert record["recording"]["gaps"]["n"] > 0 and record["recording"]["format"] == "csv"
 
 
 def test_what_power_is_averaged_over_can_be_said(ettr, file):
-    told = json.loads(ettr("telemetry", file, "--json", "--power-window-ms", "2000")[1])
-    found = telemetry.fit(telemetry.read(file), power_window_s=2.0)
-    assert told["fit"] == json.loads(json.dumps(found.to_dict()))
+    record = json.loads(ettr("telemetry", file, "--json", "--power-window-ms", "2000")[1])
+    fitted = telemetry.fit(telemetry.read(file), power_window_s=2.0)
+    assert record["fit"] == json.loads(json.dumps(fitted.to_dict()))
     status, _, err = ettr("telemetry", file, "--power-window-ms", "-1")
     assert status == 2 and "--power-window-ms must be from 0 to 60000 ms, got -1" in err
 

@@ -22,14 +22,14 @@ NASTY = ["[bold]x[/bold]", "[/]", "[red", "a\\", "\\[b]", ":bug:", "[link=http:/
 COLUMNS = {"n": "failures"}
 
 
-def shown(rows: list[dict[str, str]], capsys, first: str = "component") -> str:
+def printed(rows: list[dict[str, str]], capsys, first: str = "component") -> str:
     terminal.console().print(terminal.table(first, COLUMNS, rows))
     return capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", NASTY)
 def test_a_name_is_shown_as_it_is_written(text, capsys):
-    head, row = shown([{"name": text, "n": "3"}], capsys, text).splitlines()
+    head, row = printed([{"name": text, "n": "3"}], capsys, text).splitlines()
     assert head.split() == [*text.split(), "failures"] and row.split() == [*text.split(), "3"]
 
 
@@ -46,7 +46,7 @@ def test_a_title_between_colons_is_no_picture(capsys):
 
 def test_a_long_name_is_folded_and_not_cut(capsys):
     name = "x" * 300
-    out = shown([{"name": name, "n": "3"}], capsys)
+    out = printed([{"name": name, "n": "3"}], capsys)
     assert out.count("x") == 300 and "…" not in out
     assert max(map(len, out.splitlines())) <= 110
 
@@ -79,14 +79,14 @@ def test_progress_is_shown_on_standard_error_of_a_terminal(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("quiet", "hushed", "said"), [(False, False, True), (False, True, False), (True, False, False)]
+    ("quiet", "hushed", "is_explained"), [(False, False, True), (False, True, False), (True, False, False)]
 )
-def test_what_takes_long_is_explained_unless_it_has_begun(capsys, quiet, hushed, said):
+def test_what_takes_long_is_explained_unless_it_has_begun(capsys, quiet, hushed, is_explained):
     with terminal.said_if_late("it is compiled", quiet, after_s=0.05) as begun:
         if hushed:
             begun()
         time.sleep(0.3)
-    assert (capsys.readouterr().err == "it is compiled\n") == said
+    assert (capsys.readouterr().err == "it is compiled\n") == is_explained
 
 
 @pytest.mark.parametrize(("quiet", "stream"), [(True, Terminal), (False, io.StringIO)])
@@ -129,7 +129,7 @@ def test_figures(value, at_most, at_least):
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "shown"),
+    ("value", "unit", "text"),
     [
         (3.05, "h", "3.05 h"),
         (7.7, "min", "7.7 min"),
@@ -138,8 +138,8 @@ def test_figures(value, at_most, at_least):
         (7.76, "1/d", "7.76"),
     ],
 )
-def test_an_amount_is_shown_as_people_read_it(value, unit, shown):
-    assert cli_plan._amount(value, unit) == shown
+def test_an_amount_is_shown_as_people_read_it(value, unit, text):
+    assert cli_plan._amount(value, unit) == text
 
 
 def test_a_range_of_one_value_is_that_value():

@@ -48,7 +48,7 @@ CELLS = [
 
 def outputs(path) -> list:
     """Outputs by cell, with what a stream said in pieces put together."""
-    found = []
+    by_cell = []
     for cell in nbformat.read(path, as_version=4).cells:
         kept: list = []
         for output in cell.get("outputs", []):
@@ -56,19 +56,19 @@ def outputs(path) -> list:
                 kept[-1].text += output.text
             else:
                 kept.append(output)
-        found.append(kept)
-    return found
+        by_cell.append(kept)
+    return by_cell
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
     folder = tmp_path_factory.mktemp("both")
     path = written(folder / "a.ipynb", *CELLS)
-    found = {}
+    by_kernel = {}
     for fresh in (False, True):
         notebook.run(path, folder / f"{fresh}.ipynb", cwd=folder, fresh_kernel=fresh)
-        found[fresh] = outputs(folder / f"{fresh}.ipynb")
-    return found
+        by_kernel[fresh] = outputs(folder / f"{fresh}.ipynb")
+    return by_kernel
 
 
 def test_outputs_are_those_of_a_kernel(both):
@@ -79,13 +79,13 @@ def test_outputs_are_those_of_a_kernel(both):
 
 def test_a_failing_cell_leaves_the_traceback_of_a_kernel(tmp_path):
     path = written(tmp_path / "a.ipynb", "def inner():\n    raise KeyError('k')\ninner()")
-    found = []
+    tracebacks = []
     for fresh in (False, True):
         with pytest.raises(NotebookFailed, match="KeyError: 'k'"):
             notebook.run(path, tmp_path / f"{fresh}.ipynb", fresh_kernel=fresh)
         (output,) = outputs(tmp_path / f"{fresh}.failed.ipynb")[-1]
-        found.append([re.sub(r"\x1b\[[\d;]*m", "", part) for part in output.traceback])  # but for its colours
-    assert found[0] == found[1]
+        tracebacks.append([re.sub(r"\x1b\[[\d;]*m", "", part) for part in output.traceback])  # but for its colours
+    assert tracebacks[0] == tracebacks[1]
 
 
 def test_a_cell_that_may_fail_does_not_end_the_notebook(tmp_path):
@@ -98,7 +98,7 @@ def test_a_cell_that_may_fail_does_not_end_the_notebook(tmp_path):
     assert outputs(tmp_path / "b.failed.ipynb")[3][0].text == "on\n"
 
 
-def said(tmp_path, *cells: str, name: str = "a") -> str:
+def printed(tmp_path, *cells: str, name: str = "a") -> str:
     path = written(tmp_path / f"{name}.ipynb", *cells)
     notebook.run(path, tmp_path / f"{name}-out.ipynb", cwd=tmp_path)
     return "".join(o.text for cell in outputs(tmp_path / f"{name}-out.ipynb") for o in cell if "text" in o)
@@ -112,23 +112,23 @@ os.environ["LEAKED"] = "1"; os.chdir("/"); sys.path.insert(0, "leaked"); np.sete
     look = """import os, sys, json, decimal, numpy as np
 print("leaked" in dir(), hasattr(json, "leaked"), decimal.getcontext().prec, os.environ.get("LEAKED"),
       os.getcwd(), "leaked" in sys.path, np.geterr()["over"])"""
-    said(tmp_path, leave, name="first")
-    assert said(tmp_path, look, name="second").split() == f"False False 28 None {tmp_path} False warn".split()
+    printed(tmp_path, leave, name="first")
+    assert printed(tmp_path, look, name="second").split() == f"False False 28 None {tmp_path} False warn".split()
 
 
 def test_random_numbers_differ_from_run_to_run(tmp_path):
     draw = "import random, numpy as np, uuid\nprint(random.random(), np.random.rand(), uuid.uuid4())"
-    first, second = said(tmp_path, draw, name="a").split(), said(tmp_path, draw, name="b").split()
+    first, second = printed(tmp_path, draw, name="a").split(), printed(tmp_path, draw, name="b").split()
     assert not set(first) & set(second)
 
 
 def test_the_environment_is_that_of_the_moment(tmp_path, monkeypatch):
     monkeypatch.setenv("ETTR_TEST_MARK", "now")
-    assert said(tmp_path, "import os; print(os.environ['ETTR_TEST_MARK'])") == "now\n"
+    assert printed(tmp_path, "import os; print(os.environ['ETTR_TEST_MARK'])") == "now\n"
 
 
 def test_what_programs_and_threads_print_is_kept(tmp_path):
-    text = said(
+    text = printed(
         tmp_path,
         "import os, subprocess, sys, threading\nsubprocess.run(['echo', '1']); os.system('echo 2')",
         "thread = threading.Thread(target=print, args=[3]); thread.start(); thread.join()\n!echo 4",
@@ -154,7 +154,7 @@ def count():
 threads = [threading.Thread(target=count) for _ in range(4)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()"""
-    assert len(said(tmp_path, cell).splitlines()) == 8000
+    assert len(printed(tmp_path, cell).splitlines()) == 8000
 
 
 def test_a_notebook_that_names_no_language_is_python(tmp_path):
@@ -208,10 +208,10 @@ def test_too_much_output_is_refused(tmp_path, monkeypatch):
 
 def test_a_chart_is_drawn_beside_the_notebook_and_is_the_same(tmp_path):
     chart = """import altair as alt, pandas as pd
-from ettr import charts
-charts.enable()
+from ettr.chapters.common import theme
+theme.enable()
 frame = pd.DataFrame({"x": [1, 2], "y": [1, 2]})
-charts.finish(alt.Chart(frame).mark_line(clip=True).encode(x="x:Q", y="y:Q"), title="t", description="d")"""
+theme.finish(alt.Chart(frame).mark_line(clip=True).encode(x="x:Q", y="y:Q"), title="t", description="d")"""
     path = written(tmp_path / "a.ipynb", chart)
     notebook.run(path, tmp_path / "forked.ipynb")
     notebook.run(path, tmp_path / "kernel.ipynb", fresh_kernel=True)
@@ -220,15 +220,15 @@ charts.finish(alt.Chart(frame).mark_line(clip=True).encode(x="x:Q", y="y:Q"), ti
 
 
 CHART = """import altair as alt
-from ettr import charts
-charts.enable()
-def shown(expression):
+from ettr.chapters.common import theme
+theme.enable()
+def chart_of(expression):
     chart = alt.Chart({"values": [{"x": 1}]}).transform_calculate(y=expression).mark_point().encode(x="y:Q")
-    return charts.finish(chart, title="t", description="d")"""
+    return theme.finish(chart, title="t", description="d")"""
 
 
 def test_a_chart_that_vega_refuses_is_the_error_of_its_cell(tmp_path):
-    path = written(tmp_path / "a.ipynb", CHART, "shown('datum.x')", "shown('datum.(')", "print('went on')")
+    path = written(tmp_path / "a.ipynb", CHART, "chart_of('datum.x')", "chart_of('datum.(')", "print('went on')")
     with pytest.raises(NotebookFailed, match=r"cell 5 .*a chart cannot be drawn: .*Unexpected token \($"):
         notebook.run(path, tmp_path / "b.ipynb")
     good, bad, after = outputs(tmp_path / "b.failed.ipynb")[-3:]
@@ -237,8 +237,8 @@ def test_a_chart_that_vega_refuses_is_the_error_of_its_cell(tmp_path):
 
 
 def test_a_chart_that_takes_the_place_of_another_is_drawn_too(tmp_path):
-    first = "from IPython.display import display\nhandle = display(shown('datum.x'), display_id=True)"
-    path = written(tmp_path / "a.ipynb", CHART, first, "handle.update(shown('datum.x + 1'))")
+    first = "from IPython.display import display\nhandle = display(chart_of('datum.x'), display_id=True)"
+    path = written(tmp_path / "a.ipynb", CHART, first, "handle.update(chart_of('datum.x + 1'))")
     notebook.run(path, tmp_path / "forked.ipynb")
     notebook.run(path, tmp_path / "kernel.ipynb", fresh_kernel=True)
     assert outputs(tmp_path / "forked.ipynb") == outputs(tmp_path / "kernel.ipynb")
@@ -246,7 +246,7 @@ def test_a_chart_that_takes_the_place_of_another_is_drawn_too(tmp_path):
 
 
 def test_charts_are_drawn_by_another_process_after_the_one_that_draws_was_killed(tmp_path):
-    path = written(tmp_path / "a.ipynb", CHART, "shown('datum.x')")
+    path = written(tmp_path / "a.ipynb", CHART, "chart_of('datum.x')")
     notebook.run(path, tmp_path / "before.ipynb")
     kept = copies.prepared().idle_drawers
     assert len(kept) == 1  # it goes from one notebook to the next
@@ -282,7 +282,7 @@ def test_the_prepared_process_is_started_again_if_it_was_killed(tmp_path):
     process = copies.prepared()._process
     process.kill()
     process.wait()
-    assert said(tmp_path, "print('again')") == "again\n"
+    assert printed(tmp_path, "print('again')") == "again\n"
 
 
 def test_nothing_is_left_when_the_process_that_asks_is_killed(tmp_path):

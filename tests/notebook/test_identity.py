@@ -97,9 +97,9 @@ def test_a_part_of_one_value_is_not_taken_for_another(identity):
 
 
 def test_surroundings_name_what_machines_must_share():
-    found = notebook.surroundings()
-    assert {"ettr", "Python", "numpy", "pandas", "papermill"} <= set(found)
-    assert notebook.package_digest()[:12] in found["ettr"]
+    versions = notebook.surroundings()
+    assert {"ettr", "Python", "numpy", "pandas", "papermill"} <= set(versions)
+    assert notebook.package_digest()[:12] in versions["ettr"]
 
 
 def test_a_notebook_whose_cells_have_no_ids_is_the_same_each_time(tmp_path):

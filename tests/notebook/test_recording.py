@@ -22,9 +22,9 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_
 def test_what_goes_in_comes_out(values):
     document = {"cells": [{"outputs": [{"data": {"application/vnd.ettr.record+json": {
         "values": list(notebook.plain(values).items())}}}]}]}  # fmt: skip
-    found = notebook.recorded(document)
-    assert list(found) == list(values)
-    assert repr(found) == repr(values)  # also -0.0, and NaN, which equals nothing
+    back = notebook.recorded(document)
+    assert list(back) == list(values)
+    assert repr(back) == repr(values)  # also -0.0, and NaN, which equals nothing
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,6 @@ def test_plain_papermill_keeps_what_is_recorded(tmp_path):
     papermill.execute_notebook(str(path), str(tmp_path / "b.ipynb"), progress_bar=False, kernel_name="python3")
     notebook.run(path, tmp_path / "c.ipynb")
     for name in ("b.ipynb", "c.ipynb"):
-        found = notebook.recorded(notebook.read(tmp_path / name))
-        assert list(found) == ["b", "a", "c", "d"]
-        assert repr(found) == "{'b': 3, 'a': [1, nan], 'c': 'x', 'd': [[True]]}"
+        recorded = notebook.recorded(notebook.read(tmp_path / name))
+        assert list(recorded) == ["b", "a", "c", "d"]
+        assert repr(recorded) == "{'b': 3, 'a': [1, nan], 'c': 'x', 'd': [[True]]}"

@@ -60,7 +60,7 @@ def test_a_chart_without_a_description_is_refused():
 def test_enable_registers_theme_and_renderer():
     before = alt.renderers.active, alt.theme.active
     try:
-        rendering.enable()
+        rendering.enable(theme.config)
         assert (alt.renderers.active, alt.theme.active) == ("book", "ettr")
         with alt.renderers.enable("book"):
             bundle = alt.Chart.from_dict(spec())._repr_mimebundle_()
@@ -84,7 +84,7 @@ def test_a_chart_can_be_handed_on_to_be_drawn_elsewhere(monkeypatch):
     before = alt.renderers.active, alt.theme.active
     try:
         rendering.hand_on("application/x-chart")
-        rendering.enable()
+        rendering.enable(theme.config)
         bundle = alt.renderers.get()(spec())
         assert bundle == {"application/x-chart": spec(), "text/plain": 'Bars "of" <two>'}
     finally:

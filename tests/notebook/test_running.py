@@ -25,8 +25,8 @@ def finished(tmp_path_factory):
 
 
 def test_declared_parameters_have_name_default_type_and_comment(tmp_path):
-    found = notebook.declared_parameters(written(tmp_path / "a.ipynb"))
-    assert [(p.name, p.default, p.type, p.comment) for p in found] == [
+    declared = notebook.declared_parameters(written(tmp_path / "a.ipynb"))
+    assert [(p.name, p.default, p.type, p.comment) for p in declared] == [
         ("scenario", "llama3-405b", "str", "preset"),
         ("n_gpus", 512, "int", "[GPUs]"),
         ("interval_min", 1.5, "float", "[min]"),

@@ -133,8 +133,8 @@ def test_the_source_names_the_input(llama3):
     assert plan.make(llama3).band_source == (
         "from failures.n_events = 419 in failures.node_days = 110592; all other inputs are taken as exact"
     )
-    told = plan.make(vague(llama3, 12)).band_source
-    assert told.startswith("from failures.rate_gamma, worth 12 failures in 3167.31 node-days; all other inputs")
+    source = plan.make(vague(llama3, 12)).band_source
+    assert source.startswith("from failures.rate_gamma, worth 12 failures in 3167.31 node-days; all other inputs")
 
 
 def test_a_job_that_may_never_end_has_an_ettr_of_zero_there(plain_run):
@@ -168,10 +168,10 @@ def test_an_interval_without_an_answer_has_no_row(llama3):
 
 
 def test_the_plan_for_machines_carries_them(llama3):
-    told = json.loads(json.dumps(plan.make(llama3).to_dict(), allow_nan=False))
-    assert [row["quantity"] for row in told["bands"]][:2] == ["job_mttf_h", "best_interval_min"]
-    assert told["bands"][0]["low_95"] == pytest.approx(told["job_mttf_95_h"][0])
-    assert told["band_source"].startswith("from failures.n_events")
+    record = json.loads(json.dumps(plan.make(llama3).to_dict(), allow_nan=False))
+    assert [row["quantity"] for row in record["bands"]][:2] == ["job_mttf_h", "best_interval_min"]
+    assert record["bands"][0]["low_95"] == pytest.approx(record["job_mttf_95_h"][0])
+    assert record["band_source"].startswith("from failures.n_events")
     unknown = plan.make(vague(llama3, 0.001)).to_dict()
     assert unknown["bands"][0]["high_50"] is None  # infinite
 

@@ -51,7 +51,7 @@ def test_the_scenario_has_the_rate_and_what_is_known_of_it():
 
 
 def test_the_interval_is_that_of_a_hand_made_scenario():
-    """A second road: the same rate written into the preset that lent the rest."""
+    """A second road: the same rate written into the preset that gave the rest."""
     fit = fitted()
     answer = plan.from_fit(fit, n_gpus=1600, like="rsc-1").plan
     by_hand = Scenario.load("rsc-1").override(

@@ -67,10 +67,10 @@ def test_the_line_is_where_the_map_passes_the_target(llama3):
     stalls = np.geomspace(0.5, 200, 300)
     frame = plan.ettr_map(llama3, SIZE, STALL, line.points["x"], stalls)
     reached = frame[frame["ettr"] >= 0.9].groupby("x")["y"].max()
-    shown = line.points[line.points["reaches"] & line.points["y"].between(0.5, 200)]
-    assert len(shown) > 10
+    near = line.points[line.points["reaches"] & line.points["y"].between(0.5, 200)]
+    assert len(near) > 10
     step = stalls[1] / stalls[0]
-    for point in shown.itertuples():
+    for point in near.itertuples():
         assert reached[point.x] <= point.y < reached[point.x] * step
 
 
@@ -110,8 +110,8 @@ def test_without_values_a_field_is_shown_around_its_own(llama3):
     frame = plan.ettr_map(llama3, SIZE, RESTART, n=3)
     assert frame["x"].unique() == pytest.approx([1638.4, 16_384, 163_840])
     assert frame["y"].unique() == pytest.approx([0.5, 5, 50])
-    told = llama3.override({"maintenance": None, "prediction": WARNED})
-    recalls = plan.ettr_map(told, "prediction.recall", RESTART, n=2)["x"].unique()
+    warned = llama3.override({"maintenance": None, "prediction": WARNED})
+    recalls = plan.ettr_map(warned, "prediction.recall", RESTART, n=2)["x"].unique()
     assert recalls == pytest.approx([0.06, 1])  # a share ends at 1
     intervals = plan.ettr_map(llama3, INTERVAL, RESTART, n=2)["x"].unique()
     assert intervals == pytest.approx([1, 100], rel=1e-9)  # the write

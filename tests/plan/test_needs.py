@@ -48,29 +48,29 @@ def test_several_sizes_together_are_answered_as_each_alone(mechanism):
     run, sizes = large(mechanism), [1024, 16_384, 131_072]
     for field in plan.solvable(run):
         together = plan.required_at_sizes(run, field, 0.85, sizes)
-        for size, found in zip(sizes, together, strict=True):
+        for size, need in zip(sizes, together, strict=True):
             alone = plan.required(run.override({"cluster.n_gpus": size}), field, 0.85)
-            assert found.value == (alone.value and pytest.approx(alone.value, rel=1e-6)), field
-            assert found.best_ettr == pytest.approx(alone.best_ettr, rel=1e-9)
-            assert found.given == alone.given and found.ideal == alone.ideal
-            assert [other.field for other in found.blocking] == [other.field for other in alone.blocking]
+            assert need.value == (alone.value and pytest.approx(alone.value, rel=1e-6)), field
+            assert need.best_ettr == pytest.approx(alone.best_ettr, rel=1e-9)
+            assert need.given == alone.given and need.ideal == alone.ideal
+            assert [other.field for other in need.blocking] == [other.field for other in alone.blocking]
 
 
 @pytest.mark.parametrize("field", plan.SOLVABLE)
 @pytest.mark.parametrize("target", [0.75, 0.9])
 def test_a_required_value_reaches_the_target_and_a_larger_one_does_not(field, target):
     scenario = Scenario.load("h100-100k")
-    found = plan.required(scenario, field, target)
-    assert found.field == field and found.target_ettr == target and found.sense == "at most"
-    assert found.best_ettr == pytest.approx(plan.ettr_at_best(scenario.override({field: 0})))
-    if found.value is None:
-        assert found.best_ettr < target
+    need = plan.required(scenario, field, target)
+    assert need.field == field and need.target_ettr == target and need.sense == "at most"
+    assert need.best_ettr == pytest.approx(plan.ettr_at_best(scenario.override({field: 0})))
+    if need.value is None:
+        assert need.best_ettr < target
         return
-    assert plan.ettr_at_best(scenario.override({field: found.value})) == pytest.approx(target, abs=1e-6)
-    assert plan.ettr_at_best(scenario.override({field: found.value * 1.001})) < target
+    assert plan.ettr_at_best(scenario.override({field: need.value})) == pytest.approx(target, abs=1e-6)
+    assert plan.ettr_at_best(scenario.override({field: need.value * 1.001})) < target
     section, name = field.split(".")
     given = scenario.failures.rate if section == "failures" else getattr(getattr(scenario, section), name)
-    assert found.given == given
+    assert need.given == given
 
 
 SOLVED = [
@@ -98,15 +98,15 @@ SOLVED = [
 @pytest.mark.parametrize(("name", "field", "target"), SOLVED)
 def test_a_value_put_back_gives_the_target_and_the_next_one_does_not(name, field, target):
     run = large(name)
-    found = plan.required(run, field, target)
-    step = 8 / found.value if field == "cluster.n_gpus" else 1e-5
-    worse = found.value * (1 + step if found.sense == "at most" else 1 - step)
+    need = plan.required(run, field, target)
+    step = 8 / need.value if field == "cluster.n_gpus" else 1e-5
+    worse = need.value * (1 + step if need.sense == "at most" else 1 - step)
     # whole nodes leave a little room
     room = 1e-4 if field == "cluster.n_gpus" else 1e-6
-    assert target <= plan.ettr_at_best(put_back(run, field, found.value)) + 1e-12
-    assert plan.ettr_at_best(put_back(run, field, found.value)) == pytest.approx(target, abs=room)
+    assert target <= plan.ettr_at_best(put_back(run, field, need.value)) + 1e-12
+    assert plan.ettr_at_best(put_back(run, field, need.value)) == pytest.approx(target, abs=room)
     assert plan.ettr_at_best(put_back(run, field, worse)) < target
-    assert found.best_ettr > target and found.blocking == () and found.reason == ""
+    assert need.best_ettr > target and need.blocking == () and need.reason == ""
 
 
 @pytest.mark.parametrize(
@@ -143,19 +143,19 @@ def test_what_is_solved_for_is_worth_less_at_a_higher_target(llama3):
 @given(target=st.floats(0.2, 0.95), field=st.sampled_from(plan.SOLVABLE), n_nodes=st.integers(100, 20_000))
 def test_any_answer_is_on_the_right_side(target, field, n_nodes):
     run = large("plain").override({"cluster.n_gpus": 8 * n_nodes})
-    found = plan.required(run, field, target)
-    if found.value is None:
-        assert found.best_ettr < target and found.blocking
-    elif math.isfinite(found.value):
-        assert plan.ettr_at_best(run.override({field: found.value})) >= target - 1e-12
-        assert plan.ettr_at_best(run.override({field: found.value * 1.0001})) < target
+    need = plan.required(run, field, target)
+    if need.value is None:
+        assert need.best_ettr < target and need.blocking
+    elif math.isfinite(need.value):
+        assert plan.ettr_at_best(run.override({field: need.value})) >= target - 1e-12
+        assert plan.ettr_at_best(run.override({field: need.value * 1.0001})) < target
 
 
 def test_gpus_are_whole_nodes(llama3):
-    found = plan.required(llama3, "cluster.n_gpus", 0.9)
-    assert found.value % 8 == 0 and found.unit == "GPUs"
-    assert plan.ettr_at_best(llama3.override({"cluster.n_gpus": int(found.value)})) >= 0.9
-    assert plan.ettr_at_best(llama3.override({"cluster.n_gpus": int(found.value) + 8})) < 0.9
+    need = plan.required(llama3, "cluster.n_gpus", 0.9)
+    assert need.value % 8 == 0 and need.unit == "GPUs"
+    assert plan.ettr_at_best(llama3.override({"cluster.n_gpus": int(need.value)})) >= 0.9
+    assert plan.ettr_at_best(llama3.override({"cluster.n_gpus": int(need.value) + 8})) < 0.9
 
 
 def test_of_the_two_targets_one_can_be_reached_by_faster_recovery():
@@ -182,8 +182,8 @@ def test_what_does_not_matter_has_no_limit(plain_run):
     still = plain_run.override({"failures.rate_per_1000_node_days": 0})
     assert math.isinf(plan.required(still, "recovery.detection_min", 0.9).value)
     assert math.isinf(plan.required(still, "cluster.n_gpus", 0.9).value)
-    told = still.override({"prediction": WARNED})
-    assert plan.required(told, "prediction.recall", 0.9).value < 1e-8  # any recall does
+    warned = still.override({"prediction": WARNED})
+    assert plan.required(warned, "prediction.recall", 0.9).value < 1e-8  # any recall does
 
 
 def test_a_limit_of_the_rule_is_the_answer_where_all_values_reach():
@@ -199,33 +199,33 @@ def test_a_limit_of_the_rule_is_the_answer_where_all_values_reach():
 
 def test_an_impossible_target_says_how_far_it_gets(plain_run):
     lost = plain_run.override({"cluster.n_gpus": 800_000, "recovery.detection_min": 60})
-    found = plan.required(lost, "recovery.restart_min", 0.9)
-    assert found.value is None and 0 < found.best_ettr < 0.1
-    assert found.reason.startswith("recovery.restart_min cannot do better than 0 min, which leaves an ETTR of 0.0")
+    need = plan.required(lost, "recovery.restart_min", 0.9)
+    assert need.value is None and 0 < need.best_ettr < 0.1
+    assert need.reason.startswith("recovery.restart_min cannot do better than 0 min, which leaves an ETTR of 0.0")
 
 
 @pytest.mark.parametrize("name", ["plain", "tiers", "prediction", "store and tiers"])
 def test_what_blocks_is_each_other_field_at_its_ideal(name):
     run = large(name)
-    found = plan.required(run, "recovery.queue_min", 0.95)
-    assert found.value is None
-    *others, rate = found.blocking
+    need = plan.required(run, "recovery.queue_min", 0.95)
+    assert need.value is None
+    *others, rate = need.blocking
     assert rate.field == "failures.rate_per_1000_node_days"
     assert [other.ettr for other in others] == sorted((other.ettr for other in others), reverse=True)
     ranges = {field for field in plan.solvable(run) if field_of(run, field).sense == "between"}
     rest = {*plan.solvable(run), *ranges} - ranges - {"recovery.queue_min", "cluster.n_gpus", "job.productive_h"}
-    assert {other.field for other in found.blocking} == rest
-    for other in found.blocking:
+    assert {other.field for other in need.blocking} == rest
+    for other in need.blocking:
         ideal = field_of(run, other.field).ideal
         alone = run.override({"recovery.queue_min": 0, other.field: ideal})
         assert other.ettr == pytest.approx(plan.ettr_at_best(alone), abs=1e-9), other.field
-        assert other.ettr >= found.best_ettr - 1e-9
+        assert other.ettr >= need.best_ettr - 1e-9
 
 
 def test_the_blocker_is_the_first_that_would_be_enough():
-    found = plan.required(large("plain"), "recovery.restart_min", 0.9)
-    assert found.blocker == found.blocking[0] and found.blocker.ettr >= 0.9
-    assert f"with {found.blocker.field} ideal as well it would be {found.blocker.ettr:.4f}" in found.reason
+    need = plan.required(large("plain"), "recovery.restart_min", 0.9)
+    assert need.blocker == need.blocking[0] and need.blocker.ettr >= 0.9
+    assert f"with {need.blocker.field} ideal as well it would be {need.blocker.ettr:.4f}" in need.reason
     assert plan.required(large("plain"), "failures.rate_per_1000_node_days", 0.9).blocker is None
 
 
@@ -234,9 +234,9 @@ def test_where_no_second_field_is_enough_the_nearest_is_named():
     run = large("plain").override(
         {"job.include_start": True, "job.productive_h": 0.5, "job.first_queue_min": 10, "recovery.restart_min": 5}
     )
-    found = plan.required(run, "checkpoint.stall_s", 0.9)
-    assert found.value is None and found.blocker is None
-    assert f"no second field is enough, {found.blocking[0].field} comes closest" in found.reason
+    need = plan.required(run, "checkpoint.stall_s", 0.9)
+    assert need.value is None and need.blocker is None
+    assert f"no second field is enough, {need.blocking[0].field} comes closest" in need.reason
 
 
 # --------------------------------------------------------------------------- intervals
@@ -247,10 +247,10 @@ def test_the_ends_of_the_interval_are_where_the_target_is_passed(name):
     run = large(name)
     best = plan.ettr_at_best(run)
     target = round(best - 0.03, 3)
-    found = plan.required(run, INTERVAL, target)
-    assert found.sense == "between" and found.unit == "min"
-    assert found.value == pytest.approx(plan.best_interval_min(run)) and found.best_ettr == pytest.approx(best)
-    at = np.array([found.low * 0.9999, found.low, found.value, found.high, found.high * 1.0001])
+    need = plan.required(run, INTERVAL, target)
+    assert need.sense == "between" and need.unit == "min"
+    assert need.value == pytest.approx(plan.best_interval_min(run)) and need.best_ettr == pytest.approx(best)
+    at = np.array([need.low * 0.9999, need.low, need.value, need.high, need.high * 1.0001])
     ettr = budget.exact(run, {INTERVAL: at}).ettr
     assert ettr[[1, 3]] == pytest.approx(target, abs=1e-6)
     assert (ettr[[0, 4]] < target).all() and ettr[2] > target
@@ -258,25 +258,25 @@ def test_the_ends_of_the_interval_are_where_the_target_is_passed(name):
 
 def test_an_interval_may_be_free_on_either_side(plain_run):
     still = plain_run.override({"failures.rate_per_1000_node_days": 0})
-    found = plan.required(still, INTERVAL, 0.9)
-    assert found.low == pytest.approx(45, rel=1e-6) and math.isinf(found.high)  # 5 min of 50
+    need = plan.required(still, INTERVAL, 0.9)
+    assert need.low == pytest.approx(45, rel=1e-6) and math.isinf(need.high)  # 5 min of 50
     free = plan.required(plain_run.override({"checkpoint.stall_s": 0}), INTERVAL, 0.9)
     assert free.low == pytest.approx(plan.SHORTEST_MIN)
 
 
 def test_the_interval_of_the_store_ends_at_the_tier_below_it():
     run = large("tiers")
-    found = plan.required(run, INTERVAL, 0.7)
-    assert found.low == pytest.approx(3, rel=1e-9)
-    assert budget.exact(run.override({INTERVAL: found.high})).ettr == pytest.approx(0.7, abs=1e-6)
+    need = plan.required(run, INTERVAL, 0.7)
+    assert need.low == pytest.approx(3, rel=1e-9)
+    assert budget.exact(run.override({INTERVAL: need.high})).ettr == pytest.approx(0.7, abs=1e-6)
 
 
 def test_no_interval_reaches_what_is_out_of_reach():
     run = large("plain")
-    found = plan.required(run, INTERVAL, 0.9)
-    assert found.value is None and found.low is None and found.high is None
-    assert found.best_ettr == pytest.approx(plan.ettr_at_best(run), rel=1e-9) and found.blocker
-    assert INTERVAL in found.reason
+    need = plan.required(run, INTERVAL, 0.9)
+    assert need.value is None and need.low is None and need.high is None
+    assert need.best_ettr == pytest.approx(plan.ettr_at_best(run), rel=1e-9) and need.blocker
+    assert INTERVAL in need.reason
 
 
 def test_the_interval_of_a_tier_has_a_range_between_its_neighbours():
@@ -284,9 +284,9 @@ def test_the_interval_of_a_tier_has_a_range_between_its_neighbours():
     field = "checkpoint.tiers.local disk.interval_s"
     best = plan.required(run, field, 0.5)
     target = best.best_ettr - 0.01
-    found = plan.required(run, field, target)
-    assert best.low == pytest.approx(60) and found.low == pytest.approx(60)
-    ettr = [plan.ettr_at_best(run.override({field: s, INTERVAL: 600})) for s in (found.value, found.high)]
+    need = plan.required(run, field, target)
+    assert best.low == pytest.approx(60) and need.low == pytest.approx(60)
+    ettr = [plan.ettr_at_best(run.override({field: s, INTERVAL: 600})) for s in (need.value, need.high)]
     assert ettr == pytest.approx([best.best_ettr, target], abs=1e-6)
     others = [plan.ettr_at_best(run.override({field: s, INTERVAL: 600})) for s in np.geomspace(60, 6000, 40)]
     assert max(others) <= best.best_ettr + 1e-9
@@ -362,9 +362,9 @@ def test_a_share_by_mode_is_told_as_that_of_all_failures():
     modes = [{"name": "GPU", "category": "hardware", "share": 0.3}]
     run = large("plain").override({"failures.modes": modes}).override({"checkpoint.tiers": [by_mode]})
     field = "checkpoint.tiers.peer memory.survives"
-    found = plan.required(run, field, 0.74)
-    assert found.given == pytest.approx(0.3 * 0.5 + 0.7 * 0.75)
-    assert plan.ettr_at_best(run.override({field: found.value})) == pytest.approx(0.74, abs=1e-6)
+    need = plan.required(run, field, 0.74)
+    assert need.given == pytest.approx(0.3 * 0.5 + 0.7 * 0.75)
+    assert plan.ettr_at_best(run.override({field: need.value})) == pytest.approx(0.74, abs=1e-6)
     blocked = plan.required(run, "recovery.queue_min", 0.999)
     ideal = plan.ettr_at_best(run.override({"recovery.queue_min": 0, field: 1.0}))
     assert next(other.ettr for other in blocked.blocking if other.field == field) == pytest.approx(ideal, abs=1e-9)
@@ -380,8 +380,8 @@ TWO_TIERS = [
 def test_every_field_is_answered_where_writes_are_instant(llama3, target):
     run = llama3.override({"checkpoint.tiers": TWO_TIERS, "checkpoint.persist_s": 0})
     for field in plan.solvable(run):
-        found = plan.required(run, field, target)
-        assert (found.value is not None) or found.blocking, field
+        need = plan.required(run, field, target)
+        assert (need.value is not None) or need.blocking, field
 
 
 def test_a_size_that_is_too_small_to_write_fast_does_not_hide_one_that_reaches(llama3):
@@ -390,9 +390,9 @@ def test_a_size_that_is_too_small_to_write_fast_does_not_hide_one_that_reaches(l
     run = llama3.override(
         {"maintenance": None, "checkpoint.persist_s": 0, "checkpoint.store": store, "job.productive_h": 24}
     )
-    found = plan.required(run, "cluster.n_gpus", 0.95)
-    assert found.value > 8000
-    assert plan.ettr_at_best(run.override({"cluster.n_gpus": int(found.value)})) >= 0.95
+    need = plan.required(run, "cluster.n_gpus", 0.95)
+    assert need.value > 8000
+    assert plan.ettr_at_best(run.override({"cluster.n_gpus": int(need.value)})) >= 0.95
 
 
 def test_the_work_of_a_steady_state_is_not_asked_about(llama3):

@@ -31,12 +31,12 @@ def loss_at(scenario: Scenario, minutes: float, best_min: float) -> float:
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_best_interval_has_the_highest_ettr_of_all(name):
     scenario = Scenario.load(name)
-    found = plan.best_interval_min(scenario)
-    grid = found * np.geomspace(0.2, 5, 2001)
+    best_min = plan.best_interval_min(scenario)
+    grid = best_min * np.geomspace(0.2, 5, 2001)
     grid = grid[grid >= scenario.checkpoint.persist_s / 60]
     ettr = budget.exact(steady(scenario), {"checkpoint.interval_min": grid}).ettr
     # the grid's step is 0.16%
-    assert grid[ettr.argmax()] == pytest.approx(found, rel=2e-3)
+    assert grid[ettr.argmax()] == pytest.approx(best_min, rel=2e-3)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -180,15 +180,15 @@ def test_any_plan_is_plain_numbers_in_range(values):
     band = answer.band
     assert 0 < band.low_min <= band.interval_min <= band.high_min
     assert band.high_min <= max(scenario.job.productive_h * 60, band.interval_min)
-    told = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
-    assert 0 < told["ettr"] <= 1
-    assert told["time_budget"]["ettr"] == told["ettr"]
+    record = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
+    assert 0 < record["ettr"] <= 1
+    assert record["time_budget"]["ettr"] == record["ettr"]
 
 
 def test_the_answer_for_machines_is_stable(llama3):
-    told = plan.make(llama3).to_dict()
-    assert json.dumps(told, allow_nan=False) == json.dumps(plan.make(llama3).to_dict(), allow_nan=False)
-    assert list(told) == [
+    record = plan.make(llama3).to_dict()
+    assert json.dumps(record, allow_nan=False) == json.dumps(plan.make(llama3).to_dict(), allow_nan=False)
+    assert list(record) == [
         "scenario",
         "n_gpus",
         "job_mttf_h",
@@ -211,14 +211,14 @@ def test_the_answer_for_machines_is_stable(llama3):
         "left_out",
         "assumed",
     ]
-    assert told["assumed"] == plan.assumed_fields(llama3) and "recovery.restart_min" in told["assumed"]
-    assert "cluster.gpus_per_node" not in told["assumed"]
+    assert record["assumed"] == plan.assumed_fields(llama3) and "recovery.restart_min" in record["assumed"]
+    assert "cluster.gpus_per_node" not in record["assumed"]
     parts = [
         value
-        for part, value in told["time_budget"].items()
+        for part, value in record["time_budget"].items()
         if part.endswith("_h") and part not in ("total_h", "spare_gpu_h")
     ]
-    assert sum(parts) == pytest.approx(told["time_budget"]["total_h"])
+    assert sum(parts) == pytest.approx(record["time_budget"]["total_h"])
 
 
 # --------------------------------------------------------------------------- intervals of many runs, and of tiers
@@ -263,7 +263,7 @@ def cost_at(run: Scenario, minutes: np.ndarray) -> np.ndarray:
 def test_no_other_interval_costs_less(name):
     """Against 4000 intervals, then a bounded search of SciPy's between the neighbours of the best of them."""
     run = richer(name)
-    found = plan.best_interval_min(run)
+    best_min = plan.best_interval_min(run)
     low, high = plan.shortest_interval_min(run), plan.longest_interval_min(run)
     grid = np.geomspace(low, high, 4000)
     with warnings.catch_warnings():
@@ -275,28 +275,28 @@ def test_no_other_interval_costs_less(name):
         lambda x: float(cost_at(run, np.exp([x]))[0]), bounds=ends, method="bounded", options={"xatol": 1e-10}
     )
     # a minimum is known to the root of the rounding error, 1e-8, over the root of the loss
-    assert found == pytest.approx(np.exp(best.x), rel=1e-6)
-    assert cost_at(run, np.array([found]))[0] <= min(np.nanmin(costs), best.fun) * (1 + 1e-14)
+    assert best_min == pytest.approx(np.exp(best.x), rel=1e-6)
+    assert cost_at(run, np.array([best_min]))[0] <= min(np.nanmin(costs), best.fun) * (1 + 1e-14)
 
 
 @pytest.mark.parametrize("name", ["llama3", "tiers", "prediction"])
 def test_arrays_give_the_interval_of_each_run(name, llama3):
     run = llama3 if name == "llama3" else richer(name)
     sizes, stalls = np.array([8192, 65_536]), np.array([2.0, 30.0, 200.0])
-    found = plan.best_interval_min(run, {"cluster.n_gpus": sizes[:, None], "checkpoint.stall_s": stalls})
+    best_min = plan.best_interval_min(run, {"cluster.n_gpus": sizes[:, None], "checkpoint.stall_s": stalls})
     one_by_one = [
         [plan.best_interval_min(run.override({"cluster.n_gpus": int(n), "checkpoint.stall_s": w})) for w in stalls]
         for n in sizes
     ]
-    assert found == pytest.approx(np.array(one_by_one), rel=1e-7)
+    assert best_min == pytest.approx(np.array(one_by_one), rel=1e-7)
 
 
 def test_the_store_is_not_more_frequent_than_the_tier_below_it():
     run = richer("tiers").override({"checkpoint.stall_s": 0})
     slow = {"checkpoint.tiers.local disk.interval_s": np.array([60.0, 600.0, 6000.0])}
-    found = plan.best_interval_min(run, slow)
-    assert (found * 60 >= slow["checkpoint.tiers.local disk.interval_s"]).all()
-    assert found[2] == pytest.approx(100, rel=1e-9)
+    best_min = plan.best_interval_min(run, slow)
+    assert (best_min * 60 >= slow["checkpoint.tiers.local disk.interval_s"]).all()
+    assert best_min[2] == pytest.approx(100, rel=1e-9)
     assert plan.shortest_interval_min(run) == pytest.approx(3, rel=1e-9)
     assert plan.make(run).band.low_min >= 3
 
@@ -304,16 +304,16 @@ def test_the_store_is_not_more_frequent_than_the_tier_below_it():
 def test_two_minima_on_either_side_of_the_first_alarm_that_is_heeded(llama3):
     """Below action / precision no alarm is heeded, so that the cost has a kink there, and may have two minima."""
     run = llama3.override({"maintenance": None, "checkpoint.persist_s": 0, "checkpoint.stall_s": 1})
-    told = {"recall": 0.9, "precision": 0.5, "lead_s": 600, "action_s": 100}
+    warned = {"recall": 0.9, "precision": 0.5, "lead_s": 600, "action_s": 100}
     kinks = np.array([20.0, 60.0, 100.0, 150.0, 200.0, 400.0])
-    run = run.override({"prediction": told})
-    found = plan.best_interval_min(run, {"prediction.action_s": kinks})
+    run = run.override({"prediction": warned})
+    best_min = plan.best_interval_min(run, {"prediction.action_s": kinks})
     grid = np.geomspace(0.1, 600, 20_000)
     at = {"prediction.action_s": kinks, "checkpoint.interval_min": grid[:, None]}
     costs = np.asarray(1 / budget.exact(steady(run), at).ettr)
-    ours = 1 / budget.exact(steady(run), {"prediction.action_s": kinks, "checkpoint.interval_min": found}).ettr
+    ours = 1 / budget.exact(steady(run), {"prediction.action_s": kinks, "checkpoint.interval_min": best_min}).ettr
     assert (ours <= costs.min(axis=0) * (1 + 1e-14)).all()
-    heeded = found * 60 >= kinks / 0.5
+    heeded = best_min * 60 >= kinks / 0.5
     assert heeded.any() and not heeded.all()
 
 
@@ -333,7 +333,7 @@ def test_what_is_looked_for_cannot_be_given(llama3):
 def test_the_best_tiers_are_the_best_whole_multiples(name):
     """Against a search over whole ratios by hand, and the unrounded optimum of SciPy's simplex."""
     run = richer(name)
-    found = plan.best_tiers(run)
+    best = plan.best_tiers(run)
     paths = [f"checkpoint.tiers.{tier.name}.interval_s" for tier in run.checkpoint.tiers]
 
     def ettr(peer_s, disk_s, store_s):
@@ -342,7 +342,7 @@ def test_the_best_tiers_are_the_best_whole_multiples(name):
             warnings.simplefilter("ignore", ValidityWarning)
             return np.nan_to_num(budget.exact(steady(run), at).ettr)
 
-    own = [*(tier.interval_s for tier in found.checkpoint.tiers), found.checkpoint.interval_min * 60]
+    own = [*(tier.interval_s for tier in best.checkpoint.tiers), best.checkpoint.interval_min * 60]
     ratios = np.array(own[1:]) / own[:-1]
     assert ratios == pytest.approx(np.round(ratios), abs=1e-9)
     ours = ettr(*np.array(own)[:, None])[0]
@@ -358,8 +358,8 @@ def test_the_best_tiers_are_the_best_whole_multiples(name):
 def test_best_tiers_keep_above_their_writes_and_below_the_work():
     slow = {"checkpoint.tiers.local disk.interval_s": 600, "checkpoint.tiers.local disk.write_s": 600}
     run = richer("tiers, hard").override({"checkpoint.persist_s": 1200, "checkpoint.interval_min": 60} | slow)
-    found = plan.best_tiers(run).checkpoint
-    assert found.tiers[1].interval_s >= 600 and found.interval_min * 60 >= 1200
+    best = plan.best_tiers(run).checkpoint
+    assert best.tiers[1].interval_s >= 600 and best.interval_min * 60 >= 1200
     rare = richer("tiers").override({"failures.rate_per_1000_node_days": 0, "job.productive_h": 5})
     assert plan.best_tiers(rare).checkpoint.interval_min == pytest.approx(300, rel=1e-6)
 

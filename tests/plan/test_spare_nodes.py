@@ -23,11 +23,11 @@ def every_size(run) -> np.ndarray:
 
 @pytest.mark.parametrize("target", [0.3, 0.6, 0.85, 0.9, 0.907])
 def test_it_is_the_first_size_that_reaches_the_target_of_all_that_are_tried_one_by_one(run, every_size, target):
-    found = plan.required(run, FIELD, target)
-    assert (found.sense, found.unit, found.given) == ("at least", "nodes", 4.0)
-    assert found.value == int(np.argmax(every_size >= target))
-    assert found.blocking == () and found.reason == ""
-    assert 0 < found.ettr_error < 0.005
+    need = plan.required(run, FIELD, target)
+    assert (need.sense, need.unit, need.given) == ("at least", "nodes", 4.0)
+    assert need.value == int(np.argmax(every_size >= target))
+    assert need.blocking == () and need.reason == ""
+    assert 0 < need.ettr_error < 0.005
 
 
 def test_the_interval_is_the_scenario_s_own(run):
@@ -38,16 +38,16 @@ def test_the_interval_is_the_scenario_s_own(run):
 
 
 def test_where_no_pool_is_enough_the_reason_names_what_stands_in_the_way(run):
-    found = plan.required(run, FIELD, 0.92)
+    need = plan.required(run, FIELD, 0.92)
     full = simulate(run.override({FIELD: 80}), 400, 0)
-    assert found.value is None and found.ettr_error is None
-    assert found.best_ettr == pytest.approx(full.ettr, abs=1e-3)
-    assert found.blocker is not None and found.blocker.field == "recovery.restart_min"
-    assert "which leaves an ETTR of 0.9087; with recovery.restart_min ideal as well it would be 0.93" in found.reason
+    assert need.value is None and need.ettr_error is None
+    assert need.best_ettr == pytest.approx(full.ettr, abs=1e-3)
+    assert need.blocker is not None and need.blocker.field == "recovery.restart_min"
+    assert "which leaves an ETTR of 0.9087; with recovery.restart_min ideal as well it would be 0.93" in need.reason
     # all else as it is, the interval too: restarts in no time by the closed form at 10 min
     other = plan.required(run.override({"recovery.restart_min": 0}), FIELD, 0.92)
     assert other.value is not None
-    assert other.best_ettr == pytest.approx(found.blocker.ettr, abs=2e-3)
+    assert other.best_ettr == pytest.approx(need.blocker.ettr, abs=2e-3)
 
 
 def test_pools_of_racks_crews_and_replicas_are_solved_for_too(run):
@@ -75,11 +75,11 @@ def test_it_is_solvable_only_with_spares_and_repair(run, llama3):
 
 
 def test_several_sizes_are_answered_one_by_one(run):
-    found = plan.required_at_sizes(run, FIELD, 0.9, [8192, 16_384])
-    assert [one.value for one in found] == [
+    needs = plan.required_at_sizes(run, FIELD, 0.9, [8192, 16_384])
+    assert [one.value for one in needs] == [
         plan.required(run.override({"cluster.n_gpus": n}), FIELD, 0.9).value for n in (8192, 16_384)
     ]
-    assert found[0].value < found[1].value
+    assert needs[0].value < needs[1].value
 
 
 def test_one_seed_gives_one_answer(run):

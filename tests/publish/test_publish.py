@@ -66,8 +66,8 @@ def make_book(root: Path) -> Path:
     return root
 
 
-def ran(found: list[chapters.Chapter]) -> dict[str, str]:
-    return {Path(chapter.docname).name: chapter.state for chapter in found}
+def ran(states: list[chapters.Chapter]) -> dict[str, str]:
+    return {Path(chapter.docname).name: chapter.state for chapter in states}
 
 
 @pytest.fixture(scope="module")
@@ -116,10 +116,10 @@ def test_a_changed_sentence_runs_nothing_again(own_book):
 
 def test_only_the_chapter_whose_code_changed_runs_again(own_book):
     write(own_book / "book/one/first.ipynb", "What first?", "print('changed')")
-    told = []
-    found = publish.execute(own_book, progress=lambda done, total, chapter: told.append((done, total)))
-    assert ran(found) == {"index": "kept", "first": "ran", "second": "kept"}
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    progress = []
+    states = publish.execute(own_book, progress=lambda done, total, chapter: progress.append((done, total)))
+    assert ran(states) == {"index": "kept", "first": "ran", "second": "kept"}
+    assert progress == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_a_damaged_copy_is_made_again(own_book):
@@ -128,11 +128,11 @@ def test_a_damaged_copy_is_made_again(own_book):
 
 
 def test_chapters_get_the_parameters_that_they_declare(own_book):
-    found = publish.execute(own_book, {"scenario": "../<b>rsc-1"})
-    by_name = {Path(c.docname).name: nbformat.read(c.path, as_version=4) for c in found}
+    states = publish.execute(own_book, {"scenario": "../<b>rsc-1"})
+    by_name = {Path(c.docname).name: nbformat.read(c.path, as_version=4) for c in states}
     assert by_name["index"].cells[3].outputs[0].text == "from ../<b>rsc-1\n"
     assert by_name["second"].metadata["ettr"]["parameters"] == {}
-    assert all(c.path.resolve().is_relative_to(own_book / "_build/executed") for c in found)
+    assert all(c.path.resolve().is_relative_to(own_book / "_build/executed") for c in states)
 
 
 def test_a_parameter_that_no_chapter_declares_is_refused(book):
@@ -143,13 +143,13 @@ def test_a_parameter_that_no_chapter_declares_is_refused(book):
 def test_a_failed_chapter_does_not_stop_the_others(own_book):
     write(own_book / "book/one/first.ipynb", "What first?", "1 / 0")
     write(own_book / "book/one/second.ipynb", "What next?", "print('still runs')")
-    found = {Path(c.docname).name: c for c in publish.execute(own_book)}
-    assert {name: c.state for name, c in found.items()} == {
+    by_name = {Path(c.docname).name: c for c in publish.execute(own_book)}
+    assert {name: c.state for name, c in by_name.items()} == {
         "index": "kept",
         "first": "failed",
         "second": "ran",
     }
-    assert found["first"].error == (
+    assert by_name["first"].error == (
         "book/one/first.ipynb stopped at cell 2 (id code-0): ZeroDivisionError: division by zero"
     )
     assert ran(chapters.states(own_book, {})) == {"index": "kept", "first": "failed", "second": "kept"}

@@ -42,13 +42,13 @@ def test_what_is_farthest_off_is_said():
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_constants_are_within_their_bounds_and_surer_than_before(study):
-    found = calibration.fit(study)
+    fitted = calibration.fit(study)
     for name in calibration.NAMES:
-        value, sd = getattr(found.constants, name), getattr(found.sd, name)
+        value, sd = getattr(fitted.constants, name), getattr(fitted.sd, name)
         low, high = (getattr(end, name) for end in (calibration._LOWEST, calibration._HIGHEST))
         assert low <= value <= high
         assert 0 < sd <= getattr(calibration.PRIOR_SD, name) * (1 + 1e-9)
-    assert found.sd.kernel_efficiency < calibration.PRIOR_SD.kernel_efficiency
+    assert fitted.sd.kernel_efficiency < calibration.PRIOR_SD.kernel_efficiency
 
 
 def test_rows_moved_the_constants_that_they_leave_surer_than_the_prior():
@@ -65,11 +65,11 @@ def test_rows_moved_the_constants_that_they_leave_surer_than_the_prior():
 def test_without_a_row_the_priors_are_what_is_known(monkeypatch):
     table = evidence.table("scaling_runs").assign(used=False)
     monkeypatch.setattr(evidence, "table", lambda name: table)
-    found = calibration.fit.__wrapped__("llama3")
-    assert found.moved == ()
+    fitted = calibration.fit.__wrapped__("llama3")
+    assert fitted.moved == ()
     for name in calibration.NAMES:
-        assert getattr(found.constants, name) == pytest.approx(getattr(calibration._PRIOR, name))
-        assert getattr(found.sd, name) == pytest.approx(getattr(calibration.PRIOR_SD, name))
+        assert getattr(fitted.constants, name) == pytest.approx(getattr(calibration._PRIOR, name))
+        assert getattr(fitted.sd, name) == pytest.approx(getattr(calibration.PRIOR_SD, name))
 
 
 def test_a_study_that_the_model_made_gives_its_constants_back(monkeypatch):
@@ -80,19 +80,19 @@ def test_a_study_that_the_model_made_gives_its_constants_back(monkeypatch):
     rows = rows.assign(measured_pct=calibration._computed_pct(rows, truth), used=True)
     monkeypatch.setattr(evidence, "table", lambda name: rows)
     monkeypatch.setattr(calibration, "ROW_SD_POINTS", 0.001)
-    found = calibration.fit.__wrapped__("megascale")
-    assert found.rows["residual_points"].abs().max() < 0.01
-    assert found.constants.kernel_efficiency == pytest.approx(0.68, abs=0.005)
-    assert found.constants.jitter == pytest.approx(0.09, abs=0.005)
+    fitted = calibration.fit.__wrapped__("megascale")
+    assert fitted.rows["residual_points"].abs().max() < 0.01
+    assert fitted.constants.kernel_efficiency == pytest.approx(0.68, abs=0.005)
+    assert fitted.constants.jitter == pytest.approx(0.09, abs=0.005)
 
 
 def test_a_row_by_hand():
     """Llama 3 on 16,384 GPUs: the step with the study's constants, and the utilisation printed beside it."""
-    found = calibration.fit("llama3")
+    fitted = calibration.fit("llama3")
     llama = Transformer(405e9, 126, 16384, 8192, 1 / 16)
     links = Network(450, 50, 8, 3072, 7)
-    step = step_time(llama, Layout(8, 1, 16, 8), 16384, 2**24, 989.4, links, found.constants)
-    row = found.rows.set_index("run_id").loc["llama3-2"]
+    step = step_time(llama, Layout(8, 1, 16, 8), 16384, 2**24, 989.4, links, fitted.constants)
+    row = fitted.rows.set_index("run_id").loc["llama3-2"]
     assert row["computed_pct"] == pytest.approx(100 * step.mfu) and row["measured_pct"] == 41
 
 
@@ -103,8 +103,8 @@ def test_a_row_beside_another_is_a_ratio():
 
 
 def test_draws_are_those_of_the_seed_and_spread_as_the_fit_says():
-    found = calibration.fit("eos")
-    first, again, other = (found.sample(5000, seed) for seed in (1, 1, 2))
+    fit = calibration.fit("eos")
+    first, again, other = (fit.sample(5000, seed) for seed in (1, 1, 2))
     for name in calibration.NAMES:
         values = getattr(first, name)
         assert np.array_equal(values, getattr(again, name)) and not np.array_equal(values, getattr(other, name))
@@ -112,18 +112,18 @@ def test_draws_are_those_of_the_seed_and_spread_as_the_fit_says():
         assert (
             calibration._LOWEST.__dict__[name] <= values.min() and values.max() <= calibration._HIGHEST.__dict__[name]
         )
-    assert first.kernel_efficiency.std() == pytest.approx(found.sd.kernel_efficiency, rel=0.05)
-    assert first.latency_us.mean() == pytest.approx(found.constants.latency_us, abs=4 * found.sd.latency_us / 5000**0.5)
+    assert first.kernel_efficiency.std() == pytest.approx(fit.sd.kernel_efficiency, rel=0.05)
+    assert first.latency_us.mean() == pytest.approx(fit.constants.latency_us, abs=4 * fit.sd.latency_us / 5000**0.5)
 
 
 def test_what_is_known_does_not_vary_and_leaves_less_doubt_about_the_rest():
-    found = calibration.fit("llama3")
-    free, told = found.sample(5000), found.sample(5000, known=("jitter",))
-    assert np.all(told.jitter == found.constants.jitter)
-    assert told.kernel_efficiency.std() < 0.6 * free.kernel_efficiency.std()
-    alone = found.sample(10, known=calibration.NAMES)
+    fitted = calibration.fit("llama3")
+    free, known = fitted.sample(5000), fitted.sample(5000, known=("jitter",))
+    assert np.all(known.jitter == fitted.constants.jitter)
+    assert known.kernel_efficiency.std() < 0.6 * free.kernel_efficiency.std()
+    alone = fitted.sample(10, known=calibration.NAMES)
     assert all(
-        np.all(getattr(alone, field.name) == getattr(found.constants, field.name)) for field in fields(Constants)
+        np.all(getattr(alone, field.name) == getattr(fitted.constants, field.name)) for field in fields(Constants)
     )
 
 

@@ -31,14 +31,14 @@ def of(model=LLAMA, layout=None, n=16384, batch=2**24, peak=989.4, links=None, c
 
 def test_the_bubble_of_llama_3_is_that_of_an_interleaved_pipeline():
     """16 stages of 8 turns and 16 micro-batches: 15 / (8 x 16) of the work, 12% (Narayanan et al. 2021)."""
-    found = of(links=Network(), constants=Constants())
-    assert found.bubble_s / found.ideal_s == pytest.approx(15 / 128)
-    assert found.mfu == pytest.approx(128 / 143)
+    step = of(links=Network(), constants=Constants())
+    assert step.bubble_s / step.ideal_s == pytest.approx(15 / 128)
+    assert step.mfu == pytest.approx(128 / 143)
 
 
 def test_a_step_put_together_by_hand():
     """Llama 3 on 16,384 GPUs, each term from its bytes and operations."""
-    found, m, gpus = of(), 16, 16384
+    step, m, gpus = of(), 16, 16384
     flop = (6 * 405e9 + 6 * 126 * 16384 * 8192) * 2**24
     ideal = flop / (gpus * 989.4e12)
     tensor = m * 126 / 16 * 8 * 7 / 8 * (2 * 8192 * 16384) / 450e9
@@ -61,13 +61,13 @@ def test_a_step_put_together_by_hand():
         "data_s": 0.5 * exchange,
         "stragglers_s": slowest,
     }
-    assert {name: float(getattr(found, name)) for name in PARTS} == pytest.approx(by_hand, rel=1e-7)
-    assert found.total_s == pytest.approx(sum(by_hand.values()))
+    assert {name: float(getattr(step, name)) for name in PARTS} == pytest.approx(by_hand, rel=1e-7)
+    assert step.total_s == pytest.approx(sum(by_hand.values()))
 
 
 def test_a_ring_of_small_messages_is_latency():
     """2 (R - 1) hops: 1,023 members at 4.7 us take 9.6 ms, the model's bytes set aside."""
-    found = of(
+    step = of(
         Transformer(1.0, 1, 1, 1),
         Layout(),
         1024,
@@ -75,13 +75,13 @@ def test_a_ring_of_small_messages_is_latency():
         links=Network(),
         constants=Constants(overlap=0.0, latency_us=4.7),
     )
-    assert found.data_s == pytest.approx(2 * 1023 * 4.7e-6)
+    assert step.data_s == pytest.approx(2 * 1023 * 4.7e-6)
 
 
 def test_a_ring_moves_twice_its_bytes_less_a_member_each():
     """An all-reduce of S bytes over R takes 2 (R - 1) / R S / B: here 6 bytes a weight are both halves of it."""
-    found = of(SMALL, Layout(), 16, 2**24, links=Network(450, 50), constants=Constants(overlap=0.0))
-    assert found.data_s == pytest.approx(6 * 7e9 * 15 / 16 / 400e9)  # eight links of a node
+    step = of(SMALL, Layout(), 16, 2**24, links=Network(450, 50), constants=Constants(overlap=0.0))
+    assert step.data_s == pytest.approx(6 * 7e9 * 15 / 16 / 400e9)  # eight links of a node
     inside = of(SMALL, Layout(), 8, 2**24, links=Network(450, 50), constants=Constants(overlap=0.0))
     assert inside.data_s == pytest.approx(6 * 7e9 * 7 / 8 / 450e9)
 
@@ -89,31 +89,31 @@ def test_a_ring_moves_twice_its_bytes_less_a_member_each():
 def test_sharded_weights_are_gathered_twice_and_scattered_once_in_each_layer_and_micro_batch():
     constants = Constants(overlap=0.0, latency_us=4.7)
     m = 2**24 / (128 * SMALL.sequence_tokens)
-    found = of(SMALL, Layout(sharded=True), 128, 2**24, links=Network(450, 50), constants=constants)
+    step = of(SMALL, Layout(sharded=True), 128, 2**24, links=Network(450, 50), constants=constants)
     assert m > 1
-    assert found.data_s == pytest.approx(m * (6 * 7e9 * 127 / 128 / 400e9 + 3 * 32 * 127 * 4.7e-6))
+    assert step.data_s == pytest.approx(m * (6 * 7e9 * 127 / 128 / 400e9 + 3 * 32 * 127 * 4.7e-6))
 
 
 def test_keys_and_values_of_the_others_are_gathered_for_long_sequences():
     long = replace(LLAMA, sequence_tokens=131072)
-    found = of(long, Layout(8, 16, 16, 8), constants=Constants())
+    step = of(long, Layout(8, 16, 16, 8), constants=Constants())
     m = 2**24 / (8 * 131072)
     gathered = 3 * 2 * 15 * (2 * 131072 / 16 * 16384) / 16 / 8
-    assert found.context_s == pytest.approx(m * 126 / 16 * gathered / 50e9)
+    assert step.context_s == pytest.approx(m * 126 / 16 * gathered / 50e9)
 
 
 def test_recomputing_is_a_third_of_the_work():
-    found = of(layout=Layout(8, 1, 16, 8, recompute=True))
-    assert found.recompute_s == pytest.approx((found.ideal_s + found.kernels_s) / 3)
+    step = of(layout=Layout(8, 1, 16, 8, recompute=True))
+    assert step.recompute_s == pytest.approx((step.ideal_s + step.kernels_s) / 3)
 
 
 def test_overlap_hides_a_share_and_never_more_than_there_is_to_hide_behind():
     slow = Network(450, 0.5)
     for overlap in (0.0, 0.5, 1.0):
-        found = of(SMALL, Layout(), 1024, 2**24, links=slow, constants=Constants(overlap=overlap))
+        step = of(SMALL, Layout(), 1024, 2**24, links=slow, constants=Constants(overlap=overlap))
         exchange = 6 * 7e9 * 1023 / 1024 / 4e9
-        assert exchange > found.ideal_s
-        assert found.data_s == pytest.approx(max(exchange * (1 - overlap), exchange - found.ideal_s))
+        assert exchange > step.ideal_s
+        assert step.data_s == pytest.approx(max(exchange * (1 - overlap), exchange - step.ideal_s))
 
 
 # --------------------------------------------------------------------------- limits
@@ -155,31 +155,31 @@ BATCH = 2.0**29
 @pytest.mark.parametrize("sharded", [False, True])
 def test_without_any_loss_a_step_is_ideal_and_throughput_linear(links, sharded):
     sizes = np.geomspace(8, 1e6, 50)
-    found = of(SMALL, Layout(sharded=sharded), sizes, 2**40, links=links, constants=FREE)
+    step = of(SMALL, Layout(sharded=sharded), sizes, 2**40, links=links, constants=FREE)
     for name in PARTS[1:]:
-        assert np.all(getattr(found, name) < 1e-15 * found.ideal_s), name
-    per_gpu = 2**40 / found.total_s / sizes
+        assert np.all(getattr(step, name) < 1e-15 * step.ideal_s), name
+    per_gpu = 2**40 / step.total_s / sizes
     assert per_gpu == pytest.approx(989.4e12 / SMALL.flop_per_token)
-    assert found.mfu == pytest.approx(1) and np.all(found.waiting_share < 1e-12)
+    assert step.mfu == pytest.approx(1) and np.all(step.waiting_share < 1e-12)
 
 
 @given(CUTS, SIZES)
 def test_without_a_loss_only_the_bubble_of_a_cut_and_recomputing_are_left(layout, n):
-    found = of(layout=layout, n=n, batch=BATCH, links=Network(), constants=FREE)
+    step = of(layout=layout, n=n, batch=BATCH, links=Network(), constants=FREE)
     for name in set(PARTS) - {"ideal_s", "bubble_s", "recompute_s"}:
-        assert getattr(found, name) == 0, name
-    assert (found.bubble_s > 0) == (layout.pipeline > 1)
+        assert getattr(step, name) == 0, name
+    assert (step.bubble_s > 0) == (layout.pipeline > 1)
 
 
 @given(CUTS, SIZES, LOSSES, LINKS, st.floats(1, 64))
 def test_parts_are_no_less_than_zero_and_sum_to_the_step(layout, n, constants, links, every):
-    found = of(layout=layout, n=n, batch=BATCH, links=links, constants=constants, sync=Sync(every, 2.0, 0.01))
-    parts = [float(getattr(found, name)) for name in PARTS]
+    step = of(layout=layout, n=n, batch=BATCH, links=links, constants=constants, sync=Sync(every, 2.0, 0.01))
+    parts = [float(getattr(step, name)) for name in PARTS]
     assert min(parts) >= 0 and np.isfinite(parts).all()
-    assert found.total_s == pytest.approx(sum(parts))
-    assert 0 < found.mfu <= 1 and 0 <= found.waiting_share < 1
-    own = found.ideal_s + found.kernels_s + found.recompute_s
-    assert found.waiting_share == pytest.approx(1 - own / found.total_s, abs=1e-12)
+    assert step.total_s == pytest.approx(sum(parts))
+    assert 0 < step.mfu <= 1 and 0 <= step.waiting_share < 1
+    own = step.ideal_s + step.kernels_s + step.recompute_s
+    assert step.waiting_share == pytest.approx(1 - own / step.total_s, abs=1e-12)
 
 
 # --------------------------------------------------------------------------- monotone
@@ -264,10 +264,10 @@ def test_compression_divides_the_bytes_and_takes_its_own_time():
 
 
 def test_a_batch_smaller_than_its_replicas_is_marked():
-    found = of(SMALL, Layout(), np.array([64, 65]), 64 * 4096)
+    step = of(SMALL, Layout(), np.array([64, 65]), 64 * 4096)
     for name in (*PARTS, "total_s", "mfu", "waiting_share"):
-        assert np.isnan(getattr(found, name)).tolist() == [False, True]
-    assert float(found.at(0).total_s) == found.total_s[0]
+        assert np.isnan(getattr(step, name)).tolist() == [False, True]
+    assert float(step.at(0).total_s) == step.total_s[0]
 
 
 def test_arrays_are_taken_point_by_point():

@@ -270,7 +270,7 @@ def test_a_part_without_compute_figures_says_what_is_missing(run, tmp_path):
     (tmp_path / "mine.yml").write_text(raw.to_yaml(), encoding="utf-8")
     message = refused(run, {"power.part": str(tmp_path / "mine.yml")})
     assert message.startswith(
-        "part mine has no compute figures, which tokens need, e.g. compute: {peak_tflops: 989.4, memory_gb: 80, "
+        "GPU mine has no compute figures, which tokens need, e.g. compute: {peak_tflops: 989.4, memory_gb: 80, "
         "link_gb_s: 450}"
     )
     hours = Scenario.load("llama3-405b").override({"power": {"part": str(tmp_path / "mine.yml")}})

@@ -19,13 +19,13 @@ ROUNDING = 1e-9
 """Of the total; all that parts may be off which never vary."""
 
 
-def check(found: Simulation, expected: Any, sharp: float = 0.01) -> None:
+def check(simulated: Simulation, expected: Any, sharp: float = 0.01) -> None:
     """Every part, the failures and the total are as expected, and the errors small enough to tell.
 
     ``sharp`` is the largest error of a part, relative to the total: a term that is missing would be seen. Failures may
     be known half as well.
     """
-    rows = found.budget_interval.set_index("part")
+    rows = simulated.budget_interval.set_index("part")
     total_h = rows["mean"]["total"]
     for quantity in QUANTITIES:
         mean, error = rows.loc[quantity.removesuffix("_h"), ["mean", "error"]]

@@ -34,11 +34,11 @@ def _changes(draw):
 @given(changes=_changes())
 def test_parts_sum_to_the_total_and_the_timeline_to_the_parts(small_run, changes):
     run = small_run.override(changes)
-    found = simulate(run, n_runs=N_RUNS, seed=1, timeline=TRACED)
-    runs = found.runs
+    simulated = simulate(run, n_runs=N_RUNS, seed=1, timeline=TRACED)
+    runs = simulated.runs
     _check_runs(run, runs)
     for number in TRACED:
-        _check_timeline(runs.loc[number], found.timeline[found.timeline["run"] == number])
+        _check_timeline(runs.loc[number], simulated.timeline[simulated.timeline["run"] == number])
 
 
 def _check_runs(run, runs: pd.DataFrame) -> None:
@@ -113,14 +113,14 @@ def test_mixtures_hold_every_rule_and_exercise_it(small_run):
 def test_the_steady_state_is_told_for_the_work_that_was_asked_for(small_run, work_h, slowdown):
     changes = {"job.include_start": False, "job.productive_h": work_h, "checkpoint.persist_slowdown": slowdown}
     run = small_run.override(changes)
-    found = simulate(run, n_runs=200, seed=2, timeline=[0])
-    runs = found.runs
+    simulated = simulate(run, n_runs=200, seed=2, timeline=[0])
+    runs = simulated.runs
     parts = runs[list(PARTS)].to_numpy()
     assert parts.sum(axis=1) == pytest.approx(runs["total_h"].to_numpy(), rel=1e-12)
     assert runs["productive_h"].to_numpy() == pytest.approx(work_h, rel=1e-12)
     assert runs["checkpoint_h"].to_numpy() == pytest.approx(work_h / run.interval_h * run.stall_h, rel=1e-9)
     n_intervals = -(-work_h // run.interval_h)
-    lines = found.timeline
+    lines = simulated.timeline
     assert lines["end_h"].iloc[-1] == pytest.approx(
         runs["total_h"][0] * n_intervals * run.interval_h / work_h, rel=1e-9
     )
@@ -137,8 +137,8 @@ def test_the_timeline_of_a_run_does_not_depend_on_which_others_are_asked_for(sma
 
 def test_spare_hours_are_those_of_the_hot_spares(small_run):
     run = small_run.override({"spares": {"n_nodes": 3, "n_cold": 5}, "repair": {"automatic_h": 4}})
-    found = simulate(run, n_runs=50)
-    assert found.budget.spare_gpu_h == pytest.approx(3 * 8 * found.budget.total_h, rel=1e-12)
+    simulated = simulate(run, n_runs=50)
+    assert simulated.budget.spare_gpu_h == pytest.approx(3 * 8 * simulated.budget.total_h, rel=1e-12)
     assert simulate(small_run, n_runs=50).budget.spare_gpu_h == 0
 
 

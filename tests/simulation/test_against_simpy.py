@@ -224,7 +224,7 @@ def _but(name: str, **changes) -> dict:
 
 
 FOUR_SPARES = {"spares": {"n_nodes": 4}, "repair": {"automatic_h": 4}}
-LOUD = [{"name": "silent", "share": 0.2}, {"name": "soon", "share": 0.2}]
+SILENT_MODES = [{"name": "silent", "share": 0.2}, {"name": "soon", "share": 0.2}]
 BASES = {
     "steady, slowdown": STEADY,
     "ranks of spares": _but("ranks of spares", spares={"n_nodes": 1}),
@@ -256,9 +256,9 @@ BASES = {
     "alarms and tiers": TIERS,
     "alarms and clocks": WEAR | SPARES,
     "alarms and maintenance": ALARMS | {"checkpoint.persist_s": 0},
-    "silent": {"failures.modes": LOUD},
+    "silent": {"failures.modes": SILENT_MODES},
     "silent, few checkpoints kept": RULES["silent"],
-    "silent, tiers": _but("silent, tiers", **{"failures.modes": LOUD}),
+    "silent, tiers": _but("silent, tiers", **{"failures.modes": SILENT_MODES}),
     "silent, alarms, long write": _but("silent, alarms, long write", **{"failures.modes": []}),
 }
 """What a row adds its rule to, where that is more than the small run."""

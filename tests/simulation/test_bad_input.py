@@ -45,9 +45,9 @@ def test_a_run_that_is_not_simulated_has_no_timeline(small_run, timeline):
 
 def test_whole_numbers_of_any_kind_are_taken(small_run):
     expected = simulate(small_run, n_runs=10, seed=3, timeline=[2])
-    found = simulate(small_run, n_runs=np.int32(10), seed=np.uint64(3), timeline=np.array([2]), until=None)
-    assert (found.table == expected.table).all() and found.timeline.equals(expected.timeline)
-    assert type(found.n_runs) is int and type(found.seed) is int
+    simulated = simulate(small_run, n_runs=np.int32(10), seed=np.uint64(3), timeline=np.array([2]), until=None)
+    assert (simulated.table == expected.table).all() and simulated.timeline.equals(expected.timeline)
+    assert type(simulated.n_runs) is int and type(simulated.seed) is int
 
 
 def test_a_timeline_that_would_fill_the_memory_is_refused(small_run):
@@ -132,8 +132,8 @@ def test_a_job_that_ends_before_its_rate_settles_is_no_hopeless_one(small_run):
             "checkpoint.persist_s": 0,
         }
     )
-    found = simulate(run, n_runs=400)
-    assert budget.over_time(run).ettr == pytest.approx(found.ettr, abs=4 * found.ettr_error)
+    simulated = simulate(run, n_runs=400)
+    assert budget.over_time(run).ettr == pytest.approx(simulated.ettr, abs=4 * simulated.ettr_error)
     new = run.override({"failures.burn_in": None, "failures.lifetime": {"shape": 5, "start": "new"}})
     assert simulate(new.override({"recovery.restart_cv": 1}), n_runs=20).ettr > 0.5
 
@@ -225,14 +225,14 @@ EDGES = {
 @pytest.mark.parametrize("name", EDGES)
 def test_the_edge_of_sense_is_simulated(small_run, name):
     run = small_run.override(EDGES[name])
-    found = simulate(run, n_runs=100, seed=1)
-    table = found.runs.to_numpy(dtype=float)
+    simulated = simulate(run, n_runs=100, seed=1)
+    table = simulated.runs.to_numpy(dtype=float)
     assert np.isfinite(table).all() and (table >= 0).all()
-    assert 0 < found.ettr <= 1
+    assert 0 < simulated.ettr <= 1
     if run.failures.rate == 0:
-        assert found.budget.n_failures == 0 and found.budget.rework_h == 0
+        assert simulated.budget.n_failures == 0 and simulated.budget.rework_h == 0
     else:
-        assert found.runs["n_failures"].sum() > 0 or name == "less work than one stall"
+        assert simulated.runs["n_failures"].sum() > 0 or name == "less work than one stall"
 
 
 def test_a_fleet_of_a_million_nodes_needs_no_more_room_than_one_of_ten(small_run):
@@ -343,12 +343,12 @@ def test_a_run_that_is_busy_without_failing_ends_at_a_limit(small_run, monkeypat
 
 
 def test_without_a_folder_for_compiled_code_it_still_runs(tmp_path):
-    """Said once, and not told as an error."""
+    """One warning, and no error."""
     code = (
         "import warnings; from numba.core import caching; caching.CacheImpl._locator_classes = []; "
         "import ettr; run = ettr.Scenario.load('rsc-1'); "
-        "caught = warnings.catch_warnings(record=True); told = caught.__enter__(); "
-        "print(ettr.simulate(run, 2).n_runs, [str(one.message)[:28] for one in told])"
+        "caught = warnings.catch_warnings(record=True); messages = caught.__enter__(); "
+        "print(ettr.simulate(run, 2).n_runs, [str(one.message)[:28] for one in messages])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout == "2 ['compiled code cannot be kept']\n"

@@ -158,8 +158,8 @@ def test_silent_failures_of_unequal_latencies_agree_with_the_other_simulation(pl
 def test_what_nobody_has_found_at_the_end_is_counted_and_costs_nothing(plain_run):
     """One latency, longer than any run: no failure is ever found, and all that strike are hidden at the end."""
     run = plain_run.override(_silent(1e6) | DEAD | {"job.include_start": True, "recovery.restart_min": 0})
-    found = simulate(run, n_runs=4000, seed=7, control_variates=False)
-    runs = found.runs
+    simulated = simulate(run, n_runs=4000, seed=7, control_variates=False)
+    runs = simulated.runs
     exposed_h = 40 + 39 * run.stall_h
     assert runs["total_h"].to_numpy() == pytest.approx(exposed_h + run.first_queue_h, rel=ROUNDING)
     assert (runs["n_failures"] == 0).all()

@@ -101,8 +101,8 @@ def test_nodes_in_the_middle_of_their_lives_fail_at_a_steady_rate(counting_run, 
 @pytest.mark.parametrize("size", [8000, 24_000])
 def test_a_shape_of_1_is_no_memory(plain_run, size, start):
     run = plain_run.override({"cluster.n_gpus": size, "job.include_start": True, "recovery.detection_min": 6})
-    found = simulate(run.override({"failures.lifetime": {"shape": 1, "start": start}}), n_runs=4000, seed=2)
-    check(found, budget.exact(run))
+    simulated = simulate(run.override({"failures.lifetime": {"shape": 1, "start": start}}), n_runs=4000, seed=2)
+    check(simulated, budget.exact(run))
 
 
 def _burning(hours: float, factor: float, decay_days: float, age_days: float = 0.0) -> dict:
@@ -140,8 +140,8 @@ OVER_TIME = {
 def test_a_rate_that_changes_slowly_takes_what_its_integral_says(plain_run, name):
     run = plain_run.override(OVER_TIME[name] | {"recovery.detection_min": 4, "recovery.queue_min": 6})
     expected = budget.over_time(run)
-    found = simulate(run, n_runs=2000, seed=3, control_variates=False)
-    rows = found.budget_interval.set_index("part")
+    simulated = simulate(run, n_runs=2000, seed=3, control_variates=False)
+    rows = simulated.budget_interval.set_index("part")
     for part in ("checkpoint", "slowdown", "rework", "detection", "queue", "restart", "total", "n_failures"):
         mean, error = rows.loc[part, ["mean", "error"]]
         value = getattr(expected, "n_failures" if part == "n_failures" else f"{part}_h")
@@ -156,8 +156,8 @@ def test_lemons_that_are_mended_at_once_leave_the_rate_of_the_fleet(plain_run, f
     """Two of eight nodes: a whole number of lemons, so that all runs have the same rate."""
     run = plain_run.override({"cluster.n_gpus": 64, "failures.rate_per_1000_node_days": 800, "job.include_start": True})
     lifetime = {"failures.lifetime": {"shape": shape}} if shape else {}
-    found = simulate(run.override({"failures.lemons": {"share": 0.25, "factor": factor}} | lifetime), 5000, seed=4)
-    check(found, budget.exact(run))
+    simulated = simulate(run.override({"failures.lemons": {"share": 0.25, "factor": factor}} | lifetime), 5000, seed=4)
+    check(simulated, budget.exact(run))
 
 
 def test_lemons_of_a_share_that_is_no_whole_number_leave_the_mean_rate(counting_run):
@@ -257,7 +257,9 @@ STORMY = {
 def test_a_start_among_many_failures_is_that_of_the_form_for_changing_rates(small_run, name):
     """The first restart alone fails several times, and the rate falls meanwhile; the form is good to 2% here."""
     run = small_run.override(STORMY[name])
-    found, form = simulate(run, n_runs=4000, seed=3), budget.over_time(run)
-    assert found.budget.total_h == pytest.approx(form.total_h, rel=0.02, abs=4 * found.total_error * form.total_h)
-    assert found.budget.n_failures == pytest.approx(form.n_failures, rel=0.03)
-    assert found.budget.restart_h == pytest.approx(form.restart_h, rel=0.03)
+    simulated, form = simulate(run, n_runs=4000, seed=3), budget.over_time(run)
+    assert simulated.budget.total_h == pytest.approx(
+        form.total_h, rel=0.02, abs=4 * simulated.total_error * form.total_h
+    )
+    assert simulated.budget.n_failures == pytest.approx(form.n_failures, rel=0.03)
+    assert simulated.budget.restart_h == pytest.approx(form.restart_h, rel=0.03)

@@ -32,8 +32,8 @@ SCENARIOS = {
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_controls_have_the_mean_that_they_are_said_to_have(small_run, name):
-    found = simulate(small_run.override(SCENARIOS[name]), n_runs=40_000, seed=1)
-    controls = found.table[:, CONTROL:OUTCOME]
+    simulated = simulate(small_run.override(SCENARIOS[name]), n_runs=40_000, seed=1)
+    controls = simulated.table[:, CONTROL:OUTCOME]
     assert controls.shape[1] == len(CONTROLS)
     error = controls.std(axis=0, ddof=1) / 200
     assert (np.abs(controls.mean(axis=0)) <= FOUR * error + 1e-9).all()
@@ -60,8 +60,8 @@ def test_a_control_that_only_rounds_is_none(plain_run):
     run = plain_run.override({"cluster.n_gpus": 24_000, "recovery.detection_min": 6, "recovery.queue_min": 9})
     expected = budget.exact(run)
     for factor in (1, 1.1, 1.7):
-        found = simulate(run.override({"recovery.queue_min": 9 * factor}), 2000)
-        assert found.budget.rework_h == pytest.approx(expected.rework_h, rel=0.05)
+        simulated = simulate(run.override({"recovery.queue_min": 9 * factor}), 2000)
+        assert simulated.budget.rework_h == pytest.approx(expected.rework_h, rel=0.05)
 
 
 COVERED = {
@@ -101,30 +101,30 @@ def test_intervals_cover_the_truth_as_often_as_they_say(small_run, name):
 @pytest.mark.parametrize("until", [0.03, 0.01, 0.004])
 @pytest.mark.parametrize("control_variates", [False, True])
 def test_runs_are_added_until_the_error_is_small_enough(small_run, until, control_variates):
-    found = simulate(small_run, n_runs=20, seed=4, until=until, control_variates=control_variates)
-    assert found.total_error <= until
+    simulated = simulate(small_run, n_runs=20, seed=4, until=until, control_variates=control_variates)
+    assert simulated.total_error <= until
     # what was asked for and not much more: batches grow by what the last one leaves to do
-    assert found.n_runs <= max(200, 3 * (simulate(small_run, 5000, seed=5).runs["total_h"].std() / 40 / until) ** 2)
+    assert simulated.n_runs <= max(200, 3 * (simulate(small_run, 5000, seed=5).runs["total_h"].std() / 40 / until) ** 2)
     assert simulate(small_run, n_runs=700, seed=4, until=0.5).n_runs == 700
 
 
 def test_nothing_varies_without_failures(plain_run):
     run = plain_run.override({"failures.rate_per_1000_node_days": 0})
-    found = simulate(run, n_runs=30, until=1e-9)
-    assert found.n_runs <= 200 and found.variance_ratio == 1
-    assert (found.total_error, found.ettr_error) == pytest.approx((0, 0), abs=1e-12)
-    assert (*found.ettr_interval, found.ettr) == pytest.approx([budget.exact(run).ettr] * 3, rel=1e-12)
-    assert found.finish_h(1) == pytest.approx(found.finish_h(99), rel=1e-12)
+    simulated = simulate(run, n_runs=30, until=1e-9)
+    assert simulated.n_runs <= 200 and simulated.variance_ratio == 1
+    assert (simulated.total_error, simulated.ettr_error) == pytest.approx((0, 0), abs=1e-12)
+    assert (*simulated.ettr_interval, simulated.ettr) == pytest.approx([budget.exact(run).ettr] * 3, rel=1e-12)
+    assert simulated.finish_h(1) == pytest.approx(simulated.finish_h(99), rel=1e-12)
 
 
 def test_finishing_dates_are_quantiles_of_the_runs(small_run):
-    found = simulate(small_run, n_runs=501, seed=6)
-    totals = np.sort(found.runs["total_h"].to_numpy())
-    assert found.finish_h() == totals[250]
-    assert found.finish_h(0) == totals[0] and found.finish_h(100) == totals[-1]
-    several = found.finish_h(np.array([[0, 20], [50, 100]]))
+    simulated = simulate(small_run, n_runs=501, seed=6)
+    totals = np.sort(simulated.runs["total_h"].to_numpy())
+    assert simulated.finish_h() == totals[250]
+    assert simulated.finish_h(0) == totals[0] and simulated.finish_h(100) == totals[-1]
+    several = simulated.finish_h(np.array([[0, 20], [50, 100]]))
     assert several.shape == (2, 2) and several.tolist() == [[totals[0], totals[100]], [totals[250], totals[500]]]
-    known = found.to_dict()["finish_h"]
+    known = simulated.to_dict()["finish_h"]
     assert list(known) == [str(percentile) for percentile in PERCENTILES]
     assert list(known.values()) == sorted(known.values())
 
@@ -155,16 +155,16 @@ def test_without_detection_and_restart_the_finish_of_one_segment_is_known(plain_
 
 def test_the_ettr_is_the_ratio_of_sums_and_not_the_mean_of_ratios(plain_run):
     run = plain_run.override({"cluster.n_gpus": 40_000, "job.productive_h": 5})
-    found = simulate(run, n_runs=20_000, seed=8, control_variates=False)
-    runs = found.runs
-    assert found.ettr == pytest.approx(runs["productive_h"].sum() / runs["total_h"].sum(), rel=1e-12)
+    simulated = simulate(run, n_runs=20_000, seed=8, control_variates=False)
+    runs = simulated.runs
+    assert simulated.ettr == pytest.approx(runs["productive_h"].sum() / runs["total_h"].sum(), rel=1e-12)
     truth = budget.exact(run).ettr
-    assert found.ettr == pytest.approx(truth, abs=FOUR * found.ettr_error)
-    assert runs["ettr"].mean() > truth + 10 * found.ettr_error
+    assert simulated.ettr == pytest.approx(truth, abs=FOUR * simulated.ettr_error)
+    assert runs["ettr"].mean() > truth + 10 * simulated.ettr_error
     # the delta method against the scatter of batches
     batches = runs[["productive_h", "total_h"]].to_numpy().reshape(200, 100, 2).sum(axis=1)
     ratios = batches[:, 0] / batches[:, 1]
-    assert found.ettr_error == pytest.approx(ratios.std(ddof=1) / 200**0.5, rel=FOUR * (1 / 400) ** 0.5)
+    assert simulated.ettr_error == pytest.approx(ratios.std(ddof=1) / 200**0.5, rel=FOUR * (1 / 400) ** 0.5)
 
 
 @pytest.mark.parametrize("slowdown", [0, 0.3])
@@ -183,20 +183,22 @@ def test_the_steady_state_is_counted_in_whole_intervals(small_run, slowdown):
 
 
 def test_the_whole_answer_as_plain_numbers(small_run):
-    found = simulate(small_run.override(SPARES), n_runs=300, seed=10)
-    known = found.to_dict()
+    simulated = simulate(small_run.override(SPARES), n_runs=300, seed=10)
+    known = simulated.to_dict()
     assert known["n_runs"] == 300 and known["seed"] == 10 and known["scenario"] == "small"
     assert known["ettr_low"] < known["ettr"] < known["ettr_high"]
     assert sum(known["budget"][part] for part in PARTS) == pytest.approx(known["budget"]["total_h"], rel=1e-12)
-    assert known["waiting_h"] == pytest.approx(found.runs["waiting_h"].mean())
+    assert known["waiting_h"] == pytest.approx(simulated.runs["waiting_h"].mean())
     assert list(known["errors"]) == [*PARTS, "n_failures", "total_h"]
-    assert found.budget_interval["part"].tolist() == [name.removesuffix("_h") for name in known["errors"]]
-    assert len(found.runs) == 300 and list(found.runs["run"]) == list(range(300))
+    assert simulated.budget_interval["part"].tolist() == [name.removesuffix("_h") for name in known["errors"]]
+    assert len(simulated.runs) == 300 and list(simulated.runs["run"]) == list(range(300))
 
 
 def test_one_run_has_no_error(small_run):
-    found = simulate(small_run, n_runs=1)
-    assert found.budget.total_h == pytest.approx(found.runs["total_h"][0], rel=1e-12) and np.isnan(found.total_error)
+    simulated = simulate(small_run, n_runs=1)
+    assert simulated.budget.total_h == pytest.approx(simulated.runs["total_h"][0], rel=1e-12) and np.isnan(
+        simulated.total_error
+    )
     with pytest.raises(InputError):
         simulate(small_run, n_runs=0)
 
@@ -206,22 +208,22 @@ def test_intervals_stay_where_hours_and_ratios_can_be(small_run):
     run = small_run.override(
         {"job.productive_h": 3, "recovery.restart_min": 60, "maintenance": {"per_day": 0.3, "duration_min": 60}}
     )
-    found = simulate(run, n_runs=3, seed=2)
-    assert (found.budget_interval["low"] >= 0).all() and (found.budget_interval["low"] == 0).any()
-    low, high = found.ettr_interval
-    assert 0 <= low < found.ettr < high <= 1
+    simulated = simulate(run, n_runs=3, seed=2)
+    assert (simulated.budget_interval["low"] >= 0).all() and (simulated.budget_interval["low"] == 0).any()
+    low, high = simulated.ettr_interval
+    assert 0 <= low < simulated.ettr < high <= 1
 
 
 def test_a_simulation_shows_itself_in_a_line(small_run):
-    found = simulate(small_run, n_runs=1234)
-    assert repr(found) == f"Simulation(1,234 runs of 'small', seed 0, ETTR {found.ettr:.4f})"
-    assert found != simulate(small_run, n_runs=10) and hash(found)
+    simulated = simulate(small_run, n_runs=1234)
+    assert repr(simulated) == f"Simulation(1,234 runs of 'small', seed 0, ETTR {simulated.ettr:.4f})"
+    assert simulated != simulate(small_run, n_runs=10) and hash(simulated)
 
 
 @pytest.mark.parametrize("rate", [1e-4, 1e-300])
 def test_failures_that_are_rare_are_waited_for(small_run, rate):
     """In 200 runs none is met, and their spread of nothing would end the search at once."""
     run = small_run.override({"failures.rate_per_1000_node_days": rate, "cluster.n_gpus": 8, "job.productive_h": 240})
-    found = simulate(run, until=0.001, n_runs=20)
-    assert found.n_runs > 50_000
-    assert found.met_nothing == (rate < 1e-9) == np.isnan(found.total_error)
+    simulated = simulate(run, until=0.001, n_runs=20)
+    assert simulated.n_runs > 50_000
+    assert simulated.met_nothing == (rate < 1e-9) == np.isnan(simulated.total_error)

@@ -74,12 +74,12 @@ def _of_a_run(run):
     The steady state gives a segment's slowdown to rework if a failure strikes before the next checkpoint is durable.
     The run is over when that one is taken: its last segment keeps e^{λp} times as much.
     """
-    found = budget.exact(run)
+    hours = budget.exact(run)
     if run.job.include_start:
-        return found
+        return hours
     n_segments = run.job.productive_h / run.interval_h
-    more_h = found.slowdown_h / n_segments * math.expm1(run.job_rate_per_h * run.persist_h)
-    return replace(found, slowdown_h=found.slowdown_h + more_h, rework_h=found.rework_h - more_h)
+    more_h = hours.slowdown_h / n_segments * math.expm1(run.job_rate_per_h * run.persist_h)
+    return replace(hours, slowdown_h=hours.slowdown_h + more_h, rework_h=hours.rework_h - more_h)
 
 
 @pytest.mark.parametrize("name", [*GRID, *ODD])
@@ -118,13 +118,13 @@ def test_maintenance_is_that_of_the_first_order(plain_run, name, per_cycle):
     except OutsideValidity:
         assert per_cycle > 0.05
         return
-    found = simulate(run, n_runs=4000, seed=2, control_variates=False)
-    rows = found.budget_interval.set_index("part")
+    simulated = simulate(run, n_runs=4000, seed=2, control_variates=False)
+    rows = simulated.budget_interval.set_index("part")
     for part in ("total", "maintenance"):
         mean, error = rows.loc[part, ["mean", "error"]]
         # requests that share a stop, and those after the last checkpoint, are not in the first order
         allowed = FOUR * error + 0.005 * expected.total_h
         assert mean == pytest.approx(getattr(expected, f"{part}_h"), abs=allowed), part
         assert error < 0.003 * expected.total_h, part
-    stops = found.runs["n_planned"].to_numpy() * run.maintenance_h
-    assert stops == pytest.approx(found.runs["maintenance_h"].to_numpy(), abs=1e-9)
+    stops = simulated.runs["n_planned"].to_numpy() * run.maintenance_h
+    assert stops == pytest.approx(simulated.runs["maintenance_h"].to_numpy(), abs=1e-9)

@@ -33,8 +33,8 @@ def test_blocks_are_those_of_the_published_generator():
         reference = np.random.Philox(
             key=np.array([seed, 0], dtype=np.uint64), counter=np.array(counter, dtype=np.uint64)
         )
-        found = random_numbers.block(seed, run, index, purpose, attempt)
-        assert [int(word) for word in found] == [int(word) for word in reference.random_raw(4)]
+        words = random_numbers.block(seed, run, index, purpose, attempt)
+        assert [int(word) for word in words] == [int(word) for word in reference.random_raw(4)]
 
 
 def test_each_argument_makes_other_blocks():
@@ -51,38 +51,38 @@ N = 4_000_000
 
 @njit
 def _exponentials(n, seed):
-    found = np.empty(n)
+    sample = np.empty(n)
     for i in range(n):
         word, _, _, _ = random_numbers.block(seed, 0, i, 0, 0)
-        found[i] = random_numbers.exponential(word, seed, 0, i, 0)
-    return found
+        sample[i] = random_numbers.exponential(word, seed, 0, i, 0)
+    return sample
 
 
 @njit
 def _normals(n, seed):
-    found = np.empty(n)
+    sample = np.empty(n)
     for i in range(n):
         word, _, _, _ = random_numbers.block(seed, 0, i, 0, 0)
-        found[i] = random_numbers.normal(word, seed, 0, i, 0)
-    return found
+        sample[i] = random_numbers.normal(word, seed, 0, i, 0)
+    return sample
 
 
 @njit
 def _lognormals(n, seed, mean, sigma):
-    found = np.empty(n)
+    sample = np.empty(n)
     for i in range(n):
         word, _, _, _ = random_numbers.block(seed, 0, i, 0, 0)
-        found[i] = random_numbers.lognormal(mean, sigma, word, seed, 0, i, 0)
-    return found
+        sample[i] = random_numbers.lognormal(mean, sigma, word, seed, 0, i, 0)
+    return sample
 
 
 @njit
 def _uniforms(n, seed):
-    found = np.empty(n)
+    sample = np.empty(n)
     for i in range(n):
         word, _, _, _ = random_numbers.block(seed, 0, i, 0, 0)
-        found[i] = random_numbers.uniform(word)
-    return found
+        sample[i] = random_numbers.uniform(word)
+    return sample
 
 
 DISTRIBUTIONS = {
@@ -144,14 +144,14 @@ def test_a_number_depends_on_its_place_alone():
 @pytest.mark.parametrize("cv", [0.0, 0.1, 1.0, 2.5])
 def test_log_normal_times_have_their_mean_and_spread(cv):
     sigma = math.sqrt(math.log1p(cv**2))
-    found = _lognormals(N // 4, 3, 1.5, sigma)
+    sample = _lognormals(N // 4, 3, 1.5, sigma)
     if cv == 0:
-        assert (found == 1.5).all()
+        assert (sample == 1.5).all()
         return
-    assert found.mean() == pytest.approx(1.5, abs=4 * found.std() / found.size**0.5)
-    assert stats.kstest(np.log(found), stats.norm(math.log(1.5) - sigma**2 / 2, sigma).cdf).pvalue > 1e-3
+    assert sample.mean() == pytest.approx(1.5, abs=4 * sample.std() / sample.size**0.5)
+    assert stats.kstest(np.log(sample), stats.norm(math.log(1.5) - sigma**2 / 2, sigma).cdf).pvalue > 1e-3
     if cv <= 1:  # the spread of a wide one is known badly
-        assert found.std() / found.mean() == pytest.approx(cv, rel=0.03)
+        assert sample.std() / sample.mean() == pytest.approx(cv, rel=0.03)
 
 
 def test_neighbouring_numbers_know_nothing_of_each_other(drawn):
@@ -224,7 +224,7 @@ def test_the_first_failure_comes_when_its_hazard_says(small_run, shape, start):
     run = small_run.override({"failures.lifetime": {"shape": shape, "start": start}})
     rules = rules_of(run)
     hazards = np.array([3e-10, 1e-8, 1e-6, 1e-3, 0.03, 0.3, 0.69, 0.7, 1.0, 3.0, 10.0, 30.0])
-    found = np.array([first_time(hazard, rules.run) for hazard in hazards])
+    times_h = np.array([first_time(hazard, rules.run) for hazard in hazards])
     if start == "new":
         expected = hazards ** (1 / shape)
     else:
@@ -233,5 +233,5 @@ def test_the_first_failure_comes_when_its_hazard_says(small_run, shape, start):
         late = special.gammainccinv(1 / shape, np.exp(-hazards)) ** (1 / shape)
         expected = np.where(gone < 0.5, early, late)
     # a table of 1,024 points with slopes
-    assert found == pytest.approx(expected, rel=1e-5)
-    assert (np.diff(found) > 0).all()
+    assert times_h == pytest.approx(expected, rel=1e-5)
+    assert (np.diff(times_h) > 0).all()

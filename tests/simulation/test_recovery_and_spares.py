@@ -60,8 +60,8 @@ def test_restarts_that_vary_take_what_their_laplace_transform_says(plain_run, na
     tries = math.expm1(rate_per_h * (run.interval_h + run.stall_h)) * run.job.productive_h / run.interval_h
     down_h = run.detection_h + run.queue_h
     for control_variates in (False, True):
-        found = simulate(run, n_runs=20_000, seed=1, control_variates=control_variates)
-        rows = found.budget_interval.set_index("part")
+        simulated = simulate(run, n_runs=20_000, seed=1, control_variates=control_variates)
+        rows = simulated.budget_interval.set_index("part")
         for part, expected in {
             "total": (1 / rate_per_h + down_h) / transform * tries,
             "n_failures": tries / transform,
@@ -146,8 +146,8 @@ def test_lemons_that_nobody_takes_out_keep_the_rate_of_the_fleet(plain_run, left
     """
     run = plain_run.override(LEMONS | {"failures.lemons.left": left})
     assert run.job_mttf_h == pytest.approx(plain_run.job_mttf_h * 1.6 / (1 + 0.6 * left))
-    found = simulate(run, n_runs=2000)
-    assert abs(found.ettr - budget.exact(run).ettr) < FOUR * found.ettr_error
+    simulated = simulate(run, n_runs=2000)
+    assert abs(simulated.ettr - budget.exact(run).ettr) < FOUR * simulated.ettr_error
 
 
 def test_starting_more_gpus_takes_longer(plain_run):

@@ -198,11 +198,11 @@ IDLE = {
 def test_an_idle_rule_changes_no_run(small_run, name):
     """Not only on average: the same runs, but for the order in which numbers are added up."""
     changes, without = IDLE[name]
-    found, expected = (
+    ours, expected = (
         simulate(small_run.override(each), n_runs=300, seed=12).runs[list(COLUMNS)].to_numpy()
         for each in (changes, without)
     )
-    _same_runs(found, expected)
+    _same_runs(ours, expected)
     assert len(np.unique(expected[:, COLUMNS.index("rework_h")])) > 250  # there was something to disagree about
 
 

@@ -43,7 +43,7 @@ def test_a_seed_gives_the_same_runs_and_another_gives_others(run):
     other = simulate(run, n_runs=100, seed=2).table
     assert (other[:, 4] != table[:, 4]).mean() > 0.9
     totals = table[:, :9].sum(axis=1)
-    assert len(np.unique(totals)) == 100  # nor do two runs share their luck
+    assert len(np.unique(totals)) == 100  # nor do two runs share their random numbers
 
 
 def test_the_first_runs_of_many_are_the_runs_of_few(run):
@@ -106,8 +106,8 @@ def test_a_cluster_gives_the_same_runs(small_run, small_pieces, n_workers):
 
 
 def test_more_runs_until_an_error_is_reached_are_the_same_runs(run):
-    found = simulate(run, n_runs=50, seed=1, until=0.02)
-    assert (found.table == _table(run, found.n_runs)).all()
+    simulated = simulate(run, n_runs=50, seed=1, until=0.02)
+    assert (simulated.table == _table(run, simulated.n_runs)).all()
 
 
 def test_scenarios_share_their_luck(small_run):
@@ -170,7 +170,7 @@ def test_runs_are_those_that_were_published(small_run):
     them up: hence 1e-8, where a single other random number would show.
     """
     known = json.loads(KNOWN.read_text())
-    found = known_rows(small_run)
-    assert set(found) == set(known)
-    for name, rows in found.items():
+    rows_now = known_rows(small_run)
+    assert set(rows_now) == set(known)
+    for name, rows in rows_now.items():
         assert np.array(rows) == pytest.approx(np.array(known[name]), rel=1e-8, abs=1e-8), name

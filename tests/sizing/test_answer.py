@@ -26,11 +26,11 @@ def test_no_size_of_the_curve_is_better(run, answer):
     """Best among whole replicas: within a thousandth of the best of 2,000 continuous sizes."""
     curve = sizing.curve(run, np.geomspace(112, 2e5, 2000), n_draws=0)
     for goal, column in COLUMN.items():
-        found = answer.best[goal]
-        assert getattr(found.yields, column) <= curve[column].min() * 1.002
-        assert found.n_gpus % 8 == 0 and found.yields.n_gpus == found.n_gpus
-        scenario = run.override({"cluster.n_gpus": found.n_gpus})  # a job that can be had
-        assert str(scenario.layout_of_job) == found.layout
+        size = answer.best[goal]
+        assert getattr(size.yields, column) <= curve[column].min() * 1.002
+        assert size.n_gpus % 8 == 0 and size.yields.n_gpus == size.n_gpus
+        scenario = run.override({"cluster.n_gpus": size.n_gpus})  # a job that can be had
+        assert str(scenario.layout_of_job) == size.layout
     assert answer.best["cheapest"].n_gpus < answer.best["fastest"].n_gpus
     assert answer.turning_gpus == pytest.approx(answer.best["fastest"].n_gpus, rel=0.01)
     assert not answer.unanswered
@@ -51,16 +51,16 @@ def test_limits_are_kept_and_cost_what_they_cost(run, answer, limits):
     kept = sizing.make(run, sizing.Limits(**limits))
     at = {"power_mw": "power_mw", "budget_usd": "usd", "deadline_days": "days", "most_gpus": "n_gpus"}
     for goal, column in COLUMN.items():
-        found = kept.best[goal].yields
+        within = kept.best[goal].yields
         for name, limit in limits.items():
-            assert getattr(found, at[name]) <= limit
-        assert getattr(found, column) >= getattr(answer.best[goal].yields, column) * 0.999
+            assert getattr(within, at[name]) <= limit
+        assert getattr(within, column) >= getattr(answer.best[goal].yields, column) * 0.999
     assert kept.to_dict()["limits"] == limits
 
 
 def test_the_fastest_within_a_number_of_gpus_takes_them(run):
-    found = sizing.make(run, sizing.Limits(most_gpus=20_000)).best["fastest"]
-    assert 19_500 < found.n_gpus <= 20_000
+    size = sizing.make(run, sizing.Limits(most_gpus=20_000)).best["fastest"]
+    assert 19_500 < size.n_gpus <= 20_000
 
 
 @pytest.mark.parametrize("name", ["power_mw", "budget_usd", "deadline_days", "most_gpus"])
@@ -73,7 +73,7 @@ def test_a_limit_is_above_zero(name, value):
 
 
 @pytest.mark.parametrize(
-    ("limits", "told"),
+    ("limits", "pattern"),
     [
         ({"power_mw": 0.01}, r"power_mw of 0\.01 MW is below the least of all sizes, 0\.11\d+ MW"),
         ({"deadline_days": 5}, r"deadline_days of 5 days is below the least of all sizes, 2\d\.\d+ days"),
@@ -88,8 +88,8 @@ def test_a_limit_is_above_zero(name, value):
     ],
     ids=str,
 )
-def test_limits_that_nothing_keeps_say_what_the_nearest_takes(run, limits, told):
-    with pytest.raises(InputError, match=told) as caught:
+def test_limits_that_nothing_keeps_say_what_the_nearest_takes(run, limits, pattern):
+    with pytest.raises(InputError, match=pattern) as caught:
         sizing.make(run, sizing.Limits(**limits))
     assert str(caught.value).startswith("no size keeps the limits: ")
 
@@ -120,10 +120,10 @@ def test_an_unknown_goal_is_answered_with_the_known(run):
 
 
 def test_bands_hold_the_values_that_they_are_of(answer, run):
-    for found in answer.best.values():
-        assert found.n_gpus_low <= found.n_gpus <= found.n_gpus_high
+    for size in answer.best.values():
+        assert size.n_gpus_low <= size.n_gpus <= size.n_gpus_high
         for name in ("days", "usd", "t_co2", "ettr", "mfu", "useful_tokens_per_day"):
-            assert getattr(found.low, name) < getattr(found.yields, name) < getattr(found.high, name)
+            assert getattr(size.low, name) < getattr(size.yields, name) < getattr(size.high, name)
     curve = sizing.curve(run, [1024, 16384, 100_000])
     for name in ("useful_tokens_per_day", "days", "usd", "mwh", "t_co2", "ettr", "mfu"):
         assert (curve[f"{name}_low"] < curve[name]).all() and (curve[name] < curve[f"{name}_high"]).all()
@@ -195,18 +195,18 @@ def test_the_curve_goes_over_all_sizes_by_default(run):
 
 
 def test_the_answer_as_json(answer):
-    told = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
-    assert told["as_given"]["n_gpus"] == 16384 and told["as_given"]["layout"].startswith("tensor 8, pipeline")
-    assert told["as_given"]["batch_tokens"] == 2**24
-    assert set(told["best"]) == set(COLUMN) and told["turning_gpus"] == answer.turning_gpus
-    assert re.fullmatch(r"from the residuals of .*", told["band_source"])
+    record = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
+    assert record["as_given"]["n_gpus"] == 16384 and record["as_given"]["layout"].startswith("tensor 8, pipeline")
+    assert record["as_given"]["batch_tokens"] == 2**24
+    assert set(record["best"]) == set(COLUMN) and record["turning_gpus"] == answer.turning_gpus
+    assert re.fullmatch(r"from the residuals of .*", record["band_source"])
 
 
 def test_the_batch_is_of_whole_micro_batches(run):
     odd = run.override({"model.batch_tokens": 2**24 + 5 * 8192, "layout": {"tensor": 8, "pipeline": 16}})
-    found = sizing.make(odd)
-    assert found.batch_tokens == 2**24
-    assert found.batch_tokens / (128 * 8192) == 16
+    sizes = sizing.make(odd)
+    assert sizes.batch_tokens == 2**24
+    assert sizes.batch_tokens / (128 * 8192) == 16
 
 
 def test_a_job_without_failures_has_an_answer(run):
@@ -228,8 +228,8 @@ def test_the_smallest_job_that_fits_is_sized(small):
     tiny = Scenario.parse(
         small.to_yaml().replace("tokens: 2000000000000", "tokens: 1000000000").replace("n_gpus: 1024", "n_gpus: 8")
     )
-    found = sizing.make(tiny)
-    assert found.as_given.n_gpus == 8 and found.best["fastest"].n_gpus > 8
+    sizes = sizing.make(tiny)
+    assert sizes.as_given.n_gpus == 8 and sizes.best["fastest"].n_gpus > 8
 
 
 def test_a_job_that_ends_on_no_size_says_so(run):
@@ -239,9 +239,9 @@ def test_a_job_that_ends_on_no_size_says_so(run):
 
 def test_a_job_that_ends_only_on_fewer_gpus_is_answered_with_them(run):
     broken = sizing.make(run.override({"failures.rate_per_1000_node_days": 300, "cluster.n_gpus": 131_072}))
-    told = json.loads(json.dumps(broken.to_dict(), allow_nan=False))
+    record = json.loads(json.dumps(broken.to_dict(), allow_nan=False))
     assert broken.best["fastest"].n_gpus < 131_072
-    assert told["next_gpu"]["share"] is None or told["next_gpu"]["share"] < 0
+    assert record["next_gpu"]["share"] is None or record["next_gpu"]["share"] < 0
 
 
 def test_a_curve_takes_one_size_or_none(run):

@@ -16,12 +16,12 @@ def run():
 
 
 @pytest.fixture(scope="module")
-def found(run):
+def batches(run):
     return sizing.best_batch(run, [16384, 100_000, 1_000_000])
 
 
-def test_no_other_doubling_yields_more(run, found):
-    for row in found.itertuples():
+def test_no_other_doubling_yields_more(run, batches):
+    for row in batches.itertuples():
         at = np.array([row.n_gpus])
         for factor in (0.5, 1.0, 2.0):
             if row.batch_tokens * factor >= run.model.batch_tokens:
@@ -29,25 +29,25 @@ def test_no_other_doubling_yields_more(run, found):
                 assert other <= row.useful_tokens_per_day * (1 + 1e-12)
 
 
-def test_larger_jobs_take_larger_batches_and_pay_for_them_in_tokens(run, found):
-    assert (np.diff(found["batch_tokens"]) >= 0).all()
-    assert found["batch_tokens"].iloc[-1] > found["batch_tokens"].iloc[0]
-    expected = tokens_factor(found["batch_tokens"].to_numpy(), 120e6, 2**24)
-    assert found["tokens_factor"].to_numpy() == pytest.approx(expected)
-    days = run.job.tokens / found["useful_tokens_per_day"]
-    assert found["days"].to_numpy() == pytest.approx(days.to_numpy(), rel=2e-3)  # days count the start, too
+def test_larger_jobs_take_larger_batches_and_pay_for_them_in_tokens(run, batches):
+    assert (np.diff(batches["batch_tokens"]) >= 0).all()
+    assert batches["batch_tokens"].iloc[-1] > batches["batch_tokens"].iloc[0]
+    expected = tokens_factor(batches["batch_tokens"].to_numpy(), 120e6, 2**24)
+    assert batches["tokens_factor"].to_numpy() == pytest.approx(expected)
+    days = run.job.tokens / batches["useful_tokens_per_day"]
+    assert batches["days"].to_numpy() == pytest.approx(days.to_numpy(), rel=2e-3)  # days count the start, too
 
 
 def test_a_batch_that_costs_nothing_is_as_large_as_can_be(run):
     free = run.override({"model.critical_batch_tokens": 1e15})
-    (found,) = sizing.best_batch(free, 131_072).itertuples()
+    (row,) = sizing.best_batch(free, 131_072).itertuples()
     paid = sizing.best_batch(run, 131_072)["batch_tokens"].iloc[0]
-    assert found.batch_tokens == 2**34 > paid
-    assert found.tokens_factor == pytest.approx(1, abs=1e-4)
+    assert row.batch_tokens == 2**34 > paid
+    assert row.tokens_factor == pytest.approx(1, abs=1e-4)
 
 
-def test_failures_come_as_often_as_the_size_says(run, found):
-    own = found.set_index("n_gpus")["mttf_h"]
+def test_failures_come_as_often_as_the_size_says(run, batches):
+    own = batches.set_index("n_gpus")["mttf_h"]
     assert own[16384] == pytest.approx(run.job_mttf_h)
     assert own[1_000_000] == pytest.approx(run.job_mttf_h * 16384 / 1e6)
     quiet = run.override({"failures": {"rate_per_1000_node_days": 0}})

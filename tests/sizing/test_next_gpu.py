@@ -36,10 +36,10 @@ def brute(scenario) -> tuple[int, float]:
 def test_the_turning_point_is_the_best_of_all_whole_sizes(run, case):
     scenario = run.override(CASES[case])
     best, useful = brute(scenario)
-    found = sizing.turning_point(scenario)
-    assert abs(found - best) <= 1
-    assert sizing.next_gpu(scenario, found).useful_tokens_per_day == pytest.approx(useful, rel=1e-9)
-    before, after = (sizing.next_gpu(scenario, size).marginal_tokens_per_day for size in (found - 1, found))
+    turning = sizing.turning_point(scenario)
+    assert abs(turning - best) <= 1
+    assert sizing.next_gpu(scenario, turning).useful_tokens_per_day == pytest.approx(useful, rel=1e-9)
+    before, after = (sizing.next_gpu(scenario, size).marginal_tokens_per_day for size in (turning - 1, turning))
     assert before > 0 and not after > 0  # missing where the batch ends
 
 
@@ -92,8 +92,8 @@ def test_the_fastest_layout_by_a_loop_over_all(run, n_gpus):
         total = float(through.step(n_gpus, one).total_s)
         if total < best:
             best, name = total, str(one)
-    found = through.fastest(float(n_gpus))
-    assert str(found) == name
+    layout = through.fastest(float(n_gpus))
+    assert str(layout) == name
     assert through.tokens_per_s(float(n_gpus)) == pytest.approx(2**24 / best)
 
 

@@ -27,29 +27,29 @@ def perfect(small):
 
 def test_without_failures_losses_and_cut_tokens_are_linear_in_gpus(perfect):
     sizes = np.geomspace(8, 2048, 30)
-    found = sizing.yields(perfect, sizes)
+    at = sizing.yields(perfect, sizes)
     of_one = 989.4e12 * 86400 / perfect.throughput.model.flop_per_token
-    assert found.tokens_per_day == pytest.approx(of_one * sizes)
-    assert found.useful_tokens_per_day == pytest.approx(of_one * sizes)
-    assert np.all(found.ettr == 1) and found.mfu == pytest.approx(1) and np.all(found.waiting_share < 1e-9)
-    assert found.days * found.tokens_per_day == pytest.approx(2e12)
+    assert at.tokens_per_day == pytest.approx(of_one * sizes)
+    assert at.useful_tokens_per_day == pytest.approx(of_one * sizes)
+    assert np.all(at.ettr == 1) and at.mfu == pytest.approx(1) and np.all(at.waiting_share < 1e-9)
+    assert at.days * at.tokens_per_day == pytest.approx(2e12)
     share = [sizing.next_gpu(perfect, size).share for size in (64, 1024)]
     assert share == pytest.approx([1, 1])
-    assert found.usd == pytest.approx(found.usd[0])  # each GPU-hour trains as many tokens, whatever the size
+    assert at.usd == pytest.approx(at.usd[0])  # each GPU-hour trains as many tokens, whatever the size
 
 
 @pytest.mark.parametrize("size", [128, 4096, 16384, 98_304])
 def test_ettr_and_days_are_those_of_the_plan(run, size):
     at = run.override({"cluster.n_gpus": size})
     layout = Layout(**{name: np.atleast_1d(value) for name, value in vars(at.layout_of_job).items()})
-    found = sizing.yields(at, [float(size)], layout)
+    yielded = sizing.yields(at, [float(size)], layout)
     steady = at.override({"job.include_start": False})
     best_min = plan.best_interval_min(steady)
     hours = budget.exact(steady.override({"checkpoint.interval_min": best_min}))
-    assert found.interval_min[0] == pytest.approx(best_min)
-    assert found.ettr[0] == pytest.approx(hours.ettr) and hours.ettr == pytest.approx(plan.ettr_at_best(steady))
-    assert found.days[0] * 24 == pytest.approx(hours.total_h + at.first_queue_h + at.restart_h)
-    assert found.tokens_per_day[0] * at.productive_h / 24 == pytest.approx(at.throughput.tokens_needed)
+    assert yielded.interval_min[0] == pytest.approx(best_min)
+    assert yielded.ettr[0] == pytest.approx(hours.ettr) and hours.ettr == pytest.approx(plan.ettr_at_best(steady))
+    assert yielded.days[0] * 24 == pytest.approx(hours.total_h + at.first_queue_h + at.restart_h)
+    assert yielded.tokens_per_day[0] * at.productive_h / 24 == pytest.approx(at.throughput.tokens_needed)
 
 
 def test_days_are_those_of_the_whole_budget_with_its_start(run):
@@ -61,23 +61,23 @@ def test_days_are_those_of_the_whole_budget_with_its_start(run):
 def test_at_the_own_interval_the_simulation_gives_as_much(run):
     short = run.override({"job.tokens": 1e12, "job.include_start": False})
     layout = Layout(**{name: np.atleast_1d(value) for name, value in vars(short.layout_of_job).items()})
-    found = sizing.yields(short, [16384.0], layout, best_interval=False)
+    yielded = sizing.yields(short, [16384.0], layout, best_interval=False)
     simulated = simulate(short, 400, seed=3)
     assert short.work_h == pytest.approx(simulated.runs["productive_h"].iloc[0])
-    assert found.interval_min[0] == 10
+    assert yielded.interval_min[0] == 10
     ettr = simulated.runs["ettr"]
-    assert abs(ettr.mean() - found.ettr[0]) < 4 * ettr.std() / 20
+    assert abs(ettr.mean() - yielded.ettr[0]) < 4 * ettr.std() / 20
 
 
 def test_gpu_hours_and_prices_by_hand(run):
     priced = run.override({"cost": {"usd_per_gpu_h": 3.0, "usd_per_kwh": 0.1, "usd_per_day": 5e4}})
-    found = sizing.yields(priced, np.array([4096.0, 16384.0]))
-    assert found.gpu_h == pytest.approx(found.days * 24 * found.n_gpus)
-    assert found.usd == pytest.approx(3 * found.gpu_h + 0.1 * 1e3 * found.mwh + 5e4 * found.days)
+    at = sizing.yields(priced, np.array([4096.0, 16384.0]))
+    assert at.gpu_h == pytest.approx(at.days * 24 * at.n_gpus)
+    assert at.usd == pytest.approx(3 * at.gpu_h + 0.1 * 1e3 * at.mwh + 5e4 * at.days)
     carbon = power.profile(priced).g_per_kwh
-    assert found.t_co2 == pytest.approx(found.mwh * 1e3 * carbon / 1e6)
-    product = found.tokens_per_day * found.speed * found.ettr
-    assert found.useful_tokens_per_day == pytest.approx(product)  # batch and exchange as the tokens are stated for
+    assert at.t_co2 == pytest.approx(at.mwh * 1e3 * carbon / 1e6)
+    product = at.tokens_per_day * at.speed * at.ettr
+    assert at.useful_tokens_per_day == pytest.approx(product)  # batch and exchange as the tokens are stated for
 
 
 def test_where_no_closed_form_holds_there_is_no_answer(run):
@@ -88,23 +88,23 @@ def test_where_no_closed_form_holds_there_is_no_answer(run):
 
 def test_energy_is_the_bill_of_the_same_budget(run):
     """With the share of a step that waits as the communication's, the electricity bill of the budget is the same."""
-    found = sizing.yields(run, [16384.0])
-    same = run.override({"job.include_start": False, "checkpoint.interval_min": found.interval_min[0]})
+    at = sizing.yields(run, [16384.0])
+    same = run.override({"job.include_start": False, "checkpoint.interval_min": at.interval_min[0]})
     same = same.override({"job.productive_h": run.throughput.productive_h(np.array([16384.0]))[0]})
-    profile = power.profile(same.override({"power.communication_share": float(found.waiting_share[0])}))
+    profile = power.profile(same.override({"power.communication_share": float(at.waiting_share[0])}))
     start_mwh = profile.facility_mw("restart") * (run.first_queue_h + run.restart_h)
     of_budget_mwh = power.energy(budget.exact(same), profile)["facility_mwh"].sum()
-    assert found.mwh[0] == pytest.approx(of_budget_mwh + start_mwh)
-    assert found.power_mw[0] == pytest.approx(profile.it_mw("training") * profile.pue)
+    assert at.mwh[0] == pytest.approx(of_budget_mwh + start_mwh)
+    assert at.power_mw[0] == pytest.approx(profile.it_mw("training") * profile.pue)
 
 
 def test_heat_slows_the_job_as_in_the_plan(run):
     hot = run.override({"heat": {"mean_c": 35, "cooling": "air_economiser"}})
     layout = Layout(**{name: np.atleast_1d(value) for name, value in vars(hot.layout_of_job).items()})
-    found = sizing.yields(hot, [16384.0], layout)
-    assert found.speed[0] == pytest.approx(hot.speed) and hot.speed < 1
-    assert found.ettr[0] == pytest.approx(plan.ettr_at_best(hot.override({"job.include_start": False})), rel=1e-6)
-    assert found.useful_tokens_per_day[0] == pytest.approx(found.tokens_per_day[0] * hot.speed * found.ettr[0])
+    at = sizing.yields(hot, [16384.0], layout)
+    assert at.speed[0] == pytest.approx(hot.speed) and hot.speed < 1
+    assert at.ettr[0] == pytest.approx(plan.ettr_at_best(hot.override({"job.include_start": False})), rel=1e-6)
+    assert at.useful_tokens_per_day[0] == pytest.approx(at.tokens_per_day[0] * hot.speed * at.ettr[0])
     more = sizing.yields(hot, np.geomspace(1024, 1e5, 20))
     assert np.all(np.diff(more.speed) < 0)  # the hottest of more parts is hotter
 
@@ -122,10 +122,10 @@ def test_a_batch_and_loose_exchange_ask_for_more_tokens(run):
 
 
 def test_what_does_not_fit_yields_nothing_and_never_ends(run):
-    found = sizing.yields(run, [8.0, 104.0, 112.0, 2e6])
-    assert (found.useful_tokens_per_day > 0).tolist() == [False, False, True, False]
-    assert np.isinf(found.days).tolist() == np.isinf(found.usd).tolist() == [True, True, False, True]
-    assert not any(np.isnan(values).any() for values in vars(found).values())
+    at = sizing.yields(run, [8.0, 104.0, 112.0, 2e6])
+    assert (at.useful_tokens_per_day > 0).tolist() == [False, False, True, False]
+    assert np.isinf(at.days).tolist() == np.isinf(at.usd).tolist() == [True, True, False, True]
+    assert not any(np.isnan(values).any() for values in vars(at).values())
 
 
 def test_a_free_job_costs_nothing_even_without_an_end(run):
@@ -164,11 +164,11 @@ def test_sizes_keep_their_shape_and_are_at_least_a_node(run):
 
 
 def test_a_job_given_by_its_hours_has_no_other_size(llama3):
-    told = (
+    text = (
         "sizing needs the job as tokens and parameters: job.tokens instead of job.productive_h, and model, e.g. "
         "--set job.tokens=15.6e12 --set model.n_parameters=405e9"
     )
     for ask in (sizing.make, sizing.curve, sizing.next_gpu, sizing.turning_point, sizing.range_gpus):
         with pytest.raises(InputError) as caught:
             ask(llama3)
-        assert str(caught.value) == told
+        assert str(caught.value) == text

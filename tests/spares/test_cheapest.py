@@ -78,11 +78,11 @@ def test_a_crew_for_each_node_is_no_limit():
 def test_without_detection_and_queue_a_simulated_job_waits_that_long(cv, n_spares):
     """D = q = 0 and no maintenance: there the closed form is exact in the long run, whatever a repair takes."""
     run = long_run(cv).override({"spares.n_nodes": n_spares})
-    found = simulate(run, 40, 3)
-    share = found.runs["waiting_h"] / found.total_h
+    simulated = simulate(run, 40, 3)
+    share = simulated.runs["waiting_h"] / simulated.total_h
     error = share.std(ddof=1) / np.sqrt(len(share))
     # a full pool at the start saves at most one repair time of waiting in all
-    start = 24.0 / found.total_h.mean()
+    start = 24.0 / simulated.total_h.mean()
     assert share.mean() == pytest.approx(
         spares.waiting_share(n_spares, long_run(cv).job_rate_per_h * 24), abs=4 * error + start
     )
@@ -91,8 +91,8 @@ def test_without_detection_and_queue_a_simulated_job_waits_that_long(cv, n_spare
 def test_a_crew_of_a_simulated_job_makes_it_wait_that_long():
     """Exponential repairs would be exact; log-normal ones of the same spread are near."""
     run = long_run(1.0).override({"spares.n_nodes": 5, "repair.n_crew": 4})
-    found = simulate(run, 40, 3)
-    share = float((found.runs["waiting_h"] / found.total_h).mean())
+    simulated = simulate(run, 40, 3)
+    share = float((simulated.runs["waiting_h"] / simulated.total_h).mean())
     assert share == pytest.approx(spares.waiting_share(5, run.job_rate_per_h * 24, 4), rel=0.08)
 
 

@@ -57,9 +57,9 @@ def test_repair_by_few_crews_has_the_chances_of_its_chain(n_servers, offered):
 @pytest.mark.parametrize("level", [0.05, 0.3, 0.9, 0.99, 0.999, 0.999999])
 @pytest.mark.parametrize(("n_crew", "offered"), [(8, 7.76), (10, 7.76), (30, 7.76), (1, 0.2)])
 def test_the_pool_of_a_crew_is_the_least_that_reaches_the_level(level, n_crew, offered):
-    found = int(spares.crew_pool(offered, n_crew, level))
-    assert spares.in_repair_share(found, offered, n_crew) >= level
-    assert found == 0 or spares.in_repair_share(found - 1, offered, n_crew) < level
+    n_spares = int(spares.crew_pool(offered, n_crew, level))
+    assert spares.in_repair_share(n_spares, offered, n_crew) >= level
+    assert n_spares == 0 or spares.in_repair_share(n_spares - 1, offered, n_crew) < level
 
 
 def test_many_crews_are_as_good_as_one_for_each_node():

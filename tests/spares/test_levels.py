@@ -16,9 +16,9 @@ from ettr.core.errors import InputError
 
 @given(st.integers(1, 3000), st.floats(0, 0.4), st.floats(0.01, 0.99999))
 def test_the_binomial_pool_is_the_least_that_reaches_the_level(n_nodes, unavailable, level):
-    found = int(spares.binomial_pool(n_nodes, unavailable, level))
-    assert spares.pool_level(n_nodes, found, unavailable) >= level
-    assert found == 0 or spares.pool_level(n_nodes, found - 1, unavailable) < level
+    n_spares = int(spares.binomial_pool(n_nodes, unavailable, level))
+    assert spares.pool_level(n_nodes, n_spares, unavailable) >= level
+    assert n_spares == 0 or spares.pool_level(n_nodes, n_spares - 1, unavailable) < level
 
 
 def test_a_small_pool_is_the_sum_of_its_terms():

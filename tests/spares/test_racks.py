@@ -51,9 +51,9 @@ def test_a_thousandth_of_failed_gpus_takes_a_tenth_in_domains_of_about_a_hundred
 
 def test_the_fewest_spares_in_a_rack_reach_the_level_and_one_less_does_not():
     for racks, q, level in ((256, 0.0005, 0.999), (4, 0.02, 0.9), (1, 0.0, 0.5)):
-        found = spares.least_rack_spares(racks, 64, q, level)
-        assert spares.racks_level(racks, 64, found, q) >= level
-        assert found == 0 or spares.racks_level(racks, 64, found - 1, q) < level
+        n_spares = spares.least_rack_spares(racks, 64, q, level)
+        assert spares.racks_level(racks, 64, n_spares, q) >= level
+        assert n_spares == 0 or spares.racks_level(racks, 64, n_spares - 1, q) < level
 
 
 def test_racks_that_fail_whole_are_beyond_what_spares_in_them_do():

@@ -64,8 +64,8 @@ def test_crews_work_on_what_comes_to_them(run):
 
 def test_a_simulated_pool_holds_the_nodes_that_demand_says(run):
     """Nodes out of a job that never waits, by Little's law from its failures."""
-    found = simulate(run.override({"spares.n_nodes": 60}), 200, 1)
-    per_h = found.runs["n_failures"].sum() / found.total_h.sum()
+    simulated = simulate(run.override({"spares.n_nodes": 60}), 200, 1)
+    per_h = simulated.runs["n_failures"].sum() / simulated.total_h.sum()
     assert per_h * 24 == pytest.approx(spares.demand(run).in_repair, rel=0.01)
 
 
@@ -73,11 +73,11 @@ def test_a_simulated_pool_holds_the_nodes_that_demand_says(run):
 
 
 def test_the_closed_form_is_that_of_a_full_pool_times_what_is_not_waited(run):
-    found = spares.expected_by_pool(run, [0, 8, 17, 60]).set_index("n_spares")
+    table = spares.expected_by_pool(run, [0, 8, 17, 60]).set_index("n_spares")
     full = budget.exact(run.override({"spares": None, "repair": None})).ettr
-    assert found.loc[60, "ettr"] == pytest.approx(full)
-    assert found["ettr"].to_numpy() == pytest.approx(full * (1 - found["waiting_share"].to_numpy()))
-    assert found["ettr"].is_monotonic_increasing
+    assert table.loc[60, "ettr"] == pytest.approx(full)
+    assert table["ettr"].to_numpy() == pytest.approx(full * (1 - table["waiting_share"].to_numpy()))
+    assert table["ettr"].is_monotonic_increasing
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_simulation_and_closed_form_agree_within_what_the_closed_form_leaves_out
     changed = run.override({"repair": repair})
     sizes = [8, 12, 16, 20, 28]
     closed = spares.expected_by_pool(changed, sizes)
-    found = spares.by_pool_size(changed, sizes, n_runs=150)
-    off = found["ettr"].to_numpy() - closed["ettr"].to_numpy()
+    table = spares.by_pool_size(changed, sizes, n_runs=150)
+    off = table["ettr"].to_numpy() - closed["ettr"].to_numpy()
     assert np.abs(off).max() < 0.012
     assert np.abs(off[-2:]).max() < 0.001
 
@@ -116,50 +116,50 @@ def test_crews_that_cannot_keep_up_reach_no_target_by_any_pool(run):
 
 
 def test_intervals_are_those_of_paired_runs(run):
-    found = spares.by_pool_size(run, [10, 17], n_runs=60, beside=17).set_index("n_spares")
+    table = spares.by_pool_size(run, [10, 17], n_runs=60, beside=17).set_index("n_spares")
     totals = {size: simulate(run.override({"spares.n_nodes": size}), 60, 0).total_h for size in (10, 17)}
     ettr = {size: 60 * 1166.4 / total.sum() for size, total in totals.items()}
-    assert found.loc[10, "ettr_more"] == pytest.approx(ettr[10] - ettr[17])
+    assert table.loc[10, "ettr_more"] == pytest.approx(ettr[10] - ettr[17])
     # the delta method by hand: each run moves both ratios
     moves = {size: (1166.4 - ettr[size] * total) / total.mean() for size, total in totals.items()}
     error = (moves[10] - moves[17]).std(ddof=1) / np.sqrt(60)
-    wide = (found.loc[10, "ettr_more_high"] - found.loc[10, "ettr_more_low"]) / 2
+    wide = (table.loc[10, "ettr_more_high"] - table.loc[10, "ettr_more_low"]) / 2
     assert wide == pytest.approx(2.001 * error, rel=1e-3)
-    assert found.loc[17, ["ettr_more", "ettr_more_low", "cost_more", "cost_more_high"]].tolist() == [0, 0, 0, 0]
+    assert table.loc[17, ["ettr_more", "ettr_more_low", "cost_more", "cost_more_high"]].tolist() == [0, 0, 0, 0]
     cost = (2058 * totals[10].sum()) / (2065 * totals[17].sum()) - 1
-    assert found.loc[10, "cost_more"] == pytest.approx(cost)
+    assert table.loc[10, "cost_more"] == pytest.approx(cost)
 
 
-def test_shared_luck_makes_a_difference_surer_than_its_parts(run):
-    found = spares.by_pool_size(run, [16, 17], n_runs=100, beside=17).set_index("n_spares")
-    alone = found.loc[16, "ettr_high"] - found.loc[16, "ettr_low"]
-    paired = found.loc[16, "ettr_more_high"] - found.loc[16, "ettr_more_low"]
+def test_common_random_numbers_make_a_difference_surer_than_its_parts(run):
+    table = spares.by_pool_size(run, [16, 17], n_runs=100, beside=17).set_index("n_spares")
+    alone = table.loc[16, "ettr_high"] - table.loc[16, "ettr_low"]
+    paired = table.loc[16, "ettr_more_high"] - table.loc[16, "ettr_more_low"]
     assert paired < alone / 2
 
 
 def test_gpu_hours_waited_and_held_and_their_price(run):
-    found = spares.by_pool_size(run.override({"cost": {"usd_per_gpu_h": 3.0}}), [0, 12], n_runs=20).iloc[1]
-    assert found["waited_gpu_h"] == pytest.approx(16384 * found["waiting_h"])
+    row = spares.by_pool_size(run.override({"cost": {"usd_per_gpu_h": 3.0}}), [0, 12], n_runs=20).iloc[1]
+    assert row["waited_gpu_h"] == pytest.approx(16384 * row["waiting_h"])
     one = simulate(run.override({"spares.n_nodes": 12}), 20, 0)
-    assert found["held_gpu_h"] == pytest.approx(8 * 12 * one.total_h.mean())
-    assert found["waited_usd"] == pytest.approx(3 * found["waited_gpu_h"])
+    assert row["held_gpu_h"] == pytest.approx(8 * 12 * one.total_h.mean())
+    assert row["waited_usd"] == pytest.approx(3 * row["waited_gpu_h"])
     assert spares.gpu_price_usd(run) == 2.0
 
 
 def test_the_cost_is_that_of_the_hours_and_the_nodes(run):
-    found = spares.by_pool_size(run, [5, 17, 40], n_runs=60).set_index("n_spares")
-    assert found.loc[40, "cost"] == pytest.approx(1 + 40 / 2048)  # never waits
-    assert found["cost"].idxmin() == 17
+    table = spares.by_pool_size(run, [5, 17, 40], n_runs=60).set_index("n_spares")
+    assert table.loc[40, "cost"] == pytest.approx(1 + 40 / 2048)  # never waits
+    assert table["cost"].idxmin() == 17
     closed = spares.expected_by_pool(run, [17])["cost"][0]
-    assert found.loc[17, "cost_low"] - 1e-4 < closed < found.loc[17, "cost_high"] + 1e-4
+    assert table.loc[17, "cost_low"] - 1e-4 < closed < table.loc[17, "cost_high"] + 1e-4
 
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_every_preset_has_pools(name):
     given = Scenario.load(name).override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24.0}})
     size = round(spares.demand(given).in_repair) + 1
-    found = spares.by_pool_size(given, [size, size + 3], n_runs=4)
-    assert found["ettr"].between(0, 1).all()
+    table = spares.by_pool_size(given, [size, size + 3], n_runs=4)
+    assert table["ettr"].between(0, 1).all()
     assert spares.cheapest_pool(spares.demand(given).in_repair, given.n_nodes).n_spares >= 0
 
 
@@ -167,21 +167,21 @@ def test_every_preset_has_pools(name):
 
 
 def test_a_job_that_shrinks_beats_one_that_waits_until_no_node_is_ever_missing(run):
-    found = spares.elastic_by_pool(run, [0, 8, 40], n_replicas=128, n_least=116, n_runs=40)
-    assert (found["more"].iloc[:2] > 0.05).all()
-    assert found["more"].iloc[2] == 0
-    assert (found["more_low"] <= found["more"]).all() and (found["more"] <= found["more_high"]).all()
-    assert (found["waited_h"] >= found["waiting_h"]).all()
-    assert spares.crossing(found) == 40
-    assert found["cost_shrinks"].iloc[2] == pytest.approx((1 + 40 / 2048) / found["ettr_shrinks"].iloc[2])
+    table = spares.elastic_by_pool(run, [0, 8, 40], n_replicas=128, n_least=116, n_runs=40)
+    assert (table["more"].iloc[:2] > 0.05).all()
+    assert table["more"].iloc[2] == 0
+    assert (table["more_low"] <= table["more"]).all() and (table["more"] <= table["more_high"]).all()
+    assert (table["waited_h"] >= table["waiting_h"]).all()
+    assert spares.crossing(table) == 40
+    assert table["cost_shrinks"].iloc[2] == pytest.approx((1 + 40 / 2048) / table["ettr_shrinks"].iloc[2])
 
 
 def test_shrinking_that_is_dearer_than_a_short_wait_loses(run):
     """Two replicas, repairs of minutes, restarts of an hour: half of the job is lost, and a restart for each return."""
     quick = run.override({"repair": {"manual_h": 0.2}, "recovery.restart_min": 30.0})
-    found = spares.elastic_by_pool(quick, [0], n_replicas=2, n_least=1, n_runs=20)
-    assert found["more_high"].iloc[0] < 0
-    assert spares.crossing(found) == 0
+    table = spares.elastic_by_pool(quick, [0], n_replicas=2, n_least=1, n_runs=20)
+    assert table["more_high"].iloc[0] < 0
+    assert spares.crossing(table) == 0
 
 
 def test_where_shrinking_is_always_better_nothing_crosses():

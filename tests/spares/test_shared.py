@@ -56,15 +56,15 @@ def simulated(large: Scenario, n_cluster: int, n_spares: int, small: spares.Smal
 @pytest.mark.parametrize("n_spares", [0, 2])
 @pytest.mark.parametrize("preempts", [True, False])
 def test_small_jobs_of_one_node_have_what_an_event_by_event_model_finds(large, n_spares, preempts):
-    found = spares.shared_cluster(large, 70, n_spares, SMALL, preempts=preempts)
+    cluster = spares.shared_cluster(large, 70, n_spares, SMALL, preempts=preempts)
     model = simulated(large, 70, n_spares, SMALL, preempts=preempts)
-    small_change = 0.002 * found.small_useful  # pre-emptions come in bunches, not as a Poisson process
+    small_change = 0.002 * cluster.small_useful  # pre-emptions come in bunches, not as a Poisson process
     for name, ours in {
-        "useful": found.small_useful,
-        "borrowed": found.borrowed,
-        "in_repair": found.in_repair,
-        "spares_idle": found.spares_idle,
-        "preemptions": found.preemptions_per_day / 24,
+        "useful": cluster.small_useful,
+        "borrowed": cluster.borrowed,
+        "in_repair": cluster.in_repair,
+        "spares_idle": cluster.spares_idle,
+        "preemptions": cluster.preemptions_per_day / 24,
     }.items():
         mean, error = model[name]
         assert ours == pytest.approx(mean, abs=4 * error + (small_change if name == "useful" else 1e-9)), name
@@ -72,30 +72,30 @@ def test_small_jobs_of_one_node_have_what_an_event_by_event_model_finds(large, n
 
 def test_small_jobs_of_several_nodes_leave_fragments(large):
     small = replace(SMALL, n_nodes=3)
-    found = spares.shared_cluster(large, 100, 1, small)
+    cluster = spares.shared_cluster(large, 100, 1, small)
     model = simulated(large, 100, 1, small, preempts=True)
-    assert found.small_useful == pytest.approx(model["useful"][0], rel=0.01)
-    assert found.fragments_idle == pytest.approx(model["fragments_idle"][0], rel=0.05)
-    assert found.preemptions_per_day / 24 == pytest.approx(model["preemptions"][0], rel=0.1)
+    assert cluster.small_useful == pytest.approx(model["useful"][0], rel=0.01)
+    assert cluster.fragments_idle == pytest.approx(model["fragments_idle"][0], rel=0.05)
+    assert cluster.preemptions_per_day / 24 == pytest.approx(model["preemptions"][0], rel=0.1)
 
 
 def test_nodes_that_are_released_and_taken_back_pre_empt_as_well(large):
-    found = spares.shared_cluster(large, 70, 2, SMALL, released_share=0.2)
+    cluster = spares.shared_cluster(large, 70, 2, SMALL, released_share=0.2)
     model = simulated(large, 70, 2, SMALL, preempts=True, released_nodes=8)
-    assert found.preemptions_per_day / 24 == pytest.approx(model["preemptions"][0], rel=0.02)
-    assert found.small_useful == pytest.approx(model["useful"][0], rel=0.01)
+    assert cluster.preemptions_per_day / 24 == pytest.approx(model["preemptions"][0], rel=0.02)
+    assert cluster.small_useful == pytest.approx(model["useful"][0], rel=0.01)
     without = spares.shared_cluster(large, 70, 2, SMALL)
-    assert found.preempted_lost > without.preempted_lost
-    assert found.large_useful == without.large_useful
+    assert cluster.preempted_lost > without.preempted_lost
+    assert cluster.large_useful == without.large_useful
 
 
 @pytest.mark.parametrize("preempts", [True, False])
 @pytest.mark.parametrize("n_spares", [0, 1, 5, 20])
 @pytest.mark.parametrize("n_small", [1, 2, 7])
 def test_every_node_is_somewhere(large, n_spares, n_small, preempts):
-    found = spares.shared_cluster(large, 100, n_spares, replace(SMALL, n_nodes=n_small), preempts=preempts)
-    assert sum(getattr(found, part) for part in spares.PARTS) == pytest.approx(100, rel=1e-9)
-    assert all(getattr(found, part) >= -1e-12 for part in spares.PARTS)
+    cluster = spares.shared_cluster(large, 100, n_spares, replace(SMALL, n_nodes=n_small), preempts=preempts)
+    assert sum(getattr(cluster, part) for part in spares.PARTS) == pytest.approx(100, rel=1e-9)
+    assert all(getattr(cluster, part) >= -1e-12 for part in spares.PARTS)
 
 
 def test_the_large_job_s_ettr_is_that_of_the_closed_form(large):
@@ -110,24 +110,24 @@ def test_the_large_job_s_ettr_is_that_of_the_closed_form(large):
 def test_waits_for_pre_empted_nodes_are_near_those_of_the_simulator(large):
     """There a node that comes back fills up hot spares first, and here small jobs: fewer waits there."""
     run = large.override({"spares": {"n_nodes": 0, "n_preemptible": 50, "preempt_min": 20}})
-    found = simulate(run, 200, 2)
+    outcome = simulate(run, 200, 2)
     ours = spares.shared_cluster(large, 130, 0, SMALL, preempt_min=20)
     # without hot spares both rules are one; the wait thins failures out, to first order
-    assert ours.large_ettr == pytest.approx(found.ettr, abs=4 * found.ettr_error + 0.002)
+    assert ours.large_ettr == pytest.approx(outcome.ettr, abs=4 * outcome.ettr_error + 0.002)
 
 
 def test_more_hot_spares_pre_empt_less_and_leave_less_to_small_jobs(large):
-    found = [spares.shared_cluster(large, 120, n, SMALL) for n in (0, 2, 4, 8)]
-    assert np.all(np.diff([one.preemptions_per_day for one in found]) < 0)
-    assert np.all(np.diff([one.small_useful for one in found]) < 0)
+    clusters = [spares.shared_cluster(large, 120, n, SMALL) for n in (0, 2, 4, 8)]
+    assert np.all(np.diff([one.preemptions_per_day for one in clusters]) < 0)
+    assert np.all(np.diff([one.small_useful for one in clusters]) < 0)
 
 
 def test_without_failures_all_nodes_that_are_no_spares_are_useful(large):
     quiet = large.override({"failures": {"rate_per_1000_node_days": 0}, "checkpoint.stall_s": 0})
-    found = spares.shared_cluster(quiet, 100, 4, replace(SMALL, stall_s=0))
-    assert found.useful == pytest.approx(96)
-    assert found.spares_idle == pytest.approx(4)
-    assert found.second_order_share == 0
+    cluster = spares.shared_cluster(quiet, 100, 4, replace(SMALL, stall_s=0))
+    assert cluster.useful == pytest.approx(96)
+    assert cluster.spares_idle == pytest.approx(4)
+    assert cluster.second_order_share == 0
 
 
 def test_a_published_job_took_back_a_fifth_of_its_nodes_and_lost_six_times_what_others_did():

@@ -47,9 +47,9 @@ def test_what_is_there_is_not_computed_again(tmp_path, monkeypatch):
 
 def test_fields_that_are_no_arrays_are_taken_one_point_at_a_time(tmp_path, cluster):
     grid = {"failures.lifetime": [None, {"shape": 0.7, "start": "new"}], "cluster.n_gpus": [8192, 16384]}
-    told = []
-    table = sweep.call("budget", grid, tmp_path, scenario="llama3-405b", scheduler=cluster, on_progress=told.append)
-    assert told[-1].done == 4
+    progress = []
+    table = sweep.call("budget", grid, tmp_path, scenario="llama3-405b", scheduler=cluster, on_progress=progress.append)
+    assert progress[-1].done == 4
     assert table["formula"].tolist() == ["budget.exact"] * 2 + ["budget.over_time"] * 2
     alone = budget.closed_form(Scenario.load("llama3-405b").override({name: grid[name][1] for name in grid}))
     assert table["ettr"][3] == alone.budget.ettr
@@ -152,9 +152,9 @@ def test_a_grid_too_large_to_take_one_by_one_is_refused(tmp_path, monkeypatch):
 
 def test_a_preview_of_what_is_computed_at_once_runs_nothing(tmp_path):
     job = sweep.CallJob("budget", "rsc-1", sweep.load(GRID, 100))
-    found = sweep.preview(job, tmp_path / "out")
-    assert set(found.table["status"]) == {"open"}
-    assert (found.point_s, found.left_s) == (None, None)
+    preview = sweep.preview(job, tmp_path / "out")
+    assert set(preview.table["status"]) == {"open"}
+    assert (preview.point_s, preview.left_s) == (None, None)
     assert not (tmp_path / "out").exists()
 
 

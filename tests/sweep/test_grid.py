@@ -63,9 +63,9 @@ def test_a_list_is_points():
     ],
 )
 def test_ranges(written, values):
-    found = [point["a"] for point in points(f"a: {written}")]
-    assert found == values
-    assert [type(value) for value in found] == [type(value) for value in values]
+    expanded = [point["a"] for point in points(f"a: {written}")]
+    assert expanded == values
+    assert [type(value) for value in expanded] == [type(value) for value in values]
 
 
 @pytest.mark.parametrize(
@@ -145,11 +145,11 @@ def test_columns_are_the_points(product, zipped):
     if zipped:
         written["zip"] = {"y": zipped[0][0], "z": [str(value) for value in zipped[0][0]]}
     grid = load(written, 10**6)
-    found = list(grid.points())
-    assert len(found) == grid.n_points == math.prod(map(len, product.values())) * (len(zipped[0][0]) if zipped else 1)
-    assert len({key(point.parameters) for point in found}) == len(found)
+    listed = list(grid.points())
+    assert len(listed) == grid.n_points == math.prod(map(len, product.values())) * (len(zipped[0][0]) if zipped else 1)
+    assert len({key(point.parameters) for point in listed}) == len(listed)
     for name, column in grid.columns().items():
-        assert column.tolist() == [point.parameters[name] for point in found]
+        assert column.tolist() == [point.parameters[name] for point in listed]
 
 
 def test_values_from_python_may_be_arrays():

@@ -51,16 +51,16 @@ def test_every_point_is_a_row_with_what_it_recorded(swept, study, tmp_path):
 def test_the_table_is_read_by_pandas_and_duckdb(swept, tmp_path):
     table, path = swept(), tmp_path / "out" / "results.parquet"
     pd.testing.assert_frame_equal(pd.read_parquet(path)[OWN], table[OWN], check_dtype=False)
-    found = duckdb.sql(f"select sum(double), count(*) from '{path}' where word = 'a'").fetchall()
-    assert found == [(7.0, 2)]
+    rows = duckdb.sql(f"select sum(double), count(*) from '{path}' where word = 'a'").fetchall()
+    assert rows == [(7.0, 2)]
 
 
 def test_what_is_finished_is_not_run_again(swept, study):
     first = swept()
-    told = []
-    pd.testing.assert_frame_equal(swept(on_progress=told.append), first)
+    progress = []
+    pd.testing.assert_frame_equal(swept(on_progress=progress.append), first)
     assert len(ran(study.parent)) == 4
-    assert told == [sweep.Progress(done=4, failed=0, total=4, kept=4)]
+    assert progress == [sweep.Progress(done=4, failed=0, total=4, kept=4)]
 
 
 def test_a_larger_grid_runs_only_what_is_new(swept, study):
@@ -132,12 +132,12 @@ def test_values_come_back_to_the_last_bit(swept, tmp_path):
     )
     table = swept({"n": [1, 2, 3]}, path, tmp_path / "bits")
     read = pd.read_parquet(tmp_path / "bits" / "results.parquet")
-    for found in (table, read):
-        assert found["a"].tolist() == [0.1, 0.2, 0.1 * 3]
-        assert [list(value) for value in found["b"]] == [[0.1 * n, math.inf] for n in (1, 2, 3)]
-        assert found["d"].tolist() == [2**60 + n for n in (1, 2, 3)]
-        assert found["f"].tolist() == [False, True, True]
-        assert found["c"].isna().all()
+    for frame in (table, read):
+        assert frame["a"].tolist() == [0.1, 0.2, 0.1 * 3]
+        assert [list(value) for value in frame["b"]] == [[0.1 * n, math.inf] for n in (1, 2, 3)]
+        assert frame["d"].tolist() == [2**60 + n for n in (1, 2, 3)]
+        assert frame["f"].tolist() == [False, True, True]
+        assert frame["c"].isna().all()
 
 
 def test_mixed_kinds_and_parameters_that_are_mappings_are_kept_as_json(swept, tmp_path):
@@ -263,9 +263,9 @@ def test_a_folder_that_takes_no_files_is_said(swept, tmp_path):
 
 def test_a_preview_runs_one_point_and_keeps_it(study, tmp_path):
     job = sweep.NotebookJob(study, sweep.load(GRID, 100))
-    found = sweep.preview(job, tmp_path / "out", workers=3)
-    assert found.table["status"].tolist() == ["done", "open", "open", "open"]
-    assert found.left_s == pytest.approx(found.point_s)  # three left for three workers
+    preview = sweep.preview(job, tmp_path / "out", workers=3)
+    assert preview.table["status"].tolist() == ["done", "open", "open", "open"]
+    assert preview.left_s == pytest.approx(preview.point_s)  # three left for three workers
     assert len(ran(study.parent)) == 1
     assert sweep.preview(job, tmp_path / "out").table["status"].tolist() == ["done", "done", "open", "open"]
 

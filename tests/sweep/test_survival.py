@@ -24,9 +24,9 @@ PATIENCE_S = 90
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 def wait_for(condition, what: str) -> None:
@@ -80,9 +80,9 @@ def kill(process: subprocess.Popen) -> None:
 
 @pytest.fixture
 def machines(tmp_path):
-    found = Machines(tmp_path)
-    yield found
-    found.end()
+    cluster = Machines(tmp_path)
+    yield cluster
+    cluster.end()
 
 
 def test_a_worker_the_scheduler_and_the_client_are_killed_and_nothing_is_lost(machines, tmp_path, cluster):
@@ -135,12 +135,12 @@ def test_a_worker_the_scheduler_and_the_client_are_killed_and_nothing_is_lost(ma
     assert client.wait(PATIENCE_S) == 0
 
     table = pd.read_parquet(out / "results.parquet")
-    said = log.read_text().splitlines()
-    assert {line for line in said if line.startswith("end")} == {f"end {x}" for x in range(1, n + 1)}
+    lines = log.read_text().splitlines()
+    assert {line for line in lines if line.startswith("end")} == {f"end {x}" for x in range(1, n + 1)}
     for n_lines, files in finished_before:
         done = {f"begin {x}" for x in table.loc[table["id"].isin(files), "x"]}
         assert len(done) == len(files)
-        assert not done & set(said[n_lines:])
+        assert not done & set(lines[n_lines:])
     for name, changed in kept.items():
         assert (out / "points" / name).stat().st_mtime_ns == changed
     os.environ["CALM"] = "1"
@@ -148,8 +148,8 @@ def test_a_worker_the_scheduler_and_the_client_are_killed_and_nothing_is_lost(ma
         calm = sweep.run(notebook, tmp_path / "grid.yml", tmp_path / "calm", scheduler=cluster)
     finally:
         del os.environ["CALM"]
-    for found in (table, calm):
-        found["draws"] = [list(map(float.hex, draws)) for draws in found["draws"]]
+    for frame in (table, calm):
+        frame["draws"] = [list(map(float.hex, draws)) for draws in frame["draws"]]
     columns = ["id", "x", "status", "mean", "draws", "third"]
     pd.testing.assert_frame_equal(table[columns], calm[columns], check_exact=True, check_dtype=False)
 

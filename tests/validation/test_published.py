@@ -105,9 +105,9 @@ def test_the_one_rsc_value_that_is_off_would_hold_at_39_minutes():
     table = evidence.table("validation")
     one = table[table["result_id"] == "rsc-ettr-100000"].copy()
     one["inputs"] = one["inputs"].str.replace('"checkpoint.interval_min": 21', '"checkpoint.interval_min": 39')
-    found = validation.run(one)
-    assert found["verdict"].tolist() == ["reproduced"]
-    assert found["computed"].item() == pytest.approx(0.5, abs=0.005)
+    verdicts = validation.run(one)
+    assert verdicts["verdict"].tolist() == ["reproduced"]
+    assert verdicts["computed"].item() == pytest.approx(0.5, abs=0.005)
 
 
 @pytest.mark.parametrize(
@@ -131,11 +131,11 @@ def test_the_one_rsc_value_that_is_off_would_hold_at_39_minutes():
     ],
 )
 def test_the_verdict_follows_relation_and_tolerance(relation, published, tolerance, kind, verdict):
-    found = validation.run(
+    verdicts = validation.run(
         row(relation=relation, published=published, tolerance=tolerance, tolerance_kind=kind),
     )
-    assert found["computed"].item() == 12.0
-    assert found["verdict"].item() == verdict
+    assert verdicts["computed"].item() == 12.0
+    assert verdicts["verdict"].item() == verdict
 
 
 @pytest.mark.parametrize("kind", ["fitted", "input"])

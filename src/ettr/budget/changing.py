@@ -85,12 +85,12 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
         at[_INTERVAL] = interval_of(rate_per_h)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ValidityWarning)
-        found = exact(steady, at)
-    exposed_h = found.total_h - found.detection_h - found.queue_h - found.maintenance_h
+        steady_hours = exact(steady, at)
+    exposed_h = steady_hours.total_h - steady_hours.detection_h - steady_hours.queue_h - steady_hours.maintenance_h
     share = steps.length_h / exposed_h
     start = _start(scenario, steady, base, steps)
     share = share * np.clip((steps.end_h - start.get("restart_h", 0.0)) / steps.length_h, 0.0, 1.0)
-    done_h = np.cumsum(found.productive_h * share)
+    done_h = np.cumsum(steady_hours.productive_h * share)
     reach = int(np.searchsorted(done_h, scenario.work_h))
     if reach == done_h.size or not np.isfinite(done_h[reach]):
         raise OutsideValidity("budget.over_time holds only for runs that make progress at each rate they meet")
@@ -98,7 +98,7 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
     before_h = done_h[reach - 1] if reach else 0.0
     used[-1] *= (scenario.work_h - before_h) / (done_h[reach] - before_h)
     parts = {
-        field.name: float(np.sum(np.broadcast_to(getattr(found, field.name), share.shape)[: reach + 1] * used))
+        field.name: float(np.sum(np.broadcast_to(getattr(steady_hours, field.name), share.shape)[: reach + 1] * used))
         for field in fields(TimeBudget)
     }
     return TimeBudget(**{name: value + start.get(name, 0.0) for name, value in parts.items()})
@@ -139,8 +139,8 @@ def at_mean_rate(scenario: Scenario) -> Scenario:
     steady: dict[str, Any] = {"failures.burn_in": None, "failures.lifetime": None}
     if not changes(scenario) or scenario.job_rate_per_h == 0:
         return scenario.override(steady)
-    found = over_time(scenario.override({"job.include_start": False}))
-    exposed_h = found.total_h - found.detection_h - found.queue_h - found.maintenance_h
+    hours = over_time(scenario.override({"job.include_start": False}))
+    exposed_h = hours.total_h - hours.detection_h - hours.queue_h - hours.maintenance_h
     steps = _steps(scenario)
     expected = np.append(0.0, np.cumsum(steps.relative * steps.length_h)) * steps.settled_per_h
     higher = float(np.interp(exposed_h, np.append(0.0, steps.end_h), expected)) / exposed_h / scenario.job_rate_per_h

@@ -64,8 +64,8 @@ def closed_form(scenario: Scenario) -> ClosedForm:
     Examples
     --------
     >>> from ettr import Scenario
-    >>> found = closed_form(Scenario.load("llama3-405b").override({"recovery.false_alarms_per_day": 1}))
-    >>> found.left_out, round(found.budget.ettr, 3)
+    >>> answer = closed_form(Scenario.load("llama3-405b").override({"recovery.false_alarms_per_day": 1}))
+    >>> answer.left_out, round(answer.budget.ettr, 3)
     (('time-outs that kill a healthy job (recovery.false_alarms_per_day)',), 0.909)
     """
     try:

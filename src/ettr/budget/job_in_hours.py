@@ -40,18 +40,18 @@ _OF_PREDICTION = ("recall", "precision", "lead_s", "action_s")
 
 def swept(scenario: Scenario) -> tuple[str, ...]:
     """Fields that ``at`` may hold arrays for in this scenario: its store, tiers and prediction have their own."""
-    store, found = scenario.checkpoint.store, [*SWEPT]
+    store, paths = scenario.checkpoint.store, [*SWEPT]
     if store:
         given = [name for name in _BANDWIDTHS if getattr(store, name) is not None]
-        found += [f"checkpoint.store.{name}" for name in (*_OF_STORE, *given)]
-        found.remove("checkpoint.persist_s")
+        paths += [f"checkpoint.store.{name}" for name in (*_OF_STORE, *given)]
+        paths.remove("checkpoint.persist_s")
         if store.read_gb_s:
-            found.remove("checkpoint.load_s")
+            paths.remove("checkpoint.load_s")
     for tier in scenario.checkpoint.tiers:
-        found += [f"checkpoint.tiers.{tier.name}.{name}" for name in _OF_TIER if getattr(tier, name) is not None]
+        paths += [f"checkpoint.tiers.{tier.name}.{name}" for name in _OF_TIER if getattr(tier, name) is not None]
     if scenario.prediction:
-        found += [f"prediction.{name}" for name in _OF_PREDICTION]
-    return tuple(found)
+        paths += [f"prediction.{name}" for name in _OF_PREDICTION]
+    return tuple(paths)
 
 
 @dataclass(frozen=True)
@@ -160,15 +160,15 @@ class _Values:
         run = self.scenario
         if n_gpus is None or run.job.tokens is None:
             return run.productive_h
-        found = run.productive_h_on(n_gpus)
-        nothing = np.isnan(found)
+        work_h = run.productive_h_on(n_gpus)
+        nothing = np.isnan(work_h)
         if not nothing.any():
-            return found
+            return work_h
         if not run.job.include_start:  # the work only scales, and shares of time hold where no layout fits, too
-            return np.where(nothing, run.productive_h * run.cluster.n_gpus / n_gpus, found)
+            return np.where(nothing, run.productive_h * run.cluster.n_gpus / n_gpus, work_h)
         n_out, n_all = int(np.count_nonzero(nothing)), int(np.size(nothing))
         warn_outside("job.tokens", "sizes that some layout of the model and batch fits", n_out, n_all)
-        return found
+        return work_h
 
     def below(self, prefix: str) -> dict[str, np.ndarray]:
         """Those of ``at`` in one section, by field."""
@@ -309,12 +309,12 @@ def _kept_by_restart(
     """
     own = scenario.own_h("restart_min")
     weights, *survival = by_mode(weights, *survival)
-    found: dict[float | None, list[Any]] = {}
+    shares: dict[float | None, list[Any]] = {}
     for restart in (None, *np.unique(own[~np.isnan(own)])):
         group = np.isnan(own) if restart is None else own == restart
         of_group = weights[group]
-        found[restart] = [0.0, *((of_group * share[group]).sum(axis=0) for share in survival), of_group.sum(axis=0)]
-    return found
+        shares[restart] = [0.0, *((of_group * share[group]).sum(axis=0) for share in survival), of_group.sum(axis=0)]
+    return shares
 
 
 def _rate_and_weights(scenario: Scenario, value: _Values) -> tuple[Any, np.ndarray]:

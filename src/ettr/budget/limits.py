@@ -77,8 +77,8 @@ def validity(scenario: Scenario, formula: str) -> Validity:
     Examples
     --------
     >>> from ettr import Scenario, budget
-    >>> found = budget.validity(Scenario.load("rsc-1"), "rsc")
-    >>> found.holds, round(found.max_n_gpus, -2)
+    >>> valid = budget.validity(Scenario.load("rsc-1"), "rsc")
+    >>> valid.holds, round(valid.max_n_gpus, -2)
     (True, 50600.0)
     """
     if formula not in FORMULAS:

@@ -37,14 +37,14 @@ class Extra:
     found_at: Callable[[Scenario], tuple[str, ...]]
 
 
-def _if(path: str, found: Callable[[Scenario], Any]) -> Callable[[Scenario], tuple[str, ...]]:
-    return lambda scenario: (path,) if found(scenario) else ()
+def _if(path: str, occurs: Callable[[Scenario], Any]) -> Callable[[Scenario], tuple[str, ...]]:
+    return lambda scenario: (path,) if occurs(scenario) else ()
 
 
-def _of_modes(scenario: Scenario, field: str, found: Callable[[Any], Any]) -> Iterable[str]:
+def _of_modes(scenario: Scenario, field: str, occurs: Callable[[Any], Any]) -> Iterable[str]:
     """Paths of a field of the modes that occur."""
     for mode, weight in zip(scenario.failures.modes, scenario.mode_weights[:-1], strict=True):
-        if weight > 0 and found(mode):
+        if weight > 0 and occurs(mode):
             yield f"failures.modes.{mode.name}.{field}"
 
 
@@ -59,8 +59,8 @@ def _varying_latencies(scenario: Scenario) -> tuple[str, ...]:
 
 def silent_modes(scenario: Scenario) -> tuple[str, ...]:
     """Paths of the silent modes that occur, up to their field."""
-    found = _of_modes(scenario, "latency_h", lambda mode: mode.latency_h is not None)
-    return tuple(path.removesuffix(".latency_h") for path in found)
+    paths = _of_modes(scenario, "latency_h", lambda mode: mode.latency_h is not None)
+    return tuple(path.removesuffix(".latency_h") for path in paths)
 
 
 EXTRAS = (
@@ -116,41 +116,41 @@ def refuse_what_changes(formula: str, scenario: Scenario) -> None:
 def together(run: JobInHours) -> list[str]:
     """Names of mechanisms in a run that no closed form holds for together; none or one name if it holds."""
     quiet = bool(np.any(np.asarray(run.silent) > 0))
-    found = [
+    names = [
         name
         for name, there in {TIERS: run.tiers is not None, PREDICTION: run.prediction is not None, SILENT: quiet}.items()
         if there
     ]
     if run.tiers is not None and np.any(np.asarray(run.slowdown) * np.asarray(run.persist) > 0):
-        found.append(SLOWDOWN)
+        names.append(SLOWDOWN)
     if quiet and np.any(np.asarray(run.silent) < 1 - 1e-12):
-        found.append(NOTICED)
+        names.append(NOTICED)
     if quiet and np.any(np.asarray(run.persist) > 0):
-        found.append(WRITE)
-    return found
+        names.append(WRITE)
+    return names
 
 
 def refuse_together(run: JobInHours) -> None:
     """Refuse mechanisms that no closed form holds for together."""
-    found = together(run)
-    if len(found) < 2:
+    names = together(run)
+    if len(names) < 2:
         return
-    if SLOWDOWN in found:  # nor does the simulator hold for it
+    if SLOWDOWN in names:  # nor does the simulator hold for it
         raise NotModelled(
             f"budget.exact has no form for {TIERS} together with {SLOWDOWN}: leave one out, or let budget.first_order "
             "add up what each costs"
         )
     raise NotModelled(
-        f"budget.exact has no form for {' together with '.join(found[:2])}: {SIMULATE}, leave one out, or let "
+        f"budget.exact has no form for {' together with '.join(names[:2])}: {SIMULATE}, leave one out, or let "
         "budget.first_order add up what each costs"
     )
 
 
 def refuse_other_latencies(scenario: Scenario) -> None:
     """With one latency the failure that struck first is found first, which the form rests on."""
-    found = scenario.latencies_h
-    if len(found) > 1:
+    latencies_h = scenario.latencies_h
+    if len(latencies_h) > 1:
         raise NotModelled(
-            f"budget.exact has no form for silent failures of different latency_h ({min(found):g} and "
-            f"{max(found):g} h): {SIMULATE}; budget.first_order adds up what each costs"
+            f"budget.exact has no form for silent failures of different latency_h ({min(latencies_h):g} and "
+            f"{max(latencies_h):g} h): {SIMULATE}; budget.first_order adds up what each costs"
         )

@@ -55,12 +55,12 @@ def simplified(scenario: Scenario) -> Simplified:
     --------
     >>> from ettr import Scenario, budget
     >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 8}, "repair": {"manual_h": 24}})
-    >>> found = budget.simplified(run)
-    >>> found.left_out, round(budget.exact(found.scenario).ettr, 3)
+    >>> simple = budget.simplified(run)
+    >>> simple.left_out, round(budget.exact(simple.scenario).ettr, 3)
     (('spares that run out (spares, repair)',), 0.909)
     """
-    found = without_extras(scenario)
-    return _without_different_latencies(_without_what_excludes_others(_at_the_settled_rate(found)))
+    simple = without_extras(scenario)
+    return _without_different_latencies(_without_what_excludes_others(_at_the_settled_rate(simple)))
 
 
 def without_extras(scenario: Scenario) -> Simplified:
@@ -85,45 +85,45 @@ def without_extras(scenario: Scenario) -> Simplified:
     return Simplified(scenario.override(changes) if changes else scenario, tuple(words))
 
 
-def _at_the_settled_rate(found: Simplified) -> Simplified:
-    failures = found.scenario.failures
+def _at_the_settled_rate(simple: Simplified) -> Simplified:
+    failures = simple.scenario.failures
     if failures.burn_in and failures.burn_in.factor != 1:
-        found = found.without("a rate that changes, settled here (failures.burn_in)", {"failures.burn_in": None})
+        simple = simple.without("a rate that changes, settled here (failures.burn_in)", {"failures.burn_in": None})
     if failures.lifetime and failures.lifetime.shape != 1:
-        found = found.without(
-            "nodes with a memory, their rate settled here (failures.lifetime)", settled(found.scenario)
+        simple = simple.without(
+            "nodes with a memory, their rate settled here (failures.lifetime)", settled(simple.scenario)
         )
-    return found
+    return simple
 
 
-def _without_what_excludes_others(found: Simplified) -> Simplified:
+def _without_what_excludes_others(simple: Simplified) -> Simplified:
     """Leave out what no closed form holds for beside something else."""
-    present = together(job_in_hours(found.scenario, None))
+    present = together(job_in_hours(simple.scenario, None))
     if SLOWDOWN in present:
-        run = found.scenario
+        run = simple.scenario
         if run.persist_h * 60 <= run.checkpoint.interval_min:
-            found = found.without(f"slowdown by the background write ({SLOWDOWN})", {SLOWDOWN: 0.0})
+            simple = simple.without(f"slowdown by the background write ({SLOWDOWN})", {SLOWDOWN: 0.0})
         else:  # without slowdown the interval would be too short for the write
-            found = found.without(f"faster tiers ({TIERS})", {TIERS: ()})
-    present = together(job_in_hours(found.scenario, None))
+            simple = simple.without(f"faster tiers ({TIERS})", {TIERS: ()})
+    present = together(job_in_hours(simple.scenario, None))
     if TIERS in present and PREDICTION in present:
-        found = found.without(f"warnings of failures ({PREDICTION})", {PREDICTION: None})
-    present = together(job_in_hours(found.scenario, None))
+        simple = simple.without(f"warnings of failures ({PREDICTION})", {PREDICTION: None})
+    present = together(job_in_hours(simple.scenario, None))
     if SILENT in present and len(present) > 1:
-        modes = silent_modes(found.scenario)
-        loud = {f"{mode}.latency_h": None for mode in modes} | {f"{mode}.latency_cv": 0.0 for mode in modes}
+        modes = silent_modes(simple.scenario)
+        immediate = {f"{mode}.latency_h": None for mode in modes} | {f"{mode}.latency_cv": 0.0 for mode in modes}
         named = ", ".join(f"{mode}.latency_h" for mode in modes)
-        found = found.without(f"silent failures, noticed at once here ({named})", loud)
-    return found
+        simple = simple.without(f"silent failures, noticed at once here ({named})", immediate)
+    return simple
 
 
-def _without_different_latencies(found: Simplified) -> Simplified:
-    run = found.scenario
+def _without_different_latencies(simple: Simplified) -> Simplified:
+    run = simple.scenario
     if len(run.latencies_h) < 2:
-        return found
+        return simple
     latency = [mode.latency_h for mode in run.failures.modes]
     silent = np.array([hours is not None for hours in latency])
     hours = np.array([hours or 0.0 for hours in latency])
     mean_h = float(np.average(hours, weights=run.mode_weights[:-1] * silent))
     paths = [f"{mode}.latency_h" for mode in silent_modes(run)]
-    return found.without(f"different latencies, all the mean here ({', '.join(paths)})", dict.fromkeys(paths, mean_h))
+    return simple.without(f"different latencies, all the mean here ({', '.join(paths)})", dict.fromkeys(paths, mean_h))

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import pandas as pd
 import typer
+from rich.text import Text
 
+from ettr import mitigation
+from ettr.chapters.common.sentences import count, listed
 from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
 from ettr.cli.terminal import console, printable, table
 from ettr.core.errors import EttrError, InputError
+from ettr.mitigation import Catalogue
+from ettr.scenario import Scenario
 
 if TYPE_CHECKING:
     from ettr.compare import Advice, Comparison, Portfolio
-    from ettr.mitigation import Catalogue
-    from ettr.scenario import Scenario
-if TYPE_CHECKING:
-    from ettr.compare import Advice, Comparison, Portfolio
-    from ettr.mitigation import Catalogue
 
 _RUNS_OF_ADVICE = 100
-"""Enough to tell what adds most, as all scenarios share their luck."""
+"""Enough to tell what adds most, as all scenarios share their random numbers."""
 _RUNS_TOGETHER = 200
 """Many sets are looked at, and their differences are large."""
 _FEW = 6
@@ -56,7 +56,7 @@ def compare(
         ),
     ] = "best",
     as_given: Annotated[
-        bool, typer.Option("--as-given", help="Lend the scenario nothing of what it does not say.")
+        bool, typer.Option("--as-given", help="Assume nothing that the scenario does not say.")
     ] = False,
     catalogue: Annotated[
         Path | None,
@@ -68,7 +68,7 @@ def compare(
     """Say what each mitigation is worth on a scenario, and which together.
 
     All scenarios meet the same failures, so that the difference between them is known from few runs. What a scenario
-    says nothing of, such as lemons, spares or slow nodes, is lent to it, and listed: with --as-given nothing is, and
+    says nothing of, such as lemons, spares or slow nodes, is assumed here, and listed: with --as-given nothing is, and
     mitigations that would act on it are left out.
 
     Mitigations are ranked by what was published about them: those without any published figure are not, and neither is
@@ -87,19 +87,17 @@ def compare(
     if budget is not None and not budget >= 0:
         raise InputError(f"--budget must be >= 0 USD, got {budget:g}")
     from ettr import compare as compared
-    from ettr import mitigation
-    from ettr.scenario import Scenario
     from ettr.simulation import MOST_RUNS
 
     n_runs = options.number_of_runs(runs, MOST_RUNS, least=2)
-    found = mitigation.catalogue(catalogue)
+    known = mitigation.catalogue(catalogue)
     run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
-    ids = _named(only, found)
+    ids = _named(only, known)
     late = terminal.said_if_late(terminal.COMPILES, quiet)
     stopped = terminal.stopped_with("stopped before the end; nothing is kept")
     with stopped, terminal.progress(quiet or as_json, "preparing") as report, late as begun:
 
-        def heard(done: int, total: int) -> None:
+        def on_progress(done: int, total: int) -> None:
             begun()
             report.scenarios(done, total)
 
@@ -110,14 +108,14 @@ def compare(
             n_runs,
             by,
             interval,  # type: ignore[arg-type]
-            found,
+            known,
             as_given,
-            on_progress=heard,
+            on_progress=on_progress,
         )
-        best = _within(answer, budget, heard) if budget is not None else None
+        best = _within(answer, budget, on_progress) if budget is not None else None
     if as_json:
-        told = answer.to_dict() | {"portfolio": best.to_dict() if best else None, "changes": changes}
-        typer.echo(json.dumps(told, indent=2, allow_nan=False))
+        record = answer.to_dict() | {"portfolio": best.to_dict() if best else None, "changes": changes}
+        typer.echo(json.dumps(record, indent=2, allow_nan=False))
     else:
         print_comparison(answer, best, changes)
 
@@ -130,29 +128,29 @@ def advised(run: Scenario, quiet: bool) -> Advice | None:
     stopped = terminal.stopped_with("stopped before the advice on mitigations; --quick leaves it out")
     with stopped, terminal.progress(quiet, "what to do next") as report, late as begun:
 
-        def heard(done: int, total: int) -> None:
+        def on_progress(done: int, total: int) -> None:
             begun()
             report.scenarios(done, total)
 
         try:
-            return compared.advise(compared.study(run, _RUNS_OF_ADVICE), on_progress=heard)
+            return compared.advise(compared.study(run, _RUNS_OF_ADVICE), on_progress=on_progress)
         except EttrError as error:
             if not quiet:
                 typer.echo(f"No advice on mitigations: {error}")
             return None
 
 
-def _named(only: list[str] | None, found: Catalogue) -> list[str] | None:
+def _named(only: list[str] | None, known: Catalogue) -> list[str] | None:
     """``--only``, checked; None for all."""
     if only is None:
         return None
     ids = [name for name in ",".join(only).replace(" ", "").split(",") if name]
     if not ids:
         raise InputError("--only names no mitigation, e.g. --only lemon-removal")
-    return [found[name].id for name in ids]
+    return [known[name].id for name in ids]
 
 
-def _within(answer: Comparison, budget: float, heard: Any) -> Portfolio:
+def _within(answer: Comparison, budget: float, on_progress: Any) -> Portfolio:
     """The best set for the money, of those that help for certain."""
     from ettr import compare as compared
 
@@ -162,10 +160,10 @@ def _within(answer: Comparison, budget: float, heard: Any) -> Portfolio:
     if not ids:
         raise InputError("--budget has nothing to choose from: no mitigation helps here for certain")
     method = compared.EXACT if len(ids) <= _FEW else compared.GREEDY
-    told = answer.study
-    if told.n_runs > _RUNS_TOGETHER:
-        told = replace(told, n_runs=_RUNS_TOGETHER)
-    return compared.portfolio(told, ids, budget, answer.measure, method, heard)
+    study = answer.study
+    if study.n_runs > _RUNS_TOGETHER:
+        study = replace(study, n_runs=_RUNS_TOGETHER)
+    return compared.portfolio(study, ids, budget, answer.measure, method, on_progress)
 
 
 _GAINS = {
@@ -181,27 +179,24 @@ _ALWAYS = ("days", "ettr", "usd")
 
 def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[str, Any]) -> None:
     """Show the ranking, what is in place, what is not ranked and why, and the best within a budget."""
-    from rich.text import Text
-
-    from ettr.chapters.common.sentences import count
     from ettr.compare import IN_PLACE, TRIED
 
-    out, told, base = console(), answer.study, answer.baseline
+    out, study, base = console(), answer.study, answer.baseline
 
     def say(text: str, style: str = "") -> None:
         out.print(Text(printable(text), style=style), soft_wrap=True)
 
-    say(told.scenario.title, "bold")
+    say(study.scenario.title, "bold")
     for path, value in changes.items():
         say(f"  {path} = {value}")
-    at = f"{'its best interval' if told.interval == 'best' else 'the given interval'}"
+    at = f"{'its best interval' if study.interval == 'best' else 'the given interval'}"
     say(
-        f"{count(told.n_runs)} runs of each scenario, seed {told.seed}, at {at}. Without any of them: ETTR "
+        f"{count(study.n_runs)} runs of each scenario, seed {study.seed}, at {at}. Without any of them: ETTR "
         f"{base.ettr:.1%}, {base.mean('days'):,.1f} days, {base.mean('usd') / 1e6:,.1f} million USD"
     )
-    if told.assumptions:
-        given = told.as_given
-        say(f"As given, without what is lent, ETTR {given.ettr:.1%} and {given.mean('days'):,.1f} days", "dim")
+    if study.assumptions:
+        given = study.as_given
+        say(f"As given, without what is assumed here, ETTR {given.ettr:.1%} and {given.mean('days'):,.1f} days", "dim")
     ranked = answer.ranked
     tried, placed = (ranked[ranked["state"] == state] for state in (TRIED, IN_PLACE))
     if len(tried):
@@ -218,8 +213,8 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
         out.print(_ranking(placed, answer.measure))
     _print_others(say, answer.frame)
     if best is not None:
-        _print_best(say, out, best, told.catalogue)
-    _print_lent(say, told.assumptions)
+        _print_best(say, out, best, study.catalogue)
+    _print_assumptions(say, study.assumptions)
     say(
         "The intervals tell how well so many runs know the difference, not how well a mitigation's effect is known: "
         "that is as it was published elsewhere, or assumed (see basis).",
@@ -229,13 +224,13 @@ def print_comparison(answer: Comparison, best: Portfolio | None, changes: dict[s
 
 def _ranking(frame: pd.DataFrame, measure: str) -> Any:
     """A table of mitigations with what they gain, of ``measure`` with its interval."""
-    shown = {name: gain for name, gain in _GAINS.items() if name in (*_ALWAYS, measure)}
-    titles = {name: title for name, (title, _, _) in shown.items()}
+    gains = {name: gain for name, gain in _GAINS.items() if name in (*_ALWAYS, measure)}
+    titles = {name: title for name, (title, _, _) in gains.items()}
     titles |= {"closed": "by formula", "own_usd": "price", "basis": "basis"}
     rows = []
     for row in frame.to_dict("records"):
         cells = {"name": row["id"], "own_usd": f"{row['own_usd'] / 1e3:,.0f}", "basis": row["basis"]}
-        for name, (_, factor, decimals) in shown.items():
+        for name, (_, factor, decimals) in gains.items():
             cells[name] = _signed(factor * row[f"{name}_gain"], decimals)
             if name == measure:
                 cells[name] += f" ± {factor * (row[f'{name}_high'] - row[f'{name}_low']) / 2:,.{decimals}f}"
@@ -267,8 +262,6 @@ def _print_others(say: Any, frame: pd.DataFrame) -> None:
 
 
 def _print_best(say: Any, out: Any, best: Portfolio, of: Catalogue) -> None:
-    from ettr.chapters.common.sentences import listed
-
     row = best.best
     say(f"Within {best.budget_usd:,.0f} USD", "bold")
     how = "all sets" if best.method == "exact" else "one after the other"
@@ -291,18 +284,16 @@ def _print_best(say: Any, out: Any, best: Portfolio, of: Catalogue) -> None:
     out.print(table("no cheaper set has as high an effective ETTR", {"usd": "USD", "ettr": "effective"}, steps))
 
 
-def _print_lent(say: Any, assumptions: Iterable[Any]) -> None:
+def _print_assumptions(say: Any, assumptions: Iterable[Any]) -> None:
     paths = [assumption.path for assumption in assumptions]
     if paths:
-        say(f"Lent, because the scenario says nothing of it: {', '.join(dict.fromkeys(paths))}", "dim")
+        say(f"Assumed here, because the scenario says nothing of it: {', '.join(dict.fromkeys(paths))}", "dim")
 
 
 def print_advice(advice: Advice) -> None:
     """Show the next mitigations of a plan."""
-    from rich.text import Text
-
     out = console()
-    told = advice.study
+    study = advice.study
     out.print(Text("What to do next", style="bold"))
     if not len(advice.frame):
         out.print(Text("No mitigation with evidence helps here for certain"), soft_wrap=True)
@@ -329,18 +320,16 @@ def print_advice(advice: Advice) -> None:
         out.print(Text(f"{text}than it saves"), soft_wrap=True)
     if advice.pool:
         pool = advice.pool
-        held = f"{advice.n_spares:,} are {'lent' if advice.spares_are_lent else 'held'} now"
+        held = f"{advice.n_spares:,} are {'assumed' if advice.spares_are_lent else 'held'} now"
         near = f"; from {pool.low:,} to {pool.high:,} it costs hardly more" if pool.low < pool.high else ""
         out.print(
             Text(f"Hold {pool.n_spares:,} hot spares ({held}): the cheapest pool by the closed form{near}"),
             soft_wrap=True,
         )
-    lent = (
-        f", with what is lent: {', '.join(dict.fromkeys(assumption.path for assumption in told.assumptions))}"
-        if told.assumptions
+    assumed = (
+        f", with what is assumed here: {', '.join(dict.fromkeys(assumption.path for assumption in study.assumptions))}"
+        if study.assumptions
         else ""
     )
-    text = (
-        f"From {told.n_runs:,} simulated runs of each, ETTR {advice.ettr:.1%} before{lent}. `ettr compare` shows all."
-    )
-    out.print(Text(printable(text), style="dim"), soft_wrap=True)
+    text = f"From {study.n_runs:,} simulated runs of each, ETTR {advice.ettr:.1%} before{assumed}."
+    out.print(Text(printable(f"{text} `ettr compare` shows all."), style="dim"), soft_wrap=True)

@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
+from ettr import failures, logs
+from ettr.chapters.common import sentences
 from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption
 from ettr.cli.terminal import console, from_markdown, printable, table
 from ettr.core.errors import InputError
+from ettr.plan import LIKE, from_fit
+from ettr.scenario import Scenario
 
 
 def fit(
@@ -65,7 +70,9 @@ def fit(
     gpus_per_node: Annotated[int, typer.Option("--gpus-per-node", metavar="N", help="GPUs of a node.")] = 8,
     like: Annotated[
         str | None,
-        typer.Option("--like", metavar="SCENARIO", help="Preset or file that lends checkpoint and recovery times."),
+        typer.Option(
+            "--like", metavar="SCENARIO", help="Preset or file whose checkpoint and recovery times are assumed."
+        ),
     ] = None,
     scenario_out: Annotated[
         Path | None,
@@ -81,10 +88,6 @@ def fit(
 
     Example: ettr fit faults.csv --nodes 400 --map start=opened_at node=host --scenario-out mine.yml
     """
-    from ettr import failures, logs
-    from ettr.plan import LIKE, from_fit
-    from ettr.scenario import Scenario
-
     # a long log takes minutes to read: what can be refused is refused before
     column, sizes = options.cohorts(split)
     columns = options.columns(map_ or [], column)
@@ -120,16 +123,13 @@ def fit(
 
 def print_fit(fitted: Any, answer: Any, written: Path | None) -> None:
     """Show what a log says: what was read, the rate, each verdict, and the plan."""
-    from rich.text import Text
-
     from ettr.chapters import failure_log
-    from ettr.chapters.common import sentences
 
     out, log, say = console(), fitted.log, failure_log.words
 
     def section(title: str, *texts: str) -> None:
-        said = "".join(f"\n{from_markdown(text)}" for text in texts)
-        out.print(Text.assemble("\n", (title, "bold"), said), soft_wrap=True)
+        body = "".join(f"\n{from_markdown(text)}" for text in texts)
+        out.print(Text.assemble("\n", (title, "bold"), body), soft_wrap=True)
 
     out.print(Text.assemble((printable(log.source), "bold"), f" ({log.format})"), soft_wrap=True)
     out.print(Text(from_markdown(say.answer(fitted, answer).text)), soft_wrap=True)

@@ -6,13 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 import typer
+from rich.table import Table
 
-from ettr.cli import terminal
 from ettr.cli.options import CatalogueOption, JsonOption
 from ettr.cli.terminal import console, table
 
-if TYPE_CHECKING:
-    from ettr.mitigation import Catalogue
 if TYPE_CHECKING:
     from ettr.mitigation import Catalogue
 
@@ -37,15 +35,13 @@ def scenarios(as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps(table.to_dict("records"), indent=2, allow_nan=False))
         return
-    from rich.table import Table
-
-    shown = Table(box=None, pad_edge=False)
+    view = Table(box=None, pad_edge=False)
     for name, justify in (("preset", "left"), ("run", "left"), ("GPUs", "right"), ("MTTF", "right"), ("ETTR", "right")):
-        shown.add_column(name, justify=justify)  # type: ignore[arg-type]
+        view.add_column(name, justify=justify)  # type: ignore[arg-type]
     for row in table.to_dict("records"):
         cells = (row["name"], row["title"], f"{row['n_gpus']:,}", f"{row['job_mttf_h']:.2f} h", f"{row['ettr']:.1%}")
-        shown.add_row(*cells)
-    terminal.console().print(shown)
+        view.add_row(*cells)
+    console().print(view)
 
 
 def gpus(as_json: JsonOption = False) -> None:
@@ -59,15 +55,13 @@ def gpus(as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps(table.to_dict("records"), indent=2, allow_nan=False))
         return
-    from rich.table import Table
-
-    shown = Table(box=None, pad_edge=False)
+    view = Table(box=None, pad_edge=False)
     for name in ("name", "GPU", "limit", "idle", "cooled by", "assumed"):
-        shown.add_column(name, justify="right" if name in ("limit", "idle", "assumed") else "left")
+        view.add_column(name, justify="right" if name in ("limit", "idle", "assumed") else "left")
     for row in table.to_dict("records"):
         power = (f"{row[name]:,.4g} W" for name in ("limit_w", "idle_w"))
-        shown.add_row(row["name"], row["title"], *power, row["media"], f"{row['n_assumed']} of {row['n_figures']}")
-    terminal.console().print(shown)
+        view.add_row(row["name"], row["title"], *power, row["media"], f"{row['n_assumed']} of {row['n_figures']}")
+    console().print(view)
 
 
 def parts(as_json: JsonOption = False) -> None:
@@ -86,12 +80,12 @@ def mitigations(
     _print_catalogue(mitigation.catalogue(catalogue), as_json)
 
 
-def _print_catalogue(found: Catalogue, as_json: bool) -> None:
+def _print_catalogue(known: Catalogue, as_json: bool) -> None:
     """List the mitigations."""
-    rows = found.to_frame()
+    rows = known.to_frame()
     if as_json:
         typer.echo(json.dumps(rows.to_dict("records"), indent=2))
         return
-    shown = rows.assign(name=rows["id"])[["name", "title", "group", "evidence"]]
-    named = shown.to_dict("records")
+    columns = rows.assign(name=rows["id"])[["name", "title", "group", "evidence"]]
+    named = columns.to_dict("records")
     console().print(table("mitigation", {"title": "", "group": "acts on", "evidence": "evidence"}, named))

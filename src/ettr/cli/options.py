@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ettr.core.errors import InputError, UnknownName
-
-if TYPE_CHECKING:
-    pass
 
 ScenarioArgument = Annotated[
     str, typer.Argument(metavar="SCENARIO", help="A preset (see `ettr scenarios`), or a scenario file ending in .yml.")
@@ -28,15 +25,15 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 
 def columns(pairs: list[str], split: str | None) -> dict[str, str]:
     """``--map``, pair by pair, with the column that ``--split`` names."""
-    found = {}
+    columns_of_log = {}
     for pair in pairs:
         ours, equals, theirs = pair.partition("=")
         if not equals or not ours.strip() or not theirs.strip():
             raise InputError(f"--map takes OURS=THEIRS, e.g. start=opened_at, got {pair!r}")
-        found[ours.strip()] = theirs.strip()
+        columns_of_log[ours.strip()] = theirs.strip()
     if split and split not in ("component", "cause"):
-        found.setdefault(split, split)
-    return found
+        columns_of_log.setdefault(split, split)
+    return columns_of_log
 
 
 def cohorts(split: str | None) -> tuple[str | None, dict[str, int]]:
@@ -71,9 +68,9 @@ def check_scenario_out(path: Path) -> None:
 
 
 def check_part_out(path: Path) -> None:
-    """Refuse what cannot be written or read again as a part, before long work."""
+    """Refuse what cannot be written or read again as a GPU, before long work."""
     if path.suffix not in (".yml", ".yaml"):
-        raise InputError(f"--part-out must end in .yml, so that it is read as a part, got {path}")
+        raise InputError(f"--part-out must end in .yml, so that it is read as a GPU, got {path}")
     check_folder(path)
 
 
@@ -134,13 +131,13 @@ def write(path: Path, text: str) -> None:
 
 def changes(pairs: list[str]) -> dict[str, Any]:
     """``--set``, pair by pair, as fields and values."""
-    found = {}
+    values = {}
     for pair in pairs:
         path, equals, text = pair.partition("=")
         if not equals or not path.strip():
             raise InputError(f"--set takes FIELD=VALUE, got {pair!r}")
-        found[path.strip()] = _value(text.strip())
-    return found
+        values[path.strip()] = _value(text.strip())
+    return values
 
 
 def _value(text: str) -> Any:
@@ -187,8 +184,8 @@ def timeline_runs(listed: str | None, timeline: Path | None, n_runs: int) -> lis
 
 
 def _short(text: str | None) -> str:
-    shown = text or ""
-    return repr(shown if len(shown) <= 80 else f"{shown[:79]}…")
+    given = text or ""
+    return repr(given if len(given) <= 80 else f"{given[:79]}…")
 
 
 CatalogueOption = Annotated[

@@ -8,17 +8,22 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
-from ettr.chapters.common.assumptions import no_answer
-from ettr.chapters.common.sentences import duration, listed, number, pct, points
+from ettr import sizing
+from ettr.budget import changes as changes_in_time
+from ettr.chapters.common.assumptions import assumptions, no_answer
+from ettr.chapters.common.sentences import duration, limit, listed, number, pct, points
 from ettr.checkpoint import heed_threshold_h
 from ettr.cli import compare, options
 from ettr.cli import sizing as cli_sizing
 from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
 from ettr.cli.terminal import console, table
 from ettr.core.errors import InputError
-from ettr.plan import Plan
+from ettr.plan import SPARES, Plan, make, required, solvable
 from ettr.scenario import Scenario
+from ettr.sizing import Limits
 
 
 def plan(
@@ -65,19 +70,13 @@ def plan(
 
     Without a target it also says what to do next: the three mitigations that add most, one after the other, with what
     each adds, costs, and how well its effect is known, and how many spares are cheapest. They are simulated on the same
-    failures, with what the scenario says nothing of lent to it; --quick leaves that out. `ettr compare` has all of
+    failures, with what the scenario says nothing of assumed here; --quick leaves that out. `ettr compare` has all of
     them.
 
     Example: ettr plan llama3-405b --set cluster.n_gpus=100000 --target 0.9
 
     Example: ettr plan llama3-405b --set job.tokens=2e12 --set model.n_parameters=70e9 --power-mw 10
     """
-    from ettr import sizing
-    from ettr.budget import changes as changes_in_time
-    from ettr.plan import make
-    from ettr.scenario import Scenario
-    from ettr.sizing import Limits
-
     changes = options.changes(set_ or [])
     run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
     _check_target(target, field or [])
@@ -108,7 +107,7 @@ def plan(
         if advice:
             compare.print_advice(advice)
         return
-    told = {
+    record = {
         **answer.to_dict(),
         "target_ettr": target,
         "requirements": [need.to_dict() for need in needs],
@@ -116,7 +115,7 @@ def plan(
         "advice": advice.to_dict() if advice else None,
         "changes": changes,
     }
-    typer.echo(json.dumps(told, indent=2, allow_nan=False))
+    typer.echo(json.dumps(record, indent=2, allow_nan=False))
 
 
 def _check_target(target: float | None, fields: list[str]) -> None:
@@ -131,11 +130,9 @@ def _needs(run: Any, asked: Any, target: float, fields: list[str]) -> list[Any]:
 
     Spares are simulated, in the run as it was asked about; all else is solved for by the closed forms.
     """
-    from ettr.plan import SPARES, required, solvable
-
     named = list(dict.fromkeys(fields)) or [*solvable(run), *([SPARES] if asked.spares else [])]
-    found = [required(asked if field == SPARES else run, field, target) for field in named]
-    return sorted(found, key=lambda need: need.value is None)
+    needs = [required(asked if field == SPARES else run, field, target) for field in named]
+    return sorted(needs, key=lambda need: need.value is None)
 
 
 _QUANTITIES = {
@@ -156,7 +153,6 @@ _SHORT_UNITS = {"failures per 1000 node-days": "/1000 node-days", "1/day": "/day
 def print_plan(answer: Any, changes: dict[str, Any]) -> None:
     """Show a plan: what to do, how sure that is, and where the hours go."""
     from ettr.chapters import checkpoint_interval
-    from ettr.chapters.common import assumptions
 
     out, run = console(), answer.scenario
     out.print(f"[bold]{run.title}[/bold]", *(f"{path} = {value}" for path, value in changes.items()), sep="\n  ")
@@ -170,17 +166,13 @@ def print_plan(answer: Any, changes: dict[str, Any]) -> None:
     _print_tiers(out, answer)
     _print_hours(out, answer)
     _print_bands(out, answer)
-    out.print(assumptions.assumptions(run), style="dim", soft_wrap=True)
+    out.print(assumptions(run), style="dim", soft_wrap=True)
 
 
 def _print_hours(out: Any, answer: Any) -> None:
-    from rich.table import Table
-
-    from ettr.chapters.common import sentences
-
-    columns = {f"best interval, {sentences.duration(answer.best.interval_h)}": answer.budget}
+    columns = {f"best interval, {duration(answer.best.interval_h)}": answer.budget}
     if answer.budget_as_given:
-        columns[f"as given, {sentences.duration(answer.scenario.interval_h)}"] = answer.budget_as_given
+        columns[f"as given, {duration(answer.scenario.interval_h)}"] = answer.budget_as_given
     table = Table(box=None, pad_edge=False, title="Time budget", title_justify="left", title_style="bold")
     table.add_column("part")
     for name in columns:
@@ -196,18 +188,14 @@ def _print_hours(out: Any, answer: Any) -> None:
 
 
 def _print_tiers(out: Any, answer: Any) -> None:
-    from rich.text import Text
-
-    from ettr.chapters.common import sentences
-
     if not answer.tiers:
         return
     rows = [
         {
             "name": tier.name,
             "survives": f"{tier.survives:.1%}",
-            "own": sentences.duration(tier.interval_s / 3600),
-            "best": sentences.duration(tier.best_interval_s / 3600),
+            "own": duration(tier.interval_s / 3600),
+            "best": duration(tier.best_interval_s / 3600),
         }
         for tier in answer.tiers
     ]
@@ -218,8 +206,6 @@ def _print_tiers(out: Any, answer: Any) -> None:
 
 
 def _print_bands(out: Any, answer: Any) -> None:
-    from rich.text import Text
-
     if answer.bands.empty:
         out.print(Text(f"How sure: {answer.band_source}."), soft_wrap=True)
         return
@@ -244,20 +230,13 @@ def _between(low: float, high: float, unit: str) -> str:
 
 def _amount(value: float, unit: str) -> str:
     """A quantity as people read it: a duration, a percentage, or a number."""
-    from ettr.chapters.common import sentences
-    from ettr.chapters.common.sentences import number
-
     if unit in _HOURS:
-        return sentences.duration(value * _HOURS[unit]) if math.isfinite(value) else "endless"
+        return duration(value * _HOURS[unit]) if math.isfinite(value) else "endless"
     return f"{value:.1%}" if unit == "" else number(value)
 
 
 def print_needs(needs: list[Any]) -> None:
     """Show what each field alone would have to be for a target, and what stands in the way of those that fail."""
-    from rich.text import Text
-
-    from ettr.chapters.common.sentences import limit
-
     out, target = console(), needs[0].target_ettr
     out.print(Text(f"\nFor an ETTR of {target:.6g}, each field alone, at the best interval", style="bold"))
     rows = [
@@ -282,8 +261,8 @@ def _in_the_way(needs: list[Any]) -> Iterator[str]:
     for need in needs:
         other = need.blocker or need.blocking[0]
         groups.setdefault((other.field, need.blocker is not None), []).append((need, other.ettr))
-    for (other, enough), found in groups.items():
-        failed, ettrs = zip(*found, strict=True)
+    for (other, enough), beside in groups.items():
+        failed, ettrs = zip(*beside, strict=True)
         ends = min(ettrs), max(ettrs)
         leaves = _between(*ends, "")
         names = ", ".join(need.field for need in failed)
@@ -298,8 +277,6 @@ def _in_the_way(needs: list[Any]) -> Iterator[str]:
 
 
 def _needed(need: Any) -> str:
-    from ettr.chapters.common.sentences import limit
-
     if need.value is None:
         return "none"
     if need.sense == "between" and need.low < 1e-6:  # as short as may be
@@ -361,8 +338,8 @@ def _speed(plan: Plan) -> list[str]:
         f"Heat: inlet {table['inlet_c'].min():.1f} to {table['inlet_c'].max():.1f} °C "
         f"({run.heat.reference_inlet_c:.1f} °C at full speed)"
     )
-    told = "; ".join(filter(None, [f"{warm}, hottest die {table['hottest_c'].max():.1f} °C", failing]))
-    return [speed, told, *([f"Weather: {'; '.join(heat.notes)}"] if heat.notes else [])]
+    heat_line = "; ".join(filter(None, [f"{warm}, hottest die {table['hottest_c'].max():.1f} °C", failing]))
+    return [speed, heat_line, *([f"Weather: {'; '.join(heat.notes)}"] if heat.notes else [])]
 
 
 def _unused_prediction(run: Scenario) -> list[str]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import pandas as pd
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from ettr import power as model
+from ettr.chapters.common.sentences import duration, gpus, number
 from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
 from ettr.cli.terminal import console, printable
@@ -22,7 +27,7 @@ def power(
     scenario: ScenarioArgument,
     set_: SetOption = None,
     part: Annotated[
-        str | None, typer.Option("--part", metavar="PART", help="Another GPU: a preset of parts, or a file in .yml.")
+        str | None, typer.Option("--part", metavar="PART", help="Another GPU: a preset, or a file in .yml.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of the simulated run.")] = 0,
     limits: Annotated[
@@ -54,17 +59,15 @@ def power(
     options.check_seed(seed)
     if series is not None:
         options.check_file_out(series)
-    from ettr.scenario import Scenario
-
     run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
     with terminal.said_if_late(terminal.COMPILES, as_json):
-        found = drawn(run, part, seed, limits)
+        draw = drawn(run, part, seed, limits)
     if series is not None:
-        options.write(series, written(found, resolution, start, end))
+        options.write(series, written(draw, resolution, start, end))
     if as_json:
-        typer.echo(json.dumps(told(found, seed, changes), indent=2, allow_nan=False))
+        typer.echo(json.dumps(for_json(draw, seed, changes), indent=2, allow_nan=False))
     else:
-        print_power(found, seed, changes)
+        print_power(draw, seed, changes)
         if series is not None:
             print_written(series)
 
@@ -120,45 +123,43 @@ def drawn(run: Scenario, part: str | None, seed: int, specification: str | None)
 
 def _judged(timeline: Any, profile: model.Profile, series: model.PowerSeries, rules: Any) -> Any:
     """Rules of a band need bins of milliseconds, in an hour from the first training on."""
-    import pandas as pd
-
     in_band = rules["metric"] == "band_share"
-    found = [model.check(series, rules[~in_band])] if (~in_band).any() else []
+    verdicts = [model.check(series, rules[~in_band])] if (~in_band).any() else []
     if in_band.any():
         highest_hz = float(rules.loc[in_band, "high_hz"].max())
         start_h = float(timeline.loc[timeline["state"] == "training", "start_h"].iloc[0])
         end_h = min(start_h + 1.0, float(timeline["end_h"].iloc[-1]))
         step_s = min(0.01, 0.5 / highest_hz)
-        found.append(model.check(model.series(timeline, profile, step_s, start_h, end_h), rules[in_band]))
-    return pd.concat(found, ignore_index=True)
+        verdicts.append(model.check(model.series(timeline, profile, step_s, start_h, end_h), rules[in_band]))
+    return pd.concat(verdicts, ignore_index=True)
 
 
-def written(found: Drawn, resolution_s: float, start_h: float | None, end_h: float | None) -> str:
+def written(draw: Drawn, resolution_s: float, start_h: float | None, end_h: float | None) -> str:
     """The series as CSV: ``time_h`` (middle of the bin) and ``power_mw`` at the grid."""
-    last_h = float(found.timeline["end_h"].iloc[-1])
+    last_h = float(draw.timeline["end_h"].iloc[-1])
     rows = ((last_h if end_h is None else end_h) - (start_h or 0.0)) * 3600 / resolution_s if resolution_s > 0 else 0
     if rows > _MOST_ROWS:
         raise InputError(f"{rows:,.0f} rows are more than {_MOST_ROWS:,}: a longer --resolution, or --from and --to")
-    series = model.series(found.timeline, found.profile, resolution_s, start_h, end_h)
+    series = model.series(draw.timeline, draw.profile, resolution_s, start_h, end_h)
     return str(series.to_frame().to_csv(index=False, float_format="%.9g"))
 
 
-def told(found: Drawn, seed: int, changes: dict[str, Any]) -> dict[str, Any]:
+def for_json(draw: Drawn, seed: int, changes: dict[str, Any]) -> dict[str, Any]:
     """The answer for JSON; null for what the series cannot show."""
-    said = {
-        "scenario": found.run.name,
-        "n_gpus": found.run.cluster.n_gpus,
-        "part": found.profile.title,
+    record = {
+        "scenario": draw.run.name,
+        "n_gpus": draw.run.cluster.n_gpus,
+        "part": draw.profile.title,
         "seed": seed,
-        "measured_h": found.measured_h,
-        "metrics": found.measured.to_dict(),
-        "notes": list(found.measured.notes),
-        "incoherent_mw": found.profile.incoherent_mw,
-        "bill": found.bill.to_dict("records"),
-        "limits": [] if found.limits is None else [_plain(row) for row in found.limits.to_dict("records")],
+        "measured_h": draw.measured_h,
+        "metrics": draw.measured.to_dict(),
+        "notes": list(draw.measured.notes),
+        "incoherent_mw": draw.profile.incoherent_mw,
+        "bill": draw.bill.to_dict("records"),
+        "limits": [] if draw.limits is None else [_plain(row) for row in draw.limits.to_dict("records")],
         "changes": changes,
     }
-    return {key: [_plain(row) for row in value] if key == "bill" else value for key, value in said.items()}
+    return {key: [_plain(row) for row in value] if key == "bill" else value for key, value in record.items()}
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -172,11 +173,8 @@ def _unboxed(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def print_power(found: Drawn, seed: int, changes: dict[str, Any]) -> None:
+def print_power(draw: Drawn, seed: int, changes: dict[str, Any]) -> None:
     """Show what the run draws, how uneven it is, and the bill."""
-    from rich.text import Text
-
-    from ettr.chapters.common.sentences import duration, gpus
     from ettr.chapters.power.words import megawatts
 
     out = console()
@@ -184,50 +182,44 @@ def print_power(found: Drawn, seed: int, changes: dict[str, Any]) -> None:
     def say(text: str, style: str = "") -> None:
         out.print(Text(printable(text), style=style), soft_wrap=True)
 
-    say(found.run.title, "bold")
+    say(draw.run.title, "bold")
     for path, value in changes.items():
         say(f"  {path} = {value}")
-    span = duration(found.measured_h)
+    span = duration(draw.measured_h)
     say(
-        f"{gpus(found.profile.n_gpus)} powered as {found.profile.title}, one run with seed {seed}: "
-        f"{megawatts(found.measured.mean_mw)} from the grid on average over {span}"
+        f"{gpus(draw.profile.n_gpus)} powered as {draw.profile.title}, one run with seed {seed}: "
+        f"{megawatts(draw.measured.mean_mw)} from the grid on average over {span}"
     )
-    out.print(_measures(found.measured))
+    out.print(_measures(draw.measured))
     say("Of the whole run", "bold")
-    out.print(_bill(found.bill))
-    if found.limits is not None:
+    out.print(_bill(draw.bill))
+    if draw.limits is not None:
         say("Against the specification", "bold")
-        out.print(_limits(found.limits))
-    for note in found.measured.notes:
+        out.print(_limits(draw.limits))
+    for note in draw.measured.notes:
         say(note, "dim")
     say("Levels and prices that the scenario does not give are assumed: see the chapter on power.", "dim")
 
 
 def _table(columns: dict[str, bool], rows: list[list[str]]) -> Any:
     """A plain table; numbers to the right."""
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False)
-    for name, number in columns.items():
-        table.add_column(name, justify="right" if number else "left")
+    for name, is_number in columns.items():
+        table.add_column(name, justify="right" if is_number else "left")
     for row in rows:
         table.add_row(*row, style="bold" if row[0] == "total" else "")
     return table
 
 
-def _measures(found: model.Metrics) -> Any:
-    from ettr.chapters.common.sentences import number
-
+def _measures(metrics: model.Metrics) -> Any:
     rows = [
         [row.meaning, number(row.value), "" if row.unit == "1" else row.unit]
-        for row in found.to_frame().dropna(subset="value").itertuples()
+        for row in metrics.to_frame().dropna(subset="value").itertuples()
     ]
     return _table({"at the grid, in seconds": False, "value": True, "unit": False}, rows)
 
 
 def _bill(bill: Any) -> Any:
-    from ettr.chapters.common.sentences import number
-
     names = {
         "hours": "hours",
         "facility_mwh": "MWh",
@@ -242,8 +234,6 @@ def _bill(bill: Any) -> Any:
 
 
 def _limits(limits: Any) -> Any:
-    from ettr.chapters.common.sentences import number
-
     rows = [
         [row.rule, number(row.limit), "" if row.verdict == model.UNKNOWN else number(row.value), row.unit, row.verdict]
         for row in limits.itertuples()
@@ -253,8 +243,4 @@ def _limits(limits: Any) -> Any:
 
 def print_written(path: Path) -> None:
     """Say where the series is."""
-    import shlex
-
-    from rich.text import Text
-
     console().print(Text(f"The series is at {shlex.quote(printable(str(path)))}"), soft_wrap=True)

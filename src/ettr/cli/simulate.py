@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
+from ettr.budget import closed_form
+from ettr.chapters.common.sentences import number
 from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
 from ettr.cli.terminal import console, printable
 from ettr.core.errors import EttrError
+from ettr.scenario import Scenario
 
 
 def simulate(
@@ -25,7 +30,9 @@ def simulate(
     ] = 1000,
     seed: Annotated[
         int,
-        typer.Option("--seed", metavar="S", help="The same seed gives the same runs, and two scenarios the same luck."),
+        typer.Option(
+            "--seed", metavar="S", help="The same seed gives the same runs, and two scenarios the same random numbers."
+        ),
     ] = 0,
     until_error: Annotated[
         float | None,
@@ -82,8 +89,6 @@ def _simulate(
     options.check_until_error(until_error)
     if timeline is not None:
         options.check_file_out(timeline)
-    from ettr.budget import closed_form
-    from ettr.scenario import Scenario
     from ettr.simulation import MOST_RUNS
     from ettr.simulation import simulate as simulated
 
@@ -95,22 +100,22 @@ def _simulate(
         terminal.said_if_late(terminal.COMPILES, quiet) as begun,
     ):
 
-        def heard(done: int, total: int) -> None:
+        def on_progress(done: int, total: int) -> None:
             begun()
             report.runs(done, total)
 
-        found = simulated(run, n_runs, seed, chosen, until=until_error, on_progress=heard)
+        outcome = simulated(run, n_runs, seed, chosen, until=until_error, on_progress=on_progress)
     beside = closed_form(run)
     unwritten = None
     if timeline is not None:  # first, as whoever reads the answer may close the pipe
         try:
-            options.write(timeline, found.timeline.to_csv(index=False))
+            options.write(timeline, outcome.timeline.to_csv(index=False))
         except EttrError as error:
             unwritten = error
     if as_json:
-        typer.echo(json.dumps(told(found, beside, changes), indent=2, allow_nan=False))
+        typer.echo(json.dumps(for_json(outcome, beside, changes), indent=2, allow_nan=False))
     else:
-        print_simulation(found, beside, changes)
+        print_simulation(outcome, beside, changes)
     if unwritten:
         raise unwritten
     if timeline is not None and not as_json:
@@ -123,10 +128,10 @@ _ROUNDING = 1e-9
 """A relative error this small is that of adding floats: the part is the same in each run."""
 
 
-def told(found: Any, beside: Any, changes: dict[str, Any]) -> dict[str, Any]:
+def for_json(outcome: Any, beside: Any, changes: dict[str, Any]) -> dict[str, Any]:
     """A simulation with the closed form beside it, for JSON; null for what one run alone cannot say."""
-    said: dict[str, Any] = _without_nan({**found.to_dict(), "closed_form": beside.to_dict()})
-    return said | {"changes": changes}
+    record: dict[str, Any] = _without_nan({**outcome.to_dict(), "closed_form": beside.to_dict()})
+    return record | {"changes": changes}
 
 
 def _without_nan(value: Any) -> Any:
@@ -135,45 +140,41 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def print_simulation(found: Any, beside: Any, changes: dict[str, Any]) -> None:
+def print_simulation(outcome: Any, beside: Any, changes: dict[str, Any]) -> None:
     """Show the ETTR, finishing dates, the mean time budget, and how sure all that is."""
-    from rich.text import Text
-
     out = console()
 
     def say(text: str, style: str = "") -> None:
         out.print(Text(printable(text), style=style), soft_wrap=True)
 
-    say(found.scenario.title, "bold")
+    say(outcome.scenario.title, "bold")
     for path, value in changes.items():
         say(f"  {path} = {value}")
-    say(_headline(found, beside))
-    say(_dates_since(found.scenario), "bold")
-    out.print(_dates(found))
+    say(_headline(outcome, beside))
+    say(_dates_since(outcome.scenario), "bold")
+    out.print(_dates(outcome))
     say("Mean time budget", "bold")
-    out.print(_hours(found, beside))
-    for line in (*_beside(beside), *_counts(found, beside)):
+    out.print(_hours(outcome, beside))
+    for line in (*_beside(beside), *_counts(outcome, beside)):
         say(line)
-    for line in _how_sure(found):
+    for line in _how_sure(outcome):
         say(line, "dim")
 
 
 def print_written(path: Path, runs: list[int]) -> None:
     """Say where the timeline is."""
-    from rich.text import Text
-
     named = f"run {runs[0]}" if len(runs) == 1 else f"{len(runs):,} runs"
     console().print(Text(f"The timeline of {named} is at {shlex.quote(printable(str(path)))}"), soft_wrap=True)
 
 
-def _headline(found: Any, beside: Any) -> str:
-    low, high = found.ettr_interval
-    digits = max(min(_decimals(100 * (high - low) / 2, 1), 3), _decimals(100 * found.ettr, 2))
-    ettr = f"{100 * found.ettr:.{digits}f}%"
-    if math.isfinite(found.total_error):  # more than one run
+def _headline(outcome: Any, beside: Any) -> str:
+    low, high = outcome.ettr_interval
+    digits = max(min(_decimals(100 * (high - low) / 2, 1), 3), _decimals(100 * outcome.ettr, 2))
+    ettr = f"{100 * outcome.ettr:.{digits}f}%"
+    if math.isfinite(outcome.total_error):  # more than one run
         ettr += f" (95%: {100 * low:.{digits}f}% to {100 * high:.{digits}f}%)"
     form = f"; closed form: {100 * beside.budget.ettr:.{digits}f}%" if beside.budget else ""
-    return f"{_runs(found.n_runs)} of {found.scenario.name}, seed {found.seed}. ETTR: {ettr}{form}"
+    return f"{_runs(outcome.n_runs)} of {outcome.scenario.name}, seed {outcome.seed}. ETTR: {ettr}{form}"
 
 
 def _dates_since(run: Any) -> str:
@@ -181,28 +182,24 @@ def _dates_since(run: Any) -> str:
     return f"Finishing dates, since {since}"
 
 
-def _dates(found: Any) -> Any:
+def _dates(outcome: Any) -> Any:
     """Hours and days by which shares of the runs are done."""
-    from rich.table import Table
-
     from ettr.simulation import PERCENTILES
 
     table = Table(box=None, pad_edge=False)
     table.add_column("share of runs")
     for percentile in PERCENTILES:
         table.add_column(f"{percentile}%", justify="right")
-    hours = found.finish_h(PERCENTILES)
+    hours = outcome.finish_h(PERCENTILES)
     for unit, values in (("hours", hours), ("days", hours / 24)):
         digits = _decimals(values[-1] - values[0], 2)
         table.add_row(unit, *(f"{value:,.{digits}f}" for value in values))
     return table
 
 
-def _hours(found: Any, beside: Any) -> Any:
+def _hours(outcome: Any, beside: Any) -> Any:
     """Parts with their 95% intervals; those of the closed form beside them."""
-    from rich.table import Table
-
-    rows = found.budget_interval.query("part != 'n_failures'").set_index("part")
+    rows = outcome.budget_interval.query("part != 'n_failures'").set_index("part")
     total_h, half = rows.loc["total", "mean"], (rows["high"] - rows["low"]) / 2
     differs = half["total"] > _ROUNDING * total_h
     digits = min(_decimals(half["total"], 2), _decimals(total_h, 6)) if differs else 1
@@ -236,11 +233,9 @@ def _beside(beside: Any) -> Iterator[str]:
         yield from (f"  {words}" for words in beside.left_out)
 
 
-def _counts(found: Any, beside: Any) -> Iterator[str]:
+def _counts(outcome: Any, beside: Any) -> Iterator[str]:
     """Failures, and what else occurs: means of a run."""
-    from ettr.chapters.common.sentences import number
-
-    runs, mean_h = found.runs, found.budget
+    runs, mean_h = outcome.runs, outcome.budget
     form = f"; closed form: {number(beside.budget.n_failures)}" if beside.budget else ""
     yield f"Failures: {number(mean_h.n_failures)} a run{form}"
     if runs["n_waits"].any():
@@ -254,12 +249,10 @@ def _counts(found: Any, beside: Any) -> Iterator[str]:
         yield f"Held as hot spares: {number(mean_h.spare_gpu_h)} GPU-hours"
 
 
-def _how_sure(found: Any) -> Iterator[str]:
-    from ettr.chapters.common.sentences import number
-
-    low, high = found.budget_interval.set_index("part").loc["total", ["low", "high"]]
-    n_runs = found.n_runs
-    if found.met_nothing:
+def _how_sure(outcome: Any) -> Iterator[str]:
+    low, high = outcome.budget_interval.set_index("part").loc["total", ["low", "high"]]
+    n_runs = outcome.n_runs
+    if outcome.met_nothing:
         yield f"No failure in {_runs(n_runs)}: how far these are from the mean is not known."
         return
     if not math.isfinite(high):
@@ -270,7 +263,7 @@ def _how_sure(found: Any) -> Iterator[str]:
         yield "No run differs from another."
         return
     yield f"From {_runs(n_runs)} the mean total is known to within ±{100 * relative:.2g}% (95%)."
-    ratio = found.variance_ratio
+    ratio = outcome.variance_ratio
     if ratio >= 1.05:
         yield f"The means use control variates: plain means would have needed {number(ratio)} times as many runs."
     elif ratio != 1:

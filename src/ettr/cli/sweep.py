@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from ettr.chapters import sweeps
 from ettr.chapters.common import sentences
@@ -137,11 +139,11 @@ def run(chosen: Chosen, report: bool, as_json: bool, quiet: bool) -> bool:
     out = Path(str(chosen.out))
     started = time.monotonic()
     with _progress(quiet) as on_progress:
-        heard: list[Progress] = []
+        latest: list[Progress] = []
 
         def listen(progress: Progress) -> None:
-            heard.append(progress)
-            del heard[:-1]
+            latest.append(progress)
+            del latest[:-1]
             on_progress(progress)
 
         table = swept(job, out, chosen.workers, chosen.scheduler, chosen.retry_failed, listen)
@@ -149,11 +151,11 @@ def run(chosen: Chosen, report: bool, as_json: bool, quiet: bool) -> bool:
     if report:
         page = reporting.write(job, table, out)
     failed = table[table["status"] == "failed"]
-    told = {
+    summary = {
         "n_points": len(table),
         "n_done": int((table["status"] == "done").sum()),
         "n_failed": len(failed),
-        "n_kept": heard[-1].kept if heard else 0,
+        "n_kept": latest[-1].kept if latest else 0,
         "seconds": round(time.monotonic() - started, 3),
         "table": str(out / "results.parquet"),
         "report": str(page) if page else None,
@@ -161,9 +163,9 @@ def run(chosen: Chosen, report: bool, as_json: bool, quiet: bool) -> bool:
     several = written_by_several(table)
     if as_json:
         rows = failed[["id", *_columns(job), "error"]].to_dict("records")
-        typer.echo(json.dumps({**told, "failures": rows, "written_by_several": several}, indent=2, default=str))
+        typer.echo(json.dumps({**summary, "failures": rows, "written_by_several": several}, indent=2, default=str))
         return bool(failed.empty)
-    _print(told, job, failed, chosen.retry_failed)
+    _print(summary, job, failed, chosen.retry_failed)
     if several:
         typer.echo(printable(f"ettr: {sweeps.words.several(several)}"), err=True)
     return bool(failed.empty)
@@ -174,59 +176,61 @@ def preview(chosen: Chosen, as_json: bool) -> bool:
     if chosen.scheduler is not None:
         raise InputError("--dry-run times a point on this machine: leave --scheduler out")
     job = chosen.job()
-    found = previewed(job, str(chosen.out), chosen.workers)
-    counts = {name: int((found.table["status"] == name).sum()) for name in ("done", "failed", "open")}
+    state = previewed(job, str(chosen.out), chosen.workers)
+    counts = {name: int((state.table["status"] == name).sum()) for name in ("done", "failed", "open")}
     if as_json:
-        told = {"n_points": len(found.table), **counts, "point_s": found.point_s, "left_s": found.left_s}
-        points = found.table[["id", *_columns(job), "status"]].to_dict("records")
-        typer.echo(json.dumps({**told, "points": points}, indent=2, default=str))
+        summary = {
+            "n_points": len(state.table),
+            **counts,
+            "point_s": state.point_s,
+            "left_s": state.left_s,
+        }
+        points = state.table[["id", *_columns(job), "status"]].to_dict("records")
+        typer.echo(json.dumps({**summary, "points": points}, indent=2, default=str))
         return True
-    from rich.table import Table
-    from rich.text import Text
-
-    columns = ["id", *(["name"] if "name" in found.table else []), *_columns(job), "status"]
-    shown = Table(box=None, pad_edge=False)
+    columns = ["id", *(["name"] if "name" in state.table else []), *_columns(job), "status"]
+    view = Table(box=None, pad_edge=False)
     for name in columns:
-        shown.add_column(Text(printable(name)))
-    many = len(found.table) > SHOWN_POINTS
-    rows = found.table[columns].head(SHOWN_POINTS - 3 if many else SHOWN_POINTS)
+        view.add_column(Text(printable(name)))
+    many = len(state.table) > SHOWN_POINTS
+    rows = state.table[columns].head(SHOWN_POINTS - 3 if many else SHOWN_POINTS)
     for row in rows.to_dict("records"):
-        shown.add_row(*(Text(printable(str(row[name]))) for name in columns))
+        view.add_row(*(Text(printable(str(row[name]))) for name in columns))
     if many:
-        shown.add_row(*["..."] * len(columns))
-        for row in found.table[columns].tail(2).to_dict("records"):
-            shown.add_row(*(Text(printable(str(row[name]))) for name in columns))
-    console().print(shown)
+        view.add_row(*["..."] * len(columns))
+        for row in state.table[columns].tail(2).to_dict("records"):
+            view.add_row(*(Text(printable(str(row[name]))) for name in columns))
+    console().print(view)
     say = [
-        f"{len(found.table):,} points: {counts['done']:,} done, {counts['failed']:,} failed, {counts['open']:,} open."
+        f"{len(state.table):,} points: {counts['done']:,} done, {counts['failed']:,} failed, {counts['open']:,} open."
     ]
-    if found.point_s is not None and found.left_s is not None:
-        say.append(f"The first open one took {_seconds(found.point_s)} and is kept.")
+    if state.point_s is not None and state.left_s is not None:
+        say.append(f"The first open one took {_seconds(state.point_s)} and is kept.")
         if counts["open"]:
-            say.append(f"The rest will take about {_seconds(found.left_s)}.")
+            say.append(f"The rest will take about {_seconds(state.left_s)}.")
     elif counts["open"]:
         say.append("They are computed together, in seconds.")
     typer.echo(" ".join(say))
     return True
 
 
-def _print(told: dict[str, Any], job: Job, failed: Any, retried: bool) -> None:
-    parts = [f"{told['n_done']:,} of {told['n_points']:,} points done"]
-    if told["n_kept"]:
-        parts.append(f"{told['n_kept']:,} of them from before")
-    if told["n_failed"]:
-        parts.append(f"{told['n_failed']:,} failed")
-    typer.echo(f"{', '.join(parts)}, in {_seconds(told['seconds'])}.")
+def _print(summary: dict[str, Any], job: Job, failed: Any, retried: bool) -> None:
+    parts = [f"{summary['n_done']:,} of {summary['n_points']:,} points done"]
+    if summary["n_kept"]:
+        parts.append(f"{summary['n_kept']:,} of them from before")
+    if summary["n_failed"]:
+        parts.append(f"{summary['n_failed']:,} failed")
+    typer.echo(f"{', '.join(parts)}, in {_seconds(summary['seconds'])}.")
     for row in failed.head(SHOWN_FAILURES).to_dict("records"):
         where = ", ".join(f"{name} = {row[job.column(name)]}" for name in job.grid.parameters)
         typer.echo(printable(f"  failed at {where}: {row['error']} ({row['notebook']})"))
     if len(failed) > SHOWN_FAILURES:
         typer.echo(f"  and {len(failed) - SHOWN_FAILURES:,} more, as the table says")
-    if len(failed) and told["n_kept"] and not retried:
+    if len(failed) and summary["n_kept"] and not retried:
         typer.echo("Points that failed before are not run again without --retry-failed.")
-    typer.echo(f"The table is at {shlex.quote(printable(told['table']))}")
-    if told["report"]:
-        typer.echo(f"The report is at {shlex.quote(printable(told['report']))}")
+    typer.echo(f"The table is at {shlex.quote(printable(summary['table']))}")
+    if summary["report"]:
+        typer.echo(f"The report is at {shlex.quote(printable(summary['report']))}")
 
 
 def _columns(job: Job) -> list[str]:
@@ -273,7 +277,7 @@ def _state(progress: Progress) -> str:
 
 
 class _Lines:
-    """Says how far a sweep is where there is no terminal: at the start, at the end, and every half minute."""
+    """Progress of a sweep where there is no terminal: at the start, at the end, and every half minute."""
 
     def __init__(self) -> None:
         self._said = -SAID_EVERY_S

@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 from typer.core import TyperGroup
 
+from ettr import telemetry as recordings
 from ettr.cli import options, terminal
 from ettr.cli.terminal import console, printable
+from ettr.scenario import Gpu
 
 
 class _FileOrCommand(TyperGroup):
@@ -65,7 +69,9 @@ def fit(
     ] = None,
     part: Annotated[
         str,
-        typer.Option("--part", metavar="PART", help="Preset or part file of the GPU: lends what the file cannot say."),
+        typer.Option(
+            "--part", metavar="PART", help="Preset or file of the GPU, assumed for what the recording cannot say."
+        ),
     ] = "h100",
     medium: Annotated[
         str, typer.Option("--medium", metavar="NAME", help="What cools it: air, cold_plate or immersion.")
@@ -85,24 +91,21 @@ def fit(
         ),
     ] = None,
     part_out: Annotated[
-        Path | None, typer.Option("--part-out", metavar="FILE", help="Write the part with the fitted figures here.")
+        Path | None, typer.Option("--part-out", metavar="FILE", help="Write the GPU with the fitted figures here.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
-    """Read a recording and fit a part to it: levels, thermal resistance, time constant, leakage, clock.
+    """Read a recording and fit a GPU to it: levels, thermal resistance, time constant, leakage, clock.
 
     Reads the CSV of nvidia-smi, Prometheus data of the DCGM exporter, logs of Zeus, CodeCarbon's emissions.csv, and
-    tables with t_s and power_w. Every figure comes with its 95% interval and the base part's value, or with the reason
+    tables with t_s and power_w. Every figure comes with its 95% interval and the base GPU's value, or with the reason
     why the recording cannot say. What was set aside is counted by reason.
 
-    The part that --part-out writes is the base part with the figures that were found, each with its interval.
+    The GPU that --part-out writes is the base GPU with the fitted figures, each with its interval.
 
     Example: ettr telemetry node7.csv --part h100 --medium air --part-out mine.yml
     """
-    from ettr import telemetry as recordings
-    from ettr.scenario import Gpu
-
     # a long file takes minutes to read: what can be refused is refused before
     Gpu.load(part).cooled_by(options.medium(medium))
     window_s = options.power_window_s(power_window_ms)
@@ -110,13 +113,13 @@ def fit(
         options.check_part_out(part_out)
     with terminal.progress(quiet or as_json) as report:
         read = recordings.read(file, format_, zone=zone, progress=report.bytes)
-        found = recordings.fit(read, part, medium, gpu=gpu, power_window_s=window_s, progress=report.step)
+        fitted = recordings.fit(read, part, medium, gpu=gpu, power_window_s=window_s, progress=report.step)
     if part_out is not None:
-        options.write(part_out, found.to_part(options.short_name(part_out)).to_yaml())
+        options.write(part_out, fitted.to_part(options.short_name(part_out)).to_yaml())
     if as_json:
-        typer.echo(json.dumps(told(read, found), indent=2, allow_nan=False))
+        typer.echo(json.dumps(for_json(read, fitted), indent=2, allow_nan=False))
     else:
-        print_fit(read, found, part_out)
+        print_fit(read, fitted, part_out)
 
 
 @app.command()
@@ -148,8 +151,6 @@ def record(
 
     Example: ettr telemetry record --out h100.csv --minutes 30
     """
-    from ettr import telemetry as recordings
-
     options.check_recording_out(out)
     interval_s = options.interval_s(interval_ms)
     steps: Any = recordings.plan(minutes)
@@ -157,11 +158,11 @@ def record(
         steps = (recordings.Step("watched", None, minutes * 60),)
     with terminal.progress(quiet, "recording") as report:
 
-        def heard(step: str, done_s: float, total_s: float) -> None:
+        def report_progress(step: str, done_s: float, total_s: float) -> None:
             report.step(step)
             report.bytes(round(done_s), round(total_s))
 
-        done = recordings.record(out, steps, load=load, gpu=gpu, interval_s=interval_s, progress=heard)
+        done = recordings.record(out, steps, load=load, gpu=gpu, interval_s=interval_s, progress=report_progress)
     print_recording(done)
     if not done.whole:
         raise typer.Exit(130)
@@ -170,7 +171,7 @@ def record(
 _MOST_REASONS = 8
 
 
-def told(read: Any, found: Any) -> dict[str, Any]:
+def for_json(read: Any, fitted: Any) -> dict[str, Any]:
     """A fit with what was read, for JSON."""
     return {
         "recording": {
@@ -185,14 +186,12 @@ def told(read: Any, found: Any) -> dict[str, Any]:
             "gaps": {"n": read.gaps.n, "lost_s": read.gaps.lost_s, "longest_s": read.gaps.longest_s},
             "ledger": read.ledger.to_dict("records"),
         },
-        "fit": found.to_dict(),
+        "fit": fitted.to_dict(),
     }
 
 
-def print_fit(read: Any, found: Any, written: Path | None) -> None:
+def print_fit(read: Any, fitted: Any, written: Path | None) -> None:
     """Show what was read, plateaus of power, figures with their intervals, and what was assumed."""
-    from rich.text import Text
-
     out = console()
 
     def say(text: str, style: str = "") -> None:
@@ -202,27 +201,25 @@ def print_fit(read: Any, found: Any, written: Path | None) -> None:
     for line in _reading(read):
         say(line)
     say("\nLevels of power", "bold")
-    out.print(_levels(found))
-    figures = _figures(found)
-    say(f"\nFigures, with {found.base.title} cooled by {_cooled(found.medium)} as the base", "bold")
+    out.print(_levels(fitted))
+    figures = _figures(fitted)
+    say(f"\nFigures, with {fitted.base.title} cooled by {_cooled(fitted.medium)} as the base", "bold")
     if figures.row_count:
         out.print(figures)
-    for line in _unknown(found):
+    for line in _unknown(fitted):
         say(line)
     say("\nAssumed, and not seen", "bold")
-    for note in found.notes:
+    for note in fitted.notes:
         say(f"- {note}", "dim")
     if written is not None:
         say(
-            f"\nThe part is at {shlex.quote(str(written))}: {_counted(len(found.figures()))} fitted, the rest as in "
-            f"{found.base.name}"
+            f"\nThe GPU is at {shlex.quote(str(written))}: {_counted(len(fitted.figures()))} fitted, the rest as in "
+            f"{fitted.base.name}"
         )
 
 
 def print_recording(done: Any) -> None:
     """Say what was recorded, and what to do with it."""
-    from rich.text import Text
-
     out, path = console(), shlex.quote(str(done.path))
     gpus = "; ".join(done.gpus)
     ended = "" if done.whole else ", stopped before the end of the plan"
@@ -258,17 +255,14 @@ def _reading(read: Any) -> Iterator[str]:
         yield f"{rest:,} more for {len(rows) - _MOST_REASONS} other reasons"
 
 
-def _levels(found: Any) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
+def _levels(fitted: Any) -> Any:
     table = Table(box=None, pad_edge=False)
     table.add_column("level")
-    for name in ("mean", "95%", "share", "visits", "load", "clock", "die", "base", "into the part"):
+    for name in ("mean", "95%", "share", "visits", "load", "clock", "die", "base", "into the GPU"):
         table.add_column(name, justify="right")
-    for level in found.levels:
+    for level in fitted.levels:
         mean = level.mean
-        base = getattr(found.base.levels, f"{level.phase}_w", None) if level.phase else None
+        base = getattr(fitted.base.levels, f"{level.phase}_w", None) if level.phase else None
         cells = (
             level.title,
             f"{mean.value:,.1f} W" if mean.identified else "unknown",
@@ -279,22 +273,19 @@ def _levels(found: Any) -> Any:
             "" if math.isnan(level.clock_mhz) else f"{level.clock_mhz:,.0f} MHz",
             "" if math.isnan(level.temperature_c) else f"{level.temperature_c:.1f} °C",
             "" if base is None else f"{base:g} W",
-            "yes" if level.phase and found.level(level.phase) is level else "",
+            "yes" if level.phase and fitted.level(level.phase) is level else "",
         )
         table.add_row(*(Text(printable(cell)) for cell in cells))
     return table
 
 
-def _figures(found: Any) -> Any:
-    """What is identified, beside the base part."""
-    from rich.table import Table
-    from rich.text import Text
-
+def _figures(fitted: Any) -> Any:
+    """What is identified, beside the base GPU."""
     table = Table(box=None, pad_edge=False)
     table.add_column("figure")
     for name in ("value", "95%", "base", "samples"):
         table.add_column(name, justify="right")
-    rows = found.to_frame().iloc[len(found.levels) :]
+    rows = fitted.to_frame().iloc[len(fitted.levels) :]
     for row in rows[rows["identified"]].to_dict("records"):
         unit = f" {row['unit']}" if row["unit"] else ""
         base = "" if math.isnan(row["base"]) else f"{row['base']:g}{unit}"
@@ -305,16 +296,16 @@ def _figures(found: Any) -> Any:
     return table
 
 
-def _unknown(found: Any) -> Iterator[str]:
-    rows = found.to_frame().iloc[len(found.levels) :].to_dict("records")
-    alike = f"mean of {len(found.gpus)} GPUs"
-    if len(found.gpus) > 1:
-        yield f"Levels and figures are means of {len(found.gpus)} GPUs; how they differ is in the intervals."
+def _unknown(fitted: Any) -> Iterator[str]:
+    rows = fitted.to_frame().iloc[len(fitted.levels) :].to_dict("records")
+    alike = f"mean of {len(fitted.gpus)} GPUs"
+    if len(fitted.gpus) > 1:
+        yield f"Levels and figures are means of {len(fitted.gpus)} GPUs; how they differ is in the intervals."
     for row in rows:
         if row["identified"] and row["note"] and row["note"] != alike:
             yield f"{row['figure']}: {row['note']}"
-    if math.isfinite(found.leakage_at_c):
-        yield f"leakage slope: at {found.leakage_at_c:.0f} °C"
+    if math.isfinite(fitted.leakage_at_c):
+        yield f"leakage slope: at {fitted.leakage_at_c:.0f} °C"
     for row in rows:
         if not row["identified"]:
             yield f"{row['figure']} is not identified: {row['note']}"

@@ -96,14 +96,14 @@ def table(first: str | None, columns: dict[str, str], rows: list[dict[str, str]]
     from rich.table import Table
     from rich.text import Text
 
-    found = Table(box=None, pad_edge=False, title_justify="left")
+    view = Table(box=None, pad_edge=False, title_justify="left")
     longest = max((len(word) for row in rows for word in row["name"].split()), default=0)
-    found.add_column(Text(printable(str(first))), overflow="fold", min_width=min(longest, _WHOLE_WORDS))
+    view.add_column(Text(printable(str(first))), overflow="fold", min_width=min(longest, _WHOLE_WORDS))
     for title in columns.values():
-        found.add_column(title, justify="right")
+        view.add_column(title, justify="right")
     for row in rows:
-        found.add_row(*(Text(printable(row[key])) for key in ("name", *columns)))
-    return found
+        view.add_row(*(Text(printable(row[key])) for key in ("name", *columns)))
+    return view
 
 
 def printable(text: str) -> str:

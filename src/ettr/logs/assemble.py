@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.results import LOG_COLUMNS, FailureLog
 from ettr.files.ledger import NOT_PARSED, Ledger
-from ettr.files.times import DAY, SECOND
+from ettr.files.log_times import DAY, SECOND
 from ettr.logs.format import Exposure
 from ettr.logs.options import Given
 from ettr.logs.raw_failures import OPEN, Events, blocks

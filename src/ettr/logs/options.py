@@ -15,7 +15,7 @@ import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.files.ledger import Ledger
-from ettr.files.times import DAY, UNITS, Clock, NoTime
+from ettr.files.log_times import DAY, UNITS, Clock, NoTime
 
 MOST_NODES = 10**9
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?([0-5]\d)?", re.ASCII)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.files.ledger import Ledger
-from ettr.files.times import Clock, why_not
+from ettr.files.log_times import Clock, why_not
 from ettr.logs.raw_failures import OPEN, Events
 
 _SILENT = frozenset({"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"})

@@ -12,8 +12,8 @@ from typing import Any
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
+from ettr.files.log_times import NoTime
 from ettr.files.opening import Source
-from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.format import Exposure, Format
 from ettr.logs.node_lists import LONGEST, expand

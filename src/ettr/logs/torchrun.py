@@ -7,8 +7,8 @@ import signal
 from dataclasses import dataclass, field
 
 from ettr.files.ledger import Ledger
+from ettr.files.log_times import NoTime
 from ettr.files.opening import Source
-from ettr.files.times import NoTime
 from ettr.logs.format import Exposure, Format
 from ettr.logs.incidents import CLOSE_MIN, SAME_RUN_MIN, Incident, Incidents, Sign
 from ettr.logs.options import Options

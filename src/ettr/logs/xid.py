@@ -8,8 +8,8 @@ from datetime import datetime
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
+from ettr.files.log_times import NOT_A_TIME, Clock, NoTime
 from ettr.files.opening import Source
-from ettr.files.times import NOT_A_TIME, Clock, NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.format import Exposure, Format
 from ettr.logs.options import Options

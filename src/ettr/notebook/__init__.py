@@ -1,4 +1,4 @@
-"""Runs parameterised notebooks, strictly, and says what a run is known by.
+"""Parameterised notebooks: run strictly, and known again by a digest of all that decides their outputs.
 
 Papermill runs whatever it is given: an unknown parameter is a line in a log, a text where a number belongs
 is injected all the same. :func:`run` checks first, and leaves either a whole executed copy or, after a failure, the

@@ -182,8 +182,8 @@ async def _answer(shell: Any, pipe: Connection, leftovers: list[Leftover], watch
         sys.stderr.flush()
         shell.payload_manager.clear_payload()
         count = shell.execution_count - 1
-        told = {"execution_count": count, "written": watch.written()}
-        shell.display_pub.session.send(None, "execute_reply", told)
+        content = {"execution_count": count, "written": watch.written()}
+        shell.display_pub.session.send(None, "execute_reply", content)
 
 
 async def _readable(descriptor: int) -> None:

@@ -21,6 +21,9 @@ from ettr.core.errors import EttrError
 UNDRAWN_TYPE = "application/vnd.ettr.chart+json"
 """A chart that a notebook hands on as its specification, to be drawn beside it."""
 
+UNDRAWN = "ChartError"
+"""Name of the error of a cell whose chart cannot be drawn."""
+
 RUN, DRAW = b"run", b"draw"
 """What a copy is for: a notebook, or charts."""
 
@@ -101,7 +104,7 @@ class Copy:
         if not connection.wait(watched, left_s):
             raise TimeoutError
         try:
-            if not self._pipe.poll():  # what it said last is read first; programs that it left may hold the pipe open
+            if not self._pipe.poll():  # its last message is read first; programs that it left may hold the pipe open
                 raise Died("its kernel died")
             text = self._pipe.recv_bytes()
         except (EOFError, OSError) as error:
@@ -137,8 +140,8 @@ class _Prepared:
                 stderr=subprocess.PIPE,
             )
         if self._control.recv(16) != b"ready":
-            _, said = self._process.communicate()
-            raise EttrError(f"the process that runs notebooks did not start: {_last_line(said)}")
+            _, error_output = self._process.communicate()
+            raise EttrError(f"the process that runs notebooks did not start: {_last_line(error_output)}")
 
     def fork(self, pipe: socket.socket, purpose: bytes = RUN) -> None:
         """Fork a copy that serves this pipe."""
@@ -182,6 +185,6 @@ def close() -> None:
         prepared.close()
 
 
-def _last_line(said: bytes) -> str:
-    lines = said.decode("utf-8", "replace").strip().splitlines()
+def _last_line(error_output: bytes) -> str:
+    lines = error_output.decode("utf-8", "replace").strip().splitlines()
     return lines[-1] if lines else "it said nothing"

@@ -19,8 +19,7 @@ from nbformat.v4 import new_output
 
 from ettr.core.errors import EttrError
 from ettr.notebook import rendering
-from ettr.notebook.copies import DRAW, UNDRAWN_TYPE, Died, prepared
-from ettr.notebook.engine import UNDRAWN
+from ettr.notebook.copies import DRAW, UNDRAWN, UNDRAWN_TYPE, Died, prepared
 
 _DIED = "the process that draws it died"
 
@@ -89,7 +88,7 @@ class Drawing:
         return self
 
     def take(self, cell: Any) -> None:
-        """Begin with the charts that a cell has shown."""
+        """Begin with the charts among the outputs of a cell."""
         for output in cell.get("outputs", []):
             if UNDRAWN_TYPE in output.get("data", {}):
                 self._begin(output.data[UNDRAWN_TYPE])
@@ -104,8 +103,8 @@ class Drawing:
                 try:
                     output.data.update(self._begin(spec).result())
                 except CannotDraw as error:
-                    told = f"a chart cannot be drawn: {error}"
-                    cell.outputs[at] = new_output("error", ename=UNDRAWN, evalue=told, traceback=[told])
+                    text = f"a chart cannot be drawn: {error}"
+                    cell.outputs[at] = new_output("error", ename=UNDRAWN, evalue=text, traceback=[text])
         self._pool.shutdown()
         if self._drawer:
             self._drawer.rest()

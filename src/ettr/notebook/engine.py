@@ -12,10 +12,10 @@ import sys
 import time
 from typing import Any
 
-from ettr.notebook.copies import MOST_OUTPUT_BYTES, Copy, Died, TooMuchOutput, forked, prepared
+from ettr.notebook.copies import MOST_OUTPUT_BYTES, UNDRAWN, Copy, Died, TooMuchOutput, forked, prepared
 
 NAME = "ettr"
-TOOK_TOO_LONG, DIED, TOO_MUCH, UNDRAWN = "CellTimeoutError", "DeadKernelError", "OutputTooLarge", "ChartError"
+TOOK_TOO_LONG, DIED, TOO_MUCH = "CellTimeoutError", "DeadKernelError", "OutputTooLarge"
 WRITTEN = "ettr_written"  # the key of the notebook's metadata for the files that it wrote
 OURS = (TOOK_TOO_LONG, DIED, TOO_MUCH, UNDRAWN)
 """Names of the errors that come from here, and not from a cell."""
@@ -50,7 +50,7 @@ class ForkingEngine:
         autosave_cell_every: int = 30,
         **options: Any,
     ) -> Any:
-        """Run a notebook, with its state told to papermill; the arguments are those of papermill's engines."""
+        """Run a notebook and report its state to papermill; the arguments are those of papermill's engines."""
         from papermill.engines import NotebookExecutionManager
 
         state = NotebookExecutionManager(nb, output_path, log_output, progress_bar, autosave_cell_every)

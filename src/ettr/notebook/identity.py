@@ -127,8 +127,8 @@ def _project(root: Path) -> str:
 def _contents(parts: Iterable[tuple[Path, str]]) -> str:
     total = hashlib.sha256()
     for folder, pattern in parts:
-        found = folder.rglob(pattern) if "*" in pattern else folder.glob(pattern)
-        for path in sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts):
+        paths = folder.rglob(pattern) if "*" in pattern else folder.glob(pattern)
+        for path in sorted(path for path in paths if path.is_file() and "__pycache__" not in path.parts):
             total.update(path.relative_to(folder).as_posix().encode() + b"\0")
             total.update(hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()

@@ -47,8 +47,8 @@ def record(**values: Any) -> None:
         return
     from IPython.display import display
 
-    told = ", ".join(f"{name} = {_short(value)}" for name, value in values.items())
-    display({RECORD_TYPE: {"values": list(payload.items())}, "text/plain": f"recorded: {told}"}, raw=True)
+    values_text = ", ".join(f"{name} = {_short(value)}" for name, value in values.items())
+    display({RECORD_TYPE: {"values": list(payload.items())}, "text/plain": f"recorded: {values_text}"}, raw=True)
 
 
 def recorded(notebook: Any) -> dict[str, Any]:
@@ -64,12 +64,12 @@ def recorded(notebook: Any) -> dict[str, Any]:
     dict
         Values by name, in the order in which the names came first; numbers are those of the notebook to the last bit.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
             payload = output.get("data", {}).get(RECORD_TYPE, {})
-            found.update(restored(dict(payload.get("values", []))))
-    return found
+            values.update(restored(dict(payload.get("values", []))))
+    return values
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from typing import Any
 
 from ettr.core.errors import InputError, NotebookFailed
 from ettr.notebook import engine
+from ettr.notebook.copies import UNDRAWN
 from ettr.notebook.documents import read, repository_root, shown
 from ettr.notebook.parameters import checked_parameters
 
@@ -179,7 +180,7 @@ def _until(timeout_s: float | None) -> dict[str, Any]:
 def _stop(notebook: Path, part: Path, error: str) -> dict[str, Any]:
     """The cell at which a run stopped: the last one that was begun, or one with a chart that cannot be drawn."""
     begun = [cell for cell in read(part).cells if cell.metadata.get("papermill", {}).get("start_time")]
-    undrawn = [c for c in begun if any(o.get("ename") == engine.UNDRAWN for o in c.get("outputs", []))]
+    undrawn = [c for c in begun if any(o.get("ename") == UNDRAWN for o in c.get("outputs", []))]
     cell = (undrawn or begun[-1:] or [None])[0]
     ids = [source.get("id") for source in read(notebook).cells]
     number = ids.index(cell.id) + 1 if cell and cell.get("id") in ids else 0

@@ -35,8 +35,8 @@ class Watch:
 
     def written(self) -> list[str]:
         """Files that were opened for writing since the last time, without temporary ones and caches."""
-        found, self._written = self._written, {}
-        return list(found)
+        written, self._written = self._written, {}
+        return list(written)
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":

@@ -131,10 +131,10 @@ def _at_rates(scenario: Scenario, interval_min: float, rates: np.ndarray) -> dic
 
 def _failures_per_day(scenario: Scenario, interval_min: float, at: dict[str, Any]) -> np.ndarray:
     """Failures per day of wall clock; of a job that would never end, one in each mean time between two."""
-    found = quiet_budget(scenario, {**at, INTERVAL: interval_min})
+    hours = quiet_budget(scenario, {**at, INTERVAL: interval_min})
     run = job_in_hours(scenario, at)
     endless = 24 * run.rate / (1 + run.rate * run.downtime)
-    return np.asarray(np.where(np.isnan(found.total_h), endless, 24 * found.n_failures / found.total_h))
+    return np.asarray(np.where(np.isnan(hours.total_h), endless, 24 * hours.n_failures / hours.total_h))
 
 
 def _between(band: FailureRate) -> np.ndarray:
@@ -144,11 +144,11 @@ def _between(band: FailureRate) -> np.ndarray:
 
 def _ends(values: np.ndarray, inside: dict[float, np.ndarray]) -> dict[str, float]:
     """Least and most of a quantity over each interval of the rate."""
-    found: dict[str, float] = {}
+    ends: dict[str, float] = {}
     for level, within in inside.items():
         name = f"{100 * level:.0f}"
-        found |= {f"low_{name}": float(values[within].min()), f"high_{name}": float(values[within].max())}
-    return found
+        ends |= {f"low_{name}": float(values[within].min()), f"high_{name}": float(values[within].max())}
+    return ends
 
 
 def _source(scenario: Scenario) -> str:

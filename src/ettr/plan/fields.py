@@ -152,12 +152,12 @@ def _given(scenario: Scenario, path: str) -> float:
         return scenario.failures.rate
     if path.endswith(".survives"):
         return float(np.dot(_shares(scenario, path), scenario.mode_weights))
-    found: Any = scenario
+    value: Any = scenario
     if path.startswith("checkpoint.tiers."):
-        found, path = _tier(scenario, path)
+        value, path = _tier(scenario, path)
     for part in path.split("."):
-        found = getattr(found, part)
-    return float(found)
+        value = getattr(value, part)
+    return float(value)
 
 
 def _shares(scenario: Scenario, path: str) -> np.ndarray:

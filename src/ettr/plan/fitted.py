@@ -89,7 +89,7 @@ def from_fit(
     gpus_per_node : int
         GPUs of a node. [GPUs]
     like : str
-        Preset or scenario file that lends checkpoint and recovery times.
+        Preset or scenario file whose checkpoint and recovery times are assumed.
     name : str
         Short name of the scenario.
 
@@ -130,11 +130,11 @@ def scenario_of(
         raise InputError(f"gpus_per_node must be >= 1, got {gpus_per_node}")
     if n_gpus is not None and n_gpus < 1:
         raise InputError(f"n_gpus must be >= 1, got {n_gpus}")
-    lender = Scenario.load(like)
+    reference = Scenario.load(like)
     rate = fit.rate.per_1000_node_days or NODE_DAYS * fit.knowledge.shape / fit.knowledge.node_days
     log = f"fitted from {fit.log.source}" if fit.log.source else "fitted from a log"
-    lent = {"status": "assumed", "note": f"as in {lender.name}; a log of failures does not hold it"}
-    checkpoint, recovery = lender.checkpoint.model_dump(), lender.recovery.model_dump()
+    assumed = {"status": "assumed", "note": f"as in {reference.name}; a log of failures does not hold it"}
+    checkpoint, recovery = reference.checkpoint.model_dump(), reference.recovery.model_dump()
     values = {
         "name": name,
         "title": f"A job on {n_gpus or fit.log.n_nodes * gpus_per_node} GPUs, from a failure log",
@@ -155,11 +155,11 @@ def scenario_of(
             "failures.rate_gamma.node_days": {"status": "derived", "note": "widened by the index of dispersion"},
             "failures.rate_clock": {"status": "assumed", "note": "nodes were watched whatever the job did"},
             **{
-                path: lent
-                for path, value in lender.flat().items()
+                path: assumed
+                for path, value in reference.flat().items()
                 if path.startswith(("checkpoint.", "recovery.")) and value is not None
             },
-            **({"checkpoint.tiers": lent} if lender.checkpoint.tiers else {}),
+            **({"checkpoint.tiers": assumed} if reference.checkpoint.tiers else {}),
         },
     }
     return Scenario.of(values, f"scenario from {fit.log.source or 'a log'}")

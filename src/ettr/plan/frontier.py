@@ -87,16 +87,16 @@ def frontier(scenario: Scenario, x: str, y: str, target_ettr: float, x_values: A
     if up.sense == "between":
         raise InputError(f"y must be no interval, which has two ends, got {y}: ask plan.required or plan.ettr_map")
     values = _values(scenario, across, x_values, n)
-    found = last_reaching(scenario, up, target_ettr, {x: values})
-    reaches = ~np.isnan(found.value)
-    shown = np.where(reaches, np.minimum(found.value, up.top), up.steps()[0])
-    interval = at_best(scenario, {x: values, y: shown}).interval_min
+    reach = last_reaching(scenario, up, target_ettr, {x: values})
+    reaches = ~np.isnan(reach.value)
+    y_values = np.where(reaches, np.minimum(reach.value, up.top), up.steps()[0])
+    interval = at_best(scenario, {x: values, y: y_values}).interval_min
     points = pd.DataFrame(
         {
             "x": values,
-            "y": found.value,
+            "y": reach.value,
             "reaches": reaches,
-            "best_ettr": found.best_ettr,
+            "best_ettr": reach.best_ettr,
             "interval_min": np.where(reaches, interval, np.nan),
         }
     )
@@ -140,15 +140,15 @@ def ettr_map(
     across, up = _two(scenario, x, y)
     x_grid = _values(scenario, across, x_values, n)
     y_grid = _values(scenario, up, y_values, n)
-    found = at_best(scenario, {x: x_grid[:, None], y: y_grid})
+    best = at_best(scenario, {x: x_grid[:, None], y: y_grid})
     shape = (x_grid.size, y_grid.size)
     return pd.DataFrame(
         {
             "x": np.repeat(x_grid, y_grid.size),
             "y": np.tile(y_grid, x_grid.size),
-            "interval_min": np.broadcast_to(found.interval_min, shape).ravel(),
-            "ettr": found.ettr.ravel(),
-            "answered": found.ettr.ravel() > 0,
+            "interval_min": np.broadcast_to(best.interval_min, shape).ravel(),
+            "ettr": best.ettr.ravel(),
+            "answered": best.ettr.ravel() > 0,
         }
     )
 

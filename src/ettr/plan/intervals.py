@@ -103,16 +103,16 @@ def best_interval_min(scenario: Scenario, at: Mapping[str, Any] | None = None) -
     if INTERVAL in at:
         raise InputError(f"{INTERVAL} is what is looked for: leave it out of at")
     run = job_in_hours(scenario, at)
-    low, found = _unhindered_min(scenario, at, run)
+    low, interval_min = _unhindered_min(scenario, at, run)
     if np.any(np.asarray(run.stops_per_h) > 0):
-        found, _ = _answered(scenario, at, budget.by_interval(scenario, at), low, found)
-    return plain(found)
+        interval_min, _ = _answered(scenario, at, budget.by_interval(scenario, at), low, interval_min)
+    return plain(interval_min)
 
 
 def at_best(scenario: Scenario, at: Mapping[str, Any], within: tuple[Any, Any] = (0.0, math.inf)) -> AtBest:
     """Best interval and ETTR at points of which at least one path is an array.
 
-    With an interval among them, that one is used. A search is told between which intervals it need look.
+    With an interval among them, that one is used. ``within`` bounds the intervals of a search.
     """
     if INTERVAL in at:
         interval = np.asarray(at[INTERVAL])
@@ -131,10 +131,10 @@ def _unhindered_min(
     shape = np.broadcast_shapes(*(np.shape(values) for values in at.values()))
     low, high = (np.broadcast_to(end, shape) for end in _ends_min(run))
     if _has_closed_optimum(run):
-        found = np.clip(_closed_optimum_min(run), low, high)
+        best_min = np.clip(_closed_optimum_min(run), low, high)
     else:
-        found = _searched_min(scenario, at, run, *(np.clip(end, low, high) for end in within))
-    return low, np.broadcast_to(found, shape)
+        best_min = _searched_min(scenario, at, run, *(np.clip(end, low, high) for end in within))
+    return low, np.broadcast_to(best_min, shape)
 
 
 def job_mttf_h(scenario: Scenario, n_gpus: Any = None) -> Any:
@@ -205,9 +205,9 @@ def _searched_min(
     heed_min = np.clip(np.asarray(run.prediction.action) / run.prediction.precision * 60, low, high)
     if np.all(heed_min <= low) or np.all(heed_min >= high):
         return lowest(cost, low, high)
-    found = [lowest(cost, low, heed_min), lowest(cost, heed_min, high)]
-    costs = [np.nan_to_num(cost(interval_min[None])[0], nan=np.inf) for interval_min in found]
-    return np.where(costs[0] < costs[1], *found)
+    minima = [lowest(cost, low, heed_min), lowest(cost, heed_min, high)]
+    costs = [np.nan_to_num(cost(interval_min[None])[0], nan=np.inf) for interval_min in minima]
+    return np.where(costs[0] < costs[1], *minima)
 
 
 def without_ends(scenario: Scenario) -> Scenario:
@@ -258,10 +258,12 @@ def _answered(
         last = good.shape[0] - 1 - good[::-1].argmax(axis=0)[None]
         left = np.take_along_axis(grid, last, axis=0)[0]
         right = np.take_along_axis(grid, np.minimum(last + 1, good.shape[0] - 1), axis=0)[0]
-    found, ettr, where = wanted.copy(), np.array(ettr), np.flatnonzero(none)[some]
-    found.flat[where] = np.maximum(np.exp(left) / _HAIR, least[some])  # a hair below, for the logarithm's rounding
-    ettr.flat[where] = _ettr_of(form_of_some(), found.flat[where])
-    return found, ettr
+    interval_min, ettr, where = wanted.copy(), np.array(ettr), np.flatnonzero(none)[some]
+    interval_min.flat[where] = np.maximum(
+        np.exp(left) / _HAIR, least[some]
+    )  # a hair below, for the logarithm's rounding
+    ettr.flat[where] = _ettr_of(form_of_some(), interval_min.flat[where])
+    return interval_min, ettr
 
 
 def _ettr_of(of_interval: budget.ByInterval, interval_min: Any) -> np.ndarray:

@@ -96,8 +96,8 @@ class Requirement:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: ``value`` is None where none reaches the target, and where none is needed."""
-        told = {**asdict(self), "reached": self.value is not None, "blocker": self.blocker and self.blocker.field}
-        return {name: None if isinstance(item, float) and math.isinf(item) else item for name, item in told.items()}
+        record = {**asdict(self), "reached": self.value is not None, "blocker": self.blocker and self.blocker.field}
+        return {name: None if isinstance(item, float) and math.isinf(item) else item for name, item in record.items()}
 
     @property
     def blocker(self) -> Blocker | None:
@@ -167,12 +167,12 @@ def required(scenario: Scenario, field: str, target_ettr: float) -> Requirement:
         return _range(scenario, asked, target_ettr)
     if field == SPARES:
         return _pool(scenario, asked, target_ettr)
-    found = last_reaching(scenario, asked, target_ettr, {})
-    return _told(scenario, asked, target_ettr, float(found.value[0]), float(found.best_ettr[0]))
+    reach = last_reaching(scenario, asked, target_ettr, {})
+    return _requirement(scenario, asked, target_ettr, float(reach.value[0]), float(reach.best_ettr[0]))
 
 
 def required_at_sizes(scenario: Scenario, field: str, target_ettr: float, sizes: Iterable[int]) -> list[Requirement]:
-    """:func:`required` of one run at several sizes, found together where the field's rule is the same at all.
+    """:func:`required` of one run at several sizes, solved together where the field's rule is the same at all.
 
     Parameters
     ----------
@@ -206,13 +206,13 @@ def required_at_sizes(scenario: Scenario, field: str, target_ettr: float, sizes:
     if not alike or field in (_SIZE, SPARES) or fields[0].sense == "between":
         return [required(run, field, target_ettr) for run in runs]
     at = {_SIZE: np.array([run.cluster.n_gpus for run in runs], dtype=float)}
-    found = last_reaching(scenario, fields[0], target_ettr, at)
-    answers = zip(runs, fields, found.value.tolist(), found.best_ettr.tolist(), strict=True)
-    return [_told(run, asked, target_ettr, value, best) for run, asked, value, best in answers]
+    reach = last_reaching(scenario, fields[0], target_ettr, at)
+    answers = zip(runs, fields, reach.value.tolist(), reach.best_ettr.tolist(), strict=True)
+    return [_requirement(run, asked, target_ettr, value, best) for run, asked, value, best in answers]
 
 
-def _told(scenario: Scenario, asked: Field, target_ettr: float, value: float, best_ettr: float) -> Requirement:
-    """What was found, as an answer; NaN where no value reaches the target."""
+def _requirement(scenario: Scenario, asked: Field, target_ettr: float, value: float, best_ettr: float) -> Requirement:
+    """The requirement of a value; NaN where no value reaches the target."""
     if asked.path == _SIZE and math.isfinite(value):
         value = whole_nodes(scenario, value)
     return Requirement(
@@ -265,23 +265,23 @@ def _range(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:
 
 
 def _pool(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:
-    """The fewest hot spares; what stands in the way is told for a pool that never runs out."""
-    found = least_pool(scenario, target_ettr)
+    """The fewest hot spares; what stands in the way is that of a pool that never runs out."""
+    pool = least_pool(scenario, target_ettr)
     blocking: tuple[Blocker, ...] = ()
-    if found.n_spares is None:
+    if pool.n_spares is None:
         plain = budget.simplified(scenario).scenario
         blocking = _blocking(plain, asked, own={_INTERVAL: plain.checkpoint.interval_min})
     return Requirement(
         field=asked.path,
         target_ettr=target_ettr,
-        value=None if found.n_spares is None else float(found.n_spares),
+        value=None if pool.n_spares is None else float(pool.n_spares),
         given=asked.given,
-        best_ettr=found.best_ettr,
+        best_ettr=pool.best_ettr,
         unit=asked.unit,
         sense=asked.sense,
         ideal=asked.high,
         blocking=blocking,
-        ettr_error=found.error,
+        ettr_error=pool.error,
     )
 
 
@@ -300,8 +300,8 @@ def _blocking(
         field.path: np.where(np.arange(len(together)) == i, field.ideal, field.given)
         for i, field in enumerate(together)
     }
-    found = list(zip(together, np.broadcast_to(ettr_at_best(scenario, {**at, **own}), len(together)), strict=True))
-    found += [(field, ettr_at_best(scenario, {**own, field.path: np.array([field.ideal])})[0]) for field in alone]
-    blockers = (Blocker(field.path, float(ettr)) for field, ettr in found)
+    remedies = list(zip(together, np.broadcast_to(ettr_at_best(scenario, {**at, **own}), len(together)), strict=True))
+    remedies += [(field, ettr_at_best(scenario, {**own, field.path: np.array([field.ideal])})[0]) for field in alone]
+    blockers = (Blocker(field.path, float(ettr)) for field, ettr in remedies)
     # without failures any target is reached, so the rate is named where nothing else is enough
     return tuple(sorted(blockers, key=lambda other: (other.field == _RATE, -other.ettr)))

@@ -33,11 +33,11 @@ def lowest(cost: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.n
     left, right = np.log(low), np.log(high)
     grid, values = _narrowed(cost, left, right, steps, _SMOOTH_WIDTH)
     smooth, place = _minimum_of_fit(values, steps)
-    found = grid[0] + place * (grid[-1] - grid[0])
+    log_lowest = grid[0] + place * (grid[-1] - grid[0])
     if not smooth.all():
         fine, values = _narrowed(cost, grid[0], grid[-1], steps, _FINE_WIDTH)
-        found = np.where(smooth, found, _lowest_of(fine, values))
-    return np.asarray(np.clip(np.exp(found), low, high))
+        log_lowest = np.where(smooth, log_lowest, _lowest_of(fine, values))
+    return np.asarray(np.clip(np.exp(log_lowest), low, high))
 
 
 def _narrowed(

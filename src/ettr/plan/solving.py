@@ -90,8 +90,8 @@ class _Path:
     def reach(self, steps: np.ndarray) -> Reach:
         """How far along these steps the target is reached."""
         n = max([1, *(np.size(values) for values in self.at.values())])
-        found = self._try(steps[:, None], self.at)
-        surplus = np.broadcast_to(found.ettr, (steps.size, n)) - self.target
+        tried = self._try(steps[:, None], self.at)
+        surplus = np.broadcast_to(tried.ettr, (steps.size, n)) - self.target
         fails = surplus < 0
         if self.field.sense == "between":
             first = np.where(fails.any(axis=0), fails.argmax(axis=0), steps.size)
@@ -101,7 +101,7 @@ class _Path:
         inside = (first > 0) & (first < steps.size)
         if inside.any():
             last = first[inside] - 1
-            intervals = np.broadcast_to(found.interval_min, surplus.shape)[:, inside]
+            intervals = np.broadcast_to(tried.interval_min, surplus.shape)[:, inside]
             value[inside] = self._narrowed(inside, (steps[last], steps[last + 1]), _both(intervals, last))
         if np.isinf(self.field.high) and self.field.sense != "at least":
             value[value >= self.field.top] = np.inf
@@ -116,12 +116,12 @@ class _Path:
         for _ in range(_ROUNDS):
             values = good + (bad - good) * shares
             within = np.minimum(*intervals) / _ASIDE, np.maximum(*intervals) * _ASIDE
-            found = self._try(values, at, within)
-            fails = found.ettr[1:-1] < self.target
+            tried = self._try(values, at, within)
+            fails = tried.ettr[1:-1] < self.target
             # the last end fails by what was found before, whatever rounding makes of it now
             last = np.where(fails.any(axis=0), fails.argmax(axis=0), _VALUES - 2)
             good, bad = _both(values, last)
-            intervals = _both(found.interval_min, last)
+            intervals = _both(tried.interval_min, last)
         return np.asarray(good)
 
     def _try(self, values: np.ndarray, at: dict[str, Any], within: tuple[Any, Any] = (0.0, math.inf)) -> AtBest:

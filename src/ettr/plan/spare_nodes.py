@@ -54,7 +54,7 @@ def least_pool(scenario: Scenario, target_ettr: float, seed: int = _SEED) -> Lea
     target_ettr : float
         The target, in (0, 1).
     seed : int
-        As in :func:`ettr.simulate`: one for all sizes, so that they share their luck.
+        As in :func:`ettr.simulate`: one for all sizes, so that they share their random numbers.
 
     Returns
     -------
@@ -84,19 +84,19 @@ def least_pool(scenario: Scenario, target_ettr: float, seed: int = _SEED) -> Lea
     best = full.found.ettr
     if best < target_ettr:
         return LeastPool(None, best)
-    found: dict[int, Simulation | None] = {full.n_spares: full.found}
+    of_size: dict[int, Simulation | None] = {full.n_spares: full.found}
 
     def reaches(n_spares: int) -> bool:
-        if n_spares not in found:
-            found[n_spares] = _runs_of(scenario, n_spares, n_runs, seed)
-        one = found[n_spares]
+        if n_spares not in of_size:
+            of_size[n_spares] = _runs_of(scenario, n_spares, n_runs, seed)
+        one = of_size[n_spares]
         return one is not None and one.ettr >= target_ettr
 
     low, high = _bracket(reaches, min(_guess(scenario, target_ettr), full.n_spares), full.n_spares)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if reaches(middle) else (middle, high)
-    there = found[high]
+    there = of_size[high]
     assert there is not None
     return LeastPool(high, best, there.ettr, there.ettr_error)
 
@@ -127,8 +127,8 @@ def _runs_of(scenario: Scenario, n_spares: int, n_runs: int, seed: int) -> Simul
 
 def _guess(scenario: Scenario, target_ettr: float) -> int:
     """Spares by the closed form; as many as are in repair on average where it says that none are enough."""
-    found = spares.least_pool(scenario, target_ettr)
-    return round(spares.demand(scenario).in_repair) if found is None else found
+    n_spares = spares.least_pool(scenario, target_ettr)
+    return round(spares.demand(scenario).in_repair) if n_spares is None else n_spares
 
 
 def _affordable(scenario: Scenario) -> int:

@@ -47,11 +47,11 @@ def tier_plans(scenario: Scenario, best: Scenario) -> tuple[TierPlan, ...]:
     """Each tier, fastest first and the store last; ``best`` is that of :func:`best_tiers`."""
     shares = [*(float(scenario.mode_weights @ by_mode) for by_mode in scenario.survival()), 1.0]
     names = [*(tier.name for tier in scenario.checkpoint.tiers), "store"]
-    own, found = (
+    own, chosen = (
         [*(tier.interval_s for tier in run.checkpoint.tiers), run.checkpoint.interval_min * 60]
         for run in (scenario, best)
     )
-    return tuple(TierPlan(*row) for row in zip(names, shares, own, found, strict=True))
+    return tuple(TierPlan(*row) for row in zip(names, shares, own, chosen, strict=True))
 
 
 def best_tiers(scenario: Scenario) -> Scenario:
@@ -163,10 +163,10 @@ class _Search:
         least = np.max(self.least_h / multiples, axis=1)
         most = np.maximum(self.longest_h / multiples[:, -1], least)
         fastest = lowest(lambda first: self.cost(first[..., None] * multiples), least, most)
-        found = fastest[:, None] * multiples
-        cost = self.cost(found)
+        intervals_h = fastest[:, None] * multiples
+        cost = self.cost(intervals_h)
         if np.isnan(cost).all():
             raise OutsideValidity(
                 "plan.best_tiers holds only for runs that practically end, in a time a float can hold"
             )
-        return np.asarray(found[np.nanargmin(cost)])
+        return np.asarray(intervals_h[np.nanargmin(cost)])

@@ -197,8 +197,8 @@ def _state(task: _Task) -> Chapter:
         if record.get("digest") == wanted:
             error = ""
             if state == "failed":
-                shown = task.path.relative_to(task.root).as_posix()
-                error = notebook.stop_message(shown, record["stopped"])
+                name = task.path.relative_to(task.root).as_posix()
+                error = notebook.stop_message(name, record["stopped"])
             return Chapter(task.docname, state, path, record.get("duration_s", 0.0), error)  # type: ignore[arg-type]
     return Chapter(task.docname, "missing", task.out)
 

@@ -39,16 +39,16 @@ def prepare(app: Any) -> None:
         if app.builder.format == "html":
             app.config.html_static_path.append(str(assets.make(root)))
         if app.config.ettr_show_failures:
-            found = chapters.states(root, app.config.ettr_parameters)
+            states = chapters.states(root, app.config.ettr_parameters)
         else:
-            found = chapters.execute(root, app.config.ettr_parameters, progress=_say)
+            states = chapters.execute(root, app.config.ettr_parameters, progress=_say)
     except EttrError as error:
         raise SystemExit(f"The book was not built: {error}") from error
-    failed = [chapter for chapter in found if not chapter.is_good]
+    failed = [chapter for chapter in states if not chapter.is_good]
     if failed and not app.config.ettr_show_failures:
         # Jupyter Book prints a traceback for an exception, and only a message for an exit.
         raise SystemExit("The book was not built: " + "; ".join(chapter.error for chapter in failed))
-    app.ettr_chapters = {chapter.docname: chapter for chapter in found}
+    app.ettr_chapters = {chapter.docname: chapter for chapter in states}
 
 
 def with_names_together(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

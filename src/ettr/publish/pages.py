@@ -21,15 +21,15 @@ def with_outputs(source: Any, executed: Any, root: Path) -> Any:
     merged = copy.deepcopy(source)
     ran = {cell.get("id"): cell for cell in executed.cells if cell.cell_type == "code"}
     values = executed.metadata.get(notebook.RECORD, {}).get("parameters", {})
-    shown = {name: _portable(value, root) for name, value in values.items()}
+    parameters = {name: _portable(value, root) for name, value in values.items()}
     for cell in merged.cells:
         if cell.cell_type != "code":
             continue
         if cell.get("id") in ran:
             cell.outputs = ran[cell.id].outputs
             cell.execution_count = ran[cell.id].execution_count
-        if "parameters" in cell.metadata.get("tags", []) and shown:
-            cell.source = notebook.replaced_values(cell.source, shown)
+        if "parameters" in cell.metadata.get("tags", []) and parameters:
+            cell.source = notebook.replaced_values(cell.source, parameters)
     return merged
 
 

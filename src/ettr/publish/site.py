@@ -128,9 +128,9 @@ def _jupyter_book(root: Path, config: Path, work: Path, options: list[str], log:
 def _not_built(log: Path, missing: list[str]) -> str:
     lines = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8", errors="replace")).splitlines()
     marked = [line for line in lines if re.search(r"\b(WARNING|ERROR|CRITICAL|not built|[Ee]xception|Error):?", line)]
-    shown = (marked or lines[-SHOWN_WARNINGS:])[:SHOWN_WARNINGS]
+    warnings = (marked or lines[-SHOWN_WARNINGS:])[:SHOWN_WARNINGS]
     pages = f" without {', '.join(missing)}" if missing else ""
-    return "\n  ".join([f"Jupyter Book stopped{pages}; all it said is in {log}:", *shown])
+    return "\n  ".join([f"Jupyter Book stopped{pages}; all it said is in {log}:", *warnings])
 
 
 def _failure(root: Path, failed: list[chapters.Chapter]) -> str:

@@ -112,8 +112,8 @@ def fit(study: str) -> Calibration:
 
     Examples
     --------
-    >>> found = fit("megascale")
-    >>> bool(found.rows.query("used")["residual_points"].abs().max() < 3)
+    >>> fitted = fit("megascale")
+    >>> bool(fitted.rows.query("used")["residual_points"].abs().max() < 3)
     True
     """
     from scipy.optimize import least_squares
@@ -130,9 +130,9 @@ def fit(study: str) -> Calibration:
         return np.concatenate([off, (values - centre) / spread])
 
     bounds = (_vector(_LOWEST), _vector(_HIGHEST))
-    found = least_squares(misfit, centre, bounds=bounds, x_scale=spread, xtol=1e-12, ftol=1e-12, gtol=1e-12)
-    covariance = np.linalg.inv(found.jac.T @ found.jac)
-    constants = Constants(*(float(value) for value in found.x))
+    optimum = least_squares(misfit, centre, bounds=bounds, x_scale=spread, xtol=1e-12, ftol=1e-12, gtol=1e-12)
+    covariance = np.linalg.inv(optimum.jac.T @ optimum.jac)
+    constants = Constants(*(float(value) for value in optimum.x))
     computed = _computed_pct(table, constants)
     waits = [float(_step(row, constants).waiting_share) for row in table.itertuples()]
     columns = ["run_id", "title", "n_gpus", "measured_pct", "relative_to", "used", "source", "status", "note"]

@@ -177,8 +177,8 @@ def step_time(
     Examples
     --------
     >>> llama = Transformer(405e9, 126, 16384, 8192, 1 / 16)
-    >>> found = step_time(llama, Layout(8, 1, 16, 8), 16384, 2**24, 989.4, Network(450, 50), Constants(0.56, 0.01))
-    >>> round(float(found.mfu), 3)
+    >>> step = step_time(llama, Layout(8, 1, 16, 8), 16384, 2**24, 989.4, Network(450, 50), Constants(0.56, 0.01))
+    >>> round(float(step.mfu), 3)
     0.434
     """
     sync = sync or Sync()
@@ -204,7 +204,7 @@ def step_time(
         * largest_of_many(np.clip(n / network.gpus_per_node, 1.0, _MOST_NODES))
         / np.sqrt(sync.every_steps)
     )
-    found = StepTime(
+    step = StepTime(
         ideal_s=ideal,
         kernels_s=ideal * (1 / np.asarray(constants.kernel_efficiency) - 1),
         recompute_s=recompute,
@@ -215,7 +215,7 @@ def step_time(
         data_s=exposed + sync.compression_share * busy,
         stragglers_s=slowest * (worked + bubble),
     )
-    parts = np.broadcast_arrays(*(getattr(found, part.name) for part in fields(found)), m)
+    parts = np.broadcast_arrays(*(getattr(step, part.name) for part in fields(step)), m)
     enough = parts[-1] >= 1 - _HAIR
     return StepTime(*(np.where(enough, part, np.nan) for part in parts[:-1]))
 

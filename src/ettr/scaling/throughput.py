@@ -119,9 +119,9 @@ class Throughput:
         at_a_time = max(1, _AT_A_TIME // np.size(tried.tensor))
         best = [self._fastest_of(sizes[i : i + at_a_time, None], tried) for i in range(0, sizes.size, at_a_time)]
         index = np.concatenate(best) if best else np.zeros(0, dtype=int)
-        found = tried.at(np.maximum(index, 0))
-        found = Layout(**{**vars(found), "tensor": np.where(index < 0, 0, found.tensor)})
-        return found if np.ndim(n_gpus) else found.at(0)
+        fastest = tried.at(np.maximum(index, 0))
+        fastest = Layout(**{**vars(fastest), "tensor": np.where(index < 0, 0, fastest.tensor)})
+        return fastest if np.ndim(n_gpus) else fastest.at(0)
 
     def _fastest_of(self, sizes: np.ndarray, tried: Layout) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -192,10 +192,10 @@ class Throughput:
             return f"{what}: a replica of the layout that is given takes {int(np.min(tried.replica_gpus)):,} of them"
         needs = np.asarray(self.memory_gb(float(n_gpus), held))
         least = int(needs.argmin())
-        said = f"{what}: the layout that needs least ({held.at(least)}) takes {needs[least]:,.0f} GB of the "
-        said += f"{self.usable_gb:g} GB that are left for it"
+        text = f"{what}: the layout that needs least ({held.at(least)}) takes {needs[least]:,.0f} GB of the "
+        text += f"{self.usable_gb:g} GB that are left for it"
         smallest = self.smallest_gpus()
-        return f"{said}; {f'it fits from {smallest:,} GPUs on' if smallest else 'no number of GPUs is enough'}"
+        return f"{text}; {f'it fits from {smallest:,} GPUs on' if smallest else 'no number of GPUs is enough'}"
 
     def smallest_gpus(self) -> int | None:
         """The fewest GPUs, in whole nodes, that hold the model; None if no number does. [GPUs]"""
@@ -247,10 +247,10 @@ class Throughput:
             if side.any():  # of those nearly as fast as the fastest the nearest
                 fast = side & (per_gpu >= _NEARLY * per_gpu[side].max())
                 near.append(f"{int(sizes[fast][np.abs(sizes[fast] - n_gpus).argmin()]):,}")
-        shown = ", ".join(f"{size:,}" for size in np.unique(fitting.replica_gpus.astype(int))[:6])
+        sizes_text = ", ".join(f"{size:,}" for size in np.unique(fitting.replica_gpus.astype(int))[:6])
         return (
-            f"no layout that fits the memory and the batch divides {n_gpus:,} GPUs: replicas of {shown} GPUs fit; take "
-            f"{' or '.join(near)} GPUs{', or a larger model.batch_tokens' if larger_batch_helps else ''}"
+            f"no layout that fits the memory and the batch divides {n_gpus:,} GPUs: replicas of {sizes_text} GPUs fit; "
+            f"take {' or '.join(near)} GPUs{', or a larger model.batch_tokens' if larger_batch_helps else ''}"
         )
 
     def _batch_too_small(self, n_gpus: int, fitting: Layout) -> str:

@@ -14,10 +14,10 @@ COUNTRY = "USA"
 
 
 class Power(Section):
-    """What the job draws, from the part to the grid."""
+    """What the job draws, from the GPU to the grid."""
 
     part: Text | None = Field(
-        None, description="the GPU: a preset of parts, or a file ending in .yml (assumed: that of heat, else h100)"
+        None, description="the GPU: a preset, or a file ending in .yml (assumed: that of heat, else h100)"
     )
     step_s: Number = Field(5.0, gt=0, le=3600, description="duration of a training step (assumed: 5)")
     communication_share: Share = Field(

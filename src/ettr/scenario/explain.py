@@ -43,7 +43,7 @@ def _one(fault: Any, model: type[BaseModel]) -> str:
     path = ".".join(str(part) for part in fault["loc"])
     name, given, kind, context = path.rpartition(".")[2], fault["input"], fault["type"], fault.get("ctx", {})
     unit = f" {unit_of(name)}" if unit_of(name) else ""
-    shown = _cut(repr(given))
+    value = _cut(repr(given))
     if kind in _BOUNDS:
         limit = next(context[key] for key in ("gt", "ge", "lt", "le") if key in context)
         return f"{path} must be {_BOUNDS[kind]} {limit:g}{unit}, got {_cut(str(given))}"
@@ -54,17 +54,17 @@ def _one(fault: Any, model: type[BaseModel]) -> str:
     if kind == "extra_forbidden":
         return _unknown(path, fault["loc"], model)
     if kind == "literal_error":
-        return f"{path} must be {context['expected']}, got {shown}"
+        return f"{path} must be {context['expected']}, got {value}"
     if kind in ("string_pattern_mismatch", "string_too_long"):
         return _bad_text(path, given, context)
     if kind == "invalid_key":
-        return f"{path}: a field's name must be text, got {shown}"
+        return f"{path}: a field's name must be text, got {value}"
     if kind == "value_error":
         return _own_rule(path, str(context["error"]), given, model)
     for prefix, words in _KINDS.items():
         if kind.startswith(prefix):
-            return f"{path} must be {words}{f' [{unit.strip()}]' if unit else ''}, got {shown}"
-    return f"{path}: {fault['msg']}, got {shown}"
+            return f"{path} must be {words}{f' [{unit.strip()}]' if unit else ''}, got {value}"
+    return f"{path}: {fault['msg']}, got {value}"
 
 
 def _bad_text(path: str, given: str, context: Any) -> str:

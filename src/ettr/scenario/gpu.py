@@ -1,4 +1,4 @@
-"""A part: what one GPU computes and draws, how warm that makes it, and how fast it is then."""
+"""A model of GPU: what one computes and draws, how warm that makes it, and how fast it is then."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ COLDEST_C, HOTTEST_C = MACHINE_C
 
 Medium = Literal["air", "cold_plate", "immersion"]
 MEDIA: tuple[Medium, ...] = ("air", "cold_plate", "immersion")
-"""What carries the heat away from the part."""
+"""What carries the heat away from the GPU."""
 
 
 class Compute(Section):
-    """What the part can compute and hold."""
+    """What the GPU can compute and hold."""
 
     peak_tflops: Number = Field(gt=0, description="throughput of dense matrix products in the precision of training")
     memory_gb: Number = Field(gt=0, description="memory")
@@ -36,16 +36,16 @@ class Compute(Section):
 
 
 class Limits(Section):
-    """Power and temperature that the part keeps within."""
+    """Power and temperature that the GPU keeps within."""
 
-    power_w: Number = Field(gt=0, description="power limit of the part as delivered (TDP)")
+    power_w: Number = Field(gt=0, description="power limit of the GPU as delivered (TDP)")
     least_power_w: Number | None = Field(None, gt=0, description="lowest power limit that can be set")
     overshoot: Number = Field(
         1.0, ge=1, le=3, description="peak over the power limit for some milliseconds (assumed: 1)"
     )
     throttle_c: Number = Field(gt=COLDEST_C, le=HOTTEST_C, description="die temperature that is kept by lower clocks")
     slowdown_c: Number | None = Field(None, gt=COLDEST_C, le=HOTTEST_C, description="the hardware cuts the clock here")
-    shutdown_c: Number | None = Field(None, gt=COLDEST_C, le=HOTTEST_C, description="the part switches itself off here")
+    shutdown_c: Number | None = Field(None, gt=COLDEST_C, le=HOTTEST_C, description="the GPU switches itself off here")
     memory_c: Number | None = Field(
         None, gt=COLDEST_C, le=HOTTEST_C, description="memory temperature that is kept by lower clocks"
     )
@@ -70,7 +70,7 @@ class Levels(Section):
     checkpoint_w: Number = Field(gt=0, description="training stands still for a checkpoint")
     hang_w: Number = Field(gt=0, description="after a failure, until it is noticed")
     restart_w: Number = Field(gt=0, description="processes start and load")
-    idle_w: Number = Field(gt=0, description="no process holds the part")
+    idle_w: Number = Field(gt=0, description="no process holds the GPU")
 
     @model_validator(mode="after")
     def _compute_is_most(self) -> Levels:
@@ -105,20 +105,20 @@ class Leakage(Section):
 
 
 class Cooling(Section):
-    """One way to take the heat from the part."""
+    """One way to take the heat from the GPU."""
 
     resistance_k_per_w: Number = Field(gt=0, le=2, description="warming of the die over its inlet, per watt")
     tau_s: Number = Field(gt=0, description="time constant of that warming")
     memory_resistance_k_per_w: Number | None = Field(
-        None, gt=0, le=2, description="warming of the memory over the inlet, per watt of the whole part"
+        None, gt=0, le=2, description="warming of the memory over the inlet, per watt of the whole GPU"
     )
     spread: Number = Field(
-        0.0, ge=0, lt=0.5, description="coefficient of variation of the resistance from part to part (assumed: 0)"
+        0.0, ge=0, lt=0.5, description="coefficient of variation of the resistance from GPU to GPU (assumed: 0)"
     )
 
 
 class Coolings(Section):
-    """The ways in which the part is sold or can be fitted."""
+    """The ways in which the GPU is sold or can be fitted."""
 
     air: Cooling | None = Field(None, description="heat sink and fans; the inlet is the air before it")
     cold_plate: Cooling | None = Field(None, description="liquid through a plate; the inlet is the liquid before it")
@@ -132,13 +132,13 @@ class Coolings(Section):
 
 
 class Smoothing(Section):
-    """What the part itself can do against power swings."""
+    """What the GPU itself can do against power swings."""
 
     floor: Share = Field(description="highest power floor that can be set, as a share of limits.power_w")
     ramp_up_w_per_s: Number | None = Field(None, gt=0, description="slowest ramp up that can be set")
     ramp_down_w_per_s: Number | None = Field(None, gt=0, description="slowest ramp down that can be set")
     hold_s: Number | None = Field(None, ge=0, description="how long the floor is kept after load has gone")
-    storage_j: Number | None = Field(None, gt=0, description="energy stored in its power supply, per part")
+    storage_j: Number | None = Field(None, gt=0, description="energy stored in its power supply, per GPU")
 
 
 class Gpu(Section):
@@ -215,7 +215,7 @@ class Gpu(Section):
 
     @classmethod
     def of(cls, values: Mapping[str, Any], place: str = "part") -> Gpu:
-        """Make a part from nested values, as they would stand in a file; ``place`` names them in errors."""
+        """Make a GPU from nested values, as they would stand in a file; ``place`` names them in errors."""
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
@@ -227,7 +227,7 @@ class Gpu(Section):
         Raises
         ------
         InputError
-            The part has no figures for it; the message names those that it has.
+            The GPU has no figures for it; the message names those that it has.
         """
         cooling: Cooling | None = getattr(self.cooling, medium, None) if medium in MEDIA else None
         if cooling is None:
@@ -254,12 +254,12 @@ class Gpu(Section):
 
     @classmethod
     def dictionary(cls) -> pd.DataFrame:
-        """The fields of a part file: ``field``, ``unit``, ``rule``, ``default``, ``meaning``."""
+        """The fields of a GPU file: ``field``, ``unit``, ``rule``, ``default``, ``meaning``."""
         return paths.dictionary(cls)
 
     @classmethod
     def presets(cls) -> pd.DataFrame:
-        """The parts that are known by name, side by side.
+        """The GPUs that are known by name, side by side.
 
         Returns
         -------
@@ -268,16 +268,16 @@ class Gpu(Section):
             of ``n_figures``.
         """
         rows = []
-        for part in map(cls.load, evidence.gpu_names()):
-            statuses = part.to_frame()["status"]
+        for gpu in map(cls.load, evidence.gpu_names()):
+            statuses = gpu.to_frame()["status"]
             rows.append(
                 {
-                    "name": part.name,
-                    "title": part.title,
-                    "limit_w": part.limits.power_w,
-                    "compute_w": part.levels.compute_w,
-                    "idle_w": part.levels.idle_w,
-                    "media": ", ".join(name for name in MEDIA if getattr(part.cooling, name)),
+                    "name": gpu.name,
+                    "title": gpu.title,
+                    "limit_w": gpu.limits.power_w,
+                    "compute_w": gpu.levels.compute_w,
+                    "idle_w": gpu.levels.idle_w,
+                    "media": ", ".join(name for name in MEDIA if getattr(gpu.cooling, name)),
                     "n_assumed": int((statuses == "assumed").sum()),
                     "n_figures": len(statuses),
                 }
@@ -285,7 +285,7 @@ class Gpu(Section):
         return pd.DataFrame(rows)
 
     def to_yaml(self) -> str:
-        """The part as a file that :meth:`load` reads back.
+        """The GPU as a file that :meth:`load` reads back.
 
         Examples
         --------

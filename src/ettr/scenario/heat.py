@@ -24,12 +24,12 @@ def _plants() -> tuple[str, ...]:
 
 
 class Heat(Section):
-    """Heat in the hall: the pace of the hottest part, and the failures that heat activates.
+    """Heat in the hall: the pace of the hottest GPU, and the failures that heat activates.
 
     Failure rates and full speed are those at ``reference_inlet_c`` with ``reference_medium``.
     """
 
-    part: Text = Field("h100", description="part of the job: a preset, or a file such as `ettr telemetry` writes")
+    part: Text = Field("h100", description="GPU of the job: a preset, or a file such as `ettr telemetry` writes")
     cooling: Text = Field("air_economiser", description="kind of plant, a row of the table of cooling")
     mean_c: Number | None = Field(
         None, ge=COLDEST_AIR_C, le=HOTTEST_AIR_C, description="outdoor temperature, mean of the day; instead of weather"
@@ -50,7 +50,7 @@ class Heat(Section):
     most_c: Number | None = Field(
         None, ge=COLDEST_C, le=HOTTEST_C, description="inlet that a chiller keeps, instead of the table's"
     )
-    limit_w: Number | None = Field(None, gt=0, description="power limit set below the part's own")
+    limit_w: Number | None = Field(None, gt=0, description="power limit set below the GPU's own")
     compute_share: Share = Field(
         0.8, description="share of a step that gets shorter with the clock, at the reference (assumed: 0.8)"
     )
@@ -60,7 +60,7 @@ class Heat(Section):
         le=HOTTEST_C,
         description="inlet at which the failure rates and full speed hold (assumed: 25)",
     )
-    reference_medium: Medium = Field("air", description="what cooled the part then (assumed: air)")
+    reference_medium: Medium = Field("air", description="what cooled the GPU then (assumed: air)")
 
     @model_validator(mode="after")
     def _one_way_to_give_the_weather(self) -> Heat:

@@ -43,7 +43,7 @@ class Plant:
     Attributes
     ----------
     name, medium : str
-        Row of the table of cooling, and what carries the heat from the part.
+        Row of the table of cooling, and what carries the heat from the GPU.
     approach_k : float
         Inlet over outdoor air. [K]
     least_c, most_c : float
@@ -60,7 +60,7 @@ class Plant:
     pue: float
 
     def inlet_c(self, ambient_c: Any) -> Any:
-        """Air or liquid before the part, by outdoor temperature. [°C]"""
+        """Air or liquid before the GPU, by outdoor temperature. [°C]"""
         return inlet_c(ambient_c, self.approach_k, self.least_c, self.most_c)
 
 
@@ -76,10 +76,10 @@ class HeatResponse:
     ----------
     hours : DataFrame
         A row an hour: ``hour`` of the day [h], ``day``, ``ambient_c``, ``inlet_c``, ``die_c`` and ``memory_c`` of the
-        mean part, ``hottest_c`` (die of the hottest of all parts), ``power_w``, ``clock_mhz`` of the mean part,
-        ``slowest_mhz``, ``limited_by`` (what holds the hottest part back), ``speed`` (of the job, over full speed).
+        mean GPU, ``hottest_c`` (die of the hottest of all GPUs), ``power_w``, ``clock_mhz`` of the mean GPU,
+        ``slowest_mhz``, ``limited_by`` (what holds the hottest GPU back), ``speed`` (of the job, over full speed).
     reference : OperatingPoint
-        The mean part where failure rates and full speed were observed.
+        The mean GPU where failure rates and full speed were observed.
     swing_k, reference_swing_k : float
         How far a die cools at a stop, now and where the rates were observed. [K]
     notes : tuple of str
@@ -137,7 +137,7 @@ class HeatResponse:
         if self.reference_swing_k <= 0:
             raise InputError(
                 f"failures.modes.{mode.name}.cycle_share needs dies that cooled at a stop where the rates were "
-                "observed: there the part draws no more at work than in a restart"
+                "observed: there the GPU draws no more at work than in a restart"
             )
         return float(coffin_manson_factor(self.swing_k, self.reference_swing_k, mode.cycle_exponent))
 
@@ -149,8 +149,8 @@ def plant_of(heat: Heat) -> Plant:
 
     def chosen(name: str, default: float) -> float:
         given = getattr(heat, name)
-        found = float(row[name]) if given is None else given
-        return default if math.isnan(found) else found
+        value = float(row[name]) if given is None else given
+        return default if math.isnan(value) else value
 
     return Plant(
         name=heat.cooling,
@@ -162,57 +162,57 @@ def plant_of(heat: Heat) -> Plant:
     )
 
 
-def chip_of(part: Gpu, cooling: Cooling, limit_w: float | None = None) -> Chip:
-    """A part as plain numbers, cooled in one way and perhaps kept to less power than it could draw.
+def chip_of(gpu: Gpu, cooling: Cooling, limit_w: float | None = None) -> Chip:
+    """A GPU as plain numbers, cooled in one way and perhaps kept to less power than it could draw.
 
     Raises
     ------
     InputError
-        A power limit over the part's own, or under the lowest that it takes.
+        A power limit over the GPU's own, or under the lowest that it takes.
     """
-    limits = part.limits
+    limits = gpu.limits
     chip = Chip(
         limit_w=limits.power_w,
         throttle_c=limits.throttle_c,
         memory_c=math.inf if limits.memory_c is None else limits.memory_c,
         resistance_k_per_w=cooling.resistance_k_per_w,
         memory_resistance_k_per_w=cooling.memory_resistance_k_per_w or 0.0,
-        highest_mhz=part.clock.highest_mhz,
-        sustained_mhz=part.clock.sustained_mhz,
-        exponent=part.clock.exponent,
-        leakage_w=part.leakage.power_w,
-        leakage_at_c=part.leakage.at_c,
-        leakage_rise_k=part.leakage.rise_k,
+        highest_mhz=gpu.clock.highest_mhz,
+        sustained_mhz=gpu.clock.sustained_mhz,
+        exponent=gpu.clock.exponent,
+        leakage_w=gpu.leakage.power_w,
+        leakage_at_c=gpu.leakage.at_c,
+        leakage_rise_k=gpu.leakage.rise_k,
     )
-    return chip if limit_w is None else capped(chip, limit_w, part)
+    return chip if limit_w is None else capped(chip, limit_w, gpu)
 
 
-def capped(chip: Chip, limit_w: float, part: Gpu) -> Chip:
+def capped(chip: Chip, limit_w: float, gpu: Gpu) -> Chip:
     """The same chip kept to less power: its clock at the new limit follows from the old one's."""
-    least = part.limits.least_power_w or 0.0
+    least = gpu.limits.least_power_w or 0.0
     if not least <= limit_w <= chip.limit_w or limit_w <= chip.leakage_w:
         least = max(least, chip.leakage_w)
-        raise InputError(f"heat.limit_w must be from {least:g} to {chip.limit_w:g} W for {part.name}, got {limit_w:g}")
+        raise InputError(f"heat.limit_w must be from {least:g} to {chip.limit_w:g} W for {gpu.name}, got {limit_w:g}")
     ratio = (limit_w - chip.leakage_w) / (chip.limit_w - chip.leakage_w)
     return replace(chip, limit_w=limit_w, sustained_mhz=chip.sustained_mhz * ratio ** (1 / chip.exponent))
 
 
 def heat_response(heat: Heat, n_gpus: int, work_h: float) -> HeatResponse:
-    """Heat over the hours that a job of so many parts runs through.
+    """Heat over the hours that a job of so many GPUs runs through.
 
     Parameters
     ----------
     heat : Heat
         The section.
     n_gpus : int
-        Parts of the job: the hottest of them sets the pace.
+        GPUs of the job: the hottest of them sets the pace.
     work_h : float
         Hours of training; whole days from ``heat.starts`` are taken. [h]
 
     Raises
     ------
     InputError
-        A part or weather file that cannot be read, a way of cooling that the part has no figures for, or an inlet so
+        A GPU or weather file that cannot be read, a way of cooling that the GPU has no figures for, or an inlet so
         warm that no power is left to compute with.
     """
     hours = work_h if heat.weather else 0.0  # each day is alike without
@@ -221,16 +221,16 @@ def heat_response(heat: Heat, n_gpus: int, work_h: float) -> HeatResponse:
 
 @functools.lru_cache(maxsize=64)
 def _heat_response(heat: Heat, n_gpus: int, work_h: float, *_stamps: tuple[int, int]) -> HeatResponse:
-    part, plant = Gpu.load(heat.part), plant_of(heat)
-    now = _cooling_of(part, plant.medium, "heat.cooling")
-    then = _cooling_of(part, heat.reference_medium, "heat.reference_medium")
-    chip, observed = chip_of(part, now, heat.limit_w), chip_of(part, then)
+    gpu, plant = Gpu.load(heat.part), plant_of(heat)
+    now = _cooling_of(gpu, plant.medium, "heat.cooling")
+    then = _cooling_of(gpu, heat.reference_medium, "heat.reference_medium")
+    chip, observed = chip_of(gpu, now, heat.limit_w), chip_of(gpu, then)
     extreme = float(largest_of(n_gpus))
     hours = _weather_of(heat, work_h)
     inlet = np.asarray(plant.inlet_c(hours["ambient_c"].to_numpy()))
-    _refuse_no_power(float(inlet.max()), chip, 1 + now.spread * extreme, part)
+    _refuse_no_power(float(inlet.max()), chip, 1 + now.spread * extreme, gpu)
     mean, hottest = operating_point(inlet, chip), operating_point(inlet, chip, 1 + now.spread * extreme)
-    _refuse_no_power(heat.reference_inlet_c, observed, 1 + then.spread * extreme, part, "heat.reference_inlet_c")
+    _refuse_no_power(heat.reference_inlet_c, observed, 1 + then.spread * extreme, gpu, "heat.reference_inlet_c")
     reference = operating_point(heat.reference_inlet_c, observed)
     full = operating_point(heat.reference_inlet_c, observed, 1 + then.spread * extreme)
     table = pd.DataFrame(
@@ -252,33 +252,33 @@ def _heat_response(heat: Heat, n_gpus: int, work_h: float, *_stamps: tuple[int, 
     return HeatResponse(
         hours=table,
         reference=reference,
-        swing_k=_swing_k(now, float(np.mean(mean.power_w)), part),
-        reference_swing_k=_swing_k(then, float(reference.power_w), part),
+        swing_k=_swing_k(now, float(np.mean(mean.power_w)), gpu),
+        reference_swing_k=_swing_k(then, float(reference.power_w), gpu),
         notes=_notes_of(heat, work_h),
     )
 
 
-def _cooling_of(part: Gpu, medium: str, field: str) -> Cooling:
+def _cooling_of(gpu: Gpu, medium: str, field: str) -> Cooling:
     try:
-        return part.cooled_by(medium)
+        return gpu.cooled_by(medium)
     except InputError as error:
         raise InputError(f"{field}: {error}") from error
 
 
 def _refuse_no_power(
-    hottest_inlet_c: float, chip: Chip, factor: float, part: Gpu, place: str = "heat: an inlet"
+    hottest_inlet_c: float, chip: Chip, factor: float, gpu: Gpu, place: str = "heat: an inlet"
 ) -> None:
-    """Say so where the hottest part could not compute at the hottest hour: the job would stand still."""
+    """Say so where the hottest GPU could not compute at the hottest hour: the job would stand still."""
     try:
         operating_point(hottest_inlet_c, chip, factor)
     except OutsideValidity as error:
         raise InputError(
-            f"{place} of {hottest_inlet_c:.1f} °C leaves the hottest {part.name} no power to compute with"
+            f"{place} of {hottest_inlet_c:.1f} °C leaves the hottest {gpu.name} no power to compute with"
         ) from error
 
 
-def _swing_k(cooling: Cooling, busy_w: float, part: Gpu) -> float:
-    return cooling.resistance_k_per_w * max(busy_w - part.levels.restart_w, 0.0)
+def _swing_k(cooling: Cooling, busy_w: float, gpu: Gpu) -> float:
+    return cooling.resistance_k_per_w * max(busy_w - gpu.levels.restart_w, 0.0)
 
 
 def _weather_of(heat: Heat, work_h: float) -> pd.DataFrame:

@@ -84,10 +84,10 @@ class InHours(Section):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Files beside its own that the scenario reads: weather, and parts that are no preset."""
+        """Files beside its own that the scenario reads: weather, and GPUs that are no preset."""
         weather = [self.heat.weather] if self.heat and self.heat.weather else []
         parts = [self.heat.part] if self.heat else []
-        if self.job.tokens is not None:  # which need what the part can compute
+        if self.job.tokens is not None:  # which need what the GPU can compute
             parts.append(self.part_name)
         return (*weather, *(part for part in dict.fromkeys(parts) if part.endswith((".yml", ".yaml"))))
 
@@ -382,10 +382,10 @@ def _throughput(
     _stamp: tuple[int, int],
 ) -> Throughput:
     """Of a model with its links; made once for all scenarios that share them, as it looks at every layout."""
-    part = Gpu.load(part_name)
-    if part.compute is None:
+    gpu = Gpu.load(part_name)
+    if gpu.compute is None:
         raise InputError(
-            f"part {part.name} has no compute figures, which tokens need, e.g. compute: {{peak_tflops: 989.4, "
+            f"GPU {gpu.name} has no compute figures, which tokens need, e.g. compute: {{peak_tflops: 989.4, "
             "memory_gb: 80, link_gb_s: 450}"
         )
     links = network or Interconnect.model_validate({})
@@ -401,9 +401,9 @@ def _throughput(
         batch_tokens=model.batch_tokens,
         reference_batch_tokens=model.reference_batch_tokens,
         critical_batch_tokens=model.critical_batch_tokens,
-        peak_tflops=part.compute.peak_tflops,
-        gpu_memory_gb=part.compute.memory_gb,
-        network=links.network(part.compute.link_gb_s, gpus_per_node),
+        peak_tflops=gpu.compute.peak_tflops,
+        gpu_memory_gb=gpu.compute.memory_gb,
+        network=links.network(gpu.compute.link_gb_s, gpus_per_node),
         constants=slowness.over(calibration.fit(slowness.like).constants),
         sync=loose.sync,
         efficiency=loose.efficiency,

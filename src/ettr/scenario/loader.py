@@ -56,10 +56,10 @@ def text_of(path: str | Path, kind: str) -> str:
 def stamp(path: str | Path) -> tuple[int, int]:
     """When a file was written last and how long it is, to know again what was read; zeros if there is none."""
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except (OSError, ValueError):
         return 0, 0
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 def beside(name: str, folder: str | Path) -> str:

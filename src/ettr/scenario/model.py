@@ -198,7 +198,7 @@ class Scenario(InHours):
                         f"failures.modes.{mode.name}.{name} needs heat: without it no temperature is known, e.g. "
                         "heat: {mean_c: 20}"
                     )
-        self.heat_factors  # noqa: B018 (parts and weather are read here, so that what is wrong with them is said here)
+        self.heat_factors  # noqa: B018 (GPUs and weather are read here, so that what is wrong with them is said here)
         return self
 
     @model_validator(mode="after")

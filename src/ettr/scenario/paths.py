@@ -141,15 +141,15 @@ def list_of(path: str) -> str:
 
 def paths_of(model: type[BaseModel], prefix: str = "") -> list[str]:
     """Every path below a model, sections opened, modes not."""
-    found = []
+    dotted = []
     for name, field in model.model_fields.items():
         inner = model_of(field.annotation)
         is_section = inner is not None and typing.get_origin(field.annotation) in (None, types.UnionType)
         if is_section and inner is not None:
-            found += paths_of(inner, f"{prefix}{name}.")
+            dotted += paths_of(inner, f"{prefix}{name}.")
         else:
-            found.append(prefix + name)
-    return found
+            dotted.append(prefix + name)
+    return dotted
 
 
 def assign(raw: dict[str, Any], path: str, value: Any, model: type[BaseModel]) -> None:
@@ -201,11 +201,11 @@ def leaves(section: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield prefix + name, value
 
 
-def row_of(shown: str, path: str, value: Any, origin: Origin | None, model: type[BaseModel]) -> dict[str, Any]:
+def row_of(field: str, path: str, value: Any, origin: Origin | None, model: type[BaseModel]) -> dict[str, Any]:
     """A value with its unit and where it comes from, as tables show it; what nobody gave is assumed."""
     default = field_at(path, model).default == value
     return {
-        "field": shown,
+        "field": field,
         "value": value,
         "unit": unit_of(path),
         "status": origin.status if origin else "assumed" if default else "given",

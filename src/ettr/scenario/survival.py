@@ -19,13 +19,15 @@ def survival_by_mode(
     tiers: Sequence[Tier], modes: Sequence[Mode], n_nodes: Any, given: Mapping[str, Any]
 ) -> list[np.ndarray]:
     """Share of each mode's failures that each tier survives, the mode ``other`` last; see ``Scenario.survival``."""
-    found: list[np.ndarray] = []
+    of_tiers: list[np.ndarray] = []
     for tier in tiers:
         shares = _given(given[tier.name], len(modes) + 1) if tier.name in given else _of_tier(tier, modes, n_nodes)
-        if found:
-            _refuse_less(shares, found[-1], tier.name, tiers[len(found) - 1].name, [*(m.name for m in modes), "other"])
-        found.append(shares)
-    return found
+        if of_tiers:
+            _refuse_less(
+                shares, of_tiers[-1], tier.name, tiers[len(of_tiers) - 1].name, [*(m.name for m in modes), "other"]
+            )
+        of_tiers.append(shares)
+    return of_tiers
 
 
 def by_mode(*arrays: np.ndarray) -> list[np.ndarray]:

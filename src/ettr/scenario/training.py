@@ -100,7 +100,7 @@ class Interconnect(Section):
     """The network between GPUs."""
 
     inside_gb_s: Bandwidth | None = Field(
-        None, gt=0, description="bandwidth of a GPU to others of its node, in one direction; that of the part without"
+        None, gt=0, description="bandwidth of a GPU to others of its node, in one direction; the GPU's own without"
     )
     across_gb_s: Bandwidth = Field(
         50.0, gt=0, description="bandwidth of a GPU out of its node, in one direction (assumed: 50, a 400 Gb/s link)"
@@ -120,7 +120,7 @@ class Interconnect(Section):
     )
 
     def network(self, inside_gb_s: float, gpus_per_node: int) -> Network:
-        """The links as plain numbers, those of the part where none are given."""
+        """The links as plain numbers, those of the GPU where none are given."""
         return Network(
             inside_gb_s=self.inside_gb_s or inside_gb_s,
             across_gb_s=self.across_gb_s,

@@ -8,7 +8,7 @@ from ettr.simulation.compiling import inner, maker
 from ettr.simulation.state import CLEAN, DEGRADED, INDEX, ORIGIN, PLACE, POSITION, ROW
 
 HAIR = 1e-9
-"""Places and copies are told apart down to this part of an interval."""
+"""Places and copies are distinguished down to this part of an interval."""
 
 
 @inner
@@ -88,7 +88,7 @@ def fall_back(rules: np.record, st: np.record) -> None:
 
 @inner
 def restore(rules: np.record, st: np.record, hidden: np.ndarray) -> float:
-    """Go on from the copy in the tier that was loaded; answers the hours that are lost."""
+    """Go on from the copy in the tier that was loaded; return the hours that are lost."""
     source, lost = st.severity, 0.0
     for part in range(DEGRADED + 1):
         lost += st.ledger[0, part] - st.kept[source, part]

@@ -40,12 +40,12 @@ def piece(
 def walk(
     rules: Rules, seed: int, first_run: int, limit: int, stop: np.ndarray, table: np.ndarray, trace: np.ndarray
 ) -> np.ndarray:
-    """Simulate runs with the kernel that knows every rule; answers the trace."""
+    """Simulate runs with the kernel that knows every rule; return the trace."""
     state = np.zeros(1, STATE)  # made here, because compiled code would not keep it alive
-    found: np.ndarray = event_kernel()(
+    written: np.ndarray = event_kernel()(
         rules.run, rules.modes, state[0], state.view(np.uint8), seed, first_run, limit, stop, table, trace
     )
-    return found
+    return written
 
 
 def trace_run(rules: Rules, seed: int, run: int, limit: int) -> np.ndarray:

@@ -21,4 +21,4 @@ OUTCOME = CONTROL + len(CONTROLS)
 N_COLUMNS = OUTCOME + 1
 
 DONE, STUCK, STOPPED = 0.0, 1.0, 2.0
-"""How a run ended: with its work done, at the limit of failures, or because it was told to stop."""
+"""How a run ended: with its work done, at the limit of failures, or because it was asked to stop."""

@@ -47,7 +47,7 @@ def means(values: np.ndarray, controls: np.ndarray | None) -> Means:
     Parameters
     ----------
     values : ndarray of shape (runs, n)
-        What is to be averaged; the last column is what ``variance_ratio`` is told for.
+        What is to be averaged; the last column is what ``variance_ratio`` is for.
     controls : ndarray of shape (runs, m) or None
         Control variates of mean zero; None for plain means.
 

@@ -147,7 +147,7 @@ def _go_on(
     limit: int,
     stop: np.ndarray,
 ) -> float:
-    """From event to event, to the end of the run or until more room is needed; answers which."""
+    """From event to event, to the end of the run or until more room is needed; return which."""
     while st.status != FINISHED:
         if st.n_events & _POLL == 0 and stop[0] != 0:
             return STOPPED

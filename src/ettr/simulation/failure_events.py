@@ -101,7 +101,7 @@ def strike(
     slots: np.ndarray,
     clocks: np.ndarray,
 ) -> int:
-    """What strikes now: sets the mode and the node, moves the clocks on; answers the node, -1 if none by its clock."""
+    """Set the mode and node of what strikes now, and move the clocks on; return the node, -1 if none by its clock."""
     st.k += 1
     st.node = -1
     first = min(st.next_first_0, st.next_first_1)

@@ -60,7 +60,7 @@ def sources() -> str:
 
 @inner
 def still_out(back: np.ndarray, n: int, now: float) -> int:
-    """Keep those of ``n`` nodes that are not back by now; answers how many."""
+    """Keep those of ``n`` nodes that are not back by now; return how many."""
     left = 0
     for i in range(n):
         back[left] = back[i]

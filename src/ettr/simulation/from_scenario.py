@@ -218,10 +218,10 @@ def _survival(scenario: Scenario) -> np.ndarray:
     """Share of failures that each tier survives; of a healthy job that was killed, the fastest keeps all."""
     n_modes = len(scenario.failures.modes) + 1
     shares = np.column_stack([*scenario.survival(), np.ones(n_modes)])
-    found = np.ones((n_modes + 2, MOST_TIERS))
-    found[:n_modes, : shares.shape[1]] = shares
-    found[-1] = found[n_modes - 1]
-    return found
+    survival = np.ones((n_modes + 2, MOST_TIERS))
+    survival[:n_modes, : shares.shape[1]] = shares
+    survival[-1] = survival[n_modes - 1]
+    return survival
 
 
 def _modes(scenario: Scenario, rates: np.ndarray, of_time: np.ndarray, of_nodes: np.ndarray) -> np.ndarray:
@@ -229,25 +229,25 @@ def _modes(scenario: Scenario, rates: np.ndarray, of_time: np.ndarray, of_nodes:
     recovery, modes = scenario.recovery, scenario.failures.modes
 
     def own(field: str, general: float) -> np.ndarray:
-        found = [getattr(mode, field) for mode in modes]
-        return np.array([general if value is None else value for value in found] + [general] * 3, dtype=float)
+        values = [getattr(mode, field) for mode in modes]
+        return np.array([general if value is None else value for value in values] + [general] * 3, dtype=float)
 
-    found = np.zeros(rates.size, MODE)
-    found["detection"] = own("detection_min", recovery.detection_min) / _MIN_PER_H
-    found["detection"][-2] = 0.0  # the time-out itself
-    found["detection_sigma"] = _sigma(own("detection_cv", recovery.detection_cv))
-    found["queue"] = own("queue_min", recovery.queue_min) / _MIN_PER_H
-    found["restart"] = own("restart_min", recovery.restart_min) / _MIN_PER_H + float(scenario.init_h())
-    found["restart_sigma"] = _sigma(own("restart_cv", recovery.restart_cv))
-    found["recovery"] = found["detection"] + found["queue"] + found["restart"]
-    found["n_out"] = [*(mode.n_out_nodes for mode in modes), 1, 0, 1]
-    found["repair"] = own("repair_h", math.nan)
-    found["latency"] = own("latency_h", math.nan)
-    found["latency_sigma"] = _sigma(own("latency_cv", 0.0))
-    found["survival"] = _survival(scenario)
-    found["keep_of_time"], found["else_of_time"] = _alias(of_time)
-    found["keep_of_nodes"], found["else_of_nodes"] = _alias(of_nodes)
-    return found
+    table = np.zeros(rates.size, MODE)
+    table["detection"] = own("detection_min", recovery.detection_min) / _MIN_PER_H
+    table["detection"][-2] = 0.0  # the time-out itself
+    table["detection_sigma"] = _sigma(own("detection_cv", recovery.detection_cv))
+    table["queue"] = own("queue_min", recovery.queue_min) / _MIN_PER_H
+    table["restart"] = own("restart_min", recovery.restart_min) / _MIN_PER_H + float(scenario.init_h())
+    table["restart_sigma"] = _sigma(own("restart_cv", recovery.restart_cv))
+    table["recovery"] = table["detection"] + table["queue"] + table["restart"]
+    table["n_out"] = [*(mode.n_out_nodes for mode in modes), 1, 0, 1]
+    table["repair"] = own("repair_h", math.nan)
+    table["latency"] = own("latency_h", math.nan)
+    table["latency_sigma"] = _sigma(own("latency_cv", 0.0))
+    table["survival"] = _survival(scenario)
+    table["keep_of_time"], table["else_of_time"] = _alias(of_time)
+    table["keep_of_nodes"], table["else_of_nodes"] = _alias(of_nodes)
+    return table
 
 
 def _prediction(scenario: Scenario, rates: np.ndarray, modes: np.ndarray) -> dict[str, float]:
@@ -260,11 +260,11 @@ def _prediction(scenario: Scenario, rates: np.ndarray, modes: np.ndarray) -> dic
     threshold = float(heed_threshold_h(action, ahead.precision))
     if threshold > scenario.interval_h:
         return none
-    loud = np.isnan(modes["latency"])
-    loud[-2] = False
-    modes["announced"] = np.where(loud, ahead.recall, 0.0)
+    noticed = np.isnan(modes["latency"])
+    noticed[-2] = False
+    modes["announced"] = np.where(noticed, ahead.recall, 0.0)
     return {
-        "alarm_rate": float(rates[loud].sum()) * ahead.recall * (1 - ahead.precision) / ahead.precision,
+        "alarm_rate": float(rates[noticed].sum()) * ahead.recall * (1 - ahead.precision) / ahead.precision,
         "heeded_from": threshold,
         "action": action,
     }

@@ -1,4 +1,4 @@
-"""What a simulation found."""
+"""The outcome of a simulation."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class Simulation:
         ``n_planned`` (planned stops), ``n_undetected`` (silent failures that nobody had found at the end),
         ``waiting_h`` (the part of the queue that was spent waiting for nodes) and ``n_waits``.
         """
-        found = pd.DataFrame(self.table[:, : len(COLUMNS)], columns=list(COLUMNS), copy=False)
-        found.insert(0, "run", np.arange(self.n_runs))
-        found.insert(len(PARTS) + 1, "total_h", self.total_h)
-        found.insert(len(PARTS) + 2, "ettr", self.table[:, PRODUCTIVE] / self.total_h)
-        return found
+        frame = pd.DataFrame(self.table[:, : len(COLUMNS)], columns=list(COLUMNS), copy=False)
+        frame.insert(0, "run", np.arange(self.n_runs))
+        frame.insert(len(PARTS) + 1, "total_h", self.total_h)
+        frame.insert(len(PARTS) + 2, "ettr", self.table[:, PRODUCTIVE] / self.total_h)
+        return frame
 
     @cached_property
     def total_h(self) -> np.ndarray:
@@ -76,8 +76,10 @@ class Simulation:
     @cached_property
     def _means(self) -> Means:
         values = np.column_stack((self.table[:, : len(PARTS)], self.table[:, N_FAILURES], self.total_h))
-        found = means(values, self.table[:, CONTROL:OUTCOME] if self.control_variates else None)
-        return replace(found, covariance=np.full_like(found.covariance, np.nan)) if self.met_nothing else found
+        estimated = means(values, self.table[:, CONTROL:OUTCOME] if self.control_variates else None)
+        return (
+            replace(estimated, covariance=np.full_like(estimated.covariance, np.nan)) if self.met_nothing else estimated
+        )
 
     @property
     def met_nothing(self) -> bool:
@@ -113,10 +115,10 @@ class Simulation:
     @property
     def ettr_error(self) -> float:
         """Standard error of ``ettr``, by the delta method."""
-        found, ettr = self._means, self.ettr
-        gradient = np.zeros(found.mean.size)
+        estimated, ettr = self._means, self.ettr
+        gradient = np.zeros(estimated.mean.size)
         gradient[0], gradient[-1] = 1.0, -ettr
-        return float(np.sqrt(np.maximum(gradient @ found.covariance @ gradient, 0.0)) / found.mean[-1])
+        return float(np.sqrt(np.maximum(gradient @ estimated.covariance @ gradient, 0.0)) / estimated.mean[-1])
 
     @property
     def ettr_interval(self) -> tuple[float, float]:
@@ -147,8 +149,8 @@ class Simulation:
         float or ndarray
             Same shape. [h]
         """
-        found = np.percentile(self.total_h, percentile)
-        return float(found) if np.ndim(percentile) == 0 else np.asarray(found)
+        hours = np.percentile(self.total_h, percentile)
+        return float(hours) if np.ndim(percentile) == 0 else np.asarray(hours)
 
     def to_dict(self) -> dict[str, Any]:
         """All that is known of the mean run and the finishing date, as plain numbers for JSON."""

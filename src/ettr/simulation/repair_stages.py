@@ -78,7 +78,7 @@ def roomier(slots: np.ndarray, st: np.record) -> np.ndarray:
 def new_node(slots: np.ndarray, st: np.record, kind: int, origin: int, index: int) -> int:
     """Give a number to a node that is seen for the first time, and a name by where it comes from and its index there.
 
-    The name is the same in a scenario that differs a little, so that the node has the same luck there.
+    The name is the same in a scenario that differs a little, so that the node draws the same random numbers there.
     """
     node = st.n_ids
     st.n_ids += 1

@@ -18,7 +18,7 @@ _LEFT, _STRUCK, _PLANNED = 1 << 21, 1 << 22, 1 << 19
 
 @inner
 def exchange(rules: np.record, st: np.record, modes: np.ndarray, slots: np.ndarray, clocks: np.ndarray) -> float:
-    """The nodes of the failure at hand leave, and the job is filled up; answers the wait. [h]"""
+    """The nodes of the failure at hand leave, and the job is filled up; return the wait. [h]"""
     if rules.pooled:
         catch_up(rules, st, slots)
     n_job = rules.n_nodes - st.missing
@@ -77,7 +77,7 @@ def _loses_slowness(rules: np.record, st: np.record, index: int, n_job: int) -> 
 
 @inner
 def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndarray, n_out: int) -> float:
-    """Replace nodes that left, and those that are missing, as far as can be; answers the wait. [h]"""
+    """Replace nodes that left, and those that are missing, as far as can be; return the wait. [h]"""
     catch_up(rules, st, slots)
     need, wait, n_in = n_out + st.missing, 0.0, 0
     while need > 0 and st.hot + st.preemptible + st.cold > 0:

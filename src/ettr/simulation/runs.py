@@ -58,7 +58,7 @@ def simulate(
     n_runs : int, optional
         How many times, 1,000 if not given. With ``until`` the least number; 200 if not given, and at the least.
     seed : int, optional
-        Run number i of a seed is always the same, and scenarios that are simulated with one seed share their luck.
+        Run number i of a seed is always the same; scenarios simulated with one seed share their random numbers.
     timeline : iterable of int, optional
         Numbers of runs to write down stretch by stretch.
     executor : optional
@@ -87,10 +87,10 @@ def simulate(
     Examples
     --------
     >>> from ettr import Scenario, simulate
-    >>> found = simulate(Scenario.load("llama3-405b"), n_runs=200)
-    >>> round(found.ettr, 2)
+    >>> simulated = simulate(Scenario.load("llama3-405b"), n_runs=200)
+    >>> round(simulated.ettr, 2)
     0.91
-    >>> bool(abs(found.runs.drop(columns=["run", "ettr"]).iloc[0, :9].sum() - found.runs["total_h"][0]) < 1e-6)
+    >>> bool(abs(simulated.runs.drop(columns=["run", "ettr"]).iloc[0, :9].sum() - simulated.runs["total_h"][0]) < 1e-6)
     True
     """
     if not isinstance(scenario, Scenario):
@@ -181,16 +181,16 @@ def _check_until(until: Any) -> None:
 def _expected(scenario: Scenario) -> TimeBudget | None:
     """What the closed form expects of the run, without what it has no term for; None where it cannot say."""
     plain = scenario.override({"maintenance": None}) if scenario.maintenance else scenario
-    found = budget.closed_form(plain)
+    closed = budget.closed_form(plain)
     if budget.changes(plain):
-        if found.formula == OVER_TIME and found.budget and found.budget.ettr >= _LEAST_ETTR:
-            return found.budget
+        if closed.formula == OVER_TIME and closed.budget and closed.budget.ettr >= _LEAST_ETTR:
+            return closed.budget
         return None  # the settled rate is one that a short run may never see
-    if found.budget and (found.budget.ettr >= _LEAST_ETTR or found.budget.n_failures < _LEAST_LIMIT / _MARGIN):
-        return found.budget
+    if closed.budget and (closed.budget.ettr >= _LEAST_ETTR or closed.budget.n_failures < _LEAST_LIMIT / _MARGIN):
+        return closed.budget
     if scenario.prediction:
         return None  # so many alarms leave the range of floats, and may cost nothing
-    expected = f"{found.budget.ettr:.2g}" if found.budget else "out of the range of numbers"
+    expected = f"{closed.budget.ettr:.2g}" if closed.budget else "out of the range of numbers"
     raise NoProgress(
         f"the job practically never gets on: the expected ETTR is {expected}, and the limit is {_LEAST_ETTR:g}; "
         f"failures come every {scenario.job_mttf_h:.3g} h"
@@ -224,7 +224,7 @@ def _refuse_stuck(rows: np.ndarray, n_met: float, limit: int) -> None:
 
 
 def _scaled(scenario: Scenario, rules: Rules, table: np.ndarray) -> np.ndarray:
-    """The steady state is simulated in whole intervals and told for the work that was asked for."""
+    """The steady state is simulated in whole intervals and scaled to the work that was asked for."""
     scale = scenario.work_h / float(rules.run["work"])
     if scale != 1.0:
         table[:, : len(COLUMNS)] *= scale

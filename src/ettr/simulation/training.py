@@ -77,7 +77,7 @@ def work(
 
 @inner
 def _stand(rules: np.record, st: np.record, until: float, trace: np.ndarray) -> tuple[float, bool]:
-    """Stall, or answer an alarm; answers the hours that passed, and whether it is over."""
+    """Stall, or answer an alarm; return the hours that passed, and whether it is over."""
     left = st.action_left if st.in_action else st.stall_left
     hours = min(left, until)
     if st.in_stall:
@@ -98,7 +98,7 @@ def _stand(rules: np.record, st: np.record, until: float, trace: np.ndarray) -> 
 
 @inner
 def _train(rules: np.record, st: np.record, speed: float, until: float, trace: np.ndarray) -> tuple[float, bool]:
-    """Train to the next place or event; answers the hours that passed, and whether the place was reached."""
+    """Train to the next place or event; return the hours that passed, and whether the place was reached."""
     durable_in = st.durable_at[rules.n_tiers - 1] - st.trained
     writing = durable_in < np.inf and rules.slowdown > 0.0
     pace = speed * (1.0 - rules.slowdown) if writing else speed
@@ -125,7 +125,7 @@ def _train(rules: np.record, st: np.record, speed: float, until: float, trace: n
 
 @inner
 def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np.ndarray) -> bool:
-    """Pass over whole blocks of one tier in which nothing happens; answers whether any were.
+    """Pass over whole blocks of one tier in which nothing happens; return whether any were.
 
     The tier is the slowest one that has just begun to write, and the blocks end before the next slower one is due.
     """
@@ -350,7 +350,7 @@ def _set_soft(rules: np.record, st: np.record) -> None:
 
 @inner
 def _is_alarm(rules: np.record, st: np.record) -> bool:
-    """Let such an event happen; answers whether it is a false alarm of the predictor."""
+    """Let such an event happen; return whether it is a false alarm of the predictor."""
     at_large = st.n_slow - st.n_found
     _, w1, _, _ = block(st.seed, st.run, st.n_soft, SOFT, 0)
     st.soft_left = -1.0

@@ -84,13 +84,13 @@ class Sizing:
             "most_gpus": self.most_gpus,
             "best": {
                 goal: {
-                    "layout": found.layout,
-                    "n_gpus_90": [float(found.n_gpus_low), float(found.n_gpus_high)],
-                    **_plain(found.yields),
-                    "low": _plain(found.low),
-                    "high": _plain(found.high),
+                    "layout": size.layout,
+                    "n_gpus_90": [float(size.n_gpus_low), float(size.n_gpus_high)],
+                    **_plain(size.yields),
+                    "low": _plain(size.low),
+                    "high": _plain(size.high),
                 }
-                for goal, found in self.best.items()
+                for goal, size in self.best.items()
             },
             "unanswered": self.unanswered,
             "band_source": self.band_source,
@@ -128,11 +128,11 @@ def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Siz
     """
     kept = limits or Limits()
     drawn = draws(scenario, seed=seed)
-    found: dict[str, BestSize] = {}
+    sizes_of_goals: dict[str, BestSize] = {}
     unanswered = {}
     for goal in GOALS:
         try:
-            found[goal] = best(scenario, goal, kept, drawn)
+            sizes_of_goals[goal] = best(scenario, goal, kept, drawn)
         except InputError as error:
             if goal == FASTEST:
                 raise  # the limits leave nothing, whatever the goal
@@ -149,7 +149,7 @@ def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Siz
     return Sizing(
         scenario=scenario,
         limits=kept,
-        best=found,
+        best=sizes_of_goals,
         unanswered=unanswered,
         next=next_gpu(scenario),
         turning_gpus=turning,
@@ -195,8 +195,8 @@ def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: 
     Examples
     --------
     >>> from ettr import Scenario, sizing
-    >>> found = sizing.curve(Scenario.load("llama3-405b-tokens"), [16384], n_draws=0)
-    >>> found.loc[0, "layout"]
+    >>> table = sizing.curve(Scenario.load("llama3-405b-tokens"), [16384], n_draws=0)
+    >>> table.loc[0, "layout"]
     'tensor 8, pipeline 16 in 8 turns'
     """
     given = np.geomspace(*range_gpus(scenario), 60) if n_gpus is None else n_gpus
@@ -218,8 +218,8 @@ def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: 
     return table
 
 
-def _plain(found: Yields) -> dict[str, float | None]:
-    values = {field.name: float(getattr(found, field.name)) for field in fields(found)}
+def _plain(quantities: Yields) -> dict[str, float | None]:
+    values = {field.name: float(getattr(quantities, field.name)) for field in fields(quantities)}
     return {name: _finite(value) for name, value in values.items()}
 
 

@@ -58,14 +58,14 @@ def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> Draws:
     constants = section.over(fitted.sample(n_draws, seed, section.known))
     constants = Constants(*(np.broadcast_to(value, n_draws) for value in vars(constants).values()))
     known = scenario.failures.posterior
-    said = f"from the residuals of the study {section.like!r}"
+    source = f"from the residuals of the study {section.like!r}"
     if known is None or scenario.failures.rate == 0:
-        return Draws(None, constants, f"{said}; the failure rate is taken as exact")
+        return Draws(None, constants, f"{source}; the failure rate is taken as exact")
     from scipy.stats import gamma
 
     quantiles = np.random.default_rng(seed + 1).permutation((np.arange(n_draws) + 0.5) / n_draws)
     rates = gamma.ppf(quantiles, known.shape) / known.node_days * 1000
-    return Draws(rates, constants, f"{said} and from what is known of the failure rate")
+    return Draws(rates, constants, f"{source} and from what is known of the failure rate")
 
 
 def yields_of_draws(scenario: Scenario, n_gpus: np.ndarray, drawn: Draws) -> Yields:
@@ -76,10 +76,10 @@ def yields_of_draws(scenario: Scenario, n_gpus: np.ndarray, drawn: Draws) -> Yie
     return yields(scenario, n_gpus[None, :], chosen, constants, None if rates is None else rates[:, None])
 
 
-def ends_of(found: Yields, level: float = LEVEL) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def ends_of(at: Yields, level: float = LEVEL) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Low and high end of each quantity over the draws, by its name."""
     tails = [(1 - level) / 2, (1 + level) / 2]
-    values = {field.name: np.asarray(getattr(found, field.name)) for field in fields(found)}
+    values = {field.name: np.asarray(getattr(at, field.name)) for field in fields(at)}
     return {
         name: (_quantile(value, tails[0]), _quantile(value, tails[1]))
         for name, value in values.items()

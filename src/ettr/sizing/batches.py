@@ -50,8 +50,8 @@ def best_batch(scenario: Scenario, n_gpus: Any) -> pd.DataFrame:
     Examples
     --------
     >>> from ettr import Scenario, sizing
-    >>> found = sizing.best_batch(Scenario.load("llama3-405b-tokens"), [16384, 1e6])
-    >>> (found["batch_tokens"] / 2**24).tolist()[0] <= (found["batch_tokens"] / 2**24).tolist()[1]
+    >>> table = sizing.best_batch(Scenario.load("llama3-405b-tokens"), [16384, 1e6])
+    >>> (table["batch_tokens"] / 2**24).tolist()[0] <= (table["batch_tokens"] / 2**24).tolist()[1]
     True
     """
     sizes = np.atleast_1d(np.asarray(n_gpus, dtype=float))
@@ -60,12 +60,12 @@ def best_batch(scenario: Scenario, n_gpus: Any) -> pd.DataFrame:
     through = throughput_of(scenario)
     batches = through.batch_tokens * 2.0 ** np.arange(_DOUBLINGS + 1)
     of_each = [yields(scenario, sizes, batch_tokens=batch) for batch in batches]
-    useful = np.array([found.useful_tokens_per_day for found in of_each])
+    useful = np.array([yielded.useful_tokens_per_day for yielded in of_each])
     chosen = useful.argmax(axis=0)
     rows = []
     for i, size in enumerate(sizes):
-        found, batch = of_each[chosen[i]], float(batches[chosen[i]])
-        at = {name: float(getattr(found, name)[i]) for name in _KEPT}
+        yielded, batch = of_each[chosen[i]], float(batches[chosen[i]])
+        at = {name: float(getattr(yielded, name)[i]) for name in _KEPT}
         rows.append(
             {
                 "n_gpus": size,

@@ -51,11 +51,11 @@ class Limits:
         """The limits that are set."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
-    def kept(self, found: Yields) -> np.ndarray:
+    def kept(self, at: Yields) -> np.ndarray:
         """Whether each size keeps them all, and yields anything."""
-        good = np.isfinite(found.days) & (found.useful_tokens_per_day > 0)
+        good = np.isfinite(at.days) & (at.useful_tokens_per_day > 0)
         for name, limit in self.given.items():
-            good &= np.asarray(getattr(found, _COLUMNS[name])) <= limit
+            good &= np.asarray(getattr(at, _COLUMNS[name])) <= limit
         return np.asarray(good)
 
 
@@ -122,18 +122,18 @@ def best(scenario: Scenario, goal: str, limits: Limits, drawn: Draws) -> BestSiz
         raise UnknownName("goal", goal, GOALS)
     column = GOALS[goal]
     sizes = _sizes(scenario, limits)
-    found = yields(scenario, sizes)
-    if goal != FASTEST and not (np.asarray(getattr(found, column)) > 0).any():
+    at = yields(scenario, sizes)
+    if goal != FASTEST and not (np.asarray(getattr(at, column)) > 0).any():
         price = "cost.usd_per_gpu_h" if goal == CHEAPEST else "power.g_per_kwh"
         raise InputError(f"where nothing has a price every size is the {goal}: give {price} > 0, or take another goal")
-    kept = limits.kept(found)
+    kept = limits.kept(at)
     if not kept.any():
-        raise InputError(_none_keeps(found, limits))
-    near = _least(found, column, kept)
+        raise InputError(_none_keeps(at, limits))
+    near = _least(at, column, kept)
     finer = np.linspace(sizes[max(near - 1, 0)], sizes[min(near + 1, sizes.size - 1)], _SIZES)
     finer = np.append(finer, sizes[near])
-    found = yields(scenario, finer)
-    ideal = float(finer[_least(found, column, limits.kept(found))])
+    at = yields(scenario, finer)
+    ideal = float(finer[_least(at, column, limits.kept(at))])
     size = _whole(scenario, ideal, column, limits)
     layout = throughput_of(scenario).dividing(size)
     exact = yields(scenario, np.array([float(size)]), layout.one_axis())
@@ -144,20 +144,20 @@ def best(scenario: Scenario, goal: str, limits: Limits, drawn: Draws) -> BestSiz
     return BestSize(goal, size, min(low, size), max(high, size), str(layout), _row(exact, 0.5), *ends)
 
 
-def _least(found: Yields, column: str, kept: np.ndarray) -> int:
-    return int(np.where(kept, getattr(found, column), np.inf).argmin())
+def _least(at: Yields, column: str, kept: np.ndarray) -> int:
+    return int(np.where(kept, getattr(at, column), np.inf).argmin())
 
 
-def _best_of_each(found: Yields, column: str, limits: Limits) -> np.ndarray:
+def _best_of_each(at: Yields, column: str, limits: Limits) -> np.ndarray:
     """The best size of each draw; draws that keep no limit are left out, unless none does."""
-    values = np.where(limits.kept(found), getattr(found, column), np.inf)
+    values = np.where(limits.kept(at), getattr(at, column), np.inf)
     some = np.isfinite(values).any(axis=1)
-    best_of = np.take_along_axis(found.n_gpus, values.argmin(axis=1)[:, None], axis=1)[:, 0]
+    best_of = np.take_along_axis(at.n_gpus, values.argmin(axis=1)[:, None], axis=1)[:, 0]
     return np.asarray(best_of[some] if some.any() else best_of)
 
 
-def _row(found: Yields, quantile: float) -> Yields:
-    values = {field.name: np.asarray(getattr(found, field.name)).ravel() for field in fields(found)}
+def _row(at: Yields, quantile: float) -> Yields:
+    values = {field.name: np.asarray(getattr(at, field.name)).ravel() for field in fields(at)}
     return Yields(**{name: np.quantile(value, quantile, method="nearest") for name, value in values.items()})
 
 
@@ -167,9 +167,9 @@ def _sizes(scenario: Scenario, limits: Limits) -> np.ndarray:
     sizes = np.geomspace(low, high, _SIZES)
     own = float(scenario.cluster.n_gpus)
     sizes = np.unique(np.append(sizes, own) if low <= own <= high else sizes)
-    found, more = yields(scenario, sizes), [sizes]
+    at, more = yields(scenario, sizes), [sizes]
     for name, limit in limits.given.items():
-        keeps = np.asarray(getattr(found, _COLUMNS[name])) <= limit
+        keeps = np.asarray(getattr(at, _COLUMNS[name])) <= limit
         for i in np.flatnonzero(keeps[1:] != keeps[:-1]):
             more.append(np.linspace(sizes[i], sizes[i + 1], _SIZES))
     return np.unique(np.concatenate(more))
@@ -179,31 +179,31 @@ def _whole(scenario: Scenario, ideal: float, column: str, limits: Limits) -> int
     """The best size near an ideal one that some layout divides; near the job's own, that too."""
     through = throughput_of(scenario)
     sizes, layouts = through.whole_sizes(ideal)
-    found = yields(scenario, sizes, layouts)
-    kept = limits.kept(found)
+    at = yields(scenario, sizes, layouts)
+    kept = limits.kept(at)
     if not kept.any():
         raise InputError(f"no whole number of nodes and replicas near {ideal:,.0f} GPUs keeps all limits")
-    return int(sizes[_least(found, column, kept)])
+    return int(sizes[_least(at, column, kept)])
 
 
-def _none_keeps(found: Yields, limits: Limits) -> str:
-    if not np.isfinite(found.days).any():
+def _none_keeps(at: Yields, limits: Limits) -> str:
+    if not np.isfinite(at.days).any():
         return "no size ever ends: failures leave no time to train; take a lower failure rate or shorter recovery"
-    said = []
+    reasons = []
     for name, limit in limits.given.items():
-        unit, least = _UNITS[name], float(np.min(np.asarray(getattr(found, _COLUMNS[name]))))
+        unit, least = _UNITS[name], float(np.min(np.asarray(getattr(at, _COLUMNS[name]))))
         if least > limit:
-            said.append(f"{name} of {limit:,.6g} {unit} is below the least of all sizes, {least:,.4g} {unit}")
-    return "no size keeps the limits: " + ("; ".join(said) or _apart(found, limits))
+            reasons.append(f"{name} of {limit:,.6g} {unit} is below the least of all sizes, {least:,.4g} {unit}")
+    return "no size keeps the limits: " + ("; ".join(reasons) or _apart(at, limits))
 
 
-def _apart(found: Yields, limits: Limits) -> str:
+def _apart(at: Yields, limits: Limits) -> str:
     """Each limit can be kept, but not all of them: say how far the last is off where the others are kept."""
     *others, last = limits.given
-    kept = Limits(**{name: limits.given[name] for name in others}).kept(found)
+    kept = Limits(**{name: limits.given[name] for name in others}).kept(at)
     if not kept.any():
         return "each can be kept, but not all together"
-    least = float(np.min(np.asarray(getattr(found, _COLUMNS[last]))[kept]))
+    least = float(np.min(np.asarray(getattr(at, _COLUMNS[last]))[kept]))
     which = f"{' and '.join(others)} {'is' if len(others) == 1 else 'are'}"
-    said = f"each can be kept, but not all together: where {which} kept, {last} is"
-    return f"{said} at least {least:,.4g} {_UNITS[last]}, not {limits.given[last]:,.6g}"
+    text = f"each can be kept, but not all together: where {which} kept, {last} is"
+    return f"{text} at least {least:,.4g} {_UNITS[last]}, not {limits.given[last]:,.6g}"

@@ -62,8 +62,8 @@ def next_gpu(scenario: Scenario, n_gpus: float | None = None) -> NextGpu:
     Examples
     --------
     >>> from ettr import Scenario, sizing
-    >>> found = sizing.next_gpu(Scenario.load("llama3-405b-tokens"))
-    >>> 0 < found.share < 1
+    >>> gpu = sizing.next_gpu(Scenario.load("llama3-405b-tokens"))
+    >>> 0 < gpu.share < 1
     True
     """
     size = float(scenario.cluster.n_gpus if n_gpus is None else n_gpus)
@@ -147,9 +147,9 @@ def _peak_of(scenario: Scenario, sizes: np.ndarray, layout: Layout) -> tuple[int
         now, then = useful(np.array([float(size), float(size + 1)]))
         return bool(then > now)
 
-    found = useful(sizes)
-    peak = int(found.argmax())
-    left = peak - 1 if peak and found[peak - 1] > 0 else peak
+    tokens_per_day = useful(sizes)
+    peak = int(tokens_per_day.argmax())
+    left = peak - 1 if peak and tokens_per_day[peak - 1] > 0 else peak
     left, right = int(sizes[left]), int(sizes[min(peak + 1, sizes.size - 1)]) + 1
     if not adds(left):
         return left, float(useful(np.array([float(left)]))[0])

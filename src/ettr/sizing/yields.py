@@ -197,7 +197,7 @@ def _price(amount: np.ndarray, of_one: float) -> np.ndarray:
 
 
 def _speed(scenario: Scenario, through: Throughput, sizes: np.ndarray) -> np.ndarray:
-    """Speed of training over full speed at each size: the hottest of more parts is hotter.
+    """Speed of training over full speed at each size: the hottest of more GPUs is hotter.
 
     Heat is computed at powers of two, for as long as the job lasts there, and interpolated over the logarithm of the
     size.

@@ -86,8 +86,8 @@ def crew_pool(in_repair: Any, n_crew: Any, service_level: Any) -> Any:
     with np.errstate(divide="ignore", invalid="ignore"):
         beyond = np.ceil(np.log((1 - q) / waits) / np.log(a / c) * (1 - 1e-12)) + c - 1
         within = stats.poisson.ppf(q * stats.poisson.cdf(c - 1, a) / (1 - waits), a)
-    found = np.where(1 - waits >= q, np.minimum(within, c - 1), np.maximum(beyond, c - 1))
-    return plain(np.where(a == 0, 0.0, found))
+    pool = np.where(1 - waits >= q, np.minimum(within, c - 1), np.maximum(beyond, c - 1))
+    return plain(np.where(a == 0, 0.0, pool))
 
 
 def mean_in_repair(in_repair: Any, n_crew: Any) -> Any:

@@ -56,8 +56,8 @@ def elastic_by_pool(
     --------
     >>> from ettr import Scenario
     >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24}})
-    >>> found = elastic_by_pool(run, [4], n_replicas=128, n_least=116, n_runs=40)
-    >>> found[["ettr_waits", "ettr_shrinks"]].round(2).to_numpy().tolist()
+    >>> table = elastic_by_pool(run, [4], n_replicas=128, n_least=116, n_runs=40)
+    >>> table[["ettr_waits", "ettr_shrinks"]].round(2).to_numpy().tolist()
     [[0.49, 0.88]]
     """
     repair_of(scenario)

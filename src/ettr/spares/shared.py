@@ -187,8 +187,8 @@ def shared_cluster(
     --------
     >>> from ettr import Scenario
     >>> run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24}})
-    >>> found = shared_cluster(run, 3072, 0)
-    >>> round(found.large_useful), round(found.small_useful), round(found.preemptions_per_day, 1)
+    >>> cluster = shared_cluster(run, 3072, 0)
+    >>> round(cluster.large_useful), round(cluster.small_useful), round(cluster.preemptions_per_day, 1)
     (1861, 1010, 1.9)
     """
     small = small or SmallJobs()
@@ -281,8 +281,8 @@ def _repairs_of_large(in_repair: float, n_spares: int, preempts: bool) -> _Law:
 def _poisson(mean: float, least: int = 1) -> np.ndarray:
     """Chances of each number from 0 on, of so many numbers at least, up to where the rest is rounding."""
     most = int(stats.poisson.isf(_TAIL, mean)) + 2 if mean > 0 else 1
-    found = stats.poisson.pmf(np.arange(max(most, least)), mean)
-    return np.asarray(found / found.sum())
+    chances = stats.poisson.pmf(np.arange(max(most, least)), mean)
+    return np.asarray(chances / chances.sum())
 
 
 @dataclass(frozen=True)

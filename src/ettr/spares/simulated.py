@@ -1,4 +1,4 @@
-"""Pools of different sizes, simulated with the same luck."""
+"""Pools of different sizes, simulated with common random numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Plenty:
 def by_pool_size(
     scenario: Scenario, sizes: Iterable[int], n_runs: int = 200, seed: int = 0, beside: int | None = None
 ) -> pd.DataFrame:
-    """ETTR, cost and waits over the number of hot spares, simulated with the same luck at every size.
+    """ETTR, cost and waits over the number of hot spares, simulated with common random numbers.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def by_pool_size(
     Notes
     -----
     Every pool is full when a run begins. Ratios of sums; their errors by the delta method from the differences of runs
-    that share their luck.
+    that share their random numbers.
 
     Examples
     --------
@@ -89,13 +89,13 @@ def by_pool_size(
     if not whole:
         raise InputError("sizes must hold at least one number of spares, got none")
     check_runs(n_runs)
-    found = {size: runs_of(scenario, size, n_runs, seed) for size in whole}
+    of_size = {size: runs_of(scenario, size, n_runs, seed) for size in whole}
     full = plenty(scenario, n_runs, seed).found
-    rows = [_row(one, full, size) for size, one in found.items()]
+    rows = [_row(one, full, size) for size, one in of_size.items()]
     table = pd.DataFrame(rows)
     best = whole[int(table["cost"].to_numpy().argmin())] if beside is None else int(counts("beside", beside))
-    other = found.get(best) or runs_of(scenario, best, n_runs, seed)
-    more = [_more(one, size, other, best) for size, one in found.items()]
+    other = of_size.get(best) or runs_of(scenario, best, n_runs, seed)
+    more = [_more(one, size, other, best) for size, one in of_size.items()]
     return pd.concat([table, pd.DataFrame(more)], axis=1)
 
 
@@ -111,9 +111,9 @@ def plenty(scenario: Scenario, n_runs: int, seed: int) -> Plenty:
     more = np.ceil(asked.in_repair + 6 * np.sqrt(asked.in_repair * asked.most_at_once)) + 8 + 4 * asked.most_at_once
     n_spares = int(more)
     while True:  # no run meets more failures than it has room for, so that some pool outlasts them
-        found = runs_of(scenario, n_spares, n_runs, seed)
-        if not found.runs["waiting_h"].to_numpy().any():
-            return Plenty(n_spares, found)
+        simulated = runs_of(scenario, n_spares, n_runs, seed)
+        if not simulated.runs["waiting_h"].to_numpy().any():
+            return Plenty(n_spares, simulated)
         n_spares *= 2
 
 
@@ -148,9 +148,9 @@ def nodes_ratio(scenario: Scenario, n_spares: int) -> float:
     return 1 + n_spares / scenario.n_nodes
 
 
-def ratio_parts(found: Simulation) -> tuple[float, np.ndarray]:
+def ratio_parts(simulated: Simulation) -> tuple[float, np.ndarray]:
     """ETTR as a ratio of sums, and how much each run moves it."""
-    total_h, work_h = found.total_h, found.runs["productive_h"].to_numpy()
+    total_h, work_h = simulated.total_h, simulated.runs["productive_h"].to_numpy()
     ettr = float(work_h.sum() / total_h.sum())
     return ettr, (work_h - ettr * total_h) / total_h.mean()
 

@@ -57,7 +57,7 @@ def takes_arrays(grid: Grid) -> bool:
     for name in dict.fromkeys(row[place] for row in block.rows):
         run = Scenario.load(name)
         if run.heat is not None:
-            return False  # its hottest part goes with the size
+            return False  # its hottest GPU goes with the size
         sizes = [
             row[b.columns.index("cluster.n_gpus")]
             for b in grid.blocks
@@ -85,7 +85,7 @@ def at_once(grid: Grid) -> dict[str, np.ndarray]:
     """
     columns = grid.columns()
     names = columns.pop("scenario")
-    found: dict[str, np.ndarray] = {name: np.full(len(names), np.nan) for name in _BUDGET}
+    arrays: dict[str, np.ndarray] = {name: np.full(len(names), np.nan) for name in _BUDGET}
     for name in dict.fromkeys(names):
         run, mine = Scenario.load(name), np.flatnonzero(names == name)
         for start in range(0, len(mine), BLOCK):
@@ -95,12 +95,12 @@ def at_once(grid: Grid) -> dict[str, np.ndarray]:
                 warnings.simplefilter("ignore")  # what is outside validity shows in the rows
                 answer = budget.exact(run, at)
             for part in _BUDGET:
-                found[part][rows] = getattr(answer, part)
-    found["speed"] = np.full(len(names), np.nan)
+                arrays[part][rows] = getattr(answer, part)
+    arrays["speed"] = np.full(len(names), np.nan)
     for name in dict.fromkeys(names):
-        found["speed"][names == name] = Scenario.load(name).speed
-    told = {"formula": "budget.exact", "left_out": ""}
-    return {**found, **{name: np.full(len(names), text, dtype=object) for name, text in told.items()}}
+        arrays["speed"][names == name] = Scenario.load(name).speed
+    texts = {"formula": "budget.exact", "left_out": ""}
+    return {**arrays, **{name: np.full(len(names), text, dtype=object) for name, text in texts.items()}}
 
 
 _BUDGET = ("ettr", "total_h", *PARTS, "n_failures")
@@ -108,21 +108,21 @@ _BUDGET = ("ettr", "total_h", *PARTS, "n_failures")
 
 def _budget(values: Mapping[str, Any]) -> dict[str, Any]:
     run = scenario_of(values, {})
-    found = budget.closed_form(run)
-    if found.budget is None:
-        raise InputError(f"outside the validity of {found.formula}: {found.refusal}")
-    told = {name: getattr(found.budget, name) for name in _BUDGET}
-    return {**told, "speed": run.speed, "formula": found.formula, "left_out": "; ".join(found.left_out)}
+    answer = budget.closed_form(run)
+    if answer.budget is None:
+        raise InputError(f"outside the validity of {answer.formula}: {answer.refusal}")
+    hours = {name: getattr(answer.budget, name) for name in _BUDGET}
+    return {**hours, "speed": run.speed, "formula": answer.formula, "left_out": "; ".join(answer.left_out)}
 
 
 def _simulate(values: Mapping[str, Any]) -> dict[str, Any]:
     own = CALLS["simulate"].own
     options = {name: values[name] for name in own if name in values}
-    found = simulate(scenario_of(values, own), **options)
-    low, high = found.ettr_interval
-    told = {"ettr": found.ettr, "ettr_low": low, "ettr_high": high}
-    told |= {f"finish_p{percentile}_h": found.finish_h(percentile) for percentile in (5, 50, 95)}
-    return {**told, **found.budget.to_dict(), "ettr": found.ettr, "speed": found.scenario.speed}
+    simulated = simulate(scenario_of(values, own), **options)
+    low, high = simulated.ettr_interval
+    recorded = {"ettr": simulated.ettr, "ettr_low": low, "ettr_high": high}
+    recorded |= {f"finish_p{percentile}_h": simulated.finish_h(percentile) for percentile in (5, 50, 95)}
+    return {**recorded, **simulated.budget.to_dict(), "ettr": simulated.ettr, "speed": simulated.scenario.speed}
 
 
 def _is_share(value: Any) -> bool:

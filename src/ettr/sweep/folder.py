@@ -109,10 +109,10 @@ class Folder:
         """What is kept of a point, if it was run and its file is whole."""
         for failed, status in ((False, "done"), (True, "failed")):
             name = points.file_name(digest, self._job.suffix, failed)
-            found = points.record(self.path / points.FOLDER / name, digest)
-            if found is None:
+            content_and_record = points.record(self.path / points.FOLDER / name, digest)
+            if content_and_record is None:
                 continue
-            content, record = found
+            content, record = content_and_record
             stopped = record.get("stopped")
             error = notebook.stop_message(self._job.what, stopped) if stopped else record.get("error", "")
             if self._job.suffix == ".ipynb":
@@ -205,12 +205,12 @@ def _column(values: pd.Series) -> pd.Series:
 
     if values.dtype != object:
         return values
-    found = values.tolist()
+    plain = values.tolist()
     with contextlib.suppress(pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
-        if not any(isinstance(value, dict) for value in found):  # they differ in their keys
-            pyarrow.array(found)
+        if not any(isinstance(value, dict) for value in plain):  # they differ in their keys
+            pyarrow.array(plain)
             return values
-    return pd.Series([None if v is None else json.dumps(v) for v in found], dtype=object)
+    return pd.Series([None if v is None else json.dumps(v) for v in plain], dtype=object)
 
 
 def _unwritten(path: Path, error: OSError) -> EttrError:

@@ -80,15 +80,15 @@ class Grid:
 
     def columns(self) -> dict[str, np.ndarray]:
         """One array a parameter, with an element a point, for what can be computed all at once."""
-        found: dict[str, np.ndarray] = {}
+        arrays: dict[str, np.ndarray] = {}
         before, total = 1, self.n_points
         for block in self.blocks:
             after = total // (before * len(block.rows))
             for number, column in enumerate(block.columns):
                 values = _array([row[number] for row in block.rows])
-                found[column] = np.tile(np.repeat(values, after), before)
+                arrays[column] = np.tile(np.repeat(values, after), before)
             before *= len(block.rows)
-        return found
+        return arrays
 
 
 def load(source: str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any], most_points: int) -> Grid:
@@ -186,22 +186,22 @@ def _blocks(content: Any, place: str) -> Iterator[Block]:
 
 def _axes(block: Mapping[str, Any], place: str) -> dict[str, Sequence[Any]]:
     """The values that each parameter takes, in order."""
-    found: dict[str, Sequence[Any]] = {}
+    axes: dict[str, Sequence[Any]] = {}
     for name, written in block.items():
         if not isinstance(name, str):
             raise InputError(f"a parameter's name must be a text, got {name!r} ({place})")
         values = _range(name, written, place) if isinstance(written, Mapping) else written
-        found[name] = list(values) if isinstance(values, list | tuple | range | np.ndarray) else [values]
-        if len(found[name]) == 0:
+        axes[name] = list(values) if isinstance(values, list | tuple | range | np.ndarray) else [values]
+        if len(axes[name]) == 0:
             raise InputError(f"{name} has no values, so there is no point ({place})")
-    return found
+    return axes
 
 
 def _zip(block: Mapping[str, Any], place: str) -> Block:
     axes = _axes(block, place)
     if len({len(taken) for taken in axes.values()}) > 1:
-        told = ", ".join(f"{name} has {len(taken)}" for name, taken in axes.items())
-        raise InputError(f"parameters of a zip must have as many values: {told} ({place})")
+        counts = ", ".join(f"{name} has {len(taken)}" for name, taken in axes.items())
+        raise InputError(f"parameters of a zip must have as many values: {counts} ({place})")
     return Block(tuple(axes), list(zip(*axes.values(), strict=True)))
 
 
@@ -304,8 +304,8 @@ def _check_twice(grid: Grid, place: str) -> None:
         if len(set(rows)) == len(rows):
             continue
         twice = next(number for number, row in enumerate(rows) if row in rows[:number])
-        told = ", ".join(f"{c}: {v!r}" for c, v in zip(block.columns, block.rows[twice], strict=True))
-        raise InputError(f"a point comes twice: {told} ({place})")
+        parameters = ", ".join(f"{c}: {v!r}" for c, v in zip(block.columns, block.rows[twice], strict=True))
+        raise InputError(f"a point comes twice: {parameters} ({place})")
 
 
 def _told_apart(row: Sequence[Any]) -> Any:
@@ -324,6 +324,6 @@ def _array(values: Sequence[Any]) -> np.ndarray:
     """Numbers as an array of numbers, all else as objects."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return np.asarray(values)
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

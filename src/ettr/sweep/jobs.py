@@ -66,13 +66,13 @@ class Job:
         InputError
             If two points are the same, which may show only now: a file has many paths.
         """
-        found = list(zip(self.ids(), self.grid.points(), strict=True))
-        if len({digest for digest, _ in found}) < len(found):
+        points = list(zip(self.ids(), self.grid.points(), strict=True))
+        if len({digest for digest, _ in points}) < len(points):
             seen: set[str] = set()
-            twice = next(point for digest, point in found if digest in seen or seen.add(digest))  # type: ignore[func-returns-value]
-            told = ", ".join(f"{name}: {value!r}" for name, value in twice.parameters.items())
-            raise InputError(f"a point comes twice: {told}")
-        return found
+            twice = next(point for digest, point in points if digest in seen or seen.add(digest))  # type: ignore[func-returns-value]
+            parameters = ", ".join(f"{name}: {value!r}" for name, value in twice.parameters.items())
+            raise InputError(f"a point comes twice: {parameters}")
+        return points
 
     def task(self, digest: str, parameters: Mapping[str, Any]) -> Task:
         """A point as a worker takes it."""
@@ -181,7 +181,7 @@ def _checked(call: calls.Call, name: str, value: Any) -> Any:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be made of texts, finite numbers, true or false, got {value!r}") from error
-    return beside(value, "") if isinstance(value, str) else value  # a part or weather counts with its contents
+    return beside(value, "") if isinstance(value, str) else value  # a GPU or weather file counts with its contents
 
 
 def _files(parameters: Mapping[str, Any], known: dict[str, File]) -> Iterator[File]:

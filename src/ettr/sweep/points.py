@@ -43,8 +43,8 @@ def record(path: Path, digest: str) -> tuple[dict[str, Any], dict[str, Any]] | N
     """The content of a point's file and what it says of its run, if it is whole and of this point."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        found = content["metadata"][RECORD] if path.suffix == ".ipynb" else content
-        return (content, found) if found["digest"] == digest else None
+        run = content["metadata"][RECORD] if path.suffix == ".ipynb" else content
+        return (content, run) if run["digest"] == digest else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -103,8 +103,8 @@ def small_multiples(table: pd.DataFrame, varying: list[str], name: str) -> tuple
 
 def _warnings(table: pd.DataFrame) -> list[str]:
     """Files that several points wrote."""
-    found = written_by_several(table)
-    return [f"<p class=failed>{html.escape(sweeps.words.several(found))}</p>"] if found else []
+    files = written_by_several(table)
+    return [f"<p class=failed>{html.escape(sweeps.words.several(files))}</p>"] if files else []
 
 
 def _panels(table: pd.DataFrame, varying: list[str], recorded: list[str]) -> list[str]:

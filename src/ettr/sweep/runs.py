@@ -293,8 +293,8 @@ def _run(
     waiting = deque(digest for digest, entry in entries.items() if entry is None)
 
     def task(digest: str) -> Task:
-        found = replace(job.task(digest, parameters[digest]), out=str(folder.path), token=folder.token)
-        return with_contents(found, lacking.get(digest, ()))
+        open_task = replace(job.task(digest, parameters[digest]), out=str(folder.path), token=folder.token)
+        return with_contents(open_task, lacking.get(digest, ()))
 
     written = time.monotonic()
     for result in pool.stream(client, do, waiting, task, idle=count.tell):
@@ -319,14 +319,14 @@ def _unfinished(job: Job, digest: str, parameters: Mapping[str, Any], error: Bas
     """A point without an outcome, as a failed one; an error that concerns all points is raised."""
     if isinstance(error, WorkerDiffers | ImportError):
         raise EttrError(f"the workers cannot run this sweep: {error}") from error
-    told = f"{type(error).__name__}: {error}".strip().splitlines()[0]
+    text = f"{type(error).__name__}: {error}".strip().splitlines()[0]
     if type(error).__name__ == "KilledWorker":
-        told = "its worker died each time that it was run"
+        text = "its worker died each time that it was run"
     record: dict[str, Any] = {"digest": digest, "parameters": dict(parameters), "duration_s": 0.0}
     if job.suffix == ".json":
-        return Outcome(json.dumps({**record, "error": told}), failed=True)
+        return Outcome(json.dumps({**record, "error": text}), failed=True)
     document = json.loads(job.task(digest, parameters).source)
-    stopped = {"number": 0, "id": "", "error": told, "source": ""}
+    stopped = {"number": 0, "id": "", "error": text, "source": ""}
     document.setdefault("metadata", {})["ettr"] = {**record, "notebook": job.what, "stopped": stopped}
     return Outcome(json.dumps(document, indent=1), failed=True)
 
@@ -345,8 +345,8 @@ def _at_once(job: Job, out: str | os.PathLike[str]) -> pd.DataFrame:
         if kept is not None and "id" in kept and kept["id"].tolist() == ids:
             return kept
         started = time.monotonic()
-        found = calls.at_once(job.grid)
-        lost = np.isnan(found["ettr"])
+        recorded = calls.at_once(job.grid)
+        lost = np.isnan(recorded["ettr"])
         columns: dict[str, Any] = {"id": ids}
         if any(block.names for block in job.grid.blocks):
             columns["name"] = [point.name for point in job.grid.points()]
@@ -355,7 +355,7 @@ def _at_once(job: Job, out: str | os.PathLike[str]) -> pd.DataFrame:
         columns["duration_s"] = 0.0
         columns["error"] = np.where(lost, "outside the validity of budget.exact", "")
         columns["notebook"] = ""
-        table = pd.DataFrame({**columns, **found})
+        table = pd.DataFrame({**columns, **recorded})
         table["duration_s"] = (time.monotonic() - started) / len(table)
         folder.write_table(table)
         return table

@@ -106,8 +106,8 @@ def do(task: Task) -> Outcome:
     own = _surroundings()
     different = {name: version for name, version in task.surroundings.items() if own.get(name) != version}
     if different:
-        told = ", ".join(f"{name} {own.get(name, 'missing')} and not {version}" for name, version in different.items())
-        raise WorkerDiffers(f"a worker on {platform.node()} has {told}; install the same versions there")
+        pairs = (f"{name} {own.get(name, 'missing')} and not {version}" for name, version in different.items())
+        raise WorkerDiffers(f"a worker on {platform.node()} has {', '.join(pairs)}; install the same versions there")
     out, suffix = Path(task.out), ".ipynb" if task.source else ".json"
     shared = points.is_same(out, task.token)
     kept = out / points.FOLDER / points.file_name(task.digest, suffix, failed=False)

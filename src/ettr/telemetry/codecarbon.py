@@ -5,7 +5,7 @@ from __future__ import annotations
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.stamps import Stamps
+from ettr.files.recording_times import Stamps
 from ettr.telemetry.cells import SILENT
 from ettr.telemetry.columns import Columns, need
 from ettr.telemetry.format import Format, Options

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
-from ettr.files.stamps import Stamps, epoch_s
+from ettr.files.recording_times import Stamps, epoch_s
 from ettr.telemetry.cells import Cells, check_celsius_named
 from ettr.telemetry.format import QUANTITIES
 from ettr.telemetry.table import Heading, headings_of

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
-from ettr.files.stamps import epoch_s
+from ettr.files.recording_times import epoch_s
 from ettr.telemetry.cells import NAN
 from ettr.telemetry.format import QUANTITIES
 from ettr.telemetry.samples import Samples

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.stamps import Stamps
+from ettr.files.recording_times import Stamps
 from ettr.telemetry.cells import NAN, UNITS, Cells
 from ettr.telemetry.columns import Columns, need, time_of
 from ettr.telemetry.format import Format, Options

@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.files.formats import named, recognised, table_of
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
-from ettr.files.stamps import zone_of
+from ettr.files.recording_times import zone_of
 from ettr.telemetry import codecarbon, dcgm, nvidia_smi, plain, zeus
 from ettr.telemetry.format import Format, Options, Telemetry
 from ettr.telemetry.samples import Samples

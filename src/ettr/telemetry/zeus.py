@@ -13,7 +13,7 @@ from typing import Any
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.stamps import epoch_s
+from ettr.files.recording_times import epoch_s
 from ettr.telemetry.cells import NAN, Cells
 from ettr.telemetry.format import Format, Options
 from ettr.telemetry.samples import Samples

@@ -30,7 +30,7 @@ class Chip:
     resistance_k_per_w : float
         Warming of the die over its inlet, per watt. [K/W]
     memory_resistance_k_per_w : float
-        Warming of the memory over the inlet, per watt of the part; 0 if unknown. [K/W]
+        Warming of the memory over the inlet, per watt of the GPU; 0 if unknown. [K/W]
     highest_mhz, sustained_mhz : float
         Clock never exceeded, and that of dense compute at the power limit and ``leakage_at_c``. [MHz]
     exponent : float
@@ -135,7 +135,7 @@ def die_after_c(
     start_c : float or ndarray
         Die temperature at the change. [°C]
     inlet_c : float or ndarray
-        Air or liquid before the part. [°C]
+        Air or liquid before the GPU. [°C]
     power_w : float or ndarray
         Power from then on. [W]
     resistance_k_per_w : float
@@ -176,7 +176,7 @@ def operating_point(inlet_c: Any, chip: Chip, resistance_factor: Any = 1.0) -> O
     Parameters
     ----------
     inlet_c : float or ndarray
-        Air or liquid before the part. [°C]
+        Air or liquid before the GPU. [°C]
     chip : Chip
         The chip.
     resistance_factor : float or ndarray
@@ -199,9 +199,9 @@ def operating_point(inlet_c: Any, chip: Chip, resistance_factor: Any = 1.0) -> O
     Allowed power: :math:`P = \min(P_{max}, (T_{max} - T_{in})/R, (T_{mem} - T_{in})/R_{mem})`, and none from which
     another watt would leak away by more than itself: above :math:`P_l(T) = T_s/R` no clock is stable, and more power
     computes less. The rest after leakage sets the clock, :math:`P - P_l(T) = a f^k`. If that is over the highest clock
-    the part draws less than allowed: the power :math:`P = A + P_l(T_{in} + R P)` at that clock has a closed form in
+    the GPU draws less than allowed: the power :math:`P = A + P_l(T_{in} + R P)` at that clock has a closed form in
     Lambert's W, whose lower branch is the stable one. A cooler chip leaks less and so clocks higher at the same power
-    limit: that is how heat costs throughput long before a part throttles.
+    limit: that is how heat costs throughput long before a GPU throttles.
 
     Examples
     --------

@@ -113,8 +113,8 @@ def linear_factor(die_c: Any, reference_c: Any, per_k: Any) -> Any:
     1.2
     """
     warmer = machine_k("die_c", die_c) - machine_k("reference_c", reference_c)
-    found = 1 + np.asarray(per_k, dtype=float) * warmer
-    return valid_only("the linear law", "rates that stay above zero", found, found < 0)
+    factor = 1 + np.asarray(per_k, dtype=float) * warmer
+    return valid_only("the linear law", "rates that stay above zero", factor, factor < 0)
 
 
 def coffin_manson_factor(swing_k: Any, reference_k: Any, exponent: Any, cycles: Any = 1.0) -> Any:

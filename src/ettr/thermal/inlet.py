@@ -1,4 +1,4 @@
-"""From the weather to what cools the part: ambient air, then the air or liquid before it."""
+"""From the weather to what cools the GPU: ambient air, then the air or liquid before it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def daily_c(hour: Any, mean_c: float, swing_k: float, hottest_hour: float = 15.0
 
 
 def inlet_c(ambient_c: Any, approach_k: Any, least_c: Any, most_c: Any = np.inf) -> Any:
-    """Temperature of the air or liquid before the part [°C].
+    """Temperature of the air or liquid before the GPU [°C].
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ def slowest_share(n: Any, spread: Any) -> Any:
 
     Notes
     -----
-    Independent, normally distributed speeds: :math:`1 - z_n c`. Real parts are sorted before they are sold, so that the
+    Independent, normally distributed speeds: :math:`1 - z_n c`. Real GPUs are sorted before they are sold, so that the
     far tail is cut off and this is the pessimistic end.
 
     Examples

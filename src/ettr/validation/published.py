@@ -30,8 +30,8 @@ def _run(scenario: str, set: Mapping[str, Any], interval: str = "") -> Scenario:
 
 
 def _failures_in_window(window_days: float, **run: Any) -> float:
-    found = budget.exact(_run(**run))
-    return float(found.n_failures / found.total_h * window_days * 24)
+    expected = budget.exact(_run(**run))
+    return float(expected.n_failures / expected.total_h * window_days * 24)
 
 
 def _heat_loss(

@@ -41,7 +41,9 @@ FRAMES = {
     "days": lambda name: simulation_chapter.tables.days_of_run(simulation(name)),
     "losses": lambda name: simulation_chapter.tables.losses_of_runs(simulation(name), closed(name)),
     "dates": lambda name: simulation_chapter.tables.finishing_dates(simulation(name)),
-    "difference_map": lambda name: simulation_chapter.mechanism_tables.beyond_formulas(run(name), [1024], n_runs=12),
+    "difference_map": lambda name: simulation_chapter.beyond_formula_tables.beyond_formulas(
+        run(name), [1024], n_runs=12
+    ),
     "causes": lambda name: simulation_chapter.tables.finish_by_cause(run(name), n_runs=12),
     "by_spares": lambda name: simulation_chapter.tables.finish_by_spares(run(name), n_runs=12),
     "errors": lambda name: simulation_chapter.replication_tables.error_by_runs(run(name), 400),
@@ -77,8 +79,8 @@ def draw(kind: str, rows: pd.DataFrame, name: str = "llama3-405b"):
         "days": lambda: simulation_chapter.charts.days(rows, *texts),
         "losses": lambda: simulation_chapter.charts.losses(rows, *texts),
         "dates": lambda: simulation_chapter.charts.dates(rows, percentiles, closed(name).total_h, *texts),
-        "difference_map": lambda: simulation_chapter.mechanism_charts.difference_map(rows, *texts),
-        "settings": lambda: simulation_chapter.mechanism_charts.settings(rows, run(name).cluster.n_gpus),
+        "difference_map": lambda: simulation_chapter.beyond_formula_charts.difference_map(rows, *texts),
+        "settings": lambda: simulation_chapter.beyond_formula_charts.settings(rows, run(name).cluster.n_gpus),
         "causes": lambda: simulation_chapter.charts.causes(rows, closed(name).total_h, *texts),
         "by_spares": lambda: simulation_chapter.charts.by_spares(rows, *texts),
         "errors": lambda: simulation_chapter.replication_charts.errors(rows, *texts),
@@ -153,7 +155,7 @@ CELLS = pd.DataFrame(
 
 
 def test_a_cell_says_how_far_off_the_formula_is_or_that_nobody_knows(layer_of):
-    spec = simulation_chapter.mechanism_charts.difference_map(CELLS, "A title").to_dict()
+    spec = simulation_chapter.beyond_formula_charts.difference_map(CELLS, "A title").to_dict()
     rows = {row["mechanism"]: row for row in layer_of(spec, "rect")["rows"]}
     assert [rows[name]["label"] for name in "abcdef"] == ["≈", "−8.0", "−0.5", "+1.5", "–", "−2.0"]
     assert [rows[name]["kind"] for name in "abcdef"] == [
@@ -178,13 +180,13 @@ def luminance(colour: str) -> float:
 
 
 def test_the_numbers_in_the_cells_can_be_read():
-    for background, ink in simulation_chapter.mechanism_charts._CLASSES.values():
+    for background, ink in simulation_chapter.beyond_formula_charts._CLASSES.values():
         light, dark = sorted((luminance(background), luminance(ink)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, background
 
 
 def test_the_table_of_settings_is_for_one_size():
-    html = simulation_chapter.mechanism_charts.settings(CELLS, 1024)._repr_html_()
+    html = simulation_chapter.beyond_formula_charts.settings(CELLS, 1024)._repr_html_()
     assert "Settings on 1,024 GPUs" in html and "82.00% ± 0.20" in html and "Nothing" in html
     assert html.count("<tr>") == 1 + len(CELLS)
     assert not re.search(r"nan", html)

@@ -46,7 +46,7 @@ def test_runs_that_are_all_alike_are_one_column(llama3):
 
 
 def test_chance_alone_is_the_run_by_the_rules():
-    run = simulation_chapter.mechanism_tables.formula_run(Scenario.load("glm-130b"))
+    run = simulation_chapter.beyond_formula_tables.formula_run(Scenario.load("glm-130b"))
     simulated, row = simulate(run, 200), by_cause().set_index("cause").loc[CHANCE]
     assert (row["ettr"], row["p5_h"], row["p95_h"]) == (simulated.ettr, simulated.finish_h(5), simulated.finish_h(95))
     assert by_cause()["order"].tolist() == list(range(len(by_cause())))
@@ -56,7 +56,7 @@ def test_a_rate_that_is_not_known_adds_its_own_variance():
     """Two roads: the mean over rates is that of the closed form, and the variances of chance and of the rate add up."""
     scenario = Scenario.load("glm-130b")
     rows = simulation_chapter.tables.finish_by_cause(scenario, n_runs=2000).set_index("cause")
-    run, known = simulation_chapter.mechanism_tables.formula_run(scenario), scenario.failures.posterior
+    run, known = simulation_chapter.beyond_formula_tables.formula_run(scenario), scenario.failures.posterior
     likely = (np.arange(25) + 0.5) / 25
     rates = 1000 * stats.gamma.ppf(likely, known.shape) / known.node_days
     means_h = np.array(

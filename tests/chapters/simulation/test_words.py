@@ -55,7 +55,7 @@ def closed(*which: str):
 
 @cache
 def beyond(*which: str) -> pd.DataFrame:
-    return simulation_chapter.mechanism_tables.beyond_formulas(run(*which), [1024, 65_536], n_runs=20)
+    return simulation_chapter.beyond_formula_tables.beyond_formulas(run(*which), [1024, 65_536], n_runs=20)
 
 
 def luck(*which: str) -> Finding:
@@ -85,7 +85,7 @@ SENTENCES = {
     "one_run.losses": lambda *which: simulation_chapter.words.losses(
         simulation_chapter.tables.losses_of_runs(simulation(*which), closed(*which)), 60
     ),
-    "mechanisms.difference_map": lambda *which: simulation_chapter.mechanism_words.difference_map(
+    "mechanisms.difference_map": lambda *which: simulation_chapter.beyond_formula_words.difference_map(
         beyond(*which), run(*which)
     ),
     "replications.errors": lambda *which: simulation_chapter.replication_words.errors(
@@ -218,7 +218,7 @@ def test_causes_name_the_widest_the_latest_and_what_moves_nothing():
     assert quiet.title == "Nothing widens the range of 10 h by much" and "within 14 h" not in quiet.text
 
 
-SPARES = simulation_chapter.mechanism_tables.with_interval(
+SPARES = simulation_chapter.beyond_formula_tables.with_interval(
     pd.DataFrame(
         {
             "failures": ["single nodes"] * 2 + ["racks too"] * 2,
@@ -258,7 +258,7 @@ def cells(**columns) -> pd.DataFrame:
 
 
 def test_the_map_says_which_way_the_formula_is_off_and_how_that_goes_with_size(llama3):
-    finding = simulation_chapter.mechanism_words.difference_map(cells(), llama3)
+    finding = simulation_chapter.beyond_formula_words.difference_map(cells(), llama3)
     assert finding.title == "1 of 3 mechanisms moves the ETTR by more than a point here"
     assert "the two agree at every size that is simulated, to within less than 0.1 points." in finding.text
     assert "On the scenario's own 16,384 GPUs the formula is too high for *finite spares* (2.5 points)." in finding.text
@@ -271,15 +271,15 @@ def test_the_map_says_which_way_the_formula_is_off_and_how_that_goes_with_size(l
         in finding.text
     )
     over_time = [np.nan, 0.801, *[np.nan] * 6]
-    changing = simulation_chapter.mechanism_words.difference_map(cells(over_time=over_time), llama3)
+    changing = simulation_chapter.beyond_formula_words.difference_map(cells(over_time=over_time), llama3)
     assert "over time, which gives *finite spares* 80.1% (simulated: 80.0%)." in changing.text
-    apart = simulation_chapter.mechanism_words.difference_map(cells(verdict="differs"), llama3)
+    apart = simulation_chapter.beyond_formula_words.difference_map(cells(verdict="differs"), llama3)
     assert "are less than 0.1 points apart at most, and at some size more than three standard errors." in apart.text
 
 
 def test_a_map_without_an_own_size_says_so(llama3):
     frame = cells().assign(points=[np.nan] * 4 + [0.1] * 4, verdict=["hopeless"] * 4 + ["within error"] * 4)
-    finding = simulation_chapter.mechanism_words.difference_map(frame, llama3)
+    finding = simulation_chapter.beyond_formula_words.difference_map(frame, llama3)
     assert finding.title == "Hardly any training is left here"
     assert "At 1 of 2 sizes less than a tenth of the time is left" in finding.text
 

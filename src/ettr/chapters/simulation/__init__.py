@@ -1,10 +1,10 @@
 """When are the formulas wrong, and how uncertain is the finishing date?"""
 
 from ettr.chapters.simulation import (
+    beyond_formula_charts,
+    beyond_formula_tables,
+    beyond_formula_words,
     charts,
-    mechanism_charts,
-    mechanism_tables,
-    mechanism_words,
     replication_charts,
     replication_tables,
     replication_words,
@@ -13,10 +13,10 @@ from ettr.chapters.simulation import (
 )
 
 __all__ = [
+    "beyond_formula_charts",
+    "beyond_formula_tables",
+    "beyond_formula_words",
     "charts",
-    "mechanism_charts",
-    "mechanism_tables",
-    "mechanism_words",
     "replication_charts",
     "replication_tables",
     "replication_words",

@@ -11,7 +11,7 @@ from scipy import stats
 
 from ettr import budget
 from ettr.chapters.common.simulated_runs import affordable_runs, runs_of
-from ettr.chapters.simulation.mechanism_tables import formula_run, nodes_in_repair, with_interval
+from ettr.chapters.simulation.beyond_formula_tables import formula_run, nodes_in_repair, with_interval
 from ettr.core.errors import InputError
 from ettr.plan import best_interval_min, whole_interval_min
 from ettr.scenario import Scenario

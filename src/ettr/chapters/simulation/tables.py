@@ -11,7 +11,7 @@ from scipy import stats
 
 from ettr import budget
 from ettr.chapters.common.simulated_runs import SHARES, some_runs_of
-from ettr.chapters.simulation.mechanism_tables import (
+from ettr.chapters.simulation.beyond_formula_tables import (
     Mechanism,
     assumed_mechanisms,
     formula_run,

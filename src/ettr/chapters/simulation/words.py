@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.chapters.common.assumptions import assumptions
 from ettr.chapters.common.sentences import Finding, count, duration, error, listed, number, pct, points
-from ettr.chapters.simulation.mechanism_tables import half_of_95, left_out_of
+from ettr.chapters.simulation.beyond_formula_tables import half_of_95, left_out_of
 from ettr.chapters.simulation.tables import CHANCE, RATE
 from ettr.core.results import TimeBudget
 
@@ -31,7 +31,7 @@ def answer(scenario: Scenario, simulation: Simulation, closed: TimeBudget, beyon
     """How sure the date is, and what the closed form misses.
 
     ``closed`` is that of what :func:`ettr.budget.simplified` leaves, ``beyond`` as from
-    ``mechanism_tables.beyond_formulas``.
+    ``beyond_formula_tables.beyond_formulas``.
     """
     without = left_out_of(scenario)
     form = f"the closed form, without {listed(list(without))}, says" if without else "the closed form says"

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ettr import budget, evidence, spares
 from ettr.chapters.common.simulated_runs import affordable_runs
-from ettr.chapters.simulation.mechanism_tables import assumed_mechanisms, formula_run
+from ettr.chapters.simulation.beyond_formula_tables import assumed_mechanisms, formula_run
 from ettr.core.errors import InputError, NoProgress, NotModelled
 from ettr.failures import gamma_interval
 from ettr.scenario import Scenario

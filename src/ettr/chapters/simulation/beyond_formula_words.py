@@ -17,7 +17,7 @@ _TREND = 0.5
 
 
 def difference_map(frame: pd.DataFrame, scenario: Scenario) -> Finding:
-    """Where the closed form is off, and which way; ``frame`` as from ``mechanism_tables.beyond_formulas``."""
+    """Where the closed form is off, and which way; ``frame`` as from ``beyond_formula_tables.beyond_formulas``."""
     base, added = frame[frame["order"] == 0], frame[frame["order"] > 0]
     known = added[added["points"].notna()]
     own = known[known["n_gpus"] == scenario.cluster.n_gpus]

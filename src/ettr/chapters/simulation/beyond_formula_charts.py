@@ -32,7 +32,7 @@ def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        As from ``mechanism_tables.beyond_formulas``.
+        As from ``beyond_formula_tables.beyond_formulas``.
     title, subtitle : str
         The statement, and the scenario.
     """
@@ -132,7 +132,7 @@ def settings(frame: pd.DataFrame, n_gpus: float) -> Table:
     Parameters
     ----------
     frame : DataFrame
-        As from ``mechanism_tables.beyond_formulas``.
+        As from ``beyond_formula_tables.beyond_formulas``.
     n_gpus : float
         The size. [GPUs]
     """
