@@ -1,4 +1,4 @@
-"""What the first page, the terminal and the chapters on effective training time say of one run."""
+"""Which values of a scenario no source gives, and what is said where a plan has no answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Axes and colours that several charts on effective training time share."""
+"""Axes, colours and dashes that several charts share."""
 
 from __future__ import annotations
 

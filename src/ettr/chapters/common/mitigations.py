@@ -1,4 +1,4 @@
-"""Charts on single mitigations: what each is worth and costs, which hours it gives back, and where it pays."""
+"""What the chapters on mitigations share: rows of charts, names and amounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as the pages show them: named columns, units in the head, numbers rounded, no index."""
+"""Tables of the page on data: fields, presets and GPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables on cooling: one run in halls of every kind, and the figures of the GPUs."""
+"""The figures of the GPUs, side by side."""
 
 from __future__ import annotations
 

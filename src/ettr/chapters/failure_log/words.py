@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ettr.chapters.common.sentences import Finding, count, duration, listed, number, pct, points
+from ettr.chapters.failure_log import verdict_words
 from ettr.chapters.failure_log.log_words import (
     between,
     capital,
@@ -27,11 +28,9 @@ from ettr.chapters.failure_log.tables import MIN_EVENTS, OTHER, UNKNOWN
 from ettr.chapters.failure_log.verdict_words import (
     after_repair,
     cohorts,
-    distribution,
     gaps,
     lives,
     nodes,
-    rate_moves,
     shape,
     trend,
 )
@@ -94,7 +93,7 @@ def answer(fit: Fit, fitted: FittedPlan) -> Finding:
 
 def _short(fit: Fit, verdict: Verdict) -> str:
     """A verdict in a few words; empty where the others say enough."""
-    if verdict.answer == "bunched" and rate_moves(fit):
+    if verdict.answer == "bunched" and verdict_words.rate_moves(fit):
         return ""
     return _SHORT[verdict.question][verdict.answer]
 
@@ -365,7 +364,7 @@ def rule_rows(fit: Fit) -> list[dict[str, str]]:
         cells = {"shape": "too coarse" if one.too_coarse else "too few", "best": "", "p": ""}
         if one.best and not one.too_coarse:
             cells["shape"] = f"{one.weibull_shape:.2f} [{one.weibull_low:.2f}, {one.weibull_high:.2f}]"
-            cells |= {"best": distribution(one.best), "p": probability(one.memoryless_p or 0.0)}
+            cells |= {"best": verdict_words.distribution(one.best), "p": probability(one.memoryless_p or 0.0)}
         rows.append({"name": row.rule, "n_incidents": count(row.n_incidents), "rate": _cell(row.rate)} | cells)
     return rows
 

@@ -1,4 +1,4 @@
-"""Sentences on one run, of the first page, the terminal and the chapters on effective training time."""
+"""What the first page says of one run."""
 
 from __future__ import annotations
 

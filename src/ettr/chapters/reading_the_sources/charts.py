@@ -1,4 +1,4 @@
-"""Charts on what fails, and on what was published about it."""
+"""Charts and tables on what was published: shares, verdicts, two readings, and every value's origin."""
 
 from __future__ import annotations
 

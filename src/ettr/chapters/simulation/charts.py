@@ -1,4 +1,4 @@
-"""Charts of finishing dates."""
+"""Charts of one run, and of finishing dates."""
 
 from __future__ import annotations
 

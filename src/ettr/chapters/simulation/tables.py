@@ -1,4 +1,4 @@
-"""When runs are done: the spread of the date, and what moves it."""
+"""One run day by day, and when runs are done: the spread of the date, and what moves it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences on finishing dates."""
+"""Sentences on one run, and on finishing dates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of the reference chapters."""
+"""The chart and the table of published results beside those computed here."""
 
 from __future__ import annotations
 

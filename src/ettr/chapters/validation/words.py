@@ -1,4 +1,4 @@
-"""What the reference chapters say."""
+"""What the page on validation says."""
 
 from __future__ import annotations
 

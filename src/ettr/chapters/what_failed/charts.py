@@ -1,4 +1,4 @@
-"""Charts on what fails, and on what was published about it."""
+"""Charts on what fails, and how often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the chapters on failures say."""
+"""What the chapter on what failed says."""
 
 from __future__ import annotations
 
