@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 import ettr
+import import_contracts
 from ettr.core import moved
 from ettr.publish import chapters
 from generated import BLOCKS, ROOMS, block, layers, title
@@ -163,3 +164,26 @@ def test_every_room_is_on_a_floor_and_says_what_it_holds():
     assert sorted(on_floors) == sorted(rooms)
     for sentence in re.findall(r"^\| \d* ?\| `\w+` \| (.*) \|$", block("ARCHITECTURE.md", "floors")[2], re.MULTILINE):
         assert sentence.endswith(".") and len(sentence) < 130, sentence
+
+
+CHAPTER = "ettr.chapters.scale"
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "own", "other"),
+    [
+        (f"{CHAPTER}.words", f"{CHAPTER}.requirement_tables", True, True),
+        (f"{CHAPTER}.charts", f"{CHAPTER}.requirement_charts", True, True),
+        (f"{CHAPTER}.charts", "ettr.chapters.common.builders", True, True),
+        (f"{CHAPTER}.words", "ettr.core.errors", True, True),
+        (f"{CHAPTER}.tables", "ettr.budget", True, True),
+        (f"{CHAPTER}.tables", "ettr.chapters.thermal.tables", True, True),
+        (f"{CHAPTER}.words", "ettr.budget", False, True),
+        (f"{CHAPTER}.requirement_words", f"{CHAPTER}.charts", False, True),
+        (f"{CHAPTER}.words", "ettr.chapters.thermal.tables", False, False),
+        (f"{CHAPTER}.tables", "ettr.chapters.thermal.failure_words", True, False),
+    ],
+)
+def test_the_contracts_of_the_chapters_tell_apart_what_may_be_imported(importer, imported, own, other):
+    assert import_contracts.OwnTablesContract.allows(None, importer, imported) is own
+    assert import_contracts.OtherTablesContract.allows(None, importer, imported) is other
