@@ -8,18 +8,12 @@ Names are loaded when first used, so that ``import ettr`` costs nothing; ``__ini
 2048
 """
 
-from typing import Any
-
 import lazy_loader
 
 from ettr.core import moved
 
 __version__ = "0.2.0"
 
-_loaded, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-_moved = moved.names_of(__name__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__ = moved.names_of(__name__, __all__, _load)
 moved.watch()
-
-
-def __getattr__(name: str) -> Any:
-    return _loaded(name) if name in __all__ else _moved(name)

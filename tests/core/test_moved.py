@@ -58,10 +58,17 @@ def test_attributes_that_were_renamed_lead_to_the_new_ones(llama3):
         assert llama3.warmth is None
 
 
-def test_the_warning_points_at_the_line_that_asks():
-    with pytest.warns(DeprecationWarning, match="weather") as warnings:
-        ettr.weather.read  # noqa: B018
-    assert warnings[0].filename == __file__
+@pytest.mark.parametrize("ask", [lambda: ettr.weather.read, lambda: ettr.Part, lambda: ettr.scenario.Part])
+def test_the_warning_points_at_the_line_that_asks(ask):
+    with pytest.warns(DeprecationWarning, match="is now") as warned:
+        ask()
+    assert warned[0].filename == __file__
+
+
+def test_attributes_warn_at_the_line_that_asks(llama3):
+    with pytest.warns(DeprecationWarning, match="is now") as warned:
+        llama3.warmth  # noqa: B018
+    assert warned[0].filename == __file__
 
 
 @pytest.mark.parametrize("name", ["ettr.curve", "ettr.charts.heatt", "ettr.charts.heat.pace"])

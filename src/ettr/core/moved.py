@@ -9,7 +9,7 @@ import pkgutil
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 _MODULES = {
@@ -86,17 +86,23 @@ def watch() -> None:
         sys.meta_path.append(OldModules())
 
 
-def names_of(module: str) -> Callable[[str], Any]:
-    """What a module answers to names that it does not have: as its ``__getattr__``, with the old ones in new places.
+def names_of(module: str, own: Collection[str] = (), load: Callable[[str], Any] | None = None) -> Callable[[str], Any]:
+    """Return a module's ``__getattr__``, which finds old names in their new places.
 
     Parameters
     ----------
     module : str
         Its whole name, e.g. ``"ettr.scenario"``.
+    own : collection of str
+        Names of its own that are loaded when they are first asked for.
+    load : callable, optional
+        Loads one of these.
     """
     place = module.partition(".")[2]
 
     def find(name: str) -> Any:
+        if load and name in own:
+            return load(name)
         path = f"{place}.{name}".lstrip(".")
         if path in _NAMES:
             return _warned(path, _NAMES[path])
@@ -115,7 +121,7 @@ def attribute(new: str, old: str) -> Any:
     """An attribute of version 0.1, as a property that leads to the new one."""
 
     def value(self: Any) -> Any:
-        _warn(f"{type(self).__name__}.{old}", f"{type(self).__name__}.{new}")
+        _warn(f"{type(self).__name__}.{old}", f"{type(self).__name__}.{new}", 3)
         return getattr(self, new)
 
     return property(value, doc=f"Now :attr:`{new}`.")
@@ -139,10 +145,11 @@ def _places(old: str) -> Iterator[str]:
 
 
 def _warned(old: str, new: str) -> Any:
-    _warn(f"ettr.{old}", f"ettr.{new}")
+    _warn(f"ettr.{old}", f"ettr.{new}", 4)
     place, _, name = f"ettr.{new}".rpartition(".")
     return getattr(importlib.import_module(place), name)
 
 
-def _warn(old: str, new: str) -> None:
-    warnings.warn(f"{old} is now {new}; the old name goes with version 0.3", DeprecationWarning, stacklevel=4)
+def _warn(old: str, new: str, level: int) -> None:
+    """Warn at the line that asks, so many calls up."""
+    warnings.warn(f"{old} is now {new}; the old name goes with version 0.3", DeprecationWarning, stacklevel=level)
