@@ -121,7 +121,7 @@ def _any_tiers(draw):
     """Two to four tiers and up to two modes, from failures every few days to several in an interval."""
     n = draw(st.integers(1, 3))
     interval, write, tiers, survival = 60.0, 0.0, [], [0.0, 0.0]
-    of_two = st.floats(0, 1)
+    of_two = st.just(0.0) | st.floats(1e-6, 1)  # shorter times vanish between seconds and hours
     for number in range(n + 1):
         interval *= draw(st.integers(1, 4)) if number else 1
         write = max(write, draw(of_two) * interval)
