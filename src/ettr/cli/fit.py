@@ -150,7 +150,7 @@ def print_fit(fitted: Any, answer: Any, written: Path | None) -> None:
     out.print(table("merged", rules, say.rule_rows(fitted)))
     for verdict in say.verdicts(fitted):
         section(verdict.title, verdict.text)
-    section("Repairs", say.repairs(fitted).text, say.lives(fitted).text)
+    section("Repairs", say.repairs(fitted).text, failure_log.verdict_words.lives(fitted).text)
     section(f"Next {sentences.duration(24 * say.horizon_d(fitted))}", say.forecast(fitted).text)
     section("Plan", say.plan(answer).text, say.trust(answer).text)
     if written:

@@ -21,7 +21,7 @@ from ettr.core.errors import InputError
 from ettr.failures.roles import RoleCheck
 from simulated_logs import simulate_log
 
-SAY = failure_log.words
+SAY, JUDGED = failure_log.words, failure_log.verdict_words
 BEGIN = pd.Timestamp("2024-01-01T00:00:00Z")
 GENERATIONS = {"V100": (0.5, 1.0), "A100": (0.5, 3.0)}
 
@@ -146,7 +146,8 @@ OF_PLAN = ("plan", "trust")
 
 
 def sentences(fitted: failures.Fit, planned: plan.FittedPlan | None = None) -> dict[str, Finding]:
-    findings = {name: getattr(SAY, name)(fitted) for name in OF_FIT}
+    findings = {name: getattr(SAY, name, None) or getattr(JUDGED, name) for name in OF_FIT}
+    findings = {name: say(fitted) for name, say in findings.items()}
     findings |= {f"verdict {number}": verdict for number, verdict in enumerate(SAY.verdicts(fitted))}
     if planned:
         findings |= {name: getattr(SAY, name)(planned) for name in OF_PLAN} | {"answer": SAY.answer(fitted, planned)}
@@ -196,7 +197,7 @@ def test_every_sentence_is_sane_for_every_log(name):
 def test_every_sentence_of_the_chapter_is_tested_here():
     chapter = nbformat.read(Path(__file__).parents[3] / "book" / "your_cluster" / "failure_log.ipynb", 4)
     code = "\n".join(cell.source for cell in chapter.cells if cell.cell_type == "code")
-    called = set(re.findall(r"\bsay\.(\w+)\(", code))
+    called = set(re.findall(r"\b(?:say|verdict)\.(\w+)\(", code))
     assert len(called) > 10 and called <= {*OF_FIT, *OF_PLAN, "answer", "horizon_d"}
 
 
@@ -236,7 +237,7 @@ VERDICTS = {
     ("cohorts", "exposure unknown"): ("cohorts without nodes", "Cohorts cannot be compared", "nodes of each cohort"),
     ("cohorts", "not asked"): ("poisson", "No cohorts were named", "No column was named"),
 }
-WORDS = {"memoryless": SAY.shape, "trend": SAY.trend, "nodes": SAY.nodes, "cohorts": SAY.cohorts}
+WORDS = {"memoryless": JUDGED.shape, "trend": JUDGED.trend, "nodes": JUDGED.nodes, "cohorts": JUDGED.cohorts}
 
 
 @pytest.mark.parametrize(("question", "answer"), VERDICTS)
@@ -252,7 +253,7 @@ def test_a_verdict_is_said_as_it_was_taken(question, answer):
 def test_a_moving_rate_is_not_called_bunches():
     """Gaps at a rate that moves vary more than at one rate, though no failure brings on the next."""
     assert fit("falling").verdict("memoryless").answer == "bunched"
-    assert SAY.shape(fit("falling")).title == "Gaps vary more than at one constant rate"
+    assert JUDGED.shape(fit("falling")).title == "Gaps vary more than at one constant rate"
     assert "bunches" not in SAY.answer(fit("falling"), plan.from_fit(fit("falling"))).text
 
 
@@ -284,10 +285,10 @@ def test_a_verdict_of_the_paragraph_is_that_of_its_section(name):
 
 
 def test_failures_at_one_instant_have_no_step_of_time():
-    finding = SAY.shape(fit("one instant"))
+    finding = JUDGED.shape(fit("one instant"))
     assert finding.text == "All failures have one time stamp, so there are no times between them."
-    assert SAY.trend(fit("the last instant")).text == "All failures came at one end of the window."
-    assert SAY.shape(fit("three instants")).text.startswith("Too many of the times between failures are equal")
+    assert JUDGED.trend(fit("the last instant")).text == "All failures came at one end of the window."
+    assert JUDGED.shape(fit("three instants")).text.startswith("Too many of the times between failures are equal")
 
 
 def test_a_shape_that_stamps_do_not_resolve_is_not_told():
@@ -295,27 +296,29 @@ def test_a_shape_that_stamps_do_not_resolve_is_not_told():
     known = fit("poisson")
     one, *others = known.gaps
     partly = replace(known, gaps=(replace(one, too_coarse=True), *others))
-    text = SAY.shape(partly).text
+    text = JUDGED.shape(partly).text
     assert "as logged" not in text and text.count(" merged") == 2
     assert SAY.rule_rows(partly)[0]["shape"] == "too coarse"
-    assert SAY.gaps(replace(known, gaps=(replace(one, too_coarse=True),)), 0.0).title.startswith("Time stamps are too")
+    assert JUDGED.gaps(replace(known, gaps=(replace(one, too_coarse=True),)), 0.0).title.startswith(
+        "Time stamps are too"
+    )
     for number, row in enumerate(SAY.rule_rows(known)):
         assert row["shape"].startswith(f"{known.gaps[number].weibull_shape:.2f} [")
 
 
 def test_a_merge_rule_that_was_not_fitted_is_refused():
     with pytest.raises(InputError, match=r"within_min must be one of 0, 10, 60 min, got 15"):
-        SAY.gaps(fit("poisson"), 15.0)
+        JUDGED.gaps(fit("poisson"), 15.0)
 
 
 def test_bad_nodes_are_named_if_each_is_beyond_chance():
     known = fit("lemons")
     clean = known.nodes.deduplicated
     bad = clean.worst[clean.worst["p_adjusted"] < 0.05]["node"].tolist()
-    assert f"Beyond chance by themselves: {listed(bad)}." in SAY.nodes(known).text
+    assert f"Beyond chance by themselves: {listed(bad)}." in JUDGED.nodes(known).text
 
     def with_clean(**changes):
-        return SAY.nodes(replace(known, nodes=replace(known.nodes, deduplicated=replace(clean, **changes)))).text
+        return JUDGED.nodes(replace(known, nodes=replace(known.nodes, deduplicated=replace(clean, **changes)))).text
 
     assert f"{bad[-1]} and 14 more." in with_clean(n_significant=len(bad) + 14)
     none = with_clean(worst=clean.worst.assign(p_adjusted=1.0), n_significant=0)
@@ -330,7 +333,7 @@ def test_a_role_is_named_as_people_name_it():
     role = RoleCheck("number", "0 mod 32", 9.0, 0.01, 9, 100, True)
 
     def finding(**changes):
-        return SAY.nodes(replace(known, nodes=replace(known.nodes, role=replace(role, **changes)))).text
+        return JUDGED.nodes(replace(known, nodes=replace(known.nodes, role=replace(role, **changes)))).text
 
     assert (
         "Nodes whose number is 0 mod 32 fail 9 times as often as others: look at what they are used for." in finding()
@@ -340,12 +343,12 @@ def test_a_role_is_named_as_people_name_it():
 
 
 def test_time_after_a_repair_is_time_after_a_failure_where_no_repair_is_known():
-    assert "In the 7 days after a repair there are" in SAY.nodes(fit("poisson")).text
-    assert "In the 7 days after a failure there are" in SAY.nodes(fit("no ends")).text
-    assert SAY.after_repair(fit("9 failures")).title == "No node failed in the 7 days after a repair"
-    assert SAY.after_repair(fit("no node names")).title == "Nothing is known of the time after repairs"
-    assert SAY.lives(fit("no node names")).title == "How long repairs hold is not known"
-    assert SAY.lives(fit("rich")).text.startswith("Half of the repairs hold for less than ")
+    assert "In the 7 days after a repair there are" in JUDGED.nodes(fit("poisson")).text
+    assert "In the 7 days after a failure there are" in JUDGED.nodes(fit("no ends")).text
+    assert JUDGED.after_repair(fit("9 failures")).title == "No node failed in the 7 days after a repair"
+    assert JUDGED.after_repair(fit("no node names")).title == "Nothing is known of the time after repairs"
+    assert JUDGED.lives(fit("no node names")).title == "How long repairs hold is not known"
+    assert JUDGED.lives(fit("rich")).text.startswith("Half of the repairs hold for less than ")
 
 
 def test_nodes_that_never_came_back_are_no_missing_names():
@@ -354,7 +357,7 @@ def test_nodes_that_never_came_back_are_no_missing_names():
         known.nodes.deduplicated, None, None, known.verdict("cohorts"), len(known.start_h)
     )
     assert verdict.answer == "nothing" and "repeat_ratio" not in verdict.evidence
-    finding = SAY.nodes(replace(known, nodes=replace(known.nodes, risk=None), verdicts=(verdict,)))
+    finding = JUDGED.nodes(replace(known, nodes=replace(known.nodes, risk=None), verdicts=(verdict,)))
     assert (
         finding.title == "No node stands out in a way that lasts"
         and "after" not in finding.text.partition("repair.")[2]
@@ -365,13 +368,13 @@ def test_nodes_that_never_came_back_are_no_missing_names():
 def test_cohorts_that_never_failed_have_no_endless_ratio():
     known = fit("rich")
     test = replace(known.cohort_test, ratio=np.inf, low=3.25, high=np.inf)
-    finding = SAY.cohorts(replace(known, cohort_test=test))
+    finding = JUDGED.cohorts(replace(known, cohort_test=test))
     assert finding.text.startswith(
         "A100 fails at least 3.25 times as often as V100, which never failed (p < 0.001): one"
     )
-    finding = SAY.cohorts(replace(known, cohort_test=replace(test, low=0.4)))
+    finding = JUDGED.cohorts(replace(known, cohort_test=replace(test, low=0.4)))
     assert finding.text.startswith("A100 failed and V100 never did (p < 0.001): one")
-    assert "Nothing failed" in SAY.cohorts(fit("cohorts without failures")).text
+    assert "Nothing failed" in JUDGED.cohorts(fit("cohorts without failures")).text
     assert fit("no ends").verdict("cohorts").answer == "not asked"  # each component has the whole exposure
 
 
@@ -437,7 +440,7 @@ def test_the_paragraph_tells_count_time_and_interval():
 
 @pytest.mark.parametrize("name", ["rich", "bursts", "poisson"])
 def test_shapes_are_told_as_fitted(name):
-    triples = re.findall(rf"({NUMBER}) \(({NUMBER}) to ({NUMBER})\) (?:as|with)", SAY.shape(fit(name)).text)
+    triples = re.findall(rf"({NUMBER}) \(({NUMBER}) to ({NUMBER})\) (?:as|with)", JUDGED.shape(fit(name)).text)
     for values, one in zip(triples, fit(name).gaps, strict=True):
         expected = [one.weibull_shape, one.weibull_low, one.weibull_high]
         assert [float(value) for value in values] == pytest.approx(expected, abs=0.0051)
@@ -446,10 +449,10 @@ def test_shapes_are_told_as_fitted(name):
 def test_the_best_distribution_leads_by_its_aic():
     known = fit("rich")
     table = known.gaps[1].table.sort_values("aic")
-    finding = SAY.gaps(known)
+    finding = JUDGED.gaps(known)
     assert finding.title == "The Weibull distribution fits best" and known.gaps[1].best == "weibull"
     assert numbers("is # behind in AIC", finding.text) == pytest.approx([table["delta_aic"].iloc[1]], **THREE_DIGITS)
-    assert SAY.gaps(fit("poisson")).title.endswith("distribution fit about equally well")
+    assert JUDGED.gaps(fit("poisson")).title.endswith("distribution fit about equally well")
 
 
 def test_components_are_told_by_their_share():
@@ -467,7 +470,7 @@ def test_components_are_told_by_their_share():
 
 @pytest.mark.parametrize("name", ["rich", "repeats", "lemons"])
 def test_nodes_are_told_with_their_evidence(name):
-    text, statistics = SAY.nodes(fit(name)).text, fit(name).nodes
+    text, statistics = JUDGED.nodes(fit(name)).text, fit(name).nodes
     raw, clean, risk = statistics.as_logged, statistics.deduplicated, statistics.risk
     values = numbers("per node vary # times as much as chance lets them, and # times as much without # repeat", text)
     assert values == pytest.approx([raw.dispersion_index, clean.dispersion_index, statistics.n_repeats], **THREE_DIGITS)
@@ -480,7 +483,7 @@ def test_nodes_are_told_with_their_evidence(name):
 
 
 def test_the_trend_is_told_with_its_tests():
-    text, moved = SAY.trend(fit("poisson")).text, fit("poisson").trend
+    text, moved = JUDGED.trend(fit("poisson")).text, fit("poisson").trend
     values = numbers(r"test: p = #\. .*rate: # \(p = #\)\. Evenness over time: p = #\. In # equal", text)
     expected = [moved.laplace.p, moved.crow_amsaa.beta, moved.crow_amsaa.p, moved.uneven_p, len(moved.rates)]
     assert values == pytest.approx(expected, rel=0.051)

@@ -25,42 +25,10 @@ from ettr.chapters.failure_log.log_words import (
     were,
 )
 from ettr.chapters.failure_log.tables import MIN_EVENTS, OTHER, UNKNOWN
-from ettr.chapters.failure_log.verdict_words import (
-    after_repair,
-    cohorts,
-    gaps,
-    lives,
-    nodes,
-    shape,
-    trend,
-)
 
 if TYPE_CHECKING:
     from ettr.failures import Fit, Verdict
     from ettr.plan import FittedPlan
-
-__all__ = [
-    "after_repair",
-    "answer",
-    "cohorts",
-    "components",
-    "forecast",
-    "gaps",
-    "horizon_d",
-    "lives",
-    "nodes",
-    "plan",
-    "question",
-    "rate",
-    "rate_rows",
-    "reading",
-    "repairs",
-    "rule_rows",
-    "shape",
-    "trend",
-    "trust",
-    "verdicts",
-]
 
 _QUESTIONS = {
     "memoryless": "Are failures memoryless?",
@@ -212,7 +180,12 @@ def components(fit: Fit) -> Finding:
 
 def verdicts(fit: Fit) -> list[Finding]:
     """Every verdict: the question as title, the answer with its evidence as text. What was not asked is left out."""
-    words = {"memoryless": shape, "trend": trend, "nodes": nodes, "cohorts": cohorts}
+    words = {
+        "memoryless": verdict_words.shape,
+        "trend": verdict_words.trend,
+        "nodes": verdict_words.nodes,
+        "cohorts": verdict_words.cohorts,
+    }
     asked = [verdict for verdict in fit.verdicts if verdict.answer != "not asked"]
     return [Finding(title=_QUESTIONS[verdict.question], text=words[verdict.question](fit).text) for verdict in asked]
 
