@@ -8,8 +8,8 @@ import pytest
 
 import ettr
 from ettr.chapters import reading_the_sources, scale, thermal
-from ettr.chapters.common import sentences, theme
-from ettr.core import errors, moved
+from ettr.chapters.common import theme
+from ettr.core import errors, moved, sentences
 from ettr.files import weather
 from ettr.scenario.heat_response import HeatResponse
 

@@ -20,7 +20,7 @@ _MODULES = {
     "charts.theme": ["chapters.common.theme"],
     "clusters": ["chapters.failure_rates.tables"],
     "errors": ["core.errors"],
-    "findings.words": ["chapters.common.sentences"],
+    "findings.words": ["core.sentences"],
     "progress": ["logs.training_logs", "chapters.failure_log.tables"],
     "results": ["core.results"],
     "scenario.part": ["scenario.gpu"],
@@ -134,7 +134,7 @@ def _places(old: str) -> Iterator[str]:
     if room not in _KINDS or "." in topic:
         return
     if not topic:
-        yield from ("chapters.common.theme", "chapters.common.sentences")
+        yield from ("chapters.common.theme", "core.sentences")
     for topics, chapter in _CHAPTERS.items():
         if (not topic and room == "curves") or topic in topics.split():
             package = importlib.import_module(f"ettr.chapters.{chapter}")

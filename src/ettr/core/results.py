@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
+from ettr.core.sentences import count, duration, number, pct
+
 PARTS = (
     "productive_h",
     "checkpoint_h",
@@ -23,8 +26,8 @@ PARTS = (
 """The parts of the wall clock, in the order in which they are shown. They sum to ``total_h``."""
 
 
-@dataclass(frozen=True)
-class TimeBudget:
+@dataclass(frozen=True, repr=False)
+class TimeBudget(Answer):
     """Where the wall-clock hours of a run go.
 
     Every field is a float or an array; arrays share one shape. All are expected values unless
@@ -107,13 +110,33 @@ class TimeBudget:
         named = {field.name: float(getattr(self, field.name)) for field in fields(self)}
         return named | {"total_h": float(self.total_h), "ettr": float(self.ettr)}
 
+    @property
+    def headline(self) -> str:
+        """ETTR and hours; of arrays the range of the ETTR."""
+        low, high = np.min(self.ettr), np.max(self.ettr)
+        if np.ndim(self.ettr):
+            return f"ETTR {pct(low)} to {pct(high)} at {count(np.size(self.ettr))} points"
+        return f"ETTR {pct(low)}, {number(float(self.total_h))} h"
+
+    def report(self) -> Report:
+        """Hours and share of each part; of arrays their range alone."""
+        if np.ndim(self.ettr):
+            return [Headline("Time budget"), Note(f"{self.headline}.")]
+        rows = [
+            (row.part, f"{row.hours:,.1f} h", pct(row.share)) for row in self.to_frame().itertuples() if row.hours > 0
+        ]
+        total = ("total", f"{self.total_h:,.1f} h", "")
+        return [Headline("Time budget"), Table(("part", "hours", "share"), [*rows, total], total=True)]
+
 
 LOG_COLUMNS = ("start", "end", "node", "component", "cause", "planned")
 """The columns that every failure log has, in this order; others may follow, to split by."""
+_FIRST_EVENTS = 5
+"""Failures of a log that its report shows."""
 
 
-@dataclass(frozen=True)
-class FailureLog:
+@dataclass(frozen=True, repr=False)
+class FailureLog(Answer):
     """Failures, and what was watched for how long.
 
     Attributes
@@ -176,3 +199,28 @@ class FailureLog:
         """Times of the unplanned events since the start of the window; NaN where unknown. [h]"""
         since = self.events.loc[~self.events["planned"], column] - self.window[0]
         return np.asarray(since / pd.Timedelta(hours=1), dtype=float)
+
+    @property
+    def headline(self) -> str:
+        """Failures, nodes and how long they were watched."""
+        return f"{self.source}: {self._counted}"
+
+    @property
+    def _counted(self) -> str:
+        return f"{count(len(self.failures))} failures of {count(self.n_nodes)} nodes in {duration(self.window_h)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the events, which are counted, as plain values for JSON."""
+        about = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "events"}
+        counts = {"n_events": len(self.failures), "n_planned": int(self.events["planned"].sum())}
+        return dict(plain_values({**about, **counts}))
+
+    def report(self) -> Report:
+        """What was watched, what was set aside and assumed, and the first failures."""
+        sections: Report = [Headline(f"{self.source} ({self.format})"), Note(f"{self._counted}.")]
+        for row in self.ledger.itertuples():
+            sections.append(Note(f"{count(row.n)} {row.action}: {row.reason}"))
+        sections += [Note(note, dim=True) for note in self.notes]
+        shown = self.failures[list(LOG_COLUMNS[:-1])].head(_FIRST_EVENTS)
+        cells = shown.astype(object).where(shown.notna(), "").astype(str)
+        return [*sections, Table(tuple(shown.columns), cells.to_numpy().tolist(), words=tuple(shown.columns))]

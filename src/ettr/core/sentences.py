@@ -1,0 +1,257 @@
+"""Sentences of numbers: a template, what it says where a number is missing, and numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+_LONGEST_H = 1000 * 8766.0
+_SMALL_MW = 0.1
+
+_HAIR = 1e-14
+"""What rounding may have added to a whole number."""
+_PLAIN = 1e-3, 1e9
+"""Between these a number is written without an exponent."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a chart or a chapter says.
+
+    Attributes
+    ----------
+    title : str
+        The statement, as the title of a chart.
+    text : str
+        The takeaway with its numbers, in Markdown. A notebook shows it when the finding ends a cell.
+    """
+
+    title: str
+    text: str
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def say(template: str, fallback: str = "", /, **values: Any) -> str:
+    """A sentence made of named numbers.
+
+    Parameters
+    ----------
+    template : str
+        Text with ``{name:form}`` for each value. Forms are those of :data:`FORMS`, such as ``gpus``, ``duration`` (of
+        hours) and ``share``, or Python's own.
+    fallback : str
+        What is said instead if a value of the template is None, infinite or not a number. Its own values must be there.
+    **values
+        Numbers, texts and lists of texts.
+
+    Raises
+    ------
+    KeyError
+        If the template names a value that is not given.
+    ValueError
+        If a value of the fallback is missing.
+
+    Examples
+    --------
+    >>> say("{n:gpus} reach {ettr:share}.", "{n:gpus} have no answer.", n=16384, ettr=0.91)
+    '16,384 GPUs reach 91.0%.'
+    >>> say("{n:gpus} reach {ettr:share}.", "{n:gpus} have no answer.", n=16384, ettr=math.nan)
+    '16,384 GPUs have no answer.'
+    """
+    try:
+        return _TEMPLATES.vformat(template, (), values)
+    except _Missing:
+        return _TEMPLATES.vformat(fallback, (), values)
+
+
+class _Missing(ValueError):
+    """A template has no number where it needs one."""
+
+
+class _Templates(string.Formatter):
+    """Python's templates with forms for numbers, which refuse numbers that are none."""
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        value = super().get_value(key, args, kwargs)
+        if value is None or (isinstance(value, Real) and not math.isfinite(value)):
+            raise _Missing(f"{key} is {value}")
+        return value
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        form = FORMS.get(format_spec)
+        return form(value) if form else str(format(value, format_spec))
+
+
+def pct(fraction: float, digits: int = 1) -> str:
+    """A fraction as a percentage, e.g. ``64.0%``."""
+    return f"{100 * fraction:.{digits}f}%"
+
+
+def megawatts(value: float) -> str:
+    """Power, in kW where it is small, e.g. ``16.8 MW``."""
+    return f"{number(1e3 * value)} kW" if 0 < abs(value) < _SMALL_MW else f"{number(value)} MW"
+
+
+def points(fraction: float) -> str:
+    """A difference of fractions in hundredths, e.g. ``1.3 points``."""
+    value = 100 * fraction
+    if 0 < abs(value) < 0.05:
+        return "less than 0.1 points"
+    return f"{value:.1f} point{'' if f'{abs(value):.1f}' == '1.0' else 's'}"
+
+
+def count(number: float) -> str:
+    """A whole number with separators, e.g. ``16,384``."""
+    return f"{number:,.0f}" if number < 1e15 else f"10^{math.floor(math.log10(number))}"
+
+
+def gpus(number: float) -> str:
+    """A number of GPUs, rounded to three digits above ten thousand, e.g. ``50,600 GPUs``."""
+    if not math.isfinite(number):
+        return "any number of GPUs"
+    rounded = round(number, 2 - math.floor(math.log10(number))) if number >= 10_000 else number
+    exact = math.isclose(number, round(number)) and number < 1e6
+    return f"{number if exact else rounded:,.0f} GPU{'' if number == 1 else 's'}"
+
+
+def fails(mttf_h: float) -> str:
+    """How often something fails, e.g. ``a failure every 3.1 h``."""
+    return f"a failure every {duration(mttf_h)}" if math.isfinite(mttf_h) else "no failures"
+
+
+def duration(hours: float) -> str:
+    """A duration in the unit that people would use, e.g. ``3.1 h`` or ``7.7 min``."""
+    if not math.isfinite(hours):
+        raise ValueError(f"a sentence needs a finite duration, got {hours}")
+    if hours > _LONGEST_H:
+        return "more than a thousand years"
+    for limit, scale, unit in (
+        (1 / 60, 3600, "s"),
+        (1.0, 60, "min"),
+        (72.0, 1, "h"),
+        (math.inf, 1 / 24, "days"),
+    ):
+        if hours < limit * 0.9995:  # 59.99 min is an hour
+            return f"{_digits(hours * scale)} {unit}"
+    raise AssertionError
+
+
+def number(value: float) -> str:
+    """Three significant digits without an exponent, e.g. ``3.79``."""
+    return _digits(value)
+
+
+def error(value: float) -> str:
+    """An error, whose own third digit nobody knows, in two significant digits, e.g. ``0.17``."""
+    return _digits(float(f"{value:.2g}"))
+
+
+def limit(value: float, sense: str = "") -> str:
+    """Three digits, or whole, rounded so that what is needed stays enough; an exponent for very large or small."""
+    if value == 0 or math.isinf(value):
+        return "any" if value else "0"
+    plain = _PLAIN[0] <= abs(value) < _PLAIN[1]
+    digits = 2 - math.floor(math.log10(abs(value)))
+    digits = max(digits, 0) if plain else digits
+    scaled = value * 10.0**digits
+    if sense == "at most":
+        whole = math.floor(scaled * (1 + _HAIR))
+    else:
+        whole = math.ceil(scaled * (1 - _HAIR)) if sense == "at least" else round(scaled)
+    rounded = whole / 10.0**digits
+    text = f"{rounded:,.{digits}f}" if plain else f"{rounded:.3g}"
+    return text.rstrip("0").rstrip(".") if plain and "." in text else text
+
+
+def capital(text: str) -> str:
+    """A text as it begins a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def listed(names: list[str]) -> str:
+    """Names as an enumeration, e.g. ``a, b and c``."""
+    if not names:
+        return "none"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _digits(value: float) -> str:
+    if value == 0:
+        return "0"
+    if value >= 1e15:
+        return count(value)
+    digits = max(0, 2 - math.floor(math.log10(abs(value)) + 1e-12)) if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    digits = min(digits, 2) if abs(value) >= 0.1 else digits
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+_FOR_EVER = 36_525.0
+_MILLION, _BILLION, _TRILLION = 1e6, 1e9, 1e12
+
+
+def amount(value: float) -> str:
+    """A large number in words, e.g. ``576 billion``."""
+    for scale, name in ((_TRILLION, "trillion"), (_BILLION, "billion"), (_MILLION, "million")):
+        if value >= scale * 0.9995:
+            return f"{number(value / scale)} {name}"
+    return number(value)
+
+
+def usd(value: float) -> str:
+    """Money in words and three digits; "any budget" if endless.
+
+    Examples
+    --------
+    >>> usd(999_700), usd(45_678), usd(-1.234e9)
+    ('1 million USD', '45,700 USD', '-1.23 billion USD')
+    """
+    if not math.isfinite(value):
+        return "any budget"
+    if value < 0:
+        return f"-{usd(-value)}"
+    if value >= 0.9995 * _MILLION:
+        return f"{amount(value)} USD"
+    return f"{value if value < 1000 else float(f'{value:.3g}'):,.0f} USD"
+
+
+def days(value: float) -> str:
+    """A number of days, with years where there are many, e.g. ``3,604 days (9.9 years)``."""
+    if not value < _FOR_EVER:
+        return "more than a hundred years"
+    text = f"{number(value)} day{'' if number(value) == '1' else 's'}"
+    return f"{text}, or {number(value / 365.25)} years" if value >= 730 else text
+
+
+def rounded_gpus(digits: int) -> Callable[[float], str]:
+    """A number of GPUs in so many digits, as far as it is known, e.g. ``19,500 GPUs``."""
+    return lambda number: gpus(float(f"{number:.{digits}g}"))
+
+
+FORMS: Mapping[str, Callable[[Any], str]] = {
+    "at most": lambda value: limit(value, "at most"),
+    "at least": lambda value: limit(value, "at least"),
+    "count": count,
+    "days": days,
+    "duration": duration,
+    "gpus": gpus,
+    "gpus2": rounded_gpus(2),
+    "gpus3": rounded_gpus(3),
+    "list": listed,
+    "number": number,
+    "points": points,
+    "share": pct,
+    "share0": lambda value: pct(value, 0),
+}
+"""How a template of :func:`say` may have its values written."""
+
+_TEMPLATES = _Templates()
