@@ -1,75 +1,103 @@
-"""One format among several: named by the user, or known by its first lines."""
+"""The formats of one kind of file: named by the user, or known by a file's first lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
-from ettr.files.opening import Source
+from ettr.files.opening import Progress, Source
+from ettr.files.tables import first_line
 
 _SHOWN = 80
 
 
-class Format(Protocol):
-    """What every format has: a name as in ``--format``, a title, and a look at a file's first lines."""
+@dataclass(frozen=True)
+class Format:
+    """One format.
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def sniff(self) -> Callable[[list[str]], bool]: ...
-
-
-F = TypeVar("F", bound=Format)
-
-
-def table_of(formats: Mapping[str, Format]) -> pd.DataFrame:
-    """``name`` and ``title`` of each, in the order in which they are tried."""
-    return pd.DataFrame([{"name": each.name, "title": each.title} for each in formats.values()])
-
-
-def named(formats: Mapping[str, F], name: str | None) -> F | None:
-    """The format that the user names; None if none is named.
-
-    Raises
-    ------
-    UnknownName
-        No format of that name.
+    Attributes
+    ----------
+    name : str
+        As in ``--format``.
+    title : str
+        What it is, in a few words.
+    sniff : callable
+        From the first lines of a file, whether it is this one.
+    read : callable
+        Called with the source, what the user gives, what takes the records, and the ledger. It accounts in the ledger
+        for every record that is not taken, and raises InputError only where nothing can be read at all.
     """
-    if name is not None and name not in formats:
-        raise UnknownName("format", str(name), formats)
-    return None if name is None else formats[name]
+
+    name: str
+    title: str
+    sniff: Callable[[list[str]], bool]
+    read: Callable[..., Any] = field(repr=False)
 
 
-def recognised(formats: Mapping[str, F], source: Source, advice: str) -> F:
-    """The first format that knows the file.
+class Formats(dict[str, Format]):
+    """Formats of one kind of file by name, in the order in which they are tried.
 
     Parameters
     ----------
-    formats : mapping of str to Format
-        By name, in the order in which they are tried.
-    source : Source
-        The file.
+    kind : str
+        What a file is to its reader, for messages.
     advice : str
-        What a table needs, for the error.
+        What a table needs, for a file that no format knows.
+    *formats : Format
+        Those that there are.
 
-    Raises
-    ------
-    InputError
-        No format knows the file.
+    Examples
+    --------
+    >>> Formats("log", "", Format("csv", "a table", bool, print)).table().to_dict("list")
+    {'name': ['csv'], 'title': ['a table']}
     """
-    head = source.head()
-    for each in formats.values():
-        if each.sniff(head):
-            return each
-    first = next((line.strip() for line in head if line.strip()), "")
-    raise InputError(
-        f"the format of {source.name} is not known; it begins {first[:_SHOWN]!r}. Name it with --format: "
-        f"{', '.join(formats)}. {advice}"
-    )
+
+    def __init__(self, kind: str, advice: str, *formats: Format) -> None:
+        super().__init__((each.name, each) for each in formats)
+        self._kind, self._advice = kind, advice
+
+    def table(self) -> pd.DataFrame:
+        """``name`` and ``title`` of each."""
+        return pd.DataFrame([{"name": each.name, "title": each.title} for each in self.values()])
+
+    def open(self, path: str | Path, name: str | None, progress: Progress | None) -> tuple[Source, Format]:
+        """Open a file and choose its format.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        name : str or None
+            The format that the user names; that which knows the first lines if none is named.
+        progress : callable or None
+            As for ``Source``.
+
+        Returns
+        -------
+        tuple of Source and Format
+
+        Raises
+        ------
+        UnknownName
+            No format of that name.
+        InputError
+            A file that cannot be read, or that no format knows.
+        """
+        if name is not None and name not in self:
+            raise UnknownName("format", str(name), self)
+        source = Source(path, progress, self._kind)
+        if name is not None:
+            return source, self[name]
+        head = source.head()
+        for each in self.values():
+            if each.sniff(head):
+                return source, each
+        raise InputError(
+            f"the format of {source.name} is not known; it begins {first_line(head).strip()[:_SHOWN]!r}. Name it with "
+            f"--format: {', '.join(self)}. {self._advice}"
+        )

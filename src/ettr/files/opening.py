@@ -8,8 +8,9 @@ import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ettr.core.errors import InputError
 
@@ -27,7 +28,6 @@ HEAD_WIDTH = 10_000
 LONGEST_LINE = 1 << 20
 """Bytes; a longer line is skipped without being held."""
 
-_TOO_LONG = "line longer than 1 MiB"
 _BLOCK = 1 << 18
 _HEAD_BYTES = 1 << 20
 _CONTROL_SHARE = 0.05
@@ -100,7 +100,8 @@ class Source:
             raise InputError(f"the {kind} {str(self.path)!r} cannot be read: {reason}") from error
         if not self.size_bytes:
             raise InputError(f"the {kind} must hold something; {self.path} is empty")
-        self._start = self._first_bytes()
+        with self._open(None) as stream:
+            self._start = stream.read(_HEAD_BYTES)
         self._refuse_foreign()
 
     def head(self) -> list[str]:
@@ -157,27 +158,41 @@ class Source:
         tuple of int and str
             Line number from 1, and the line without its end.
         """
-        odd = _Odd()
+        odd: dict[str, tuple[int, int]] = {}
+        number = 1
         try:
             with self.binary() as stream:
-                for number, block in self._whole_lines(stream, ledger):
-                    yield from enumerate(_decoded(block, number, odd), number)
+                while block := stream.read1(_BLOCK):
+                    if number == 1:
+                        block = block.removeprefix(_BOM)
+                    if not block.endswith(b"\n"):
+                        block += stream.readline(LONGEST_LINE + 1)
+                    last = block.rfind(b"\n", 0, -1) + 1
+                    too_long = len(block.removesuffix(b"\n")) - last > LONGEST_LINE
+                    whole, rest = (block[:last], block) if too_long else (block, b"\n")
+                    if whole:
+                        lines = _decoded(whole.removesuffix(b"\n"), number, odd)
+                        yield from enumerate(lines, number)
+                        number += len(lines)
+                    if too_long:
+                        while rest and not rest.endswith(b"\n"):
+                            rest = stream.readline(LONGEST_LINE)
+                        ledger.not_parsed("line longer than 1 MiB", place=f"line {number:,}")
+                        number += 1
         finally:
-            odd.report(ledger)
+            for what, (n, first) in odd.items():
+                ledger.note(f"{n:,} {'line' if n == 1 else 'lines'} held {what} (the first: line {first:,})")
 
     def _open(self, progress: Progress | None) -> io.BufferedReader:
-        raw = _Counted(self.path, self.size_bytes, progress)
+        counted = _Counted(self.path, self.size_bytes, progress)
+        file: io.BufferedReader = io.BufferedReader(counted, _BLOCK)
         if self._magic.startswith(b"\x1f\x8b"):
-            inner: Any = gzip.GzipFile(fileobj=cast(Any, io.BufferedReader(raw, _BLOCK)))
+            inner: Any = gzip.GzipFile(fileobj=file)
         elif self._magic.startswith(b"\xfd7zXZ\x00"):
-            inner = lzma.LZMAFile(cast(Any, io.BufferedReader(raw, _BLOCK)))  # noqa: SIM115 (closed by _Tolerant)
+            inner = lzma.LZMAFile(file)  # noqa: SIM115 (closed by _Tolerant)
         else:
-            return io.BufferedReader(raw, _BLOCK)
-        return io.BufferedReader(_Tolerant(inner, raw, self), _BLOCK)
-
-    def _first_bytes(self) -> bytes:
-        with self._open(None) as stream:
-            return stream.read(_HEAD_BYTES)
+            return file
+        return io.BufferedReader(_Tolerant(inner, file, counted, self), _BLOCK)
 
     def _refuse_foreign(self) -> None:
         start = self._start
@@ -210,81 +225,52 @@ class Source:
                 f"{self.name} are control bytes"
             )
 
-    def _whole_lines(self, stream: io.BufferedReader, ledger: Ledger) -> Iterator[tuple[int, bytes]]:
-        """Blocks that end at the end of a line, with the number of their first line."""
-        number, rest, skipping, at_start = 1, b"", False, True
-        while block := stream.read1(_BLOCK):
-            if at_start:
-                block, at_start = block.removeprefix(_BOM), False
-            if skipping:
-                _, end, block = block.partition(b"\n")
-                if not end:
-                    continue
-                skipping, number = False, number + 1
-            whole, end, tail = block.rpartition(b"\n")
-            if end:
-                if len(rest) + len(whole.partition(b"\n")[0]) > LONGEST_LINE:
-                    ledger.not_parsed(_TOO_LONG, place=f"line {number:,}")
-                    rest, (_, more, whole) = b"", whole.partition(b"\n")
-                    number += 1
-                    if not more:
-                        rest = tail
-                        continue
-                yield number, rest + whole
-                number += 1 + whole.count(b"\n")
-                rest = tail
-            else:
-                rest += tail
-            if len(rest) > LONGEST_LINE:
-                ledger.not_parsed(_TOO_LONG, place=f"line {number:,}")
-                rest, skipping = b"", True
-        if rest:
-            yield number, rest
+
+def _decoded(block: bytes, number: int, odd: dict[str, tuple[int, int]]) -> list[str]:
+    """Lines as text; those that had to be repaired are counted in ``odd``, with the first of them."""
+    if b"\0" not in block:
+        with suppress(UnicodeDecodeError):
+            return block.replace(b"\r\n", b"\n").removesuffix(b"\r").decode().split("\n")
+    lines = []
+    for at, line in enumerate(block.split(b"\n"), number):
+        repairs = []
+        if b"\0" in line:
+            repairs.append("NUL bytes, which were removed")
+        kept = line.replace(b"\0", b"").removesuffix(b"\r")
+        try:
+            lines.append(kept.decode())
+        except UnicodeDecodeError:
+            repairs.append("bytes that are not UTF-8, which were replaced")
+            lines.append(kept.decode(errors="replace"))
+        for what in repairs:
+            n, first = odd.get(what, (0, at))
+            odd[what] = n + 1, first
+    return lines
 
 
-class _Odd:
-    """Lines that had to be repaired."""
+class _Layer(io.RawIOBase):
+    """A stream made of others, which are closed with it."""
 
-    def __init__(self) -> None:
-        self.lines: dict[str, tuple[int, int]] = {}
-
-    def add(self, what: str, number: int) -> None:
-        n, first = self.lines.get(what, (0, number))
-        self.lines[what] = (n + 1, first)
-
-    def report(self, ledger: Ledger) -> None:
-        for what, (n, first) in self.lines.items():
-            ledger.note(f"{n:,} {'line' if n == 1 else 'lines'} held {what} (the first: line {first:,})")
-
-
-def _decoded(block: bytes, number: int, odd: _Odd) -> list[str]:
-    if b"\0" in block:
-        for place, line in enumerate(block.split(b"\n"), number):
-            if b"\0" in line:
-                odd.add("NUL bytes, which were removed", place)
-        block = block.replace(b"\0", b"")
-    if b"\r" in block:
-        block = block.replace(b"\r\n", b"\n").removesuffix(b"\r")
-    try:
-        return block.decode("utf-8").split("\n")
-    except UnicodeDecodeError:
-        lines = [line.decode("utf-8", "replace") for line in block.split(b"\n")]
-        for place, (text, line) in enumerate(zip(lines, block.split(b"\n"), strict=True), number):
-            if "\ufffd" in text and "\ufffd".encode() not in line:
-                odd.add("bytes that are not UTF-8, which were replaced", place)
-        return lines
-
-
-class _Utf8(io.RawIOBase):
-    """A stream that a strict parser accepts: valid UTF-8, no byte order mark, no NUL bytes."""
-
-    def __init__(self, inner: io.BufferedReader, ledger: Ledger) -> None:
-        self._inner, self._ledger = inner, ledger
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-        self._rest = b""
+    def __init__(self, *below: Any) -> None:
+        self._below = below
 
     def readable(self) -> bool:
         return True
+
+    def close(self) -> None:
+        for stream in self._below:
+            stream.close()
+        super().close()
+
+
+class _Utf8(_Layer):
+    """A stream that a strict parser accepts: valid UTF-8, no byte order mark, no NUL bytes."""
+
+    def __init__(self, inner: io.BufferedReader, ledger: Ledger) -> None:
+        super().__init__(inner)
+        self._inner, self._ledger = inner, ledger
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._rest = b""
 
     def readinto(self, buffer: Any) -> int:
         while not self._rest:
@@ -302,62 +288,44 @@ class _Utf8(io.RawIOBase):
         buffer[:n], self._rest = self._rest[:n], self._rest[n:]
         return n
 
-    def close(self) -> None:
-        self._inner.close()
-        super().close()
 
-
-class _Counted(io.RawIOBase):
+class _Counted(io.FileIO):
     """The file on disk, with a report of how much of it is read."""
 
     def __init__(self, path: Path, size_bytes: int, progress: Progress | None) -> None:
-        self._file = path.open("rb", buffering=0)
+        super().__init__(path)
         self._size, self._progress = size_bytes, progress
         self.n_read = 0
         self._reported = 0
 
-    def readable(self) -> bool:
-        return True
-
     def readinto(self, buffer: Any) -> int | None:
-        n = self._file.readinto(buffer)
+        n = super().readinto(buffer)
         self.n_read += n or 0
         if self._progress and (self.n_read - self._reported >= _HEAD_BYTES or not n):
             self._reported = self.n_read
             self._progress(self.n_read, max(self._size, self.n_read))
         return n
 
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
-
-class _Tolerant(io.RawIOBase):
+class _Tolerant(_Layer):
     """A decompressed stream that ends where its file was cut off; a damaged one is refused."""
 
-    def __init__(self, inner: Any, raw: _Counted, source: Source) -> None:
-        self._inner, self._raw, self._source = inner, raw, source
-
-    def readable(self) -> bool:
-        return True
+    def __init__(self, inner: Any, file: io.BufferedReader, counted: _Counted, source: Source) -> None:
+        super().__init__(inner, file)
+        self._inner, self._counted, self._source = inner, counted, source
 
     def readinto(self, buffer: Any) -> int:
         try:
             # read1 hands over what is there; read would lose it when the next block is broken
             data = self._inner.read1(len(buffer))
         except EOFError:
-            self._source.cut = f"ends too early: only what stands before byte {self._raw.n_read:,} could be read"
+            self._source.cut = f"ends too early: only what stands before byte {self._counted.n_read:,} could be read"
             return 0
         except _BROKEN as error:
             # what was unpacked so far failed its check, and may be wrong
             raise InputError(
-                f"{self._source.name} is damaged at byte {self._raw.n_read:,} or before: only a truncated file can be "
-                f"read in part. Fetch it again ({error})"
+                f"{self._source.name} is damaged at byte {self._counted.n_read:,} or before: only a truncated file can "
+                f"be read in part. Fetch it again ({error})"
             ) from error
         buffer[: len(data)] = data
         return len(data)
-
-    def close(self) -> None:
-        self._inner.close()
-        self._raw.close()
-        super().close()

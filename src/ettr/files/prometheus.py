@@ -1,4 +1,4 @@
-"""What Prometheus answers to a range query, a sample at a time, and the labels of its text."""
+"""Samples of Prometheus: of the text that DCGM's exporter writes, or of the JSON that answers a range query."""
 
 from __future__ import annotations
 
@@ -13,11 +13,16 @@ from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 
-LABEL = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"', re.ASCII)
-"""One label of a series in text, its name and its value."""
-JSON = re.compile(r'\s*(?:\[|\{\s*(?:["}]|$))')
-"""The beginning of JSON, which is not that of text."""
+HOSTS = ("Hostname", "hostname", "node", "nodename", "kubernetes_node")
+"""Labels that may name a host, the best first."""
+BLANK = 2_147_483_632
+"""The smallest of the values by which DCGM says that it has none."""
+MOST_SERIES = 200_000
 
+_LABEL = re.compile(r'\b(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"', re.ASCII)
+_JSON = re.compile(r'\s*(?:\[|\{\s*(?:["}]|$))')
+"""The beginning of JSON, which is not that of text."""
+_LONGEST_LINE = 10_000
 _DEEPEST = 30
 _BLOCK = 4096
 """Bytes parsed at once: a block of nothing but brackets makes a path as long as itself for each of them."""
@@ -26,15 +31,15 @@ _ANSWER = ("status", "error", "errorType", "data.resultType", "resultType")
 
 
 @dataclass
-class RangeSeries:
-    """One series of a range query, while it passes.
+class LabelledSeries:
+    """One series while it passes.
 
     Attributes
     ----------
     labels : dict of str to str
-        Its labels, the metric's name among them.
+        Its labels, the metric's name among them as ``__name__``.
     place : str
-        Where it stands, for messages.
+        Where its sample stands, for messages.
     known : object
         What its reader makes of it, kept from sample to sample.
     """
@@ -44,32 +49,48 @@ class RangeSeries:
     known: Any = None
 
 
-def range_samples(
-    source: Source, ledger: Ledger, n_read: Callable[[], int], query: str
-) -> Iterator[tuple[RangeSeries, list[str]]]:
-    """Yield the samples of a range query's JSON; several answers may stand one after another.
+_Samples = Iterator[tuple[LabelledSeries, list[str]]]
+
+
+def speaks_of(head: list[str], metrics: Iterable[str]) -> bool:
+    """Whether the first lines of a file are of DCGM's exporter, or of a range query."""
+    start = "\n".join(head)
+    if _JSON.match(start):
+        return any(word in start for word in (*metrics, '"resultType"', '"errorType"'))
+    return any(line.startswith("DCGM_FI_") or any(name in line for name in metrics) for line in head)
+
+
+def samples_in(
+    source: Source, ledger: Ledger, n_read: Callable[[], int], query: str, comments: bool = False
+) -> _Samples:
+    """Yield the samples of scrapes one after another, of a dump, or of the answers of range queries.
 
     Parameters
     ----------
     source : Source
         The file.
     ledger : Ledger
-        Told where JSON breaks off.
+        Told where JSON breaks off, and of lines that are too long.
     n_read : callable
         Samples that the reader has counted so far, for messages.
     query : str
         The query to ask with instead, where the answer is of another kind.
+    comments : bool
+        Whether the ledger counts comments.
 
     Yields
     ------
-    tuple of RangeSeries and list of str
-        The series, and its sample: time and value, or what else stands there.
+    tuple of LabelledSeries and list of str
+        The series, and its sample: time (empty where there is none) and value, or what else stands there.
 
     Raises
     ------
     InputError
         An error in place of data, the answer to a query of one instant, or JSON nested too deeply.
     """
+    if not _JSON.match("\n".join(source.head())):
+        yield from _of_text(source, ledger, comments)
+        return
     answer: dict[str, str] = {}
     with source.binary() as stream:
         try:
@@ -85,9 +106,36 @@ def range_samples(
         raise InputError(f"a range of time is needed, got an instant ({kind}): ask with {query}")
 
 
-def _walk(parsed: Iterable[tuple[str, str, object]], answer: dict[str, str]) -> Iterator[tuple[RangeSeries, list[str]]]:
+def _of_text(source: Source, ledger: Ledger, comments: bool) -> _Samples:
+    """Lines such as ``name{labels} value stamp``."""
+    known: dict[str, LabelledSeries] = {}
+    for number, line in source.lines(ledger):
+        if not line or line.isspace():
+            continue
+        place = f"line {number:,}"
+        if line.startswith("#"):
+            ledger.dropped("comment", int(comments), place)
+            continue
+        if len(line) > _LONGEST_LINE:
+            ledger.not_parsed("sample in an unknown form", place=place)
+            continue
+        start, brace = line.find("{"), line.rfind("}")
+        head = line[: brace + 1] if 0 <= start < brace else line.split(None, 1)[0]
+        series = known.get(head)
+        if series is None:
+            if len(known) >= MOST_SERIES:
+                known.clear()
+            series = known[head] = LabelledSeries(
+                {"__name__": head.partition("{")[0].strip(), **dict(_LABEL.findall(head))}
+            )
+        series.place = place
+        rest = line[len(head) :].split()
+        yield series, [*rest[1:], rest[0]] if len(rest) == 2 else ["", *rest]
+
+
+def _walk(parsed: Iterable[tuple[str, str, object]], answer: dict[str, str]) -> _Samples:
     """Follow the JSON; ``answer`` takes what stands beside the data."""
-    depth, n_series, series, sample = 0, 0, RangeSeries(), list[str]()
+    depth, n_series, series, sample = 0, 0, LabelledSeries(), list[str]()
     for prefix, event, value in parsed:
         depth += _DEEPER.get(event, 0)
         if depth > _DEEPEST:
@@ -100,7 +148,7 @@ def _walk(parsed: Iterable[tuple[str, str, object]], answer: dict[str, str]) -> 
             sample = []
         elif event == "start_map" and (prefix == "item" or prefix.endswith("result.item")):
             n_series += 1
-            series, sample = RangeSeries(place=f"series {n_series:,}"), []
+            series, sample = LabelledSeries(place=f"series {n_series:,}"), []
         elif event == "string" and ".metric." in prefix:
             series.labels[prefix.rpartition(".")[2]] = str(value)
         elif event == "string" and prefix in _ANSWER:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Iterator
@@ -17,22 +16,25 @@ from ettr.core.errors import InputError
 from ettr.core.temperatures import AIR_C
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
+from ettr.files.tables import header_of, rows
+from ettr.files.times import NoTime, written
 
 HOURS = 8760
 """Hours of the year that weather is kept for; 29 February is set aside."""
 LONGEST_GAP_H = 6
 """Hours that may be missing in a row and are drawn straight between their neighbours."""
 
-_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_FIRST_DAY = np.concatenate([[0], np.cumsum(_MONTH_DAYS)[:-1]])
-_EPW_HEADER, _EPW_FIELDS, _EPW_MISSING_C = 8, 7, 99.9
+_NEW_YEAR = datetime(2001, 1, 1)
+"""Of a year without 29 February, by which days and hours are counted."""
+_EPW_HEADER, _EPW_FIELDS = 8, 7
 _TIMES = ("time", "timestamp", "datetime", "date_time", "date", "local_time", "valid", "utc_time", "time_utc")
 _TEMPERATURES = ("temperature", "temperature_2m", "temp", "temp_air", "dry_bulb", "drybulb", "air_temperature", "t2m")
+_MOST_BEFORE_HEADER = 51
+"""Lines in which the header of a table must stand."""
 _MOST_ODD = 0.1
 """Share of temperatures that no air has, above which the file is in another unit rather than faulty."""
 _SENTINELS = (99.9, 999.0, 999.9, 9999.0, -99.0, -999.0, -9999.0)
-_FULL_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)$")
-_MONTH_DAY = re.compile(r"(\d\d)-(\d\d)$")
+_DAY = re.compile(r"(?:(\d{4})-)?(\d\d-\d\d)")
 
 
 @dataclass(frozen=True)
@@ -111,17 +113,19 @@ class Weather:
         )
 
     def _first_day(self, starts: str) -> int:
-        dated = _FULL_DATE.match(starts)
-        day = starts[5:] if dated else starts
-        parts = _MONTH_DAY.match(day)
-        if not parts or not 1 <= int(parts[1]) <= 12 or not 1 <= int(parts[2]) <= _MONTH_DAYS[int(parts[1]) - 1]:
-            raise InputError(f"starts must be a day such as 06-15 or 2026-06-15, and not 29 February, got {starts!r}")
-        if dated and len(self.years) == 1 and int(dated[1]) != self.years[0]:
+        match = _DAY.fullmatch(starts)
+        try:
+            first = datetime.strptime(f"{_NEW_YEAR.year}-{match[2] if match else ''}", "%Y-%m-%d")
+        except ValueError as error:
             raise InputError(
-                f"{self.source} holds the weather of {self.years[0]}, not of {dated[1]}: give month and day alone, "
-                f"{day}, to let it stand for any year"
+                f"starts must be a day such as 06-15 or 2026-06-15, and not 29 February, got {starts!r}"
+            ) from error
+        if match and match[1] and len(self.years) == 1 and int(match[1]) != self.years[0]:
+            raise InputError(
+                f"{self.source} holds the weather of {self.years[0]}, not of {match[1]}: give month and day alone, "
+                f"{match[2]}, to let it stand for any year"
             )
-        return int(_FIRST_DAY[int(parts[1]) - 1]) + int(parts[2]) - 1
+        return (first - _NEW_YEAR).days
 
 
 def read(path: str | Path, zone_h: float | None = None) -> Weather:
@@ -157,30 +161,28 @@ def read(path: str | Path, zone_h: float | None = None) -> Weather:
         raise InputError(f"zone_h must be from -12 to 14 h, got {zone_h:g}")
     head = source.head()
     epw = head[0].upper().startswith("LOCATION,")
-    rows = _Epw(source, ledger, zone_h) if epw else _Table(source, ledger, zone_h)
-    hour, year, ambient = rows.read()
-    if not hour.size:
+    records = _Records(source, ledger, zone_h)
+    hours = records.hours(records.of_epw(head[0]) if epw else records.of_table(head))
+    if hours.empty:
         raise InputError(f"{source.name} holds no hour of weather: {_reasons(ledger)}")
-    by_hour = pd.Series(ambient).groupby(hour)
-    repeated = hour.size - by_hour.ngroups
-    if repeated:
-        ledger.merged("another value of the same hour", repeated)
-    values = _filled(by_hour.mean().reindex(range(HOURS)).to_numpy(), ledger)
+    by_hour = hours.groupby("hour")["ambient_c"]
+    ledger.merged("another value of the same hour", len(hours) - by_hour.ngroups)
+    values = _filled(by_hour.mean().reindex(range(HOURS)), ledger)
     longest = _longest_run(values)
     if longest < 24:
         raise InputError(
             f"a weather file must hold at least 24 hours in a row, with gaps of up to {LONGEST_GAP_H}; {source.name} "
             f"holds {by_hour.ngroups:,} hours, {longest:,} of them in a row"
         )
-    years = tuple(sorted(set(year.tolist())))
+    years = tuple(sorted(set(hours["year"].tolist())))
     if len(years) > 1:
         ledger.note(f"a year put together from {years[0]} to {years[-1]}: it stands for any")
     if source.cut:
         ledger.note(f"the file {source.cut}")
     return Weather(
         ambient_c=values,
-        place=rows.place,
-        zone_h=rows.zone_h,
+        place=records.place,
+        zone_h=records.zone_h,
         years=years,
         format="epw" if epw else "csv",
         source=source.name,
@@ -189,8 +191,8 @@ def read(path: str | Path, zone_h: float | None = None) -> Weather:
     )
 
 
-class _Rows:
-    """Hours of the year, years and temperatures from the records of a file."""
+class _Records:
+    """What the records of a file say, and what becomes of them."""
 
     def __init__(self, source: Source, ledger: Ledger, zone_h: float | None) -> None:
         self._source, self._ledger = source, ledger
@@ -198,28 +200,23 @@ class _Rows:
         self._zone_is_given = zone_h is not None
         self._n_odd, self._first_odd = 0, ""
 
-    def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rows = list(self._hours())
-        hours, years, ambient = zip(*rows, strict=True) if rows else ((), (), ())
-        if self._n_odd > _MOST_ODD * (len(ambient) + self._n_odd):
+    def hours(self, records: Iterator[tuple[datetime, str, str]]) -> pd.DataFrame:
+        """``hour`` of the year, ``year`` and ``ambient_c``, from the time of each record, its temperature and place."""
+        kept = []
+        for moment, text, place in records:
+            ambient = self._temperature(text, place)
+            if ambient is not None and (moment.month, moment.day) == (2, 29):
+                self._ledger.dropped("29 February", place=place)
+            elif ambient is not None:
+                hour = (moment.replace(year=_NEW_YEAR.year) - _NEW_YEAR) // timedelta(hours=1)
+                kept.append((hour, moment.year, ambient))
+        n = len(kept) + self._n_odd
+        if self._n_odd > _MOST_ODD * n:
             raise InputError(
-                f"{self._source.name} has {self._n_odd:,} of {len(ambient) + self._n_odd:,} temperatures outside "
+                f"{self._source.name} has {self._n_odd:,} of {n:,} temperatures outside "
                 f"{AIR_C[0]:g} to {AIR_C[1]:g} °C, the first in {self._first_odd}: are they in °F or K?"
             )
-        return np.array(hours, dtype=int), np.array(years, dtype=int), np.array(ambient, dtype=float)
-
-    def _hours(self) -> Iterator[tuple[int, int, float]]:
-        raise NotImplementedError
-
-    def _kept(self, moment: datetime, text: str, place: str) -> tuple[int, int, float] | None:
-        ambient = self._temperature(text, place)
-        if ambient is None:
-            return None
-        if (moment.month, moment.day) == (2, 29):
-            self._ledger.dropped("29 February", place=place)
-            return None
-        day = int(_FIRST_DAY[moment.month - 1]) + moment.day - 1
-        return 24 * day + moment.hour, moment.year, ambient
+        return pd.DataFrame(kept, columns=["hour", "year", "ambient_c"])
 
     def _temperature(self, text: str, place: str) -> float | None:
         try:
@@ -239,26 +236,14 @@ class _Rows:
             return value
         return None
 
-    def _take_zone(self, zone_h: float) -> None:
-        if self.zone_h is not None and abs(self.zone_h - zone_h) > 1e-6:
-            raise InputError(
-                f"{self._source.name} is in local time of UTC{zone_h:+g} h, not UTC{self.zone_h:+g} h: take a file of "
-                "the hall's own place, or leave the zone out"
-            )
-        self.zone_h = zone_h
-
-
-class _Epw(_Rows):
-    """EnergyPlus weather: eight lines of header, then a line an hour, which it names by its end."""
-
-    def _hours(self) -> Iterator[tuple[int, int, float]]:
+    def of_epw(self, location: str) -> Iterator[tuple[datetime, str, str]]:
+        """EnergyPlus weather: eight lines of header, then a line an hour, which it names by its end."""
+        self._locate(location.split(","))
         for number, line in self._source.lines(self._ledger):
-            place = f"line {number:,}"
-            cells = line.split(",")
-            if number == 1:
-                self._location(cells)
             if number <= _EPW_HEADER:
                 continue
+            place = f"line {number:,}"
+            cells = line.split(",")
             if len(cells) < _EPW_FIELDS:
                 self._ledger.not_parsed("fewer fields than EPW has", place=place)
                 continue
@@ -268,57 +253,48 @@ class _Epw(_Rows):
             except (ValueError, OverflowError):
                 self._ledger.not_parsed("no time", place=place)
                 continue
-            kept = self._kept(moment, cells[6], place)
-            if kept:
-                yield kept
+            yield moment, cells[6], place
 
-    def _location(self, cells: list[str]) -> None:
+    def _locate(self, cells: list[str]) -> None:
+        """Take place and zone from the first line of EPW."""
+        name = self._source.name
         if len(cells) < 9:
-            raise InputError(f"{self._source.name} begins like EPW, but its LOCATION has {len(cells)} fields of 10")
+            raise InputError(f"{name} begins like EPW, but its LOCATION has {len(cells)} fields of 10")
         self.place = ", ".join(cell.strip() for cell in cells[1:4] if cell.strip() not in ("", "-"))
         try:
-            self._take_zone(float(cells[8]))
+            zone_h = float(cells[8])
         except ValueError as error:
-            if isinstance(error, InputError):
-                raise
+            raise InputError(f"{name} names no time zone in field 9 of LOCATION, got {cells[8]!r}") from error
+        if self.zone_h is not None and abs(self.zone_h - zone_h) > 1e-6:
             raise InputError(
-                f"{self._source.name} names no time zone in field 9 of LOCATION, got {cells[8]!r}"
-            ) from error
+                f"{name} is in local time of UTC{zone_h:+g} h, not UTC{self.zone_h:+g} h: take a file of the hall's "
+                "own place, or leave the zone out"
+            )
+        self.zone_h = zone_h
 
-
-class _Table(_Rows):
-    """CSV: lines of other things may stand before the header, as weather services write them."""
-
-    def _hours(self) -> Iterator[tuple[int, int, float]]:
-        columns: tuple[int, int] | None = None
-        delimiter, in_utc = ",", False
-        for number, line in self._source.lines(self._ledger):
-            place = f"line {number:,}"
-            if columns is None:
-                delimiter = max(",;\t", key=line.count)
-                cells = _cells(line, delimiter)
-                columns = self._header(cells)
-                in_utc = columns is not None and "utc" in cells[columns[0]].lower()
-                if columns is None and number > 50:
-                    break
-                continue
-            cells = _cells(line, delimiter)
-            if not any(cells):
-                continue
-            if len(cells) <= max(columns):
-                self._ledger.not_parsed("fewer cells than the header", place=place)
-                continue
-            moment = self._moment(cells[columns[0]], in_utc, place)
-            kept = moment and self._kept(moment, cells[columns[1]], place)
-            if kept:
-                yield kept
+    def of_table(self, head: list[str]) -> Iterator[tuple[datetime, str, str]]:
+        """CSV: lines of other things may stand before the header, as weather services write them."""
+        headers = ((i, *header_of(line)) for i, line in enumerate(head[:_MOST_BEFORE_HEADER], 1))
+        number, names, delimiter = next((each for each in headers if self._columns(each[1])), (0, [], ""))
+        columns = self._columns(names)
         if columns is None:
             raise InputError(
                 f"{self._source.name} is no weather file: neither EPW, nor CSV with a column of times "
                 f"({', '.join(_TIMES[:4])}) and one of temperatures in °C ({', '.join(_TEMPERATURES[:4])})"
             )
+        in_utc = "utc" in names[columns[0]].lower()
+        for place, cells in rows(self._source, self._ledger, skip=number, delimiter=delimiter):
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) <= max(columns):
+                self._ledger.not_parsed("fewer cells than the header", place=place)
+                continue
+            moment = self._moment(cells[columns[0]], in_utc, place)
+            if moment is not None:
+                yield moment, cells[columns[1]], place
 
-    def _header(self, cells: list[str]) -> tuple[int, int] | None:
+    def _columns(self, cells: list[str]) -> tuple[int, int] | None:
+        """Where times and temperatures stand; None in a line that is no header."""
         plain = [re.sub(r"[^a-z0-9]+", "_", re.sub(r"[\[(].*?[\])]", "", cell.lower())).strip("_") for cell in cells]
         times = [i for i, name in enumerate(plain) if name in _TIMES]
         warm = [i for i, name in enumerate(plain) if re.sub(r"_(c|degc|celsius|f|k)$", "", name) in _TEMPERATURES]
@@ -331,8 +307,10 @@ class _Table(_Rows):
 
     def _moment(self, text: str, in_utc: bool, place: str) -> datetime | None:
         try:
-            moment = datetime.fromisoformat(text.strip().replace("/", "-"))
-        except ValueError:
+            moment = written(text.strip())
+        except NoTime:
+            moment = None
+        if moment is None:
             self._ledger.not_parsed("no time such as 2026-06-15T14:00", place=place)
             return None
         if in_utc and moment.tzinfo is None:
@@ -361,32 +339,26 @@ class _Table(_Rows):
             return None
 
 
-def _cells(line: str, delimiter: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
-
-
 def _longest_run(values: np.ndarray) -> int:
     """Hours in a row that are known, around the turn of the year."""
-    twice = np.tile(~np.isnan(values), 2)
-    steps = np.diff(np.concatenate([[0], twice, [0]]).astype(int))
-    return min(HOURS, int(np.max(np.flatnonzero(steps < 0) - np.flatnonzero(steps > 0), initial=0)))
+    there = np.flatnonzero(np.tile(~np.isnan(values), 2))
+    runs = np.split(there, np.flatnonzero(np.diff(there) > 1) + 1)
+    return min(HOURS, max(run.size for run in runs))
 
 
-def _filled(values: np.ndarray, ledger: Ledger) -> np.ndarray:
+def _filled(values: pd.Series, ledger: Ledger) -> np.ndarray:
     """Short gaps drawn straight between their neighbours; what lies outside the file stays missing."""
-    there = np.flatnonzero(~np.isnan(values))
-    filled, gaps = values.copy(), np.diff(there)
-    short = [i for i in np.flatnonzero(gaps > 1) if gaps[i] <= LONGEST_GAP_H + 1]
-    for i in short:
-        inside = np.arange(there[i] + 1, there[i + 1])
-        filled[inside] = np.interp(inside, there, values[there])
-    n_filled = int(sum(gaps[i] - 1 for i in short))
-    n_left = int((gaps - 1).sum()) - n_filled
+    missing = values.isna()
+    gap_h = missing.groupby((~missing).cumsum()).transform("sum")
+    straight = values.interpolate(limit_area="inside")
+    filled = straight.mask(missing & (gap_h > LONGEST_GAP_H))
+    n_filled, n_left = (int(n) for n in (missing.sum() - filled.isna().sum(), straight.count() - filled.count()))
     if n_filled:
         ledger.note(f"{n_filled:,} missing hours are drawn straight between their neighbours")
     if n_left:
         ledger.note(f"{n_left:,} hours in longer gaps are left out")
-    return filled
+    values_c: np.ndarray = filled.to_numpy()
+    return values_c
 
 
 def _reasons(ledger: Ledger) -> str:
@@ -395,5 +367,4 @@ def _reasons(ledger: Ledger) -> str:
 
 
 def _day_name(day: int) -> str:
-    month = int(np.searchsorted(_FIRST_DAY, day, side="right")) - 1
-    return f"{month + 1:02d}-{day - int(_FIRST_DAY[month]) + 1:02d}"
+    return f"{_NEW_YEAR + timedelta(days=day):%m-%d}"

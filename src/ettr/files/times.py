@@ -1,17 +1,20 @@
-"""Time stamps as people write them, to microseconds since 1970 UTC; nothing ambiguous is guessed."""
+"""Times as people and machines write them: numbers, dates and zones. Nothing ambiguous is guessed."""
 
 from __future__ import annotations
 
 import contextlib
 import re
+import zoneinfo
+from bisect import bisect_right
 from collections import Counter
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ettr.core.errors import InputError
+from ettr.core.errors import InputError, UnknownName
 from ettr.files.ledger import Ledger
 
 SECOND = 1_000_000
@@ -27,13 +30,17 @@ UNITS = {
 }
 """Microseconds in the units that times as numbers may have."""
 
-_EPOCH = datetime(1970, 1, 1)
+_EPOCH, _US = datetime(1970, 1, 1), timedelta(microseconds=1)
 _QUARTER = 900 * SECOND
 """Since 1990 every zone has changed its offset at a quarter of an hour."""
 _FIRST_YEAR, _LAST_YEAR = 1990, 2100
-_FIRST = (datetime(_FIRST_YEAR, 1, 1) - _EPOCH) // timedelta(microseconds=1)
-_END = (datetime(_LAST_YEAR + 1, 1, 1) - _EPOCH) // timedelta(microseconds=1)
-_SINCE_1970 = ((1e17, "ns", "nanoseconds"), (1e14, "us", "microseconds"), (1e11, "ms", "milliseconds"))
+_FIRST = (datetime(_FIRST_YEAR, 1, 1) - _EPOCH) // _US
+_END = (datetime(_LAST_YEAR + 1, 1, 1) - _EPOCH) // _US
+_SINCE_1970 = {"seconds": 1e6, "milliseconds": 1e3, "microseconds": 1.0, "nanoseconds": 0.001}
+"""Microseconds in the units that times since 1970 are counted in."""
+_IN_SECONDS = tuple(us / SECOND for us in _SINCE_1970.values())
+_NEXT_UNIT = (1e11, 1e14, 1e17)
+"""From each of these on a count since 1970 is of the next smaller unit."""
 _SMALLEST_SINCE_1970 = 1e8
 _LONGEST_DAYS = 20_000
 """From here on, 55 years, a number without a unit is no count of days but a date as spreadsheets store it."""
@@ -60,6 +67,10 @@ _ORDERED = re.compile(
     rf"(?P<a>\d{{1,2}})(?P<sep>[-/.])(?P<b>\d{{1,2}})(?P=sep)(?P<y>\d{{4}})(?:[T,\s]\s*{_TIME})?", _FLAGS
 )
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", _FLAGS)
+_TO_THE_SECOND = re.compile(
+    r"(\d{4}(?:-\d\d-|/\d\d/)\d\d[ T]\d\d:\d\d):(\d\d)(?:[.,](\d+))?\s*(Z|[-+]\d\d:?\d\d)?", re.ASCII
+)
+_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?([0-5]\d)?", re.ASCII)
 _REASONS = (
     (re.compile(r"\d{1,2}-[a-z]{3}|[a-z]{3}-\d{2}", _FLAGS), "a date that a spreadsheet cut, such as 5-Apr"),
     (re.compile(r"\d{1,2}[-/.]\d{1,2}[-/.]\d\d(?:\D.*)?", _FLAGS | re.DOTALL), "a year of two digits"),
@@ -69,6 +80,104 @@ _REASONS = (
 
 class NoTime(ValueError):
     """A text that is no time, or none that a log of a GPU cluster can hold."""
+
+
+def zone_of(given: str | tzinfo | None) -> tzinfo | None:
+    """Find a zone by its name, or by its offset from UTC.
+
+    Parameters
+    ----------
+    given : str, tzinfo or None
+        ``Europe/Berlin``, ``UTC``, ``+08:00``, ``UTC-5``, or a zone.
+
+    Returns
+    -------
+    tzinfo or None
+        None for None.
+
+    Raises
+    ------
+    UnknownName
+        No zone of that name.
+    InputError
+        An offset of more than 14 hours.
+
+    Examples
+    --------
+    >>> print(zone_of("europe/berlin"), zone_of("+0530"))
+    Europe/Berlin UTC+05:30
+    """
+    if given is None or isinstance(given, tzinfo):
+        return given
+    name = str(given).strip()
+    if name.upper() in ("Z", "UTC", "GMT"):
+        return UTC
+    offset = _OFFSET.fullmatch(name)
+    if offset:
+        ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
+        if ahead > timedelta(hours=14):
+            raise InputError(f"zone must be at most 14 h from UTC, got {name!r}")
+        return timezone(ahead if offset[1] == "+" else -ahead)
+    valid = zoneinfo.available_timezones()
+    exact = {each.lower(): each for each in valid}.get(name.lower())
+    if exact is None:
+        raise UnknownName("zone", name, valid, "--zone; an offset such as +08:00 will do too")
+    return zoneinfo.ZoneInfo(exact)
+
+
+def epoch_s(number: float) -> float | None:
+    """Read a count of seconds, or of smaller units, since 1970. [s]
+
+    Parameters
+    ----------
+    number : float
+        From 1e11 on milliseconds, from 1e14 on microseconds, from 1e17 on nanoseconds; else seconds.
+
+    Returns
+    -------
+    float or None
+        Seconds since 1970 UTC, from 1990 to 2100; None if it is no date. [s]
+
+    Examples
+    --------
+    >>> epoch_s(1_717_000_000_500), epoch_s(348.98)
+    (1717000000.5, None)
+    """
+    since = number * _IN_SECONDS[bisect_right(_NEXT_UNIT, number)]
+    return since if _FIRST <= since * SECOND < _END else None
+
+
+def written(text: str) -> datetime | None:
+    """Read a stamp that is written so that only one moment can be meant.
+
+    Parameters
+    ----------
+    text : str
+        Year first, as in ``2024-02-13 04:12:33,5Z``, or the month by its name.
+
+    Returns
+    -------
+    datetime or None
+        With the zone or offset that it carries, naive if it carries none; None if it is written otherwise.
+
+    Raises
+    ------
+    NoTime
+        No such day or hour.
+
+    Examples
+    --------
+    >>> written("2024/02/13 04:12 +08:00").isoformat(), written("03/04/2025")
+    ('2024-02-13T04:12:00+08:00', None)
+    """
+    match = _ISO.fullmatch(text)
+    if match:
+        return _moment(match, int(match["mo"]), int(match["d"]))
+    for pattern in _WORDED:
+        match = pattern.fullmatch(text)
+        if match and match["name"].lower() in _MONTHS:
+            return _moment(match, _MONTHS[match["name"].lower()], int(match["d"]))
+    return None
 
 
 class Clock:
@@ -132,14 +241,8 @@ class Clock:
             if not good[0]:
                 raise NoTime(why_not(text))
             return int(times[0])
-        local, zone = self._written(text)
-        if not _FIRST_YEAR <= local.year <= _LAST_YEAR:
-            raise NoTime(f"a year outside {_FIRST_YEAR}-{_LAST_YEAR}")
-        us = (local - _EPOCH) // timedelta(microseconds=1)
-        if zone is None:
-            return self._utc(us)
-        self._kinds["with a zone"] += 1
-        return us - _offset_us(zone)
+        moment = written(text)
+        return self.us_of(self._ordered(text) if moment is None else moment)
 
     def us_of(self, moment: datetime) -> int:
         """Place a datetime, naive or not. [us since 1970 UTC]
@@ -162,11 +265,11 @@ class Clock:
         if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
             raise NoTime(f"a year outside {_FIRST_YEAR}-{_LAST_YEAR}")
         offset = moment.utcoffset()
-        us = (moment.replace(tzinfo=None) - _EPOCH) // timedelta(microseconds=1)
+        us = (moment.replace(tzinfo=None) - _EPOCH) // _US
         if offset is None:
             return self._utc(us)
         self._kinds["with a zone"] += 1
-        return us - offset // timedelta(microseconds=1)
+        return us - offset // _US
 
     def us_without_year(self, month: int, day: int, hour: int, minute: int, second: int, microsecond: int = 0) -> int:
         """Place a stamp without a year: the year that puts it nearest to the stamp before. [us]
@@ -257,21 +360,14 @@ class Clock:
 
     # ---------------------------------------------------------------- texts
 
-    def _written(self, text: str) -> tuple[datetime, str | None]:
-        """Date and time as written, and the zone if there is one."""
-        match = _ISO.fullmatch(text)
-        if match:
-            return _moment(match, int(match["mo"]), int(match["d"])), match["zone"]
-        for pattern in _WORDED:
-            match = pattern.fullmatch(text)
-            if match and match["name"].lower() in _MONTHS:
-                return _moment(match, _MONTHS[match["name"].lower()], int(match["d"])), match["zone"]
+    def _ordered(self, text: str) -> datetime:
+        """A stamp whose day and month are both numbers."""
         match = _ORDERED.fullmatch(text)
         if not match:
             raise NoTime(why_not(text))
         self._settle(np.array([text], dtype=object))
         first, second = int(match["a"]), int(match["b"])
-        return _moment(match, *((second, first) if self._day_first else (first, second))), match["zone"]
+        return _moment(match, *((second, first) if self._day_first else (first, second)))
 
     def _settle(self, values: np.ndarray) -> None:
         """Find whether the day or the month stands first in dates such as 03/04/2025."""
@@ -346,7 +442,7 @@ class Clock:
         if known is None:
             moment = (_EPOCH + timedelta(microseconds=quarter * _QUARTER)).replace(tzinfo=self._zone)
             first, second = (moment.replace(fold=fold).utcoffset() or timedelta() for fold in (0, 1))
-            known = (first // timedelta(microseconds=1), (first > second) - (first < second))
+            known = (first // _US, (first > second) - (first < second))
             self._offsets[quarter] = known
         return known
 
@@ -362,9 +458,8 @@ class Clock:
             since_1970 = scaled >= _FIRST
         else:
             since_1970 = values >= _SMALLEST_SINCE_1970
-            scaled = values * np.where(since_1970, UNITS["s"], UNITS["d"])
-            for least, unit, _ in reversed(_SINCE_1970):
-                scaled = np.where(values >= least, values * UNITS[unit], scaled)
+            units = np.array(list(_SINCE_1970.values()))[np.searchsorted(_NEXT_UNIT, values, side="right")]
+            scaled = values * np.where(since_1970, units, UNITS["d"])
             too_large = good & ~since_1970 & (values >= _LONGEST_DAYS)
             self._kinds["too large"] += int(too_large.sum())
             self._largest = max(self._largest, float(np.max(values, where=too_large, initial=0.0)))
@@ -380,7 +475,7 @@ class Clock:
 
     def _say_unit(self, values: np.ndarray) -> None:
         if len(values):
-            words = next((name for least, _, name in _SINCE_1970 if values[0] >= least), "seconds")
+            words = list(_SINCE_1970)[bisect_right(_NEXT_UNIT, values[0])]
             self._ledger.note(f"times are large numbers: taken as {words} since 1970 UTC; if not so, name --time-unit")
 
     # -------------------------------------------------------------- the end
@@ -436,6 +531,43 @@ class Clock:
         self._ledger.note(f"times are numbers up to {self._largest:g}: taken as {words}; if not so, name --time-unit")
 
 
+class Stamps:
+    """Reads the stamps of a recording, which say the day and the second.
+
+    Parameters
+    ----------
+    zone : tzinfo or None
+        Of stamps that carry none; UTC if not given, with a note.
+    ledger : Ledger
+        Takes the note.
+    """
+
+    def __init__(self, zone: tzinfo | None, ledger: Ledger) -> None:
+        self._is_told, self._ledger = zone is not None, ledger
+        self._clock = Clock(Ledger(), zone)
+        self._minute: tuple[str, str | None] = "", None
+        self._minute_s = 0.0
+
+    def read(self, text: str) -> float | None:
+        """Seconds since 1970 UTC; None if the text is no stamp. [s]"""
+        match = _TO_THE_SECOND.fullmatch(text.strip())
+        if not match:
+            return None
+        minute, second, fraction, zone = match.groups()
+        seconds = float(f"{second}.{fraction or 0}")
+        if seconds >= 61:
+            return None
+        if (minute, zone) != self._minute:  # thousands of stamps lie in one minute
+            if zone is None and not self._is_told:
+                self._ledger.note("stamps carry no zone and are taken as UTC; differences of time do not depend on it")
+            try:
+                self._minute_s = self._clock.us(f"{minute}{zone or ''}") / SECOND
+            except NoTime:
+                return None
+            self._minute = minute, zone
+        return self._minute_s + seconds
+
+
 NOT_A_TIME = "not a time"
 
 
@@ -470,7 +602,7 @@ def why_not(text: str) -> str:
 
 
 def _moment(match: re.Match[str], month: int, day: int) -> datetime:
-    """The parts of a stamp as one naive datetime."""
+    """The parts of a stamp as one datetime, with its zone if it has one."""
     hour, minute, second = (int(match[part] or 0) for part in ("h", "min", "s"))
     if match["half"]:
         if not 1 <= hour <= 12:
@@ -479,18 +611,20 @@ def _moment(match: re.Match[str], month: int, day: int) -> datetime:
     fraction = int((match["f"] or "0").ljust(6, "0")[:6])
     leap = second == 60
     try:
-        moment = datetime(int(match["y"]), month, day, hour, minute, 59 if leap else second, fraction)
+        zone = _fixed(match["zone"]) if match["zone"] else None
+        moment = datetime(int(match["y"]), month, day, hour, minute, 59 if leap else second, fraction, zone)
         return moment + timedelta(seconds=1) if leap else moment
     except (ValueError, OverflowError) as error:
         raise NoTime(NOT_A_TIME) from error
 
 
-def _offset_us(zone: str) -> int:
-    """Microseconds that a zone such as +08:00 is ahead of UTC."""
+@lru_cache(maxsize=1000)
+def _fixed(zone: str) -> tzinfo:
+    """A zone such as Z or +08:00."""
     if zone[0] not in "+-":
-        return 0
+        return UTC
     minutes = int(zone[1:3]) * 60 + int(zone[3:].lstrip(":") or 0)
-    return (minutes if zone[0] == "+" else -minutes) * 60 * SECOND
+    return timezone(timedelta(minutes=minutes if zone[0] == "+" else -minutes))
 
 
 def _shape(value: Any) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
-from ettr.files.log_times import Clock, NoTime, why_not
+from ettr.files.times import Clock, NoTime, why_not
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -1,0 +1,180 @@
+"""Tables of text: a header, then rows, with commas, semicolons, tabs or bars between the cells."""
+
+from __future__ import annotations
+
+import csv
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from ettr.core.errors import InputError
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Lines, Source
+
+_DELIMITERS = ",;\t|"
+_BATCH = 10_000
+_MOST_LINES = 200
+_MOST_CHARACTERS = 1 << 20
+
+
+def first_line(head: Iterable[str]) -> str:
+    """The first line that holds something; empty if none does."""
+    return next((line for line in head if line.strip()), "")
+
+
+def cells_of(line: str, delimiter: str) -> list[str] | None:
+    """The cells of a line; None where a quotation is broken."""
+    if '"' not in line:
+        return line.split(delimiter)
+    try:
+        return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
+    except csv.Error:
+        return None
+
+
+def header_of(line: str) -> tuple[list[str], str]:
+    """Names in a header, and the delimiter that gives the most of them.
+
+    Examples
+    --------
+    >>> header_of('start; "host, rack";cause;')
+    (['start', 'host, rack', 'cause'], ';')
+    """
+    split = {delimiter: cells_of(line, delimiter) or line.split(delimiter) for delimiter in _DELIMITERS}
+    delimiter = max(_DELIMITERS, key=lambda each: len(split[each]))
+    names = [name.strip() for name in split[delimiter]]
+    while len(names) > 1 and not names[-1]:
+        names.pop()
+    return names, delimiter
+
+
+def rows(source: Source, ledger: Ledger, skip: int = 0, delimiter: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield every row with its place, for a table whose rows are a line each.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    ledger : Ledger
+        Takes rows with a broken quotation.
+    skip : int
+        Lines to pass over. [count]
+    delimiter : str
+        What stands between the cells; as in the first row, which is the header, if not given.
+
+    Yields
+    ------
+    tuple of str and list of str
+        The place, as ``line 7``, and the cells as they stand. Blank lines are left out.
+    """
+    for number, line in source.lines(ledger):
+        if number <= skip or not line.strip():
+            continue
+        delimiter = delimiter or header_of(line)[1]
+        cells = cells_of(line, delimiter)
+        if cells is None:
+            ledger.not_parsed("row with a broken quotation", place=f"line {number:,}")
+        else:
+            yield f"line {number:,}", cells
+
+
+class Table:
+    """A table whose rows all have the cells of its header, and may go on over several lines inside quotes.
+
+    A quote that never closes costs its line, not the rest of the file.
+
+    Parameters
+    ----------
+    lines : iterator
+        The file's lines with their numbers.
+    ledger : Ledger
+        Takes rows that have more or fewer cells.
+
+    Attributes
+    ----------
+    header : list of str
+        Names of the columns.
+
+    Raises
+    ------
+    InputError
+        Only blank lines.
+    """
+
+    def __init__(self, lines: Lines, ledger: Ledger) -> None:
+        self._lines, self._ledger = lines, ledger
+        self._back: deque[tuple[int, str]] = deque()
+        self._stream = self._again()
+        first = first_line(line for _, line in lines)
+        if not first:
+            raise InputError("a table must have a header; the file holds only blank lines")
+        self.header, self._delimiter = header_of(first)
+
+    def batches(self) -> Iterator[tuple[list[int], list[list[str]]]]:
+        """Rows as wide as the header, and the numbers of their first lines, many at a time."""
+        width, delimiter = len(self.header), self._delimiter
+        numbers: list[int] = []
+        rows: list[list[str]] = []
+        for item in self._stream:
+            number, line = item
+            if '"' in line or line.count(delimiter) != width - 1:
+                row = self._odd_row(item)
+                if row is None:
+                    continue
+            else:
+                row = line.split(delimiter)
+            numbers.append(number)
+            rows.append(row)
+            if len(rows) == _BATCH:
+                yield numbers, rows
+                numbers, rows = [], []
+        if rows:
+            yield numbers, rows
+
+    def _again(self) -> Lines:
+        """The lines, and once more those that were handed back."""
+        while True:
+            while self._back:
+                yield self._back.popleft()
+            item = next(self._lines, None)
+            if item is None:
+                return
+            yield item
+
+    def _odd_row(self, item: tuple[int, str]) -> list[str] | None:
+        """A row with quotes or of another width; None if it is not one."""
+        number, line = item
+        width = len(self.header)
+        more: list[tuple[int, str]] = []
+        row = self._quoted(item, more) if '"' in line else line.split(self._delimiter)
+        if row is not None and len(row) == width + 1 and not row[-1].strip():
+            row.pop()
+        if (row is not None and len(row) == width) or not line.strip():
+            return row if line.strip() else None
+        reason = "a quote that never closes" if row is None else f"too {'many' if len(row) > width else 'few'} cells"
+        self._ledger.not_parsed(reason, 1, f"line {number:,}")
+        # what this row swallowed may be whole rows
+        self._back.extendleft(reversed(more))
+        return None
+
+    def _quoted(self, first: tuple[int, str], more: list[tuple[int, str]]) -> list[str] | None:
+        """Cells of a row with quotes, which may go on over further lines; None if it never ends."""
+        n_characters = len(first[1])
+        closed = True
+
+        def pull() -> Iterator[str]:
+            nonlocal n_characters, closed
+            yield first[1] + "\n"
+            while len(more) < _MOST_LINES and n_characters < _MOST_CHARACTERS:
+                item = next(self._stream, None)
+                if item is None:
+                    break
+                more.append(item)
+                n_characters += len(item[1])
+                yield item[1] + "\n"
+            closed = False
+
+        try:
+            row = next(csv.reader(pull(), delimiter=self._delimiter, skipinitialspace=True), [])
+        except csv.Error:
+            return None
+        return row if closed else None
