@@ -7,7 +7,7 @@ import pytest
 
 from ettr import Scenario, evidence
 from ettr.core.errors import InputError
-from ettr.scenario import paths
+from ettr.core.units import unit_of
 
 FLEET = {
     "failures.modes": [
@@ -142,12 +142,12 @@ def test_every_field_is_in_the_dictionary(fleet):
     for path, (rule, *_) in BOUNDS.items():
         parts = path.split(".")
         of_list = f"failures.modes.<name>.{parts[-1]}" if "modes" in parts else path
-        assert rule.removesuffix(paths.unit_of(path)).strip() in table.loc[of_list, "rule"]
+        assert rule.removesuffix(unit_of(path)).strip() in table.loc[of_list, "rule"]
         # what is no fraction, coefficient of variation or factor is counted in something
         plain = path.endswith(
             ("_cv", ".cv", "share", "success", "factor", "loss", "misdiagnosed", "retire_after", "left")
         )
-        assert bool(paths.unit_of(path)) != plain
+        assert bool(unit_of(path)) != plain
 
 
 RULES = {
@@ -288,7 +288,7 @@ def test_work_takes_longer_at_a_lower_speed(plain_run):
 
 def test_the_wait_for_a_person_is_in_the_queue_of_a_failure_but_not_in_the_first(plain_run):
     run = plain_run.override({"recovery.queue_min": 6, "recovery.person_share": 0.1, "recovery.person_min": 120})
-    assert run.person_h == pytest.approx(0.2)
+    assert run.in_hours().person_share * run.in_hours().person == pytest.approx(0.2)
     assert run.queue_h == pytest.approx(0.3)
     assert run.first_queue_h == pytest.approx(0.1)
     assert run.recovery_h == pytest.approx(0.3 + 10 / 60)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ettr import Gpu, Scenario, budget, plan, simulate
-from ettr.cli.plan import plan_lines
 from ettr.core.errors import InputError
+from ettr.plan.report import plan_lines
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import chip_of, plant_of
 from ettr.thermal import arrhenius_factor, coffin_manson_factor, largest_of, operating_point, speed

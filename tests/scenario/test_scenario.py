@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from ettr import Scenario, budget, evidence
 from ettr.core.errors import InputError, UnknownName
+from ettr.core.units import unit_of
 from ettr.scenario import paths
 
 PRESETS = evidence.scenario_names()
@@ -150,7 +151,7 @@ def test_mean_recovery_times_are_weighted_by_mode(plain_run):
     assert run.mode_weights == pytest.approx([2 / 3, 1 / 3])
     assert run.detection_h == pytest.approx((30 + 0.5) / 1.5 / 60)
     assert run.job_rate_per_h == pytest.approx(1.5 * plain_run.job_rate_per_h)
-    assert np.isnan(run.own_h("detection_min")).tolist() == [False, True]
+    assert run.in_hours().modes.detection == pytest.approx([30 / 60, 1 / 60])
 
 
 def test_a_factor_leaves_the_rates_of_other_modes(llama3):
@@ -790,7 +791,7 @@ def test_the_dictionary_covers_every_field_with_unit_rule_and_meaning():
 
 @pytest.mark.parametrize("path", sorted(set(BOUNDS) - {"failures.exposed_share", "checkpoint.persist_slowdown"}))
 def test_every_number_has_a_unit(path):
-    assert paths.unit_of(path)
+    assert unit_of(path)
 
 
 # --------------------------------------------------------------------------- written

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ettr import Gpu, Scenario, budget, plan, simulate
-from ettr.chapters.common.assumptions import assumptions
 from ettr.core.errors import InputError
 from ettr.core.validity import ValidityWarning
+from ettr.plan.assumed import assumptions
 from ettr.scaling import calibration
 
 SIZE = "cluster.n_gpus"

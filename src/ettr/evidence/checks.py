@@ -3,62 +3,36 @@
 from __future__ import annotations
 
 import copy
+import csv
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ettr.core.errors import DataError
-from ettr.evidence.package import DATA, KINDS, REMEDY, STATUSES, UNLISTED, file_hash, package, resources, unlisted
+from ettr.core.units import OF_ENDING, ending_of
+from ettr.evidence.package import (
+    DATA,
+    KINDS,
+    REMEDY,
+    STATUSES,
+    UNLISTED,
+    changed,
+    content_of,
+    file_hash,
+    package,
+    unlisted,
+)
 from ettr.evidence.sources import entries
 
-SUFFIX_UNITS = {
-    "_per_1000_node_days": "1/(1000 node-days)",
-    "_per_1000_gpu_years": "1/(1000 GPU-years)",
-    "gpu_years": "GPU-years",
-    "_usd_per_kwh": "USD/kWh",
-    "_usd_per_gpu_h": "USD/(GPU h)",
-    "_g_per_kwh": "g/kWh",
-    "_usd_per_kw": "USD/kW",
-    "_mw_per_min": "MW/min",
-    "_mw_per_s": "MW/s",
-    "_k_per_w": "K/W",
-    "tflops_per_gpu": "TFLOP/s",
-    "_node_days": "node-days",
-    "_tflops": "TFLOP/s",
-    "_per_day": "1/d",
-    "_months": "month",
-    "_days_high": "d",
-    "_days_low": "d",
-    "_gpu_h": "GPU h",
-    "_days": "d",
-    "_tb_s": "TB/s",
-    "_gb_s": "GB/s",
-    "_flop": "FLOP",
-    "_min": "min",
-    "_pct": "%",
-    "_usd": "USD",
-    "_mwh": "MWh",
-    "_gwh": "GWh",
-    "_kwh": "kWh",
-    "_t_co2": "t CO2",
-    "_ms": "ms",
-    "_hz": "Hz",
-    "_ev": "eV",
-    "_mhz": "MHz",
-    "_kw": "kW",
-    "_k": "K",
-    "_mw": "MW",
-    "_pb": "PB",
-    "_gb": "GB",
-    "_mb": "MB",
-    "_h": "h",
-    "_s": "s",
-    "_w": "W",
-    "_j": "J",
-    "_c": "°C",
+_SYMBOLS = {
+    "days": "d",
+    "1/day": "1/d",
+    "failures per 1000 node-days": "1/(1000 node-days)",
+    "nodes per 1000 node-days": "1/(1000 node-days)",
 }
-"""The unit that the ending of a name promises, the longer ending before the shorter."""
+"""How data packages write units that sentences write in words."""
 
 PLAIN_UNITS = ("1", "count", "row")
 """Units of a number whose name has no such ending: a fraction, a count, or what the row's unit column says."""
@@ -115,16 +89,16 @@ def stamp(folder: Path = DATA) -> list[str]:
     """
     described = _with_new_files(folder)
     _refuse(list(_contents(folder, described)))
-    changed = []
+    renewed = []
     for resource in described["resources"]:
         digest = file_hash((folder / resource["path"]).read_bytes())
         if resource.get("hash") != digest:
-            changed.append(resource["path"])
+            renewed.append(resource["path"])
             resource["hash"] = digest
-    if changed:
+    if renewed:
         text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
         (folder / "datapackage.json").write_text(text, encoding="utf-8", newline="\n")
-    return changed
+    return renewed
 
 
 def _with_new_files(folder: Path) -> dict[str, Any]:
@@ -150,11 +124,13 @@ def _with_new_files(folder: Path) -> dict[str, Any]:
     return described
 
 
-def table_problems(name: str, folder: Path) -> list[str]:
+def table_problems(resource: dict[str, Any], folder: Path) -> list[str]:
     """What is wrong with one table, hash aside; empty when nothing is."""
-    resource = resources(folder)[name]
-    unreadable = _unreadable(folder, resource["path"])
-    return [unreadable] if unreadable else list(_schema(resource)) or list(_rows(resource, folder))
+    try:
+        text = _text(folder, resource["path"])
+    except DataError as error:
+        return [str(error)]
+    return list(_schema(resource)) or list(_rows(resource, text, folder))
 
 
 def _refuse(problems: list[str]) -> None:
@@ -166,45 +142,41 @@ def _refuse(problems: list[str]) -> None:
 def _contents(folder: Path, described: dict[str, Any]) -> Iterator[str]:
     """What is wrong with the files, hashes aside; ``described`` is what ``datapackage.json`` says, or will say."""
     yield from _undescribed(folder, described)
-    unreadable = {resource["path"]: _unreadable(folder, resource["path"]) for resource in described["resources"]}
-    yield from filter(None, unreadable.values())
-    sources = unreadable.get("references.bib", "data/references.bib is not listed in datapackage.json")
-    keys: set[str] = set()
-    if not sources:
+    texts: dict[str, str] = {}
+    for resource in described["resources"]:
         try:
-            keys = set(entries((folder / "references.bib").read_text(encoding="utf-8"))["key"])
+            texts[resource["path"]] = _text(folder, resource["path"])
         except DataError as error:
             yield str(error)
+    try:
+        keys = set(entries(texts.get("references.bib", ""))["key"])
+    except DataError as error:
+        yield str(error)
+        return
     if not keys:
         return  # every source would be unknown
     for resource in described["resources"]:
         name, path = resource["name"], resource["path"]
-        if unreadable[path]:
+        if path not in texts:
             continue
         if "schema" in resource:
-            problems = table_problems(name, folder)
-            yield from problems or _cells(resource, folder, keys)
-        elif name.partition("/")[0] in KINDS:
-            yield from _preset(path, folder, keys)
-        elif name == "mitigations":
-            yield from _catalogue(path, folder, keys)
+            yield from table_problems(resource, folder) or _cells(resource, texts[path], keys)
+        elif name == "mitigations" or name.partition("/")[0] in KINDS:
+            yield from _origins(resource, texts[path], keys)
 
 
-def _unreadable(folder: Path, path: str) -> str:
+def _text(folder: Path, path: str) -> str:
     try:
-        (folder / path).read_bytes().decode("utf-8")
-    except OSError:
-        return f"data/{path} is missing; restore it from version control"
+        return content_of(folder, path).decode("utf-8")
     except UnicodeDecodeError as error:
-        return f"data/{path} is not UTF-8 text: {error.reason} at byte {error.start}; {REMEDY}"
-    return ""
+        raise DataError(f"data/{path} is not UTF-8 text: {error.reason} at byte {error.start}; {REMEDY}") from None
 
 
 def _hashes(folder: Path) -> Iterator[str]:
     for resource in package(folder)["resources"]:
         path = folder / resource["path"]
         if path.is_file() and file_hash(path.read_bytes()) != resource.get("hash"):
-            yield f"data/{resource['path']} was changed: its SHA-256 is not the recorded one; {REMEDY}"
+            yield changed(resource)
 
 
 def _undescribed(folder: Path, described: dict[str, Any]) -> Iterator[str]:
@@ -231,13 +203,11 @@ def unit_problem(name: str, unit: str) -> str:
     >>> unit_problem("stall_s", "min")
     "the unit 'min' contradicts the name, whose ending _s means 's'"
     """
-    for ending, promised in SUFFIX_UNITS.items():
-        if name.endswith(ending):
-            return (
-                ""
-                if unit == promised
-                else f"the unit {unit!r} contradicts the name, whose ending {ending} means {promised!r}"
-            )
+    if ending := ending_of(name, OF_ENDING):
+        promised = _SYMBOLS.get(OF_ENDING[ending], OF_ENDING[ending])
+        if unit == promised:
+            return ""
+        return f"the unit {unit!r} contradicts the name, whose ending {ending} means {promised!r}"
     if unit in PLAIN_UNITS:
         return ""
     return (
@@ -266,11 +236,11 @@ def _schema(resource: dict[str, Any]) -> Iterator[str]:
     )
 
 
-def _rows(resource: dict[str, Any], folder: Path) -> Iterator[str]:
+def _rows(resource: dict[str, Any], text: str, folder: Path) -> Iterator[str]:
     """The table against its schema, by Frictionless."""
     from frictionless import FrictionlessException, Resource
 
-    if b"\r" in (folder / resource["path"]).read_bytes():
+    if "\r" in text:
         yield f"data/{resource['path']}: lines must end in LF, found CR"
     described = {key: value for key, value in resource.items() if key != "hash"}
     try:
@@ -303,36 +273,38 @@ def _fault(
     return f"{place}: {message}"
 
 
-def _cells(resource: dict[str, Any], folder: Path, keys: set[str]) -> Iterator[str]:
+def _cells(resource: dict[str, Any], text: str, keys: set[str]) -> Iterator[str]:
     """What a schema cannot say: known sources, units of single figures."""
-    import csv
-
     place = f"data/{resource['path']}, row"
-    with (folder / resource["path"]).open(encoding="utf-8", newline="") as lines:
-        for number, row in enumerate(csv.DictReader(lines), start=2):
-            if row["source"] not in keys:
-                yield f"{place} {number}, field source: {row['source']!r} is not a key of references.bib"
-            if row["status"] not in STATUSES:
-                yield f"{place} {number}, field status: {row['status']!r} is not one of {', '.join(STATUSES)}"
-            if resource["name"] == "figures":
-                problem = unit_problem(row["key"], row["unit"])
-                yield from [f"{place} {number}, figure {row['key']}: {problem}"] if problem else []
+    for number, row in enumerate(csv.DictReader(io.StringIO(text, newline="")), start=2):
+        if row["source"] not in keys:
+            yield f"{place} {number}, field source: {row['source']!r} is not a key of references.bib"
+        if row["status"] not in STATUSES:
+            yield f"{place} {number}, field status: {row['status']!r} is not one of {', '.join(STATUSES)}"
+        if resource["name"] == "figures":
+            problem = unit_problem(row["key"], row["unit"])
+            yield from [f"{place} {number}, figure {row['key']}: {problem}"] if problem else []
 
 
-def _preset(path: str, folder: Path, keys: set[str]) -> Iterator[str]:
-    """Every number of a preset has an origin, and every origin a number."""
+def _origins(resource: dict[str, Any], text: str, keys: set[str]) -> Iterator[str]:
+    """The origins in a YAML file: of a preset, or of the catalogue of mitigations."""
     import yaml
 
-    place = f"data/{path}"
+    place = f"data/{resource['path']}"
     try:
-        preset = yaml.safe_load((folder / path).read_text(encoding="utf-8"))
+        content = yaml.safe_load(text)
     except yaml.YAMLError as error:
         yield f"{place} is not YAML: {' '.join(str(error).split())}"
         return
+    yield from (_catalogue if resource["name"] == "mitigations" else _preset)(content, place, keys)
+
+
+def _preset(preset: Any, place: str, keys: set[str]) -> Iterator[str]:
+    """Every number of a preset has an origin, and every origin a number."""
     if not isinstance(preset, dict) or not isinstance(preset.get("evidence"), dict):
         yield f"{place}: needs a section evidence"
         return
-    if preset.get("name") != Path(path).stem:
+    if preset.get("name") != Path(place).stem:
         yield f"{place}: the name {preset.get('name')!r} is not the name of the file"
     for key in sorted(set(map(str, preset.get("sources") or [])) - keys):
         yield f"{place}, sources: {key!r} is not a key of references.bib"
@@ -347,16 +319,8 @@ def _preset(path: str, folder: Path, keys: set[str]) -> Iterator[str]:
         yield from _origin(f"{place}, evidence of {leaf}", origin, keys)
 
 
-def _catalogue(path: str, folder: Path, keys: set[str]) -> Iterator[str]:
+def _catalogue(content: Any, place: str, keys: set[str]) -> Iterator[str]:
     """Everything that has a status in the catalogue of mitigations has an origin, and every source is known."""
-    import yaml
-
-    place = f"data/{path}"
-    try:
-        content = yaml.safe_load((folder / path).read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        yield f"{place} is not YAML: {' '.join(str(error).split())}"
-        return
     for number, assumption in enumerate(content["assumptions"], 1):
         yield from _origin(f"{place}, assumption {number}", _origin_of(assumption), keys)
     for one in content["mitigations"]:

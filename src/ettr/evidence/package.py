@@ -77,14 +77,23 @@ def refuse_unlisted(kind: str, name: str, folder: Path = DATA) -> None:
 def checked(name: str, folder: Path) -> bytes:
     """Content of a resource whose hash is right."""
     resource = resources(folder)[name]
-    path = folder / resource["path"]
-    try:
-        content: bytes = path.read_bytes()
-    except OSError:
-        raise DataError(f"data/{resource['path']} is missing; restore it from version control") from None
+    content = content_of(folder, resource["path"])
     if file_hash(content) != resource.get("hash"):
-        raise DataError(f"data/{resource['path']} was changed: its SHA-256 is not the recorded one; {REMEDY}")
+        raise DataError(changed(resource))
     return content
+
+
+def content_of(folder: Path, path: str) -> bytes:
+    """What is in a file of ``data/``."""
+    try:
+        return (folder / path).read_bytes()
+    except OSError:
+        raise DataError(f"data/{path} is missing; restore it from version control") from None
+
+
+def changed(resource: dict[str, Any]) -> str:
+    """What is said of a file whose hash is not the recorded one."""
+    return f"data/{resource['path']} was changed: its SHA-256 is not the recorded one; {REMEDY}"
 
 
 def state(folder: Path, path: str) -> tuple[int, int] | None:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from ettr.core.units import H_PER_DAY
 from ettr.evidence.package import DATA
 from ettr.evidence.reading import figure, table
 
-_DAYS_PER_WEEK, _H_PER_DAY = 7.0, 24.0
+_DAYS_PER_WEEK = 7.0
 
 
 def published_rates(folder: Path = DATA) -> pd.DataFrame:
@@ -46,24 +47,18 @@ def published_rates(folder: Path = DATA) -> pd.DataFrame:
     per_unit = {
         "failures/week": 1000.0 / (_DAYS_PER_WEEK * nodes),
         "% of nodes/week": pd.Series(10.0 / _DAYS_PER_WEEK, index=rates.index),
-        "GPU h/failure": 1000.0 * _H_PER_DAY * rates["gpus_per_node"],
+        "GPU h/failure": 1000.0 * H_PER_DAY * rates["gpus_per_node"],
         "node-days/failure": pd.Series(1000.0, index=rates.index),
     }
-    low, high = rates["rate_per_1000_node_days"].copy(), rates["rate_per_1000_node_days"].copy()
     longest, shortest = (rates[f"window_days_{end}"].fillna(rates["window_days"]) for end in ("high", "low"))
     low, high = (
-        low.fillna(1000.0 * counts / (nodes * longest)),
-        high.fillna(1000.0 * counts / (nodes * shortest)),
+        rates["rate_per_1000_node_days"].fillna(1000.0 * counts / (nodes * days)) for days in (longest, shortest)
     )
     for unit, factor in per_unit.items():
         here = rates["stated_unit"] == unit
-        ends = [rates.loc[here, end] for end in ("stated_low", "stated_high")]
-        values = (
-            [factor[here] / end for end in ends[::-1]]
-            if unit.endswith("/failure")
-            else [factor[here] * e for e in ends]
-        )
-        low[here], high[here] = values
+        first, last = (rates[f"stated_{end}"] for end in ("low", "high"))
+        ends = (factor / last, factor / first) if unit.endswith("/failure") else (factor * first, factor * last)
+        low, high = low.mask(here, ends[0]), high.mask(here, ends[1])
     counted = 1000.0 * counts / rates["node_days"]
     return rates.assign(rate=counted.fillna((low + high) / 2.0), rate_low=low, rate_high=high)
 

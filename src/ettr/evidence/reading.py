@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -254,21 +255,21 @@ def _unusable(name: str, problems: list[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataFrame:
-    try:
-        checked(name, folder)
-    except DataError:
-        problems = table_problems(name, folder)
-        if problems:
-            raise DataError(_unusable(name, list(problems))) from None
-        raise
     resource = resources(folder)[name]
+    try:
+        content = checked(name, folder)
+    except DataError:
+        problems = table_problems(resource, folder)
+        if problems:
+            raise DataError(_unusable(name, problems)) from None
+        raise
     dtypes, blanks = {}, {}
     for field in resource["schema"]["fields"]:
         optional = not field.get("constraints", {}).get("required", False)
         kind = "Int64" if field["type"] == "integer" and optional else _DTYPES[field["type"]]
         dtypes[field["name"]] = kind
         blanks[field["name"]] = [] if kind == "str" else [""]
-    return pd.read_csv(folder / resource["path"], dtype=dtypes, na_values=blanks, keep_default_na=False)
+    return pd.read_csv(io.BytesIO(content), dtype=dtypes, na_values=blanks, keep_default_na=False)
 
 
 @lru_cache(maxsize=8)

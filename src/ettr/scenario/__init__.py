@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 from ettr.core import moved
 from ettr.scenario.gpu import Gpu
+from ettr.scenario.job_in_hours import JobInHours
 from ettr.scenario.loader import StrictLoader
 from ettr.scenario.model import Scenario
 
-__all__ = ["Gpu", "Scenario", "StrictLoader"]
+__all__ = ["Gpu", "JobInHours", "Scenario", "StrictLoader"]
 
 if not TYPE_CHECKING:
     __getattr__ = moved.names_of(__name__)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-MIN_PER_H, S_PER_H, H_PER_DAY = 60.0, 3600.0, 24.0
 PLAIN_TEXT = r"^ *[\w.,;+&()/:'%#–—-][\w .,;+&()/:'%#–—-]*$"
 """What titles and names may hold: letters, digits and plain punctuation, so that they are safe in pages."""
 LARGEST_COUNT = 1_000_000_000_000
@@ -47,19 +47,87 @@ def _within_reason(value: float) -> float:
     return value
 
 
+@dataclass(frozen=True)
+class With:
+    """A field does nothing where another one of its section does nothing."""
+
+    field: str
+
+
+@dataclass(frozen=True)
+class WhereZero:
+    """A field does nothing where a property of the scenario is 0."""
+
+    quantity: str
+
+
+NEVER = "every value has an effect"
+UNSAID = object()
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What is known of a field beside its type, bounds and meaning; its unit follows from the ending of its name.
+
+    Attributes
+    ----------
+    idle : object
+        The value with which it does nothing; or :class:`With`, :class:`WhereZero`; or ``NEVER``.
+    follows : str
+        Path of what it follows from: where that is given, the field itself says nothing.
+    better : {"less", "more", "between"} or None
+        Which way it is better, of fields that can be solved for.
+    swept : bool
+        Whether formulas take an array for it.
+    says, amount : str
+        Its name in a list, and as what a sentence speaks about; the latter is "the" and the former if not given.
+    voids : tuple of str
+        Paths that a new value makes void: two ways to say one thing.
+    file : bool
+        It may name a file, which is looked for beside the scenario's own first.
+    plausible : tuple of (low, high, source) or None
+        Range that is plausible, and who says so.
+    """
+
+    idle: Any = UNSAID
+    follows: str = ""
+    better: Literal["less", "more", "between"] | None = None
+    swept: bool = False
+    says: str = ""
+    amount: str = ""
+    voids: tuple[str, ...] = ()
+    file: bool = False
+    plausible: tuple[float, float, str] | None = None
+
+    def over(self, kind: Meta) -> Meta:
+        """With the facts of the field's kind where it has none of its own."""
+        pairs = ((getattr(self, one.name), getattr(kind, one.name), one.default) for one in fields(self))
+        return Meta(*(general if own == unsaid else own for own, general, unsaid in pairs))
+
+
 Number = Annotated[float, BeforeValidator(_refuse_booleans), AfterValidator(_within_reason)]
+LessIsBetter = Annotated[Number, Meta(better="less", swept=True)]
+MoreIsBetter = Annotated[Number, Meta(better="more", swept=True)]
+Addition = Annotated[Number, Meta(idle=0.0)]
+Factor = Annotated[Number, Meta(idle=1.0)]
+Assumed = Annotated[Number, Meta(idle=NEVER)]
+"""A number whose default is an assumption like any other."""
 Count = Annotated[int, BeforeValidator(_whole), Field(le=LARGEST_COUNT)]
 Text = Annotated[str, Field(pattern=PLAIN_TEXT, max_length=200)]
-Share = Annotated[Number, Field(ge=0, le=1)]
+Share = Annotated[Number, Field(ge=0, le=1), Meta(idle=0.0)]
 LARGEST_CV = 10
 """Means of times that spread more could not be found from any number of runs."""
-Spread = Annotated[Number, Field(ge=0, le=LARGEST_CV)]
+Spread = Annotated[Number, Field(ge=0, le=LARGEST_CV), Meta(idle=0.0)]
 
 
 class Section(BaseModel):
     """Base of all sections: frozen, unknown keys refused, no NaN or infinity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    says: ClassVar[str] = ""
+    """Name of the section where a sentence does not name its fields."""
+    zero_without: ClassVar[bool] = False
+    """Leaving the section out is the same as zeros in it."""
 
 
 class Origin(Section):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
+import numpy as np
 from pydantic import Field, model_validator
 
 from ettr import evidence
-from ettr.scenario.basics import Number, Section, Share, Text
+from ettr.core.units import KWH_PER_MWH
+from ettr.scenario.basics import NEVER, Addition, Assumed, Meta, Number, Section, Share, Text
 
 PART = "h100"
 """The GPU of a job that does not say."""
+G_PER_KG = 1e3
 COUNTRY = "USA"
 """Whose grid feeds a job that does not say."""
 
@@ -16,17 +21,19 @@ COUNTRY = "USA"
 class Power(Section):
     """What the job draws, from the GPU to the grid."""
 
-    part: Text | None = Field(
+    says = "what a step draws"
+
+    part: Annotated[Text | None, Meta(file=True)] = Field(
         None, description="the GPU: a preset, or a file ending in .yml (assumed: that of heat, else h100)"
     )
-    step_s: Number = Field(5.0, gt=0, le=3600, description="duration of a training step (assumed: 5)")
-    communication_share: Share = Field(
+    step_s: Assumed = Field(5.0, gt=0, le=3600, description="duration of a training step (assumed: 5)")
+    communication_share: Annotated[Share, Meta(idle=NEVER)] = Field(
         0.2,
         lt=1,
         description="share of a step that waits in communication that nothing overlaps (assumed: 0.2); sizing computes "
         "its own",
     )
-    jitter_s: Number = Field(
+    jitter_s: Assumed = Field(
         0.02, ge=0, description="standard deviation of the moment at which nodes change phase (assumed: 0.02)"
     )
     floor_share: Share = Field(
@@ -34,19 +41,19 @@ class Power(Section):
         description="least power of a GPU that holds a process, over its limit; a smoother load, more energy (assumed: "
         "0)",
     )
-    other_w: Number = Field(
+    other_w: Assumed = Field(
         275.0,
         ge=0,
         description="processors, network and fans for each GPU (assumed: 275, a node's measured peak less its GPUs)",
     )
-    loss_share: Number = Field(
+    loss_share: Assumed = Field(
         0.05,
         ge=0,
         lt=1,
         description="lost in transformers and backup supplies, per power used (assumed: 0.05)",
     )
-    pue: Number = Field(1.1, ge=1, le=5, description="power of the facility over that of its computers (assumed: 1.1)")
-    coolant_s: Number = Field(
+    pue: Assumed = Field(1.1, ge=1, le=5, description="power of the facility over that of its computers (assumed: 1.1)")
+    coolant_s: Assumed = Field(
         180.0, ge=0, description="time constant with which cooling follows the computers (assumed: 180)"
     )
     country: Text | None = Field(None, description="whose grid feeds it, as in the table of carbon (assumed: USA)")
@@ -81,11 +88,44 @@ class Power(Section):
         return float(table.loc[self.country or COUNTRY, "intensity_g_per_kwh"])
 
 
+def priced(amount: Any, of_one: float) -> Any:
+    """So many at a price each; what is free stays free, of an endless amount too."""
+    return amount * of_one if of_one > 0 else np.zeros_like(np.asarray(amount))[()]
+
+
+def carbon_t(facility_mwh: Any, g_per_kwh: float) -> Any:
+    """Carbon of the energy that a facility takes [t CO2].
+
+    Examples
+    --------
+    >>> carbon_t(1000.0, 369.0)
+    369.0
+    """
+    return priced(facility_mwh, g_per_kwh / G_PER_KG)
+
+
 class Cost(Section):
     """Prices."""
 
-    usd_per_gpu_h: Number = Field(2.0, ge=0, description="price of an hour of a GPU, without electricity (assumed: 2)")
-    usd_per_kwh: Number = Field(0.08, ge=0, description="price of electricity (assumed: 0.08)")
-    usd_per_day: Number = Field(
+    says = "prices"
+
+    usd_per_gpu_h: Assumed = Field(2.0, ge=0, description="price of an hour of a GPU, without electricity (assumed: 2)")
+    usd_per_kwh: Assumed = Field(0.08, ge=0, description="price of electricity (assumed: 0.08)")
+    usd_per_day: Addition = Field(
         0.0, ge=0, description="what a day of the job costs whatever its size: people, and waiting (assumed: 0)"
     )
+
+    def electricity_usd(self, facility_mwh: Any) -> Any:
+        """Price of the energy that the facility takes, overhead included. [USD]
+
+        Examples
+        --------
+        >>> Cost(usd_per_kwh=0.08).electricity_usd(10.0)
+        800.0
+        """
+        return priced(facility_mwh * KWH_PER_MWH, self.usd_per_kwh)
+
+    def total_usd(self, gpu_h: Any, facility_mwh: Any, days: Any) -> Any:
+        """GPUs, electricity and days together. [USD]"""
+        gpus = priced(gpu_h, self.usd_per_gpu_h)
+        return gpus + self.electricity_usd(facility_mwh) + priced(days, self.usd_per_day)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from ettr.scenario.paths import model_of, unit_of
+from ettr.core.units import unit_of
+from ettr.scenario.basics import Section
+from ettr.scenario.paths import model_of
 
 _BOUNDS = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}
 _KINDS = {
@@ -24,7 +26,7 @@ _LONGEST = 80
 """A value is shown up to here: a message is one line."""
 
 
-def explain(error: ValidationError, model: type[BaseModel], place: str) -> str:
+def explain(error: ValidationError, model: type[Section], place: str) -> str:
     """One line a fault.
 
     Parameters
@@ -39,7 +41,7 @@ def explain(error: ValidationError, model: type[BaseModel], place: str) -> str:
     return "\n".join(f"{_one(fault, model)} ({place})" for fault in error.errors())
 
 
-def _one(fault: Any, model: type[BaseModel]) -> str:
+def _one(fault: Any, model: type[Section]) -> str:
     path = ".".join(str(part) for part in fault["loc"])
     name, given, kind, context = path.rpartition(".")[2], fault["input"], fault["type"], fault.get("ctx", {})
     unit = f" {unit_of(name)}" if unit_of(name) else ""
@@ -79,7 +81,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _own_rule(path: str, message: str, given: Any, model: type[BaseModel]) -> str:
+def _own_rule(path: str, message: str, given: Any, model: type[Section]) -> str:
     """Join a section's own message with the path of the section."""
     if message == "is not a number":
         return f"{path} must be a number, got {given}"
@@ -92,9 +94,9 @@ def _own_rule(path: str, message: str, given: Any, model: type[BaseModel]) -> st
     return f"{path}.{message}" if section and first in section.model_fields else f"{path} {message}"
 
 
-def _section_at(parts: Any, model: type[BaseModel]) -> type[BaseModel] | None:
+def _section_at(parts: Any, model: type[Section]) -> type[Section] | None:
     """The section class that a location ends in, list positions skipped."""
-    section: type[BaseModel] | None = model
+    section: type[Section] | None = model
     for part in parts:
         if isinstance(part, int) or str(part).isdigit():
             continue
@@ -104,7 +106,7 @@ def _section_at(parts: Any, model: type[BaseModel]) -> type[BaseModel] | None:
     return section
 
 
-def _unknown(path: str, location: Any, model: type[BaseModel]) -> str:
+def _unknown(path: str, location: Any, model: type[Section]) -> str:
     section = _section_at(location[:-1], model) or model
     valid = list(section.model_fields)
     close = difflib.get_close_matches(str(location[-1]), valid, n=1, cutoff=0.4)
@@ -112,7 +114,7 @@ def _unknown(path: str, location: Any, model: type[BaseModel]) -> str:
     return f"unknown field {path}{hint} Valid: {', '.join(valid)}"
 
 
-def _meaning(location: Any, model: type[BaseModel]) -> str:
+def _meaning(location: Any, model: type[Section]) -> str:
     section = _section_at(location[:-1], model)
     field: FieldInfo | None = section.model_fields.get(str(location[-1])) if section else None
     if field is None or not field.description:

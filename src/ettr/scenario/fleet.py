@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field, model_validator
 
-from ettr.scenario.basics import Count, Number, Section, Share, Spread
+from ettr.scenario.basics import Addition, Count, Meta, Number, Section, Share, Spread, With
 
 
 class Lemons(Section):
     """Nodes that fail more often than the others; the rate is the fleet's mean while all of them are there."""
 
+    says = "nodes that fail more often than others"
+
     share: Number = Field(gt=0, lt=1, description="share of nodes that are lemons")
     factor: Number = Field(ge=1, description="their failure rate over that of a normal node")
-    left: Share = Field(
+    left: Annotated[Share, Meta(idle=1.0)] = Field(
         1.0, description="share of the lemons that are still there; others gave way to normal nodes (assumed: 1)"
     )
 
@@ -26,33 +30,49 @@ class Lemons(Section):
 class Spares(Section):
     """Nodes that can take the place of one that left the job."""
 
-    n_nodes: Count = Field(ge=0, description="hot spares: take a node's place at once")
-    n_preemptible: Count = Field(0, ge=0, description="nodes busy with other work, which can be taken from it")
-    preempt_min: Number = Field(0.0, ge=0, description="until a pre-emptible node is free")
-    n_cold: Count = Field(0, ge=0, description="nodes that are switched off or stand elsewhere")
-    fetch_min: Number = Field(0.0, ge=0, description="until a cold node is there")
+    says = "spare nodes"
+
+    n_nodes: Annotated[Count, Meta(better="more", says="number of spares")] = Field(
+        ge=0, description="hot spares: take a node's place at once"
+    )
+    n_preemptible: Annotated[Count, Meta(idle=0)] = Field(
+        0, ge=0, description="nodes busy with other work, which can be taken from it"
+    )
+    preempt_min: Annotated[Number, Meta(idle=With("n_preemptible"))] = Field(
+        0.0, ge=0, description="until a pre-emptible node is free"
+    )
+    n_cold: Annotated[Count, Meta(idle=0)] = Field(
+        0, ge=0, description="nodes that are switched off or stand elsewhere"
+    )
+    fetch_min: Annotated[Number, Meta(idle=With("n_cold"))] = Field(0.0, ge=0, description="until a cold node is there")
 
 
 class Repair(Section):
     """What becomes of a node that left the job: automatic repair, then people, then a new node."""
 
+    says = "repair of nodes"
+
     automatic_h: Number | None = Field(None, ge=0, description="mean time of automatic repair: reset, reboot, tests")
-    automatic_success: Share = Field(1.0, description="share of nodes that automatic repair helps")
+    automatic_success: Annotated[Share, Meta(idle=1.0)] = Field(
+        1.0, description="share of nodes that automatic repair helps"
+    )
     manual_h: Number | None = Field(None, ge=0, description="mean time of repair by people, waiting for them aside")
-    manual_success: Share = Field(1.0, description="share of nodes that people can repair")
+    manual_success: Annotated[Share, Meta(idle=1.0)] = Field(1.0, description="share of nodes that people can repair")
     replacement_h: Number | None = Field(None, ge=0, description="until a new node is there")
     cv: Spread = Field(0.0, description="coefficient of variation of repair times, log-normal; 0: all take the mean")
     n_crew: Count | None = Field(None, ge=1, description="nodes that people repair at a time; no limit without")
-    misdiagnosed: Number = Field(
+    misdiagnosed: Addition = Field(
         0.0, ge=0, lt=1, description="share of failures of one node after which a healthy node leaves instead"
     )
-    recurrence_h: Number | None = Field(
+    recurrence_h: Annotated[Number | None, Meta(idle=With("misdiagnosed"))] = Field(
         None, gt=0, description="mean exposed time until a bad node that stayed strikes again"
     )
     retire_after: Count | None = Field(
         None, ge=1, description="a node that leaves the job this often within retire_window_days is replaced"
     )
-    retire_window_days: Number | None = Field(None, gt=0, description="wall clock in which retire_after counts")
+    retire_window_days: Annotated[Number | None, Meta(idle=With("retire_after"))] = Field(
+        None, gt=0, description="wall clock in which retire_after counts"
+    )
 
     @property
     def shares(self) -> tuple[float, float]:
@@ -99,6 +119,8 @@ class Repair(Section):
 class Elastic(Section):
     """The job may go on with some of its replicas while nodes are missing."""
 
+    says = "replicas that the job can do without"
+
     n_replicas: Count = Field(ge=2, description="data-parallel replicas of the job, of equal size")
     n_least: Count = Field(ge=1, description="replicas that the job needs to go on")
 
@@ -111,6 +133,8 @@ class Elastic(Section):
 
 class SlowNodes(Section):
     """Nodes that slow the whole job until they are swapped, or recover by themselves."""
+
+    says = "slow nodes"
 
     per_1000_node_days: Number = Field(ge=0, description="nodes that become slow, per node-days of training")
     loss: Number = Field(gt=0, lt=1, description="share of throughput that is lost while at least one node is slow")

@@ -15,7 +15,7 @@ from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.temperatures import MACHINE_C
 from ettr.scenario import paths, writing
-from ettr.scenario.basics import Number, Origin, Section, Share, Text
+from ettr.scenario.basics import Addition, Factor, Number, Origin, Section, Share, Text
 from ettr.scenario.explain import explain
 from ettr.scenario.loader import mapping_of, text_of
 
@@ -40,7 +40,7 @@ class Limits(Section):
 
     power_w: Number = Field(gt=0, description="power limit of the GPU as delivered (TDP)")
     least_power_w: Number | None = Field(None, gt=0, description="lowest power limit that can be set")
-    overshoot: Number = Field(
+    overshoot: Factor = Field(
         1.0, ge=1, le=3, description="peak over the power limit for some milliseconds (assumed: 1)"
     )
     throttle_c: Number = Field(gt=COLDEST_C, le=HOTTEST_C, description="die temperature that is kept by lower clocks")
@@ -112,7 +112,7 @@ class Cooling(Section):
     memory_resistance_k_per_w: Number | None = Field(
         None, gt=0, le=2, description="warming of the memory over the inlet, per watt of the whole GPU"
     )
-    spread: Number = Field(
+    spread: Addition = Field(
         0.0, ge=0, lt=0.5, description="coefficient of variation of the resistance from GPU to GPU (assumed: 0)"
     )
 

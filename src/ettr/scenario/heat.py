@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import functools
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from ettr import evidence
 from ettr.core.temperatures import AIR_C
-from ettr.scenario.basics import Number, Section, Share, Text
+from ettr.scenario.basics import NEVER, Addition, Assumed, Meta, Number, Section, Share, Text, With
 from ettr.scenario.gpu import COLDEST_C, HOTTEST_C, Medium
 
 COLDEST_AIR_C, HOTTEST_AIR_C = AIR_C
@@ -29,14 +30,22 @@ class Heat(Section):
     Failure rates and full speed are those at ``reference_inlet_c`` with ``reference_medium``.
     """
 
-    part: Text = Field("h100", description="GPU of the job: a preset, or a file such as `ettr telemetry` writes")
+    says = "cooling and temperatures of the hall"
+
+    part: Annotated[Text, Meta(file=True)] = Field(
+        "h100", description="GPU of the job: a preset, or a file such as `ettr telemetry` writes"
+    )
     cooling: Text = Field("air_economiser", description="kind of plant, a row of the table of cooling")
     mean_c: Number | None = Field(
         None, ge=COLDEST_AIR_C, le=HOTTEST_AIR_C, description="outdoor temperature, mean of the day; instead of weather"
     )
-    swing_k: Number = Field(0.0, ge=0, le=40, description="from the mean of the day to its hottest hour (assumed: 0)")
-    hottest_hour: Number = Field(15.0, ge=0, le=24, description="hour of the day at which it is hottest (assumed: 15)")
-    weather: Text | None = Field(None, description="weather file, EPW or CSV, instead of mean_c")
+    swing_k: Addition = Field(0.0, ge=0, le=40, description="from the mean of the day to its hottest hour (assumed: 0)")
+    hottest_hour: Annotated[Number, Meta(idle=With("swing_k"))] = Field(
+        15.0, ge=0, le=24, description="hour of the day at which it is hottest (assumed: 15)"
+    )
+    weather: Annotated[Text, Meta(file=True)] | None = Field(
+        None, description="weather file, EPW or CSV, instead of mean_c"
+    )
     zone_h: Number | None = Field(
         None, ge=-12, le=14, description="local standard time less UTC, where the weather file is in UTC"
     )
@@ -51,10 +60,10 @@ class Heat(Section):
         None, ge=COLDEST_C, le=HOTTEST_C, description="inlet that a chiller keeps, instead of the table's"
     )
     limit_w: Number | None = Field(None, gt=0, description="power limit set below the GPU's own")
-    compute_share: Share = Field(
+    compute_share: Annotated[Share, Meta(idle=NEVER)] = Field(
         0.8, description="share of a step that gets shorter with the clock, at the reference (assumed: 0.8)"
     )
-    reference_inlet_c: Number = Field(
+    reference_inlet_c: Assumed = Field(
         25.0,
         ge=COLDEST_C,
         le=HOTTEST_C,

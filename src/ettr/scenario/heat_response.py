@@ -13,6 +13,7 @@ import pandas as pd
 from ettr import evidence
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.temperatures import AIR_C
+from ettr.core.units import H_PER_DAY
 from ettr.files import weather
 from ettr.scenario.gpu import Cooling, Gpu
 from ettr.scenario.loader import stamp
@@ -32,8 +33,6 @@ from ettr.thermal import (
 if TYPE_CHECKING:
     from ettr.scenario.heat import Heat
     from ettr.scenario.sections import Mode
-
-_H_PER_DAY = 24
 
 
 @dataclass(frozen=True)
@@ -62,10 +61,6 @@ class Plant:
     def inlet_c(self, ambient_c: Any) -> Any:
         """Air or liquid before the GPU, by outdoor temperature. [°C]"""
         return inlet_c(ambient_c, self.approach_k, self.least_c, self.most_c)
-
-
-_OF_HEAT = ("heat_share", "heat_law", "heat_energy_ev", "heat_per_k", "cycle_share", "cycle_exponent")
-"""Fields of a mode that say what heat makes of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,17 +94,7 @@ class HeatResponse:
 
     def factor(self, mode: Mode) -> float:
         """Failure rate of a mode over that where it was observed, mean of the hours."""
-        if not (mode.heat_share or mode.cycle_share):
-            return 1.0
-        key = tuple(getattr(mode, name) for name in _OF_HEAT)
-        if key not in self._known:
-            self._known[key] = float(np.mean(self.factors(mode)))
-        return self._known[key]
-
-    @functools.cached_property
-    def _known(self) -> dict[tuple[Any, ...], float]:
-        """Factors of the kinds of modes that were asked for."""
-        return {}
+        return _mean_factor(self, mode) if mode.heat_share or mode.cycle_share else 1.0
 
     def factors(self, mode: Mode) -> np.ndarray:
         """Failure rate of a mode over that where it was observed, hour by hour."""
@@ -140,6 +125,11 @@ class HeatResponse:
                 "observed: there the GPU draws no more at work than in a restart"
             )
         return float(coffin_manson_factor(self.swing_k, self.reference_swing_k, mode.cycle_exponent))
+
+
+@functools.lru_cache(maxsize=1024)
+def _mean_factor(response: HeatResponse, mode: Mode) -> float:
+    return float(np.mean(response.factors(mode)))
 
 
 def plant_of(heat: Heat) -> Plant:
@@ -284,8 +274,8 @@ def _swing_k(cooling: Cooling, busy_w: float, gpu: Gpu) -> float:
 def _weather_of(heat: Heat, work_h: float) -> pd.DataFrame:
     """Hours of the day with their outdoor temperature."""
     if heat.weather is not None:
-        return _read(heat.weather, heat.zone_h).window(heat.starts, math.ceil(work_h / _H_PER_DAY))
-    hour = np.arange(_H_PER_DAY) + 0.5
+        return _read(heat.weather, heat.zone_h).window(heat.starts, math.ceil(work_h / H_PER_DAY))
+    hour = np.arange(int(H_PER_DAY)) + 0.5
     mean = 0.0 if heat.mean_c is None else heat.mean_c
     for end in (mean - heat.swing_k, mean + heat.swing_k):
         if not AIR_C[0] <= end <= AIR_C[1]:

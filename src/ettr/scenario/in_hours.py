@@ -1,7 +1,4 @@
-"""A scenario in hours, for the formulas.
-
-Fields keep the units that people say; that they become hours happens here and nowhere else.
-"""
+"""The fields of a scenario, and what follows from them."""
 
 from __future__ import annotations
 
@@ -9,21 +6,24 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from pydantic import Field
 
 from ettr.core import moved
 from ettr.core.errors import InputError
+from ettr.core.units import MIN_PER_H
 from ettr.scaling import Layout, calibration
 from ettr.scaling.throughput import Throughput
-from ettr.scenario.basics import H_PER_DAY, MIN_PER_H, S_PER_H, Origin, Section, Text
+from ettr.scenario.basics import Origin, Section, Text
 from ettr.scenario.electricity import PART, Cost, Power
+from ettr.scenario.fields import swept
 from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
 from ettr.scenario.gpu import Gpu
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import HeatResponse, heat_response
+from ettr.scenario.job_in_hours import JobInHours, Values, job_in_hours, weights_of
 from ettr.scenario.loader import stamp
 from ettr.scenario.sections import (
     Checkpoint,
@@ -36,6 +36,9 @@ from ettr.scenario.sections import (
 )
 from ettr.scenario.survival import survival_by_mode
 from ettr.scenario.training import Interconnect, Model, Parallelism, StepModel, Synchronisation
+
+if TYPE_CHECKING:
+    from ettr.scenario.model import Scenario
 
 
 class InHours(Section):
@@ -197,7 +200,41 @@ class InHours(Section):
     @property
     def job_rate_per_h(self) -> float:
         """Failures of the job per exposed hour, λ. [1/h]"""
-        return self.node_rate_per_h * float(self.mode_exposure().sum())
+        return float(self.job_rate_at(self.failures.rate))
+
+    def job_rate_at(self, rate_per_1000_node_days: Any) -> Any:
+        """The same at another failure rate, or at several. [1/h]"""
+        return self.failures.per_node_h(rate_per_1000_node_days) * float(self.mode_exposure().sum())
+
+    def in_hours(self, at: Mapping[str, Any] | None = None) -> JobInHours:
+        """What formulas and the simulator need, with all times in hours.
+
+        Parameters
+        ----------
+        at : mapping, optional
+            Dotted path (one of :func:`ettr.budget.swept`) to an array in the field's unit; arrays broadcast against
+            each other. GPU counts need not be whole nodes here.
+
+        Returns
+        -------
+        JobInHours
+            Floats, and arrays where a field of ``at`` matters.
+
+        Raises
+        ------
+        InputError
+            A path that cannot be swept, or a value that breaks the field's rule.
+        """
+        return job_in_hours(self, at) if at else self._hours
+
+    @functools.cached_property
+    def _hours(self) -> JobInHours:
+        return job_in_hours(self)
+
+    @functools.cached_property
+    def swept(self) -> tuple[str, ...]:
+        """Fields that ``at`` may hold arrays for; see :func:`ettr.budget.swept`."""
+        return swept(cast("Scenario", self))
 
     @property
     def job_mttf_h(self) -> float:
@@ -208,29 +245,22 @@ class InHours(Section):
     @property
     def interval_h(self) -> float:
         """Productive hours between checkpoints, τ. [h]"""
-        return self.checkpoint.interval_min / MIN_PER_H
+        return float(self.in_hours().tau)
 
     @property
     def stall_h(self) -> float:
         """Stall of one checkpoint, w. [h]"""
-        return self.checkpoint.stall_s / S_PER_H
+        return float(self.in_hours().stall)
 
     @property
     def persist_h(self) -> float:
         """Background write of one checkpoint to the store, p. [h]"""
-        store = self.checkpoint.store
-        return float(store.write_h(self.n_nodes)) if store else self.checkpoint.persist_s / S_PER_H
+        return float(Values(self).persist_h)
 
     @property
     def load_h(self) -> float:
         """Loading from the store, on top of the restart. [h]"""
-        store = self.checkpoint.store
-        return float(store.load_h(self.n_nodes)) if store and store.read_gb_s else self.checkpoint.load_s / S_PER_H
-
-    def init_h(self, n_gpus: Any = None) -> Any:
-        """What each start takes for the number of GPUs, on top of the restart and of loading. [h]"""
-        size = self.cluster.n_gpus if n_gpus is None else n_gpus
-        return self.recovery.init_s_per_1000_gpus * size / (1000 * S_PER_H)
+        return float(self.in_hours().load)
 
     @property
     def least_interval_min(self) -> float:
@@ -240,73 +270,58 @@ class InHours(Section):
     @property
     def recovery_h(self) -> float:
         """Mean time from a failure to the next training if none strikes meanwhile, d + q + r over modes. [h]"""
-        restart_h = self._mean_over_modes("restart_min") + self.load_h + float(self.init_h())
-        return self.detection_h + self.queue_h + restart_h
+        return float(self.in_hours().recovery)
 
     @property
     def detection_h(self) -> float:
         """Mean detection time of a failure, over modes. [h]"""
-        return self._mean_over_modes("detection_min")
+        return float(self.in_hours().detection)
 
     @property
     def queue_h(self) -> float:
         """Mean queue time after a failure, over modes, with the wait for a person. [h]"""
-        return self._mean_over_modes("queue_min") + self.person_h
-
-    @property
-    def person_h(self) -> float:
-        """Mean wait for a person, over all recoveries. [h]"""
-        return self.recovery.person_share * self.recovery.person_min / MIN_PER_H
+        return float(self.in_hours().queue)
 
     @property
     def restart_h(self) -> float:
         """Restart time of a planned start without loading, r. [h]"""
-        return self.recovery.restart_min / MIN_PER_H + float(self.init_h())
+        return float(self.in_hours().restart + self.in_hours().init)
 
     @property
     def first_queue_h(self) -> float:
         """Wait between submission and first start, q₀. [h]"""
-        given = self.job.first_queue_min
-        return (self.recovery.queue_min if given is None else given) / MIN_PER_H
+        return float(self.in_hours().first_queue)
 
     @property
     def maintenance_rate_per_h(self) -> float:
         """Requests for maintenance per wall-clock hour, μ. [1/h]"""
-        return self.maintenance.per_day / H_PER_DAY if self.maintenance else 0.0
+        return float(self.in_hours().stops_per_h)
 
     @property
     def maintenance_h(self) -> float:
         """Length of one maintenance stop. [h]"""
-        return self.maintenance.duration_min / MIN_PER_H if self.maintenance else 0.0
+        return float(self.in_hours().stop)
 
     @property
     def latencies_h(self) -> tuple[float, ...]:
         """Latencies of the silent modes that occur, each once. [h]"""
-        modes = zip(self.failures.modes, self.mode_weights[:-1], strict=True)
-        return tuple(sorted({mode.latency_h for mode, weight in modes if weight > 0 and mode.latency_h is not None}))
+        return tuple(self.in_hours().modes.latencies.tolist())
 
     @property
     def mode_weights(self) -> np.ndarray:
         """Probability that a failure is of each of ``mode_names``."""
-        return np.array(self._mode_weights)
+        return weights_of(self.mode_exposure())
 
     @property
     def repair_h_by_mode(self) -> np.ndarray:
         """Hours of repair that a failure of each of ``mode_names`` asks for, over the nodes that it takes out. [h]"""
-        mean_h = self.repair.mean_h if self.repair else 0.0
-        own = [mode.n_out_nodes * (mean_h if mode.repair_h is None else mode.repair_h) for mode in self.failures.modes]
-        return np.array([*own, mean_h])
+        modes, mean_h = self.in_hours().modes, self.repair.mean_h if self.repair else 0.0
+        return modes.n_out * np.where(np.isnan(modes.repair), mean_h, modes.repair)
 
     @property
     def nodes_in_repair(self) -> float:
         """Nodes in repair on average if the job never stood still, waiting for a crew aside. [nodes]"""
         return self.job_rate_per_h * float(self.mode_weights @ self.repair_h_by_mode)
-
-    @functools.cached_property
-    def _mode_weights(self) -> tuple[float, ...]:
-        exposure = self.mode_exposure()
-        weights = exposure / exposure.sum() if exposure.sum() > 0 else np.append(np.zeros(exposure.size - 1), 1.0)
-        return tuple(weights.tolist())
 
     def survival(self, n_nodes: Any = None, given: Mapping[str, Any] | None = None) -> list[np.ndarray]:
         """Share of each mode's failures that each faster tier survives.
@@ -332,40 +347,24 @@ class InHours(Section):
         nodes = self.n_nodes if n_nodes is None else n_nodes
         return survival_by_mode(self.checkpoint.tiers, self.failures.modes, nodes, given or {})
 
-    def own_h(self, field: str) -> np.ndarray:
-        """A recovery time where a mode has its own, NaN where the general one holds. [h]"""
-        own = [getattr(mode, field) for mode in self.failures.modes]
-        return np.array([math.nan if value is None else value for value in [*own, None]], dtype=float) / MIN_PER_H
-
-    def _mean_over_modes(self, field: str) -> float:
-        return float(self.mode_weights @ self._by_mode_h(field))
-
-    def _by_mode_h(self, field: str) -> np.ndarray:
-        """A recovery time of every mode, its own or the general one. [h]"""
-        own = self.own_h(field)
-        return np.where(np.isnan(own), getattr(self.recovery, field) / MIN_PER_H, own)
-
     def _dead_share_as_observed(self) -> float:
         """Share of the observed wall clock in which no failure could strike, taking the rate as per wall clock.
 
         The count was made on the observed nodes and before any ``factor``, so neither the job's size nor a factor
         enters. Waits for nodes are not known before the run, and not counted.
         """
-        shares = np.append(self.failures.shares, max(0.0, 1 - sum(self.failures.shares)))
-        by_mode_h = self._by_mode_h("detection_min") + self._by_mode_h("queue_min")
+        run, failures = self.in_hours(), self.failures
+        shares = np.append(failures.shares, max(0.0, 1 - sum(failures.shares)))
+        observed_nodes = failures.observed_nodes or self.n_nodes
+        init_h = run.init * observed_nodes / self.n_nodes
         # a silent failure strikes while what is computed counts: not while another is hidden, nor in a restart
-        observed_nodes = self.failures.observed_nodes or self.n_nodes
-        init_h = self.init_h(observed_nodes * self.cluster.gpus_per_node)
-        restart_h = self._by_mode_h("restart_min") + self.load_h + init_h
-        for i, mode in enumerate(self.failures.modes):
-            by_mode_h[i] += 0.0 if mode.latency_h is None else mode.latency_h + restart_h[i]
-        dead_h = float(shares @ by_mode_h) + self.person_h
+        hidden_h = np.where(np.isnan(run.modes.latency), 0.0, run.modes.latency + run.modes.restart + run.load + init_h)
+        person_h = run.person_share * run.person
+        dead_h = float(shares @ (run.modes.detection + run.modes.queue + hidden_h)) + person_h
         rolling = self.maintenance is not None and self.maintenance.rolling_nodes is not None
-        stopped = 0.0 if rolling else self.maintenance_rate_per_h * self.maintenance_h
-        of_clock = self.node_rate_per_h * observed_nodes * dead_h + stopped
+        of_clock = self.node_rate_per_h * observed_nodes * dead_h + (0.0 if rolling else run.stops_per_h * run.stop)
         # time-outs strike in exposed hours only
-        alarm_h = self.recovery.queue_min / MIN_PER_H + self.person_h
-        of_exposed = self.recovery.false_alarms_per_day / H_PER_DAY * alarm_h
+        of_exposed = run.false_alarms_per_h * (self.recovery.queue_min / MIN_PER_H + person_h)
         return (of_clock + of_exposed) / (1 + of_exposed)
 
 

@@ -14,73 +14,15 @@ from pydantic import ValidationError, model_validator
 
 from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
-from ettr.scenario import paths, writing
-from ettr.scenario.basics import ALL, S_PER_H
+from ettr.core.report import Headline, Table, as_html, one_line
+from ettr.core.sentences import fails, gpus
+from ettr.core.units import S_PER_H
+from ettr.scenario import fields, paths, writing
+from ettr.scenario.basics import ALL
 from ettr.scenario.explain import explain
 from ettr.scenario.in_hours import InHours
 from ettr.scenario.loader import beside, mapping_of, text_of
-
-_REPLACES = {
-    "failures.rate_per_1000_node_days": ("n_events", "node_days", "rate_gamma"),
-    "failures.n_events": ("rate_per_1000_node_days", "rate_gamma", "exposed_share"),
-    "failures.node_days": ("rate_per_1000_node_days", "rate_gamma", "exposed_share"),
-    "failures.rate_clock": ("exposed_share",),
-}
-"""Fields of ``failures`` that a new value makes void.
-
-A rate replaces a count. A new count or clock is a new observation, whose conversion is computed anew; a new rate keeps
-the conversion, so that a rate can be swept.
-"""
-
-
-_IDLE = {
-    "job.throughput_factor": 1.0,
-    "failures.lemons.left": 1.0,
-    "checkpoint.load_s": 0.0,
-    "recovery.init_s_per_1000_gpus": 0.0,
-    "recovery.detection_cv": 0.0,
-    "recovery.restart_cv": 0.0,
-    "recovery.person_share": 0.0,
-    "recovery.false_alarms_per_day": 0.0,
-    "spares.n_preemptible": 0,
-    "spares.n_cold": 0,
-    "repair.automatic_success": 1.0,
-    "repair.manual_success": 1.0,
-    "repair.cv": 0.0,
-    "repair.misdiagnosed": 0.0,
-    "repair.retire_after": None,
-    "heat.swing_k": 0.0,
-    "power.floor_share": 0.0,
-    "cost.usd_per_day": 0.0,
-    "sync.every_steps": 1.0,
-    "sync.compression_ratio": 1.0,
-    "sync.compression_share": 0.0,
-    "sync.efficiency": 1.0,
-    "network.oversubscription": 1.0,
-    "network.failed_share": 0.0,
-}
-"""Values with which a field does nothing."""
-
-_IDLE_WITH = {
-    "recovery.person_min": "recovery.person_share",
-    "spares.preempt_min": "spares.n_preemptible",
-    "spares.fetch_min": "spares.n_cold",
-    "repair.recurrence_h": "repair.misdiagnosed",
-    "repair.retire_window_days": "repair.retire_after",
-    "heat.hottest_hour": "heat.swing_k",
-    "network.placement": "network.oversubscription",
-    "network.routing": "network.failed_share",
-}
-"""Fields that do nothing where another does not."""
-
-_OF_TOKENS = ("model", "layout", "network", "scaling", "sync")
-"""Sections that say how fast tokens are trained on."""
-
-_INSTEAD = {"job.productive_h": ("job.tokens", *_OF_TOKENS), "job.tokens": ("job.productive_h",)}
-"""Two ways to say one thing: a value for one makes the other void, with what only the other needs."""
-
-_NAMES_A_FILE = (("heat", "weather"), ("heat", "part"), ("power", "part"))
-"""Fields that may name a file, which is looked for beside the scenario's own first."""
+from ettr.scenario.sections import OF_TOKENS
 
 _ROUNDING = 1e-12
 """Two ways to the same number may differ by this, relative."""
@@ -175,7 +117,7 @@ class Scenario(InHours):
     def _tokens_have_what_they_need(self) -> Scenario:  # before heat, whose speed asks for the hours of the job
         if self.job.tokens is not None and self.model is None:
             raise ValueError("job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}")
-        for name in _OF_TOKENS:
+        for name in OF_TOKENS:
             if self.job.tokens is None and getattr(self, name) is not None:
                 raise ValueError(f"{name} needs job.tokens instead of job.productive_h: without it nothing follows")
         loose = self.sync is not None and self.sync.every_steps > 1
@@ -186,7 +128,15 @@ class Scenario(InHours):
             )
         if self.layout and self.model:
             self.layout.check(self.model.transformer.n_layers)
-        self.layout_of_job  # noqa: B018 (chosen here, so that what does not fit is said here)
+        return self
+
+    @model_validator(mode="after")
+    def _a_layout_fits(self) -> Scenario:
+        return self._can_compute("layout_of_job")
+
+    def _can_compute(self, quantity: str) -> Scenario:
+        """Compute what the scenario keeps of itself: that raises where its values allow none."""
+        getattr(self, quantity)
         return self
 
     @model_validator(mode="after")
@@ -198,8 +148,11 @@ class Scenario(InHours):
                         f"failures.modes.{mode.name}.{name} needs heat: without it no temperature is known, e.g. "
                         "heat: {mean_c: 20}"
                     )
-        self.heat_factors  # noqa: B018 (GPUs and weather are read here, so that what is wrong with them is said here)
         return self
+
+    @model_validator(mode="after")
+    def _gpus_and_weather_can_be_read(self) -> Scenario:
+        return self._can_compute("heat_factors")
 
     @model_validator(mode="after")
     def _nodes_that_leave_come_back(self) -> Scenario:
@@ -207,29 +160,18 @@ class Scenario(InHours):
             raise ValueError("spares needs repair: nodes that leave the job come back, e.g. repair: {manual_h: 24}")
         if self.repair and not self.spares:
             raise ValueError("repair needs spares: without them nothing is tracked, e.g. spares: {n_nodes: 0}")
-        rolling = self.maintenance.rolling_nodes if self.maintenance else None
-        for name, given in {"elastic": self.elastic, "maintenance.rolling_nodes": rolling}.items():
-            if given is not None and not self.spares:
+        for name in ("elastic", "maintenance.rolling_nodes"):
+            if fields.given_at(self, name) is not None and not self.spares:
                 raise ValueError(f"{name} needs spares and repair: without them no node is ever missing")
         return self
 
     @model_validator(mode="after")
     def _no_more_nodes_than_the_job_has(self) -> Scenario:
-        if self.elastic and self.elastic.n_replicas > self.n_nodes:
-            raise ValueError(
-                f"elastic.n_replicas must be <= {self.n_nodes}, the nodes of the job, got {self.elastic.n_replicas}"
-            )
-        rolling = (self.maintenance.rolling_nodes if self.maintenance else None) or 0
-        if rolling > self.n_nodes:
-            raise ValueError(
-                f"maintenance.rolling_nodes must be <= {self.n_nodes}, the nodes of the job, got {rolling}"
-            )
-        for mode in self.failures.modes:
-            if mode.n_out_nodes > self.n_nodes:
-                raise ValueError(
-                    f"failures.modes.{mode.name}.n_out_nodes must be <= {self.n_nodes}, the nodes of the job, "
-                    f"got {mode.n_out_nodes}"
-                )
+        at_once = {name: fields.given_at(self, name) for name in ("elastic.n_replicas", "maintenance.rolling_nodes")}
+        at_once |= {f"failures.modes.{mode.name}.n_out_nodes": mode.n_out_nodes for mode in self.failures.modes}
+        for path, n in at_once.items():
+            if n is not None and n > self.n_nodes:
+                raise ValueError(f"{path} must be <= {self.n_nodes}, the nodes of the job, got {n}")
         return self
 
     def _names_an_item(self, path: str) -> bool:
@@ -241,7 +183,7 @@ class Scenario(InHours):
         name = path.removeprefix(f"{listed}.").rpartition(".")[0]
         items = self.failures.modes if listed == "failures.modes" else self.checkpoint.tiers
         if name and name not in {item.name for item in items}:
-            raise UnknownName(paths.LISTS[listed], name, {item.name for item in items}, path)
+            raise UnknownName(paths.LISTS[listed].short, name, {item.name for item in items}, path)
         return True
 
     @classmethod
@@ -285,20 +227,17 @@ class Scenario(InHours):
     @classmethod
     def _read_now(cls, text: str, place: str, folder: str) -> Scenario:
         raw = mapping_of(text, place, "scenario")
-        for section, field in _NAMES_A_FILE if folder else ():
+        for path in fields.naming_files(cls) if folder else ():
+            section, _, field = path.partition(".")
             if isinstance(raw.get(section), dict) and isinstance(raw[section].get(field), str):
                 raw[section][field] = beside(raw[section][field], folder)
-        return cls._checked(raw, place)
+        return cls.of(raw, place)
 
     @classmethod
     def of(cls, values: Mapping[str, Any], place: str = "scenario") -> Scenario:
         """Make a scenario from nested values, as they would stand in a file; ``place`` names them in errors."""
-        return cls._checked(dict(values), place)
-
-    @classmethod
-    def _checked(cls, raw: dict[str, Any], place: str) -> Scenario:
         try:
-            return cls.model_validate(raw)
+            return cls.model_validate(dict(values))
         except ValidationError as error:
             raise InputError(explain(error, cls, place)) from error
 
@@ -316,20 +255,19 @@ class Scenario(InHours):
         InputError
             Unknown path (with the nearest), or a value that breaks a rule.
         """
+        voids = [
+            void
+            for path, value in values.items()
+            if value is not None and paths.list_of(path) == ""
+            for void in fields.meta_at(path, type(self)).voids
+            if not any(other == void or other.startswith(f"{void}.") for other in values)
+        ]
+        changed = {*values, *voids}
         # sections that stay as they are have been checked
-        voids = [void for path in values for void in _INSTEAD.get(path, ())]
-        stays = set(type(self).model_fields) - {path.partition(".")[0] for path in (*values, *voids)}
+        stays = set(type(self).model_fields) - {path.partition(".")[0] for path in changed}
         raw = {**self.model_dump(exclude=stays, exclude_unset=True), **{name: getattr(self, name) for name in stays}}
-        changed = set(values)
-        for path in values:
-            for field in _REPLACES.get(path, ()):
-                raw["failures"][field] = None
-                changed.add(f"failures.{field}")
-        for path in values:
-            for void in _INSTEAD.get(path, ()) if values[path] is not None else ():
-                if not any(other == void or other.startswith(f"{void}.") for other in values):
-                    paths.assign(raw, void, None, type(self))
-                    changed.add(void)
+        for void in voids:
+            paths.assign(raw, void, None, type(self))
         if "failures.rate_per_1000_node_days" in values:
             for mode, share in zip(raw["failures"].get("modes", ()), self.failures.shares, strict=True):
                 mode.update(n_events=None, share=share)
@@ -341,7 +279,7 @@ class Scenario(InHours):
         for path, value in values.items():
             # a copy: a later path may lead into it
             paths.assign(raw, path, copy.deepcopy(value), type(self))
-        return self._checked(raw, ", ".join(f"{path}={str(value)[:60]}" for path, value in values.items()))
+        return self.of(raw, ", ".join(f"{path}={str(value)[:60]}" for path, value in values.items()))
 
     def to_yaml(self) -> str:
         """The scenario as a file that :meth:`load` reads back: a line a section, a line a mode and an origin.
@@ -381,7 +319,7 @@ class Scenario(InHours):
             ``source``, ``note``.
         """
         rows = []
-        idle = self._idle()
+        idle = fields.idle(self)
         for field, path, value in self._all_values():
             if value is None or isinstance(value, bool) or path in idle:
                 continue
@@ -389,16 +327,13 @@ class Scenario(InHours):
             rows.append(paths.row_of(field, path, value, origin, type(self)))
         return pd.DataFrame(rows)
 
-    def _idle(self) -> set[str]:
-        """Paths of fields whose values have no effect."""
-        values = self.flat()
-        idle = {path for path, value in _IDLE.items() if values.get(path) == value}
-        idle |= {path for path, switch in _IDLE_WITH.items() if switch in idle}
-        if self.persist_h == 0:
-            idle.add("checkpoint.persist_slowdown")
-        if self.checkpoint.store:
-            idle.add("checkpoint.persist_s")
-        return idle
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.name}: {gpus(self.cluster.n_gpus)}, {fails(self.job_mttf_h)}")
+
+    def _repr_html_(self) -> str:
+        columns = ["field", "value", "unit", "status"]
+        rows = self.to_frame()[columns].astype(str).to_numpy().tolist()
+        return as_html([Headline(self.title), Table(columns, rows, words=("unit", "status"))])
 
     def _all_values(self) -> Iterator[tuple[str, str, Any]]:
         """Name to show, path of the field, and value of everything, the tiers included."""

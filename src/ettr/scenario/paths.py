@@ -3,84 +3,46 @@
 from __future__ import annotations
 
 import functools
-import types
 import typing
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from ettr.core.errors import InputError, UnknownName
-from ettr.scenario.basics import LARGEST_NUMBER, Origin
+from ettr.core.units import unit_of
+from ettr.scenario.basics import LARGEST_NUMBER, Origin, Section
 
-UNITS = {
-    "_h": "h",
-    "_min": "min",
-    "_s": "s",
-    "per_day": "1/day",
-    "_gpus": "GPUs",
-    "_s_per_1000_gpus": "s per 1000 GPUs",
-    "per_node": "GPUs",
-    "_per_1000_node_days": "failures per 1000 node-days",
-    "per_1000_node_days": "nodes per 1000 node-days",
-    "_nodes": "nodes",
-    "_node_days": "node-days",
-    "node_days": "node-days",
-    "_events": "failures",
-    "_days": "days",
-    "_gb_s": "GB/s",
-    "_w": "W",
-    "_c": "°C",
-    "_k": "K",
-    "_j": "J",
-    "_ev": "eV",
-    "_us": "µs",
-    "_gb": "GB",
-    "_tflops": "TFLOP/s",
-    "tokens": "tokens",
-    "tensor": "GPUs",
-    "context": "GPUs",
-    "pipeline": "GPUs",
-    "virtual_stages": "stages",
-    "micro_batch": "sequences",
-    "every_steps": "steps",
-    "_mhz": "MHz",
-    "_k_per_w": "K/W",
-    "_w_per_s": "W/s",
-    "per_k": "1/K",
-    "_usd": "USD",
-    "usd_per_day": "USD/day",
-    "usd_per_gpu_h": "USD/(GPU h)",
-    "usd_per_kwh": "USD/kWh",
-    "g_per_kwh": "g/kWh",
-    "n_preemptible": "nodes",
-    "n_cold": "nodes",
-    "n_crew": "people",
-    "n_replicas": "replicas",
-    "n_least": "replicas",
-    "n_kept": "checkpoints",
+N_GPUS, RATE, INTERVAL = "cluster.n_gpus", "failures.rate_per_1000_node_days", "checkpoint.interval_min"
+RESTART, SPARES, GPU_PRICE = "recovery.restart_min", "spares.n_nodes", "cost.usd_per_gpu_h"
+PERSIST, SLOWDOWN = "checkpoint.persist_s", "checkpoint.persist_slowdown"
+TIERS, PREDICTION = "checkpoint.tiers", "prediction"
+"""Fields that several rooms name."""
+
+
+class Listed(NamedTuple):
+    """How messages call an item of a list, for short and in full, and a field of it."""
+
+    short: str
+    kind: str
+    example: str
+
+
+LISTS = {
+    "failures.modes": Listed("mode", "failure mode", "factor"),
+    "checkpoint.tiers": Listed("tier", "tier", "interval_s"),
 }
-LISTS = {"failures.modes": "mode", "checkpoint.tiers": "tier"}
-"""Lists whose items are found by their ``name``, and what an item is called for short."""
-_KINDS = {"failures.modes": "failure mode", "checkpoint.tiers": "tier"}
-_EXAMPLES = {"failures.modes": "factor", "checkpoint.tiers": "interval_s"}
+"""Lists whose items are found by their ``name``."""
 _SIGNS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 
 
-def unit_of(name: str) -> str:
-    """Unit that a field's name ends in; empty for fractions, counts without a noun, and text."""
-    endings = [ending for ending in UNITS if name.endswith(ending)]
-    return UNITS[max(endings, key=len)] if endings else ""
-
-
-def model_of(annotation: Any) -> type[BaseModel] | None:
+def model_of(annotation: Any) -> type[Section] | None:
     """The section class inside an annotation such as ``Maintenance | None`` or ``tuple[Mode, ...]``."""
     for candidate in (annotation, *typing.get_args(annotation)):
-        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+        if isinstance(candidate, type) and issubclass(candidate, Section):
             return candidate
     return None
 
@@ -96,7 +58,7 @@ def bounds(field: FieldInfo) -> list[tuple[str, float]]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _bounds_at(path: str, model: type[BaseModel]) -> tuple[tuple[str, float], ...]:
+def _bounds_at(path: str, model: type[Section]) -> tuple[tuple[str, float], ...]:
     return tuple(bounds(field_at(path, model)))
 
 
@@ -108,7 +70,7 @@ def _rules_of_values(annotation: Any) -> list[Any]:
     return [rule for part in typing.get_args(annotation) for rule in _rules_of_values(part)]
 
 
-def field_at(path: str, model: type[BaseModel]) -> FieldInfo:
+def field_at(path: str, model: type[Section]) -> FieldInfo:
     """Find the field that a dotted path names; items of a list by their name.
 
     Raises
@@ -121,7 +83,7 @@ def field_at(path: str, model: type[BaseModel]) -> FieldInfo:
         section = model_of(field_at(item, model).annotation)
         last = path.rpartition(".")[2]
         if section is None or last not in section.model_fields:
-            raise UnknownName("field of a " + _KINDS[item], last, section.model_fields if section else (), path)
+            raise UnknownName(f"field of a {LISTS[item].kind}", last, section.model_fields if section else (), path)
         return section.model_fields[last]
     field: FieldInfo | None = None
     section = model
@@ -139,20 +101,23 @@ def list_of(path: str) -> str:
     return next((name for name in LISTS if path == name or path.startswith(f"{name}.")), "")
 
 
-def paths_of(model: type[BaseModel], prefix: str = "") -> list[str]:
-    """Every path below a model, sections opened, modes not."""
-    dotted = []
+def each_field(model: type[Section], prefix: str = "", *, items: bool = False) -> Iterator[tuple[str, FieldInfo]]:
+    """Path and field of everything below a model, sections opened; ``items`` opens lists and tables as well."""
     for name, field in model.model_fields.items():
-        inner = model_of(field.annotation)
-        is_section = inner is not None and typing.get_origin(field.annotation) in (None, types.UnionType)
-        if is_section and inner is not None:
-            dotted += paths_of(inner, f"{prefix}{name}.")
+        inner, origin = model_of(field.annotation), typing.get_origin(field.annotation)
+        listed = "<name>." if origin is tuple else "<*>." if origin is dict else ""
+        if inner is not None and (items or not listed):
+            yield from each_field(inner, f"{prefix}{name}.{listed}", items=items)
         else:
-            dotted.append(prefix + name)
-    return dotted
+            yield prefix + name, field
 
 
-def assign(raw: dict[str, Any], path: str, value: Any, model: type[BaseModel]) -> None:
+def paths_of(model: type[Section]) -> list[str]:
+    """Every path below a model, sections opened, modes not."""
+    return [path for path, _ in each_field(model)]
+
+
+def assign(raw: dict[str, Any], path: str, value: Any, model: type[Section]) -> None:
     """Put a value at a dotted path of nested dicts.
 
     An item of a list is found by its ``name``, which may itself hold dots: ``failures.modes.NIC.factor``.
@@ -173,22 +138,19 @@ def assign(raw: dict[str, Any], path: str, value: Any, model: type[BaseModel]) -
     where[last] = value
 
 
-def _assign_to_item(raw: dict[str, Any], listed: str, path: str, value: Any, model: type[BaseModel]) -> None:
-    kind, rest = LISTS[listed], path.removeprefix(f"{listed}.")
+def _assign_to_item(raw: dict[str, Any], listed: str, path: str, value: Any, model: type[Section]) -> None:
+    item, rest = LISTS[listed], path.removeprefix(f"{listed}.")
     section, _, name_of_list = listed.partition(".")
     items = raw[section].get(name_of_list) if isinstance(raw.get(section), dict) else None
-    by_name = {item["name"]: item for item in items or () if isinstance(item, dict) and "name" in item}
+    by_name = {one["name"]: one for one in items or () if isinstance(one, dict) and "name" in one}
     if not by_name:
-        raise InputError(f"the scenario names no {_KINDS[listed]}s, so it has no {path}")
+        raise InputError(f"the scenario names no {item.kind}s, so it has no {path}")
     name, dot, field = rest.rpartition(".")
     if not dot:
-        raise InputError(f"{path} must end in a field of the {kind}, e.g. {path}.{_EXAMPLES[listed]}")
+        raise InputError(f"{path} must end in a field of the {item.short}, e.g. {path}.{item.example}")
     if name not in by_name:
-        raise UnknownName(_KINDS[listed], name, by_name, path)
-    item_class = model_of(field_at(listed, model).annotation)
-    fields = item_class.model_fields if item_class else {}
-    if field not in fields:
-        raise UnknownName(f"field of a {_KINDS[listed]}", field, fields, path)
+        raise UnknownName(item.kind, name, by_name, path)
+    field_at(path, model)
     by_name[name][field] = value
 
 
@@ -201,7 +163,7 @@ def leaves(section: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield prefix + name, value
 
 
-def row_of(field: str, path: str, value: Any, origin: Origin | None, model: type[BaseModel]) -> dict[str, Any]:
+def row_of(field: str, path: str, value: Any, origin: Origin | None, model: type[Section]) -> dict[str, Any]:
     """A value with its unit and where it comes from, as tables show it; what nobody gave is assumed."""
     default = field_at(path, model).default == value
     return {
@@ -214,7 +176,7 @@ def row_of(field: str, path: str, value: Any, origin: Origin | None, model: type
     }
 
 
-def check_values(path: str, values: Any, model: type[BaseModel]) -> np.ndarray:
+def check_values(path: str, values: Any, model: type[Section]) -> np.ndarray:
     """Check an array of values against the rule of one field.
 
     Parameters
@@ -256,7 +218,7 @@ def check_values(path: str, values: Any, model: type[BaseModel]) -> np.ndarray:
     return array
 
 
-def dictionary(model: type[BaseModel]) -> pd.DataFrame:
+def dictionary(model: type[Section]) -> pd.DataFrame:
     """Describe every field of a model.
 
     Returns
@@ -264,26 +226,20 @@ def dictionary(model: type[BaseModel]) -> pd.DataFrame:
     DataFrame
         One row a field: ``field`` (dotted path), ``unit``, ``rule``, ``default``, ``meaning``.
     """
-    return pd.DataFrame(_dictionary_rows(model, ""))
+    rows = [
+        {
+            "field": path,
+            "unit": unit_of(path),
+            "rule": ", ".join(f"{sign} {limit:g}" for sign, limit in bounds(field)),
+            "default": _default_of(field),
+            "meaning": field.description or "",
+        }
+        for path, field in each_field(model, items=True)
+    ]
+    return pd.DataFrame(rows)
 
 
-def _dictionary_rows(model: type[BaseModel], prefix: str) -> list[dict[str, str]]:
-    rows = []
-    for name, field in model.model_fields.items():
-        inner = model_of(field.annotation)
-        if inner is not None:
-            listed = typing.get_origin(field.annotation) in (tuple, dict)
-            key = "*" if typing.get_origin(field.annotation) is dict else "name"
-            rows += _dictionary_rows(inner, f"{prefix}{name}." + (f"<{key}>." if listed else ""))
-            continue
-        default = "" if field.default in (PydanticUndefined, None) else str(field.default)
-        rows.append(
-            {
-                "field": prefix + name,
-                "unit": unit_of(name),
-                "rule": ", ".join(f"{sign} {limit:g}" for sign, limit in bounds(field)),
-                "default": "required" if field.is_required() else default,
-                "meaning": field.description or "",
-            }
-        )
-    return rows
+def _default_of(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    return "" if field.default in (PydanticUndefined, None) else str(field.default)

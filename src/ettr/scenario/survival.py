@@ -9,10 +9,9 @@ import numpy as np
 
 from ettr.checkpoint.placement import peer_survival
 from ettr.core.errors import InputError, UnknownName
+from ettr.core.units import ROUNDING
 from ettr.scenario.basics import ALL
 from ettr.scenario.sections import Mode, Tier
-
-_ROUNDING = 1e-9
 
 
 def survival_by_mode(
@@ -66,7 +65,7 @@ def _by_copies(tier: Tier, n_lost: Sequence[int], n_nodes: Any) -> np.ndarray:
 def _refuse_less(shares: np.ndarray, faster: np.ndarray, name: str, faster_name: str, modes: Sequence[str]) -> None:
     """A safer tier keeps what a faster one keeps."""
     shares, faster = by_mode(shares, faster)
-    less = np.argwhere(np.asarray(shares + _ROUNDING < faster))
+    less = np.argwhere(np.asarray(shares + ROUNDING < faster))
     if less.size:
         where, mode = tuple(less[0]), modes[less[0][0]]
         least, got = np.broadcast_arrays(faster, shares)

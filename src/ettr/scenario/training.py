@@ -18,7 +18,7 @@ from ettr.scaling import (
     usual_hidden,
     usual_layers,
 )
-from ettr.scenario.basics import Count, Number, Section, Share, Text
+from ettr.scenario.basics import NEVER, Addition, Assumed, Count, Factor, Meta, Number, Section, Share, Text, With
 
 
 def _linked(value: Any) -> Any:
@@ -27,24 +27,32 @@ def _linked(value: Any) -> Any:
     return value
 
 
-Bandwidth = Annotated[Number, BeforeValidator(_linked)]
+Bandwidth = Annotated[Assumed, BeforeValidator(_linked)]
 
 
 class Model(Section):
     """The model that ``job.tokens`` are trained on: a dense transformer."""
 
-    n_parameters: Number = Field(gt=0, description="weights of the model")
-    n_layers: Count | None = Field(None, ge=1, description="depth (assumed: width over depth 128, as usual)")
-    hidden: Number | None = Field(None, gt=0, description="width (assumed: 12 weights a layer and square of it)")
-    kv_share: Number = Field(
+    n_parameters: Annotated[Number, Meta(says="number of parameters")] = Field(gt=0, description="weights of the model")
+    n_layers: Annotated[Count | None, Meta(says="shape of the model")] = Field(
+        None, ge=1, description="depth (assumed: width over depth 128, as usual)"
+    )
+    hidden: Annotated[Number | None, Meta(says="shape of the model")] = Field(
+        None, gt=0, description="width (assumed: 12 weights a layer and square of it)"
+    )
+    kv_share: Annotated[Assumed, Meta(says="shape of the model")] = Field(
         1.0, gt=0, le=1, description="key and value heads over query heads; below 1 if grouped (assumed: 1)"
     )
-    sequence_tokens: Count = Field(8192, ge=1, description="tokens of a sequence (assumed: 8192)")
-    batch_tokens: Number = Field(2**24, gt=0, description="tokens of a step over all replicas (assumed: 16.8 million)")
-    reference_batch_tokens: Number = Field(
+    sequence_tokens: Annotated[Count, Meta(idle=NEVER, says="length of a sequence")] = Field(
+        8192, ge=1, description="tokens of a sequence (assumed: 8192)"
+    )
+    batch_tokens: Annotated[Assumed, Meta(says="batch")] = Field(
+        2**24, gt=0, description="tokens of a step over all replicas (assumed: 16.8 million)"
+    )
+    reference_batch_tokens: Annotated[Assumed, Meta(says="batch that the tokens are stated for")] = Field(
         2**24, gt=0, description="batch for which job.tokens are enough (assumed: 16.8 million)"
     )
-    critical_batch_tokens: Number = Field(
+    critical_batch_tokens: Annotated[Assumed, Meta(says="critical batch")] = Field(
         120e6, gt=0, description="batch that needs twice the least number of tokens (assumed: 120 million)"
     )
 
@@ -67,6 +75,8 @@ class Model(Section):
 
 class Parallelism(Section):
     """How the model is cut over GPUs; what is not given is chosen as the fastest that fits the memory."""
+
+    says = "cut of the model over GPUs"
 
     tensor: Count | None = Field(None, ge=1, description="GPUs that share the matrices of a layer")
     context: Count | None = Field(
@@ -99,6 +109,8 @@ class Parallelism(Section):
 class Interconnect(Section):
     """The network between GPUs."""
 
+    says = "links between GPUs"
+
     inside_gb_s: Bandwidth | None = Field(
         None, gt=0, description="bandwidth of a GPU to others of its node, in one direction; the GPU's own without"
     )
@@ -108,14 +120,14 @@ class Interconnect(Section):
     pod_gpus: Count | None = Field(
         None, ge=1, description="GPUs under switches that leave no bandwidth behind; all of them without"
     )
-    oversubscription: Number = Field(
+    oversubscription: Factor = Field(
         1.0, ge=1, description="bandwidth into the switches of a pod from below over that from above (assumed: 1)"
     )
-    placement: Literal["aware", "anywhere"] = Field(
+    placement: Annotated[Literal["aware", "anywhere"], Meta(idle=With("oversubscription"))] = Field(
         "aware", description="replicas stay in pods, or nodes stand anywhere (assumed: aware)"
     )
-    failed_share: Number = Field(0.0, ge=0, lt=1, description="links out of the node that have failed (assumed: 0)")
-    routing: Literal["adaptive", "static"] = Field(
+    failed_share: Addition = Field(0.0, ge=0, lt=1, description="links out of the node that have failed (assumed: 0)")
+    routing: Annotated[Literal["adaptive", "static"], Meta(idle=With("failed_share"))] = Field(
         "adaptive", description="traffic avoids failed links, or shares what fixed routes leave (assumed: adaptive)"
     )
 
@@ -135,6 +147,8 @@ class Interconnect(Section):
 
 class StepModel(Section):
     """What slows a step beside its communication: taken from published runs, or given."""
+
+    says = "what slows a step"
 
     like: Text = Field("llama3", description="study whose fitted constants hold (assumed: llama3)")
     kernel_efficiency: Number | None = Field(
@@ -170,14 +184,16 @@ class StepModel(Section):
 class Synchronisation(Section):
     """Replicas that exchange less than all gradients in every step."""
 
-    every_steps: Number = Field(1.0, ge=1, description="steps between two exchanges; local SGD above 1 (assumed: 1)")
-    compression_ratio: Number = Field(
+    says = "how replicas are kept in step"
+
+    every_steps: Factor = Field(1.0, ge=1, description="steps between two exchanges; local SGD above 1 (assumed: 1)")
+    compression_ratio: Factor = Field(
         1.0, ge=1, description="bytes of an exchange over its compressed bytes (assumed: 1)"
     )
-    compression_share: Number = Field(
+    compression_share: Addition = Field(
         0.0, ge=0, description="time that compressing takes, over that of computing (assumed: 0)"
     )
-    efficiency: Number = Field(
+    efficiency: Factor = Field(
         1.0,
         gt=0,
         le=1,

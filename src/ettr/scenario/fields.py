@@ -1,0 +1,176 @@
+"""What is known of the fields of a scenario, from what stands with each."""
+
+from __future__ import annotations
+
+import functools
+import math
+import typing
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic.fields import FieldInfo
+
+from ettr.core.units import COUNTED, OF_ENDING, PLAIN, ending_of
+from ettr.scenario.basics import UNSAID, Meta, Section, WhereZero, With
+from ettr.scenario.paths import bounds, each_field, field_at, list_of, model_of
+
+if TYPE_CHECKING:
+    from ettr.scenario.model import Scenario
+
+
+def meta_of(field: FieldInfo) -> Meta:
+    """What is known of a field: its own facts, and those of its kind."""
+    return functools.reduce(lambda kind, own: own.over(kind), _metas(field), Meta())
+
+
+def _metas(field: FieldInfo) -> Iterator[Meta]:
+    """Facts that stand with a field, those of its kind first, also where that is one of several kinds."""
+    for kind in typing.get_args(field.annotation):
+        yield from (fact for fact in getattr(kind, "__metadata__", ()) if isinstance(fact, Meta))
+    yield from (fact for fact in field.metadata if isinstance(fact, Meta))
+
+
+@functools.lru_cache(maxsize=1024)
+def meta_at(path: str, model: type[Section]) -> Meta:
+    """What is known of the field that a dotted path names."""
+    return meta_of(field_at(path, model))
+
+
+@functools.cache
+def _known_of(section: type[Section]) -> list[tuple[str, type[Section] | None, Meta, bool]]:
+    """Name, section inside, facts, and whether it is required, of each field of a section."""
+    known = section.model_fields.items()
+    return [(name, model_of(field.annotation), meta_of(field), field.is_required()) for name, field in known]
+
+
+def _walk(
+    section: type[Section], values: Any, prefix: str = "", there: bool = True
+) -> Iterator[tuple[str, Any, Meta, bool]]:
+    """Path, value and facts of every field in the sections of a scenario, and whether every scenario has it."""
+    for name, inner, meta, required in _known_of(section):
+        value, path = getattr(values, name, None), prefix + name
+        if inner is None:
+            yield path, value, meta, there
+        elif isinstance(value, tuple):
+            for item in value:
+                yield from _walk(inner, item, f"{path}.{item.name}.", False)
+        elif value is not None or inner.zero_without:
+            yield from _walk(inner, value, f"{path}.", there and (required or inner.zero_without))
+
+
+def swept(scenario: Scenario) -> tuple[str, ...]:
+    """Fields that formulas take an array for in this scenario: its store, tiers and prediction have their own.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> swept(Scenario.load("rsc-1"))[:2]
+    ('cluster.n_gpus', 'job.productive_h')
+    """
+    always: list[str] = []
+    own: list[str] = []
+    for path, value, meta, there in _walk(type(scenario), scenario):
+        if meta.swept and not (meta.follows and given_at(scenario, meta.follows)):
+            if there:
+                always.append(path)
+            elif value is not None:
+                own.append(path)
+    return (*always, *own)
+
+
+def given_at(section: Section, path: str) -> Any:
+    """The value at a dotted path; None where a section on the way is left out."""
+    value: Any = section
+    for part in path.split("."):
+        value = getattr(value, part, None)
+    return value
+
+
+def idle(scenario: Scenario) -> set[str]:
+    """Paths of the fields that have no effect with their values, those in lists left out."""
+    known = {path: (value, meta) for path, value, meta, _ in _walk(type(scenario), scenario) if not list_of(path)}
+
+    def rests(path: str) -> bool:
+        value, meta = known[path]
+        if isinstance(meta.idle, With):
+            return rests(f"{path.rpartition('.')[0]}.{meta.idle.field}")
+        if isinstance(meta.idle, WhereZero):
+            return bool(getattr(scenario, meta.idle.quantity) == 0)
+        return value is None or value == meta.idle or bool(meta.follows and given_at(scenario, meta.follows))
+
+    return {path for path in known if rests(path)}
+
+
+@functools.cache
+def naming_files(model: type[Section]) -> tuple[str, ...]:
+    """Paths of fields that may name a file."""
+    return tuple(path for path, field in each_field(model) if meta_of(field).file)
+
+
+@functools.cache
+def sections_of_solvable(model: type[Section]) -> tuple[str, ...]:
+    """Sections that may be left out and hold fields that can be solved for."""
+    holding = {
+        path.replace(".<name>", "").rpartition(".")[0]
+        for path, field in each_field(model, items=True)
+        if meta_of(field).better
+    }
+    return tuple(section for section in sorted(holding) if not field_at(section, model).is_required())
+
+
+def idle_value(path: str, model: type[Section]) -> Any:
+    """The value with which a field does nothing; None, which leaves it out, where it has no other."""
+    value = meta_at(path, model).idle
+    return value if isinstance(value, (int, float)) else None
+
+
+def name_of(path: str, model: type[Section]) -> str:
+    """What a list calls a field: the outermost section with a name of its own, or else the field."""
+    section: Any = model
+    for part in path.split("."):
+        field = section.model_fields[part]
+        section = model_of(field.annotation)
+        if section is None:
+            return meta_of(field).says or path
+        if section.says:
+            return str(section.says)
+    return path
+
+
+def amount_of(path: str, model: type[Section]) -> str:
+    """What a sentence calls the amount of a field: "the queue time", "the stall of" and the tier's name."""
+    meta, listed = meta_at(path, model), list_of(path)
+    amount = meta.amount or f"the {meta.says}"
+    item = path.removeprefix(f"{listed}.").rpartition(".")[0]
+    return f"{amount} of {item}" if listed and item else amount
+
+
+def faults(model: type[Section]) -> list[str]:
+    """What the fields of a model fail to say of themselves, each with a remedy; empty if nothing."""
+    return [
+        f"{path} {fault}"
+        for path, field in each_field(model, items=True)
+        if _is_number(field.annotation)
+        for fault in _faults_of(path, field)
+    ]
+
+
+def _faults_of(path: str, field: FieldInfo) -> Iterator[str]:
+    name, meta, limits = path.rpartition(".")[2], meta_of(field), dict(bounds(field))
+    if meta.idle is UNSAID and not field.is_required() and field.default is not None:
+        yield (
+            f"is {field.default!r} where nobody gives it, and does not say at which value it does nothing: "
+            "give it Meta(idle=...), or Meta(idle=NEVER) if every value has an effect"
+        )
+    fraction = limits.get("<=", limits.get("<", math.inf)) <= 1
+    if not (fraction or name.startswith("n_") or ending_of(name, {**OF_ENDING, **COUNTED, **dict.fromkeys(PLAIN)})):
+        yield "ends in no unit that is known: give the ending one in ettr/core/units.py, or call it a share or factor"
+    if meta.better and not (meta.says or meta.amount):
+        yield "can be solved for and has no name in a sentence: give it Meta(says=...)"
+
+
+def _is_number(annotation: Any) -> bool:
+    """Whether an annotation is a number, or holds one."""
+    if annotation in (int, float):
+        return True
+    return typing.get_origin(annotation) is not Literal and any(map(_is_number, typing.get_args(annotation)))

@@ -1,0 +1,54 @@
+"""The failure rate of a scenario in the long run, where it changes while the job runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ettr.core.units import H_PER_DAY
+from ettr.scenario.paths import RATE
+
+if TYPE_CHECKING:
+    from ettr.scenario.in_hours import InHours
+
+
+def changes(scenario: InHours) -> bool:
+    """Whether the failure rate changes while the job runs."""
+    burn_in = scenario.failures.burn_in
+    return (burn_in is not None and burn_in.factor != 1) or starts_new(scenario)
+
+
+def starts_new(scenario: InHours) -> bool:
+    """Whether all nodes are new at the start, and age."""
+    lifetime = scenario.failures.lifetime
+    return lifetime is not None and lifetime.shape != 1 and lifetime.start == "new"
+
+
+def long_run_rate(scenario: InHours) -> float:
+    """Failure rate in the long run, also where it was counted on nodes that were new. [1 / (1000 node-days)]"""
+    failures = scenario.failures
+    if not starts_new(scenario) or not failures.n_events or failures.lifetime is None:
+        return failures.rate
+    from ettr.failures.hazards import settled_rate  # loads the statistics of scipy
+
+    nodes = failures.observed_nodes or scenario.n_nodes
+    exposed_h = (failures.node_days or 0.0) * H_PER_DAY / nodes * (failures.exposed_share or 1.0)
+    per_h = settled_rate(failures.n_events, nodes, exposed_h, failures.lifetime.shape)
+    return float(per_h) * 1000 * H_PER_DAY * (failures.exposed_share or 1.0)
+
+
+def steady(scenario: InHours, higher: float = 1.0) -> dict[str, Any]:
+    """What to override for a rate that does not change, so many times higher and known as well as the one given."""
+    values: dict[str, Any] = {"failures.burn_in": None, "failures.lifetime": None}
+    if higher == 1:
+        return values
+    known = scenario.failures.posterior
+    values[RATE] = scenario.failures.rate * higher
+    if known is not None:
+        values["failures.rate_gamma"] = {"shape": known.shape, "node_days": known.node_days / higher}
+    return values
+
+
+def settled(scenario: InHours) -> dict[str, Any]:
+    """What to override for the same run at the rate of nodes in the long run, without burn-in and lifetimes."""
+    rate = scenario.failures.rate
+    return steady(scenario, long_run_rate(scenario) / rate if rate else 1.0)

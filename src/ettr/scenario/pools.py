@@ -1,0 +1,36 @@
+"""So many spares that no node is missing at a random moment, with a probability."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+
+def enough_spares(in_repair: Any, share: Any) -> np.ndarray:
+    """Least spares that are enough for a share of the time, if the number in repair is Poisson distributed. [nodes]
+
+    Parameters
+    ----------
+    in_repair : float or ndarray
+        Nodes in repair on average. [nodes]
+    share : float or ndarray
+        Share of the time, in (0, 1).
+
+    Returns
+    -------
+    ndarray
+        Broadcast shape; whole numbers. [nodes]
+
+    Examples
+    --------
+    >>> enough_spares(7.76, [0.9, 0.999]).tolist()
+    [11.0, 18.0]
+    """
+    mean, share = np.broadcast_arrays(np.asarray(in_repair, dtype=float), np.asarray(share, dtype=float))
+    some = np.where(mean > 0, mean, 1.0)
+    spares = np.ceil(special.pdtrik(share, some))
+    fewer = np.maximum(spares - 1, 0)  # rounding may have lifted it over a whole number
+    spares = np.where(special.pdtr(fewer, some) >= share, fewer, spares)
+    return np.where(mean > 0, spares, 0.0)

@@ -1,0 +1,154 @@
+"""What is known of a field stands with it: its idle value, its unit, which way it is better, its name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import pytest
+from pydantic import Field
+
+from ettr import Gpu, Scenario
+from ettr.core.units import unit_of
+from ettr.scenario import fields
+from ettr.scenario.basics import NEVER, LessIsBetter, Meta, Number, Section, Share
+
+ADDED = {
+    "prediction": {"recall": 0.5, "precision": 0.5, "lead_s": 60, "action_s": 10},
+    "checkpoint.store": {"n_parameters": 405e9, "write_gb_s": 2000},
+    "checkpoint.tiers": [{"name": "memory", "interval_s": 60, "survives": 0.8}],
+    "checkpoint.persist_s": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def rich(llama3) -> Scenario:
+    return llama3.override(ADDED)
+
+
+@pytest.mark.parametrize("model", [Scenario, Gpu])
+def test_every_number_says_at_which_value_it_does_nothing_and_ends_in_a_unit(model):
+    assert fields.faults(model) == []
+
+
+class Toy(Section):
+    said: Annotated[Number, Meta(idle=NEVER)] = Field(2.0, description="says that every value has an effect")
+    share: Share = Field(0.0, description="its kind says it")
+    forgotten_s: Number = Field(0.0, description="has no facts")
+    delay_weeks: Annotated[Number, Meta(idle=0.0)] = Field(0.0, description="has a unit that nobody knows")
+    nameless_s: LessIsBetter = Field(gt=0, description="can be solved for")
+
+
+class Whole(Section):
+    toys: tuple[Toy, ...] = Field(())
+
+
+def test_a_field_without_facts_is_named_with_what_it_lacks():
+    said, *others = fields.faults(Toy)
+    assert said.startswith("said ends in no unit that is known")  # neither a share nor a count
+    idle, unit, name = others
+    assert idle.startswith("forgotten_s is 0.0 where nobody gives it, and does not say at which value it does nothing")
+    assert "Meta(idle=...)" in idle and "Meta(idle=NEVER)" in idle
+    assert unit.startswith("delay_weeks ends in no unit that is known") and "ettr/core/units.py" in unit
+    assert name.startswith("nameless_s can be solved for and has no name") and "Meta(says=...)" in name
+
+
+def test_fields_of_items_are_checked_too():
+    assert [fault.split()[0] for fault in fields.faults(Whole)] == [
+        f"toys.<name>.{name}" for name in ("said", "forgotten_s", "delay_weeks", "nameless_s")
+    ]
+
+
+def test_a_field_has_the_facts_of_its_kind_and_its_own():
+    facts = fields.meta_at("recovery.restart_min", Scenario)
+    assert (facts.better, facts.swept, facts.says) == ("less", True, "restart")
+    assert fields.meta_at("repair.cv", Scenario).idle == 0.0
+    assert fields.meta_at("checkpoint.store.read_gb_s", Scenario).better == "more"  # may be left out
+
+
+def test_what_is_swept_goes_from_every_scenario_to_its_own(rich):
+    *always, last = fields.swept(Scenario.load("rsc-1"))
+    assert last == "maintenance.duration_min" and "checkpoint.persist_s" in always  # also without maintenance
+    of_rich = fields.swept(rich)
+    assert "checkpoint.persist_s" not in of_rich and "checkpoint.load_s" in of_rich  # the store has no read_gb_s
+    own = [path for path in of_rich if path not in (*always, last)]
+    assert own[:4] == [
+        f"checkpoint.store.{name}"
+        for name in ("n_parameters", "bytes_per_parameter", "changed_share", "compression_ratio")
+    ]
+    assert own[4:6] == ["checkpoint.store.write_gb_s", "checkpoint.tiers.memory.interval_s"]
+    assert own[-5:] == ["checkpoint.tiers.memory.survives", *(f"prediction.{name}" for name in ADDED["prediction"])]
+
+
+def test_what_can_be_swept_is_better_one_way_and_has_a_name(rich):
+    for path in fields.swept(rich):
+        assert fields.meta_at(path, Scenario).better
+        assert fields.amount_of(path, Scenario) not in ("", "the ")
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("checkpoint.stall_s", "stall"),
+        ("heat.compute_share", "cooling and temperatures of the hall"),
+        ("failures.burn_in.factor", "burn-in"),
+        ("checkpoint.tiers.memory.stall_s", "faster tiers"),
+        ("prediction.recall", "predictions"),
+    ],
+)
+def test_a_list_names_the_field_or_the_section_that_stands_for_its_fields(path, name):
+    assert fields.name_of(path, Scenario) == name
+
+
+def test_every_value_in_force_has_a_name(rich):
+    assert all(fields.name_of(path, Scenario) != path for path in rich.to_frame()["field"])
+
+
+@pytest.mark.parametrize(
+    ("path", "amount"),
+    [
+        ("checkpoint.stall_s", "the checkpoint stall"),
+        ("checkpoint.load_s", "loading from the store"),
+        ("failures.rate_per_1000_node_days", "the failure rate"),
+        ("checkpoint.tiers.memory.survives", "the survival of memory"),
+    ],
+)
+def test_a_sentence_speaks_of_an_amount(path, amount):
+    assert fields.amount_of(path, Scenario) == amount
+
+
+def test_a_field_rests_with_the_one_that_switches_it_on(llama3):
+    assert {"recovery.person_share", "recovery.person_min"} <= fields.idle(llama3)
+    asked = llama3.override({"recovery.person_share": 0.1})
+    assert not {"recovery.person_share", "recovery.person_min"} & fields.idle(asked)
+
+
+def test_a_field_rests_where_it_follows_from_another(llama3, rich):
+    assert "checkpoint.persist_s" in fields.idle(rich) and "checkpoint.persist_s" not in fields.idle(llama3)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("recovery.restart_cv", 0.0),
+        ("failures.modes.Faulty GPU.latency_cv", 0.0),
+        ("checkpoint.n_kept", None),
+        ("elastic", None),
+    ],
+)
+def test_a_field_is_left_out_by_its_idle_value(path, value):
+    assert fields.idle_value(path, Scenario) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("rate_per_1000_node_days", "failures per 1000 node-days"),
+        ("slow_nodes.per_1000_node_days", "nodes per 1000 node-days"),
+        ("maintenance.per_day", "1/day"),
+        ("init_s_per_1000_gpus", "s per 1000 GPUs"),
+        ("usd_per_gpu_h", "USD/(GPU h)"),
+        ("person_share", ""),
+    ],
+)
+def test_the_longest_ending_says_the_unit(name, unit):
+    assert unit_of(name) == unit
