@@ -350,7 +350,7 @@ def test_every_swept_field_matches_an_override(llama3):
         "cluster.n_gpus": 20_000,
         "checkpoint.persist_slowdown": 0.1,
     }
-    for path in budget.SWEPT:
+    for path in budget.swept(llama3):
         section, field = path.split(".")
         value = values.get(path, 1.5 * (getattr(getattr(llama3, section), field) or 1.0))
         swept = budget.exact(llama3, {path: np.array([value])}).total_h[0]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ettr.checkpoint.corruption import checkpoints_to_keep, expected_loss_h, risk_of_none_clean
+from ettr.checkpoint.corruption import checkpoints_to_keep, risk_of_none_clean
 from ettr.core.errors import InputError, UnknownName
 
 DISTRIBUTIONS = ("constant", "exponential")
@@ -17,26 +17,22 @@ CASES = [(6.0, 4.0, 2), (6.0, 4.0, 1), (0.5, 4.0, 1), (0.5, 4.0, 2), (9.0, 1.0, 
 
 
 def drawn(latency_h, interval_h, n_kept, distribution, n=40_000):
-    """Corruptions at any time of a long run, with checkpoints at whole intervals: loss, and whether one was clean."""
+    """Corruptions at any time of a long run, with checkpoints at whole intervals: whether one was clean."""
     rng = np.random.default_rng(11)
     struck = rng.uniform(500, 1000, n) * interval_h
     noticed_h = struck + (latency_h if distribution == "constant" else rng.exponential(latency_h, n))
     newest = np.floor(noticed_h / interval_h)
     kept = (newest[:, None] - np.arange(n_kept)) * interval_h
-    clean = np.where(kept <= struck[:, None], kept, -np.inf).max(axis=1)
-    return noticed_h - clean, clean > -np.inf
+    return (kept <= struck[:, None]).any(axis=1)
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize(("latency_h", "interval_h", "n_kept"), CASES)
-def test_risk_and_loss_are_what_corruptions_do(latency_h, interval_h, n_kept, distribution):
-    lost, clean = drawn(latency_h, interval_h, n_kept, distribution)
+def test_the_risk_is_what_corruptions_do(latency_h, interval_h, n_kept, distribution):
+    clean = drawn(latency_h, interval_h, n_kept, distribution)
     error = max(clean.std() / math.sqrt(clean.size), 1e-12)
     risk = risk_of_none_clean(latency_h, interval_h, n_kept, distribution)
     assert risk == pytest.approx(1 - clean.mean(), abs=4 * error)
-    paid = np.where(clean, lost, 300.0)
-    loss_h = expected_loss_h(latency_h, interval_h, n_kept, 300.0, distribution)
-    assert loss_h == pytest.approx(paid.mean(), abs=4 * paid.std() / math.sqrt(paid.size))
 
 
 def test_a_worked_value():
@@ -45,8 +41,6 @@ def test_a_worked_value():
     assert risk_of_none_clean(6.0, 4.0, np.array([1, 2, 3])).tolist() == [1.0, 0.5, 0.0]
     assert checkpoints_to_keep(6.0, 4.0) == 3 == math.ceil(6 / 4) + 1
     assert checkpoints_to_keep(6.0, 4.0, risk=0.5) == 2
-    # two in four hours back to the second newest, where the loss is 6 h to 8 h; else 100 h
-    assert expected_loss_h(6.0, 4.0, 2, 100.0) == 0.5 * 7 + 0.5 * 100
 
 
 @given(
@@ -76,8 +70,6 @@ def test_it_has_no_unit(latency, interval, k):
         risk = risk_of_none_clean(latency, interval, n, distribution)
         assert risk_of_none_clean(k * latency, k * interval, n, distribution) == pytest.approx(risk, abs=1e-9)
         assert (np.diff(risk) <= 0).all() and risk[-1] == 0 and ((risk >= 0) & (risk <= 1)).all()
-        loss = expected_loss_h(latency, interval, n, 1e4, distribution)
-        assert expected_loss_h(k * latency, k * interval, n, 1e4 * k, distribution) == pytest.approx(k * loss, rel=1e-6)
 
 
 @pytest.mark.parametrize("latency_h", [0.3, 0.7, 1.1, 2.9, 3.0, 123.0])
@@ -90,22 +82,13 @@ def test_whole_intervals_need_no_checkpoint_more_for_rounding(latency_h):
 def test_without_latency_the_newest_is_clean(distribution):
     assert checkpoints_to_keep(0.0, 1.0, 0.5, distribution) == 1
     assert risk_of_none_clean(0.0, 1.0, 1, distribution) == 0
-    assert expected_loss_h(0.0, 1.0, distribution=distribution) == 0.5
-    assert expected_loss_h(0.0, 1.0, 1, 50.0, distribution) == 0.5
     assert checkpoints_to_keep(0.0, 1.0, 0.0, distribution) == 1
-
-
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_all_old_checkpoints_lose_half_an_interval_and_the_latency(distribution):
-    assert expected_loss_h(6.0, 4.0, distribution=distribution) == 8
-    assert expected_loss_h(6.0, 4.0, 10_000, 1e9, distribution) == pytest.approx(8, rel=1e-12)
 
 
 def test_a_latency_far_above_the_interval():
     """Every kept checkpoint is corrupt, whatever the distribution; no digits run out."""
     for distribution in DISTRIBUTIONS:
         assert risk_of_none_clean(1e9, 1.0, 5, distribution) == pytest.approx(1, abs=1e-8)
-        assert expected_loss_h(1e9, 1.0, 5, 40.0, distribution) == pytest.approx(40, rel=1e-6)
     assert checkpoints_to_keep(1e-9, 1.0, 1e-12, "exponential") == 2
     assert risk_of_none_clean(1e-9, 1.0, 1, "exponential") == pytest.approx(1e-9)
 
@@ -116,14 +99,12 @@ def test_arrays_broadcast():
         kept = checkpoints_to_keep(latency, interval, 0.1, distribution)
         assert kept.shape == (3, 2)
         assert kept[2, 1] == checkpoints_to_keep(6.0, 4.0, 0.1, distribution)
-        loss = expected_loss_h(latency, interval, 3, 50.0, distribution)
-        assert loss[2, 1] == expected_loss_h(6.0, 4.0, 3, 50.0, distribution)
-    assert isinstance(checkpoints_to_keep(1, 1), float) and isinstance(expected_loss_h(1, 1), float)
+    assert isinstance(checkpoints_to_keep(1, 1), float)
 
 
 BAD = {
     "latency_h must be >= 0 h and finite, got -1": lambda: checkpoints_to_keep(-1, 1),
-    "interval_h must be > 0 h and finite, got 0": lambda: expected_loss_h(1, 0),
+    "interval_h must be > 0 h and finite, got 0": lambda: checkpoints_to_keep(1, 0),
     "risk must be < 1, got 1": lambda: checkpoints_to_keep(1, 1, 1),
     "risk must be >= 0 and finite, got -0.1": lambda: checkpoints_to_keep(1, 1, -0.1),
     "risk must be > 0 for exponential latency, which has no longest value, got 0": lambda: checkpoints_to_keep(
@@ -131,10 +112,6 @@ BAD = {
     ),
     "n_kept must be > 0, got 0": lambda: risk_of_none_clean(1, 1, 0),
     "n_kept must be a whole number, got 2.5": lambda: risk_of_none_clean(1, 1, [1, 2.5]),
-    "lost_if_none_h must be given with n_kept: what is lost if no kept checkpoint is clean": lambda: expected_loss_h(
-        1, 1, 3
-    ),
-    "lost_if_none_h must be >= 0 h and finite, got -1": lambda: expected_loss_h(1, 1, 3, -1),
 }
 
 
@@ -150,7 +127,6 @@ def test_bad_input_is_refused(message):
     [
         lambda name: checkpoints_to_keep(1, 1, 0.1, name),
         lambda name: risk_of_none_clean(1, 1, 1, name),
-        lambda name: expected_loss_h(1, 1, distribution=name),
     ],
 )
 def test_an_unknown_distribution_is_answered_with_the_valid_ones(ask):

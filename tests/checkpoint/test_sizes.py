@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ettr.checkpoint.sizes import checkpoint_bytes, needed_gb_s, saturation_nodes, transfer_h
+from ettr.checkpoint.sizes import checkpoint_bytes, needed_gb_s, transfer_h
 from ettr.core.errors import InputError
 
 positive = st.floats(1e-3, 1e6)
@@ -29,7 +29,6 @@ def test_what_is_written_shrinks_with_change_and_compression():
 
 def test_nodes_saturate_the_store():
     """Ten nodes of 10 GB/s take a tenth of one's time; from 200 on the store of 2 TB/s sets it."""
-    assert saturation_nodes(2000, 10) == 200
     times = transfer_h(1e12, 2000, np.array([1, 10, 199, 200, 20_000]), 10) * 3600
     assert times == pytest.approx([100, 10, 100 / 199, 0.5, 0.5], rel=1e-14)
 
@@ -39,9 +38,7 @@ def test_times_and_bandwidths_are_each_other_s_inverse(size, shared, n_nodes, no
     time = transfer_h(size * 1e9, shared, n_nodes, node)
     assert needed_gb_s(size * 1e9, time) == pytest.approx(min(shared, n_nodes * node), rel=1e-12)
     assert time >= transfer_h(size * 1e9, shared) * (1 - 1e-12)
-    assert (time > transfer_h(size * 1e9, shared) * (1 + 1e-12)) == (
-        n_nodes < saturation_nodes(shared, node) * (1 - 1e-12)
-    )
+    assert (time > transfer_h(size * 1e9, shared) * (1 + 1e-12)) == (n_nodes < shared / node * (1 - 1e-12))
 
 
 def test_limits():
@@ -54,7 +51,7 @@ def test_arrays_broadcast():
     transfers_h = transfer_h(checkpoint_bytes(np.array([1e9, 2e9])), np.array([[1.0], [2.0], [4.0]]))
     assert transfers_h.shape == (3, 2)
     assert transfers_h[2, 1] == transfer_h(checkpoint_bytes(2e9), 4.0)
-    assert isinstance(checkpoint_bytes(1), float) and isinstance(saturation_nodes(1, 2), float)
+    assert isinstance(checkpoint_bytes(1), float)
 
 
 BAD = {
@@ -67,7 +64,6 @@ BAD = {
     "shared_gb_s must be > 0 GB/s, got 0": lambda: transfer_h(1, 0),
     "node_gb_s must be > 0 GB/s, got nan": lambda: transfer_h(1, 1, 1, math.nan),
     "n_nodes must be > 0 and finite, got 0": lambda: transfer_h(1, 1, 0),
-    "node_gb_s must be > 0 GB/s and finite, got 0": lambda: saturation_nodes(1, 0),
     "within_h must be > 0 h, got 0": lambda: needed_gb_s(1, 0),
 }
 

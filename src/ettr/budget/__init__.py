@@ -5,26 +5,29 @@ Each function takes a scenario and, in ``at``, arrays for some of its fields, so
     budget.exact(scenario, {"cluster.n_gpus": n_gpus[:, None], "checkpoint.interval_min": interval_min})
 """
 
-from ettr.budget.changing import at_mean_rate, changes, over_time, rate_over_time
+from ettr.budget.changing import at_mean_rate, mean_rate_per_h, over_time, rate_over_time
 from ettr.budget.closed_forms import ByInterval, by_interval, exact, first_order, rsc
 from ettr.budget.closest_form import ClosedForm, closed_form
-from ettr.budget.job_in_hours import SWEPT, swept
 from ettr.budget.limits import FORMULAS, Validity, validity
+from ettr.budget.refusals import accepted
 from ettr.budget.simplify import Simplified, simplified, without_extras
+from ettr.scenario.fields import swept
+from ettr.scenario.long_run import changes
 
 __all__ = [
     "FORMULAS",
-    "SWEPT",
     "ByInterval",
     "ClosedForm",
     "Simplified",
     "Validity",
+    "accepted",
     "at_mean_rate",
     "by_interval",
     "changes",
     "closed_form",
     "exact",
     "first_order",
+    "mean_rate_per_h",
     "over_time",
     "rate_over_time",
     "rsc",

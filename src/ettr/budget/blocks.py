@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from ettr.budget.job_in_hours import JobInHours
 from ettr.core.errors import OutsideValidity
 from ettr.core.results import TimeBudget
 from ettr.core.validity import plain, warn_outside
+from ettr.scenario import JobInHours
 
 _BLOCK_POINTS = 32_768
 """Points evaluated at a time: their temporaries fit the cache."""
@@ -23,13 +23,13 @@ Limits = dict[str, Any]
 
 def evaluate(formula: str, model: Callable[[JobInHours], tuple[Parts, Limits]], run: JobInHours) -> TimeBudget:
     """Run a model block by block, and mark the points that lie outside its limits."""
-    shape = np.broadcast_shapes(*{np.shape(value) for value in _leaves(run)})
+    shape = run.shape
     results = {field.name: np.zeros(shape) for field in fields(TimeBudget)} if shape else {}
     broken: dict[str, int] = {}
     with np.errstate(all="ignore"):
         blocks = list(_blocks(shape))
         for block in blocks:
-            parts, limits = model(run if len(blocks) == 1 else _cut(run, shape, block))
+            parts, limits = model(run if len(blocks) == 1 else _cut(run, len(shape), block))
             outside = _broken(limits, broken)
             if not shape:
                 break
@@ -57,30 +57,16 @@ def _blocks(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
         yield (*before, slice(start, start + width))
 
 
-def _leaves(value: Any) -> Iterator[Any]:
-    """The numbers and arrays in nested records."""
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _leaves(item)
-    elif is_dataclass(value):
-        for item in vars(value).values():
-            yield from _leaves(item)
-    elif value is not None:
-        yield value
+def _cut(run: JobInHours, n_axes: int, block: tuple[slice, ...]) -> JobInHours:
+    """The part of a run that belongs to a block; arrays that do not vary along it stay whole."""
 
+    def part(array: np.ndarray) -> np.ndarray:
+        axis = len(block) - 1 - (n_axes - array.ndim)
+        if axis < 0 or array.shape[axis] == 1:
+            return array
+        return array[(slice(None),) * axis + block[-1:]]
 
-def _cut(value: Any, shape: tuple[int, ...], block: tuple[slice, ...]) -> Any:
-    """The part of a value that belongs to a block of ``shape``; values that do not vary along it stay whole."""
-    if isinstance(value, tuple):
-        return tuple(_cut(item, shape, block) for item in value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{field.name: _cut(getattr(value, field.name), shape, block) for field in fields(value)})
-    if not shape or np.ndim(value) == 0:
-        return value
-    axis = len(block) - 1 - (len(shape) - np.ndim(value))
-    if axis < 0 or np.shape(value)[axis] == 1:
-        return value
-    return value[(slice(None),) * axis + block[-1:]]
+    return run.map(part)
 
 
 def _broken(limits: Limits, broken: dict[str, int]) -> Any:

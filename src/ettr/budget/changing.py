@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ettr.budget.closed_forms import exact, recover_of
-from ettr.budget.job_in_hours import job_in_hours
-from ettr.budget.refusals import SIMULATE, refuse_extras
-from ettr.core.errors import NotModelled, OutsideValidity
+from ettr.budget.closed_forms import quiet_budget, recover_of
+from ettr.budget.refusals import accepted, refuse_ageing
+from ettr.core.errors import OutsideValidity
 from ettr.core.results import TimeBudget
-from ettr.core.validity import ValidityWarning
-from ettr.scenario import Scenario
+from ettr.core.units import MIN_PER_H
+from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.long_run import changes, steady
+from ettr.scenario.paths import INTERVAL
 
-_RATE, _INTERVAL = "failures.rate_per_1000_node_days", "checkpoint.interval_min"
 _STEPS, _FIRST_STEP, _LONGEST = 2000, 1e-4, 1e4
 """Steps from a ten-thousandth of the work to ten thousand times the work."""
 
@@ -28,21 +27,21 @@ IntervalOf = Callable[[np.ndarray], Any]
 
 @dataclass(frozen=True)
 class _Steps:
-    """Stretches of exposed time with the mean rate in each; ``relative`` to the settled rate."""
+    """Stretches of exposed time with the mean rate in each."""
 
     end_h: np.ndarray
     length_h: np.ndarray
-    relative: np.ndarray
-    settled_per_h: float
+    rate_per_h: np.ndarray
 
 
-def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> TimeBudget:
+def over_time(scenario: Scenario | JobInHours, interval_of: IntervalOf | None = None) -> TimeBudget:
     r"""Expected time budget of a run whose failure rate changes while it lasts.
 
     Parameters
     ----------
-    scenario : Scenario
-        The run; with ``failures.burn_in``, or ``failures.lifetime`` and nodes that start new, its rate changes.
+    scenario : Scenario or JobInHours
+        The run; with ``failures.burn_in``, or ``failures.lifetime`` and nodes that start new, its rate changes. In
+        hours it is taken as one that :func:`accepted` gave for ``"over_time"``.
     interval_of : callable, optional
         Interval to use at a failure rate of the job: takes an array of rates [1/h], returns minutes. The scenario's
         own interval throughout if not given.
@@ -75,28 +74,24 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
     >>> round(budget.over_time(young).ettr, 3), round(budget.exact(Scenario.load("llama3-405b")).ettr, 3)
     (0.879, 0.909)
     """
-    refuse_extras("budget.over_time", scenario)
-    steps = _steps(scenario)
-    steady = _steady(scenario)
-    base = long_run_rate(scenario) * steps.relative
-    rate_per_h = steps.settled_per_h * steps.relative
-    at: dict[str, Any] = {_RATE: base}
+    run = accepted(scenario, formula="over_time")
+    steps = _steps(run)
+    moments = replace(run, rate=steps.rate_per_h, include_start=False)
     if interval_of is not None:
-        at[_INTERVAL] = interval_of(rate_per_h)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ValidityWarning)
-        steady_hours = exact(steady, at)
-    exposed_h = steady_hours.total_h - steady_hours.detection_h - steady_hours.queue_h - steady_hours.maintenance_h
+        interval_min = Scenario.check_values(INTERVAL, interval_of(steps.rate_per_h))
+        moments = replace(moments, tau=interval_min / MIN_PER_H)
+    steady_hours = quiet_budget(moments)
+    exposed_h = _exposed_h(steady_hours)
     share = steps.length_h / exposed_h
-    start = _start(scenario, steady, base, steps)
+    start = _start(moments, steps) if run.include_start else {}
     share = share * np.clip((steps.end_h - start.get("restart_h", 0.0)) / steps.length_h, 0.0, 1.0)
     done_h = np.cumsum(steady_hours.productive_h * share)
-    reach = int(np.searchsorted(done_h, scenario.work_h))
+    reach = int(np.searchsorted(done_h, run.work))
     if reach == done_h.size or not np.isfinite(done_h[reach]):
         raise OutsideValidity("budget.over_time holds only for runs that make progress at each rate they meet")
     used = share[: reach + 1].copy()
     before_h = done_h[reach - 1] if reach else 0.0
-    used[-1] *= (scenario.work_h - before_h) / (done_h[reach] - before_h)
+    used[-1] *= (run.work - before_h) / (done_h[reach] - before_h)
     parts = {
         field.name: float(np.sum(np.broadcast_to(getattr(steady_hours, field.name), share.shape)[: reach + 1] * used))
         for field in fields(TimeBudget)
@@ -104,15 +99,9 @@ def over_time(scenario: Scenario, interval_of: IntervalOf | None = None) -> Time
     return TimeBudget(**{name: value + start.get(name, 0.0) for name, value in parts.items()})
 
 
-def changes(scenario: Scenario) -> bool:
-    """Whether the failure rate changes while the job runs."""
-    failures = scenario.failures
-    return (failures.burn_in is not None and failures.burn_in.factor != 1) or _starts_new(scenario)
-
-
-def _starts_new(scenario: Scenario) -> bool:
-    lifetime = scenario.failures.lifetime
-    return lifetime is not None and lifetime.shape != 1 and lifetime.start == "new"
+def _exposed_h(hours: TimeBudget) -> Any:
+    """Hours in which failures can strike. [h]"""
+    return hours.total_h - hours.detection_h - hours.queue_h - hours.maintenance_h
 
 
 def at_mean_rate(scenario: Scenario) -> Scenario:
@@ -136,32 +125,17 @@ def at_mean_rate(scenario: Scenario) -> Scenario:
     """
     if scenario.failures.burn_in is None and scenario.failures.lifetime is None:
         return scenario
-    steady: dict[str, Any] = {"failures.burn_in": None, "failures.lifetime": None}
     if not changes(scenario) or scenario.job_rate_per_h == 0:
-        return scenario.override(steady)
-    hours = over_time(scenario.override({"job.include_start": False}))
-    exposed_h = hours.total_h - hours.detection_h - hours.queue_h - hours.maintenance_h
-    steps = _steps(scenario)
-    expected = np.append(0.0, np.cumsum(steps.relative * steps.length_h)) * steps.settled_per_h
-    higher = float(np.interp(exposed_h, np.append(0.0, steps.end_h), expected)) / exposed_h / scenario.job_rate_per_h
-    return scenario.override(steady | _known_as_well(scenario, higher))
+        return scenario.override(steady(scenario))
+    run = accepted(scenario, formula="over_time")
+    return scenario.override(steady(scenario, mean_rate_per_h(run) / run.rate))
 
 
-def settled(scenario: Scenario) -> dict[str, Any]:
-    """What to override for the same run at the rate of nodes in the long run, without burn-in and lifetimes."""
-    steady: dict[str, Any] = {"failures.burn_in": None, "failures.lifetime": None}
-    rate = scenario.failures.rate
-    higher = long_run_rate(scenario) / rate if rate else 1.0
-    return steady if higher == 1 else steady | _known_as_well(scenario, higher)
-
-
-def _known_as_well(scenario: Scenario, higher: float) -> dict[str, Any]:
-    """What to override for a higher rate, known as well as the one that stands there."""
-    known = scenario.failures.posterior
-    rate: dict[str, Any] = {_RATE: scenario.failures.rate * higher}
-    if known is not None:
-        rate["failures.rate_gamma"] = {"shape": known.shape, "node_days": known.node_days / higher}
-    return rate
+def mean_rate_per_h(run: JobInHours) -> float:
+    """Mean failure rate of the exposed hours of a run whose rate changes. [1/h]"""
+    exposed_h, steps = float(_exposed_h(over_time(replace(run, include_start=False)))), _steps(run)
+    expected = np.append(0.0, np.cumsum(steps.rate_per_h * steps.length_h))
+    return float(np.interp(exposed_h, np.append(0.0, steps.end_h), expected)) / exposed_h
 
 
 def rate_over_time(scenario: Scenario) -> pd.DataFrame:
@@ -178,81 +152,47 @@ def rate_over_time(scenario: Scenario) -> pd.DataFrame:
         A row a step: ``exposed_h`` at its end [h], ``rate_per_h`` its mean rate [1/h], ``n_failures`` expected until
         then. From a ten-thousandth of the productive hours to twice as many.
     """
-    steps = _steps(scenario)
-    rate = steps.settled_per_h * steps.relative
-    table = pd.DataFrame({"exposed_h": steps.end_h, "rate_per_h": rate, "n_failures": np.cumsum(rate * steps.length_h)})
-    return table[table["exposed_h"] <= 2 * scenario.work_h].reset_index(drop=True)
+    refuse_ageing(scenario)
+    run = scenario.in_hours()
+    steps = _steps(run)
+    count = np.cumsum(steps.rate_per_h * steps.length_h)
+    table = pd.DataFrame({"exposed_h": steps.end_h, "rate_per_h": steps.rate_per_h, "n_failures": count})
+    return table[table["exposed_h"] <= 2 * run.work].reset_index(drop=True)
 
 
-def _steps(scenario: Scenario) -> _Steps:
+def _steps(run: JobInHours) -> _Steps:
     from ettr.failures.hazards import burn_in_count
     from ettr.failures.renewal import renewal_count
 
-    failures, work = scenario.failures, scenario.work_h
-    if failures.burn_in and failures.lifetime and failures.lifetime.shape != 1:
-        raise NotModelled(
-            f"budget.over_time has no form for failures.burn_in together with failures.lifetime: {SIMULATE}"
-        )
-    if _starts_new(scenario) and any(mode.scales_with == "job" for mode in failures.modes):
-        raise NotModelled(
-            f"budget.over_time has no form for nodes that start new together with modes of the job: {SIMULATE}"
-        )
-    if _starts_new(scenario) and failures.lemons and failures.lemons.factor > 1:
-        raise NotModelled(
-            f"budget.over_time has no form for failures.lifetime together with failures.lemons: {SIMULATE}"
-        )
-    edges = np.concatenate([[0.0], work * np.geomspace(_FIRST_STEP, _LONGEST, _STEPS)])
-    settled_per_h = scenario.job_rate_per_h
+    edges = np.concatenate([[0.0], run.work * np.geomspace(_FIRST_STEP, _LONGEST, _STEPS)])
+    lengths, settled_per_h, old = np.diff(edges), run.rate, run.ageing
     relative = np.ones(_STEPS)
-    lengths = np.diff(edges)
-    if failures.burn_in:
-        young = failures.burn_in
-        count = burn_in_count(edges, 1.0, young.factor, young.decay_days * 24, young.age_days * 24)
-        relative = np.diff(count) / lengths
-    elif failures.lifetime and _starts_new(scenario):
-        settled_per_h *= long_run_rate(scenario) / failures.rate if failures.rate else 1.0
-        node_rate = settled_per_h / scenario.n_nodes
+    if old and old.factor != 1:
+        relative = np.diff(burn_in_count(edges, 1.0, old.factor, old.decay, old.age)) / lengths
+    elif old and old.starts_new:
+        settled_per_h = settled_per_h * old.long_run
+        node_rate = settled_per_h / run.n_nodes
         if node_rate:
-            relative = np.diff(renewal_count(edges, failures.lifetime.shape, 1 / node_rate)) / lengths / node_rate
-    return _Steps(edges[1:], lengths, relative, settled_per_h)
+            relative = np.diff(renewal_count(edges, old.shape, 1 / node_rate)) / lengths / node_rate
+    return _Steps(edges[1:], lengths, settled_per_h * relative)
 
 
-def long_run_rate(scenario: Scenario) -> float:
-    """Failure rate in the long run, also where it was counted on nodes that were new. [1 / (1000 node-days)]"""
-    failures = scenario.failures
-    if not _starts_new(scenario) or not failures.n_events or failures.lifetime is None:
-        return failures.rate
-    from ettr.failures.hazards import settled_rate  # loads the statistics of scipy
-
-    nodes = failures.observed_nodes or scenario.n_nodes
-    exposed_h = (failures.node_days or 0.0) * 24 / nodes * (failures.exposed_share or 1.0)
-    per_h = settled_rate(failures.n_events, nodes, exposed_h, failures.lifetime.shape)
-    return float(per_h) * 24_000 * (failures.exposed_share or 1.0)
-
-
-def _steady(scenario: Scenario) -> Scenario:
-    return scenario.override({"failures.burn_in": None, "failures.lifetime": None, "job.include_start": False})
-
-
-def _start(scenario: Scenario, steady: Scenario, base: np.ndarray, steps: _Steps) -> dict[str, float]:
+def _start(moments: JobInHours, steps: _Steps) -> dict[str, float]:
     """Hours and failures of the first queue and the first restart, through the rates that the restart meets.
 
     A restart that takes R exposed hours on average at some rate ends there with 1/R an hour.
     """
-    if not scenario.job.include_start:
-        return {}
-    run = job_in_hours(steady, {_RATE: base})
     with np.errstate(over="ignore", divide="ignore"):
-        failures, mean_h = recover_of(run)(run, 0.0, 1.0)
-        ends = np.broadcast_to(steps.length_h / mean_h, base.shape)
+        failures, mean_h = recover_of(moments)(moments, 0.0, 1.0)
+        ends = np.broadcast_to(steps.length_h / mean_h, steps.length_h.shape)
     left = np.exp(-np.append(0.0, np.cumsum(ends)))
     with np.errstate(invalid="ignore"):  # where a restart hardly ever ends, all fail that strike
-        struck_per_h = np.where(np.isfinite(mean_h), failures / mean_h, steps.settled_per_h * steps.relative)
+        struck_per_h = np.where(np.isfinite(mean_h), failures / mean_h, steps.rate_per_h)
         spent_h = np.where(ends > 1e-12, mean_h * (left[:-1] - left[1:]), steps.length_h * left[:-1])
     n_failures = float((spent_h * np.where(spent_h > 0, struck_per_h, 0.0)).sum())
     return {
-        "queue_h": float(np.max(run.first_queue + n_failures * run.queue)),
+        "queue_h": float(moments.first_queue + n_failures * moments.queue),
         "restart_h": float(spent_h.sum()),
-        "detection_h": float(np.max(n_failures * run.detection)),
+        "detection_h": float(n_failures * moments.detection),
         "n_failures": n_failures,
     }

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ettr.budget import maintenance, predicted, refusals, silent, tiered, training
+from ettr.budget import maintenance, predicted, silent, tiered, training
 from ettr.budget.blocks import Limits, Parts, evaluate
-from ettr.budget.job_in_hours import JobInHours, job_in_hours
+from ettr.budget.refusals import accepted
 from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
 from ettr.core.errors import NotModelled
 from ettr.core.results import TimeBudget
-from ettr.scenario import Scenario
+from ettr.core.units import MIN_PER_H
+from ettr.core.validity import ValidityWarning
+from ettr.scenario import JobInHours, Scenario
 
 _LARGEST_EXPONENT = 690.0
 """Beyond this exponent a time overflows a float."""
@@ -25,7 +28,7 @@ _HAIR_LESS = 1 - 1e-12
 _ENDS = "runs that practically end, in a time that a float can hold"
 
 
-def exact(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:
+def exact(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> TimeBudget:
     r"""Expected time budget under exponential failures, exact for constant times.
 
     Start, background write, last segment, and detection, queue and restart by mode are exact; maintenance is of
@@ -35,11 +38,11 @@ def exact(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget
 
     Parameters
     ----------
-    scenario : Scenario
-        The run.
+    scenario : Scenario or JobInHours
+        The run; in hours it is taken as one that :func:`accepted` gave.
     at : mapping, optional
-        Dotted path (one of ``SWEPT``) to an array in the field's unit; arrays broadcast against each other. GPU
-        counts need not be whole nodes here.
+        Dotted path (one of :func:`swept`) to an array in the field's unit; arrays broadcast against each other. GPU
+        counts need not be whole nodes here. Not of a run in hours, which has its arrays.
 
     Returns
     -------
@@ -69,7 +72,16 @@ def exact(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget
     >>> round(budget.exact(Scenario.load("llama3-405b")).ettr, 3)
     0.909
     """
-    return evaluate("budget.exact", _exact, _accepted(scenario, at))
+    return evaluate("budget.exact", _exact, accepted(scenario, at))
+
+
+def quiet_budget(
+    scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None, form: Callable[..., TimeBudget] = exact
+) -> TimeBudget:
+    """Hours by a form without its warning, where NaN in an array is looked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ValidityWarning)
+        return form(scenario, at)
 
 
 @dataclass(frozen=True)
@@ -80,12 +92,10 @@ class ByInterval:
 
     def __call__(self, interval_min: Any) -> TimeBudget:
         """Expected time budget with these intervals instead of the run's own."""
-        tau, run = np.asarray(interval_min, dtype=float) / 60, self.run
-        tiers = None if run.tiers is None else replace(run.tiers, tau=(*run.tiers.tau[:-1], tau))
-        return evaluate("budget.exact", _exact, replace(run, tau=tau, tiers=tiers))
+        return exact(replace(self.run, tau=np.asarray(interval_min, dtype=float) / MIN_PER_H))
 
 
-def by_interval(scenario: Scenario, at: Mapping[str, Any] | None = None) -> ByInterval:
+def by_interval(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> ByInterval:
     """The exact form as a function of the interval alone, for searches: all else is worked out once.
 
     Parameters
@@ -111,20 +121,10 @@ def by_interval(scenario: Scenario, at: Mapping[str, Any] | None = None) -> ByIn
     >>> of_interval([5, 10, 20]).ettr.round(3).tolist()
     [0.907, 0.909, 0.891]
     """
-    return ByInterval(_accepted(scenario, at))
+    return ByInterval(accepted(scenario, at))
 
 
-def _accepted(scenario: Scenario, at: Mapping[str, Any] | None) -> JobInHours:
-    """The rules of a run that the exact form has an answer for."""
-    run = job_in_hours(scenario, at)
-    refusals.refuse_extras("budget.exact", scenario)
-    refusals.refuse_what_changes("budget.exact", scenario)
-    refusals.refuse_together(run)
-    refusals.refuse_other_latencies(scenario)
-    return run
-
-
-def first_order(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:
+def first_order(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> TimeBudget:
     r"""Expected time budget when each failure costs half an interval and losses only add up.
 
     Parameters, result and errors are those of :func:`exact`; it takes tiers, predicted and silent failures together,
@@ -143,12 +143,10 @@ def first_order(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Time
     >>> round(budget.first_order(Scenario.load("llama3-405b")).ettr, 3)
     0.906
     """
-    refusals.refuse_extras("budget.first_order", scenario)
-    refusals.refuse_what_changes("budget.first_order", scenario)
-    return evaluate("budget.first_order", _first_order, job_in_hours(scenario, at))
+    return evaluate("budget.first_order", _first_order, accepted(scenario, at, "first_order"))
 
 
-def rsc(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:
+def rsc(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> TimeBudget:
     r"""Expected time budget by the formula of the RSC paper, with its queue and start-up terms.
 
     Parameters and result are those of :func:`exact`.
@@ -174,11 +172,9 @@ def rsc(scenario: Scenario, at: Mapping[str, Any] | None = None) -> TimeBudget:
     >>> round(budget.rsc(run).ettr, 2)
     0.92
     """
-    run = job_in_hours(scenario, at)
-    refusals.refuse_extras("budget.rsc", scenario)
-    refusals.refuse_what_changes("budget.rsc", scenario)
+    run = accepted(scenario, at, "rsc")
     for path, section in (("checkpoint.tiers", run.tiers), ("prediction", run.prediction)):
-        if section is not None:
+        if section:
             raise NotModelled(f"budget.rsc has no term for {path}: leave it out, or use budget.exact")
     for path, values in (
         ("checkpoint.persist_s", run.persist),
@@ -198,7 +194,7 @@ def _exact(run: JobInHours) -> tuple[Parts, Limits]:
         "intervals no shorter than the training during the background write": run.head * _HAIR_LESS > run.tau,
         _ENDS: np.logical_not(trained.largest_exponent - np.log(run.survive_restart) <= _LARGEST_EXPONENT),
     }
-    if run.tiers is not None:
+    if run.tiers:
         limits["tiers whose intervals do not fall, and none shorter than its write"] = _out_of_order(run)
     parts = {
         "productive_h": run.work,
@@ -217,7 +213,7 @@ def _exact(run: JobInHours) -> tuple[Parts, Limits]:
 
 
 def _trained(run: JobInHours) -> training.Training:
-    if run.tiers is not None:
+    if run.tiers:
         return tiered.tiered(run)
     if run.prediction is not None:
         return predicted.predicted(run)
@@ -226,14 +222,13 @@ def _trained(run: JobInHours) -> training.Training:
 
 def recover_of(run: JobInHours) -> maintenance.Recover:
     """How failures and hours of restarts follow from hours at risk."""
-    if run.tiers is not None:
+    if run.tiers:
         return tiered.recover
     return silent.recover if np.any(np.asarray(run.silent) > 0) else training.recover
 
 
 def _out_of_order(run: JobInHours) -> Any:
-    assert run.tiers is not None
-    tau, write = run.tiers.tau, run.tiers.write
+    tau, write = run.taus, run.writes
     wrong: Any = tau[0] < write[0] * _HAIR_LESS
     for level in range(1, len(tau)):
         wrong = wrong | (tau[level] < tau[level - 1] * _HAIR_LESS) | (write[level] < write[level - 1] * _HAIR_LESS)
@@ -248,7 +243,7 @@ def _first_order(run: JobInHours) -> tuple[Parts, Limits]:
     rework = rework * (1 - announced) + run.latency
     slowed = run.slowdown * run.persist / run.tau
     loss = stalls + alarms + slowed + run.rate * (rework + run.downtime + restart)
-    loss = loss + run.stops_per_h * (run.stop + run.restart)
+    loss = loss + run.stops_per_h * (run.stop + run.start)
     total = run.work / (1 - loss)
     n_failures, n_stops = run.rate * total, run.stops_per_h * total
     parts = {
@@ -258,7 +253,7 @@ def _first_order(run: JobInHours) -> tuple[Parts, Limits]:
         "rework_h": n_failures * rework,
         "detection_h": n_failures * run.detection,
         "queue_h": n_failures * run.queue + starts * run.first_queue,
-        "restart_h": n_failures * restart + (n_stops + starts) * run.restart,
+        "restart_h": n_failures * restart + (n_stops + starts) * run.start,
         "maintenance_h": n_stops * run.stop,
         "n_failures": n_failures,
     }
@@ -267,14 +262,13 @@ def _first_order(run: JobInHours) -> tuple[Parts, Limits]:
 
 def _checkpoints_to_first_order(run: JobInHours) -> tuple[Any, Any, Any]:
     """Share of time in stalls, and the mean rework and restart of a failure. [1, h, h]"""
-    if run.tiers is None:
+    if not run.tiers:
         return run.stall / run.tau, run.tau / 2 + run.persist, run.restart_after
-    stalls = sum(stall / tau for stall, tau in zip(run.tiers.stall, run.tiers.tau, strict=True))
+    stalls = sum(stall / tau for stall, tau in zip(run.stalls, run.taus, strict=True))
     rework = sum(
-        share * (tau / 2 + write)
-        for share, tau, write in zip(run.tiers.severity, run.tiers.tau, run.tiers.write, strict=True)
+        share * (tau / 2 + write) for share, tau, write in zip(run.severity, run.taus, run.writes, strict=True)
     )
-    return stalls, rework, run.tiers.restart_after
+    return stalls, rework, tiered.restart_after_h(run)
 
 
 def _alarms_to_first_order(run: JobInHours) -> tuple[Any, Any]:
@@ -290,7 +284,7 @@ def _alarms_to_first_order(run: JobInHours) -> tuple[Any, Any]:
 def _rsc(run: JobInHours) -> tuple[Parts, Limits]:
     starts = 1.0 if run.include_start else 0.0
     per_failure = run.detection + run.restart_after + run.tau / 2
-    scheduled = run.work * (1 + run.stall / run.tau) + starts * run.restart
+    scheduled = run.work * (1 + run.stall / run.tau) + starts * run.start
     scheduled = scheduled / (1 - run.rate * per_failure)
     n_failures = run.rate * scheduled
     parts = {
@@ -299,7 +293,7 @@ def _rsc(run: JobInHours) -> tuple[Parts, Limits]:
         "rework_h": n_failures * run.tau / 2,
         "detection_h": n_failures * run.detection,
         "queue_h": n_failures * run.queue + starts * run.first_queue,
-        "restart_h": n_failures * run.restart_after + starts * run.restart,
+        "restart_h": n_failures * run.restart_after + starts * run.start,
         "n_failures": n_failures,
     }
     return parts, {"λ(u₀ + Δ/2) < 1": run.rate * per_failure >= 1}

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ettr.budget.changing import changes, over_time
+from ettr.budget.changing import over_time
 from ettr.budget.closed_forms import exact
 from ettr.budget.simplify import simplified
 from ettr.core.errors import NotModelled, OutsideValidity
+from ettr.core.report import Answer, Note, Report
 from ettr.core.results import TimeBudget
 from ettr.scenario import Scenario
+from ettr.scenario.long_run import changes
 
 OVER_TIME = "budget.over_time"
 
 
-@dataclass(frozen=True)
-class ClosedForm:
+@dataclass(frozen=True, repr=False)
+class ClosedForm(Answer):
     """What a closed form says of a scenario.
 
     Attributes
@@ -45,6 +47,26 @@ class ClosedForm:
             "refusal": self.refusal or None,
             "budget": self.budget.to_dict() if self.budget else None,
         }
+
+    @property
+    def headline(self) -> str:
+        """The formula, and its ETTR."""
+        return f"{self.formula}: {self.budget.headline if self.budget else 'no answer'}"
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the form leaves out, or why it has no answer, a sentence each."""
+        if self.budget is None:
+            return (f"No closed form beside it: {self.refusal}.",)
+        if self.left_out:
+            return ("The closed form leaves out:", *(f"  {words}" for words in self.left_out))
+        changing = ", at each moment's failure rate" if self.formula == OVER_TIME else ""
+        maintenance = ", and has maintenance to first order" if self.budget.maintenance_h > 0 else ""
+        return (f"The closed form ({self.formula}) leaves nothing out{changing}{maintenance}.",)
+
+    def report(self) -> Report:
+        """Its hours, and what they leave out."""
+        return [*(self.budget.report() if self.budget else []), *map(Note, self.caveats)]
 
 
 def closed_form(scenario: Scenario) -> ClosedForm:

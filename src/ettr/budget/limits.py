@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ettr.budget.closed_forms import exact, first_order, rsc
+from ettr.budget.closed_forms import exact, first_order, quiet_budget, rsc
 from ettr.core.errors import OutsideValidity, UnknownName
-from ettr.core.validity import ValidityWarning
 from ettr.scenario import Scenario
 
 FORMULAS = {"exact": exact, "first_order": first_order, "rsc": rsc}
@@ -86,9 +84,7 @@ def validity(scenario: Scenario, formula: str) -> Validity:
     model = FORMULAS[formula]
 
     def ettr_at(path: str, values: Any, of: Callable[..., Any] = model) -> np.ndarray:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ValidityWarning)
-            return np.asarray(of(scenario, {path: np.atleast_1d(values)}).ettr)
+        return np.asarray(quiet_budget(scenario, {path: np.atleast_1d(values)}, of).ettr)
 
     def answers(path: str) -> Callable[[Any], np.ndarray]:
         return lambda values: np.isfinite(ettr_at(path, values))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.job_in_hours import JobInHours
 from ettr.budget.training import Training
 from ettr.checkpoint import growth
+from ettr.scenario import JobInHours
 
 Recover = Callable[[JobInHours, Any, Any], tuple[Any, Any]]
 """Failures and hours of restarts that follow from hours at risk and planned restarts."""

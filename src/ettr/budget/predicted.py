@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.job_in_hours import JobInHours
 from ettr.budget.training import Training
 from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h, mean_until
+from ettr.scenario import JobInHours
 
 
 @dataclass(frozen=True)

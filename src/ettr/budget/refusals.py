@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ettr.budget.job_in_hours import JobInHours
 from ettr.core.errors import NotModelled
-from ettr.scenario import Scenario
+from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.long_run import starts_new
+from ettr.scenario.paths import PREDICTION, SLOWDOWN, TIERS
 
-TIERS, PREDICTION, SLOWDOWN = "checkpoint.tiers", "prediction", "checkpoint.persist_slowdown"
 SILENT, NOTICED = "silent failures (latency_h)", "failures that are noticed"
 WRITE = "a background write (checkpoint.persist_s or checkpoint.store)"
 SIMULATE = "use ettr.simulate (ettr simulate on the command line)"
@@ -26,14 +26,11 @@ class Extra:
     ----------
     words : str
         What it is, in a few words.
-    idle : float or None
-        Value of its fields at which it does nothing.
     found_at : callable
         From a scenario to the paths of its fields; empty where the scenario does without it.
     """
 
     words: str
-    idle: float | None
     found_at: Callable[[Scenario], tuple[str, ...]]
 
 
@@ -64,27 +61,24 @@ def silent_modes(scenario: Scenario) -> tuple[str, ...]:
 
 
 EXTRAS = (
-    Extra("restarts that vary", 0.0, _varying_restarts),
-    Extra("latencies that vary", 0.0, _varying_latencies),
+    Extra("restarts that vary", _varying_restarts),
+    Extra("latencies that vary", _varying_latencies),
     Extra(
         "time-outs that kill a healthy job",
-        0.0,
         _if("recovery.false_alarms_per_day", lambda run: run.recovery.false_alarms_per_day > 0),
     ),
     Extra(
         "checkpoints that are not kept",
-        None,
         _if("checkpoint.n_kept", lambda run: run.checkpoint.n_kept is not None and silent_modes(run)),
     ),
-    Extra("slow nodes", None, _if("slow_nodes", lambda run: run.slow_nodes and run.slow_nodes.per_1000_node_days > 0)),
-    Extra("jobs that go on without some replicas", None, _if("elastic", lambda run: run.elastic)),
+    Extra("slow nodes", _if("slow_nodes", lambda run: run.slow_nodes and run.slow_nodes.per_1000_node_days > 0)),
+    Extra("jobs that go on without some replicas", _if("elastic", lambda run: run.elastic)),
     Extra(
         "stops for maintenance of a few nodes at a time",
-        None,
         _if("maintenance.rolling_nodes", lambda run: run.maintenance and run.maintenance.rolling_nodes),
     ),
-    Extra("wrong diagnosis", 0.0, _if("repair.misdiagnosed", lambda run: run.repair and run.repair.misdiagnosed > 0)),
-    Extra("spares that run out", None, lambda run: ("spares", "repair") if run.spares else ()),
+    Extra("wrong diagnosis", _if("repair.misdiagnosed", lambda run: run.repair and run.repair.misdiagnosed > 0)),
+    Extra("spares that run out", lambda run: ("spares", "repair") if run.spares else ()),
 )
 """In the order in which they are named."""
 
@@ -118,10 +112,10 @@ def together(run: JobInHours) -> list[str]:
     quiet = bool(np.any(np.asarray(run.silent) > 0))
     names = [
         name
-        for name, there in {TIERS: run.tiers is not None, PREDICTION: run.prediction is not None, SILENT: quiet}.items()
+        for name, there in {TIERS: bool(run.tiers), PREDICTION: run.prediction is not None, SILENT: quiet}.items()
         if there
     ]
-    if run.tiers is not None and np.any(np.asarray(run.slowdown) * np.asarray(run.persist) > 0):
+    if run.tiers and np.any(np.asarray(run.slowdown) * np.asarray(run.persist) > 0):
         names.append(SLOWDOWN)
     if quiet and np.any(np.asarray(run.silent) < 1 - 1e-12):
         names.append(NOTICED)
@@ -146,11 +140,78 @@ def refuse_together(run: JobInHours) -> None:
     )
 
 
-def refuse_other_latencies(scenario: Scenario) -> None:
+def refuse_other_latencies(run: JobInHours) -> None:
     """With one latency the failure that struck first is found first, which the form rests on."""
-    latencies_h = scenario.latencies_h
+    latencies_h = run.modes.latencies
     if len(latencies_h) > 1:
         raise NotModelled(
             f"budget.exact has no form for silent failures of different latency_h ({min(latencies_h):g} and "
             f"{max(latencies_h):g} h): {SIMULATE}; budget.first_order adds up what each costs"
         )
+
+
+def refuse_ageing(scenario: Scenario) -> None:
+    """Refuse what the form of rates that change does not hold for."""
+    failures = scenario.failures
+    lifetime, new = failures.lifetime, starts_new(scenario)
+    if failures.burn_in and lifetime and lifetime.shape != 1:
+        raise NotModelled(
+            f"budget.over_time has no form for failures.burn_in together with failures.lifetime: {SIMULATE}"
+        )
+    if new and any(mode.scales_with == "job" for mode in failures.modes):
+        raise NotModelled(
+            f"budget.over_time has no form for nodes that start new together with modes of the job: {SIMULATE}"
+        )
+    if new and failures.lemons and failures.lemons.factor > 1:
+        raise NotModelled(
+            f"budget.over_time has no form for failures.lifetime together with failures.lemons: {SIMULATE}"
+        )
+
+
+def refuse(scenario: Scenario, run: JobInHours, formula: str = "exact") -> None:
+    """Refuse a scenario, and what it is in hours, that a form has no answer for."""
+    refuse_extras(f"budget.{formula}", scenario)
+    if formula == "over_time":
+        refuse_ageing(scenario)
+    else:
+        refuse_what_changes(f"budget.{formula}", scenario)
+    if formula in ("exact", "over_time"):
+        refuse_together(run)
+        refuse_other_latencies(run)
+
+
+def accepted(
+    scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None, formula: str = "exact"
+) -> JobInHours:
+    """A run in hours that a form holds for: all forms take it in place of the scenario, which is not asked again.
+
+    Parameters
+    ----------
+    scenario, at
+        As in :func:`exact`. A run that is in hours already comes back as it is.
+    formula : str
+        ``"exact"``, ``"first_order"``, ``"rsc"`` or ``"over_time"``.
+
+    Returns
+    -------
+    JobInHours
+        For ``dataclasses.replace`` to change: what follows from its fields follows.
+
+    Raises
+    ------
+    InputError, NotModelled
+        As the form itself.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from ettr import Scenario, budget
+    >>> run = budget.accepted(Scenario.load("llama3-405b"))
+    >>> round(budget.exact(replace(run, rate=2 * run.rate)).ettr, 3)
+    0.85
+    """
+    if isinstance(scenario, JobInHours):
+        return scenario
+    run = scenario.in_hours(at)
+    refuse(scenario, run, formula)
+    return run

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.job_in_hours import JobInHours
 from ettr.budget.training import Training
 from ettr.checkpoint import growth
+from ettr.scenario import JobInHours
 
 
 def silent(run: JobInHours) -> Training:
@@ -31,4 +31,4 @@ def silent(run: JobInHours) -> Training:
 def recover(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
     """Failures and hours of restarts, during which nothing is computed that could be corrupted."""
     n_failures = run.rate * risk_h
-    return n_failures, n_failures * run.restart_after + n_planned * run.restart * np.ones_like(n_failures)
+    return n_failures, n_failures * run.restart_after + n_planned * run.start * np.ones_like(n_failures)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.changing import settled
-from ettr.budget.job_in_hours import job_in_hours
-from ettr.budget.refusals import EXTRAS, PREDICTION, SILENT, SLOWDOWN, TIERS, silent_modes, together
+from ettr.budget.refusals import EXTRAS, SILENT, silent_modes, together
 from ettr.scenario import Scenario
+from ettr.scenario.fields import idle_value
+from ettr.scenario.long_run import settled
+from ettr.scenario.paths import PREDICTION, SLOWDOWN, TIERS
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def without_extras(scenario: Scenario) -> Simplified:
     words: list[str] = []
     for extra in EXTRAS:
         if paths := extra.found_at(scenario):
-            changes |= dict.fromkeys(paths, extra.idle)
+            changes |= {path: idle_value(path, Scenario) for path in paths}
             words.append(f"{extra.words} ({', '.join(paths)})")
     return Simplified(scenario.override(changes) if changes else scenario, tuple(words))
 
@@ -98,17 +99,18 @@ def _at_the_settled_rate(simple: Simplified) -> Simplified:
 
 def _without_what_excludes_others(simple: Simplified) -> Simplified:
     """Leave out what no closed form holds for beside something else."""
-    present = together(job_in_hours(simple.scenario, None))
+    run = simple.scenario.in_hours()
+    present = set(together(run))
     if SLOWDOWN in present:
-        run = simple.scenario
-        if run.persist_h * 60 <= run.checkpoint.interval_min:
+        present.discard(SLOWDOWN)
+        if run.persist <= run.tau:
             simple = simple.without(f"slowdown by the background write ({SLOWDOWN})", {SLOWDOWN: 0.0})
         else:  # without slowdown the interval would be too short for the write
+            present.discard(TIERS)
             simple = simple.without(f"faster tiers ({TIERS})", {TIERS: ()})
-    present = together(job_in_hours(simple.scenario, None))
     if TIERS in present and PREDICTION in present:
+        present.discard(PREDICTION)
         simple = simple.without(f"warnings of failures ({PREDICTION})", {PREDICTION: None})
-    present = together(job_in_hours(simple.scenario, None))
     if SILENT in present and len(present) > 1:
         modes = silent_modes(simple.scenario)
         immediate = {f"{mode}.latency_h": None for mode in modes} | {f"{mode}.latency_cv": 0.0 for mode in modes}

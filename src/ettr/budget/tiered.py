@@ -7,88 +7,127 @@ from the one behind it, and makes the flux a geometric series inside every block
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ettr.budget.job_in_hours import JobInHours, TiersInHours
 from ettr.budget.training import Training
 from ettr.checkpoint import growth, mean_until
+from ettr.scenario import JobInHours
 
 Table = list[list[Any]]
 
 
+@dataclass(frozen=True)
+class _Recoveries:
+    """Where failures go back to, a row for the tier that was being loaded; the first row: while training.
+
+    ``lands`` is the probability that a failure is answered from each tier, ``loads`` that its restart and load then
+    also survive, and ``cut_h`` the hours of these until a failure or their end, as a mean over all failures.
+    """
+
+    lands: Table
+    loads: Table
+    cut_h: Table
+
+
 def tiered(run: JobInHours) -> Training:
     """The training of a run with tiers, and what of it is lost."""
-    tiers = _tiers_of(run)
-    lost = [-np.expm1(-run.rate * write) for write in tiers.write]  # by a failure during the write
-    risk_h = _block_h(run.rate, tiers, lost)
-    risk_h = risk_h / sum(q * np.exp(-run.rate * p) for q, p in zip(tiers.severity, tiers.write, strict=True))
-    stall_h = sum(tiers.tau[-1] / tau * stall for tau, stall in zip(tiers.tau, tiers.stall, strict=True))
-    n = run.work / tiers.tau[-1]
+    lost = [-np.expm1(-run.rate * write) for write in run.writes]  # by a failure during the write
+    risk_h = _block_h(run, _recoveries(run), lost)
+    risk_h = risk_h / sum(q * np.exp(-run.rate * p) for q, p in zip(run.severity, run.writes, strict=True))
+    stall_h = sum(run.tau / tau * stall for tau, stall in zip(run.taus, run.stalls, strict=True))
+    n = run.work / run.tau
     return Training(
         exposed_h=n * risk_h,
         risk_h=n * risk_h,
         last_h=0.0,
-        rework_h=n * np.maximum(risk_h - tiers.tau[-1] - stall_h, 0.0),  # rounding, where nothing fails
+        rework_h=n * np.maximum(risk_h - run.tau - stall_h, 0.0),  # rounding, where nothing fails
         slowdown_h=0.0,
         checkpoint_h=n * stall_h,
         n_durable=n,
         largest_exponent=np.log1p(run.rate * risk_h),
-        redo_share=tiers.severity[-1],
+        redo_share=run.severity[-1],
     )
 
 
 def recover(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
     """Failures and hours of restarts: a failure while a tier is loaded may need a safer one."""
-    tiers = _tiers_of(run)
-    planned_h = n_planned * mean_until(run.rate, run.restart)
-    at_risk_h = risk_h + planned_h
-    loading = _loading([run.rate * at_risk_h * cut for cut in tiers.load_cut[0]], run.rate, tiers)
+    planned_h = n_planned * mean_until(run.rate, run.start)
+    at_risk_h, back = risk_h + planned_h, _recoveries(run)
+    loading = _loading([run.rate * at_risk_h * cut_h for cut_h in back.cut_h[0]], run.rate, back)
     restart_h = sum(loading)
     return run.rate * (at_risk_h + restart_h), planned_h + restart_h
 
 
-def _tiers_of(run: JobInHours) -> TiersInHours:
-    assert run.tiers is not None
-    return run.tiers
+def restart_after_h(run: JobInHours) -> Any:
+    """Mean restart and load of a failure, if none strikes meanwhile. [h]"""
+    of_loads = sum(share * (load + run.init) for share, load in zip(run.severity, run.loads, strict=True))
+    return of_loads + sum(one.share * one.restart for one in run.restarts)
 
 
-def _loading(first: list[Any], rate: Any, tiers: TiersInHours) -> list[Any]:
+def _recoveries(run: JobInHours) -> _Recoveries:
+    n, groups = range(len(run.loads)), range(len(run.restarts))
+    kept = [[0.0, *(tier.kept[i] for tier in run.tiers), run.restarts[i].share] for i in groups]
+    hours = [[run.restarts[i].restart + run.init + load for load in run.loads] for i in groups]
+    survive = [[np.exp(-run.rate * restart_h) for restart_h in row] for row in hours]
+    cut_h = [[mean_until(run.rate, restart_h) for restart_h in row] for row in hours]
+
+    def answered(group: int, floor: int, tier: int) -> Any:
+        """Probability that a failure has this restart and is answered from a tier, while tier ``floor`` loads."""
+        if tier + 1 < floor:
+            return 0.0
+        return kept[group][tier + 1] - (kept[group][tier] if tier + 1 > floor else 0.0)
+
+    def table(of: Callable[[int, int], Any]) -> Table:
+        floors = range(len(run.loads) + 1)
+        return [[sum(answered(i, floor, tier) * of(i, tier) for i in groups) for tier in n] for floor in floors]
+
+    return _Recoveries(
+        lands=table(lambda group, tier: 1.0),
+        loads=table(lambda group, tier: survive[group][tier]),
+        cut_h=table(lambda group, tier: cut_h[group][tier]),
+    )
+
+
+def _loading(first: list[Any], rate: Any, back: _Recoveries) -> list[Any]:
     """Hours of restart and load at each tier, from those of the first tries. [h]"""
     hours: list[Any] = []
     for tier, own in enumerate(first):
-        again = sum(rate * hours[lower] * tiers.load_cut[lower + 1][tier] for lower in range(tier))
+        again = sum(rate * hours[lower] * back.cut_h[lower + 1][tier] for lower in range(tier))
         # one less the share of failures that begin this load anew: a difference would lose its digits
-        leaves = sum(tiers.lands[tier + 1][tier + 1 :]) + tiers.loads[tier + 1][tier]
+        leaves = sum(back.lands[tier + 1][tier + 1 :]) + back.loads[tier + 1][tier]
         hours.append((own + again) / leaves)
     return hours
 
 
-def _ends(rate: Any, tiers: TiersInHours) -> Table:
+def _ends(rate: Any, back: _Recoveries) -> Table:
     """Probability that a failure is of one severity, and its recovery ends at one tier."""
-    n, ends = len(tiers.tau), []
+    n, ends = len(back.lands[0]), []
     for severity in range(n):
-        hours = _loading([tiers.load_cut[0][t] if t == severity else 0.0 for t in range(n)], rate, tiers)
+        hours = _loading([back.cut_h[0][t] if t == severity else 0.0 for t in range(n)], rate, back)
         row = []
         for tier in range(n):
-            first = tiers.loads[0][tier] if tier == severity else 0.0
-            later = sum(rate * hours[at] * tiers.loads[at + 1][tier] for at in range(tier + 1))
+            first = back.loads[0][tier] if tier == severity else 0.0
+            later = sum(rate * hours[at] * back.loads[at + 1][tier] for at in range(tier + 1))
             row.append(first + later)
         ends.append(row)
     return ends
 
 
-def _block_h(rate: Any, tiers: TiersInHours, lost: list[Any]) -> Any:
+def _block_h(run: JobInHours, back: _Recoveries, lost: list[Any]) -> Any:
     """Hours at risk in a block of the store, per crossing of its end. [h]"""
-    n, ends = len(tiers.tau), _ends(rate, tiers)
-    length = [tiers.tau[0] + sum(tiers.stall[: due + 1]) for due in range(n)]
+    rate, taus = run.rate, run.taus
+    n, ends = len(taus), _ends(rate, back)
+    length = [taus[0] + sum(run.stalls[: due + 1]) for due in range(n)]
     hours = [growth(rate, length[due]) for due in range(n)]  # by the slowest tier that is due at the block's end
     for level in range(n - 1):
         held = sum(lost[k] * sum(ends[k][t] for t in range(level + 1)) for k in range(level + 1))
-        beyond = sum(tiers.severity[t] + sum(ends[k][t] for k in range(level + 1)) for t in range(level + 1, n))
+        beyond = sum(run.severity[t] + sum(ends[k][t] for k in range(level + 1)) for t in range(level + 1, n))
         step = [rate * beyond * hours[due] / (1 - held) for due in range(n)]
-        count = tiers.tau[level + 1] / tiers.tau[level]
+        count = taus[level + 1] / taus[level]
         others = hours[level] * _series(step[level], count - 1)
         hours = [hours[due] + (1 + step[due]) * others for due in range(n)]
     return hours[-1]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.job_in_hours import JobInHours
 from ettr.checkpoint import growth, mean_until
+from ettr.scenario import JobInHours
 
 _WHOLE = 1e-9
 """A part of an interval that rounding makes, and no segment."""
@@ -49,7 +49,7 @@ class Training:
 
 def recover(run: JobInHours, risk_h: Any, n_planned: Any) -> tuple[Any, Any]:
     """Failures, and hours of restarts, of a stretch of training with planned restarts in it."""
-    planned_h = n_planned * mean_until(run.rate, run.restart)
+    planned_h = n_planned * mean_until(run.rate, run.start)
     at_risk_h = risk_h + planned_h
     survive = run.survive_restart
     return run.rate * at_risk_h / survive, planned_h + at_risk_h * run.cut_restart / survive

@@ -4,7 +4,7 @@ Every interval is τ, the productive training between two checkpoints, stall exc
 arrays, broadcast, and return a float for scalars.
 """
 
-from ettr.checkpoint.corruption import checkpoints_to_keep, expected_loss_h, risk_of_none_clean
+from ettr.checkpoint.corruption import checkpoints_to_keep, risk_of_none_clean
 from ettr.checkpoint.intervals import (
     availability_interval,
     daly_first_order_interval,
@@ -13,15 +13,8 @@ from ettr.checkpoint.intervals import (
     young_interval,
 )
 from ettr.checkpoint.placement import peer_survival
-from ettr.checkpoint.prediction import (
-    alarm_rate_per_h,
-    false_alarm_rate_per_h,
-    heed_threshold_h,
-    predicted_interval,
-    recall_of,
-    usable_recall,
-)
-from ettr.checkpoint.sizes import checkpoint_bytes, needed_gb_s, saturation_nodes, transfer_h
+from ettr.checkpoint.prediction import alarm_rate_per_h, heed_threshold_h, recall_of
+from ettr.checkpoint.sizes import checkpoint_bytes, needed_gb_s, transfer_h
 from ettr.checkpoint.tier_intervals import first_order_intervals, first_order_loss
 from ettr.checkpoint.waiting import expected_runtime, growth, mean_until
 
@@ -33,9 +26,7 @@ __all__ = [
     "daly_first_order_interval",
     "daly_interval",
     "exact_interval",
-    "expected_loss_h",
     "expected_runtime",
-    "false_alarm_rate_per_h",
     "first_order_intervals",
     "first_order_loss",
     "growth",
@@ -43,11 +34,8 @@ __all__ = [
     "mean_until",
     "needed_gb_s",
     "peer_survival",
-    "predicted_interval",
     "recall_of",
     "risk_of_none_clean",
-    "saturation_nodes",
     "transfer_h",
-    "usable_recall",
     "young_interval",
 ]

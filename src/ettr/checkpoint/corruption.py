@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -115,64 +114,6 @@ def risk_of_none_clean(latency_h: Any, interval_h: Any, n_kept: Any, distributio
     with np.errstate(divide="ignore", over="ignore"):  # a latency of next to nothing
         older = np.exp(-(kept - 1) / np.where(ratio > 0, ratio, 1.0))
     return plain(np.where(ratio > 0, _decay(ratio) * older, 0.0))
-
-
-def expected_loss_h(
-    latency_h: Any,
-    interval_h: Any,
-    n_kept: Any = math.inf,
-    lost_if_none_h: Any = None,
-    distribution: Latency = "constant",
-) -> Any:
-    r"""Mean training that one silent corruption costs, before detection and restart. [h]
-
-    Parameters
-    ----------
-    latency_h, interval_h, distribution
-        As in :func:`checkpoints_to_keep`.
-    n_kept : int or ndarray of int
-        Newest checkpoints that are kept; all, unless given. [count]
-    lost_if_none_h : float or ndarray, optional
-        What is lost if none of them is clean: all the training so far, or all since an archive. Needed with a finite
-        ``n_kept``. [h]
-
-    Returns
-    -------
-    float or ndarray
-        Broadcast shape, >= 0. [h]
-
-    Raises
-    ------
-    InputError
-        As for :func:`risk_of_none_clean`, or a finite ``n_kept`` without ``lost_if_none_h``.
-    UnknownName
-        A distribution that is neither.
-
-    Notes
-    -----
-    The job goes back to the newest checkpoint before the corruption, :math:`U + Y` hours: :math:`L/2 + Y` on average if
-    all are kept. With n of them it is :math:`E[U + Y;\, U + Y < nL]` plus the risk times ``lost_if_none_h``, where the
-    first part is :math:`(z^2/2 + Yz)/L` with :math:`z = nL - Y` cut to [0, L] for a constant Y, and
-    :math:`L/2 + Y - (nL + Y)\,\text{risk}` for exponential latency.
-
-    Examples
-    --------
-    >>> expected_loss_h(6.0, 4.0), expected_loss_h(6.0, 4.0, n_kept=2, lost_if_none_h=100.0)
-    (8.0, 53.5)
-    """
-    latency, interval = _times(latency_h, interval_h, distribution)
-    kept = _kept(n_kept)
-    if lost_if_none_h is None and np.any(np.isfinite(kept)):
-        raise InputError("lost_if_none_h must be given with n_kept: what is lost if no kept checkpoint is clean")
-    otherwise = at_least_zero("lost_if_none_h", 0.0 if lost_if_none_h is None else lost_if_none_h, unit="h")
-    risk = np.asarray(risk_of_none_clean(latency, interval, kept, distribution))
-    if distribution == "constant":
-        phase = np.clip(kept * interval - latency, 0.0, interval)
-        clean = phase * (phase / 2 + latency) / interval
-    else:
-        beyond = np.where(risk > 0, np.where(np.isfinite(kept), kept, 0.0) * interval + latency, 0.0)
-        clean = np.maximum(interval / 2 + latency - beyond * risk, 0.0)
-    return plain(clean + risk * otherwise)
 
 
 def _times(latency_h: Any, interval_h: Any, distribution: str) -> tuple[np.ndarray, np.ndarray]:

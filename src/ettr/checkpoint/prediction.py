@@ -1,4 +1,4 @@
-"""When to checkpoint if some failures are announced, and which announcements are worth acting on."""
+"""Announced failures: how many alarms there are, and which are worth acting on."""
 
 from __future__ import annotations
 
@@ -6,50 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ettr.checkpoint.intervals import young_interval
 from ettr.core.errors import InputError
 from ettr.core.validity import above_zero, at_least_zero, plain
-
-
-def predicted_interval(stall_h: Any, mttf_h: Any, recall: Any) -> Any:
-    r"""Interval between regular checkpoints if a share of failures is announced, to first order. [h]
-
-    Parameters
-    ----------
-    stall_h : float or ndarray
-        Training stands still for each regular checkpoint, w. [h]
-    mttf_h : float or ndarray
-        Mean time to failure of the job, announced failures included, M; may be infinite. [h]
-    recall : float or ndarray
-        Share of failures announced early enough to act, in [0, 1).
-
-    Returns
-    -------
-    float or ndarray
-        Productive hours between checkpoints, at least Young's. [h]
-
-    Raises
-    ------
-    InputError
-        A recall of 1 or more, a negative stall, or a time to failure that is not positive.
-
-    Notes
-    -----
-    :math:`\tau = \sqrt{2 w M / (1 - \text{recall})}`: only failures that nobody announced cost half an interval, so
-    for :math:`\tau \ll M`, whatever precision and action are. Aupy et al. (2014).
-
-    Examples
-    --------
-    >>> [round(predicted_interval(5 / 60, 24.0, recall) * 60, 1) for recall in (0.0, 0.75)]
-    [120.0, 240.0]
-    """
-    share = _recall(recall)
-    if np.any(share == 1):
-        raise InputError(
-            "recall must be < 1, got 1: if every failure is announced, no regular checkpoint is needed "
-            "and the interval has no bound; 0.99 gives ten times Young's interval"
-        )
-    return young_interval(stall_h, above_zero("mttf_h", mttf_h, unit="h", infinite=True) / (1 - share))
 
 
 def heed_threshold_h(action_h: Any, precision: Any) -> Any:
@@ -118,68 +76,6 @@ def alarm_rate_per_h(rate_per_h: Any, recall: Any, precision: Any) -> Any:
     """
     true = at_least_zero("rate_per_h", rate_per_h, unit="1/h") * _recall(recall)
     return plain(true / _precision(precision))
-
-
-def false_alarm_rate_per_h(rate_per_h: Any, recall: Any, precision: Any) -> Any:
-    r"""Alarms that no failure follows. [1/h]
-
-    Parameters
-    ----------
-    rate_per_h, recall, precision : float or ndarray
-        As in :func:`alarm_rate_per_h`.
-
-    Returns
-    -------
-    float or ndarray
-        rate x recall x (1 - precision) / precision; 0 for a precision of 1. [1/h]
-
-    Raises
-    ------
-    InputError
-        As for :func:`alarm_rate_per_h`.
-
-    Examples
-    --------
-    >>> round(false_alarm_rate_per_h(0.5, 0.6, 0.75), 4)
-    0.1
-    """
-    return plain(np.asarray(alarm_rate_per_h(rate_per_h, recall, precision)) * (1 - _precision(precision)))
-
-
-def usable_recall(recall: Any, action_h: Any, mean_lead_h: Any) -> Any:
-    r"""Share of failures announced early enough to finish the action, if lead times are exponential.
-
-    Parameters
-    ----------
-    recall : float or ndarray
-        Share of failures that are announced, however late, in [0, 1].
-    action_h : float or ndarray
-        Time that the action takes. [h]
-    mean_lead_h : float or ndarray
-        Mean time from the announcement to the failure; may be infinite. [h]
-
-    Returns
-    -------
-    float or ndarray
-        Broadcast shape, between 0 and ``recall``.
-
-    Raises
-    ------
-    InputError
-        A recall outside [0, 1], a negative action, or a lead that is not positive.
-
-    Notes
-    -----
-    :math:`\text{recall}\; e^{-\text{action}/\text{lead}}`, the share of lead times that are longer than the action. For
-    a constant lead it is the recall or nothing.
-
-    Examples
-    --------
-    >>> round(usable_recall(0.6, 30.0, 120.0), 4)
-    0.4673
-    """
-    lead = above_zero("mean_lead_h", mean_lead_h, unit="h", infinite=True)
-    return plain(_recall(recall) * np.exp(-at_least_zero("action_h", action_h, unit="h") / lead))
 
 
 def recall_of(precision: Any, f1: Any) -> Any:

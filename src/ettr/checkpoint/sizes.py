@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ettr.core.errors import InputError
+from ettr.core.units import S_PER_H
 from ettr.core.validity import above_zero, at_least_zero, plain
 
 _BYTES_PER_GB = 1e9
-_S_PER_H = 3600.0
 
 
 def checkpoint_bytes(
@@ -86,8 +86,8 @@ def transfer_h(n_bytes: Any, shared_gb_s: Any, n_nodes: Any = 1, node_gb_s: Any 
 
     Notes
     -----
-    :math:`S / \min(B, N b)`: the time falls with the number of nodes until they saturate the store, at
-    :func:`saturation_nodes`. GB are :math:`10^9` bytes.
+    :math:`S / \min(B, N b)`: the time falls with the number of nodes until B / b of them saturate the
+    store. GB are :math:`10^9` bytes.
 
     Examples
     --------
@@ -98,35 +98,7 @@ def transfer_h(n_bytes: Any, shared_gb_s: Any, n_nodes: Any = 1, node_gb_s: Any 
     """
     shared, node = _bandwidth("shared_gb_s", shared_gb_s), _bandwidth("node_gb_s", node_gb_s)
     speed = np.minimum(shared, above_zero("n_nodes", n_nodes) * node)
-    return plain(at_least_zero("n_bytes", n_bytes, unit="B") / (_BYTES_PER_GB * speed) / _S_PER_H)
-
-
-def saturation_nodes(shared_gb_s: Any, node_gb_s: Any) -> Any:
-    r"""Number of nodes that together reach the bandwidth of the store. [count]
-
-    Parameters
-    ----------
-    shared_gb_s : float or ndarray
-        Bandwidth of the store. [GB/s]
-    node_gb_s : float or ndarray
-        Bandwidth of one node. [GB/s]
-
-    Returns
-    -------
-    float or ndarray
-        B / b, not rounded: more nodes than this do not move a checkpoint faster. [count]
-
-    Raises
-    ------
-    InputError
-        A bandwidth that is not positive and finite.
-
-    Examples
-    --------
-    >>> saturation_nodes(2000, 12.5)
-    160.0
-    """
-    return plain(above_zero("shared_gb_s", shared_gb_s, unit="GB/s") / above_zero("node_gb_s", node_gb_s, unit="GB/s"))
+    return plain(at_least_zero("n_bytes", n_bytes, unit="B") / (_BYTES_PER_GB * speed) / S_PER_H)
 
 
 def needed_gb_s(n_bytes: Any, within_h: Any) -> Any:
@@ -155,7 +127,7 @@ def needed_gb_s(n_bytes: Any, within_h: Any) -> Any:
     2000.0
     """
     time = above_zero("within_h", within_h, unit="h", infinite=True)
-    return plain(at_least_zero("n_bytes", n_bytes, unit="B") / (_BYTES_PER_GB * time * _S_PER_H))
+    return plain(at_least_zero("n_bytes", n_bytes, unit="B") / (_BYTES_PER_GB * time * S_PER_H))
 
 
 def _bandwidth(name: str, values: Any) -> np.ndarray:
