@@ -6,7 +6,6 @@ budget, a failure turns them into rework. It shares no code with the package, of
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import dataclass, field
 
@@ -167,12 +166,8 @@ def means(n_runs: int, seed: int, **rules) -> tuple[dict[str, float], dict[str, 
 
 def rules_of(scenario) -> dict:
     """What a scenario says, as the fields of a :class:`Run`."""
-    own = {name: scenario.own_h(name) for name in ("detection_min", "queue_min", "restart_min")}
-    general = {name: getattr(scenario.recovery, name) / 60 for name in own}
-    modes = [
-        (weight, *(general[name] if math.isnan(own[name][i]) else own[name][i] for name in own))
-        for i, weight in enumerate(scenario.mode_weights)
-    ]
+    of = scenario.in_hours().modes
+    modes = list(zip(of.weight, of.detection, of.queue, of.restart, strict=True))
     return {
         "work": scenario.job.productive_h,
         "tau": scenario.interval_h,

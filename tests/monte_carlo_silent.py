@@ -104,15 +104,12 @@ class Run:
 
 def rules_of(scenario) -> dict:
     """What a scenario says, as the fields of a :class:`Run`, with a constant latency for each mode."""
-    own = {name: scenario.own_h(name) for name in ("detection_min", "queue_min", "restart_min")}
-    general = {name: getattr(scenario.recovery, name) / 60 for name in own}
+    of = scenario.in_hours().modes
     latencies = [*(mode.latency_h for mode in scenario.failures.modes), None]
-    general["restart_min"] += scenario.load_h
-    own["restart_min"] = own["restart_min"] + scenario.load_h
     modes = tuple(
         Mode(
             weight,
-            *(general[name] if math.isnan(own[name][i]) else own[name][i] for name in own),
+            *(of.detection[i], of.queue[i], of.restart[i] + scenario.load_h),
             latency=latencies[i],
         )
         for i, weight in enumerate(scenario.mode_weights)

@@ -150,13 +150,12 @@ class Run:
 
 def rules_of(scenario) -> dict:
     """What a scenario says, as the fields of a :class:`Run`."""
-    own = {name: scenario.own_h(name) for name in ("detection_min", "queue_min", "restart_min")}
-    general = {name: getattr(scenario.recovery, name) / 60 for name in own}
+    of = scenario.in_hours().modes
     survival = [*scenario.survival(), np.ones(len(scenario.mode_weights))]
     modes = tuple(
         Mode(
             weight,
-            *(general[name] if math.isnan(own[name][i]) else own[name][i] for name in own),
+            *(of.detection[i], of.queue[i], of.restart[i]),
             survived=tuple(float(shares[i]) for shares in survival),
         )
         for i, weight in enumerate(scenario.mode_weights)

@@ -1,12 +1,10 @@
 """Monte Carlo: one training run, simulated many times.
 
 :func:`simulate` follows the rules of the methods page from failure to failure; means, intervals and finishing dates
-are in the :class:`Simulation` that it returns.
+are in the :class:`Simulation` that it returns. Names are loaded when first used, as the compiler takes a second;
+``__init__.pyi`` is their list.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from ettr.simulation.outcome import PERCENTILES, Simulation
-from ettr.simulation.runs import MOST_FAILURES, MOST_RUNS, simulate
-
-__all__ = ["MOST_FAILURES", "MOST_RUNS", "PERCENTILES", "Simulation", "simulate"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ettr.core.units import ROUNDING
 from ettr.simulation.compiling import inner, maker
 from ettr.simulation.state import CLEAN, DEGRADED, INDEX, ORIGIN, PLACE, POSITION, ROW
-
-HAIR = 1e-9
-"""Places and copies are distinguished down to this part of an interval."""
 
 
 @inner
@@ -40,7 +38,7 @@ def snapshot(st: np.record, tier: int, write_h: float) -> None:
 def promote(rules: np.record, st: np.record) -> None:
     """Take note of every copy that is durable by now."""
     for tier in range(rules.n_tiers):
-        if st.durable_at[tier] <= st.trained + HAIR * rules.step:
+        if st.durable_at[tier] <= st.trained + ROUNDING * rules.step:
             copy_row(st.kept, tier, st.written, tier)
             st.durable_at[tier] = np.inf
 
@@ -79,7 +77,7 @@ def fall_back(rules: np.record, st: np.record) -> None:
     st.in_stall = 0
     forget_old(rules, st)
     for tier in range(st.severity + 1, rules.n_tiers):
-        kept = st.kept[st.severity, POSITION] + HAIR * rules.step
+        kept = st.kept[st.severity, POSITION] + ROUNDING * rules.step
         if st.durable_at[tier] < np.inf and st.written[tier, POSITION] <= kept:
             copy_row(st.kept, tier, st.written, tier)
     for tier in range(rules.n_tiers):
@@ -101,7 +99,7 @@ def restore(rules: np.record, st: np.record, hidden: np.ndarray) -> float:
             copy_row(st.kept, tier, st.ledger, 0)
     left = 0
     for i in range(st.n_hidden):  # what struck after the copy was taken never happened
-        if hidden[i, CLEAN] < st.ledger[0, POSITION] - HAIR * rules.step:
+        if hidden[i, CLEAN] < st.ledger[0, POSITION] - ROUNDING * rules.step:
             copy_row(hidden, left, hidden, i)
             left += 1
     st.n_hidden = left

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ettr.core.units import ROUNDING
+
 _RUNS_PER_CONTROL = 20
 """Fewer runs than this for each control and its coefficients would be fitted to chance."""
-_ROUNDING = 1e-9
-"""A control that varies by less than this part of what it is to explain is rounding, not chance."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def means(values: np.ndarray, controls: np.ndarray | None) -> Means:
     n_runs = values.shape[0]
     plain = values.mean(axis=0)
     centred = values - plain
-    least = _ROUNDING * abs(plain[-1])
+    least = ROUNDING * abs(plain[-1])  # what varies by less is rounding, not chance
     varies = [] if controls is None else [i for i in range(controls.shape[1]) if controls[:, i].std() > least]
     if controls is None or n_runs < _RUNS_PER_CONTROL * (len(varies) + 1) or not varies:
         covariance = centred.T @ centred / max(n_runs - 1, 1) / n_runs

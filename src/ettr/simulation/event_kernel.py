@@ -11,7 +11,8 @@ from functools import cache
 
 import numpy as np
 
-from ettr.simulation.checkpoint_copies import HAIR, copy_row, longer_rows, promote, snapshot
+from ettr.core.units import ROUNDING
+from ettr.simulation.checkpoint_copies import copy_row, longer_rows, promote, snapshot
 from ettr.simulation.columns import (
     CHECKPOINT,
     CONTROL,
@@ -169,7 +170,7 @@ def _go_on(
         else:
             work(rules, st, modes, slots, clocks, hidden, trace)
             durable_at = st.durable_at[rules.n_tiers - 1]
-            if st.status == WORKING and not st.in_action and durable_at <= st.trained + HAIR * rules.step:
+            if st.status == WORKING and not st.in_action and durable_at <= st.trained + ROUNDING * rules.step:
                 serve(rules, st, modes, slots, clocks, trace)
     return DONE
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ettr.core.units import ROUNDING
 from ettr.simulation.clocks import first_time, lifetime
 from ettr.simulation.compiling import inner
 from ettr.simulation.heaps import push, remove
@@ -18,7 +19,7 @@ def replicas_share(rules: np.record, st: np.record) -> float:
     """Share of the replicas that are in the job."""
     if st.missing == 0 or rules.n_replicas == 0:
         return 1.0
-    out = math.ceil(st.missing * rules.n_replicas / rules.n_nodes - 1e-9)
+    out = math.ceil(st.missing * rules.n_replicas / rules.n_nodes - ROUNDING)
     return (rules.n_replicas - out) / rules.n_replicas
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from ettr.core import units
 from ettr.simulation.checkpoint_copies import longer_rows
 from ettr.simulation.clocks import lifetime, next_firsts
 from ettr.simulation.columns import (
@@ -46,13 +47,13 @@ Kernel = Callable[..., Any]
 """Takes rules, seed, first run, limit of failures a run, a flag to stop and the table to fill."""
 
 _POLL = 0xFFFF
-_NOT_COMPILED = {"__init__", "chunks", "estimates", "from_scenario", "outcome", "runs"}
+_NOT_COMPILED = {"__init__", "chunks", "estimates", "from_scenario", "outcome", "outlook", "report", "runs"}
 
 
 def sources() -> str:
     """Digest of what is compiled, so that a change in any file makes compiled kernels void."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in (*sorted(Path(__file__).parent.glob("*.py")), Path(units.__file__)):
         if path.stem not in _NOT_COMPILED:
             digest.update(path.read_bytes())
     return digest.hexdigest()

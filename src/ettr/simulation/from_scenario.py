@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from ettr.budget.changing import long_run_rate
 from ettr.checkpoint import heed_threshold_h
 from ettr.core.errors import NotModelled
-from ettr.scenario import Scenario
+from ettr.core.units import H_PER_DAY, ROUNDING
+from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.long_run import long_run_rate
 from ettr.simulation.repair_stages import MOST_RETURNS
 from ettr.simulation.rules import HIGH, LOW, MODE, MOST_TIERS, POINTS, RULES, Rules
 
-_H_PER_DAY, _S_PER_H, _MIN_PER_H = 24.0, 3600.0, 60.0
-_ROUNDING = 1e-9
 _MOST_PLACES = 1e15
 """Checkpoints that can be counted without rounding."""
 FALSE_ALARM, REPEAT = "false alarm", "repeat of a bad node"
@@ -25,40 +25,40 @@ FALSE_ALARM, REPEAT = "false alarm", "repeat of a bad node"
 
 
 def rules_of(scenario: Scenario) -> Rules:
-    """Turn a scenario into hours and tables.
+    """Turn a scenario into tables.
 
     Raises
     ------
     NotModelled
         More than the kernels have room for, or two mechanisms that have no rule together.
     """
-    refuse(scenario)
+    job = scenario.in_hours()
+    refuse(scenario, job)
     failures, repair = scenario.failures, scenario.repair
     weights = scenario.mode_exposure() * float(failures.per_node_h(long_run_rate(scenario)))
-    n_out = np.array([mode.n_out_nodes for mode in failures.modes] + [1, 0, 1])
+    n_out = np.append(job.modes.n_out, [0, 1])
     through_nodes = np.zeros(weights.size + 2, dtype=bool)
     if has_clocks(scenario):
         through_nodes = np.array([mode.of_nodes for mode in failures.modes] + [True, False, False])
-    false_rate = scenario.recovery.false_alarms_per_day / _H_PER_DAY
-    rates = np.array([*weights, false_rate, 0.0])
+    rates = np.array([*weights, job.false_alarms_per_h, 0.0])
     of_time, of_nodes = np.where(through_nodes, 0.0, rates), np.where(through_nodes, rates, 0.0)
     shape, scale = _scales(scenario, float(of_nodes.sum()))
     first = _first_failure(shape, failures.lifetime.start if failures.lifetime else "new")
-    modes = _modes(scenario, rates, of_time, of_nodes)
+    modes = _modes(scenario, job, of_time, of_nodes)
     slow, elastic, maintenance = scenario.slow_nodes, scenario.elastic, scenario.maintenance
-    run = np.zeros(1, RULES)
+    run = np.zeros(1, RULES)  # what is not there has no rate, no nodes and no hours
     values = {
-        **_work(scenario),
-        **_burn_in(scenario),
-        **_prediction(scenario, rates, modes),
-        **_pool(scenario),
-        **_tiers(scenario),
+        **_work(scenario, job),
+        **_burn_in(job),
+        **_prediction(job, rates, modes),
+        **_pool(scenario, job),
+        **_tiers(scenario, job),
         "n_kept": scenario.checkpoint.n_kept or 0,
         "rate": of_time.sum(),
         "only_mode": int(np.argmax(rates)) if np.count_nonzero(rates) == 1 else -1,
         "mean_recovery": of_time @ modes["recovery"] / of_time.sum() if of_time.sum() > 0 else 0.0,
-        "person_share": scenario.recovery.person_share,
-        "person": scenario.recovery.person_min / _MIN_PER_H,
+        "person_share": job.person_share,
+        "person": job.person,
         "n_nodes": scenario.n_nodes,
         "aged": has_clocks(scenario),
         "mixes": has_clocks(scenario) and bool((n_out[of_time > 0] > 0).any()),
@@ -69,35 +69,38 @@ def rules_of(scenario: Scenario) -> Rules:
         "scale_0": scale[0],
         "scale_1": scale[1],
         "lemon_share": failures.lemons.share * failures.lemons.left if failures.lemons else 0.0,
-        "n_replicas": elastic.n_replicas if elastic else 0,
-        "n_least": elastic.n_least if elastic else 0,
-        "slow_rate": slow.per_1000_node_days / 1000 / _H_PER_DAY * scenario.n_nodes if slow else 0.0,
-        "slow_loss": slow.loss if slow else 0.0,
-        "found_rate": _inverse(slow.detection_h if slow else None),
-        "passed_rate": _inverse(slow.lasts_h if slow else None),
-        "request_rate": scenario.maintenance_rate_per_h,
-        "stop": scenario.maintenance_h,
+        "request_rate": job.stops_per_h,
+        "stop": job.stop,
         "rolling": (maintenance.rolling_nodes or 0) if maintenance else 0,
     }
-    for name in RULES.names or ():
-        run[name] = values[name]
+    if elastic:
+        values |= {"n_replicas": elastic.n_replicas, "n_least": elastic.n_least}
+    if slow:
+        values |= {
+            "slow_rate": slow.per_1000_node_days / 1000 / H_PER_DAY * scenario.n_nodes,
+            "slow_loss": slow.loss,
+            "found_rate": _inverse(slow.detection_h),
+            "passed_rate": _inverse(slow.lasts_h),
+        }
+    for name, value in values.items():
+        run[name] = value
     return Rules(run[0], modes)
 
 
-def refuse(scenario: Scenario) -> None:
+def refuse(scenario: Scenario, job: JobInHours) -> None:
     """Refuse, by name, what there is no rule for."""
     tiers, repair = scenario.checkpoint.tiers, scenario.repair
     if len(tiers) >= MOST_TIERS:
         raise NotModelled(f"ettr.simulate knows up to {MOST_TIERS - 1} checkpoint.tiers, got {len(tiers)}")
     if repair and (repair.retire_after or 0) > MOST_RETURNS:
         raise NotModelled(f"ettr.simulate knows repair.retire_after up to {MOST_RETURNS}, got {repair.retire_after}")
-    shortest_h = min([scenario.interval_h, *(tier.interval_s / _S_PER_H for tier in tiers)])
-    if max(scenario.work_h, scenario.interval_h) > _MOST_PLACES * shortest_h:
+    shortest_h, longest_h = min(job.taus), max(job.work, job.tau)
+    if longest_h > _MOST_PLACES * shortest_h:
         raise NotModelled(
             f"ettr.simulate knows up to {_MOST_PLACES:g} checkpoints a run, and one every {shortest_h:.3g} h in "
-            f"{max(scenario.work_h, scenario.interval_h):.3g} h are more"
+            f"{longest_h:.3g} h are more"
         )
-    if scenario.checkpoint.tiers and scenario.checkpoint.persist_slowdown * scenario.persist_h > 0:
+    if tiers and job.slowdown * job.persist > 0:
         raise NotModelled("ettr.simulate has no rule for checkpoint.tiers together with checkpoint.persist_slowdown")
     # of nodes without a memory it does not matter which are idle: all clocks slow down alike; those of missing nodes
     # are not there, so that the rate is too low by their share of the job, a few nodes in thousands
@@ -137,21 +140,18 @@ def is_straight(rules: Rules) -> bool:
     return bool(one_stage and plain)
 
 
-def _pool(scenario: Scenario) -> dict[str, float]:
+def _pool(scenario: Scenario, job: JobInHours) -> dict[str, float]:
     spares, repair = scenario.spares, scenario.repair
     if spares is None or repair is None:
-        names = ("pooled", "hot", "preemptible", "preempt", "cold", "fetch", "repair_sigma", "n_crew", "misdiagnosed")
-        more = ("retire_after", "retire_window", "recurrence_rate")
-        one = {"automatic_success": 1.0, "manual_success": 1.0}
-        no_stage = {"automatic": math.nan, "manual": math.nan, "replacement": math.nan}
-        return dict.fromkeys((*names, *more), 0.0) | one | no_stage
+        no_stage = dict.fromkeys(("automatic", "manual", "replacement"), math.nan)
+        return {"automatic_success": 1.0, "manual_success": 1.0, **no_stage}
     return {
         "pooled": True,
         "hot": spares.n_nodes,
         "preemptible": spares.n_preemptible,
-        "preempt": spares.preempt_min / _MIN_PER_H,
+        "preempt": job.preempt,
         "cold": spares.n_cold,
-        "fetch": spares.fetch_min / _MIN_PER_H,
+        "fetch": job.fetch,
         "automatic": _or_nan(repair.automatic_h),
         "automatic_success": repair.automatic_success,
         "manual": _or_nan(repair.manual_h),
@@ -162,37 +162,34 @@ def _pool(scenario: Scenario) -> dict[str, float]:
         "misdiagnosed": repair.misdiagnosed,
         "recurrence_rate": _inverse(repair.recurrence_h),
         "retire_after": repair.retire_after or 0,
-        "retire_window": (repair.retire_window_days or 0.0) * _H_PER_DAY,
+        "retire_window": job.retire_window,
     }
 
 
-def _work(scenario: Scenario) -> dict[str, float]:
-    tau, steady = scenario.interval_h, not scenario.job.include_start
-    work = scenario.work_h
-    n_segments = max(1, math.ceil(work / tau - _ROUNDING))
+def _work(scenario: Scenario, job: JobInHours) -> dict[str, float]:
+    tau, work, steady = job.tau, job.work, not job.include_start
+    n_segments = max(1, math.ceil(work / tau - ROUNDING))
     rest = tau if steady else work - (n_segments - 1) * tau
     return {
         "work": n_segments * tau if steady else work,
         "n_segments": n_segments,
         "rest": rest,
         "tau": tau,
-        "stall": scenario.stall_h,
-        "persist": scenario.persist_h,
-        "slowdown": scenario.checkpoint.persist_slowdown,
+        "stall": job.stall,
+        "persist": job.persist,
+        "slowdown": job.slowdown,
         "steady": steady,
-        "first_queue": scenario.first_queue_h,
-        "restart": scenario.restart_h,
+        "first_queue": job.first_queue,
+        "restart": job.restart + job.init,
         "restart_sigma": float(_sigma(scenario.recovery.restart_cv)),
-        "load": scenario.load_h,
+        "load": job.load,
     }
 
 
-def _tiers(scenario: Scenario) -> dict[str, Any]:
-    tiers = scenario.checkpoint.tiers
-    step = tiers[0].interval_s / _S_PER_H if tiers else scenario.interval_h
-    intervals = [*(tier.interval_s / _S_PER_H for tier in tiers), scenario.interval_h]
-    every = np.array([round(interval / step) for interval in intervals])
-    names = [*(tier.name for tier in tiers), "store"]
+def _tiers(scenario: Scenario, job: JobInHours) -> dict[str, Any]:
+    intervals = job.taus
+    every = np.array([round(interval / intervals[0]) for interval in intervals])
+    names = [*(tier.name for tier in scenario.checkpoint.tiers), "store"]
     for level in range(1, len(intervals)):
         ratio = intervals[level] / intervals[level - 1]
         if abs(ratio - round(ratio)) > 1e-6 * ratio:
@@ -201,16 +198,16 @@ def _tiers(scenario: Scenario) -> dict[str, Any]:
                 f"{ratio:.6g} times that of {names[level - 1]!r}"
             )
 
-    def padded(values: list[float]) -> np.ndarray:
-        return np.array([*values, *[0.0] * (MOST_TIERS - len(values))])
+    def padded(values: Iterable[float]) -> np.ndarray:
+        return np.array([*values, *[0.0] * MOST_TIERS][:MOST_TIERS])
 
     return {
         "n_tiers": len(intervals),
-        "step": scenario.interval_h / every[-1],
-        "every": padded(list(every)),
-        "tier_stall": padded([*(tier.stall_s / _S_PER_H for tier in tiers), scenario.stall_h]),
-        "tier_write": padded([*(tier.write_s / _S_PER_H for tier in tiers), scenario.persist_h]),
-        "tier_load": padded([*(tier.load_s / _S_PER_H for tier in tiers), scenario.load_h]),
+        "step": job.tau / every[-1],
+        "every": padded(every),
+        "tier_stall": padded(job.stalls),
+        "tier_write": padded(job.writes),
+        "tier_load": padded(job.loads),
     }
 
 
@@ -224,41 +221,38 @@ def _survival(scenario: Scenario) -> np.ndarray:
     return survival
 
 
-def _modes(scenario: Scenario, rates: np.ndarray, of_time: np.ndarray, of_nodes: np.ndarray) -> np.ndarray:
-    """One row a mode, then ``other``, false alarms and repeats of a bad node."""
+def _modes(scenario: Scenario, job: JobInHours, of_time: np.ndarray, of_nodes: np.ndarray) -> np.ndarray:
+    """One row a mode, then ``other``, false alarms and repeats of a bad node, which take the general times."""
     recovery, modes = scenario.recovery, scenario.failures.modes
 
     def own(field: str, general: float) -> np.ndarray:
         values = [getattr(mode, field) for mode in modes]
         return np.array([general if value is None else value for value in values] + [general] * 3, dtype=float)
 
-    table = np.zeros(rates.size, MODE)
-    table["detection"] = own("detection_min", recovery.detection_min) / _MIN_PER_H
+    table = np.zeros(of_time.size, MODE)
+    for name in ("detection", "queue", "restart", "repair", "latency"):
+        table[name] = np.pad(getattr(job.modes, name), (0, 2), mode="edge")
     table["detection"][-2] = 0.0  # the time-out itself
-    table["detection_sigma"] = _sigma(own("detection_cv", recovery.detection_cv))
-    table["queue"] = own("queue_min", recovery.queue_min) / _MIN_PER_H
-    table["restart"] = own("restart_min", recovery.restart_min) / _MIN_PER_H + float(scenario.init_h())
-    table["restart_sigma"] = _sigma(own("restart_cv", recovery.restart_cv))
+    table["restart"] += job.init
     table["recovery"] = table["detection"] + table["queue"] + table["restart"]
-    table["n_out"] = [*(mode.n_out_nodes for mode in modes), 1, 0, 1]
-    table["repair"] = own("repair_h", math.nan)
-    table["latency"] = own("latency_h", math.nan)
+    table["detection_sigma"] = _sigma(own("detection_cv", recovery.detection_cv))
+    table["restart_sigma"] = _sigma(own("restart_cv", recovery.restart_cv))
     table["latency_sigma"] = _sigma(own("latency_cv", 0.0))
+    table["n_out"] = np.append(job.modes.n_out, [0, 1])
     table["survival"] = _survival(scenario)
     table["keep_of_time"], table["else_of_time"] = _alias(of_time)
     table["keep_of_nodes"], table["else_of_nodes"] = _alias(of_nodes)
     return table
 
 
-def _prediction(scenario: Scenario, rates: np.ndarray, modes: np.ndarray) -> dict[str, float]:
+def _prediction(job: JobInHours, rates: np.ndarray, modes: np.ndarray) -> dict[str, float]:
     """What alarms do; fills in which modes are announced."""
-    ahead = scenario.prediction
-    none = {"alarm_rate": 0.0, "heeded_from": math.inf, "action": 0.0}
-    if ahead is None or ahead.lead_s < ahead.action_s:
+    ahead = job.prediction
+    none = {"heeded_from": math.inf}
+    if ahead is None or ahead.recall == 0:
         return none
-    action = ahead.action_s / _S_PER_H
-    threshold = float(heed_threshold_h(action, ahead.precision))
-    if threshold > scenario.interval_h:
+    threshold = float(heed_threshold_h(ahead.action, ahead.precision))
+    if threshold > job.tau:
         return none
     noticed = np.isnan(modes["latency"])
     noticed[-2] = False
@@ -266,16 +260,15 @@ def _prediction(scenario: Scenario, rates: np.ndarray, modes: np.ndarray) -> dic
     return {
         "alarm_rate": float(rates[noticed].sum()) * ahead.recall * (1 - ahead.precision) / ahead.precision,
         "heeded_from": threshold,
-        "action": action,
+        "action": ahead.action,
     }
 
 
-def _burn_in(scenario: Scenario) -> dict[str, float]:
-    burn_in = scenario.failures.burn_in
-    if burn_in is None:
-        return {"burn_in": 0.0, "decay": 1.0}
-    excess = (burn_in.factor - 1) * math.exp(-burn_in.age_days / burn_in.decay_days)
-    return {"burn_in": excess, "decay": burn_in.decay_days * _H_PER_DAY}
+def _burn_in(job: JobInHours) -> dict[str, float]:
+    ageing = job.ageing
+    if ageing is None:
+        return {"decay": 1.0}
+    return {"burn_in": (ageing.factor - 1) * math.exp(-ageing.age / ageing.decay), "decay": ageing.decay}
 
 
 def _scales(scenario: Scenario, rate: float) -> tuple[float, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,17 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
 from ettr.simulation.columns import COLUMNS, CONTROL, N_FAILURES, OUTCOME, PRODUCTIVE
 from ettr.simulation.estimates import Means, interval, means
-
-PERCENTILES = (5, 25, 50, 75, 95)
-"""Shares of runs that are done by the dates that are shown."""
+from ettr.simulation.report import PERCENTILES, counted, simulation_report
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Simulation:
+class Simulation(Answer):
     """Simulated runs of one scenario.
 
     Attributes
@@ -45,9 +45,10 @@ class Simulation:
     timeline: pd.DataFrame
     control_variates: bool = True
 
-    def __repr__(self) -> str:
-        runs = f"{self.n_runs:,} run{'' if self.n_runs == 1 else 's'}"
-        return f"Simulation({runs} of {self.scenario.name!r}, seed {self.seed}, ETTR {self.ettr:.4f})"
+    @property
+    def headline(self) -> str:
+        """How many runs of what, and the ETTR."""
+        return f"{counted(self.n_runs)} of {self.scenario.name!r}, seed {self.seed}, ETTR {self.ettr:.4f}"
 
     @property
     def n_runs(self) -> int:
@@ -156,7 +157,7 @@ class Simulation:
         """All that is known of the mean run and the finishing date, as plain numbers for JSON."""
         rows = self.budget_interval.set_index("part")
         low, high = self.ettr_interval
-        return {
+        record = {
             "scenario": self.scenario.name,
             "n_runs": self.n_runs,
             "seed": self.seed,
@@ -172,3 +173,8 @@ class Simulation:
             "n_undetected": float(self.runs["n_undetected"].mean()),
             "variance_ratio": self.variance_ratio,
         }
+        return dict(plain_values(record))
+
+    def report(self, expected: TimeBudget | None = None, caveats: Iterable[str] = ()) -> Report:
+        """ETTR, finishing dates, the mean time budget and how sure all that is, beside a closed form if it is given."""
+        return simulation_report(self, expected, caveats)

@@ -26,7 +26,6 @@ PLANNED = 2  # maintenance, planned restart
 SOFT = 3  # events while training that are no failures
 DIAGNOSIS = 4  # misdiagnosed, which node
 REPAIR = 5  # stages after the first
-STAGES = 6  # success of stages
 FIRST = 8  # failures of nodes that never failed; one purpose a kind of node
 LIFETIME = 10  # of a node that is new
 KIND = 11  # lemon or not

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ettr.simulation.checkpoint_copies import HAIR
+from ettr.core.units import ROUNDING
 from ettr.simulation.compiling import inner
 from ettr.simulation.failure_events import draw_next_time, enter, take_any, take_bad, take_healthy
 from ettr.simulation.random_numbers import DIAGNOSIS, block, uniform
@@ -95,7 +95,7 @@ def _fill_up(rules: np.record, st: np.record, slots: np.ndarray, clocks: np.ndar
         n_in += 1
     allowed = 0
     if rules.n_replicas > 0:
-        allowed = int(math.floor((rules.n_replicas - rules.n_least) * rules.n_nodes / rules.n_replicas + HAIR))
+        allowed = int(math.floor((rules.n_replicas - rules.n_least) * rules.n_nodes / rules.n_replicas + ROUNDING))
     while need > 0:  # who returns while the job waits is taken; who is needed is waited for
         at, node = next_back(rules, st, slots, np.inf if need > allowed else st.now + wait)
         if node < 0:

@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import budget
-from ettr.budget.closest_form import OVER_TIME
 from ettr.core.errors import InputError, NoProgress
-from ettr.core.results import PARTS, TimeBudget
+from ettr.core.results import PARTS
 from ettr.scenario import Scenario
 from ettr.simulation.chunks import simulate_runs, trace_run
 from ettr.simulation.columns import COLUMNS, CONTROL, N_COLUMNS, N_FAILURES, OUTCOME, PRODUCTIVE, STUCK
 from ettr.simulation.event_kernel import MOST_EVENTS
 from ettr.simulation.from_scenario import rules_of
 from ettr.simulation.outcome import Simulation
+from ettr.simulation.outlook import Outlook, outlook
 from ettr.simulation.rules import Rules
 from ettr.simulation.trace import STATES
 
@@ -105,16 +104,17 @@ def simulate(
     chosen = _numbers_of_runs(timeline, n_runs)
     _check_until(until)
     rules = rules_of(scenario)
-    guess = _expected(scenario)
-    failures = max(float(guess.n_failures), 1.0) if guess else _LEAST_LIMIT / _MARGIN
+    ahead = outlook(scenario)
+    _refuse_endless(ahead, scenario.job_mttf_h)
+    failures = max(ahead.n_failures, 1.0)
     limit = int(max(_LEAST_LIMIT, _MARGIN * failures))
-    _refuse_too_many(guess, n_runs if until is None else 1)
-    _refuse_long_timelines(guess, rules, len(chosen))
+    _refuse_too_many(ahead, n_runs if until is None else 1)
+    _refuse_long_timelines(ahead, rules, len(chosen))
 
     n_done, n_met = 0, 0.0
     table = np.empty((0, N_COLUMNS))
     goal = n_runs if until is None else _FIRST_BATCH
-    least = n_runs if until is None else max(n_runs, _runs_to_meet_some(guess))
+    least = n_runs if until is None else max(n_runs, _runs_to_meet_some(ahead))
 
     def look_at(rows: np.ndarray) -> None:
         nonlocal n_done, n_met
@@ -133,15 +133,14 @@ def simulate(
         if goal >= least and not error > until:  # unknown where nothing struck in as many runs as may be asked for
             break
         wanted = max(least, goal + 1, _runs_for(until, error, goal))
-        _refuse_too_many(guess, wanted, f"an error of {until:g} needs about ")
+        _refuse_too_many(ahead, wanted, f"an error of {until:g} needs about ")
         goal = min(wanted, 50 * goal)
     return Simulation(scenario, seed, table, _timeline(rules, seed, chosen, limit), control_variates)
 
 
-def _runs_to_meet_some(guess: TimeBudget | None) -> int:
+def _runs_to_meet_some(ahead: Outlook) -> int:
     """Runs that meet enough failures together for their spread to be known."""
-    n_failures = float(guess.n_failures) if guess else 0.0
-    return math.ceil(min(_FEW_FAILURES / n_failures, _MOST_QUIET_RUNS)) if n_failures > 0 else 1
+    return math.ceil(min(_FEW_FAILURES / ahead.n_failures, _MOST_QUIET_RUNS)) if ahead.n_failures > 0 else 1
 
 
 def _runs_for(until: float, error: float, n_runs: int) -> int:
@@ -178,32 +177,18 @@ def _check_until(until: Any) -> None:
         raise InputError(f"until must be between 0 and 1, the relative standard error to reach, got {until!r}")
 
 
-def _expected(scenario: Scenario) -> TimeBudget | None:
-    """What the closed form expects of the run, without what it has no term for; None where it cannot say."""
-    plain = scenario.override({"maintenance": None}) if scenario.maintenance else scenario
-    closed = budget.closed_form(plain)
-    if budget.changes(plain):
-        if closed.formula == OVER_TIME and closed.budget and closed.budget.ettr >= _LEAST_ETTR:
-            return closed.budget
-        return None  # the settled rate is one that a short run may never see
-    if closed.budget and (closed.budget.ettr >= _LEAST_ETTR or closed.budget.n_failures < _LEAST_LIMIT / _MARGIN):
-        return closed.budget
-    if scenario.prediction:
-        return None  # so many alarms leave the range of floats, and may cost nothing
-    expected = f"{closed.budget.ettr:.2g}" if closed.budget else "out of the range of numbers"
-    raise NoProgress(
-        f"the job practically never gets on: the expected ETTR is {expected}, and the limit is {_LEAST_ETTR:g}; "
-        f"failures come every {scenario.job_mttf_h:.3g} h"
-    )
+def _refuse_endless(ahead: Outlook, job_mttf_h: float) -> None:
+    if ahead.is_endless(_LEAST_ETTR, _LEAST_LIMIT / _MARGIN):
+        raise NoProgress(f"{ahead.words}, and the limit is {_LEAST_ETTR:g}; failures come every {job_mttf_h:.3g} h")
 
 
-def _refuse_too_many(guess: TimeBudget | None, n_runs: int, asked: str = "") -> None:
-    n_failures = guess.n_failures * n_runs if guess else 0.0
-    if guess and n_failures > MOST_FAILURES:
+def _refuse_too_many(ahead: Outlook, n_runs: int, asked: str = "") -> None:
+    n_failures = ahead.n_failures * n_runs
+    if n_failures > MOST_FAILURES:
         which, less = (", which", "a larger error") if asked else ("", "fewer runs")
         raise NoProgress(
             f"{asked}{n_runs:,} runs{which} would meet about {n_failures:.2g} failures, and the limit of one call is "
-            f"{MOST_FAILURES:,}: ask for {less} or less work (expected ETTR {guess.ettr:.3g})"
+            f"{MOST_FAILURES:,}: ask for {less} or less work (expected ETTR {ahead.ettr:.3g})"
         )
 
 
@@ -253,11 +238,8 @@ def _stretches(run: int, trace: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"run": run, "start_h": start_h, "end_h": end_h, "state": state}).astype({"run": int})
 
 
-def _refuse_long_timelines(guess: TimeBudget | None, rules: Rules, n_chosen: int) -> None:
-    if guess is None:
-        return
-    trained_h = float(guess.productive_h) + float(guess.rework_h)
-    stretches = n_chosen * (2 * trained_h / float(rules.run["step"]) + 4 * float(guess.n_failures))
+def _refuse_long_timelines(ahead: Outlook, rules: Rules, n_chosen: int) -> None:
+    stretches = n_chosen * (2 * ahead.trained_h / float(rules.run["step"]) + 4 * ahead.n_failures)
     if stretches > MOST_STRETCHES:
         raise InputError(
             f"timeline of {n_chosen:,} runs would have about {stretches:,.0f} stretches, and the limit is "

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ettr.core.units import ROUNDING
 from ettr.simulation.compiling import inner
 
 STATES = ("training", "checkpoint", "rework", "detection", "queue", "restart", "maintenance")
 TRAINING, CHECKPOINTING, LOST, DETECTING, QUEUEING, RESTARTING, SERVICE = range(len(STATES))
-_HAIR = 1e-9
 
 
 @inner
@@ -23,7 +23,7 @@ def write(st: np.record, trace: np.ndarray, state: int, hours: float) -> None:
 def lose(st: np.record, trace: np.ndarray, hours: float) -> None:
     """Call the last so many hours of training and stalls lost."""
     at = st.n_trace - 1
-    while hours > _HAIR and at >= 0:
+    while hours > ROUNDING and at >= 0:
         if trace[at, 0] <= CHECKPOINTING:
             hours -= trace[at, 2] - trace[at, 1]
             trace[at, 0] = LOST

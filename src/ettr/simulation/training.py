@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from ettr.simulation.checkpoint_copies import HAIR, copy_row, fall_back, forget_old, promote, secure, snapshot
+from ettr.core.units import ROUNDING
+from ettr.simulation.checkpoint_copies import copy_row, fall_back, forget_old, promote, secure, snapshot
 from ettr.simulation.compiling import inner
 from ettr.simulation.failure_events import enter, hours_until, live, next_strike, replicas_share, strike
 from ettr.simulation.random_numbers import RECOVERY, SOFT, block, exponential, lognormal, uniform
@@ -71,7 +72,7 @@ def work(
         _begin_stall(rules, st)
     elif st.soft_left <= 0.0 and _is_alarm(rules, st):
         promote(rules, st)
-        if _at_risk(st) >= rules.heeded_from * (1.0 - HAIR):
+        if _at_risk(st) >= rules.heeded_from * (1.0 - ROUNDING):
             st.in_action, st.action_left = 1, rules.action
 
 
@@ -103,7 +104,7 @@ def _train(rules: np.record, st: np.record, speed: float, until: float, trace: n
     writing = durable_in < np.inf and rules.slowdown > 0.0
     pace = speed * (1.0 - rules.slowdown) if writing else speed
     last, to_place = rules.work - st.ledger[0, POSITION], rules.step - st.since
-    ends = last <= to_place + HAIR * rules.step and (not rules.steady or rules.heeded_from < np.inf)
+    ends = last <= to_place + ROUNDING * rules.step and (not rules.steady or rules.heeded_from < np.inf)
     hours, over = (last if ends else to_place) / pace, True
     first = min(min(until, st.soft_left), durable_in)
     if first < hours:
@@ -150,7 +151,7 @@ def _skip(rules: np.record, st: np.record, speed: float, until: float, slots: np
         free = min(free, 0.0 if st.n_found > 0 else st.next_request - st.now)
         if st.missing > 0:
             free = min(free, slots[0].key - st.now if st.hot == 0 and st.n_repair > 0 else 0.0)
-    most = math.ceil((rules.work - st.ledger[0, POSITION]) / work_h - HAIR) - 1
+    most = math.ceil((rules.work - st.ledger[0, POSITION]) / work_h - ROUNDING) - 1
     if tier < store:
         free = min(free, st.durable_at[store] - st.trained)
         slower = rules.every[tier + 1]
@@ -232,7 +233,7 @@ def _take_checkpoint(rules: np.record, st: np.record) -> None:
     for tier in range(rules.n_tiers):
         if st.place % rules.every[tier] == 0:
             snapshot(st, tier, rules.tier_write[tier])
-    if rules.steady and st.ledger[0, POSITION] >= rules.work - HAIR * rules.tau:
+    if rules.steady and st.ledger[0, POSITION] >= rules.work - ROUNDING * rules.tau:
         st.status = FINISHED
 
 
@@ -270,7 +271,7 @@ def _fail(
     promote(rules, st)
     if modes[st.mode].announced > 0.0 and not st.in_action and not st.in_stall:
         v0, _, _, _ = block(st.seed, st.run, st.key, RECOVERY, 3)
-        if uniform(v0) < modes[st.mode].announced and _at_risk(st) >= rules.heeded_from * (1.0 - HAIR):
+        if uniform(v0) < modes[st.mode].announced and _at_risk(st) >= rules.heeded_from * (1.0 - ROUNDING):
             st.announced_mode, st.announced_node = st.mode, st.node
             st.in_action, st.action_left = 1, rules.action
             return
@@ -321,7 +322,7 @@ def _find(
     st.key = FOUND | int(hidden[i, KEY_OF]) if rules.tracked else st.k
     st.mode, st.node = int(hidden[i, MODE_OF]), -1
     st.severity = severity(rules, st, modes)
-    clean = hidden[i, CLEAN] + HAIR * rules.step
+    clean = hidden[i, CLEAN] + ROUNDING * rules.step
     while st.severity < store and st.kept[st.severity, POSITION] > clean:
         st.severity += 1
     if st.kept[st.severity, POSITION] > clean:

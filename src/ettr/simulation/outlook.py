@@ -1,0 +1,134 @@
+"""What a run will meet, reckoned before it is simulated: whether it can be, and how many times."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ettr.checkpoint import growth, mean_until
+from ettr.core.units import ROUNDING
+from ettr.scenario import Scenario
+from ettr.scenario.job_in_hours import AgeingInHours, JobInHours
+
+_FEWEST_RUNS = 12
+"""Fewer would not know their own error."""
+_OUT_OF_RANGE = 1e-300
+
+
+def affordable_runs(n_failures: float, n_runs: int, most_failures: float, fewest: int = _FEWEST_RUNS) -> int:
+    """As many runs as meet so many failures together, and no fewer than an error needs.
+
+    Parameters
+    ----------
+    n_failures : float
+        Failures that a run is expected to meet.
+    n_runs : int
+        Most runs.
+    most_failures : float
+        Of all runs together.
+    fewest : int
+        Fewest runs, unless `n_runs` is less.
+
+    Examples
+    --------
+    >>> affordable_runs(416, 1000, 50_000), affordable_runs(1e6, 1000, 50_000)
+    (120, 12)
+    """
+    return min(n_runs, max(fewest, int(most_failures / max(n_failures, 1.0))))
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a run is expected to meet, or the least that it can where the rules together have no closed form.
+
+    Attributes
+    ----------
+    ettr : float
+        At best; 0 where the wall clock is out of the range of numbers.
+    n_failures : float
+        Failures on the way.
+    trained_h : float
+        Training, with what of it is lost. [h]
+    """
+
+    ettr: float
+    n_failures: float
+    trained_h: float
+
+    def is_endless(self, least_ettr: float, most_failures: float, n_runs: int = 1) -> bool:
+        """Whether runs hardly get on, and would meet too many failures meanwhile."""
+        return self.ettr < least_ettr and self.n_failures * n_runs >= most_failures
+
+    @property
+    def words(self) -> str:
+        """That it hardly gets on, for a refusal."""
+        ettr = f"{self.ettr:.2g}" if self.ettr > _OUT_OF_RANGE else "out of the range of numbers"
+        return f"the job practically never gets on: the expected ETTR is {ettr}"
+
+
+def outlook(scenario: Scenario) -> Outlook:
+    """What a run is expected to meet.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+
+    Returns
+    -------
+    Outlook
+        As of Daly's formula, which is exact for a run without more. Maintenance, spares and what else only takes time
+        are left out. With tiers the stretches between their checkpoints are nested, a rate that changes is taken at its
+        least, and alarms are taken to save all work, so that no run is called endless that is not.
+
+    Examples
+    --------
+    >>> ahead = outlook(Scenario.load("llama3-405b"))
+    >>> round(ahead.ettr, 3), round(ahead.n_failures)
+    (0.921, 413)
+    """
+    run = scenario.in_hours()
+    rate = float(run.rate) * _least(run.ageing)
+    starts = 1.0 if run.include_start else 0.0
+    with np.errstate(all="ignore"):
+        exposed_h, stalled_h = _training_h(run, rate)
+        # silent failures do not strike while nothing is computed, and all but the fastest tier load longer
+        loud = replace(run, rate=rate * (1 - run.silent), load=run.loads[0])
+        planned_h = starts * float(mean_until(rate, run.start))
+        n_failures = float(rate * (exposed_h + planned_h) / loud.survive_restart)
+        restart_h = float(loud.cut_restart / loud.rate if loud.rate > 0 else loud.restart_after)
+        undetected_h = float(run.latency) if run.silent > 1 - ROUNDING else 0.0
+        trained_h = exposed_h - stalled_h + n_failures * undetected_h
+        recovery_h = planned_h + n_failures * (restart_h + float(run.downtime)) + starts * float(run.first_queue)
+        total_h = trained_h + stalled_h + recovery_h
+        ettr = float(run.work) / total_h if math.isfinite(total_h) else 0.0
+    return Outlook(ettr, n_failures if ettr > 0 else math.inf, trained_h)
+
+
+def _training_h(run: JobInHours, rate: float) -> tuple[float, float]:
+    """Hours of training and stalls beside recoveries, and the stalls and slowdown of them that nothing undoes."""
+    work_h, tau_h = float(run.work), float(run.tau)
+    whole = not run.include_start or bool(run.tiers)
+    n = work_h / tau_h if whole else max(math.ceil(work_h / tau_h - ROUNDING) - 1, 0)
+    rest_h = 0.0 if whole else work_h - n * tau_h
+    losing = 0.0 if run.prediction is not None and run.prediction.recall > 0 else rate
+    hours, stalled_h, before_h = float(run.taus[0]), 0.0, float(run.taus[0])
+    for share, tau_h, stall_h, write_h in zip(run.severity, run.taus, run.stalls, run.writes, strict=True):
+        struck, slowed_h = losing * float(share), float(run.slowdown * write_h)
+        inner, before_h = float(tau_h) / before_h, float(tau_h)
+        length_h = inner * hours + float(stall_h) + slowed_h
+        hours = float(growth(struck, length_h) * np.exp(struck * (write_h - slowed_h)))
+        stalled_h = inner * stalled_h + float(stall_h) + slowed_h * math.exp(-struck * length_h)
+    return n * hours + float(growth(losing, rest_h)), n * stalled_h
+
+
+def _least(ageing: AgeingInHours | None) -> float:
+    """The least that the failure rate can be, over the one that is given."""
+    if ageing is None:
+        return 1.0
+    if ageing.starts_new and ageing.shape > 1:
+        return 0.0
+    excess = (ageing.factor - 1) * math.exp(-ageing.age / ageing.decay)
+    return ageing.long_run * min(1.0, 1 + excess)

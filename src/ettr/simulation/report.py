@@ -1,0 +1,140 @@
+"""What the simulated runs of a scenario say, beside its closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ettr.core.report import Headline, Note, Report, Table
+from ettr.core.results import TimeBudget
+from ettr.core.sentences import number
+from ettr.core.units import ROUNDING
+
+if TYPE_CHECKING:
+    from ettr.simulation.outcome import Simulation
+
+PERCENTILES = (5, 25, 50, 75, 95)
+"""Shares of runs that are done by the dates that are shown."""
+_FEW_RUNS = 100
+"""Of fewer runs, less than five lie outside the 5% or 95% dates."""
+
+
+def simulation_report(outcome: Simulation, expected: TimeBudget | None, caveats: Iterable[str]) -> Report:
+    """ETTR, finishing dates, the mean time budget, and how sure all that is."""
+    since = "submission" if outcome.scenario.job.include_start else "the start, in the steady state"
+    return [
+        Headline(outcome.scenario.title),
+        Note(_ettr(outcome, expected)),
+        Headline(f"Finishing dates, since {since}"),
+        _dates(outcome),
+        Headline("Mean time budget"),
+        _hours(outcome, expected),
+        *map(Note, caveats),
+        *map(Note, _counts(outcome, expected)),
+        *(Note(line, dim=True) for line in _how_sure(outcome)),
+    ]
+
+
+def _ettr(outcome: Simulation, expected: TimeBudget | None) -> str:
+    low, high = outcome.ettr_interval
+    digits = max(min(decimals(100 * (high - low) / 2, 1), 3), decimals(100 * outcome.ettr, 2))
+    ettr = f"{100 * outcome.ettr:.{digits}f}%"
+    if math.isfinite(outcome.total_error):  # more than one run
+        ettr += f" (95%: {100 * low:.{digits}f}% to {100 * high:.{digits}f}%)"
+    form = f"; closed form: {100 * expected.ettr:.{digits}f}%" if expected else ""
+    return f"{counted(outcome.n_runs)} of {outcome.scenario.name}, seed {outcome.seed}. ETTR: {ettr}{form}"
+
+
+def _dates(outcome: Simulation) -> Table:
+    """Hours and days by which shares of the runs are done."""
+    hours = np.asarray(outcome.finish_h(PERCENTILES))
+    rows = []
+    for unit, values in (("hours", hours), ("days", hours / 24)):
+        digits = decimals(values[-1] - values[0], 2)
+        rows.append([unit, *(f"{value:,.{digits}f}" for value in values)])
+    return Table(("share of runs", *(f"{percentile}%" for percentile in PERCENTILES)), rows)
+
+
+def _hours(outcome: Simulation, expected: TimeBudget | None) -> Table:
+    """Parts with their 95% intervals; those of the closed form beside them."""
+    parts = outcome.budget_interval.query("part != 'n_failures'").set_index("part")
+    total_h, half = parts.loc["total", "mean"], (parts["high"] - parts["low"]) / 2
+    differs = half["total"] > ROUNDING * total_h
+    digits = min(decimals(half["total"], 2), decimals(total_h, 6)) if differs else 1
+    form = expected.to_dict() if expected else {}
+    rows = []
+    for part, mean in parts["mean"].items():
+        by_form = form.get(f"{part}_h", 0.0)
+        if not mean and not by_form:
+            continue
+        whole = part == "total"
+        cells = [f"{mean:,.{digits}f} h", _half(half[part], mean, digits), "" if whole else f"{mean / total_h:.1%}"]
+        if form:
+            cells += [f"{by_form:,.{digits}f} h", "" if whole else f"{by_form / form['total_h']:.1%}"]
+        rows.append([str(part), *cells])
+    columns = ("part", "hours", "95%", "share", *(("closed form", "share") if form else ()))
+    return Table(columns, rows, total=True)
+
+
+def _counts(outcome: Simulation, expected: TimeBudget | None) -> Iterator[str]:
+    """Failures, and what else occurs: means of a run."""
+    runs, mean_h = outcome.runs, outcome.budget
+    form = f"; closed form: {number(expected.n_failures)}" if expected else ""
+    yield f"Failures: {number(mean_h.n_failures)} a run{form}"
+    if runs["n_waits"].any():
+        waits, waiting_h = (number(runs[column].mean()) for column in ("n_waits", "waiting_h"))
+        yield f"Waits for nodes: {waits} a run, {waiting_h} h (within the queue)"
+    if runs["n_undetected"].any():
+        yield f"Silent failures that nobody had found at the end: {number(runs['n_undetected'].mean())} a run"
+    if runs["n_planned"].any():
+        yield f"Planned stops: {number(runs['n_planned'].mean())} a run"
+    if mean_h.spare_gpu_h:
+        yield f"Held as hot spares: {number(mean_h.spare_gpu_h)} GPU-hours"
+
+
+def _how_sure(outcome: Simulation) -> Iterator[str]:
+    low, high = outcome.budget_interval.set_index("part").loc["total", ["low", "high"]]
+    n_runs = outcome.n_runs
+    if outcome.met_nothing:
+        yield f"No failure in {counted(n_runs)}: how far these are from the mean is not known."
+        return
+    if not math.isfinite(high):
+        yield "One run alone does not say how far runs differ: no intervals."
+        return
+    relative = (high - low) / (high + low)
+    if relative <= ROUNDING:
+        yield "No run differs from another."
+        return
+    yield f"From {counted(n_runs)} the mean total is known to within ±{100 * relative:.2g}% (95%)."
+    ratio = outcome.variance_ratio
+    if ratio >= 1.05:
+        yield f"The means use control variates: plain means would have needed {number(ratio)} times as many runs."
+    elif ratio != 1:
+        yield "The means use control variates, which are no help here: plain means would have needed as many runs."
+    else:
+        yield "The means are plain: control variates have nothing to work with, or too few runs."
+    if n_runs < _FEW_RUNS:
+        yield f"The 5% and 95% dates are rough: each has fewer than five of {counted(n_runs)} beyond it."
+
+
+def _half(half: float, mean: float, digits: int) -> str:
+    if not math.isfinite(half):
+        return "unknown"
+    if half <= ROUNDING * mean:
+        return "± 0"
+    return f"± {half:,.{digits}f}" if half >= 0.5 * 10**-digits else f"< {10**-digits:.{digits}f}"
+
+
+def counted(number: int) -> str:
+    """So many runs."""
+    return f"{number:,} run{'' if number == 1 else 's'}"
+
+
+def decimals(scale: float, significant: int) -> int:
+    """Decimals that show a number of this size with so many digits; from one to six."""
+    if not math.isfinite(scale) or scale <= 0:
+        return 1
+    return min(max(significant - 1 - math.floor(math.log10(scale)), 1), 6)
