@@ -1,6 +1,7 @@
 """The answer to "what should I do": the interval to checkpoint at, what it leaves, and what a target needs."""
 
-from ettr.plan.answer import Plan, assumed_fields, make, presets
+from ettr.plan.answer import Plan, make, presets
+from ettr.plan.assumed import assumed_fields
 from ettr.plan.bands import Bands, bands_of
 from ettr.plan.fields import solvable
 from ettr.plan.fitted import LIKE, PRODUCTIVE_H, FittedPlan, from_fit, scenario_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -11,18 +11,24 @@ import pandas as pd
 from ettr import budget, evidence
 from ettr.checkpoint import checkpoints_to_keep
 from ettr.core.errors import OutsideValidity
+from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import TimeBudget
+from ettr.core.sentences import duration, pct
+from ettr.core.units import MIN_PER_H
+from ettr.plan.assumed import assumed_fields
 from ettr.plan.bands import COLUMNS, bands_of
-from ettr.plan.intervals import Band, best_interval_min, flat_band, mttf_interval_h
-from ettr.plan.tiers import TierPlan, best_tiers, tier_plans
-from ettr.scenario import Scenario
+from ettr.plan.intervals import Band, best_h, best_interval_min, flat_band, mttf_interval_h
+from ettr.plan.report import plan_report
+from ettr.plan.tiers import TierPlan, best_tiers_h, tier_plans
+from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.long_run import steady
 
 _ROUNDS = 3
 """The mean rate and the best interval depend on each other weakly: this settles both."""
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Answer):
     """What to do on one scenario.
 
     Attributes
@@ -100,12 +106,12 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain numbers, for JSON; infinite values become None."""
-        given, band = self.scenario, self.band
-        return {
+        given, band, own, tiered = self.scenario, self.band, self.budget_as_given, self.budget_of_tiers
+        record = {
             "scenario": given.name,
             "n_gpus": given.cluster.n_gpus,
-            "job_mttf_h": _finite(self.job_mttf_h),
-            "job_mttf_95_h": self.job_mttf_95_h and [_finite(end) for end in self.job_mttf_95_h],
+            "job_mttf_h": self.job_mttf_h,
+            "job_mttf_95_h": self.job_mttf_95_h,
             "failures_per_day": self.failures_per_day,
             "interval_min": band.interval_min,
             "band_min": [band.low_min, band.high_min],
@@ -117,20 +123,28 @@ class Plan:
             "over_time": self.budget_over_time.to_dict() if self.budget_over_time else None,
             "as_given": {
                 "interval_min": given.checkpoint.interval_min,
-                "ettr": float(self.budget_as_given.ettr) if self.budget_as_given else None,
-                "time_budget": self.budget_as_given.to_dict() if self.budget_as_given else None,
+                "ettr": float(own.ettr) if own else None,
+                "time_budget": own.to_dict() if own else None,
             },
-            "tiers": [asdict(tier) for tier in self.tiers],
-            "ettr_of_tiers": float(self.budget_of_tiers.ettr) if self.budget_of_tiers else None,
+            "tiers": self.tiers,
+            "ettr_of_tiers": float(tiered.ettr) if tiered else None,
             "checkpoints_to_keep": self.checkpoints_to_keep,
-            "bands": [
-                {name: _finite(value) if isinstance(value, float) else value for name, value in row.items()}
-                for row in self.bands.to_dict("records")
-            ],
+            "bands": self.bands,
             "band_source": self.band_source,
-            "left_out": list(self.left_out),
+            "left_out": self.left_out,
             "assumed": assumed_fields(given),
         }
+        return dict(plain_values(record))
+
+    @property
+    def headline(self) -> str:
+        """The best interval, and the ETTR there."""
+        every = f"every {duration(self.band.interval_min / 60)}" if math.isfinite(self.job_mttf_h) else "never"
+        return f"{self.scenario.name}: checkpoint {every}, ETTR {pct(float(self.budget.ettr))}"
+
+    def report(self) -> Report:
+        """What to do, how sure that is, and where the hours go."""
+        return plan_report(self)
 
 
 def make(scenario: Scenario) -> Plan:
@@ -163,58 +177,54 @@ def make(scenario: Scenario) -> Plan:
     (7.7, 0.91)
     """
     plain = budget.without_extras(scenario)
-    scenario = _at_mean_rate(plain.scenario)
-    changing = plain.scenario if plain.scenario is not scenario else None
-    band = flat_band(scenario)
-    best = scenario.override({"checkpoint.interval_min": band.interval_min})
+    scenario, run, changing = plain.scenario, budget.accepted(plain.scenario, formula=_form(plain.scenario)), None
+    if run.ageing:
+        changing, run = run, _at_mean_rate(run)
+        scenario = scenario.override(steady(scenario, run.rate / changing.rate if run.rate else 1.0))
+    band = flat_band(run)
+    best_run = replace(run, tau=band.interval_min / MIN_PER_H)
     as_given, reason = None, ""
     try:
-        as_given = budget.exact(scenario)
+        as_given = budget.exact(run)
     except OutsideValidity as error:
         reason = str(error)
-    at_best = budget.exact(best)
-    of_tiers = best_tiers(scenario) if scenario.checkpoint.tiers else None
-    bands = bands_of(scenario, band.interval_min, at_best, as_given)
+    at_best = budget.exact(best_run)
+    of_tiers_h = best_tiers_h(run) if run.tiers else None
+    bands = bands_of(scenario, band.interval_min, at_best, as_given, run)
     return Plan(
         scenario=scenario,
-        best=best,
+        best=scenario.override({"checkpoint.interval_min": band.interval_min}),
         job_mttf_h=scenario.job_mttf_h,
         job_mttf_95_h=mttf_interval_h(scenario),
         band=band,
         budget=at_best,
         budget_as_given=as_given,
         no_budget_as_given=reason,
-        changing=changing,
-        budget_over_time=_over_time(changing, band.interval_min) if changing else None,
-        tiers=tier_plans(scenario, of_tiers) if of_tiers else (),
-        budget_of_tiers=budget.exact(of_tiers) if of_tiers else None,
+        changing=plain.scenario if changing else None,
+        budget_over_time=budget.over_time(replace(changing, tau=best_run.tau)) if changing else None,
+        tiers=() if of_tiers_h is None else tier_plans(scenario, run, of_tiers_h),
+        budget_of_tiers=None if of_tiers_h is None else budget.exact(run.with_intervals(tuple(of_tiers_h))),
         bands=bands.frame,
         band_source=bands.source,
         left_out=plain.left_out,
     )
 
 
-def _at_mean_rate(scenario: Scenario) -> Scenario:
+def _form(scenario: Scenario) -> str:
+    """The closed form that takes its failure rate as it is."""
+    return "over_time" if scenario.failures.burn_in or scenario.failures.lifetime else "exact"
+
+
+def _at_mean_rate(run: JobInHours) -> JobInHours:
     """The run at the mean rate that it meets with the interval that is best for it."""
-    steady = budget.at_mean_rate(scenario)
-    for _ in range(_ROUNDS if budget.changes(scenario) else 0):
-        interval = {"checkpoint.interval_min": best_interval_min(steady)}
-        steady = budget.at_mean_rate(scenario.override(interval))
-    return (
-        steady.override({"checkpoint.interval_min": scenario.checkpoint.interval_min})
-        if steady is not scenario
-        else steady
-    )
-
-
-def _over_time(scenario: Scenario, interval_min: float) -> TimeBudget:
-    return budget.over_time(scenario.override({"checkpoint.interval_min": interval_min}))
-
-
-def assumed_fields(scenario: Scenario) -> list[str]:
-    """Paths of the values that rest on an assumption."""
-    table = scenario.to_frame()
-    return [str(field) for field in table.loc[table["status"] == "assumed", "field"]]
+    settled = replace(run, ageing=None)
+    if run.ageing is None or not run.ageing.changes or run.rate == 0:
+        return settled
+    mean_per_h = budget.mean_rate_per_h(run)
+    for _ in range(_ROUNDS):
+        interval_h = float(best_h(replace(settled, rate=mean_per_h))[0])
+        mean_per_h = budget.mean_rate_per_h(replace(run, tau=interval_h))
+    return replace(settled, rate=mean_per_h)
 
 
 def presets() -> pd.DataFrame:
@@ -240,7 +250,3 @@ def _preset(run: Scenario) -> dict[str, Any]:
         "best_interval_min": best_interval_min(run),
         "n_assumed": len(assumed_fields(run)),
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

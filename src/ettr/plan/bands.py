@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ettr.budget.job_in_hours import job_in_hours
+from ettr import budget
+from ettr.budget.closed_forms import quiet_budget
 from ettr.core.results import TimeBudget
+from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.failures import FailureRate, gamma_interval
-from ettr.plan.intervals import INTERVAL, best_interval_min, quiet_budget, quiet_ettr
-from ettr.scenario import Scenario
+from ettr.plan.intervals import best_interval_min
+from ettr.scenario import JobInHours, Scenario
 
 LEVELS = (0.5, 0.95)
 """Probability inside each band."""
 
 COLUMNS = ("quantity", "unit", "value", "low_50", "high_50", "low_95", "high_95")
 
+_UNITS = {
+    "job_mttf_h": "h",
+    "best_interval_min": "min",
+    "ettr_at_best": "",
+    "ettr_as_given": "",
+    "failures_per_day": "1/d",
+}
+
 _RATES = 15
-_RATE = "failures.rate_per_1000_node_days"
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,11 @@ class Bands:
 
 
 def bands_of(
-    scenario: Scenario, interval_min: float, budget_at_best: TimeBudget, budget_as_given: TimeBudget | None
+    scenario: Scenario,
+    interval_min: float,
+    budget_at_best: TimeBudget,
+    budget_as_given: TimeBudget | None,
+    run: JobInHours | None = None,
 ) -> Bands:
     """Bands of a plan, from quantiles of the failure rate.
 
@@ -56,6 +70,8 @@ def bands_of(
         The plan's interval. [min]
     budget_at_best, budget_as_given : TimeBudget
         Hours at the plan's interval and at the scenario's own; the latter may have no answer.
+    run : JobInHours, optional
+        The scenario in hours, where that is known.
 
     Returns
     -------
@@ -88,53 +104,36 @@ def bands_of(
         )
     ends = {level: gamma_interval(known.shape, known.node_days, level) for level in LEVELS}
     rates = np.unique([*(end for band in ends.values() for end in (band.low, band.high)), *_between(ends[LEVELS[-1]])])
-    inside = {level: (rates >= band.low) & (rates <= band.high) for level, band in ends.items()}
-    at_rates = _at_rates(scenario, interval_min, rates)
-    point = _points(scenario, interval_min, budget_at_best, budget_as_given)
+    inside = [(rates >= band.low) & (rates <= band.high) for band in ends.values()]
+    run = run or budget.accepted(scenario)
+    swept = replace(run, rate=scenario.job_rate_at(rates))
+    kept = quiet_budget(replace(swept, tau=interval_min / MIN_PER_H))
+    at_rates = _quantities(swept, best_interval_min(swept), kept, quiet_budget(swept))
+    point = _quantities(run, interval_min, budget_at_best, budget_as_given)
     rows = [
-        {"quantity": quantity, "unit": unit, "value": value, **_ends(at_rates[quantity], inside)}
-        for quantity, (unit, value) in point.items()
+        (quantity, _UNITS.get(quantity, ""), float(value), *_ends(at_rates[quantity], inside))
+        for quantity, value in point.items()
     ]
     never = any((at_rates[quantity] == 0).any() for quantity in point if quantity.startswith("ettr"))
     ending = "; where a low end is 0 the job would practically never end" if never else ""
     return Bands(pd.DataFrame(rows, columns=list(COLUMNS)), f"{_source(scenario)}{ending}")
 
 
-def _points(
-    scenario: Scenario, interval_min: float, at_best: TimeBudget, as_given: TimeBudget | None
-) -> dict[str, tuple[str, float]]:
-    """Unit and value of each quantity at the scenario's own rate."""
-    given = {} if as_given is None else {"ettr_as_given": ("", float(as_given.ettr))}
+def _quantities(
+    run: JobInHours, best_interval_min: Any, at_best: TimeBudget, as_given: TimeBudget | None
+) -> dict[str, Any]:
+    """Each quantity of a run, also at several failure rates."""
+    # a job that would never end has one failure in each mean time between two
+    endless = run.rate / (1 + run.rate * run.downtime)
+    failures_per_h = np.where(np.isnan(at_best.total_h), endless, at_best.n_failures / at_best.total_h)
+    given = {} if as_given is None else {"ettr_as_given": np.nan_to_num(as_given.ettr, nan=0.0)}
     return {
-        "job_mttf_h": ("h", scenario.job_mttf_h),
-        "best_interval_min": ("min", interval_min),
-        "ettr_at_best": ("", float(at_best.ettr)),
+        "job_mttf_h": run.mttf,
+        "best_interval_min": best_interval_min,
+        "ettr_at_best": np.nan_to_num(at_best.ettr, nan=0.0),
         **given,
-        "failures_per_day": ("1/d", float(at_best.n_failures / at_best.total_h * 24)),
+        "failures_per_day": H_PER_DAY * failures_per_h,
     }
-
-
-def _at_rates(scenario: Scenario, interval_min: float, rates: np.ndarray) -> dict[str, np.ndarray]:
-    """Each quantity at other failure rates."""
-    at = {_RATE: rates}
-    run = job_in_hours(scenario, at)
-    with np.errstate(divide="ignore", over="ignore"):
-        mttf_h = 1 / np.asarray(run.rate, dtype=float)
-    return {
-        "job_mttf_h": mttf_h,
-        "best_interval_min": best_interval_min(scenario, at),
-        "ettr_at_best": np.nan_to_num(quiet_ettr(scenario, {**at, INTERVAL: interval_min}), nan=0.0),
-        "ettr_as_given": np.nan_to_num(quiet_ettr(scenario, at), nan=0.0),
-        "failures_per_day": _failures_per_day(scenario, interval_min, at),
-    }
-
-
-def _failures_per_day(scenario: Scenario, interval_min: float, at: dict[str, Any]) -> np.ndarray:
-    """Failures per day of wall clock; of a job that would never end, one in each mean time between two."""
-    hours = quiet_budget(scenario, {**at, INTERVAL: interval_min})
-    run = job_in_hours(scenario, at)
-    endless = 24 * run.rate / (1 + run.rate * run.downtime)
-    return np.asarray(np.where(np.isnan(hours.total_h), endless, 24 * hours.n_failures / hours.total_h))
 
 
 def _between(band: FailureRate) -> np.ndarray:
@@ -142,13 +141,9 @@ def _between(band: FailureRate) -> np.ndarray:
     return np.geomspace(band.low, band.high, _RATES) if band.low > 0 else np.array([])
 
 
-def _ends(values: np.ndarray, inside: dict[float, np.ndarray]) -> dict[str, float]:
+def _ends(values: np.ndarray, inside: Iterable[np.ndarray]) -> list[float]:
     """Least and most of a quantity over each interval of the rate."""
-    ends: dict[str, float] = {}
-    for level, within in inside.items():
-        name = f"{100 * level:.0f}"
-        ends |= {f"low_{name}": float(values[within].min()), f"high_{name}": float(values[within].max())}
-    return ends
+    return [float(end) for within in inside for end in (values[within].min(), values[within].max())]
 
 
 def _source(scenario: Scenario) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from ettr import budget
 from ettr.core.errors import InputError, UnknownName
-from ettr.plan.intervals import INTERVAL, shortest_interval_min
-from ettr.plan.spare_nodes import SPARES
+from ettr.core.units import ROUNDING, S_PER_H, unit_of
+from ettr.plan.intervals import shortest_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.basics import LARGEST_NUMBER
-from ettr.scenario.paths import bounds, field_at, unit_of
+from ettr.scenario.fields import given_at, meta_at, sections_of_solvable
+from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, RATE, SLOWDOWN, SPARES, bounds, field_at, list_of
 from ettr.scenario.sections import Tier
 
 Sense = Literal["at most", "at least", "between"]
@@ -22,22 +22,7 @@ Sense = Literal["at most", "at least", "between"]
 UNLIMITED = 1e12
 """A field that may be larger than this has no limit that matters."""
 
-_AT_MOST = frozenset(
-    {
-        *("n_gpus", "rate_per_1000_node_days", "stall_s", "persist_s", "persist_slowdown", "load_s", "write_s"),
-        *("detection_min", "queue_min", "restart_min", "per_day", "duration_min", "action_s"),
-        *("n_parameters", "bytes_per_parameter", "changed_share"),
-    }
-)
-_AT_LEAST = frozenset(
-    {
-        *("productive_h", "compression_ratio", "write_gb_s", "read_gb_s", "node_gb_s"),
-        *("survives", "recall", "precision", "lead_s"),
-        "n_nodes",
-    }
-)
-_SECTIONS = ("maintenance", "prediction", "checkpoint.store", "checkpoint.tiers", "spares")
-_HAIR = 1e-9
+_SENSES: dict[str | None, Sense] = {"less": "at most", "more": "at least", "between": "between"}
 
 
 @dataclass(frozen=True)
@@ -94,7 +79,7 @@ class Field:
 
 
 def solvable(scenario: Scenario) -> tuple[str, ...]:
-    """Fields that :func:`required` solves for: all of :func:`ettr.budget.swept` that the scenario has.
+    """Fields that :func:`required` solves for: all of :func:`ettr.scenario.fields.swept` that the scenario has.
 
     A scenario with spares has ``spares.n_nodes`` too, which is solved for by simulation.
 
@@ -108,19 +93,19 @@ def solvable(scenario: Scenario) -> tuple[str, ...]:
     absent = set() if scenario.job.include_start and scenario.job.tokens is None else {"job.productive_h"}
     absent |= set() if scenario.maintenance else {"maintenance.per_day", "maintenance.duration_min"}
     if scenario.checkpoint.tiers:
-        absent.add("checkpoint.persist_slowdown")  # no closed form holds for it beside tiers
+        absent.add(SLOWDOWN)  # no closed form holds for it beside tiers
     if scenario.latencies_h:
-        absent.add("checkpoint.persist_s")  # nor for a background write beside silent failures
+        absent.add(PERSIST)  # nor for a background write beside silent failures
     pooled = (SPARES,) if scenario.spares and scenario.repair else ()
-    return (*(path for path in budget.swept(scenario) if path not in absent), *pooled)
+    return (*(path for path in scenario.swept if path not in absent), *pooled)
 
 
 def field_of(scenario: Scenario, path: str) -> Field:
     """Describe one field, or say why it cannot be solved for."""
     valid = solvable(scenario)
     if path not in valid:
-        for section in _SECTIONS:
-            if path.startswith(f"{section}.") and not any(known.startswith(f"{section}.") for known in valid):
+        for section in sections_of_solvable(Scenario):
+            if path.startswith(f"{section}.") and not given_at(scenario, section):
                 raise InputError(f"the scenario has no {section}, so there is no {path} to solve for")
         raise UnknownName("field to solve for", path, valid)
     name = path.rpartition(".")[2]
@@ -132,11 +117,10 @@ def field_of(scenario: Scenario, path: str) -> Field:
     if least > low:
         low, opens = least, False
     high = min(high, most, LARGEST_NUMBER)
-    sense: Sense = "at most" if name in _AT_MOST else "at least" if name in _AT_LEAST else "between"
     return Field(
         path=path,
         unit=unit_of(path),
-        sense=sense,
+        sense=_SENSES[meta_at(path, Scenario).better],
         low=low,
         high=math.inf if high >= UNLIMITED else high,
         top=high,
@@ -148,16 +132,11 @@ def field_of(scenario: Scenario, path: str) -> Field:
 
 def _given(scenario: Scenario, path: str) -> float:
     """The scenario's own value of a field."""
-    if path == "failures.rate_per_1000_node_days":
+    if path == RATE:
         return scenario.failures.rate
     if path.endswith(".survives"):
         return float(np.dot(_shares(scenario, path), scenario.mode_weights))
-    value: Any = scenario
-    if path.startswith("checkpoint.tiers."):
-        value, path = _tier(scenario, path)
-    for part in path.split("."):
-        value = getattr(value, part)
-    return float(value)
+    return float(given_at(*_tier(scenario, path)) if list_of(path) else given_at(scenario, path))
 
 
 def _shares(scenario: Scenario, path: str) -> np.ndarray:
@@ -178,11 +157,11 @@ def _ends_from_others(scenario: Scenario, path: str) -> tuple[float, float]:
     tiers = scenario.checkpoint.tiers
     if path == INTERVAL:
         return shortest_interval_min(scenario), math.inf
-    if path == "cluster.n_gpus":
+    if path == N_GPUS:
         return float(scenario.cluster.gpus_per_node * max([1, *(tier.copies or 1 for tier in tiers)])), math.inf
     if section.startswith("checkpoint.tiers."):
         return _ends_of_tier(scenario, section.removeprefix("checkpoint.tiers."), name)
-    if tiers and tiers[-1].write_s and (path == "checkpoint.persist_s" or section == "checkpoint.store"):
+    if tiers and tiers[-1].write_s and (path == PERSIST or section == "checkpoint.store"):
         return _ends_of_store(scenario, name, tiers[-1].write_s)
     return 0.0, math.inf
 
@@ -197,23 +176,23 @@ def _ends_of_tier(scenario: Scenario, tier_name: str, name: str) -> tuple[float,
         shares = scenario.survival()
         return (float(shares[at - 1].max()) if faster else 0.0), (float(shares[at + 1].min()) if slower else 1.0)
     if name == "write_s":
-        store_s = scenario.persist_h * 3600
+        store_s = scenario.persist_h * S_PER_H
         return (faster.write_s if faster else 0.0), min(tiers[at].interval_s, slower.write_s if slower else store_s)
     if name == "interval_s":
         least = max(tiers[at].write_s, faster.interval_s if faster else 0.0)
-        return least, (slower.interval_s if slower else scenario.work_h * 3600)
+        return least, (slower.interval_s if slower else scenario.work_h * S_PER_H)
     return 0.0, math.inf
 
 
 def _ends_of_store(scenario: Scenario, name: str, write_s: float) -> tuple[float, float]:
     """The store writes no faster than the tier before it."""
-    room = scenario.persist_h * 3600 / write_s * (1 - _HAIR)
+    room = scenario.persist_h * S_PER_H / write_s * (1 - ROUNDING)
     if name == "persist_s":
         return write_s, math.inf
     store, own = scenario.checkpoint.store, getattr(scenario.checkpoint.store, name)
     if store is None or name == "read_gb_s":
         return 0.0, math.inf
-    if name in _AT_MOST:
+    if meta_at(f"checkpoint.store.{name}", Scenario).better == "less":
         return own / room, math.inf
     if name == "compression_ratio":
         return 0.0, own * room

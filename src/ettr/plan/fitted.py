@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,16 @@ from scipy import stats
 
 from ettr import budget
 from ettr.core.errors import InputError, OutsideValidity
-from ettr.failures import Fit, jsonable
+from ettr.core.report import Answer, Report, plain_values
+from ettr.core.units import H_PER_DAY, MIN_PER_H
+from ettr.failures import Fit
 from ettr.failures.dispersion import MIN_EVENTS
 from ettr.failures.rates import NODE_DAYS
+from ettr.plan import fitted_words
 from ettr.plan.answer import Plan, make
 from ettr.plan.intervals import best_interval_min
-from ettr.scenario import Scenario
+from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.paths import RATE
 
 LIKE = "llama3-405b"
 """Preset whose checkpoints and recovery a fitted scenario takes over, unless another is named: a log knows neither."""
@@ -27,11 +31,10 @@ PRODUCTIVE_H = 720.0
 
 _HORIZON_D, _SPLITS = 30.0, 10
 _MODES = 20
-_RATE = "failures.rate_per_1000_node_days"
 
 
-@dataclass(frozen=True)
-class FittedPlan:
+@dataclass(frozen=True, repr=False)
+class FittedPlan(Answer):
     """A plan from a log, with what the log itself says about trusting it.
 
     Attributes
@@ -70,9 +73,18 @@ class FittedPlan:
         return {
             **self.plan.to_dict(),
             "ettr_range": [self.ettr_low, self.ettr_high],
-            "by_rule": jsonable(self.by_rule),
-            "splits": jsonable(self.splits),
+            "by_rule": plain_values(self.by_rule),
+            "splits": plain_values(self.splits),
         }
+
+    @property
+    def headline(self) -> str:
+        """The best interval, and the ETTR there."""
+        return self.plan.headline
+
+    def report(self) -> Report:
+        """What the log says, what to do about it, and how far to trust that."""
+        return fitted_words.report(self)
 
 
 def from_fit(
@@ -150,7 +162,7 @@ def scenario_of(
         "evidence": {
             "cluster.gpus_per_node": {"status": "assumed", "note": "given with the fit"},
             "job.productive_h": {"status": "assumed", "note": "thirty days of training"},
-            _RATE: {"status": "derived", "note": _plain(log)},
+            RATE: {"status": "derived", "note": _plain(log)},
             "failures.rate_gamma.shape": {"status": "derived", "note": "widened by the index of dispersion"},
             "failures.rate_gamma.node_days": {"status": "derived", "note": "widened by the index of dispersion"},
             "failures.rate_clock": {"status": "assumed", "note": "nodes were watched whatever the job did"},
@@ -191,17 +203,21 @@ def _ends_of_forecast(fit: Fit, scenario: Scenario) -> tuple[float, float]:
     if ahead is None:
         return fit.fair_rate.low, fit.fair_rate.high
     share = scenario.n_nodes / fit.log.n_nodes
-    scatter = 1 + (ahead.index * (1 + ahead.horizon_d * 24 / fit.log.window_h) - 1) * share
+    scatter = 1 + (ahead.index * (1 + ahead.horizon_d * H_PER_DAY / fit.log.window_h) - 1) * share
     index, mean = max(scatter, 1 + 1e-9), ahead.mean * share
     tails = (1 - ahead.level) / 2, (1 + ahead.level) / 2
     low, high = stats.nbinom.ppf(tails, mean / (index - 1), 1 / index)
-    node_days = fit.log.node_days * ahead.horizon_d * 24 / fit.log.window_h * share
+    node_days = fit.log.node_days * ahead.horizon_d * H_PER_DAY / fit.log.window_h * share
     return NODE_DAYS * float(low) / node_days, NODE_DAYS * float(high) / node_days
+
+
+def _at_rate(scenario: Scenario, rate: float) -> JobInHours:
+    return replace(budget.accepted(scenario), rate=scenario.job_rate_at(rate))
 
 
 def _ettr(scenario: Scenario, rate: float, interval_min: float) -> float:
     """Steady-state ETTR at a rate and an interval; 0 where the job would never end."""
-    run = scenario.override({_RATE: rate, "checkpoint.interval_min": interval_min, "job.include_start": False})
+    run = replace(_at_rate(scenario, rate), tau=interval_min / MIN_PER_H, include_start=False)
     try:
         return float(budget.exact(run).ettr)
     except OutsideValidity:
@@ -214,7 +230,7 @@ def _by_rule(fit: Fit, answer: Plan) -> pd.DataFrame:
     at_best = _ettr(scenario, as_logged, band.interval_min)
     rows = []
     for rule in fit.rules.itertuples():
-        interval_min = best_interval_min(scenario.override({_RATE: rule.rate or as_logged}))
+        interval_min = best_interval_min(_at_rate(scenario, rule.rate or as_logged))
         rows.append(
             {
                 "within_min": rule.within_min,
@@ -230,27 +246,22 @@ def _by_rule(fit: Fit, answer: Plan) -> pd.DataFrame:
 
 def _splits(fit: Fit, scenario: Scenario) -> pd.DataFrame:
     """Plans from the first third on, each judged by the days that followed."""
-    window_d = fit.log.window_h / 24
+    window_d = fit.log.window_h / H_PER_DAY
     horizon_d = min(_HORIZON_D, window_d / 6)
-    starts_d, nodes = fit.start_h / 24, fit.log.node_days / window_d
+    starts_d, nodes = fit.start_h / H_PER_DAY, fit.log.node_days / window_d
     columns = ["until_d", "horizon_d", "past_rate", "next_rate", "interval_min", "interval_loss"]
+    columns += ["predicted_ettr", "ettr", "level_error"]
     rows = []
     for until_d in np.linspace(window_d / 3, window_d - horizon_d, _SPLITS):
         past = int(np.searchsorted(starts_d, until_d))
         ahead = int(np.searchsorted(starts_d, until_d + horizon_d)) - past
         if past < MIN_EVENTS:
             continue
-        past_rate, next_rate = (
-            NODE_DAYS * past / (nodes * until_d),
-            NODE_DAYS * ahead / (nodes * horizon_d),
-        )
-        from_past = best_interval_min(scenario.override({_RATE: past_rate}))
-        from_next = best_interval_min(scenario.override({_RATE: next_rate}))  # the whole work where nothing failed
+        past_rate, next_rate = NODE_DAYS * past / (nodes * until_d), NODE_DAYS * ahead / (nodes * horizon_d)
+        from_past = best_interval_min(_at_rate(scenario, past_rate))
+        from_next = best_interval_min(_at_rate(scenario, next_rate))  # the whole work where nothing failed
         reached, predicted = _ettr(scenario, next_rate, from_past), _ettr(scenario, past_rate, from_past)
         loss = _ettr(scenario, next_rate, from_next) - reached
         made = (until_d, horizon_d, past_rate, next_rate, from_past, loss)
-        rows.append(
-            dict(zip(columns, made, strict=True))
-            | {"predicted_ettr": predicted, "ettr": reached, "level_error": predicted - reached}
-        )
-    return pd.DataFrame(rows, columns=[*columns, "predicted_ettr", "ettr", "level_error"])
+        rows.append((*made, predicted, reached, predicted - reached))
+    return pd.DataFrame(rows, columns=columns)

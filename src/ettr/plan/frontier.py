@@ -10,10 +10,11 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.plan.fields import Field, Sense, field_of
-from ettr.plan.intervals import INTERVAL, at_best
+from ettr.plan.intervals import at_best
 from ettr.plan.needs import check_target
 from ettr.plan.solving import last_reaching
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL
 
 _AROUND = 10.0
 """A field is shown from a tenth of the scenario's own value to ten times it."""

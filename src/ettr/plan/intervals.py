@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from ettr import budget
-from ettr.budget.job_in_hours import JobInHours, job_in_hours
+from ettr.budget.closed_forms import quiet_budget
+from ettr.budget.refusals import refuse
 from ettr.checkpoint import exact_interval
 from ettr.core.errors import InputError, OutsideValidity
-from ettr.core.results import TimeBudget
-from ettr.core.validity import ValidityWarning, plain
+from ettr.core.units import MIN_PER_H
+from ettr.core.validity import plain
 from ettr.failures import gamma_interval
 from ettr.plan.search import lowest
-from ettr.scenario import Scenario
+from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.basics import LARGEST_NUMBER
+from ettr.scenario.paths import INTERVAL
 
 BAND_POINTS = 0.005
 """An interval is as good as the best while it costs no more than this in ETTR: half a point."""
@@ -27,7 +28,6 @@ BAND_POINTS = 0.005
 SHORTEST_MIN = 1 / 60
 """No plan checkpoints more often than each second, even where a checkpoint is free."""
 
-INTERVAL = "checkpoint.interval_min"
 
 _GRID_POINTS, _STRIDE = 2000, 40
 _HAIR = 1 + 1e-12
@@ -63,12 +63,12 @@ class AtBest:
     interval_min: np.ndarray
 
 
-def best_interval_min(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Any:
+def best_interval_min(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> Any:
     """The interval of the store with the highest steady-state ETTR. [min]
 
     Parameters
     ----------
-    scenario : Scenario
+    scenario : Scenario or JobInHours
         The run; faster tiers keep their intervals (:func:`best_tiers` finds those as well).
     at : mapping, optional
         Dotted path (one of :func:`ettr.budget.swept`) to an array in the field's unit; arrays broadcast against each
@@ -99,42 +99,36 @@ def best_interval_min(scenario: Scenario, at: Mapping[str, Any] | None = None) -
     >>> plan.best_interval_min(run, {"cluster.n_gpus": [16_384, 100_000]}).round(1).tolist()
     [7.7, 3.1]
     """
-    at = at or {}
-    if INTERVAL in at:
+    if at and INTERVAL in at:
         raise InputError(f"{INTERVAL} is what is looked for: leave it out of at")
-    run = job_in_hours(scenario, at)
-    low, interval_min = _unhindered_min(scenario, at, run)
-    if np.any(np.asarray(run.stops_per_h) > 0):
-        interval_min, _ = _answered(scenario, at, budget.by_interval(scenario, at), low, interval_min)
-    return plain(interval_min)
+    run = scenario if isinstance(scenario, JobInHours) else scenario.in_hours(at)
+    if isinstance(scenario, Scenario) and (_stops(run) or not _has_closed_optimum(run)):
+        refuse(scenario, run)
+    return plain(best_h(run)[0] * MIN_PER_H)
 
 
-def at_best(scenario: Scenario, at: Mapping[str, Any], within: tuple[Any, Any] = (0.0, math.inf)) -> AtBest:
-    """Best interval and ETTR at points of which at least one path is an array.
+def at_best(
+    scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None, within: tuple[Any, Any] = (0.0, math.inf)
+) -> AtBest:
+    """Best interval and ETTR of a run, or at points.
 
-    With an interval among them, that one is used. ``within`` bounds the intervals of a search.
+    With an interval among the arrays of ``at``, that one is used. ``within`` bounds the intervals of a search. [min]
     """
-    if INTERVAL in at:
-        interval = np.asarray(at[INTERVAL])
-        ettr = quiet_ettr(scenario, at)
+    run = budget.accepted(scenario, at)
+    if at and INTERVAL in at:
+        interval_h, ettr = run.tau, np.asarray(quiet_budget(run).ettr)
     else:
-        of_interval = budget.by_interval(scenario, at)
-        low, interval = _unhindered_min(scenario, at, of_interval.run, within)
-        interval, ettr = _answered(scenario, at, of_interval, low, interval)
-    return AtBest(np.nan_to_num(ettr, nan=0.0), np.broadcast_to(interval, ettr.shape))
+        interval_h, ettr = best_h(run, (within[0] / MIN_PER_H, within[1] / MIN_PER_H))
+    return AtBest(np.nan_to_num(ettr, nan=0.0), np.broadcast_to(interval_h * MIN_PER_H, ettr.shape))
 
 
-def _unhindered_min(
-    scenario: Scenario, at: Mapping[str, Any], run: JobInHours, within: tuple[Any, Any] = (0.0, math.inf)
-) -> tuple[np.ndarray, np.ndarray]:
-    """The shortest interval and the best one at each point, before maintenance has its say. [min]"""
-    shape = np.broadcast_shapes(*(np.shape(values) for values in at.values()))
-    low, high = (np.broadcast_to(end, shape) for end in _ends_min(run))
+def best_h(run: JobInHours, within: tuple[Any, Any] = (0.0, math.inf)) -> tuple[np.ndarray, np.ndarray]:
+    """The best interval at each point [h], and the ETTR there, NaN where the exact form has no answer."""
+    low, high = _ends_h(run)
     if _has_closed_optimum(run):
-        best_min = np.clip(_closed_optimum_min(run), low, high)
-    else:
-        best_min = _searched_min(scenario, at, run, *(np.clip(end, low, high) for end in within))
-    return low, np.broadcast_to(best_min, shape)
+        best = np.clip(exact_interval(run.stall, run.mttf, run.persist, run.slowdown), low, high)
+        return _answered(run, low, np.broadcast_to(best, low.shape))
+    return _answered(run, low, _searched_h(run, *(np.clip(end, low, high) for end in within)))
 
 
 def job_mttf_h(scenario: Scenario, n_gpus: Any = None) -> Any:
@@ -146,7 +140,7 @@ def job_mttf_h(scenario: Scenario, n_gpus: Any = None) -> Any:
 
 def shortest_interval_min(scenario: Scenario) -> float:
     """The shortest interval that a plan considers: a second, the write, or the interval of the tier below. [min]"""
-    return float(_ends_min(job_in_hours(scenario, None))[0])
+    return float(_ends_h(scenario.in_hours())[0]) * MIN_PER_H
 
 
 def longest_interval_min(scenario: Scenario) -> float:
@@ -155,122 +149,94 @@ def longest_interval_min(scenario: Scenario) -> float:
     The whole work; with maintenance, the longest of those for which the exact form has an answer: a stop waits for the
     next checkpoint, so with longer intervals requests would pile up.
     """
-    return float(_longest_min(scenario, {}))
+    run = scenario.in_hours()
+    if _stops(run):
+        refuse(scenario, run)
+    return float(longest_h(run)) * MIN_PER_H
 
 
-def _longest_min(scenario: Scenario, at: Mapping[str, Any]) -> np.ndarray:
-    """As :func:`longest_interval_min`, at points. [min]"""
-    shape = np.broadcast_shapes(*(np.shape(values) for values in at.values()))
-    low, high = (np.broadcast_to(end, shape) for end in _ends_min(job_in_hours(scenario, at)))
-    if scenario.maintenance_rate_per_h == 0:
-        return high
-    return _answered(scenario, at, budget.by_interval(scenario, at), low, high)[0]
+def longest_h(run: JobInHours) -> np.ndarray:
+    """As :func:`longest_interval_min`, at each point. [h]"""
+    return _answered(run, *_ends_h(run))[0]
 
 
-def _ends_min(run: JobInHours) -> tuple[Any, Any]:
-    """Shortest and longest interval that a plan considers, before maintenance has its say. [min]"""
-    low = np.maximum(np.asarray(run.head) * 60 * _HAIR, SHORTEST_MIN)
-    if run.tiers is not None:
-        low = np.maximum(low, np.asarray(run.tiers.tau[-2]) * 60 * _HAIR)
+def _stops(run: JobInHours) -> bool:
+    return bool(np.any(np.asarray(run.stops_per_h) > 0))
+
+
+def _ends_h(run: JobInHours) -> tuple[np.ndarray, np.ndarray]:
+    """Shortest and longest interval that a plan considers, before maintenance has its say. [h]"""
+    low = np.maximum(np.asarray(run.head) * _HAIR, SHORTEST_MIN / MIN_PER_H)
+    if run.tiers:
+        low = np.maximum(low, np.asarray(run.tiers[-1].tau) * _HAIR)
     with np.errstate(divide="ignore"):
-        high = np.minimum(run.work, 0.5 / np.asarray(run.stops_per_h, dtype=float)) * 60
-    low = np.minimum(low, LARGEST_NUMBER)
-    return low, np.clip(high, low, LARGEST_NUMBER)
+        high = np.minimum(run.work, 0.5 / np.asarray(run.stops_per_h, dtype=float))
+    low = np.minimum(low, LARGEST_NUMBER / MIN_PER_H)
+    high = np.clip(high, low, LARGEST_NUMBER / MIN_PER_H)
+    return np.broadcast_to(low, run.shape), np.broadcast_to(high, run.shape)
 
 
 def _has_closed_optimum(run: JobInHours) -> bool:
     silent = np.asarray(run.silent)
-    return run.tiers is None and run.prediction is None and bool(np.all(silent == 0) or np.all(silent > 1 - 1e-12))
+    return not run.tiers and run.prediction is None and bool(np.all(silent == 0) or np.all(silent > 1 - 1e-12))
 
 
-def _closed_optimum_min(run: JobInHours) -> Any:
-    with np.errstate(divide="ignore", over="ignore"):
-        mttf_h = 1 / np.asarray(run.rate, dtype=float)
-    return np.asarray(exact_interval(run.stall, mttf_h, run.persist, run.slowdown)) * 60
+def _searched_h(run: JobInHours, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The minimum of the exact steady-state cost. [h]"""
+    steady = without_ends(run)
 
-
-def _searched_min(
-    scenario: Scenario, at: Mapping[str, Any], run: JobInHours, low: np.ndarray, high: np.ndarray
-) -> np.ndarray:
-    """The minimum of the exact steady-state cost. [min]"""
-    at = {path: values for path, values in at.items() if not path.startswith("maintenance.")}
-    of_interval = budget.by_interval(without_ends(scenario), at)
-
-    def cost(interval_min: np.ndarray) -> np.ndarray:
-        return np.asarray(1 / _ettr_of(of_interval, interval_min))
+    def cost(tau: np.ndarray) -> np.ndarray:
+        return np.asarray(1 / _ettr_of(steady, tau))
 
     if run.prediction is None:
         return lowest(cost, low, high)
     # shorter intervals than this use no alarm, so that there may be a minimum on either side
-    heed_min = np.clip(np.asarray(run.prediction.action) / run.prediction.precision * 60, low, high)
-    if np.all(heed_min <= low) or np.all(heed_min >= high):
+    heed = np.clip(np.asarray(run.prediction.action) / run.prediction.precision, low, high)
+    if np.all(heed <= low) or np.all(heed >= high):
         return lowest(cost, low, high)
-    minima = [lowest(cost, low, heed_min), lowest(cost, heed_min, high)]
-    costs = [np.nan_to_num(cost(interval_min[None])[0], nan=np.inf) for interval_min in minima]
+    minima = [lowest(cost, low, heed), lowest(cost, heed, high)]
+    costs = [np.nan_to_num(cost(tau[None])[0], nan=np.inf) for tau in minima]
     return np.where(costs[0] < costs[1], *minima)
 
 
-def without_ends(scenario: Scenario) -> Scenario:
+def without_ends(run: JobInHours) -> JobInHours:
     """The steady state of a run, maintenance aside."""
-    return scenario.override({"job.include_start": False, "maintenance": None})
+    return replace(run, include_start=False, stops_per_h=0.0)
 
 
-def quiet_ettr(scenario: Scenario, at: Mapping[str, Any]) -> np.ndarray:
-    """Exact ETTR at points of which at least one path is an array; NaN where there is no answer."""
-    return np.asarray(quiet_budget(scenario, at).ettr)
+def _ettr_of(run: JobInHours, tau: Any) -> np.ndarray:
+    """Exact ETTR with these intervals; in an array, NaN where there is no answer."""
+    return np.asarray(quiet_budget(replace(run, tau=tau)).ettr)
 
 
-def quiet_budget(scenario: Scenario, at: Mapping[str, Any]) -> TimeBudget:
-    """Exact budget at such points."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ValidityWarning)
-        return budget.exact(scenario, at)
-
-
-def _answered(
-    scenario: Scenario, at: Mapping[str, Any], of_interval: budget.ByInterval, low: np.ndarray, wanted: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _answered(run: JobInHours, low: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The wanted intervals and their ETTR, NaN where the exact form has no answer.
 
-    With maintenance, the longest shorter interval for which it has one. [min]
+    With maintenance, the longest shorter interval for which it has one. [h]
     """
-    ettr = _ettr_of(of_interval, wanted[None])[0]  # so that a single point is NaN as well
+    ettr = _ettr_of(run, wanted[None])[0]  # so that a single point is NaN as well
     none = ~np.isfinite(ettr)
-    if not none.any() or not np.any(np.asarray(of_interval.run.stops_per_h) > 0):
+    if not none.any() or not _stops(run):
         return wanted, ettr
     # nothing to choose where no interval has an answer; without maintenance, one between two ends needs one at an end
-    alone, low = budget.ByInterval(replace(of_interval.run, stops_per_h=0.0)), np.broadcast_to(low, wanted.shape)
-    none &= np.isfinite(_ettr_of(alone, np.array([low, wanted]))).any(axis=0)
-    at = {path: np.broadcast_to(values, wanted.shape)[none] for path, values in at.items()}
+    none &= np.isfinite(_ettr_of(replace(run, stops_per_h=0.0), np.array([low, wanted]))).any(axis=0)
+    points = run.at_points(none)
     least, left, right, some = low[none], np.log(low[none]), np.log(wanted[none]), np.arange(none.sum())
-
-    def form_of_some() -> budget.ByInterval:
-        return budget.by_interval(scenario, {path: values[some] for path, values in at.items()})
-
     steps = np.linspace(0.0, 1.0, 33)[:, None]
     for _ in range(3):
         if not some.size:
             return wanted, ettr
         grid = left + (right - left) * steps
-        good = np.isfinite(_ettr_of(form_of_some(), np.exp(grid)))
+        good = np.isfinite(_ettr_of(points.at_points(some), np.exp(grid)))
         answered = good.any(axis=0)
         some, grid, good = some[answered], grid[:, answered], good[:, answered]
         last = good.shape[0] - 1 - good[::-1].argmax(axis=0)[None]
         left = np.take_along_axis(grid, last, axis=0)[0]
         right = np.take_along_axis(grid, np.minimum(last + 1, good.shape[0] - 1), axis=0)[0]
-    interval_min, ettr, where = wanted.copy(), np.array(ettr), np.flatnonzero(none)[some]
-    interval_min.flat[where] = np.maximum(
-        np.exp(left) / _HAIR, least[some]
-    )  # a hair below, for the logarithm's rounding
-    ettr.flat[where] = _ettr_of(form_of_some(), interval_min.flat[where])
-    return interval_min, ettr
-
-
-def _ettr_of(of_interval: budget.ByInterval, interval_min: Any) -> np.ndarray:
-    """Exact ETTR with these intervals; in an array, NaN where there is no answer."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ValidityWarning)
-        return np.asarray(of_interval(interval_min).ettr)
+    interval, ettr, where = wanted.copy(), np.array(ettr), np.flatnonzero(none)[some]
+    interval.flat[where] = np.maximum(np.exp(left) / _HAIR, least[some])  # a hair below, for the logarithm's rounding
+    ettr.flat[where] = _ettr_of(points.at_points(some), interval.flat[where])
+    return interval, ettr
 
 
 def whole_interval_min(run: Scenario, interval_min: float) -> float:
@@ -296,15 +262,18 @@ def whole_interval_min(run: Scenario, interval_min: float) -> float:
     >>> whole_interval_min(run, 7.7)
     8.0
     """
-    interval_min = min(interval_min, 60 * run.work_h)
-    if not run.checkpoint.tiers:
+    hours = run.in_hours()
+    interval_min = min(interval_min, float(hours.work * MIN_PER_H))
+    if not hours.tiers:
         return interval_min
-    step_min = run.checkpoint.tiers[-1].interval_s / 60
+    step_min = float(hours.tiers[-1].tau * MIN_PER_H)
     least = math.ceil(run.least_interval_min / step_min * (1 - 1e-12))
     return max(round(interval_min / step_min), least, 1) * step_min
 
 
-def flat_band(scenario: Scenario, points: float = BAND_POINTS, at: Mapping[str, Any] | None = None) -> Band:
+def flat_band(
+    scenario: Scenario | JobInHours, points: float = BAND_POINTS, at: Mapping[str, Any] | None = None
+) -> Band:
     """Intervals whose steady-state ETTR is within ``points`` of the best.
 
     Parameters
@@ -338,30 +307,33 @@ def flat_band(scenario: Scenario, points: float = BAND_POINTS, at: Mapping[str, 
     """
     if not 0 < points < 1:
         raise InputError(f"points must be between 0 and 1, got {points:g}")
-    at = at or {}
-    best_min = best_interval_min(scenario, at)
+    if at and INTERVAL in at:
+        raise InputError(f"{INTERVAL} is what is looked for: leave it out of at")
+    run = budget.accepted(scenario, at)
+    best, _ = best_h(run)
     # maintenance scales the ETTR of every interval alike, so it moves neither the best nor, visibly, the band
-    steady = budget.by_interval(without_ends(scenario), at)
-    at_best = _ettr_of(steady, best_min)
-    if np.isnan(at_best).any():
+    steady = without_ends(run)
+    highest = _ettr_of(steady, best)
+    if np.isnan(highest).any():
         raise OutsideValidity(
             "plan.flat_band holds only for runs that practically end, in a time that a float can hold"
         )
 
-    def loss(interval_min: np.ndarray) -> np.ndarray:
-        return np.asarray(at_best - np.nan_to_num(_ettr_of(steady, interval_min), nan=-1.0))
+    def loss(tau: np.ndarray) -> np.ndarray:
+        return np.asarray(highest - np.nan_to_num(_ettr_of(steady, tau), nan=-1.0))
 
-    def end_min(farthest_min: Any) -> Any:
+    def end_h(farthest_h: Any) -> Any:
         """Where the loss passes ``points`` on the way from the best interval."""
-        start, end = np.broadcast_arrays(*np.atleast_1d(best_min, farthest_min))
+        start, end = np.broadcast_arrays(*np.atleast_1d(best, farthest_h))
         # where the loss only grows on the way, it need not be known at each step
-        passed = _first_above(loss, points, start, end, _STRIDE if _has_closed_optimum(steady.run) else 1)
-        return plain(passed.reshape(np.shape(best_min)))
+        passed = _first_above(loss, points, start, end, _STRIDE if _has_closed_optimum(run) else 1)
+        return passed.reshape(np.shape(best))
 
-    low_min = end_min(np.minimum(_ends_min(steady.run)[0], best_min))
-    high_min = end_min(np.maximum(_longest_min(scenario, at), best_min))
-    ends_job = np.asarray(high_min >= steady.run.work * 60)
-    return Band(best_min, low_min, high_min, points, ends_job if at else bool(ends_job))
+    low_h = end_h(np.minimum(_ends_h(steady)[0], best))
+    high_h = end_h(np.maximum(longest_h(run), best))
+    ends_job = np.asarray(high_h >= run.work)
+    best_min, low_min, high_min = (plain(hours * MIN_PER_H) for hours in (best, low_h, high_h))
+    return Band(best_min, low_min, high_min, points, ends_job if ends_job.ndim else bool(ends_job))
 
 
 def _first_above(

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ettr import budget
 from ettr.core.errors import InputError
+from ettr.core.report import Answer, Report, plain_values
 from ettr.plan.fields import Field, Sense, field_of, solvable
+from ettr.plan.report import needed, needs_report
 from ettr.plan.solving import ettr_at_best, last_reaching, range_reaching
 from ettr.plan.spare_nodes import SPARES, least_pool
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
 
 SOLVABLE = (
     "failures.rate_per_1000_node_days",
@@ -25,10 +28,7 @@ SOLVABLE = (
 )
 """Fields that :func:`requirements` asks about: every scenario has them. :func:`solvable` names all."""
 
-_INTERVAL = "checkpoint.interval_min"
-_RATE = "failures.rate_per_1000_node_days"
-_SIZE = "cluster.n_gpus"
-_NO_REMEDY = (_SIZE, "job.productive_h")
+_NO_REMEDY = (N_GPUS, "job.productive_h")
 """Size and work are what is planned for, so they block nothing."""
 
 
@@ -48,8 +48,8 @@ class Blocker:
     ettr: float
 
 
-@dataclass(frozen=True)
-class Requirement:
+@dataclass(frozen=True, repr=False)
+class Requirement(Answer):
     """What one field must be for a target.
 
     Attributes
@@ -96,8 +96,18 @@ class Requirement:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: ``value`` is None where none reaches the target, and where none is needed."""
-        record = {**asdict(self), "reached": self.value is not None, "blocker": self.blocker and self.blocker.field}
-        return {name: None if isinstance(item, float) and math.isinf(item) else item for name, item in record.items()}
+        blocker = self.blocker.field if self.blocker else None
+        return dict(plain_values({**vars(self), "reached": self.value is not None, "blocker": blocker}))
+
+    @property
+    def headline(self) -> str:
+        """The field, and the value that reaches the target."""
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{self.field}: {needed(self)}{unit} for an ETTR of {self.target_ettr:.6g}"
+
+    def report(self) -> Report:
+        """What the field must be, and what stands in the way."""
+        return needs_report([self])
 
     @property
     def blocker(self) -> Blocker | None:
@@ -168,7 +178,7 @@ def required(scenario: Scenario, field: str, target_ettr: float) -> Requirement:
     if field == SPARES:
         return _pool(scenario, asked, target_ettr)
     reach = last_reaching(scenario, asked, target_ettr, {})
-    return _requirement(scenario, asked, target_ettr, float(reach.value[0]), float(reach.best_ettr[0]))
+    return _solved(scenario, asked, target_ettr, float(reach.value[0]), float(reach.best_ettr[0]))
 
 
 def required_at_sizes(scenario: Scenario, field: str, target_ettr: float, sizes: Iterable[int]) -> list[Requirement]:
@@ -200,32 +210,29 @@ def required_at_sizes(scenario: Scenario, field: str, target_ettr: float, sizes:
     [17.7, 6.8]
     """
     check_target(target_ettr)
-    runs = [scenario.override({_SIZE: size}) for size in sizes]
+    runs = [scenario.override({N_GPUS: size}) for size in sizes]
     fields = [field_of(run, field) for run in runs]
     alike = len({replace(one, given=0.0) for one in fields}) == 1
-    if not alike or field in (_SIZE, SPARES) or fields[0].sense == "between":
+    if not alike or field in (N_GPUS, SPARES) or fields[0].sense == "between":
         return [required(run, field, target_ettr) for run in runs]
-    at = {_SIZE: np.array([run.cluster.n_gpus for run in runs], dtype=float)}
+    at = {N_GPUS: np.array([run.cluster.n_gpus for run in runs], dtype=float)}
     reach = last_reaching(scenario, fields[0], target_ettr, at)
     answers = zip(runs, fields, reach.value.tolist(), reach.best_ettr.tolist(), strict=True)
-    return [_requirement(run, asked, target_ettr, value, best) for run, asked, value, best in answers]
+    return [_solved(run, asked, target_ettr, value, best) for run, asked, value, best in answers]
 
 
-def _requirement(scenario: Scenario, asked: Field, target_ettr: float, value: float, best_ettr: float) -> Requirement:
+def _solved(scenario: Scenario, asked: Field, target_ettr: float, value: float, best_ettr: float) -> Requirement:
     """The requirement of a value; NaN where no value reaches the target."""
-    if asked.path == _SIZE and math.isfinite(value):
+    if asked.path == N_GPUS and math.isfinite(value):
         value = whole_nodes(scenario, value)
-    return Requirement(
-        field=asked.path,
-        target_ettr=target_ettr,
-        value=None if math.isnan(value) else value,
-        given=asked.given,
-        best_ettr=best_ettr,
-        unit=asked.unit,
-        sense=asked.sense,
-        ideal=asked.low if asked.sense == "at most" else asked.high,
-        blocking=_blocking(scenario, asked) if math.isnan(value) else (),
-    )
+    blocking = _blocking(scenario, asked, {asked.path: asked.ideal}) if math.isnan(value) else ()
+    return _requirement(asked, target_ettr, value, best_ettr, blocking=blocking)
+
+
+def _requirement(asked: Field, target_ettr: float, value: float, best_ettr: float, **others: Any) -> Requirement:
+    own = {"ideal": asked.low if asked.sense == "at most" else asked.high, **others}
+    needed_value = None if math.isnan(value) else value
+    return Requirement(asked.path, target_ettr, needed_value, asked.given, best_ettr, asked.unit, asked.sense, **own)
 
 
 def requirements(scenario: Scenario, target_ettr: float, fields: Iterable[str] = SOLVABLE) -> list[Requirement]:
@@ -247,52 +254,27 @@ def check_target(target_ettr: float) -> None:
 
 def _range(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:
     peak, down, up = range_reaching(scenario, asked, target_ettr)
-    low, high = float(down.value[0]), float(up.value[0])
-    fails = math.isnan(low)
-    return Requirement(
-        field=asked.path,
-        target_ettr=target_ettr,
-        value=None if fails else peak,
-        given=asked.given,
-        best_ettr=float(down.best_ettr[0]),
-        unit=asked.unit,
-        sense="between",
-        ideal=peak,
-        low=None if fails else low,
-        high=None if fails else high,
-        blocking=_blocking(scenario, asked, peak) if fails else (),
-    )
+    low, high, best_ettr = float(down.value[0]), float(up.value[0]), float(down.best_ettr[0])
+    if math.isnan(low):
+        blocking = _blocking(scenario, asked, {} if asked.path == INTERVAL else {asked.path: peak})
+        return _requirement(asked, target_ettr, math.nan, best_ettr, ideal=peak, blocking=blocking)
+    return _requirement(asked, target_ettr, peak, best_ettr, ideal=peak, low=low, high=high)
 
 
 def _pool(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:
     """The fewest hot spares; what stands in the way is that of a pool that never runs out."""
     pool = least_pool(scenario, target_ettr)
-    blocking: tuple[Blocker, ...] = ()
     if pool.n_spares is None:
         plain = budget.simplified(scenario).scenario
-        blocking = _blocking(plain, asked, own={_INTERVAL: plain.checkpoint.interval_min})
-    return Requirement(
-        field=asked.path,
-        target_ettr=target_ettr,
-        value=None if pool.n_spares is None else float(pool.n_spares),
-        given=asked.given,
-        best_ettr=pool.best_ettr,
-        unit=asked.unit,
-        sense=asked.sense,
-        ideal=asked.high,
-        blocking=blocking,
-        ettr_error=pool.error,
-    )
+        blocking = _blocking(plain, asked, {INTERVAL: plain.checkpoint.interval_min})
+        return _requirement(asked, target_ettr, math.nan, pool.best_ettr, blocking=blocking)
+    return _requirement(asked, target_ettr, float(pool.n_spares), pool.best_ettr, ettr_error=pool.error)
 
 
-def _blocking(
-    scenario: Scenario, asked: Field, peak: float | None = None, own: dict[str, float] | None = None
-) -> tuple[Blocker, ...]:
-    """ETTR with each other field at its ideal, beside the one asked for at its own, or beside other values."""
+def _blocking(scenario: Scenario, asked: Field, own: dict[str, float]) -> tuple[Blocker, ...]:
+    """ETTR with each other field at its ideal, beside the values of ``own``."""
     fields = [field_of(scenario, path) for path in solvable(scenario) if path not in (*_NO_REMEDY, asked.path)]
     others = [field for field in fields if field.sense != "between"]
-    if own is None:
-        own = {} if asked.path == _INTERVAL else {asked.path: peak or asked.ideal}
     # a share of all failures cannot stand beside one by mode, so each of these is a call of its own
     alone = [field for field in others if field.by_mode]
     together = [field for field in others if field not in alone]
@@ -304,4 +286,4 @@ def _blocking(
     remedies += [(field, ettr_at_best(scenario, {**own, field.path: np.array([field.ideal])})[0]) for field in alone]
     blockers = (Blocker(field.path, float(ettr)) for field, ettr in remedies)
     # without failures any target is reached, so the rate is named where nothing else is enough
-    return tuple(sorted(blockers, key=lambda other: (other.field == _RATE, -other.ettr)))
+    return tuple(sorted(blockers, key=lambda other: (other.field == RATE, -other.ettr)))

@@ -31,11 +31,15 @@ def lowest(cost: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.n
     """
     steps = np.linspace(0.0, 1.0, _POINTS).reshape(-1, *(1,) * np.ndim(low))
     left, right = np.log(low), np.log(high)
-    grid, values = _narrowed(cost, left, right, steps, _SMOOTH_WIDTH)
+
+    def cost_of(log_points: np.ndarray) -> np.ndarray:  # at the ends themselves, where the logarithm rounds
+        return cost(np.clip(np.exp(log_points), low, high))
+
+    grid, values = _narrowed(cost_of, left, right, steps, _SMOOTH_WIDTH)
     smooth, place = _minimum_of_fit(values, steps)
     log_lowest = grid[0] + place * (grid[-1] - grid[0])
     if not smooth.all():
-        fine, values = _narrowed(cost, grid[0], grid[-1], steps, _FINE_WIDTH)
+        fine, values = _narrowed(cost_of, grid[0], grid[-1], steps, _FINE_WIDTH)
         log_lowest = np.where(smooth, log_lowest, _lowest_of(fine, values))
     return np.asarray(np.clip(np.exp(log_lowest), low, high))
 
@@ -46,7 +50,7 @@ def _narrowed(
     """Windows around the lowest point, narrowed to a width, with the cost at their points."""
     while True:
         grid = left + (right - left) * steps
-        values = np.asarray(cost(np.exp(grid)), dtype=float)
+        values = np.asarray(cost(grid), dtype=float)
         values = np.where(np.isnan(values), np.inf, values)
         if np.max(right - left, initial=0.0) <= width:
             return grid, values

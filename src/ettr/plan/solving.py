@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ettr.core.validity import plain
 from ettr.plan.fields import Field
-from ettr.plan.intervals import INTERVAL, AtBest, at_best, best_interval_min
+from ettr.plan.intervals import AtBest, at_best, best_interval_min
 from ettr.plan.search import lowest
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL
 
 _VALUES, _ROUNDS = 33, 4
 """Values tried at a time, each time between the last that reaches the target and the first that does not."""
@@ -47,9 +49,7 @@ def ettr_at_best(scenario: Scenario, at: Mapping[str, Any] | None = None) -> Any
     float or ndarray
         In [0, 1].
     """
-    if not at:
-        return float(at_best(scenario, {"job.productive_h": np.array([scenario.productive_h])}).ettr[0])
-    return at_best(scenario, at).ettr
+    return plain(at_best(scenario, at).ettr)
 
 
 def last_reaching(scenario: Scenario, field: Field, target: float, at: Mapping[str, Any]) -> Reach:

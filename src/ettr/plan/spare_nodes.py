@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from ettr import budget, spares
+from ettr import budget, simulation, spares
 from ettr.core.errors import NoProgress, OutsideValidity
-from ettr.core.results import TimeBudget
 from ettr.scenario import Scenario
+from ettr.simulation.outlook import affordable_runs
+from ettr.spares.search import least
 from ettr.spares.simulated import SIZE, plenty, runs_of
-
-if TYPE_CHECKING:
-    from ettr.simulation import Simulation
 
 SPARES = SIZE
 """The field that is solved for here."""
@@ -84,7 +80,7 @@ def least_pool(scenario: Scenario, target_ettr: float, seed: int = _SEED) -> Lea
     best = full.found.ettr
     if best < target_ettr:
         return LeastPool(None, best)
-    of_size: dict[int, Simulation | None] = {full.n_spares: full.found}
+    of_size: dict[int, simulation.Simulation | None] = {full.n_spares: full.found}
 
     def reaches(n_spares: int) -> bool:
         if n_spares not in of_size:
@@ -92,32 +88,13 @@ def least_pool(scenario: Scenario, target_ettr: float, seed: int = _SEED) -> Lea
         one = of_size[n_spares]
         return one is not None and one.ettr >= target_ettr
 
-    low, high = _bracket(reaches, min(_guess(scenario, target_ettr), full.n_spares), full.n_spares)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reaches(middle) else (middle, high)
-    there = of_size[high]
+    n_spares = least(reaches, min(_guess(scenario, target_ettr), full.n_spares), full.n_spares)
+    there = of_size[n_spares]
     assert there is not None
-    return LeastPool(high, best, there.ettr, there.ettr_error)
+    return LeastPool(n_spares, best, there.ettr, there.ettr_error)
 
 
-def _bracket(reaches: Callable[[int], bool], guess: int, most: int) -> tuple[int, int]:
-    """A size that does not reach the target (-1 if all do) and one that does, not far from a guess."""
-    step = 1
-    if reaches(guess):
-        low, high = guess - step, guess
-        while low >= 0 and reaches(low):
-            step *= 2
-            low, high = low - step, low
-        return max(low, -1), high
-    low, high = guess, guess + step
-    while high < most and not reaches(high):
-        step *= 2
-        low, high = high, high + step
-    return low, min(high, most)
-
-
-def _runs_of(scenario: Scenario, n_spares: int, n_runs: int, seed: int) -> Simulation | None:
+def _runs_of(scenario: Scenario, n_spares: int, n_runs: int, seed: int) -> simulation.Simulation | None:
     """None where the job practically never gets on."""
     try:
         return runs_of(scenario, n_spares, n_runs, seed)
@@ -132,13 +109,8 @@ def _guess(scenario: Scenario, target_ettr: float) -> int:
 
 
 def _affordable(scenario: Scenario) -> int:
-    expected = _expected(scenario)
-    n_failures = max(float(expected.n_failures), 1.0) if expected else 1.0
-    return int(min(_RUNS, max(_FEWEST_RUNS, _FAILURES_A_SIZE / n_failures)))
-
-
-def _expected(scenario: Scenario) -> TimeBudget | None:
     try:
-        return budget.exact(budget.simplified(scenario).scenario)
+        expected = budget.exact(budget.simplified(scenario).scenario)
     except OutsideValidity:
-        return None
+        return _RUNS
+    return affordable_runs(float(expected.n_failures), _RUNS, _FAILURES_A_SIZE, _FEWEST_RUNS)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ettr import budget
+from ettr.budget.closed_forms import quiet_budget
 from ettr.core.errors import InputError, OutsideValidity
-from ettr.plan.intervals import INTERVAL, longest_interval_min, quiet_ettr, without_ends
+from ettr.core.units import MIN_PER_H, S_PER_H
+from ettr.plan.intervals import SHORTEST_MIN, longest_h, without_ends
 from ettr.plan.search import lowest
-from ettr.scenario import Scenario
+from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.paths import INTERVAL
 
 _SWEEPS = 40
 _SETTLED = 1e-7
@@ -43,15 +46,14 @@ class TierPlan:
     best_interval_s: float
 
 
-def tier_plans(scenario: Scenario, best: Scenario) -> tuple[TierPlan, ...]:
-    """Each tier, fastest first and the store last; ``best`` is that of :func:`best_tiers`."""
-    shares = [*(float(scenario.mode_weights @ by_mode) for by_mode in scenario.survival()), 1.0]
+def tier_plans(scenario: Scenario, run: JobInHours, best_h: np.ndarray) -> tuple[TierPlan, ...]:
+    """Each tier of a run, fastest first and the store last; ``best_h`` is that of :func:`best_tiers_h`."""
     names = [*(tier.name for tier in scenario.checkpoint.tiers), "store"]
-    own, chosen = (
-        [*(tier.interval_s for tier in run.checkpoint.tiers), run.checkpoint.interval_min * 60]
-        for run in (scenario, best)
+    survives = np.cumsum(run.severity)
+    rows = zip(names, survives, run.taus, best_h, strict=True)
+    return tuple(
+        TierPlan(name, float(share), float(own * S_PER_H), float(best * S_PER_H)) for name, share, own, best in rows
     )
-    return tuple(TierPlan(*row) for row in zip(names, shares, own, chosen, strict=True))
 
 
 def best_tiers(scenario: Scenario) -> Scenario:
@@ -92,37 +94,34 @@ def best_tiers(scenario: Scenario) -> Scenario:
     """
     if not scenario.checkpoint.tiers:
         raise InputError("the scenario has no checkpoint.tiers: plan.best_interval_min finds the store's interval")
-    search = _Search(scenario)
-    at_h = search.descend(search.given_h())
-    whole_h = search.with_whole_ratios(at_h)
-    values: dict[str, Any] = {
-        f"checkpoint.tiers.{tier.name}.interval_s": float(tau_h * 3600)
-        for tier, tau_h in zip(scenario.checkpoint.tiers, whole_h[:-1], strict=True)
-    }
-    return scenario.override({**values, INTERVAL: float(whole_h[-1] * 60 * _ROUNDING)})
+    *taus, of_store = best_tiers_h(budget.accepted(scenario))
+    tiers = zip(scenario.checkpoint.tiers, taus, strict=True)
+    values = {f"checkpoint.tiers.{tier.name}.interval_s": float(tau * S_PER_H) for tier, tau in tiers}
+    return scenario.override({**values, INTERVAL: float(of_store * MIN_PER_H * _ROUNDING)})
+
+
+def best_tiers_h(run: JobInHours) -> np.ndarray:
+    """The intervals of :func:`best_tiers`, the store last. [h]"""
+    search = _Search(run)
+    return search.with_whole_ratios(search.descend(search.given_h()))
 
 
 class _Search:
     """Intervals of the tiers in hours, fastest first, the store last."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        self.steady = without_ends(scenario)
-        tiers = scenario.checkpoint.tiers
-        self.paths = [f"checkpoint.tiers.{tier.name}.interval_s" for tier in tiers]
-        writes_h = [tier.write_s / 3600 for tier in tiers] + [scenario.persist_h]
-        self.least_h = np.maximum(writes_h, 1 / 3600) * _HAIR
-        self.longest_h = longest_interval_min(scenario) / 60
+    def __init__(self, run: JobInHours) -> None:
+        self.steady = without_ends(run)
+        self.least_h = np.maximum(run.writes, SHORTEST_MIN / MIN_PER_H) * _HAIR
+        self.longest_h = float(longest_h(run))
 
     def given_h(self) -> np.ndarray:
         """The scenario's own intervals, as far as they may stay."""
-        checkpoint = self.steady.checkpoint
-        own = [tier.interval_s / 3600 for tier in checkpoint.tiers] + [checkpoint.interval_min / 60]
-        return np.minimum(np.maximum.accumulate(np.maximum(own, self.least_h)), self.longest_h)
+        own = np.maximum.accumulate(np.maximum(self.steady.taus, self.least_h))
+        return np.minimum(own, self.longest_h)
 
     def cost(self, tau_h: np.ndarray) -> np.ndarray:
         """Wall clock over productive hours, tiers on the last axis."""
-        at: dict[str, Any] = {path: tau_h[..., i] * 3600 for i, path in enumerate(self.paths)}
-        return 1 / quiet_ettr(self.steady, {**at, INTERVAL: tau_h[..., -1] * 60})
+        return np.asarray(1 / quiet_budget(self.steady.with_intervals(tuple(np.moveaxis(tau_h, -1, 0)))).ettr)
 
     def descend(self, tau_h: np.ndarray) -> np.ndarray:
         """One interval, or all from one on together, at a time."""

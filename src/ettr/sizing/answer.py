@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
+from ettr.core.report import Answer, Report, plain_values
 from ettr.scenario import Scenario
-from ettr.sizing.bands import N_DRAWS, draws, ends_of, yields_of_draws
+from ettr.sizing.bands import N_DRAWS, TAILS, draws, yields_of_draws
 from ettr.sizing.goals import FASTEST, GOALS, BestSize, Limits, best
 from ettr.sizing.next_gpu import NextGpu, batch_ends, next_gpu, range_gpus, turning_point
+from ettr.sizing.report import sizing_report
 from ettr.sizing.yields import Yields, throughput_of, yields
 
 _GAIN = 0.02
 _BANDED = ("useful_tokens_per_day", "days", "usd", "mwh", "t_co2", "ettr", "mfu")
 
 
-@dataclass(frozen=True)
-class Sizing:
+@dataclass(frozen=True, repr=False)
+class Sizing(Answer):
     """The answer to how many GPUs.
 
     Attributes
@@ -70,14 +72,14 @@ class Sizing:
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain numbers, for JSON."""
-        return {
+        record = {
             "limits": self.limits.given,
-            "as_given": {"layout": self.layout, "batch_tokens": self.batch_tokens, **_plain(self.as_given)},
+            "as_given": {"layout": self.layout, "batch_tokens": self.batch_tokens, **vars(self.as_given)},
             "better": {"n_gpus": self.better_gpus, "gain": self.better_gain} if self.better_gpus else None,
             "next_gpu": {
                 "mean_tokens_per_day": self.next.mean_tokens_per_day,
-                "marginal_tokens_per_day": _finite(self.next.marginal_tokens_per_day),
-                "share": _finite(self.next.share),
+                "marginal_tokens_per_day": self.next.marginal_tokens_per_day,
+                "share": self.next.share,
             },
             "turning_gpus": self.turning_gpus,
             "batch_ends": self.batch_ends,
@@ -86,15 +88,26 @@ class Sizing:
                 goal: {
                     "layout": size.layout,
                     "n_gpus_90": [float(size.n_gpus_low), float(size.n_gpus_high)],
-                    **_plain(size.yields),
-                    "low": _plain(size.low),
-                    "high": _plain(size.high),
+                    **vars(size.yields),
+                    "low": size.low,
+                    "high": size.high,
                 }
                 for goal, size in self.best.items()
             },
             "unanswered": self.unanswered,
             "band_source": self.band_source,
         }
+        return dict(plain_values(record))
+
+    @property
+    def headline(self) -> str:
+        """The size of the job, and the fastest."""
+        n_gpus, fastest = self.scenario.cluster.n_gpus, self.best[FASTEST].n_gpus
+        return f"{self.scenario.name}: {n_gpus:,} GPUs as given, {float(fastest):,.0f} are the fastest"
+
+    def report(self) -> Report:
+        """The best sizes by goal, and what the next GPU adds."""
+        return sizing_report(self)
 
 
 def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Sizing:
@@ -155,7 +168,7 @@ def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Siz
         turning_gpus=turning,
         batch_ends=turning is None or batch_ends(scenario, turning),
         most_gpus=range_gpus(scenario)[1],
-        as_given=Yields(**{field.name: getattr(own, field.name)[0] for field in fields(own)}),
+        as_given=own.each(lambda values: values[0]),
         layout=str(layout),
         better_gpus=better if gain > _GAIN else None,
         better_gain=gain if gain > _GAIN else 0.0,
@@ -203,7 +216,7 @@ def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: 
     sizes = np.asarray(given, dtype=float).ravel()
     chosen = throughput_of(scenario).fastest(sizes)
     at = yields(scenario, sizes, chosen)
-    table = pd.DataFrame({field.name: getattr(at, field.name) for field in fields(at)})
+    table = pd.DataFrame(vars(at))
     table["layout"] = [str(chosen.at(i)) if chosen.tensor[i] else "" for i in range(sizes.size)]
     more = yields(scenario, sizes + 1).useful_tokens_per_day
     table["marginal_tokens_per_day"] = np.where(more > 0, more - table["useful_tokens_per_day"], np.nan)
@@ -212,16 +225,8 @@ def curve(scenario: Scenario, n_gpus: Any = None, n_draws: int = N_DRAWS, seed: 
     table["kwh_per_million_tokens"] = table["mwh"] * 1e3 / tokens
     table["g_per_million_tokens"] = table["t_co2"] * 1e6 / tokens
     if n_draws:
-        ends = ends_of(yields_of_draws(scenario, sizes, draws(scenario, n_draws, seed)))
+        drawn = yields_of_draws(scenario, sizes, draws(scenario, n_draws, seed))
         for name in _BANDED:
-            table[f"{name}_low"], table[f"{name}_high"] = ends[name]
+            ends = np.quantile(getattr(drawn, name), TAILS, axis=0, method="nearest")
+            table[f"{name}_low"], table[f"{name}_high"] = ends
     return table
-
-
-def _plain(quantities: Yields) -> dict[str, float | None]:
-    values = {field.name: float(getattr(quantities, field.name)) for field in fields(quantities)}
-    return {name: _finite(value) for name, value in values.items()}
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from ettr.scenario.training import StepModel
 from ettr.sizing.yields import Yields, throughput_of, yields
 
 N_DRAWS = 200
-LEVEL = 0.9
-"""Probability inside a band."""
+TAILS = (0.05, 0.95)
+"""Probabilities below the ends of a band."""
 
 
 @dataclass(frozen=True)
@@ -74,19 +74,3 @@ def yields_of_draws(scenario: Scenario, n_gpus: np.ndarray, drawn: Draws) -> Yie
     constants = Constants(*(np.asarray(value)[:, None] for value in vars(drawn.constants).values()))
     rates = drawn.rate_per_1000_node_days
     return yields(scenario, n_gpus[None, :], chosen, constants, None if rates is None else rates[:, None])
-
-
-def ends_of(at: Yields, level: float = LEVEL) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Low and high end of each quantity over the draws, by its name."""
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    values = {field.name: np.asarray(getattr(at, field.name)) for field in fields(at)}
-    return {
-        name: (_quantile(value, tails[0]), _quantile(value, tails[1]))
-        for name, value in values.items()
-        if value.ndim == 2
-    }
-
-
-def _quantile(values: np.ndarray, tail: float) -> np.ndarray:
-    """One of the sorted values, not between two of them: one may be infinite."""
-    return np.asarray(np.quantile(values, tail, axis=0, method="nearest"))

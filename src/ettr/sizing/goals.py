@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.scenario import Scenario
-from ettr.sizing.bands import LEVEL, Draws, yields_of_draws
+from ettr.sizing.bands import TAILS, Draws, yields_of_draws
 from ettr.sizing.next_gpu import range_gpus
 from ettr.sizing.yields import Yields, throughput_of, yields
 
 FASTEST, CHEAPEST, GREENEST = "fastest", "cheapest", "greenest"
 GOALS = {FASTEST: "days", CHEAPEST: "usd", GREENEST: "t_co2"}
 """Goals, and the column that each makes least."""
-_UNITS = {"power_mw": "MW", "budget_usd": "USD", "deadline_days": "days", "most_gpus": "GPUs"}
+_LIMITED = {
+    "power_mw": ("power_mw", "MW"),
+    "budget_usd": ("usd", "USD"),
+    "deadline_days": ("days", "days"),
+    "most_gpus": ("n_gpus", "GPUs"),
+}
+"""What each limit is a limit of, and its unit."""
 _SIZES, _SIZES_OF_DRAWS = 400, 120
 
 
@@ -44,7 +51,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name, value in self.given.items():
             if not (math.isfinite(value) and value > 0):
-                raise InputError(f"{name} must be > 0 {_UNITS[name]} and finite, got {value:g}")
+                raise InputError(f"{name} must be > 0 {_LIMITED[name][1]} and finite, got {value:g}")
 
     @property
     def given(self) -> dict[str, float]:
@@ -55,11 +62,12 @@ class Limits:
         """Whether each size keeps them all, and yields anything."""
         good = np.isfinite(at.days) & (at.useful_tokens_per_day > 0)
         for name, limit in self.given.items():
-            good &= np.asarray(getattr(at, _COLUMNS[name])) <= limit
+            good &= _limited(at, name) <= limit
         return np.asarray(good)
 
 
-_COLUMNS = {"power_mw": "power_mw", "budget_usd": "usd", "deadline_days": "days", "most_gpus": "n_gpus"}
+def _limited(at: Yields, name: str) -> np.ndarray:
+    return np.asarray(getattr(at, _LIMITED[name][0]))
 
 
 @dataclass(frozen=True)
@@ -138,10 +146,11 @@ def best(scenario: Scenario, goal: str, limits: Limits, drawn: Draws) -> BestSiz
     layout = throughput_of(scenario).dividing(size)
     exact = yields(scenario, np.array([float(size)]), layout.one_axis())
     of_draws = yields_of_draws(scenario, np.geomspace(*range_gpus(scenario), _SIZES_OF_DRAWS), drawn)
-    low, high = np.quantile(_best_of_each(of_draws, column, limits), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(_best_of_each(of_draws, column, limits), TAILS)
     at_size = yields_of_draws(scenario, np.array([float(size)]), drawn)
-    ends = [_row(at_size, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)]
-    return BestSize(goal, size, min(low, size), max(high, size), str(layout), _row(exact, 0.5), *ends)
+    own = exact.each(lambda values: values[0])
+    ends = [at_size.each(functools.partial(np.quantile, q=tail, method="nearest")) for tail in TAILS]
+    return BestSize(goal, size, min(low, size), max(high, size), str(layout), own, *ends)
 
 
 def _least(at: Yields, column: str, kept: np.ndarray) -> int:
@@ -156,11 +165,6 @@ def _best_of_each(at: Yields, column: str, limits: Limits) -> np.ndarray:
     return np.asarray(best_of[some] if some.any() else best_of)
 
 
-def _row(at: Yields, quantile: float) -> Yields:
-    values = {field.name: np.asarray(getattr(at, field.name)).ravel() for field in fields(at)}
-    return Yields(**{name: np.quantile(value, quantile, method="nearest") for name, value in values.items()})
-
-
 def _sizes(scenario: Scenario, limits: Limits) -> np.ndarray:
     """A logarithmic grid of sizes, the job's own, and finer steps where a limit begins or ceases to bind."""
     low, high = range_gpus(scenario)
@@ -169,7 +173,7 @@ def _sizes(scenario: Scenario, limits: Limits) -> np.ndarray:
     sizes = np.unique(np.append(sizes, own) if low <= own <= high else sizes)
     at, more = yields(scenario, sizes), [sizes]
     for name, limit in limits.given.items():
-        keeps = np.asarray(getattr(at, _COLUMNS[name])) <= limit
+        keeps = _limited(at, name) <= limit
         for i in np.flatnonzero(keeps[1:] != keeps[:-1]):
             more.append(np.linspace(sizes[i], sizes[i + 1], _SIZES))
     return np.unique(np.concatenate(more))
@@ -191,7 +195,7 @@ def _none_keeps(at: Yields, limits: Limits) -> str:
         return "no size ever ends: failures leave no time to train; take a lower failure rate or shorter recovery"
     reasons = []
     for name, limit in limits.given.items():
-        unit, least = _UNITS[name], float(np.min(np.asarray(getattr(at, _COLUMNS[name]))))
+        unit, least = _LIMITED[name][1], float(_limited(at, name).min())
         if least > limit:
             reasons.append(f"{name} of {limit:,.6g} {unit} is below the least of all sizes, {least:,.4g} {unit}")
     return "no size keeps the limits: " + ("; ".join(reasons) or _apart(at, limits))
@@ -203,7 +207,7 @@ def _apart(at: Yields, limits: Limits) -> str:
     kept = Limits(**{name: limits.given[name] for name in others}).kept(at)
     if not kept.any():
         return "each can be kept, but not all together"
-    least = float(np.min(np.asarray(getattr(at, _COLUMNS[last]))[kept]))
+    least = float(_limited(at, last)[kept].min())
     which = f"{' and '.join(others)} {'is' if len(others) == 1 else 'are'}"
     text = f"each can be kept, but not all together: where {which} kept, {last} is"
-    return f"{text} at least {least:,.4g} {_UNITS[last]}, not {limits.given[last]:,.6g}"
+    return f"{text} at least {least:,.4g} {_LIMITED[last][1]}, not {limits.given[last]:,.6g}"

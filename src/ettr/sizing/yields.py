@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ettr.budget.closed_forms import quiet_budget
 from ettr.core.errors import InputError
 from ettr.core.results import PARTS
-from ettr.plan.intervals import INTERVAL, at_best, quiet_budget
+from ettr.core.units import H_PER_DAY, S_PER_H, W_PER_MW
+from ettr.plan.intervals import at_best
 from ettr.power import Profile, profile
-from ettr.power.bills import STATES
+from ettr.power.bills import state_of
 from ettr.scaling import Constants, Layout
 from ettr.scaling.throughput import Throughput
 from ettr.scenario import Scenario
+from ettr.scenario.electricity import carbon_t
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import heat_response
 from ettr.scenario.loader import stamp
+from ettr.scenario.paths import INTERVAL, RATE
 
-RATE = "failures.rate_per_1000_node_days"
-_H_PER_DAY, _S_PER_DAY = 24.0, 86400.0
-_W_PER_MW, _KG_PER_G, _KWH_PER_MWH = 1e6, 1e-3, 1e3
+_S_PER_DAY = S_PER_H * H_PER_DAY
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,10 @@ class Yields:
     mfu: np.ndarray
     waiting_share: np.ndarray
     interval_min: np.ndarray
+
+    def each(self, change: Callable[[np.ndarray], Any]) -> Yields:
+        """All of them changed alike, such as to one place or to a quantile."""
+        return Yields(**{name: change(np.asarray(values)) for name, values in vars(self).items()})
 
 
 def throughput_of(scenario: Scenario) -> Throughput:
@@ -144,7 +151,7 @@ def yields(
         raise InputError(f"n_gpus must be >= {node} GPUs, one node, and finite, got {sizes[small][0]:g}")
     chosen = through.fastest(sizes) if layout is None else layout
     fits = np.asarray(chosen.tensor) > 0
-    chosen = Layout(**{**vars(chosen), "tensor": np.where(fits, chosen.tensor, 1)})
+    chosen = replace(chosen, tensor=np.where(fits, chosen.tensor, 1))
     step = through.step(sizes, chosen, constants)
     per_s = np.where(fits & np.isfinite(step.total_s), through.batch_tokens / step.total_s, 0.0)
     sizes = np.broadcast_to(sizes, np.broadcast_shapes(per_s.shape, np.shape(rate_per_1000_node_days)))
@@ -168,9 +175,8 @@ def yields(
     power = profile(scenario)
     it_wh, training_w = _watts(power, hours, waiting)
     starting_wh = start_h * (power.gpu_w("restart") + power.other_w)
-    mwh = np.where(ends, it_wh + starting_wh, np.inf) * sizes * power.pue / _W_PER_MW
-    prices = scenario.prices
-    gpu_h, days = sizes * total_h, total_h / _H_PER_DAY
+    mwh = np.where(ends, it_wh + starting_wh, np.inf) * sizes * power.pue / W_PER_MW
+    gpu_h, days = sizes * total_h, total_h / H_PER_DAY
     return Yields(
         n_gpus=sizes,
         tokens_per_day=per_s * _S_PER_DAY,
@@ -180,20 +186,13 @@ def yields(
         days=days,
         gpu_h=gpu_h,
         mwh=mwh,
-        usd=_price(gpu_h, prices.usd_per_gpu_h)
-        + _price(mwh * _KWH_PER_MWH, prices.usd_per_kwh)
-        + _price(days, prices.usd_per_day),
-        t_co2=_price(mwh, power.g_per_kwh * _KG_PER_G),
-        power_mw=sizes * training_w * power.pue / _W_PER_MW,
+        usd=scenario.prices.total_usd(gpu_h, mwh, days),
+        t_co2=carbon_t(mwh, power.g_per_kwh),
+        power_mw=sizes * training_w * power.pue / W_PER_MW,
         mfu=np.where(runs, np.broadcast_to(step.mfu, sizes.shape), 0.0),
         waiting_share=waiting,
         interval_min=np.broadcast_to(interval_min, sizes.shape),
     )
-
-
-def _price(amount: np.ndarray, of_one: float) -> np.ndarray:
-    """What is free stays free, of an endless job too."""
-    return amount * of_one if of_one > 0 else np.zeros_like(amount)
 
 
 def _speed(scenario: Scenario, through: Throughput, sizes: np.ndarray) -> np.ndarray:
@@ -224,8 +223,7 @@ def _watts(power: Profile, hours: Any, waiting: np.ndarray) -> tuple[np.ndarray,
     training = compute.gpu_w * (1 - waiting) + communication.gpu_w * waiting + power.other_w
     energy = np.zeros(waiting.shape)
     for part in PARTS:
-        state = part.removesuffix("_h")
-        state = STATES.get(state, state)
+        state = state_of(part)
         watts = training if state in ("training", "rework") else power.gpu_w(state) + power.other_w
         energy = energy + np.asarray(getattr(hours, part)) * watts
     return energy, training
