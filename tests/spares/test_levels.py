@@ -42,7 +42,7 @@ def test_nodes_in_repair_have_the_poisson_law_whatever_a_repair_takes():
 
 
 def test_binomial_and_poisson_agree_for_rare_failures_and_differ_for_small_jobs_that_are_often_in_repair():
-    u = spares.unavailability(24 * 1000 / 3.789, 24.0)
+    u = 24.0 / (24 * 1000 / 3.789 + 24.0)
     assert spares.binomial_pool(2048, u, 0.999) == pytest.approx(spares.poisson_pool(2048 * u, 0.999), abs=1)
     # spares fail too, which the flow does not know
     assert spares.binomial_pool(20, 0.3, 0.999) > spares.poisson_pool(20 * 0.3, 0.999)
@@ -62,12 +62,6 @@ def test_the_share_that_is_held_falls_as_the_job_grows():
     assert shares[-1] == pytest.approx(0.004, rel=0.3)  # in the end only the mean
 
 
-def test_unavailability_is_a_share_of_time():
-    assert spares.unavailability(99.0, 1.0) == pytest.approx(0.01)
-    assert spares.unavailability(990.0, 10.0) == pytest.approx(0.01)
-    assert spares.unavailability(10.0, 0.0) == 0
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -78,7 +72,6 @@ def test_unavailability_is_a_share_of_time():
         (lambda: spares.pool_level(10, -1, 0.1), "n_spares must be a whole number from 0"),
         (lambda: spares.poisson_pool(-1.0, 0.9), "in_repair must be >= 0"),
         (lambda: spares.normal_pool(5.0, 2.0), "service_level must be between 0 and 1"),
-        (lambda: spares.unavailability(0.0, 1.0), "mtbf_h must be > 0 h"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(call, message):

@@ -36,24 +36,17 @@ def test_racks_and_pools_are_short_as_often_as_drawn_gpus_are():
 
 @given(st.floats(0, 0.2), st.integers(1, 500))
 def test_losses_of_a_uniform_job_lie_between_those_of_gpus_and_all_of_their_domains(unavailable, domain):
-    uniform, own = spares.uniform_loss(unavailable, domain), spares.nonuniform_loss(unavailable)
-    assert own <= uniform * (1 + 1e-9) <= (domain * unavailable + 1e-12) * (1 + 1e-9)
-    assert spares.uniform_loss(unavailable, 1) == pytest.approx(own)
+    uniform = spares.domain_unavailability(unavailable, domain)
+    assert unavailable <= uniform * (1 + 1e-9) <= (domain * unavailable + 1e-12) * (1 + 1e-9)
+    assert spares.domain_unavailability(unavailable, 1) == pytest.approx(unavailable)
 
 
 def test_a_thousandth_of_failed_gpus_takes_a_tenth_in_domains_of_about_a_hundred():
     """Published as nearly 10% at high degrees of tensor parallelism; 72 give 7.0%."""
-    assert spares.uniform_loss(0.001, 72) == pytest.approx(0.0695, abs=1e-4)
+    assert spares.domain_unavailability(0.001, 72) == pytest.approx(0.0695, abs=1e-4)
     domains = np.arange(1, 200)
-    nearest = domains[np.abs(spares.uniform_loss(0.001, domains) - 0.1).argmin()]
+    nearest = domains[np.abs(spares.domain_unavailability(0.001, domains) - 0.1).argmin()]
     assert nearest == 105
-
-
-def test_the_fewest_spares_in_a_rack_reach_the_level_and_one_less_does_not():
-    for racks, q, level in ((256, 0.0005, 0.999), (4, 0.02, 0.9), (1, 0.0, 0.5)):
-        n_spares = spares.least_rack_spares(racks, 64, q, level)
-        assert spares.racks_level(racks, 64, n_spares, q) >= level
-        assert n_spares == 0 or spares.racks_level(racks, 64, n_spares - 1, q) < level
 
 
 def test_racks_that_fail_whole_are_beyond_what_spares_in_them_do():
@@ -74,8 +67,7 @@ def test_a_pool_of_whole_racks_reaches_less_with_as_many_gpus():
         (lambda: spares.rack_level(72, 8, -0.1), "unavailable must be >= 0"),
         (lambda: spares.racks_level(0, 64, 8, 0.1), "n_racks must be a whole number from 1"),
         (lambda: spares.racks_level(2, 64, 8, 0.1, 1.0), "rack_unavailable must be >= 0 and < 1"),
-        (lambda: spares.least_rack_spares(2, 64, 0.1, 1.0), "service_level must be between 0 and 1"),
-        (lambda: spares.uniform_loss(0.1, 0), "domain_gpus must be a whole number from 1"),
+        (lambda: spares.domain_unavailability(0.1, 0), "domain_gpus must be a whole number from 1"),
         (lambda: spares.domains_level(64, 8.5, 8, 0.1), "n_spare_gpus must be a whole number"),
     ],
 )

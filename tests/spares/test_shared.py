@@ -103,7 +103,7 @@ def test_the_large_job_s_ettr_is_that_of_the_closed_form(large):
     taking = spares.shared_cluster(large, 100, 3)
     assert taking.large_ettr == pytest.approx(full)
     waiting = spares.shared_cluster(large, 100, 3, preempts=False)
-    assert waiting.large_ettr == pytest.approx(spares.expected_by_pool(large, [3])["ettr"][0])
+    assert waiting.large_ettr == pytest.approx(full * (1 - spares.waiting_share(3, spares.demand(large).in_repair)))
     assert waiting.preemptions_per_day == waiting.borrowed == 0
 
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import copy
 import math
-import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from scipy import special
-
 from ettr.core.errors import InputError
+from ettr.core.units import ROUNDING
 from ettr.mitigation.catalogue import Catalogue, catalogue
-from ettr.mitigation.entries import ALL_ITEMS, Assumption, Change, Mitigation
+from ettr.mitigation.entries import ALL_ITEMS, Assumption, Change, Mitigation, kinds_of
 from ettr.scenario import Gpu, Scenario
-from ettr.scenario.paths import LISTS, field_at, list_of, model_of
+from ettr.scenario.paths import field_at, list_of, model_of
+from ettr.scenario.pools import enough_spares
 
 _ORDER = ("set", "scale", "add", "cap", "floor")
 _NODES_A_REPLICA = 16
-_HAIR = 1e-9
 """Of a job that does not say how its model is cut (assumed: as in Llama 3 405B)."""
 
 
@@ -110,8 +108,7 @@ def pool(run: Scenario, level: float) -> int:
     """
     if run.repair is None:
         return 0
-    in_repair = run.nodes_in_repair
-    return max(0, math.ceil(float(special.pdtrik(level, in_repair)) - _HAIR)) if in_repair > 0 else 0
+    return int(enough_spares(run.nodes_in_repair, level))
 
 
 def _leaves(path: str, value: Any) -> list[str]:
@@ -164,10 +161,10 @@ def _missing(scenario: Scenario, change: Change) -> Iterator[str]:
         return
     parts = change.path.split(".")
     for end in range(1, len(parts)):
-        if _at(scenario, ".".join(parts[:end]))[1] is None:
+        if _at(scenario, ".".join(parts[:end])) is None:
             yield ".".join(parts[:end])
             return
-    if change.op in ("scale", "add") and not isinstance(change.value, dict) and _at(scenario, change.path)[1] is None:
+    if change.op in ("scale", "add") and not isinstance(change.value, dict) and _at(scenario, change.path) is None:
         yield change.path
 
 
@@ -238,9 +235,9 @@ def changed(scenario: Scenario, changes: Iterable[tuple[Change, float]], called:
         for op in stage:
             for change, strength in holding:
                 for path in _targets(run, change) if change.op == op else ():
-                    current = values.get(path, _at(run, path)[1])
+                    current = values.get(path, _at(run, path))
                     values[path] = _changed(run, change, path, current, strength)
-        values = {path: value for path, value in values.items() if value != _at(run, path)[1]}
+        values = {path: value for path, value in values.items() if value != _at(run, path)}
         try:
             run = run.override(values) if values else run
         except InputError as error:
@@ -263,14 +260,14 @@ def _changed(run: Scenario, change: Change, path: str, current: Any, strength: f
         amount = amounts[change.op]
     if strength != 1 and number and isinstance(amount, (int, float)):
         amount = current + strength * (amount - current)
-    return math.ceil(amount - 1e-9) if _is_count(path) and not isinstance(amount, dict) else amount
+    return math.ceil(amount - ROUNDING) if _is_count(path) and not isinstance(amount, dict) else amount
 
 
 def _value(run: Scenario, change: Change) -> Any:
     if change.of is None:
         return copy.deepcopy(change.value)
     amount = pool(run, change.value) if change.of == "pool" else change.value * _QUANTITIES[change.of](run)
-    return max(1, math.ceil(amount - 1e-9)) if _is_count(change.path) else amount
+    return max(1, math.ceil(amount - ROUNDING)) if _is_count(change.path) else amount
 
 
 def _rated_w(run: Scenario) -> float:
@@ -297,21 +294,14 @@ _QUANTITIES: Mapping[str, Callable[[Scenario], float]] = MappingProxyType(
 
 
 def _is_count(path: str) -> bool:
-    return any(kind is int for kind in _kinds(field_at(path, Scenario).annotation))
-
-
-def _kinds(annotation: Any) -> Iterator[Any]:
-    """What an annotation such as ``Count | None`` is made of."""
-    yield annotation
-    for part in typing.get_args(annotation):
-        yield from _kinds(part)
+    return int in kinds_of(path)
 
 
 def _holds(scenario: Scenario, change: Change) -> bool:
     """Whether the conditions of a change are met."""
-    if change.when and not _at(scenario, change.when)[1]:
+    if change.when and not _at(scenario, change.when):
         return False
-    return not any(_at(scenario, path)[1] for path in change.unless)
+    return not any(_at(scenario, path) for path in change.unless)
 
 
 def _targets(scenario: Scenario, change: Change) -> list[str]:
@@ -328,20 +318,20 @@ def _targets(scenario: Scenario, change: Change) -> list[str]:
 
 
 def _items(scenario: Scenario, listed: str) -> Any:
-    return _at(scenario, listed)[1] or ()
+    return _at(scenario, listed) or ()
 
 
-def _at(scenario: Scenario, path: str) -> tuple[bool, Any]:
-    """Whether there is a field at a path, and its value."""
+def _at(scenario: Scenario, path: str) -> Any:
+    """The value of a field; None where it is not there."""
     place, last = _place(scenario, path)
-    return (False, None) if place is None else (True, getattr(place, last))
+    return None if place is None else getattr(place, last)
 
 
 def _place(scenario: Scenario, path: str) -> tuple[Any, str]:
     """The section or item that holds a field, None where it is not there, and the field's name."""
     listed = list_of(path)
     place: Any = scenario
-    if listed and path != listed and listed in LISTS:
+    if listed and path != listed:
         name, _, path = path.removeprefix(f"{listed}.").rpartition(".")
         place = next((item for item in _items(scenario, listed) if item.name == name), None)
     *sections, last = path.split(".")

@@ -65,19 +65,19 @@ class Change(Origin):
             raise ValueError(f"add takes an item with its fields for a list and a number for a field: {self.path}")
         if (self.op not in ("set", "add") or self.of or (self.op == "add" and not item)) and not number:
             raise ValueError(f"{self.op} takes a number, got {self.value!r} for {self.path}")
-        if self.op != "set" and not item and not _holds_numbers(self.path):
+        if self.op != "set" and not item and not any(kind in (int, float) for kind in kinds_of(self.path)):
             raise ValueError(f"{self.op} needs a field that holds a number, which {self.path} does not")
         if self.op == "scale" and self.value < 0:
             raise ValueError(f"scale must be >= 0, got {self.value:g} for {self.path}")
         return self
 
 
-def _holds_numbers(path: str) -> bool:
-    return _is_number(field_at(path, Scenario).annotation)
-
-
-def _is_number(annotation: Any) -> bool:
-    return annotation in (int, float) or any(_is_number(part) for part in typing.get_args(annotation))
+def kinds_of(path: str) -> list[Any]:
+    """What the annotation of a field is made of, such as ``Count | None`` of both."""
+    kinds = [field_at(path, Scenario).annotation]
+    for kind in kinds:  # grows as it goes
+        kinds += typing.get_args(kind)
+    return kinds
 
 
 class Price(Origin):
@@ -85,6 +85,10 @@ class Price(Origin):
 
     usd: Number = Field(0.0, ge=0, description="once, whatever the size of the job")
     usd_per_gpu: Number = Field(0.0, ge=0, description="once, for each GPU of the job")
+
+    def of(self, n_gpus: int) -> float:
+        """For a job of so many GPUs. [USD]"""
+        return self.usd + self.usd_per_gpu * n_gpus
 
 
 class Published(Origin):

@@ -5,23 +5,19 @@ repair, a, is the nodes that leave the job per hour of wall clock times the mean
 """
 
 from ettr.spares.cheapest import Pool, cheapest_pool, pool_cost, waiting_share
-from ettr.spares.crews import crew_pool, in_repair_share, mean_in_repair, mean_queue_h
 from ettr.spares.demand import Demand, demand
 from ettr.spares.elastic import crossing, elastic_by_pool
 from ettr.spares.erlang import erlang_b, erlang_c
-from ettr.spares.expected import expected_by_pool, least_pool
-from ettr.spares.levels import binomial_pool, normal_pool, poisson_pool, pool_level, unavailability
+from ettr.spares.levels import binomial_pool, crew_pool, normal_pool, poisson_pool, pool_level
 from ettr.spares.racks import (
     domain_unavailability,
     domains_level,
-    least_rack_spares,
-    nonuniform_loss,
     rack_level,
     racks_level,
-    uniform_loss,
 )
+from ettr.spares.search import least_pool
 from ettr.spares.shared import PARTS, SharedCluster, SmallJobs, shared_cluster
-from ettr.spares.simulated import by_pool_size, gpu_price_usd
+from ettr.spares.simulated import by_pool_size
 
 __all__ = [
     "PARTS",
@@ -40,14 +36,7 @@ __all__ = [
     "elastic_by_pool",
     "erlang_b",
     "erlang_c",
-    "expected_by_pool",
-    "gpu_price_usd",
-    "in_repair_share",
     "least_pool",
-    "least_rack_spares",
-    "mean_in_repair",
-    "mean_queue_h",
-    "nonuniform_loss",
     "normal_pool",
     "poisson_pool",
     "pool_cost",
@@ -55,7 +44,5 @@ __all__ = [
     "rack_level",
     "racks_level",
     "shared_cluster",
-    "unavailability",
-    "uniform_loss",
     "waiting_share",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ettr.core.errors import InputError
-from ettr.core.validity import above_zero, at_least_zero, plain
+from ettr.core.validity import at_least_zero, plain
 from ettr.spares.erlang import erlang_b
 from ettr.spares.numbers import counts
 
@@ -77,7 +77,7 @@ def _geometric(ratio: np.ndarray, n_terms: np.ndarray) -> np.ndarray:
     return np.where(near, n_terms, (1 - ratio**n_terms) / np.where(near, 1.0, 1 - ratio))
 
 
-def pool_cost(n_spares: Any, in_repair: Any, n_nodes: Any, n_crew: Any = None, spare_price: Any = 1.0) -> Any:
+def pool_cost(n_spares: Any, in_repair: Any, n_nodes: Any, n_crew: Any = None) -> Any:
     r"""Cost of a unit of work over that of a job that never waits and pays no spares, a factor.
 
     Parameters
@@ -86,8 +86,6 @@ def pool_cost(n_spares: Any, in_repair: Any, n_nodes: Any, n_crew: Any = None, s
         As for :func:`waiting_share`.
     n_nodes : float or ndarray
         Nodes of the job. [nodes]
-    spare_price : float or ndarray
-        What a spare costs over a node of the job, such as less than 1 for one that does other work meanwhile.
 
     Returns
     -------
@@ -105,9 +103,8 @@ def pool_cost(n_spares: Any, in_repair: Any, n_nodes: Any, n_crew: Any = None, s
     1.009
     """
     s, n = counts("n_spares", n_spares), counts("n_nodes", n_nodes, 1)
-    price = at_least_zero("spare_price", spare_price)
     with np.errstate(divide="ignore"):
-        return plain((1 + price * s / n) / (1 - np.asarray(waiting_share(s, in_repair, n_crew))))
+        return plain((1 + s / n) / (1 - np.asarray(waiting_share(s, in_repair, n_crew))))
 
 
 @dataclass(frozen=True)
@@ -133,17 +130,13 @@ class Pool:
     high: int
 
 
-def cheapest_pool(
-    in_repair: float, n_nodes: int, n_crew: int | None = None, spare_price: float = 1.0, flat: float = FLAT
-) -> Pool:
+def cheapest_pool(in_repair: float, n_nodes: int, n_crew: int | None = None) -> Pool:
     """The number of hot spares with which a unit of work costs least.
 
     Parameters
     ----------
-    in_repair, n_nodes, n_crew, spare_price
-        As for :func:`pool_cost`, single values; the price above 0.
-    flat : float
-        Pools that cost at most this part more are in the flat range.
+    in_repair, n_nodes, n_crew
+        As for :func:`pool_cost`, single values.
 
     Returns
     -------
@@ -167,16 +160,15 @@ def cheapest_pool(
     """
     a = float(at_least_zero("in_repair", in_repair))
     nodes = float(counts("n_nodes", n_nodes, 1))
-    price = float(above_zero("spare_price", spare_price))
     some = math.ceil(a + 8 * math.sqrt(a) + 8)
     _refuse_large(a, some)
-    bound = float(pool_cost(some, a, nodes, n_crew, price))
-    most = some if not math.isfinite(bound) else max(some, math.ceil((bound * (1 + flat) - 1) * nodes / price))
+    bound = float(pool_cost(some, a, nodes, n_crew))
+    most = some if not math.isfinite(bound) else max(some, math.ceil((bound * (1 + FLAT) - 1) * nodes))
     _refuse_large(a, most)
     sizes = np.arange(most + 1)
-    costs = np.asarray(pool_cost(sizes, a, nodes, n_crew, price))
+    costs = np.asarray(pool_cost(sizes, a, nodes, n_crew))
     best = int(costs.argmin())
-    near = np.flatnonzero(costs <= costs[best] * (1 + at_least_zero("flat", flat)))
+    near = np.flatnonzero(costs <= costs[best] * (1 + FLAT))
     return Pool(best, float(costs[best]), float(waiting_share(best, a, n_crew)), int(near[0]), int(near[-1]))
 
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from ettr import budget
 from ettr.core.errors import InputError
+from ettr.core.results import TimeBudget
+from ettr.core.units import ROUNDING
 from ettr.scenario import Scenario
 from ettr.scenario.fleet import Repair
 
@@ -30,6 +32,8 @@ class Demand:
         Nodes that crews work on on average. [nodes]
     n_crew : int or None
         Nodes that crews repair at a time; None without a limit.
+    expected : TimeBudget
+        Of the job, by :func:`ettr.budget.exact`.
     """
 
     in_repair: float
@@ -38,6 +42,18 @@ class Demand:
     most_at_once: int
     crew_load: float
     n_crew: int | None
+    expected: TimeBudget
+
+    @property
+    def failures_per_h(self) -> float:
+        """Failures per hour of wall clock. [1/h]"""
+        return float(self.expected.n_failures / self.expected.total_h)
+
+    @property
+    def own_crew(self) -> int | None:
+        """The crews of a repair that is theirs alone; None where there is no limit, or other stages beside."""
+        alone = self.n_crew is not None and abs(self.crew_load - self.in_repair) <= ROUNDING * self.in_repair
+        return self.n_crew if alone else None
 
 
 def demand(scenario: Scenario) -> Demand:
@@ -75,11 +91,10 @@ def demand(scenario: Scenario) -> Demand:
     """
     repair = repair_of(scenario)
     expected = budget.exact(budget.simplified(scenario).scenario)
-    failures_per_h = float(expected.n_failures / expected.total_h)
     modes = scenario.failures.modes
     n_out = np.array([*(mode.n_out_nodes for mode in modes), 1], dtype=float)
     common = np.array([*(mode.repair_h is None for mode in modes), True])
-    rates = failures_per_h * scenario.mode_weights
+    rates = float(expected.n_failures / expected.total_h) * scenario.mode_weights
     leaves = float(rates @ (n_out > 0))
     nodes = float(rates @ n_out)
     in_repair = float(rates @ scenario.repair_h_by_mode)
@@ -91,6 +106,7 @@ def demand(scenario: Scenario) -> Demand:
         most_at_once=int(n_out[rates > 0].max(initial=0)),
         crew_load=seen,
         n_crew=repair.n_crew,
+        expected=expected,
     )
 
 

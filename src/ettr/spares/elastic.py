@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from ettr.core.errors import InputError
 from ettr.scenario import Scenario
 from ettr.spares.demand import repair_of
-from ettr.spares.numbers import counts
-from ettr.spares.simulated import check_runs, half_width, nodes_ratio, ratio_parts, runs_of
+from ettr.spares.simulated import check_runs, half_width, nodes_ratio, ratio_parts, runs_of, whole_sizes
 
 WAITS, SHRINKS = "waits for a node", "goes on with fewer replicas"
 
@@ -62,12 +60,9 @@ def elastic_by_pool(
     """
     repair_of(scenario)
     check_runs(n_runs)
-    whole = sorted({int(size) for size in counts("sizes", list(sizes))})
-    if not whole:
-        raise InputError("sizes must hold at least one number of spares, got none")
     waits = scenario.override({"elastic": None})
     shrinks = scenario.override({"elastic": {"n_replicas": n_replicas, "n_least": n_least}})
-    return pd.DataFrame([_row(waits, shrinks, size, n_runs, seed) for size in whole])
+    return pd.DataFrame([_row(waits, shrinks, size, n_runs, seed) for size in whole_sizes(sizes)])
 
 
 def _row(waits: Scenario, shrinks: Scenario, size: int, n_runs: int, seed: int) -> dict[str, float]:

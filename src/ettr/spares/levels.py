@@ -5,33 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
-from ettr.core.validity import above_zero, at_least_zero, plain
-from ettr.spares.numbers import MOST_NODES, counts, fraction, level
-
-
-def unavailability(mtbf_h: Any, repair_h: Any) -> Any:
-    """Share of time that a node is in repair, a fraction.
-
-    Parameters
-    ----------
-    mtbf_h : float or ndarray
-        Mean time between failures of one node that is in use. [h]
-    repair_h : float or ndarray
-        Mean time until it is back. [h]
-
-    Notes
-    -----
-    u = R / (M + R), in the long run, whatever the distributions.
-
-    Examples
-    --------
-    >>> round(unavailability(6333.8, 24.0), 5)
-    0.00377
-    """
-    mtbf, repair = above_zero("mtbf_h", mtbf_h, unit="h"), at_least_zero("repair_h", repair_h, unit="h")
-    return plain(repair / (mtbf + repair))
+from ettr.core.errors import InputError
+from ettr.core.validity import at_least_zero, plain
+from ettr.scenario.pools import enough_spares
+from ettr.spares.erlang import erlang_c
+from ettr.spares.numbers import counts, fraction, level
+from ettr.spares.search import least
 
 
 def pool_level(n_nodes: Any, n_spares: Any, unavailable: Any) -> Any:
@@ -93,14 +74,14 @@ def binomial_pool(n_nodes: Any, unavailable: Any, service_level: Any) -> Any:
     n, u, q = np.broadcast_arrays(
         counts("n_nodes", n_nodes, 1), fraction("unavailable", unavailable), level("service_level", service_level)
     )
-    low, high = np.full(n.shape, -1.0), np.ceil(n * u / (1 - u)) + 1
-    while (short := (stats.binom.cdf(high, n + high, u) < q) & (high < MOST_NODES)).any():
-        low, high = np.where(short, high, low), np.where(short, 2 * high, high)
-    while ((high - low) > 1).any():
-        middle = np.floor((low + high) / 2)
-        enough = stats.binom.cdf(middle, n + middle, u) >= q
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return plain(high)
+    return plain(_least_of_nodes(n, u, q))
+
+
+@np.vectorize(otypes=[float])
+def _least_of_nodes(n_nodes: float, unavailable: float, service_level: float) -> int:
+    nodes = int(n_nodes)
+    guess = int(enough_spares(nodes * unavailable / (1 - unavailable), service_level))
+    return least(lambda n_spares: special.bdtr(n_spares, nodes + n_spares, unavailable) >= service_level, guess)
 
 
 def poisson_pool(in_repair: Any, service_level: Any) -> Any:
@@ -124,7 +105,7 @@ def poisson_pool(in_repair: Any, service_level: Any) -> Any:
     [11.0, 15.0, 18.0]
     """
     a, q = np.broadcast_arrays(at_least_zero("in_repair", in_repair), level("service_level", service_level))
-    return plain(np.where(a == 0, 0.0, stats.poisson.ppf(q, np.where(a == 0, 1.0, a))))
+    return plain(enough_spares(a, q))
 
 
 def normal_pool(in_repair: Any, service_level: Any) -> Any:
@@ -147,3 +128,57 @@ def normal_pool(in_repair: Any, service_level: Any) -> Any:
     """
     a, q = at_least_zero("in_repair", in_repair), level("service_level", service_level)
     return plain(np.maximum(a + stats.norm.ppf(q) * np.sqrt(a), 0.0))
+
+
+def crew_pool(in_repair: Any, n_crew: Any, service_level: Any) -> Any:
+    """Least spares with which no node is missing with a given probability, if few are repaired at a time. [nodes]
+
+    Parameters
+    ----------
+    in_repair : float or ndarray
+        Nodes that crews work on on average, a: failures in a mean repair time. [nodes]
+    n_crew : float or ndarray
+        Nodes that are repaired at a time, c, more than ``in_repair``. [count]
+    service_level : float or ndarray
+        The probability, in (0, 1).
+
+    Returns
+    -------
+    float or ndarray
+        Broadcast shape; whole numbers. [nodes]
+
+    Raises
+    ------
+    InputError
+        Crews that cannot keep up.
+
+    Notes
+    -----
+    M/M/c: at most n nodes are out with probability :math:`1 - C(c, a)\\,(a/c)^{n+1-c}` for n >= c - 1 with Erlang's C;
+    below that, with the Poisson probabilities, scaled to meet it. Poisson failures and exponential repair times.
+
+    Examples
+    --------
+    >>> crew_pool(7.76, [9, 10, 20], 0.999).tolist()
+    [51.0, 33.0, 18.0]
+    """
+    a, c, q = np.broadcast_arrays(
+        at_least_zero("in_repair", in_repair), counts("n_crew", n_crew, 1), level("service_level", service_level)
+    )
+    waits = _waits(c, a)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        beyond = np.ceil(np.log((1 - q) / waits) / np.log(a / c) * (1 - 1e-12)) + c - 1
+        within = stats.poisson.ppf(q * stats.poisson.cdf(c - 1, a) / (1 - waits), a)
+    pool = np.where(1 - waits >= q, np.minimum(within, c - 1), np.maximum(beyond, c - 1))
+    return plain(np.where(a == 0, 0.0, pool))
+
+
+def _waits(c: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Share of nodes that wait for a crew; refuses crews that cannot keep up."""
+    behind = a >= c
+    if behind.any():
+        raise InputError(
+            f"n_crew must be > {a[behind].flat[0]:.4g}, the crews that are busy on average, got "
+            f"{c[behind].flat[0]:g}: more nodes fail than are repaired"
+        )
+    return np.asarray(erlang_c(c, a))

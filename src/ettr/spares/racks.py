@@ -10,7 +10,7 @@ from scipy import stats
 from ettr.core.errors import InputError
 from ettr.core.validity import plain
 from ettr.spares.levels import pool_level
-from ettr.spares.numbers import counts, fraction, level
+from ettr.spares.numbers import counts, fraction
 
 
 def rack_level(n_gpus: Any, n_spares: Any, unavailable: Any) -> Any:
@@ -81,28 +81,6 @@ def racks_level(n_racks: Any, n_used: Any, n_spares: Any, unavailable: Any, rack
     return plain((one * (1 - fraction("rack_unavailable", rack_unavailable))) ** racks)
 
 
-def least_rack_spares(n_racks: int, n_used: int, unavailable: float, service_level: float) -> int:
-    """Fewest spare GPUs in each rack with which no rack of a job is short, with a given probability. [GPUs]
-
-    Parameters
-    ----------
-    n_racks, n_used, unavailable
-        As for :func:`racks_level`, single values.
-    service_level : float
-        The probability, in (0, 1).
-
-    Examples
-    --------
-    >>> least_rack_spares(256, 64, 0.0005, 0.999)
-    3
-    """
-    wanted = float(level("service_level", service_level))
-    n_spares = 0
-    while float(racks_level(n_racks, n_used, n_spares, unavailable)) < wanted:
-        n_spares += 1
-    return n_spares
-
-
 def domain_unavailability(unavailable: Any, domain_gpus: Any) -> Any:
     """Share of time that at least one GPU of a domain is in repair, a fraction.
 
@@ -115,57 +93,18 @@ def domain_unavailability(unavailable: Any, domain_gpus: Any) -> Any:
 
     Notes
     -----
-    1 - (1 - q)^D.
+    1 - (1 - q)^D. A job with no spares that goes on with the domains that are whole loses as much of its throughput,
+    and the share q where each replica goes on at the pace of the GPUs that it has left, as with non-uniform tensor
+    parallelism. Arfeen et al. (2025) print nearly 10% for 0.1% of GPUs failed at a high degree of tensor parallelism:
+    that is a domain of about 100 GPUs here.
 
     Examples
     --------
-    >>> round(domain_unavailability(0.001, 72), 4)
-    0.0695
+    >>> round(domain_unavailability(0.001, 72), 4), round(domain_unavailability(0.001, 8), 3)
+    (0.0695, 0.008)
     """
     q, size = fraction("unavailable", unavailable), counts("domain_gpus", domain_gpus, 1)
     return plain(-np.expm1(size * np.log1p(-q)))
-
-
-def uniform_loss(unavailable: Any, domain_gpus: Any) -> Any:
-    """Throughput that is lost if a domain with a failed GPU stands still whole, a fraction.
-
-    Parameters
-    ----------
-    unavailable, domain_gpus
-        As for :func:`domain_unavailability`, with which it agrees.
-
-    Notes
-    -----
-    1 - (1 - q)^D, of a job with no spares that goes on with the domains that are whole. Arfeen et al. (2025) print
-    nearly 10% for 0.1% of GPUs failed at a high degree of tensor parallelism: that is a domain of about 100 GPUs here.
-
-    Examples
-    --------
-    >>> round(uniform_loss(0.001, 72), 3), round(uniform_loss(0.001, 8), 3)
-    (0.07, 0.008)
-    """
-    return domain_unavailability(unavailable, domain_gpus)
-
-
-def nonuniform_loss(unavailable: Any) -> Any:
-    """Throughput that is lost if a domain goes on with the GPUs that it has left, a fraction.
-
-    Parameters
-    ----------
-    unavailable : float or ndarray
-        Share of time that a GPU is in repair, q, in [0, 1).
-
-    Notes
-    -----
-    q: each replica runs at the pace of its own GPUs, as with non-uniform tensor parallelism (Arfeen et al. 2025), and
-    its share of the batch shrinks with it.
-
-    Examples
-    --------
-    >>> nonuniform_loss(0.001)
-    0.001
-    """
-    return plain(fraction("unavailable", unavailable))
 
 
 def domains_level(n_gpus: int, n_spare_gpus: Any, domain_gpus: int, unavailable: float) -> Any:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from ettr import budget
 from ettr.core.errors import InputError
+from ettr.core.units import H_PER_DAY, MIN_PER_H, S_PER_H
 from ettr.core.validity import above_zero, at_least_zero
 from ettr.scenario import Scenario
 from ettr.spares.cheapest import waiting_share
@@ -98,8 +98,8 @@ class SharedCluster:
         Nodes that the large job has from small ones. [nodes]
     preemptions_per_day : float
         Small jobs that lose a node to the large one. [1/d]
-    large_ettr, small_share : float
-        Useful share of the time of the nodes that each class has.
+    large_ettr : float
+        Useful share of the time of the large job's nodes.
     """
 
     n_nodes: int
@@ -115,7 +115,6 @@ class SharedCluster:
     borrowed: float
     preemptions_per_day: float
     large_ettr: float
-    small_share: float
 
     @property
     def useful(self) -> float:
@@ -208,12 +207,10 @@ def shared_cluster(
             f"its spares and one small job, got {nodes:,}"
         )
     law = _repairs_of_large(asked.in_repair, spares, preempts)
-    full = budget.exact(budget.simplified(scenario).scenario)
-    failures_per_h = float(full.n_failures / full.total_h)
-    rest = _small_class(scenario, asked, law, for_small, small, failures_per_h * released / small.n_nodes)
-    waited_per_h = failures_per_h if released > 0 else rest.preemptions_per_h
-    longer_h = waited_per_h * preempt_min / 60
-    ettr = float(full.ettr) / (1 + longer_h) * (1 - law.waits)
+    rest = _small_class(scenario, asked, law, for_small, small, asked.failures_per_h * released / small.n_nodes)
+    waited_per_h = asked.failures_per_h if released > 0 else rest.preemptions_per_h
+    longer_h = waited_per_h * preempt_min / MIN_PER_H
+    ettr = float(asked.expected.ettr) / (1 + longer_h) * (1 - law.waits)
     large = scenario.n_nodes - law.waits
     return SharedCluster(
         n_nodes=nodes,
@@ -227,9 +224,8 @@ def shared_cluster(
         fragments_idle=rest.idle,
         in_repair=law.in_repair + rest.in_repair,
         borrowed=law.borrowed,
-        preemptions_per_day=24 * rest.preemptions_per_h,
+        preemptions_per_day=H_PER_DAY * rest.preemptions_per_h,
         large_ettr=ettr,
-        small_share=rest.share,
     )
 
 
@@ -342,8 +338,8 @@ def _up_to(chances: np.ndarray, most: int) -> np.ndarray:
 def _stops(own_rate: float, taken_rate: float, small: SmallJobs) -> tuple[float, float]:
     """Stops of a small job per exposed hour, and the mean hours from a stop to the restart."""
     rate = own_rate + taken_rate
-    dead_h = small.queue_min / 60
-    return rate, dead_h + (own_rate / rate * small.detection_min / 60 if rate > 0 else 0.0)
+    dead_h = small.queue_min / MIN_PER_H
+    return rate, dead_h + (own_rate / rate * small.detection_min / MIN_PER_H if rate > 0 else 0.0)
 
 
 def _exposed(own_rate: float, taken_rate: float, small: SmallJobs) -> float:
@@ -355,7 +351,7 @@ def _exposed(own_rate: float, taken_rate: float, small: SmallJobs) -> float:
 def _useful(own_rate: float, taken_rate: float, small: SmallJobs) -> float:
     """Useful share of a small job's time."""
     rate, dead_h = _stops(own_rate, taken_rate, small)
-    tau, stall, restart = small.interval_min / 60, small.stall_s / 3600, small.restart_min / 60
+    tau, stall, restart = small.interval_min / MIN_PER_H, small.stall_s / S_PER_H, small.restart_min / MIN_PER_H
     if rate == 0:
         return tau / (tau + stall)
     segment_h = (1 / rate + dead_h) * math.exp(rate * restart) * math.expm1(rate * (tau + stall))
