@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import power_forms
 from ettr import power
 from ettr.core.errors import InputError
 from ettr.power import PowerSeries
@@ -79,7 +80,7 @@ def test_the_share_of_a_band_is_that_of_the_harmonics(still):
     training = pd.DataFrame({"start_h": [0.0], "end_h": [1 / 6], "state": ["training"]})
     wave = power.series(training, still, 0.01)
     harmonics = np.arange(1, 250)  # up to 50 Hz
-    energy = power.harmonic_amplitude(harmonics, 0.8, 1.0, 5.0) ** 2
+    energy = power_forms.harmonic_amplitude(harmonics, 0.8, 1.0, 5.0) ** 2
     seen = energy * np.sinc(harmonics * 0.2 * 0.01) ** 2  # a bin is a mean
     band = (harmonics * 0.2 >= 0.5) & (harmonics * 0.2 <= 20)
     assert power.band_share(wave, 0.5, 20.0) == pytest.approx(seen[band].sum() / seen.sum(), abs=0.01)

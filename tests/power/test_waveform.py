@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ettr import power
+import power_forms
 from ettr.core.errors import InputError
 from ettr.power import Phase, Waveform
 
@@ -25,7 +25,7 @@ def powers(own: Waveform, n: int = 4096) -> np.ndarray:
 def test_the_harmonics_are_those_of_the_closed_form(jitter_s):
     own = wave(jitter_s)
     amplitudes = 2 * np.abs(np.fft.rfft(powers(own)))[1:6] / 4096
-    expected = power.harmonic_amplitude(np.arange(1, 6), 0.7, 500.0, own.step_s, jitter_s)
+    expected = power_forms.harmonic_amplitude(np.arange(1, 6), 0.7, 500.0, own.step_s, jitter_s)
     assert amplitudes == pytest.approx(expected, rel=2e-3, abs=1e-3)  # the table and the bins round edges
 
 

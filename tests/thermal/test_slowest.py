@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ettr.core.errors import InputError
-from ettr.thermal import daily_c, inlet_c, largest_of, slowest_share
+from ettr.thermal import daily_c, inlet_c, largest_of
 
 
 @pytest.mark.parametrize(("n", "expected"), [(1, 0.0), (2, 1 / np.sqrt(np.pi)), (3, 1.5 / np.sqrt(np.pi))])
@@ -20,16 +20,9 @@ def test_the_largest_of_many_is_that_of_draws():
     assert np.all(np.diff(largest_of(np.array([8, 64, 512, 4096, 16384, 1_000_000]))) > 0)
 
 
-def test_one_chip_or_no_spread_keeps_the_mean_pace():
-    assert slowest_share(1, 0.05) == pytest.approx(1) and slowest_share(16384, 0) == 1
-    assert slowest_share(10**9, 0.5) == 0
-
-
 def test_refusals():
     with pytest.raises(InputError, match="n must be from 1"):
         largest_of(0)
-    with pytest.raises(InputError, match="spread must be >= 0"):
-        slowest_share(8, -0.1)
 
 
 def test_the_day_has_its_mean_and_its_hottest_hour():

@@ -4,17 +4,13 @@ from ettr.power.bills import bill, carbon_by_country, energy
 from ettr.power.binning import Place, PowerSeries, pieces, series
 from ettr.power.closed_forms import (
     compute_share_of_overhead,
-    filter_gain,
     floor_overhead,
     floor_range,
-    harmonic_amplitude,
-    sinusoid_storage_j,
-    square_storage_j,
-    square_swing_left,
 )
 from ettr.power.limits import BROKEN, KEPT, UNKNOWN, check, specification, specifications
 from ettr.power.measures import Metrics, largest_swing_mw, metrics
 from ettr.power.profiles import Profile, profile
+from ettr.power.report import Drawn, drawn
 from ettr.power.smoothing import (
     Battery,
     PowerFloor,
@@ -38,6 +34,7 @@ __all__ = [
     "KEPT",
     "UNKNOWN",
     "Battery",
+    "Drawn",
     "Metrics",
     "Phase",
     "Place",
@@ -56,11 +53,10 @@ __all__ = [
     "check",
     "compare",
     "compute_share_of_overhead",
+    "drawn",
     "energy",
-    "filter_gain",
     "floor_overhead",
     "floor_range",
-    "harmonic_amplitude",
     "largest_swing_mw",
     "metrics",
     "option_figure",
@@ -68,12 +64,9 @@ __all__ = [
     "pieces",
     "profile",
     "series",
-    "sinusoid_storage_j",
     "size",
     "smooth",
     "specification",
     "specifications",
     "spectrum",
-    "square_storage_j",
-    "square_swing_left",
 ]

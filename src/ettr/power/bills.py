@@ -7,20 +7,18 @@ import pandas as pd
 
 from ettr import evidence
 from ettr.core.results import TimeBudget
+from ettr.core.units import S_PER_H
 from ettr.core.validity import at_least_zero
 from ettr.power.binning import window_s
 from ettr.power.profiles import Profile
-from ettr.power.segments import S_PER_H, stretches_of
+from ettr.power.segments import stretches_of
 from ettr.scenario import Scenario
-from ettr.scenario.electricity import Cost
+from ettr.scenario.electricity import Cost, carbon_t
 
 USEFUL = ("productive", "training")
 """Parts that are not waste."""
 
-_J_PER_MWH = 3.6e9
-_KWH_PER_MWH, _G_PER_T = 1e3, 1e6
-STATES = {"productive": "training", "slowdown": "training", "degraded": "training"}
-"""State of the GPUs in a part of a time budget, where it has another name."""
+J_PER_MWH = 3.6e9
 
 
 def energy(
@@ -79,16 +77,22 @@ def energy(
     facility_j = (1 + profile.loss_share) * it_j + profile.cooling_share * cooled_j
     rows = pd.DataFrame({"part": laid.state[i], "hours": lasts_s / S_PER_H, "it_mwh": it_j, "facility_mwh": facility_j})
     sums = rows.groupby("part", sort=False)[["hours", "it_mwh", "facility_mwh"]].sum().reset_index()
-    of_all = profile.n_gpus / _J_PER_MWH
+    of_all = profile.n_gpus / J_PER_MWH
     return sums.assign(it_mwh=sums["it_mwh"] * of_all, facility_mwh=sums["facility_mwh"] * of_all)
 
 
 def _of_budget(budget: TimeBudget, profile: Profile) -> pd.DataFrame:
     rows = budget.to_frame()
     rows = rows[rows["hours"] > 0].reset_index(drop=True)
-    power_mw = np.array([profile.it_mw(STATES.get(part, part)) for part in rows["part"]])
+    power_mw = np.array([profile.it_mw(state_of(part)) for part in rows["part"]])
     it_mwh = power_mw * rows["hours"].to_numpy()
     return rows[["part", "hours"]].assign(it_mwh=it_mwh, facility_mwh=profile.pue * it_mwh)
+
+
+def state_of(part: str) -> str:
+    """State of the GPUs in a part of a time budget."""
+    name = part.removesuffix("_h")
+    return "training" if name in ("productive", "slowdown", "degraded") else name
 
 
 def bill(
@@ -128,17 +132,21 @@ def bill(
     >>> costs[["electricity_usd", "gpu_usd"]].round(-2).values.tolist()
     [[13000.0, 327700.0]]
     """
-    prices = (cost.cost if isinstance(cost, Scenario) else cost) or Cost.model_validate({})
+    prices = prices_of(cost)
     rows = energy(time, profile, run=run)
     gpu_h = rows["hours"] * profile.n_gpus
-    kwh = rows["facility_mwh"] * _KWH_PER_MWH
     return rows.assign(
         gpu_h=gpu_h,
-        electricity_usd=kwh * prices.usd_per_kwh,
+        electricity_usd=prices.electricity_usd(rows["facility_mwh"]),
         gpu_usd=gpu_h * prices.usd_per_gpu_h,
-        t_co2=kwh * profile.g_per_kwh / _G_PER_T,
+        t_co2=carbon_t(rows["facility_mwh"], profile.g_per_kwh),
         wasted=~rows["part"].isin(USEFUL),
     )
+
+
+def prices_of(cost: Cost | Scenario | None) -> Cost:
+    """Prices as given, those of a scenario, or the assumed ones."""
+    return cost.prices if isinstance(cost, Scenario) else cost or Cost.model_validate({})
 
 
 def carbon_by_country(facility_mwh: float) -> pd.DataFrame:
@@ -163,6 +171,6 @@ def carbon_by_country(facility_mwh: float) -> pd.DataFrame:
     """
     mwh = float(at_least_zero("facility_mwh", facility_mwh, unit="MWh"))
     table = evidence.table("carbon_intensity").sort_values("intensity_g_per_kwh", ascending=False)
-    t_co2 = table["intensity_g_per_kwh"] * mwh * _KWH_PER_MWH / _G_PER_T
+    t_co2 = [carbon_t(mwh, intensity) for intensity in table["intensity_g_per_kwh"]]
     columns = ["country", "title", "intensity_g_per_kwh", "t_co2", "source", "status"]
     return table.assign(t_co2=t_co2)[columns].reset_index(drop=True)

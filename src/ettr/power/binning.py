@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
+from ettr.core.units import ROUNDING, S_PER_H, W_PER_MW
 from ettr.core.validity import above_zero
-from ettr.power.profiles import W_PER_MW, Profile
-from ettr.power.segments import S_PER_H, Stretches, stretches_of
+from ettr.power.profiles import Profile
+from ettr.power.segments import Stretches, stretches_of
 
 Place = Literal["grid", "computers"]
 PLACES: tuple[Place, ...] = ("grid", "computers")
@@ -23,7 +24,6 @@ MOST_BINS = 50_000_000
 """0.4 GB of powers; a longer series is made in pieces by :func:`pieces`."""
 _BLOCK = 1 << 18
 """Bins computed at a time, so that intermediate arrays stay small."""
-_HAIR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ def pieces(
 
 
 def _whole_bins(length_s: float, step_s: float) -> int:
-    return math.floor(length_s / step_s * (1 + _HAIR) + _HAIR)
+    return math.floor(length_s / step_s * (1 + ROUNDING) + ROUNDING)
 
 
 def _cut(laid: Stretches, step_s: float, start_h: float | None, end_h: float | None, at: Place) -> PowerSeries:
@@ -233,7 +233,7 @@ def window_s(laid: Stretches, start_h: float | None, end_h: float | None) -> tup
     first_s, last_s = float(laid.edge_s[0]), float(laid.edge_s[-1])
     from_s = first_s if start_h is None else start_h * S_PER_H
     to_s = last_s if end_h is None else end_h * S_PER_H
-    room_s = _HAIR * max(1.0, last_s)
+    room_s = ROUNDING * max(1.0, last_s)
     if not first_s - room_s <= from_s < to_s <= last_s + room_s:
         raise InputError(
             f"start_h and end_h must lie in order within the run, {first_s / S_PER_H:g} to {last_s / S_PER_H:.6g} h, "

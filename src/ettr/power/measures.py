@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
+from ettr.core.report import Answer, Note, Report, Table
+from ettr.core.sentences import megawatts, number
+from ettr.core.units import ROUNDING
 from ettr.core.validity import above_zero
 from ettr.power.binning import PowerSeries
 
-UNITS = {
-    "mean_mw": "MW",
-    "peak_mw": "MW",
-    "lowest_mw": "MW",
-    "swing_mw": "MW",
-    "swing_1s_mw": "MW",
-    "swing_10s_mw": "MW",
-    "ramp_up_1s_mw_per_s": "MW/s",
-    "ramp_down_1s_mw_per_s": "MW/s",
-    "ramp_up_1min_mw_per_min": "MW/min",
-    "ramp_down_1min_mw_per_min": "MW/min",
-    "range_share": "1",
+_MEASURES = {
+    "mean_mw": ("MW", "mean"),
+    "peak_mw": ("MW", "highest bin"),
+    "lowest_mw": ("MW", "lowest bin"),
+    "swing_mw": ("MW", "highest less lowest bin"),
+    "swing_1s_mw": ("MW", "largest swing within 1 s"),
+    "swing_10s_mw": ("MW", "largest swing within 10 s"),
+    "ramp_up_1s_mw_per_s": ("MW/s", "largest rise from one second to the next"),
+    "ramp_down_1s_mw_per_s": ("MW/s", "largest fall from one second to the next"),
+    "ramp_up_1min_mw_per_min": ("MW/min", "largest rise from one minute to the next"),
+    "ramp_down_1min_mw_per_min": ("MW/min", "largest fall from one minute to the next"),
+    "range_share": ("1", "swing over the rated power of the GPUs"),
 }
+UNITS = {name: unit for name, (unit, _) in _MEASURES.items()}
 """Unit of each measure."""
 
-_MEANINGS = {
-    "mean_mw": "mean",
-    "peak_mw": "highest bin",
-    "lowest_mw": "lowest bin",
-    "swing_mw": "highest less lowest bin",
-    "swing_1s_mw": "largest swing within 1 s",
-    "swing_10s_mw": "largest swing within 10 s",
-    "ramp_up_1s_mw_per_s": "largest rise from one second to the next",
-    "ramp_down_1s_mw_per_s": "largest fall from one second to the next",
-    "ramp_up_1min_mw_per_min": "largest rise from one minute to the next",
-    "ramp_down_1min_mw_per_min": "largest fall from one minute to the next",
-    "range_share": "swing over the rated power of the GPUs",
-}
-_HAIR = 1e-9
 
-
-@dataclass(frozen=True)
-class Metrics:
+@dataclass(frozen=True, repr=False)
+class Metrics(Answer):
     """Measures of one series; what its bins or its length cannot show is None, and ``notes`` gives the reason.
 
     Attributes
@@ -79,16 +69,26 @@ class Metrics:
 
     def to_frame(self) -> pd.DataFrame:
         """A row a measure: ``metric``, ``meaning``, ``value`` (missing where not known), ``unit``."""
-        return pd.DataFrame(
-            [
-                {"metric": name, "meaning": _MEANINGS[name], "value": getattr(self, name), "unit": unit}
-                for name, unit in UNITS.items()
-            ]
-        ).astype({"value": float})
+        rows = [(name, meaning, getattr(self, name), unit) for name, (unit, meaning) in _MEASURES.items()]
+        return pd.DataFrame(rows, columns=["metric", "meaning", "value", "unit"]).astype({"value": float})
 
-    def to_dict(self) -> dict[str, float | None]:
+    def to_dict(self) -> dict[str, Any]:
         """The measures by name, for JSON."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "notes"}
+        return {name: getattr(self, name) for name in UNITS}
+
+    @property
+    def headline(self) -> str:
+        """Mean and swing."""
+        return f"{megawatts(self.mean_mw)} on average, swings by {megawatts(self.swing_mw)}"
+
+    def report(self) -> Report:
+        """A row a measure that is known, and why others are not."""
+        rows = [
+            (row.meaning, number(row.value), "" if row.unit == "1" else row.unit)
+            for row in self.to_frame().dropna(subset="value").itertuples()
+        ]
+        table = Table(("at the grid, in seconds", "value", "unit"), rows, words=("unit",))
+        return [table, *(Note(note, dim=True) for note in self.notes)]
 
 
 def metrics(series: PowerSeries) -> Metrics:
@@ -152,7 +152,7 @@ def largest_swing_mw(series: PowerSeries, window_s: float) -> float:
         Bins longer than the window.
     """
     window_s = float(above_zero("window_s", window_s, unit="s"))
-    if series.step_s > window_s * (1 + _HAIR):
+    if series.step_s > window_s * (1 + ROUNDING):
         raise InputError(f"bins of {series.step_s:g} s cannot show a swing within {window_s:g} s: compute finer ones")
     swing = _swing(series, window_s, f"{window_s:g} s", [])
     assert swing is not None
@@ -162,10 +162,10 @@ def largest_swing_mw(series: PowerSeries, window_s: float) -> float:
 def _swing(series: PowerSeries, window_s: float, name: str, notes: list[str]) -> float | None:
     from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
-    if series.step_s > window_s * (1 + _HAIR):
+    if series.step_s > window_s * (1 + ROUNDING):
         notes.append(f"bins of {series.step_s:g} s cannot show a swing within {name}")
         return None
-    n = min(int(window_s / series.step_s + _HAIR) + 1, series.n)
+    n = min(int(window_s / series.step_s + ROUNDING) + 1, series.n)
     middle = slice(n // 2, series.n - (n - 1) // 2)  # where the filter's window lies within the series
     high = maximum_filter1d(series.power_mw, n, mode="nearest")[middle]
     high -= minimum_filter1d(series.power_mw, n, mode="nearest")[middle]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ettr.core.errors import UnknownName
+from ettr.core.units import W_PER_MW
 from ettr.power.waveform import Phase, Waveform
 from ettr.scenario import Gpu, Scenario
 from ettr.scenario.electricity import Power
@@ -15,7 +16,6 @@ from ettr.scenario.gpu import Smoothing
 
 TRAINING = ("training", "rework")
 """States of a timeline in which steps are taken."""
-W_PER_MW = 1e6
 
 _LEVELS = {
     "checkpoint": "checkpoint_w",

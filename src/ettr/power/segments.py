@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
+from ettr.core.units import S_PER_H
 from ettr.power.profiles import TRAINING, Profile
 
-S_PER_H = 3600.0
 _GAP_S = 1e-3
 """Rounding between the end of a stretch and the beginning of the next."""
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
+from ettr.core.units import ROUNDING
 from ettr.core.validity import at_least_zero
 from ettr.power.binning import PowerSeries
 
@@ -15,7 +16,6 @@ CRITICAL_HZ = 0.1, 20.0
 _PERIODS = 20
 """Periods of the lowest frequency of the band that a segment should hold."""
 _LEAST = 16
-_HAIR = 1e-9
 
 
 def spectrum(series: PowerSeries, lowest_hz: float = CRITICAL_HZ[0]) -> pd.DataFrame:
@@ -59,7 +59,7 @@ def spectrum(series: PowerSeries, lowest_hz: float = CRITICAL_HZ[0]) -> pd.DataF
 
     lowest = float(at_least_zero("lowest_hz", lowest_hz, unit="Hz"))
     length_s = series.n * series.step_s
-    if series.n < _LEAST or length_s * lowest < 2 - _HAIR:
+    if series.n < _LEAST or length_s * lowest < 2 - ROUNDING:
         raise InputError(
             f"a spectrum from {lowest:g} Hz needs two of its periods and {_LEAST} bins: the series has {length_s:g} s "
             f"in {series.n} bins"
@@ -105,7 +105,7 @@ def band_share(series: PowerSeries, low_hz: float = CRITICAL_HZ[0], high_hz: flo
     low, high = (float(at_least_zero(*pair, unit="Hz")) for pair in (("low_hz", low_hz), ("high_hz", high_hz)))
     if not 0 < low < high:
         raise InputError(f"a band needs 0 < low_hz < high_hz, got {low:g} and {high:g}")
-    if high * 2 * series.step_s > 1 + _HAIR:
+    if high * 2 * series.step_s > 1 + ROUNDING:
         raise InputError(
             f"bins of {series.step_s:g} s hold frequencies up to {0.5 / series.step_s:g} Hz, not up to {high:g} Hz: "
             f"compute the series with resolution_s <= {0.5 / high:g}"
@@ -114,5 +114,5 @@ def band_share(series: PowerSeries, low_hz: float = CRITICAL_HZ[0], high_hz: flo
     total = float(density["psd_mw2_per_hz"].sum())
     if total <= 1e-20 * max(series.mean_mw**2, 1e-300):
         raise InputError("the series does not fluctuate, so no share of it lies in a band")
-    inside = density["frequency_hz"].between(low * (1 - _HAIR), high * (1 + _HAIR))
+    inside = density["frequency_hz"].between(low * (1 - ROUNDING), high * (1 + ROUNDING))
     return float(np.clip(density.loc[inside, "psd_mw2_per_hz"].sum() / total, 0, 1))

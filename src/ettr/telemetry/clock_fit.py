@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from ettr.telemetry.estimates import Estimate, with_errors
 
@@ -15,15 +16,13 @@ _LEAST, _MOST = 1.0, 4.0
 """What an exponent may be; a GPU takes no other."""
 
 
-def exponent(
-    power_w: np.ndarray, clock_mhz: np.ndarray, utilisation: np.ndarray, leak_w: np.ndarray, settled: np.ndarray
-) -> Estimate:
+def exponent(samples: pd.DataFrame, leak_w: np.ndarray, settled: np.ndarray) -> Estimate:
     """k in P - L(T) = a f^k, by least squares of the logarithms.
 
     Parameters
     ----------
-    power_w, clock_mhz, utilisation : ndarray
-        Of each sample of one GPU.
+    samples : DataFrame
+        Of one GPU, as in ``Telemetry.samples``.
     leak_w : ndarray
         Leakage at its temperature, which is taken off. [W]
     settled : ndarray of bool
@@ -34,12 +33,13 @@ def exponent(
     Estimate
         The exponent. It takes the same work at every clock.
     """
+    power_w, clock_mhz, load = (samples[name].to_numpy() for name in ("power_w", "clock_mhz", "utilisation"))
     known = settled & np.isfinite(power_w) & np.isfinite(leak_w)
     if not np.isfinite(clock_mhz[known]).any():
         return _not("the clock is not recorded")
-    if not np.isfinite(utilisation[known]).any():
+    if not np.isfinite(load[known]).any():
         return _not("utilisation is not recorded, so that a lower clock cannot be told from less work")
-    use = known & (utilisation >= BUSY) & np.isfinite(clock_mhz) & (power_w > leak_w)
+    use = known & (load >= BUSY) & np.isfinite(clock_mhz) & (power_w > leak_w)
     n = int(use.sum())
     if n < LEAST_SAMPLES:
         return _not(f"{n} settled samples at a utilisation of {BUSY:.0%} or more; it takes {LEAST_SAMPLES}", n)

@@ -1,46 +1,143 @@
-"""The quantities that a table's columns hold, and its rows as samples."""
+"""The columns of a table of telemetry: what quantities they hold, and in which units."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
-from ettr.files.recording_times import Stamps, epoch_s
-from ettr.telemetry.cells import Cells, check_celsius_named
+from ettr.files.opening import Source
+from ettr.files.tables import first_line, header_of, rows
 from ettr.telemetry.format import QUANTITIES
-from ettr.telemetry.table import Heading, headings_of
+
+SILENT = frozenset({"", "-", "n/a", "na", "nan", "null", "none", "err!", "unknown", "not supported", "not available"})
+"""What a tool writes where it has no value; with or without brackets."""
+
+NAN = float("nan")
+_CELL = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(\D*)")
+
+_UNITS = {
+    "power_w": {"w": 1.0, "mw": 1e-3, "kw": 1e3, "watts": 1.0, "watt": 1.0},
+    "temperature_c": {"c": 1.0, "°c": 1.0, "degc": 1.0, "celsius": 1.0},
+    "memory_c": {"c": 1.0, "°c": 1.0, "degc": 1.0, "celsius": 1.0},
+    "clock_mhz": {"mhz": 1.0, "ghz": 1e3, "khz": 1e-3, "hz": 1e-6},
+    "utilisation": {"": 1.0, "%": 0.01, "pct": 0.01, "percent": 0.01},
+    "energy_j": {"j": 1.0, "mj": 1e-3, "kj": 1e3, "wh": 3600.0, "kwh": 3.6e6},
+    "t_s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
+}
+"""Units of each quantity, in lower case, and what one is in ours. ``mW`` is milliwatt: nothing here draws megawatts."""
+
+
+_TEMPERATURES = ("temperature_c", "memory_c")
+_FOREIGN = re.compile(r"(?:°|deg(?:rees?)?)?\s*(f|fahrenheit|k|kelvin)", re.IGNORECASE)
+_FOREIGN_NAME = re.compile(r"(?:.*[_. ])?(?:temp|temperature)(?:[_. ].*)?[_. ](?:f|fahrenheit|k|kelvin)")
+
+
+def _check_celsius(quantity: str, unit: str, column: str) -> None:
+    """Refuse temperatures of another unit: they fit as well as others, and give wrong figures."""
+    if quantity in _TEMPERATURES and _FOREIGN.fullmatch(unit.strip()):
+        raise InputError(f"temperatures must be in °C, got {unit.strip()[:20]!r} in {column}: convert them first")
+
+
+def _check_celsius_named(name: str) -> None:
+    """Refuse a column that holds, by its name, temperatures of another unit."""
+    if _FOREIGN_NAME.fullmatch(name):
+        raise InputError(f"temperatures must be in °C, got the column {name[:40]!r}: convert it, or leave it out")
+
+
+def scale_of(quantity: str, unit: str) -> float | None:
+    """What one of a unit is in the quantity's own; None if it is no unit of it."""
+    return _UNITS[quantity].get(unit.strip().lower())
+
+
+class Cells:
+    """Reads the cells of one column, and counts in the ledger what it could not.
+
+    Parameters
+    ----------
+    quantity : str
+        What the column holds, such as ``power_w``.
+    column : str
+        Its name in the file, for the ledger.
+    unit : str
+        The unit of cells that carry none; empty for the quantity's own.
+    ledger : Ledger
+        Takes the counts.
+    """
+
+    def __init__(self, quantity: str, column: str, unit: str, ledger: Ledger) -> None:
+        self._quantity, self._column, self._ledger = quantity, column, ledger
+        _check_celsius(quantity, unit, column)
+        self._plain = scale_of(quantity, unit) if unit else 1.0
+
+    def read(self, text: str, place: str) -> float:
+        """A cell's number; NaN where it is silent or not understood, which is counted."""
+        try:
+            return float(text) * (self._plain or NAN) if text[-1:].isdigit() else self._careful(text, place)
+        except ValueError:
+            return self._careful(text, place)
+
+    def _careful(self, text: str, place: str) -> float:
+        cell = text.strip()
+        if cell.startswith("[") or cell.lower() in SILENT:
+            self._ledger.dropped(f"{self._column}: no value", place=place)
+            return NAN
+        match = _CELL.fullmatch(cell)
+        if not match:
+            self._ledger.not_parsed(f"{self._column}: no number", place=place)
+            return NAN
+        number, unit = float(match[1]), match[2].strip().lower()
+        scale = scale_of(self._quantity, unit) if unit else self._plain
+        if scale is None:
+            _check_celsius(self._quantity, unit, self._column)
+            self._ledger.not_parsed(f"{self._column}: unknown unit {unit[:12]!r}", place=place)
+            return NAN
+        return number * scale
+
+
+_HEADING = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]$")
 
 Names = Mapping[str, Sequence[str]]
 """Of each quantity the names that its column may have, the best first."""
 
-_LONGEST_S = 1e15
-"""No recording counts so far, and differences of such floats are no times."""
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-
 
 @dataclass(frozen=True)
-class Column:
-    """Where a quantity stands."""
+class Heading:
+    """One column: where it stands, its name in lower case, the unit in brackets behind it, and all of its text."""
 
     at: int
-    heading: Heading
+    name: str
+    unit: str
+    text: str
 
 
-def find(headings: list[Heading], names: Names) -> dict[str, Column]:
+def _headings(cells: Iterable[str]) -> list[Heading]:
+    """A header's columns."""
+    headings = []
+    for at, cell in enumerate(cells):
+        text = cell.strip()
+        parts = _HEADING.fullmatch(text)
+        name, unit = (parts[1], parts[2]) if parts else (text, "")
+        headings.append(Heading(at, name.strip().lower(), unit.strip(), text))
+    return headings
+
+
+def names_in(head: list[str]) -> set[str]:
+    """Names of the columns, if the first line of a file is a header."""
+    return {heading.name for heading in _headings(header_of(first_line(head))[0])}
+
+
+def _find(headings: list[Heading], names: Names) -> dict[str, Heading]:
     """Of each quantity the best column that is there; one that is there twice is refused."""
     names_used = {name for accepted in names.values() for name in accepted}
     once = [heading.name for heading in headings if heading.name in names_used]
     if twice := next((name for name in once if once.count(name) > 1), None):
         raise InputError(f"columns must have different names, got {twice!r} twice")
-    at = {heading.name: Column(i, heading) for i, heading in reversed(list(enumerate(headings)))}
-    return {
-        quantity: at[next(name for name in accepted if name in at)]
-        for quantity, accepted in names.items()
-        if any(name in at for name in accepted)
-    }
+    by_name = {heading.name: heading for heading in headings}
+    best = {quantity: next((by_name[each] for each in names[quantity] if each in by_name), None) for quantity in names}
+    return {quantity: heading for quantity, heading in best.items() if heading}
 
 
 class Columns:
@@ -58,56 +155,73 @@ class Columns:
         Unit of columns whose heading names none, by the column's name.
     """
 
-    def __init__(
-        self, cells: Sequence[str], names: Names, ledger: Ledger, units: Mapping[str, str] | None = None
-    ) -> None:
-        headings = headings_of(cells)
+    def __init__(self, cells: Sequence[str], names: Names, ledger: Ledger, units: Mapping[str, str]) -> None:
+        headings = _headings(cells)
         for heading in headings:
-            check_celsius_named(heading.name)
-        self.by_quantity = find(headings, names)
+            _check_celsius_named(heading.name)
+        self.by_quantity = _find(headings, names)
         self.width = len(cells)
-        self.ledger = ledger
+        self._units = units
         self._cells = {
-            quantity: Cells(quantity, column.heading.text, _unit(column.heading, units or {}), ledger)
-            for quantity, column in self.by_quantity.items()
+            quantity: Cells(quantity, heading.text, self.unit(quantity), ledger)
+            for quantity, heading in self.by_quantity.items()
             if quantity in QUANTITIES
         }
 
+    def __contains__(self, quantity: str) -> bool:
+        """Whether the table has a column of it."""
+        return quantity in self.by_quantity
+
+    def unit(self, quantity: str) -> str:
+        """The unit that the heading of a quantity names; empty if none."""
+        heading = self.by_quantity[quantity]
+        return heading.unit or self._units.get(heading.name, "")
+
     def text(self, quantity: str, row: Sequence[str]) -> str:
         """A cell as it stands; empty if the table has no such column."""
-        column = self.by_quantity.get(quantity)
-        return row[column.at].strip() if column is not None and column.at < len(row) else ""
+        return row[self.by_quantity[quantity].at].strip() if quantity in self.by_quantity else ""
 
     def values(self, row: Sequence[str], place: str) -> dict[str, float]:
         """The quantities of a row that are there."""
         return {name: cells.read(row[self.by_quantity[name].at], place) for name, cells in self._cells.items()}
 
-    def whole(self, row: Sequence[str], place: str) -> bool:
-        """Whether a row has all cells; one that was cut off is counted."""
-        if len(row) >= self.width:
-            return True
-        self.ledger.not_parsed("row that is too short", place=place)
-        return False
 
+def table(
+    source: Source,
+    ledger: Ledger,
+    names: Names,
+    needed: Names,
+    units: Mapping[str, str] | None = None,
+    again: str | None = None,
+) -> Iterator[tuple[str, Columns, list[str]]]:
+    """Yield every whole row below a header, with its place and what the header says.
 
-def _unit(heading: Heading, units: Mapping[str, str]) -> str:
-    return heading.unit or units.get(heading.name, "")
-
-
-def time_of(text: str, stamps: Stamps) -> tuple[float, bool] | None:
-    """A stamp, or a number, as seconds; with whether it counts from 1970. None if it is neither."""
-    if _NUMBER.fullmatch(text):
-        number = float(text)
-        since = epoch_s(number)
-        if since is not None:
-            return since, True
-        return (number, False) if abs(number) < _LONGEST_S else None
-    at = stamps.read(text)
-    return None if at is None else (at, True)
-
-
-def need(present: Mapping[str, object], quantity: str, what: str, name: str, headings: Sequence[str]) -> None:
-    """Refuse a table without a column that nothing goes without."""
-    if quantity not in present:
-        listed = ", ".join(repr(each.strip()) for each in headings[:20])
-        raise InputError(f"{name} must have {what}. Columns found: {listed}")
+    Parameters
+    ----------
+    source : Source
+        The file.
+    ledger : Ledger
+        Takes rows that are cut off, and what is not understood in cells.
+    names : mapping
+        Of each quantity the names that its column may have.
+    needed : mapping
+        What the table must have, in words for its refusal, and the quantities of which one will do.
+    units : mapping of str to str or None
+        Unit of columns whose heading names none, by the column's name.
+    again : str or None
+        First cell of a row that is a header again, as where recordings were appended; in lower case.
+    """
+    columns = None
+    for place, row in rows(source, ledger):
+        if columns is None or row[0].strip().lower() == again:
+            if columns is not None:
+                ledger.dropped("header again", place=place)
+            columns = Columns(row, names, ledger, units or {})
+            for what, quantities in needed.items():
+                if not any(quantity in columns for quantity in quantities):
+                    listed = ", ".join(repr(each.strip()) for each in row[:20])
+                    raise InputError(f"{source.name} must have {what}. Columns found: {listed}")
+        elif len(row) < columns.width:
+            ledger.not_parsed("row that is too short", place=place)
+        else:
+            yield place, columns, row

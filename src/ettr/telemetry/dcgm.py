@@ -2,92 +2,221 @@
 
 from __future__ import annotations
 
+import itertools
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import tzinfo
+
+import numpy as np
+import pandas as pd
+
 from ettr.core.errors import InputError
+from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.prometheus import JSON, LABEL, RangeSeries, range_samples
-from ettr.telemetry.format import Format, Options
-from ettr.telemetry.gauges import METRICS, MOST_SERIES, Gauges, Series
+from ettr.files.prometheus import BLANK, HOSTS, MOST_SERIES, LabelledSeries, samples_in, speaks_of
+from ettr.files.times import epoch_s
+from ettr.telemetry.columns import NAN
+from ettr.telemetry.format import AVERAGED_S, QUANTITIES
 from ettr.telemetry.samples import Samples
-from ettr.telemetry.table import header_line
+
+_ENERGY = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
+_INSTANT = "DCGM_FI_DEV_POWER_USAGE_INSTANT"
+METRICS = {
+    _INSTANT: ("power_w", 1.0),
+    "DCGM_FI_DEV_POWER_USAGE": ("power_w", 1.0),
+    "DCGM_FI_DEV_GPU_TEMP": ("temperature_c", 1.0),
+    "DCGM_FI_DEV_MEMORY_TEMP": ("memory_c", 1.0),
+    "DCGM_FI_DEV_SM_CLOCK": ("clock_mhz", 1.0),
+    "DCGM_FI_DEV_GPU_UTIL": ("utilisation", 0.01),
+    _ENERGY: ("energy_j", 1e-3),
+}
+"""Of each metric what it is here, and what one of it is in ours."""
+
+_HOSTS = (*HOSTS, "instance")
+_GPUS = ("gpu", "pci_bus_id", "device", "UUID", "uuid")
+_UUIDS = ("UUID", "uuid", "pci_bus_id")
+_PARTS = ("GPU_I_ID", "gpu_i_id")
+_MOST_MIXED = 0.1
+"""Series of one GPU that take turns at more than this share of their samples are of two GPUs."""
+
 
 _QUERY = (
     "the range query `curl -G http://PROMETHEUS:9090/api/v1/query_range --data-urlencode "
     "'query={__name__=~\"DCGM_FI_DEV_(POWER_USAGE|GPU_TEMP|MEMORY_TEMP|SM_CLOCK|GPU_UTIL)\"}' "
     "-d start=2025-01-01T00:00:00Z -d end=2025-01-01T01:00:00Z -d step=1`"
 )
-_LONGEST_LINE = 10_000
+
+_Gpu = tuple[str, str, str, str]
+"""What names a GPU: its host, its number there, its instance if it is shared, and its own name."""
 
 
 def _sniff(head: list[str]) -> bool:
-    start = "\n".join(head)
-    if JSON.match(start):
-        return any(word in start for word in (*METRICS, '"resultType"', '"errorType"'))
-    return any(line.startswith("DCGM_FI_") or any(name in line for name in METRICS) for line in head)
+    return speaks_of(head, METRICS)
 
 
-def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) -> None:
-    gauges = Gauges(ledger)
-    if header_line(source.head()).lstrip().startswith(("{", "[")) and JSON.match("\n".join(source.head())):
-        _read_json(source, gauges, ledger)
-    else:
-        _read_text(source, gauges, ledger)
+def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger) -> None:
+    gauges = _Gauges(ledger)
+    for series, sample in samples_in(source, ledger, lambda: gauges.n_samples, _QUERY):
+        gauges.take(series, sample)
     if not gauges.n_kept:
         raise InputError(
             f"{source.name}: one scrape has no time; {gauges.n_samples:,} samples carry no time stamp. Give {_QUERY}"
             if gauges.n_samples
             else f"{source.name} holds no power or temperature of a GPU: give {_QUERY}"
         )
-    samples.power_window_s = 0.0 if gauges.instant else 1.0
+    samples.power_window_s = 0.0 if gauges.instant else AVERAGED_S
     gauges.fill(samples, source.name)
 
 
-def _read_text(source: Source, gauges: Gauges, ledger: Ledger) -> None:
-    """Scrapes one after another, or a dump; each sample with its stamp."""
-    known: dict[str, Series | None] = {}
-    for number, line in source.lines(ledger):
-        place = f"line {number:,}"
-        if not line or line.isspace() or line.startswith("#"):
-            continue
-        start, brace = line.find("{"), line.rfind("}")
-        head = line[: brace + 1] if 0 <= start < brace else line.split(None, 1)[0]
-        rest = line[len(head) :].split()
-        if head not in known:
-            if len(known) >= MOST_SERIES:
-                known.clear()
-            known[head] = _series_of(head, gauges) if len(line) <= _LONGEST_LINE else None
-        series = known[head]
-        if series is None:
-            ledger.dropped("another metric", place=place)
-        elif not 1 <= len(rest) <= 2:
-            ledger.not_parsed("sample in an unknown form", place=place)
-        else:
-            gauges.sample(series, rest[1] if len(rest) > 1 else None, rest[0], place)
-
-
-def _series_of(head: str, gauges: Gauges) -> Series | None:
-    labels = dict(LABEL.findall(head))
-    metric = labels.get("__name__") or head.partition("{")[0].strip()
-    return gauges.series_of(metric, labels) if metric in METRICS else None
-
-
-def _read_json(source: Source, gauges: Gauges, ledger: Ledger) -> None:
-    """The matrix of a range query, a sample at a time; several answers may stand one after another."""
-    for series, sample in range_samples(source, ledger, lambda: gauges.n_samples, _QUERY):
-        _json_sample(series, sample, gauges)
-
-
-def _json_sample(series: RangeSeries, sample: list[str], gauges: Gauges) -> None:
-    """One ``[time, "value"]``."""
-    metric = series.labels.get("__name__", "")
-    if metric not in METRICS:
-        reason = "another metric" if metric else "series without the name of its metric"
-        return gauges.ledger.dropped(reason, place=series.place)
-    if len(sample) != 2:
-        return gauges.ledger.not_parsed("sample in an unknown form", place=series.place)
-    if series.known is None:
-        series.known = gauges.series_of(metric, series.labels)
-    return gauges.sample(series.known, sample[0], sample[1], series.place)
-
-
 FORMAT = Format("dcgm", "DCGM exporter: Prometheus range JSON, or text with time stamps", _sniff, _read)
+
+
+@dataclass
+class _Series:
+    """Samples of one metric of one GPU, in the order of the file."""
+
+    labels: Mapping[str, str]
+    at_s: array[float] = field(default_factory=lambda: array("d"))
+    value: array[float] = field(default_factory=lambda: array("d"))
+
+
+class _Gauges:
+    """All series of a file, by GPU and metric; with the samples that passed, and those that hold a time and a value."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.n_samples = self.n_kept = self._n_series = 0
+        self._series: dict[_Gpu, dict[str, list[_Series]]] = {}
+
+    @property
+    def instant(self) -> bool:
+        """Whether power is that of an instant."""
+        return any(_INSTANT in metrics for metrics in self._series.values())
+
+    def take(self, series: LabelledSeries, sample: list[str]) -> None:
+        """Take one time and value, or say why not."""
+        metric, place = series.labels.get("__name__", ""), series.place
+        if metric not in METRICS:
+            return self.ledger.dropped(
+                "another metric" if metric else "series without the name of its metric", 1, place
+            )
+        if len(sample) != 2:
+            return self.ledger.not_parsed("sample in an unknown form", place=place)
+        if series.known is None:
+            series.known = self._begun(metric, series.labels)
+        self.n_samples += 1
+        try:
+            at, value = epoch_s(float(sample[0])) if sample[0] else None, float(sample[1])
+        except ValueError:
+            return self.ledger.not_parsed("sample that is no number", place=place)
+        if at is None:
+            return self.ledger.not_parsed("no time stamp", place=place)
+        if not value > -BLANK:  # NaN as well
+            return self.ledger.dropped("no value", place=place)
+        self.n_kept += 1
+        series.known.at_s.append(at)
+        series.known.value.append(value)
+        return None
+
+    def _begun(self, metric: str, labels: Mapping[str, str]) -> _Series:
+        """A new series, of the GPU that its labels name."""
+        self._n_series += 1
+        if self._n_series > MOST_SERIES:
+            raise InputError(f"a file may hold at most {MOST_SERIES:,} series of GPUs")
+        host, gpu, part, uuid = (
+            next((labels[name] for name in names if labels.get(name)), "") for names in (_HOSTS, _GPUS, _PARTS, _UUIDS)
+        )
+        series = _Series(labels)
+        self._series.setdefault((host, gpu or "0", part, uuid), {}).setdefault(metric, []).append(series)
+        return series
+
+    def fill(self, samples: Samples, source: str) -> None:
+        """One sample for each GPU and instant, from all of its metrics.
+
+        Raises
+        ------
+        InputError
+            Series that differ in value and not in the labels that name a GPU.
+        """
+        for gpu, name in _names(list(self._series)):
+            frame = self._together(
+                {metric: self._joined(series, metric, name, source) for metric, series in self._series[gpu].items()}
+            )
+            for model in {each.labels.get("modelName", "") for each in itertools.chain(*self._series[gpu].values())}:
+                samples.model(name, model)
+            columns = [column for column in (*QUANTITIES, "length_s") if column in frame]
+            for row in zip(frame.index, *(frame[column] for column in columns), strict=True):
+                values = dict(zip(columns, row[1:], strict=True))
+                samples.add(row[0], name, values, length_s=values.pop("length_s", NAN))
+
+    def _joined(self, series: list[_Series], metric: str, gpu: str, source: str) -> pd.Series:
+        """Values by time; series that follow each other, as where a pod's name is a label, become one."""
+        number = np.repeat(np.arange(len(series)), [len(each.at_s) for each in series])
+        at_s, value = (
+            np.concatenate([np.frombuffer(getattr(each, name), dtype=float) for each in series])
+            for name in ("at_s", "value")
+        )
+        at_s = np.round(at_s, 3)
+        frame = pd.DataFrame({"t": at_s, "v": value, "of": number})
+        again = frame.duplicated(["t", "v"])
+        self.ledger.merged("the same sample twice", int(again.sum()), metric)
+        frame = frame[~again]
+        ordered = frame.sort_values("t", kind="stable")
+        turns = int((np.diff(ordered["of"]) != 0).sum())
+        same = frame["t"].duplicated(keep="last")
+        if max(turns, 2 * int(same.sum())) > max(_MOST_MIXED * len(frame), 2 * len(series)):
+            raise InputError(
+                f"{source} holds several series of {metric} for GPU {gpu} at the same times, with different values"
+                f"{_differ(series)}: which is of which GPU cannot be known. Ask for series with the label Hostname, "
+                "UUID or GPU_I_ID, or for one host at a time"
+            )
+        self.ledger.dropped("another value of the same GPU at the same time", int(same.sum()), metric)
+        frame = frame[~same]
+        return pd.Series(frame["v"].to_numpy(), index=frame["t"].to_numpy())
+
+    def _together(self, metrics: Mapping[str, pd.Series]) -> pd.DataFrame:
+        columns: dict[str, pd.Series] = {}
+        for metric, (quantity, scale) in METRICS.items():
+            if metric in metrics and metrics[metric].size and quantity not in columns:
+                column = metrics[metric]
+                blank = column >= BLANK if quantity != "energy_j" else column >= 2.0**62
+                self.ledger.dropped("blank of DCGM", int(blank.sum()), metric)
+                columns[quantity] = column[~blank] * scale
+        energy = columns.pop("energy_j", None)
+        if energy is not None and "power_w" not in columns:
+            power = self._powers(energy)
+            columns["power_w"], columns["length_s"] = power["power_w"], power["length_s"]
+        return pd.concat(columns, axis=1).sort_index() if columns else pd.DataFrame()
+
+    def _powers(self, energy_j: pd.Series) -> pd.DataFrame:
+        """Mean power between two readings of the counter, at the first of them."""
+        energy_j = energy_j.sort_index()
+        length = np.diff(energy_j.index.to_numpy())
+        joules = np.diff(energy_j.to_numpy())
+        reset = joules < 0
+        self.ledger.dropped("energy counter that went back", int(reset.sum()), _ENERGY)
+        self.ledger.note(f"power is the growth of {_ENERGY} over the time between its readings")
+        frame = pd.DataFrame({"power_w": joules / length, "length_s": length}, index=energy_j.index[:-1])
+        return frame[~reset]
+
+
+def _names(gpus: list[_Gpu]) -> Iterator[tuple[_Gpu, str]]:
+    """Each GPU with a name: its number, and whatever else sets it apart from the others."""
+    several_hosts = len({host for host, *_ in gpus}) > 1
+    without_uuid = Counter(each[:3] for each in gpus)
+    for each in gpus:
+        host, gpu, part, uuid = each
+        named = [host if several_hosts else "", gpu, f"instance {part}" if part else ""]
+        if without_uuid[each[:3]] > 1:
+            named.append(uuid or "no UUID")
+        yield each, "/".join(filter(None, named))
+
+
+def _differ(series: list[_Series]) -> str:
+    """The labels by which series differ, for a refusal."""
+    names = sorted({name for each in series for name in each.labels})
+    differing = [name for name in names if len({each.labels.get(name, "") for each in series}) > 1]
+    return f" (they differ in {', '.join(differing[:6])})" if differing else ""

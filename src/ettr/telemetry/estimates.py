@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -55,18 +54,12 @@ class Estimate:
         """Whether there is a figure."""
         return self.value is not None
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields."""
-        return {
-            "name": self.name,
-            "unit": self.unit,
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "n": self.n,
-            "why_not": self.why_not,
-            "note": self.note,
-        }
+    @property
+    def with_ends(self) -> tuple[float, float, float] | None:
+        """The figure and the ends of its interval; None where it is not identified."""
+        if self.value is None or self.low is None or self.high is None:
+            return None
+        return self.value, self.low, self.high
 
 
 @dataclass(frozen=True)
@@ -95,6 +88,10 @@ class Solution:
         freedom = max(self.n_effective - len(self.values), 1.0)
         half = float(stats.t.ppf((1 + LEVEL) / 2, freedom) * self.errors[i])
         return float(self.values[i]) - half, float(self.values[i]) + half
+
+    def estimate(self, name: str, unit: str, i: int = 0) -> Estimate:
+        """One parameter as a figure."""
+        return Estimate(name, unit, float(self.values[i]), *self.interval(i), self.n)
 
 
 def with_errors(
@@ -137,7 +134,7 @@ def integrated_time(residuals: np.ndarray) -> float:
     n = residuals.size
     centred = residuals - residuals.mean()
     power = float(centred @ centred)
-    if n < 8 or power <= 0:
+    if power <= 0:
         return 1.0
     width = 1 << (2 * n - 1).bit_length()
     spectrum = np.fft.rfft(centred, width)
@@ -151,9 +148,6 @@ def integrated_time(residuals: np.ndarray) -> float:
 def _long_run(scores: np.ndarray) -> np.ndarray:
     """Sum of the autocovariances of the scores, times their number."""
     n, k = scores.shape
-    if n < 8:
-        plain: np.ndarray = scores.T @ scores
-        return plain
     past, now = scores[:-1], scores[1:]
     power = (past**2).sum(axis=0)
     rho = np.where(power > 0, (past * now).sum(axis=0) / np.where(power > 0, power, 1.0), 0.0)
@@ -204,21 +198,21 @@ def together(estimates: Sequence[Estimate]) -> Estimate:
     first = estimates[0]
     if len(estimates) == 1:
         return first
-    known = [each for each in estimates if each.value is not None]
+    known = [each.with_ends for each in estimates if each.with_ends]
     if not known:
         return Estimate(first.name, first.unit, why_not=_why_none([each.why_not for each in estimates]))
-    values = np.array([each.value for each in known], dtype=float)
-    halves = np.array([_half(each) for each in known])
-    within = float((halves**2).sum()) ** 0.5 / len(known)
-    half = within
+    values, lows, highs = np.array(known).T
+    half = float(((highs - lows) ** 2).sum()) ** 0.5 / 2 / len(known)
     if len(known) > 1:
         between = float(np.std(values, ddof=1)) / math.sqrt(len(known))
-        half = max(within, between * float(stats.t.ppf((1 + LEVEL) / 2, len(known) - 1)))
+        half = max(half, between * float(stats.t.ppf((1 + LEVEL) / 2, len(known) - 1)))
     mean = float(values.mean())
     missing = len(estimates) - len(known)
     note = f"mean of {len(known)} GPUs" + (f"; {missing} could not say" if missing else "")
-    whole = "; ".join(filter(None, (known[0].note, note)))
-    return Estimate(first.name, first.unit, mean, mean - half, mean + half, sum(e.n for e in known), note=whole)
+    own = next(each.note for each in estimates if each.identified)
+    n = sum(each.n for each in estimates if each.identified)
+    whole = "; ".join(filter(None, (own, note)))
+    return Estimate(first.name, first.unit, mean, mean - half, mean + half, n, note=whole)
 
 
 def _why_none(reasons: list[str]) -> str:
@@ -244,15 +238,12 @@ def _ranged(reasons: list[str]) -> str:
 
 def if_sure(each: Estimate) -> Estimate:
     """The estimate, or why it says nothing: its interval holds 0, or is wider than its value."""
-    if each.value is None or each.low is None or each.high is None:
+    if each.with_ends is None:
         return each
-    span = f"{each.value:.3g}{f' {each.unit}' if each.unit else ''} ({each.low:.3g} to {each.high:.3g})"
-    if each.low <= 0 <= each.high:
+    value, low, high = each.with_ends
+    span = f"{value:.3g}{f' {each.unit}' if each.unit else ''} ({low:.3g} to {high:.3g})"
+    if low <= 0 <= high:
         return Estimate(each.name, each.unit, n=each.n, why_not=f"the interval holds 0: {span}")
-    if each.high - each.low > abs(each.value):
+    if high - low > abs(value):
         return Estimate(each.name, each.unit, n=each.n, why_not=f"the interval is wider than the value: {span}")
     return each
-
-
-def _half(each: Estimate) -> float:
-    return (each.high - each.low) / 2 if each.high is not None and each.low is not None else math.inf

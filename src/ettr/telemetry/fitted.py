@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,26 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
+from ettr.core.report import Answer, Report, plain_values
 from ettr.scenario.gpu import Gpu
 from ettr.telemetry.estimates import Estimate
+from ettr.telemetry.report import fit_report
 
-_OVER = 1.02
+OVER = 1.02
 """A level so far over the base GPU's power limit is of another GPU."""
 _NOTE = 380
+_FIGURES = (
+    ("resistance", "resistance", "cooling.{medium}.resistance_k_per_w"),
+    ("time constant", "tau", "cooling.{medium}.tau_s"),
+    ("inlet", "inlet", ""),
+    ("memory resistance", "memory_resistance", "cooling.{medium}.memory_resistance_k_per_w"),
+    ("spread of the resistance", "spread", "cooling.{medium}.spread"),
+    ("leakage slope", "leakage_slope", ""),
+    ("leakage", "leakage", "leakage.power_w"),
+    ("leakage rise", "leakage_rise", "leakage.rise_k"),
+    ("clock exponent", "exponent", "clock.exponent"),
+)
+"""What a figure is called, its name in a fit, and its path in a GPU; empty where a GPU has none."""
 
 
 @dataclass(frozen=True)
@@ -55,25 +70,9 @@ class Level:
             return f"{self.phase} ({self.step})"
         return self.phase or self.step or "no name"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields; None for what is not recorded."""
-        means = {name: getattr(self, name) for name in ("utilisation", "clock_mhz", "temperature_c")}
-        return {
-            "phase": self.phase or None,
-            "step": self.step or None,
-            **{
-                f"{name}_w": getattr(self.mean, name if name != "mean" else "value") for name in ("mean", "low", "high")
-            },
-            "n": self.mean.n,
-            "share": self.share,
-            "n_visits": self.n_visits,
-            **{name: value if np.isfinite(value) else None for name, value in means.items()},
-            "note": self.mean.why_not or self.mean.note,
-        }
 
-
-@dataclass(frozen=True)
-class TelemetryFit:
+@dataclass(frozen=True, repr=False)
+class TelemetryFit(Answer):
     """Figures of a GPU, found from a recording.
 
     Attributes
@@ -135,25 +134,19 @@ class TelemetryFit:
 
         Of several the longest; but a context that nothing runs in stands for a checkpoint only where no stall is seen.
         """
-        levels = [level for level in self.levels if level.phase == phase and level.mean.identified]
+        levels = [level for level in self.levels if phase and level.phase == phase and level.mean.identified]
         return max(levels, key=lambda level: (level.step.lower() != "context", level.share)) if levels else None
 
     def figures(self) -> dict[str, Estimate]:
         """Figures that replace those of the base GPU, by dotted path; only what is identified."""
-        phases = dict.fromkeys(level.phase for level in self.levels if level.phase)
-        seen = {phase: self.level(phase) for phase in phases}
-        estimates = {f"levels.{phase}_w": level.mean for phase, level in seen.items() if level is not None}
-        cooling = f"cooling.{self.medium}"
-        estimates |= {
-            f"{cooling}.resistance_k_per_w": self.resistance,
-            f"{cooling}.tau_s": self.tau,
-            f"{cooling}.memory_resistance_k_per_w": self.memory_resistance,
-            f"{cooling}.spread": self.spread,
-            "leakage.power_w": self.leakage,
-            "leakage.rise_k": self.leakage_rise,
-            "clock.exponent": self.exponent,
-        }
-        return {path: each for path, each in estimates.items() if each.value is not None}
+        return {path: each for _, path, each in self._all() if path and each.identified}
+
+    def _all(self) -> Iterator[tuple[str, str, Estimate]]:
+        """Each figure with what it is called, and its path in the GPU."""
+        for level in self.levels:
+            yield level.title, f"levels.{level.phase}_w" if level is self.level(level.phase) else "", level.mean
+        for title, name, path in _FIGURES:
+            yield title, path.format(medium=self.medium), getattr(self, name)
 
     def to_part(self, name: str, title: str | None = None) -> Gpu:
         """The base GPU with the figures that were found.
@@ -198,13 +191,11 @@ class TelemetryFit:
 
     def _taken(self, path: str, each: Estimate) -> tuple[float, str]:
         """The value that the GPU takes, and the note beside it."""
-        assert each.value is not None
-        assert each.low is not None
-        assert each.high is not None
-        interval = f"fitted to {Path(self.source).name}, 95%: {each.low:.4g} to {each.high:.4g}"
-        value, limit = each.value, self.base.limits.power_w
+        assert each.with_ends is not None
+        value, low, high = each.with_ends
+        interval, limit = f"fitted to {Path(self.source).name}, 95%: {low:.4g} to {high:.4g}", self.base.limits.power_w
         if path == "levels.compute_w" and value > limit:
-            if value > _OVER * limit:
+            if value > OVER * limit:
                 raise InputError(
                     f"levels.compute_w must be <= {limit:g} W, the power limit of {self.base.name}, got {value:.1f} W "
                     f"in {self.source}: name the GPU model that was recorded"
@@ -217,56 +208,55 @@ class TelemetryFit:
     def to_frame(self) -> pd.DataFrame:
         """A row a figure: ``figure``, ``path`` (of the GPU; empty for none), ``value``, ``low``, ``high``, ``unit``,
         ``n``, ``base`` (the base GPU's value; NaN for none), ``identified``, ``note`` (also why not)."""
-        own, flat = {id(each): path for path, each in self.figures().items()}, self.base.flat()
-        rows = []
-        for label, each in self._all():
-            path = own.get(id(each), "")
-            rows.append(
+        flat = self.base.flat()
+        return pd.DataFrame(
+            [
                 {
-                    "figure": label,
-                    "path": path,
+                    "figure": title,
+                    "path": path if each.identified else "",
                     **{name: np.nan if getattr(each, name) is None else getattr(each, name) for name in _ENDS},
                     "unit": each.unit,
                     "n": each.n,
-                    "base": flat.get(path, np.nan),
+                    "base": flat.get(path, np.nan) if each.identified else np.nan,
                     "identified": each.identified,
                     "note": each.why_not or each.note,
                 }
-            )
-        return pd.DataFrame(rows)
-
-    def _all(self) -> list[tuple[str, Estimate]]:
-        levels = [(level.title, level.mean) for level in self.levels]
-        others = {
-            "resistance": self.resistance,
-            "time constant": self.tau,
-            "inlet": self.inlet,
-            "memory resistance": self.memory_resistance,
-            "spread of the resistance": self.spread,
-            "leakage slope": self.leakage_slope,
-            "leakage": self.leakage,
-            "leakage rise": self.leakage_rise,
-            "clock exponent": self.exponent,
-        }
-        return [*levels, *others.items()]
+                for title, path, each in self._all()
+            ]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for machines; None for what is not identified."""
-        names = ["resistance", "tau", "inlet", "memory_resistance", "spread", "leakage_slope", "leakage"]
-        names += ["leakage_rise", "exponent"]
-        return {
-            "source": self.source,
-            "format": self.format,
-            "base": self.base.name,
-            "medium": self.medium,
-            "gpus": list(self.gpus),
-            "n_samples": self.n_samples,
-            "levels": [level.to_dict() for level in self.levels],
-            **{name: getattr(self, name).to_dict() for name in names},
-            "leakage_at_c": self.leakage_at_c if np.isfinite(self.leakage_at_c) else None,
-            "residual_k": self.residual_k if np.isfinite(self.residual_k) else None,
-            "notes": list(self.notes),
-        }
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
+        own = {"base": self.base.name, "levels": [_record_of(level) for level in self.levels]}
+        return dict(plain_values({**parts, **own}))
+
+    @property
+    def headline(self) -> str:
+        """The file, and how many figures it gives."""
+        return f"{self.source}: {len(self.figures())} figures of a GPU, the rest as in {self.base.name}"
+
+    def report(self) -> Report:
+        """Plateaus of power, figures with their intervals, and what was assumed."""
+        return fit_report(self)
+
+
+def _record_of(level: Level) -> dict[str, Any]:
+    mean = level.mean
+    return {
+        "phase": level.phase or None,
+        "step": level.step or None,
+        "mean_w": mean.value,
+        "low_w": mean.low,
+        "high_w": mean.high,
+        "n": mean.n,
+        "share": level.share,
+        "n_visits": level.n_visits,
+        "utilisation": level.utilisation,
+        "clock_mhz": level.clock_mhz,
+        "temperature_c": level.temperature_c,
+        "note": mean.why_not or mean.note,
+    }
 
 
 _ENDS = ("value", "low", "high")

@@ -7,21 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from ettr.core.errors import InputError
 from ettr.scenario.gpu import Gpu
 from ettr.telemetry import clock_fit, leakage, models, plateaus, thermal_fit
 from ettr.telemetry.estimates import Estimate, if_sure, mean_of, together
-from ettr.telemetry.fitted import Level, TelemetryFit
+from ettr.telemetry.fitted import OVER, Level, TelemetryFit
 from ettr.telemetry.format import Telemetry
-from ettr.telemetry.phases import PHASES, Plateau, phases_of
+from ettr.telemetry.phases import PHASES, phases_of
 
 LEAST_SAMPLES = 20
 """Fewer samples of power are no recording."""
 _MOST_SPREAD = 0.5
 """A GPU takes none of this or more."""
-_OVER = 1.02
-"""A level so far over the base GPU's power limit is of another GPU."""
 _HOT_INLET_C, _HOT_DIE_C = 60.0, 100.0
 """Nothing is cooled from warmer than this, and few dies get so warm: the unit may be another."""
 _UNTOLD = ("hang", "restart")
@@ -114,14 +113,14 @@ def fit(
         resistance=thermal["resistance"],
         tau=thermal["tau"],
         inlet=thermal["inlet"],
-        memory_resistance=if_sure(together([one.memory.resistance for one in each])),
+        memory_resistance=if_sure(together([one.memory for one in each])),
         spread=_spread([one.warm.resistance for one in each]),
         leakage_slope=leak["slope"],
         leakage=leak["power"],
         leakage_rise=leak["rise"],
         leakage_at_c=float(np.nanmean([one.at_c for one in leaks])) if leak["slope"].identified else float("nan"),
         exponent=clock,
-        residual_k=_largest([one.warm.residual_k for one in each]),
+        residual_k=float(pd.Series([one.warm.residual_k for one in each]).max()),
         notes=(
             *models.notes(named, base),
             *_doubts(levels, base, thermal["inlet"], samples),
@@ -133,49 +132,36 @@ def fit(
 
 @dataclass(frozen=True)
 class _Gpu:
-    """One GPU's samples, and what they say by themselves."""
+    """One GPU's samples with the number of each one's plateau, and how power warms its die and its memory."""
 
     name: str
-    t_s: np.ndarray
-    columns: pd.DataFrame
-    step_s: float
-    warm: thermal_fit.Warming
-    memory: thermal_fit.Warming
+    samples: pd.DataFrame
     label: np.ndarray
+    warm: thermal_fit.Warming
+    memory: Estimate
 
     @classmethod
     def of(cls, name: str, one: pd.DataFrame, label: np.ndarray, window_s: float) -> _Gpu:
-        t_s, power_w = one["t_s"].to_numpy(), one["power_w"].to_numpy()
-        warm = thermal_fit.fit(t_s, power_w, one["temperature_c"].to_numpy(), window_s)
-        if one["memory_c"].notna().any():
-            memory = thermal_fit.fit(t_s, power_w, one["memory_c"].to_numpy(), window_s)
+        t_s, power_w, warm_c, memory_c = one[["t_s", "power_w", "temperature_c", "memory_c"]].to_numpy().T
+        warm = thermal_fit.fit(t_s, power_w, warm_c, window_s)
+        if np.isfinite(memory_c).any():
+            memory = thermal_fit.fit(t_s, power_w, memory_c, window_s).resistance
         else:
-            why = Estimate("resistance", "K/W", why_not="the memory temperature is not recorded")
-            memory = thermal_fit.Warming(why, why, why)
-        step_s = float(np.median(np.diff(t_s))) if t_s.size > 1 else 0.0
-        return cls(name, t_s, one, step_s, warm, memory, label)
-
-    def column(self, name: str) -> np.ndarray:
-        values: np.ndarray = self.columns[name].to_numpy()
-        return values
+            memory = Estimate("resistance", "K/W", why_not="the memory temperature is not recorded")
+        return cls(name, one, label, warm, memory)
 
     def settled(self, window_s: float, tau_s: float | None = None) -> np.ndarray:
-        return plateaus.settled(self.t_s, self.label, step_s=self.step_s, window_s=window_s, tau_s=tau_s)
+        return plateaus.settled(self.samples["t_s"].to_numpy(), self.label, window_s=window_s, tau_s=tau_s)
 
     def leak(self, base: Gpu, window_s: float) -> leakage.Leak:
-        label = np.where(self.settled(window_s), self.label, -1)
-        names = ("power_w", "temperature_c", "clock_mhz", "utilisation")
-        power_w, temperature_c, clock_mhz, load = (self.column(name) for name in names)
-        return leakage.fit(leakage.steady(power_w, temperature_c, clock_mhz, load, label, base), base)
+        return leakage.fit(self.samples, np.where(self.settled(window_s), self.label, -1), base)
 
     def exponent(self, base: Gpu, power: Estimate, rise: Estimate, window_s: float) -> Estimate:
         """With the leakage that was found, or the base GPU's; over all that its interval allows."""
-        temperature = self.column("temperature_c")
-        over = np.where(np.isfinite(temperature), temperature, base.leakage.at_c) - base.leakage.at_c
+        over = self.samples["temperature_c"].fillna(base.leakage.at_c).to_numpy() - base.leakage.at_c
         settled = self.settled(window_s)
-        power_w, clock_mhz, load = (self.column(name) for name in ("power_w", "clock_mhz", "utilisation"))
         estimates = [
-            clock_fit.exponent(power_w, clock_mhz, load, leak_w * np.exp(over / rise_k), settled)
+            clock_fit.exponent(self.samples, leak_w * np.exp(over / rise_k), settled)
             for leak_w, rise_k in _leaks(base, power, rise)
         ]
         first, known = estimates[0], [each for each in estimates if each.identified]
@@ -188,13 +174,10 @@ class _Gpu:
 
 def _leaks(base: Gpu, power: Estimate, rise: Estimate) -> list[tuple[float, float]]:
     """Leakage and its rise: the best first, then the ends of what they may be."""
-    leak_w, rise_k = base.leakage.power_w, base.leakage.rise_k
-    ends_w, ends_k = (0.5 * leak_w, 1.5 * leak_w), (rise_k, rise_k)
-    if power.value is not None and power.low is not None and power.high is not None:
-        leak_w, ends_w = power.value, (max(power.low, 0.0), power.high)
-    if rise.value is not None and rise.low is not None and rise.high is not None:
-        rise_k, ends_k = rise.value, (rise.low, rise.high)
-    return [(leak_w, rise_k), *((each, rise_k) for each in ends_w), *((leak_w, each) for each in ends_k)]
+    leak = base.leakage
+    leak_w, low_w, high_w = power.with_ends or (leak.power_w, 0.5 * leak.power_w, 1.5 * leak.power_w)
+    rise_k, low_k, high_k = rise.with_ends or (leak.rise_k, leak.rise_k, leak.rise_k)
+    return [(leak_w, rise_k), (max(low_w, 0.0), rise_k), (high_w, rise_k), (leak_w, low_k), (leak_w, high_k)]
 
 
 def _each(samples: pd.DataFrame, label: np.ndarray, window_s: float) -> list[_Gpu]:
@@ -211,20 +194,17 @@ def _levels(
 ) -> tuple[Level, ...]:
     """Every plateau with its mean, from the highest down."""
     total = sum(int((one.label >= 0).sum()) for one in each)
-    rows = []
+    levels, powers_w = [], []
     for number, step in enumerate(standing.names):
         means = [_mean(one, number, window_s, tau_s) for one in each]
         whole = together(means) if any(mean.identified for mean in means) else means[0]
-        count = sum(int((one.label == number).sum()) for one in each)
         visits = sum(len(np.unique(plateaus.visits_of(one.label)[one.label == number])) for one in each)
-        rows.append((step, whole, count, visits, _means(each, number)))
-    named = phases_of([Plateau(step, means["power_w"], means["utilisation"]) for step, _, _, _, means in rows], base)
-    return tuple(
-        Level(
-            phase, step, whole, count / total, visits, means["utilisation"], means["clock_mhz"], means["temperature_c"]
-        )
-        for phase, (step, whole, count, visits, means) in reversed(list(zip(named, rows, strict=True)))
-    )
+        here = pd.concat([one.samples[one.label == number] for one in each])
+        load, clock_mhz, warm_c = (float(here[name].mean()) for name in ("utilisation", "clock_mhz", "temperature_c"))
+        levels.append(Level("", step, whole, len(here) / total, visits, load, clock_mhz, warm_c))
+        powers_w.append(float(here["power_w"].mean()))
+    phases = phases_of(standing.names, powers_w, [level.utilisation for level in levels], base)
+    return tuple(replace(level, phase=phase) for level, phase in reversed(list(zip(levels, phases, strict=True))))
 
 
 def _mean(one: _Gpu, number: int, window_s: float, tau_s: float | None) -> Estimate:
@@ -235,18 +215,11 @@ def _mean(one: _Gpu, number: int, window_s: float, tau_s: float | None) -> Estim
         settled, note = here, "with the samples beside changes: it changes faster than it is sampled"
     if not settled.any():
         return Estimate("level", "W", why_not="the GPU is never there")
-    mean, low, high = mean_of(one.column("power_w")[settled])
+    mean, low, high = mean_of(one.samples["power_w"].to_numpy()[settled])
     n = int(settled.sum())
     if not np.isfinite(low):
         return Estimate("level", "W", why_not=f"{n} samples: too few for an interval", n=n)
     return Estimate("level", "W", mean, low, high, n, note=note)
-
-
-def _means(each: list[_Gpu], number: int) -> dict[str, float]:
-    """Plain means over all samples of a plateau; NaN where nothing is recorded."""
-    names = ("power_w", "utilisation", "clock_mhz", "temperature_c")
-    rows = pd.concat([one.columns.loc[one.label == number, list(names)] for one in each])
-    return {name: float(rows[name].mean()) if rows[name].notna().any() else float("nan") for name in names}
 
 
 def _spread(resistances: list[Estimate]) -> Estimate:
@@ -255,8 +228,6 @@ def _spread(resistances: list[Estimate]) -> Estimate:
     if values.size < 3:
         why = f"it takes three GPUs with a known resistance, got {values.size}"
         return Estimate("spread", "", n=int(values.size), why_not=why)
-    from scipy import stats
-
     cv, freedom = float(np.std(values, ddof=1) / values.mean()), values.size - 1
     low, high = (cv * float(np.sqrt(freedom / stats.chi2.ppf(p, freedom))) for p in (0.975, 0.025))
     if cv >= _MOST_SPREAD:
@@ -265,21 +236,16 @@ def _spread(resistances: list[Estimate]) -> Estimate:
     return Estimate("spread", "", cv, low, high, int(values.size))
 
 
-def _largest(values: list[float]) -> float:
-    known = [value for value in values if np.isfinite(value)]
-    return max(known) if known else float("nan")
-
-
 def _doubts(levels: tuple[Level, ...], base: Gpu, inlet: Estimate, samples: pd.DataFrame) -> list[str]:
     """Notes that speak for another GPU, or for another unit."""
     limit, notes = base.limits.power_w, []
-    over = [level.mean.value for level in levels if level.mean.value is not None and level.mean.value > _OVER * limit]
+    over = [level.mean.value for level in levels if level.mean.value is not None and level.mean.value > OVER * limit]
     if over:
         notes.append(
             f"a level of {max(over):,.1f} W is over the power limit of {base.name}, {limit:g} W: name the GPU model "
             "that was recorded"
         )
-    die_c = float(samples["temperature_c"].quantile(0.99)) if samples["temperature_c"].notna().any() else float("nan")
+    die_c = float(samples["temperature_c"].quantile(0.99))
     hot = [f"the inlet is {inlet.value:.0f} °C"] if inlet.value is not None and inlet.value > _HOT_INLET_C else []
     hot += [f"the die reaches {die_c:.0f} °C"] if die_c > _HOT_DIE_C else []
     if hot:
@@ -293,7 +259,7 @@ def _windows(telemetry: Telemetry, window_s: float, given: bool) -> list[str]:
         return [f"power readings are taken as means of the {window_s:g} s before them"] if window_s else []
     if not window_s:
         return ["power readings are taken as instants, as an A100 gives them"]
-    nvml = ", as NVML gives them since Ampere (not on the A100)" if telemetry.format in ("nvidia-smi", "dcgm") else ""
+    nvml = ", as NVML gives them since Ampere (not on the A100)" if telemetry.format in models.OF_NVML else ""
     return [f"power readings are taken as means of the {window_s:g} s before them{nvml}"]
 
 
@@ -302,7 +268,7 @@ def _notes(
 ) -> tuple[str, ...]:
     notes = list(telemetry.notes)
     if any(not one.warm.one_constant_is_enough for one in each):
-        worst = _largest([one.warm.residual_k for one in each])
+        worst = float(pd.Series([one.warm.residual_k for one in each]).max())
         notes.append(
             f"one time constant leaves {worst:.1f} K, more than whole degrees hide: the die follows power faster than "
             "its sink, or the inlet moved; the interval of the time constant does not know of that"

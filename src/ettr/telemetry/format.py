@@ -1,25 +1,23 @@
-"""What a recording is, what a reader is given, and what one format is."""
+"""What a recording is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import tzinfo
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ettr.core.errors import InputError
-
-if TYPE_CHECKING:
-    from ettr.files.ledger import Ledger
-    from ettr.files.opening import Source
-    from ettr.telemetry.samples import Samples
+from ettr.core.errors import InputError, UnknownName
+from ettr.core.report import Answer, Report, plain_values
+from ettr.telemetry.report import recording_report
 
 QUANTITIES = ("power_w", "temperature_c", "memory_c", "clock_mhz", "utilisation")
 """What is measured, in the order of the columns."""
 
+AVERAGED_S = 1.0
+"""Power of NVML is the mean of the last second on Ampere and later, but for the A100. [s]"""
 GAP_STEPS = 3.0
 """A pause longer than so many sampling steps is a gap."""
 
@@ -43,8 +41,8 @@ class Gaps:
     longest_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class Telemetry:
+@dataclass(frozen=True, repr=False)
+class Telemetry(Answer):
     """Power, temperature and clock of GPUs over time.
 
     Attributes
@@ -105,6 +103,21 @@ class Telemetry:
         """From the first sample to the last. [s]"""
         return float(self.samples["t_s"].max())
 
+    @property
+    def headline(self) -> str:
+        """The file, and how much it holds."""
+        return f"{self.source}: {len(self.samples):,} samples over {self.length_s:,.0f} s"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was read, without the samples, as plain values for JSON."""
+        names = ("source", "format", "start", "n_gpus", "length_s", "step_s", "power_window_s", "gaps", "ledger")
+        record = {name: getattr(self, name) for name in names}
+        return dict(plain_values({**record, "n_samples": len(self.samples)}))
+
+    def report(self) -> Report:
+        """What was read, and what was set aside."""
+        return recording_report(self)
+
     def of(self, gpu: str) -> pd.DataFrame:
         """The samples of one GPU.
 
@@ -113,8 +126,6 @@ class Telemetry:
         UnknownName
             No such GPU; the message names those that there are.
         """
-        from ettr.core.errors import UnknownName
-
         if gpu not in self.gpus:
             raise UnknownName("GPU", str(gpu), self.gpus, self.source)
         return self.samples[self.samples["gpu"] == gpu].reset_index(drop=True)
@@ -135,42 +146,7 @@ def steps_of(samples: pd.DataFrame) -> np.ndarray:
 def gaps_of(samples: pd.DataFrame, step_s: float) -> Gaps:
     """Pauses longer than three steps."""
     steps = steps_of(samples)
-    long = steps[steps > GAP_STEPS * step_s] if steps.size else steps
+    long = steps[steps > GAP_STEPS * step_s]
     if not long.size:
         return Gaps()
     return Gaps(int(long.size), float((long - step_s).sum()), float(long.max()))
-
-
-@dataclass(frozen=True)
-class Options:
-    """What only the user can know.
-
-    Attributes
-    ----------
-    zone : tzinfo or None
-        Zone of stamps that carry none.
-    """
-
-    zone: tzinfo | None = None
-
-
-@dataclass(frozen=True)
-class Format:
-    """One format of telemetry.
-
-    Attributes
-    ----------
-    name : str
-        As in ``--format``.
-    title : str
-        What it is, in a few words.
-    sniff : callable
-        From the first lines of a file, whether it is this one.
-    read : callable
-        Fills ``Samples`` from the file, accounting in the ledger for what becomes no sample.
-    """
-
-    name: str
-    title: str
-    sniff: Callable[[list[str]], bool]
-    read: Callable[[Source, Options, Samples, Ledger], None] = field(repr=False)

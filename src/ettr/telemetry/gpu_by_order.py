@@ -30,7 +30,7 @@ def by_order(samples: Samples, name: str) -> None:
     sizes = np.diff(np.append(starts, times.size))
     n = int(np.median(sizes))
     if n == 1 and (sizes == 1).mean() > 0.98:  # a stamp seen twice is no second GPU
-        samples.rename([0] * times.size)
+        samples.rename(["0"] * times.size)
         return
     whole = sizes[:-1] == n
     if n < 1 or not whole.all() or sizes[-1] > n:
@@ -41,7 +41,7 @@ def by_order(samples: Samples, name: str) -> None:
         )
     if n > 1:
         samples.ledger.note(f"rows name no GPU: {n} rows a round are taken as GPU 0 to {n - 1}, in order")
-    samples.rename([int(i) for i in np.arange(times.size) - np.repeat(starts, sizes)])
+    samples.rename([str(i) for i in np.arange(times.size) - np.repeat(starts, sizes)])
 
 
 def _new_round(steps: np.ndarray) -> np.ndarray:

@@ -41,16 +41,6 @@ class Load(Protocol):
         """Leave the GPU for good."""
 
 
-class NoLoad:
-    """Nothing is run: whatever runs on the GPU anyway is watched."""
-
-    def duty(self, share: float | None) -> None:
-        """Change nothing."""
-
-    def close(self) -> None:
-        """Change nothing."""
-
-
 def chosen(name: str) -> str:
     """A load by name, with ``auto`` as the first that is installed.
 
@@ -142,7 +132,7 @@ def cycle(
     duties: Iterable[float | None],
     clock: Callable[[], float] = time.perf_counter,
     rest: Callable[[float], None] = time.sleep,
-) -> int:
+) -> None:
     """Work and rest in turns.
 
     Parameters
@@ -153,26 +143,18 @@ def cycle(
         The duty of each period; None ends it.
     clock, rest : callable
         The time, and how to wait. [s]
-
-    Returns
-    -------
-    int
-        Pieces of work done.
     """
-    done = 0
     for duty in duties:
         if duty is None:
             break
         begin = clock()
         while duty > 0 and clock() - begin < duty * PERIOD_S:
             work()
-            done += 1
         # a piece that ends late is paid back with rest, so that the mean is the duty
         spent = clock() - begin
         pause = spent * (1 - duty) / duty if duty > 0 and spent > 0 else PERIOD_S
         if pause > 0 and duty < 1:
             rest(pause)
-    return done
 
 
 def _product(backend: str, gpu: int) -> Callable[[], Any]:
@@ -213,11 +195,8 @@ def _latest_duties(lines: Iterable[str]) -> Iterator[float | None]:
     threading.Thread(target=listen, daemon=True).start()
     duty: float | None = 0.0
     while True:
-        with suppress(queue.Empty):
-            while True:
-                duty = waiting.get_nowait()
-                if duty is None:
-                    break
+        while not waiting.empty():
+            duty = waiting.get()
         yield duty
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _KNOWN = re.compile(r"(?<![A-Z0-9])(GB300|GB200|B200|H200|H100|A100)(?![0-9])")
 _INSTANT = "a100"
 """The GPU whose power is that of an instant, where others since Ampere give a mean."""
+OF_NVML = ("nvidia-smi", "dcgm")
+"""Formats whose power is as NVML gives it."""
 _MOST_SHOWN = 6
 
 
@@ -61,8 +63,7 @@ def notes(models: Mapping[str, str], base: Gpu) -> list[str]:
 def window_s(telemetry: Telemetry, models: Mapping[str, str], base: Gpu) -> float:
     """What a reading of power is the mean of, by the format and by the make of the GPU [s]."""
     make = preset_of(next(iter(models.values()), "")) or base_of(base)
-    averaged = telemetry.format in ("nvidia-smi", "dcgm")
-    return 0.0 if averaged and make == _INSTANT else telemetry.power_window_s
+    return 0.0 if telemetry.format in OF_NVML and make == _INSTANT else telemetry.power_window_s
 
 
 def _some(gpus: list[str]) -> str:

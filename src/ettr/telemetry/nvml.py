@@ -5,40 +5,13 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 from ettr.core.errors import InputError
+from ettr.telemetry.format import AVERAGED_S
 
 NAN = float("nan")
-_AVERAGED_S = 1.0
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One look at one GPU; NaN where it does not answer.
-
-    Attributes
-    ----------
-    power_w : float
-        Power. [W]
-    power_window_s : float
-        What it is the mean of; 0 for an instant. [s]
-    temperature_c, memory_c : float
-        Of the die and of its memory. [°C]
-    clock_mhz : float
-        Of the streaming multiprocessors. [MHz]
-    utilisation : float
-        Share of time with a kernel, a fraction.
-    """
-
-    power_w: float
-    power_window_s: float
-    temperature_c: float
-    memory_c: float
-    clock_mhz: float
-    utilisation: float
 
 
 def library(given: ModuleType | None = None) -> Any:
@@ -91,20 +64,28 @@ class Gpu:
         name = self._nvml.nvmlDeviceGetName(self._handle)
         return name.decode() if isinstance(name, bytes) else str(name)
 
-    def read(self) -> Reading:
-        """All of it, now."""
+    def read(self) -> dict[str, float]:
+        """All of it, now; NaN where it does not answer.
+
+        Returns
+        -------
+        dict of str to float
+            ``power_w`` [W], ``temperature_c`` of the die and ``memory_c`` [°C], ``clock_mhz`` of the streaming
+            multiprocessors [MHz], ``utilisation`` (share of time with a kernel), and ``power_window_s``, what power is
+            the mean of; 0 for an instant [s].
+        """
         nvml, handle = self._nvml, self._handle
         instant = self._field("NVML_FI_DEV_POWER_INSTANT")
         averaged = math.isnan(instant)
         power_mw = self._ask(lambda: nvml.nvmlDeviceGetPowerUsage(handle)) if averaged else instant
-        return Reading(
-            power_w=power_mw / 1000,
-            power_window_s=_AVERAGED_S if averaged else 0.0,
-            temperature_c=self._ask(lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)),
-            memory_c=self._field("NVML_FI_DEV_MEMORY_TEMP"),
-            clock_mhz=self._ask(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
-            utilisation=self._ask(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100,
-        )
+        return {
+            "power_w": power_mw / 1000,
+            "temperature_c": self._ask(lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)),
+            "memory_c": self._field("NVML_FI_DEV_MEMORY_TEMP"),
+            "clock_mhz": self._ask(lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
+            "utilisation": self._ask(lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100,
+            "power_window_s": AVERAGED_S if averaged else 0.0,
+        }
 
     def _ask(self, question: Callable[[], Any]) -> float:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from ettr.scenario.gpu import Gpu
 
@@ -19,26 +19,7 @@ _COMPUTES_FROM = 0.5
 """Power from which the highest plateau may be computing, as a share of the GPU's limit."""
 
 
-@dataclass(frozen=True)
-class Plateau:
-    """What is known of a plateau before it has a name.
-
-    Attributes
-    ----------
-    step : str
-        The recorded step; empty if none.
-    mean_w : float
-        Mean power. [W]
-    utilisation : float
-        Mean utilisation, a fraction; NaN where unknown.
-    """
-
-    step: str
-    mean_w: float
-    utilisation: float
-
-
-def phases_of(plateaus: list[Plateau], base: Gpu) -> list[str]:
+def phases_of(steps: Sequence[str], powers_w: list[float], loads: list[float], base: Gpu) -> list[str]:
     """A phase for each plateau; empty where none can be said.
 
     A recorded step's name decides. Else the highest plateau computes if it is over half of the power limit and the
@@ -46,33 +27,34 @@ def phases_of(plateaus: list[Plateau], base: Gpu) -> list[str]:
     a checkpoint where utilisation is near nothing, communication where it is not and power is below 0.85 of the
     highest. What is as near to a phase that another plateau is nearer to has no name. Hangs and restarts cannot be
     told from power.
+
+    Parameters
+    ----------
+    steps : sequence of str
+        The recorded step of each plateau; empty if none.
+    powers_w, loads : list of float
+        Mean power of each [W], and mean utilisation, NaN where unknown.
+    base : Gpu
+        The GPU whose levels are known.
     """
-    if any(plateau.step for plateau in plateaus):
-        return [_STEPS.get(plateau.step.lower(), "") for plateau in plateaus]
-    names = [""] * len(plateaus)
-    top = max(range(len(plateaus)), key=lambda i: plateaus[i].mean_w)
-    if plateaus[top].mean_w >= _COMPUTES_FROM * base.limits.power_w and not plateaus[top].utilisation < _BUSY:
+    if any(steps):
+        return [_STEPS.get(step.lower(), "") for step in steps]
+    top_w = max(powers_w)
+    top = powers_w.index(top_w)
+    names = [""] * len(powers_w)
+    if top_w >= _COMPUTES_FROM * base.limits.power_w and not loads[top] < _BUSY:
         names[top] = "compute"
-    for phase, i in _nearest(plateaus, base, names):
-        names[i] = phase
-    return names
-
-
-def _nearest(plateaus: list[Plateau], base: Gpu, names: list[str]) -> list[tuple[str, int]]:
     pairs = []
-    top_w = max(plateau.mean_w for plateau in plateaus)
-    for i, plateau in enumerate(plateaus):
+    for i, (power_w, load) in enumerate(zip(powers_w, loads, strict=True)):
         for phase in ("communication", "checkpoint", "idle"):
-            load = plateau.utilisation
             if names[i] or (load > _QUIET and phase == "idle") or (load > _BUSY and phase == "checkpoint"):
                 continue
-            if phase == "communication" and (load <= _QUIET or plateau.mean_w > _WAITS_BELOW * top_w):
+            if phase == "communication" and (load <= _QUIET or power_w > _WAITS_BELOW * top_w):
                 continue
-            off = abs(math.log(plateau.mean_w / getattr(base.levels, f"{phase}_w")))
+            off = abs(math.log(power_w / getattr(base.levels, f"{phase}_w")))
             if off < math.log(2):
                 pairs.append((off, phase, i))
-    given: list[tuple[str, int]] = []
     for _, phase, i in sorted(pairs):
-        if phase not in [each for each, _ in given] and i not in [each for _, each in given]:
-            given.append((phase, i))
-    return given
+        if phase not in names and not names[i]:
+            names[i] = phase
+    return names

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from datetime import tzinfo
+
 from ettr.core.errors import InputError
+from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.recording_times import Stamps
-from ettr.telemetry.cells import NAN, UNITS, Cells
-from ettr.telemetry.columns import Columns, need, time_of
-from ettr.telemetry.format import Format, Options
+from ettr.files.times import Stamps, epoch_s
+from ettr.telemetry.columns import NAN, Cells, Columns, names_in, scale_of, table
 from ettr.telemetry.samples import Samples
-from ettr.telemetry.table import header_line, headings_of, mark_of, rows
 
 _NAMES = {
-    "elapsed": ("t_s", "time_s", "seconds", "elapsed_s", "elapsed", "t_ms", "time_ms", "t"),
+    "t_s": ("t_s", "time_s", "seconds", "elapsed_s", "elapsed", "t_ms", "time_ms", "t"),
     "time": ("timestamp", "time", "datetime", "date"),
     "gpu": ("gpu", "gpu_id", "index", "gpu_index", "device", "uuid"),
     "power_w": ("power_w", "power_watts", "power", "watts", "gpu_power_w", "gpu_power", "w", "power_mw", "power_kw"),
@@ -25,6 +26,7 @@ _NAMES = {
     "window": ("power_window_s",),
     "length": ("length_s",),
 }
+_NEEDED = {"a time: t_s": ("t_s", "time"), "a power: power_w": ("power_w",)}
 _UNITS = {
     name: unit
     for unit, names in {
@@ -36,60 +38,31 @@ _UNITS = {
     }.items()
     for name in names
 }
+_LONGEST_S = 1e15
+"""No recording counts so far, and differences of such floats are no times."""
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 def _sniff(head: list[str]) -> bool:
-    line = header_line(head)
-    if not line:
-        return False
-    names = {heading.name for heading in headings_of(line.split(mark_of(line)))}
-    return bool(names & {*_NAMES["elapsed"], *_NAMES["time"]}) and bool(names & set(_NAMES["power_w"]))
+    names = names_in(head)
+    return bool(names & {*_NAMES["t_s"], *_NAMES["time"]}) and bool(names & set(_NAMES["power_w"]))
 
 
-class _Times:
-    """The time of each row: elapsed where the table has it, else a stamp or a number."""
-
-    def __init__(self, columns: Columns, stamps: Stamps, ledger: Ledger) -> None:
-        heading = columns.by_quantity["elapsed"].heading if "elapsed" in columns.by_quantity else None
-        self._unit = UNITS["t_s"].get((heading.unit or _UNITS.get(heading.name, "s")).lower(), NAN) if heading else 1.0
-        self._columns, self._stamps, self._elapsed = columns, stamps, heading is not None
-        self.kinds: set[bool] = set()
-        self.start: float | None = None
-
-    def read(self, row: list[str]) -> float | None:
-        text = self._columns.text("elapsed" if self._elapsed else "time", row)
-        time = time_of(text, self._stamps)
-        if time is None:
-            return None
-        at, calendar = time
-        if self._elapsed and not calendar:
-            at *= self._unit
-            self._first(row, at)
-        self.kinds.add(calendar)
-        return at
-
-    def _first(self, row: list[str], at: float) -> None:
-        """The instant of the first row, where a stamp stands beside the elapsed time."""
-        if self.start is None and (stamp := self._columns.text("time", row)):
-            time = time_of(stamp, self._stamps)
-            self.start = time[0] if time and time[1] else None
-
-
-def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) -> None:
+def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger) -> None:
     """Every row after the header."""
-    stamps = Stamps(options.zone, ledger)
-    columns: Columns | None = None
-    for place, row in rows(source, ledger):
-        if columns is None:
-            columns, times = _header(row, source, stamps, ledger)
-            lengths = Cells("t_s", "length_s", "", ledger)
-            continue
-        if not columns.whole(row, place):
-            continue
-        at = times.read(row)
+    stamps, lengths, kinds, columns = Stamps(zone, ledger), Cells("t_s", "length_s", "", ledger), set(), None
+    for place, columns, row in table(source, ledger, _NAMES, _NEEDED, _UNITS):
+        elapsed = "t_s" in columns
+        at, calendar = _seconds(columns.text("t_s" if elapsed else "time", row), stamps)
         if at is None:
             ledger.not_parsed("time is no number and no stamp", place=place)
             continue
+        if elapsed and not calendar:
+            at *= scale_of("t_s", columns.unit("t_s") or "s") or NAN
+            if samples.start is None and (stamp := columns.text("time", row)):
+                begin, dated = _seconds(stamp, stamps)
+                samples.start = begin if dated else None
+        kinds.add(calendar)
         if window := columns.text("window", row):
             samples.power_window_s = max(lengths.read(window, place), 0.0) if window[:1].isdigit() else 0.0
         length = columns.text("length", row)
@@ -100,34 +73,29 @@ def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) ->
             step=columns.text("step", row),
             length_s=lengths.read(length, place) if length else NAN,
         )
-    if columns is not None:
-        if len(times.kinds) > 1:
-            raise InputError(f"times must all be dates or all count from one origin; {source.name} has both")
-        samples.absolute, samples.start = times.kinds == {True}, times.start
-        _check_load(samples, ledger, columns)
+    if len(kinds) > 1:
+        raise InputError(f"times must all be dates or all count from one origin; {source.name} has both")
+    samples.absolute = kinds == {True}
+    if columns is not None and "utilisation" in columns:
+        _check_load(samples, columns)
 
 
-def _header(row: list[str], source: Source, stamps: Stamps, ledger: Ledger) -> tuple[Columns, _Times]:
-    columns = Columns(row, _NAMES, ledger, _UNITS)
-    need(
-        {**columns.by_quantity, **({"time": 1} if "elapsed" in columns.by_quantity else {})},
-        "time",
-        "a time: t_s",
-        source.name,
-        row,
-    )
-    need(columns.by_quantity, "power_w", "a power: power_w", source.name, row)
-    return columns, _Times(columns, stamps, ledger)
+def _seconds(text: str, stamps: Stamps) -> tuple[float | None, bool]:
+    """A stamp, or a number, as seconds, None if it is neither; and whether it counts from 1970."""
+    if not _NUMBER.fullmatch(text):
+        return stamps.read(text), True
+    number = float(text)
+    since = epoch_s(number)
+    if since is None and abs(number) < _LONGEST_S:
+        return number, False
+    return since, True
 
 
-def _check_load(samples: Samples, ledger: Ledger, columns: Columns) -> None:
+def _check_load(samples: Samples, columns: Columns) -> None:
     """A column of per cent without the sign is told from fractions by its size."""
-    heading = columns.by_quantity["utilisation"].heading if "utilisation" in columns.by_quantity else None
-    if heading is None or heading.unit or heading.name in _UNITS:
-        return
-    if samples.largest("utilisation") > 1.5:
+    if not columns.unit("utilisation") and samples.largest("utilisation") > 1.5:
         samples.scale("utilisation", 0.01)
-        ledger.note(f"{heading.text} is over 1 and taken as per cent")
+        samples.ledger.note(f"{columns.by_quantity['utilisation'].text} is over 1 and taken as per cent")
 
 
 FORMAT = Format("csv", "a table: t_s, power_w, and temperature_c, clock_mhz, gpu, ... if there are", _sniff, _read)

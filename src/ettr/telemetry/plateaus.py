@@ -101,11 +101,8 @@ def _cuts(power: np.ndarray, weights: np.ndarray) -> np.ndarray:
         ratios = [smooth[v] / min(smooth[a], smooth[b]) for v, a, b in zip(valleys, peaks[:-1], peaks[1:], strict=True)]
         close = [middle[b] - middle[a] < _APART * middle[b] for a, b in itertools.pairwise(peaks)]
         shares = np.add.reduceat(density, [0, *valleys]) / density.sum()
-        worst = int(np.argmax(ratios))
-        if any(close):
-            worst = close.index(True)
-            peaks.pop(worst if smooth[peaks[worst]] < smooth[peaks[worst + 1]] else worst + 1)
-        elif ratios[worst] > _VALLEY:
+        worst = close.index(True) if any(close) else int(np.argmax(ratios))
+        if any(close) or ratios[worst] > _VALLEY:
             peaks.pop(worst if smooth[peaks[worst]] < smooth[peaks[worst + 1]] else worst + 1)
         elif shares.min() < _LEAST_SHARE:
             peaks.pop(int(np.argmin(shares)))
@@ -115,15 +112,14 @@ def _cuts(power: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.empty(0)
 
 
-def settled(
-    t_s: np.ndarray, label: np.ndarray, *, step_s: float, window_s: float, tau_s: float | None = None
-) -> np.ndarray:
+def settled(t_s: np.ndarray, label: np.ndarray, *, window_s: float, tau_s: float | None = None) -> np.ndarray:
     """Whether each sample of one GPU stands on its plateau, clear of the change before and after it.
 
     A sample is left out within a window and a step of a change, or as the last before one; with ``tau_s`` also the
     first four time constants of a visit, in which leakage still follows the die, but no more than two thirds of it.
     Visits shorter than one time constant are left whole.
     """
+    step_s = float(np.median(np.diff(t_s))) if t_s.size > 1 else 0.0
     cut = (label[1:] != label[:-1]) | (np.diff(t_s) > GAP_STEPS * step_s)
     visit = np.concatenate([[0], np.cumsum(cut)])
     first = t_s[np.searchsorted(visit, visit)]

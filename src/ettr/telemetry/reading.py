@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pandas as pd
 
-from ettr.files.formats import named, recognised, table_of
+from ettr.core.errors import InputError, UnknownName
+from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
-from ettr.files.opening import Progress, Source
-from ettr.files.recording_times import zone_of
+from ettr.files.opening import Progress
+from ettr.files.times import zone_of
 from ettr.telemetry import codecarbon, dcgm, nvidia_smi, plain, zeus
-from ettr.telemetry.format import Format, Options, Telemetry
+from ettr.telemetry.format import Telemetry
 from ettr.telemetry.samples import Samples
 
-FORMATS: dict[str, Format] = {
-    each.name: each for each in (dcgm.FORMAT, nvidia_smi.FORMAT, zeus.FORMAT, codecarbon.FORMAT, plain.FORMAT)
-}
-"""By name; a file is taken for the first that fits."""
-
-_ADVICE = "A table needs a header with a time and a power, e.g. t_s,power_w,temperature_c"
+FORMATS = Formats(
+    "telemetry file",
+    "A table needs a header with a time and a power, e.g. t_s,power_w,temperature_c",
+    *(dcgm.FORMAT, nvidia_smi.FORMAT, zeus.FORMAT, codecarbon.FORMAT, plain.FORMAT),
+)
 
 
 def formats() -> pd.DataFrame:
@@ -36,7 +36,7 @@ def formats() -> pd.DataFrame:
     >>> formats()["name"].tolist()
     ['dcgm', 'nvidia-smi', 'zeus', 'codecarbon', 'csv']
     """
-    return table_of(FORMATS)
+    return FORMATS.table()
 
 
 def read(
@@ -81,13 +81,16 @@ def read(
     >>> recording.format, recording.step_s, recording.samples["power_w"].tolist()
     ('nvidia-smi', 2.0, [71.85, 72.0])
     """
-    options = Options(zone_of(zone))
-    asked = named(FORMATS, format)
-    source = Source(path, progress, kind="telemetry file")
-    chosen = asked or recognised(FORMATS, source, _ADVICE)
+    try:
+        told = zone_of(zone)
+    except UnknownName as error:
+        raise InputError(
+            f"zone must be a name such as Europe/Berlin, or an offset such as +08:00, got {zone!r}"
+        ) from error
+    source, chosen = FORMATS.open(path, format, progress)
     ledger = Ledger()
     samples = Samples(ledger)
-    chosen.read(source, options, samples, ledger)
+    chosen.read(source, told, samples, ledger)
     ledger.close()
     if source.cut:
         ledger.note(f"{source.name} {source.cut}; the rest of the recording is missing", first=True)

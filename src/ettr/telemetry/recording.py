@@ -119,9 +119,10 @@ def record(
         gpus = _gpus(driver, gpu, named)
         driven = _load(load, named, gpus)
         with _opened(target) as file:
-            n, length_s, whole = _Run(file, gpus, driven, interval_s, progress, clock, rest).through(chosen)
+            run = _Run(file, gpus, driven, interval_s, progress, clock, rest)
+            whole = run.through(chosen)
         names = tuple(f"{each.index} {each.name}" for each in gpus)
-        return Recording(target, n, length_s, whole, names, named)
+        return Recording(target, run.n, run.last_s, whole, names, named)
     finally:
         if driven is not None:
             driven.close()
@@ -154,11 +155,11 @@ def _gpus(nvml: Any, gpu: int | None, load: str) -> list[Gpu]:
     return [Gpu(nvml, index) for index in range(n if load == "none" else 1)]
 
 
-def _load(load: str | loads.Load, named: str, gpus: list[Gpu]) -> loads.Load:
+def _load(load: str | loads.Load, named: str, gpus: list[Gpu]) -> loads.Load | None:
     if not isinstance(load, str):
         return load
     if named == "none":
-        return loads.NoLoad()
+        return None
     if os.environ.get("CUDA_VISIBLE_DEVICES"):
         raise InputError(
             "with a load CUDA_VISIBLE_DEVICES must not be set, as it numbers GPUs otherwise than --gpu; unset it"
@@ -173,7 +174,7 @@ class _Run:
 
     file: TextIO
     gpus: list[Gpu]
-    load: loads.Load
+    load: loads.Load | None
     interval_s: float
     progress: Callable[[str, float, float], None] | None
     clock: Callable[[], float]
@@ -181,18 +182,19 @@ class _Run:
     n: int = 0
     last_s: float = 0.0
 
-    def through(self, steps: tuple[Step, ...]) -> tuple[int, float, bool]:
-        """Rows written, their length, and whether the plan came to its end."""
+    def through(self, steps: tuple[Step, ...]) -> bool:
+        """Write rows, and say whether the plan came to its end."""
         self.file.write(COLUMNS + "\n")
         total = sum(step.seconds for step in steps)
         begin, due = self.clock(), 0.0
         try:
             end = 0.0
             for step in steps:
-                self.load.duty(step.duty)
+                if self.load is not None:
+                    self.load.duty(step.duty)
                 end = max(end + step.seconds, due)
                 while due < end:
-                    self._wait(begin + due)
+                    self.rest(max(begin + due - self.clock(), 0.0))
                     self._sample(self.clock() - begin, step.name)
                     if self.progress:
                         self.progress(step.name, due, total)
@@ -202,20 +204,13 @@ class _Run:
                     )
                 self.file.flush()
         except KeyboardInterrupt:
-            return self.n, self.last_s, False
-        return self.n, self.last_s, True
-
-    def _wait(self, until: float) -> None:
-        left = until - self.clock()
-        if left > 0:
-            self.rest(left)
+            return False
+        return True
 
     def _sample(self, t_s: float, step: str) -> None:
         for gpu in self.gpus:
             at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            seen = gpu.read()
-            cells = (seen.power_w, seen.temperature_c, seen.memory_c, seen.clock_mhz, seen.utilisation)
-            written = ",".join("" if math.isnan(cell) else f"{cell:.6g}" for cell in cells)
-            self.file.write(f"{at},{t_s:.3f},{gpu.index},{written},{seen.power_window_s:g},{step}\n")
+            written = ",".join("" if math.isnan(value) else f"{value:.6g}" for value in gpu.read().values())
+            self.file.write(f"{at},{t_s:.3f},{gpu.index},{written},{step}\n")
             self.n += 1
         self.last_s = t_s

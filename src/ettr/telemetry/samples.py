@@ -11,7 +11,7 @@ import pandas as pd
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.scenario.gpu import COLDEST_C, HOTTEST_C
-from ettr.telemetry.cells import SILENT
+from ettr.telemetry.columns import SILENT
 from ettr.telemetry.format import GAP_STEPS, QUANTITIES, Telemetry, gaps_of, steps_of
 
 MOST_POWER_W = 10_000.0
@@ -47,12 +47,12 @@ class Samples:
         self.power_window_s = 0.0
         self.start: float | None = None
         self._t = array("d")
-        self._gpu = array("l")
-        self._step = array("l")
+        self._gpu: list[str] = []
+        self._step: list[str] = []
         self._length = array("d")
         self._values = {name: array("d") for name in QUANTITIES}
-        self._names: dict[str, int] = {}
-        self._steps: dict[str, int] = {"": 0}
+        self._names: dict[str, str] = {}
+        self._steps = {"": ""}
         self._models: dict[str, str] = {}
 
     def __len__(self) -> int:
@@ -61,8 +61,8 @@ class Samples:
     def add(self, t_s: float, gpu: str, values: Mapping[str, float], *, step: str = "", length_s: float = _NAN) -> None:
         """Take one sample, with values by quantity; what they may be is checked for all together, at the end."""
         self._t.append(t_s)
-        self._gpu.append(_number_of(self._names, gpu))
-        self._step.append(_number_of(self._steps, step))
+        self._gpu.append(_once(self._names, gpu))
+        self._step.append(_once(self._steps, step))
         self._length.append(length_s)
         for name, column in self._values.items():
             column.append(values.get(name, _NAN))
@@ -73,10 +73,9 @@ class Samples:
         if maker_name and maker_name.lower() not in SILENT and not maker_name.startswith("["):
             self._models[gpu] = maker_name[:80]
 
-    def rename(self, gpus: list[int]) -> None:
-        """Give each sample a GPU by number, where the file did not name any."""
-        self._names = {str(number): number for number in sorted(set(gpus))}
-        self._gpu = array("l", gpus)
+    def rename(self, gpus: list[str]) -> None:
+        """Give each sample a GPU, where the file did not name any."""
+        self._gpu = gpus
 
     def largest(self, quantity: str) -> float:
         """The largest value so far; minus infinity if there is none."""
@@ -102,8 +101,8 @@ class Samples:
         """
         if not self._t:
             raise InputError(f"{name} holds no sample of a GPU{_mostly(self.ledger)}")
-        frame = pd.DataFrame({"t_s": self._t, "gpu": self._gpu, **self._values, "step": self._step})
-        frame["length_s"] = self._length
+        columns = {"t_s": self._t, "gpu": self._gpu, **self._values, "step": self._step, "length_s": self._length}
+        frame = pd.DataFrame(columns)
         self._set_aside(frame, name)
         silent = frame[list(QUANTITIES)].isna().all(axis=1)
         self.ledger.dropped("no value left in the sample", int(silent.sum()))
@@ -115,8 +114,6 @@ class Samples:
     def _whole(self, frame: pd.DataFrame, format_: str, source: str) -> Telemetry:
         first = float(frame["t_s"].min())
         frame["t_s"] -= first
-        frame["gpu"] = frame["gpu"].map({number: gpu for gpu, number in self._names.items()})
-        frame["step"] = frame["step"].map({number: step for step, number in self._steps.items()})
         steps = steps_of(frame)
         step_s = float(np.median(steps)) if steps.size else _NAN
         since = (first if self.absolute else None) if self.start is None else self.start
@@ -201,13 +198,13 @@ class Samples:
         return beside
 
 
-def _number_of(known: dict[str, int], name: str) -> int:
-    number = known.get(name)
-    if number is None:
+def _once(known: dict[str, str], name: str) -> str:
+    """The same text for the same name, so that a long recording holds each once."""
+    if name not in known:
         if len(known) >= _MOST_GPUS:
             raise InputError(f"a file may name at most {_MOST_GPUS:,} GPUs and steps; {name[:40]!r} would be one more")
-        number = known[name] = len(known)
-    return number
+        known[name] = name
+    return known[name]
 
 
 def _mostly(ledger: Ledger) -> str:

@@ -119,50 +119,62 @@ def simulate(
     samples = Samples(ledger)
     samples.absolute, samples.power_window_s = False, power_window_s
     noise = noise or Noise()
+    # the model's own clock is finer than that of the samples
+    every = max(1, math.ceil(step_s / min(_INNER_S, cooling.tau_s / 20)))
+    dt_s = step_s / every
+    width = max(1, round(power_window_s / dt_s))
     for gpu in range(n_gpus):
-        own = cooling.resistance_k_per_w * max(1 + cooling.spread * rng.standard_normal(), 0.1) if n_gpus > 1 else None
-        course = _course(part, steps, cooling, own, step_s, inlet_c, clocks_mhz or {}, noise, rng)
-        _sampled(samples, str(gpu), course, steps, step_s, power_window_s, lost, gap_s, noise, rng)
+        own = max(1 + cooling.spread * rng.standard_normal(), 0.1) if n_gpus > 1 else 1.0
+        power, warm, clock, step = _course(part, steps, cooling, own, dt_s, inlet_c, clocks_mhz or {}, noise.power, rng)
+        at = np.arange(0, power.size, every)
+        first = np.maximum(at + 1 - width, 0)
+        sums = np.concatenate([[0.0], np.cumsum(power)])
+        read_w = (sums[at + 1] - sums[first]) / (at + 1 - first)
+        read_c = warm[at] + noise.temperature_k * rng.standard_normal(at.size)
+        if noise.rounded:
+            read_c = np.round(read_c)
+        for i in np.flatnonzero(_kept(at * dt_s, lost, gap_s, rng)):
+            now = steps[step[at[i]]]
+            values = {
+                "power_w": round(float(read_w[i]), 2),
+                "temperature_c": float(read_c[i]),
+                "clock_mhz": round(float(clock[at[i]])),
+                "utilisation": now.duty or 0.0,
+            }
+            samples.add(round(at[i] * dt_s, 6), str(gpu), values, step=now.name)
     return samples.telemetry("simulated", f"simulated {part.name}", "the simulation")
-
-
-@dataclass(frozen=True)
-class _Course:
-    """What happens, on the model's own clock of ``dt_s``."""
-
-    dt_s: float
-    power_w: np.ndarray
-    temperature_c: np.ndarray
-    clock_mhz: np.ndarray
-    step: np.ndarray
 
 
 def _course(
     gpu: Gpu,
     steps: Sequence[Step],
     cooling: Cooling,
-    own: float | None,
-    step_s: float,
+    own: float,
+    dt_s: float,
     inlet_c: float,
     clocks_mhz: Mapping[str, float],
-    noise: Noise,
+    noise: float,
     rng: np.random.Generator,
-) -> _Course:
-    resistance = own or cooling.resistance_k_per_w
-    inner = max(1, math.ceil(step_s / min(_INNER_S, cooling.tau_s / 20)))
-    dt_s = step_s / inner
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Power [W], temperature [°C], clock [MHz] and number of the step, every ``dt_s``.
+
+    ``own`` is the resistance of this one GPU, over that of its kind.
+    """
+    resistance = own * cooling.resistance_k_per_w
     counts = [max(1, round(step.seconds / dt_s)) for step in steps]
     n = sum(counts)
     kept = math.exp(-dt_s / _KEPT_S)
-    shocks = rng.standard_normal(n) * noise.power * math.sqrt(1 - kept**2)
+    shocks = rng.standard_normal(n) * noise * math.sqrt(1 - kept**2)
     power, warm, clock = np.empty(n), np.empty(n), np.empty(n)
     decay = 1 - math.exp(-dt_s / cooling.tau_s)
     t_c = inlet_c + resistance * _level_w(gpu, steps[0])
-    i, wobble = 0, 0.0
+    i, wobble, highest_mhz = 0, 0.0, gpu.clock.highest_mhz
     for step, count in zip(steps, counts, strict=True):
-        level, f_ratio, f_mhz = _settings(gpu, step, clocks_mhz)
-        dynamic = level - _leak_w(gpu, inlet_c + cooling.resistance_k_per_w * level)
-        dynamic *= f_ratio**gpu.clock.exponent
+        level_w = _level_w(gpu, step)
+        f_mhz = _IDLE_CLOCK * highest_mhz if step.duty is None else clocks_mhz.get(step.name, highest_mhz)
+        dynamic = level_w - _leak_w(gpu, inlet_c + cooling.resistance_k_per_w * level_w)
+        if step.duty is not None:  # the level of an idle GPU is that of its low clock
+            dynamic *= (f_mhz / highest_mhz) ** gpu.clock.exponent
         for _ in range(count):
             wobble = kept * wobble + shocks[i]
             leak = _leak_w(gpu, t_c)
@@ -172,7 +184,7 @@ def _course(
             clock[i], warm[i] = f_mhz * held ** (1 / gpu.clock.exponent), t_c
             t_c += decay * (inlet_c + resistance * power[i] - t_c)
             i += 1
-    return _Course(dt_s, power, warm, clock, np.repeat(np.arange(len(steps)), counts))
+    return power, warm, clock, np.repeat(np.arange(len(steps)), counts)
 
 
 def _level_w(gpu: Gpu, step: Step) -> float:
@@ -183,55 +195,9 @@ def _level_w(gpu: Gpu, step: Step) -> float:
     return levels.checkpoint_w + step.duty * (levels.compute_w - levels.checkpoint_w)
 
 
-def _settings(gpu: Gpu, step: Step, clocks_mhz: Mapping[str, float]) -> tuple[float, float, float]:
-    """Level at the highest clock, clock over that, and the clock [MHz]."""
-    highest = gpu.clock.highest_mhz
-    if step.duty is None:
-        return _level_w(gpu, step), 1.0, _IDLE_CLOCK * highest
-    clock = clocks_mhz.get(step.name, highest)
-    return _level_w(gpu, step), clock / highest, clock
-
-
 def _leak_w(gpu: Gpu, temperature_c: float) -> float:
     leak = gpu.leakage
     return leak.power_w * math.exp((temperature_c - leak.at_c) / leak.rise_k)
-
-
-def _sampled(
-    samples: Samples,
-    gpu: str,
-    course: _Course,
-    steps: Sequence[Step],
-    step_s: float,
-    window_s: float,
-    lost: float,
-    gap_s: float,
-    noise: Noise,
-    rng: np.random.Generator,
-) -> None:
-    every = round(step_s / course.dt_s)
-    width = max(1, round(window_s / course.dt_s))
-    sums = np.concatenate([[0.0], np.cumsum(course.power_w)])
-    at = np.arange(0, course.power_w.size, every)
-    first = np.maximum(at + 1 - width, 0)
-    power = (sums[at + 1] - sums[first]) / (at + 1 - first)
-    warm = course.temperature_c[at] + noise.temperature_k * rng.standard_normal(at.size)
-    if noise.rounded:
-        warm = np.round(warm)
-    kept = _kept(at * course.dt_s, lost, gap_s, rng)
-    for i in np.flatnonzero(kept):
-        step = steps[course.step[at[i]]]
-        samples.add(
-            round(at[i] * course.dt_s, 6),
-            gpu,
-            {
-                "power_w": round(float(power[i]), 2),
-                "temperature_c": float(warm[i]),
-                "clock_mhz": round(float(course.clock_mhz[at[i]])),
-                "utilisation": step.duty or 0.0,
-            },
-            step=step.name,
-        )
 
 
 def _kept(t_s: np.ndarray, lost: float, gap_s: float, rng: np.random.Generator) -> np.ndarray:
@@ -243,13 +209,10 @@ def _kept(t_s: np.ndarray, lost: float, gap_s: float, rng: np.random.Generator) 
 
 
 def _check(step_s: float, n_gpus: int, inlet_c: float, window_s: float, lost: float, gap_s: float) -> None:
-    for name, value, rule in (
-        ("step_s", step_s, step_s > 0),
-        ("gap_s", gap_s, gap_s > 0),
-        ("power_window_s", window_s, window_s >= 0),
-    ):
-        if not (rule and math.isfinite(value)):
-            raise InputError(f"{name} must be {'>= 0' if 'window' in name else '> 0'} s, got {value:g}")
+    for name, value in (("step_s", step_s), ("gap_s", gap_s), ("power_window_s", window_s)):
+        rule = ">= 0" if name == "power_window_s" else "> 0"
+        if not math.isfinite(value) or value < 0 or (value == 0 and rule == "> 0"):
+            raise InputError(f"{name} must be {rule} s, got {value:g}")
     if n_gpus < 1:
         raise InputError(f"n_gpus must be >= 1, got {n_gpus}")
     if not -40 <= inlet_c <= 80:

@@ -16,12 +16,9 @@ LEAST_STRETCH = 10
 """Samples that a stretch between gaps must have."""
 _ROUNDED_K = 0.29
 """Standard deviation of what rounding to whole degrees hides."""
-_FAR = 30.0
-"""Time constants after which a product of decays is started anew, before it underflows."""
-
-_MANY_PIECES = 50
-"""From so many pieces on all samples are taken at once instead."""
+_RESISTANCE, _TAU, _INLET = ("resistance", "K/W"), ("tau", "s"), ("inlet", "°C")
 _NOTHING = 1e-18
+"""Of what is left of a state when it counts no more."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +66,8 @@ def stretches(t_s: np.ndarray, power_w: np.ndarray, temperature_c: np.ndarray, d
     before them. Beyond the last reading it is that reading.
     """
     known = np.isfinite(power_w)
-    if known.sum() < LEAST_STRETCH:
-        return []
     both = known & np.isfinite(temperature_c)
     t, warm = t_s[both], temperature_c[both]
-    if t.size < LEAST_STRETCH:
-        return []
     step = float(np.median(np.diff(t)))
     cuts = np.flatnonzero(np.diff(t) > GAP_STEPS * step) + 1
     whole = []
@@ -106,23 +99,12 @@ def filtered(t_s: np.ndarray, mean_w: np.ndarray, tau_s: float) -> tuple[np.ndar
         Power that the die has taken note of [W], 0 at first; and e^{-(t - t0)/tau}.
     """
     decay = np.exp(-np.diff(t_s) / tau_s)
-    gain = mean_w * (1 - decay)
     left_over = np.exp(-np.minimum((t_s - t_s[0]) / tau_s, 700.0))
-    if t_s[-1] - t_s[0] > _MANY_PIECES * _FAR * tau_s:
-        return np.concatenate([[0.0], _doubled(decay, gain)]), left_over
-    y = np.zeros(t_s.size)
-    i = 0
-    while i < gain.size:  # within a piece the recurrence is a cumulative sum
-        j = int(np.searchsorted(t_s, t_s[i] + _FAR * tau_s, side="right")) - 1
-        j = max(j, i + 1)
-        left = np.exp(-(t_s[i + 1 : j + 1] - t_s[i]) / tau_s)
-        y[i + 1 : j + 1] = left * (y[i] + np.cumsum(gain[i:j] / left)) if j > i + 1 else y[i] * decay[i] + gain[i]
-        i = j
-    return y, left_over
+    return np.concatenate([[0.0], _recurrence(decay, mean_w * (1 - decay))]), left_over
 
 
-def _doubled(decay: np.ndarray, gain: np.ndarray) -> np.ndarray:
-    """The recurrence for all samples at once: sums over 1, 2, 4, ... of them, until nothing older is left."""
+def _recurrence(decay: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """y' = y decay + gain for all samples at once: sums over 1, 2, 4, ... of them, until nothing older is left."""
     kept, y, reach = decay.copy(), gain.copy(), 1
     while reach < y.size and kept[reach - 1 :].max() > _NOTHING:
         y[reach:] += kept[reach:] * y[:-reach]
@@ -247,9 +229,7 @@ def _errors(parts: list[Stretch], linear: np.ndarray, tau: float) -> tuple[Solut
 
 def _warming(solution: Solution, tau: float, step: float, longest: float, residual_k: float) -> Warming:
     n = solution.n
-    inlet = _estimate("inlet", "°C", solution, 0, n)
-    resistance = _estimate("resistance", "K/W", solution, 1, n)
-    constant = _estimate("tau", "s", solution, 2, n)
+    inlet, resistance, constant = (solution.estimate(*named, i) for i, named in enumerate((_INLET, _RESISTANCE, _TAU)))
     if tau < step:
         constant = Estimate("tau", "s", n=n, why_not=f"shorter than the sampling of {step:g} s")
     elif tau > longest / 2:
@@ -259,14 +239,6 @@ def _warming(solution: Solution, tau: float, step: float, longest: float, residu
     return Warming(resistance, constant, inlet, residual_k)
 
 
-def _estimate(name: str, unit: str, solution: Solution, i: int, n: int) -> Estimate:
-    low, high = solution.interval(i)
-    return Estimate(name, unit, float(solution.values[i]), low, high, n)
-
-
 def _none(why: str, n: int = 0) -> Warming:
-    resistance, tau, inlet = (Estimate(name, unit, n=n, why_not=why) for name, unit in _NAMED)
+    resistance, tau, inlet = (Estimate(*named, n=n, why_not=why) for named in (_RESISTANCE, _TAU, _INLET))
     return Warming(resistance, tau, inlet)
-
-
-_NAMED = (("resistance", "K/W"), ("tau", "s"), ("inlet", "°C"))

@@ -6,18 +6,21 @@ import json
 import math
 import re
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any
 
 from ettr.core.errors import InputError
+from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.recording_times import epoch_s
-from ettr.telemetry.cells import NAN, Cells
-from ettr.telemetry.format import Format, Options
+from ettr.files.tables import first_line, rows
+from ettr.files.times import epoch_s
+from ettr.telemetry.columns import NAN, Cells, names_in
+from ettr.telemetry.format import AVERAGED_S
 from ettr.telemetry.samples import Samples
-from ettr.telemetry.table import header_line, headings_of, rows
 
 _ENERGY = re.compile(r"gpu(\d+)_energy")
 _WINDOWS = ("start_time", "window_name", "elapsed_time")
@@ -36,12 +39,11 @@ class _Window:
 
 
 def _sniff(head: list[str]) -> bool:
-    names = [heading.name for heading in headings_of(header_line(head).split(","))]
-    return set(_WINDOWS) <= set(names) or _TIMELINE.match("\n".join(head)) is not None
+    return set(_WINDOWS) <= names_in(head) or _TIMELINE.match("\n".join(head)) is not None
 
 
-def _read(source: Source, options: Options, samples: Samples, ledger: Ledger) -> None:
-    if header_line(source.head()).lstrip().startswith(("{", "[")):
+def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger) -> None:
+    if first_line(source.head()).lstrip().startswith(("{", "[")):
         _read_timeline(source, samples, ledger)
     else:
         _read_windows(source, samples, ledger)
@@ -90,9 +92,7 @@ def _windows(source: Source, gpus: list[str], ledger: Ledger) -> Iterator[_Windo
 
 def _apart(windows: list[_Window], ledger: Ledger) -> list[_Window]:
     """Windows that do not overlap: where they are nested, those of the name that has most are kept."""
-    counts: dict[str, int] = {}
-    for window in windows:
-        counts[window.name] = counts.get(window.name, 0) + 1
+    counts = Counter(window.name for window in windows)
     chosen: list[_Window] = []
     ends: list[tuple[float, float]] = []
     for window in sorted(windows, key=lambda each: (-counts[each.name], each.name, each.start_s)):
@@ -129,7 +129,7 @@ def _read_timeline(source: Source, samples: Samples, ledger: Ledger) -> None:
         others = ", ".join(str(name)[:40] for name in timeline if name != domain)
         if others:
             ledger.note(f"power is {domain}; not read: {others}")
-        samples.power_window_s = 0.0 if domain == "device_instant" else 1.0
+        samples.power_window_s = 0.0 if domain == "device_instant" else AVERAGED_S
         timeline = timeline[domain]
     if not isinstance(timeline, dict) or not all(isinstance(points, list) for points in timeline.values()):
         raise InputError(f"{source.name} must map GPUs to lists of [time, power], as a power timeline of Zeus does")

@@ -4,15 +4,9 @@ Plain formulas on numbers and arrays; a scenario's section ``heat`` puts them to
 """
 
 from ettr.thermal.chip import Chip, OperatingPoint, clock_at, die_after_c, leakage_w, operating_point, speed
-from ettr.thermal.hazard import (
-    arrhenius_factor,
-    coffin_manson_factor,
-    linear_factor,
-    norris_landzberg_factor,
-    warming_of,
-)
+from ettr.thermal.hazard import arrhenius_factor, coffin_manson_factor, linear_factor
 from ettr.thermal.inlet import daily_c, inlet_c
-from ettr.thermal.slowest import largest_of, largest_of_many, slowest_share
+from ettr.thermal.slowest import largest_of, largest_of_many
 
 __all__ = [
     "Chip",
@@ -27,9 +21,6 @@ __all__ = [
     "largest_of_many",
     "leakage_w",
     "linear_factor",
-    "norris_landzberg_factor",
     "operating_point",
-    "slowest_share",
     "speed",
-    "warming_of",
 ]

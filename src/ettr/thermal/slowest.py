@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ettr.core.errors import InputError
-from ettr.core.validity import at_least_zero, plain
+from ettr.core.validity import plain
 
 _BOUND = 12.0
 _GRID = np.linspace(-_BOUND, _BOUND, 4801)
@@ -86,36 +86,3 @@ def _spline() -> Any:
 
     logs = np.linspace(0.0, np.log(_MOST), 1001)
     return CubicSpline(logs, largest_of(np.minimum(np.exp(logs), _MOST)))
-
-
-def slowest_share(n: Any, spread: Any) -> Any:
-    """Expected pace of the slowest of so many chips over that of the mean chip.
-
-    Parameters
-    ----------
-    n : int or array of int
-        Chips of the job.
-    spread : float or ndarray
-        Coefficient of variation of their speed.
-
-    Returns
-    -------
-    float or ndarray
-        Broadcast shape, at least 0.
-
-    Raises
-    ------
-    InputError
-        A number of chips below 1, or a negative spread.
-
-    Notes
-    -----
-    Independent, normally distributed speeds: :math:`1 - z_n c`. Real GPUs are sorted before they are sold, so that the
-    far tail is cut off and this is the pessimistic end.
-
-    Examples
-    --------
-    >>> round(slowest_share(16384, 0.01), 3)
-    0.96
-    """
-    return plain(np.maximum(0.0, 1 - largest_of(n) * at_least_zero("spread", spread)))

@@ -97,8 +97,7 @@ def buffered(
     most_mw: float,
     room_mwh: float,
     start_mwh: float,
-    taken: float,
-    given: float,
+    one_way: float,
     out: np.ndarray,
     stored: np.ndarray,
 ) -> float:
@@ -114,14 +113,14 @@ def buffered(
         seen += share * (power[k] - seen)
         flow = min(max(flow, -most_mw), most_mw)
         if flow > 0.0:
-            flow = min(flow, (room_mwh - energy) / (taken * step_h))
+            flow = min(flow, (room_mwh - energy) / (one_way * step_h))
             flow = max(flow, 0.0)
-            energy += taken * flow * step_h
-            lost += (1.0 - taken) * flow * step_h
+            energy += one_way * flow * step_h
+            lost += (1.0 - one_way) * flow * step_h
         else:
-            flow = max(flow, -energy * given / step_h)
-            energy += flow * step_h / given
-            lost -= (1.0 / given - 1.0) * flow * step_h
+            flow = max(flow, -energy * one_way / step_h)
+            energy += flow * step_h / one_way
+            lost -= (1.0 / one_way - 1.0) * flow * step_h
         out[k] = power[k] + flow
         stored[k] = energy
     return lost

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ettr.core.units import S_PER_H
 from ettr.power.binning import PowerSeries
-from ettr.power.segments import S_PER_H
 
 STEERED_BACK = 20.0
 """Time constants of the filter in which the store is steered back to where it started."""
@@ -34,12 +34,6 @@ class Buffered:
     stored_mwh: np.ndarray
     start_mwh: float
     lost_mwh: float
-
-    @property
-    def used_mwh(self) -> float:
-        """Most less least energy that was in the store. [MWh]"""
-        most = max(float(self.stored_mwh.max()), self.start_mwh)
-        return most - min(float(self.stored_mwh.min()), self.start_mwh)
 
     @property
     def given_mwh(self) -> float:
@@ -84,7 +78,6 @@ def behind_store(
         power_mw,
         room_mwh,
         start_mwh,
-        one_way,
         one_way,
         after,
         stored,
