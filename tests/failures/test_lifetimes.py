@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ettr.core.errors import InputError
-from ettr.failures.lifetimes import compare_lifetimes, fit_lifetimes, kaplan_meier, node_lifetimes
+from ettr.failures.lifetimes import fit_lifetimes, kaplan_meier, node_lifetimes
 from ettr.failures.outages import downtime_h
 from simulated_logs import simulate_log
 
@@ -34,8 +34,6 @@ def test_lifetimes_by_hand():
     log = ([10.0, 30.0, 50.0], [12.0, 40.0, NAN], ["a", "a", "b"], 100.0, 7)
     after = node_lifetimes(*log)
     assert after[["node", "duration_h", "observed"]].to_numpy().tolist() == [[0, 18.0, True], [0, 60.0, False]]
-    first = node_lifetimes(*log, since="window")
-    assert first.to_numpy().tolist() == [[0, 10.0, True, 1], [1, 50.0, True, 1], [-1, 100.0, False, 5]]
 
 
 @given(seed=st.integers(0, 1000))
@@ -43,20 +41,14 @@ def test_lifetimes_by_hand():
 def test_lifetimes_and_outages_fill_the_window(seed):
     log = simulate_log(seed, 20, 50, 40.0, repair_h=20.0)
     columns = (log["start_h"], log["end_h"], log["node"], 1200.0, 20)
-    first, after = node_lifetimes(*columns, since="window"), node_lifetimes(*columns)
-    total = (first["duration_h"] * first["weight"]).sum() + after["duration_h"].sum()
-    assert total + downtime_h(*columns[:4]) == pytest.approx(20 * 1200)
-    assert first["weight"].sum() == 20
+    after = node_lifetimes(*columns)
+    since_first_h = (1200.0 - pd.Series(columns[0]).groupby(columns[2]).min()).sum()
+    assert after["duration_h"].sum() + downtime_h(*columns[:4]) == pytest.approx(since_first_h)
     assert (after["duration_h"][after["observed"]] > 0).all()
-
-
-def test_a_million_healthy_nodes_are_one_row():
-    assert len(node_lifetimes([1.0], [2.0], ["a"], 100.0, 1_000_000, since="window")) == 2
 
 
 def test_failures_of_unknown_nodes_end_no_lifetime():
     assert len(node_lifetimes([1.0, 5.0], [2.0, 6.0], [None, None], 10.0, 3)) == 0
-    assert node_lifetimes([1.0], [2.0], [None], 10.0, 3, since="window")["weight"].tolist() == [3]
 
 
 # --------------------------------------------------------------------------- survival
@@ -75,7 +67,7 @@ def test_survival_is_scipy_s():
         assert inside[column].to_numpy() == pytest.approx(end.evaluate(inside["time_h"].to_numpy()), abs=1e-9)
 
 
-def test_weighted_survival_is_lifelines_s():
+def test_survival_with_many_ties_is_lifelines_s():
     duration, seen = lives(2, 80)
     duration = np.ceil(duration / 5) * 5  # ties
     weight = np.random.default_rng(0).integers(1, 5, 80)
@@ -86,21 +78,16 @@ def test_weighted_survival_is_lifelines_s():
         theirs = KaplanMeierFitter().fit(duration, seen, weights=weight)
         survival = theirs.survival_function_.iloc[:, 0]
         ends = theirs.confidence_interval_
-    ours = kaplan_meier(duration, seen, weight).set_index("time_h")
+    ours = kaplan_meier(np.repeat(duration, weight), np.repeat(seen, weight)).set_index("time_h")
     assert ours["survival"].to_numpy() == pytest.approx(survival[ours.index].to_numpy(), abs=1e-12)
     for column, theirs_end in zip(("low", "high"), ends.columns, strict=True):
         assert ours[column].to_numpy() == pytest.approx(ends.loc[ours.index, theirs_end].to_numpy(), abs=1e-9)
 
 
-@given(
-    rows=st.lists(st.tuples(st.integers(1, 30), st.booleans(), st.integers(1, 4)), min_size=1, max_size=40),
-)
+@given(rows=st.lists(st.tuples(st.integers(1, 30), st.booleans()), min_size=1, max_size=40))
 @settings(max_examples=60, deadline=None)
-def test_a_weight_is_so_many_rows(rows):
-    duration, seen, weight = (np.array(column) for column in zip(*rows, strict=True))
-    one = kaplan_meier(duration, seen, weight)
-    many = kaplan_meier(np.repeat(duration, weight), np.repeat(seen, weight))
-    pd.testing.assert_frame_equal(one, many)
+def test_survival_falls_within_its_interval(rows):
+    one = kaplan_meier(*(np.array(column) for column in zip(*rows, strict=True)))
     survival = one["survival"].to_numpy()
     assert (np.diff(survival) < 0).all() and survival[0] == 1 and survival[-1] >= 0
     assert ((one["low"] <= one["survival"] + 1e-12) & (one["survival"] <= one["high"] + 1e-12)).all()
@@ -118,33 +105,19 @@ def test_nobody_failed():
     assert curve[["time_h", "survival", "low", "high", "at_risk"]].to_numpy().tolist() == [[0, 1, 1, 1, 2]]
 
 
-def test_logrank_sees_weights_and_cohorts():
-    slow, quick = simulate_log(1, 200, 100, 4.0), simulate_log(2, 200, 100, 30.0)
-    old, new = (
-        node_lifetimes(log["start_h"], log["end_h"], log["node"], 2400.0, 200, since="window") for log in (slow, quick)
-    )
-    test, swapped = compare_lifetimes(old, new), compare_lifetimes(new, old)
-    assert test.p_value < 1e-6
-    assert test.statistic == pytest.approx(-swapped.statistic, rel=0.05) and test.statistic < 0
-    again = simulate_log(3, 200, 100, 4.0)
-    same = node_lifetimes(again["start_h"], again["end_h"], again["node"], 2400.0, 200, since="window")
-    assert compare_lifetimes(old, same).p_value > 0.01
-
-
 # --------------------------------------------------------------------------- shape
 
 
 @pytest.mark.parametrize(("shape", "censor"), [(0.6, 1.0), (1.0, 0.3), (2.5, 5.0)])
 def test_the_fit_is_lifelines_and_scipy_s(shape, censor):
-    """To four digits, scale, shape and interval; with weights, that SciPy does not take."""
+    """To four digits, scale, shape and interval."""
     duration, seen = lives(4, 400, shape, censor)
-    weight = np.random.default_rng(1).integers(1, 4, 400)
-    ours = fit_lifetimes(duration, seen, weight)
+    ours = fit_lifetimes(duration, seen)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from lifelines import WeibullFitter
 
-        theirs = WeibullFitter().fit(duration, seen, weights=weight)
+        theirs = WeibullFitter().fit(duration, seen)
     assert ours.shape == pytest.approx(theirs.rho_, rel=1e-4)
     assert ours.scale_h == pytest.approx(theirs.lambda_, rel=1e-4)
     assert ours.log_likelihood == pytest.approx(theirs.log_likelihood_, rel=1e-6)
@@ -152,19 +125,8 @@ def test_the_fit_is_lifelines_and_scipy_s(shape, censor):
     error = theirs.summary.loc["rho_", "se(coef)"] / theirs.rho_
     assert np.log(ours.high / ours.low) / 2 / stats.norm.isf(0.025) == pytest.approx(error, rel=1e-3)
     sample = stats.CensoredData(uncensored=duration[seen], right=duration[~seen])
-    plain = fit_lifetimes(duration, seen)
     scipy_shape, _, scipy_scale = stats.weibull_min.fit(sample, shape, floc=0, scale=100.0)
-    assert (plain.shape, plain.scale_h) == pytest.approx((scipy_shape, scipy_scale), rel=1e-3)
-
-
-def test_healthy_nodes_as_one_row_are_the_same_fit():
-    log = simulate_log(5, 300, 100, 6.0)
-    rows = node_lifetimes(log["start_h"], log["end_h"], log["node"], 2400.0, 300, since="window")
-    one = fit_lifetimes(rows["duration_h"], rows["observed"], rows["weight"])
-    many = rows.loc[rows.index.repeat(rows["weight"])]
-    again = fit_lifetimes(many["duration_h"], many["observed"])
-    assert (one.shape, one.low, one.scale_h) == pytest.approx((again.shape, again.low, again.scale_h))
-    assert (one.n_failures, one.n_censored) == (again.n_failures, again.n_censored)
+    assert (ours.shape, ours.scale_h) == pytest.approx((scipy_shape, scipy_scale), rel=1e-3)
 
 
 def test_the_interval_of_a_shape_holds_it_19_times_in_20():
@@ -198,18 +160,13 @@ def test_too_few_lifetimes_tell_no_shape():
     assert fit_lifetimes([1.0, 2.0, 3.0, 4.0, 9.0], [True] * 5) is not None
 
 
-ROWS = pd.DataFrame({"duration_h": [1.0], "observed": [False], "weight": [1]})
 BAD = {
-    "unknown since 'reboot'. Valid: repair, window": lambda: node_lifetimes([1.0], None, ["a"], 9.0, 1, since="reboot"),
     "duration_h must be >= 0 h and finite, got -1": lambda: kaplan_meier([-1.0], [True]),
     "observed must have 2 values, as duration_h has, got 1": lambda: kaplan_meier([1.0, 2.0], [True]),
-    "weight must be >= 0 and finite, got -2": lambda: fit_lifetimes([1.0, 2.0], [True, True], [1, -2]),
     "duration_h must be > 0 h where observed, got 0; join failures at one instant first": lambda: fit_lifetimes(
         [0.0, 2.0], [True, True]
     ),
     "level must be between 0 and 1, got 95": lambda: fit_lifetimes([1.0], [True], level=95),
-    "second holds no lifetime: nothing to compare": lambda: compare_lifetimes(ROWS, ROWS[:0]),
-    "neither cohort holds a failure: nothing to compare": lambda: compare_lifetimes(ROWS, ROWS),
 }
 
 

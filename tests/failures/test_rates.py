@@ -65,10 +65,9 @@ def test_poisson_limits_of_an_array_are_those_of_its_items():
 
 
 def test_llama3_rate():
-    """419 failures on 2,048 nodes in 54 days: 3.789 per 1000 node-days, 1.973e-5 per GPU-hour, 3.09 h between two."""
+    """419 failures on 2,048 nodes in 54 days: 3.789 per 1000 node-days, 3.09 h between two."""
     rate = failures.failure_rate(419, 2048 * 54)
     assert rate.per_1000_node_days == pytest.approx(3.789, abs=5e-4)
-    assert failures.gpu_rate_per_h(rate.per_1000_node_days) == pytest.approx(1.973e-5, abs=5e-9)
     assert failures.job_mttf_h(rate.per_1000_node_days, 16_384) == pytest.approx(54 * 24 / 419, rel=1e-12)
     assert failures.job_mttf_h(rate.per_1000_node_days, 100_000) * 60 == pytest.approx(30.4, abs=0.05)
 
@@ -251,8 +250,8 @@ BAD = {
     "node_days must be > 0 and finite, got -2": lambda: F.gamma_interval(3, -2),
     "shape must be > 0 and finite, got 0": lambda: F.gamma_interval(0, 2),
     "n_events must be a number or an array of numbers, got 'many'": lambda: F.poisson_interval("many"),
-    "rate_per_1000_node_days must be >= 0 and finite, got -1": lambda: F.gpu_rate_per_h(-1),
-    "gpus_per_node must be > 0 and finite, got 0": lambda: F.gpu_rate_per_h(1, 0),
+    "rate_per_1000_node_days must be >= 0 and finite, got -1": lambda: F.job_mttf_h(-1, 8),
+    "gpus_per_node must be > 0 and finite, got 0": lambda: F.job_mttf_h(1, 8, 0),
     "n_gpus must be > 0 and finite, got 0": lambda: F.job_mttf_h(1, [8, 0]),
     "n_first must be a whole number, got 2.5": lambda: F.rate_ratio(2.5, 1.0, 1, 1.0),
     "n_second must be >= 0 and finite, got -1": lambda: F.rate_ratio(2, 1.0, -1, 1.0),

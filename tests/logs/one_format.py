@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 from hypothesis import strategies as st
 
+from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.logs.format import Exposure, Format
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events
+from ettr.logs.raw_failures import Events, Exposure, in_utc
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,7 @@ def outcome(form: Format, text: str | bytes, **options) -> Outcome:
         events = Events(ledger)
         exposure = form.read(Source(path), Options(**options), events, ledger)
         ledger.close()
-    return Outcome(events.frame(), ledger.to_frame(), exposure, "\n".join(ledger.notes))
-
-
-def window(first: str, last: str) -> tuple[pd.Timestamp, pd.Timestamp]:
-    return pd.Timestamp(first, tz="UTC"), pd.Timestamp(last, tz="UTC")
+    return Outcome(in_utc(events.frame()), ledger.to_frame(), exposure, "\n".join(ledger.notes))
 
 
 def us(text: str) -> int:

@@ -181,10 +181,7 @@ def test_repeats_are_those_of_a_set(rows):
     assert len(log.events) == len(set(rows)) and log.n_records == len(rows)
 
 
-def test_repeats_are_found_across_blocks(monkeypatch):
-    from ettr.logs import assemble
-
-    monkeypatch.setattr(assemble, "_BLOCK", 3)
+def test_repeats_are_found_wherever_they_stand():
     starts = [f"2024-05-{1 + i // 5:02d}" for i in range(100)]
     frame = pd.DataFrame({"start": starts, "node": ["abcab"[i % 5] for i in range(100)]})
     log = logs.from_frame(frame, 5, "2024-05-01/2024-05-31")
@@ -204,25 +201,18 @@ def test_overlaps_are_kept_and_said(read):
     assert "outages that begin before the last one on their node has ended, each counted: 1" in log.notes
 
 
-def test_overlaps_are_those_of_a_walk(monkeypatch):
-    """Blocks of three against a walk node by node."""
-    from ettr.logs import assemble
-
+def test_overlaps_are_those_of_a_walk():
     rng = np.random.default_rng(5)
-    start = np.sort(rng.integers(0, 1000, 200))
-    node, length = rng.integers(0, 6, 200), rng.integers(1, 60, 200)
-    ledger = Ledger()
-    events = Events(ledger)
-    events.extend(start, start + length, [f"n{i}" for i in node])
-    events.sort()
-    cut = assemble.blocks
-    monkeypatch.setattr(assemble, "blocks", lambda n: cut(n, 3))
+    start = np.sort(rng.choice(1000, 200, replace=False))
+    node, end = rng.integers(0, 6, 200), start + rng.integers(1, 60, 200)
     last: dict[int, int] = {}
     n = 0
-    for one, begin, until in zip(node, start, start + length, strict=True):
+    for one, begin, until in zip(node, start, end, strict=True):
         n += begin < last.get(one, -1)
         last[one] = until
-    assert assemble._n_overlapping(events) == n > 50
+    frame = pd.DataFrame({"start": start, "end": end, "node": node.astype(str)})
+    log = logs.from_frame(frame, 6, "0..1100")
+    assert n > 50 and f"outages that begin before the last one on their node has ended, each counted: {n}" in log.notes
 
 
 def test_failures_in_the_future_are_dropped(read):
@@ -387,18 +377,19 @@ rows = st.lists(
 def test_one_by_one_and_at_once_are_the_same(rows, cut):
     """Half of the rows by `add`, half by `extend`, against a plain frame."""
     events = Events(Ledger())
-    for start, end, node, component, planned, gen in rows[:cut]:
-        events.add(start, end, node, component, None, planned, **({"gen": gen} if gen else {}))
+    rows = [(*row[:4], row[4] and place >= cut, row[5]) for place, row in enumerate(rows)]
+    for start, end, node, component, _, gen in rows[:cut]:
+        events.add(start, end, node=node, component=component, **({"gen": gen} if gen else {}))
     rest = rows[cut:]
     if rest:
         start, end, node, component, planned, gen = zip(*rest, strict=True)
         ends = np.array([OPEN if each is None else each for each in end])
-        events.extend(np.array(start), ends, node, pd.Categorical(component), None, np.array(planned), {"gen": gen})
-    assert events.n == len(rows)
+        texts = {"node": node, "component": pd.Categorical(component), "gen": gen}
+        events.extend(np.array(start), ends, texts, np.array(planned))
     frame = events.frame()
     expected = sorted(rows, key=lambda row: row[0])
-    assert frame["start"].dt.tz_localize(None).to_numpy().astype(np.int64).tolist() == [row[0] for row in expected]
-    assert frame["end"].isna().tolist() == [row[1] is None for row in expected]
+    assert frame["start"].tolist() == [row[0] for row in expected]
+    assert frame["end"].tolist() == [OPEN if row[1] is None else row[1] for row in expected]
     assert frame["planned"].tolist() == [row[4] for row in expected]
     for name, place in (("node", 2), ("component", 3), ("gen", 5)):
         if name in frame:
@@ -407,23 +398,22 @@ def test_one_by_one_and_at_once_are_the_same(rows, cut):
     assert frame["cause"].isna().all()
 
 
-def test_rows_that_go_take_their_texts_along():
-    events = Events(Ledger())
-    events.extend(np.arange(5), None, list("abcab"), None, ["x", None, "y", "x", None], None, {"gen": list("HHAHH")})
-    events.keep(np.array([False, True, False, False, True]))
-    frame = events.frame()
+def test_rows_that_go_take_their_texts_along(read):
+    rows = "2024-04-01,,a,,x\n2024-05-02,,b,,\n2024-06-02,,c,,y\n2024-05-03,,b,,\n"
+    frame = read(HEADER + rows, window="2024-05-01/2024-05-31").events
     assert frame["node"].tolist() == ["b", "b"] and frame["node"].cat.categories.tolist() == ["b"]
-    assert frame["cause"].isna().all() and frame["gen"].cat.categories.tolist() == ["H"]
+    assert frame["cause"].isna().all() and frame["cause"].cat.categories.empty
 
 
 def test_too_many_causes_are_one_and_said():
     ledger = Ledger()
     events = Events(ledger)
     n = MOST_CAUSES + 50
-    events.extend(np.arange(n), None, None, None, [f"reason {i}" for i in range(n)])
+    events.extend(np.arange(n), None, {"cause": [f"reason {i}" for i in range(n)]})
     events.add(n, cause="reason 3")
     events.add(n + 1, cause="one more")
     frame = events.frame()
+    events.note_others(frame)
     assert (frame["cause"] == OTHER).sum() == 51 and frame["cause"].iloc[n] == "reason 3"
     assert ledger.notes == [
         "more than 100,000 different values of cause: 51 records with later ones stand under '(other)'"

@@ -15,7 +15,7 @@ from ettr.logs.node_lists import LONGEST, expand
 from ettr.logs.slurm import FORMAT
 
 sys.path.insert(0, str(Path(__file__).parent))
-from one_format import mutated, n_lines, outcome, us, window
+from one_format import mutated, n_lines, outcome, us
 
 HEADER = "JobID|State|Start|End|NodeList|NNodes|AllocTRES|Elapsed|Partition"
 TRES = "billing=128,cpu=128,gres/gpu:h100=8,gres/gpu=8,mem=1T,node=1"
@@ -86,7 +86,7 @@ def test_exposure_is_the_node_time_of_jobs():
 
 
 def test_exposure_is_cut_to_the_window_that_was_asked_for():
-    exposure = outcome(FORMAT, PLAIN, window=window("2025-03-01T06:00", "2025-03-01T18:00")).exposure
+    exposure = outcome(FORMAT, PLAIN, first_us=us("2025-03-01T06:00"), last_us=us("2025-03-01T18:00")).exposure
     assert exposure.node_days == pytest.approx(0.5 * 6 + 0.25 + 5.5 / 24)
 
 

@@ -247,15 +247,15 @@ def test_glm130b_lost_its_hours_to():
 
 def test_bloom176b_lost_its_hours_to():
     losses = failure_log.tables.published_run("bloom-176b").losses.set_index("reason")
-    assert losses["lost_h"].drop(training_logs.UNNAMED).to_dict() == pytest.approx(
+    assert losses["lost_h"].drop(failure_log.tables.UNNAMED).to_dict() == pytest.approx(
         {
-            training_logs.HANG: 18 + 6 + 11,
-            training_logs.EVALUATION: 82 * 12 / 60,
-            training_logs.CHECKPOINT: 820 * 40 / 3600,
+            "software hang": 18 + 6 + 11,
+            failure_log.tables.EVALUATION: 82 * 12 / 60,
+            failure_log.tables.CHECKPOINT: 820 * 40 / 3600,
             training_logs.HARDWARE: 7.3,
         }
     )
-    assert pd.isna(losses.loc[training_logs.UNNAMED, "n"])
+    assert pd.isna(losses.loc[failure_log.tables.UNNAMED, "n"])
 
 
 def test_an_unknown_run_is_named():

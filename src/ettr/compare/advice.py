@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -12,31 +12,32 @@ import pandas as pd
 from ettr import spares
 from ettr.compare.measures import UNITS, gain
 from ettr.compare.portfolios import cost_usd
-from ettr.compare.study import OnProgress, Study, check_measure
+from ettr.compare.report import advice_report
+from ettr.compare.study import OnProgress, Study
 from ettr.core.errors import InputError, NoProgress, OutsideValidity
+from ettr.core.report import Answer, Report, plain_values
+from ettr.core.sentences import listed, pct
 from ettr.mitigation import weakest_status
 from ettr.spares import Pool
-from ettr.spares.expected import crew_of
 
 _COLUMNS = ("id", "title", "mechanism", "added", "low", "high", "ettr", "cost_usd", "saved_usd", "basis")
+_MEASURE = "days"
+"""What mitigations should add most of."""
 _ANSWERS = (InputError, NoProgress, OutsideValidity)
 
 
-@dataclass(frozen=True, eq=False)
-class Advice:
+@dataclass(frozen=True, eq=False, repr=False)
+class Advice(Answer):
     """The next mitigations, in the order in which to take them.
 
     Attributes
     ----------
     study : Study
         Scenario, what is assumed of it, and seed.
-    measure : str
-        What they add most of.
     frame : DataFrame
-        A row a step: ``id``, ``title``, ``mechanism``, ``added`` with ``low`` and ``high`` (95%; over the steps
-        before), ``ettr`` (with all so far), ``cost_usd`` (price and GPUs held) [USD], ``saved_usd`` (over the steps
-        before, all costs counted) [USD], ``basis`` (the weakest status of what it changes: how well its effect is
-        known).
+        A row a step: ``id``, ``title``, ``mechanism``, ``added`` with ``low`` and ``high`` (95%; over the steps before)
+        [d], ``ettr`` (with all so far), ``cost_usd`` (price and GPUs held) [USD], ``saved_usd`` (over the steps before,
+        all costs counted) [USD], ``basis`` (the weakest status of what it changes: how well its effect is known).
     ettr : float
         Without any of them.
     pool : Pool or None
@@ -48,7 +49,6 @@ class Advice:
     """
 
     study: Study
-    measure: str
     frame: pd.DataFrame
     ettr: float
     pool: Pool | None
@@ -67,23 +67,34 @@ class Advice:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
-        return {
-            "measure": self.measure,
-            "unit": UNITS[self.measure],
+        record = {
+            "measure": _MEASURE,
+            "unit": UNITS[_MEASURE],
             "n_runs": self.study.n_runs,
             "seed": self.study.seed,
             "lent": [assumption.path for assumption in self.study.assumptions],
             "ettr": self.ettr,
-            "spares": None if self.pool is None else {"given": self.n_spares, **asdict(self.pool)},
-            "steps": self.frame.to_dict("records"),
-            "at_a_loss": dict(self.at_a_loss) if self.at_a_loss else None,
+            "spares": {"given": self.n_spares, **vars(self.pool)} if self.pool else None,
+            "steps": self.frame,
+            "at_a_loss": self.at_a_loss,
         }
+        return dict(plain_values(record))
+
+    @property
+    def headline(self) -> str:
+        """What to do next, and the ETTR with all of it."""
+        steps = self.frame
+        then = f"{listed(steps['id'].tolist())}, ETTR {pct(steps['ettr'].iloc[-1])}" if len(steps) else "nothing helps"
+        return f"{self.study.scenario.name}: {then}"
+
+    def report(self) -> Report:
+        """The next mitigations, and how many spares."""
+        return advice_report(self)
 
 
 def advise(
     study: Study,
     n: int = 3,
-    measure: str = "days",
     ids: Iterable[str] | None = None,
     budget_usd: float = math.inf,
     on_progress: OnProgress | None = None,
@@ -96,8 +107,6 @@ def advise(
         Scenario and seed; a hundred runs are enough.
     n : int
         How many.
-    measure : str
-        What they should add most of.
     ids : iterable of str, optional
         To choose from; all with evidence that change something here if not given.
     budget_usd : float
@@ -117,7 +126,6 @@ def advise(
     >>> compare.advise(study, 1, ids=["lemon-removal", "peer-checkpoint"]).frame["id"].tolist()
     ['peer-checkpoint']
     """
-    check_measure(measure)
     left = list(study.fitting() if ids is None else dict.fromkeys(ids))
     chosen: tuple[str, ...] = ()
     rows: list[dict[str, Any]] = []
@@ -126,7 +134,7 @@ def advise(
     for step in range(n):
         tried: list[dict[str, Any]] = []
         for name in left:
-            tried += _added(study, chosen, name, measure)
+            tried += _added(study, chosen, name)
             done += 1
             if on_progress:
                 on_progress(done, done + len(left) * (n - step) - len(tried))
@@ -144,7 +152,7 @@ def advise(
             if name not in chosen and not any(study.catalogue.conflict(name, other) for other in chosen)
         ]
     frame = pd.DataFrame(rows, columns=list(_COLUMNS))
-    return Advice(study, measure, frame, study.runs().ettr, _pool(study), at_a_loss)
+    return Advice(study, frame, study.runs().ettr, _pool(study), at_a_loss)
 
 
 def _pool(study: Study) -> Pool | None:
@@ -154,19 +162,19 @@ def _pool(study: Study) -> Pool | None:
         return None
     try:
         asked = spares.demand(run)
-        return spares.cheapest_pool(asked.in_repair, run.n_nodes, crew_of(asked)) if asked.in_repair > 0 else None
+        return spares.cheapest_pool(asked.in_repair, run.n_nodes, asked.own_crew) if asked.in_repair > 0 else None
     except _ANSWERS:
         return None
 
 
-def _added(study: Study, chosen: tuple[str, ...], name: str, measure: str) -> list[dict[str, Any]]:
+def _added(study: Study, chosen: tuple[str, ...], name: str) -> list[dict[str, Any]]:
     """What one more mitigation adds; empty where it has no answer."""
     one = study.catalogue[name]
     try:
         before, after = study.runs(chosen), study.runs((*chosen, name))
     except _ANSWERS:
         return []
-    gained = gain(before, after, measure)
+    gained = gain(before, after, _MEASURE)
     row = {
         "id": name,
         "title": one.title,

@@ -10,30 +10,26 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, mitigation
-from ettr.compare.measures import BETTER_LARGE, UNITS, Interval, Runs, difference, gain, with_immediate_detection
+from ettr.compare.measures import UNITS, Interval, Runs, difference, gain, gains, with_immediate_detection
+from ettr.compare.portfolios import Portfolio
+from ettr.compare.report import IN_PLACE, TRIED, comparison_report
 from ettr.compare.study import OnProgress, Study, check_measure
 from ettr.compare.study import study as make_study
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
+from ettr.core.report import Answer, Report, plain_values
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
 from ettr.scenario import Scenario
 from ettr.scenario.paths import leaves
 
-TRIED, IN_PLACE, NOTHING, MISSING, NOT_MODELLED, FAILS = (
-    "tried",
-    "in place",
-    "changes nothing",
-    "not applicable",
-    "not modelled",
-    "no answer",
-)
-"""What became of a mitigation: compared with, or by taking it away; or why it was not."""
+NOTHING, MISSING, NOT_MODELLED, FAILS = "changes nothing", "not applicable", "not modelled", "no answer"
+"""Why a mitigation was not compared."""
 COMPARED = (TRIED, IN_PLACE)
 _WAITS = 0.005
 """A job that waits longer for nodes, as a share of its time, is no longer one of the closed form."""
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Answer):
     """Mitigations, each alone.
 
     Attributes
@@ -64,8 +60,6 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON; what is not known is None."""
         study = self.study
-        rows = self.frame.astype(object).where(self.frame.notna(), None).to_dict("records")
-        plain = [{key: None if value in (np.inf, -np.inf) else value for key, value in row.items()} for row in rows]
         return {
             "scenario": study.scenario.name,
             "lent": [assumption.path for assumption in study.assumptions],
@@ -79,8 +73,19 @@ class Comparison:
                 **{name: self.baseline.mean(name) for name in UNITS},
                 "time_budget": self.baseline.budget.to_dict(),
             },
-            "mitigations": plain,
+            "mitigations": plain_values(self.frame),
         }
+
+    @property
+    def headline(self) -> str:
+        """The scenario, and the mitigation that comes first."""
+        first = self.ranked.head(1)
+        best = f"{first['id'].item()} comes first by {self.measure}" if len(first) else "none is ranked"
+        return f"{self.study.scenario.name}: {best}"
+
+    def report(self, best: Portfolio | None = None) -> Report:
+        """The ranking, what is in place, what is not ranked and why; and the best within a budget, if it is given."""
+        return comparison_report(self, best)
 
 
 def mitigations(
@@ -257,12 +262,11 @@ def _by_name(run: Scenario) -> dict[str, Any]:
 
 def _ranked(frame: pd.DataFrame, pairs: dict[str, tuple[Runs, Runs]], measure: str) -> pd.DataFrame:
     """Ranks of those with evidence, tried or in place, and how far they may be off."""
-    sign = -1.0 if measure in BETTER_LARGE else 1.0
     known = frame.set_index("id")
     by_id: dict[str, tuple[float, float, float]] = {}
     for state in COMPARED:
         names = [name for name in pairs if tuple(known.loc[name, ["state", "evidence"]]) == (state, PUBLISHED)]
-        worth = {name: sign * (pairs[name][0].values(measure) - pairs[name][1].values(measure)) for name in names}
+        worth = {name: gains(*pairs[name], measure) for name in names}
         by_id |= _ranks(worth)
     columns = {
         column: frame["id"].map({name: ranks[i] for name, ranks in by_id.items()}).astype(float)

@@ -12,17 +12,26 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from ettr.compare.measures import BETTER_LARGE, UNITS, difference
-from ettr.compare.study import OnProgress, Study, check_measure
+from ettr.compare.measures import UNITS, difference, gains
+from ettr.compare.study import Study, check_measure
 from ettr.core.errors import InputError
+from ettr.core.report import Answer, Headline, Report, plain_values, table_of
 
 MOST_EXACT = 12
 """Mitigations whose every subset is simulated."""
 _ORDERS = 100
+_SHARES = {
+    "mitigation": "{id}",
+    "share": "{value:,.4g}",
+    "low": "{low:,.4g}",
+    "high": "{high:,.4g}",
+    "alone": "{alone:,.4g}",
+    "after all others": "{last:,.4g}",
+}
 
 
-@dataclass(frozen=True, eq=False)
-class Attribution:
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribution(Answer):
     """What each of several mitigations adds to their common gain.
 
     Attributes
@@ -52,7 +61,23 @@ class Attribution:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
-        return {**vars(self), "unit": UNITS[self.measure], "frame": self.frame.to_dict("records")}
+        return dict(plain_values({**vars(self), "unit": UNITS[self.measure]}))
+
+    @property
+    def headline(self) -> str:
+        """What all gain together."""
+        return f"{len(self.frame)} mitigations gain {self._amount(self.together)} together"
+
+    def _amount(self, value: float) -> str:
+        return f"{value:,.4g} {UNITS[self.measure]}".rstrip()
+
+    def report(self) -> Report:
+        """What each adds, alone, last, and of what all gain together."""
+        between = f"95%: {self._amount(self.together_low)} to {self._amount(self.together_high)}"
+        return [
+            Headline(f"Shares of {self._amount(self.together)} ({between})"),
+            table_of(self.frame, _SHARES),
+        ]
 
 
 def shapley(
@@ -60,7 +85,6 @@ def shapley(
     ids: Iterable[str],
     measure: str = "days",
     n_orders: int | None = None,
-    on_progress: OnProgress | None = None,
 ) -> Attribution:
     r"""Share the common gain of mitigations among them by their Shapley values.
 
@@ -75,8 +99,6 @@ def shapley(
     n_orders : int, optional
         Orders to draw, each with its reverse; not given, all subsets are simulated up to 12 mitigations, and 100 orders
         are drawn above.
-    on_progress : callable, optional
-        Called with how many scenarios are done, and how many there will be.
 
     Returns
     -------
@@ -102,14 +124,15 @@ def shapley(
     >>> bool(abs(shared.frame["value"].sum() - shared.together) < 1e-9), shared.method
     (True, 'exact')
     """
-    names = _checked(study, ids, measure)
+    names = study.named(ids, measure, "no mitigation to share a gain among: name two or more")
+    study.catalogue.check_together(names)
     worth = _Worth(study, measure)
     exact = n_orders is None and len(names) <= MOST_EXACT
     if exact:
-        by_run = _exact(worth, names, on_progress)
+        by_run = _exact(worth, names)
         spread = np.zeros(len(names))
     else:
-        by_run, spread = _sampled(worth, names, _ORDERS if n_orders is None else n_orders, study.seed, on_progress)
+        by_run, spread = _sampled(worth, names, _ORDERS if n_orders is None else n_orders, study.seed)
     rows = []
     for i, name in enumerate(names):
         alone, last = worth([name]), worth(names) - worth([other for other in names if other != name])
@@ -131,14 +154,12 @@ def shapley(
     )
 
 
-def interactions(
-    study: Study, ids: Iterable[str], measure: str = "days", on_progress: OnProgress | None = None
-) -> pd.DataFrame:
+def interactions(study: Study, ids: Iterable[str], measure: str = "days") -> pd.DataFrame:
     """What two mitigations gain together beyond what each gains alone.
 
     Parameters
     ----------
-    study, measure, on_progress
+    study, measure
         As for :func:`shapley`.
     ids : iterable of str
         Mitigations; of those that do not go together the table says why.
@@ -161,8 +182,7 @@ def interactions(
     check_measure(measure)
     worth = _Worth(study, measure)
     rows = []
-    pairs = list(itertools.combinations(names, 2))
-    for done, (first, second) in enumerate(pairs, 1):
+    for first, second in itertools.combinations(names, 2):
         why = study.catalogue.conflict(first, second)
         row: dict[str, Any] = {"beyond": np.nan, "low": np.nan, "high": np.nan, "share": np.nan, "why": why}
         if not why:
@@ -171,8 +191,6 @@ def interactions(
             share = beyond.mean / least if least > 0 else np.nan
             row |= {"beyond": beyond.mean, "low": beyond.low, "high": beyond.high, "share": share}
         rows += [_named(study, first, second) | row, _named(study, second, first) | row]
-        if on_progress:
-            on_progress(done, len(pairs))
     columns = ["first", "second", "first_title", "second_title", "beyond", "low", "high", "share", "why"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -182,28 +200,17 @@ def _named(study: Study, first: str, second: str) -> dict[str, str]:
     return {"first": first, "second": second, "first_title": titles[0], "second_title": titles[1]}
 
 
-def _checked(study: Study, ids: Iterable[str], measure: str) -> list[str]:
-    names = [study.catalogue[name].id for name in dict.fromkeys(ids)]
-    if not names:
-        raise InputError("no mitigation to share a gain among: name two or more")
-    study.catalogue.check_together(names)
-    check_measure(measure)
-    return names
-
-
 class _Worth:
     """Gain of a set of mitigations, run by run."""
 
     def __init__(self, study: Study, measure: str) -> None:
         self._study, self._measure = study, measure
-        self._sign = -1.0 if measure in BETTER_LARGE else 1.0
         self._seen: set[frozenset[str]] = set()
 
     def __call__(self, ids: Iterable[str]) -> np.ndarray:
         chosen = frozenset(ids)
         self._seen.add(chosen)
-        without, with_them = self._study.runs(), self._study.runs(chosen)
-        return np.asarray(self._sign * (without.values(self._measure) - with_them.values(self._measure)))
+        return gains(self._study.runs(), self._study.runs(chosen), self._measure)
 
     @property
     def n_scenarios(self) -> int:
@@ -211,38 +218,30 @@ class _Worth:
         return len(self._seen)
 
 
-def _exact(worth: _Worth, names: list[str], on_progress: OnProgress | None) -> np.ndarray:
+def _exact(worth: _Worth, names: list[str]) -> np.ndarray:
     """Values by run, over all subsets."""
     k = len(names)
     subsets = [subset for size in range(k + 1) for subset in itertools.combinations(range(k), size)]
-    gains = {}
-    for done, subset in enumerate(subsets, 1):
-        gains[frozenset(subset)] = worth(names[i] for i in subset)
-        if on_progress:
-            on_progress(done, len(subsets))
+    of_set = {frozenset(subset): worth(names[i] for i in subset) for subset in subsets}
     values = []
     for i in range(k):
         others = [frozenset(subset) for subset in subsets if i not in subset]
         weights = [1 / (k * math.comb(k - 1, len(subset))) for subset in others]
-        values.append(sum(w * (gains[s | {i}] - gains[s]) for w, s in zip(weights, others, strict=True)))
+        values.append(sum(w * (of_set[s | {i}] - of_set[s]) for w, s in zip(weights, others, strict=True)))
     return np.array(values)
 
 
-def _sampled(
-    worth: _Worth, names: list[str], n_orders: int, seed: int, on_progress: OnProgress | None
-) -> tuple[np.ndarray, np.ndarray]:
+def _sampled(worth: _Worth, names: list[str], n_orders: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Values by run, and their standard errors over pairs of an order and its reverse."""
     if n_orders < 2:
         raise InputError(f"n_orders must be >= 2 to know an error, got {n_orders}")
     rng = np.random.default_rng(seed)
     means, total = [], np.zeros(())
-    for done in range(1, n_orders + 1):
+    for _ in range(n_orders):
         order = rng.permutation(len(names))
         of_pair = (_of_order(worth, names, order) + _of_order(worth, names, order[::-1])) / 2
         means.append(of_pair.mean(axis=1))
         total = total + of_pair
-        if on_progress:
-            on_progress(done, n_orders)
     return total / n_orders, np.std(means, axis=0, ddof=1) / math.sqrt(n_orders)
 
 

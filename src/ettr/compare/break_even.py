@@ -11,13 +11,13 @@ import pandas as pd
 
 from ettr import budget, mitigation
 from ettr.compare.measures import Runs, difference, run_scenario
-from ettr.compare.study import OnProgress, Study
+from ettr.compare.study import Study
 from ettr.core.errors import EttrError, InputError, NoProgress
 from ettr.mitigation import Mitigation
 from ettr.scenario import Scenario
+from ettr.scenario.paths import N_GPUS, RATE
 from ettr.spares.simulated import check_runs
 
-RATE, SIZE, PRICE = "failures.rate_per_1000_node_days", "cluster.n_gpus", "cost.usd_per_gpu_h"
 RATE_FACTORS = tuple(4.0 ** (i / 2) for i in range(-6, 7))
 SIZES = (1024, 4096, 16_384, 65_536, 262_144, 1_048_576)
 PAYS, COSTS, UNSURE, NO_PROGRESS, NO_FIT = "pays", "costs more", "within the error", "no progress", "does not fit"
@@ -74,10 +74,9 @@ def at_prices(study: Study, ids: Iterable[str]) -> pd.DataFrame:
 def along(
     study: Study,
     ids: Iterable[str],
-    field: str = SIZE,
+    field: str = N_GPUS,
     values: Iterable[float] | None = None,
     n_runs: int = 40,
-    on_progress: OnProgress | None = None,
 ) -> pd.DataFrame:
     """What each mitigation is worth at other failure rates or sizes of the job.
 
@@ -93,8 +92,6 @@ def along(
         Of the field; by default from 1,024 to a million GPUs, and from an eighth of 8 to 64 times the rate.
     n_runs : int
         Runs of each, of about 150 failures, in the steady state.
-    on_progress : callable, optional
-        Called with how many scenarios are done, and how many there will be.
 
     Returns
     -------
@@ -112,27 +109,19 @@ def along(
     """
     chosen = [study.catalogue[name] for name in ids]
     check_runs(n_runs)
-    if field not in (SIZE, RATE):
-        raise InputError(f"field must be {SIZE} or {RATE}, got {field!r}")
+    if field not in (N_GPUS, RATE):
+        raise InputError(f"field must be {N_GPUS} or {RATE}, got {field!r}")
     grid = _grid(study.baseline, field, values)
     rows: list[dict[str, Any]] = []
-    for done, value in enumerate(grid):
-        place = {"value": value}
+    for value in grid:
+        named = [{"id": one.id, "title": one.title, "value": value} for one in chosen]
         try:
             base = _at(study, field, value)
             before = _shortened(study, base, n_runs)
-        except NoProgress as error:
-            base, before, gone = None, None, (NO_PROGRESS, str(error))
         except EttrError as error:
-            base, before, gone = None, None, (NO_FIT, str(error))
-        for i, one in enumerate(chosen, 1):
-            named = {"id": one.id, "title": one.title, **place}
-            if base is None or before is None:
-                rows.append({**named, "state": gone[0], "why": gone[1]})
-            else:
-                rows.append(named | _worth(study, one, base, before, n_runs))
-            if on_progress:
-                on_progress(done * len(chosen) + i, len(grid) * len(chosen))
+            rows += [names | _no_answer(error) for names in named]
+        else:
+            rows += [names | _worth(study, one, base, before, n_runs) for names, one in zip(named, chosen, strict=True)]
     columns = ["ettr_before", "ettr", "saved", "low", "high", "saved_usd", "usd_low", "usd_high"]
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=["id", "title", "value", *columns, "state", "why"])
@@ -189,7 +178,7 @@ def _at(study: Study, field: str, value: float) -> Scenario:
     if field == RATE:
         run = base.override({RATE: value})
     else:
-        changes: dict[str, Any] = {SIZE: round(value)}
+        changes: dict[str, Any] = {N_GPUS: round(value)}
         if base.job.productive_h is not None:
             changes["job.productive_h"] = base.job.productive_h * base.cluster.n_gpus / round(value)
         run = base.override(changes)
@@ -220,20 +209,17 @@ def _shortened(study: Study, run: Scenario, n_runs: int) -> tuple[Runs, float]:
 
 
 def _worth(study: Study, one: Mitigation, base: Scenario, before: tuple[Runs, float], n_runs: int) -> dict[str, Any]:
-    own_usd = one.price.usd + one.price.usd_per_gpu * base.cluster.n_gpus
     runs, times = before
     try:
         changed = mitigation.apply(base, one.id, study.catalogue)
         if changed == base:
             return {"ettr_before": runs.ettr, "state": IN_PLACE, "why": "the scenario has it there"}
         after, times_after = _shortened(study, changed, n_runs)
-    except NoProgress as error:
-        return {"ettr_before": runs.ettr, "state": NO_PROGRESS, "why": str(error)}
     except EttrError as error:
-        return {"ettr_before": runs.ettr, "state": NO_FIT, "why": str(error)}
+        return {"ettr_before": runs.ettr, **_no_answer(error)}
     total_h = runs.total_h * times
     hours = difference(total_h, after.total_h * times_after)
-    usd = difference(runs.values("usd") * times, after.values("usd") * times_after + own_usd)
+    usd = difference(runs.values("usd") * times, after.values("usd") * times_after + one.price.of(base.cluster.n_gpus))
     mean_h = float(total_h.mean())
     state = PAYS if usd.low > 0 else COSTS if usd.high < 0 else UNSURE
     return {
@@ -248,3 +234,7 @@ def _worth(study: Study, one: Mitigation, base: Scenario, before: tuple[Runs, fl
         "state": state,
         "why": "",
     }
+
+
+def _no_answer(error: EttrError) -> dict[str, Any]:
+    return {"state": NO_PROGRESS if isinstance(error, NoProgress) else NO_FIT, "why": str(error)}

@@ -11,14 +11,14 @@ import pandas as pd
 
 from ettr.compare.study import check_measure
 from ettr.core.errors import InputError, UnknownName
+from ettr.core.units import ROUNDING, unit_of
 from ettr.failures import gamma_interval
 from ettr.mitigation import Catalogue, weakest_status
 from ettr.scenario import Scenario
-from ettr.scenario.paths import bounds, field_at, unit_of
+from ettr.scenario.paths import RATE, bounds, field_at
 
 EFFECT = "effect of "
 """Before the name of a mitigation: how strongly it acts."""
-RATE = "failures.rate_per_1000_node_days"
 FACTORS = MappingProxyType({"assumed": 2.0, "secondary": 1.5, "given": 1.25, "derived": 1.25, "primary": 1.25})
 """How many times smaller or larger a value may be, by its status (assumed)."""
 _KELVIN = 5.0
@@ -40,7 +40,6 @@ _DECISIONS = (
     "failures.lemons.left",
 )
 _OF_MODES = ("latency_h", "heat_share", "detection_min", "restart_min", "repair_h")
-_HAIR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -198,7 +197,7 @@ def _most(field: str) -> float:
     """The largest value that a field's rule allows."""
     rules: dict[str, Any] = dict(bounds(field_at(field, Scenario)))
     most = float(min(rules.get("<=", float("inf")), rules.get("<", float("inf"))))
-    return most * (1 - _HAIR) if "<" in rules else most
+    return most * (1 - ROUNDING) if "<" in rules else most
 
 
 def _fits(scenario: Scenario, field: str, value: float) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -14,11 +13,13 @@ from scipy import special
 from ettr import budget, power
 from ettr.core.errors import NoProgress
 from ettr.core.results import PARTS, TimeBudget
+from ettr.core.units import H_PER_DAY
 from ettr.plan import best_interval_min, whole_interval_min
-from ettr.power.bills import STATES
+from ettr.power.bills import state_of
 from ettr.scenario import Scenario
 from ettr.simulation import simulate
 from ettr.simulation.columns import COLUMNS, N_FAILURES, PRODUCTIVE, WAITING
+from ettr.simulation.outlook import outlook
 
 Interval = Literal["best", "given"]
 """Checkpoint at the closed form's best interval of each scenario, or at its own."""
@@ -28,7 +29,6 @@ UNITS = MappingProxyType({"ettr": "1", "days": "d", "gpu_h": "GPU h", "usd": "US
 BETTER_LARGE = ("ettr",)
 """Measures of which more is better; of the others less."""
 
-_H_PER_DAY, _KWH_PER_MWH = 24.0, 1e3
 _OFTEN_H, _LEAST_ETTR, _MOST_MET = 1.0, 0.01, 1e6
 """Failures that often, with so low an ETTR and so many of them, are not simulated."""
 _ROUNDING = 1e-12
@@ -86,7 +86,7 @@ class Runs:
     def mwh(self) -> np.ndarray:
         """Energy of the facility, that of idle hot spares too. [MWh]"""
         profile = power.profile(self.scenario)
-        by_part_mw = np.array([profile.facility_mw(_state(part)) for part in PARTS])
+        by_part_mw = np.array([profile.facility_mw(state_of(part)) for part in PARTS])
         hot = self.scenario.spares.n_nodes if self.scenario.spares else 0
         spare_gpus = hot * self.scenario.cluster.gpus_per_node
         idle_mw = profile.facility_mw("queue") * spare_gpus / profile.n_gpus
@@ -98,21 +98,17 @@ class Runs:
         Of the ETTR, a ratio of sums, what each run adds to it to first order: the mean is exact, and the spread is that
         of the delta method.
         """
-        prices = self.scenario.prices
         gpu_h = self.total_h * self.held_gpus
         if measure == "ettr":
             mean_h = self.total_h.mean()
             return np.asarray(self.ettr + (self.hours[:, PRODUCTIVE] - self.ettr * self.total_h) / mean_h)
         if measure == "days":
-            return np.asarray(self.total_h / _H_PER_DAY)
+            return np.asarray(self.total_h / H_PER_DAY)
         if measure == "gpu_h":
             return np.asarray(gpu_h)
         if measure == "mwh":
             return self.mwh
-        electricity = self.mwh * _KWH_PER_MWH * prices.usd_per_kwh
-        return np.asarray(
-            gpu_h * prices.usd_per_gpu_h + electricity + prices.usd_per_day * self.total_h / _H_PER_DAY + self.own_usd
-        )
+        return np.asarray(self.scenario.prices.total_usd(gpu_h, self.mwh, self.total_h / H_PER_DAY) + self.own_usd)
 
     def mean(self, measure: str) -> float:
         """Mean of a measure over the runs."""
@@ -127,11 +123,6 @@ class Runs:
         return TimeBudget(**named, n_failures=float(mean[N_FAILURES]), spare_gpu_h=float(spare))
 
 
-def _state(part: str) -> str:
-    name = part.removesuffix("_h")
-    return STATES.get(name, name)
-
-
 def run_scenario(
     scenario: Scenario,
     n_runs: int,
@@ -139,7 +130,6 @@ def run_scenario(
     interval: Interval = "best",
     own_usd: float = 0.0,
     executor: Any = None,
-    on_progress: Callable[[int, int], None] | None = None,
 ) -> Runs:
     """Simulate a scenario at its best interval or at its own.
 
@@ -147,7 +137,7 @@ def run_scenario(
     ----------
     scenario : Scenario
         The run.
-    n_runs, seed, executor, on_progress
+    n_runs, seed, executor
         As for :func:`ettr.simulate`.
     interval : {"best", "given"}
         Which checkpoint interval.
@@ -161,7 +151,7 @@ def run_scenario(
     """
     run = at_interval(scenario, interval)
     _refuse_endless(run, n_runs)
-    simulated = simulate(run, n_runs, seed, executor=executor, on_progress=on_progress)
+    simulated = simulate(run, n_runs, seed, executor=executor)
     return Runs(run, simulated.table[:, : len(COLUMNS)], own_usd)
 
 
@@ -169,12 +159,9 @@ def _refuse_endless(run: Scenario, n_runs: int) -> None:
     """Raise where runs that hardly get on would meet failures for minutes of computing."""
     if run.job_mttf_h > _OFTEN_H:
         return
-    expected = budget.closed_form(run.override({"maintenance": None})).budget
-    if expected and expected.ettr < _LEAST_ETTR and expected.n_failures * n_runs > _MOST_MET:
-        raise NoProgress(
-            f"the job practically never gets on: the expected ETTR is {float(expected.ettr):.2g}, and {n_runs:,} runs "
-            f"would meet {float(expected.n_failures) * n_runs:.2g} failures"
-        )
+    ahead = outlook(run)
+    if ahead.ettr > 0 and ahead.is_endless(_LEAST_ETTR, _MOST_MET, n_runs):
+        raise NoProgress(f"{ahead.words}, and {n_runs:,} runs would meet {ahead.n_failures * n_runs:.2g} failures")
 
 
 def at_interval(scenario: Scenario, interval: Interval) -> Scenario:
@@ -242,6 +229,12 @@ def gain(before: Runs, after: Runs, measure: str) -> Difference:
     if measure in BETTER_LARGE:
         one, other = other, one
     return difference(one, other)
+
+
+def gains(before: Runs, after: Runs, measure: str) -> np.ndarray:
+    """What :func:`gain` is the mean of, run by run."""
+    one, other = before.values(measure), after.values(measure)
+    return np.asarray(other - one if measure in BETTER_LARGE else one - other)
 
 
 def difference(one: np.ndarray, other: np.ndarray) -> Difference:

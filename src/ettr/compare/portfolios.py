@@ -12,8 +12,11 @@ import numpy as np
 import pandas as pd
 
 from ettr.compare.measures import UNITS, Runs, gain
-from ettr.compare.study import OnProgress, Study, check_measure
+from ettr.compare.report import portfolio_report
+from ettr.compare.study import OnProgress, Study
 from ettr.core.errors import InputError, NoProgress
+from ettr.core.report import Answer, Report, plain_values
+from ettr.core.sentences import listed, pct
 
 MOST_TOGETHER = 12
 """Mitigations of which all subsets are looked at."""
@@ -21,8 +24,8 @@ MOST_TOGETHER = 12
 EXACT, GREEDY = "exact", "greedy"
 
 
-@dataclass(frozen=True, eq=False)
-class Portfolio:
+@dataclass(frozen=True, eq=False, repr=False)
+class Portfolio(Answer):
     """Mitigations that go together.
 
     Attributes
@@ -42,6 +45,8 @@ class Portfolio:
         ETTR).
     method : {"exact", "greedy"}
         All subsets, or one more at a time.
+    conflicts : tuple of tuple of str
+        What does not go with the best ones: one of them, another that was looked at, and why.
     """
 
     ids: tuple[str, ...]
@@ -49,6 +54,7 @@ class Portfolio:
     budget_usd: float
     frame: pd.DataFrame
     method: str
+    conflicts: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def best(self) -> pd.Series | None:
@@ -63,16 +69,29 @@ class Portfolio:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
-        best = self.best
-        return {
-            "ids": list(self.ids),
+        record = {
+            "ids": self.ids,
             "measure": self.measure,
             "unit": UNITS[self.measure],
-            "budget_usd": self.budget_usd if math.isfinite(self.budget_usd) else None,
+            "budget_usd": self.budget_usd,
             "method": self.method,
-            "best": None if best is None else best.to_dict(),
-            "front": self.front.to_dict("records"),
+            "best": None if self.best is None else self.best.to_dict(),
+            "front": self.front,
         }
+        return dict(plain_values(record))
+
+    @property
+    def headline(self) -> str:
+        """The best set, and its ETTR."""
+        return (
+            "no set is worth its price"
+            if self.best is None
+            else f"{listed(list(self.ids))}: ETTR {pct(self.best['ettr'])}"
+        )
+
+    def report(self) -> Report:
+        """The best set, what does not go with it, and what costs how much."""
+        return portfolio_report(self)
 
 
 def portfolio(
@@ -117,10 +136,7 @@ def portfolio(
     >>> compare.portfolio(study, ["just-in-time-checkpoint", "peer-checkpoint", "lemon-removal"], method="greedy").ids
     ('peer-checkpoint', 'lemon-removal')
     """
-    names = [study.catalogue[name].id for name in dict.fromkeys(ids)]
-    check_measure(measure)
-    if not names:
-        raise InputError("no mitigation to choose from: name one or more")
+    names = study.named(ids, measure, "no mitigation to choose from: name one or more")
     if method not in (EXACT, GREEDY):
         raise InputError(f"method must be exact or greedy, got {method!r}")
     if method == EXACT and len(names) > MOST_TOGETHER:
@@ -132,7 +148,10 @@ def portfolio(
     looked = _Looked(study, measure, budget)
     looked.cheapest(names)
     chosen = _greedy(looked, names, on_progress) if method == GREEDY else _exact(looked, names, on_progress)
-    return Portfolio(chosen, measure, budget, _with_front(looked.frame()), method)
+    frame = _with_front(looked.frame())
+    considered = dict.fromkeys(name for ids in frame["ids"] for name in ids.split(", ") if name)
+    pairs = [(name, other, study.catalogue.conflict(name, other)) for name in chosen for other in considered]
+    return Portfolio(chosen, measure, budget, frame, method, tuple(pair for pair in pairs if pair[2]))
 
 
 def cost_usd(before: Runs, after: Runs) -> float:

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from ettr.compare.inputs import Input, effects, uncertain
-from ettr.compare.measures import BETTER_LARGE, difference
-from ettr.compare.study import OnProgress, Study, check_measure
+from ettr.compare.measures import difference, gains
+from ettr.compare.study import Study
 from ettr.core.errors import EttrError, InputError
+from ettr.core.report import one_line
 
 LEAD = "lead of the first"
 """By how much the best mitigation is ahead of the next one at the given inputs."""
@@ -20,11 +21,11 @@ COLUMNS = (
     *("input", "status", "unit", "given", "low_value", "high_value", "id", "title", "gain", "gain_low", "gain_high"),
     *("error", "swing", "best_low", "best_high", "changes_best"),
 )
-_MOST_INPUTS = 8
 _FEWEST_SAMPLES = 8
+_NOTHING = "no mitigation to look at: name one or more"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sobol:
     """Global sensitivity of gains to all inputs together.
 
@@ -47,13 +48,16 @@ class Sobol:
     best: pd.DataFrame
     measure: str
 
+    def __repr__(self) -> str:
+        inputs = self.indices["input"].nunique()
+        return one_line(self, f"{inputs} inputs at {len(self.samples)} points, by {self.measure}")
+
 
 def tornado(
     study: Study,
     ids: Iterable[str],
     measure: str = "days",
     inputs: Iterable[Input] | None = None,
-    on_progress: OnProgress | None = None,
 ) -> pd.DataFrame:
     """What each mitigation is worth with one input at a time at either end of its range.
 
@@ -67,8 +71,6 @@ def tornado(
         Which gain.
     inputs : iterable of Input, optional
         Those of :func:`uncertain`, and of :func:`effects` of these mitigations, by default.
-    on_progress : callable, optional
-        Called with how many scenarios are done, and how many there will be.
 
     Returns
     -------
@@ -88,17 +90,13 @@ def tornado(
     >>> table["input"].iloc[0]
     'checkpoint.stall_s'
     """
-    names = _names(study, ids, measure)
-    varied = tuple(_inputs(study, names, measure) if inputs is None else inputs)
+    names = study.named(ids, measure, _NOTHING)
+    varied = (*uncertain(study.baseline, measure), *effects(study.catalogue, names)) if inputs is None else inputs
     given = _gains(study, names, measure)
     best = _leader(names, given)
     rows = []
-    for done, one in enumerate(varied):
-        ends = []
-        for i, value in enumerate((one.low, one.high), 1):
-            ends.append(_gains_at(study, {one: value}, names, measure))
-            if on_progress:
-                on_progress(2 * done + i, 2 * len(varied))
+    for one in varied:
+        ends = [_at_end(study, one, value, names, measure) for value in (one.low, one.high)]
         rows += _rows_of(study, one, names, given, ends, best)
     frame = pd.DataFrame(rows, columns=None if rows else list(COLUMNS))
     return frame.sort_values("swing", ascending=False, kind="stable", ignore_index=True)
@@ -107,10 +105,9 @@ def tornado(
 def sobol(
     study: Study,
     ids: Iterable[str],
-    inputs: Iterable[Input] | None = None,
+    inputs: Iterable[Input],
     n: int = 32,
     measure: str = "days",
-    on_progress: OnProgress | None = None,
 ) -> Sobol:
     """How much of the variance of each gain each input explains, if all inputs vary together.
 
@@ -120,14 +117,12 @@ def sobol(
         Scenario and seed.
     ids : iterable of str
         Mitigations.
-    inputs : iterable of Input, optional
-        At most 8 or so: the number of scenarios grows with them; by default the 8 with the largest swing.
+    inputs : iterable of Input
+        Such as those of the largest swing; at most 8 or so, as the number of scenarios grows with them.
     n : int
         Points of a Sobol sequence, a power of 2; ``n`` times (inputs + 2) points are looked at.
     measure : str
         Which gain.
-    on_progress : callable, optional
-        Called with how many points are done, and how many there will be.
 
     Returns
     -------
@@ -146,24 +141,24 @@ def sobol(
     """
     from SALib.sample import sobol as sample
 
-    names = _names(study, ids, measure)
+    names = study.named(ids, measure, _NOTHING)
     if n < _FEWEST_SAMPLES or n & (n - 1):
         raise InputError(f"n must be a power of 2 and >= {_FEWEST_SAMPLES}, got {n}")
-    varied = tuple(_largest(study, names, measure) if inputs is None else inputs)
+    varied = tuple(inputs)
     if len(varied) < 2:
         raise InputError(f"at least two inputs are needed to tell them apart, got {len(varied)}")
     problem = {"num_vars": len(varied), "names": [one.field for one in varied], "bounds": [[0.0, 1.0]] * len(varied)}
     points = sample.sample(problem, n, calc_second_order=False, seed=study.seed)
     values = np.array([[_between(one, u) for one, u in zip(varied, point, strict=True)] for point in points])
-    gains = _at_points(study, names, varied, values, measure, on_progress)
+    gained = _at_points(study, names, varied, values, measure)
     first = names.index(_leader(names, _gains(study, names, measure)))
-    answers = {name: (study.catalogue[name].title, gains[:, i]) for i, name in enumerate(names)}
+    answers = {name: (study.catalogue[name].title, gained[:, i]) for i, name in enumerate(names)}
     if len(names) > 1:
-        answers[LEAD] = LEAD, gains[:, first] - np.delete(gains, first, axis=1).max(axis=1)
+        answers[LEAD] = LEAD, gained[:, first] - np.delete(gained, first, axis=1).max(axis=1)
     rows = [row for of, (title, answer) in answers.items() for row in _indices(problem, of, title, answer, study.seed)]
-    columns = dict(zip(names, gains.T, strict=True))
+    columns = dict(zip(names, gained.T, strict=True))
     samples = pd.DataFrame(values, columns=[one.field for one in varied]).assign(**columns)
-    counts = np.bincount(gains.argmax(axis=1), minlength=len(names)) / len(points)
+    counts = np.bincount(gained.argmax(axis=1), minlength=len(names)) / len(points)
     best = pd.DataFrame({"id": names, "title": [study.catalogue[name].title for name in names], "share": counts})
     return Sobol(pd.DataFrame(rows), samples, best.sort_values("share", ascending=False, ignore_index=True), measure)
 
@@ -174,19 +169,17 @@ def _at_points(
     varied: tuple[Input, ...],
     values: np.ndarray,
     measure: str,
-    on_progress: OnProgress | None,
 ) -> np.ndarray:
     """Gains of the mitigations, a row a point."""
-    gains = np.empty((len(values), len(names)))
+    gained = np.empty((len(values), len(names)))
     for row, point in enumerate(values):
-        at_point = _gains_at(study, dict(zip(varied, point.tolist(), strict=True)), names, measure)
-        if isinstance(at_point, str):
+        try:
+            at_point = _gains_at(study, dict(zip(varied, point.tolist(), strict=True)), names, measure)
+        except EttrError as error:
             where = ", ".join(f"{one.field} = {value:.3g}" for one, value in zip(varied, point, strict=True))
-            raise InputError(f"there is no answer at {where}: {at_point}; give inputs with narrower ranges")
-        gains[row] = [at_point[name].mean() for name in names]
-        if on_progress:
-            on_progress(row + 1, len(values))
-    return gains
+            raise InputError(f"there is no answer at {where}: {error}; give inputs with narrower ranges") from error
+        gained[row] = [at_point[name].mean() for name in names]
+    return gained
 
 
 def _indices(problem: dict[str, Any], of: str, title: str, answer: np.ndarray, seed: int) -> list[dict[str, Any]]:
@@ -208,26 +201,6 @@ def _indices(problem: dict[str, Any], of: str, title: str, answer: np.ndarray, s
     ]
 
 
-def _names(study: Study, ids: Iterable[str], measure: str) -> list[str]:
-    names = [study.catalogue[name].id for name in dict.fromkeys(ids)]
-    check_measure(measure)
-    if not names:
-        raise InputError("no mitigation to look at: name one or more")
-    return names
-
-
-def _largest(study: Study, names: list[str], measure: str) -> list[Input]:
-    """The inputs that move a gain most, one at a time."""
-    known = {one.field: one for one in _inputs(study, names, measure)}
-    table = tornado(study, names, measure, known.values())
-    table = table[table[["gain_low", "gain_high"]].notna().all(axis=1)]
-    return [known[name] for name in list(dict.fromkeys(table["input"]))[:_MOST_INPUTS]]
-
-
-def _inputs(study: Study, names: list[str], measure: str) -> tuple[Input, ...]:
-    return (*uncertain(study.baseline, measure), *effects(study.catalogue, names))
-
-
 def _between(one: Input, u: float) -> float:
     """A value of an input from a uniform number: log-uniform, or uniform where an end is not above zero."""
     if one.low > 0 and not one.field.endswith("_c"):
@@ -240,48 +213,49 @@ Gains = dict[str, np.ndarray]
 
 
 def _gains(study: Study, names: list[str], measure: str) -> Gains:
-    sign = -1.0 if measure in BETTER_LARGE else 1.0
-    before = study.runs().values(measure)
-    return {name: sign * (before - study.runs([name]).values(measure)) for name in names}
+    return {name: gains(study.runs(), study.runs([name]), measure) for name in names}
 
 
-def _gains_at(study: Study, values: dict[Input, float], names: list[str], measure: str) -> Gains | str:
-    """Gains with other inputs; why there are none where the job does not get on, or something does not fit."""
+def _gains_at(study: Study, values: dict[Input, float], names: list[str], measure: str) -> Gains:
+    """Gains with other inputs."""
     strengths = {**study.strengths, **{one.of_effect: value for one, value in values.items() if one.of_effect}}
     changes: dict[str, float] = {}
     for one, value in values.items():
         if not one.of_effect:
             changes |= one.changes(study.bare, value)
+    run = study.bare.override(changes) if changes else study.bare
+    return _gains(replace(study, baseline=run, strengths=strengths), names, measure)
+
+
+def _at_end(study: Study, one: Input, value: float, names: list[str], measure: str) -> Gains | None:
+    """Gains at an end of one input; None where the job does not get on, or something does not fit."""
     try:
-        run = study.bare.override(changes) if changes else study.bare
-        return _gains(replace(study, baseline=run, strengths=strengths), names, measure)
-    except EttrError as error:
-        return str(error)
+        return _gains_at(study, {one: value}, names, measure)
+    except EttrError:
+        return None
 
 
-def _leader(names: list[str], gains: Gains) -> str:
-    return max(names, key=lambda name: float(gains[name].mean()))
+def _leader(names: list[str], of_each: Gains) -> str:
+    return max(names, key=lambda name: float(of_each[name].mean()))
 
 
 def _rows_of(
-    study: Study, one: Input, names: list[str], given: Gains, ends: list[Gains | str], best: str
+    study: Study, one: Input, names: list[str], given: Gains, ends: list[Gains | None], best: str
 ) -> list[dict[str, Any]]:
-    leaders = [None if isinstance(end, str) else _leader(names, end) for end in ends]
+    leaders = [None if end is None else _leader(names, end) for end in ends]
     changes = any(
-        leader not in (None, best) and not isinstance(end, str) and difference(end[str(leader)], end[best]).low > 0
+        end is not None and leader is not None and leader != best and difference(end[leader], end[best]).low > 0
         for leader, end in zip(leaders, ends, strict=True)
     )
     common = {"input": one.field, "status": one.status, "unit": one.unit, "given": one.given}
     common |= {"low_value": one.low, "high_value": one.high}
     rows = []
     for name in names:
-        at_ends = [None if isinstance(end, str) else end[name] for end in ends]
-        three = [float(gains.mean()) for gains in (given[name], *at_ends) if gains is not None]
-        errors = [
-            difference(gains, np.zeros_like(gains)).error for gains in (given[name], *at_ends) if gains is not None
-        ]
-        means = [np.nan if gains is None else float(gains.mean()) for gains in at_ends]
-        row = {"id": name, "title": study.catalogue[name].title, "gain": three[0]}
-        row |= {"gain_low": means[0], "gain_high": means[1], "error": max(errors), "swing": max(three) - min(three)}
+        known = [given[name], *(end[name] for end in ends if end is not None)]
+        means = [float(gained.mean()) for gained in known]
+        low, high = (np.nan if end is None else float(end[name].mean()) for end in ends)
+        row = {"id": name, "title": study.catalogue[name].title, "gain": means[0], "gain_low": low, "gain_high": high}
+        row["error"] = max(difference(gained, np.zeros_like(gained)).error for gained in known)
+        row["swing"] = max(means) - min(means)
         rows.append(common | row | {"best_low": leaders[0], "best_high": leaders[1], "changes_best": changes})
     return rows

@@ -69,7 +69,7 @@ class Study:
         if chosen not in self._known:
             order = [name for name in self.catalogue.ids if name in chosen]
             order += sorted(chosen - set(order))  # unknown ones, for the error
-            run = self._with(order) if order else self.bare
+            run = mitigation.apply(self.bare, order, self.catalogue, self.strengths) if order else self.bare
             self._known[chosen] = self.simulated(run, sum(self.own_usd(self.catalogue[name]) for name in order))
         return self._known[chosen]
 
@@ -83,16 +83,21 @@ class Study:
         """Runs of the scenario as it was given, without assumptions."""
         return self.simulated(self.scenario) if self.assumptions else self.runs()
 
-    def _with(self, ids: list[str]) -> Scenario:
-        return mitigation.apply(self.bare, ids, self.catalogue, self.strengths)
-
     def simulated(self, run: Scenario, own_usd: float = 0.0) -> Runs:
         """Runs of another scenario with the same random numbers."""
         return run_scenario(run, self.n_runs, self.seed, self.interval, own_usd, self.executor)
 
     def own_usd(self, one: Mitigation) -> float:
         """Price of a mitigation for this job. [USD]"""
-        return one.price.usd + one.price.usd_per_gpu * self.baseline.cluster.n_gpus
+        return one.price.of(self.baseline.cluster.n_gpus)
+
+    def named(self, ids: Iterable[str], measure: str, nothing: str) -> list[str]:
+        """Names of mitigations, each once; refuses unknown ones and measures, and none at all with these words."""
+        names = [self.catalogue[name].id for name in dict.fromkeys(ids)]
+        if not names:
+            raise InputError(nothing)
+        check_measure(measure)
+        return names
 
     def fitting(self) -> tuple[str, ...]:
         """Mitigations with evidence and a model that change something here."""
@@ -151,8 +156,7 @@ def study(
     return Study(scenario, completed.scenario, completed.assumptions, known, int(n_runs), seed, interval, executor)
 
 
-def check_measure(measure: str) -> str:
-    """A measure that there is."""
+def check_measure(measure: str) -> None:
+    """Refuse a measure that there is not."""
     if measure not in UNITS:
         raise UnknownName("measure", measure, UNITS)
-    return measure

@@ -1,10 +1,10 @@
 """Statistics of failures: rates, shapes, trend, nodes, repairs, and what to conclude."""
 
 from ettr.failures.dispersion import Dispersion, Gamma
-from ettr.failures.fitting import Fit, NodeStatistics, fit, jsonable
+from ettr.failures.fitting import Fit, NodeStatistics, fit
 from ettr.failures.gaps import GapFit
 from ettr.failures.groups import CohortTest
-from ettr.failures.hazards import burn_in_count, burn_in_rate, fleet_rate_per_h, settled_rate
+from ettr.failures.hazards import burn_in_count, settled_rate
 from ettr.failures.lemons import Lemons
 from ettr.failures.lifetimes import LifetimeFit
 from ettr.failures.prediction import Forecast, ForecastScore
@@ -14,7 +14,6 @@ from ettr.failures.rates import (
     count_intervals,
     failure_rate,
     gamma_interval,
-    gpu_rate_per_h,
     job_mttf_h,
     poisson_interval,
     rate_intervals,
@@ -47,18 +46,14 @@ __all__ = [
     "Trend",
     "Verdict",
     "burn_in_count",
-    "burn_in_rate",
     "count_intervals",
     "failure_rate",
     "fit",
-    "fleet_rate_per_h",
     "forecasts_made",
     "gamma_interval",
     "gaps_fitted",
     "gaps_seen",
-    "gpu_rate_per_h",
     "job_mttf_h",
-    "jsonable",
     "lives_after_repair",
     "node_counts",
     "poisson_interval",

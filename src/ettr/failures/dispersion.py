@@ -10,7 +10,7 @@ from scipy import stats
 
 from ettr.core.errors import InputError
 from ettr.core.validity import above_zero, at_least_zero
-from ettr.failures.rates import NODE_DAYS, FailureRate, failure_rate
+from ettr.failures.rates import FailureRate, failure_rate, gamma_interval
 from ettr.failures.window import checked_level, checked_starts
 
 N_BLOCKS, MOST_BLOCKS = 12, 40
@@ -202,9 +202,9 @@ def over_dispersed_rate(
     (3.789, 3.02, 4.65)
     """
     known = rate_gamma(n_events, node_days, index, dof, level)
-    low, high = stats.gamma.interval(level, known.shape, scale=NODE_DAYS / known.node_days)
+    wide = gamma_interval(known.shape, known.node_days, level)
     exact = failure_rate(n_events, node_days, level)
-    return FailureRate(exact.per_1000_node_days, min(exact.low, float(low)), max(exact.high, float(high)), level)
+    return FailureRate(exact.per_1000_node_days, min(exact.low, wide.low), max(exact.high, wide.high), level)
 
 
 def tail_quantile(level: float, dof: float | None = None) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +11,9 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import UnknownName
+from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import LOG_COLUMNS, FailureLog
+from ettr.core.sentences import number
 from ettr.failures import (
     dispersion,
     gaps,
@@ -25,10 +26,11 @@ from ettr.failures import (
     roles,
     trend,
     verdicts,
+    words,
 )
 from ettr.failures.lemons import Lemons
 from ettr.failures.prediction import Forecast, ForecastScore
-from ettr.failures.rates import NODE_DAYS, FailureRate, failure_rate, poisson_interval
+from ettr.failures.rates import FailureRate, failure_rate, rates_of
 from ettr.failures.verdicts import Verdict
 
 DEDUPLICATE_H = 24.0
@@ -67,8 +69,8 @@ class NodeStatistics:
     lifetime: lifetimes.LifetimeFit | None
 
 
-@dataclass(frozen=True)
-class Fit:
+@dataclass(frozen=True, repr=False)
+class Fit(Answer):
     """A failure log in numbers.
 
     Attributes
@@ -140,9 +142,16 @@ class Fit:
     def to_dict(self) -> dict[str, Any]:
         """Everything but the events as plain values, for JSON; what is missing or infinite is None."""
         parts = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "log"}
-        log = {field.name: getattr(self.log, field.name) for field in fields(self.log) if field.name != "events"}
-        about = {"n_events": len(self.start_h), "n_planned": int(self.log.events["planned"].sum())}
-        return {"log": jsonable({**log, **about}), **jsonable(parts)}
+        return {"log": self.log.to_dict(), **plain_values(parts)}
+
+    @property
+    def headline(self) -> str:
+        """The log, and its rate."""
+        return f"{self.log.source}: {number(self.rate.per_1000_node_days)} failures per 1000 node-days"
+
+    def report(self) -> Report:
+        """What was read, the rate, each verdict, repairs and a forecast."""
+        return words.report(self)
 
     def verdict(self, question: str) -> Verdict:
         """The verdict on one question: ``memoryless``, ``trend``, ``nodes`` or ``cohorts``."""
@@ -247,25 +256,24 @@ def fit(
 
 def _rules(fits: tuple[gaps.GapFit, ...], node_days: float, level: float) -> pd.DataFrame:
     """The merge rules side by side."""
-    rows = []
-    for one in fits:
-        low, high = poisson_interval(one.n_incidents, level)
-        rows.append(
-            {
-                "rule": f"within {one.within_min:g} min" if one.within_min else "as logged",
-                "within_min": one.within_min,
-                "n_incidents": one.n_incidents,
-                "rate": NODE_DAYS * one.n_incidents / node_days,
-                "low": NODE_DAYS * low / node_days,
-                "high": NODE_DAYS * high / node_days,
-                "weibull_shape": None if one.too_coarse else one.weibull_shape,
-                "shape_low": None if one.too_coarse else one.weibull_low,
-                "shape_high": None if one.too_coarse else one.weibull_high,
-                "best": None if one.too_coarse else one.best,
-                "memoryless_p": None if one.too_coarse else one.memoryless_p,
-            }
-        )
-    return pd.DataFrame(rows)
+
+    def known(name: str) -> list[Any]:
+        return [None if one.too_coarse else getattr(one, name) for one in fits]
+
+    n_incidents = [one.n_incidents for one in fits]
+    return pd.DataFrame(
+        {
+            "rule": [f"within {one.within_min:g} min" if one.within_min else "as logged" for one in fits],
+            "within_min": [one.within_min for one in fits],
+            "n_incidents": n_incidents,
+            **rates_of(n_incidents, node_days, level),
+            "weibull_shape": known("weibull_shape"),
+            "shape_low": known("weibull_low"),
+            "shape_high": known("weibull_high"),
+            "best": known("best"),
+            "memoryless_p": known("memoryless_p"),
+        }
+    )
 
 
 def _cohorts(
@@ -300,7 +308,7 @@ def _nodes(
     kept = repeats.deduplicate(start_h, node, DEDUPLICATE_H, end_h)
     lives = lifetimes.node_lifetimes(start_h, end_h, node, window_h, log.n_nodes)
     counts = np.bincount(node[node >= 0], minlength=len(names))
-    columns = lives["duration_h"], lives["observed"], lives["weight"]
+    columns = lives["duration_h"], lives["observed"]
     return NodeStatistics(
         as_logged=lemons.find_lemons(start_h, node, window_h, log.n_nodes, names, seed),
         deduplicated=lemons.find_lemons(start_h[kept], node[kept], window_h, log.n_nodes, names, seed),
@@ -328,22 +336,3 @@ def _forecast(start_h: np.ndarray, window_h: float, level: float) -> tuple[Forec
         return None, None
     score = prediction.score_forecasts(start_h, window_h, level=level)
     return prediction.predict_count(start_h, window_h, score.horizon_d, level), score
-
-
-def jsonable(value: Any) -> Any:
-    """A result as values that JSON has: tables as lists of rows, times as text, missing and infinite as None."""
-    if isinstance(value, pd.DataFrame):
-        return [jsonable(row) for row in value.to_dict("records")]
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [jsonable(inner) for inner in value]
-    if isinstance(value, np.generic):
-        return jsonable(value.item())
-    if isinstance(value, pd.Timestamp):
-        return value.isoformat()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return None if value is pd.NaT else value

@@ -13,7 +13,8 @@ from scipy import stats
 from ettr.core.errors import InputError
 from ettr.core.validity import above_zero, at_least_zero
 from ettr.failures.dispersion import widening
-from ettr.failures.rates import NODE_DAYS, poisson_interval
+from ettr.failures.lemons import monte_carlo_p
+from ettr.failures.rates import binomial_interval, rates_of
 from ettr.failures.window import checked_level
 
 UNKNOWN, OTHER = "(unknown)", "(other)"
@@ -148,12 +149,9 @@ def rates_by(
     table = _few_rows(table.rename_axis("group").reset_index(), most, shared=exposure is None)
     days = table["node_days"].to_numpy(dtype=float)
     counts = table["n_events"].to_numpy(dtype=float)
-    low, high = poisson_interval(counts, level)
     return table.assign(
         share=counts / max(counts.sum(), 1),
-        rate=counts / days * NODE_DAYS,
-        low=low / days * NODE_DAYS,
-        high=high / days * NODE_DAYS,
+        **rates_of(counts, days, level),
         known_exposure=~np.isnan(days),
     )[["group", "n_events", "share", "node_days", "rate", "low", "high", "known_exposure"]]
 
@@ -296,7 +294,8 @@ def cohorts_differ(
     n_pairs = len(counts) * (len(counts) - 1) // 2
     each = 1 - (1 - level) / n_pairs
     paid = phi * widening(dof, each) ** 2
-    odds = _odds(counts[highest] / paid, counts[lowest] / paid, each)
+    shares = binomial_interval(counts[highest] / paid, counts[lowest] / paid, each)
+    odds = [_over(share, 1 - share) for share in shares]
     scale = float(days[lowest] / days[highest])
     return CohortTest(
         ratio=_over(counts[highest], counts[lowest]) * scale,
@@ -322,8 +321,7 @@ def _uneven(counts: np.ndarray, days: np.ndarray, phi: float, dof: float | None,
         p, method = float(stats.chi2.sf(squares, free)), "chi-square"
     else:
         drawn = np.random.default_rng(seed).multinomial(int(total), shares, _DRAWS)
-        as_uneven = ((drawn - expected) ** 2 / expected).sum(axis=1) >= squares * (1 - 1e-9)
-        p, method = float((1 + as_uneven.sum()) / (1 + _DRAWS)), "Monte Carlo"
+        p, method = monte_carlo_p(squares, ((drawn - expected) ** 2 / expected).sum(axis=1)), "Monte Carlo"
     if phi > 1 or dof is not None:
         scaled = squares / phi
         with_phi = stats.chi2.sf(scaled, free) if dof is None else stats.f.sf(scaled / free, free, dof)
@@ -334,11 +332,3 @@ def _uneven(counts: np.ndarray, days: np.ndarray, phi: float, dof: float | None,
 
 def _over(first: float, second: float) -> float:
     return float(first / second) if second else float("inf")
-
-
-def _odds(first: float, second: float, level: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share, as odds; counts need not be whole."""
-    tail = (1 - level) / 2
-    low = float(stats.beta.ppf(tail, first, second + 1)) if first else 0.0
-    high = float(stats.beta.isf(tail, first + 1, second)) if second else 1.0
-    return _over(low, 1 - low), _over(high, 1 - high)

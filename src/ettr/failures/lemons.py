@@ -12,6 +12,7 @@ from scipy import stats
 from ettr.core.errors import InputError
 from ettr.core.validity import above_zero
 from ettr.failures.outages import seen_nodes, starts_in_window
+from ettr.failures.rates import binomial_interval
 
 TOP_SHARE = 0.05
 """Share of nodes that is called the worst."""
@@ -155,14 +156,14 @@ def find_lemons(
     n_events = int(counts.sum())
     index, p, method = _dispersion(counts, watched, rng)
     n_worst = max(1, round(TOP_SHARE * watched))
-    weight, weight_other = _weights(first, watched, n_worst)
     correlation = share = low = high = None
     rank_p = worst_p = 1.0
     if first.any() and second.any():
-        ranks = _Product(*_centred_ranks(first, watched), *_centred_ranks(second, watched), watched)
-        correlation, rank_p = ranks.correlation, ranks.p_value(rng)
-        on_worst = _Product(weight, weight_other, second.astype(float), 0.0, watched)
-        share, worst_p = on_worst.observed / float(second.sum()), on_worst.p_value(rng)
+        correlation = _correlation(_ranks(first, watched), _ranks(second, watched), watched)
+        rank_p = _p_value(_ranks(first, watched), _ranks(second, watched), watched, rng)
+        weight, share_of_others = _weights(first, watched, n_worst)
+        share = float((weight * second).sum()) / float(second.sum())
+        worst_p = _p_value(weight - share_of_others, second.astype(float), watched, rng)
         low, high = _share_interval(share, weight, second)
     labels = seen.names if names is None else np.asarray(names)[seen.names.astype(np.int64)]
     worst, n_significant = _worst(labels, first, second, watched, n_rows)
@@ -206,13 +207,9 @@ def _drawn_squares(n_events: int, n_nodes: int, rng: np.random.Generator) -> np.
     """Sums of squared failures per node, for failures that fall on any node alike."""
     squares = []
     for draws in np.array_split(np.arange(DRAWS), max(1, DRAWS * n_events // _BLOCK)):
-        places = rng.integers(0, n_nodes, (len(draws), n_events))
-        places.sort(axis=1)
-        row = np.repeat(np.arange(len(draws)), n_events)
-        flat = places.ravel()
-        begin = np.flatnonzero((np.diff(flat, prepend=-1) != 0) | (np.diff(row, prepend=-1) != 0))
-        runs = np.diff(begin, append=len(flat)).astype(float)
-        squares.append(np.bincount(row[begin], runs**2, minlength=len(draws)))
+        places = rng.integers(0, n_nodes, (len(draws), n_events)) + n_nodes * np.arange(len(draws))[:, None]
+        struck, counts = np.unique(places, return_counts=True)
+        squares.append(np.bincount(struck // n_nodes, counts.astype(float) ** 2, minlength=len(draws)))
     return np.concatenate(squares)
 
 
@@ -238,69 +235,41 @@ def _weights(first: np.ndarray, n_nodes: int, n_worst: int) -> tuple[np.ndarray,
     return np.where(first > edge, 1.0, np.where(first == edge, part, 0.0)), part if edge == 0 else 0.0
 
 
-def _centred_ranks(half: np.ndarray, n_nodes: int) -> tuple[np.ndarray, float]:
-    """Ranks less their mean, of the nodes that failed in this half and of the others."""
+def _ranks(half: np.ndarray, n_nodes: int) -> np.ndarray:
+    """Ranks among all nodes of those seen, above the rank that nodes without a failure in this half share."""
     others = n_nodes - int((half > 0).sum())
-    ranks = np.full(len(half), (others - n_nodes) / 2)
-    ranks[half > 0] = stats.rankdata(half[half > 0]) + others - (n_nodes + 1) / 2
-    return ranks, (others - n_nodes) / 2
+    ranks = np.zeros(len(half))
+    ranks[half > 0] = stats.rankdata(half[half > 0]) + (others - 1) / 2
+    return ranks
 
 
-@dataclass(frozen=True)
-class _Product:
-    """A sum over all nodes of one value from each half; nodes not listed share one value a half."""
+def _comoment(first: np.ndarray, second: np.ndarray, n_nodes: int) -> float:
+    """Sum over all nodes of the product of two values less their means; nodes not listed have 0."""
+    mean_first, mean_second = first.sum() / n_nodes, second.sum() / n_nodes
+    listed = ((first - mean_first) * (second - mean_second)).sum()
+    return float(listed + (n_nodes - len(first)) * mean_first * mean_second)
 
-    first: np.ndarray
-    first_other: float
-    second: np.ndarray
-    second_other: float
-    n_nodes: int
 
-    def _sums(self, values: np.ndarray, other: float) -> tuple[float, float]:
-        rest = self.n_nodes - len(values)
-        total = float(values.sum()) + rest * other
-        return total, float((values**2).sum()) + rest * other**2 - total**2 / self.n_nodes
+def _correlation(first: np.ndarray, second: np.ndarray, n_nodes: int) -> float | None:
+    spread = float(np.sqrt(_comoment(first, first, n_nodes) * _comoment(second, second, n_nodes)))
+    return _comoment(first, second, n_nodes) / spread if spread > 1e-9 else None
 
-    @property
-    def observed(self) -> float:
-        rest = self.n_nodes - len(self.first)
-        return float((self.first * self.second).sum()) + rest * self.first_other * self.second_other
 
-    @property
-    def mean(self) -> float:
-        """Over all ways to give the first half's values to the nodes."""
-        return (
-            self._sums(self.first, self.first_other)[0] * self._sums(self.second, self.second_other)[0] / self.n_nodes
-        )
-
-    @property
-    def spread(self) -> float:
-        squares = self._sums(self.first, self.first_other)[1] * self._sums(self.second, self.second_other)[1]
-        return float(np.sqrt(max(squares, 0.0)))
-
-    @property
-    def correlation(self) -> float | None:
-        return (self.observed - self.mean) / self.spread if self.spread > 1e-9 else None
-
-    def p_value(self, rng: np.random.Generator) -> float:
-        """Probability of a sum as high when the halves have nothing to do with each other."""
-        correlation = self.correlation
-        if correlation is None:
-            return 1.0
-        # only nodes that differ from the rest change the sum, so only these need a random place
-        few = self.first[self.first != self.first_other] - self.first_other
-        many = self.second[self.second != self.second_other] - self.second_other
-        if len(few) > len(many):
-            few, many = many, few
-        if len(few) > _MOST_PLACED:
-            return float(stats.norm.sf(correlation * np.sqrt(self.n_nodes - 1)))
-        overlap = float(((self.first - self.first_other) * (self.second - self.second_other)).sum())
-        drawn = np.empty(DRAWS)
-        for draw in range(DRAWS):
-            place = rng.choice(self.n_nodes, len(few), replace=False)
-            met = place < len(many)
-            drawn[draw] = (few[met] * many[place[met]]).sum()
-        return monte_carlo_p(overlap, drawn)
+def _p_value(first: np.ndarray, second: np.ndarray, n_nodes: int, rng: np.random.Generator) -> float:
+    """Probability of a sum of products as high when the halves have nothing to do with each other."""
+    correlation = _correlation(first, second, n_nodes)
+    if correlation is None:
+        return 1.0
+    # only nodes that differ from the rest change the sum, so only these need a random place
+    few, many = sorted((first[first != 0], second[second != 0]), key=len)
+    if len(few) > _MOST_PLACED:
+        return float(stats.norm.sf(correlation * np.sqrt(n_nodes - 1)))
+    drawn = np.empty(DRAWS)
+    for draw in range(DRAWS):
+        place = rng.choice(n_nodes, len(few), replace=False)
+        met = place < len(many)
+        drawn[draw] = (few[met] * many[place[met]]).sum()
+    return monte_carlo_p(float((first * second).sum()), drawn)
 
 
 def _share_interval(share: float, weight: np.ndarray, second: np.ndarray) -> tuple[float, float]:
@@ -309,10 +278,7 @@ def _share_interval(share: float, weight: np.ndarray, second: np.ndarray) -> tup
     alike = total**2 / float((second.astype(float) ** 2).sum())
     variance = float((((weight - share) * second) ** 2).sum()) / total**2
     n = min(total, share * (1 - share) / variance) if 0 < share < 1 and variance > 0 else alike
-    hits = share * n
-    low = float(stats.beta.ppf(0.025, hits, n - hits + 1)) if hits > 0 else 0.0
-    high = float(stats.beta.ppf(0.975, hits + 1, n - hits)) if hits < n else 1.0
-    return low, high
+    return binomial_interval(share * n, n - share * n, 0.95)
 
 
 def _worst(

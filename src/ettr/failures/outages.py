@@ -143,25 +143,13 @@ def settled_ends(start_h: Any, end_h: Any, node: Any, window_h: float) -> pd.Dat
         raise InputError(f"end_h must be >= start_h, {start[place]:g} h, got {end[place]:g} (event {place})")
     codes = np.full(len(start), -1) if node is None else seen_nodes(node).codes
     missing = np.isnan(end)
-    again = _failed_again(start, codes)
+    again = (codes >= 0) & (start < pd.Series(start).groupby(codes).transform("max").to_numpy())
     judged = again if again.any() else np.ones(len(start), dtype=bool)
     kept_well = len(start) > 0 and missing[judged].mean() <= MISSING_MEANS_OUT
     is_open = (end > window_h) | (missing & ~again & kept_well)
     unknown = missing & ~is_open
     end = np.where(is_open, window_h, np.where(unknown, start, end))
     return pd.DataFrame({"node": codes, "start_h": start, "end_h": end, "open": is_open, "unknown": unknown})
-
-
-def _failed_again(start: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Whether the same node has a later failure."""
-    if not len(start):
-        return np.zeros(0, dtype=bool)
-    seen = codes >= 0
-    last = np.full(codes.max(initial=-1) + 1, -np.inf)
-    np.maximum.at(last, codes[seen], start[seen])
-    again = np.zeros(len(start), dtype=bool)
-    again[seen] = start[seen] < last[codes[seen]]
-    return again
 
 
 def join_outages(start_h: Any, end_h: Any, node: Any, window_h: float) -> pd.DataFrame:

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
 from ettr.failures.dispersion import MIN_EVENTS, over_dispersion, widening
-from ettr.failures.rates import H_PER_DAY
 from ettr.failures.window import checked_level, checked_starts
 
 _STARTS_PER_HORIZON = 8

@@ -10,10 +10,11 @@ import pandas as pd
 from scipy import stats
 
 from ettr.core.errors import InputError
+from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero, at_least_zero, plain
 from ettr.failures.window import checked_level
 
-NODE_DAYS, H_PER_DAY = 1000.0, 24.0
+NODE_DAYS = 1000.0
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,41 @@ def poisson_interval(n_events: Any, level: float = 0.95) -> tuple[Any, Any]:
     return plain(low), plain(high)
 
 
+def rates_of(n_events: Any, node_days: Any, level: float = 0.95) -> dict[str, np.ndarray]:
+    """Columns ``rate``, ``low`` and ``high`` of counts and their exposures, with exact intervals.
+
+    Parameters
+    ----------
+    n_events, node_days : array
+        Failures [count], and the exposure of each count [node-days].
+    level : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    dict of ndarray
+        [1 / (1000 node-days)]
+    """
+    low, high = poisson_interval(n_events, level)
+    exposure = np.asarray(node_days, dtype=float) / NODE_DAYS
+    return {"rate": np.asarray(n_events, dtype=float) / exposure, "low": low / exposure, "high": high / exposure}
+
+
+def binomial_interval(hits: float, misses: float, level: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a share; counts need not be whole.
+
+    Examples
+    --------
+    >>> low, high = binomial_interval(5, 5, 0.95)
+    >>> round(low, 3), round(high, 3)
+    (0.187, 0.813)
+    """
+    tail = (1 - level) / 2
+    low = float(stats.beta.ppf(tail, hits, misses + 1)) if hits > 0 else 0.0
+    high = float(stats.beta.isf(tail, hits + 1, misses)) if misses > 0 else 1.0
+    return low, high
+
+
 def failure_rate(n_events: float, node_days: float, level: float = 0.95) -> FailureRate:
     """Failures per 1000 node-days with the exact Poisson interval.
 
@@ -117,9 +153,9 @@ def failure_rate(n_events: float, node_days: float, level: float = 0.95) -> Fail
     >>> round(rate.per_1000_node_days, 3), round(rate.low, 3), round(rate.high, 3)
     (3.789, 3.435, 4.169)
     """
-    exposure = float(above_zero("node_days", node_days)) / NODE_DAYS
-    low, high = poisson_interval(n_events, level)
-    return FailureRate(float(n_events) / exposure, float(low) / exposure, float(high) / exposure, level)
+    above_zero("node_days", node_days)
+    rate, low, high = (float(value) for value in rates_of(n_events, node_days, level).values())
+    return FailureRate(rate, low, high, level)
 
 
 def gamma_interval(shape: float, node_days: float, level: float = 0.95) -> FailureRate:
@@ -146,18 +182,6 @@ def gamma_interval(shape: float, node_days: float, level: float = 0.95) -> Failu
     checked_level(level)
     low, high = stats.gamma.interval(level, shape, scale=NODE_DAYS / node_days)
     return FailureRate(shape * NODE_DAYS / node_days, float(low), float(high), level)
-
-
-def gpu_rate_per_h(rate_per_1000_node_days: Any, gpus_per_node: Any = 8) -> Any:
-    """Failures per GPU and hour. [1/h]
-
-    Examples
-    --------
-    >>> f"{gpu_rate_per_h(3.789):.3e}"
-    '1.973e-05'
-    """
-    rate = at_least_zero("rate_per_1000_node_days", rate_per_1000_node_days)
-    return plain(rate / (NODE_DAYS * H_PER_DAY * above_zero("gpus_per_node", gpus_per_node)))
 
 
 def job_mttf_h(rate_per_1000_node_days: Any, n_gpus: Any, gpus_per_node: Any = 8) -> Any:

@@ -12,10 +12,11 @@ from scipy import stats
 from scipy.special import gammaln
 
 from ettr.core.errors import InputError
+from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero, at_least_zero
 from ettr.failures.lifetimes import lifetimes_after
 from ettr.failures.outages import join_outages, seen_nodes
-from ettr.failures.rates import H_PER_DAY, NODE_DAYS, poisson_interval, rate_ratio
+from ettr.failures.rates import rate_ratio, rates_of
 
 EDGES_D = (0, 1, 3, 7, 14, 30, 90)
 """Days since a repair at which the hazard is looked at."""
@@ -224,10 +225,8 @@ def _hazard(out: pd.DataFrame, window_h: float, n_nodes: int, edges: np.ndarray,
 def _with_rates(table: pd.DataFrame, n_bins: int, level: float) -> pd.DataFrame:
     days = table["node_days"].to_numpy(dtype=float)
     rated = (np.arange(len(table)) <= n_bins) & (days > 0)
-    per = NODE_DAYS / np.where(rated, days, np.nan)
     n_events = table["n_events"].to_numpy(dtype=float)
-    low, high = poisson_interval(n_events, level)
-    table = table.assign(rate=n_events * per, low=low * per, high=high * per)
+    table = table.assign(**rates_of(n_events, np.where(rated, days, np.nan), level))
     ratios = np.full((len(table), 3), np.nan)
     for row in np.flatnonzero(rated[: n_bins + 1] & rated[n_bins]):
         if row < n_bins and n_events[row] + n_events[n_bins] > 0:

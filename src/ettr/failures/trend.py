@@ -10,9 +10,10 @@ import pandas as pd
 from scipy import stats
 
 from ettr.core.errors import InputError
+from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
 from ettr.failures.dispersion import MIN_EVENTS, Dispersion, local_dispersion, tail_quantile, two_sided_p
-from ettr.failures.rates import H_PER_DAY, NODE_DAYS, poisson_interval
+from ettr.failures.rates import rates_of
 from ettr.failures.window import checked_level, checked_starts
 
 
@@ -225,10 +226,8 @@ def rate_over_time(
     if bins < 1 or bins != int(bins):
         raise InputError(f"n_bins must be a whole number >= 1, got {bins:g}")
     counts, edges = np.histogram(start, int(bins), (0, window))
-    low, high = poisson_interval(counts, level)
-    exposure = nodes * window / bins / H_PER_DAY / NODE_DAYS
     columns = {"start_h": edges[:-1], "end_h": edges[1:], "n_events": counts}
-    return pd.DataFrame(columns | {"rate": counts / exposure, "low": low / exposure, "high": high / exposure})
+    return pd.DataFrame(columns | rates_of(counts, nodes * window / bins / H_PER_DAY, level))
 
 
 def find_trend(

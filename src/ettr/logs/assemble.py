@@ -10,21 +10,19 @@ import pandas as pd
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.results import LOG_COLUMNS, FailureLog
 from ettr.files.ledger import NOT_PARSED, Ledger
-from ettr.files.log_times import DAY, SECOND
-from ettr.logs.format import Exposure
-from ettr.logs.options import Given
-from ettr.logs.raw_failures import OPEN, Events, blocks
+from ettr.files.times import DAY, SECOND
+from ettr.logs.options import Options
+from ettr.logs.raw_failures import OPEN, TEXTS, Events, Exposure, in_utc
 
 _MS = 1_000
 _HOUR_US = 3600 * SECOND
-_TEXTS = ("node", "component", "cause")
-_FIRST_LOOK = 10_000
-_BLOCK = 500_000
 _REACHING = "began before the window and lasted into it"
 _FUTURE, _BEFORE, _AFTER = "in the future", "before the window", "after the window"
 
 
-def observed(events: Events, exposure: Exposure, given: Given, ledger: Ledger, *, name: str, source: str) -> FailureLog:
+def observed(
+    events: Events, exposure: Exposure, options: Options, ledger: Ledger, *, name: str, source: str
+) -> FailureLog:
     """Drop what is no failure in the window, and say what was watched.
 
     Parameters
@@ -33,7 +31,7 @@ def observed(events: Events, exposure: Exposure, given: Given, ledger: Ledger, *
         What the format read; it is emptied.
     exposure : Exposure
         What the format knows.
-    given : Given
+    options : Options
         What the user knows, which goes before.
     ledger : Ledger
         Takes every row that goes.
@@ -51,41 +49,42 @@ def observed(events: Events, exposure: Exposure, given: Given, ledger: Ledger, *
     InputError
         Nothing or too little could be read, no failure lies in the window, or nodes or window are known to nobody.
     """
-    if not events.n and ledger.total(NOT_PARSED) and ledger.total(NOT_PARSED) == ledger.total():
+    frame = events.frame()
+    if frame.empty and ledger.total(NOT_PARSED) and ledger.total(NOT_PARSED) == ledger.total():
         raise InputError(f"{source}: nothing could be read. {_largest(ledger)}")
-    n_read = events.n + ledger.total()
+    n_read = len(frame) + ledger.total()
     if ledger.total(NOT_PARSED) > n_read / 2:
         raise InputError(
             f"most of the file could not be read as {name}: {ledger.total(NOT_PARSED):,} of {n_read:,} records of "
             f"{source}. {_largest(ledger)}"
         )
-    if given.calendar is not None and events.n and given.calendar != ledger.calendar:
-        ours, theirs = ("dates", "numbers since an origin") if given.calendar else ("numbers", "dates")
+    if options.calendar is not None and not frame.empty and options.calendar != ledger.calendar:
+        ours, theirs = ("dates", "numbers since an origin") if options.calendar else ("numbers", "dates")
         raise InputError(f"window must be given as times are in the log: it is in {ours}, and {source} has {theirs}")
-    events.sort()
-    first_us = int(events.column("start")[0]) if events.n else 0
-    events.keep(_understood(events, ledger))
-    _refuse_none_left(events, first_us, ledger, source)
-    window = _window(events, exposure, given, ledger)
-    events.keep(_inside(events, window, ledger))
-    _refuse_none_left(events, first_us, ledger, source)
-    _note_ends(events, window[1], ledger)
-    _mark_planned(events, given, ledger)
-    _note_nodes(events, ledger)
-    n_nodes, node_days = _exposure(_n_failing(events), exposure, given, window, source)
-    resolution_h = _resolution_h(events.column("start"))
-    frame = events.frame()
+    first_us = 0 if frame.empty else int(frame["start"].iloc[0])
+    frame = _understood(frame, ledger, distinct=events.distinct)
+    _refuse_none_left(frame, first_us, ledger, source)
+    window = _window(frame, exposure, options, ledger)
+    frame = _inside(frame, window, ledger)
+    _refuse_none_left(frame, first_us, ledger, source)
+    for column in frame.select_dtypes("category"):
+        frame[column] = frame[column].cat.remove_unused_categories()
+    _note_ends(frame, window[1], ledger)
+    frame["planned"] |= _planned(frame, options, ledger)
+    _note_nodes(frame, ledger)
+    events.note_others(frame)
+    n_nodes, node_days = _exposure(frame["node"].nunique(), exposure, options, window, source)
     stamps = (pd.Timestamp(window[0], unit="us", tz="UTC"), pd.Timestamp(window[1], unit="us", tz="UTC"))
     log = FailureLog(
-        events=frame,
+        events=in_utc(frame),
         n_nodes=n_nodes,
         window=stamps,
         node_days=node_days,
         format=name,
         source=source,
-        resolution_h=resolution_h,
+        resolution_h=_resolution_h(frame["start"].to_numpy()),
         calendar=ledger.calendar,
-        cohort_nodes=given.cohort_nodes,
+        cohort_nodes=options.cohort_nodes,
         ledger=ledger.to_frame(),
         n_records=len(frame) + ledger.total(),
         notes=tuple(ledger.notes),
@@ -97,60 +96,31 @@ def observed(events: Events, exposure: Exposure, given: Given, ledger: Ledger, *
 # --------------------------------------------------------------------------- rows that go
 
 
-def _understood(events: Events, ledger: Ledger) -> np.ndarray:
+def _understood(frame: pd.DataFrame, ledger: Ledger, *, distinct: bool) -> pd.DataFrame:
     """Rows that can be true, once each."""
-    starts, ends = events.column("start"), events.column("end")
-    kept = np.ones(events.n, dtype=bool) if events.distinct else ~_repeats(events)
-    now_us = _now_us() if ledger.calendar else np.iinfo(np.int64).max
-    for block in blocks(events.n):
-        start, end = starts[block], ends[block]
-        backwards = (end != OPEN) & (end < start)
-        future = ~backwards & (start > now_us)
-        repeats = ~(kept[block] | backwards | future)
-        ledger.not_parsed("end before start", int(backwards.sum()), _stamp(start, backwards))
-        ledger.dropped(_FUTURE, int(future.sum()), _stamp(start, future))
-        ledger.merged("exact duplicate", int(repeats.sum()), _stamp(start, repeats))
-        kept[block] &= ~(backwards | future)
-    return kept
+    start, end = frame["start"], frame["end"]
+    backwards = (end != OPEN) & (end < start)
+    future = ~backwards & (start > _latest_us(ledger))
+    again = frame.duplicated(["start", "end", *TEXTS]) & (not distinct)
+    ledger.not_parsed("end before start", int(backwards.sum()), _stamp(start[backwards]))
+    ledger.dropped(_FUTURE, int(future.sum()), _stamp(start[future]))
+    repeats = again & ~(backwards | future)
+    ledger.merged("exact duplicate", int(repeats.sum()), _stamp(start[repeats]))
+    return frame[~(backwards | future | again)]
 
 
-def _repeats(events: Events) -> np.ndarray:
-    """Rows that say what an earlier one said; only those with one start can."""
-    columns = {name: events.column(name) for name in ("start", "end", *_TEXTS)}
-    start = columns["start"]
-    repeats = np.zeros(len(start), dtype=bool)
-    first = 0
-    while first < len(start):
-        # a block ends where a start ends
-        last = int(np.searchsorted(start, start[min(first + _BLOCK, len(start)) - 1], side="right"))
-        same = start[first + 1 : last] == start[first : last - 1]
-        tied = first + np.flatnonzero(np.r_[False, same] | np.r_[same, False])
-        if len(tied):
-            repeats[tied] = pd.DataFrame({name: each[tied] for name, each in columns.items()}).duplicated().to_numpy()
-        first = last
-    return repeats
+def _inside(frame: pd.DataFrame, window: tuple[int, int], ledger: Ledger) -> pd.DataFrame:
+    start, end = frame["start"], frame["end"]
+    early, late = start < window[0], start > window[1]
+    reaching = early & (end != OPEN) & (end > window[0])
+    for rows, reason in ((early & ~reaching, _BEFORE), (reaching, _REACHING), (late, _AFTER)):
+        ledger.dropped(reason, int(rows.sum()), _stamp(start[rows]))
+    return frame[~(early | late)].reset_index(drop=True)
 
 
-def _inside(events: Events, window: tuple[int, int], ledger: Ledger) -> np.ndarray:
-    starts, ends = events.column("start"), events.column("end")
-    kept = np.ones(events.n, dtype=bool)
-    for block in blocks(events.n):
-        start, end = starts[block], ends[block]
-        early, late = start < window[0], start > window[1]
-        reaching = early & (end != OPEN) & (end > window[0])
-        for rows, reason in (
-            (early & ~reaching, _BEFORE),
-            (reaching, _REACHING),
-            (late, _AFTER),
-        ):
-            ledger.dropped(reason, int(rows.sum()), _stamp(start, rows))
-        kept[block] = ~(early | late)
-    return kept
-
-
-def _refuse_none_left(events: Events, first_us: int, ledger: Ledger, source: str) -> None:
+def _refuse_none_left(frame: pd.DataFrame, first_us: int, ledger: Ledger, source: str) -> None:
     """A window that holds none of the failures is a wrong window, not a log without failures."""
-    n = 0 if events.n else ledger.n_of(_FUTURE, _BEFORE, _AFTER)
+    n = ledger.n_of(_FUTURE, _BEFORE, _AFTER) if frame.empty else 0
     if n and not ledger.n_of(_REACHING):
         first = f"{first_us / DAY:g} d"
         if ledger.calendar:
@@ -165,106 +135,60 @@ def _refuse_none_left(events: Events, first_us: int, ledger: Ledger, source: str
 # --------------------------------------------------------------------------- what is set, and what is said
 
 
-def _note_ends(events: Events, last_us: int, ledger: Ledger) -> None:
+def _note_ends(frame: pd.DataFrame, last_us: int, ledger: Ledger) -> None:
     """Count outages that outlast the window, whose ends prove that they were open then, and those without a length."""
-    starts, ends = events.column("start"), events.column("end")
-    n_late = n_instant = 0
-    for block in blocks(events.n):
-        start, end = starts[block], ends[block]
-        late, instant = end > last_us, end == start
-        n_late += int((late & ~instant).sum())
-        n_instant += int(instant.sum())
+    instant = frame["end"] == frame["start"]
+    n_late, n_instant = int(((frame["end"] > last_us) & ~instant).sum()), int(instant.sum())
     if n_late:
         ledger.note(f"outages that end after the window, taken as open: {n_late:,}")
     if n_instant:
         ledger.note(f"outages that end when they start, kept as failures of no length: {n_instant:,}")
 
 
-def _mark_planned(events: Events, given: Given, ledger: Ledger) -> None:
+def _planned(frame: pd.DataFrame, options: Options, ledger: Ledger) -> pd.Series:
     """Causes that match the user's pattern are planned; components, in a log without causes."""
-    pattern = given.options.planned
+    pattern = options.planned
     if pattern is None:
-        return
-    name = "cause" if events.texts("cause") else "component"
-    matching = np.array([*(pattern.search(text) is not None for text in events.texts(name)), False], dtype=bool)
-    planned, codes = events.column("planned"), events.column(name)
-    n = 0
-    for block in blocks(events.n):
-        matches = matching[codes[block]]
-        n += int(matches.sum())
-        planned[block] |= matches
-    ledger.note(f"planned work by a {name} that matches {pattern.pattern!r}: {n:,}")
+        return pd.Series(data=False, index=frame.index)
+    name = "cause" if frame["cause"].notna().any() else "component"
+    matching = frame[name].isin([text for text in frame[name].cat.categories if pattern.search(text)])
+    ledger.note(f"planned work by a {name} that matches {pattern.pattern!r}: {int(matching.sum()):,}")
+    return matching
 
 
-def _note_nodes(events: Events, ledger: Ledger) -> None:
+def _note_nodes(frame: pd.DataFrame, ledger: Ledger) -> None:
     """Note what looks wrong with nodes, and is kept."""
-    names = set(events.texts("node"))
+    names = set(frame["node"].cat.categories)
     bare = {name: name.lstrip("0") or "0" for name in names if name[:1] == "0" and name.isdigit()}
     cut = min((name for name, rest in bare.items() if rest != name and rest in names), default=None)
     if cut:
         ledger.note(f"nodes {cut!r} and {bare[cut]!r} both occur: one may have lost its leading zeros")
-    silent = int((events.column("node") < 0).sum())
+    silent = int(frame["node"].isna().sum())
     if silent:
         ledger.note(f"events that name no node: {silent:,}")
-    n = _n_overlapping(events)
+    named = frame[frame["node"].notna()]
+    n = int((named["start"] < named.groupby("node", observed=True)["end"].shift(fill_value=OPEN)).sum())
     if n:
         ledger.note(f"outages that begin before the last one on their node has ended, each counted: {n:,}")
-
-
-def _n_overlapping(events: Events) -> int:
-    """Outages that begin before the one before them on their node has ended."""
-    nodes, starts, ends = (events.column(name) for name in ("node", "start", "end"))
-    last_end = np.full(len(events.texts("node")) + 1, OPEN)
-    n = 0
-    for block in blocks(events.n):
-        node, start, end = nodes[block], starts[block], ends[block]
-        order = np.argsort(node, kind="stable")
-        order = order[node[order] >= 0]
-        node, start, end = node[order], start[order], end[order]
-        first = np.r_[True, node[1:] != node[:-1]][: len(node)]
-        before = np.r_[OPEN, end[:-1]][: len(node)]
-        before[first] = last_end[node[first]]
-        n += int((start < before).sum())
-        last = np.r_[node[1:] != node[:-1], True][: len(node)]
-        last_end[node[last]] = end[last]
-    return n
-
-
-def _n_failing(events: Events) -> int:
-    """Different nodes that failed."""
-    codes = events.column("node")
-    seen = np.zeros(len(events.texts("node")) + 1, dtype=bool)
-    for block in blocks(events.n):
-        seen[codes[block]] = True
-    return int(seen[:-1].sum())
 
 
 # --------------------------------------------------------------------------- what was watched
 
 
-def _window(events: Events, exposure: Exposure, given: Given, ledger: Ledger) -> tuple[int, int]:
-    first, last = given.first_us, given.last_us
-    if exposure.window:
-        if first is None or last is None:
-            part = "window" if first is None and last is None else "one end of the window"
-            ledger.note(
-                f"{part} not given: taken from the first to the last stamp in the log; quiet time before and after is "
-                "missing, so that the rate is an upper estimate"
-            )
-        first = exposure.window[0] if first is None else first
-        last = exposure.window[1] if last is None else last
+def _window(frame: pd.DataFrame, exposure: Exposure, options: Options, ledger: Ledger) -> tuple[int, int]:
+    first, last = options.first_us, options.last_us
     if first is None or last is None:
-        seen = _span(events, ledger.calendar)
+        seen, begin, instant = exposure.window, "first", "stamp"
+        if seen is None:
+            seen, begin, instant = _span(frame, ledger), "first" if ledger.calendar else "origin", "time"
         if seen is None:
             raise InputError(
                 f"window must be given: no failure was read. Name it with --window. {_largest(ledger)}".strip()
             )
-        if not ledger.calendar:
-            seen = (0, seen[1])
         part = "window" if first is None and last is None else "one end of the window"
         ledger.note(
-            f"{part} not given: taken from the {'first' if ledger.calendar else 'origin'} to the last time in the log; "
-            "quiet time before and after is missing, so that the rate is an upper estimate"
+            f"{part} not given: taken from the {begin} to the last {instant} in the log; quiet time before and after "
+            "is missing, so that the rate is an upper estimate"
         )
         first, last = (seen[0] if first is None else first), (seen[1] if last is None else last)
     if last <= first:
@@ -275,20 +199,19 @@ def _window(events: Events, exposure: Exposure, given: Given, ledger: Ledger) ->
     return first, last
 
 
-def _span(events: Events, calendar: bool) -> tuple[int, int] | None:
-    """First and last time in the log [us]; an end in the future is none."""
-    if not events.n:
+def _span(frame: pd.DataFrame, ledger: Ledger) -> tuple[int, int] | None:
+    """First time in the log, or its origin, and the last; an end in the future is none. [us]"""
+    if frame.empty:
         return None
-    start, end = events.column("start"), events.column("end")
-    until = _now_us() if calendar else np.iinfo(np.int64).max
-    return int(start[0]), max(int(start[-1]), int(end.max(where=end <= until, initial=OPEN)))
+    start, end = frame["start"], frame["end"]
+    return int(start.iloc[0]) if ledger.calendar else 0, int(max(start.iloc[-1], end[end <= _latest_us(ledger)].max()))
 
 
 def _exposure(
-    failing: int, exposure: Exposure, given: Given, window: tuple[int, int], source: str
+    failing: int, exposure: Exposure, options: Options, window: tuple[int, int], source: str
 ) -> tuple[int, float]:
     """Nodes, and node-days."""
-    n_nodes = given.options.n_nodes
+    n_nodes = options.n_nodes
     by_format = n_nodes is None
     if n_nodes is None:
         n_nodes = exposure.n_nodes
@@ -330,26 +253,21 @@ def _resolution_h(start: np.ndarray) -> float:
     """The largest step that all starts share, from 1 ms to a day; a second for one instant or two. [h]"""
     if len(start) <= 2 or start[0] == start[-1]:
         return SECOND / _HOUR_US
-    step = DAY
-    for block in blocks(len(start)):
-        steps = start[block] - start[0]
-        step = int(np.gcd.reduce(np.r_[step, steps[:_FIRST_LOOK]]))
-        step = int(np.gcd.reduce(np.r_[step, steps[steps % step != 0]]))
+    step = int(np.gcd.reduce(np.append(start - start[0], DAY)))
     return max(step, _MS) / _HOUR_US
 
 
 # --------------------------------------------------------------------------- small things
 
 
-def _now_us() -> int:
-    return int(datetime.now(UTC).timestamp() * SECOND)
+def _latest_us(ledger: Ledger) -> int:
+    """The last time that can have been logged."""
+    return int(datetime.now(UTC).timestamp() * SECOND) if ledger.calendar else np.iinfo(np.int64).max
 
 
-def _stamp(start: np.ndarray, rows: np.ndarray) -> str:
+def _stamp(start: pd.Series) -> str:
     """When the first of some rows began."""
-    if not rows.any():
-        return ""
-    return f"start {pd.Timestamp(int(start[int(np.argmax(rows))]), unit='us'):%Y-%m-%d %H:%M:%S} UTC"
+    return "" if start.empty else f"start {pd.Timestamp(int(start.iloc[0]), unit='us'):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _largest(ledger: Ledger) -> str:

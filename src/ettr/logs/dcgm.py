@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ettr.core.errors import InputError
+from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.prometheus import JSON, LABEL, RangeSeries, range_samples
+from ettr.files.prometheus import BLANK, HOSTS, LabelledSeries, samples_in, speaks_of
+from ettr.files.times import SECOND, epoch_s
 from ettr.logs.bursts import WITHIN_MIN, Bursts
-from ettr.logs.format import Exposure, Format
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events
+from ettr.logs.raw_failures import Events, Exposure, Span
 from ettr.logs.xid_codes import xid
 
 METRIC = "DCGM_FI_DEV_XID_ERRORS"
@@ -25,20 +26,11 @@ _QUERY = (
     "the range query `curl -G http://PROMETHEUS:9090/api/v1/query_range "
     f"-d query={METRIC} -d start=2025-01-01T00:00:00Z -d end=2025-01-08T00:00:00Z -d step=60`"
 )
-_HOSTS = ("Hostname", "hostname", "node", "nodename", "kubernetes_node")
 _ADDRESS = "instance"
 _GPUS = ("UUID", "uuid", "gpu", "pci_bus_id", "device")
 
-_BLANK = 2_147_483_632
-"""The smallest of the values by which DCGM says that it has none."""
 _LARGEST = 9_999
-_MS_FROM = 1e11
-"""Stamps from here on are milliseconds, as in Prometheus text; smaller ones are seconds, as in OpenMetrics."""
-_FIRST_US, _END_US = 631_152_000_000_000, 4_133_980_800_000_000
 _MOST_GPUS = 1_000_000
-_MOST_TEXTS = 200_000
-_LONGEST_LINE = 10_000
-
 _SAME = "same value as the sample before"
 _NO_VALUE = "no value"
 _OTHER = "another metric"
@@ -59,7 +51,7 @@ class _Gpu:
 
 
 @dataclass
-class _Series:
+class _Gauge:
     """One gauge: samples with the same labels."""
 
     gpu: _Gpu
@@ -78,13 +70,12 @@ class _Gauges:
         self.ledger = ledger
         self.gpus: dict[tuple[str | None, str | None], _Gpu] = {}
         self.hosts: set[str] = set()
-        self.first_us: int | None = None
-        self.last_us: int | None = None
+        self.span = Span()
         self.n_samples = 0
 
-    def series(self, labels: Mapping[str, str]) -> _Series:
+    def series(self, labels: Mapping[str, str]) -> _Gauge:
         """Where the samples with these labels go."""
-        host = next((labels[name] for name in _HOSTS if labels.get(name)), None)
+        host = next((labels[name] for name in HOSTS if labels.get(name)), None)
         if host is None and labels.get(_ADDRESS):
             host = labels[_ADDRESS].rpartition(":")[0] or labels[_ADDRESS]
         gpu = next((labels[name] for name in _GPUS if labels.get(name)), None)
@@ -97,9 +88,9 @@ class _Gauges:
                     f"a log may hold at most {_MOST_GPUS:,} GPUs; are {_GPUS} the labels of a GPU in yours?"
                 )
             known = self.gpus[host, gpu] = _Gpu(host, gpu)
-        return _Series(known)
+        return _Gauge(known)
 
-    def sample(self, series: _Series, at_us: int | None, text: str, place: str) -> None:
+    def sample(self, series: _Gauge, at_us: int | None, text: str, place: str) -> None:
         """Take one sample; a change waits until all series of its GPU are known."""
         self.n_samples += 1
         if at_us is None:
@@ -108,15 +99,10 @@ class _Gauges:
             value = float(text)
         except ValueError:
             return self.ledger.not_parsed("value is no number", place=place)
-        if self.first_us is None or self.last_us is None:
-            self.first_us = self.last_us = at_us
-        elif at_us > self.last_us:
-            self.last_us = at_us
-        elif at_us < self.first_us:
-            self.first_us = at_us
+        self.span.take(at_us)
         if value == series.last:
             return self.ledger.dropped(_SAME, place=place)
-        if math.isnan(value) or value >= _BLANK:
+        if math.isnan(value) or value >= BLANK:
             if series.last is not None:
                 return self.ledger.dropped(_NO_VALUE, place=place)
             return series.change(at_us, -1)
@@ -169,83 +155,36 @@ def _no_edge(before: int | None, code: int) -> str:
     return _SAME if code == before else ""
 
 
-def _us(number: float | str | None) -> int | None:
+def _us(text: str) -> int | None:
     """A stamp of Prometheus [us since 1970 UTC]; None if it is none."""
     try:
-        value = float(number if number is not None else "nan")
+        since = epoch_s(float(text))
     except ValueError:
         return None
-    us = value * (1e3 if value >= _MS_FROM else 1e6)
-    return round(us) if _FIRST_US <= us < _END_US else None
+    return None if since is None else round(since * SECOND)
 
 
-def _read_text(source: Source, gauges: _Gauges, ledger: Ledger) -> None:
-    """Scrapes one after another, or a dump; each sample with its stamp."""
-    known: dict[str, _Series] = {}
-    for number, line in source.lines(ledger):
-        if not line or line.isspace():
-            continue
-        place = f"line {number:,}"
-        if line.startswith("#"):
-            ledger.dropped("comment", place=place)
-        elif not any(name in line for name in _METRICS):
-            ledger.dropped(_OTHER, place=place)
-        else:
-            _text_sample(line, known, gauges, place)
-
-
-def _text_sample(line: str, known: dict[str, _Series], gauges: _Gauges, place: str) -> None:
-    """One line of Prometheus text: ``name{labels} value stamp``."""
-    start, brace = line.find("{"), line.rfind("}")
-    head = line[: brace + 1] if 0 <= start < brace else line.split(None, 1)[0]
-    rest = line[len(head) :].split()
-    if not 1 <= len(rest) <= 2 or len(line) > _LONGEST_LINE:
-        return gauges.ledger.not_parsed("sample in an unknown form", place=place)
-    series = known.get(head)
-    if series is None:
-        labels = dict(LABEL.findall(head))
-        if (labels.get("__name__") or head[: start if start >= 0 else None].strip()) not in _METRICS:
-            return gauges.ledger.dropped(_OTHER, place=place)
-        if len(known) >= _MOST_TEXTS:
-            known.clear()
-        series = known[head] = gauges.series(labels)
-    return gauges.sample(series, _us(rest[1]) if len(rest) > 1 else None, rest[0], place)
-
-
-def _read_json(source: Source, gauges: _Gauges, ledger: Ledger) -> None:
-    """The matrix of a range query, a sample at a time."""
-    for series, sample in range_samples(source, ledger, lambda: gauges.n_samples, _QUERY):
-        _json_sample(series, sample, gauges)
-
-
-def _json_sample(series: RangeSeries, sample: list[str], gauges: _Gauges) -> None:
-    """One ``[time, "value"]``."""
+def _take(series: LabelledSeries, sample: list[str], gauges: _Gauges) -> None:
+    """One time and value."""
     if series.labels.get("__name__", METRIC) not in _METRICS:
         return gauges.ledger.dropped(_OTHER, place=series.place)
     if len(sample) != 2:
-        gauges.n_samples += 1
         return gauges.ledger.not_parsed("sample in an unknown form", place=series.place)
     if series.known is None:
         series.known = gauges.series(series.labels)
-    return gauges.sample(series.known, _us(sample[0]), sample[1] or "", series.place)
+    return gauges.sample(series.known, _us(sample[0]), sample[1], series.place)
 
 
 def _sniff(head: list[str]) -> bool:
-    start = "\n".join(head)
-    if JSON.match(start):
-        return any(word in start for word in (*_METRICS, '"resultType"', '"errorType"'))
-    return any(line.startswith("DCGM_FI_") or any(name in line for name in _METRICS) for line in head)
+    return speaks_of(head, _METRICS)
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
     """New values of the gauge that are hardware errors."""
     gauges = _Gauges(ledger)
-    first = next((line for line in source.head() if line.strip()), "").lstrip()
-    if first.startswith(('{"', "{ ", "[")) or first.rstrip() == "{":
-        _read_json(source, gauges, ledger)
-    else:
-        _read_text(source, gauges, ledger)
-    if gauges.first_us is None or gauges.last_us is None:
+    for series, sample in samples_in(source, ledger, lambda: gauges.n_samples, _QUERY, comments=True):
+        _take(series, sample, gauges)
+    if gauges.span.window is None:
         raise InputError(
             f"{source.name}: one scrape has no time; {gauges.n_samples:,} samples of {METRIC} carry no time stamp. "
             f"Give {_QUERY}"
@@ -264,7 +203,7 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
     )
     if gauges.hosts and options.n_nodes is None:
         ledger.note(f"nodes are the hosts with samples: {len(gauges.hosts):,}, taken as watched from first to last")
-    return Exposure(n_nodes=len(gauges.hosts) or None, window=(gauges.first_us, gauges.last_us))
+    return Exposure(n_nodes=len(gauges.hosts) or None, window=gauges.span.window)
 
 
 FORMAT = Format("dcgm", "DCGM exporter: Prometheus range JSON, or text with time stamps", _sniff, _read)

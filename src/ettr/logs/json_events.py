@@ -14,12 +14,12 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.core.results import LOG_COLUMNS
+from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.logs.columns import WORDS, find_columns, plain_name, unread
-from ettr.logs.format import Exposure, Format
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import MOST_CAUSES, OPEN, Events
+from ettr.logs.raw_failures import MOST_CAUSES, OPEN, TEXTS, Events, Exposure
 from ettr.logs.rows import PLANNED, Rows, TextColumns
 
 MOST_VALUES = 50
@@ -139,9 +139,10 @@ class Pairs:
     def join(self, events: Events) -> None:
         """Hand over the outages."""
         frame = self._records.frame()
+        self._records.note_others(frame)
         is_end = frame.pop("planned").to_numpy()
-        start = frame["start"].dt.tz_localize(None).to_numpy().astype(np.int64)
-        codes = [frame[name].cat.codes.to_numpy() for name in ("node", "component", "cause")]
+        start = frame["start"].to_numpy()
+        codes = [frame[name].cat.codes.to_numpy() for name in TEXTS]
         if (codes[1][is_end] < 0).all() and (codes[2][is_end] < 0).all():
             codes = codes[:1]  # ends name no fault, so they close what is open on their node
         key = np.zeros(len(frame), dtype=np.int64)
@@ -157,10 +158,9 @@ class Pairs:
         if still:
             self._ledger.note(f"outages without an end in the log, taken as open: {still:,}")
         begun = frame[~is_end]
-        more = {name: begun[name].array for name in frame.columns if name not in LOG_COLUMNS}
-        planned = ~more.pop(PLANNED).isna() if PLANNED in more else None
-        texts = {name: begun[name].array for name in ("node", "component", "cause")}
-        events.extend(start[~is_end], end[~is_end], **texts, planned=planned, more=more)
+        texts = {name: begun[name].array for name in frame.columns if name not in ("start", "end")}
+        planned = ~texts.pop(PLANNED).isna() if PLANNED in texts else None
+        events.extend(start[~is_end], end[~is_end], texts, planned)
 
 
 def first_in_first_out(key: np.ndarray, time: np.ndarray, is_end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -372,7 +372,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _first_stamp(frame: pd.DataFrame, rows: np.ndarray) -> str:
-    return f"at {frame['start'].iloc[rows.min()]:%Y-%m-%d %H:%M:%S}" if len(rows) else ""
+    return f"at {pd.Timestamp(frame['start'].iloc[rows.min()], unit='us'):%Y-%m-%d %H:%M:%S}" if len(rows) else ""
 
 
 FORMAT = Format("events", "JSON records of starts and ends of outages, or of both", sniff, read)

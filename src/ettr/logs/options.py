@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import zoneinfo
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,10 +14,9 @@ import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.files.ledger import Ledger
-from ettr.files.log_times import DAY, UNITS, Clock, NoTime
+from ettr.files.times import DAY, UNITS, Clock, NoTime, zone_of
 
 MOST_NODES = 10**9
-_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?([0-5]\d)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _EXAMPLE = "give it as 2024-03-30/2025-03-14, or 0..348.98 where times are counted from an origin"
 
@@ -33,8 +31,10 @@ class Options:
     ----------
     n_nodes : int or None
         Nodes that were watched.
-    window : tuple of Timestamp or None
-        The observation, UTC.
+    first_us, last_us : int or None
+        Ends of the observation, where given. [us since 1970 UTC]
+    calendar : bool or None
+        Whether the window is given in dates; None if there is none.
     zone : tzinfo or None
         Zone of stamps that carry none.
     year : int or None
@@ -45,42 +45,24 @@ class Options:
         Our column to the file's, e.g. ``{"start": "opened_at"}``.
     planned : Pattern or None
         Causes that match are planned work.
+    cohort_nodes : mapping
+        Nodes watched in each value of a cohort column.
     """
 
     n_nodes: int | None = None
-    window: tuple[pd.Timestamp, pd.Timestamp] | None = None
+    first_us: int | None = None
+    last_us: int | None = None
+    calendar: bool | None = None
     zone: tzinfo | None = None
     year: int | None = None
     time_unit: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     planned: re.Pattern[str] | None = None
+    cohort_nodes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def clock(self, ledger: Ledger) -> Clock:
         """A reader of the log's time stamps."""
         return Clock(ledger, self.zone, self.year, self.time_unit)
-
-
-@dataclass(frozen=True)
-class Given:
-    """What the user gave.
-
-    Attributes
-    ----------
-    options : Options
-        What a reader needs of it.
-    first_us, last_us : int or None
-        Ends of the observation, where given. [us since 1970 UTC]
-    calendar : bool or None
-        Whether the window is given in dates; None if there is none.
-    cohort_nodes : mapping
-        Nodes watched in each value of a cohort column.
-    """
-
-    options: Options = field(default_factory=Options)
-    first_us: int | None = None
-    last_us: int | None = None
-    calendar: bool | None = None
-    cohort_nodes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def what_is_given(
@@ -93,26 +75,23 @@ def what_is_given(
     columns: Mapping[str, str] | Sequence[str] | None = None,
     planned: str | None = None,
     cohort_nodes: Mapping[str, Mapping[str, int]] | None = None,
-) -> Given:
+) -> Options:
     """Check what the user gives. Parameters and errors as in ``ettr.logs.read``."""
     if time_unit is not None and time_unit not in UNITS:
         raise UnknownName("time unit", str(time_unit), UNITS, "--time-unit")
     if year is not None:
         year = _whole("year", year, 1990, 2100)
     nodes = None if n_nodes is None else _whole("n_nodes", n_nodes, 1, MOST_NODES)
-    options = Options(nodes, None, _zone(zone), year, time_unit, _columns(columns), _pattern(planned))
+    options = Options(
+        n_nodes=nodes,
+        zone=zone_of(zone),
+        year=year,
+        time_unit=time_unit,
+        columns=_columns(columns),
+        planned=_pattern(planned),
+    )
     first, last, calendar = _window(window, options)
-    if first is not None and last is not None:
-        options = Options(
-            nodes,
-            (pd.Timestamp(first, unit="us", tz="UTC"), pd.Timestamp(last, unit="us", tz="UTC")),
-            options.zone,
-            year,
-            time_unit,
-            options.columns,
-            options.planned,
-        )
-    return Given(options, first, last, calendar, _cohort_nodes(cohort_nodes))
+    return replace(options, first_us=first, last_us=last, calendar=calendar, cohort_nodes=_cohort_nodes(cohort_nodes))
 
 
 def _whole(name: str, value: Any, least: int, most: int) -> int:
@@ -121,25 +100,6 @@ def _whole(name: str, value: Any, least: int, most: int) -> int:
         limits = f"{least} to {most}" if name == "year" else f"{least:,} to {most:,}"
         raise InputError(f"{name} must be a whole number from {limits}, got {value!r}")
     return int(value)
-
-
-def _zone(zone: str | tzinfo | None) -> tzinfo | None:
-    if zone is None or isinstance(zone, tzinfo):
-        return zone
-    name = str(zone).strip()
-    if name.upper() in ("Z", "UTC", "GMT"):
-        return UTC
-    offset = _OFFSET.fullmatch(name)
-    if offset:
-        ahead = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
-        if ahead > timedelta(hours=14):
-            raise InputError(f"zone must be at most 14 h from UTC, got {name!r}")
-        return timezone(ahead if offset[1] == "+" else -ahead)
-    valid = zoneinfo.available_timezones()
-    exact = {each.lower(): each for each in valid}.get(name.lower())
-    if exact is None:
-        raise UnknownName("zone", name, valid, "--zone; an offset such as +08:00 will do too")
-    return zoneinfo.ZoneInfo(exact)
 
 
 def _columns(columns: Mapping[str, str] | Sequence[str] | None) -> dict[str, str]:

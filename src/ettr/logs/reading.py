@@ -10,23 +10,20 @@ import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.core.results import FailureLog
-from ettr.files.formats import named, recognised, table_of
+from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
-from ettr.files.opening import Progress, Source
+from ettr.files.opening import Progress
 from ettr.logs import dcgm, json_events, slurm, table, torchrun, xid
 from ettr.logs.assemble import observed
-from ettr.logs.format import Exposure, Format
 from ettr.logs.options import WindowLike, what_is_given
-from ettr.logs.raw_failures import Events
+from ettr.logs.raw_failures import Events, Exposure
 from ettr.logs.rows import Rows
 
-FORMATS: dict[str, Format] = {
-    each.name: each
-    for each in (slurm.FORMAT, dcgm.FORMAT, xid.FORMAT, torchrun.FORMAT, json_events.FORMAT, table.FORMAT)
-}
-"""By name; a file is taken for the first that fits."""
-
-_ADVICE = "A table needs a header, and columns can be named: --format csv --map start=opened_at --map node=host"
+FORMATS = Formats(
+    "log",
+    "A table needs a header, and columns can be named: --format csv --map start=opened_at --map node=host",
+    *(slurm.FORMAT, dcgm.FORMAT, xid.FORMAT, torchrun.FORMAT, json_events.FORMAT, table.FORMAT),
+)
 _MAPPED = (table.FORMAT.name, json_events.FORMAT.name)
 _BATCH = 50_000
 
@@ -44,7 +41,7 @@ def formats() -> pd.DataFrame:
     >>> "csv" in formats()["name"].tolist()
     True
     """
-    return table_of(FORMATS)
+    return FORMATS.table()
 
 
 def read(
@@ -112,7 +109,7 @@ def read(
     >>> len(log.failures), log.node_days
     (2, 160.0)
     """
-    given = what_is_given(
+    options = what_is_given(
         n_nodes,
         window,
         zone=zone,
@@ -122,21 +119,19 @@ def read(
         planned=planned,
         cohort_nodes=cohort_nodes,
     )
-    asked = named(FORMATS, format)
-    source = Source(path, progress)
-    chosen = asked or recognised(FORMATS, source, _ADVICE)
-    renamed = [ours for ours, theirs in given.options.columns.items() if ours != theirs]
+    source, chosen = FORMATS.open(path, format, progress)
+    renamed = [ours for ours, theirs in options.columns.items() if ours != theirs]
     if renamed and chosen.name not in _MAPPED:  # a name mapped to itself only asks to keep the column
         raise InputError(
             f"columns can be mapped in {' and '.join(_MAPPED)} only; {source.name} is read as {chosen.name}"
         )
     ledger = Ledger()
     events = Events(ledger)
-    exposure = chosen.read(source, given.options, events, ledger)
+    exposure = chosen.read(source, options, events, ledger)
     ledger.close()
     if source.cut:
         ledger.note(f"{source.name} {source.cut}; the rest of the log is missing", first=True)
-    return observed(events, exposure, given, ledger, name=chosen.name, source=str(path))
+    return observed(events, exposure, options, ledger, name=chosen.name, source=str(path))
 
 
 def from_frame(
@@ -188,16 +183,16 @@ def from_frame(
         raise InputError(f"frame must be a DataFrame with a column start, got {got}")
     if not frame.columns.is_unique:
         raise InputError(f"frame must have different columns, got {', '.join(map(str, frame.columns))}")
-    given = what_is_given(n_nodes, window, zone=zone, planned=planned, cohort_nodes=cohort_nodes)
+    options = what_is_given(n_nodes, window, zone=zone, planned=planned, cohort_nodes=cohort_nodes)
     ledger = Ledger()
     events = Events(ledger)
-    rows = Rows(given.options.clock(ledger), events, ledger, "row")
+    rows = Rows(options.clock(ledger), events, ledger, "row")
     for first in range(0, len(frame), _BATCH):
         part = frame.iloc[first : first + _BATCH]
         numbers = range(first + 1, first + len(part) + 1)
         rows.take({str(name): _texts(part[name]) for name in frame.columns}, numbers)
     ledger.close()
-    return observed(events, Exposure(), given, ledger, name="frame", source=source or "the frame")
+    return observed(events, Exposure(), options, ledger, name="frame", source=source or "the frame")
 
 
 def _texts(values: pd.Series) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.files.ledger import Ledger
-from ettr.files.log_times import Clock, why_not
+from ettr.files.times import Clock, why_not
 from ettr.logs.raw_failures import OPEN, Events
 
 _SILENT = frozenset({"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"})
@@ -65,8 +65,7 @@ class Rows:
         keep = good & ~backwards
         planned = self._plans(columns["planned"], numbers)[keep] if "planned" in columns else None
         texts = _kept_texts(columns, keep)
-        named = {name: texts.pop(name, None) for name in ("node", "component", "cause")}
-        self._events.extend(start[keep], np.where(ended, end, OPEN)[keep], **named, planned=planned, more=texts)
+        self._events.extend(start[keep], np.where(ended, end, OPEN)[keep], texts, planned)
 
     def take_halves(self, columns: TextColumns, numbers: Sequence[int], is_end: np.ndarray, halves: Events) -> None:
         """Read one batch of starts and ends, still to be joined.
@@ -84,8 +83,7 @@ class Rows:
         texts: dict[str, Any] = _kept_texts(columns, good)
         if "planned" in columns:
             texts[PLANNED] = ["yes" if plan else None for plan in self._plans(columns["planned"], numbers)[good]]
-        named = {name: texts.pop(name, None) for name in ("node", "component", "cause")}
-        halves.extend(start[good], None, **named, planned=is_end[good], more=texts)
+        halves.extend(start[good], None, texts, is_end[good])
 
     def times(self, texts: Sequence[str], numbers: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Read times that every row must have; the others are accounted for as not parsed.

@@ -11,14 +11,14 @@ from itertools import groupby
 from typing import Any
 
 from ettr.core.errors import InputError
+from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
-from ettr.files.log_times import NoTime
 from ettr.files.opening import Source
+from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
-from ettr.logs.format import Exposure, Format
 from ettr.logs.node_lists import LONGEST, expand
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events
+from ettr.logs.raw_failures import Events, Exposure, Span
 
 _NEEDED = ("JobID", "State", "Start", "End")
 _USED = ("NodeList", "NNodes", "AllocTRES", "Elapsed", "Partition")
@@ -72,22 +72,22 @@ class _Layout:
 class _NodeTime:
     """Node time that jobs held, inside the window that was asked for."""
 
-    low_us: float
-    high_us: float
+    low_us: int
+    high_us: int
     done_us: int = 0
     open_nodes: int = 0
     open_us: int = 0
 
     def add(self, n_nodes: int, start_us: int, end_us: int | None) -> None:
-        start = int(max(start_us, self.low_us))
+        start = max(start_us, self.low_us)
         if end_us is not None:
-            self.done_us += n_nodes * max(0, int(min(end_us, self.high_us)) - start)
+            self.done_us += n_nodes * max(0, min(end_us, self.high_us) - start)
         elif start < self.high_us:
             self.open_nodes += n_nodes
             self.open_us += n_nodes * start
 
     def days(self, last_us: int) -> float:
-        still = self.open_nodes * int(min(last_us, self.high_us)) - self.open_us
+        still = self.open_nodes * min(last_us, self.high_us) - self.open_us
         return (self.done_us + max(0, still)) / _DAY_US
 
 
@@ -108,12 +108,13 @@ class _Jobs:
     """What is kept while rows pass."""
 
     def __init__(self, options: Options, ledger: Ledger) -> None:
-        low, high = (end.timestamp() * 1e6 for end in options.window) if options.window else (-1e18, 1e18)
+        low, high = options.first_us, options.last_us
+        if low is None or high is None:
+            low, high = -(10**18), 10**18
         self.clock = options.clock(ledger)
         self.ledger = ledger
         self.node_time = _NodeTime(low, high)
-        self.first_us: int | None = None
-        self.last_us: int | None = None
+        self.span = Span()
         self.nodes: set[str] = set()
         self.node_lists: set[int] = set()
         self.rows: set[int] = set()
@@ -122,12 +123,6 @@ class _Jobs:
         self.unread_lists: list[str] = []
         self.gpus_per_node: Counter[int] = Counter()
         self.n_elapsed_off = self.n_unsized = 0
-
-    def span(self, *stamps: int | None) -> None:
-        for stamp in stamps:
-            if stamp is not None:
-                self.first_us = stamp if self.first_us is None else min(self.first_us, stamp)
-                self.last_us = stamp if self.last_us is None else max(self.last_us, stamp)
 
 
 def _sniff(head: list[str]) -> bool:
@@ -270,7 +265,9 @@ def _nodes(row: dict[str, str]) -> tuple[str, ...] | None:
 
 def _take_time(jobs: _Jobs, row: dict[str, str], nodes: tuple[str, ...], start: int, end: int | None) -> None:
     """Node time that the row held, and checks of it."""
-    jobs.span(start, end)
+    jobs.span.take(start)
+    if end is not None:
+        jobs.span.take(end)
     digest = hash(row.get("NodeList"))
     if digest not in jobs.node_lists and len(jobs.nodes) < LONGEST:
         jobs.node_lists.add(digest)
@@ -371,13 +368,13 @@ def _exposure(jobs: _Jobs, options: Options) -> Exposure:
     if jobs.gpus_per_node:
         (gpus, n), total = jobs.gpus_per_node.most_common(1)[0], sum(jobs.gpus_per_node.values())
         jobs.ledger.note(f"{gpus} GPUs a node in {n / total:.0%} of the jobs with GPUs (AllocTRES)")
-    if jobs.first_us is None or jobs.last_us is None:
+    window, n_nodes = jobs.span.window, len(jobs.nodes)
+    if window is None:
         return Exposure()
-    window, n_nodes = (jobs.first_us, jobs.last_us), len(jobs.nodes)
     if options.n_nodes is not None or not n_nodes:
         return Exposure(n_nodes=n_nodes or None, window=window)
     low, high = max(jobs.node_time.low_us, window[0]), min(jobs.node_time.high_us, window[1])
-    node_days, most = jobs.node_time.days(window[1]), n_nodes * max(0.0, high - low) / _DAY_US
+    node_days, most = jobs.node_time.days(window[1]), n_nodes * max(0, high - low) / _DAY_US
     sentence = (
         f"exposure is the node time that jobs held on {n_nodes:,} nodes; idle time and nodes without jobs do not count"
     )

@@ -6,13 +6,13 @@ import re
 import signal
 from dataclasses import dataclass, field
 
+from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
-from ettr.files.log_times import NoTime
 from ettr.files.opening import Source
-from ettr.logs.format import Exposure, Format
+from ettr.files.times import NoTime
 from ettr.logs.incidents import CLOSE_MIN, SAME_RUN_MIN, Incident, Incidents, Sign
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events
+from ettr.logs.raw_failures import Events, Exposure, Span
 
 _STAMP = re.compile(
     r"(?<![\d-])(?P<iso>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)"
@@ -76,8 +76,7 @@ class _Reading:
 
     def __init__(self, options: Options, ledger: Ledger) -> None:
         self.clock, self.ledger, self.incidents = options.clock(ledger), ledger, Incidents()
-        self.first_us: int | None = None
-        self.last_us: int | None = None
+        self.span = Span()
         self.before_us: int | None = None
         self.waiting: list[Sign] = []
         self.block: _Block | None = None
@@ -146,8 +145,7 @@ class _Reading:
         if self.waiting:
             self._give_waiting(at_us if anchor or self.before_us is None else self.before_us)
         self.before_us = at_us
-        self.first_us = at_us if self.first_us is None else min(self.first_us, at_us)
-        self.last_us = at_us if self.last_us is None else max(self.last_us, at_us)
+        self.span.take(at_us)
 
     def _wait(self, sign: Sign) -> None:
         self.waiting.append(sign)
@@ -264,9 +262,8 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
     for one in incidents:
         _add(one, events, ledger)
     _notes(incidents, ledger)
-    if reading.first_us is None or reading.last_us is None:
-        return Exposure()
-    return Exposure(window=(min([reading.first_us, *(one.start_us for one in incidents)]), reading.last_us))
+    window = reading.span.window
+    return Exposure(window=window and (min([window[0], *(one.start_us for one in incidents)]), window[1]))
 
 
 def _add(one: Incident, events: Events, ledger: Ledger) -> None:

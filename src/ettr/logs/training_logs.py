@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
+from ettr.core.units import S_PER_H
 from ettr.core.validity import above_zero, at_least_zero
 
-S_PER_H, MIN_PER_H = 3600.0, 60.0
 _HOUR = pd.Timedelta(hours=1)
 
 HARDWARE, LOSS, EXPERIMENT, PLANNED, MIXED = (
@@ -26,7 +26,6 @@ HARDWARE, LOSS, EXPERIMENT, PLANNED, MIXED = (
     "planned",
     "several kinds",
 )
-HANG, CHECKPOINT, EVALUATION, UNNAMED = "software hang", "checkpoint", "evaluation", "not named"
 
 GROUPS = {
     "start": PLANNED,

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ettr.core.errors import InputError
+from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
-from ettr.files.log_times import NOT_A_TIME, Clock, NoTime
 from ettr.files.opening import Source
+from ettr.files.times import NOT_A_TIME, Clock, NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
-from ettr.logs.format import Exposure, Format
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import Events
+from ettr.logs.raw_failures import Events, Exposure, Span
 from ettr.logs.xid_codes import NVLINK_5, xid
 
 _FIRST = r"(?:<\d{1,3}>\d{0,2} ?)?(?:[a-z]{2,8} *: *[a-z]{2,6} *: )?"
@@ -100,8 +100,7 @@ class _Reading:
         self.bursts, self.nodes = Bursts("number", "GPU"), Bursts("number", "node")
         self.hosts: set[str] = set()
         self.latest: dict[str | None, tuple[str, int]] = {}
-        self.first_us: int | None = None
-        self.last_us: int | None = None
+        self.span = Span()
         self.n_undated = 0
 
     def line(self, line: str, place: str) -> None:
@@ -120,12 +119,7 @@ class _Reading:
             self.n_undated += undated
             return self.ledger.not_parsed(_NO_DATE if undated else _NO_STAMP, place=place)
         at_us, end = stamp
-        if self.first_us is None or self.last_us is None:
-            self.first_us = self.last_us = at_us
-        elif at_us > self.last_us:
-            self.last_us = at_us
-        elif at_us < self.first_us:
-            self.first_us = at_us
+        self.span.take(at_us)
         named = _HOST.match(line, end)
         host = named[1] if named else _prefix_host(prefix)
         if host is not None and len(self.hosts) < _MOST_HOSTS:
@@ -199,8 +193,8 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
     for number, line in source.lines(ledger):
         if line and not line.isspace():
             reading.line(line, f"line {number:,}")
-    first, last, n_hosts = reading.first_us, reading.last_us, len(reading.hosts)
-    if reading.n_undated and first is None:
+    n_hosts, window = len(reading.hosts), reading.span.window
+    if reading.n_undated and window is None:
         raise InputError(
             f"a kernel log must carry dates; the {reading.n_undated:,} lines of {source.name} with a time hold only "
             "the one since boot. Write it with `dmesg -T` or `journalctl -k -o short-iso`"
@@ -211,7 +205,7 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
     )
     if n_hosts and options.n_nodes is None:
         ledger.note(f"nodes are the hosts that wrote a kernel line: {n_hosts:,}; a host that wrote none is not counted")
-    return Exposure(n_nodes=n_hosts or None, window=None if first is None or last is None else (first, last))
+    return Exposure(n_nodes=n_hosts or None, window=window)
 
 
 FORMAT = Format("xid", "kernel log with NVIDIA Xid messages", _sniff, _read)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ettr.core.errors import InputError
+from ettr.core.units import S_PER_H
 from ettr.scaling import (
     Constants,
     Layout,
@@ -26,7 +27,6 @@ from ettr.scaling import (
 USABLE_MEMORY = 0.9
 """Share of a GPU's memory that the model may fill; the rest is buffers, fragments and the runtime (assumed)."""
 _MOST_GPUS = 2.0**33
-_S_PER_H = 3600.0
 _AT_A_TIME = 1_000_000
 """Pairs of a size and a layout that are looked at together."""
 _HAIR = 1e-9
@@ -120,7 +120,7 @@ class Throughput:
         best = [self._fastest_of(sizes[i : i + at_a_time, None], tried) for i in range(0, sizes.size, at_a_time)]
         index = np.concatenate(best) if best else np.zeros(0, dtype=int)
         fastest = tried.at(np.maximum(index, 0))
-        fastest = Layout(**{**vars(fastest), "tensor": np.where(index < 0, 0, fastest.tensor)})
+        fastest = replace(fastest, tensor=np.where(index < 0, 0, fastest.tensor))
         return fastest if np.ndim(n_gpus) else fastest.at(0)
 
     def _fastest_of(self, sizes: np.ndarray, tried: Layout) -> np.ndarray:
@@ -138,7 +138,7 @@ class Throughput:
     def _fits(self, n_gpus: Any, tried: Layout) -> np.ndarray:
         return np.asarray(self.memory_gb(n_gpus, tried) <= self.usable_gb)
 
-    def tokens_per_s(self, n_gpus: Any, layout: Layout | None = None, constants: Constants | None = None) -> Any:
+    def tokens_per_s(self, n_gpus: Any, layout: Layout | None = None) -> Any:
         """Tokens a second at full speed; NaN where nothing fits, or the batch is smaller than the replicas. [tokens/s]
 
         Parameters
@@ -147,18 +147,16 @@ class Throughput:
             Sizes. [GPUs]
         layout : Layout, optional
             The fastest of each size by default.
-        constants : Constants, optional
-            Instead of those in force.
         """
         chosen = self.fastest(n_gpus) if layout is None else layout
         nothing = np.asarray(chosen.tensor) == 0
-        chosen = Layout(**{**vars(chosen), "tensor": np.where(nothing, 1, chosen.tensor)})
-        total = self.step(n_gpus, chosen, constants).total_s
+        chosen = replace(chosen, tensor=np.where(nothing, 1, chosen.tensor))
+        total = self.step(n_gpus, chosen).total_s
         return np.where(nothing, np.nan, self.batch_tokens / total)
 
-    def productive_h(self, n_gpus: Any, layout: Layout | None = None, constants: Constants | None = None) -> Any:
+    def productive_h(self, n_gpus: Any, layout: Layout | None = None) -> Any:
         """Hours of useful training at full speed that the tokens need. [h]"""
-        return self.tokens_needed / self.tokens_per_s(n_gpus, layout, constants) / _S_PER_H
+        return self.tokens_needed / self.tokens_per_s(n_gpus, layout) / S_PER_H
 
     def dividing(self, n_gpus: int) -> Layout:
         """The fastest layout whose replicas divide the GPUs.

@@ -1,0 +1,302 @@
+"""What one failure log says, and how far to believe it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ettr.core.report import Headline, Note, Report, Table, without_marks
+from ettr.core.sentences import Finding, capital, count, duration, listed, number, pct
+from ettr.failures import verdict_words
+from ettr.failures.dispersion import MIN_EVENTS
+from ettr.failures.groups import OTHER, UNKNOWN
+from ettr.failures.log_words import (
+    between,
+    counted,
+    coverage,
+    failures,
+    marked,
+    named,
+    node_days,
+    probability,
+    shortened,
+    too_few,
+    were,
+)
+
+if TYPE_CHECKING:
+    from ettr.failures.fitting import Fit
+    from ettr.failures.verdicts import Verdict
+
+_QUESTIONS = {
+    "memoryless": "Are failures memoryless?",
+    "trend": "Do failures become more or fewer?",
+    "nodes": "Replace nodes, or test them after repair?",
+    "cohorts": "Do parts of the cluster need rates of their own?",
+}
+
+
+_FEWEST_FOR_TENTH = 10
+"""Fewer known repairs say nothing of the longest tenth."""
+
+
+def answer(fit: Fit) -> Finding:
+    """The log in a paragraph: its rate, and what it shows."""
+    n = len(fit.start_h)
+    often = f"{number(fit.rate.per_1000_node_days)} failures per 1000 node-days"
+    seen = f": {count(n)} in {duration(fit.log.window_h)}" if n else ""
+    each = f", one every {duration(fit.log.window_h / n)}" if n > 1 else ""
+    if not n:
+        often = f"no failures in {node_days(fit.log.node_days)}, so at most {number(fit.rate.high)} per 1000"
+    answers = "; ".join(words for words in (_short(fit, verdict) for verdict in fit.verdicts) if words)
+    name = named(Path(fit.log.source).name or "The log")
+    return Finding(title=capital(often), text=f"**{name} shows {often}{seen}{each}.** {capital(answers)}.")
+
+
+def _short(fit: Fit, verdict: Verdict) -> str:
+    """A verdict in a few words; empty where the others say enough."""
+    if verdict.answer == "bunched" and verdict_words.rate_moves(fit):
+        return ""
+    return _SHORT[verdict.question][verdict.answer]
+
+
+_SHORT = {
+    "memoryless": {
+        "yes": "failures are memoryless",
+        "bunched": "failures come in bunches",
+        "regular": "failures come more evenly than chance",
+        "depends on the rule": "whether failures are memoryless depends on what counts as one incident",
+        "alike": "failures come at equal distances",
+        "too few": "the log holds too few failures for a shape",
+        "too coarse": "the time stamps are too coarse for a shape",
+    },
+    "trend": {
+        "rising": "they become more",
+        "falling": "they become fewer",
+        "steady": "the rate has no trend",
+        "not monotone": "the rate goes up and down",
+        "too few": "",
+    },
+    "nodes": {
+        "replace": "the worst nodes stay the worst and should be replaced",
+        "re-test": "nodes fail again soon after a repair, so repairs should be tested",
+        "both": "some nodes should be replaced, and repairs should be tested",
+        "look first": "some nodes stay bad as a group, so look at what they share",
+        "nothing": "no node stands out in a way that lasts",
+        "too few": "",
+        "no nodes": "",
+    },
+    "cohorts": {
+        "separate": "cohorts need rates of their own",
+        "pool": "cohorts may share one rate",
+        "exposure unknown": "cohorts cannot be compared without the number of their nodes",
+        "too few": "",
+        "not asked": "",
+    },
+}
+
+
+def reading(fit: Fit) -> Finding:
+    """What was read, what was left out and why, and what was assumed."""
+    log, n_planned = fit.log, int(fit.log.events["planned"].sum())
+    seen = failures(len(fit.start_h))
+    watched = f"{counted(log.n_nodes, 'node')} watched for {duration(log.window_h)}, {node_days(log.node_days)}"
+    planned = (
+        f" {counted(n_planned, 'more event')} {were(n_planned, 'is', 'are')} planned work, and left out of every "
+        f"number."
+        if n_planned
+        else ""
+    )
+    left = [
+        f"{count(row.n)} {were(row.n)} {row.action} "
+        f"({marked(row.reason)}{f'; first: {marked(row.example)}' if row.example else ''})"
+        for row in log.ledger.itertuples()
+    ]
+    became = f" Of {counted(log.n_records, 'record')}, {listed(left)}." if left else ""
+    assumed = f" {' '.join(_sentence(note) for note in log.notes)}" if log.notes else ""
+    return Finding(
+        title=f"{capital(seen)} in {node_days(log.node_days)}",
+        text=f"{watched}: {seen}.{planned}{became}{assumed}",
+    )
+
+
+def _sentence(note: str) -> str:
+    """A note with a capital, unless it begins with the name of a file, and a full stop."""
+    text = note.strip().rstrip(".")
+    first = text.partition(" ")[0].rstrip(":,;")
+    return f"{marked(capital(text) if first.isalpha() else text)}."
+
+
+def rate(fit: Fit) -> Finding:
+    """The overall rate with both intervals."""
+    exact, fair, scatter, sure = fit.rate, fit.fair_rate, fit.dispersion, coverage(fit.level)
+    if len(fit.start_h) == 0:
+        return Finding(
+            title="No failures",
+            text=f"No failures in {node_days(fit.log.node_days)}: the {sure} interval of the rate is 0 to "
+            f"{number(exact.high)} per 1000 node-days.",
+        )
+    wide = " There are too few failures to see how unevenly they come."
+    if scatter is not None and scatter.p < 1 - fit.level and scatter.measured > 1.05:
+        wide = (
+            f" They come more unevenly: counts in {scatter.n_blocks} equal stretches vary {number(scatter.measured)} "
+            f"times as much as independent ones would, and with this the interval is {between(fair.low, fair.high)}."
+        )
+    elif scatter is not None:
+        wide = (
+            f" Counts in {scatter.n_blocks} equal stretches vary no more than chance explains; with what so few "
+            f"stretches leave uncertain, the interval is {between(fair.low, fair.high)}."
+        )
+    often = f"{number(exact.per_1000_node_days)} failures per 1000 node-days"
+    independent = f"If failures are independent, the {sure} interval is {between(exact.low, exact.high)}."
+    return Finding(title=often, text=f"{often}. {independent}{wide}")
+
+
+def components(fit: Fit) -> Finding:
+    """What fails most."""
+    n, table = len(fit.start_h), fit.components
+    if n == 0:
+        return Finding(title="Nothing failed", text="Nothing failed, so no component stands out.")
+    silent = int(table.loc[table["group"] == UNKNOWN, "n_events"].sum())
+    ranked = list(table[~table["group"].isin([UNKNOWN, OTHER])].itertuples())
+    if not ranked:
+        return Finding(title="The log names no components", text="The log names no components.")
+    first = ranked[0]
+    others = [f"{named(row.group)} {pct(row.share)}" for row in ranked[1:4]]
+    then = f", then {listed(others)}" if others else ""
+    without = f" For {failures(silent)} the log names no component." if silent else ""
+    return Finding(
+        title=f"{shortened(first.group)} accounts for {pct(first.share)} of the failures",
+        text=f"{named(first.group)} accounts for {count(first.n_events)} of {failures(n)} "
+        f"({pct(first.share)}){then}.{without}",
+    )
+
+
+def verdicts(fit: Fit) -> list[Finding]:
+    """Every verdict: the question as title, the answer with its evidence as text. What was not asked is left out."""
+    words = {
+        "memoryless": verdict_words.shape,
+        "trend": verdict_words.trend,
+        "nodes": verdict_words.nodes,
+        "cohorts": verdict_words.cohorts,
+    }
+    asked = [verdict for verdict in fit.verdicts if verdict.answer != "not asked"]
+    return [Finding(title=_QUESTIONS[verdict.question], text=words[verdict.question](fit).text) for verdict in asked]
+
+
+def repairs(fit: Fit) -> Finding:
+    """How long failures last."""
+    all_ = fit.repairs.overall
+    ended = int(all_["n_events"] - all_["n_open"] - all_["n_unknown"])
+    if ended < 1 or not math.isfinite(all_["median_h"]):
+        return Finding(
+            title="The log does not say how long failures last",
+            text="Too few failures in the log have an end, so nothing is known of repair times.",
+        )
+    median = duration(all_["median_h"])
+    title, lasted = f"Half of the repairs take longer than {median}", f"Half of the failures last longer than {median}"
+    if ended == 1:
+        title, lasted = f"The one known repair took {median}", f"The one failure with a known end lasted {median}"
+    elif all_["n_zero"] > ended / 2:
+        title = "The log does not say how long failures last"
+        return Finding(title=title, text="Most failures in the log end when they start, so their lengths are not kept.")
+    elif ended >= _FEWEST_FOR_TENTH and math.isfinite(all_["p90_h"]) and all_["p90_h"] > all_["median_h"]:
+        lasted += f", and one in ten lasts longer than {duration(all_['p90_h'])}"
+    up = fit.repairs.availability
+    most = "at most " if all_["n_unknown"] else ""
+    served = f" Nodes were in service {most}{pct(up)} of the time." if up is not None else ""
+    rest = "".join(
+        f" {count(n)} {words}."
+        for n, words in (
+            (all_["n_open"], f"{were(all_['n_open'])} still open at the end"),
+            (all_["n_unknown"], f"{were(all_['n_unknown'], 'has', 'have')} no known end"),
+        )
+        if n
+    )
+    return Finding(title=title, text=f"{lasted}.{served}{rest}")
+
+
+def forecast(fit: Fit) -> Finding:
+    """The coming days, and how often such forecasts held."""
+    ahead, score = fit.forecast, fit.score
+    if ahead is None or score is None:
+        return Finding(title="Too few failures for a forecast", text=too_few(fit, "to forecast from", MIN_EVENTS))
+    mean = failures(round(ahead.mean)) if ahead.mean >= 10 else f"{number(ahead.mean)} failures"
+    expected = f"{mean}, between {count(ahead.low)} and {count(ahead.high)}"
+    held, poisson_held = pct(score.over_dispersed_coverage, 0), pct(score.poisson_coverage, 0)
+    return Finding(
+        title=f"Forecasts that allow for bursts held in {held} of the cases, Poisson's in {poisson_held}",
+        text=(
+            f"In the next {duration(24 * ahead.horizon_d)} expect {expected}. Made again at "
+            f"{counted(score.n_forecasts, 'moment')} of this log, from the past alone, such {coverage(score.level)} "
+            f"intervals held in {held} of the cases; those that take failures as independent held in {poisson_held}. "
+            f"The forecasts overlap, and are worth about {count(score.n_independent)} independent ones."
+        ),
+    )
+
+
+def horizon_d(fit: Fit) -> float:
+    """Days that the forecasts of a fit cover. [d]"""
+    return fit.forecast.horizon_d if fit.forecast else 30.0
+
+
+def report(fit: Fit) -> Report:
+    """What was read, the rate, each verdict, repairs and a forecast."""
+    sections: Report = [
+        Headline(f"{fit.log.source} ({fit.log.format})"),
+        _note(answer(fit)),
+        *_section("What was read", reading(fit)),
+        *_section("Failure rate", rate(fit)),
+    ]
+    for name, table in {"component": fit.components, fit.split: fit.cohorts}.items():
+        if table is not None and len(table) > 1:
+            sections.append(rate_table(str(name), table))
+    sections += [*_section("Times between failures"), rule_table(fit)]
+    for verdict in verdicts(fit):
+        sections += _section(verdict.title, verdict)
+    sections += _section("Repairs", repairs(fit), verdict_words.lives(fit))
+    return [*sections, *_section(f"Next {duration(24 * horizon_d(fit))}", forecast(fit))]
+
+
+def _section(title: str, *findings: Finding) -> Report:
+    return [Headline(title, apart=True), *map(_note, findings)]
+
+
+def _note(finding: Finding) -> Note:
+    return Note(without_marks(finding.text))
+
+
+def rate_table(name: str, groups: pd.DataFrame, n_rows: int = 12) -> Table:
+    """Groups of failures with their rates; the first so many, and the rest in one row."""
+    rows = []
+    for row in groups.head(n_rows).itertuples():
+        share = pct(row.share) if math.isfinite(row.share) else ""
+        cells = [" ".join(str(row.group).split()), count(row.n_events), share, "not known", ""]
+        if math.isfinite(row.rate):
+            cells[3:] = _cell(row.rate), f"{_cell(row.low)} to {_cell(row.high)}"
+        rows.append(cells)
+    if len(groups) > n_rows:
+        rest = groups.iloc[n_rows:]
+        rows.append([f"({len(rest)} more)", count(rest["n_events"].sum()), pct(rest["share"].sum()), "", ""])
+    return Table((name, "failures", "share", "per 1000 node-days", "95% if independent"), rows)
+
+
+def _cell(rate: float) -> str:
+    if rate >= 100:
+        return count(rate)
+    return f"{rate:.2f}" if rate >= 0.095 or rate == 0 else number(rate)
+
+
+def rule_table(fit: Fit) -> Table:
+    """The merge rules side by side."""
+    rows = []
+    for row, one in zip(fit.rules.itertuples(), fit.gaps, strict=True):
+        cells = ["too coarse" if one.too_coarse else "too few", "", ""]
+        if one.best and not one.too_coarse:
+            shape = f"{one.weibull_shape:.2f} [{one.weibull_low:.2f}, {one.weibull_high:.2f}]"
+            cells = [shape, verdict_words.distribution(one.best), probability(one.memoryless_p or 0.0)]
+        rows.append([str(row.rule), count(row.n_incidents), _cell(row.rate), *cells])
+    return Table(("merged", "incidents", "per 1000 node-days", "Weibull shape", "best fit", "memoryless"), rows)
