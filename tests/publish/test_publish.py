@@ -123,7 +123,8 @@ def test_only_the_chapter_whose_code_changed_runs_again(own_book):
 
 
 def test_a_damaged_copy_is_made_again(own_book):
-    chapters.executed_copy(own_book, "book/one/first", {}).write_text('{"metadata": []}')
+    first = next(c for c in chapters.states(own_book, {}) if c.docname == "book/one/first")
+    first.path.write_text('{"metadata": []}')
     assert ran(publish.execute(own_book))["first"] == "ran"
 
 
@@ -132,7 +133,7 @@ def test_chapters_get_the_parameters_that_they_declare(own_book):
     by_name = {Path(c.docname).name: nbformat.read(c.path, as_version=4) for c in states}
     assert by_name["index"].cells[3].outputs[0].text == "from ../<b>rsc-1\n"
     assert by_name["second"].metadata["ettr"]["parameters"] == {}
-    assert all(c.path.resolve().is_relative_to(own_book / "_build/executed") for c in states)
+    assert all(c.path.resolve().is_relative_to(own_book / "_build/chapters") for c in states)
 
 
 def test_a_parameter_that_no_chapter_declares_is_refused(book):
@@ -233,7 +234,7 @@ def test_a_place_that_is_not_a_book_is_not_replaced(own_book, where, tmp_path):
 def test_an_unknown_scenario_is_refused_before_anything_runs(own_book):
     with pytest.raises(UnknownName):
         publish.build(own_book, scenario="rsc-11", progress=False)
-    assert not list((own_book / "_build").glob("executed/rsc*"))
+    assert not list((own_book / "_build").glob("chapters/rsc*"))
 
 
 def test_progress_is_a_line_a_chapter_where_there_is_no_terminal(capsys):

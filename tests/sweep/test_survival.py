@@ -228,7 +228,6 @@ def test_a_point_that_kills_its_worker_each_time_has_failed(tmp_path, monkeypatc
     job = sweep.NotebookJob(written(tmp_path / "a.ipynb", "1", parameters="x = 1  # [1]"), sweep.load({"x": [1]}, 9))
     from ettr.sweep import runs
 
-    outcome = runs._unfinished(
-        job, "0123456789abcdef", {"x": 1}, KilledWorker("task", SimpleNamespace(address="tcp://x"), 3)
-    )
+    task = job.task("0123456789abcdef", {"x": 1})
+    outcome = runs._unfinished(task, KilledWorker("task", SimpleNamespace(address="tcp://x"), 3))
     assert outcome.failed and "its worker died each time that it was run" in outcome.text

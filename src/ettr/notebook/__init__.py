@@ -6,7 +6,7 @@ executed copy under another name together with one clear error. :func:`record` h
 """
 
 from ettr.notebook.documents import read, repository_root, shown, text
-from ettr.notebook.identity import Identity, digest, package_digest, surroundings
+from ettr.notebook.identity import Identity, contents, digest, package_digest, surroundings
 from ettr.notebook.parameters import Parameter, checked_parameters, declared_parameters, fitted, replaced_values
 from ettr.notebook.recording import RESERVED, plain, record, recorded, restored
 from ettr.notebook.running import RECORD, Run, run, stop_message
@@ -18,6 +18,7 @@ __all__ = [
     "Parameter",
     "Run",
     "checked_parameters",
+    "contents",
     "declared_parameters",
     "digest",
     "fitted",

@@ -98,7 +98,7 @@ def digest(
 
 def package_digest() -> str:
     """SHA-256 of the package's source and of its data, wherever both are installed."""
-    return _contents([(Path(__file__).parents[1], "*.py"), (evidence.DATA, "*")])
+    return contents([(Path(__file__).parents[1], "*.py"), (evidence.DATA, "*")])
 
 
 def surroundings() -> dict[str, str]:
@@ -121,10 +121,11 @@ def _project(root: Path) -> str:
     """Digest of the locked versions, and of the data of a copy of this repository, if that is another one."""
     data = root / "data"
     other = data != evidence.DATA and (data / "datapackage.json").is_file()
-    return _contents([(root, "requirements.txt"), *([(data, "*")] if other else [])])
+    return contents([(root, "requirements.txt"), *([(data, "*")] if other else [])])
 
 
-def _contents(parts: Iterable[tuple[Path, str]]) -> str:
+def contents(parts: Iterable[tuple[Path, str]]) -> str:
+    """SHA-256 of the names and contents of all files, each part a folder and a pattern."""
     total = hashlib.sha256()
     for folder, pattern in parts:
         paths = folder.rglob(pattern) if "*" in pattern else folder.glob(pattern)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import io
 import json
-import math
 import os
+import sys
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -123,7 +123,7 @@ def _fitting(parameter: Parameter, value: Any, place: str) -> Any:
     if kind in ("int", "float"):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise refuse("a number")
-        if not _is_finite(value):
+        if not abs(value) <= sys.float_info.max:  # nor a whole number that no float can hold
             raise refuse("a finite number")
         if kind == "int" and value != int(value):
             raise refuse("a whole number")
@@ -137,10 +137,3 @@ def _fitting(parameter: Parameter, value: Any, place: str) -> Any:
     if isinstance(value, str) and Path(value).suffix and is_file(Path(value)):
         return str(Path(value).resolve())  # the kernel's working folder is another one
     return value
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number that no float can hold
-        return False

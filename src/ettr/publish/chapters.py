@@ -1,13 +1,11 @@
-"""Runs the notebooks of the book whose outputs are out of date, side by side."""
+"""Runs the notebooks of the book whose outputs are out of date: a sweep of one scenario, a point a chapter."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import re
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +13,15 @@ from typing import Any, Literal
 
 import yaml
 
-from ettr import evidence, notebook
-from ettr.core.errors import EttrError, InputError, UnknownName
-from ettr.sweep import pool
+from ettr import evidence, notebook, sweep
+from ettr.core.errors import InputError, UnknownName
+from ettr.sweep import Grid, Point, points
+from ettr.sweep.folder import Entry, Folder
+from ettr.sweep.grid import Block
+from ettr.sweep.jobs import ID_DIGITS
+from ettr.sweep.work import Task
 
-EXECUTED = Path("_build/executed")
+EXECUTED = Path("_build/chapters")
 SUFFIXES = (".ipynb", ".md", ".rst")
 
 
@@ -77,14 +79,66 @@ def key(parameters: Mapping[str, Any]) -> str:
     return f"{named[:32] or 'book'}-{digest}"
 
 
-def executed_copy(root: Path, docname: str, parameters: Mapping[str, Any]) -> Path:
-    """Where the executed copy of a page is kept."""
-    return Path(root) / EXECUTED / key(parameters) / f"{docname}.ipynb"
+class Book(sweep.Job):
+    """The notebooks of a book, each to run once with those of the book's parameters that it declares.
+
+    Attributes
+    ----------
+    out : Path
+        Where their executed copies are kept.
+    docnames : dict
+        Name of the page of each notebook, by the id of its point, in the order of the book.
+
+    Raises
+    ------
+    UnknownName
+        If no notebook declares one of the parameters.
+    """
+
+    what, suffix = "the book", ".ipynb"
+
+    def __init__(self, root: Path, parameters: Mapping[str, Any]) -> None:
+        self.grid = _grid(parameters)
+        self.out = root / EXECUTED / key(parameters)
+        self._chapters: dict[str, sweep.NotebookJob] = {}
+        self.docnames: dict[str, str] = {}
+        declared: set[str] = set()
+        for docname in docnames(root):
+            path = source(root, docname)
+            if path.suffix == ".ipynb":
+                names = {parameter.name for parameter in notebook.declared_parameters(path)}
+                declared |= names
+                chapter = sweep.NotebookJob(path, _grid({k: v for k, v in parameters.items() if k in names}))
+                (run,) = chapter.ids()
+                digest = hashlib.sha256(f"{docname} {run}".encode()).hexdigest()[:ID_DIGITS]
+                self._chapters[digest], self.docnames[digest] = chapter, docname
+        for name in parameters:
+            if name not in declared:
+                raise UnknownName("parameter", name, declared, "no chapter of the book declares it")
+
+    def points(self) -> dict[str, Point]:
+        (book,) = self.grid.points()
+        return {digest: Point(book.parameters, docname) for digest, docname in self.docnames.items()}
+
+    def task(self, digest: str, parameters: Mapping[str, Any]) -> Task:
+        chapter = self._chapters[digest]
+        (own,) = chapter.grid.points()
+        return chapter.task(digest, own.parameters)
+
+    def chapter(self, digest: str, entry: Entry | None, done: Literal["ran", "kept"] = "kept") -> Chapter:
+        """A notebook as its point left it."""
+        docname = self.docnames[digest]
+        if entry is None:
+            return Chapter(docname, "missing", self.out)
+        state = done if entry.status == "done" else "failed"
+        return Chapter(docname, state, self.out / entry.file, entry.duration_s, entry.error)
 
 
 def states(root: Path, parameters: Mapping[str, Any]) -> list[Chapter]:
     """The state of every notebook of the book, without running any."""
-    return [_state(task) for task in _tasks(Path(root).resolve(), parameters)]
+    book = Book(Path(root).resolve(), parameters)
+    folder = Folder(book.out, book)
+    return [book.chapter(digest, folder.entry(digest)) for digest in book.docnames]
 
 
 def execute(
@@ -96,8 +150,8 @@ def execute(
 ) -> list[Chapter]:
     """Run the notebooks of the table of contents whose outputs are out of date.
 
-    The digest that decides (:func:`ettr.notebook.digest`) is kept inside each executed copy, and a copy
-    appears when it is whole: whatever was finished before an interruption counts.
+    The book is a sweep of one point a chapter, in ``_build/chapters``: whatever was finished before an interruption
+    counts, and a chapter that failed is run again.
 
     Parameters
     ----------
@@ -119,48 +173,32 @@ def execute(
     ------
     UnknownName
         If no notebook declares one of the parameters.
+    InputError
+        If a parameter does not fit what a notebook declares.
     """
-    root, parameters = Path(root).resolve(), dict(parameters or {})
     evidence.verify()  # once, and not once a chapter
-    with locked(root / EXECUTED / f"{key(parameters)}.lock"):
-        for left in (root / EXECUTED / key(parameters)).rglob("*.part.ipynb"):
-            left.unlink()  # of a run that was cut off
-        tasks = _tasks(root, parameters)
-        done = {task.docname: _state(task) for task in tasks}
-        report = progress or (lambda *_: None)
-        kept = [chapter for chapter in done.values() if chapter.state == "kept"]
-        for count, chapter in enumerate(kept, 1):
-            report(count, len(tasks), chapter)
-        stale = [task for task in tasks if done[task.docname].state != "kept"]
-        for count, chapter in enumerate(_run_all(stale, workers), len(kept) + 1):
-            done[chapter.docname] = chapter
-            report(count, len(tasks), chapter)
-    return list(done.values())
+    book = Book(Path(root).resolve(), dict(parameters or {}))
+    chapters: dict[str, Chapter] = {}
+
+    def tell(now: sweep.Progress) -> None:
+        if now.threads is not None:
+            return
+        new = [now.last] if now.last else [digest for digest, entry in now.entries.items() if entry]
+        for number, digest in enumerate(new, now.done - len(new) + 1):
+            chapters[digest] = book.chapter(digest, now.entries[digest], "ran" if now.last else "kept")
+            if progress:
+                progress(number, now.total, chapters[digest])
+
+    sweep.sweep(book, book.out, workers or max(2, os.cpu_count() or 2), retry_failed=True, on_progress=tell, wait=True)
+    for path in (book.out / points.FOLDER).glob("*.ipynb"):
+        if path.name.partition(".")[0] not in chapters:
+            path.unlink(missing_ok=True)  # of a chapter as it was before
+    return [chapters[digest] for digest in book.docnames]
 
 
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Wait until no other build works here; the lock ends with the process that holds it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        try:
-            import fcntl
-        except ImportError:  # Windows has no such lock, and builds there go unguarded
-            pass
-        else:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-@dataclass(frozen=True)
-class _Task:
-    """One notebook to run, and where to."""
-
-    root: Path
-    docname: str
-    path: Path
-    out: Path
-    parameters: dict[str, Any]
+def _grid(parameters: Mapping[str, Any]) -> Grid:
+    """The grid of one point."""
+    return Grid((Block(tuple(parameters), [tuple(parameters.values())]),))
 
 
 def _files(part: Any) -> Iterator[str]:
@@ -172,61 +210,3 @@ def _files(part: Any) -> Iterator[str]:
             if "file" in entry:
                 yield re.sub(r"\.(ipynb|md|rst)$", "", entry["file"])
             yield from _files(entry)
-
-
-def _tasks(root: Path, parameters: Mapping[str, Any]) -> list[_Task]:
-    tasks, declared = [], set()
-    for docname in docnames(root):
-        path = source(root, docname)
-        if path.suffix == ".ipynb":
-            names = {parameter.name for parameter in notebook.declared_parameters(path)}
-            declared |= names
-            given = {name: value for name, value in parameters.items() if name in names}
-            tasks.append(_Task(root, docname, path, executed_copy(root, docname, parameters), given))
-    for name in parameters:
-        if name not in declared:
-            raise UnknownName("parameter", name, declared, "no chapter of the book declares it")
-    return tasks
-
-
-def _state(task: _Task) -> Chapter:
-    wanted = notebook.digest(task.path, task.parameters, root=task.root)
-    failed = task.out.with_name(f"{task.out.stem}.failed.ipynb")
-    for path, state in ((task.out, "kept"), (failed, "failed")):
-        record = _record(path)
-        if record.get("digest") == wanted:
-            error = ""
-            if state == "failed":
-                name = task.path.relative_to(task.root).as_posix()
-                error = notebook.stop_message(name, record["stopped"])
-            return Chapter(task.docname, state, path, record.get("duration_s", 0.0), error)  # type: ignore[arg-type]
-    return Chapter(task.docname, "missing", task.out)
-
-
-def _record(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8"))["metadata"][notebook.RECORD])
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
-def _run_all(tasks: list[_Task], workers: int | None) -> Iterator[Chapter]:
-    """Run tasks on workers of this machine and give each as it is done."""
-    if not tasks:
-        return
-    workers = min(len(tasks), workers or max(2, os.cpu_count() or 2))
-    with pool.connected(workers) as client:
-        for result in pool.stream(client, _run, deque(tasks), lambda task: task):
-            if result.error is not None:
-                raise result.error
-            yield result.value
-
-
-def _run(task: _Task) -> Chapter:
-    try:
-        record = {"digest": notebook.digest(task.path, task.parameters, root=task.root)}
-        run = notebook.run(task.path, task.out, task.parameters, cwd=task.root, record=record)
-    except EttrError as error:
-        failed = task.out.with_name(f"{task.out.stem}.failed.ipynb")
-        return Chapter(task.docname, "failed", failed, error=str(error).replace(f"{task.root}{os.sep}", ""))
-    return Chapter(task.docname, "ran", run.path, run.duration_s)

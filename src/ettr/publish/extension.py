@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -64,7 +63,7 @@ def with_names_together(app: Any, what: str, name: str, obj: Any, options: Any, 
 
 def outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> Iterable[str]:
     """All pages when a style or a script changed: Sphinx alone would not even copy the new one."""
-    now = _static_digest(Path(app.srcdir), app.config.html_static_path)
+    now = notebook.contents((Path(app.srcdir) / folder, "*") for folder in app.config.html_static_path)
     before, env.ettr_static = getattr(env, "ettr_static", now), now
     return set() if before == now else set(env.found_docs) - added - changed
 
@@ -75,7 +74,7 @@ def swap(app: Any, docname: str, source: list[str]) -> None:
     if chapter is None:
         return
     app.env.note_dependency(str(chapter.path))
-    source[0] = _text(pages.page(_merged(app, chapter)))
+    source[0] = notebook.text(pages.page(_merged(app, chapter)))
 
 
 def with_known_roles(app: Any, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -92,7 +91,7 @@ def finish(app: Any, exception: Exception | None) -> None:
     for docname, chapter in app.ettr_chapters.items():
         target = out / "_sources" / f"{docname}.ipynb"
         if target.is_file():
-            target.write_text(_text(_merged(app, chapter)), encoding="utf-8")
+            target.write_text(notebook.text(_merged(app, chapter)), encoding="utf-8")
     mark = {"title": app.config.html_title, "parameters": app.config.ettr_parameters}
     (out / MARK).write_text(json.dumps(mark, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
@@ -108,21 +107,6 @@ def _merged(app: Any, chapter: chapters.Chapter) -> Any:
         stopped = notebook.read(chapter.path).metadata[notebook.RECORD]["stopped"]
     error = chapter.error or "it was not run"
     return pages.failed_page(original, path.relative_to(root).as_posix(), error, stopped)
-
-
-def _text(document: Any) -> str:
-    import nbformat
-
-    return str(nbformat.writes(document))  # type: ignore[no-untyped-call]
-
-
-def _static_digest(root: Path, folders: list[str]) -> str:
-    total = hashlib.sha256()
-    for folder in folders:
-        for path in sorted((root / folder).rglob("*")):
-            if path.is_file():
-                total.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-    return total.hexdigest()
 
 
 def _say(done: int, total: int, chapter: chapters.Chapter) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,34 +49,21 @@ def failed_page(source: Any, path: str, error: str, stopped: dict[str, Any] | No
     from nbformat import v4
 
     title = next((cell.source.splitlines()[0] for cell in source.cells if cell.source.startswith("# ")), f"# {path}")
-    where = f"Cell {stopped['number']} (id {stopped['id']}) of {path}" if stopped else path
+    begun = stopped and stopped["number"]  # in which cell it stopped, if it began at all
+    where = f"Cell {begun} (id {stopped['id']}) of {path}" if stopped and begun else path
     message = stopped["error"] if stopped else error
-    lines = [
-        title,
-        "",
-        "::::::::::{admonition} This page could not be computed",
-        ":class: error",
-        "",
-        _fenced(where, "text"),
-    ]
-    lines += ["stopped with", "", _fenced(message, "text")]
+    lines = [title, "", "::::::::::{admonition} This page could not be computed", ":class: error", ""]
+    lines += [_fenced(where, "text"), "stopped with", "", _fenced(message, "text")]
     if stopped and stopped["source"]:
         lines += ["in", "", _fenced(stopped["source"], "python")]
     lines += ["::::::::::"]
-    result = v4.new_notebook(metadata=source.metadata)  # type: ignore[no-untyped-call]
     cell = v4.new_markdown_cell("\n".join(lines), id="failed")  # type: ignore[no-untyped-call]
-    result.cells = [cell]
-    return result
+    return v4.new_notebook(metadata=source.metadata, cells=[cell])  # type: ignore[no-untyped-call]
 
 
 def _fenced(text: str, language: str) -> str:
-    longest = max((len(run) for run in text.split("\n") for run in _backticks(run)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = "`" * max([3, *(len(ticks) + 1 for ticks in re.findall("`+", text))])
     return f"{fence}{language}\n{text}\n{fence}\n"
-
-
-def _backticks(line: str) -> list[str]:
-    return [part for part in "".join(c if c == "`" else " " for c in line).split() if part]
 
 
 def _portable(value: Any, root: Path) -> Any:

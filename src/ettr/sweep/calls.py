@@ -44,28 +44,16 @@ def scenario_of(values: Mapping[str, Any], own: Mapping[str, Any]) -> Scenario:
 
 def takes_arrays(grid: Grid) -> bool:
     """Whether the closed form takes all points of a grid together: all fields numbers, and such that may be arrays."""
-    for b in grid.blocks:
-        for number, name in enumerate(b.columns):
-            taken = [row[number] for row in b.rows]
-            if name != "scenario" and not all(type(value) in (int, float) for value in taken):
-                return False
-            if name == "cluster.n_gpus" and any(value % 1 for value in taken):
-                return False
-    block = next(block for block in grid.blocks if "scenario" in block.columns)
-    place = block.columns.index("scenario")
-    fields = {name for name in grid.parameters if name != "scenario"}
-    for name in dict.fromkeys(row[place] for row in block.rows):
+    values = {name: [row[at] for row in block.rows] for block in grid.blocks for at, name in enumerate(block.columns)}
+    scenarios, sizes = values.pop("scenario"), values.get("cluster.n_gpus", [])
+    if not all(type(value) in (int, float) for taken in values.values() for value in taken):
+        return False
+    for name in dict.fromkeys(scenarios):
         run = Scenario.load(name)
         if run.heat is not None:
             return False  # its hottest GPU goes with the size
-        sizes = [
-            row[b.columns.index("cluster.n_gpus")]
-            for b in grid.blocks
-            if "cluster.n_gpus" in b.columns
-            for row in b.rows
-        ]
         try:
-            if not fields <= set(budget.swept(run)) or any(size % run.cluster.gpus_per_node for size in sizes):
+            if not set(values) <= set(budget.swept(run)) or any(size % run.cluster.gpus_per_node for size in sizes):
                 return False
             budget.exact(run)
         except NotModelled:
@@ -85,9 +73,10 @@ def at_once(grid: Grid) -> dict[str, np.ndarray]:
     """
     columns = grid.columns()
     names = columns.pop("scenario")
-    arrays: dict[str, np.ndarray] = {name: np.full(len(names), np.nan) for name in _BUDGET}
+    arrays: dict[str, np.ndarray] = {name: np.full(len(names), np.nan) for name in (*_BUDGET, "speed")}
     for name in dict.fromkeys(names):
         run, mine = Scenario.load(name), np.flatnonzero(names == name)
+        arrays["speed"][mine] = run.speed
         for start in range(0, len(mine), BLOCK):
             rows = mine[start : start + BLOCK]
             at = {path: values[rows].astype(float) for path, values in columns.items()}
@@ -96,9 +85,6 @@ def at_once(grid: Grid) -> dict[str, np.ndarray]:
                 answer = budget.exact(run, at)
             for part in _BUDGET:
                 arrays[part][rows] = getattr(answer, part)
-    arrays["speed"] = np.full(len(names), np.nan)
-    for name in dict.fromkeys(names):
-        arrays["speed"][names == name] = Scenario.load(name).speed
     texts = {"formula": "budget.exact", "left_out": ""}
     return {**arrays, **{name: np.full(len(names), text, dtype=object) for name, text in texts.items()}}
 

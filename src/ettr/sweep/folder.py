@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from ettr import notebook
 from ettr.core.errors import EttrError, InputError
 from ettr.sweep import grid as grids
 from ettr.sweep import points
-from ettr.sweep.grid import Grid
+from ettr.sweep.grid import Grid, Point
 from ettr.sweep.jobs import Job
+from ettr.sweep.work import Outcome, Task
 
 TABLE = "results.parquet"
 COMPARED = 200_000
@@ -80,30 +81,19 @@ class Folder:
         self._check()
 
     @contextlib.contextmanager
-    def taken(self) -> Iterator[None]:
-        """Keep other sweeps out; the folder is free again when the process ends, however it ends."""
-        try:
-            (self.path / points.FOLDER).mkdir(parents=True, exist_ok=True)
-            lock = (self.path / ".lock").open("w")
-        except OSError as error:
-            raise InputError(f"cannot write to {self.path}: {error.strerror or error}") from error
-        with lock:
-            try:
-                import fcntl
-
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:  # Windows has no such lock, and sweeps there go unguarded
-                pass
-            except OSError as error:
-                raise InputError(f"another sweep is at work in {self.path}") from error
-            for place in (self.path, self.path / points.FOLDER):
-                for part in place.glob(f"*{points.PART}"):
-                    part.unlink(missing_ok=True)  # of a sweep that was cut off
-            try:
+    def taken(self, wait: bool = False) -> Iterator[None]:
+        """Keep other sweeps out, or wait for one; the folder is free again when the process ends, however it ends."""
+        with points.locked(self.path / ".lock", wait):
+            for part in self.path.glob(f"**/*{points.PART}"):
+                part.unlink(missing_ok=True)  # of a sweep that was cut off
+            with _writing(self.path / points.MANIFEST):
+                (self.path / points.FOLDER).mkdir(exist_ok=True)
                 points.write(self.path / points.MANIFEST, json.dumps(self._manifest(), indent=1))
-            except OSError as error:
-                raise _unwritten(self.path / points.MANIFEST, error) from error
             yield
+
+    def task(self, digest: str, point: Point) -> Task:
+        """A point as a worker takes it that may see this folder."""
+        return replace(self._job.task(digest, point.parameters), out=str(self.path), token=self.token)
 
     def entry(self, digest: str) -> Entry | None:
         """What is kept of a point, if it was run and its file is whole."""
@@ -113,8 +103,8 @@ class Folder:
             if content_and_record is None:
                 continue
             content, record = content_and_record
-            stopped = record.get("stopped")
-            error = notebook.stop_message(self._job.what, stopped) if stopped else record.get("error", "")
+            stopped, what = record.get("stopped"), record.get("notebook", self._job.what)
+            error = notebook.stop_message(what, stopped) if stopped else record.get("error", "")
             if self._job.suffix == ".ipynb":
                 recorded = notebook.recorded(content)
             else:
@@ -123,12 +113,11 @@ class Folder:
             return Entry(f"{points.FOLDER}/{name}", status, record["duration_s"], error, recorded, written)
         return None
 
-    def keep(self, digest: str, text: str, failed: bool) -> None:
-        """Write what a point left, whole or not at all."""
-        try:
-            points.keep(self.path, digest, self._job.suffix, text, failed)
-        except OSError as error:
-            raise _unwritten(self.path / points.FOLDER, error) from error
+    def keep(self, digest: str, outcome: Outcome) -> None:
+        """Write what a point left, whole or not at all, unless its worker did."""
+        if outcome.text:
+            with _writing(self.path / points.FOLDER):
+                points.keep(self.path, digest, self._job.suffix, outcome.text, outcome.failed)
 
     def write_table(self, table: pd.DataFrame) -> None:
         """Write the table of results."""
@@ -136,15 +125,8 @@ class Folder:
         from pyarrow import parquet
 
         kept = pd.DataFrame({name: _column(table[name]) for name in table.columns})
-        part = self.path / f".{TABLE}{points.PART}"
-        try:
+        with _writing(self.path / TABLE), points.replacing(self.path / TABLE) as part:
             parquet.write_table(pyarrow.Table.from_pandas(kept, preserve_index=False), part)
-            os.replace(part, self.path / TABLE)
-        except OSError as error:
-            raise _unwritten(self.path / TABLE, error) from error
-        finally:
-            with contextlib.suppress(OSError):
-                part.unlink(missing_ok=True)
 
     def read_table(self) -> pd.DataFrame | None:
         """The table of results, if there is a readable one."""
@@ -154,11 +136,9 @@ class Folder:
             return None
 
     def _manifest(self) -> dict[str, Any]:
-        blocks = [
-            {"columns": list(b.columns), "rows": [list(row) for row in b.rows], "names": list(b.names)}
-            for b in self._job.grid.blocks
-        ]
-        return {"sweep": self._job.what, "token": self.token, "n_points": self._job.grid.n_points, "grid": blocks}
+        grid = self._job.grid
+        blocks = [vars(block) for block in grid.blocks]
+        return {"sweep": self._job.what, "token": self.token, "n_points": grid.n_points, "grid": blocks}
 
     def _check(self) -> None:
         if self.path.exists() and not self.path.is_dir():
@@ -167,7 +147,7 @@ class Folder:
             return
         try:
             kept = json.loads((self.path / points.MANIFEST).read_text(encoding="utf-8"))
-            before = Grid(tuple(grids.Block(tuple(b["columns"]), b["rows"], tuple(b["names"])) for b in kept["grid"]))
+            before = Grid(tuple(grids.Block(**block) for block in kept["grid"]))
         except OSError as error:
             if {p.name for p in self.path.iterdir() if p.suffix != points.PART} <= {".lock", points.FOLDER}:
                 return  # a sweep that had only begun
@@ -191,10 +171,8 @@ class Folder:
 def _points_lost(before: Grid, now: Grid) -> int:
     """How many points of the grid before are not in the one now."""
     if max(before.n_points, now.n_points) > COMPARED:
-        same = [[list(map(list, b.rows)), b.columns] for b in before.blocks] == [
-            [list(map(list, b.rows)), b.columns] for b in now.blocks
-        ]
-        return 0 if same else before.n_points
+        written = {json.dumps([[b.columns, b.rows] for b in grid.blocks]) for grid in (before, now)}
+        return 0 if len(written) == 1 else before.n_points
     new = {grids.key(point.parameters) for point in now.points()}
     return sum(grids.key(point.parameters) not in new for point in before.points())
 
@@ -213,8 +191,13 @@ def _column(values: pd.Series) -> pd.Series:
     return pd.Series([None if v is None else json.dumps(v) for v in plain], dtype=object)
 
 
-def _unwritten(path: Path, error: OSError) -> EttrError:
-    return EttrError(
-        f"cannot write {path}: {error.strerror or error}; what was finished is kept, and the same command goes on from "
-        f"there"
-    )
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say what cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise EttrError(
+            f"cannot write {path}: {error.strerror or error}; what was finished is kept, and the same command goes on "
+            f"from there"
+        ) from error

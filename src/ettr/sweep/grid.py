@@ -290,11 +290,9 @@ def _count(name: str, written: Mapping[str, Any], place: str) -> int:
 
 
 def _check_names(grid: Grid, place: str) -> None:
-    seen: set[str] = set()
-    for name in grid.parameters:
-        if name in seen:
+    for number, name in enumerate(grid.parameters):
+        if name in grid.parameters[:number]:
             raise InputError(f"{name} is given by two blocks ({place})")
-        seen.add(name)
 
 
 def _check_twice(grid: Grid, place: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import json
@@ -29,6 +30,8 @@ class Job:
     ----------
     what : str
         The notebook, relative to its repository, or ``call NAME``.
+    name : str
+        The notebook as messages name it, or the call's name.
     grid : Grid
         The points, each value checked and as it will be passed on.
     suffix : str
@@ -38,10 +41,14 @@ class Job:
     """
 
     what: str
+    name: str
     grid: Grid
     suffix: str
     root: Path
     _identity: Identity
+    _source = ""
+    _timeout_s: float | None = None
+    _fresh_kernels = False
 
     def column(self, parameter: str) -> str:
         """The column of a parameter in the table: its name, unless every table has that column."""
@@ -58,25 +65,43 @@ class Job:
             fragments = list(itertools.chain.from_iterable(combination))
             yield self._identity.joined(fragments[place] for place in order)[:ID_DIGITS]
 
-    def points(self) -> list[tuple[str, Point]]:
-        """All points with their ids.
+    def points(self) -> dict[str, Point]:
+        """All points by their ids.
 
         Raises
         ------
         InputError
             If two points are the same, which may show only now: a file has many paths.
         """
-        points = list(zip(self.ids(), self.grid.points(), strict=True))
-        if len({digest for digest, _ in points}) < len(points):
-            seen: set[str] = set()
-            twice = next(point for digest, point in points if digest in seen or seen.add(digest))  # type: ignore[func-returns-value]
-            parameters = ", ".join(f"{name}: {value!r}" for name, value in twice.parameters.items())
-            raise InputError(f"a point comes twice: {parameters}")
+        points: dict[str, Point] = {}
+        for digest, point in zip(self.ids(), self.grid.points(), strict=True):
+            if digest in points:
+                parameters = ", ".join(f"{name}: {value!r}" for name, value in point.parameters.items())
+                raise InputError(f"a point comes twice: {parameters}")
+            points[digest] = point
         return points
 
     def task(self, digest: str, parameters: Mapping[str, Any]) -> Task:
         """A point as a worker takes it."""
-        raise NotImplementedError
+        return Task(
+            self.name,
+            self._source,
+            dict(parameters),
+            digest,
+            tuple(_files(parameters, self._files)),
+            str(self.root),
+            self._surroundings,
+            timeout_s=self._timeout_s,
+            fresh_kernel=self._fresh_kernels,
+        )
+
+    @functools.cached_property
+    def _surroundings(self) -> dict[str, str]:
+        return notebook.surroundings()
+
+    @functools.cached_property
+    def _files(self) -> dict[str, File]:
+        return {}
 
 
 class NotebookJob(Job):
@@ -102,26 +127,11 @@ class NotebookJob(Job):
     ) -> None:
         declared = notebook.declared_parameters(path)
         self.root = notebook.repository_root(path)
-        self.what = Path(path).resolve().relative_to(self.root).as_posix()
+        self.what = self.name = Path(path).resolve().relative_to(self.root).as_posix()
         self.grid = grid.mapped(lambda name, value: notebook.fitted(declared, {name: value}, self.what)[name])
         self._source = notebook.text(notebook.read(path))
         self._identity = Identity.of_notebook(path, self.root)
         self._timeout_s, self._fresh_kernels = timeout_s, fresh_kernels
-        self._surroundings = notebook.surroundings()
-        self._files: dict[str, File] = {}
-
-    def task(self, digest: str, parameters: Mapping[str, Any]) -> Task:
-        return Task(
-            self.what,
-            self._source,
-            dict(parameters),
-            digest,
-            tuple(_files(parameters, self._files)),
-            str(self.root),
-            self._surroundings,
-            timeout_s=self._timeout_s,
-            fresh_kernel=self._fresh_kernels,
-        )
 
 
 class CallJob(Job):
@@ -149,16 +159,9 @@ class CallJob(Job):
         elif scenario is not None:
             raise InputError("the grid gives the scenario, so --scenario has no place")
         self.grid = grid.mapped(lambda field, value: _checked(call, field, value))
-        calls.scenario_of(
-            next(self.grid.points()).parameters, call.own
-        )  # an unknown field is refused before anything runs
+        first = next(self.grid.points())
+        calls.scenario_of(first.parameters, call.own)  # an unknown field is refused before anything runs
         self._identity = Identity(["call", name], self.root)
-        self._surroundings = notebook.surroundings()
-        self._files: dict[str, File] = {}
-
-    def task(self, digest: str, parameters: Mapping[str, Any]) -> Task:
-        files = tuple(_files(parameters, self._files))
-        return Task(self.name, "", dict(parameters), digest, files, str(self.root), self._surroundings)
 
 
 def _checked(call: calls.Call, name: str, value: Any) -> Any:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ettr.core.errors import InputError
 from ettr.notebook import RECORD
 
 MANIFEST = "sweep.json"
@@ -16,21 +18,53 @@ PART = ".ettr-part"
 """The end of the name of a file that is not whole yet."""
 
 
+@contextlib.contextmanager
+def locked(path: Path, wait: bool = False) -> Iterator[None]:
+    """Let one process at a time work beside this file; the lock ends with the process that holds it.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written, or another process is at work there and is not waited for.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w")
+    except OSError as error:
+        raise InputError(f"cannot write to {path.parent}: {error.strerror or error}") from error
+    with file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except ImportError:  # Windows has no such lock, and work there goes unguarded
+            pass
+        except OSError as error:
+            raise InputError(f"another sweep is at work in {path.parent}") from error
+        yield
+
+
 def file_name(digest: str, suffix: str, failed: bool) -> str:
     """The name of a point's file in ``points/``."""
     return f"{digest}{'.failed' if failed else ''}{suffix}"
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file beside its place and move it there; an OSError leaves what was there."""
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A place beside a file at which to write it; it is moved when it is whole, and an error leaves what was there."""
     part = path.with_name(f".{path.name}.{os.getpid()}{PART}")
     try:
-        part.write_text(text, encoding="utf-8")
+        yield part
         os.replace(part, path)
-    except OSError:
+    finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
-        raise
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file, whole or not at all."""
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 def keep(out: Path, digest: str, suffix: str, text: str, failed: bool) -> None:

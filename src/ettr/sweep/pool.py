@@ -9,7 +9,6 @@ import queue
 import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +26,6 @@ class SchedulerLost(EttrError):
     """The connection to the scheduler broke; what was finished is kept."""
 
 
-@dataclass(frozen=True)
-class Result:
-    """What became of one piece of work: a value, or an error.
-
-    ``error`` is what the work raised, or ``KilledWorker`` of Dask for a piece whose worker died again and again.
-    """
-
-    key: Hashable
-    value: Any = None
-    error: BaseException | None = None
-
-
 def check(workers: int | None, scheduler: str | None) -> None:
     """Refuse workers that cannot be, before anything is begun."""
     if scheduler is not None and workers is not None:
@@ -48,7 +35,7 @@ def check(workers: int | None, scheduler: str | None) -> None:
 
 
 @contextlib.contextmanager
-def connected(workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
+def connected(workers: int | None, scheduler: str | None, most: int) -> Iterator[Any]:
     """A Dask client, with a cluster of its own on this machine unless a scheduler is named.
 
     Parameters
@@ -57,23 +44,24 @@ def connected(workers: int | None = None, scheduler: str | None = None) -> Itera
         Processes on this machine; as many as it has cores if not given.
     scheduler : str, optional
         Address of a running scheduler, e.g. ``tcp://10.0.0.1:8786`` or ``tls://...``, or its scheduler file.
+    most : int
+        Processes that there is work for; no more of them are started.
 
     Raises
     ------
     InputError
-        If both are given, or nothing answers at that address.
+        If nothing answers at that address.
     """
     try:
         from distributed import Client, LocalCluster, Security
     except ImportError as error:
         raise InputError("sweeps need more packages: pip install 'ettr[sweep]'") from error
-    check(workers, scheduler)
     with _silent(), contextlib.ExitStack() as stack:
         if scheduler is None:
             try:
                 cluster = stack.enter_context(
                     LocalCluster(
-                        n_workers=workers or os.cpu_count() or 1,
+                        n_workers=min(workers or os.cpu_count() or 1, most),
                         threads_per_worker=1,
                         memory_limit=0,  # notebooks run in processes of their own
                         dashboard_address="127.0.0.1:0",  # any free port
@@ -111,10 +99,9 @@ def stream(
     work: Callable[[Any], Any],
     waiting: deque[Any],
     piece: Callable[[Any], Any],
-    *,
-    idle: Callable[[int], None] | None = None,
-) -> Iterator[Result]:
-    """Results of ``work(piece(key))`` for all keys that wait, each as soon as it is there.
+    idle: Callable[[int], None],
+) -> Iterator[tuple[Hashable, Any]]:
+    """Futures of ``work(piece(key))`` for all keys that wait, each with its key as soon as it is there.
 
     Only a few pieces a thread are handed out at a time, so that workers may come and go, and little is on its way when
     something breaks. What a dead worker was at is done again by another one.
@@ -129,12 +116,13 @@ def stream(
         Keys, taken from the left. More may be added while results come.
     piece : callable
         From a key to what is sent to the worker.
-    idle : callable, optional
+    idle : callable
         Told every second how many threads there are.
 
     Yields
     ------
-    Result
+    key, distributed.Future
+        Its error is what the work raised, or ``KilledWorker`` for a piece whose worker died again and again.
 
     Raises
     ------
@@ -155,10 +143,11 @@ def stream(
             try:
                 future = done.get(timeout=LOOKED_AFTER_EVERY_S)
             except queue.Empty:
-                if idle:
-                    idle(sum(_threads(client)))
+                idle(sum(_threads(client)))
                 continue
-            yield _result(client, future, keys.pop(future))
+            if future.status in ("cancelled", "lost"):
+                raise SchedulerLost(_LOST)
+            yield keys.pop(future), future
             future.release()
     finally:
         for future in keys:
@@ -171,15 +160,6 @@ def _threads(client: Any) -> list[int]:
         raise SchedulerLost(_LOST)
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     return [worker["nthreads"] for worker in workers]
-
-
-def _result(client: Any, future: Any, key: Hashable) -> Result:
-    if future.status in ("cancelled", "lost"):
-        raise SchedulerLost(_LOST)
-    error = future.exception()
-    if error is not None:
-        return Result(key, error=error)
-    return Result(key, value=future.result())
 
 
 @contextlib.contextmanager

@@ -16,8 +16,8 @@ import pandas as pd
 from ettr.chapters import sweeps
 from ettr.core.errors import EttrError
 from ettr.notebook import RESERVED, rendering
+from ettr.sweep import points
 from ettr.sweep.jobs import Job
-from ettr.sweep.points import PART
 from ettr.sweep.tables import written_by_several
 
 NAME = "report.html"
@@ -43,12 +43,9 @@ def write(job: Job, table: pd.DataFrame, out: str | os.PathLike[str]) -> Path:
         The page: one file without scripts that needs no network.
     """
     path = Path(out) / NAME
-    part = path.with_name(f".{NAME}{PART}")
     try:
-        part.write_text(page(job, table), encoding="utf-8")
-        os.replace(part, path)
+        points.write(path, page(job, table))
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise EttrError(f"cannot write {path}: {error.strerror or error}") from error
     return path
 

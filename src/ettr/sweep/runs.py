@@ -6,8 +6,8 @@ import json
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,10 @@ class Progress:
         Finished points that an earlier run left.
     threads : int
         How many points the workers can run side by side; 0 while none is there.
+    entries : mapping of str to Entry or None
+        What each point left, by its id; none of an open one.
+    last : str
+        Id of the point that was finished last, in what says so; empty elsewhere.
     """
 
     done: int
@@ -47,6 +51,8 @@ class Progress:
     total: int
     kept: int
     threads: int | None = None
+    entries: Mapping[str, Entry | None] = field(default_factory=dict, compare=False, repr=False)
+    last: str = ""
 
 
 def limit(call: str | None) -> int:
@@ -193,29 +199,26 @@ def preview(job: Job, out: str | os.PathLike[str], workers: int | None = None) -
     workers : int, optional
         How many would work side by side; as many as there are cores if not given.
     """
-    folder = Folder(out, job)
-    points = job.points()
+    folder, points = Folder(out, job), job.points()
     if _is_at_once(job):
         kept = folder.read_table()
         states = {} if kept is None else dict(zip(kept["id"], kept["status"], strict=True))
-        known = {d: Entry("", states[d], 0.0, "", {}) if d in states else None for d, _ in points}
+        known = {d: Entry("", states[d], 0.0, "", {}) if d in states else None for d in points}
         return Preview(tables.of_points(job, points, known), None, None)
-    entries = {digest: folder.entry(digest) for digest, _ in points}
-    open_points = [(digest, point) for digest, point in points if entries[digest] is None]
+    entries = {digest: folder.entry(digest) for digest in points}
+    waiting = [digest for digest, entry in entries.items() if entry is None]
     point_s = left_s = None
-    if open_points:
-        digest, point = open_points[0]
+    if waiting:
+        digest = waiting[0]
         with folder.taken():
-            task = replace(job.task(digest, point.parameters), out=str(folder.path), token=folder.token)
+            task = folder.task(digest, points[digest])
             if task.source and not task.fresh_kernel:
                 prepare()
             started = time.monotonic()
-            outcome = do(task)
+            folder.keep(digest, do(task))
             point_s = time.monotonic() - started
-            if outcome.text:
-                folder.keep(digest, outcome.text, outcome.failed)
         entries[digest] = folder.entry(digest)
-        left_s = point_s * (len(open_points) - 1) / (workers or os.cpu_count() or 1)
+        left_s = point_s * (len(waiting) - 1) / (workers or os.cpu_count() or 1)
     return Preview(tables.of_points(job, points, entries), point_s, left_s)
 
 
@@ -226,108 +229,89 @@ def sweep(
     scheduler: str | None = None,
     retry_failed: bool = False,
     on_progress: OnProgress | None = None,
+    wait: bool = False,
 ) -> pd.DataFrame:
-    """Run the points of a job that are not finished; :func:`run` and :func:`call` say what is what."""
+    """Run the points of a job that are not finished; :func:`run` and :func:`call` say what is what.
+
+    With `wait`, a sweep that is at work in the same folder is waited for, and is an error otherwise.
+    """
     pool.check(workers, scheduler)
-    if isinstance(job, CallJob) and job.name == "budget":
-        if _is_at_once(job):
-            return _at_once(job, out)
-        if job.grid.n_points > MOST_POINTS:
-            raise InputError(
-                f"the grid has {job.grid.n_points:,} points, and at most {MOST_POINTS:,} are swept where the closed "
-                f"form takes one at a time, as it does with these fields"
-            )
+    if _is_at_once(job):
+        return _at_once(job, out)
+    if job.grid.n_points > MOST_POINTS:
+        raise InputError(
+            f"the grid has {job.grid.n_points:,} points, and at most {MOST_POINTS:,} are swept where the closed form "
+            f"takes one at a time, as it does with these fields"
+        )
+    tell = on_progress or (lambda _: None)
     folder = Folder(out, job)
-    with folder.taken():
+
+    def idle(threads: int) -> None:
+        tell(replace(progress, threads=threads))
+
+    with folder.taken(wait):
         points = job.points()
-        entries = {digest: folder.entry(digest) for digest, _ in points}
+        entries = {digest: folder.entry(digest) for digest in points}
         if retry_failed:
-            entries = {
-                digest: None if entry and entry.status == "failed" else entry for digest, entry in entries.items()
-            }
-        kept = sum(entry is not None for entry in entries.values())
-        count = _Count(len(points), kept, entries, on_progress)
-        count.tell()
+            entries = {d: entry if entry and entry.status == "done" else None for d, entry in entries.items()}
+        waiting = deque(digest for digest, entry in entries.items() if entry is None)
+        kept = len(points) - len(waiting)
+        failed = sum(entry is not None and entry.status == "failed" for entry in entries.values())
+        progress = Progress(kept, failed, len(points), kept, entries=entries)
+        tell(progress)
+        written = time.monotonic()
         try:
-            if kept < len(points):
-                with pool.connected(workers, scheduler) as client:
-                    _run(job, folder, client, points, entries, count)
+            if waiting:
+                with pool.connected(workers, scheduler, len(waiting)) as client:
+                    for digest in _finished(folder, client, points, waiting, idle):
+                        entry = entries[digest] = folder.entry(digest)
+                        if entry is None:
+                            raise EttrError(f"{folder.path} does not hold what was just written for point {digest}")
+                        done, failed = progress.done + 1, progress.failed + (entry.status == "failed")
+                        progress = replace(progress, done=done, failed=failed)
+                        tell(replace(progress, last=digest))
+                        if time.monotonic() - written > TABLE_EVERY_S:
+                            folder.write_table(tables.of_points(job, points, entries))
+                            written = time.monotonic()
         finally:
             table = tables.of_points(job, points, entries)
             folder.write_table(table)
         return table
 
 
-class _Count:
-    """Counts points, and tells whoever wants to know."""
-
-    def __init__(
-        self, total: int, kept: int, entries: Mapping[str, Entry | None], on_progress: OnProgress | None
-    ) -> None:
-        self._total, self._kept, self._entries, self._on_progress = total, kept, entries, on_progress
-        self._done = kept
-        self._failed = sum(entry is not None and entry.status == "failed" for entry in entries.values())
-
-    def add(self, entry: Entry) -> None:
-        self._done += 1
-        self._failed += entry.status == "failed"
-        self.tell()
-
-    def tell(self, threads: int | None = None) -> None:
-        if self._on_progress:
-            self._on_progress(Progress(self._done, self._failed, self._total, self._kept, threads))
-
-
-def _run(
-    job: Job,
-    folder: Folder,
-    client: Any,
-    points: list[tuple[str, Point]],
-    entries: dict[str, Entry | None],
-    count: _Count,
-) -> None:
-    """Hand the open points to the workers, and keep each as it comes back."""
-    parameters = {digest: point.parameters for digest, point in points}
-
+def _finished(
+    folder: Folder, client: Any, points: Mapping[str, Point], waiting: deque[str], idle: Callable[[int], None]
+) -> Iterator[str]:
+    """Hand points to the workers, keep what each leaves, and give its id."""
     lacking: dict[str, tuple[str, ...]] = {}
-    waiting = deque(digest for digest, entry in entries.items() if entry is None)
 
     def task(digest: str) -> Task:
-        open_task = replace(job.task(digest, parameters[digest]), out=str(folder.path), token=folder.token)
-        return with_contents(open_task, lacking.get(digest, ()))
+        return with_contents(folder.task(digest, points[digest]), lacking.get(digest, ()))
 
-    written = time.monotonic()
-    for result in pool.stream(client, do, waiting, task, idle=count.tell):
-        digest = str(result.key)
-        outcome = result.value or _unfinished(job, digest, parameters[digest], result.error)
+    for key, future in pool.stream(client, do, waiting, task, idle):
+        digest, error = str(key), future.exception()
+        outcome = _unfinished(task(digest), error) if error else future.result()
         if outcome.missing:
             lacking[digest] = outcome.missing
             waiting.appendleft(digest)
             continue
-        if outcome.text:
-            folder.keep(digest, outcome.text, outcome.failed)
-        entry = entries[digest] = folder.entry(digest)
-        if entry is None:
-            raise EttrError(f"{folder.path} does not hold what was just written for point {digest}")
-        count.add(entry)
-        if time.monotonic() - written > TABLE_EVERY_S:
-            folder.write_table(tables.of_points(job, points, entries))
-            written = time.monotonic()
+        folder.keep(digest, outcome)
+        yield digest
 
 
-def _unfinished(job: Job, digest: str, parameters: Mapping[str, Any], error: BaseException | None) -> Outcome:
+def _unfinished(task: Task, error: BaseException) -> Outcome:
     """A point without an outcome, as a failed one; an error that concerns all points is raised."""
     if isinstance(error, WorkerDiffers | ImportError):
         raise EttrError(f"the workers cannot run this sweep: {error}") from error
     text = f"{type(error).__name__}: {error}".strip().splitlines()[0]
     if type(error).__name__ == "KilledWorker":
         text = "its worker died each time that it was run"
-    record: dict[str, Any] = {"digest": digest, "parameters": dict(parameters), "duration_s": 0.0}
-    if job.suffix == ".json":
+    record: dict[str, Any] = {"digest": task.digest, "parameters": dict(task.parameters), "duration_s": 0.0}
+    if not task.source:
         return Outcome(json.dumps({**record, "error": text}), failed=True)
-    document = json.loads(job.task(digest, parameters).source)
+    document = json.loads(task.source)
     stopped = {"number": 0, "id": "", "error": text, "source": ""}
-    document.setdefault("metadata", {})["ettr"] = {**record, "notebook": job.what, "stopped": stopped}
+    document.setdefault("metadata", {})["ettr"] = {**record, "notebook": task.what, "stopped": stopped}
     return Outcome(json.dumps(document, indent=1), failed=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,14 +14,14 @@ from ettr.sweep.grid import Point
 from ettr.sweep.jobs import Job
 
 
-def of_points(job: Job, points: list[tuple[str, Point]], entries: Mapping[str, Entry | None]) -> pd.DataFrame:
+def of_points(job: Job, points: Mapping[str, Point], entries: Mapping[str, Entry | None]) -> pd.DataFrame:
     """One row a point: id, name, parameters, status and what it recorded."""
-    known = [entries[digest] for digest, _ in points]
-    columns: dict[str, Any] = {"id": [digest for digest, _ in points]}
-    if any(point.name for _, point in points):
-        columns["name"] = [point.name for _, point in points]
+    known = [entries[digest] for digest in points]
+    columns: dict[str, Any] = {"id": list(points)}
+    if any(point.name for point in points.values()):
+        columns["name"] = [point.name for point in points.values()]
     for name in job.grid.parameters:
-        columns[job.column(name)] = [point.parameters[name] for _, point in points]
+        columns[job.column(name)] = [point.parameters[name] for point in points.values()]
     columns["status"] = [entry.status if entry else "open" for entry in known]
     columns["duration_s"] = [entry.duration_s if entry else np.nan for entry in known]
     columns["error"] = [entry.error if entry else "" for entry in known]
@@ -61,7 +62,4 @@ def _series(values: list[Any]) -> pd.Series:
 
 def _is_float(value: Any) -> bool:
     """Whether a number is the same as a float."""
-    try:
-        return isinstance(value, float) or int(float(value)) == value
-    except OverflowError:
-        return False
+    return isinstance(value, float) or (abs(value) <= sys.float_info.max and int(float(value)) == value)

@@ -167,19 +167,14 @@ def _surroundings() -> Mapping[str, str]:
 
 
 @functools.cache
-def _shelf() -> Path:
+def _shelf() -> tempfile.TemporaryDirectory[str]:
     """Where this worker keeps files that were sent to it, as long as it lives."""
-    folder = tempfile.TemporaryDirectory(prefix="ettr-files-")
-    _kept.append(folder)
-    return Path(folder.name)
-
-
-_kept: list[Any] = []
+    return tempfile.TemporaryDirectory(prefix="ettr-files-")
 
 
 def _placed(file: File) -> Path | None:
     """Where the worker has this file: at its own place, or on the shelf; nowhere if it must be sent."""
-    kept = _shelf() / file.sha256 / Path(file.path).name
+    kept = Path(_shelf().name) / file.sha256 / Path(file.path).name
     for place in (Path(file.path), kept):
         if _sha256(place) == file.sha256:
             return place
