@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from ettr import Scenario, __version__, budget, evidence, plan
-from ettr.chapters.common.sentences import duration
+from ettr.core.sentences import duration
 
 REPOSITORY = str(Path(__file__).parents[2])
 

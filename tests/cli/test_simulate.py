@@ -18,8 +18,8 @@ import pandas as pd
 import pytest
 
 from ettr import Scenario, budget, evidence, simulate
-from ettr.cli import simulate as cli_simulate
-from ettr.simulation import PERCENTILES
+from ettr.cli import terminal
+from ettr.simulation import PERCENTILES, report
 
 SPARES = ("--set", "spares={n_nodes: 1}", "--set", "repair={manual_h: 24}")
 """Far too few, so that the job waits."""
@@ -243,7 +243,7 @@ def test_few_runs_are_said_to_be_few(ettr):
     [(0.17, 2, 2), (0.17, 1, 1), (16.5, 2, 1), (0.0093, 1, 3), (1e-12, 1, 6), (0.0, 2, 1), (np.nan, 2, 1), (1e9, 3, 1)],
 )
 def test_decimals_show_as_much_as_is_known(scale, significant, decimals):
-    assert cli_simulate._decimals(scale, significant) == decimals
+    assert report.decimals(scale, significant) == decimals
 
 
 # --------------------------------------------------------------------------- the timeline
@@ -293,7 +293,7 @@ def test_what_the_system_refuses_is_one_line_without_a_traceback(ettr, monkeypat
     def refuse(*_):
         raise error
 
-    monkeypatch.setattr(cli_simulate, "print_simulation", refuse)
+    monkeypatch.setattr(terminal, "render", refuse)
     assert ettr("simulate", "rsc-2", "--runs", "30") == (1, "", f"ettr: {message}\n")
 
 

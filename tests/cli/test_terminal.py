@@ -11,25 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ettr import plan
-from ettr.chapters.common import sentences
-from ettr.cli import plan as cli_plan
 from ettr.cli import terminal
+from ettr.core import sentences
+from ettr.core.report import Headline, Table, without_marks
 
 NASTY = ["[bold]x[/bold]", "[/]", "[red", "a\\", "\\[b]", ":bug:", "[link=http://x]y[/link]", "[@click=f()]z"]
 
 
-COLUMNS = {"n": "failures"}
-
-
-def printed(rows: list[dict[str, str]], capsys, first: str = "component") -> str:
-    terminal.console().print(terminal.table(first, COLUMNS, rows))
+def printed(rows: list[tuple[str, str]], capsys, first: str = "component") -> str:
+    terminal.render([Table((first, "failures"), rows)])
     return capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", NASTY)
 def test_a_name_is_shown_as_it_is_written(text, capsys):
-    head, row = printed([{"name": text, "n": "3"}], capsys, text).splitlines()
+    head, row = printed([(text, "3")], capsys, text).splitlines()
     assert head.split() == [*text.split(), "failures"] and row.split() == [*text.split(), "3"]
 
 
@@ -40,23 +36,22 @@ def test_a_sign_that_moves_the_terminal_becomes_a_question_mark(sign):
 
 
 def test_a_title_between_colons_is_no_picture(capsys):
-    terminal.console().print("[bold]run :bug: 3[/bold]")
-    assert capsys.readouterr().out == "run :bug: 3\n"
+    terminal.render([Headline("[bold]run :bug: 3[/bold]")])
+    assert capsys.readouterr().out == "[bold]run :bug: 3[/bold]\n"
 
 
 def test_a_long_name_is_folded_and_not_cut(capsys):
     name = "x" * 300
-    out = printed([{"name": name, "n": "3"}], capsys)
+    out = printed([(name, "3")], capsys)
     assert out.count("x") == 300 and "…" not in out
     assert max(map(len, out.splitlines())) <= 110
 
 
 def test_a_table_is_as_wide_in_a_pipe_as_it_needs(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    assert terminal.console().width == 110
-    row = {"name": "n" * 30, **dict.fromkeys("abc", "1" * 20)}
-    terminal.console().print(terminal.table("component", {column: column * 20 for column in "abc"}, [row]))
-    assert capsys.readouterr().out.splitlines()[1].split() == list(row.values())
+    row = ["n" * 30, *["1" * 20] * 3]
+    terminal.render([Table(("component", *(sign * 20 for sign in "abc")), [row])])
+    assert capsys.readouterr().out.splitlines()[1].split() == row
 
 
 class Terminal(io.StringIO):
@@ -97,7 +92,7 @@ def test_no_progress_is_shown_if_it_is_not_wanted_or_nobody_looks(capsys, monkey
 
 
 def test_a_finding_has_no_signs_of_markdown_in_a_terminal():
-    text = terminal.from_markdown(r"**a\_b shows \[x\] \*y\* \\ 3\|4.** C:\\d")
+    text = without_marks(r"**a\_b shows \[x\] \*y\* \\ 3\|4.** C:\\d")
     assert text == "a_b shows [x] *y* \\ 3|4. C:\\d"
 
 
@@ -126,38 +121,3 @@ def test_a_figure_is_rounded_to_the_safe_side_by_at_most_a_hundredth(value):
 )
 def test_figures(value, at_most, at_least):
     assert (sentences.limit(value, "at most"), sentences.limit(value, "at least")) == (at_most, at_least)
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (3.05, "h", "3.05 h"),
-        (7.7, "min", "7.7 min"),
-        (math.inf, "h", "endless"),
-        (0.9104, "", "91.0%"),
-        (7.76, "1/d", "7.76"),
-    ],
-)
-def test_an_amount_is_shown_as_people_read_it(value, unit, text):
-    assert cli_plan._amount(value, unit) == text
-
-
-def test_a_range_of_one_value_is_that_value():
-    assert cli_plan._between(0.9871, 0.9872, "") == "98.7%"
-    assert cli_plan._between(0.981, 0.987, "") == "98.1% to 98.7%"
-
-
-def need(field: str, *blocking: tuple[str, float]) -> plan.Requirement:
-    return plan.Requirement(field, 0.9, None, 1.0, 0.5, blocking=tuple(plan.Blocker(*other) for other in blocking))
-
-
-def test_fields_are_grouped_by_what_stands_in_their_way():
-    needs = [need("a", ("x", 0.95)), need("b", ("y", 0.8)), need("c", ("x", 0.91))]
-    assert list(cli_plan._in_the_way(needs)) == [
-        "x stands in the way of a, c: ideal together they would leave 91.0% to 95.0%.",
-        "No second field is enough for b: y comes closest and would leave 80.0%.",
-    ]
-    assert list(cli_plan._in_the_way([needs[0], needs[2]])) == [
-        "x stands in the way of all that have none: ideal together they would leave 91.0% to 95.0%."
-    ]
-    assert not list(cli_plan._in_the_way([]))

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from ettr import failures, logs
-from ettr.chapters.common import sentences
 from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption
-from ettr.cli.terminal import console, from_markdown, printable, table
 from ettr.core.errors import InputError
+from ettr.core.report import Note
 from ettr.plan import LIKE, from_fit
 from ettr.scenario import Scenario
 
@@ -115,44 +112,7 @@ def fit(
         answer = from_fit(fitted, gpus, gpus_per_node, like or LIKE, options.short_name(scenario_out or log))
     if scenario_out is not None:
         options.write(scenario_out, answer.scenario.to_yaml())
-    if as_json:
-        typer.echo(json.dumps({**fitted.to_dict(), "plan": answer.to_dict()}, indent=2, allow_nan=False))
-    else:
-        print_fit(fitted, answer, scenario_out)
-
-
-def print_fit(fitted: Any, answer: Any, written: Path | None) -> None:
-    """Show what a log says: what was read, the rate, each verdict, and the plan."""
-    from ettr.chapters import failure_log
-
-    out, log, say = console(), fitted.log, failure_log.words
-
-    def section(title: str, *texts: str) -> None:
-        body = "".join(f"\n{from_markdown(text)}" for text in texts)
-        out.print(Text.assemble("\n", (title, "bold"), body), soft_wrap=True)
-
-    out.print(Text.assemble((printable(log.source), "bold"), f" ({log.format})"), soft_wrap=True)
-    out.print(Text(from_markdown(say.answer(fitted, answer).text)), soft_wrap=True)
-    section("What was read", say.reading(fitted).text)
-    section("Failure rate", say.rate(fitted).text)
-    columns = {"n_events": "failures", "share": "share", "rate": "per 1000 node-days", "interval": "95% if independent"}
-    for name, rows in {"component": fitted.components, fitted.split: fitted.cohorts}.items():
-        if rows is not None and len(rows) > 1:
-            out.print(table(name, columns, say.rate_rows(rows)))
-    rules = {
-        "n_incidents": "incidents",
-        "rate": "per 1000 node-days",
-        "shape": "Weibull shape",
-        "best": "best fit",
-        "p": "memoryless",
-    }
-    section("Times between failures")
-    out.print(table("merged", rules, say.rule_rows(fitted)))
-    for verdict in say.verdicts(fitted):
-        section(verdict.title, verdict.text)
-    section("Repairs", say.repairs(fitted).text, failure_log.verdict_words.lives(fitted).text)
-    section(f"Next {sentences.duration(24 * say.horizon_d(fitted))}", say.forecast(fitted).text)
-    section("Plan", say.plan(answer).text, say.trust(answer).text)
-    if written:
-        path = printable(str(written))
-        out.print(Text(f"\nThe scenario is at {path}: ettr plan {shlex.quote(path)}"), soft_wrap=True)
+    terminal.show(fitted, as_json, {"plan": answer.to_dict()}, answer.report())
+    if scenario_out is not None and not as_json:
+        path = shlex.quote(terminal.printable(str(scenario_out)))
+        terminal.render([Note(f"\nThe scenario is at {scenario_out}: ettr plan {path}")])

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
-
 import typer
-from rich.table import Table
 
+from ettr.cli import terminal
 from ettr.cli.options import CatalogueOption, JsonOption
-from ettr.cli.terminal import console, table
-
-if TYPE_CHECKING:
-    from ettr.mitigation import Catalogue
+from ettr.core.report import Table
 
 
 def formats(as_json: JsonOption = False) -> None:
@@ -21,7 +15,7 @@ def formats(as_json: JsonOption = False) -> None:
 
     table = logs.formats()
     if as_json:
-        typer.echo(json.dumps(table.to_dict("records"), indent=2))
+        terminal.write_json(table)
         return
     for row in table.itertuples():
         typer.echo(f"{row.name:10} {row.title}")
@@ -33,15 +27,13 @@ def scenarios(as_json: JsonOption = False) -> None:
 
     table = presets()
     if as_json:
-        typer.echo(json.dumps(table.to_dict("records"), indent=2, allow_nan=False))
+        terminal.write_json(table)
         return
-    view = Table(box=None, pad_edge=False)
-    for name, justify in (("preset", "left"), ("run", "left"), ("GPUs", "right"), ("MTTF", "right"), ("ETTR", "right")):
-        view.add_column(name, justify=justify)  # type: ignore[arg-type]
-    for row in table.to_dict("records"):
-        cells = (row["name"], row["title"], f"{row['n_gpus']:,}", f"{row['job_mttf_h']:.2f} h", f"{row['ettr']:.1%}")
-        view.add_row(*cells)
-    console().print(view)
+    rows = [
+        (row.name, row.title, f"{row.n_gpus:,}", f"{row.job_mttf_h:.2f} h", f"{row.ettr:.1%}")
+        for row in table.itertuples()
+    ]
+    terminal.render([Table(("preset", "run", "GPUs", "MTTF", "ETTR"), rows, words=("run",))])
 
 
 def gpus(as_json: JsonOption = False) -> None:
@@ -53,15 +45,14 @@ def gpus(as_json: JsonOption = False) -> None:
 
     table = Gpu.presets()
     if as_json:
-        typer.echo(json.dumps(table.to_dict("records"), indent=2, allow_nan=False))
+        terminal.write_json(table)
         return
-    view = Table(box=None, pad_edge=False)
-    for name in ("name", "GPU", "limit", "idle", "cooled by", "assumed"):
-        view.add_column(name, justify="right" if name in ("limit", "idle", "assumed") else "left")
-    for row in table.to_dict("records"):
-        power = (f"{row[name]:,.4g} W" for name in ("limit_w", "idle_w"))
-        view.add_row(row["name"], row["title"], *power, row["media"], f"{row['n_assumed']} of {row['n_figures']}")
-    console().print(view)
+    rows = []
+    for row in table.itertuples():
+        watts = (f"{row.limit_w:,.4g} W", f"{row.idle_w:,.4g} W")
+        rows.append((row.name, row.title, *watts, row.media, f"{row.n_assumed} of {row.n_figures}"))
+    columns = ("name", "GPU", "limit", "idle", "cooled by", "assumed")
+    terminal.render([Table(columns, rows, words=("GPU", "cooled by"))])
 
 
 def parts(as_json: JsonOption = False) -> None:
@@ -77,15 +68,9 @@ def mitigations(
     """List the mitigations that `ettr compare` knows, and whether anything was published about what they do."""
     from ettr import mitigation
 
-    _print_catalogue(mitigation.catalogue(catalogue), as_json)
-
-
-def _print_catalogue(known: Catalogue, as_json: bool) -> None:
-    """List the mitigations."""
-    rows = known.to_frame()
+    table = mitigation.catalogue(catalogue).to_frame()
     if as_json:
-        typer.echo(json.dumps(rows.to_dict("records"), indent=2))
+        terminal.write_json(table)
         return
-    columns = rows.assign(name=rows["id"])[["name", "title", "group", "evidence"]]
-    named = columns.to_dict("records")
-    console().print(table("mitigation", {"title": "", "group": "acts on", "evidence": "evidence"}, named))
+    rows = table[["id", "title", "group", "evidence"]].to_numpy().tolist()
+    terminal.render([Table(("mitigation", "", "acts on", "evidence"), rows)])

@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from ettr.chapters import sweeps
-from ettr.chapters.common import sentences
 from ettr.cli import terminal
 from ettr.cli.options import JsonOption
-from ettr.cli.terminal import console, printable
+from ettr.cli.terminal import printable
+from ettr.core import sentences
 from ettr.core.errors import InputError
+from ettr.core.report import Table
 from ettr.sweep import CallJob, Job, NotebookJob, OnProgress, Progress, limit, load, written_by_several
 from ettr.sweep import preview as previewed
 from ettr.sweep import report as reporting
@@ -189,18 +188,10 @@ def preview(chosen: Chosen, as_json: bool) -> bool:
         typer.echo(json.dumps({**summary, "points": points}, indent=2, default=str))
         return True
     columns = ["id", *(["name"] if "name" in state.table else []), *_columns(job), "status"]
-    view = Table(box=None, pad_edge=False)
-    for name in columns:
-        view.add_column(Text(printable(name)))
-    many = len(state.table) > SHOWN_POINTS
-    rows = state.table[columns].head(SHOWN_POINTS - 3 if many else SHOWN_POINTS)
-    for row in rows.to_dict("records"):
-        view.add_row(*(Text(printable(str(row[name]))) for name in columns))
-    if many:
-        view.add_row(*["..."] * len(columns))
-        for row in state.table[columns].tail(2).to_dict("records"):
-            view.add_row(*(Text(printable(str(row[name]))) for name in columns))
-    console().print(view)
+    cells = state.table[columns].astype(str).to_numpy().tolist()
+    if len(cells) > SHOWN_POINTS:
+        cells[SHOWN_POINTS - 3 : -2] = [["..."] * len(columns)]
+    terminal.render([Table(columns, cells, words=columns)])
     say = [
         f"{len(state.table):,} points: {counts['done']:,} done, {counts['failed']:,} failed, {counts['open']:,} open."
     ]

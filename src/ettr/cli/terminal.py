@@ -1,20 +1,23 @@
-"""What commands share in the terminal: progress, tables, and text that any terminal can show."""
+"""What commands share: progress, and how an answer is shown, in a terminal or as JSON."""
 
 from __future__ import annotations
 
-import re
+import json
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import typer
 
+from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
+
 COMPILES = "ettr: after an installation or an update the simulator is compiled first, for about a minute"
 
 
-class Report:
+class Steps:
     """Progress on standard error: bytes of a file, runs of a simulation, scenarios, or the name of a step."""
 
     def __init__(self, bar: Any = None, first: str = "") -> None:
@@ -39,13 +42,13 @@ class Report:
 
 
 @contextmanager
-def progress(quiet: bool, first: str = "reading") -> Iterator[Report]:
+def progress(quiet: bool, first: str = "reading") -> Iterator[Steps]:
     """A bar on standard error, with the name of its first step; none if that is no terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     if quiet or not sys.stderr.isatty():
-        yield Report()
+        yield Steps()
         return
     columns = (
         TextColumn("{task.description}"),
@@ -54,7 +57,7 @@ def progress(quiet: bool, first: str = "reading") -> Iterator[Report]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield Report(bar, first)
+        yield Steps(bar, first)
 
 
 @contextmanager
@@ -80,7 +83,7 @@ def stopped_with(text: str) -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def console() -> Any:
+def _console() -> Any:
     """Standard output, as wide as the terminal; 110 columns where there is none."""
     from rich.console import Console
 
@@ -91,26 +94,51 @@ _WHOLE_WORDS = 30
 """Longest name that is not broken in a table."""
 
 
-def table(first: str | None, columns: dict[str, str], rows: list[dict[str, str]]) -> Any:
-    """Rows by the keys ``name`` and those of ``columns``, whose values are the titles."""
-    from rich.table import Table
+def show(answer: Answer, as_json: bool, extra: Mapping[str, Any], report: Report | None = None) -> None:
+    """Show an answer, as JSON with more keys, or as its report, or another that says more."""
+    if as_json:
+        write_json({**answer.to_dict(), **extra})
+    else:
+        render(report or answer.report(), extra.get("changes", {}))
+
+
+def write_json(record: Any) -> None:
+    """Write plain values, and what can be made plain, as JSON."""
+    typer.echo(json.dumps(plain_values(record), indent=2, allow_nan=False))
+
+
+def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Write a report to the terminal, the fields that ``--set`` changes below its first line."""
     from rich.text import Text
 
-    view = Table(box=None, pad_edge=False, title_justify="left")
-    longest = max((len(word) for row in rows for word in row["name"].split()), default=0)
-    view.add_column(Text(printable(str(first))), overflow="fold", min_width=min(longest, _WHOLE_WORDS))
-    for title in columns.values():
-        view.add_column(title, justify="right")
-    for row in rows:
-        view.add_row(*(Text(printable(row[key])) for key in ("name", *columns)))
+    out = _console()
+    changed = [Note(f"  {path} = {value}") for path, value in changes.items()]
+    for section in [*report[:1], *changed, *report[1:]]:
+        if isinstance(section, Table):
+            out.print(_table(section))
+        elif isinstance(section, Headline):
+            gap = "\n" if section.apart else ""
+            out.print(Text(f"{gap}{printable(section.text)}", style="bold"), soft_wrap=True)
+        else:
+            out.print(Text(printable(section.text), style="dim" if section.dim else ""), soft_wrap=True)
+
+
+def _table(table: Table) -> Any:
+    from rich.table import Table as View
+    from rich.text import Text
+
+    cells = [[Text(printable(cell)) for cell in row] for row in table.rows]
+    longest = max((len(word) for row in table.rows for word in row[0].split()), default=0)
+    title = table.title or None
+    view = View(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    for i, name in enumerate(table.columns):
+        least: Any = {"overflow": "fold", "min_width": min(longest, _WHOLE_WORDS)} if i == 0 else {}
+        view.add_column(Text(printable(name)), justify="left" if table.is_left(i) else "right", **least)
+    for i, row in enumerate(cells):
+        view.add_row(*row, style="bold" if table.is_total(i) else "")
     return view
 
 
 def printable(text: str) -> str:
-    """Text of a log without control characters; as ``rich.Text`` none of its brackets means anything."""
+    """Text without control characters; as ``rich.Text`` none of its brackets means anything."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in text)
-
-
-def from_markdown(text: str) -> str:
-    """A finding without the signs of Markdown."""
-    return printable(re.sub(r"\\(\W|_)", r"\1", text.replace("**", "")))
