@@ -9,7 +9,8 @@ import pytest
 
 from ettr import Scenario, budget, plan
 from ettr.chapters import checkpoint_interval, index, scale
-from ettr.chapters.common import sentences, time_budget
+from ettr.chapters.common import time_budget
+from ettr.core import sentences
 from ettr.core.errors import OutsideValidity
 
 INTERVAL, SCALE = checkpoint_interval.words, scale.words

@@ -22,9 +22,9 @@ from ettr.chapters import (
     what_failed,
 )
 from ettr.chapters import validation as validation_chapter
-from ettr.chapters.common import assumptions
-from ettr.chapters.common.sentences import Finding
-from ettr.cli.plan import plan_lines
+from ettr.core.sentences import Finding
+from ettr.plan import assumed as assumptions
+from ettr.plan.report import plan_lines
 
 REPOSITORY = Path(__file__).parents[2]
 CALL = r"\b(\w+\.(?:\w+_)?words\.\w+)\("

@@ -11,7 +11,8 @@ import pytest
 from ettr import Scenario, plan, validation
 from ettr.budget import FORMULAS
 from ettr.chapters import checkpoint_interval, scale
-from ettr.chapters.common import assumptions, sentences
+from ettr.core import sentences
+from ettr.scenario.fields import name_of
 
 NUMBER = r"\d[\d,]*(?:\.\d+)?"
 TARGET, SIZES = 0.9, (16_384, 100_000, 1_000_000)
@@ -198,7 +199,7 @@ def test_what_each_size_needs_is_told(name):
             assert part == f"On {n_gpus:,} GPUs 90% is reached as it is."
             continue
         for row in rows[rows["value"].notna()].itertuples():
-            values = numbers(rf"{scale.requirement_words.field_name(row.field)} at most # \(now #\)", part)
+            values = numbers(rf"{scale.requirement_tables.field_name(row.field)} at most # \(now #\)", part)
             assert values == pytest.approx([row.value, row.given], rel=0.04)  # two decimals
         pair = rows.loc[rows["blocked_ettr"].idxmax()]
         assert ("are enough" in part) == (pair["blocked_ettr"] >= TARGET)
@@ -229,7 +230,7 @@ def test_every_field_that_can_be_solved_for_has_a_name(llama3):
         }
     )
     aside = ("cluster.n_gpus", "job.productive_h", "checkpoint.interval_min", "checkpoint.tiers.peers.interval_s")
-    names = [scale.requirement_words.field_name(path) for path in plan.solvable(rich) if path not in aside]
+    names = [scale.requirement_tables.field_name(path) for path in plan.solvable(rich) if path not in aside]
     assert len(names) > 15 and len(set(names)) == len(names) and "the survival of peers" in names
 
 
@@ -237,7 +238,7 @@ def test_every_assumed_field_has_a_name():
     """Also those of sections that no preset has."""
     fields = Scenario.dictionary()["field"]
     named = [field for field in fields if "." in field and not field.startswith("evidence")]
-    assert len(named) > 40 and not [field for field in named if assumptions._assumed_name(field) == field]
+    assert len(named) > 40 and not [field for field in named if name_of(field, Scenario) == field]
 
 
 def test_the_frontier_is_told_at_the_scenario_s_own_restart(llama3):

@@ -9,7 +9,7 @@ import pytest
 
 from ettr import Scenario, budget, checkpoint, evidence
 from ettr.chapters import checkpoint_tiers
-from ettr.chapters.common.sentences import Finding, points
+from ettr.core.sentences import Finding, points
 
 PRESETS = evidence.scenario_names()
 EXTREMES = {

@@ -8,6 +8,8 @@ import pytest
 from ettr.chapters.common import builders, columns, theme
 from ettr.core.errors import InputError
 
+RANGES: list[dict[str, bool]] = [{}, {"area": True}, {"joined": False}]
+
 
 def test_axis_and_tooltip_of_a_column_come_from_one_place():
     (tip,) = (tip.to_dict() for tip in columns.tooltips("restart_min"))
@@ -54,3 +56,19 @@ def test_bands_are_drawn_where_they_have_a_width(known):
 
 def test_series_are_told_apart_by_more_than_colour():
     assert len(theme.SERIES_COLOURS) == len(theme.LINE_DASHES) == len({tuple(dash) for dash in theme.LINE_DASHES})
+
+
+def test_measured_points_have_their_ranges_and_the_closed_form_is_a_line():
+    frame = pd.DataFrame({"n_runs": [8, 16], "ettr": [0.9, 0.8], "low": 0.7, "high": 0.95, "pool": "few"})
+    axes = builders.along("n_runs"), builders.up("ettr", zero=False)
+    asked = (*axes, ("low", "high"), "pool", {"few": (theme.GREEN, "circle")}, 60, columns.tooltips("pool"))
+    marks = [[layer.to_dict()["mark"]["type"] for layer in builders.measured(frame, *asked, **more)] for more in RANGES]
+    assert marks == [["rule", "line", "point"], ["area", "line", "point"], ["rule", "point"]]
+    line = builders.rule(axes[1], 0.85).to_dict()
+    assert line["encoding"]["y"]["field"] == "ettr" and line["mark"]["color"] == theme.MODEL_COLOURS["exact"]
+
+
+def test_a_linear_axis_says_only_what_its_column_does():
+    assert "axis" not in builders.along("since_s", nice=False).to_dict()
+    assert builders.along("recall").to_dict()["axis"] == {"format": "%"}
+    assert builders.rows("part", ["b", "a"], grid=False).to_dict()["sort"] == ["b", "a"]

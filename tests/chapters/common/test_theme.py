@@ -13,6 +13,7 @@ from ettr.chapters import power
 from ettr.chapters.common import theme
 from ettr.core.errors import InputError
 
+SMOOTHING = {name: colour for name, (colour, _) in power.smoothing_charts.OPTION_LOOKS.items()}
 PALETTES = {
     "category": (theme.CATEGORY_COLOURS, 10.0),
     "part": (
@@ -20,7 +21,7 @@ PALETTES = {
         6.5,
     ),  # nine colours; the parts stand in a fixed order with a gap between them
     "model": (theme.MODEL_COLOURS, 11.0),
-    "smoothing": (power.smoothing_charts.OPTION_COLOURS, 6.5),  # each line has a dash of its own as well
+    "smoothing": (SMOOTHING, 6.5),  # each line has a dash of its own as well
 }
 BACKGROUNDS = ("#ffffff", "#121212")  # the pages' light and dark
 

@@ -8,7 +8,6 @@ import pytest
 
 from ettr.chapters import failure_log
 from ettr.core.errors import InputError
-from ettr.logs import training_logs
 
 FRAMES = {
     "against_model": cache(failure_log.tables.against_model),
@@ -65,5 +64,5 @@ def test_what_nobody_counted_is_not_a_number(layer_of):
         ).to_dict(),
         "bar",
     )["rows"]
-    assert {row["reason"]: row["n"] for row in rows}[training_logs.UNNAMED] == "not known"
-    assert {row["reason"]: row["n"] for row in rows}[training_logs.CHECKPOINT] == "820"
+    assert {row["reason"]: row["n"] for row in rows}[failure_log.tables.UNNAMED] == "not known"
+    assert {row["reason"]: row["n"] for row in rows}[failure_log.tables.CHECKPOINT] == "820"

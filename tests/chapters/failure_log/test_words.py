@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from ettr import failures, logs, plan
 from ettr.chapters import failure_log
-from ettr.chapters.common.sentences import Finding, listed
 from ettr.core.errors import InputError
+from ettr.core.sentences import Finding, listed
 from ettr.failures.roles import RoleCheck
+from ettr.failures.words import rate_table, rule_table
 from simulated_logs import simulate_log
 
 SAY, JUDGED = failure_log.words, failure_log.verdict_words
@@ -186,12 +187,10 @@ def check_all(findings: dict[str, Finding]) -> None:
 @pytest.mark.parametrize("name", LOGS)
 def test_every_sentence_is_sane_for_every_log(name):
     check_all(sentences(fit(name), fitted(name)))
-    for row in [
-        *SAY.rule_rows(fit(name)),
-        *SAY.rate_rows(fit(name).components),
-        *SAY.rate_rows(fit(name).components, 2),
-    ]:
-        assert all(isinstance(cell, str) and not re.search(r"nan|inf|None|\de[+-]", cell) for cell in row.values())
+    groups = fit(name).components
+    for table in (rule_table(fit(name)), rate_table("component", groups), rate_table("component", groups, 2)):
+        for cell in (cell for row in table.rows for cell in row):
+            assert isinstance(cell, str) and not re.search(r"nan|inf|None|\de[+-]", cell)
 
 
 def test_every_sentence_of_the_chapter_is_tested_here():
@@ -298,12 +297,12 @@ def test_a_shape_that_stamps_do_not_resolve_is_not_told():
     partly = replace(known, gaps=(replace(one, too_coarse=True), *others))
     text = JUDGED.shape(partly).text
     assert "as logged" not in text and text.count(" merged") == 2
-    assert SAY.rule_rows(partly)[0]["shape"] == "too coarse"
+    assert rule_table(partly).rows[0][3] == "too coarse"
     assert JUDGED.gaps(replace(known, gaps=(replace(one, too_coarse=True),)), 0.0).title.startswith(
         "Time stamps are too"
     )
-    for number, row in enumerate(SAY.rule_rows(known)):
-        assert row["shape"].startswith(f"{known.gaps[number].weibull_shape:.2f} [")
+    for number, row in enumerate(rule_table(known).rows):
+        assert row[3].startswith(f"{known.gaps[number].weibull_shape:.2f} [")
 
 
 def test_a_merge_rule_that_was_not_fitted_is_refused():
@@ -607,10 +606,10 @@ def test_a_long_name_does_not_fill_the_sentence():
 
 def test_rows_of_a_long_table_end_with_the_rest():
     table = fit("a day").components
-    rows = SAY.rate_rows(table, 2)
-    assert [row["name"] for row in rows] == [*table["group"][:2], f"({len(table) - 2} more)"]
-    assert sum(int(row["n_events"].replace(",", "")) for row in rows) == table["n_events"].sum()
-    assert rows[0]["rate"] == f"{table['rate'][0]:,.0f}"
+    rows = rate_table("component", table, 2).rows
+    assert [row[0] for row in rows] == [*table["group"][:2], f"({len(table) - 2} more)"]
+    assert sum(int(row[1].replace(",", "")) for row in rows) == table["n_events"].sum()
+    assert rows[0][3] == f"{table['rate'][0]:,.0f}"
 
 
 # --------------------------------------------------------------------------- any log

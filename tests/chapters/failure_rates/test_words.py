@@ -226,7 +226,7 @@ def test_losses_are_told_by_reason(name):
         [published.realised.wall_h, published.realised.lost_h], **DIGITS
     )
     for row in published.losses.itertuples():
-        if row.reason in (training_logs.MIXED, training_logs.UNNAMED):
+        if row.reason in (training_logs.MIXED, failure_log.tables.UNNAMED):
             pattern = "# h more lie in stretches" if row.reason == training_logs.MIXED else "For # h, "
         else:
             pattern = rf"{row.reason} # h \({'once' if row.n == 1 else f'{row.n} times'}\)"

@@ -31,7 +31,7 @@ def frames(kind: str, name: str) -> tuple:
         "returns": lambda: (how_many_gpus.tables.returns_by_size(scenario, 20), 16384, answer(name).turning_gpus),
         "step": lambda: (how_many_gpus.tables.step_by_size(scenario, n_sizes=12),),
         "cost": lambda: (
-            how_many_gpus.tables.cost_by_size(scenario, 20),
+            how_many_gpus.tables.cost_by_size(scenario),
             how_many_gpus.tables.marked_sizes(answer(name), None, "USD"),
         ),
         "calibrated": lambda: (how_many_gpus.tables.calibrated_runs(),),
@@ -91,9 +91,7 @@ def test_every_term_of_a_step_has_a_colour_of_its_own():
 def test_without_prices_the_axis_is_electricity(layer_of):
     free = run("llama3-405b-tokens").override(FREE)
     sizes = sizing.make(free)
-    spec = drawn(
-        "cost", how_many_gpus.tables.cost_by_size(free, 20), how_many_gpus.tables.marked_sizes(sizes, None, "MWh")
-    )
+    spec = drawn("cost", how_many_gpus.tables.cost_by_size(free), how_many_gpus.tables.marked_sizes(sizes, None, "MWh"))
     assert layer_of(spec, "line")["encoding"]["y"]["title"] == "Electricity [GWh]"
     assert layer_of(drawn("cost", *frames("cost", "rsc-1")), "line")["encoding"]["y"]["title"] == "Cost [million USD]"
 

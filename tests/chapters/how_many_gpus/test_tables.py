@@ -114,18 +114,17 @@ def test_the_own_size_has_the_layout_that_divides_it():
     assert how_many_gpus.tables.on_size(run, size).days[0] == pytest.approx(float(days))
 
 
-def test_cost_goes_to_twice_the_fastest_size_and_has_a_band(run, answer):
-    frame = how_many_gpus.tables.cost_by_size(run, n_draws=40)
+def test_cost_goes_to_twice_the_fastest_size(run, answer):
+    frame = how_many_gpus.tables.cost_by_size(run)
     fastest = answer.best["fastest"]
     assert frame["n_gpus"].max() == pytest.approx(2 * fastest.n_gpus, rel=0.1)
     assert frame["days"].min() == pytest.approx(float(fastest.yields.days), rel=0.01)
     assert (frame["unit"] == "USD").all()
-    assert (frame["low"] < frame["high"]).all()
 
 
 def test_without_prices_the_cost_is_electricity(run):
     free = run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}})
-    frame = how_many_gpus.tables.cost_by_size(free, n_draws=5)
+    frame = how_many_gpus.tables.cost_by_size(free)
     assert (frame["unit"] == "MWh").all()
     answer = sizing.make(free)
     within = how_many_gpus.tables.sizes_within_limits(free, answer, [30], n_draws=20)

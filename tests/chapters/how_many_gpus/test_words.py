@@ -97,7 +97,7 @@ def test_a_step_is_told_by_its_utilisation_and_what_grows(run):
 
 
 def test_the_cost_of_being_fast(run, answer):
-    frame, in_time = how_many_gpus.tables.cost_by_size(run, 10), how_many_gpus.tables.deadline_size(run, answer)
+    frame, in_time = how_many_gpus.tables.cost_by_size(run), how_many_gpus.tables.deadline_size(run, answer)
     marked = how_many_gpus.tables.marked_sizes(answer, in_time, "USD")
     text = how_many_gpus.words.cost(frame, marked, in_time, answer).text
     cheapest = answer.best["cheapest"]
@@ -107,7 +107,7 @@ def test_the_cost_of_being_fast(run, answer):
     carbon = 100 * float(in_time.yields.t_co2 / answer.best["fastest"].yields.t_co2)
     assert numbers("with #% of its carbon", text) == pytest.approx([carbon], abs=0.5)
     free = run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}})
-    sizes, frame = sizing.make(free), how_many_gpus.tables.cost_by_size(free, 10)
+    sizes, frame = sizing.make(free), how_many_gpus.tables.cost_by_size(free)
     text = how_many_gpus.words.cost(frame, how_many_gpus.tables.marked_sizes(sizes, None, "MWh"), None, sizes).text
     assert text.startswith("Nothing has a price in this scenario")
     assert numbers("Least electricity is at # GPUs", text) == [sizes.best["greenest"].n_gpus]
@@ -331,7 +331,7 @@ def test_sentences_are_sane_for_every_preset_and_at_the_extremes(case):
     run = given.scenario
     sizes = sizing.make(run)
     fastest = sizes.best["fastest"].n_gpus
-    costs, in_time = how_many_gpus.tables.cost_by_size(run, 10), how_many_gpus.tables.deadline_size(run, sizes)
+    costs, in_time = how_many_gpus.tables.cost_by_size(run), how_many_gpus.tables.deadline_size(run, sizes)
     marked = how_many_gpus.tables.marked_sizes(sizes, in_time, costs["unit"].iloc[0])
     peaks = how_many_gpus.scaling_option_tables.peaks_of_ways(run, how_many_gpus.scaling_option_tables.ways())
     elastic = how_many_gpus.scaling_option_tables.elastic_by_size(run, fastest, n_runs=2)

@@ -11,6 +11,7 @@ import pytest
 
 from ettr.chapters import one_by_one, portfolio
 from ettr.chapters.common import theme
+from ettr.chapters.common.mitigations import both_names
 from ettr.chapters.common.table import Table
 from ettr.core.errors import InputError
 from known_mitigations import CASES, advice, comparison, leading
@@ -99,12 +100,12 @@ def test_evidence_and_basis_are_drawn_and_told(layer_of):
 
 
 def test_names_have_a_short_and_a_whole_form():
-    both = ALONE.both_names("Failures predicted, with a checkpoint before them")
+    both = both_names("Failures predicted, with a checkpoint before them")
     short, whole = both.split("||")
     assert whole == "Failures predicted, with a checkpoint before them"
     lines = short.split("|")
     assert len(lines) == 2 and all(len(line) <= 15 for line in lines) and lines[-1].endswith("…")
-    assert ALONE.both_names("Short") == "Short||Short"
+    assert both_names("Short") == "Short||Short"
 
 
 @pytest.mark.parametrize(("size", "short"), [(8, "8"), (1024, "1k"), (4096, "4.1k"), (16384, "16k"), (2**20, "1M")])

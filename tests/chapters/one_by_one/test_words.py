@@ -10,7 +10,7 @@ import pytest
 
 from ettr import compare, validation
 from ettr.chapters import one_by_one, portfolio
-from ettr.chapters.common import sentences
+from ettr.core import sentences
 from known_mitigations import CASES, advice, comparison, leading
 
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?"

@@ -68,7 +68,6 @@ def test_nothing_taken_moves_no_hour(study):
 def test_those_that_conflict_with_an_earlier_one_are_left_out(study):
     chosen = portfolio.tables.going_together(study, ["shorter-stall", "other-stall", "faster-restart"])
     assert chosen == ("shorter-stall", "faster-restart")
-    assert portfolio.tables.going_together(study, ["other-stall", "shorter-stall"], 1) == ("other-stall",)
 
 
 def test_shares_and_pairs_bear_too_few_mitigations(study):

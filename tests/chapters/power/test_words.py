@@ -11,7 +11,7 @@ import pytest
 
 from ettr import Scenario, power, simulate
 from ettr.chapters import power as power_chapter
-from ettr.chapters.common.sentences import Finding, number
+from ettr.core.sentences import Finding, number
 
 CASES = {
     "llama3-405b": {},

@@ -143,13 +143,11 @@ def test_quantities(name, value):
 
 def test_the_two_readings():
     readings = reading_the_sources.tables.readings().set_index("reading")
-    assert readings["faulty_gpu_events"].to_dict() == {"H1": 148, "H2": 126}
     assert readings["gpu_events"].to_dict() == {"H1": 268, "H2": 246}
     assert readings["rows_sum"].to_dict() == {"H1": 419, "H2": 397}
     assert readings["unexplained_events"].to_dict() == {"H1": 0, "H2": 22}
     assert readings["gpu_share_pct"].round(1).to_dict() == {"H1": 64.0, "H2": 58.7}
     assert readings["hardware_share_pct"].round(1).to_dict() == {"H1": 76.6, "H2": 71.4}
-    assert readings["gpu_rate_per_1000_node_days"].round(3).to_dict() == {"H1": 2.423, "H2": 2.224}
     assert readings["gpu_mtbi_h"].round(2).to_dict() == {"H1": 4.84, "H2": 5.27}
 
 

@@ -130,8 +130,8 @@ def test_the_curve_tells_the_band(layer_of):
     assert f"from {told.low_min:.1f} to {told.high_min:.1f} minutes" in chart["description"]
     assert "own interval is 10 minutes" in chart["description"]
     area = layer_of(chart, "rect")
-    assert (area["encoding"]["x"]["field"], area["encoding"]["x2"]["field"]) == ("low", "high")
-    assert [(row["low"], row["high"]) for row in area["rows"]] == [(told.low_min, told.high_min)]
+    assert (area["encoding"]["x"]["field"], area["encoding"]["x2"]["field"]) == ("low_min", "high_min")
+    assert [(row["low_min"], row["high_min"]) for row in area["rows"]] == [(told.low_min, told.high_min)]
     marks = {row["what"]: row["at"] for row in layer_of(chart, "rule")["rows"]}
     assert marks == {"best": told.interval_min, "scenario": 10.0}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 
 from ettr import Scenario, budget, evidence, simulate
 from ettr.chapters import simulation
-from ettr.chapters.common.simulated_runs import affordable_runs, some_runs_of
+from ettr.chapters.common.simulated_runs import some_runs_of
 from ettr.chapters.simulation.beyond_formula_tables import AS_GIVEN, BY_THE_RULES, at_size
 from ettr.core.errors import OutsideValidity
 from ettr.plan import whole_interval_min
@@ -87,7 +88,9 @@ def test_cells_are_the_difference_of_simulation_and_closed_form(llama3):
     sure = frame["points"].abs() > 3 * frame["error_points"]
     assert (sure == (frame["verdict"] == "differs")).all()
     assert (frame["error_points"] > 0).all()
-    assert frame["half_points"].to_numpy() == pytest.approx(1.96 * frame["error_points"].to_numpy())
+    assert frame["half_points"].to_numpy() == pytest.approx(
+        NormalDist().inv_cdf(0.975) * frame["error_points"].to_numpy()
+    )
 
 
 def test_where_nothing_is_added_the_two_agree():
@@ -159,9 +162,9 @@ def test_the_interval_of_each_size_fits_the_faster_tiers(llama3):
 
 def test_runs_are_as_many_as_can_be_waited_for(llama3):
     expected = budget.exact(llama3)
-    assert affordable_runs(expected, 50, 10**9) == 50
-    assert affordable_runs(expected, 50, 1) == 12
-    assert affordable_runs(expected, 10**9, 10**6) == int(10**6 / expected.n_failures)
+    assert some_runs_of(llama3, 50, 0, 10**9).n_runs == 50
+    assert some_runs_of(llama3, 50, 0, 1).n_runs == 12
+    assert some_runs_of(llama3, 10**9, 0, 10_000).n_runs == int(10_000 / expected.n_failures)
     assert some_runs_of(llama3.override({"recovery.restart_min": 1e5}), 5, 0, 100) is None
     assert some_runs_of(llama3.override(ELASTIC | {"failures.lifetime": {"shape": 2}}), 5, 0, 100) is None
 

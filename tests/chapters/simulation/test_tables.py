@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from functools import cache
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -88,7 +89,7 @@ def test_ettrs_come_with_their_95_percent():
     for frame in (by_cause(), by_spares()):
         middle, half = (frame["low"] + frame["high"]) / 2, (frame["high"] - frame["low"]) / 2
         assert middle.to_numpy() == pytest.approx(frame["ettr"].to_numpy())
-        assert half.to_numpy() == pytest.approx(1.96 * frame["error"].to_numpy())
+        assert half.to_numpy() == pytest.approx(NormalDist().inv_cdf(0.975) * frame["error"].to_numpy())
 
 
 def test_more_spares_never_hurt_and_racks_always_do():

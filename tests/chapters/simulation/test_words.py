@@ -12,8 +12,8 @@ import pytest
 
 from ettr import Scenario, budget, simulate
 from ettr.chapters import simulation as simulation_chapter
-from ettr.chapters.common.sentences import Finding
 from ettr.chapters.simulation.tables import CHANCE, RATE
+from ettr.core.sentences import Finding
 
 PEER = {"name": "peer", "interval_s": 300, "stall_s": 0.1, "write_s": 20, "load_s": 10, "survives": 0.9}
 POOL = {"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}}

@@ -202,7 +202,7 @@ def test_losses_are_those_of_the_domains():
         spares_chapter.option_tables.rack_choices(run()), spares_chapter.option_tables.published_loss()
     ).text
     assert numbers("loses #% of its throughput in domains of 8 GPUs and #% in domains of 72", text) == pytest.approx(
-        [100 * spares.uniform_loss(0.001, 8), 100 * spares.uniform_loss(0.001, 72)], abs=0.051
+        [100 * spares.domain_unavailability(0.001, 8), 100 * spares.domain_unavailability(0.001, 72)], abs=0.051
     )
 
 

@@ -12,8 +12,8 @@ from ettr.budget import rate_over_time
 from ettr.core.errors import OutsideValidity
 from ettr.plan import best_interval_min
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL, RATE
 
-RATE, INTERVAL = "failures.rate_per_1000_node_days", "checkpoint.interval_min"
 SETTLED, BURN_IN, NEW_NODES = "settled", "burn-in", "new nodes"
 """Cases: the rate as it is, a new fleet, and Weibull nodes that all start new."""
 
@@ -113,11 +113,6 @@ def one_interval_by_factor(scenario: Scenario, decay_days: float, n_points: int 
         rows += [{"factor": float(factor), **row} for row in _kept(BURN_IN, young)]
     columns = ["factor", "kept", "interval_min", "ettr", "following", "loss_points"]
     return pd.DataFrame(rows, columns=["case", *columns])[columns]
-
-
-def rate_changes(run: Scenario) -> bool:
-    """Whether the failure rate of a run changes while it goes on."""
-    return budget.changes(run)
 
 
 def interval_of(run: Scenario) -> Any:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
-from ettr.chapters.checkpoint_interval.changing_rate_tables import BURN_IN, NEW_NODES, SETTLED, rate_changes
-from ettr.chapters.common.sentences import Finding, duration, listed, number, pct, points
-
-if TYPE_CHECKING:
-    from ettr.plan import Plan
+from ettr.chapters.checkpoint_interval.changing_rate_tables import BURN_IN, NEW_NODES, SETTLED
+from ettr.core.sentences import Finding, duration, listed, number, points, say
 
 _LITTLE = 0.5
 """Points that are not worth a changing interval: as much as the flat band."""
@@ -103,42 +98,24 @@ def _losses(by_case: pd.DataFrame) -> list[tuple[str, dict[str, float]]]:
 
 def _when(by_factor: pd.DataFrame, largest: pd.Series) -> str:
     """From which factor on a fixed interval costs more than half a point."""
-    reach = number(by_factor["factor"].max())
-    costly = by_factor[(by_factor["kept"] == "settled rate") & (by_factor["loss_points"] > _LITTLE)]
-    kept_mean = by_factor[(by_factor["kept"] == "mean rate") & (by_factor["loss_points"] > _LITTLE)]
-    if costly.empty:
-        return (
-            f"Up to {reach} times the settled rate neither interval costs more than half a point: one for the whole "
-            f"run will do."
-        )
-    first = number(costly["factor"].min())
+    first = by_factor[by_factor["loss_points"] > _LITTLE].groupby("kept")["factor"].min()
     worst = by_factor.loc[by_factor["loss_points"].idxmax()]
-    of_settled = (
-        f"The interval of the settled rate costs more than half a point from about {first} times that rate on, and "
-        f"{points(largest['settled rate'] / 100)} at worst ({pct(worst['ettr'])} instead of {pct(worst['following'])})."
+    of_mean = say(
+        "Even that of the run's mean rate does, from about {first:number} times on.",
+        "That of the run's mean rate never does, up to {reach:number} times: plan with the rate that the run will "
+        "meet.",
+        first=first.get("mean rate"),
+        reach=by_factor["factor"].max(),
     )
-    if kept_mean.empty:
-        mean = (
-            f"That of the run's mean rate never does, up to {reach} times: plan with the rate that the run will meet."
-        )
-        return f"{of_settled} {mean}"
-    return (
-        f"{of_settled} Even that of the run's mean rate does, from about {number(kept_mean['factor'].min())} times on."
-    )
-
-
-def planned_at_mean(plan: Plan) -> str:
-    """What a plan for a changing rate rests on; empty for one that does not change."""
-    if plan.changing is None or plan.budget_over_time is None:
-        return ""
-    mean, settled = plan.scenario.failures.rate, plan.changing.failures.rate
-    if not rate_changes(plan.changing):
-        return (
-            "Nodes have a memory: this plans for the steady rate of many such nodes, and leaves out that their "
-            "failures are not independent. Only simulation would hold that."
-        )
-    return (
-        f"The failure rate changes during the run: this plans for its mean, {number(mean)} per 1000 node-days, where "
-        f"{number(settled)} was given. Integrated over the run, the ETTR at the best interval is "
-        f"{pct(plan.budget_over_time.ettr)}."
+    return say(
+        "The interval of the settled rate costs more than half a point from about {first:number} times that rate on, "
+        "and {most:points} at worst ({ettr:share} instead of {following:share}). {of_mean}",
+        "Up to {reach:number} times the settled rate neither interval costs more than half a point: one for the whole "
+        "run will do.",
+        first=first.get("settled rate"),
+        most=largest["settled rate"] / 100,
+        ettr=worst["ettr"],
+        following=worst["following"],
+        of_mean=of_mean,
+        reach=by_factor["factor"].max(),
     )

@@ -10,19 +10,30 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.bands import ENDS, band_sentence
-from ettr.chapters.common.encodings import (
-    DASHES,
-    MODEL_NAMES,
-    PERCENT,
-    but_size,
-    dash,
-    line_colour,
-    logarithmic,
+from ettr.chapters.common.columns import tooltips
+from ettr.chapters.common.encodings import DASHES, MODEL_NAMES, but_size
+from ettr.chapters.common.theme import (
+    BLUE,
+    DARK_GREEN,
+    MODEL_COLOURS,
+    ORANGE,
+    PURPLE,
+    RANGE_COLOURS,
+    finish,
+    layered,
+    need,
 )
-from ettr.chapters.common.theme import MODEL_COLOURS, PART_COLOURS, RANGE_COLOURS, finish, layered, need, touchable
 
 if TYPE_CHECKING:
     from ettr.plan import Band
+
+_FORMULAS = {name: (MODEL_COLOURS[key], DASHES[name]) for key, name in MODEL_NAMES.items()}
+_RULES = {
+    "Young": (BLUE, [1, 0]),
+    "Daly, first order": (ORANGE, [6, 3]),
+    "Daly, higher order": (DARK_GREEN, [2, 2]),
+    "Availability": (PURPLE, [8, 2, 2, 2]),
+}
 
 
 def curve(frame: pd.DataFrame, band: Band, given_min: float, title: str, subtitle: str = "") -> Any:
@@ -44,34 +55,21 @@ def curve(frame: pd.DataFrame, band: Band, given_min: float, title: str, subtitl
     """
     need(frame, "interval_min", "formula", "ettr")
     curves = frame.assign(formula=frame["formula"].map(MODEL_NAMES))
-    names = [name for name in DASHES if name in set(curves["formula"])]
-    colours = {MODEL_NAMES[key]: colour for key, colour in MODEL_COLOURS.items() if key in MODEL_NAMES}
     exact = curves[curves["formula"] == "exact"]
     near = exact.loc[exact["interval_min"].between(band.interval_min / 4, band.interval_min * 4), "ettr"]
-    lowest, highest = math.floor(20 * near.min()) / 20, math.ceil(20 * exact["ettr"].max()) / 20
-    lines = (
-        alt.Chart(curves)
-        .mark_line(clip=True)
-        .encode(
-            x=logarithmic("interval_min", "Checkpoint interval [min]"),
-            y=alt.Y("ettr:Q", title="ETTR", axis=PERCENT, scale=alt.Scale(domain=[lowest, highest])),
-            color=line_colour("formula", "Formula", {name: colours[name] for name in names}),
-            strokeDash=dash("formula", "Formula", {name: DASHES[name] for name in names}),
-            tooltip=[
-                alt.Tooltip("formula:N", title="Formula"),
-                alt.Tooltip("interval_min:Q", title="Interval [min]", format=".3~g"),
-                alt.Tooltip("ettr:Q", title="ETTR", format=".2%"),
-            ],
-        )
-    )
-    visible = curves["ettr"].between(lowest, highest)
+    ends = [math.floor(20 * near.min()) / 20, math.ceil(20 * exact["ettr"].max()) / 20]
+    tips = tooltips("formula", "interval_min", "ettr")
+    across, up = builders.across("interval_min"), builders.up("ettr", domain=ends)
+    lines = builders.lines(curves, across, up, "formula", _FORMULAS, tips, "Formula")
+    names = ", ".join(name for name in _FORMULAS if name in set(curves["formula"]))
     return finish(
-        _band_area(band) + _interval_marks(band.interval_min, given_min) + touchable(lines, curves[visible]),
+        _flat(band.low_min, band.high_min, "what", "low_min", "high_min")
+        + _interval_marks(band.interval_min, given_min)
+        + lines,
         title=title,
         subtitle=subtitle,
         description=(
-            f"Curves of ETTR over the checkpoint interval on a logarithmic axis, by {', '.join(names)}. The exact "
-            f"curve "
+            f"Curves of ETTR over the checkpoint interval on a logarithmic axis, by {names}. The exact curve "
             f"is highest at {band.interval_min:.1f} minutes; a shaded range from {band.low_min:.1f} to "
             f"{band.high_min:.1f} minutes is within half a point of it. The scenario's own interval is "
             f"{given_min:g} minutes."
@@ -79,21 +77,11 @@ def curve(frame: pd.DataFrame, band: Band, given_min: float, title: str, subtitl
     )
 
 
-def _band_area(band: Band) -> Any:
-    edges = pd.DataFrame({"low": [band.low_min], "high": [band.high_min], "what": ["at most half a point lost"]})
-    return (
-        alt.Chart(edges)
-        .mark_rect(opacity=0.14, color=PART_COLOURS["productive"])
-        .encode(
-            x=alt.X("low:Q"),
-            x2=alt.X2("high:Q"),
-            tooltip=[
-                alt.Tooltip("what:N", title="Range"),
-                alt.Tooltip("low:Q", title="from [min]", format=".3~g"),
-                alt.Tooltip("high:Q", title="to [min]", format=".3~g"),
-            ],
-        )
-    )
+def _flat(low_min: float, high_min: float, *tips: str) -> Any:
+    """The intervals that cost at most half a point."""
+    edges = pd.DataFrame({"low_min": [low_min], "high_min": [high_min], "what": ["at most half a point lost"]})
+    area = alt.Chart(edges).mark_rect(opacity=0.14, color=RANGE_COLOURS["half a point lost"])
+    return area.encode(x=alt.X("low_min:Q"), x2=alt.X2("high_min:Q"), tooltip=tooltips(*tips))
 
 
 def _interval_marks(best_min: float, given_min: float) -> Any:
@@ -118,29 +106,12 @@ def rules(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "n_gpus", "rule", "interval_min", "loss_points")
     published = frame[frame["rule"] != "Exact"]
-    names = ["Young", "Daly, first order", "Daly, higher order", "Availability"]
-    colours = ["#1f95ec", "#e46d09", "#2a7057", "#8d48b3"]
-    dashes = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]
-    chart = (
-        alt.Chart(published)
-        .mark_line(clip=True)
-        .encode(
-            x=logarithmic("n_gpus", "Job size [GPUs]"),
-            y=alt.Y("loss_points:Q", title="ETTR lost [points]", scale=alt.Scale(domainMin=0)),
-            color=line_colour("rule", "Rule", dict(zip(names, colours, strict=True))),
-            strokeDash=dash("rule", "Rule", dict(zip(names, dashes, strict=True))),
-            tooltip=[
-                alt.Tooltip("rule:N", title="Rule"),
-                alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
-                alt.Tooltip("interval_min:Q", title="Interval [min]", format=".3~g"),
-                alt.Tooltip("loss_points:Q", title="Lost [points]", format=".3f"),
-            ],
-        )
-    )
+    across, up = builders.across("n_gpus"), builders.up("loss_points", domainMin=0)
+    tips = tooltips("rule", "n_gpus", "interval_min", "loss_points")
     worst = published.groupby("rule")["loss_points"].max()
     largest = ", ".join(f"{rule} {loss:.2g}" for rule, loss in worst.items())
     return finish(
-        touchable(chart),
+        builders.lines(published, across, up, "rule", _RULES, tips, "Rule"),
         title=title,
         subtitle=but_size(subtitle),
         description=f"Curves of the ETTR that four rules lose against the best interval, over the job size. Largest "
@@ -163,22 +134,14 @@ def interval_with_bands(frame: pd.DataFrame, band: Band, title: str, subtitle: s
     need(frame, "interval_min", "ettr", *ENDS)
     lowest = max(0.0, float(frame["low_95"].min()) - 0.01)
     highest = min(1.0, float(frame["high_95"].max()) + 0.01)
-    flat = pd.DataFrame({"low": [band.low_min], "high": [band.high_min], "what": ["at most half a point lost"]})
-    ends = {
-        "low": max(band.low_min, frame["interval_min"].min()),
-        "high": min(band.high_min, frame["interval_min"].max()),
-    }
-    shade = (
-        alt.Chart(flat.assign(**ends))
-        .mark_rect(opacity=0.14, color=RANGE_COLOURS["half a point lost"])
-        .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), tooltip=[alt.Tooltip("what:N", title="Range")])
-    )
+    intervals = frame["interval_min"]
+    flat = _flat(max(band.low_min, intervals.min()), min(band.high_min, intervals.max()), "what")
     up = builders.up("ettr", domain=[lowest, highest])
     curve = builders.banded(frame, builders.across("interval_min"), up, ["interval_min", "ettr"])
-    near = frame.iloc[(frame["interval_min"] - band.interval_min).abs().argmin()]
+    near = frame.iloc[(intervals - band.interval_min).abs().argmin()]
     known = band_sentence(near, f"Near the best interval of {band.interval_min:.1f} minutes")
     return finish(
-        layered(shade, layered(*curve)),
+        layered(flat, layered(*curve)),
         title=title,
         subtitle=subtitle,
         description=(

@@ -8,15 +8,20 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.common.encodings import PERCENT, logarithmic, rounded
-from ettr.chapters.common.theme import MODEL_COLOURS, finish, need
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import axis_title, tooltips
+from ettr.chapters.common.encodings import rounded
+from ettr.chapters.common.theme import DIFFERENCE_COLOURS, MAP_INK, MODEL_COLOURS, PALE_GREY, finish, need
 
-_SHADES = {1.0: "#1d7f4f", 5.0: "#7fb596", 20.0: "#dfbf63", np.inf: "#c8731f"}
+_LEVELS = {1.0: "within 1 point", 5.0: "1 to 5", 20.0: "5 to 20", np.inf: "over 20 points"}
 _HOLES = 4
 """The layer of what lies between two stretches of the interval that are within a point."""
-_NO_ANSWER, _NO_ANSWER_SHADE = "no answer", "#8a8d8c"
-_WAYS = {"published": "#9b8d90", "RSC formula": MODEL_COLOURS["rsc"], "exact": MODEL_COLOURS["exact"]}
-_SHAPES = {"published": "diamond", "RSC formula": "circle", "exact": "square"}
+_NO_ANSWER = "no answer"
+_WAYS = {
+    "published": (MODEL_COLOURS["published"], "diamond"),
+    "RSC formula": (MODEL_COLOURS["rsc"], "circle"),
+    "exact": (MODEL_COLOURS["exact"], "square"),
+}
 
 
 def difference(
@@ -40,22 +45,16 @@ def difference(
     need(regions, "layer", "within", "n_gpus", "low_min", "high_min")
     need(cells, "n_gpus", "n_gpus_end", "interval_min", "interval_min_end", "ettr", "exact", "points")
     need(best, "n_gpus", "interval_min")
-    x_axis = logarithmic("n_gpus", "Job size [GPUs]", domain=[cells["n_gpus"].min(), cells["n_gpus_end"].max()])
+    x_axis = builders.across("n_gpus", domain=[cells["n_gpus"].min(), cells["n_gpus_end"].max()])
     ends_min = [cells["interval_min"].min(), cells["interval_min_end"].max()]
-    y_axis = alt.Y(
-        "low_min:Q",
-        title="Checkpoint interval [min]",
-        scale=alt.Scale(type="log", nice=False, domain=ends_min),
-        axis=alt.Axis(format="~g", tickCount=5),
-    )
-    named = regions.assign(apart=[_class(level) for level in regions["within"]])
+    y_axis = builders.up("low_min", log=True, title=axis_title("interval_min"), domain=ends_min)
+    named = regions.assign(apart=regions["within"].map(_LEVELS))
     nothing = pd.DataFrame({"n_gpus": cells["n_gpus"].min(), "n_gpus_end": cells["n_gpus_end"].max()}, index=[0])
     nothing = nothing.assign(low_min=ends_min[0], high_min=ends_min[1], apart=_NO_ANSWER)
-    shades = {_class(level): shade for level, shade in _SHADES.items()} | {_NO_ANSWER: _NO_ANSWER_SHADE}
     colour = alt.Color(
         "apart:N",
         title=f"{formula[0].upper()}{formula[1:]} less exact",
-        scale=alt.Scale(domain=list(shades), range=list(shades.values())),
+        scale=alt.Scale(domain=[*_LEVELS.values(), _NO_ANSWER], range=[*DIFFERENCE_COLOURS, PALE_GREY]),
         legend=alt.Legend(symbolType="square", symbolOpacity=1),
     )
     back = (
@@ -75,11 +74,6 @@ def difference(
         description=_description(regions, formula, ends_min),
         height=360,
     )
-
-
-def _class(level: float) -> str:
-    ends = {1.0: "within 1 point", 5.0: "1 to 5", 20.0: "5 to 20"}
-    return ends.get(level, "over 20 points")
 
 
 def _edge(named: pd.DataFrame, ends_min: list[float], x_axis: alt.X) -> list[Any]:
@@ -107,7 +101,7 @@ def _best_line(best: pd.DataFrame, ends_min: list[float], x_axis: alt.X) -> list
     if visible.empty:
         return []
     points = rounded(visible[["n_gpus", "interval_min"]])
-    line = alt.Chart(points).mark_line(color="#16324a", strokeDash=[5, 3], strokeWidth=2, clip=True)
+    line = alt.Chart(points).mark_line(color=MAP_INK, strokeDash=[5, 3], strokeWidth=2, clip=True)
     named = points.iloc[[len(points) // 8]].assign(what="best interval")
     name = alt.Chart(named).mark_text(align="left", dy=-10, color="white", fontWeight=600)
     place = {"x": x_axis, "y": "interval_min:Q"}
@@ -121,24 +115,9 @@ def _answering(cells: pd.DataFrame, x_axis: alt.X) -> Any:
         off=["" if np.isnan(value) else f"{value:.2f}" for value in cells["points"]],
         exactly=["no answer" if np.isnan(value) else f"{value:.1%}" for value in cells["exact"]],
     ).drop(columns=["ettr", "exact", "points"])
-    return (
-        alt.Chart(rounded(labelled).rename(columns={"interval_min": "low_min", "interval_min_end": "high_min"}))
-        .mark_rect()
-        .encode(
-            x=x_axis,
-            x2=alt.X2("n_gpus_end"),
-            y=alt.Y("low_min:Q"),
-            y2=alt.Y2("high_min:Q"),
-            opacity=alt.value(0),
-            tooltip=[
-                alt.Tooltip("n_gpus:Q", title="GPUs from", format=",.0f"),
-                alt.Tooltip("low_min:Q", title="Interval from [min]", format=".3~g"),
-                alt.Tooltip("says:N", title="Simple form"),
-                alt.Tooltip("exactly:N", title="Exact form"),
-                alt.Tooltip("off:N", title="Apart [points]"),
-            ],
-        )
-    )
+    named = labelled.rename(columns={"interval_min": "low_min", "interval_min_end": "high_min"})
+    tips = tooltips("n_gpus", "low_min", "says", "exactly", "off", n_gpus="GPUs from", low_min="Interval from")
+    return builders.answering(named, x_axis, alt.Y("low_min:Q"), "n_gpus_end", "high_min", tips)
 
 
 def _description(regions: pd.DataFrame, formula: str, ends_min: list[float]) -> str:
@@ -178,23 +157,10 @@ def rsc_beside_exact(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
     order = frame["quantity"].tolist()
     names = alt.Axis(labelLimit=330, labelExpr=_BROKEN, labelOffset=-14, grid=True)
     lowest = min(0.45, float(points["ettr"].min()) - 0.03)
-    dots = (
-        alt.Chart(points)
-        .mark_point(size=110, opacity=1)
-        .encode(
-            y=alt.Y("quantity:N", sort=order, title=None, axis=names),
-            yOffset=alt.YOffset("way:N", sort=list(_WAYS)),
-            x=alt.X("ettr:Q", title="ETTR", axis=PERCENT, scale=alt.Scale(domain=[lowest, 1.0])),
-            color=alt.Color("way:N", title=None, scale=alt.Scale(domain=list(_WAYS), range=list(_WAYS.values()))),
-            shape=alt.Shape("way:N", title=None, scale=alt.Scale(domain=list(_SHAPES), range=list(_SHAPES.values()))),
-            tooltip=[
-                alt.Tooltip("quantity:N", title="Result"),
-                alt.Tooltip("way:N", title="By"),
-                alt.Tooltip("what:N", title="ETTR"),
-                alt.Tooltip("ends:N", title="RSC formula ends at"),
-            ],
-        )
-    )
+    y = alt.Y("quantity:N", sort=order, title=None, axis=names)
+    x = builders.along("ettr", domain=[lowest, 1.0])
+    tips = tooltips("quantity", "way", "what", "ends", way="By", what="ETTR")
+    dots = builders.shapes(points, x, y, "way", _WAYS, 110, tips).encode(yOffset=alt.YOffset("way:N", sort=[*_WAYS]))
     results = "; ".join(
         f"{row.quantity}: published {row.published:.2g}, RSC formula {row.rsc:.3f}, exact {row.exact:.3f}"
         for row in frame.itertuples()

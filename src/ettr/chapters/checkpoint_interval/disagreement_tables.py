@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from ettr import budget
-from ettr.chapters.common.steady_state import LARGEST_GPUS, smallest_gpus
-from ettr.core.errors import OutsideValidity
-from ettr.core.validity import ValidityWarning
+from ettr.chapters.common.steady_state import LARGEST_GPUS, answered, ettr_at, smallest_gpus
 from ettr.plan import best_interval_min
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL, N_GPUS
 
 LEVELS = (1.0, 5.0, 20.0)
 """Differences from the exact ETTR that regions are told apart by. [points]"""
@@ -101,10 +98,8 @@ def difference_regions(scenario: Scenario, formula: Simple, n_points: int = 200)
         low, high = region.argmax(axis=1), region.shape[1] - 1 - region[:, ::-1].argmax(axis=1)
         columns = {"n_gpus": sizes, "low_min": intervals[low], "high_min": intervals[high]}
         frames.append(pd.DataFrame({"layer": layer, "within": level, **columns})[region.any(axis=1)])
-    regions = pd.concat(frames, ignore_index=True)
-    if regions.empty:
-        raise OutsideValidity(f"budget.{formula} has no answer at any size and interval of {scenario.name}")
-    return regions
+    why = f"budget.{formula} has no answer at any size and interval of {scenario.name}"
+    return answered(pd.concat(frames, ignore_index=True), why)
 
 
 def _hull(inside: np.ndarray) -> np.ndarray:
@@ -125,9 +120,9 @@ def difference_at_best(scenario: Scenario, formula: Simple, n_points: int = 60) 
     """
     run = comparable(scenario, formula)
     sizes = _sizes(run, n_points)
-    interval_min = best_interval_min(run, {"cluster.n_gpus": sizes})
-    at = {"cluster.n_gpus": sizes, "checkpoint.interval_min": interval_min}
-    simple, exact = (_quiet_ettr(name, run, at) for name in (formula, "exact"))
+    interval_min = best_interval_min(run, {N_GPUS: sizes})
+    at = {N_GPUS: sizes, INTERVAL: interval_min}
+    simple, exact = ettr_at(run, at, formula), ettr_at(run, at)
     columns = {"n_gpus": sizes, "interval_min": interval_min, "ettr": simple, "exact": exact}
     return pd.DataFrame({**columns, "points": 100 * (simple - exact)})
 
@@ -166,12 +161,5 @@ def _ends_min(run: Scenario) -> tuple[float, float]:
 
 
 def _both(run: Scenario, formula: str, sizes: np.ndarray, intervals_min: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    at = {"cluster.n_gpus": sizes[:, None], "checkpoint.interval_min": intervals_min}
-    return _quiet_ettr(formula, run, at), _quiet_ettr("exact", run, at)
-
-
-def _quiet_ettr(formula: str, run: Scenario, at: dict[str, np.ndarray]) -> np.ndarray:
-    """NaN where a formula has no answer, which is what these tables are about."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ValidityWarning)
-        return np.asarray(budget.FORMULAS[formula](run, at).ettr)
+    at = {N_GPUS: sizes[:, None], INTERVAL: intervals_min}
+    return ettr_at(run, at, formula), ettr_at(run, at)

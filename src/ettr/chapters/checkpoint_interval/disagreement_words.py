@@ -10,7 +10,7 @@ import pandas as pd
 
 from ettr.chapters.checkpoint_interval import disagreement_tables
 from ettr.chapters.checkpoint_interval.disagreement_tables import Simple
-from ettr.chapters.common.sentences import Finding, duration, gpus, listed, pct
+from ettr.core.sentences import Finding, duration, gpus, listed, pct
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario

@@ -13,11 +13,8 @@ import pandas as pd
 
 from ettr import budget
 from ettr.chapters.checkpoint_interval.disagreement_tables import comparable
-from ettr.chapters.common.assumptions import steady_state
 from ettr.chapters.common.steady_state import (
-    INTERVAL,
-    RATE,
-    SIZE,
+    ettr_at,
     part_shares,
     quietly,
     sizes_of_curve,
@@ -41,7 +38,9 @@ from ettr.plan import (
     longest_interval_min,
     shortest_interval_min,
 )
+from ettr.plan.assumed import steady_state
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
 
 if TYPE_CHECKING:
     from ettr.plan import Plan
@@ -70,9 +69,9 @@ def by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     steady = without_start(scenario)
     intervals = _intervals_min(steady, n_points)
     frames = []
-    for name, formula in budget.FORMULAS.items():
+    for name in budget.FORMULAS:
         try:
-            ettr = quietly(formula, steady, {"checkpoint.interval_min": intervals}).ettr
+            ettr = ettr_at(steady, {INTERVAL: intervals}, name)
         except NotModelled:
             continue
         frames.append(pd.DataFrame({"interval_min": intervals, "formula": name, "ettr": ettr}))
@@ -89,7 +88,7 @@ def parts_by_interval(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFra
     """
     steady = without_start(scenario)
     intervals = _intervals_min(steady, n_points)
-    hours = quietly(budget.exact, steady, {"checkpoint.interval_min": intervals})
+    hours = quietly(budget.exact, steady, {INTERVAL: intervals})
     return part_shares(hours, steady, interval_min=intervals)
 
 
@@ -132,17 +131,18 @@ def interval_rules(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
 
 
 def _ettr(scenario: Scenario, n_gpus: np.ndarray, tau_h: np.ndarray) -> np.ndarray:
-    at = {SIZE: n_gpus, INTERVAL: np.nan_to_num(tau_h, nan=1.0) * 60}
-    return np.where(np.isnan(tau_h), np.nan, quietly(budget.exact, scenario, at).ettr)
+    at = {N_GPUS: n_gpus, INTERVAL: np.nan_to_num(tau_h, nan=1.0) * 60}
+    return np.where(np.isnan(tau_h), np.nan, ettr_at(scenario, at))
 
 
 def _intervals_min(scenario: Scenario, n_points: int) -> np.ndarray:
-    """Intervals around the best one, and the scenario's own among them."""
-    best = best_interval_min(scenario)
-    least = scenario.least_interval_min
-    given = scenario.checkpoint.interval_min
-    low = max(min(best / 20, given), least * (1 + 1e-9))
-    high = min(max(best * 20, given), scenario.work_h * 60)
+    return _around_best(scenario, 20, scenario.least_interval_min * (1 + 1e-9), scenario.work_h * 60, n_points)
+
+
+def _around_best(run: Scenario, factor: float, least: float, most: float, n_points: int) -> np.ndarray:
+    """Intervals from a part of the best one to a multiple of it, and the scenario's own among them. [min]"""
+    best, given = best_interval_min(run), run.checkpoint.interval_min
+    low, high = max(min(best / factor, given), least), min(max(best * factor, given), most)
     return np.geomspace(low, max(high, 2 * low), n_points)
 
 
@@ -164,10 +164,7 @@ def interval_with_bands(scenario: Scenario, n_points: int = 80) -> pd.DataFrame:
         rate. Points without an answer at one of these rates are left out.
     """
     run = without_start(scenario)
-    best = best_interval_min(run)
-    low = max(min(best / 8, run.checkpoint.interval_min), shortest_interval_min(run))
-    high = min(max(best * 8, run.checkpoint.interval_min), longest_interval_min(run))
-    intervals = np.geomspace(low, max(high, 2 * low), n_points)
+    intervals = _around_best(run, 8, shortest_interval_min(run), longest_interval_min(run), n_points)
     return answered_points(
         pd.DataFrame({"interval_min": intervals, **ettr_with_bands(run, {INTERVAL: intervals})}), run
     )

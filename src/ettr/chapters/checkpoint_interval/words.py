@@ -14,9 +14,9 @@ from ettr.chapters.checkpoint_interval.tables import (
     loss_by_wrong_rate,
     losses_by_factor,
 )
-from ettr.chapters.common import assumptions as assumed
-from ettr.chapters.common.assumptions import no_answer
-from ettr.chapters.common.sentences import Finding, duration, gpus, listed, number, pct, points
+from ettr.core.sentences import Finding, duration, gpus, listed, number, pct, points
+from ettr.plan import assumed
+from ettr.plan.assumed import no_answer
 
 if TYPE_CHECKING:
     from ettr.plan import Plan

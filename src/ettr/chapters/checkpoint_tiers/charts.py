@@ -7,12 +7,13 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import PERCENT, dash, line_colour
-from ettr.chapters.common.theme import PART_COLOURS, finish, need, touchable
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import tooltips
+from ettr.chapters.common.encodings import line_colour
+from ettr.chapters.common.theme import BLUE, ORANGE, PART_COLOURS, PURPLE, finish, need, touchable
 
-_CHOICES = {"as given": "#8d48b3", "first order": "#e46d09", "exact best": "#1f95ec"}
-_SHAPES = ["square", "diamond", "circle"]
-_COPIES = ["#e46d09", "#1f95ec"]
+_CHOICES = {"as given": (PURPLE, "square"), "first order": (ORANGE, "diamond"), "exact best": (BLUE, "circle")}
+_COPIES, _SIZES = (ORANGE, BLUE), (BLUE, ORANGE)
 _PLACED = {"group": [1, 0], "ring": [6, 3], "published bound": [1, 3]}
 
 
@@ -36,32 +37,18 @@ def ladder(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     present = [part for part in PART_COLOURS if part in set(lost["part"])]
     y = alt.Y("rung:N", sort=totals.sort_values("order")["rung"].tolist(), title=None)
     longest = max(float(totals["lost"].max()), 1e-6)
+    colours = alt.Scale(domain=present, range=[PART_COLOURS[part] for part in present])
     bars = (
         alt.Chart(lost)
         .mark_bar()
         .encode(
             y=y,
-            x=alt.X(
-                "share:Q",
-                title="Lost share of the wall clock [%]",
-                axis=PERCENT,
-                stack="zero",
-                scale=alt.Scale(domain=[0, 1.3 * longest], nice=False),
-            ),
-            color=alt.Color(
-                "part:N",
-                title="Part",
-                scale=alt.Scale(domain=present, range=[PART_COLOURS[part] for part in present]),
-            ),
+            x=builders.along("share", domain=[0, 1.3 * longest], nice=False).stack("zero"),  # noqa: PD013  (of Altair)
+            color=alt.Color("part:N", title="Part", scale=colours),
             order=alt.Order("place:Q"),
-            tooltip=[
-                alt.Tooltip("rung:N", title="Tiers"),
-                alt.Tooltip("part:N", title="Part"),
-                alt.Tooltip("share:Q", title="Share", format=".2%"),
-                alt.Tooltip("ettr:Q", title="ETTR", format=".2%"),
-                alt.Tooltip("interval_min:Q", title="Store's interval [min]", format=",.3~g"),
-                alt.Tooltip("from_store:Q", title="Failures that need the store", format=".2~%"),
-            ],
+            tooltip=tooltips(
+                "rung", "part", "share", "ettr", "interval_min", "from_store", interval_min="Store's interval"
+            ),
         )
     )
     labels = alt.Chart(totals).mark_text(align="left", dx=4).encode(y=y, x=alt.X("lost:Q"), text=alt.Text("label:N"))
@@ -92,29 +79,10 @@ def placements(frame: pd.DataFrame, n_nodes: int, title: str, subtitle: str = ""
         held=[f"{copies} copies" if copies > 1 else "1 copy" for copies in frame["copies"]],
         placement=frame["placement"].replace("bound", "published bound"),
     )
-    placed = {name: dashes for name, dashes in _PLACED.items() if name in set(curves["placement"])}
-    held = list(dict.fromkeys(curves["held"]))
-    lines = (
-        alt.Chart(curves)
-        .mark_line()
-        .encode(
-            x=alt.X(
-                "n_lost:Q",
-                title="Nodes lost at once",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(format=",.0f", tickCount=6, labelOverlap=True),
-            ),
-            y=alt.Y("survival:Q", title="Losses that leave a copy [%]", axis=PERCENT, scale=alt.Scale(domain=[0, 1])),
-            color=line_colour("held", "Copies", dict(zip(held, _COPIES, strict=False))),
-            strokeDash=dash("placement", "Placement", placed).legend(symbolType="stroke", symbolSize=300),
-            tooltip=[
-                alt.Tooltip("held:N", title="Copies"),
-                alt.Tooltip("placement:N", title="Placement"),
-                alt.Tooltip("n_lost:Q", title="Nodes lost at once", format=",.0f"),
-                alt.Tooltip("survival:Q", title="Leave a copy", format=".2%"),
-            ],
-        )
-    )
+    looks = builders.series(dict.fromkeys(curves["held"]), _COPIES)
+    across, up = builders.across("n_lost"), builders.up("survival", domain=[0, 1])
+    tips = tooltips("held", "placement", "n_lost", "survival")
+    lines = builders.lines(curves, across, up, "held", looks, tips, "Copies", dashes=("placement", _PLACED), clip=False)
     most = int(frame["n_lost"].max())
     at_most = frame[frame["n_lost"] == most]
     shares = ", ".join(
@@ -123,7 +91,7 @@ def placements(frame: pd.DataFrame, n_nodes: int, title: str, subtitle: str = ""
         if row.placement != "bound"
     )
     return finish(
-        touchable(lines),
+        lines,
         title=title,
         subtitle=subtitle,
         description=(
@@ -149,43 +117,19 @@ def intervals(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     choices = choices.drop(columns="ettr")
     tiers = list(dict.fromkeys(choices["tier"]))
     y = alt.Y("tier:N", sort=tiers, title=None, axis=alt.Axis(grid=True, tickBand="extent"))
-    x = alt.X(
-        "interval_min:Q",
-        title="Interval [min]",
-        scale=alt.Scale(type="log", nice=False, padding=16),
-        axis=alt.Axis(format="~g", tickCount=6, labelOverlap=True),
-    )
-    names = list(_CHOICES)
-    dots = (
-        alt.Chart(choices)
-        .mark_point(size=110, opacity=1)
-        .encode(
-            y=y,
-            x=x,
-            yOffset=alt.YOffset("choice:N", sort=names),
-            color=alt.Color("choice:N", title="Interval", scale=alt.Scale(domain=names, range=list(_CHOICES.values()))),
-            shape=alt.Shape("choice:N", title="Interval", scale=alt.Scale(domain=names, range=_SHAPES)),
-            tooltip=[
-                alt.Tooltip("tier:N", title="Tier"),
-                alt.Tooltip("choice:N", title="Interval"),
-                alt.Tooltip("interval_min:Q", title="Interval [min]", format=",.3~g"),
-                alt.Tooltip("reached:N", title="ETTR with all of this choice"),
-            ],
-        )
-    )
+    x = builders.across("interval_min", title="Interval [min]", padding=16)
+    tips = tooltips("tier", "choice", "interval_min", "reached")
+    dots = builders.shapes(choices, x, y, "choice", _CHOICES, 110, tips, "Interval")
     best = choices[choices["choice"] == "exact best"]
     minutes = ", ".join(f"{row.tier} {row.interval_min:,.3g}" for row in best.itertuples())
     return finish(
-        dots,
+        dots.encode(yOffset=alt.YOffset("choice:N", sort=[*_CHOICES])),
         title=title,
         subtitle=subtitle,
         description=f"Dots of the interval of each tier by three choices, on a logarithmic axis. Best, in minutes: "
         f"{minutes}.",
         height=58 * len(tiers) + 20,
     )
-
-
-_SIZES = ["#1f95ec", "#e46d09"]
 
 
 def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -205,12 +149,7 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
     curves = frame.assign(job=[f"{size:,.0f} GPUs" for size in frame["n_gpus"]])
     jobs = list(dict.fromkeys(curves["job"]))
     low, high = float(curves["write_gb_s"].min()), float(curves["write_gb_s"].max())
-    x = alt.X(
-        "write_gb_s:Q",
-        title="Bandwidth of the store [GB/s]",
-        scale=alt.Scale(type="log", nice=False, domain=[low, high]),
-        axis=alt.Axis(format=",~g", tickCount=5, labelOverlap=True),
-    )
+    x = builders.across("write_gb_s", ticks=5, domain=[low, high])
     colour = line_colour("job", "Job", dict(zip(jobs, _SIZES, strict=False)))
     lines = (
         alt.Chart(curves)
@@ -224,13 +163,7 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
                 axis=alt.Axis(format="~g", tickCount=5, labelOverlap=True),
             ),
             color=colour,
-            tooltip=[
-                alt.Tooltip("job:N", title="Job"),
-                alt.Tooltip("write_gb_s:Q", title="Bandwidth [GB/s]", format=",.3~g"),
-                alt.Tooltip("write_min:Q", title="Write [min]", format=",.3~g"),
-                alt.Tooltip("interval_min:Q", title="Best interval [min]", format=",.3~g"),
-                alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
-            ],
+            tooltip=tooltips("job", "write_gb_s", "write_min", "interval_min", "ettr", interval_min="Best interval"),
         )
     )
     crossings = curves.drop_duplicates("job")
@@ -242,11 +175,7 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
             x=alt.X("crossing_gb_s:Q"),
             y=alt.Y("stall_interval_min:Q"),
             color=colour,
-            tooltip=[
-                alt.Tooltip("job:N", title="Job"),
-                alt.Tooltip("crossing_gb_s:Q", title="The write sets the interval below [GB/s]", format=",.3~g"),
-                alt.Tooltip("stall_interval_min:Q", title="Best interval above [min]", format=",.3~g"),
-            ],
+            tooltip=tooltips("job", "crossing_gb_s", "stall_interval_min"),
         )
     )
     fastest_first = published.sort_values("write_gb_s", ascending=False)
@@ -256,11 +185,7 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
         x=alt.X("write_gb_s:Q"),
         y=alt.Y("place:Q", scale=None),
         y2=alt.value("height"),
-        tooltip=[
-            alt.Tooltip("store:N", title="Published"),
-            alt.Tooltip("write_gb_s:Q", title="Bandwidth [GB/s]", format=",.0f"),
-            alt.Tooltip("write_s:Q", title="Write [s]", format=".2f"),
-        ],
+        tooltip=tooltips("store", "write_gb_s", "write_s"),
     )
     names = known.mark_text(align="right", dx=-4).encode(
         x=alt.X("write_gb_s:Q"), y=alt.Y("place:Q", scale=None), text=alt.Text("store:N")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, get_args
 
@@ -11,15 +10,15 @@ import pandas as pd
 
 from ettr import budget, evidence
 from ettr.chapters.checkpoint_tiers.tables import store_only
+from ettr.chapters.common.steady_state import answered, ettr_at
 from ettr.checkpoint import checkpoints_to_keep, heed_threshold_h, recall_of
 from ettr.checkpoint.corruption import Latency
 from ettr.core.errors import OutsideValidity
-from ettr.core.validity import ValidityWarning
+from ettr.core.units import S_PER_H
 from ettr.plan import best_interval_min
-from ettr.plan.intervals import quiet_ettr
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL, PERSIST
 
-_INTERVAL = "checkpoint.interval_min"
 _LATENCIES_H = (0.1, 720.0)
 _SILENT = "Silent"
 _DRAWN = ("ByteDance, before", "ByteDance, 2023")
@@ -39,20 +38,15 @@ def published_predictors() -> pd.DataFrame:
     >>> published_predictors().set_index("predictor").loc["Minder", "recall"].round(3).item()
     0.882
     """
-    rows = []
-    for predictor, key in (
-        ("ByteDance, before", "bytedance_prediction_before_pct"),
-        ("ByteDance, 2022", "bytedance_prediction_after_pct"),
-        ("ByteDance, 2023", "bytedance_prediction_later_pct"),
-    ):
-        known = evidence.figure(key)
-        columns = {"predictor": predictor, "precision": round(known.value / 100, 6), "recall": np.nan}
-        rows.append({**columns, "source": known.source, "status": known.status})
+    keys = {"before": "before", "2022": "after", "2023": "later"}
+    rows: list[tuple[str, float, float, str, str]] = []
+    for when, key in keys.items():
+        known = evidence.figure(f"bytedance_prediction_{key}_pct")
+        rows.append((f"ByteDance, {when}", round(known.value / 100, 6), np.nan, known.source, known.status))
     known = evidence.figure("minder_precision")
     recall = recall_of(known.value, evidence.figure("minder_f1").value)
-    columns = {"predictor": "Minder", "precision": known.value, "recall": recall}
-    rows.append({**columns, "source": known.source, "status": "derived"})
-    return pd.DataFrame(rows)
+    rows.append(("Minder", known.value, recall, known.source, "derived"))
+    return pd.DataFrame(rows, columns=["predictor", "precision", "recall", "source", "status"])
 
 
 def announced(scenario: Scenario, lead_s: float, precisions: Sequence[float] = (), n_points: int = 50) -> pd.DataFrame:
@@ -85,15 +79,16 @@ def announced(scenario: Scenario, lead_s: float, precisions: Sequence[float] = (
     plain = store_only(scenario)
     run = _with_alarms(scenario, lead_s)
     recall = np.unique(np.append(np.linspace(0.0, 0.98, n_points)[1:], _HALF))
-    without = {_INTERVAL: np.array([best_interval_min(plain)])}
+    without = {INTERVAL: np.array([best_interval_min(plain)])}
     frames = []
     for precision in sorted({*known, *precisions}):
         at = {"prediction.recall": recall, "prediction.precision": np.full(recall.shape, precision)}
-        at[_INTERVAL] = best_interval_min(run, at)
-        for formula, ettr in (("exact", quiet_ettr), ("first_order", _first_order)):
+        at[INTERVAL] = best_interval_min(run, at)
+        for formula in ("exact", "first_order"):
+            ettr = np.append(ettr_at(plain, without, formula), ettr_at(run, at, formula))
             columns = {"recall": np.append(0.0, recall), "precision": precision, "formula": formula}
-            columns |= {"interval_min": np.append(without[_INTERVAL], at[_INTERVAL])}
-            frames.append(pd.DataFrame({**columns, "ettr": np.append(ettr(plain, without), ettr(run, at))}))
+            columns |= {"interval_min": np.append(without[INTERVAL], at[INTERVAL])}
+            frames.append(pd.DataFrame({**columns, "ettr": ettr}))
     points = pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
     if not (points["formula"] == "exact").any():
         raise OutsideValidity(f"no point of this curve of {scenario.name} has an answer: the run never ends")
@@ -108,7 +103,7 @@ def answer_s(scenario: Scenario) -> float:
     >>> answer_s(Scenario.load("llama3-405b"))
     70.0
     """
-    return float(scenario.stall_h + scenario.persist_h) * 3600
+    return float(scenario.stall_h + scenario.persist_h) * S_PER_H
 
 
 def alarm_threshold_h(action_s: float, precision: float) -> float:
@@ -119,7 +114,7 @@ def alarm_threshold_h(action_s: float, precision: float) -> float:
     >>> round(alarm_threshold_h(70.0, 0.5), 4)
     0.0389
     """
-    return float(heed_threshold_h(action_s / 3600, precision))
+    return float(heed_threshold_h(action_s / S_PER_H, precision))
 
 
 def _with_alarms(scenario: Scenario, lead_s: float) -> Scenario:
@@ -144,8 +139,8 @@ def predictors_here(scenario: Scenario, lead_s: float) -> pd.DataFrame:
     known = published_predictors().dropna(subset=["recall"], ignore_index=True)
     run = _with_alarms(scenario, lead_s)
     at = {f"prediction.{field}": known[field].to_numpy() for field in ("recall", "precision")}
-    at[_INTERVAL] = best_interval_min(run, at)
-    predictors = known.assign(interval_min=at[_INTERVAL], ettr=quiet_ettr(run, at))
+    at[INTERVAL] = best_interval_min(run, at)
+    predictors = known.assign(interval_min=at[INTERVAL], ettr=ettr_at(run, at))
     return predictors.dropna(subset=["ettr"], ignore_index=True)
 
 
@@ -201,8 +196,8 @@ def found_late(scenario: Scenario, share: float, latency_h: float, n_points: int
     OutsideValidity
         No point has an answer.
     """
-    run = store_only(scenario).override({"checkpoint.store": None, "checkpoint.persist_s": 0})
-    run = run.override({_INTERVAL: best_interval_min(run)})
+    run = store_only(scenario).override({"checkpoint.store": None, PERSIST: 0})
+    run = run.override({INTERVAL: best_interval_min(run)})
     latencies = np.concatenate([[0.0], _latencies_h(latency_h, n_points)])
     frames = []
     for which, silent, formula in (("all", 1.0, budget.exact), ("share", share, budget.first_order)):
@@ -210,12 +205,8 @@ def found_late(scenario: Scenario, share: float, latency_h: float, n_points: int
         columns = {"latency_h": latencies, "which": which, "ettr": ettr}
         frames.append(pd.DataFrame({**columns, "lost_points": 100 * (ettr[0] - np.array(ettr))}))
     points = pd.concat(frames, ignore_index=True)
-    points = points[points["latency_h"] > 0].dropna(ignore_index=True)
-    if points.empty:
-        raise OutsideValidity(
-            f"no point of this curve of {scenario.name} has an answer: the run practically never ends"
-        )
-    return points
+    why = f"no point of this curve of {scenario.name} has an answer: the run practically never ends"
+    return answered(points[points["latency_h"] > 0], why)
 
 
 def kept_checkpoints(
@@ -282,9 +273,3 @@ def _or_nan(formula: Any, run: Scenario) -> float:
         return float(formula(run).ettr)
     except OutsideValidity:
         return float("nan")
-
-
-def _first_order(run: Scenario, at: dict[str, Any]) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ValidityWarning)
-        return budget.first_order(run, at).ettr

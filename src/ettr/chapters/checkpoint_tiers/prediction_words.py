@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ettr.chapters.checkpoint_tiers.prediction_tables import alarm_threshold_h
-from ettr.chapters.common.sentences import Finding, count, duration, listed, number, pct, points
+from ettr.core.sentences import Finding, count, duration, listed, number, pct, points, say
 
 _LEAST_POINTS = 5e-4
 _HALF = 0.5
@@ -84,18 +84,20 @@ def found_late(frame: pd.DataFrame, share: float, whose: str, latency_h: float) 
     at = frame[frame["latency_h"] == latency_h].set_index("which")["lost_points"] / 100
     if frame["lost_points"].max() == 0:
         return Finding(title="Without failures nothing is found late", text="There are no failures to be found late.")
-    cost = f"cost {points(at['share'])} of ETTR to first order" if "share" in at else "leave no first-order answer"
+    lost = {"latency": latency_h, "part": at.get("share"), "whole": at.get("all")}
+    cost = say("cost {part:points} of ETTR to first order", "leave no first-order answer", **lost)
     own = f"{pct(share)} of failures, as {whose} counts them, {cost}" if share > 0 else "no failure counts as silent"
-    everything = "if all were silent, the run would not end"
-    if "all" in at:
-        everything = f"if all were silent, it would be {points(at['all'])}, exactly"
-    title = f"Corruption found after {duration(latency_h)} costs {points(at['share'])}" if "share" in at else ""
+    everything = say("it would be {whole:points}, exactly", "the run would not end", **lost)
     return Finding(
-        title=title or f"Corruption found after {duration(latency_h)} costs more than first order can say",
+        title=say(
+            "Corruption found after {latency:duration} costs {part:points}",
+            "Corruption found after {latency:duration} costs more than first order can say",
+            **lost,
+        ),
         text=(
             f"Silent failures that are found {duration(latency_h)} after they struck throw all of that away: "
-            f"{own}; {everything}. Twice the latency costs about twice as much while the loss is small, and "
-            f"no checkpoint interval changes it: only an earlier discovery does."
+            f"{own}; if all were silent, {everything}. Twice the latency costs about twice as much while the loss is "
+            f"small, and no checkpoint interval changes it: only an earlier discovery does."
         ),
     )
 
@@ -116,11 +118,11 @@ def to_keep(frame: pd.DataFrame, risk: float, latency_h: float) -> Finding:
     every = list(dict.fromkeys(frame["interval_min"]))
     sure = [f"{count(at[tau, 'constant'])} at one every {duration(tau / 60)}" for tau in every]
     likely = [f"{count(at[tau, 'exponential'])} at one every {duration(tau / 60)}" for tau in every]
+    title = f"{duration(latency_h)} of latency take {count(at[every[0], 'constant'])} checkpoints"
+    if len(every) > 1:
+        title += f", or {count(at[every[-1], 'constant'])} with one kept every {duration(every[-1] / 60)}"
     return Finding(
-        title=f"{duration(latency_h)} of latency take {count(at[every[0], 'constant'])} checkpoints, "
-        f"or {count(at[every[-1], 'constant'])} with one kept every {duration(every[-1] / 60)}"
-        if len(every) > 1
-        else f"{duration(latency_h)} of latency take {count(at[every[0], 'constant'])} checkpoints",
+        title=title,
         text=(
             f"If corruption is always found {duration(latency_h)} after it struck, these checkpoints must be kept to "
             f"have a clean one: {listed(sure)}. If {duration(latency_h)} is only the mean of an exponential latency, "

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence
-from ettr.budget.job_in_hours import job_in_hours
+from ettr.chapters.common.steady_state import answered, ettr_at
 from ettr.checkpoint import (
     checkpoint_bytes,
     first_order_intervals,
@@ -24,14 +24,14 @@ from ettr.checkpoint import (
 from ettr.checkpoint.placement import Placement
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.results import PARTS, TimeBudget
+from ettr.core.units import S_PER_H
 from ettr.plan import best_interval_min, best_tiers
-from ettr.plan.intervals import quiet_ettr
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, SLOWDOWN, TIERS
 
 COMMON_LOSS = "Several nodes at once"
 """Name of the mode that :func:`with_common_losses` adds."""
 
-_INTERVAL = "checkpoint.interval_min"
 _STORE = "Store only"
 _SPAN = 2.0
 """Losses shown, in units of N^(2/3), at which three copies of everything begin to fail together."""
@@ -54,14 +54,14 @@ def store_only(scenario: Scenario) -> Scenario:
     Examples
     --------
     >>> run = store_only(Scenario.load("llama3-405b"))
-    >>> round(run.load_h * 3600, 2), round((run.restart_h + run.load_h) * 60, 6)
+    >>> round(run.load_h * S_PER_H, 2), round((run.restart_h + run.load_h) * 60, 6)
     (129.49, 5.0)
     """
     run = scenario.override(
         {
             "job.include_start": False,
-            "checkpoint.tiers": [],
-            "checkpoint.persist_slowdown": 0,
+            TIERS: [],
+            SLOWDOWN: 0,
             "failures.burn_in": None,
             "failures.lifetime": None,
             "maintenance": None,
@@ -141,7 +141,7 @@ def rungs(scenario: Scenario, common_share: float, common_nodes: int, nodes_per_
             runs[f"+ {row.title.lower()}"] = _with_tiers(base, below)
     if scenario.checkpoint.tiers:
         runs[_OWN] = _with_tiers(base, [tier.model_dump() for tier in scenario.checkpoint.tiers])
-    return {title: run.override({_INTERVAL: best_interval_min(run)}) for title, run in runs.items()}
+    return {title: run.override({INTERVAL: best_interval_min(run)}) for title, run in runs.items()}
 
 
 def _tier(row: Any, copies: int, base: Scenario) -> dict[str, Any]:
@@ -150,8 +150,8 @@ def _tier(row: Any, copies: int, base: Scenario) -> dict[str, Any]:
         "name": row.title,
         "interval_s": row.interval_s,
         "stall_s": row.stall_s,
-        "write_s": min(row.write_s, base.persist_h * 3600),
-        "load_s": min(row.load_s, base.load_h * 3600),
+        "write_s": min(row.write_s, base.persist_h * S_PER_H),
+        "load_s": min(row.load_s, base.load_h * S_PER_H),
         "copies": copies,
         "placement": row.placement,
     }
@@ -160,7 +160,7 @@ def _tier(row: Any, copies: int, base: Scenario) -> dict[str, Any]:
 def _with_tiers(base: Scenario, tiers: list[dict[str, Any]]) -> Scenario:
     least_min = max(tier["interval_s"] for tier in tiers) / 60
     return base.override(
-        {"checkpoint.tiers": tiers, _INTERVAL: max(base.checkpoint.interval_min, least_min, base.least_interval_min)}
+        {TIERS: tiers, INTERVAL: max(base.checkpoint.interval_min, least_min, base.least_interval_min)}
     )
 
 
@@ -191,11 +191,10 @@ def ladder(
         hours = _answer(run)
         if hours is None:
             continue
-        of_tiers = job_in_hours(run, None).tiers
         columns = {"rung": title, "order": order, "part": [part.removesuffix("_h") for part in PARTS]}
         columns |= {"share": [float(getattr(hours, part) / hours.total_h) for part in PARTS]}
         columns |= {"ettr": float(hours.ettr), "interval_min": run.checkpoint.interval_min}
-        columns |= {"from_store": 1.0 if of_tiers is None else float(of_tiers.severity[-1])}
+        columns |= {"from_store": float(run.in_hours().severity[-1])}
         frames.append(pd.DataFrame(columns))
     if not frames:
         raise OutsideValidity(f"no rung of the ladder of {scenario.name} has an answer: the run practically never ends")
@@ -306,23 +305,22 @@ def interval_choices(
     """
     runs = rungs(scenario, common_share, common_nodes, nodes_per_replica)
     run = runs.get(_OWN) or [run for title, run in runs.items() if title.startswith("+")][-1]
-    hours = job_in_hours(run, None)
-    assert hours.tiers is not None
-    stall_h, rate = np.array(hours.tiers.stall), hours.rate * np.array(hours.tiers.severity)
-    least_h = np.maximum(np.maximum.accumulate(hours.tiers.write), 1 / 3600)
+    hours = run.in_hours()
+    stall_h, rate = np.array(hours.stalls), hours.rate * np.array(hours.severity)
+    least_h = np.maximum(np.maximum.accumulate(hours.writes), 1 / S_PER_H)
     ideal_h = first_order_intervals(stall_h, np.maximum(rate, 0.0))
     choices_h = {
-        "as given": np.array(hours.tiers.tau),
+        "as given": np.array(hours.taus),
         "first order": np.clip(ideal_h, least_h, max(run.work_h, least_h[-1])),
     }
     with contextlib.suppress(OutsideValidity):
         best = best_tiers(run).checkpoint
-        choices_h["exact best"] = np.array([*(one.interval_s / 3600 for one in best.tiers), best.interval_min / 60])
+        choices_h["exact best"] = np.array([*(one.interval_s / S_PER_H for one in best.tiers), best.interval_min / 60])
     names = [*(tier.name for tier in run.checkpoint.tiers), "Store"]
     frames = []
     for choice, tau_h in choices_h.items():
         hours_of = _answer(_with_intervals(run, tau_h))
-        columns = {"tier": names, "choice": choice, "interval_s": tau_h * 3600}
+        columns = {"tier": names, "choice": choice, "interval_s": tau_h * S_PER_H}
         columns |= {"ettr": hours_of.ettr if hours_of else np.nan}
         columns |= {"loss": (hours_of.checkpoint_h + hours_of.rework_h) / hours_of.productive_h if hours_of else np.nan}
         frames.append(pd.DataFrame({**columns, "loss_first_order": first_order_loss(tau_h, stall_h, rate)}))
@@ -331,10 +329,10 @@ def interval_choices(
 
 def _with_intervals(run: Scenario, tau_h: np.ndarray) -> Scenario:
     tiers = [
-        {**tier.model_dump(), "interval_s": hours * 3600}
+        {**tier.model_dump(), "interval_s": hours * S_PER_H}
         for tier, hours in zip(run.checkpoint.tiers, tau_h.tolist(), strict=False)
     ]
-    return run.override({"checkpoint.tiers": tiers, _INTERVAL: float(tau_h[-1]) * 60})
+    return run.override({TIERS: tiers, INTERVAL: float(tau_h[-1]) * 60})
 
 
 def _answer(run: Scenario) -> TimeBudget | None:
@@ -345,7 +343,7 @@ def _answer(run: Scenario) -> TimeBudget | None:
     return hours if np.isfinite(hours.ettr) else None
 
 
-_GB_PER_TB, _S_PER_H = 1000.0, 3600.0
+_GB_PER_TB = 1000.0
 _SLOWEST_GB_S, _FASTEST_GB_S = (0.01, 1.0), 10_000.0
 
 
@@ -390,17 +388,15 @@ def by_bandwidth(scenario: Scenario, n_bytes: float, n_gpus: int, n_points: int 
     write_h = transfer_h(n_bytes, bandwidth)
     frames = []
     for row in bends.itertuples():
-        at = {"cluster.n_gpus": np.array([float(row.n_gpus)]), "checkpoint.persist_s": write_h * 3600}
+        at = {N_GPUS: np.array([float(row.n_gpus)]), PERSIST: write_h * S_PER_H}
         interval_min = best_interval_min(run, at)
         columns = {"write_gb_s": bandwidth, "n_gpus": row.n_gpus, "write_min": write_h * 60}
         columns |= {"interval_min": interval_min, "stall_interval_min": row.interval_min}
         columns |= {"crossing_gb_s": row.crossing_gb_s}
-        ettr = quiet_ettr(run, {**at, "checkpoint.interval_min": interval_min})
+        ettr = ettr_at(run, {**at, INTERVAL: interval_min})
         frames.append(pd.DataFrame({**columns, "ettr": ettr}))
-    points = pd.concat(frames, ignore_index=True).dropna(subset=["ettr"], ignore_index=True)
-    if points.empty:
-        raise OutsideValidity(f"no point of this curve of {scenario.name} has an answer: the run never ends")
-    return points
+    why = f"no point of this curve of {scenario.name} has an answer: the run never ends"
+    return answered(pd.concat(frames, ignore_index=True), why)
 
 
 def bandwidth_crossings(scenario: Scenario, n_bytes: float, n_gpus: int) -> pd.DataFrame:
@@ -418,10 +414,11 @@ def bandwidth_crossings(scenario: Scenario, n_bytes: float, n_gpus: int) -> pd.D
         ``interval_min`` (the best if writing took no time) [min], ``crossing_gb_s`` [GB/s].
     """
     stalls = {"own": scenario.checkpoint.stall_s, "published": evidence.figure("bytecheckpoint_stall_s").value}
+    run = _free_store(scenario)
     rows = []
     for size, (stall, stall_s) in itertools.product(dict.fromkeys([scenario.cluster.n_gpus, n_gpus]), stalls.items()):
-        at = {"cluster.n_gpus": np.array([float(size)]), "checkpoint.stall_s": np.array([stall_s])}
-        interval_min = float(best_interval_min(_free_store(scenario), at)[0])
+        at = {N_GPUS: np.array([float(size)]), "checkpoint.stall_s": np.array([stall_s])}
+        interval_min = float(best_interval_min(run, at)[0])
         columns = {"n_gpus": size, "stall": stall, "stall_s": stall_s, "interval_min": interval_min}
         rows.append({**columns, "crossing_gb_s": needed_gb_s(n_bytes, interval_min / 60)})
     return pd.DataFrame(rows)
@@ -429,7 +426,7 @@ def bandwidth_crossings(scenario: Scenario, n_bytes: float, n_gpus: int) -> pd.D
 
 def _free_store(scenario: Scenario) -> Scenario:
     """The run with a store that writes at once."""
-    return store_only(scenario).override({"checkpoint.store": None, "checkpoint.persist_s": 0})
+    return store_only(scenario).override({"checkpoint.store": None, PERSIST: 0})
 
 
 def published_stores(n_bytes: float) -> pd.DataFrame:
@@ -451,18 +448,12 @@ def published_stores(n_bytes: float) -> pd.DataFrame:
     >>> published_stores(405e9 * 12)["write_s"].round(2).tolist()
     [2.43, 0.69, 51.06]
     """
-    rows = []
-    for store, key in (
-        ("Llama 3, sustained", "llama3_storage_sustained_tb_s"),
-        ("Llama 3, peak", "llama3_storage_peak_tb_s"),
-    ):
+    stores = []
+    for store, key in (("sustained", "llama3_storage_sustained_tb_s"), ("peak", "llama3_storage_peak_tb_s")):
         known = evidence.figure(key)
-        bandwidth = known.value * _GB_PER_TB
-        columns = {"store": store, "write_gb_s": bandwidth, "write_s": transfer_h(n_bytes, bandwidth) * _S_PER_H}
-        rows.append({**columns, "source": known.source, "status": known.status})
+        stores.append((f"Llama 3, {store}", known.value * _GB_PER_TB, known.source, known.status))
     known = evidence.figure("bytecheckpoint_write_s")
     size = checkpoint_bytes(evidence.figure("llama3_n_parameters").value)
-    bandwidth = needed_gb_s(size, known.value / _S_PER_H)
-    columns = {"store": "ByteCheckpoint", "write_gb_s": bandwidth, "source": known.source, "status": "derived"}
-    rows.append({**columns, "write_s": transfer_h(n_bytes, bandwidth) * _S_PER_H})
-    return pd.DataFrame(rows)
+    stores.append(("ByteCheckpoint", needed_gb_s(size, known.value / S_PER_H), known.source, "derived"))
+    table = pd.DataFrame(stores, columns=["store", "write_gb_s", "source", "status"])
+    return table.assign(write_s=[transfer_h(n_bytes, at) * S_PER_H for at in table["write_gb_s"]])

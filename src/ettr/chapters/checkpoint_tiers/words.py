@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ettr.chapters.checkpoint_tiers.tables import published_survival
-from ettr.chapters.common.sentences import Finding, count, duration, gpus, listed, number, pct, points
+from ettr.core.sentences import Finding, count, duration, gpus, listed, number, pct, points
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -27,21 +27,12 @@ def answer(rungs: pd.DataFrame, scenario: Scenario) -> Finding:
     first, best = each.iloc[0], each.loc[each["ettr"].idxmax()]
     gain = best["ettr"] - first["ettr"]
     start = f"{_named(first['rung'])} {scenario.title} reaches an ETTR of {pct(first['ettr'])}"
-    if gain < _LEAST_POINTS:
-        return Finding(
-            title="Faster tiers gain nothing here",
-            text=(
-                f"**{start}, and no faster tier adds to it**, planned stops left out. {_left(rungs, best['rung'])}"
-                f"{_set_aside(scenario)}"
-            ),
-        )
-    return Finding(
-        title=f"Faster tiers gain {points(gain)} of ETTR",
-        text=(
-            f"**{start}; {_named(best['rung'], small=True)} it reaches {pct(best['ettr'])}**, planned stops left "
-            f"out. {_left(rungs, best['rung'])}{_set_aside(scenario)}"
-        ),
-    )
+    title, bought = "Faster tiers gain nothing here", f"**{start}, and no faster tier adds to it**"
+    if gain >= _LEAST_POINTS:
+        title = f"Faster tiers gain {points(gain)} of ETTR"
+        bought = f"**{start}; {_named(best['rung'], small=True)} it reaches {pct(best['ettr'])}**"
+    text = f"{bought}, planned stops left out. {_left(rungs, best['rung'])}{_set_aside(scenario)}"
+    return Finding(title=title, text=text)
 
 
 def _set_aside(scenario: Scenario) -> str:

@@ -1,1 +1,1 @@
-"""What several chapters share: the theme, builders of charts, sentences and numbers as people read them."""
+"""What several chapters share: the theme, builders of charts and the table of columns."""

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 import pandas as pd
 
-PERCENT = alt.Axis(format="%")
 SHORT_NAMES = "width < 380 ? replace(datum.label, ' nodes,', ',') : datum.label"
-AT_COMMAS = "split(datum.label, ', ')"
-"""A row's name on lines of its own at its commas, so that the plot keeps room on a phone."""
 MODEL_NAMES = {"exact": "exact", "first_order": "first order", "rsc": "RSC formula"}
 DASHES = {"exact": [1, 0], "first order": [6, 3], "RSC formula": [2, 3]}
 
@@ -35,16 +30,6 @@ def but_size(subtitle: str) -> str:
 def with_marks(subtitle: str, marks: str) -> str:
     """A subtitle that also says what marks without a legend mean."""
     return f"{subtitle} ({marks})" if subtitle else marks
-
-
-def logarithmic(field: str, title: str, **scale: Any) -> alt.X:
-    """A logarithmic axis across."""
-    return alt.X(
-        f"{field}:Q",
-        title=title,
-        scale=alt.Scale(type="log", nice=False, **scale),
-        axis=alt.Axis(format="~s" if field == "n_gpus" else "~g", labelOverlap=True, tickCount=6),
-    )
 
 
 def rounded(frame: pd.DataFrame, digits: int = 5) -> pd.DataFrame:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.sentences import amount, number
+from ettr.chapters.common import builders
+from ettr.chapters.common.encodings import rounded
 from ettr.chapters.common.table import Table
+from ettr.chapters.common.theme import BLUE, GREEN, OCHRE, PALE_GREY, RUST, layered
+from ettr.core.sentences import number
 
 BASES = {
-    "primary": ("#289561", "circle"),
-    "derived": ("#1f95ec", "diamond"),
-    "secondary": ("#a27505", "square"),
-    "assumed": ("#a8480a", "triangle-up"),
+    "primary": (GREEN, "circle"),
+    "derived": (BLUE, "diamond"),
+    "secondary": (OCHRE, "square"),
+    "assumed": (RUST, "triangle-up"),
 }
 """Colour and shape of how well it is known what a mitigation changes."""
+DARK_INK, LIGHT_INK = "#1d2327", "#ffffff"
+"""Of the text on a light and on a dark cell."""
 _LINE_CHARACTERS = 15
 ROW_PX = 27
-
 
 BROKEN_OR_WHOLE = "width < 300 ? split(split(datum.label, '||')[0], '|') : split(datum.label, '||')[1]"
 """Shows the lines of a label on a phone, and elsewhere what follows them."""
@@ -38,6 +42,44 @@ def both_names(title: str) -> str:
     """A name in two short lines, as on a phone, and whole."""
     lines = textwrap.wrap(title, _LINE_CHARACTERS, max_lines=2, placeholder="…")
     return f"{'|'.join(lines)}||{title}"
+
+
+def labelled(frame: pd.DataFrame, digits: int = 4, **columns: Any) -> pd.DataFrame:
+    """The frame with these columns, with the ``label`` of each mitigation, and with fewer digits."""
+    return rounded(frame.assign(label=[both_names(one) for one in frame["title"]], **columns), digits)
+
+
+def cells(
+    frame: pd.DataFrame,
+    x: alt.X,
+    rows: Iterable[str],
+    looks: Mapping[str, tuple[str, str]],
+    tips: list[alt.Tooltip],
+    title: str | None = None,
+) -> Any:
+    """A map of cells with a text in each.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row a cell: ``label`` of its row as of :func:`both_names`, ``kind``, ``told`` (its text), the column of `x`.
+    x : axis
+        Across.
+    rows : iterable of str
+        Names of the rows, in order.
+    looks : mapping
+        Fill and ink of a cell by its kind.
+    tips : list
+        As from :func:`~ettr.chapters.common.columns.tooltips`.
+    title : str, optional
+        Of the legend.
+    """
+    inked = frame.assign(ink=[looks[kind][1] for kind in frame["kind"]])
+    fills = {kind: fill for kind, (fill, _) in builders.present(looks, frame["kind"]).items()}
+    base = alt.Chart(inked).encode(x=x, y=rows_of(rows), tooltip=tips)
+    colour = builders.squares("kind", fills, title, symbolOpacity=1)
+    drawn = base.mark_rect(stroke=PALE_GREY, strokeWidth=0.5).encode(color=colour)
+    return layered(drawn, base.mark_text(fontSize=11).encode(text="told:N", color=alt.Color("ink:N", scale=None)))
 
 
 def nothing(title: str) -> Table:
@@ -70,12 +112,3 @@ def saved(value: float) -> str:
     if size < 1:
         return f"{number(24 * size)} h"
     return f"{number(size)} day{'' if number(size) == '1' else 's'}"
-
-
-def usd(value: float) -> str:
-    """An amount of money in words, e.g. ``3.86 million USD``."""
-    if not math.isfinite(value):
-        return "any budget"
-    if value >= 1e6:
-        return f"{amount(value)} USD"
-    return f"{value:,.0f} USD" if value < 1000 else f"{float(f'{value:.3g}'):,.0f} USD"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ettr import budget
 from ettr.core.errors import OutsideValidity
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.validity import ValidityWarning
 from ettr.scenario import Scenario
 
-RATE, INTERVAL, SIZE = "failures.rate_per_1000_node_days", "checkpoint.interval_min", "cluster.n_gpus"
 LARGEST_GPUS = 1e6
 
 
@@ -42,18 +42,29 @@ def quietly(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
 
 
-def valid_points(frames: list[pd.DataFrame], scenario: Scenario) -> pd.DataFrame:
-    """The points at which a formula holds.
+def ettr_at(run: Scenario, at: Mapping[str, Any], formula: str = "exact") -> np.ndarray:
+    """ETTR by a formula at swept fields; NaN where it has no answer."""
+    return np.asarray(quietly(budget.FORMULAS[formula], run, at).ettr)
+
+
+def answered(points: pd.DataFrame, why: str) -> pd.DataFrame:
+    """The points in which every column has an answer.
 
     Raises
     ------
     OutsideValidity
-        If there is none.
+        If there is none; `why` says so.
     """
-    points = pd.concat(frames, ignore_index=True).dropna(ignore_index=True) if frames else pd.DataFrame()
-    if points.empty:
-        raise OutsideValidity(f"no formula holds anywhere on this curve of {scenario.name}")
-    return points
+    there = points.dropna(ignore_index=True)
+    if there.empty:
+        raise OutsideValidity(why)
+    return there
+
+
+def valid_points(frames: list[pd.DataFrame], scenario: Scenario) -> pd.DataFrame:
+    """The points at which a formula holds; OutsideValidity if there is none."""
+    points = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+    return answered(points, f"no formula holds anywhere on this curve of {scenario.name}")
 
 
 def part_shares(hours: TimeBudget, scenario: Scenario, **axis: np.ndarray) -> pd.DataFrame:

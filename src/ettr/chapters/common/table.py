@@ -63,3 +63,14 @@ def significant(value: float, digits: int) -> str:
 def named(frame: pd.DataFrame, names: dict[str, str], caption: str, digits: int = 4) -> Table:
     """The columns of a frame that a table shows, under the names it shows them by."""
     return Table(need(frame, *names)[list(names)].rename(columns=names), caption, digits)
+
+
+def heads(*names: str, **others: str) -> dict[str, str]:
+    """What a table calls its columns: as the frame does, or otherwise where that is said.
+
+    Examples
+    --------
+    >>> heads("field", "note", note="Why")
+    {'field': 'Field', 'note': 'Why'}
+    """
+    return {name: others.get(name, name.capitalize()) for name in names}

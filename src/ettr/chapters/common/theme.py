@@ -25,14 +25,19 @@ LABEL_PX, TITLE_PX = 12, 13
 PANEL_WIDTH = 240  # of a panel before the page fits the panels to its own width
 PANEL_HEIGHT = 180
 
+BLUE, AZURE, ORANGE, GREEN, DARK_GREEN, PURPLE = "#1f95ec", "#2a8ff5", "#e46d09", "#289561", "#2a7057", "#8d48b3"
+VIOLET, OCHRE, RUST, PINK, GREY, PALE_GREY = "#8449bc", "#a27505", "#a8480a", "#ca6dc1", "#636562", "#8a8d8c"
+BRICK, TEAL, STEEL, GOLD = "#ad470c", "#297064", "#2f6d8f", "#bf8312"
+"""What several palettes share."""
+
 CATEGORY_COLOURS: Mapping[str, str] = MappingProxyType(
     {
-        "GPU": "#ad470c",
-        "Dependency": "#297064",
-        "Network": "#1f95ec",
-        "Unplanned Maintenance": "#bf8312",
-        "Host": "#8449bc",
-        "Unknown": "#8a8d8c",
+        "GPU": BRICK,
+        "Dependency": TEAL,
+        "Network": BLUE,
+        "Unplanned Maintenance": GOLD,
+        "Host": VIOLET,
+        "Unknown": PALE_GREY,
     }
 )
 """Colours of the categories of interruptions.
@@ -42,15 +47,15 @@ CATEGORY_COLOURS: Mapping[str, str] = MappingProxyType(
 
 PART_COLOURS: Mapping[str, str] = MappingProxyType(
     {
-        "productive": "#289561",
-        "checkpoint": "#2a8ff5",
-        "slowdown": "#2f6d8f",
+        "productive": GREEN,
+        "checkpoint": AZURE,
+        "slowdown": STEEL,
         "degraded": "#825bd7",
-        "rework": "#a8480a",
+        "rework": RUST,
         "detection": "#ee6088",
-        "queue": "#a27505",
-        "restart": "#ca6dc1",
-        "maintenance": "#636562",
+        "queue": OCHRE,
+        "restart": PINK,
+        "maintenance": GREY,
     }
 )
 """Colours of the parts of a time budget.
@@ -60,10 +65,10 @@ PART_COLOURS: Mapping[str, str] = MappingProxyType(
 
 MODEL_COLOURS: Mapping[str, str] = MappingProxyType(
     {
-        "exact": "#1f95ec",
-        "first_order": "#e46d09",
-        "rsc": "#2a7057",
-        "simulated": "#8d48b3",
+        "exact": BLUE,
+        "first_order": ORANGE,
+        "rsc": DARK_GREEN,
+        "simulated": PURPLE,
         "published": "#9b8d90",
     }
 )
@@ -72,19 +77,25 @@ MODEL_COLOURS: Mapping[str, str] = MappingProxyType(
 :meta hide-value:
 """
 
-SERIES_COLOURS = ("#289561", "#1f95ec", "#e46d09", "#8d48b3", "#a27505")
+SERIES_COLOURS = (GREEN, BLUE, ORANGE, PURPLE, OCHRE)
 """Colours of lines by their place, where their names have none."""
 LINE_DASHES = ([1, 0], [8, 2], [6, 3], [2, 3], [8, 2, 2, 2])
 """Dashes of lines by their place, so that they are told apart by more than colour."""
-BAND_COLOURS = ("#1f95ec", "#8fbfe8")
+BAND_COLOURS = (BLUE, "#8fbfe8")
 """Of bands of 50% and 95%."""
-RANGE_COLOURS: Mapping[str, str] = MappingProxyType({"half a point lost": "#289561", "rate, 95%": "#e46d09"})
+RANGE_COLOURS: Mapping[str, str] = MappingProxyType({"half a point lost": GREEN, "rate, 95%": ORANGE})
 """Colours of the ranges of a checkpoint interval.
 
 :meta hide-value:
 """
 LEVEL_COLOURS = ("#7f2a0a", "#bb5319", "#e39a4a", "#e8cf8b", "#8cc5a1", "#1d7f4f")
 """Shades of a map, from the worst to the best."""
+DIFFERENCE_COLOURS = (LEVEL_COLOURS[-1], "#7fb596", "#dfbf63", "#c8731f")
+"""Shades of a map of differences, from the smallest to the largest."""
+DIFFERENCE_SHADES = ("#efc08a", "#c9cdd0", "#a9cdee", "#1f6fb5", "#70767a")
+"""Shades of a table of differences beside the worst two of a map: a little worse, none, better, and no answer."""
+MAP_INK = "#16324a"
+"""Of lines on a map."""
 
 
 def enable() -> None:

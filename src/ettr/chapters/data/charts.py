@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ettr.chapters.common.table import Table, named, significant
+from ettr.chapters.common.table import Table, heads, named, significant
 from ettr.chapters.common.theme import need
+
+_RULES = ("field", "unit", "rule", "default", "meaning")
 
 
 def scenario_fields(frame: pd.DataFrame) -> Table:
     """The fields of a scenario; columns as from :meth:`ettr.Scenario.dictionary`."""
-    names = {"field": "Field", "unit": "Unit", "rule": "Rule", "default": "Default", "meaning": "Meaning"}
-    return named(frame, names, "Fields of a scenario")
+    return named(frame, heads(*_RULES), "Fields of a scenario")
 
 
 def data_fields(frame: pd.DataFrame) -> Table:
     """The fields of every table in ``data/``; columns as from :func:`ettr.evidence.dictionary`."""
-    names = {
-        "table": "Table",
-        "field": "Field",
-        "type": "Type",
-        "unit": "Unit",
-        "description": "Meaning",
-        "rules": "Rules",
-    }
+    names = heads("table", "field", "type", "unit", "description", "rules", description="Meaning")
     return named(frame, names, "Fields of the data tables")
 
 
@@ -44,8 +38,7 @@ def presets(frame: pd.DataFrame) -> Table:
 
 def part_fields(frame: pd.DataFrame) -> Table:
     """The fields of a GPU; columns as from :meth:`ettr.Gpu.dictionary`."""
-    names = {"field": "Field", "unit": "Unit", "rule": "Rule", "default": "Default", "meaning": "Meaning"}
-    return named(frame, names, "Fields of a GPU")
+    return named(frame, heads(*_RULES), "Fields of a GPU")
 
 
 def parts(frame: pd.DataFrame) -> Table:

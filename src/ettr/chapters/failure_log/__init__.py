@@ -2,7 +2,6 @@
 
 from ettr.chapters.failure_log import (
     charts,
-    log_words,
     published_run_charts,
     published_run_words,
     tables,
@@ -10,4 +9,4 @@ from ettr.chapters.failure_log import (
     words,
 )
 
-__all__ = ["charts", "log_words", "published_run_charts", "published_run_words", "tables", "verdict_words", "words"]
+__all__ = ["charts", "published_run_charts", "published_run_words", "tables", "verdict_words", "words"]

@@ -10,6 +10,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from ettr.chapters.common.builders import colours, present
+from ettr.chapters.common.columns import Column, tooltips
+from ettr.chapters.common.encodings import dash
 from ettr.chapters.common.theme import FAINT_INK, MODEL_COLOURS, finish, need, touchable
 
 _SEEN, _MODEL, _THIRD = MODEL_COLOURS["exact"], MODEL_COLOURS["first_order"], MODEL_COLOURS["rsc"]
@@ -20,8 +23,32 @@ _DISTRIBUTIONS = {
     "lognormal": MODEL_COLOURS["simulated"],
 }
 _DISTRIBUTION_DASHES = {"exponential": [1, 0], "Weibull": [7, 3], "gamma": [2, 3], "lognormal": [9, 3, 2, 3]}
-
-
+_COLUMNS = {
+    "at_risk": Column("Nodes watched that long", format=",.0f"),
+    "distribution": Column("Distribution"),
+    "end_d": Column("to day", format=".1f"),
+    "failures": Column("Failures"),
+    "gap_h": Column("Gap", "h", ".3~g"),
+    "group": Column("Component"),
+    "kind": Column("Of"),
+    "n_events": Column("Failures", format=",.0f"),
+    "n_incidents": Column("Incidents", format=",.0f"),
+    "node_days": Column("Node-days", format=",.0f"),
+    "nodes": Column("Nodes", format=",.1f"),
+    "origin_d": Column("Day", format=".1f"),
+    "points": Column("Points of ETTR", format=".2f"),
+    "rate": Column("Per 1000 node-days", format=",.3~r"),
+    "rule": Column("Merged"),
+    "since": Column("Since the repair", "d"),
+    "start_d": Column("From day", format=".1f"),
+    "survival": Column("Lasts longer", format=".1%"),
+    "time_d": Column("Days", format=".3~g"),
+    "until_d": Column("Day", format=".0f"),
+    "weibull_shape": Column("Shape", format=".2f"),
+    "what": Column("What"),
+}
+"""What this chapter's tooltips call its columns."""
+_RATED = ("n_events", "rate", "low", "high")
 _LONGEST_NAME = 60
 
 
@@ -61,18 +88,12 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
         return NoChart("nothing failed.")
     base = alt.Chart(frame).encode(
         y=alt.Y("group:N", sort=frame["group"].tolist(), title=None),
-        tooltip=[
-            alt.Tooltip("group:N", title="Component"),
-            alt.Tooltip("n_events:Q", title="Failures"),
-            alt.Tooltip("rate:Q", title="Per 1000 node-days", format=",.3~r"),
-            alt.Tooltip("low:Q", title=f"{_of(level)} from", format=",.3~r"),
-            alt.Tooltip("high:Q", title="to", format=",.3~r"),
-        ],
+        tooltip=_tips("group", *_RATED, **_ends(level)),
     )
     bars = base.mark_bar().encode(
         x=alt.X("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
     )
-    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q")
     most = ", ".join(f"{str(row.group)[:_LONGEST_NAME]} {row.n_events}" for row in frame.head(5).itertuples())
     return finish(
         bars + whiskers,
@@ -110,22 +131,15 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
     )
     days = alt.X("start_d:Q", title="Days since the window's start [d]", scale=alt.Scale(nice=False))
     base = alt.Chart(stretches).encode(
-        tooltip=[
-            alt.Tooltip("start_d:Q", title="From day", format=".1f"),
-            alt.Tooltip("end_d:Q", title="to day", format=".1f"),
-            alt.Tooltip("n_events:Q", title="Failures"),
-            alt.Tooltip("rate:Q", title="Per 1000 node-days", format=",.3~r"),
-            alt.Tooltip("low:Q", title=f"{_of(level)} from", format=",.3~r"),
-            alt.Tooltip("high:Q", title="to", format=",.3~r"),
-        ],
+        tooltip=_tips("start_d", "end_d", *_RATED, **_ends(level)),
     )
     bars = base.mark_bar(opacity=0.75, stroke="white", strokeWidth=1).encode(
         x=days,
-        x2=alt.X2("end_d:Q"),
+        x2="end_d:Q",
         y=alt.Y("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
-        y2=alt.Y2("zero:Q"),
+        y2="zero:Q",
     )
-    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("middle_d:Q"), y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x="middle_d:Q", y="low:Q", y2="high:Q")
     mean = (
         alt.Chart(pd.DataFrame({"mean": [rate]}))
         .mark_rule(strokeDash=[6, 4], strokeWidth=2)
@@ -175,22 +189,9 @@ def gaps(seen: pd.DataFrame, fitted: pd.DataFrame, title: str, subtitle: str = "
         .encode(
             x=x,
             y=y,
-            color=alt.Color(
-                "distribution:N",
-                title="Fitted",
-                legend=legend,
-                scale=alt.Scale(domain=names, range=[_DISTRIBUTIONS[name] for name in names]),
-            ),
-            strokeDash=alt.StrokeDash(
-                "distribution:N",
-                title="Fitted",
-                scale=alt.Scale(domain=names, range=[_DISTRIBUTION_DASHES[name] for name in names]),
-            ),
-            tooltip=[
-                alt.Tooltip("distribution:N", title="Distribution"),
-                alt.Tooltip("gap_h:Q", title="Gap [h]", format=".3~g"),
-                alt.Tooltip("survival:Q", title="Lasts longer", format=".1%"),
-            ],
+            color=colours("distribution", present(_DISTRIBUTIONS, names), "Fitted").legend(legend),
+            strokeDash=dash("distribution", "Fitted", present(_DISTRIBUTION_DASHES, names)),
+            tooltip=_tips("distribution", "gap_h", "survival"),
         )
     )
     dots = (
@@ -199,10 +200,7 @@ def gaps(seen: pd.DataFrame, fitted: pd.DataFrame, title: str, subtitle: str = "
         .encode(
             x=x,
             y=y,
-            tooltip=[
-                alt.Tooltip("gap_h:Q", title="Gap [h]", format=".3~g"),
-                alt.Tooltip("survival:Q", title="Lasts longer", format=".1%"),
-            ],
+            tooltip=_tips("gap_h", "survival"),
         )
     )
     return finish(
@@ -234,16 +232,12 @@ def shapes(rules: pd.DataFrame, title: str, subtitle: str = "", level: float = 0
     base = alt.Chart(known).encode(y=alt.Y("rule:N", sort=rules["rule"].tolist(), title=None))
     dots = base.mark_point(size=90).encode(
         x=alt.X("weibull_shape:Q", title="Weibull shape (1: memoryless)", scale=alt.Scale(zero=False, padding=12)),
-        tooltip=[
-            alt.Tooltip("rule:N", title="Merged"),
-            alt.Tooltip("n_incidents:Q", title="Incidents"),
-            alt.Tooltip("weibull_shape:Q", title="Shape", format=".2f"),
-            alt.Tooltip("shape_low:Q", title=f"{_of(level)} from", format=".2f"),
-            alt.Tooltip("shape_high:Q", title="to", format=".2f"),
-        ],
+        tooltip=_tips(
+            "rule", "n_incidents", "weibull_shape", "shape_low", "shape_high", **_ends(level, ".2f", "shape_")
+        ),
     )
-    whiskers = base.mark_rule(strokeWidth=2).encode(x=alt.X("shape_low:Q"), x2=alt.X2("shape_high:Q"))
-    one = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(x=alt.X("one:Q"))
+    whiskers = base.mark_rule(strokeWidth=2).encode(x="shape_low:Q", x2="shape_high:Q")
+    one = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(x="one:Q")
     values = "; ".join(f"{row.rule} {row.weibull_shape:.2f}" for row in known.itertuples())
     return finish(
         one + whiskers + dots,
@@ -281,14 +275,8 @@ def nodes(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
                 scale=alt.Scale(type="symlog", constant=1),
                 axis=alt.Axis(values=_ladder(frame["nodes"].max(), 1), format=",.0f", labelOverlap="greedy"),
             ),
-            color=alt.Color(
-                "kind:N", title=None, scale=alt.Scale(domain=["seen", "equal nodes"], range=[_SEEN, _MODEL])
-            ),
-            tooltip=[
-                alt.Tooltip("failures:N", title="Failures"),
-                alt.Tooltip("kind:N", title="Of"),
-                alt.Tooltip("nodes:Q", title="Nodes", format=",.1f"),
-            ],
+            color=colours("kind", {"seen": _SEEN, "equal nodes": _MODEL}),
+            tooltip=_tips("failures", "kind", "nodes"),
         )
     )
     chart = bars.facet(alt.Facet("log:N", title=None, sort=["as logged", "repeats taken out"]), columns=2)
@@ -345,16 +333,9 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: flo
         ),
         shape=alt.Shape("elsewhere:N", legend=None),
         color=alt.Color("elsewhere:N", legend=None, scale=alt.Scale(domain=[False, True], range=[_SEEN, _THIRD])),
-        tooltip=[
-            alt.Tooltip("since:N", title="Since the repair [d]"),
-            alt.Tooltip("n_events:Q", title="Failures"),
-            alt.Tooltip("node_days:Q", title="Node-days", format=",.0f"),
-            alt.Tooltip("rate:Q", title="Per 1000 node-days", format=",.3~r"),
-            alt.Tooltip("low:Q", title=f"{_of(level)} from", format=",.3~r"),
-            alt.Tooltip("high:Q", title="to", format=",.3~r"),
-        ],
+        tooltip=_tips("since", "node_days", *_RATED, **_ends(level)),
     )
-    whiskers = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", axis=axis), y2=alt.Y2("high:Q"))
+    whiskers = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", axis=axis), y2="high:Q")
     rates = "; ".join(f"{row.since}: {_digits(row.rate)}" for row in watched.itertuples())
     return finish(
         whiskers + dots,
@@ -381,9 +362,7 @@ def lives(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.
     base = alt.Chart(frame).encode(
         x=alt.X("time_d:Q", title="Time in service since the repair [d]", scale=alt.Scale(nice=False))
     )
-    band = base.mark_area(interpolate="step-after", opacity=0.2, color=_SEEN).encode(
-        y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
-    )
+    band = base.mark_area(interpolate="step-after", opacity=0.2, color=_SEEN).encode(y="low:Q", y2="high:Q")
     line = base.mark_line(interpolate="step-after", color=_SEEN).encode(
         y=alt.Y(
             "survival:Q",
@@ -391,13 +370,15 @@ def lives(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.
             axis=alt.Axis(format="%"),
             scale=alt.Scale(domain=[0, 1]),
         ),
-        tooltip=[
-            alt.Tooltip("time_d:Q", title="Days", format=".3~g"),
-            alt.Tooltip("survival:Q", title="Hold longer", format=".1%"),
-            alt.Tooltip("low:Q", title=f"{_of(level)} from", format=".1%"),
-            alt.Tooltip("high:Q", title="to", format=".1%"),
-            alt.Tooltip("at_risk:Q", title="Nodes watched that long", format=",.0f"),
-        ],
+        tooltip=_tips(
+            "time_d",
+            "survival",
+            "low",
+            "high",
+            "at_risk",
+            survival=Column("Hold longer", format=".1%"),
+            **_ends(level, ".1%"),
+        ),
     )
     last = frame.iloc[-1]
     return finish(
@@ -434,25 +415,21 @@ def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str =
     base = alt.Chart(outcomes)
     ahead = f"{horizon_d:.3g} days" if horizon_d >= 2 else f"{24 * horizon_d:.3g} h"
     counts = f"Failures in the next {ahead} [count]"
-    wide = base.mark_area(opacity=0.18, color=_SEEN).encode(x=x, y=alt.Y("low:Q", title=counts), y2=alt.Y2("high:Q"))
-    narrow = base.mark_area(opacity=0.35, color=_SEEN).encode(
-        x=x, y=alt.Y("poisson_low:Q"), y2=alt.Y2("poisson_high:Q")
-    )
+    wide = base.mark_area(opacity=0.18, color=_SEEN).encode(x=x, y=alt.Y("low:Q", title=counts), y2="high:Q")
+    narrow = base.mark_area(opacity=0.35, color=_SEEN).encode(x=x, y="poisson_low:Q", y2="poisson_high:Q")
+    whole = {"format": ".0f"}
+    bands = {
+        "low": Column("Forecast from", **whole),
+        "high": Column("to", **whole),
+        "poisson_low": Column("Poisson from", **whole),
+        "poisson_high": Column("to", **whole),
+    }
     dots = base.mark_point(size=45).encode(
         x=x,
-        y=alt.Y("n_events:Q"),
-        color=alt.Color(
-            "came:N", title="What came", scale=alt.Scale(domain=["inside", "outside"], range=[_THIRD, _MODEL])
-        ),
+        y="n_events:Q",
+        color=colours("came", {"inside": _THIRD, "outside": _MODEL}, "What came"),
         shape=alt.Shape("came:N", title="What came", scale=alt.Scale(domain=["inside", "outside"])),
-        tooltip=[
-            alt.Tooltip("origin_d:Q", title="Day", format=".1f"),
-            alt.Tooltip("n_events:Q", title="Failures that came"),
-            alt.Tooltip("low:Q", title="Forecast from", format=".0f"),
-            alt.Tooltip("high:Q", title="to", format=".0f"),
-            alt.Tooltip("poisson_low:Q", title="Poisson from", format=".0f"),
-            alt.Tooltip("poisson_high:Q", title="to", format=".0f"),
-        ],
+        tooltip=_tips("origin_d", "n_events", *bands, n_events=Column("Failures that came", format=",.0f"), **bands),
     )
     return finish(
         wide + narrow + dots,
@@ -487,12 +464,8 @@ def trust(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     base = alt.Chart(tidy).encode(
         x=alt.X("until_d:Q", title="Plan made on day [d]", scale=alt.Scale(nice=False, padding=12)),
         y=alt.Y("points:Q", title="ETTR [points]", scale=alt.Scale(zero=True)),
-        color=alt.Color("what:N", title=None, scale=alt.Scale(domain=list(names.values()), range=[_THIRD, _MODEL])),
-        tooltip=[
-            alt.Tooltip("until_d:Q", title="Day", format=".0f"),
-            alt.Tooltip("what:N", title="What"),
-            alt.Tooltip("points:Q", title="Points of ETTR", format=".2f"),
-        ],
+        color=colours("what", dict(zip(names.values(), (_THIRD, _MODEL), strict=True))),
+        tooltip=_tips("until_d", "what", "points"),
     )
     dots = base.mark_point(size=80).encode(
         shape=alt.Shape("what:N", title=None, scale=alt.Scale(domain=list(names.values())))
@@ -509,6 +482,15 @@ def trust(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         ),
         height=260,
     )
+
+
+def _tips(*names: str, **others: Column) -> list[alt.Tooltip]:
+    return tooltips(*names, **_COLUMNS | others)
+
+
+def _ends(level: float, form: str = ",.3~r", of: str = "") -> dict[str, Column]:
+    """The columns of an interval's ends."""
+    return {f"{of}low": Column(f"{_of(level)} from", format=form), f"{of}high": Column("to", format=form)}
 
 
 def _of(level: float) -> str:

@@ -7,12 +7,21 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.chapters.common.builders import colours, present, shapes
+from ettr.chapters.common.columns import Column, tooltips
 from ettr.chapters.common.theme import MODEL_COLOURS, finish, need
 from ettr.chapters.failure_log.tables import MODELLED, NOT_MODELLED, NOT_TOLD
 
 _KINDS = {"realised": "as the diary shows", "modelled": "hardware, checkpoints and restarts only"}
-_COLOURS = ("#ad470c", MODEL_COLOURS["exact"])
+_LOOKS = {_KINDS["realised"]: ("#ad470c", "circle"), _KINDS["modelled"]: (MODEL_COLOURS["exact"], "diamond")}
 _TERMS = {MODELLED: "#1f95ec", NOT_MODELLED: "#ad470c", NOT_TOLD: "#8a8d8c"}
+_LOSS = {
+    "reason": Column("Put down to"),
+    "lost_h": Column("Lost", "h", ".1f"),
+    "share": Column("Share of what is lost", format=".1%"),
+    "n": Column("Times"),
+    "term": Column("By a model of hardware"),
+}
 
 
 def against_model(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -29,24 +38,13 @@ def against_model(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     tidy = frame.melt(
         id_vars=["run", "low", "high"], value_vars=list(_KINDS), var_name="kind", value_name="ettr"
     ).assign(kind=lambda rows: rows["kind"].map(_KINDS))
-    names = list(_KINDS.values())
     y = alt.Y("run:N", sort=frame["run"].tolist(), title=None, axis=alt.Axis(labelLimit=220))
     x = alt.X("ettr:Q", title="ETTR", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False, padding=30))
-    base = alt.Chart(tidy).encode(y=y)
-    dots = base.mark_point(size=130, opacity=1).encode(
-        x=x,
-        color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=names, range=list(_COLOURS))),
-        shape=alt.Shape("kind:N", title=None, scale=alt.Scale(domain=names, range=["circle", "diamond"])),
-        tooltip=[
-            alt.Tooltip("run:N", title="Run"),
-            alt.Tooltip("kind:N", title="ETTR"),
-            alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
-        ],
-    )
-    labels = base.mark_text(dy=-16).encode(x=x, text=alt.Text("ettr:Q", format=".1%"))
+    dots = shapes(tidy, x, y, "kind", _LOOKS, 130, tooltips("run", "kind", "ettr", kind=Column("ETTR")))
+    labels = alt.Chart(tidy).mark_text(dy=-16).encode(x=x, y=y, text=alt.Text("ettr:Q", format=".1%"))
     known = alt.Chart(frame).encode(y=y)
-    links = known.mark_rule(strokeDash=[3, 3]).encode(x=alt.X("realised:Q"), x2=alt.X2("modelled:Q"))
-    whiskers = known.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+    links = known.mark_rule(strokeDash=[3, 3]).encode(x="realised:Q", x2="modelled:Q")
+    whiskers = known.mark_rule(strokeWidth=3).encode(x="low:Q", x2="high:Q")
     pairs = "; ".join(f"{row.run} {row.realised:.1%} against {row.modelled:.1%}" for row in frame.itertuples())
     return finish(
         links + whiskers + dots + labels,
@@ -73,26 +71,15 @@ def losses(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         what=[f"{row.reason}\n{row.term}" for row in frame.itertuples()],
     )
     longest = float(frame["lost_h"].max())  # room for the label beside it
-    terms = [term for term in _TERMS if term in set(frame["term"])]
     order = labelled.sort_values("lost_h", ascending=False)["what"].tolist()
     two_lines = alt.Axis(labelExpr="split(datum.value, '\\n')", labelOffset=-7)
     base = alt.Chart(labelled).encode(y=alt.Y("what:N", sort=order, title=None, axis=two_lines))
     bars = base.mark_bar().encode(
         x=alt.X("lost_h:Q", title="Lost wall clock [h]", scale=alt.Scale(domain=[0, 1.25 * longest])),
-        color=alt.Color(
-            "term:N",
-            title="By a model of hardware",
-            scale=alt.Scale(domain=terms, range=[_TERMS[term] for term in terms]),
-        ),
-        tooltip=[
-            alt.Tooltip("reason:N", title="Put down to"),
-            alt.Tooltip("lost_h:Q", title="Lost [h]", format=".1f"),
-            alt.Tooltip("share:Q", title="Share of what is lost", format=".1%"),
-            alt.Tooltip("n:N", title="Times"),
-            alt.Tooltip("term:N", title="By a model of hardware"),
-        ],
+        color=colours("term", present(_TERMS, frame["term"]), "By a model of hardware"),
+        tooltip=tooltips(*_LOSS, **_LOSS),
     )
-    labels = base.mark_text(align="left", dx=4).encode(x=alt.X("lost_h:Q"), text=alt.Text("lost_h:Q", format=".1f"))
+    labels = base.mark_text(align="left", dx=4).encode(x="lost_h:Q", text=alt.Text("lost_h:Q", format=".1f"))
     hours = ", ".join(f"{row.reason} {row.lost_h:.1f} h ({row.term})" for row in frame.itertuples())
     return finish(
         bars + labels,

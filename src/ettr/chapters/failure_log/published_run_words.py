@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, count, duration, listed, number, pct, points
 from ettr.chapters.failure_log.tables import MIXED, NOT_MODELLED, UNNAMED, PublishedRun
+from ettr.core.sentences import Finding, count, duration, listed, number, pct, points
 
 
 def against_model(runs: pd.DataFrame) -> Finding:

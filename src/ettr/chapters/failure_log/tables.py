@@ -16,27 +16,20 @@ import pandas as pd
 from ettr import budget, evidence, logs
 from ettr.core.errors import UnknownName
 from ettr.core.results import FailureLog
-from ettr.failures import dispersion, gaps, groups, verdicts
+from ettr.core.units import MIN_PER_H, S_PER_H
 from ettr.logs import training_logs
 from ettr.logs.training_logs import (
-    CHECKPOINT,
-    EVALUATION,
     GROUPS,
     HARDWARE,
-    MIN_PER_H,
-    S_PER_H,
     RealisedETTR,
     lost_by_kind,
     realised_ettr,
 )
 from ettr.scenario import Scenario
 
-LEAST_EVENTS, MIN_EVENTS, MIN_GAPS = verdicts.LEAST_EVENTS, dispersion.MIN_EVENTS, gaps.MIN_GAPS
-"""Failures that a verdict takes, and a forecast; different times between failures that a distribution takes."""
-UNKNOWN, OTHER = groups.UNKNOWN, groups.OTHER
-"""Groups of components without a name, and of the rare ones."""
-MIXED, UNNAMED = training_logs.MIXED, training_logs.UNNAMED
-"""Losses of several kinds, and without a reason."""
+MIXED = training_logs.MIXED
+CHECKPOINT, EVALUATION, UNNAMED = "checkpoint", "evaluation", "not named"
+"""Losses of several kinds; reasons that a diary gives, and what it gives none for."""
 MODELLED, NOT_MODELLED, NOT_TOLD = "modelled", "not modelled", "not told"
 """Whether a model of failures, checkpoints and restarts has a term for a reason."""
 

@@ -14,9 +14,10 @@ import pandas as pd
 
 from ettr import evidence, plan
 from ettr.core.errors import DataError, UnknownName
+from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
 from ettr.failures import FailureRate, failure_rate, gamma_interval, job_mttf_h, rate_intervals, rate_ratio
-from ettr.failures.rates import H_PER_DAY, NODE_DAYS
+from ettr.failures.rates import NODE_DAYS
 from ettr.failures.renewal import fleet_rate, renewal_count
 from ettr.scenario import Scenario
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, duration, gpus, listed, number, pct
 from ettr.chapters.failure_rates.tables import COMPATIBLE, DIFFERENT, HARDWARE, MEMORY, OWN, STOPS, UNTOLD
+from ettr.core.sentences import Finding, duration, gpus, listed, number, pct
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -132,10 +132,9 @@ def by_size(points: pd.DataFrame, lines: pd.DataFrame) -> Finding:
         text=(
             f"A point implies a rate: {rates}, in failures per 1000 node-days, where the paper's own rate of RSC-1 is "
             f"{number(off['rate'] / off['times_rsc1'])}. The projected points "
-            f"({listed([number(r) for r in projected['rate']])}) lie on its line because they "
-            f"were computed from it. So no single rate describes that cluster at all sizes, and a job of "
-            f"{gpus(off['n_gpus'])} that trusted the published one would expect to last {number(off['times_rsc1'])} "
-            f"times as long as observed.{here}"
+            f"({listed([number(r) for r in projected['rate']])}) lie on its line because they were computed from it. "
+            f"So no single rate describes that cluster at all sizes, and a job of {gpus(off['n_gpus'])} that trusted "
+            f"the published one would expect to last {number(off['times_rsc1'])} times as long as observed.{here}"
         ),
     )
 

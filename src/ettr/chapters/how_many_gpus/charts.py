@@ -7,33 +7,47 @@ from typing import Any, Literal
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import PERCENT, but_size, dash, line_colour, logarithmic, rounded, with_marks
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import Column, axis_title, tooltips
+from ettr.chapters.common.encodings import but_size, dash, line_colour, rounded, with_marks
 from ettr.chapters.common.table import Table
-from ettr.chapters.common.theme import finish, layered, need, touchable
+from ettr.chapters.common.theme import (
+    BLUE,
+    GREEN,
+    GREY,
+    OCHRE,
+    ORANGE,
+    PART_COLOURS,
+    VIOLET,
+    finish,
+    layered,
+    need,
+    touchable,
+)
 from ettr.chapters.how_many_gpus.tables import AIM_POINTS
 
 _LINES = {
-    "linear": ("#636562", [2, 3]),
-    "throughput": ("#1f95ec", [8, 2]),
-    "and heat": ("#e46d09", [6, 3]),
-    "and failures": ("#289561", [1, 0]),
+    "linear": (GREY, [2, 3]),
+    "throughput": (BLUE, [8, 2]),
+    "and heat": (ORANGE, [6, 3]),
+    "and failures": (GREEN, [1, 0]),
 }
 TERM_COLOURS = {
-    "computing, at the peak": "#289561",
-    "kernels below the peak": "#2f6d8f",
-    "computing again": "#636562",
-    "exchange within layers": "#2a8ff5",
-    "exchange within sequences": "#825bd7",
-    "empty pipeline": "#a27505",
-    "hand-over between stages": "#ca6dc1",
-    "exchange between replicas": "#ee6088",
-    "waiting for the slowest node": "#a8480a",
+    "computing, at the peak": PART_COLOURS["productive"],
+    "kernels below the peak": PART_COLOURS["slowdown"],
+    "computing again": PART_COLOURS["maintenance"],
+    "exchange within layers": PART_COLOURS["checkpoint"],
+    "exchange within sequences": PART_COLOURS["degraded"],
+    "empty pipeline": PART_COLOURS["queue"],
+    "hand-over between stages": PART_COLOURS["restart"],
+    "exchange between replicas": PART_COLOURS["detection"],
+    "waiting for the slowest node": PART_COLOURS["rework"],
 }
 _GOALS = {
-    "fastest": ("#1f95ec", "triangle-right"),
-    "cheapest": ("#a27505", "square"),
-    "greenest in time": ("#289561", "diamond"),
-    "greenest": ("#8449bc", "circle"),
+    "fastest": (BLUE, "triangle-right"),
+    "cheapest": (OCHRE, "square"),
+    "greenest in time": (GREEN, "diamond"),
+    "greenest": (VIOLET, "circle"),
 }
 """Colour and shape by how a goal's name begins."""
 _SHORTER = {
@@ -45,7 +59,7 @@ _SHORTER = {
     " 405B": "",
 }
 """So that a name of a run and its GPUs fit beside a chart on a phone; the tooltip has it whole."""
-_USED = {"used for the fit": "#1f95ec", "left out": "#e46d09"}
+_USED = {"used for the fit": (BLUE, "circle"), "left out": (ORANGE, "diamond")}
 
 
 def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, title: str, subtitle: str = "") -> Any:
@@ -67,25 +81,13 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
     billions = frame.assign(**{name: frame[name] / 1e9 for name in ("tokens_per_day", "low", "high")})
     others = rounded(billions[frame["line"] != "and failures"], 4).drop(columns=["low", "high"])
     useful = rounded(billions[frame["line"] == "and failures"], 4)
-    x = logarithmic("n_gpus", "Job size [GPUs]")
-    y = alt.Y(
-        "tokens_per_day:Q",
-        title="Billion tokens a day",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format=",~g", tickCount=6),
-    )
+    x, y = builders.across("n_gpus"), builders.up("tokens_per_day", log=True, ticks=6)
     encoding = {
         "x": x,
         "y": y,
         "color": line_colour("line", "Counting", {name: _LINES[name][0] for name in there}),
         "strokeDash": dash("line", "Counting", {name: _LINES[name][1] for name in there}),
-        "tooltip": [
-            alt.Tooltip("line:N", title="Counting"),
-            alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
-            alt.Tooltip("tokens_per_day:Q", title="Billion tokens a day", format=",.3~r"),
-            alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
-            alt.Tooltip("layout:N", title="Layout"),
-        ],
+        "tooltip": tooltips("line", "n_gpus", "tokens_per_day", "ettr", "layout", line="Counting"),
     }
     bands = alt.Chart(useful).mark_area(color=_LINES["and failures"][0]).encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
     lines = [touchable(alt.Chart(rows).mark_line().encode(**encoding)) for rows in (others, useful)]
@@ -143,33 +145,22 @@ def step(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "n_gpus", "term", "seconds", "share", "layout")
-    there = [term for term in TERM_COLOURS if term in set(frame["term"])]
-    order = {term: i for i, term in enumerate(there)}
+    present = builders.present(TERM_COLOURS, frame["term"])
+    order = {term: i for i, term in enumerate(present)}
     areas = rounded(frame.assign(order=[order[term] for term in frame["term"]]), 4)
     chart = (
         alt.Chart(areas)
         .mark_area(opacity=0.85)
         .encode(
-            x=logarithmic("n_gpus", "Job size [GPUs]"),
-            y=alt.Y("share:Q", title="Share of a step [%]", axis=PERCENT, stack="zero", scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color(
-                "term:N",
-                title=None,
-                scale=alt.Scale(domain=there, range=[TERM_COLOURS[term] for term in there]),
-                legend=alt.Legend(symbolType="square", symbolOpacity=0.85),
-            ),
+            x=builders.across("n_gpus"),
+            y=builders.up("share", title="Share of a step [%]", domain=[0, 1]).stack("zero"),  # noqa: PD013  (of Altair)
+            color=builders.squares("term", present, symbolOpacity=0.85),
             order=alt.Order("order:Q"),
-            tooltip=[
-                alt.Tooltip("term:N", title="Part"),
-                alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
-                alt.Tooltip("share:Q", title="Share", format=".1%"),
-                alt.Tooltip("seconds:Q", title="Time [s]", format=".3g"),
-                alt.Tooltip("layout:N", title="Layout"),
-            ],
+            tooltip=tooltips("term", "n_gpus", "share", "seconds", "layout"),
         )
     )
     ends = frame.sort_values("n_gpus").groupby("term", sort=False)["share"]
-    shares = "; ".join(f"{term} {ends.first()[term]:.0%} to {ends.last()[term]:.0%}" for term in there)
+    shares = "; ".join(f"{term} {ends.first()[term]:.0%} to {ends.last()[term]:.0%}" for term in present)
     sizes = f"{frame['n_gpus'].min():,.0f} to {frame['n_gpus'].max():,.0f} GPUs"
     return finish(
         chart,
@@ -192,43 +183,24 @@ def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = ""
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "n_gpus", "days", "cost", "low", "high", "unit", "power_mw")
+    need(frame, "n_gpus", "days", "cost", "unit", "power_mw")
     need(best, "goal", "n_gpus", "days", "cost")
     unit = frame["unit"].iloc[0]
     name, scale = ("Cost [million USD]", 1e6) if unit == "USD" else ("Electricity [GWh]", 1e3)
     sizes = rounded(frame.drop(columns="unit").assign(cost=frame["cost"] / scale), 4)
     points = rounded(best.assign(cost=best["cost"] / scale), 4)
-    x = logarithmic("days", "Until all tokens are trained on [days]")
+    x = builders.across("days")
     y = alt.Y("cost:Q", title=name, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format=",~g", tickCount=5))
-    tips = [
-        alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
-        alt.Tooltip("days:Q", title="Days", format=",.1f"),
-        alt.Tooltip("cost:Q", title=name, format=",.3~r"),
-    ]
-    line = (
-        alt.Chart(sizes)
-        .mark_line(color="#636562")
-        .encode(
-            x=x, y=y, order="n_gpus:Q", tooltip=[*tips, alt.Tooltip("power_mw:Q", title="Power [MW]", format=",.3~g")]
-        )
-    )
-    goals = list(dict.fromkeys(points["goal"]))
-    dots = (
-        alt.Chart(points)
-        .mark_point(size=150, opacity=1)
-        .encode(
-            x=x,
-            y=y,
-            color=_of_goals("color", goals),
-            shape=_of_goals("shape", goals),
-            tooltip=[alt.Tooltip("goal:N", title="Size that is"), *tips],
-        )
-    )
+    asked, of_cost = ("n_gpus", "days", "cost"), {"cost": Column(name, format=",.3~r")}
+    line = alt.Chart(sizes).mark_line(color=GREY)
+    curve = line.encode(x=x, y=y, order="n_gpus:Q", tooltip=tooltips(*asked, "power_mw", **of_cost))
+    looks = {goal: _look(goal) for goal in points["goal"]}
+    dots = builders.shapes(points, x, y, "goal", looks, 150, tooltips("goal", *asked, **of_cost))
     marked = "; ".join(
         f"{row.goal}: {row.n_gpus:,.0f} GPUs, {row.days:,.0f} days, {row.cost:.3g}" for row in points.itertuples()
     )
     return finish(
-        layered(touchable(line), dots),
+        layered(touchable(curve), dots),
         title=title,
         subtitle=but_size(subtitle),
         description=f"A curve of {name} over the days of the job, both logarithmic, a point a size. Marked: {marked}.",
@@ -236,11 +208,8 @@ def cost(frame: pd.DataFrame, best: pd.DataFrame, title: str, subtitle: str = ""
     )
 
 
-def _of_goals(channel: str, goals: list[str]) -> Any:
-    looks = [next(look for name, look in _GOALS.items() if goal.startswith(name)) for goal in goals]
-    if channel == "color":
-        return alt.Color("goal:N", title=None, scale=alt.Scale(domain=goals, range=[colour for colour, _ in looks]))
-    return alt.Shape("goal:N", title=None, scale=alt.Scale(domain=goals, range=[shape for _, shape in looks]))
+def _look(goal: str) -> tuple[str, str]:
+    return next(look for name, look in _GOALS.items() if goal.startswith(name))
 
 
 def limits(frame: pd.DataFrame, caption: str) -> Table:
@@ -267,30 +236,16 @@ def calibrated(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and what is shown.
     """
     need(frame, "study", "title", "n_gpus", "measured_pct", "computed_pct", "residual_points", "used")
-    kinds = list(_USED)
-    runs = rounded(frame.assign(kind=[kinds[0] if used else kinds[1] for used in frame["used"]], zero=0.0), 4)
+    used, left_out = _USED
+    runs = rounded(frame.assign(kind=[used if fitted else left_out for fitted in frame["used"]], zero=0.0), 4)
     runs = runs[["title", "study", "n_gpus", "kind", "measured_pct", "computed_pct", "residual_points", "zero"]]
     short = runs["title"].replace(_SHORTER, regex=True)
     runs = runs.assign(run=short)
     y = alt.Y("run:N", sort=list(short), title=None)
-    x = alt.X("residual_points:Q", title="Computed less measured [points]")
     stems = alt.Chart(runs).mark_rule(strokeWidth=1.4).encode(y=y, x=alt.X("zero:Q"), x2="residual_points:Q")
-    dots = (
-        alt.Chart(runs)
-        .mark_point(size=80, opacity=1)
-        .encode(
-            y=y,
-            x=x,
-            color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=kinds, range=list(_USED.values()))),
-            shape=alt.Shape("kind:N", title=None, scale=alt.Scale(domain=kinds, range=["circle", "diamond"])),
-            tooltip=[
-                alt.Tooltip("title:N", title="Run"),
-                alt.Tooltip("kind:N", title="Row"),
-                alt.Tooltip("measured_pct:Q", title="Measured [%]", format=".1f"),
-                alt.Tooltip("computed_pct:Q", title="Computed [%]", format=".1f"),
-                alt.Tooltip("residual_points:Q", title="Off by [points]", format="+.1f"),
-            ],
-        )
+    tips = tooltips("title", "kind", "measured_pct", "computed_pct", "residual_points")
+    dots = builders.shapes(
+        runs, alt.X("residual_points:Q", title=axis_title("residual_points")), y, "kind", _USED, 80, tips
     )
     ends = pd.DataFrame({"aim": [-AIM_POINTS, AIM_POINTS]})
     rules = alt.Chart(ends).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("aim:Q"))

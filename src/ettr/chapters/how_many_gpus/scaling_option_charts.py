@@ -7,25 +7,39 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import but_size, dash, line_colour, logarithmic, rounded, with_marks
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import tooltips
+from ettr.chapters.common.encodings import but_size, rounded, with_marks
 from ettr.chapters.common.table import Table
-from ettr.chapters.common.theme import MODEL_COLOURS, finish, layered, need, touchable
+from ettr.chapters.common.theme import (
+    AZURE,
+    GREEN,
+    GREY,
+    MODEL_COLOURS,
+    PINK,
+    RUST,
+    VIOLET,
+    finish,
+    layered,
+    need,
+)
 
 _LEVERS = {
-    "failure rate": ("#a8480a", [1, 0]),
-    "restart": ("#ca6dc1", [8, 2]),
-    "interval, if it stays": ("#2a8ff5", [6, 3]),
-    "jitter": ("#636562", [2, 3]),
-    "bandwidth": ("#289561", [8, 2, 2, 2]),
+    "failure rate": (RUST, [1, 0]),
+    "restart": (PINK, [8, 2]),
+    "interval, if it stays": (AZURE, [6, 3]),
+    "jitter": (GREY, [2, 3]),
+    "bandwidth": (GREEN, [8, 2, 2, 2]),
 }
 _WAYS = [
-    ("#636562", [1, 0]),
-    ("#8449bc", [8, 2]),
-    ("#289561", [8, 2, 2, 2]),
-    ("#ca6dc1", [6, 3]),
-    ("#a8480a", [2, 3]),
-    ("#2a8ff5", [12, 3, 2, 3]),
+    (GREY, [1, 0]),
+    (VIOLET, [8, 2]),
+    (GREEN, [8, 2, 2, 2]),
+    (PINK, [6, 3]),
+    (RUST, [2, 3]),
+    (AZURE, [12, 3, 2, 3]),
 ]
+_TOKENS = "Billion useful tokens a day"
 
 
 def turning(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -39,7 +53,6 @@ def turning(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "what", "factor", "n_gpus", "tokens_per_day", "ends")
-    there = [what for what in _LEVERS if what in set(frame["what"])]
     set_by = ["the batch" if ends else "failures and waiting" for ends in frame["ends"]]
     points = rounded(frame.assign(set_by=set_by, tokens_per_day=frame["tokens_per_day"] / 1e9), 4)
     x = alt.X(
@@ -48,37 +61,26 @@ def turning(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         scale=alt.Scale(type="log", base=2, nice=False),
         axis=alt.Axis(values=sorted(set(points["factor"])), format="~g"),
     )
-    y = alt.Y(
-        "n_gpus:Q",
-        title="Turning point [GPUs]",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format="~s", tickCount=6),
+    y = builders.up("n_gpus", log=True, title="Turning point [GPUs]", ticks=6)
+    tips = tooltips(
+        "what",
+        "factor",
+        "n_gpus",
+        "tokens_per_day",
+        "set_by",
+        what="Moved",
+        factor="Times",
+        n_gpus="Most tokens at [GPUs]",
+        tokens_per_day=f"{_TOKENS} there",
     )
-    tips = [
-        alt.Tooltip("what:N", title="Moved"),
-        alt.Tooltip("factor:Q", title="Times", format="~g"),
-        alt.Tooltip("n_gpus:Q", title="Most tokens at [GPUs]", format=",.0f"),
-        alt.Tooltip("tokens_per_day:Q", title="Billion useful tokens a day there", format=",.3~r"),
-        alt.Tooltip("set_by:N", title="Size set by"),
-    ]
-    lines = (
-        alt.Chart(points)
-        .mark_line(point={"size": 30})
-        .encode(
-            x=x,
-            y=y,
-            color=line_colour("what", None, {what: _LEVERS[what][0] for what in there}),
-            strokeDash=dash("what", None, {what: _LEVERS[what][1] for what in there}),
-            tooltip=tips,
-        )
-    )
+    lines = builders.lines(points, x, y, "what", _LEVERS, tips, clip=False, point={"size": 30})
     ended = points[points["ends"]]
-    rings = alt.Chart(ended).mark_point(size=140, filled=False, strokeWidth=1.6, opacity=1, color="#636562")
+    rings = alt.Chart(ended).mark_point(size=140, filled=False, strokeWidth=1.6, opacity=1, color=GREY)
     spans = "; ".join(
         f"{what} {group['n_gpus'].iloc[0]:,.0f} to {group['n_gpus'].iloc[-1]:,.0f}"
         for what, group in frame.groupby("what", sort=False)
     )
-    layers = [touchable(lines), *([rings.encode(x=x, y=y, tooltip=tips)] if len(ended) else [])]
+    layers = [lines, *([rings.encode(x=x, y=y, tooltip=tips)] if len(ended) else [])]
     return finish(
         layered(*layers),
         title=title,
@@ -108,24 +110,12 @@ def ways_out(frame: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle:
     ways = list(dict.fromkeys(frame["way"]))
     frame = frame.assign(tokens_per_day=frame["tokens_per_day"] / 1e9)
     simulated = simulated.assign(**{name: simulated[name] / 1e9 for name in ("tokens_per_day", "low", "high")})
-    x = logarithmic("n_gpus", "Job size [GPUs]")
-    y = alt.Y("tokens_per_day:Q", title="Billion useful tokens a day", axis=alt.Axis(format=",.3~r", tickCount=6))
-    lines = (
-        alt.Chart(rounded(frame, 4))
-        .mark_line()
-        .encode(
-            x=x,
-            y=y,
-            color=line_colour("way", None, {way: look[0] for way, look in zip(ways, _WAYS, strict=False)}),
-            strokeDash=dash("way", None, {way: look[1] for way, look in zip(ways, _WAYS, strict=False)}),
-            tooltip=[
-                alt.Tooltip("way:N", title="Way"),
-                alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
-                alt.Tooltip("tokens_per_day:Q", title="Billion useful tokens a day", format=",.3~r"),
-            ],
-        )
-    )
-    layers = [*(_simulated(simulated, x) if len(simulated) else []), touchable(lines)]
+    x = builders.across("n_gpus")
+    y = alt.Y("tokens_per_day:Q", title=_TOKENS, axis=alt.Axis(format=",.3~r", tickCount=6))
+    looks = dict(zip(ways, _WAYS, strict=False))
+    tips = tooltips("way", "n_gpus", "tokens_per_day", tokens_per_day=_TOKENS)
+    lines = builders.lines(rounded(frame, 4), x, y, "way", looks, tips, clip=False)
+    layers = [*(_simulated(simulated, x) if len(simulated) else []), lines]
     best = frame.loc[frame.groupby("way", sort=False)["tokens_per_day"].idxmax()]
     most = "; ".join(f"{row.way} {row.tokens_per_day:,.0f} at {row.n_gpus:,.0f} GPUs" for row in best.itertuples())
     points = ", ".join(f"{row.way} {row.tokens_per_day:,.0f} on {row.n_gpus:,.0f}" for row in simulated.itertuples())
@@ -157,13 +147,7 @@ def _simulated(frame: pd.DataFrame, x: alt.X) -> list[Any]:
                 scale=alt.Scale(domain=ways, range=["circle", "diamond"][: len(ways)]),
                 legend=alt.Legend(orient="bottom"),
             ),
-            tooltip=[
-                alt.Tooltip("way:N", title="Way"),
-                alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
-                alt.Tooltip("tokens_per_day:Q", title="Billion useful tokens a day", format=",.3~r"),
-                alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
-                alt.Tooltip("n_spares:Q", title="Spare nodes"),
-            ],
+            tooltip=tooltips("way", "n_gpus", "tokens_per_day", "ettr", "n_spares", tokens_per_day=_TOKENS),
         )
     )
     return [bars, dots]

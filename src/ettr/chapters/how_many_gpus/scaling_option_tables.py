@@ -13,9 +13,9 @@ from ettr import evidence, plan, sizing
 from ettr.chapters.common.simulated_runs import runs_of
 from ettr.core.errors import InputError, NoProgress
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART
 from ettr.sizing.yields import throughput_of, yields
 
-RATE, RESTART = "failures.rate_per_1000_node_days", "recovery.restart_min"
 FACTORS = tuple(2.0**i for i in range(-3, 4))
 AS_IT_IS = "as it is"
 FEW_SPARES, ELASTIC = "few spares (simulated)", "few spares, elastic (simulated)"
@@ -115,7 +115,7 @@ def turning_by_factor(run: Scenario, factors: Iterable[float] = FACTORS) -> pd.D
         "restart": (run.recovery.restart_min > 0, lambda by: peak(restarts_times(run, by))),
         "interval, if it stays": (
             True,
-            lambda by: peak(run.override({"checkpoint.interval_min": interval_min * by}), best_interval=False),
+            lambda by: peak(run.override({INTERVAL: interval_min * by}), best_interval=False),
         ),
         "jitter": (jitter > 0, lambda by: peak(run.override({"scaling.jitter": min(jitter * by, 1.0)}))),
         "bandwidth": (np.isfinite(across), lambda by: peak(run.override({"network.across_gb_s": across * by}))),
@@ -139,8 +139,8 @@ def by_hours(run: Scenario, n_gpus: int, productive_h: float, interval_min: floa
             **there,
             "job.productive_h": productive_h,
             "job.include_start": False,
-            "cluster.n_gpus": n_gpus,
-            "checkpoint.interval_min": interval_min,
+            N_GPUS: n_gpus,
+            INTERVAL: interval_min,
         }
     )
 
@@ -307,7 +307,7 @@ def _changed(run: Scenario, way: Way) -> Scenario | None:
         run = restarts_times(run, way.restart_factor)
     for doubling in range(_DOUBLINGS):
         try:
-            return run.override({**way.changes, "cluster.n_gpus": run.cluster.n_gpus * 2**doubling})
+            return run.override({**way.changes, N_GPUS: run.cluster.n_gpus * 2**doubling})
         except InputError:  # replicas that are not sharded take more memory
             continue
     return None

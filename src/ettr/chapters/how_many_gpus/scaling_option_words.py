@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, amount, count, days, duration, gpus, limit, listed, number, pct
 from ettr.chapters.how_many_gpus.scaling_option_tables import AS_IT_IS, ELASTIC, FEW_SPARES, published_local_sgd
+from ettr.core.sentences import Finding, amount, capital, count, days, duration, gpus, limit, listed, number, pct
 
 _LEAST_GAIN, _LEAST_ETTR = 0.005, 1e-3
 _STILL = 1.02
@@ -204,7 +204,7 @@ def ways(peaks: pd.DataFrame) -> Finding:
     text = f"Against the most useful tokens a day of the job as it is, each alone: {listed(gains)}."
     if none:
         text += f" No layout fits the memory with {listed(none)}."
-    title = f"{_capital(best['way'])} wins most: {_signed(best['gain'])} of useful tokens a day"
+    title = f"{capital(best['way'])} wins most: {_signed(best['gain'])} of useful tokens a day"
     if best["gain"] < _LEAST_GAIN:
         title = "None of these ways wins much here"
     return Finding(title=title, text=f"{text} {_price()}")
@@ -285,7 +285,3 @@ def _sizes(sizes: list[float]) -> str:
 
 def _spares(n_nodes: float) -> str:
     return f"{count(n_nodes)} spare node{'' if n_nodes == 1 else 's'}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -91,17 +92,15 @@ def given_by_tokens(scenario: Scenario, n_tokens: float = 15.6e12, n_parameters:
     node, size = run.cluster.gpus_per_node, run.cluster.n_gpus
     sizes = _near(size, node)
     weights = [n_parameters, *(less for less in _SMALLER_MODELS if less < n_parameters)]
-    given = {"job.tokens": n_tokens}
     problem: InputError | None = None
-    for factor in _BATCH_FACTORS:
-        for n_weights in weights:
-            for near in sizes:
-                try:
-                    job = run.override({**given, "model": _model(n_weights, factor), "cluster.n_gpus": near})
-                except InputError as error:
-                    problem = problem or error
-                    continue
-                return GivenByTokens(job, (*changes, *_changes_made(job, run, n_parameters, factor)))
+    for factor, n_weights, near in itertools.product(_BATCH_FACTORS, weights, sizes):
+        changed = {"job.tokens": n_tokens, "model": _model(n_weights, factor), "cluster.n_gpus": near}
+        try:
+            job = run.override(changed)
+        except InputError as error:
+            problem = problem or error
+            continue
+        return GivenByTokens(job, (*changes, *_changes_made(job, run, n_parameters, factor)))
     assert problem is not None
     raise problem
 
@@ -260,15 +259,14 @@ def _with_own(chosen: Layout, sizes: np.ndarray, run: Scenario) -> Layout:
     return Layout(**{name: np.where(is_own, getattr(own, name), value) for name, value in vars(chosen).items()})
 
 
-def cost_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
+def cost_by_size(run: Scenario) -> pd.DataFrame:
     """Days and cost by size.
 
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], ``days``, ``cost`` with ``low`` and ``high`` (90%), ``unit`` of the cost (``USD``; ``MWh``
-        of electricity where nothing has a price), ``power_mw`` [MW], ``t_co2`` [t]. Up to twice the size of the fewest
-        days; sizes that never end are left out.
+        ``n_gpus`` [GPUs], ``days``, ``cost``, ``unit`` of the cost (``USD``; ``MWh`` of electricity where nothing has a
+        price), ``power_mw`` [MW]. Up to twice the size of the fewest days; sizes that never end are left out.
 
     Raises
     ------
@@ -281,17 +279,12 @@ def cost_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
     if not np.isfinite(days).any():
         raise InputError("no number of GPUs ever trains on all tokens")
     last = min(high_gpus, _BEYOND_FASTEST * sizes[days.argmin()])
-    curve = sizing.curve(run, np.geomspace(low_gpus, last, _SIZES_OF_COST), n_draws)
-    curve = curve[np.isfinite(curve["days"])]
-    priced = bool((curve["usd"] > 0).any())
-    column = "usd" if priced else "mwh"
-    low, high = curve[f"{column}_low"], curve[f"{column}_high"]
-    return curve[["n_gpus", "days", "power_mw", "t_co2"]].assign(
-        cost=curve[column],
-        low=low,
-        high=high.where(np.isfinite(high), curve[column]),
-        unit="USD" if priced else "MWh",
-    )
+    sizes = np.geomspace(low_gpus, last, _SIZES_OF_COST)
+    at = sizing.yields(run, sizes)
+    ends = np.isfinite(at.days)
+    unit, cost = ("USD", at.usd) if (at.usd[ends] > 0).any() else ("MWh", at.mwh)
+    curve = pd.DataFrame({"n_gpus": sizes, "days": at.days, "power_mw": at.power_mw, "cost": cost, "unit": unit})
+    return curve[ends]
 
 
 def best_sizes(answer: sizing.Sizing) -> pd.DataFrame:
@@ -301,18 +294,16 @@ def best_sizes(answer: sizing.Sizing) -> pd.DataFrame:
     -------
     DataFrame
         ``goal``, ``n_gpus``, ``n_gpus_low``, ``n_gpus_high`` [GPUs], ``days``, ``usd``, ``mwh``, ``t_co2``,
-        ``power_mw``, ``ettr``.
+        ``power_mw``.
     """
     return pd.DataFrame([_row(one, one.goal) for one in answer.best.values()])
 
 
 def _row(best: sizing.BestSize, goal: str) -> dict[str, object]:
-    names = ("days", "usd", "mwh", "t_co2", "power_mw", "ettr")
     return {
         "goal": goal,
         **{name: float(getattr(best, name)) for name in ("n_gpus", "n_gpus_low", "n_gpus_high")},
-        **{name: float(getattr(best.yields, name)) for name in names},
-        **{f"{name}_{end}": float(getattr(getattr(best, end), name)) for name in names for end in ("low", "high")},
+        **{name: float(getattr(best.yields, name)) for name in ("days", "usd", "mwh", "t_co2", "power_mw")},
     }
 
 

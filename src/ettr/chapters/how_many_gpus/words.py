@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, amount, count, days, gpus, listed, number, pct
 from ettr.chapters.how_many_gpus.tables import (
     AIM_POINTS,
     CHEAPEST,
@@ -19,6 +18,7 @@ from ettr.chapters.how_many_gpus.tables import (
     gain_of_doubling,
     on_size,
 )
+from ettr.core.sentences import Finding, amount, capital, count, days, gpus, listed, number, pct
 
 if TYPE_CHECKING:
     from ettr import sizing
@@ -222,7 +222,7 @@ def limit_cells(frame: pd.DataFrame) -> pd.DataFrame:
             "Best for": row.goal,
         }
         if row.why:
-            rows.append({**cells, "GPUs": "none", "Why": _sentence(row.why)})
+            rows.append({**cells, "GPUs": "none", "Why": capital(row.why)})
             continue
         cells |= {"GPUs": row.n_gpus, "90%": f"{_round(row.n_gpus_low)} to {_round(row.n_gpus_high)}"}
         rows.append({**cells, "Days": row.days, "Million USD": row.usd / 1e6, "MW": row.power_mw, "t CO2": row.t_co2})
@@ -235,10 +235,6 @@ def limit_cells(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _round(size: float) -> str:
     return gpus(size).split()[0]
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def limits(frame: pd.DataFrame, sizes: sizing.Sizing) -> Finding:
@@ -264,7 +260,7 @@ def limits(frame: pd.DataFrame, sizes: sizing.Sizing) -> Finding:
         which = listed([names[name] for name in dict.fromkeys(others["limit"])])
         loose = int((~binds[others.index]).sum())
         sentences.append(
-            f"{_sentence(which)} lie between those of the best sizes without limits."
+            f"{capital(which)} lie between those of the best sizes without limits."
             if loose == 0
             else f"Of the {which}, {loose} of {len(others)} {'do' if loose > 1 else 'does'} not bind: the best size "
             "without limits keeps " + ("them." if loose > 1 else "it.")

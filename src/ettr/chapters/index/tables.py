@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ettr import budget
-from ettr.chapters.common.assumptions import steady_state
+from ettr.plan.assumed import steady_state
 from ettr.scenario import Scenario
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ettr.chapters.common.assumptions import assumptions, no_answer
-from ettr.chapters.common.sentences import Finding, count, duration, fails, listed, number, pct
 from ettr.chapters.index.tables import cost_of_a_failure_h
 from ettr.core.results import PARTS, TimeBudget
+from ettr.core.sentences import Finding, count, duration, fails, listed, number, pct
+from ettr.plan.assumed import assumptions, no_answer
 
 if TYPE_CHECKING:
     from ettr.plan import Plan

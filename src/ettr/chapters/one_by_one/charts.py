@@ -7,25 +7,30 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import rounded, with_marks
-from ettr.chapters.common.mitigations import BASES, ROW_PX, both_names, nothing, rows_of
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import Column, column, tooltips
+from ettr.chapters.common.encodings import with_marks
+from ettr.chapters.common.mitigations import BASES, DARK_INK, LIGHT_INK, ROW_PX, cells, labelled, nothing, rows_of
 from ettr.chapters.common.table import Table
-from ettr.chapters.common.theme import MODEL_COLOURS, PART_COLOURS, finish, layered, need
+from ettr.chapters.common.theme import GREEN, GREY, MODEL_COLOURS, PALE_GREY, PART_COLOURS, RUST, finish, layered, need
 from ettr.chapters.one_by_one.tables import NO_EVIDENCE, NO_FIT, NO_PROGRESS, PAYS, PUBLISHED
 
 _SHARES = {
-    "under 1%": ("#cfe3f5", "#1d2327"),
-    "1 to 5%": ("#8fc1ea", "#1d2327"),
-    "5 to 20%": ("#2a79c9", "#ffffff"),
-    "over 20%": ("#0f4c8a", "#ffffff"),
-    "does not pay": ("#c9cccd", "#1d2327"),
-    "no progress": ("#636562", "#ffffff"),
-    "does not fit": ("#8a8d8c", "#1d2327"),
+    "under 1%": ("#cfe3f5", DARK_INK),
+    "1 to 5%": ("#8fc1ea", DARK_INK),
+    "5 to 20%": ("#2a79c9", LIGHT_INK),
+    "over 20%": ("#0f4c8a", LIGHT_INK),
+    "does not pay": ("#c9cccd", DARK_INK),
+    "no progress": (GREY, LIGHT_INK),
+    "does not fit": (PALE_GREY, DARK_INK),
 }
 """Fill and ink of a cell by the share of time that is saved."""
 _MARKS = {"no progress": "×", "does not fit": "–"}
+_WAYS = {"simulated": (MODEL_COLOURS["simulated"], "circle"), "closed form": (MODEL_COLOURS["exact"], "diamond")}
 _SPENT, _SAVED = "costs", "saves"
-_MONEY = {_SPENT: ("#a8480a", "square"), _SAVED: ("#289561", "circle")}
+_MONEY = {_SPENT: (RUST, "square"), _SAVED: (GREEN, "circle")}
+_DAYS = Column("Days saved", format=".2f")
+_SHARE_TIPS = {"saved": "Time saved", "low": "95%: from", "high": "95%: to"}
 
 
 def worth(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -46,30 +51,21 @@ def worth(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "title", "group", "mechanism", "evidence", "basis", "state", "days", "low", "high", "rank")
     if frame.empty:
         return nothing(title)
-    points = rounded(frame.assign(label=[both_names(one) for one in frame["title"]], zero=0.0), 4)
+    points = labelled(frame, zero=0.0)
     y = rows_of(frame["title"])
     axis = alt.X("days:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
-    tips = [
-        alt.Tooltip("title:N", title="Mitigation"),
-        alt.Tooltip("days:Q", title="Days saved", format=".2f"),
-        alt.Tooltip("low:Q", title="at least", format=".2f"),
-        alt.Tooltip("high:Q", title="at most", format=".2f"),
-        alt.Tooltip("state:N", title="Here"),
-        alt.Tooltip("group:N", title="Acts on"),
-        alt.Tooltip("basis:N", title="What it changes is"),
-        alt.Tooltip("evidence:N", title="What it does is"),
-        alt.Tooltip("mechanism:N", title="How"),
-    ]
-    base = alt.Chart(points)
-    stems = base.mark_rule(strokeWidth=1, opacity=0.5).encode(y=y, x=alt.X("zero:Q"), x2="days:Q")
-    ends = base.mark_rule(strokeWidth=3).encode(y=y, x=alt.X("low:Q"), x2="high:Q", color=_basis(points, "color"))
-    layers = [stems, ends]
+    about = ("state", "group", "basis", "evidence", "mechanism")
+    tips = tooltips("title", "days", "low", "high", *about, title="Mitigation", days=_DAYS)
+    looks, legend = builders.present(BASES, points["basis"]), column("basis").title
+    base = alt.Chart(points).encode(y=y)
+    stems = base.mark_rule(strokeWidth=1, opacity=0.5).encode(x=alt.X("zero:Q"), x2="days:Q")
+    colour = builders.colours("basis", {name: colour for name, (colour, _) in looks.items()}, legend)
+    layers = [stems, base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2="high:Q", color=colour)]
     for kind, filled in ((PUBLISHED, True), (NO_EVIDENCE, False)):
         rows = points[points["evidence"] == kind]
         if len(rows):
-            dots = alt.Chart(rows).mark_point(size=90, filled=filled, opacity=1, strokeWidth=1.8)
-            colours = {"color": _basis(points, "color"), "shape": _basis(points, "shape")}
-            layers.append(dots.encode(y=y, x=axis, tooltip=tips, **colours))
+            style = {"filled": filled, "strokeWidth": 1.8}
+            layers.append(builders.shapes(rows, axis, y, "basis", looks, 90, tips, legend, **style))
     hollow = bool((points["evidence"] == NO_EVIDENCE).any())
     marks = "lines: 95%" + ("; hollow: nothing published of what it does" if hollow else "")
     return finish(
@@ -83,14 +79,6 @@ def worth(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         ),
         height=ROW_PX * len(frame) + 20,
     )
-
-
-def _basis(frame: pd.DataFrame, channel: str) -> Any:
-    there = [name for name in BASES if name in set(frame["basis"])]
-    place = ("color", "shape").index(channel)
-    kind = alt.Color if channel == "color" else alt.Shape
-    scale = alt.Scale(domain=there, range=[BASES[name][place] for name in there])
-    return kind("basis:N", title="What it changes is", scale=scale)
 
 
 def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -112,34 +100,14 @@ def closed(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     if frame.empty:
         return nothing(title)
     hundredths = frame.assign(**{name: 100 * frame[name] for name in ("closed", "simulated", "low", "high", "apart")})
-    gains = rounded(hundredths.assign(label=[both_names(one) for one in frame["title"]]), 4)
+    gains = labelled(hundredths)
     y = rows_of(frame["title"])
-    ways = {"simulated": "simulated", "closed": "exact"}
-    long = gains.melt(["title", "label", "apart"], list(ways), "way", "points")
+    long = gains.melt(["title", "label", "apart"], ["simulated", "closed"], "way", "points")
     long = long.replace({"way": {"closed": "closed form"}})
-    names = ["simulated", "closed form"]
-    tips = [
-        alt.Tooltip("title:N", title="Mitigation"),
-        alt.Tooltip("way:N", title="By"),
-        alt.Tooltip("points:Q", title="ETTR gained [points]", format=".2f"),
-        alt.Tooltip("apart:Q", title="Closed form less simulated [points]", format="+.2f"),
-    ]
     bars = alt.Chart(gains).mark_rule(strokeWidth=6, opacity=0.35, color=MODEL_COLOURS["simulated"])
-    dots = (
-        alt.Chart(long)
-        .mark_point(size=80, opacity=1, filled=True)
-        .encode(
-            y=y,
-            x=alt.X("points:Q", title="ETTR gained [points]", axis=alt.Axis(tickCount=6)),
-            color=alt.Color(
-                "way:N",
-                title=None,
-                scale=alt.Scale(domain=names, range=[MODEL_COLOURS[way] for way in ways.values()]),
-            ),
-            shape=alt.Shape("way:N", title=None, scale=alt.Scale(domain=names, range=["circle", "diamond"])),
-            tooltip=tips,
-        )
-    )
+    axis = alt.X("points:Q", title="ETTR gained [points]", axis=alt.Axis(tickCount=6))
+    tips = tooltips("title", "way", "points", "apart", title="Mitigation", way="By")
+    dots = builders.shapes(long, axis, y, "way", _WAYS, 80, tips, filled=True)
     pairs = "; ".join(f"{row.title} {100 * row.closed:.2f} for {100 * row.simulated:.2f}" for row in frame.itertuples())
     return finish(
         layered(bars.encode(y=y, x=alt.X("low:Q"), x2="high:Q"), dots),
@@ -173,7 +141,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "", n_shown: int = 24
         return nothing(title)
     chosen = chosen.sort_values("net_usd", ascending=False)
     millions = chosen.assign(**{name: chosen[name] / 1e6 for name in ("cost_usd", "saved_usd", "net_usd")})
-    amounts = rounded(millions.assign(label=[both_names(one) for one in chosen["title"]]), 4)
+    amounts = labelled(millions)
     y = rows_of(chosen["title"])
     x = alt.X(
         "usd:Q",
@@ -183,28 +151,11 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "", n_shown: int = 24
     )
     named = amounts.rename(columns={"cost_usd": _SPENT, "saved_usd": _SAVED})
     long = named.melt(["title", "label", "net_usd", "pays"], [_SPENT, _SAVED], "side", "usd")
-    tips = [
-        alt.Tooltip("title:N", title="Mitigation"),
-        alt.Tooltip("side:N", title="It"),
-        alt.Tooltip("usd:Q", title="Million USD", format=",.3~g"),
-        alt.Tooltip("net_usd:Q", title="Left over [million USD]", format=",.3~g"),
-        alt.Tooltip("pays:N", title="Pays"),
-    ]
+    tips = tooltips("title", "side", "usd", "net_usd", "pays", title="Mitigation")
     rules = (
         alt.Chart(amounts).mark_rule(strokeWidth=2, opacity=0.6).encode(y=y, x=alt.X("cost_usd:Q"), x2="saved_usd:Q")
     )
-    sides = list(_MONEY)
-    dots = (
-        alt.Chart(long)
-        .mark_point(size=80, opacity=1, filled=True)
-        .encode(
-            y=y,
-            x=x,
-            color=alt.Color("side:N", title=None, scale=alt.Scale(domain=sides, range=[_MONEY[s][0] for s in sides])),
-            shape=alt.Shape("side:N", title=None, scale=alt.Scale(domain=sides, range=[_MONEY[s][1] for s in sides])),
-            tooltip=tips,
-        )
-    )
+    dots = builders.shapes(long, x, y, "side", _MONEY, 80, tips, filled=True)
     each = "; ".join(
         f"{row.title} costs {row.cost_usd / 1e6:.2g} and saves {row.saved_usd / 1e6:.2g}" for row in chosen.itertuples()
     )
@@ -235,28 +186,18 @@ def hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "title", "part", "hours")
     if frame.empty:
         return nothing(title)
-    parts = [part for part in PART_COLOURS if part in set(frame["part"])]
+    colours = builders.present(PART_COLOURS, frame["part"])
     titles = list(dict.fromkeys(frame["title"]))
-    order = [parts.index(part) for part in frame["part"]]
-    saved = rounded(frame.assign(label=[both_names(one) for one in frame["title"]], order=order), 4)
+    saved = labelled(frame, order=[list(colours).index(part) for part in frame["part"]])
     bars = (
         alt.Chart(saved)
         .mark_bar()
         .encode(
             y=rows_of(titles),
             x=alt.X("hours:Q", title="Time saved [h]", stack="zero", axis=alt.Axis(tickCount=6)),
-            color=alt.Color(
-                "part:N",
-                title=None,
-                scale=alt.Scale(domain=parts, range=[PART_COLOURS[part] for part in parts]),
-                legend=alt.Legend(symbolType="square"),
-            ),
+            color=builders.squares("part", colours),
             order=alt.Order("order:Q"),
-            tooltip=[
-                alt.Tooltip("title:N", title="Mitigation"),
-                alt.Tooltip("part:N", title="Part"),
-                alt.Tooltip("hours:Q", title="Hours saved", format="+.1f"),
-            ],
+            tooltip=tooltips("title", "part", "hours", title="Mitigation", hours=Column("Hours saved", format="+.1f")),
         )
     )
     largest = frame.loc[frame.groupby("title", sort=False)["hours"].idxmax()]
@@ -291,52 +232,23 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
     if frame.empty:
         return nothing(title)
     titles = list(dict.fromkeys(frame["title"]))
-    sizes = [short_size(value) + ("*" if value == own_gpus else "") for value in sorted(set(frame["value"]))]
+    names = {value: short_size(value) + ("*" if value == own_gpus else "") for value in sorted(set(frame["value"]))}
     kinds = [_kind(row) for row in frame.to_dict("records")]
-    squares = rounded(
-        frame.assign(
-            kind=kinds,
-            ink=[_SHARES[kind][1] for kind in kinds],
-            told=[
-                _MARKS.get(kind, f"{100 * saved + 0:.0f}%".replace("-0%", "0%"))
-                for kind, saved in zip(kinds, frame["saved"], strict=True)
-            ],
-            label=[both_names(one) for one in frame["title"]],
-            size=[short_size(value) + ("*" if value == own_gpus else "") for value in frame["value"]],
-        ),
-        3,
-    )
-    there = [kind for kind in _SHARES if kind in set(kinds)]
+    told = [
+        _MARKS.get(kind, f"{100 * saved + 0:.0f}%".replace("-0%", "0%"))
+        for kind, saved in zip(kinds, frame["saved"], strict=True)
+    ]
+    squares = labelled(frame, 3, kind=kinds, told=told, size=frame["value"].map(names))
+    sizes = list(names.values())
     x = alt.X("size:N", title="Job size [GPUs]", sort=sizes, axis=alt.Axis(labelAngle=0, labelOverlap=False))
-    base = alt.Chart(squares).encode(
-        x=x,
-        y=rows_of(titles),
-        tooltip=[
-            alt.Tooltip("title:N", title="Mitigation"),
-            alt.Tooltip("value:Q", title="GPUs", format=",.0f"),
-            alt.Tooltip("saved:Q", title="Time saved", format=".1%"),
-            alt.Tooltip("low:Q", title="at least", format=".1%"),
-            alt.Tooltip("high:Q", title="at most", format=".1%"),
-            alt.Tooltip("saved_usd:Q", title="USD left over", format=",.3~s"),
-            alt.Tooltip("state:N", title="It"),
-            alt.Tooltip("why:N", title="Why"),
-        ],
-    )
-    cells = base.mark_rect(stroke="#8a8d8c", strokeWidth=0.5).encode(
-        color=alt.Color(
-            "kind:N",
-            title="Time saved",
-            scale=alt.Scale(domain=there, range=[_SHARES[kind][0] for kind in there]),
-            legend=alt.Legend(symbolType="square", symbolOpacity=1),
-        ),
-    )
-    text = base.mark_text(fontSize=11).encode(text="told:N", color=alt.Color("ink:N", scale=None))
+    share = {name: Column(title, format=".1%") for name, title in _SHARE_TIPS.items()}
+    tips = tooltips("title", "value", *share, "saved_usd", "state", "why", title="Mitigation", state="It", **share)
     most = frame[frame["state"] == PAYS].groupby("title", sort=False)["saved"].max()
     most_saved = "; ".join(
         f"{name} at most {most[name]:.0%}" if name in most else f"{name} pays nowhere" for name in titles
     )
     return finish(
-        layered(cells, text),
+        cells(squares, x, titles, _SHARES, tips, "Time saved"),
         title=title,
         subtitle=with_marks(subtitle, "* the job's size; ×: the job does not get on"),
         description=f"A map of the share of time saved, mitigations by job sizes {', '.join(sizes)}: {most_saved}.",

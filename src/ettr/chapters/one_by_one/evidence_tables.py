@@ -9,8 +9,8 @@ import pandas as pd
 from ettr import evidence
 from ettr.chapters.one_by_one.tables import IN_PLACE, NO_EVIDENCE, TRIED, worth_in_days
 from ettr.compare import Comparison, Study
+from ettr.core.units import unit_of
 from ettr.mitigation import Catalogue
-from ettr.scenario.paths import unit_of
 
 
 def assumed_values(study: Study) -> pd.DataFrame:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ettr.chapters.common.mitigations import small
-from ettr.chapters.common.sentences import Finding, count, listed
+from ettr.chapters.common.table import heads
 from ettr.chapters.one_by_one.tables import NO_EVIDENCE
+from ettr.core.sentences import Finding, count, listed
 
 if TYPE_CHECKING:
     from ettr.compare import Comparison
@@ -45,7 +46,7 @@ def _section(field: str) -> str:
 
 def assumed_cells(values: pd.DataFrame) -> pd.DataFrame:
     """The assumptions as a table shows them."""
-    names = {"field": "Field", "value": "Value", "unit": "Unit", "status": "Status", "source": "Source", "note": "Note"}
+    names = heads("field", "value", "unit", "status", "source", "note")
     return values.rename(columns=names)[list(names.values())]
 
 

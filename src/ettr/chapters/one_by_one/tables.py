@@ -136,20 +136,11 @@ def beside_closed_form(comparison: Comparison) -> pd.DataFrame:
     columns = ["id", "title", "closed", "simulated", "low", "high", "apart", "agrees"]
     if frame.empty:
         return pd.DataFrame(columns=columns)
-    frame = frame[frame["closed_ettr_gain"].notna()]
-    frame = frame[frame[["closed_ettr_gain", "ettr_gain"]].abs().max(axis=1) >= _LEAST_ETTR]
-    rows = pd.DataFrame(
-        {
-            "id": frame["id"],
-            "title": frame["title"],
-            "closed": frame["closed_ettr_gain"],
-            "simulated": frame["ettr_gain"],
-            "low": frame["ettr_low"],
-            "high": frame["ettr_high"],
-        }
-    )
-    rows["apart"] = rows["closed"] - rows["simulated"]
-    rows["agrees"] = rows["closed"].between(rows["low"], rows["high"])
+    names = {"closed_ettr_gain": "closed", "ettr_gain": "simulated", "ettr_low": "low", "ettr_high": "high"}
+    rows = frame[frame["closed_ettr_gain"].notna()].rename(columns=names)
+    rows = rows[rows[["closed", "simulated"]].abs().max(axis=1) >= _LEAST_ETTR]
+    agrees = rows["closed"].between(rows["low"], rows["high"])
+    rows = rows.assign(apart=rows["closed"] - rows["simulated"], agrees=agrees)
     return rows.sort_values("simulated", ascending=False, ignore_index=True)[columns]
 
 

@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.chapters.common.mitigations import PARTS_IN_WORDS, saved, small, usd
-from ettr.chapters.common.sentences import Finding, count, days, gpus, listed, number, pct
-from ettr.chapters.one_by_one.tables import (
-    COSTS_TIME,
-    IN_PLACE,
-    NO_FIT,
-    NO_PROGRESS,
-    PAYS,
-    SAME,
-    SAVES,
-    TRIED,
-    savers,
-)
+from ettr.chapters.common.mitigations import PARTS_IN_WORDS, saved, small
+from ettr.chapters.one_by_one.tables import COSTS_TIME, IN_PLACE, NO_FIT, NO_PROGRESS, PAYS, SAME, SAVES, TRIED, savers
+from ettr.core.sentences import Finding, count, days, gpus, listed, number, pct, usd
 
 if TYPE_CHECKING:
     from ettr.compare import Comparison
@@ -218,9 +208,8 @@ def hours(frame: pd.DataFrame) -> Finding:
     return Finding(
         title=f"Most hours come back from {PARTS_IN_WORDS[part]}",
         text=(
-            f"{' '.join(sentences)} Over the {count(n)} mitigations most comes from "
-            f"{PARTS_IN_WORDS[part]}. Two that save the "
-            f"same part get in each other's way, and what they save does not add up."
+            f"{' '.join(sentences)} Over the {count(n)} mitigations most comes from {PARTS_IN_WORDS[part]}. Two that "
+            f"save the same part get in each other's way, and what they save does not add up."
         ).strip(),
     )
 

@@ -7,33 +7,57 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import Column, column, tooltips
 from ettr.chapters.common.encodings import rounded, with_marks
-from ettr.chapters.common.mitigations import BASES, ROW_PX, both_names, nothing, rows_of
-from ettr.chapters.common.theme import PART_COLOURS, finish, layered, need
+from ettr.chapters.common.mitigations import (
+    BASES,
+    DARK_INK,
+    LIGHT_INK,
+    ROW_PX,
+    both_names,
+    cells,
+    labelled,
+    nothing,
+    rows_of,
+)
+from ettr.chapters.common.theme import (
+    BLUE,
+    GREY,
+    OCHRE,
+    PALE_GREY,
+    PART_COLOURS,
+    PURPLE,
+    RUST,
+    VIOLET,
+    finish,
+    layered,
+    need,
+)
 from ettr.chapters.portfolio.tables import AFTER, BEFORE
 
 _TOTAL = "#5f7d95"
 _LOOKS = {
-    "value": ("shared among all", "#8d48b3", "circle"),
-    "alone": ("alone", "#1f95ec", "triangle-right"),
-    "last": ("last, beside all others", "#a27505", "square"),
+    "shared among all": (PURPLE, "circle"),
+    "alone": (BLUE, "triangle-right"),
+    "last, beside all others": (OCHRE, "square"),
 }
 _NOTHING_DAYS = 0.05
 """Less is written as none."""
 _KINDS = {
-    "exact and greedy": ("#a8480a", "diamond"),
-    "exact": ("#a8480a", "square"),
-    "greedy": ("#8449bc", "triangle-up"),
-    "on the front": ("#1f95ec", "circle"),
-    "other": ("#8a8d8c", "circle"),
+    "exact and greedy": (RUST, "diamond"),
+    "exact": (RUST, "square"),
+    "greedy": (VIOLET, "triangle-up"),
+    "on the front": (BLUE, "circle"),
+    "other": (PALE_GREY, "circle"),
 }
 _CELLS = {
-    "more together": ("#8fd0a8", "#1d2327"),
-    "no difference for certain": ("#c9cccd", "#1d2327"),
-    "up to a third is lost": ("#f3c99b", "#1d2327"),
-    "up to two thirds are lost": ("#e08a3c", "#1d2327"),
-    "nearly all is lost": ("#a8480a", "#ffffff"),
-    "not together": ("#636562", "#ffffff"),
+    "more together": ("#8fd0a8", DARK_INK),
+    "no difference for certain": ("#c9cccd", DARK_INK),
+    "up to a third is lost": ("#f3c99b", DARK_INK),
+    "up to two thirds are lost": ("#e08a3c", DARK_INK),
+    "nearly all is lost": (RUST, LIGHT_INK),
+    "not together": (GREY, LIGHT_INK),
 }
 """Fill and ink of a cell by what two mitigations lose beside each other, of the smaller gain."""
 
@@ -72,12 +96,7 @@ def lost_hours(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             ),
             x2="end:Q",
             color=alt.Color("colour:N", scale=None),
-            tooltip=[
-                alt.Tooltip("part:N", title="Part"),
-                alt.Tooltip("before:Q", title="Before [h]", format=",.1f"),
-                alt.Tooltip("after:Q", title="After [h]", format=",.1f"),
-                alt.Tooltip("hours:Q", title="Hours", format=",.1f"),
-            ],
+            tooltip=tooltips("part", "before", "after", "hours"),
         )
     )
     text = alt.Chart(rows).mark_text(align="left", dx=4, fontSize=11).encode(y=y, x=alt.X("right:Q"), text="told:N")
@@ -115,34 +134,14 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     titles = [f"{row.step}. {row.title}" for row in frame.itertuples()]
     rows = rounded(frame.assign(label=[both_names(one) for one in titles]), 4)
     y = rows_of(titles)
-    there = [name for name in BASES if name in set(frame["basis"])]
-    tips = [
-        alt.Tooltip("title:N", title="Mitigation"),
-        alt.Tooltip("added:Q", title="Days added", format=".2f"),
-        alt.Tooltip("low:Q", title="at least", format=".2f"),
-        alt.Tooltip("high:Q", title="at most", format=".2f"),
-        alt.Tooltip("alone:Q", title="Days alone", format=".2f"),
-        alt.Tooltip("ettr:Q", title="ETTR with all so far", format=".1%"),
-        alt.Tooltip("cost_usd:Q", title="Costs [USD]", format=",.0f"),
-        alt.Tooltip("basis:N", title="What it changes is"),
-    ]
-    bars = (
-        alt.Chart(rows)
-        .mark_bar(opacity=0.9)
-        .encode(
-            y=y,
-            x=alt.X("added:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6)),
-            color=alt.Color(
-                "basis:N",
-                title="What it changes is",
-                scale=alt.Scale(domain=there, range=[BASES[name][0] for name in there]),
-                legend=alt.Legend(symbolType="square"),
-            ),
-            tooltip=tips,
-        )
-    )
+    more = ("added", "low", "high", "alone", "ettr", "cost_usd", "basis")
+    tips = tooltips("title", *more, title="Mitigation", ettr="ETTR with all so far")
+    axis = alt.X("added:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
+    fills = {name: colour for name, (colour, _) in builders.present(BASES, frame["basis"]).items()}
+    colour = builders.squares("basis", fills, column("basis").title)
+    bars = alt.Chart(rows).mark_bar(opacity=0.9).encode(y=y, x=axis, color=colour, tooltip=tips)
     ends = alt.Chart(rows).mark_rule(strokeWidth=2).encode(y=y, x=alt.X("low:Q"), x2="high:Q")
-    alone = alt.Chart(rows).mark_tick(thickness=3, size=20, color="#1f95ec")
+    alone = alt.Chart(rows).mark_tick(thickness=3, size=20, color=BLUE)
     days = "; ".join(f"{row.title} {row.added:.2f}, alone {row.alone:.2f}" for row in frame.itertuples())
     return finish(
         layered(bars, ends, alone.encode(y=y, x=alt.X("alone:Q"), tooltip=tips)),
@@ -175,52 +174,30 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     numbers = {name: i for i, name in enumerate(names, 1)}
     titles = dict(zip(frame["first"], frame["first_title"], strict=True))
     rows = [f"{numbers[name]}. {titles[name]}" for name in names]
-    kinds = [_cell(row) for row in frame.to_dict("records")]
+    told = [
+        "×" if why else "0.0" if abs(beyond) < _NOTHING_DAYS else f"{beyond:+.1f}"
+        for why, beyond in zip(frame["why"], frame["beyond"], strict=True)
+    ]
     squares = rounded(
         frame.assign(
-            kind=kinds,
-            ink=[_CELLS[kind][1] for kind in kinds],
-            told=[
-                "×" if why else "0.0" if abs(beyond) < _NOTHING_DAYS else f"{beyond:+.1f}"
-                for why, beyond in zip(frame["why"], frame["beyond"], strict=True)
-            ],
+            kind=[_cell(row) for row in frame.to_dict("records")],
+            told=told,
             label=[both_names(rows[numbers[name] - 1]) for name in frame["first"]],
             number=[str(numbers[name]) for name in frame["second"]],
         ),
         4,
     )
-    order = [str(i) for i in numbers.values()]
-    x = alt.X("number:N", title="Beside", sort=order, axis=alt.Axis(labelAngle=0))
-    there = [kind for kind in _CELLS if kind in set(kinds)]
-    base = alt.Chart(squares).encode(
-        x=x,
-        y=rows_of(rows),
-        tooltip=[
-            alt.Tooltip("first_title:N", title="One"),
-            alt.Tooltip("second_title:N", title="Other"),
-            alt.Tooltip("beyond:Q", title="Days beyond both alone", format="+.2f"),
-            alt.Tooltip("low:Q", title="at least", format="+.2f"),
-            alt.Tooltip("high:Q", title="at most", format="+.2f"),
-            alt.Tooltip("share:Q", title="Of the smaller gain", format="+.0%"),
-            alt.Tooltip("why:N", title="Not together"),
-        ],
-    )
-    cells = base.mark_rect(stroke="#8a8d8c", strokeWidth=0.5).encode(
-        color=alt.Color(
-            "kind:N",
-            title=None,
-            scale=alt.Scale(domain=there, range=[_CELLS[kind][0] for kind in there]),
-            legend=alt.Legend(symbolType="square", symbolOpacity=1),
-        ),
-    )
-    text = base.mark_text(fontSize=11).encode(text="told:N", color=alt.Color("ink:N", scale=None))
+    x = alt.X("number:N", title="Beside", sort=[str(i) for i in numbers.values()], axis=alt.Axis(labelAngle=0))
+    more = ("second_title", "beyond", "low", "high", "share", "why")
+    share = Column("Of the smaller gain", format="+.0%")
+    tips = tooltips("first_title", *more, share=share, why="Not together")
     once = frame[[numbers[a] < numbers[b] for a, b in zip(frame["first"], frame["second"], strict=True)]]
     pairs = "; ".join(
         f"{row.first_title} and {row.second_title} " + ("not together" if row.why else f"{row.beyond:+.2f}")
         for row in once.itertuples()
     )
     return finish(
-        layered(cells, text),
+        cells(squares, x, rows, _CELLS, tips),
         title=title,
         subtitle=with_marks(subtitle, "days beyond the sum of both; ×: not together"),
         description=f"A map of days gained by two mitigations beyond the sum of each alone: {pairs}.",
@@ -258,30 +235,16 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "title", "value", "low", "high", "alone", "last")
     if frame.empty:
         return nothing(title)
-    gains = rounded(frame.assign(label=[both_names(one) for one in frame["title"]]), 4)
+    gains = labelled(frame)
     y = rows_of(frame["title"])
-    long = gains.melt(["title", "label", "low", "high"], list(_LOOKS), "kind", "days")
-    long["kind"] = [_LOOKS[kind][0] for kind in long["kind"]]
-    names, colours, shapes = (list(part) for part in zip(*_LOOKS.values(), strict=True))
+    long = gains.melt(["title", "label", "low", "high"], ["value", "alone", "last"], "kind", "days")
+    long["kind"] = long["kind"].map(dict(zip(("value", "alone", "last"), _LOOKS, strict=True)))
     lines = alt.Chart(gains).mark_rule(strokeWidth=1, opacity=0.5).encode(y=y, x=alt.X("last:Q"), x2="alone:Q")
-    ends = alt.Chart(gains).mark_rule(strokeWidth=5, opacity=0.5, color=colours[0])
-    dots = (
-        alt.Chart(long)
-        .mark_point(size=85, opacity=1, filled=True)
-        .encode(
-            y=y,
-            x=alt.X("days:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6)),
-            color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=names, range=colours)),
-            shape=alt.Shape("kind:N", title=None, scale=alt.Scale(domain=names, range=shapes)),
-            tooltip=[
-                alt.Tooltip("title:N", title="Mitigation"),
-                alt.Tooltip("kind:N", title="Counted"),
-                alt.Tooltip("days:Q", title="Days", format=".2f"),
-                alt.Tooltip("low:Q", title="Shared, at least", format=".2f"),
-                alt.Tooltip("high:Q", title="Shared, at most", format=".2f"),
-            ],
-        )
-    )
+    ends = alt.Chart(gains).mark_rule(strokeWidth=5, opacity=0.5, color=PURPLE)
+    axis = alt.X("days:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
+    named: dict[str, str | Column] = {"title": "Mitigation", "kind": "Counted", "days": Column("Days", format=".2f")}
+    tips = tooltips("title", "kind", "days", "low", "high", **named, low="Shared, 95%: from", high="Shared, 95%: to")
+    dots = builders.shapes(long, axis, y, "kind", _LOOKS, 85, tips, filled=True)
     days = "; ".join(
         f"{row.title} {row.value:.2f}, alone {row.alone:.2f}, last {row.last:.2f}" for row in frame.itertuples()
     )
@@ -318,7 +281,7 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
     sets = rounded(
         priced.drop(columns="titles").assign(musd=priced["cost_usd"] / 1e6, left=priced["saved_usd"] / 1e6), 5
     )
-    there = [kind for kind in _KINDS if kind in set(sets["kind"])]
+    looks = builders.present(_KINDS, sets["kind"])
     x = alt.X(
         "musd:Q",
         title="Cost [million USD]",
@@ -333,24 +296,10 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
     )
     path = sets[sets["pareto"]].sort_values("musd")
     line = alt.Chart(path).mark_line(interpolate="step-after", color=_KINDS["on the front"][0]).encode(x=x, y=y)
-    dots = (
-        alt.Chart(sets.sort_values("kind", key=lambda kinds: -kinds.map(list(_KINDS).index)))
-        .mark_point(filled=True, opacity=1)
-        .encode(
-            x=x,
-            y=y,
-            size=alt.condition(alt.datum.kind == "other", alt.value(28), alt.value(110)),
-            color=_of_kind(alt.Color, 0, there),
-            shape=_of_kind(alt.Shape, 1, there),
-            tooltip=[
-                alt.Tooltip("names:N", title="Set"),
-                alt.Tooltip("musd:Q", title="Costs [million USD]", format=",.3~g"),
-                alt.Tooltip("effective_ettr:Q", title="ETTR at the scenario's own pace", format=".1%"),
-                alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
-                alt.Tooltip("days:Q", title="Days", format=".1f"),
-                alt.Tooltip("left:Q", title="Left over [million USD]", format=",.3~g"),
-            ],
-        )
+    tips = tooltips("names", "musd", "effective_ettr", "ettr", "days", "left")
+    ordered = sets.sort_values("kind", key=lambda kinds: -kinds.map(list(_KINDS).index))
+    dots = builders.shapes(ordered, x, y, "kind", looks, alt.Undefined, tips, filled=True).encode(
+        size=alt.condition(alt.datum.kind == "other", alt.value(28), alt.value(110))
     )
     layers = [line, dots]
     least, most = sets["musd"].min(), sets["musd"].max()
@@ -372,7 +321,3 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
 
 def _on_front(frame: pd.DataFrame) -> Any:
     return frame[frame["pareto"]].sort_values("cost_usd").itertuples()
-
-
-def _of_kind(channel: Any, place: int, there: list[str]) -> Any:
-    return channel("kind:N", title=None, scale=alt.Scale(domain=there, range=[_KINDS[kind][place] for kind in there]))

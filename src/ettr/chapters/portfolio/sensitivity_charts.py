@@ -8,14 +8,18 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import Column, tooltips
 from ettr.chapters.common.encodings import rounded, with_marks
 from ettr.chapters.common.mitigations import BROKEN_OR_WHOLE, nothing
-from ettr.chapters.common.theme import finish, layered, need
+from ettr.chapters.common.theme import BLUE, GREEN, GREY, OCHRE, PINK, PURPLE, RUST, VIOLET, finish, layered, need
 from ettr.chapters.portfolio.tables import EFFECT
 
-_IDS = ["#1f95ec", "#a8480a", "#289561", "#8449bc", "#a27505", "#ca6dc1"]
-_ORDERS = {"first": ("alone", "#1f95ec"), "total": ("with others too", "#8d48b3")}
+_IDS = (BLUE, RUST, GREEN, VIOLET, OCHRE, PINK)
+_ORDERS = {"first": ("alone", BLUE), "total": ("with others too", PURPLE)}
+_SHARE: dict[str, str | Column] = {"value": Column("Share", format=".2f"), "low": "95%: from", "high": "95%: to"}
 _HEADER_CHARACTERS = 20
+_GAINS = ("gain", "gain_low", "gain_high")
 _DRAWN = [-0.25, 1.25]
 """Indices lie between 0 and 1; what goes beyond is noise, and is cut here."""
 
@@ -37,42 +41,26 @@ def tornado(frame: pd.DataFrame, title: str, subtitle: str = "", n_inputs: int =
     altair chart or Table
         A table that says so where there is nothing to draw.
     """
-    need(
-        frame, "input", "status", "given", "low_value", "high_value", "title", "gain", "gain_low", "gain_high", "swing"
-    )
+    need(frame, "input", "status", "given", "low_value", "high_value", "title", *_GAINS, "swing")
     inputs = list(dict.fromkeys(frame["input"]))[:n_inputs]
     rows = frame[frame["input"].isin(inputs) & frame[["gain_low", "gain_high"]].notna().all(axis=1)]
     if rows.empty:
         return nothing(title)
     titles = list(dict.fromkeys(frame.sort_values("gain", ascending=False)["title"]))
-    lines = pd.DataFrame({"least": rows[["gain", "gain_low", "gain_high"]].min(axis=1)})
-    most = rows[["gain", "gain_low", "gain_high"]].max(axis=1)
+    gains = rows[[*_GAINS]]
     named = [_both_fields(name) for name in rows["input"]]
-    ranges = rounded(rows.assign(least=lines["least"], most=most, label=named), 4).drop(
-        columns=["best_low", "best_high"]
-    )
+    drawn = rows.drop(columns=["best_low", "best_high"])
+    ranges = rounded(drawn.assign(least=gains.min(axis=1), most=gains.max(axis=1), label=named), 4)
     axis = alt.Axis(labelLimit=280, labelExpr=BROKEN_OR_WHOLE)
     y = alt.Y("label:N", title=None, sort=[_both_fields(name) for name in inputs], axis=axis)
     offset = alt.YOffset("title:N", sort=titles, scale=alt.Scale(paddingInner=0.3))
-    colour = alt.Color(
-        "title:N",
-        title=None,
-        scale=alt.Scale(domain=titles, range=_IDS[: len(titles)]),
-        legend=alt.Legend(symbolType="square", columns=1, labelLimit=260),
-    )
-    tips = [
-        alt.Tooltip("input:N", title="Input"),
-        alt.Tooltip("status:N", title="It is"),
-        alt.Tooltip("title:N", title="Mitigation"),
-        alt.Tooltip("low_value:Q", title="From", format=".3~g"),
-        alt.Tooltip("gain_low:Q", title="Days saved there", format=".2f"),
-        alt.Tooltip("high_value:Q", title="To", format=".3~g"),
-        alt.Tooltip("gain_high:Q", title="Days saved there", format=".2f"),
-        alt.Tooltip("gain:Q", title="Days saved as given", format=".2f"),
-    ]
+    colours = dict(zip(titles, _IDS, strict=False))
+    colour = builders.squares("title", colours, columns=1, labelLimit=260)
+    ends = ("low_value", "gain_low", "high_value", "gain_high")
+    tips = tooltips("input", "status", "title", *ends, "gain", title="Mitigation", status="It is")
     x = alt.X("least:Q", title="Time saved [days]", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
     bars = alt.Chart(ranges).mark_bar().encode(y=y, yOffset=offset, x=x, x2="most:Q", color=colour, tooltip=tips)
-    given = alt.Chart(ranges).mark_tick(thickness=2, color="#636562")
+    given = alt.Chart(ranges).mark_tick(thickness=2, color=GREY)
     spans = "; ".join(
         f"{row.input}, {row.title}: {row.gain_low:.2f} to {row.gain_high:.2f}" for row in rows.itertuples(index=False)
     )
@@ -124,10 +112,9 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     values["panel"] = ["|".join(textwrap.wrap(name, _HEADER_CHARACTERS)) for name in values["title"]]
     ends = {f"{name}_drawn": values[name].clip(*_DRAWN) for name in ("value", "low", "high")}
     values = rounded(values.assign(**ends), 4)
-    names, colours = (list(part) for part in zip(*_ORDERS.values(), strict=True))
     label = "replace(datum.label, regexp('^.*[.]'), '')"
     y = alt.Y("input:N", title=None, sort=list(dict.fromkeys(known["input"])), axis=alt.Axis(labelExpr=label))
-    base = alt.Chart(values).encode(y=y, yOffset=alt.YOffset("order:N", sort=names))
+    base = alt.Chart(values).encode(y=y, yOffset=alt.YOffset("order:N", sort=[name for name, _ in _ORDERS.values()]))
     bars = base.mark_bar().encode(
         x=alt.X(
             "value_drawn:Q",
@@ -135,20 +122,8 @@ def indices(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             scale=alt.Scale(domain=_DRAWN),
             axis=alt.Axis(values=[0, 0.5, 1]),
         ),
-        color=alt.Color(
-            "order:N",
-            title="The input explains",
-            scale=alt.Scale(domain=names, range=colours),
-            legend=alt.Legend(symbolType="square"),
-        ),
-        tooltip=[
-            alt.Tooltip("title:N", title="Of"),
-            alt.Tooltip("input:N", title="Input"),
-            alt.Tooltip("order:N", title="It explains"),
-            alt.Tooltip("value:Q", title="Share", format=".2f"),
-            alt.Tooltip("low:Q", title="at least", format=".2f"),
-            alt.Tooltip("high:Q", title="at most", format=".2f"),
-        ],
+        color=builders.squares("order", dict(_ORDERS.values()), "The input explains"),
+        tooltip=tooltips("title", "input", "order", *_SHARE, title="Of", **_SHARE),
     )
     rules = base.mark_rule(strokeWidth=1.6).encode(x=alt.X("low_drawn:Q"), x2="high_drawn:Q")
     panels = list(dict.fromkeys(values["panel"]))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ettr import compare, mitigation
@@ -17,6 +16,8 @@ from ettr.core.results import PARTS
 BEFORE, AFTER = "lost before", "lost after"
 LEAD, EFFECT = compare.sensitivity.LEAD, compare.inputs.EFFECT
 """By how much the first is ahead, as an answer; and what stands before the name of a mitigation, as an input."""
+_MEASURE = "days"
+"""What mitigations are compared by."""
 _MOST_SHARED = 6
 _STILL_H = 0.05
 
@@ -39,32 +40,13 @@ def affordable_steps(advice: Advice, budget_usd: float) -> pd.DataFrame:
         so far), ``cost_usd``, ``spent_usd`` (with those before), ``saved_usd`` [USD].
     """
     study = advice.study
-    rows: list[dict[str, Any]] = []
-    spent = 0.0
-    for row in advice.frame.itertuples():
-        if spent + row.cost_usd > budget_usd:
-            break
-        spent += row.cost_usd
-        alone = gain(study.runs(), study.runs([row.id]), advice.measure).mean
-        rows.append(
-            {
-                "step": len(rows) + 1,
-                "id": row.id,
-                "title": row.title,
-                "basis": row.basis,
-                "added": row.added,
-                "low": row.low,
-                "high": row.high,
-                "alone": alone,
-                "kept": row.added / alone if alone > 0 else math.nan,
-                "ettr": row.ettr,
-                "cost_usd": row.cost_usd,
-                "spent_usd": spent,
-                "saved_usd": row.saved_usd,
-            }
-        )
+    spent = advice.frame["cost_usd"].cumsum()
+    steps = advice.frame[~(spent > budget_usd).cummax()]
+    alone = np.array([gain(study.runs(), study.runs([name]), _MEASURE).mean for name in steps["id"]], dtype=float)
+    kept = (steps["added"] / alone).where(alone > 0)
+    steps = steps.assign(step=range(1, len(steps) + 1), alone=alone, kept=kept, spent_usd=spent[steps.index])
     columns = ["step", "id", "title", "basis", "added", "low", "high", "alone", "kept", "ettr", "cost_usd"]
-    return pd.DataFrame(rows, columns=[*columns, "spent_usd", "saved_usd"])
+    return steps[[*columns, "spent_usd", "saved_usd"]]
 
 
 def candidates(taken: Iterable[str], leading: Iterable[str], n: int) -> tuple[str, ...]:
@@ -95,27 +77,18 @@ def lost_hours(before: Runs, after: Runs) -> pd.DataFrame:
         Hours are lost unless a run trains; what faster steps save is in :func:`trained_less_h`.
     """
     one, other = before.budget, after.budget
-    lost = [float(budget.total_h - budget.productive_h) for budget in (one, other)]
-    rows = [{"part": BEFORE, "start": 0.0, "end": lost[0], "hours": lost[0], "before": lost[0], "after": lost[0]}]
-    level = lost[0]
+    lost, left = (float(budget.total_h - budget.productive_h) for budget in (one, other))
+    rows: list[tuple[str | float, ...]] = [(BEFORE, 0.0, lost, lost, lost, lost)]
+    level = lost
     for part in PARTS[1:]:
         hours = [float(getattr(budget, part)) for budget in (one, other)]
         more = hours[1] - hours[0]
         if abs(more) < _STILL_H:
             continue
-        rows.append(
-            {
-                "part": part.removesuffix("_h"),
-                "start": level,
-                "end": level + more,
-                "hours": more,
-                "before": hours[0],
-                "after": hours[1],
-            }
-        )
+        rows.append((part.removesuffix("_h"), level, level + more, more, *hours))
         level += more
-    rows.append({"part": AFTER, "start": 0.0, "end": lost[1], "hours": lost[1], "before": lost[1], "after": lost[1]})
-    return pd.DataFrame(rows)
+    rows.append((AFTER, 0.0, left, left, left, left))
+    return pd.DataFrame(rows, columns=["part", "start", "end", "hours", "before", "after"])
 
 
 def trained_less_h(before: Runs, after: Runs) -> float:
@@ -123,8 +96,8 @@ def trained_less_h(before: Runs, after: Runs) -> float:
     return float(before.budget.productive_h - after.budget.productive_h)
 
 
-def going_together(study: Study, ids: Iterable[str], n: int = _MOST_SHARED) -> tuple[str, ...]:
-    """The first mitigations that go together, in their order.
+def going_together(study: Study, ids: Iterable[str]) -> tuple[str, ...]:
+    """The first mitigations that go together, in their order: as many as can all be simulated in every subset.
 
     Parameters
     ----------
@@ -132,8 +105,6 @@ def going_together(study: Study, ids: Iterable[str], n: int = _MOST_SHARED) -> t
         Scenario and seed.
     ids : iterable of str
         Mitigations, the most wanted first.
-    n : int
-        At most; all subsets of them are simulated where their gain is shared.
 
     Returns
     -------
@@ -142,7 +113,7 @@ def going_together(study: Study, ids: Iterable[str], n: int = _MOST_SHARED) -> t
     """
     chosen: tuple[str, ...] = ()
     for name in ids:
-        if len(chosen) == n:
+        if len(chosen) == _MOST_SHARED:
             break
         try:
             study.runs((*chosen, name))
@@ -152,19 +123,19 @@ def going_together(study: Study, ids: Iterable[str], n: int = _MOST_SHARED) -> t
     return chosen
 
 
-def gains_of_pairs(study: Study, ids: Iterable[str], measure: str = "days") -> pd.DataFrame:
+def gains_of_pairs(study: Study, ids: Iterable[str]) -> pd.DataFrame:
     """What two mitigations gain beyond the sum of each alone: as :func:`ettr.compare.interactions`, perhaps empty."""
     chosen = tuple(ids)
-    return compare.interactions(study, chosen, measure) if len(chosen) > 1 else pd.DataFrame(columns=_PAIR)
+    return compare.interactions(study, chosen) if len(chosen) > 1 else pd.DataFrame(columns=_PAIR)
 
 
-def shared_gain(study: Study, ids: Iterable[str], measure: str = "days") -> Attribution:
+def shared_gain(study: Study, ids: Iterable[str]) -> Attribution:
     """Shapley values of mitigations that go together: as :func:`ettr.compare.shapley`, empty without mitigations."""
     chosen = tuple(ids)
     if chosen:
-        return compare.shapley(study, chosen, measure)
+        return compare.shapley(study, chosen)
     nothing = pd.DataFrame(columns=["id", "title", "value", "low", "high", "alone", "last"])
-    return Attribution(nothing, measure, 0.0, 0.0, 0.0, "exact", 0)
+    return Attribution(nothing, _MEASURE, 0.0, 0.0, 0.0, "exact", 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +159,7 @@ class Choice:
     why: str = ""
 
 
-def choose(study: Study, ids: Iterable[str], budget_usd: float, measure: str = "days") -> Choice:
+def choose(study: Study, ids: Iterable[str], budget_usd: float) -> Choice:
     """The best mitigations together within a budget, by both methods.
 
     Parameters
@@ -199,8 +170,6 @@ def choose(study: Study, ids: Iterable[str], budget_usd: float, measure: str = "
         At most 12 mitigations to choose from.
     budget_usd : float
         What they may cost together. [USD]
-    measure : str
-        What to choose by.
 
     Returns
     -------
@@ -208,28 +177,15 @@ def choose(study: Study, ids: Iterable[str], budget_usd: float, measure: str = "
         All sets of those that go together, also where none of them can be paid for.
     """
     chosen = tuple(ids)
-    columns = [
-        "ids",
-        "titles",
-        "names",
-        "n",
-        "cost_usd",
-        "gain",
-        "low",
-        "high",
-        "ettr",
-        "effective_ettr",
-        "days",
-        "saved_usd",
-        "affordable",
-    ]
+    columns = ["ids", "titles", "names", "n", "cost_usd", "gain", "low", "high", "ettr", "effective_ettr"]
+    columns += ["days", "saved_usd", "affordable"]
     if not chosen:
         return Choice(pd.DataFrame(columns=[*columns, "pareto", "kind"]), None, None, "there is none to choose from")
     try:
-        exact = compare.portfolio(study, chosen, budget_usd, measure, EXACT)
-        greedy = compare.portfolio(study, chosen, budget_usd, measure, GREEDY)
+        exact = compare.portfolio(study, chosen, budget_usd, _MEASURE, EXACT)
+        greedy = compare.portfolio(study, chosen, budget_usd, _MEASURE, GREEDY)
     except InputError as error:
-        free = compare.portfolio(study, chosen, None, measure, EXACT).frame
+        free = compare.portfolio(study, chosen, None, _MEASURE, EXACT).frame
         kinds = ["on the front" if there else "other" for there in free["pareto"]]
         return Choice(_named(study, free).assign(kind=kinds), None, None, str(error))
     kinds = [_kind(row, exact, greedy) for row in exact.frame.itertuples()]
@@ -272,12 +228,7 @@ class Sensitivity:
 
 
 def sensitivity(
-    study: Study,
-    ids: Iterable[str],
-    n_inputs: int = 3,
-    n_points: int = 16,
-    n_runs: int = 8,
-    measure: str = "days",
+    study: Study, ids: Iterable[str], n_inputs: int = 3, n_points: int = 16, n_runs: int = 8
 ) -> Sensitivity:
     """One input after the other over its range, and the few that move most all together.
 
@@ -293,8 +244,6 @@ def sensitivity(
         Points of the Sobol sequence, a power of 2.
     n_runs : int
         Runs of each point, with common random numbers.
-    measure : str
-        Which gain.
 
     Returns
     -------
@@ -303,15 +252,15 @@ def sensitivity(
     """
     chosen = tuple(ids)
     few = replace(study, n_runs=n_runs)
-    varied = (*compare.uncertain(few.baseline, measure), *compare.effects(few.catalogue, chosen))
+    varied = (*compare.uncertain(few.baseline, _MEASURE), *compare.effects(few.catalogue, chosen))
     known = {one.field: one for one in varied}
     if not chosen:
         return Sensitivity(pd.DataFrame(columns=list(compare.sensitivity.COLUMNS)), None, "there is nothing to vary")
-    table = compare.tornado(few, chosen, measure, known.values())
+    table = compare.tornado(few, chosen, _MEASURE, known.values())
     sure = table[table[["gain_low", "gain_high"]].notna().all(axis=1) & (table["swing"] > 0)]
     inputs = [known[name] for name in list(dict.fromkeys(sure["input"]))[:n_inputs]]
     try:
-        return Sensitivity(table, compare.sobol(few, chosen, inputs, n_points, measure))
+        return Sensitivity(table, compare.sobol(few, chosen, inputs, n_points, _MEASURE))
     except InputError as error:
         return Sensitivity(table, None, str(error))
 

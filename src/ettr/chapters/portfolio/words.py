@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.common.mitigations import PARTS_IN_WORDS, saved, small, usd
-from ettr.chapters.common.sentences import Finding, count, days, listed, number, pct
+from ettr.chapters.common.mitigations import PARTS_IN_WORDS, saved, small
 from ettr.chapters.portfolio.tables import AFTER, BEFORE, LEAD, Choice, Sensitivity, n_assumed
+from ettr.core.sentences import Finding, count, days, listed, number, pct, usd
 
 if TYPE_CHECKING:
     from ettr.compare import Attribution, Comparison

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import AT_COMMAS, dash, line_colour, rounded
-from ettr.chapters.common.table import Table
-from ettr.chapters.common.theme import MODEL_COLOURS, finish, layered, need, touchable
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import tooltips
+from ettr.chapters.common.encodings import rounded
+from ettr.chapters.common.table import Table, heads, named
+from ettr.chapters.common.theme import (
+    BLUE,
+    GREEN,
+    GREY,
+    MODEL_COLOURS,
+    ORANGE,
+    PURPLE,
+    TEAL,
+    finish,
+    layered,
+    need,
+    touchable,
+)
 
-OPTION_COLOURS = {
-    "no smoothing": "#9b8d90",
-    "secondary load": "#e46d09",
-    "GPU floor": "#8d48b3",
-    "rack storage": "#1f95ec",
-    "battery": "#289561",
+OPTION_LOOKS = {
+    "no smoothing": (MODEL_COLOURS["published"], [1, 0]),
+    "secondary load": (ORANGE, [2, 3]),
+    "GPU floor": (PURPLE, [6, 3]),
+    "rack storage": (BLUE, [8, 2, 2, 2]),
+    "battery": (GREEN, [8, 2]),
 }
-_DASHES = {
-    "no smoothing": [1, 0],
-    "secondary load": [2, 3],
-    "GPU floor": [6, 3],
-    "rack storage": [8, 2, 2, 2],
-    "battery": [8, 2],
+_COSTS = {
+    "energy_usd": ("energy wasted", ORANGE),
+    "throughput_usd": ("throughput lost", PURPLE),
+    "capital_usd": ("capital", TEAL),
 }
-_COSTS = {"energy_usd": "energy wasted", "throughput_usd": "throughput lost", "capital_usd": "capital"}
-_COST_COLOURS = {"energy wasted": "#e46d09", "throughput lost": "#8d48b3", "capital": "#297064"}
-_KINDS = {"electricity_usd": "electricity", "gpu_usd": "GPU-hours"}
-_KIND_COLOURS = {"electricity": "#e46d09", "GPU-hours": "#1f95ec"}
+_KINDS = {"electricity_usd": ("electricity", ORANGE), "gpu_usd": ("GPU-hours", BLUE)}
 
 
 def floor_pairs(frame: pd.DataFrame, own: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -45,45 +55,14 @@ def floor_pairs(frame: pd.DataFrame, own: pd.DataFrame, title: str, subtitle: st
     """
     need(frame, "trough", "compute_share")
     need(own, "step", "trough", "compute_share", "overhead")
-    x = alt.X(
-        "trough:Q",
-        title="Power while waiting, over the rated power",
-        axis=alt.Axis(format="%"),
-        scale=alt.Scale(domain=[0, 1], nice=False),
-    )
-    y = alt.Y(
-        "compute_share:Q",
-        title="Share of the step in compute",
-        axis=alt.Axis(format="%"),
-        scale=alt.Scale(domain=[0, 1], nice=False),
-    )
-    curve = (
-        alt.Chart(rounded(frame))
-        .mark_line(clip=True)
-        .encode(
-            x=x,
-            y=y,
-            tooltip=[
-                alt.Tooltip("trough:Q", title="Waiting at", format=".1%"),
-                alt.Tooltip("compute_share:Q", title="Share of compute", format=".1%"),
-            ],
-        )
-    )
-    dot = (
-        alt.Chart(rounded(own))
-        .mark_point(size=120, opacity=1, color=MODEL_COLOURS["simulated"])
-        .encode(
-            x=x,
-            y=y,
-            shape=alt.Shape("step:N", title=None, scale=alt.Scale(range=["diamond"])),
-            tooltip=[
-                alt.Tooltip("step:N", title="Step"),
-                alt.Tooltip("trough:Q", title="Waiting at", format=".1%"),
-                alt.Tooltip("compute_share:Q", title="Share of compute", format=".1%"),
-                alt.Tooltip("overhead:Q", title="The floor adds", format=".1%"),
-            ],
-        )
-    )
+    whole: dict[str, Any] = {"domain": [0, 1], "nice": False}
+    x, y = builders.along("trough", **whole), builders.up("compute_share", **whole)
+    tips = tooltips("trough", "compute_share")
+    curve = alt.Chart(rounded(frame)).mark_line(clip=True).encode(x=x, y=y, tooltip=tips)
+    tips = tooltips("step", "trough", "compute_share", "overhead")
+    shape = alt.Shape("step:N", title=None, scale=alt.Scale(range=["diamond"]))
+    point = alt.Chart(rounded(own)).mark_point(size=120, opacity=1, color=MODEL_COLOURS["simulated"])
+    dot = point.encode(x=x, y=y, shape=shape, tooltip=tips)
     row = own.iloc[0]
     ends = (
         f"It runs from {frame['compute_share'].iloc[0]:.0%} of compute with a trough of {frame['trough'].iloc[0]:.0%} "
@@ -115,26 +94,16 @@ def moment(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "option", "reached", "since_s", "power_mw")
-    present = [name for name in OPTION_COLOURS if name in set(frame["option"])]
-    line = (
-        alt.Chart(rounded(frame[["option", "since_s", "power_mw"]]))
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=alt.X("since_s:Q", title="Time since the moment [s]", scale=alt.Scale(nice=False)),
-            y=alt.Y("power_mw:Q", title="Power of the computers [MW]", scale=alt.Scale(zero=True)),
-            color=line_colour("option", None, {name: OPTION_COLOURS[name] for name in present}),
-            strokeDash=dash("option", None, {name: _DASHES[name] for name in present}),
-            tooltip=[
-                alt.Tooltip("option:N", title="Option"),
-                alt.Tooltip("since_s:Q", title="Since [s]", format=".1f"),
-                alt.Tooltip("power_mw:Q", title="Power [MW]", format=".4~g"),
-            ],
-        )
-    )
+    present = builders.present(OPTION_LOOKS, frame["option"])
+    curves = rounded(frame[["option", "since_s", "power_mw"]])
+    x = builders.along("since_s", nice=False)
+    y = builders.up("power_mw", title="Power of the computers [MW]", zero=True)
+    tips = tooltips("option", "since_s", "power_mw")
+    lines = builders.lines(curves, x, y, "option", OPTION_LOOKS, tips, clip=False, strokeWidth=2)
     ranges = frame.groupby("option")["power_mw"].agg(["min", "max"])
     swings = "; ".join(f"{name} {ranges.loc[name, 'min']:.3g} to {ranges.loc[name, 'max']:.3g} MW" for name in present)
     return finish(
-        touchable(line),
+        lines,
         title=title,
         subtitle=subtitle,
         description=f"Power of the computers in the seconds about a moment, a line an option: {swings}.",
@@ -154,29 +123,8 @@ def costs(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "option", "reached", *_COSTS, "total_usd")
     names = [_row_name(row.option, row.reached) for row in frame.itertuples()]
-    amounts = frame.assign(option=names).melt(["option"], list(_COSTS), var_name="kind", value_name="usd").dropna()
-    amounts = amounts.assign(kind=amounts["kind"].map(_COSTS), million_usd=amounts["usd"] / 1e6).drop(columns="usd")
-    amounts = amounts.assign(place=amounts["kind"].map(list(_COST_COLOURS).index))
-    bars = (
-        alt.Chart(rounded(amounts))
-        .mark_bar()
-        .encode(
-            y=alt.Y("option:N", title=None, sort=names, axis=alt.Axis(grid=False, labelExpr=AT_COMMAS)),
-            x=alt.X("sum(million_usd):Q", title="A year [million USD]", scale=alt.Scale(zero=True)),
-            color=alt.Color(
-                "kind:N",
-                title=None,
-                scale=alt.Scale(domain=list(_COST_COLOURS), range=list(_COST_COLOURS.values())),
-                legend=alt.Legend(symbolType="square", symbolOpacity=1),
-            ),
-            order=alt.Order("place:Q"),
-            tooltip=[
-                alt.Tooltip("option:N", title="Option"),
-                alt.Tooltip("kind:N", title="Cost"),
-                alt.Tooltip("million_usd:Q", title="Million USD a year", format=",.3~g"),
-            ],
-        )
-    )
+    y = builders.rows("option", names, grid=False, labelExpr=builders.AT_COMMAS)
+    bars = _amounts(frame.assign(option=names), y, _COSTS, "A year [million USD]")
     by_option = "; ".join(_cost_in_words(row) for row in frame.itertuples())
     return finish(
         bars,
@@ -184,6 +132,28 @@ def costs(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         subtitle=subtitle,
         description=f"Bars of the cost of a year by option, in energy, throughput and capital: {by_option}.",
         height=44 * len(frame) + 30,
+    )
+
+
+def _amounts(frame: pd.DataFrame, y: alt.Y, kinds: Mapping[str, tuple[str, str]], title: str) -> Any:
+    """Stacked bars of millions of dollars, by columns of the frame with their names and colours."""
+    row, colours = str(y.shorthand).removesuffix(":N"), dict(kinds.values())
+    amounts = frame.melt([row], [*kinds], var_name="kind", value_name="million_usd").dropna()
+    amounts = amounts.assign(
+        kind=[kinds[kind][0] for kind in amounts["kind"]],
+        million_usd=amounts["million_usd"] / 1e6,
+        place=amounts["kind"].map([*kinds].index),
+    )
+    return (
+        alt.Chart(rounded(amounts))
+        .mark_bar()
+        .encode(
+            y=y,
+            x=alt.X("sum(million_usd):Q", title=title, scale=alt.Scale(zero=True)),
+            color=builders.squares("kind", colours, symbolOpacity=1),
+            order=alt.Order("place:Q"),
+            tooltip=tooltips(row, "kind", "million_usd", kind="Cost"),
+        )
     )
 
 
@@ -213,29 +183,8 @@ def bill(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "part", "wasted", "hours", *_KINDS)
     lost = frame[frame["wasted"]].sort_values("gpu_usd", ascending=False)
     parts = lost["part"].tolist()
-    amounts = lost.melt(["part"], list(_KINDS), var_name="kind", value_name="usd")
-    amounts = amounts.assign(kind=amounts["kind"].map(_KINDS), million_usd=amounts["usd"] / 1e6).drop(columns="usd")
-    amounts = amounts.assign(place=amounts["kind"].map(list(_KIND_COLOURS).index))
-    bars = (
-        alt.Chart(rounded(amounts))
-        .mark_bar()
-        .encode(
-            y=alt.Y("part:N", title=None, sort=parts, axis=alt.Axis(grid=False)),
-            x=alt.X("sum(million_usd):Q", title="Of the run [million USD]", scale=alt.Scale(zero=True)),
-            color=alt.Color(
-                "kind:N",
-                title=None,
-                scale=alt.Scale(domain=list(_KIND_COLOURS), range=list(_KIND_COLOURS.values())),
-                legend=alt.Legend(symbolType="square", symbolOpacity=1),
-            ),
-            order=alt.Order("place:Q"),
-            tooltip=[
-                alt.Tooltip("part:N", title="Part"),
-                alt.Tooltip("kind:N", title="Cost"),
-                alt.Tooltip("million_usd:Q", title="Million USD", format=",.3~g"),
-            ],
-        )
-    )
+    y = builders.rows("part", parts, grid=False)
+    bars = _amounts(lost, y, _KINDS, "Of the run [million USD]")
     by_part = "; ".join(
         f"{row.part} {row.gpu_usd / 1e6:.3g} for GPU-hours and {row.electricity_usd / 1e6:.3g} for electricity"
         for row in lost.itertuples()
@@ -260,18 +209,13 @@ def carbon(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "title", "intensity_g_per_kwh", "t_co2")
-    names = frame["title"].tolist()
     bars = (
         alt.Chart(rounded(frame[["title", "intensity_g_per_kwh", "t_co2"]]))
-        .mark_bar(color="#636562")
+        .mark_bar(color=GREY)
         .encode(
-            y=alt.Y("title:N", title=None, sort=names, axis=alt.Axis(grid=False)),
-            x=alt.X("t_co2:Q", title="Carbon of the run [t CO2]", scale=alt.Scale(zero=True)),
-            tooltip=[
-                alt.Tooltip("title:N", title="Grid of"),
-                alt.Tooltip("intensity_g_per_kwh:Q", title="Intensity [g/kWh]", format=",.0f"),
-                alt.Tooltip("t_co2:Q", title="Carbon [t]", format=",.4~g"),
-            ],
+            y=builders.rows("title", frame["title"], grid=False),
+            x=builders.along("t_co2", title="Carbon of the run [t CO2]", zero=True),
+            tooltip=tooltips("title", "intensity_g_per_kwh", "t_co2", title="Grid of"),
         )
     )
     emissions = "; ".join(f"{row.title} {row.t_co2:,.0f}" for row in frame.itertuples())
@@ -292,13 +236,5 @@ def limits(frame: pd.DataFrame) -> Table:
     frame : DataFrame
         As from ``tables.limits_kept``.
     """
-    names = {
-        "specification": "Specification",
-        "rule": "Rule",
-        "limit": "Limit",
-        "value": "This run",
-        "unit": "Unit",
-        "verdict": "Verdict",
-    }
-    cells = need(frame, *names)[list(names)].replace({"unit": {"1": ""}})
-    return Table(cells.rename(columns=names), "The bare job against published limits", digits=3)
+    names = heads("specification", "rule", "limit", "value", "unit", "verdict", value="This run")
+    return named(frame.replace({"unit": {"1": ""}}), names, "The bare job against published limits", digits=3)

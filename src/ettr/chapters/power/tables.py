@@ -10,6 +10,7 @@ import pandas as pd
 
 from ettr import power
 from ettr.core.errors import InputError
+from ettr.core.units import H_PER_DAY, ROUNDING, S_PER_H
 from ettr.power import Place, PowerSeries, Profile, Sized
 from ettr.scenario import Scenario
 
@@ -17,7 +18,6 @@ FAILURE, RETURN, CHECKPOINT, START = "a failure", "the return", "a checkpoint", 
 """Moments that are shown."""
 AS_GIVEN, TOGETHER = "as given", "all nodes at once"
 
-_H_PER_DAY, _S_PER_H = 24.0, 3600.0
 _DOWN = ("detection", "queue", "restart")
 _WORKING = ("training", "rework", "checkpoint")
 _ROWS_OF_DAY = 360
@@ -69,25 +69,24 @@ def stops(timeline: pd.DataFrame) -> pd.DataFrame:
         ``failure_h``, ``return_h`` (of training; missing if it does not return) [h].
     """
     state = timeline["state"].astype(str).to_numpy()
-    begins, ends = timeline["start_h"].to_numpy(float), timeline["end_h"].to_numpy(float)
+    begins = timeline["start_h"].to_numpy(float)
     down, working = np.isin(state, _DOWN), np.isin(state, _WORKING)
     first = np.flatnonzero(down[1:] & working[:-1]) + 1
     trains = np.flatnonzero(np.isin(state, ("training", "rework")))
     after = np.searchsorted(trains, first)
-    back = np.where(after < trains.size, begins[trains[np.minimum(after, trains.size - 1)]], np.nan)
-    return pd.DataFrame({"failure_h": begins[first], "return_h": back if first.size else ends[:0]})
+    return pd.DataFrame({"failure_h": begins[first], "return_h": np.append(begins[trains], np.nan)[after]})
 
 
 def day_of_run(timeline: pd.DataFrame) -> Window:
     """The first day after the first that has a failure, or the second; all of a run that is shorter."""
     end_h = float(timeline["end_h"].iloc[-1])
     failures_h = stops(timeline)["failure_h"].to_numpy()
-    if end_h < 2 * _H_PER_DAY:
+    if end_h < 2 * H_PER_DAY:
         inside = failures_h[failures_h > 0]
         return Window(0.0, end_h, float(inside[0]) if inside.size else None)
-    whole = failures_h[(failures_h >= _H_PER_DAY) & (failures_h < end_h // _H_PER_DAY * _H_PER_DAY)]
-    start_h = float(whole[0] // _H_PER_DAY * _H_PER_DAY) if whole.size else _H_PER_DAY
-    return Window(start_h, start_h + _H_PER_DAY, float(whole[0]) if whole.size else None)
+    whole = failures_h[(failures_h >= H_PER_DAY) & (failures_h < end_h // H_PER_DAY * H_PER_DAY)]
+    start_h = float(whole[0] // H_PER_DAY * H_PER_DAY) if whole.size else H_PER_DAY
+    return Window(start_h, start_h + H_PER_DAY, float(whole[0]) if whole.size else None)
 
 
 def power_of_day(series: PowerSeries) -> pd.DataFrame:
@@ -149,13 +148,13 @@ def moments(timeline: pd.DataFrame, profile: Profile, window: Window, seconds: f
     Returns
     -------
     DataFrame
-        ``moment``, ``at_h`` (since submission) [h], ``since_s`` (since the moment) [s], ``power_mw`` at the grid [MW].
+        ``moment``, ``since_s`` (since the moment) [s], ``power_mw`` at the grid [MW].
     """
     frames = []
     for moment, at_h in moments_of(timeline, window):
         series = about(timeline, profile, at_h, seconds)
-        since_s = (series.to_frame()["time_h"] - at_h) * _S_PER_H
-        frames.append(pd.DataFrame({"moment": moment, "at_h": at_h, "since_s": since_s, "power_mw": series.power_mw}))
+        since_s = (series.to_frame()["time_h"] - at_h) * S_PER_H
+        frames.append(pd.DataFrame({"moment": moment, "since_s": since_s, "power_mw": series.power_mw}))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -199,7 +198,7 @@ def about(
     """
     step_s = seconds / 300 if step_s is None else step_s
     first_h, last_h = float(timeline["start_h"].iloc[0]), float(timeline["end_h"].iloc[-1])
-    start_h, end_h = max(at_h - seconds / _S_PER_H, first_h), min(at_h + seconds / _S_PER_H, last_h)
+    start_h, end_h = max(at_h - seconds / S_PER_H, first_h), min(at_h + seconds / S_PER_H, last_h)
     return power.series(timeline, profile, step_s, start_h, end_h, at=at)
 
 
@@ -224,7 +223,7 @@ def fine_series(timeline: pd.DataFrame, profile: Profile, window: Window, at: Pl
 def _limited(
     timeline: pd.DataFrame, profile: Profile, window: Window, step_s: float, at: Place, most: int
 ) -> PowerSeries:
-    longest_h = most * step_s / _S_PER_H
+    longest_h = most * step_s / S_PER_H
     start_h, end_h = window.start_h, window.end_h
     if end_h - start_h > longest_h:
         middle_h = (start_h + end_h) / 2 if window.failure_h is None else window.failure_h
@@ -258,10 +257,10 @@ def spectra(timeline: pd.DataFrame, profile: Profile, window: Window, resolution
     lines = [(AS_GIVEN, profile)] + ([(TOGETHER, still)] if profile.waveform.jitter_s > 0 else [])
     frames = []
     for name, own in lines:
-        series = _limited(timeline, own, window, resolution_s, "grid", round(_S_PER_H / resolution_s))
+        series = _limited(timeline, own, window, resolution_s, "grid", round(S_PER_H / resolution_s))
         density = power.spectrum(series)
         density = density[density["frequency_hz"] >= _LOWEST_HZ]
-        edges = np.geomspace(_LOWEST_HZ, density["frequency_hz"].iloc[-1] * (1 + 1e-9), _BANDS + 1)
+        edges = np.geomspace(_LOWEST_HZ, density["frequency_hz"].iloc[-1] * (1 + ROUNDING), _BANDS + 1)
         step = np.clip(np.searchsorted(edges, density["frequency_hz"], side="right") - 1, 0, _BANDS - 1)
         highest = density.loc[density.groupby(step)["psd_mw2_per_hz"].idxmax()]
         frames.append(highest.assign(nodes=name, band_share=power.band_share(series)))
@@ -288,7 +287,7 @@ def limits_kept(timeline: pd.DataFrame, profile: Profile, window: Window, day: P
     DataFrame
         ``specification`` and the columns of :func:`ettr.power.check`.
     """
-    fine = _limited(timeline, profile, window, _FINE_S, "grid", round(_S_PER_H / _FINE_S))
+    fine = _limited(timeline, profile, window, _FINE_S, "grid", round(S_PER_H / _FINE_S))
     frames = []
     for name in power.specifications():
         rules = power.specification(name)
@@ -341,16 +340,22 @@ def smoothed_moment(
     lines = {BARE: around.power_mw} | {
         name: power.smooth(around, sized.setting).after.power_mw for name, sized in options.items() if sized.setting
     }
-    since_s = (around.to_frame()["time_h"].to_numpy() - at_h) * 3600
+    since_s = (around.to_frame()["time_h"].to_numpy() - at_h) * S_PER_H
     inside = np.abs(since_s) <= seconds
-    per = max(1, int(np.count_nonzero(inside) // 300))
-    frames = []
-    for name, power_mw in lines.items():
-        first = np.arange(0, np.count_nonzero(inside) // per * per, per)
-        means = np.add.reduceat(power_mw[inside], first)[: first.size] / per
-        reached = name == BARE or options[name].reached
-        frame = {"option": name, "reached": reached, "since_s": since_s[inside][first], "power_mw": means}
-        frames.append(pd.DataFrame(frame).iloc[: first.size - 1])
+    n_shown = int(np.count_nonzero(inside))
+    per = max(1, n_shown // 300)
+    whole = (n_shown // per - 1) * per
+    frames = [
+        pd.DataFrame(
+            {
+                "option": name,
+                "reached": name == BARE or options[name].reached,
+                "since_s": since_s[inside][:whole:per],
+                "power_mw": power_mw[inside][:whole].reshape(-1, per).mean(axis=1),
+            }
+        )
+        for name, power_mw in lines.items()
+    ]
     return pd.concat(frames, ignore_index=True)
 
 
@@ -384,7 +389,7 @@ def floor_pairs(floor: float, overhead: float, peak: float = 1.0) -> pd.DataFram
 
 
 def own_step(profile: Profile, floor: float) -> pd.DataFrame:
-    """A profile's own step and the steps seen on A100, with what a floor costs each.
+    """A profile's own step, with what a floor costs it.
 
     Parameters
     ----------
@@ -396,7 +401,7 @@ def own_step(profile: Profile, floor: float) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``step`` (name), ``trough``, ``compute_share``, ``overhead`` (energy added, over that of the GPUs).
+        One row: ``step`` (name), ``trough``, ``compute_share``, ``overhead`` (energy added, over that of the GPUs).
     """
     phases = [phase for phase in profile.waveform.phases if phase.share > 0]
     high, low = max(p.gpu_w for p in phases) / profile.rated_w, min(p.gpu_w for p in phases) / profile.rated_w

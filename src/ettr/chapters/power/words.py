@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, count, duration, gpus, limit, listed, number, pct
 from ettr.chapters.power.tables import Window
+from ettr.core.sentences import Finding, capital, count, duration, gpus, limit, listed, megawatts, number, pct, usd
+from ettr.core.units import S_PER_H, W_PER_MW
 
 if TYPE_CHECKING:
     from ettr.power import Metrics, PowerSeries, Profile, Target
     from ettr.scenario import Scenario
 
-_MILLION, _BILLION = 1e6, 1e9
 _NEAR = 0.02
-_SMALL_MW = 0.1
 _RULES = {"kept": "keeps", "broken": "breaks", "not known": "cannot be judged by"}
-
-
-def usd(value: float) -> str:
-    """Money, e.g. ``1.2 million USD``."""
-    if value >= _BILLION:
-        return f"{number(value / _BILLION)} billion USD"
-    if value >= 0.9995 * _MILLION:
-        return f"{number(value / _MILLION)} million USD"
-    return f"{float(f'{value:.3g}'):,.0f} USD"
-
-
-def megawatts(value: float) -> str:
-    """Power, in kW where it is small, e.g. ``16.8 MW``."""
-    return f"{number(1e3 * value)} kW" if 0 < abs(value) < _SMALL_MW else f"{number(value)} MW"
 
 
 def subtitle(job: Scenario, run: Scenario, profile: Profile) -> str:
@@ -46,7 +31,7 @@ def answer(day: PowerSeries, metrics: Metrics, bill: pd.DataFrame, options: pd.D
     own = day.profile
     lost = bill[bill["wasted"]]
     share = lost["facility_mwh"].sum() / bill["facility_mwh"].sum()
-    step_mw = own.n_gpus * own.waveform.swing_w * (1 + own.loss_share) / 1e6
+    step_mw = own.n_gpus * own.waveform.swing_w * (1 + own.loss_share) / W_PER_MW
     waste = (
         f" Hours that are lost take {pct(share)} of its energy: {usd(lost['electricity_usd'].sum())} of electricity, "
         f"beside {usd(lost['gpu_usd'].sum())} of GPU-hours."
@@ -58,7 +43,7 @@ def answer(day: PowerSeries, metrics: Metrics, bill: pd.DataFrame, options: pd.D
         text=(
             f"**{gpus(own.n_gpus)} draw {megawatts(day.mean_mw)} from the grid over a day, and anything from "
             f"{megawatts(metrics.lowest_mw)} to {megawatts(metrics.peak_mw)} in one second or another.** Each training "
-            f"step swings it by {megawatts(step_mw)}, every {duration(own.waveform.step_s / 3600)}.{waste} "
+            f"step swings it by {megawatts(step_mw)}, every {duration(own.waveform.step_s / S_PER_H)}.{waste} "
             f"{_cheapest(options)}"
         ),
     )
@@ -80,7 +65,7 @@ def day(series: PowerSeries, metrics: Metrics, events: pd.DataFrame) -> Finding:
     counted = events["what"].value_counts()
     failed, planned = int(counted.get("failure", 0)), int(counted.get("maintenance", 0))
     stops = [
-        f"{count(n)} {what}" for n, what in ((failed, _plural("failure", failed)), (planned, _planned(planned))) if n
+        f"{count(n)} {what}{'' if n == 1 else 's'}" for n, what in ((failed, "failure"), (planned, "planned stop")) if n
     ]
     ups, downs = metrics.ramp_up_1min_mw_per_min, metrics.ramp_down_1min_mw_per_min
     ramps = (
@@ -111,14 +96,6 @@ def _quiet(series: PowerSeries) -> str:
     return " The band is wide in quiet hours too, because each step is a swing."
 
 
-def _plural(name: str, n: int) -> str:
-    return name if n == 1 else f"{name}s"
-
-
-def _planned(n: int) -> str:
-    return "planned stop" if n == 1 else "planned stops"
-
-
 def moment(frame: pd.DataFrame, window: Window, profile: Profile) -> Finding:
     """The seconds about a failure; ``frame`` as from ``tables.moments``."""
     names = list(dict.fromkeys(frame["moment"]))
@@ -130,7 +107,7 @@ def moment(frame: pd.DataFrame, window: Window, profile: Profile) -> Finding:
             title=f"{names[0].capitalize()} swings the job by {megawatts(high - low)}",
             text=(
                 f"No failure falls into this day; about {names[0]} power goes from {megawatts(low)} to "
-                f"{megawatts(high)} within {duration(float(np.ptp(first['since_s'])) / 3600)}."
+                f"{megawatts(high)} within {duration(float(np.ptp(first['since_s'])) / S_PER_H)}."
             ),
         )
     drop = before.max() - after.min()
@@ -146,7 +123,7 @@ def moment(frame: pd.DataFrame, window: Window, profile: Profile) -> Finding:
         text=(
             f"Within a step of the failure power falls from {megawatts(before.max())} to {megawatts(after.min())}: all "
             f"GPUs wait for the one that failed.{rise} In the model the whole job stops in the same instant, and "
-            f"cooling follows with a time constant of {duration(profile.coolant_s / 3600)}; a fall spread over "
+            f"cooling follows with a time constant of {duration(profile.coolant_s / S_PER_H)}; a fall spread over "
             "seconds would need nodes that notice at different times."
         ),
     )
@@ -164,7 +141,7 @@ def spectrum(frame: pd.DataFrame, profile: Profile, low_hz: float, high_hz: floa
         where = f"The highest line lies at {number(peak_hz)} Hz, with steps at {number(step_hz)} Hz"
     sigma = profile.waveform.jitter_s
     jitter = (
-        f" Nodes that change phase with a spread of {duration(sigma / 3600)} take away what is faster than "
+        f" Nodes that change phase with a spread of {duration(sigma / S_PER_H)} take away what is faster than "
         f"{number(1 / (2 * np.pi * sigma))} Hz, and nothing of the rest; with all nodes at once the share is "
         f"{pct(shares['all nodes at once'], 0)}. What their own moments add, {megawatts(profile.incoherent_mw)}, is "
         "too small to be seen."
@@ -183,17 +160,13 @@ def spectrum(frame: pd.DataFrame, profile: Profile, low_hz: float, high_hz: floa
 
 def limits(table: pd.DataFrame) -> Finding:
     """Which limits are kept; ``table`` as from ``tables.limits_kept``."""
-    texts: list[str] = []
-    for verdict, verb in _RULES.items():
-        rows = table[table["verdict"] == verdict]
-        rules = [f"*{row.rule[0].lower()}{row.rule[1:]}* of {row.specification}" for row in rows.itertuples()]
-        if rules:
-            texts.append(f"the bare job {verb} {listed(rules)}" if not texts else f"it {verb} {listed(rules)}")
+    names = [f"*{row.rule[0].lower()}{row.rule[1:]}* of {row.specification}" for row in table.itertuples()]
+    rules = pd.Series(names).groupby(table["verdict"].to_numpy()).agg(list)
+    text = "; it ".join(f"{verb} {listed(rules[verdict])}" for verdict, verb in _RULES.items() if verdict in rules)
     broken = int((table["verdict"] == "broken").sum())
-    text = "; ".join(texts)
     return Finding(
         title=f"The bare job breaks {count(broken)} of {count(len(table))} limits",
-        text=f"{text[0].upper()}{text[1:]}. The limits are examples and ranges of plants, not the rules of one grid.",
+        text=f"The bare job {text}. The limits are examples and ranges of plants, not the rules of one grid.",
     )
 
 
@@ -270,7 +243,7 @@ def smoothed_moment(frame: pd.DataFrame, target: Target) -> Finding:
     """The same failure with each option; ``frame`` as from ``tables.smoothed_moment``."""
     spans = frame.groupby("option", sort=False)["power_mw"].agg(lambda values: values.max() - values.min())
     bare, others = spans.iloc[0], spans.iloc[1:]
-    span = duration(float(frame["since_s"].max() - frame["since_s"].min()) / 3600)
+    span = duration(float(frame["since_s"].max() - frame["since_s"].min()) / S_PER_H)
     if others.empty:
         return Finding(title="No option can be set for this target", text=f"The bare swing is {megawatts(bare)}.")
     least, low, high = others.idxmin(), megawatts(others.min()), megawatts(others.max())
@@ -278,12 +251,12 @@ def smoothed_moment(frame: pd.DataFrame, target: Target) -> Finding:
     kept = frame.groupby("option", sort=False)["reached"].first().iloc[1:]
     held = (
         f" Lines that keep the target never move by more than {pct(target.range_share, 0)} of the rated power within "
-        f"{duration(target.window_s / 3600)}: a floor burns to do so, a store takes up the energy."
+        f"{duration(target.window_s / S_PER_H)}: a floor burns to do so, a store takes up the energy."
         if kept.any()
         else ""
     )
     missed = (
-        f" {_capital(listed([_article(name) for name in kept.index[~kept]]))} is drawn as it would have to be, or as "
+        f" {capital(listed([_article(name) for name in kept.index[~kept]]))} is drawn as it would have to be, or as "
         "near as it gets, and misses the target."
         if not kept.all()
         else ""
@@ -307,13 +280,12 @@ def options(table: pd.DataFrame, target: Target, series: PowerSeries) -> Finding
     allowed = (
         f"{pct(target.range_share, 0)} of the rated power, {megawatts(target.range_share * series.profile.rated_mw)},"
     )
-    asked = f"a swing of at most {allowed} within {duration(target.window_s / 3600)}"
+    asked = f"a swing of at most {allowed} within {duration(target.window_s / S_PER_H)}"
     reached = table[table["reached"]].sort_values("total_usd")
-    clauses = [_reaching(row) for row in reached.to_dict("records")]
-    missed = [
-        f"{_article(row['option'])} misses it: {row['why']}" for row in table[~table["reached"]].to_dict("records")
-    ]
-    failing = f" {' '.join(f'{text[0].upper()}{text[1:]}.' for text in missed)}" if missed else ""
+    clauses = [_reaching(row) for row in reached.itertuples()]
+    failing = "".join(
+        f" {capital(_article(row.option))} misses it: {row.why}." for row in table[~table["reached"]].itertuples()
+    )
     if not clauses:
         return Finding(title="No option keeps the target", text=f"Asked is {asked}.{failing}")
     cheapest = reached.iloc[0]
@@ -330,21 +302,15 @@ def options(table: pd.DataFrame, target: Target, series: PowerSeries) -> Finding
     )
     return Finding(
         title=title,
-        text=f"Asked is {asked} from every option. {_capital('; '.join(clauses))}.{failing}{decides}",
+        text=f"Asked is {asked} from every option. {capital('; '.join(clauses))}.{failing}{decides}",
     )
 
 
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
-
-
-def _reaching(row: dict[str, float | str]) -> str:
-    size, unit = float(row["size"]), str(row["size_unit"])
-    needed = pct(size, 0) if unit == "of rated" else limit(size, "at least")
-    known = pd.notna(row["total_usd"])
-    cost = f"costs {usd(float(row['total_usd']))} a year" if known else "has no published price"
-    lost = f" and {pct(float(row['throughput_loss']))} of the throughput" if float(row["throughput_loss"]) > 0 else ""
+def _reaching(row: Any) -> str:
+    needed = pct(row.size, 0) if row.size_unit == "of rated" else limit(row.size, "at least")
+    cost = f"costs {usd(row.total_usd)} a year" if pd.notna(row.total_usd) else "has no published price"
+    lost = f" and {pct(row.throughput_loss)} of the throughput" if row.throughput_loss > 0 else ""
     return (
-        f"{_article(str(row['option']))} needs {needed} {_UNITS[unit]}, wastes {pct(float(row['wasted_share']))} of "
+        f"{_article(row.option)} needs {needed} {_UNITS[row.size_unit]}, wastes {pct(row.wasted_share)} of "
         f"the energy{lost}, and {cost}"
     )

@@ -7,18 +7,20 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.table import Table, named, significant
-from ettr.chapters.common.theme import finish, need
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import tooltips
+from ettr.chapters.common.table import Table, heads, named, significant
+from ettr.chapters.common.theme import BLUE, BRICK, GREEN, PALE_GREY, STEEL, VIOLET, finish, need
 
 _VERDICTS = {
-    "agrees": "#289561",
-    "disagrees": "#ad470c",
+    "agrees": GREEN,
+    "disagrees": BRICK,
     "wrong framing": "#d98200",
-    "unsupported": "#8449bc",
-    "incomplete": "#1f95ec",
-    "imprecise": "#2f6d8f",
+    "unsupported": VIOLET,
+    "incomplete": BLUE,
+    "imprecise": STEEL,
     "consistent": "#5f9e6e",
-    "irrelevant": "#8a8d8c",
+    "irrelevant": PALE_GREY,
 }
 
 
@@ -45,14 +47,9 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     dots = base.mark_point(size=80).encode(
         x=alt.X("share_pct:Q"),
-        color=alt.Color("kind:N", title=None, scale=alt.Scale(range=["#289561", "#ad470c"])),
+        color=alt.Color("kind:N", title=None, scale=alt.Scale(range=[GREEN, BRICK])),
         shape=alt.Shape("kind:N", title=None),
-        tooltip=[
-            alt.Tooltip("component:N", title="Component"),
-            alt.Tooltip("n_events:Q", title="Count"),
-            alt.Tooltip("kind:N", title="Share"),
-            alt.Tooltip("share_pct:Q", title="[%]", format=".2f"),
-        ],
+        tooltip=tooltips("component", "n_events", "kind", "share_pct", kind="Share"),
     )
     odd = frame.loc[~frame["agrees"], "component"].tolist()
     return finish(
@@ -76,8 +73,8 @@ def verdicts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         As in :func:`interruptions`.
     """
     need(frame, "document", "claim", "verdict", "comment")
-    order = [verdict for verdict in _VERDICTS if verdict in set(frame["verdict"])]
-    ranked = frame.assign(rank=frame["verdict"].map({verdict: i for i, verdict in enumerate(order)}))
+    colours = builders.present(_VERDICTS, frame["verdict"])
+    ranked = frame.assign(rank=frame["verdict"].map({verdict: i for i, verdict in enumerate(colours)}))
     ranked = ranked.sort_values(["document", "rank"]).assign(place=lambda rows: rows.groupby("document").cumcount() + 1)
     pick = alt.selection_point(fields=["verdict"], bind="legend")
     chart = (
@@ -86,17 +83,9 @@ def verdicts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         .encode(
             x=alt.X("place:Q", title="Statements [count]", axis=alt.Axis(tickMinStep=1, grid=False)),
             y=alt.Y("document:N", title=None, sort=alt.EncodingSortField("place", "max", "descending")),
-            color=alt.Color(
-                "verdict:N",
-                title="Verdict",
-                scale=alt.Scale(domain=order, range=[_VERDICTS[verdict] for verdict in order]),
-            ),
+            color=builders.colours("verdict", colours, "Verdict"),
             opacity=alt.condition(pick, alt.value(1.0), alt.value(0.15)),
-            tooltip=[
-                alt.Tooltip("claim:N", title="Statement"),
-                alt.Tooltip("verdict:N", title="Verdict"),
-                alt.Tooltip("comment:N", title="Why"),
-            ],
+            tooltip=tooltips("claim", "verdict", "comment"),
         )
         .add_params(pick)
     )
@@ -141,13 +130,8 @@ def readings(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             x=alt.X("share_pct:Q", title="Share of unexpected interruptions [%]", scale=alt.Scale(domain=[0, 100])),
             y=alt.Y("group:N", title=None, axis=alt.Axis(labelLimit=200)),
             yOffset=alt.YOffset("reading:N"),
-            color=alt.Color("reading:N", title=None, scale=alt.Scale(range=["#289561", "#ad470c"])),
-            tooltip=[
-                alt.Tooltip("group:N", title="Causes"),
-                alt.Tooltip("reading:N", title="Reading"),
-                alt.Tooltip("assumption:N", title="Assumes that"),
-                alt.Tooltip("share_pct:Q", title="[%]", format=".1f"),
-            ],
+            color=alt.Color("reading:N", title=None, scale=alt.Scale(range=[GREEN, BRICK])),
+            tooltip=tooltips("group", "reading", "assumption", "share_pct", group="Causes"),
         )
     )
     shares = "; ".join(f"{row.group}, {row.reading}: {row.share_pct:.1f}%" for row in tidy.itertuples())
@@ -161,15 +145,9 @@ def claims(frame: pd.DataFrame) -> Table:
         name: [_with_unit(value, unit) for value, unit in zip(frame[name], frame["unit"], strict=True)]
         for name in ("stated_value", "implied_value")
     }
-    names = {
-        "claim_id": "No.",
-        "claim": "Statement",
-        "verdict": "Verdict",
-        "stated_value": "Stated",
-        "implied_value": "Implied",
-        "comment": "Why",
-        "document": "Document",
-    }
+    others = {"claim_id": "No.", "claim": "Statement", "comment": "Why"}
+    others |= {"stated_value": "Stated", "implied_value": "Implied"}
+    names = heads("claim_id", "claim", "verdict", *values, "comment", "document", **others)
     return named(frame.assign(**values), names, f"{len(frame)} published statements and their verdicts")
 
 
@@ -180,12 +158,5 @@ def _with_unit(value: float, unit: str) -> str:
 
 def scenario(frame: pd.DataFrame, title: str) -> Table:
     """Every value of a scenario with its origin; columns as from :meth:`ettr.Scenario.to_frame`."""
-    names = {
-        "field": "Field",
-        "value": "Value",
-        "unit": "Unit",
-        "status": "Status",
-        "source": "Source",
-        "note": "Note",
-    }
+    names = heads("field", "value", "unit", "status", "source", "note")
     return named(frame, names, f"Values of the scenario {title}, and where they come from", digits=8)

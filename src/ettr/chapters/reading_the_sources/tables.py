@@ -16,6 +16,7 @@ import pandas as pd
 
 from ettr import evidence
 from ettr.core.errors import DataError, UnknownName
+from ettr.core.units import H_PER_DAY, MIN_PER_H
 
 AGREES, DISAGREES = "agrees", "disagrees"
 """The two computed verdicts; all others are judgements."""
@@ -23,7 +24,6 @@ AGREES, DISAGREES = "agrees", "disagrees"
 PRINTED_ROUNDING_PCT = 0.05
 """Half the last digit of a share printed to one decimal. [%]"""
 
-_H_PER_DAY, _MIN_PER_H = 24.0, 60.0
 _DAYS_PER_MONTH = 365.25 / 12.0
 _SLACK = 1e-9  # a difference that equals the tolerance up to rounding of binary fractions still agrees
 
@@ -63,7 +63,7 @@ class _Facts:
         return self.figure("n_gpus") / self.figure("gpus_per_node") * self.figure("window_days")
 
     def mtbi_h(self, events: float) -> float:
-        return self.figure("window_days") * _H_PER_DAY / events
+        return self.figure("window_days") * H_PER_DAY / events
 
     @property
     def xai_ratio(self) -> float:
@@ -140,24 +140,16 @@ _REGISTRY: dict[str, _Rule] = {
     ),
     "unplanned_maintenance_share_pct": _Rule("%", "row Host Maintenance", lambda f: f.share_pct("Host Maintenance")),
     "hardware_share_pct": _Rule(
-        "%",
-        "categories GPU, Host and Unplanned Maintenance",
-        lambda f: f.share_pct(*_HARDWARE, by="category"),
+        "%", "categories GPU, Host and Unplanned Maintenance", lambda f: f.share_pct(*_HARDWARE, by="category")
     ),
     "hardware_with_network_share_pct": _Rule(
-        "%",
-        "GPU, Host, Unplanned Maintenance and Network",
-        lambda f: f.share_pct(*_HARDWARE, "Network", by="category"),
+        "%", "GPU, Host, Unplanned Maintenance and Network", lambda f: f.share_pct(*_HARDWARE, "Network", by="category")
     ),
     "hardware_with_unknown_share_pct": _Rule(
-        "%",
-        "GPU, Host, Unplanned Maintenance and Unknown",
-        lambda f: f.share_pct(*_HARDWARE, "Unknown", by="category"),
+        "%", "GPU, Host, Unplanned Maintenance and Unknown", lambda f: f.share_pct(*_HARDWARE, "Unknown", by="category")
     ),
     "hardware_without_maintenance_share_pct": _Rule(
-        "%",
-        "categories GPU, Host and Network",
-        lambda f: f.share_pct("GPU", "Host", "Network", by="category"),
+        "%", "categories GPU, Host and Network", lambda f: f.share_pct("GPU", "Host", "Network", by="category")
     ),
     "snapshot_days": _Rule("d", "length of the snapshot", lambda f: f.figure("window_days")),
     "mtbi_unexpected_h": _Rule("h", "snapshot per unexpected interruption", lambda f: f.mtbi_h(f.total)),
@@ -170,7 +162,7 @@ _REGISTRY: dict[str, _Rule] = {
     "max_loss_min": _Rule(
         "min",
         "mean loss per unexpected interruption that the bound on effective time allows",
-        lambda f: (1.0 - f.figure("ettr_bound")) * f.mtbi_h(f.total) * _MIN_PER_H,
+        lambda f: (1.0 - f.figure("ettr_bound")) * f.mtbi_h(f.total) * MIN_PER_H,
     ),
     "ettr_bound_pct": _Rule(
         "%", "effective training time, the paper's bound", lambda f: 100.0 * f.figure("ettr_bound")
@@ -180,13 +172,11 @@ _REGISTRY: dict[str, _Rule] = {
     "training_days_at_16k": _Rule(
         "d",
         "GPU time of the whole training on the GPUs of the snapshot",
-        lambda f: evidence.figure("llama31_405b_gpu_h").value / f.figure("n_gpus") / _H_PER_DAY,
+        lambda f: evidence.figure("llama31_405b_gpu_h").value / f.figure("n_gpus") / H_PER_DAY,
     ),
     "roce_cluster_n_gpus": _Rule("count", "GPUs in all pods", lambda f: f.figure("n_pods") * f.figure("pod_n_gpus")),
     "throughput_swing_high_pct": _Rule(
-        "%",
-        "variation over the day, upper figure of the paper",
-        lambda f: f.figure("throughput_swing_high_pct"),
+        "%", "variation over the day, upper figure of the paper", lambda f: f.figure("throughput_swing_high_pct")
     ),
     "gpu_power_w": _Rule("W", "rated power of a GPU", lambda f: f.figure("gpu_power_w")),
     "gpu_power_mw": _Rule(
@@ -196,13 +186,13 @@ _REGISTRY: dict[str, _Rule] = {
     "xai_failures_per_day": _Rule(
         "1/d", "at the same rate per GPU", lambda f: f.xai_ratio * f.total / f.figure("window_days")
     ),
-    "xai_mtbi_min": _Rule("min", "at the same rate per GPU", lambda f: f.mtbi_h(f.total) * _MIN_PER_H / f.xai_ratio),
+    "xai_mtbi_min": _Rule("min", "at the same rate per GPU", lambda f: f.mtbi_h(f.total) * MIN_PER_H / f.xai_ratio),
     "llama1_n_gpus": _Rule("count", "as its paper", lambda f: evidence.figure("llama1_n_gpus").value),
     "rsc_n_jobs": _Rule("count", "jobs a day of both clusters in 11 months", lambda f: f.rsc("jobs_per_day", "")),
     "rsc_gpu_h": _Rule(
         "GPU h",
         "size and utilisation of both clusters in 11 months",
-        lambda f: _H_PER_DAY * f.rsc("n_gpus", "utilisation"),
+        lambda f: H_PER_DAY * f.rsc("n_gpus", "utilisation"),
     ),
 }
 
@@ -301,10 +291,9 @@ def readings() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a reading. Columns ``reading`` (``H1`` or ``H2``), ``assumption`` (text), ``faulty_gpu_events``,
-        ``gpu_events``, ``hardware_events``, ``rows_sum``, ``unexplained_events`` (the stated total less the rows),
-        ``gpu_share_pct`` and ``hardware_share_pct`` (of the stated total) [%],
-        ``gpu_rate_per_1000_node_days`` [1/(1000 node-days)], ``gpu_mtbi_h`` [h].
+        One row a reading. Columns ``reading`` (``H1`` or ``H2``), ``assumption`` (text), ``gpu_events``, ``rows_sum``,
+        ``unexplained_events`` (the stated total less the rows), ``gpu_share_pct`` and ``hardware_share_pct`` (of the
+        stated total) [%], ``gpu_mtbi_h`` [h].
 
     Notes
     -----
@@ -332,14 +321,11 @@ def readings() -> pd.DataFrame:
             {
                 "reading": reading,
                 "assumption": assumption,
-                "faulty_gpu_events": int(faulty),
                 "gpu_events": int(gpu),
-                "hardware_events": int(hardware),
                 "rows_sum": int(facts.total + shift),
                 "unexplained_events": int(total - facts.total - shift),
                 "gpu_share_pct": 100.0 * gpu / total,
                 "hardware_share_pct": 100.0 * hardware / total,
-                "gpu_rate_per_1000_node_days": 1000.0 * gpu / facts.node_days,
                 "gpu_mtbi_h": facts.mtbi_h(gpu),
             }
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, listed, number
+from ettr.core.sentences import Finding, listed, number
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -22,10 +22,8 @@ def audit(claims: pd.DataFrame) -> Finding:
         title=f"{disagrees} of {len(claims)} published statements disagree with the counts",
         text=(
             f"**Of {len(claims)} statements in {claims['source'].nunique()} documents {agrees} agree with what the "
-            f"counts and "
-            f"tables imply, and {disagrees} do not**; these stand in {documents} of the documents. {judged} more "
-            f"cannot be "
-            f"computed and are judged in words."
+            f"counts and tables imply, and {disagrees} do not**; these stand in {documents} of the documents. {judged} "
+            f"more cannot be computed and are judged in words."
         ),
     )
 
@@ -62,9 +60,8 @@ def odd_row(shares: pd.DataFrame) -> Finding:
         else f"{len(odd)} of {len(shares)} printed shares contradict their own counts",
         text=(
             f"The counts sum to {total}, as the text of the paper says. The printed shares sum to "
-            f"{shares['printed_pct'].sum():.1f}%. All but {len(odd)} of the {len(shares)} rows agree with their "
-            f"counts to "
-            f"the printed digit; the odd one out is {rows}."
+            f"{shares['printed_pct'].sum():.1f}%. All but {len(odd)} of the {len(shares)} rows agree with their counts "
+            f"to the printed digit; the odd one out is {rows}."
         ),
     )
 
@@ -77,14 +74,12 @@ def readings(frame: pd.DataFrame) -> Finding:
         f"not",
         text=(
             f"If the count is right, GPUs caused {first['gpu_events']:.0f} interruptions, "
-            f"{first['gpu_share_pct']:.1f}%, and "
-            f"the printed {second['gpu_share_pct']:.1f}% repeats the wrong share. If the share is right, GPUs caused "
-            f"{second['gpu_events']:.0f}, but then the rows sum to {second['rows_sum']:.0f} and "
-            f"{second['unexplained_events']:.0f} "
-            f"interruptions have no cause. The first reading needs one misprint, the second an omission as well; this "
-            f"book "
-            f"takes the counts. What hangs on it is small: the time between GPU failures is "
-            f"{number(first['gpu_mtbi_h'])} h or {number(second['gpu_mtbi_h'])} h."
+            f"{first['gpu_share_pct']:.1f}%, and the printed {second['gpu_share_pct']:.1f}% repeats the wrong share. "
+            f"If the share is right, GPUs caused {second['gpu_events']:.0f}, but then the rows sum to "
+            f"{second['rows_sum']:.0f} and {second['unexplained_events']:.0f} interruptions have no cause. The first "
+            f"reading needs one misprint, the second an omission as well; this book takes the counts. What hangs on it "
+            f"is small: the time between GPU failures is {number(first['gpu_mtbi_h'])} h or "
+            f"{number(second['gpu_mtbi_h'])} h."
         ),
     )
 

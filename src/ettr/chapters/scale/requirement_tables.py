@@ -9,16 +9,21 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence, plan
-from ettr.chapters.common.steady_state import RATE, SIZE
 from ettr.core.errors import InputError
 from ettr.plan.fields import field_of
 from ettr.scenario import Scenario
+from ettr.scenario.fields import amount_of
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART
 
-_RESTART = "recovery.restart_min"
-_ASIDE = (SIZE, "job.productive_h", "checkpoint.interval_min")
+_ASIDE = (N_GPUS, "job.productive_h", INTERVAL)
 """What is planned for, and the interval, which is the best one everywhere."""
 
 _RESTARTS_MIN = 0.05, 120.0
+
+
+def field_name(path: str) -> str:
+    """A field as a sentence calls it."""
+    return amount_of(path, Scenario)
 
 
 def required_by_size(scenario: Scenario, target_ettr: float, sizes: Iterable[int]) -> pd.DataFrame:
@@ -91,8 +96,8 @@ def frontiers(scenario: Scenario, target_ettr: float, sizes: Iterable[int], n_po
     frames = []
     for n_gpus in sizes:
         per_node = scenario.cluster.gpus_per_node
-        grown = scenario.override({SIZE: max(1, round(n_gpus / per_node)) * per_node})
-        line = plan.frontier(grown, _RESTART, RATE, target_ettr, x_values=restarts).points
+        grown = scenario.override({N_GPUS: max(1, round(n_gpus / per_node)) * per_node})
+        line = plan.frontier(grown, RESTART, RATE, target_ettr, x_values=restarts).points
         line = line[line["reaches"] & (line["y"] > 0) & np.isfinite(line["y"])]
         columns = {"n_gpus": n_gpus, "restart_min": line["x"], "rate": line["y"]}
         frames.append(pd.DataFrame({**columns, "interval_min": line["interval_min"]}))
@@ -147,7 +152,7 @@ def rates_and_restarts() -> pd.DataFrame:
     rows = []
     for name in evidence.scenario_names():
         run = Scenario.load(name)
-        known = run.to_frame().set_index("field").loc[_RESTART, "status"]
+        known = run.to_frame().set_index("field").loc[RESTART, "status"]
         rows.append(
             {
                 "name": name,

@@ -7,51 +7,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, gpus, limit, listed, number, pct, say
 from ettr.chapters.scale import requirement_tables as tables
+from ettr.core.sentences import Finding, gpus, limit, listed, number, pct, say
 
 if TYPE_CHECKING:
     from ettr.plan import Requirement
     from ettr.scenario import Scenario
-
-_NAMES = {
-    "failures.rate_per_1000_node_days": "the failure rate",
-    "checkpoint.stall_s": "the checkpoint stall",
-    "checkpoint.persist_s": "the background write",
-    "checkpoint.persist_slowdown": "the slowdown by the write",
-    "checkpoint.load_s": "loading from the store",
-    "recovery.detection_min": "the detection time",
-    "recovery.queue_min": "the queue time",
-    "recovery.restart_min": "the restart time",
-    "maintenance.per_day": "the maintenance stops",
-    "maintenance.duration_min": "the length of a maintenance stop",
-    "prediction.recall": "the recall of predictions",
-    "prediction.precision": "the precision of predictions",
-    "prediction.lead_s": "the lead of predictions",
-    "prediction.action_s": "the action on a prediction",
-    "checkpoint.store.n_parameters": "the parameters of the model",
-    "checkpoint.store.bytes_per_parameter": "the bytes a parameter",
-    "checkpoint.store.changed_share": "the share written anew",
-    "checkpoint.store.compression_ratio": "the compression",
-    "checkpoint.store.write_gb_s": "the store's write bandwidth",
-    "checkpoint.store.read_gb_s": "the store's read bandwidth",
-    "checkpoint.store.node_gb_s": "a node's bandwidth",
-}
-_OF_TIER = {
-    "stall_s": "stall",
-    "write_s": "write",
-    "load_s": "load",
-    "survives": "survival",
-    "interval_s": "interval",
-}
-
-
-def field_name(path: str) -> str:
-    """A field as a sentence calls it."""
-    if path.startswith("checkpoint.tiers."):
-        tier, _, last = path.removeprefix("checkpoint.tiers.").rpartition(".")
-        return f"the {_OF_TIER[last]} of {tier}"
-    return _NAMES[path]
 
 
 def requirements(needs: list[Requirement], n_gpus: int) -> Finding:
@@ -73,7 +34,7 @@ def requirements(needs: list[Requirement], n_gpus: int) -> Finding:
     )
     never = say(
         " {names} cannot do it, not even at zero: that leaves {at_best}{ettr:share}.",
-        names=listed([field_name(need.field) for need in failed]).capitalize(),
+        names=listed([tables.field_name(need.field) for need in failed]).capitalize(),
         at_best="at best " if len(failed) > 1 else "",
         ettr=max((need.best_ettr for need in failed), default=None),
     )
@@ -85,14 +46,14 @@ def requirements(needs: list[Requirement], n_gpus: int) -> Finding:
 
 def _amount(need: Requirement) -> str:
     unit = need.unit or "failures per 1000 node-days"
-    text = f"{field_name(need.field)} at most {limit(float(need.value or 0), 'at most')} {unit}"
+    text = f"{tables.field_name(need.field)} at most {limit(float(need.value or 0), 'at most')} {unit}"
     return f"{text}, instead of {number(need.given)}" if need.given > 0 else text
 
 
 def recovery(scenario: Scenario, needs: list[Requirement], n_gpus: int) -> Finding:
     """What the map of size against restart time says; ``needs`` as from :func:`ettr.plan.requirements`."""
     need = next(need for need in needs if need.field == "recovery.restart_min")
-    others = [field_name(one.field) for one in needs if one.value is not None and one is not need]
+    others = [tables.field_name(one.field) for one in needs if one.value is not None and one is not need]
     instead = f"only {listed(others)} can do it alone" if others else "no field can do it alone"
     values = {"n_gpus": n_gpus, "target": need.target_ettr, "own_h": scenario.restart_h, "best": need.best_ettr}
     if need.value is None:
@@ -131,7 +92,7 @@ def cells(frame: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for _, of_field in frame.groupby("field", sort=False):
         first = of_field.iloc[0]
-        name = field_name(first["field"]).removeprefix("the ")
+        name = tables.field_name(first["field"]).removeprefix("the ")
         unit = f" [{first['unit']}]" if first["unit"] and "node-days" not in first["unit"] else ""
         row = {"field": f"{name[0].upper()}{name[1:]}{unit}", "given": _given(first["given"])}
         by_size = of_field.set_index("n_gpus")
@@ -152,7 +113,7 @@ def _cell(row: pd.Series) -> str:
     if not row["blocker"]:
         return alone
     also = "enough" if row["blocked_ettr"] >= row["target"] else f"{pct(row['blocked_ettr'])}"
-    return f"{alone}; with {field_name(row['blocker'])} ideal too {also}"
+    return f"{alone}; with {tables.field_name(row['blocker'])} ideal too {also}"
 
 
 def answer(frame: pd.DataFrame, target: float) -> Finding:
@@ -161,7 +122,7 @@ def answer(frame: pd.DataFrame, target: float) -> Finding:
     if not sentences:
         return Finding(title="Nothing to solve for", text="The scenario loses nothing that a field could give back.")
     ends = frame[frame["n_gpus"] == frame["n_gpus"].max()]
-    able = [field_name(field) for field in ends.loc[ends["value"].notna(), "field"]]
+    able = [tables.field_name(field) for field in ends.loc[ends["value"].notna(), "field"]]
     largest = gpus(ends["n_gpus"].iloc[0])
     alone = f"only {listed(able)} can do it alone" if able else "no field can do it alone"
     if len(able) == len(ends):
@@ -176,7 +137,7 @@ def _of_size(n_gpus: int, rows: pd.DataFrame, target: float) -> str:
     if rows["value"].notna().all() and worse.empty:
         return f"{where} {goal} is reached as it is."
     able = [
-        f"{field_name(row.field)} {row.sense} {limit(row.value, row.sense)} (now {_given(row.given)})"
+        f"{tables.field_name(row.field)} {row.sense} {limit(row.value, row.sense)} (now {_given(row.given)})"
         for row in worse.itertuples()
     ]
     alone = f"no field reaches {goal} alone"
@@ -193,9 +154,9 @@ def _of_size(n_gpus: int, rows: pd.DataFrame, target: float) -> str:
         where=where,
         alone=alone,
         best=best["best_ettr"],
-        field=field_name(best["field"]),
-        one=field_name(pair["field"]),
-        other=field_name(pair["blocker"]),
+        field=tables.field_name(best["field"]),
+        one=tables.field_name(pair["field"]),
+        other=tables.field_name(pair["blocker"]),
         both="are enough" if pair["blocked_ettr"] >= target else "are not enough either",
         left=pair["blocked_ettr"],
     )

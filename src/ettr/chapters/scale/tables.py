@@ -14,10 +14,9 @@ import pandas as pd
 
 from ettr import budget
 from ettr.chapters.common.steady_state import (
-    INTERVAL,
     LARGEST_GPUS,
-    RATE,
-    SIZE,
+    answered,
+    ettr_at,
     part_shares,
     quietly,
     sizes_of_curve,
@@ -25,10 +24,11 @@ from ettr.chapters.common.steady_state import (
     valid_points,
     without_start,
 )
-from ettr.core.errors import NotModelled, OutsideValidity
+from ettr.core.errors import NotModelled
 from ettr.failures import gamma_interval
 from ettr.plan import Plan, best_interval_min, flat_band, job_mttf_h
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART
 
 _POINTS = 120
 _MAP_POINTS = 28
@@ -53,13 +53,13 @@ def by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     given_min = np.full(n_gpus.shape, steady.checkpoint.interval_min)
     frames = []
     for formula, interval, interval_min in (
-        ("exact", "best", best_interval_min(steady, {SIZE: n_gpus})),
+        ("exact", "best", best_interval_min(steady, {N_GPUS: n_gpus})),
         ("exact", "as given", given_min),
         ("first_order", "as given", given_min),
         ("rsc", "as given", given_min),
     ):
         try:
-            ettr = quietly(budget.FORMULAS[formula], steady, {SIZE: n_gpus, INTERVAL: interval_min}).ettr
+            ettr = ettr_at(steady, {N_GPUS: n_gpus, INTERVAL: interval_min}, formula)
         except NotModelled:
             continue
         columns = {"n_gpus": n_gpus, "interval": interval, "formula": formula, "interval_min": interval_min}
@@ -141,8 +141,8 @@ def size_with_bands(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
     """
     run = without_start(scenario)
     n_gpus = np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_points)
-    interval_min = best_interval_min(run, {SIZE: n_gpus})
-    bands = ettr_with_bands(run, {SIZE: n_gpus, INTERVAL: interval_min})
+    interval_min = best_interval_min(run, {N_GPUS: n_gpus})
+    bands = ettr_with_bands(run, {N_GPUS: n_gpus, INTERVAL: interval_min})
     return answered_points(pd.DataFrame({"n_gpus": n_gpus, "interval_min": interval_min, **bands}), run)
 
 
@@ -155,26 +155,17 @@ def ettr_with_bands(run: Scenario, at: dict[str, Any]) -> dict[str, np.ndarray]:
         ``ettr``, ``low_50``, ``high_50``, ``low_95`` and ``high_95``, the last four equal to the first where nothing
         is known of the rate; NaN where the exact form has no answer.
     """
-    ettr, ends = _ettr(run, at), _rates(run)
+    ettr, ends = ettr_at(run, at), _rates(run)
     columns = {"ettr": ettr}
     for level in _BANDS:
-        low, high = (_ettr(run, {**at, RATE: np.array([end])}) for end in ends[level][::-1]) if ends else (ettr, ettr)
+        low, high = (ettr_at(run, {**at, RATE: np.array([end])}) for end in ends[level][::-1]) if ends else (ettr, ettr)
         columns |= {f"low_{level}": low, f"high_{level}": high}
     return columns
 
 
 def answered_points(table: pd.DataFrame, run: Scenario) -> pd.DataFrame:
-    """The rows in which every column has an answer.
-
-    Raises
-    ------
-    OutsideValidity
-        If there is none.
-    """
-    answered = table.dropna(ignore_index=True)
-    if answered.empty:
-        raise OutsideValidity(f"the exact form has no answer anywhere on this curve of {run.name}")
-    return answered
+    """The rows in which every column has an answer; OutsideValidity if there is none."""
+    return answered(table, f"the exact form has no answer anywhere on this curve of {run.name}")
 
 
 def band_by_size(scenario: Scenario, n_points: int = 40) -> pd.DataFrame:
@@ -192,8 +183,8 @@ def band_by_size(scenario: Scenario, n_points: int = 40) -> pd.DataFrame:
     nodes = np.unique(np.round(np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_points) / per_node))
     n_gpus = _worthwhile(run, nodes) * per_node
     ends = _rates(run).get(95, (run.failures.rate, run.failures.rate))
-    shortest, longest = best_interval_min(run, {SIZE: n_gpus[:, None], RATE: np.array(ends[::-1])}).T
-    band = flat_band(run, at={SIZE: n_gpus})
+    shortest, longest = best_interval_min(run, {N_GPUS: n_gpus[:, None], RATE: np.array(ends[::-1])}).T
+    band = flat_band(run, at={N_GPUS: n_gpus})
     return pd.DataFrame(
         {
             "n_gpus": n_gpus,
@@ -216,7 +207,7 @@ def parts_by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     """
     steady = without_start(scenario)
     n_gpus = sizes_of_curve(steady, n_points)
-    at = {SIZE: n_gpus, INTERVAL: best_interval_min(steady, {SIZE: n_gpus})}
+    at = {N_GPUS: n_gpus, INTERVAL: best_interval_min(steady, {N_GPUS: n_gpus})}
     return part_shares(quietly(budget.exact, steady, at), steady, n_gpus=n_gpus)
 
 
@@ -296,20 +287,15 @@ def recovery_regions(scenario: Scenario, levels: Iterable[float], n_points: int 
 
 
 def _ettr_by_restart(steady: Scenario, n_gpus: np.ndarray, restarts_min: np.ndarray) -> np.ndarray:
-    best_min = best_interval_min(steady, {SIZE: n_gpus})
-    at = {SIZE: n_gpus[:, None], INTERVAL: best_min[:, None], "recovery.restart_min": restarts_min}
-    return _ettr(steady, at)
-
-
-def _ettr(run: Scenario, at: dict[str, Any]) -> np.ndarray:
-    """NaN where the exact form has no answer."""
-    return np.asarray(quietly(budget.exact, run, at).ettr)
+    best_min = best_interval_min(steady, {N_GPUS: n_gpus})
+    at = {N_GPUS: n_gpus[:, None], INTERVAL: best_min[:, None], RESTART: restarts_min}
+    return ettr_at(steady, at)
 
 
 def _worthwhile(run: Scenario, nodes: np.ndarray) -> np.ndarray:
     """The numbers of nodes on which a tenth of the time is left; at least the two smallest."""
     n_gpus = nodes * run.cluster.gpus_per_node
-    left = _ettr(run, {SIZE: n_gpus, INTERVAL: best_interval_min(run, {SIZE: n_gpus})}) >= _LITTLE
+    left = ettr_at(run, {N_GPUS: n_gpus, INTERVAL: best_interval_min(run, {N_GPUS: n_gpus})}) >= _LITTLE
     return np.asarray(nodes[: max(2, int(left.sum()))])
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ettr.chapters.common.sentences import Finding, count, gpus, pct, say
 from ettr.chapters.scale import tables
+from ettr.core.sentences import Finding, count, gpus, pct, say
 
 if TYPE_CHECKING:
     import pandas as pd

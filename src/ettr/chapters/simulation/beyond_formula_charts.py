@@ -8,18 +8,22 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import Column, axis_title, tooltips
 from ettr.chapters.common.encodings import SHORT_NAMES, but_size
+from ettr.chapters.common.mitigations import LIGHT_INK
 from ettr.chapters.common.table import Table
-from ettr.chapters.common.theme import finish, need
+from ettr.chapters.common.theme import DIFFERENCE_SHADES, INK, LEVEL_COLOURS, finish, need
 
+_WORSE, _EVEN, _BETTER, _BEST, _UNKNOWN = DIFFERENCE_SHADES
 _CLASSES = {
-    "over 5 points too high": ("#7f2a0a", "#ffffff"),
-    "1 to 5 too high": ("#bb5319", "#ffffff"),
-    "up to 1 too high": ("#efc08a", "#2f3437"),
-    "within the error": ("#c9cdd0", "#2f3437"),
-    "up to 1 too low": ("#a9cdee", "#2f3437"),
-    "over 1 too low": ("#1f6fb5", "#ffffff"),
-    "hardly any training": ("#70767a", "#ffffff"),
+    "over 5 points too high": (LEVEL_COLOURS[0], LIGHT_INK),
+    "1 to 5 too high": (LEVEL_COLOURS[1], LIGHT_INK),
+    "up to 1 too high": (_WORSE, INK),
+    "within the error": (_EVEN, INK),
+    "up to 1 too low": (_BETTER, INK),
+    "over 1 too low": (_BEST, LIGHT_INK),
+    "hardly any training": (_UNKNOWN, LIGHT_INK),
 }
 _COLUMNS = ["mechanism", "setting", "order", "n_gpus", "closed", "simulated", "points", "half_points", "verdict"]
 _SHORT = "width < 380 && length(datum.label) > 5 ? split(datum.label, ',')[0] + 'k' : datum.label"
@@ -40,34 +44,23 @@ def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     texts = _cells(frame)
     sizes = [f"{size:,.0f}" for size in sorted(frame["n_gpus"].unique())]
     rows = frame.sort_values("order").drop_duplicates("mechanism")["mechanism"].tolist()
-    present = [name for name in _CLASSES if name in set(texts["kind"])]
     x = alt.X(
         "size:O",
         sort=sizes,
-        title="Job size [GPUs]",
+        title=axis_title("n_gpus"),
         axis=alt.Axis(labelAngle=0, labelExpr=_SHORT, ticks=False, domain=False),
     )
-    y = alt.Y("mechanism:N", sort=rows, title=None, axis=alt.Axis(labelLimit=170, labelExpr=SHORT_NAMES, domain=False))
-    base = alt.Chart(texts).encode(
-        x=x,
-        y=y,
-        tooltip=[
-            alt.Tooltip("mechanism:N", title="Added"),
-            alt.Tooltip("setting:N", title="Setting"),
-            alt.Tooltip("size:N", title="GPUs"),
-            alt.Tooltip("simulated:N", title="Simulated"),
-            alt.Tooltip("closed:N", title="Closed form"),
-            alt.Tooltip("apart:N", title="Apart [points], 95%"),
-        ],
+    y = builders.rows("mechanism", rows, labelLimit=170, labelExpr=SHORT_NAMES, domain=False)
+    tips = tooltips(
+        *("mechanism", "setting", "size", "simulated", "closed", "apart"),
+        mechanism="Added",
+        size="GPUs",
+        apart=Column("Apart [points], 95%"),
     )
-    cells = base.mark_rect(stroke="white", strokeWidth=1).encode(
-        color=alt.Color(
-            "kind:N",
-            title="The closed form is",
-            scale=alt.Scale(domain=present, range=[_CLASSES[name][0] for name in present]),
-            legend=alt.Legend(symbolType="square", symbolOpacity=1),
-        )
-    )
+    base = alt.Chart(texts).encode(x=x, y=y, tooltip=tips)
+    fills = {name: fill for name, (fill, _) in builders.present(_CLASSES, texts["kind"]).items()}
+    colour = builders.squares("kind", fills, "The closed form is", symbolOpacity=1)
+    cells = base.mark_rect(stroke="white", strokeWidth=1).encode(color=colour)
     labels = base.mark_text().encode(text=alt.Text("label:N"), color=alt.Color("ink:N", scale=None))
     worst = frame.loc[frame["points"].abs().idxmax()]
     n_sure = int((frame["verdict"] == "differs").sum())

@@ -5,23 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Literal
 
 import pandas as pd
 
 from ettr import budget
-from ettr.chapters.common.simulated_runs import affordable_runs, runs_of
+from ettr.chapters.common.simulated_runs import runs_of
 from ettr.chapters.common.steady_state import smallest_gpus
 from ettr.core.errors import NoProgress, NotModelled, OutsideValidity
+from ettr.core.units import H_PER_DAY
 from ettr.plan import best_interval_min, whole_interval_min
 from ettr.scenario import Scenario
+from ettr.scenario.paths import RATE
+from ettr.simulation.outlook import affordable_runs
 
 BY_THE_RULES = "Nothing added"
 """Name of the row in which nothing is added: there simulation and closed form must agree."""
 AS_GIVEN = "All that it describes"
 """Name of the row of a scenario that itself holds what no closed form has a term for."""
 
-_RATE = "failures.rate_per_1000_node_days"
 _FAILURES_A_CELL = 30_000
 _LITTLE = 0.1
 """Where less of the time than this is left, a run takes too many failures to be simulated here."""
@@ -29,7 +32,7 @@ _CLOSE = 0.2
 """Sizes whose logarithms differ by less would be two columns that say the same."""
 _SURE = 3.0
 """Standard errors from which two numbers differ: chance alone gives such a difference in one of 370 cells."""
-_ERRORS_OF_95 = 1.96
+_ERRORS_OF_95 = NormalDist().inv_cdf(0.975)
 
 Group = Literal["recovery", "nodes", "training"]
 
@@ -68,7 +71,7 @@ def formula_run(scenario: Scenario) -> Scenario:
     (True, 3.05)
     """
     plain = budget.simplified(scenario).scenario
-    return plain.override({_RATE: plain.failures.rate})
+    return plain.override({RATE: plain.failures.rate})
 
 
 def left_out_of(scenario: Scenario) -> tuple[str, ...]:
@@ -81,7 +84,7 @@ def half_of_95(error: Any) -> Any:
 
     Examples
     --------
-    >>> half_of_95(0.5)
+    >>> round(half_of_95(0.5), 2)
     0.98
     """
     return _ERRORS_OF_95 * error
@@ -171,7 +174,7 @@ def _of_nodes(run: Scenario, repair_h: float, rack_nodes: int) -> list[Mechanism
     plenty = math.ceil(10 + 5 * nodes_in_repair(run, repair_h))
     repair = {"manual_h": repair_h, "cv": 1.0}
     racks = _with_mode(run, of_racks, {"name": "Rack", "n_out_nodes": rack, "n_lost_nodes": rack})
-    retired = {"retire_after": leaves, "retire_window_days": window_days, "replacement_h": new_days * 24}
+    retired = {"retire_after": leaves, "retire_window_days": window_days, "replacement_h": new_days * H_PER_DAY}
     return [
         Mechanism(
             "Finite spares",
@@ -322,9 +325,9 @@ def beyond_formulas(
     Returns
     -------
     DataFrame
-        A row a cell: ``mechanism``, ``setting``, ``order``, ``n_gpus`` [GPUs], ``interval_min`` (the closed form's best
-        for the size) [min], ``closed`` (:func:`ettr.budget.exact` of what :func:`ettr.budget.simplified` leaves),
-        ``simulated``, ``points`` (simulated less closed, in hundredths), ``error_points`` (standard error of that),
+        A row a cell: ``mechanism``, ``setting``, ``order``, ``n_gpus`` [GPUs], ``closed`` (:func:`ettr.budget.exact`
+        of what :func:`ettr.budget.simplified` leaves), ``simulated``, ``points`` (simulated less closed, in
+        hundredths), ``error_points`` (standard error of that),
         ``half_points`` (half of its 95% interval), ``n_runs``, ``verdict``: ``differs`` (by more than three standard
         errors), ``within error``, or ``hopeless`` where less than a tenth of the time is left and nothing was simulated
         (then NaN); and ``over_time``, what :func:`ettr.budget.over_time` says where the failure rate changes, at the
@@ -374,20 +377,19 @@ def _whole_nodes(scenario: Scenario, sizes: Iterable[float]) -> list[int]:
 
 def _cell(run: Scenario, n_runs: int, seed: int, over_time: bool) -> dict[str, Any] | None:
     """One comparison; None if the run cannot be simulated at all."""
-    row: dict[str, Any] = {"interval_min": run.checkpoint.interval_min, "closed": math.nan, "simulated": math.nan}
-    row |= {"points": math.nan, "error_points": math.nan, "n_runs": 0, "verdict": "hopeless"}
-    row["over_time"] = math.nan
+    unknown = dict.fromkeys(("closed", "simulated", "points", "error_points", "over_time"), math.nan)
+    hopeless: dict[str, Any] = unknown | {"n_runs": 0, "verdict": "hopeless"}
     try:
         closed = budget.exact(budget.simplified(run).scenario)
         if closed.ettr < _LITTLE:
-            return row
-        simulation = runs_of(run, affordable_runs(closed, n_runs, _FAILURES_A_CELL), seed)
+            return hopeless
+        simulation = runs_of(run, affordable_runs(float(closed.n_failures), n_runs, _FAILURES_A_CELL), seed)
     except NotModelled:
         return None
     except (NoProgress, OutsideValidity):
-        return row
+        return hopeless
     difference, error = simulation.ettr - float(closed.ettr), simulation.ettr_error
-    return row | {
+    return {
         "closed": float(closed.ettr),
         "simulated": simulation.ettr,
         "points": 100 * difference,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, count, gpus, listed, pct, points
+from ettr.core.sentences import Finding, count, gpus, listed, pct, points
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -76,7 +76,7 @@ def _changing(own: pd.DataFrame) -> list[str]:
     """What the closed form over time makes of rates that change."""
     rows = own[own["over_time"].notna()]
     each = [
-        f"*{_small(row.mechanism)}* {pct(row.over_time)} (simulated: {pct(row.simulated)})" for row in rows.itertuples()
+        f"*{small(row.mechanism)}* {pct(row.over_time)} (simulated: {pct(row.simulated)})" for row in rows.itertuples()
     ]
     if not each:
         return []
@@ -102,12 +102,12 @@ def _trends(known: pd.DataFrame) -> list[str]:
 
 
 def _each(rows: pd.DataFrame) -> str:
-    return listed([f"*{_small(row.mechanism)}* ({points(abs(row.points) / 100)})" for row in rows.itertuples()])
+    return listed([f"*{small(row.mechanism)}* ({points(abs(row.points) / 100)})" for row in rows.itertuples()])
 
 
 def _names(names: list[str]) -> list[str]:
-    return [f"*{_small(name)}*" for name in names]
+    return [f"*{small(name)}*" for name in names]
 
 
-def _small(name: str) -> str:
+def small(name: str) -> str:
     return name[0].lower() + name[1:]

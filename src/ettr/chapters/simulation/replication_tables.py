@@ -10,11 +10,14 @@ import pandas as pd
 from scipy import stats
 
 from ettr import budget
-from ettr.chapters.common.simulated_runs import affordable_runs, runs_of
-from ettr.chapters.simulation.beyond_formula_tables import formula_run, nodes_in_repair, with_interval
+from ettr.chapters.common.simulated_runs import runs_of
+from ettr.chapters.simulation.beyond_formula_tables import formula_run, half_of_95, nodes_in_repair, with_interval
 from ettr.core.errors import InputError
+from ettr.core.units import H_PER_DAY, ROUNDING
 from ettr.plan import best_interval_min, whole_interval_min
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL
+from ettr.simulation.outlook import affordable_runs
 
 if TYPE_CHECKING:
     from ettr.simulation import Simulation
@@ -25,13 +28,9 @@ SAME_SEED = "the same seed"
 FULL_SUPPLY, FEW_SPARES = "spares never run out", "few spares"
 
 _FEWEST, _GROUPS = 10, 8
-_NORMAL_95 = 1.959963984540054
 _FAILURES_A_LENGTH, _MOST_RUNS = 60_000, 3000
 _FAILURES_A_LESSON = 4_000_000
-_H_PER_DAY = 24.0
 _SAME = 0.1
-_ROUNDING = 1e-9
-_INTERVAL = "checkpoint.interval_min"
 
 
 def lesson_run(scenario: Scenario) -> Scenario:
@@ -80,7 +79,9 @@ def error_by_runs(scenario: Scenario, n_runs: int = 4000, seed: int = 0) -> pd.D
 
 def _lesson(run: Scenario, n_runs: int, seed: int) -> Simulation:
     expected = budget.exact(run)
-    return runs_of(run, max(_FEWEST * _GROUPS, affordable_runs(expected, n_runs, _FAILURES_A_LESSON)), seed)
+    return runs_of(
+        run, max(_FEWEST * _GROUPS, affordable_runs(float(expected.n_failures), n_runs, _FAILURES_A_LESSON)), seed
+    )
 
 
 def _part(whole: Simulation, size: int, start: int = 0) -> Simulation:
@@ -142,7 +143,7 @@ def difference_by_seed(scenario: Scenario, interval_min: float, n_runs: int = 40
         the difference by the closed form [h].
     """
     run = lesson_run(scenario)
-    other = run.override({_INTERVAL: interval_min})
+    other = run.override({INTERVAL: interval_min})
     own = _lesson(run, n_runs, seed)
     n = own.n_runs
     same, different = (runs_of(other, n, at) for at in (seed, seed + 1))
@@ -162,8 +163,8 @@ def difference_by_seed(scenario: Scenario, interval_min: float, n_runs: int = 40
         (SAME_SEED, shared_h.mean(), shared_h.std(ddof=1) / np.sqrt(n)),
     ]
     table = pd.DataFrame(rows, columns=["way", "saved_h", "error_h"])
-    half, errors = _NORMAL_95 * table["error_h"], table["error_h"].to_numpy()
-    ratio = np.divide(errors[0], errors, out=np.ones(len(errors)), where=errors > _ROUNDING) ** 2
+    half, errors = half_of_95(table["error_h"]), table["error_h"].to_numpy()
+    ratio = np.divide(errors[0], errors, out=np.ones(len(errors)), where=errors > ROUNDING) ** 2
     closed_h = float(budget.exact(run).total_h - budget.exact(other).total_h)
     return table.assign(
         low_h=table["saved_h"] - half,
@@ -205,22 +206,24 @@ def ettr_by_length(scenario: Scenario, repair_h: float = 48.0, n_points: int = 7
     in_repair = nodes_in_repair(plain, repair_h)
     n_spares = max(1, round(in_repair))
     held = plain.override({"spares": {"n_nodes": n_spares}, "repair": {"manual_h": repair_h, "cv": 1.0}})
-    shortest_h = min(max(0.5 * _H_PER_DAY, 2 * plain.interval_h), plain.work_h)
+    shortest_h = min(max(0.5 * H_PER_DAY, 2 * plain.interval_h), plain.work_h)
     rows: list[dict[str, Any]] = []
     for work_h in np.unique(np.geomspace(shortest_h, plain.work_h, n_points)):
         for pool, whole in ((FULL_SUPPLY, plain), (FEW_SPARES, held)):
             run = whole.override({"job.productive_h": float(work_h) * whole.job.throughput_factor})
             expected = budget.exact(budget.simplified(run).scenario)
-            simulation = runs_of(run, affordable_runs(expected, _MOST_RUNS, _FAILURES_A_LENGTH), seed)
-            columns = {"pool": pool, "productive_days": work_h / _H_PER_DAY, "n_runs": simulation.n_runs}
-            columns |= {
+            simulation = runs_of(run, affordable_runs(float(expected.n_failures), _MOST_RUNS, _FAILURES_A_LENGTH), seed)
+            columns = {
+                "pool": pool,
+                "productive_days": work_h / H_PER_DAY,
                 "n_spares": n_spares if run.spares else 0,
+                "n_runs": simulation.n_runs,
                 "ettr": simulation.ettr,
                 "error": simulation.ettr_error,
+                "closed_ettr": float(expected.ettr),
             }
-            columns |= {"in_repair": in_repair, "closed_ettr": float(expected.ettr)}
-            rows.append({**columns, **_mean_of_ratios(simulation)})
-    return with_interval(pd.DataFrame(rows))
+            rows.append(columns | _mean_of_ratios(simulation))
+    return with_interval(pd.DataFrame(rows)).assign(in_repair=in_repair)
 
 
 def _mean_of_ratios(simulation: Simulation) -> dict[str, float]:

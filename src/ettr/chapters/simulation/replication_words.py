@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, count, duration, number, pct, points
 from ettr.chapters.simulation.replication_tables import (
     CONTROLLED,
     FEW_SPARES,
@@ -15,6 +14,8 @@ from ettr.chapters.simulation.replication_tables import (
     PLAIN,
     SAME_SEED,
 )
+from ettr.core.sentences import Finding, count, duration, number, pct, points
+from ettr.core.units import MIN_PER_H, ROUNDING
 
 _LEAST_POINTS = 5e-4
 _GAIN = 1.2
@@ -22,7 +23,6 @@ _GAIN = 1.2
 _SURE = 3.0
 """Standard errors from which a difference is mentioned."""
 _HALF = 0.5
-_ROUNDING = 1e-9
 """Runs that differ by less are all alike."""
 
 
@@ -30,7 +30,7 @@ def errors(frame: pd.DataFrame) -> Finding:
     """How the error falls; ``frame`` as from ``replication_tables.error_by_runs``."""
     plain = frame[frame["estimate"] == PLAIN]
     first, last = plain.iloc[0], plain.iloc[-1]
-    if (plain["error_points"] < _ROUNDING).any():
+    if (plain["error_points"] < ROUNDING).any():
         return Finding(title="All runs are alike here", text="All runs are alike: one is enough.")
     power = ""
     if len(plain) > 1:
@@ -60,8 +60,8 @@ def common_random_numbers(frame: pd.DataFrame, given_min: float, interval_min: f
     """What common random numbers are worth; ``frame`` as from ``replication_tables.difference_by_seed``."""
     rows = frame.set_index("way")
     same, other = rows.loc[SAME_SEED], rows.loc[OTHER_SEEDS]
-    what = f"An interval of {duration(interval_min / 60)} instead of {duration(given_min / 60)}"
-    if other["error_h"] < _ROUNDING:
+    what = f"An interval of {duration(interval_min / MIN_PER_H)} instead of {duration(given_min / MIN_PER_H)}"
+    if other["error_h"] < ROUNDING:
         text = f"{what} {_saves(same['saved_h'])} in every run: there are no random numbers to share."
         return Finding(title="There are no random numbers to share", text=text)
     ratio, controlled = same["runs_ratio"], rows.loc[OTHER_SEEDS_CONTROLLED, "runs_ratio"]

@@ -21,7 +21,9 @@ from ettr.chapters.simulation.beyond_formula_tables import (
 )
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.results import PARTS, TimeBudget
+from ettr.core.units import H_PER_DAY, MIN_PER_H, ROUNDING
 from ettr.scenario import Scenario
+from ettr.scenario.paths import RATE as RATE_PATH
 
 if TYPE_CHECKING:
     from ettr.simulation import Simulation
@@ -29,11 +31,9 @@ if TYPE_CHECKING:
 CHANCE, RATE = "Chance alone", "Rate not known"
 """Names of the rows in which nothing is added, and in which only the failure rate differs from run to run."""
 
-_H_PER_DAY = 24.0
 _DOTS, _BINS = 100, 30
 _N_RATES = 25
 _FAILURES_A_ROW, _FAILURES_A_POINT = 120_000, 60_000
-_RATE = "failures.rate_per_1000_node_days"
 
 
 def finishing_dates(simulation: Simulation) -> pd.DataFrame:
@@ -52,8 +52,8 @@ def finishing_dates(simulation: Simulation) -> pd.DataFrame:
     """
     done = (np.arange(_DOTS) + 0.5) / _DOTS
     finish_h = simulation.finish_h(100 * done)
-    days = finish_h / _H_PER_DAY
-    width = max(float(np.ptp(days)) / _BINS, 1e-9)
+    days = finish_h / H_PER_DAY
+    width = max(float(np.ptp(days)) / _BINS, ROUNDING)
     column = np.floor((days - days[0]) / width).astype(int)
     return pd.DataFrame(
         {
@@ -141,7 +141,7 @@ def _over_rates(scenario: Scenario, plain: Scenario, n_runs: int, seed: int) -> 
     rates = 1000 * stats.gamma.ppf(likely, known.shape) / known.node_days
     each = max(2, n_runs // _N_RATES)
     runs = [
-        some_runs_of(plain.override({_RATE: float(rate)}), each, seed + number, _FAILURES_A_ROW)
+        some_runs_of(plain.override({RATE_PATH: float(rate)}), each, seed + number, _FAILURES_A_ROW)
         for number, rate in enumerate(rates)
     ]
     answered = [one for one in runs if one is not None]
@@ -226,7 +226,7 @@ def _numbers_of_spares(in_repair: float, rack_nodes: int) -> list[int]:
     return kept
 
 
-_SHORTEST_H = 1 / 60
+_SHORTEST_H = 1 / MIN_PER_H
 """A shorter stall is thinner than a picture of a day can show."""
 _MOST_STRETCHES = 2000
 _RANGE = 5, 95
@@ -263,23 +263,23 @@ def days_of_run(simulation: Simulation, run: int = 0, first_day: int = 1, n_days
         raise InputError(f"run {run} is not in the timeline: simulate(..., timeline=[{run}])")
     if first_day < 1 or n_days < 1:
         raise InputError(f"first_day and n_days must be >= 1, got {first_day} and {n_days}")
-    end_h, from_h = float(own["end_h"].iloc[-1]), (first_day - 1) * _H_PER_DAY
+    end_h, from_h = float(own["end_h"].iloc[-1]), (first_day - 1) * H_PER_DAY
     if from_h >= end_h:
-        raise InputError(f"first_day must be before the end of run {run} on day {end_h / _H_PER_DAY:.1f}")
-    until_h = min(from_h + n_days * _H_PER_DAY, end_h)
+        raise InputError(f"first_day must be before the end of run {run} on day {end_h / H_PER_DAY:.1f}")
+    until_h = min(from_h + n_days * H_PER_DAY, end_h)
     state, start_h = _merged(own)
     inside = (start_h > from_h) & (start_h < until_h)
-    edges = np.union1d(start_h[inside], np.arange(from_h, until_h, _H_PER_DAY))
+    edges = np.union1d(start_h[inside], np.arange(from_h, until_h, H_PER_DAY))
     ends = np.append(edges[1:], until_h)
-    day = np.floor(edges / _H_PER_DAY + 1e-9).astype(int)
+    day = np.floor(edges / H_PER_DAY + ROUNDING).astype(int)
     stretches = pd.DataFrame(
         {
             "day": day + 1,
-            "from_h": edges - day * _H_PER_DAY,
-            "to_h": ends - day * _H_PER_DAY,
+            "from_h": edges - day * H_PER_DAY,
+            "to_h": ends - day * H_PER_DAY,
             "state": state[np.searchsorted(start_h, edges, side="right") - 1],
             "since_h": edges,
-            "lasts_min": 60 * (ends - edges),
+            "lasts_min": MIN_PER_H * (ends - edges),
         }
     )
     return _whole_days(stretches)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.common.assumptions import assumptions
-from ettr.chapters.common.sentences import Finding, count, duration, error, listed, number, pct, points
 from ettr.chapters.simulation.beyond_formula_tables import half_of_95, left_out_of
+from ettr.chapters.simulation.beyond_formula_words import small
 from ettr.chapters.simulation.tables import CHANCE, RATE
 from ettr.core.results import TimeBudget
+from ettr.core.sentences import Finding, count, duration, error, listed, number, pct, points
+from ettr.core.units import H_PER_DAY, MIN_PER_H
+from ettr.plan.assumed import assumptions
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -21,7 +23,6 @@ _AGREE = 3.0
 """Standard errors within which two numbers agree."""
 _ALIKE = 1.3
 """Ranges whose widths differ by a smaller factor are not told apart: so few runs do not know them better."""
-_H_PER_DAY = 24.0
 _ENOUGH = 0.005
 """Spares are enough if all others together would gain no more ETTR than this."""
 _KINDS = {"single nodes": "if nodes fail one by one", "racks too": "if racks fail at once too"}
@@ -42,7 +43,7 @@ def answer(scenario: Scenario, simulation: Simulation, closed: TimeBudget, beyon
     mechanisms = f"none of {len(added)} assumed mechanisms that it has no term for moves the ETTR by more than a point"
     if len(off):
         worst = off.loc[off["points"].abs().idxmax()]
-        named = f"*{_small(worst['mechanism'])}*, {points(abs(worst['points']) / 100)} "
+        named = f"*{small(worst['mechanism'])}*, {points(abs(worst['points']) / 100)} "
         named += "down" if worst["points"] < 0 else "up"
         mechanisms = f"of {len(added)} assumed mechanisms that it has no term for, {len(off)} "
         mechanisms += (
@@ -111,17 +112,17 @@ def causes(frame: pd.DataFrame) -> Finding:
     widest, latest = wider.idxmax(), shift.idxmax()
     sentences = []
     if wider[widest] > _ALIKE:
-        sentences.append(f"The range is widest with *{_small(widest)}*: {duration(others.loc[widest, 'width'])}.")
+        sentences.append(f"The range is widest with *{small(widest)}*: {duration(others.loc[widest, 'width'])}.")
     if shift[latest] > doubt[latest]:
         sentences.append(
-            f"Latest on average are runs with *{_small(latest)}*, by {duration(shift[latest])}, at an ETTR of "
+            f"Latest on average are runs with *{small(latest)}*, by {duration(shift[latest])}, at an ETTR of "
             f"{pct(others.loc[latest, 'ettr'])} instead of {pct(chance['ettr'])}."
         )
     if len(alike):
-        names = [f"*{_small(name)}*" for name in alike]
+        names = [f"*{small(name)}*" for name in alike]
         sentences.append(f"Neither the date nor its range moves measurably with {listed(names)}{_no_memory(alike)}.")
     title = (
-        f"Chance alone: {duration(chance['width'])}; {_small(widest)}: {duration(others.loc[widest, 'width'])}"
+        f"Chance alone: {duration(chance['width'])}; {small(widest)}: {duration(others.loc[widest, 'width'])}"
         if wider[widest] > _ALIKE
         else f"Nothing widens the range of {duration(chance['width'])} by much"
     )
@@ -182,12 +183,8 @@ def _spares(n_spares: float) -> str:
     return "no spare" if n_spares == 0 else f"{count(n_spares)} spare{'' if n_spares == 1 else 's'}"
 
 
-def _small(name: str) -> str:
-    return name[0].lower() + name[1:]
-
-
 def _day(hours: float) -> str:
-    return f"{hours / _H_PER_DAY:,.2f}" if hours < 100 * _H_PER_DAY else f"{hours / _H_PER_DAY:,.1f}"
+    return f"{hours / H_PER_DAY:,.2f}" if hours < 100 * H_PER_DAY else f"{hours / H_PER_DAY:,.1f}"
 
 
 def _hours(hours: float) -> str:
@@ -206,7 +203,7 @@ def days(frame: pd.DataFrame, scenario: Scenario) -> Finding:
     stall_h = scenario.stall_h
     unseen = (
         f" Stalls of {duration(stall_h)} for checkpoints are too short to be seen here and count as training."
-        if 0 < stall_h < 1 / 60
+        if 0 < stall_h < 1 / MIN_PER_H
         else ""
     )
     if not n_stops or not up_h:
@@ -231,7 +228,7 @@ def _stretches(frame: pd.DataFrame) -> tuple[list[float], int]:
     """Hours of the stretches without a stop, and the number of stops."""
     down = frame["state"].isin(_DOWN).to_numpy()
     changes = np.flatnonzero(down[1:] != down[:-1]) + 1
-    hours = [float(part.sum()) for part in np.split(frame["lasts_min"].to_numpy() / 60, changes)]
+    hours = [float(part.sum()) for part in np.split(frame["lasts_min"].to_numpy() / MIN_PER_H, changes)]
     is_down = down[np.append(0, changes)]
     up_h = [lasts_h for lasts_h, stopped in zip(hours, is_down, strict=True) if not stopped]
     return up_h, int(is_down.sum())

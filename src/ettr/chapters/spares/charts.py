@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import dash, line_colour, logarithmic, rounded, with_marks
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import Column, axis_title, tooltips
+from ettr.chapters.common.encodings import rounded, with_marks
 from ettr.chapters.common.table import Table
-from ettr.chapters.common.theme import MODEL_COLOURS, PART_COLOURS, finish, layered, need, touchable
+from ettr.chapters.common.theme import (
+    BLUE,
+    GREEN,
+    MODEL_COLOURS,
+    ORANGE,
+    PART_COLOURS,
+    TEAL,
+    VIOLET,
+    finish,
+    layered,
+    need,
+    touchable,
+)
 
-_WAYS = {
-    "90%": ("#e46d09", [2, 3]),
-    "99%": ("#1f95ec", [8, 2]),
-    "99.9%": ("#8449bc", [6, 3]),
-    "cheapest": ("#289561", [1, 0]),
-}
+LINES = (ORANGE, [2, 3]), (BLUE, [8, 2]), (VIOLET, [6, 3])
+"""Colours and dashes of lines beside the one that matters."""
+_CHEAPEST = GREEN, [1, 0]
+_WAYS = dict(zip(("90%", "99%", "99.9%"), LINES, strict=True)) | {"cheapest": _CHEAPEST}
 _POOLS = {
     "nodes fail one by one": (MODEL_COLOURS["simulated"], "circle"),
-    "racks fail too": ("#e46d09", "square"),
-    "few repair crews": ("#297064", "triangle-up"),
+    "racks fail too": (ORANGE, "square"),
+    "few repair crews": (TEAL, "triangle-up"),
 }
-_LINES = ["#e46d09", "#1f95ec", "#8449bc"]
-_LINE_DASHES = [[2, 3], [8, 2], [6, 3]]
-_CHEAPEST = "#289561"
-_HELD, _WAITED = "spares held", "job waiting"
-_MONEY = {_HELD: "#297064", _WAITED: PART_COLOURS["queue"]}
-_SPARES = "Hot spares [nodes]"
+_MONEY = {"spares held": ("held", TEAL), "job waiting": ("waited", PART_COLOURS["queue"])}
 _LEAST_EXTRA = 1e-4
 """Extra costs below this are drawn as this: the axis is logarithmic."""
 
@@ -47,35 +55,18 @@ def shares(frame: pd.DataFrame, own_nodes: float, published_share: float | None,
         The statement, and the scenario.
     """
     need(frame, "way", "n_nodes", "n_spares", "share", "level")
-    there = [way for way in _WAYS if way in set(frame["way"])]
     some = frame[frame["share"] > 0]
     points = rounded(some if len(some) else frame.assign(share=_LEAST_EXTRA), 4)
-    encoding = {
-        "x": logarithmic("n_nodes", "Job size [nodes]"),
-        "y": alt.Y(
-            "share:Q",
-            title="Spares over nodes of the job",
-            scale=alt.Scale(type="log", nice=False),
-            axis=alt.Axis(format=".2~p", tickCount=6),
-        ),
-        "color": line_colour("way", "Enough at a time", {way: _WAYS[way][0] for way in there}),
-        "strokeDash": dash("way", "Enough at a time", {way: _WAYS[way][1] for way in there}),
-        "tooltip": [
-            alt.Tooltip("way:N", title="Pool"),
-            alt.Tooltip("n_nodes:Q", title="Nodes of the job", format=",.0f"),
-            alt.Tooltip("n_spares:Q", title="Spares", format=",.0f"),
-            alt.Tooltip("share:Q", title="Share", format=".3~%"),
-            alt.Tooltip("level:Q", title="Enough at a random moment", format=".3~%"),
-        ],
-    }
-    layers = [touchable(alt.Chart(points).mark_line(strokeWidth=1.8).encode(**encoding))]
-    own = alt.Chart(pd.DataFrame({"n_nodes": [float(own_nodes)], "name": ["this job"]}))
-    layers.append(own.mark_rule(strokeDash=[3, 3]).encode(x=alt.X("n_nodes:Q")))
-    layers.append(
-        own.mark_text(align="right", dx=-5, baseline="top").encode(
-            x=alt.X("n_nodes:Q"), y=alt.value(4), text=alt.Text("name:N")
-        )
+    tips = tooltips(
+        *("way", "n_nodes", "n_spares", "share", "level"),
+        way="Pool",
+        share=Column("Share", format=".3~%"),
+        level=Column("Enough at a random moment", format=".3~%"),
     )
+    x = builders.across("n_nodes")
+    y = builders.up("share", log=True, title="Spares over nodes of the job", ticks=6, form=".2~p")
+    lines = builders.lines(points, x, y, "way", _WAYS, tips, "Enough at a time", clip=False, strokeWidth=1.8)
+    layers = [lines, *builders.named_rule("n_nodes", own_nodes, "this job")]
     if published_share is not None:
         line = alt.Chart(pd.DataFrame({"share": [published_share], "name": ["published"]}))
         layers.append(line.mark_rule(color=MODEL_COLOURS["published"], strokeWidth=2).encode(y=alt.Y("share:Q")))
@@ -130,53 +121,21 @@ def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: st
     need(simulated, "pool", "n_spares", "extra", "extra_low", "extra_high", "ettr", "waiting_h", "n_runs")
     columns = ["n_spares", "extra", "extra_low", "extra_high"]
     line = rounded(_drawable(closed, columns[1:])[[*columns, "waiting_share"]], 4)
-    dots = _drawable(simulated, columns[1:])[["pool", *columns, "ettr", "waiting_h"]]
-    there = [pool for pool in _POOLS if pool in set(simulated["pool"])]
-    x = alt.X(
-        "n_spares:Q",
-        title=_SPARES,
-        scale=alt.Scale(zero=False, padding=10),
-        axis=alt.Axis(format=",d", tickMinStep=1, tickCount=7),
-    )
-    y = alt.Y(
-        "extra:Q",
-        title="Extra cost of a unit of work",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format=".2~p", tickCount=5),
-    )
+    dots = rounded(_drawable(simulated, columns[1:])[["pool", *columns, "ettr", "waiting_h"]], 5)
+    x = builders.along("n_spares", zero=False, padding=10).axis(format=",d", tickMinStep=1, tickCount=7)
+    y = builders.up("extra", log=True)
     flat = closed[closed["is_flat"]]
     ends = pd.DataFrame({"low": [flat["n_spares"].min() - 0.5], "high": [flat["n_spares"].max() + 0.5]})
+    range_x = alt.X("low:Q", title=axis_title("n_spares"))
     blue = MODEL_COLOURS["exact"]
-    tips = [
-        alt.Tooltip("n_spares:Q", title="Hot spares"),
-        alt.Tooltip("extra:Q", title="Extra cost", format=".3~%"),
-        alt.Tooltip("extra_low:Q", title="95%: from", format=".3~%"),
-        alt.Tooltip("extra_high:Q", title="to", format=".3~%"),
-    ]
     base = alt.Chart(line).encode(x=x)
-    points = alt.Chart(rounded(dots, 5)).encode(x=x)
-    colour = alt.Color(
-        "pool:N", title="Simulated", scale=alt.Scale(domain=there, range=[_POOLS[name][0] for name in there])
-    )
-    shape = alt.Shape(
-        "pool:N", title="Simulated", scale=alt.Scale(domain=there, range=[_POOLS[name][1] for name in there])
-    )
-    of_pool = [alt.Tooltip("pool:N", title="Simulated"), *tips, alt.Tooltip("ettr:Q", title="ETTR", format=".2%")]
+    tips = tooltips("pool", *columns, "ettr", "waiting_h", pool="Simulated", ettr=Column("ETTR", format=".2%"))
+    kinds = builders.present(_POOLS, simulated["pool"])
     layers = [
-        alt.Chart(ends).mark_rect(color=_CHEAPEST, opacity=0.15).encode(x=alt.X("low:Q", title=_SPARES), x2="high:Q"),
+        alt.Chart(ends).mark_rect(color=GREEN, opacity=0.15).encode(x=range_x, x2="high:Q"),
         base.mark_area(color=blue, opacity=0.22).encode(y=alt.Y("extra_low:Q"), y2=alt.Y2("extra_high:Q")),
-        touchable(
-            base.mark_line(color=blue).encode(
-                y=y, tooltip=[*tips, alt.Tooltip("waiting_share:Q", title="Time waiting", format=".3~%")]
-            )
-        ),
-        points.mark_rule(strokeWidth=2).encode(y=alt.Y("extra_low:Q"), y2=alt.Y2("extra_high:Q"), color=colour),
-        points.mark_point(size=60, opacity=1).encode(
-            y=y,
-            color=colour,
-            shape=shape,
-            tooltip=[*of_pool, alt.Tooltip("waiting_h:Q", title="Waiting [h]", format=",.3~g")],
-        ),
+        touchable(base.mark_line(color=blue).encode(y=y, tooltip=tooltips(*columns, "waiting_share"))),
+        *builders.measured(dots, x, y, ("extra_low", "extra_high"), "pool", kinds, 60, tips, "Simulated", joined=False),
     ]
     best = closed.loc[closed["extra"].idxmin()]
     minima = "; ".join(
@@ -213,28 +172,26 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "n_spares", "held_usd", "waited_usd", "held_gpu_h", "waited_gpu_h")
     rows = [
-        {"n_spares": row.n_spares, "paid for": name, "usd": usd / 1e3, "gpu_h": gpu_h, "order": order}
-        for row in frame.itertuples()
-        for order, (name, usd, gpu_h) in enumerate(
-            [(_HELD, row.held_usd, row.held_gpu_h), (_WAITED, row.waited_usd, row.waited_gpu_h)]
-        )
+        {
+            "n_spares": row["n_spares"],
+            "paid for": name,
+            "usd": row[f"{kind}_usd"] / 1e3,
+            "gpu_h": row[f"{kind}_gpu_h"],
+            "order": order,
+        }
+        for row in frame.to_dict("records")
+        for order, (name, (kind, _)) in enumerate(_MONEY.items())
     ]
+    thousand = Column("Thousand USD", format=",.3~r")
     chart = (
         alt.Chart(rounded(pd.DataFrame(rows), 4))
         .mark_bar()
         .encode(
-            x=alt.X("n_spares:O", title=_SPARES, axis=alt.Axis(labelAngle=0)),
+            x=alt.X("n_spares:O", title=axis_title("n_spares"), axis=alt.Axis(labelAngle=0)),
             y=alt.Y("usd:Q", title="Thousand USD a run", stack="zero", axis=alt.Axis(format=",.0f", tickCount=6)),
-            color=alt.Color(
-                "paid for:N", title=None, scale=alt.Scale(domain=list(_MONEY), range=list(_MONEY.values()))
-            ),
+            color=builders.colours("paid for", {name: colour for name, (_, colour) in _MONEY.items()}),
             order=alt.Order("order:Q"),
-            tooltip=[
-                alt.Tooltip("n_spares:O", title="Hot spares"),
-                alt.Tooltip("paid for:N", title="Paid for"),
-                alt.Tooltip("usd:Q", title="Thousand USD", format=",.3~r"),
-                alt.Tooltip("gpu_h:Q", title="GPU-hours", format=",.0f"),
-            ],
+            tooltip=tooltips("n_spares", "paid for", "usd", "gpu_h", usd=thousand),
         )
     )
     amounts = "; ".join(
@@ -266,33 +223,13 @@ def repair(frame: pd.DataFrame, own_h: float, staged_h: float | None, title: str
     """
     need(frame, "pool", "repair_h", "n_spares", "extra")
     fixed = [pool for pool in dict.fromkeys(frame["pool"]) if pool != "cheapest"]
-    looks = {"cheapest": (_CHEAPEST, [1, 0])} | {
-        pool: (_LINES[i % len(_LINES)], _LINE_DASHES[i % len(_LINES)]) for i, pool in enumerate(fixed)
-    }
+    looks = {"cheapest": _CHEAPEST} | dict(zip(fixed, itertools.cycle(LINES)))
     top = max(1.0, float(frame.loc[frame["pool"] == "cheapest", "extra"].max()) * 1.1)
     curves = rounded(_drawable(frame, ["extra"]), 4)
     curves = curves[curves["extra"] <= top]
-    line = (
-        alt.Chart(curves)
-        .mark_line()
-        .encode(
-            x=logarithmic("repair_h", "Mean repair time [h]"),
-            y=alt.Y(
-                "extra:Q",
-                title="Extra cost of a unit of work",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(format=".2~p", tickCount=6),
-            ),
-            color=line_colour("pool", "Pool", {pool: colour for pool, (colour, _) in looks.items()}),
-            strokeDash=dash("pool", "Pool", {pool: kind for pool, (_, kind) in looks.items()}),
-            tooltip=[
-                alt.Tooltip("pool:N", title="Pool"),
-                alt.Tooltip("repair_h:Q", title="Repair [h]", format=",.3~r"),
-                alt.Tooltip("n_spares:Q", title="Spares", format=",.0f"),
-                alt.Tooltip("extra:Q", title="Extra cost", format=".3~%"),
-            ],
-        )
-    )
+    x, y = builders.across("repair_h"), builders.up("extra", log=True, ticks=6)
+    tips = tooltips("pool", "repair_h", "n_spares", "extra")
+    lines = builders.lines(curves, x, y, "pool", looks, tips, "Pool", clip=False)
     marks = [("this run", own_h)] + ([("published", staged_h)] if staged_h is not None else [])
     places = pd.DataFrame(marks, columns=["name", "repair_h"]).assign(row=range(len(marks)))
     rules = alt.Chart(places).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("repair_h:Q"))
@@ -303,7 +240,7 @@ def repair(frame: pd.DataFrame, own_h: float, staged_h: float | None, title: str
     )
     ends = frame[frame["pool"] == "cheapest"]
     return finish(
-        layered(rules, touchable(line), names),
+        layered(rules, lines, names),
         title=title,
         subtitle=subtitle,
         description=(

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import AT_COMMAS, PERCENT, dash, line_colour, logarithmic, rounded, with_marks
-from ettr.chapters.common.theme import MODEL_COLOURS, finish, layered, need, touchable
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import FINE_SHARES, Column, tooltips
+from ettr.chapters.common.encodings import rounded, with_marks
+from ettr.chapters.common.theme import BLUE, GREEN, GREY, MODEL_COLOURS, ORANGE, VIOLET, finish, layered, need
 
 _RACKS = {
-    "spares in each rack": ("#e46d09", [1, 0]),
-    "the same, and racks fail whole": ("#8449bc", [2, 3]),
-    "a pool of servers": ("#289561", [8, 2]),
-    "a pool of whole racks": ("#1f95ec", [6, 3]),
+    "spares in each rack": (ORANGE, [1, 0]),
+    "the same, and racks fail whole": (VIOLET, [2, 3]),
+    "a pool of servers": (GREEN, [8, 2]),
+    "a pool of whole racks": (BLUE, [6, 3]),
 }
-_DOMAINS = ["#e46d09", "#1f95ec", "#8449bc"]
-_DOMAIN_DASHES = [[8, 2], [6, 3], [2, 3]]
-_ALONE = ("goes on with the GPUs left", "#289561", [1, 0])
-_INK = "#636562"
+_DOMAINS = (ORANGE, [8, 2]), (BLUE, [6, 3]), (VIOLET, [2, 3])
+_ALONE = {"goes on with the GPUs left": (GREEN, [1, 0])}
 _MOST_POINTS = 2.0
 """Differences above this are beyond the second panel, which is about where they vanish."""
-_JOBS = {"waits": ("waits for a node", "#e46d09", "circle"), "shrinks": ("fewer replicas", "#289561", "square")}
-_CLASSES = {
-    "large_more": ("large job", "#1f95ec"),
-    "small_more": ("small jobs", "#e46d09"),
-    "total_more": ("both", "#289561"),
-}
+_JOBS = {"waits for a node": ("waits", (ORANGE, "circle")), "fewer replicas": ("shrinks", (GREEN, "square"))}
+_CLASSES = {"large_more": ("large job", BLUE), "small_more": ("small jobs", ORANGE), "total_more": ("both", GREEN)}
 
 
 def racks(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -41,34 +38,18 @@ def racks(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "way", "held", "n_spares", "short")
-    there = [way for way in _RACKS if way in set(frame["way"])]
-    line = (
-        alt.Chart(rounded(frame, 4))
-        .mark_line(point=alt.OverlayMarkDef(size=26, filled=True))
-        .encode(
-            x=alt.X("held:Q", title="Spare GPUs over GPUs of the job", axis=PERCENT),
-            y=alt.Y(
-                "short:Q",
-                title="Time in which something is missing",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(format=".2~p", tickCount=7),
-            ),
-            color=line_colour("way", None, {way: _RACKS[way][0] for way in there}),
-            strokeDash=dash("way", None, {way: _RACKS[way][1] for way in there}),
-            tooltip=[
-                alt.Tooltip("way:N", title="Spares"),
-                alt.Tooltip("n_spares:Q", title="How many", format=",.0f"),
-                alt.Tooltip("held:Q", title="Of the job's GPUs", format=".2~%"),
-                alt.Tooltip("short:Q", title="Something is missing", format=".3~%"),
-            ],
-        )
-    )
+    x = builders.along("held", title="Spare GPUs over GPUs of the job", form="%")
+    y = builders.up("short", log=True, title="Time in which something is missing", ticks=7)
+    held = Column("Of the job's GPUs", format=".2~%")
+    tips = tooltips("way", "n_spares", "held", "short", way="Spares", n_spares="How many", held=held)
+    point = alt.OverlayMarkDef(size=26, filled=True)
+    lines = builders.lines(rounded(frame, 4), x, y, "way", _RACKS, tips, clip=False, point=point)
     ends = "; ".join(
         f"{way} {rows['short'].iloc[0]:.2%} with none and {rows['short'].iloc[-1]:.2g} at {rows['held'].iloc[-1]:.1%}"
         for way, rows in frame.groupby("way", sort=False)
     )
     return finish(
-        touchable(line),
+        lines,
         title=title,
         subtitle=subtitle,
         description=(
@@ -96,44 +77,18 @@ def losses(
         The statement, and the scenario.
     """
     need(frame, "way", "domain_gpus", "unavailable", "lost")
-    domains = [way for way in dict.fromkeys(frame["way"]) if way != _ALONE[0]]
-    looks = {way: (_DOMAINS[i % 3], _DOMAIN_DASHES[i % 3]) for i, way in enumerate(domains)}
-    looks[_ALONE[0]] = _ALONE[1:]
-    line = (
-        alt.Chart(rounded(frame, 4))
-        .mark_line()
-        .encode(
-            x=logarithmic("unavailable", "GPUs down, of all").copy(),
-            y=alt.Y(
-                "lost:Q",
-                title="Throughput lost",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(format=".2~p", tickCount=6),
-            ),
-            color=line_colour("way", "The job", {way: look[0] for way, look in looks.items()}),
-            strokeDash=dash("way", "The job", {way: look[1] for way, look in looks.items()}),
-            tooltip=[
-                alt.Tooltip("way:N", title="The job"),
-                alt.Tooltip("unavailable:Q", title="GPUs down", format=".2~%"),
-                alt.Tooltip("lost:Q", title="Throughput lost", format=".3~%"),
-            ],
-        )
-    )
-    line.encoding.x.axis = alt.Axis(format=".2~p", labelOverlap=True, tickCount=5)
-    own = alt.Chart(pd.DataFrame({"unavailable": [own_share], "name": ["this run"]}))
-    point = alt.Chart(pd.DataFrame({"unavailable": [published[0]], "lost": [published[1]], "name": ["published"]}))
+    domains = [way for way in dict.fromkeys(frame["way"]) if way not in _ALONE]
+    looks = dict(zip(domains, itertools.cycle(_DOMAINS))) | _ALONE
+    x, y = builders.across("unavailable", ticks=5), builders.up("lost", log=True, ticks=6)
+    tips = tooltips("way", "unavailable", "lost", way="The job")
+    lines = builders.lines(rounded(frame, 4), x, y, "way", looks, tips, "The job", clip=False)
+    example = pd.DataFrame({"unavailable": [published[0]], "lost": [published[1]], "name": ["published"]})
+    point = alt.Chart(example).encode(x=alt.X("unavailable:Q"), y=alt.Y("lost:Q"))
     layers = [
-        own.mark_rule(strokeDash=[3, 3]).encode(x=alt.X("unavailable:Q")),
-        own.mark_text(align="right", dx=-5, baseline="top").encode(
-            x=alt.X("unavailable:Q"), y=alt.value(4), text=alt.Text("name:N")
-        ),
-        touchable(line),
-        point.mark_point(shape="diamond", size=130, color=MODEL_COLOURS["published"], opacity=1).encode(
-            x=alt.X("unavailable:Q"), y=alt.Y("lost:Q")
-        ),
-        point.mark_text(align="right", dx=-10).encode(
-            x=alt.X("unavailable:Q"), y=alt.Y("lost:Q"), text=alt.Text("name:N")
-        ),
+        *builders.named_rule("unavailable", own_share, "this run"),
+        lines,
+        point.mark_point(shape="diamond", size=130, color=MODEL_COLOURS["published"], opacity=1),
+        point.mark_text(align="right", dx=-10).encode(text=alt.Text("name:N")),
     ]
     near = frame.iloc[(frame["unavailable"] - published[0]).abs().groupby(frame["way"], sort=False).idxmin()]
     values = "; ".join(f"{row.way} {row.lost:.2%}" for row in near.itertuples())
@@ -160,7 +115,7 @@ def elastic(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    needed = [f"ettr_{kind}{end}" for kind in _JOBS for end in ("", "_low", "_high")]
+    needed = [f"ettr_{kind}{end}" for kind, _ in _JOBS.values() for end in ("", "_low", "_high")]
     need(frame, "n_spares", "more", "more_low", "more_high", *needed)
     pairs = "; ".join(
         f"{row.n_spares:,.0f} spares {row.ettr_waits:.1%} and {row.ettr_shrinks:.1%}" for row in frame.itertuples()
@@ -178,39 +133,22 @@ def elastic(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 
 def _spares_axis() -> alt.X:
-    return alt.X("n_spares:Q", title="Hot spares [nodes]", axis=alt.Axis(format=",d", tickMinStep=1, tickCount=6))
+    return builders.along("n_spares").axis(format=",d", tickMinStep=1, tickCount=6)
 
 
 def _both_jobs(frame: pd.DataFrame) -> Any:
     """The ETTR of both jobs."""
-    rows = [
-        {
-            "job": name,
-            "n_spares": row["n_spares"],
-            **{end: row[f"ettr_{kind}{tail}"] for end, tail in (("ettr", ""), ("low", "_low"), ("high", "_high"))},
-        }
-        for kind, (name, _, _) in _JOBS.items()
-        for row in frame.to_dict("records")
+    jobs = [
+        frame[["n_spares"]].assign(
+            job=name, ettr=frame[f"ettr_{kind}"], low=frame[f"ettr_{kind}_low"], high=frame[f"ettr_{kind}_high"]
+        )
+        for name, (kind, _) in _JOBS.items()
     ]
-    domain, colours, shapes = zip(*_JOBS.values(), strict=True)
-    base = alt.Chart(rounded(pd.DataFrame(rows), 6)).encode(
-        x=_spares_axis(),
-        color=alt.Color("job:N", title="Without a spare, the job", scale=alt.Scale(domain=domain, range=colours)),
-    )
-    y = alt.Y("ettr:Q", title="ETTR", axis=PERCENT, scale=alt.Scale(domain=[0, 1]))
-    tips = [
-        alt.Tooltip("job:N", title="The job"),
-        alt.Tooltip("n_spares:Q", title="Hot spares"),
-        alt.Tooltip("ettr:Q", title="ETTR", format=".2%"),
-        alt.Tooltip("low:Q", title="95%: from", format=".2%"),
-        alt.Tooltip("high:Q", title="to", format=".2%"),
-    ]
-    shape = alt.Shape("job:N", title="Without a spare, the job", scale=alt.Scale(domain=domain, range=shapes))
-    return alt.layer(
-        base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
-        base.mark_line(strokeWidth=1.5).encode(y=y),
-        base.mark_point(size=60, opacity=1).encode(y=y, shape=shape, tooltip=tips),
-    )
+    looks, y = {name: look for name, (_, look) in _JOBS.items()}, builders.up("ettr", domain=[0, 1])
+    tips = tooltips("job", "n_spares", "ettr", "low", "high", **FINE_SHARES, job="The job")
+    rows = rounded(pd.concat(jobs, ignore_index=True), 6)
+    title = "Without a spare, the job"
+    return alt.layer(*builders.measured(rows, _spares_axis(), y, ("low", "high"), "job", looks, 60, tips, title))
 
 
 def _difference(frame: pd.DataFrame) -> Any:
@@ -219,18 +157,13 @@ def _difference(frame: pd.DataFrame) -> Any:
     points = frame.assign(**{name: 100 * frame[name] for name in names})[["n_spares", *names]]
     near = points[points["more_low"] <= _MOST_POINTS]
     base = alt.Chart(rounded(near, 4)).encode(x=_spares_axis())
-    y = alt.Y("more:Q", title="ETTR more with fewer replicas [points]")
-    zero = alt.Chart(pd.DataFrame({"more": [0.0]})).mark_rule(strokeDash=[3, 3])
-    tips = [
-        alt.Tooltip("n_spares:Q", title="Hot spares"),
-        alt.Tooltip("more:Q", title="More [points]", format="+.3~f"),
-        alt.Tooltip("more_low:Q", title="95%: from", format="+.3~f"),
-        alt.Tooltip("more_high:Q", title="to", format="+.3~f"),
-    ]
+    y = builders.up("more")
     return alt.layer(
-        zero.encode(y=y),
-        base.mark_rule(strokeWidth=2, color=_INK).encode(y=alt.Y("more_low:Q"), y2=alt.Y2("more_high:Q")),
-        base.mark_point(size=60, opacity=1, color=_INK, shape="diamond").encode(y=y, tooltip=tips),
+        builders.rule(y, 0.0, strokeDash=[3, 3]),
+        base.mark_rule(strokeWidth=2, color=GREY).encode(y=alt.Y("more_low:Q"), y2=alt.Y2("more_high:Q")),
+        base.mark_point(size=60, opacity=1, color=GREY, shape="diamond").encode(
+            y=y, tooltip=tooltips("n_spares", *names)
+        ),
     )
 
 
@@ -261,27 +194,17 @@ def shared(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     ]
     names = [name for name, _ in _CLASSES.values()]
     base = alt.Chart(rounded(pd.DataFrame(rows), 4)).encode(
-        y=alt.Y(
-            "option:N",
-            sort=list(rest["option"]),
-            title=None,
-            axis=alt.Axis(labelLimit=230, labelExpr=AT_COMMAS),
-        ),
+        y=builders.rows("option", rest["option"], labelLimit=230, labelExpr=builders.AT_COMMAS),
         yOffset=alt.YOffset("class:N", sort=names),
     )
     x = alt.X("more:Q", title="Useful nodes more than in the first option")
-    tips = [
-        alt.Tooltip("option:N", title="Option"),
-        alt.Tooltip("class:N", title="Of"),
-        alt.Tooltip("more:Q", title="Useful nodes more", format="+,.3~r"),
-        alt.Tooltip("low:Q", title="95%: from", format="+,.3~r"),
-        alt.Tooltip("high:Q", title="to", format="+,.3~r"),
-        alt.Tooltip("preemptions:Q", title="Pre-empted jobs a day", format=",.3~r"),
-    ]
-    colour = alt.Color("class:N", title=None, scale=alt.Scale(domain=names, range=[c for _, c in _CLASSES.values()]))
+    nodes = Column("Useful nodes more", format="+,.3~r")
+    low, high = (Column(f"95%: {end}", format="+,.3~r") for end in ("from", "to"))
+    of = {"more": nodes, "low": low, "high": high}
+    tips = tooltips("option", "class", "more", "low", "high", "preemptions", **of)
     layers = [
-        base.mark_bar().encode(x=x, color=colour, tooltip=tips),
-        base.mark_bar(height=alt.RelativeBandSize(band=0.18), color=_INK).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
+        base.mark_bar().encode(x=x, color=builders.colours("class", dict(_CLASSES.values())), tooltip=tips),
+        base.mark_bar(height=alt.RelativeBandSize(band=0.18), color=GREY).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
     ]
     first = frame.loc[frame["order"] == 0, "option"].iloc[0]
     gains = "; ".join(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence, spares
-from ettr.chapters.common.simulated_runs import affordable_runs
-from ettr.chapters.spares.tables import PooledRun, shortened, some_sizes
-from ettr.core.errors import InputError, NoProgress, NotModelled
+from ettr.chapters.spares.tables import PooledRun, progressing, shortened, some_sizes
+from ettr.core.errors import InputError
 from ettr.scenario import Scenario
+from ettr.scenario.paths import RATE
+from ettr.simulation.outlook import affordable_runs
 
 IN_RACKS, IN_RACKS_WHOLE = "spares in each rack", "the same, and racks fail whole"
 SERVERS, WHOLE_RACKS = "a pool of servers", "a pool of whole racks"
@@ -23,7 +23,6 @@ _RARE = 1e-7
 _FAILURES_A_SIZE, _FAILURES_A_RUN = 40_000, 10_000
 _MOST_POOLS = 400
 """Pools that a line has points for."""
-_DOMAINS = 8, 72
 
 
 @dataclass(frozen=True)
@@ -39,14 +38,11 @@ class RackChoices:
         Racks of the job.
     unavailable : float
         Share of time that a GPU is in repair.
-    rack_unavailable : float
-        Share of time that a whole rack is, by itself.
     """
 
     frame: pd.DataFrame
     n_racks: int
     unavailable: float
-    rack_unavailable: float
 
 
 def rack_choices(
@@ -95,7 +91,7 @@ def rack_choices(
         gpus = pools * size
         short = 1 - np.asarray(spares.domains_level(n_gpus, gpus, size, unavailable))
         frames.append(_way(name, gpus, pools, short, n_gpus))
-    return RackChoices(pd.concat(frames, ignore_index=True), n_racks, unavailable, whole / (1 + whole))
+    return RackChoices(pd.concat(frames, ignore_index=True), n_racks, unavailable)
 
 
 def _way(name: str, gpus: np.ndarray, n_spares: np.ndarray, short: np.ndarray, n_gpus: int) -> pd.DataFrame:
@@ -103,7 +99,7 @@ def _way(name: str, gpus: np.ndarray, n_spares: np.ndarray, short: np.ndarray, n
     return frame[(frame["short"] > _RARE) | (frame.index == 0)].assign(short=lambda kept: kept["short"].clip(_RARE))
 
 
-def domain_losses(n_points: int = 40, domains: Iterable[int] = _DOMAINS) -> pd.DataFrame:
+def domain_losses(n_points: int = 40) -> pd.DataFrame:
     """Throughput that is lost over the share of GPUs that are down, by what one of them takes with it.
 
     Returns
@@ -113,8 +109,8 @@ def domain_losses(n_points: int = 40, domains: Iterable[int] = _DOMAINS) -> pd.D
         ``unavailable`` (share of GPUs), ``lost`` (share of throughput).
     """
     shares = np.geomspace(1e-5, 1e-2, n_points)
-    rows = [(f"domains of {size} GPUs", size, spares.uniform_loss(shares, size)) for size in domains]
-    rows.append((ALONE, 1, spares.nonuniform_loss(shares)))
+    rows = [(f"domains of {size} GPUs", size, spares.domain_unavailability(shares, size)) for size in domain_sizes()]
+    rows.append((ALONE, 1, shares))
     frames = [
         pd.DataFrame({"way": way, "domain_gpus": size, "unavailable": shares, "lost": lost}) for way, size, lost in rows
     ]
@@ -123,12 +119,12 @@ def domain_losses(n_points: int = 40, domains: Iterable[int] = _DOMAINS) -> pd.D
 
 def domain_sizes() -> tuple[int, int]:
     """GPUs of a server, and of a rack that couples its GPUs tightly."""
-    return _DOMAINS[0], int(evidence.figure("nvl72_n_gpus").value)
+    return 8, int(evidence.figure("nvl72_n_gpus").value)
 
 
 def uniform_loss(unavailable: float, domain_gpus: int) -> float:
     """Share of throughput that a job in whole domains loses, by the share of GPUs that are down."""
-    return float(spares.uniform_loss(unavailable, domain_gpus))
+    return float(spares.domain_unavailability(unavailable, domain_gpus))
 
 
 def published_loss() -> tuple[float, float]:
@@ -167,20 +163,17 @@ def elastic_pools(
     if replicas < 2:
         return pd.DataFrame()
     least = max(1, min(replicas - 1, round(replicas * least_share)))
-    expected = budget.exact(budget.simplified(plain).scenario)
-    part = min(1.0, _FAILURES_A_RUN / max(float(expected.n_failures), 1.0))
-    plain, n_failures = shortened(plain, part), part * expected.n_failures
-    n = max(2, affordable_runs(replace(expected, n_failures=n_failures), n_runs, _FAILURES_A_SIZE))
+    n_failures = float(budget.exact(budget.simplified(plain).scenario).n_failures)
+    part = min(1.0, _FAILURES_A_RUN / max(n_failures, 1.0))
+    plain = shortened(plain, part)
+    n = max(2, affordable_runs(part * n_failures, n_runs, _FAILURES_A_SIZE))
     sizes = some_sizes(0, max(4, math.ceil(1.5 * run.best.n_spares)), run.best.n_spares)
-    while sizes:
-        try:
-            pools = spares.elastic_by_pool(plain, sizes, replicas, least, n, seed)
-            return pools.assign(n_replicas=replicas, n_least=least)
-        except NoProgress:
-            sizes = sizes[1:]
-        except NotModelled:
-            break
-    return pd.DataFrame()
+    return progressing(
+        lambda possible: spares.elastic_by_pool(plain, possible, replicas, least, n, seed).assign(
+            n_replicas=replicas, n_least=least
+        ),
+        sizes,
+    )
 
 
 def enough_to_wait(frame: pd.DataFrame) -> int | None:
@@ -265,11 +258,10 @@ def second_order_pct() -> float:
 def _options(
     plain: Scenario, rate: float, n_spares: int, n_cluster: int, small_nodes: int, preempt_min: float
 ) -> pd.DataFrame:
-    path, repair = "failures.rate_per_1000_node_days", "repair.manual_h"
-    base = plain.override({path: plain.failures.rate * rate})
+    base = plain.override({RATE: plain.failures.rate * rate})
     repair_h = spares.demand(base).repair_h
-    rarer = base.override({path: base.failures.rate / 2})
-    faster = base.override({repair: repair_h / 2})
+    rarer = base.override({RATE: base.failures.rate / 2})
+    faster = base.override({"repair.manual_h": repair_h / 2})
     half = n_spares // 2
     small = spares.SmallJobs(n_nodes=small_nodes, interval_min=evidence.figure("rsc_interval_min").value)
     choices: list[tuple[str, Scenario, int, bool, float]] = [

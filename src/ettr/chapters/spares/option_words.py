@@ -6,7 +6,6 @@ import math
 
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, count, number, pct, points
 from ettr.chapters.spares.option_tables import (
     IN_RACKS,
     IN_RACKS_WHOLE,
@@ -21,6 +20,8 @@ from ettr.chapters.spares.option_tables import (
 )
 from ettr.chapters.spares.tables import PooledRun
 from ettr.chapters.spares.words import nodes
+from ettr.core.sentences import Finding, count, number, pct, points
+from ettr.core.units import ROUNDING
 
 _NONE = 0.05
 """Fewer nodes than this count as none."""
@@ -94,7 +95,7 @@ def _at_equal(frame: pd.DataFrame, held: float) -> str:
     """What each way reaches with as many GPUs."""
     shares = []
     for way, words in ((IN_RACKS, "spares in each rack"), (SERVERS, "servers"), (WHOLE_RACKS, "racks")):
-        rows = frame[(frame["way"] == way) & (frame["held"] <= held * (1 + 1e-9))]
+        rows = frame[(frame["way"] == way) & (frame["held"] <= held * (1 + ROUNDING))]
         short = float(rows["short"].iloc[-1])
         shares.append(f"{_share(short)} of the time with {words}")
     return (

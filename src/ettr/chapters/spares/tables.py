@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from ettr import budget, evidence, spares
-from ettr.chapters.common.simulated_runs import affordable_runs
 from ettr.chapters.simulation.beyond_formula_tables import assumed_mechanisms, formula_run
 from ettr.core.errors import InputError, NoProgress, NotModelled
+from ettr.core.units import ROUNDING
 from ettr.failures import gamma_interval
 from ettr.scenario import Scenario
+from ettr.simulation.outlook import affordable_runs
 
 LEVELS = (0.9, 0.99, 0.999)
 """Service levels that are compared."""
 CHEAPEST = "cheapest"
 
-_PUBLISHED = "delta_held_pct"
 _SMALLEST, _LARGEST = 4, 65_536
 _WIDEST = 0.25
 """Pools whose extra cost is larger than this are off the chart, unless the best is not far below."""
@@ -63,6 +64,12 @@ class PooledRun:
         return self.asked.in_repair
 
     @property
+    def unavailable(self) -> float:
+        """Share of the time that a node is in repair."""
+        load = self.in_repair / self.scenario.n_nodes
+        return load / (1 + load)
+
+    @property
     def beyond(self) -> tuple[str, ...]:
         """What its spares and repair have that the closed form of a pool knows nothing of, in words."""
         held, repair, known = self.scenario.spares, self.scenario.repair, self.scenario.failures
@@ -88,11 +95,6 @@ class PooledRun:
     def waiting_without(self) -> float:
         """Share of the time that the job would wait if it had no spares."""
         return float(spares.waiting_share(0, self.in_repair))
-
-    @property
-    def usd_per_gpu_h(self) -> float:
-        """Price of a GPU-hour. [USD]"""
-        return spares.gpu_price_usd(self.scenario)
 
     def cheapest(self, in_repair: float) -> spares.Pool:
         """The cheapest pool if so many nodes were in repair. [nodes]"""
@@ -132,7 +134,7 @@ def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
     left_out = () if own else budget.simplified(scenario).left_out
     bare = formula_run(scenario)
     if scenario.repair is not None:
-        repair_h = max(scenario.repair.mean_h, 1e-9)
+        repair_h = max(scenario.repair.mean_h, ROUNDING)
     singles = {f"failures.modes.{mode.name}.n_out_nodes": 1 for mode in bare.failures.modes if mode.n_out_nodes > 1}
     plain = bare.override({"spares": {"n_nodes": 0}, "repair": {"manual_h": repair_h}, **singles})
     run = scenario if own else plain
@@ -166,8 +168,7 @@ def shares_by_size(run: PooledRun, n_points: int = 160) -> pd.DataFrame:
         the nodes of the job), ``level`` (chance that so many are enough at a random moment). Levels by the binomial,
         where spares fail too.
     """
-    per_node = run.in_repair / run.scenario.n_nodes
-    unavailable = per_node / (1 + per_node)
+    per_node, unavailable = run.in_repair / run.scenario.n_nodes, run.unavailable
     largest = max(_LARGEST, 2 * run.scenario.n_nodes)
     sizes = np.unique(np.round(np.geomspace(_SMALLEST, largest, n_points)))
     rows = [(f"{100 * level:g}%", sizes, spares.binomial_pool(sizes, unavailable, level)) for level in LEVELS]
@@ -205,8 +206,7 @@ def largest_for_share(run: PooledRun, share: float, level: float = LEVELS[-1]) -
     >>> largest_for_share(pooled_run(Scenario.load("llama3-405b")), 0.05, 0.999)
     60
     """
-    per_node = run.in_repair / run.scenario.n_nodes
-    unavailable = per_node / (1 + per_node)
+    unavailable = run.unavailable
     if unavailable >= share:
         return None
     nodes = np.arange(1, 20_001)
@@ -215,7 +215,11 @@ def largest_for_share(run: PooledRun, share: float, level: float = LEVELS[-1]) -
 
 
 def unavailability_for(n_nodes: int, share: float, level: float) -> float:
-    """How often a node may be in repair for a share of spares to reach a service level, a fraction.
+    """How often a node may be in repair for a share of spares to reach a service level, a fraction up to a half.
+
+    Notes
+    -----
+    Spares fail too: the binomial of :func:`ettr.spares.pool_level`, solved for its probability.
 
     Examples
     --------
@@ -223,11 +227,7 @@ def unavailability_for(n_nodes: int, share: float, level: float) -> float:
     0.035
     """
     held = math.floor(share * n_nodes)
-    low, high = 0.0, 0.5
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if spares.pool_level(n_nodes, held, middle) >= level else (low, middle)
-    return low
+    return min(float(special.betaincinv(held + 1, n_nodes, 1 - level)), 0.5)
 
 
 def pools_by_level(run: PooledRun, crew_factor: float = 1.3) -> pd.DataFrame:
@@ -248,7 +248,7 @@ def pools_by_level(run: PooledRun, crew_factor: float = 1.3) -> pd.DataFrame:
         [nodes], ``waiting_share`` (of the wall clock), ``cost``.
     """
     a, nodes = run.in_repair, run.scenario.n_nodes
-    unavailable, n_crew = a / nodes / (1 + a / nodes), crews_of(run, crew_factor)
+    unavailable, n_crew = run.unavailable, crews_of(run, crew_factor)
     rows: list[dict[str, Any]] = []
     for level in LEVELS:
         held = float(spares.poisson_pool(a, level))
@@ -261,8 +261,7 @@ def pools_by_level(run: PooledRun, crew_factor: float = 1.3) -> pd.DataFrame:
         rows.append({"pool": f"{100 * level:g}% of the time", "level": level, **ways, "n_spares": held})
     best = run.best.n_spares
     at_best = float(spares.pool_level(nodes, best, unavailable))
-    none = dict.fromkeys(("binomial", "flow", "normal", "crews"), math.nan)
-    rows.append({"pool": CHEAPEST, "level": at_best, **none, "n_spares": float(best)})
+    rows.append({"pool": CHEAPEST, "level": at_best, "n_spares": float(best)})
     table = pd.DataFrame(rows)
     return table.assign(
         waiting_share=spares.waiting_share(table["n_spares"], a), cost=spares.pool_cost(table["n_spares"], a, nodes)
@@ -355,30 +354,9 @@ def cost_by_repair(run: PooledRun, n_points: int = 60) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-@dataclass(frozen=True)
-class RepairStages:
-    """The stages of repair that a published simulator assumes.
-
-    Attributes
-    ----------
-    automatic_h : float
-        Of every node. [h]
-    manual_h : float
-        By people. [h]
-    manual_pct : float
-        Nodes that people repair, of all. [%]
-    """
-
-    automatic_h: float
-    manual_h: float
-    manual_pct: float
-
-
-def repair_stages() -> RepairStages:
-    """The stages of repair that a published simulator assumes."""
-    return RepairStages(
-        *(evidence.figure(f"airesim_{name}").value for name in ("automatic_h", "manual_h", "manual_pct"))
-    )
+def staged(name: str) -> float:
+    """What a published simulator assumes of the stages of repair: ``automatic_h``, ``manual_h`` or ``manual_pct``."""
+    return evidence.figure(f"airesim_{name}").value
 
 
 def staged_repair_h() -> float:
@@ -389,8 +367,7 @@ def staged_repair_h() -> float:
     >>> round(staged_repair_h(), 1)
     40.4
     """
-    stages = repair_stages()
-    return stages.automatic_h + stages.manual_pct / 100 * stages.manual_h
+    return staged("automatic_h") + staged("manual_pct") / 100 * staged("manual_h")
 
 
 def published_share() -> float:
@@ -401,7 +378,7 @@ def published_share() -> float:
     >>> published_share()
     0.05
     """
-    return evidence.figure(_PUBLISHED).value / 100
+    return evidence.figure("delta_held_pct").value / 100
 
 
 ONE_BY_ONE, RACKS, CREWS = "nodes fail one by one", "racks fail too", "few repair crews"
@@ -440,9 +417,9 @@ def simulated_pools(
         meets more than 10,000 failures a part is simulated, and its hours and money are scaled to the whole.
     """
     n_crew = crews_of(run, crew_factor)
-    expected = budget.exact(budget.simplified(run.scenario).scenario)
-    part = min(1.0, _FAILURES_A_RUN / max(float(expected.n_failures), 1.0))
-    n = affordable_runs(replace(expected, n_failures=part * expected.n_failures), n_runs, _FAILURES_A_SIZE)
+    n_failures = float(run.asked.expected.n_failures)
+    part = min(1.0, _FAILURES_A_RUN / max(n_failures, 1.0))
+    n = affordable_runs(part * n_failures, n_runs, _FAILURES_A_SIZE)
     scenario, plain = (shortened(one, part) for one in (run.scenario, run.plain))
     sizes = some_sizes(*sizes_around(run), run.best.n_spares)
     frames = [_simulated(ONE_BY_ONE, scenario, sizes, n, seed)]
@@ -487,14 +464,20 @@ def some_sizes(least: int, most: int, best: int) -> list[int]:
     return sorted({*np.unique(np.round(np.linspace(least, most, _MOST_SIZES))).astype(int).tolist(), best})
 
 
-def _simulated(pool: str, scenario: Scenario, sizes: Iterable[int], n_runs: int, seed: int) -> pd.DataFrame:
+def _simulated(pool: str, scenario: Scenario, sizes: list[int], n_runs: int, seed: int) -> pd.DataFrame:
     """A kind of pool at the sizes with which the job gets on."""
-    possible = list(sizes)
-    while possible:
+    return progressing(
+        lambda possible: spares.by_pool_size(scenario, possible, max(2, n_runs), seed).assign(pool=pool), sizes
+    )
+
+
+def progressing(pools: Callable[[list[int]], pd.DataFrame], sizes: list[int]) -> pd.DataFrame:
+    """Pools from the smallest size on with which the job gets on; empty if it does with none, or is not modelled."""
+    for first in range(len(sizes)):
         try:
-            return spares.by_pool_size(scenario, possible, max(2, n_runs), seed).assign(pool=pool)
+            return pools(sizes[first:])
         except NoProgress:
-            possible = possible[1:]
+            continue
         except NotModelled:
             break
     return pd.DataFrame()

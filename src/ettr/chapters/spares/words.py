@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, count, duration, listed, number, pct
 from ettr.chapters.spares.tables import (
     CHEAPEST,
     CREWS,
     ONE_BY_ONE,
     RACKS,
     PooledRun,
-    repair_stages,
+    staged,
     unavailability_for,
 )
+from ettr.core.sentences import Finding, capital, count, duration, listed, number, pct
 
 if TYPE_CHECKING:
     from ettr.plan import Requirement
@@ -68,7 +68,7 @@ def answer(run: PooledRun, simulated: pd.DataFrame) -> Finding:
         )
     best, size = run.best, run.scenario.n_nodes
     share = pct(best.n_spares / size, 2)
-    title = f"{_capital(nodes(best.n_spares))} {_is(best.n_spares)} cheapest, {share} of the {count(size)} nodes"
+    title = f"{capital(nodes(best.n_spares))} {_is(best.n_spares)} cheapest, {share} of the {count(size)} nodes"
     if best.n_spares == 0:
         title = "No spares are worth holding"
     flat = (
@@ -119,7 +119,7 @@ def required(need: Requirement) -> Finding:
             ),
         )
     error = f", give or take {pct(need.ettr_error or 0.0, 2)}, simulated" if need.ettr_error else ", simulated"
-    title = f"{_capital(nodes(need.value))} {_is(need.value)} the fewest for an ETTR of {target}"
+    title = f"{capital(nodes(need.value))} {_is(need.value)} the fewest for an ETTR of {target}"
     return Finding(
         title=title,
         text=(
@@ -224,10 +224,9 @@ def shares(run: PooledRun, frame: pd.DataFrame, published: float, largest: int |
             f"Published are {pct(published, 0)} {{cite:p}}`cui2025delta`, {which}; no size needs just that here."
         )
     if 0 < limit < 0.5:
-        load = run.in_repair / size
         sentences.append(
             f"On this job's {nodes(size, 'node')} it would be if a node were in repair {pct(limit, 2)} of the time; "
-            f"here it is {pct(load / (1 + load), 2)}."
+            f"here it is {pct(run.unavailable, 2)}."
         )
     return Finding(title=title, text=" ".join(sentences))
 
@@ -296,8 +295,9 @@ def money(frame: pd.DataFrame, run: PooledRun) -> Finding:
     least = frame[frame["is_least"]].iloc[0]
     first = frame.iloc[0]
     assumed = "" if run.scenario.cost else " (assumed)"
+    price = number(run.scenario.prices.usd_per_gpu_h)
     text = (
-        f"At {number(run.usd_per_gpu_h)} USD an hour of a GPU{assumed}, a run with {nodes(least['n_spares'])} pays "
+        f"At {price} USD an hour of a GPU{assumed}, a run with {nodes(least['n_spares'])} pays "
         f"{_usd(least['held_usd'])} for {_gpu_h(least['held_gpu_h'])} of theirs, and {_usd(least['waited_usd'])} for "
         f"{_gpu_h(least['waited_gpu_h'])} in which the job's own GPUs wait."
     )
@@ -343,9 +343,5 @@ def repair(run: PooledRun, frame: pd.DataFrame, staged_h: float) -> Finding:
 
 def _stages() -> str:
     """The stages of a published simulator in words."""
-    of = repair_stages()
-    return f"{number(of.automatic_h)} h and for {of.manual_pct:g}% of the nodes {number(of.manual_h)} h by people"
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
+    automatic_h, manual_h, manual_pct = (staged(name) for name in ("automatic_h", "manual_h", "manual_pct"))
+    return f"{number(automatic_h)} h and for {manual_pct:g}% of the nodes {number(manual_h)} h by people"

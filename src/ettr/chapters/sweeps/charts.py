@@ -8,9 +8,9 @@ import altair as alt
 import pandas as pd
 
 from ettr.chapters.common.encodings import rounded
-from ettr.chapters.common.theme import finish, need
+from ettr.chapters.common.theme import BLUE, GREEN, ORANGE, PURPLE, finish, need
 
-_COLOURS = ["#1f95ec", "#e46d09", "#289561", "#8d48b3", "#b8860b", "#d6336c"]
+_COLOURS = [BLUE, ORANGE, GREEN, PURPLE, "#b8860b", "#d6336c"]
 _DASHES = [[1, 0], [6, 3], [2, 3], [8, 3, 2, 3], [4, 2], [1, 2]]
 MOST_GROUPS = len(_COLOURS)
 """Lines that one panel can tell apart."""
@@ -36,17 +36,19 @@ def panel(frame: pd.DataFrame, x: str, group: str, title: str, subtitle: str = "
     points = rounded(frame)
     axis = _across(frame["x"], x)
     y = alt.Y("mean:Q", title=None, scale=alt.Scale(zero=False, padding=8), axis=alt.Axis(tickCount=5))
-    colour: Any
-    dash: Any
-    colour, dash = alt.value(_COLOURS[0]), alt.value([1, 0])
+    colour: Any = alt.value(_COLOURS[0])
+    dash: Any = alt.value([1, 0])
     if len(groups) > 1:
         legend = alt.Legend(symbolType="stroke", columns=2, labelLimit=130, titleLimit=260)
-        n = len(groups)
-        colour = alt.Color(
-            "group:N", title=group, sort=groups, scale=alt.Scale(domain=groups, range=_COLOURS[:n]), legend=legend
-        )
-        dash = alt.StrokeDash(
-            "group:N", title=group, sort=groups, scale=alt.Scale(domain=groups, range=_DASHES[:n]), legend=legend
+        colour, dash = (
+            channel(
+                "group:N",
+                title=group,
+                sort=groups,
+                scale=alt.Scale(domain=groups, range=looks[: len(groups)]),
+                legend=legend,
+            )
+            for channel, looks in ((alt.Color, _COLOURS), (alt.StrokeDash, _DASHES))
         )
     base = alt.Chart(points).encode(x=axis)
     layers = []

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from ettr.chapters.common.sentences import count, duration, number
+from ettr.core.sentences import count, duration, number
 
 _NAMED = 4
 _ALIKE = 1e-12

@@ -7,24 +7,28 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.encodings import PERCENT, but_size, dash, line_colour, logarithmic, rounded
-from ettr.chapters.common.theme import finish, layered, need, touchable
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import tooltips
+from ettr.chapters.common.encodings import but_size, rounded
+from ettr.chapters.common.theme import BLUE, BRICK, GREEN, GREY, ORANGE, TEAL, VIOLET, finish, layered, need
 
-TEMPERATURES = {
-    "outdoors": "#1f95ec",
-    "inlet": "#297064",
-    "die, mean GPU": "#e46d09",
-    "die, hottest GPU": "#8449bc",
+_TEMPERATURES = {
+    "outdoors": (BLUE, [1, 0]),
+    "inlet": (TEAL, [8, 2]),
+    "die, mean GPU": (ORANGE, [6, 3]),
+    "die, hottest GPU": (VIOLET, [2, 2]),
 }
-_TEMPERATURE_DASHES = dict(zip(TEMPERATURES, [[1, 0], [8, 2], [6, 3], [2, 2]], strict=True))
-_WHOSE = {"mean GPU": "#e46d09", "job": "#8449bc"}
-_WHOSE_DASHES = {"mean GPU": [6, 3], "job": [1, 0]}
+_WHOSE = {"mean GPU": (ORANGE, [6, 3]), "job": (VIOLET, [1, 0])}
+_WHEN = {"mean hour": (BLUE, [1, 0]), "hottest hour": (BRICK, [6, 3])}
 _COOLING = {
-    "air_economiser": ("outdoor air", "#1f95ec", [1, 0]),
-    "chiller": ("chilled air", "#8449bc", [8, 2]),
-    "cold_plate": ("cold plates", "#289561", [6, 3]),
-    "immersion": ("immersion", "#ad470c", [2, 3]),
+    "air_economiser": ("outdoor air", BLUE, [1, 0]),
+    "chiller": ("chilled air", VIOLET, [8, 2]),
+    "cold_plate": ("cold plates", GREEN, [6, 3]),
+    "immersion": ("immersion", BRICK, [2, 3]),
 }
+_CASES = ((GREY, [2, 3]), (BLUE, [1, 0]), (ORANGE, [8, 2]), (VIOLET, [6, 3]))
+_CAGES = {"rate": "Per 1000 GPU-years", "ratio": "Over the bottom cage"}
+_MEDIA = {"air": BLUE, "cold plate": GREEN, "immersion": BRICK}
 _HOURS = alt.X(
     "hour:Q",
     title="Hour of the day [h]",
@@ -47,21 +51,9 @@ def afternoon(frame: pd.DataFrame, limits: pd.DataFrame, title: str, subtitle: s
     """
     need(frame, "hour", "what", "temperature_c")
     need(limits, "limit", "temperature_c")
-    lines = (
-        alt.Chart(rounded(frame, 4))
-        .mark_line()
-        .encode(
-            x=_HOURS,
-            y=alt.Y("temperature_c:Q", title="Temperature [°C]"),
-            color=line_colour("what", None, TEMPERATURES),
-            strokeDash=dash("what", None, _TEMPERATURE_DASHES),
-            tooltip=[
-                alt.Tooltip("what:N", title="Of"),
-                alt.Tooltip("hour:Q", title="Hour", format=".1f"),
-                alt.Tooltip("temperature_c:Q", title="Temperature [°C]", format=".1f"),
-            ],
-        )
-    )
+    tips = tooltips("what", "hour", "temperature_c", what="Of")
+    up = builders.up("temperature_c")
+    lines = builders.lines(rounded(frame, 4), _HOURS, up, "what", _TEMPERATURES, tips, clip=False)
     rules = alt.Chart(limits).mark_rule(strokeDash=[3, 3]).encode(y=alt.Y("temperature_c:Q"))
     names = (
         alt.Chart(limits)
@@ -72,14 +64,13 @@ def afternoon(frame: pd.DataFrame, limits: pd.DataFrame, title: str, subtitle: s
         f"{what} {group['temperature_c'].min():.1f} to {group['temperature_c'].max():.1f}"
         for what, group in frame.groupby("what", sort=False)
     )
+    limited = ", ".join(f"{row.limit} {row.temperature_c:g}" for row in limits.itertuples())
     return finish(
-        layered(rules, touchable(lines), names),
+        layered(rules, lines, names),
         title=title,
         subtitle=subtitle,
         description=(
-            f"Lines of temperature in degrees Celsius over the hours of a day: {ranges}. Dashed rules: "
-            + ", ".join(f"{row.limit} {row.temperature_c:g}" for row in limits.itertuples())
-            + "."
+            f"Lines of temperature in degrees Celsius over the hours of a day: {ranges}. Dashed rules: {limited}."
         ),
         height=340,
     )
@@ -96,32 +87,13 @@ def pace(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "hour", "whose", "speed", "limited_by")
-    lines = (
-        alt.Chart(rounded(frame))
-        .mark_line()
-        .encode(
-            x=_HOURS,
-            y=alt.Y(
-                "speed:Q",
-                title="Throughput over that as observed",
-                axis=alt.Axis(format=".1%"),
-                scale=alt.Scale(zero=False),
-            ),
-            color=line_colour("whose", None, _WHOSE),
-            strokeDash=dash("whose", None, _WHOSE_DASHES),
-            tooltip=[
-                alt.Tooltip("whose:N", title="Of the"),
-                alt.Tooltip("hour:Q", title="Hour", format=".1f"),
-                alt.Tooltip("speed:Q", title="Throughput", format=".2%"),
-                alt.Tooltip("limited_by:N", title="Hottest GPU held back by"),
-            ],
-        )
-    )
+    tips = tooltips("whose", "hour", "speed", "limited_by", limited_by="Hottest GPU held back by")
+    up = builders.up("speed", title="Throughput over that as observed", zero=False)
     ranges = "; ".join(
         f"{whose} {group['speed'].min():.2%} to {group['speed'].max():.2%}" for whose, group in frame.groupby("whose")
     )
     return finish(
-        touchable(lines),
+        builders.lines(rounded(frame), _HOURS, up, "whose", _WHOSE, tips, clip=False),
         title=title,
         subtitle=subtitle,
         description=f"Lines of throughput over the hours of a day, the axis cut: {ranges}.",
@@ -144,7 +116,7 @@ def swing_for_loss(frame: pd.DataFrame, here: pd.DataFrame, title: str, subtitle
     need(frame, "leakage_share", "doubling_k", "low_k", "high_k")
     need(here, "leakage_share", "swing_k", "doubling_k")
     names = {value: f"doubles in {value:g} K" for value in sorted(frame["doubling_k"].unique())}
-    colours = dict(zip(names.values(), ["#ad470c", "#8449bc", "#1f95ec"], strict=False))
+    colours = dict(zip(names.values(), (BRICK, VIOLET, BLUE), strict=False))
     swings = rounded(frame.assign(leakage=frame["doubling_k"].map(names)), 4)
     across = alt.X("leakage_share:Q", title="Leakage over the power limit", axis=alt.Axis(format="%"))
     bands = (
@@ -154,32 +126,18 @@ def swing_for_loss(frame: pd.DataFrame, here: pd.DataFrame, title: str, subtitle
             x=across,
             y=alt.Y("low_k:Q", title="Swing of the die [K]"),
             y2=alt.Y2("high_k:Q"),
-            color=alt.Color(
-                "leakage:N",
-                title="Leakage",
-                scale=alt.Scale(domain=list(colours), range=list(colours.values())),
-                legend=alt.Legend(symbolType="square", symbolOpacity=0.6),
-            ),
-            tooltip=[
-                alt.Tooltip("leakage:N", title="Leakage"),
-                alt.Tooltip("leakage_share:Q", title="of the limit", format=".0%"),
-                alt.Tooltip("low_k:Q", title="Swing for 1% [K]", format=".1f"),
-                alt.Tooltip("high_k:Q", title="Swing for 2% [K]", format=".1f"),
-            ],
+            color=builders.squares("leakage", colours, "Leakage", symbolOpacity=0.6),
+            tooltip=tooltips("leakage", "leakage_share", "low_k", "high_k"),
         )
     )
     point = (
         alt.Chart(rounded(here.assign(kind="this chapter's GPU and day"), 4))
-        .mark_point(size=150, opacity=1, filled=True, color="#e46d09")
+        .mark_point(size=150, opacity=1, filled=True, color=ORANGE)
         .encode(
             x=across,
             y=alt.Y("swing_k:Q"),
             shape=alt.Shape("kind:N", title=None, scale=alt.Scale(range=["diamond"])),
-            tooltip=[
-                alt.Tooltip("leakage_share:Q", title="Leakage over the limit", format=".0%"),
-                alt.Tooltip("doubling_k:Q", title="doubles in [K]", format=".0f"),
-                alt.Tooltip("swing_k:Q", title="Swing of the mean GPU's die [K]", format=".1f"),
-            ],
+            tooltip=tooltips("leakage_share", "doubling_k", "swing_k"),
         )
     )
     ranges = "; ".join(
@@ -209,37 +167,15 @@ def pace_by_size(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "n_gpus", "when", "hottest_c", "speed", "limited_by")
-    colours = {"mean hour": "#1f95ec", "hottest hour": "#ad470c"}
-    lines = (
-        alt.Chart(rounded(frame))
-        .mark_line()
-        .encode(
-            x=logarithmic("n_gpus", "Job size [GPUs]"),
-            y=alt.Y(
-                "speed:Q",
-                title="Throughput over that of one mean GPU",
-                axis=alt.Axis(format=".1%"),
-                scale=alt.Scale(zero=False),
-            ),
-            color=line_colour("when", None, colours),
-            strokeDash=dash("when", None, {"mean hour": [1, 0], "hottest hour": [6, 3]}),
-            tooltip=[
-                alt.Tooltip("when:N", title="At the"),
-                alt.Tooltip("n_gpus:Q", title="GPUs", format=",.0f"),
-                alt.Tooltip("hottest_c:Q", title="Hottest die [°C]", format=".1f"),
-                alt.Tooltip("speed:Q", title="Throughput", format=".1%"),
-                alt.Tooltip("limited_by:N", title="Held back by"),
-            ],
-        )
-    )
-    ends = frame.sort_values("n_gpus").groupby("when")
+    tips = tooltips("when", "n_gpus", "hottest_c", "speed", "limited_by")
+    up = builders.up("speed", title="Throughput over that of one mean GPU", zero=False)
     speeds = "; ".join(
         f"{when} {group['speed'].iloc[0]:.1%} with one GPU, {group['speed'].iloc[-1]:.1%} with "
         f"{group['n_gpus'].iloc[-1]:,.0f}"
-        for when, group in ends
+        for when, group in frame.sort_values("n_gpus").groupby("when")
     )
     return finish(
-        touchable(lines),
+        builders.lines(rounded(frame), builders.across("n_gpus"), up, "when", _WHEN, tips, clip=False),
         title=title,
         subtitle=but_size(subtitle),
         description=f"Lines of throughput over the size of a job, logarithmic, the axis cut: {speeds}.",
@@ -259,33 +195,16 @@ def by_climate(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "cooling", "mean_c", "speed", "rate_factor", "ettr", "effective", "hottest_c")
     curves = rounded(frame.assign(plant=[_COOLING[name][0] for name in frame["cooling"]]))
-    present = [entry for name, entry in _COOLING.items() if name in set(frame["cooling"])]
-    lines = (
-        alt.Chart(curves)
-        .mark_line()
-        .encode(
-            x=alt.X("mean_c:Q", title="Outdoors, mean of the day [°C]"),
-            y=alt.Y("effective:Q", title="ETTR x speed", axis=PERCENT, scale=alt.Scale(zero=False)),
-            color=line_colour("plant", None, {name: colour for name, colour, _ in present}),
-            strokeDash=dash("plant", None, {name: pattern for name, _, pattern in present}),
-            tooltip=[
-                alt.Tooltip("plant:N", title="Cooling"),
-                alt.Tooltip("mean_c:Q", title="Outdoors [°C]", format=".1f"),
-                alt.Tooltip("hottest_c:Q", title="Hottest die [°C]", format=".1f"),
-                alt.Tooltip("speed:Q", title="Speed", format=".1%"),
-                alt.Tooltip("rate_factor:Q", title="Failures over observed", format=".2f"),
-                alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
-                alt.Tooltip("effective:Q", title="ETTR x speed", format=".1%"),
-            ],
-        )
-    )
+    tips = tooltips("plant", "mean_c", "hottest_c", "speed", "rate_factor", "ettr", "effective")
+    across = alt.X("mean_c:Q", title="Outdoors, mean of the day [°C]")
+    looks = {name: (colour, pattern) for name, colour, pattern in _COOLING.values()}
     by_plant = "; ".join(
         f"{_COOLING[str(name)][0]} {group['effective'].iloc[0]:.1%} at {group['mean_c'].iloc[0]:.0f} degrees, "
         f"{group['effective'].iloc[-1]:.1%} at {group['mean_c'].iloc[-1]:.0f}"
         for name, group in frame.groupby("cooling", sort=False)
     )
     return finish(
-        touchable(lines),
+        builders.lines(curves, across, builders.up("effective", zero=False), "plant", looks, tips, clip=False),
         title=title,
         subtitle=subtitle,
         description=f"Lines of effective throughput over the mean outdoor temperature, the axis cut: {by_plant}.",
@@ -305,34 +224,17 @@ def titan(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "cage", "failure", "rate", "low", "high", "ratio")
     rates = rounded(frame.assign(place=frame["cage"].map({0: "bottom", 1: "middle", 2: "top"})), 4)
-    order = ["bottom", "middle", "top"]
-    colours = {"double-bit error": "#ad470c", "off the bus": "#297064"}
-    y = alt.Y("place:N", sort=order[::-1], title="Cage")
-    offset = alt.YOffset("failure:N", sort=list(colours))
-    bars = (
-        alt.Chart(rates)
-        .mark_bar()
-        .encode(
-            y=y,
-            yOffset=offset,
-            x=alt.X("rate:Q", title="Failures per 1000 GPU-years"),
-            color=alt.Color(
-                "failure:N",
-                title=None,
-                scale=alt.Scale(domain=list(colours), range=list(colours.values())),
-                legend=alt.Legend(symbolType="square", symbolOpacity=1),
-            ),
-            tooltip=[
-                alt.Tooltip("failure:N", title="Failure"),
-                alt.Tooltip("place:N", title="Cage"),
-                alt.Tooltip("rate:Q", title="Per 1000 GPU-years", format=".1f"),
-                alt.Tooltip("low:Q", title="95% from", format=".1f"),
-                alt.Tooltip("high:Q", title="to", format=".1f"),
-                alt.Tooltip("ratio:Q", title="Over the bottom cage", format=".2f"),
-            ],
-        )
+    colours = {"double-bit error": BRICK, "off the bus": TEAL}
+    base = alt.Chart(rates).encode(
+        y=alt.Y("place:N", sort=["top", "middle", "bottom"], title="Cage"),
+        yOffset=alt.YOffset("failure:N", sort=list(colours)),
     )
-    errors = alt.Chart(rates).mark_rule(strokeWidth=1.6).encode(y=y, yOffset=offset, x="low:Q", x2="high:Q")
+    bars = base.mark_bar().encode(
+        x=alt.X("rate:Q", title="Failures per 1000 GPU-years"),
+        color=builders.squares("failure", colours, symbolOpacity=1),
+        tooltip=tooltips("failure", "place", "rate", "low", "high", "ratio", **_CAGES),
+    )
+    errors = base.mark_rule(strokeWidth=1.6).encode(x="low:Q", x2="high:Q")
     by_cage = "; ".join(f"{row.failure}, {row.place}: {row.rate:.1f}" for row in rates.itertuples())
     return finish(
         layered(bars, errors),
@@ -354,32 +256,17 @@ def by_warming(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "warming_k", "case", "rate_factor", "ettr")
-    cases = list(dict.fromkeys(frame["case"]))
-    colours = dict(zip(cases, ["#636562", "#1f95ec", "#e46d09", "#8449bc"], strict=False))
-    dashes = dict(zip(cases, [[2, 3], [1, 0], [8, 2], [6, 3]], strict=False))
-    lines = (
-        alt.Chart(rounded(frame))
-        .mark_line()
-        .encode(
-            x=alt.X("warming_k:Q", title="Warmer than where the failures were counted [K]"),
-            y=alt.Y("ettr:Q", title="ETTR, best interval", axis=PERCENT, scale=alt.Scale(zero=False)),
-            color=line_colour("case", "Activated by heat", colours),
-            strokeDash=dash("case", "Activated by heat", dashes),
-            tooltip=[
-                alt.Tooltip("case:N", title="Activated"),
-                alt.Tooltip("warming_k:Q", title="Warmer by [K]", format="+.0f"),
-                alt.Tooltip("rate_factor:Q", title="Failures over observed", format=".2f"),
-                alt.Tooltip("ettr:Q", title="ETTR", format=".1%"),
-            ],
-        )
-    )
+    looks = dict(zip(dict.fromkeys(frame["case"]), _CASES, strict=False))
+    tips = tooltips("case", "warming_k", "rate_factor", "ettr", case="Activated")
+    across = alt.X("warming_k:Q", title="Warmer than where the failures were counted [K]")
+    up = builders.up("ettr", title="ETTR, best interval", zero=False)
     ettrs = "; ".join(
         f"{case}: {group['ettr'].iloc[0]:.1%} to {group['ettr'].iloc[-1]:.1%}"
         for case, group in frame.groupby("case", sort=False)
     )
     ends = frame["warming_k"].min(), frame["warming_k"].max()
     return finish(
-        touchable(lines),
+        builders.lines(rounded(frame), across, up, "case", looks, tips, "Activated by heat", clip=False),
         title=title,
         subtitle=subtitle,
         description=f"Lines of ETTR over a warming of {ends[0]:+.0f} to {ends[1]:+.0f} K, the axis cut. {ettrs}.",
@@ -398,31 +285,18 @@ def step_response(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the GPU.
     """
     need(frame, "time_min", "medium", "die_c")
-    names = {"air": "#1f95ec", "cold_plate": "#289561", "immersion": "#ad470c"}
-    present = {name.replace("_", " "): colour for name, colour in names.items() if name in set(frame["medium"])}
-    patterns = dict(zip(present, [[1, 0], [6, 3], [2, 3]], strict=False))
     curves = rounded(frame.assign(medium=frame["medium"].str.replace("_", " ")), 4)
-    lines = (
-        alt.Chart(curves)
-        .mark_line()
-        .encode(
-            x=alt.X("time_min:Q", title="Time since the failure [min]"),
-            y=alt.Y("die_c:Q", title="Die [°C]", scale=alt.Scale(zero=False)),
-            color=line_colour("medium", None, present),
-            strokeDash=dash("medium", None, patterns),
-            tooltip=[
-                alt.Tooltip("medium:N", title="Cooled by"),
-                alt.Tooltip("time_min:Q", title="After [min]", format=".1f"),
-                alt.Tooltip("die_c:Q", title="Die [°C]", format=".1f"),
-            ],
-        )
-    )
+    present = {name: colour for name, colour in _MEDIA.items() if name in set(curves["medium"])}
+    looks = dict(zip(present, zip(present.values(), ([1, 0], [6, 3], [2, 3]), strict=False), strict=True))
+    across = alt.X("time_min:Q", title="Time since the failure [min]")
+    up = builders.up("die_c", zero=False)
+    tips = tooltips("medium", "time_min", "die_c")
     ranges = "; ".join(
         f"{medium} from {group['die_c'].max():.0f} down to {group['die_c'].min():.0f}"
         for medium, group in curves.groupby("medium", sort=False)
     )
     return finish(
-        touchable(lines),
+        builders.lines(curves, across, up, "medium", looks, tips, clip=False),
         title=title,
         subtitle=subtitle,
         description=f"Lines of die temperature in degrees Celsius over the minutes around a stop: {ranges}.",

@@ -96,12 +96,7 @@ def afternoon(run: Scenario) -> pd.DataFrame:
         ``temperature_c`` [°C].
     """
     day = hottest_day(run)
-    columns = {
-        "ambient_c": "outdoors",
-        "inlet_c": "inlet",
-        "die_c": "die, mean GPU",
-        "hottest_c": "die, hottest GPU",
-    }
+    columns = {"ambient_c": "outdoors", "inlet_c": "inlet", "die_c": "die, mean GPU", "hottest_c": "die, hottest GPU"}
     return (
         day.rename(columns=columns)
         .melt("hour", list(columns.values()), var_name="what", value_name="temperature_c")

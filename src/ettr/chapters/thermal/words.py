@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, count, duration, gpus, listed, number, pct, points
 from ettr.chapters.thermal.failure_tables import by_warming
 from ettr.chapters.thermal.tables import (
     LARGEST_JOB,
@@ -22,6 +21,7 @@ from ettr.chapters.thermal.tables import (
     observed_swing,
     plant_limits,
 )
+from ettr.core.sentences import Finding, capital, count, duration, gpus, listed, number, pct, points
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -85,7 +85,7 @@ def _bought(run: Scenario) -> str:
     if best["effective"] - own["effective"] <= _VISIBLE:
         return f"No other kind of cooling that the GPU has figures for gives this run more than {_PLANTS[own_name]}."
     return (
-        f"{_capital(_PLANTS[best['cooling']])} instead of {_PLANTS[own_name]} would raise ETTR times speed "
+        f"{capital(_PLANTS[best['cooling']])} instead of {_PLANTS[own_name]} would raise ETTR times speed "
         f"from {pct(own['effective'])} to {pct(best['effective'])}, if the assumed figures hold."
     )
 
@@ -236,7 +236,7 @@ def climate(run: Scenario, frame: pd.DataFrame) -> Finding:
         f"From {coldest_c:.0f} to {hottest_c:.0f} °C outdoors, {listed(losing)} of ETTR times speed are lost."
         if losing
         else "",
-        f"{_capital(listed(steady))} {'loses' if len(steady) == 1 else 'lose'} nothing." if steady else "",
+        f"{capital(listed(steady))} {'loses' if len(steady) == 1 else 'lose'} nothing." if steady else "",
         *(
             f"Above {row.until:.0f} °C {_PLANTS[name]} would leave the hottest GPU no power to compute with."
             for name, row in ends[ends["until"] <= hottest_c - 0.1].iterrows()
@@ -359,7 +359,3 @@ def _day_losses(run: Scenario) -> dict[str, float]:
 
 def _at_warming(run: Scenario, warming_k: float) -> pd.Series:
     return by_warming(run, [warming_k])["ettr"]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding
+from ettr.core.sentences import Finding
 
 
 def validation(results: pd.DataFrame) -> Finding:
@@ -19,11 +19,8 @@ def validation(results: pd.DataFrame) -> Finding:
         title=f"{reproduced} of {len(results)} published results are reproduced",
         text=(
             f"**{reproduced} of {len(results)} published results are reproduced within their tolerance, {consistent} "
-            f"are "
-            f"consistent, {len(failed)} are not reproduced.** {len(derived)} of the rows test a formula on inputs "
-            f"that the "
-            f"source gives as well (`derived`), and {good} of those are reproduced; the others restate arithmetic, or "
-            f"were "
-            f"used to set a scenario.{missing}"
+            f"are consistent, {len(failed)} are not reproduced.** {len(derived)} of the rows test a formula on inputs "
+            f"that the source gives as well (`derived`), and {good} of those are reproduced; the others restate "
+            f"arithmetic, or were used to set a scenario.{missing}"
         ),
     )

@@ -7,13 +7,11 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.theme import CATEGORY_COLOURS, finish, need
+from ettr.chapters.common import builders
+from ettr.chapters.common.columns import Column, tooltips
+from ettr.chapters.common.theme import BLUE, BRICK, CATEGORY_COLOURS, GREEN, VIOLET, finish, need
 
-_CATEGORY = alt.Color(
-    "category:N",
-    title="Category",
-    scale=alt.Scale(domain=list(CATEGORY_COLOURS), range=list(CATEGORY_COLOURS.values())),
-)
+_EVENTS = Column("Interruptions", format=",.0f")
 
 
 def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -37,14 +35,8 @@ def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     bars = base.mark_bar().encode(
         x=alt.X("n_events:Q", title="Interruptions [count]", scale=alt.Scale(zero=True)),
-        color=_CATEGORY,
-        tooltip=[
-            alt.Tooltip("component:N", title="Component"),
-            alt.Tooltip("category:N", title="Category"),
-            alt.Tooltip("n_events:Q", title="Interruptions"),
-            alt.Tooltip("low:Q", title="95% from", format=".1f"),
-            alt.Tooltip("high:Q", title="to", format=".1f"),
-        ],
+        color=builders.colours("category", CATEGORY_COLOURS, "Category"),
+        tooltip=tooltips("component", "category", "n_events", "low", "high", n_events=_EVENTS),
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     top = ", ".join(f"{row.component} {row.n_events}" for row in ranked.head(3).itertuples())
@@ -70,21 +62,20 @@ def without_category(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
     need(frame, "category", "mtbi_h", "low", "high")
     order = frame.sort_values("mtbi_h")["category"].tolist()
     scale = alt.Scale(domain=["nothing", *CATEGORY_COLOURS], range=["#7b7f80", *CATEGORY_COLOURS.values()])
-    base = alt.Chart(frame).encode(y=alt.Y("category:N", sort=order, title="Never fails"))
-    bars = base.mark_bar().encode(
-        x=alt.X("mtbi_h:Q", title="Mean time between interruptions [h]", scale=alt.Scale(zero=True)),
-        color=alt.Color("category:N", scale=scale, legend=None),
-        tooltip=[
-            alt.Tooltip("category:N", title="Never fails"),
-            alt.Tooltip("mtbi_h:Q", title="Mean time between interruptions [h]", format=".2f"),
-            alt.Tooltip("low:Q", title="95% from", format=".2f"),
-            alt.Tooltip("high:Q", title="to", format=".2f"),
-        ],
+    y = alt.Y("category:N", sort=order, title="Never fails")
+    bars = (
+        alt.Chart(frame)
+        .mark_bar()
+        .encode(
+            y=y,
+            x=alt.X("mtbi_h:Q", title="Mean time between interruptions [h]", scale=alt.Scale(zero=True)),
+            color=alt.Color("category:N", scale=scale, legend=None),
+            tooltip=tooltips("category", "mtbi_h", "low", "high", category="Never fails"),
+        )
     )
-    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     times = ", ".join(f"without {row.category} {row.mtbi_h:.1f} h" for row in frame.itertuples())
     return finish(
-        bars + whiskers,
+        bars + builders.spans(frame, y),
         title=title,
         subtitle=subtitle or "Lines: exact 95% interval.",
         description=f"Bar chart of the mean time between interruptions if one category never failed: {times}.",
@@ -104,27 +95,22 @@ def rates(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "title", "rate", "low", "high", "scope", "status", "source")
     order = frame.sort_values("rate", ascending=False)["title"].tolist()
-    base = alt.Chart(frame).encode(y=alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=250)))
-    axis = alt.X("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(type="log", nice=False, padding=12))
-    dots = base.mark_point(size=90).encode(
-        x=axis,
-        shape=alt.Shape("status:N", title="Status"),
-        color=alt.Color(
-            "status:N", title="Status", scale=alt.Scale(range=["#ad470c", "#1f95ec", "#289561", "#8449bc"])
-        ),
-        tooltip=[
-            alt.Tooltip("title:N", title="Cluster"),
-            alt.Tooltip("rate:Q", title="Failures per 1000 node-days", format=".2f"),
-            alt.Tooltip("low:Q", title="from", format=".2f"),
-            alt.Tooltip("high:Q", title="to", format=".2f"),
-            alt.Tooltip("scope:N", title="Counted"),
-            alt.Tooltip("status:N", title="Status"),
-            alt.Tooltip("source:N", title="Source"),
-        ],
+    y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=250))
+    colour = alt.Color("status:N", title="Status", scale=alt.Scale(range=[BRICK, BLUE, GREEN, VIOLET]))
+    more = ("rate", "low", "high", "scope", "status", "source")
+    dots = (
+        alt.Chart(frame)
+        .mark_point(size=90)
+        .encode(
+            y=y,
+            x=alt.X("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(type="log", nice=False, padding=12)),
+            shape=alt.Shape("status:N", title="Status"),
+            color=colour,
+            tooltip=tooltips("title", *more, title="Cluster", low="From", high="To"),
+        )
     )
-    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     return finish(
-        whiskers + dots,
+        builders.spans(frame, y) + dots,
         title=title,
         subtitle=subtitle or "Lines: exact 95% interval where a count is published, else the range that is stated.",
         description=(

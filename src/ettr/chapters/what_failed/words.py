@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.chapters.common.sentences import Finding, count, duration, fails, gpus, number, pct
 from ettr.chapters.what_failed.tables import rates_compared, total_interval
+from ettr.core.sentences import Finding, count, duration, fails, gpus, number, pct
 
 if TYPE_CHECKING:
     from ettr.plan import Plan
@@ -35,12 +35,10 @@ def answer(shares: pd.DataFrame, window_h: float, n_gpus: float) -> Finding:
         title=f"One unexpected interruption every {duration(window_h / total)}",
         text=(
             f"**In {number(window_h / 24)} days the job on {gpus(n_gpus)} was interrupted unexpectedly {count(total)} "
-            f"times: "
-            f"once every {duration(window_h / total)}** (95% interval {number(window_h / interval.high)} to "
-            f"{number(window_h / interval.low)} h). "
-            f"{pct(by_category.iloc[0] / total)} of the interruptions are put down to the {first} category, "
-            f"{pct(by_category.iloc[1] / total)} to {second}, and {pct(1 - by_category.iloc[:2].sum() / total)} to "
-            f"all else."
+            f"times: once every {duration(window_h / total)}** (95% interval {number(window_h / interval.high)} to "
+            f"{number(window_h / interval.low)} h). {pct(by_category.iloc[0] / total)} of the interruptions are put "
+            f"down to the {first} category, {pct(by_category.iloc[1] / total)} to {second}, and "
+            f"{pct(1 - by_category.iloc[:2].sum() / total)} to all else."
         ),
     )
 
@@ -79,9 +77,8 @@ def perfect_category(without: pd.DataFrame) -> Finding:
         text=(
             f"If the {best['category']} category never failed, the time between interruptions would grow from "
             f"{duration(base)} to {duration(best['mtbi_h'])}, {number(best['mtbi_h'] / base)} times as long. No other "
-            f"category "
-            f"alone gains more than {number(rest['mtbi_h'].max() / base)} times. At this size a run has to live with "
-            f"failures; it cannot be rid of them by better parts of one kind."
+            f"category alone gains more than {number(rest['mtbi_h'].max() / base)} times. At this size a run has to "
+            f"live with failures; it cannot be rid of them by better parts of one kind."
         ),
     )
 
@@ -105,12 +102,10 @@ def rates(published: pd.DataFrame, name: str = "llama3-unexpected", other: str =
         f"1000 node-days",
         text=(
             f"*{mine['title']}* stands at {number(mine['rate'])} failures per 1000 node-days. The published figures "
-            f"reach "
-            f"from {number(published['rate'].min())} to {number(published['rate'].max())}, but they do not count the "
-            f"same: "
-            f"some count every restart, some only hardware or only memory. Between counts that can be compared the "
-            f"difference is real all the same: *{mine['title']}* has {number(ratio.ratio)} times as many failures per "
-            f"node as *{their['title']}* (95% interval {number(ratio.low)} to {number(ratio.high)})."
+            f"reach from {number(published['rate'].min())} to {number(published['rate'].max())}, but they do not count "
+            f"the same: some count every restart, some only hardware or only memory. Between counts that can be "
+            f"compared the difference is real all the same: *{mine['title']}* has {number(ratio.ratio)} times as many "
+            f"failures per node as *{their['title']}* (95% interval {number(ratio.low)} to {number(ratio.high)})."
         ),
     )
 
@@ -134,10 +129,8 @@ def of_scenario(scenario: Scenario, plan: Plan) -> Finding:
         title=f"{scenario.title}: {fails(plan.job_mttf_h)}",
         text=(
             f"The scenario of this book, *{scenario.title}*, has {number(scenario.failures.rate)} failures per 1000 "
-            f"node-days"
-            f"{'' if scenario.failures.rate_clock == 'exposed' else ' of wall clock'}. On its "
-            f"{gpus(scenario.cluster.n_gpus)} "
-            f"that is one every {duration(plan.job_mttf_h)} in which failures can strike{known}, and "
-            f"{number(plan.failures_per_day)} a day of wall clock.{of_kinds}"
+            f"node-days{'' if scenario.failures.rate_clock == 'exposed' else ' of wall clock'}. On its "
+            f"{gpus(scenario.cluster.n_gpus)} that is one every {duration(plan.job_mttf_h)} in which failures can "
+            f"strike{known}, and {number(plan.failures_per_day)} a day of wall clock.{of_kinds}"
         ),
     )
