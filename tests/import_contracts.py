@@ -8,6 +8,8 @@ from importlinter import Contract, ContractCheck, output
 
 CHAPTERS, SHARED = "ettr.chapters", ("ettr.chapters.common", "ettr.core")
 KINDS = ("tables", "charts", "words")
+WORDS = ("ettr.failures.verdict_words", "ettr.failures.words", "ettr.plan.assumed", "ettr.plan.fitted_words")
+"""What rooms say of their answers, for every chapter that shows them."""
 
 
 def place(module: str) -> tuple[str, str]:
@@ -41,13 +43,13 @@ class _OfChapters(Contract):
 
 
 class OwnTablesContract(_OfChapters):
-    """Charts and words import the tables of their own chapter, their own kind, what chapters share, and the core."""
+    """Charts and words import their own tables and kind, what chapters share, the core, and the words of rooms."""
 
     type_name = "own_tables"
 
     def allows(self, importer: str, imported: str) -> bool:
         (chapter, kind), other = place(importer), place(imported)
-        if kind not in ("charts", "words") or imported.startswith(SHARED):
+        if kind not in ("charts", "words") or imported.startswith((*SHARED, *WORDS)):
             return True
         return other in ((chapter, "tables"), (chapter, kind))
 
