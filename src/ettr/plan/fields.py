@@ -79,7 +79,7 @@ class Field:
 
 
 def solvable(scenario: Scenario) -> tuple[str, ...]:
-    """Fields that :func:`required` solves for: all of :func:`ettr.scenario.fields.swept` that the scenario has.
+    """Fields that :func:`required` solves for: all of :func:`ettr.budget.swept` that the scenario has.
 
     A scenario with spares has ``spares.n_nodes`` too, which is solved for by simulation.
 
