@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ettr import Scenario, budget, checkpoint
@@ -160,6 +160,7 @@ runs = st.fixed_dictionaries(
 
 @settings(max_examples=150, deadline=None)
 @given(changes=runs)
+@example(changes={"cluster.n_gpus": 96_370_152, "job.productive_h": 1.0, "recovery.queue_min": 7e14})
 def test_budget_adds_up_and_stays_in_range(changes):
     scenario = Scenario.load("rsc-2").override(changes)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,15 +16,12 @@ from ettr.budget.refusals import accepted
 from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
 from ettr.core.errors import NotModelled
 from ettr.core.results import TimeBudget
-from ettr.core.units import MIN_PER_H
+from ettr.core.units import LAST_DIGITS, MIN_PER_H
 from ettr.core.validity import ValidityWarning
 from ettr.scenario import JobInHours, Scenario
 
 _LARGEST_EXPONENT = 690.0
 """Beyond this exponent a time overflows a float."""
-
-_HAIR_LESS = 1 - 1e-12
-"""Equal but for rounding."""
 
 _ENDS = "runs that practically end, in a time that a float can hold"
 
@@ -191,7 +189,7 @@ def _exact(run: JobInHours) -> tuple[Parts, Limits]:
     starts = 1.0 if run.include_start else 0.0
     n_failures, restart_h = recover(run, trained.risk_h, starts)
     limits = {
-        "intervals no shorter than the training during the background write": run.head * _HAIR_LESS > run.tau,
+        "intervals no shorter than the training during the background write": run.head * (1 - LAST_DIGITS) > run.tau,
         _ENDS: np.logical_not(trained.largest_exponent - np.log(run.survive_restart) <= _LARGEST_EXPONENT),
     }
     if run.tiers:
@@ -209,6 +207,7 @@ def _exact(run: JobInHours) -> tuple[Parts, Limits]:
         limits[maintenance.RARE_STOPS] = maintenance.add_maintenance(run, trained, recover, parts)
     parts["detection_h"] = parts["n_failures"] * run.detection
     parts["queue_h"] = parts["n_failures"] * run.queue + starts * run.first_queue
+    limits[_ENDS] = limits[_ENDS] | np.isinf(sum(parts.values()))
     return parts, limits
 
 
@@ -229,11 +228,10 @@ def recover_of(run: JobInHours) -> maintenance.Recover:
 
 def _out_of_order(run: JobInHours) -> Any:
     tau, write = run.taus, run.writes
-    wrong: Any = tau[0] < write[0] * _HAIR_LESS
+    rising = [(tau[0], write[0])]
     for level in range(1, len(tau)):
-        wrong = wrong | (tau[level] < tau[level - 1] * _HAIR_LESS) | (write[level] < write[level - 1] * _HAIR_LESS)
-        wrong = wrong | (tau[level] < write[level] * _HAIR_LESS)
-    return wrong
+        rising += [(tau[level], tau[level - 1]), (write[level], write[level - 1]), (tau[level], write[level])]
+    return functools.reduce(np.logical_or, (less < more * (1 - LAST_DIGITS) for less, more in rising))
 
 
 def _first_order(run: JobInHours) -> tuple[Parts, Limits]:

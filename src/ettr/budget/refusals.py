@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ettr.core.errors import NotModelled
+from ettr.core.units import LAST_DIGITS
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.long_run import starts_new
 from ettr.scenario.paths import PREDICTION, SLOWDOWN, TIERS
@@ -117,7 +118,7 @@ def together(run: JobInHours) -> list[str]:
     ]
     if run.tiers and np.any(np.asarray(run.slowdown) * np.asarray(run.persist) > 0):
         names.append(SLOWDOWN)
-    if quiet and np.any(np.asarray(run.silent) < 1 - 1e-12):
+    if quiet and np.any(np.asarray(run.silent) < 1 - LAST_DIGITS):
         names.append(NOTICED)
     if quiet and np.any(np.asarray(run.persist) > 0):
         names.append(WRITE)

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from ettr.checkpoint import growth, mean_until
+from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
-
-_WHOLE = 1e-9
-"""A part of an interval that rounding makes, and no segment."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ def _steady_state(run: JobInHours) -> Training:
 def _finite_run(run: JobInHours) -> Training:
     """From submission to the last productive hour; the last segment takes no checkpoint."""
     rate, tau, head, write = run.rate, run.tau, run.head, run.slowdown * run.persist
-    n = np.maximum(np.ceil(run.work / tau - _WHOLE) - 1, 0)
+    n = np.maximum(np.ceil(run.work / tau - ROUNDING) - 1, 0)
     rest = np.clip(run.work - n * tau, 0.0, tau)
     ends_in_write = (n > 0) & (rest < head)
     end_h = rest / (1 - run.slowdown)

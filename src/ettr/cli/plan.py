@@ -12,9 +12,10 @@ from ettr.cli import options, terminal
 from ettr.cli.compare import advised
 from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
 from ettr.core.errors import InputError
-from ettr.plan import SPARES, Requirement, make, required, solvable
+from ettr.plan import Requirement, make, required, solvable
 from ettr.plan.report import needs_report
 from ettr.scenario import Scenario
+from ettr.scenario.paths import SPARES
 from ettr.sizing import Limits
 
 

@@ -6,6 +6,8 @@ S_PER_H, MIN_PER_H, H_PER_DAY, H_PER_YEAR = 3600.0, 60.0, 24.0, 8766.0
 KWH_PER_MWH, W_PER_MW = 1e3, 1e6
 ROUNDING = 1e-9
 """Two ways to the same number may differ by this, relative: what sums and products of floats leave over."""
+LAST_DIGITS = 1e-12
+"""What one such step leaves over, relative."""
 
 OF_ENDING = {
     "_h": "h",

@@ -20,7 +20,7 @@ from ettr.plan.intervals import (
 )
 from ettr.plan.needs import SOLVABLE, Blocker, Requirement, required, required_at_sizes, requirements
 from ettr.plan.solving import ettr_at_best
-from ettr.plan.spare_nodes import SPARES, LeastPool, least_pool
+from ettr.plan.spare_nodes import LeastPool, least_pool
 from ettr.plan.tiers import TierPlan, best_tiers
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "PRODUCTIVE_H",
     "SHORTEST_MIN",
     "SOLVABLE",
-    "SPARES",
     "Band",
     "Bands",
     "Blocker",

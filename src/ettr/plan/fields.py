@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ettr.core.errors import InputError, UnknownName
-from ettr.core.units import ROUNDING, S_PER_H, unit_of
+from ettr.core.units import LAST_DIGITS, ROUNDING, S_PER_H, unit_of
 from ettr.plan.intervals import shortest_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.basics import LARGEST_NUMBER
@@ -112,7 +112,7 @@ def field_of(scenario: Scenario, path: str) -> Field:
     rule = dict(bounds(field_at(path, Scenario)))
     low = float(max(rule.get(">", 0.0), rule.get(">=", 0.0)))
     high = float(min(rule.get("<", math.inf), rule.get("<=", math.inf)))
-    opens, high = ">" in rule, high * (1 - 1e-12) if "<" in rule else high
+    opens, high = ">" in rule, high * (1 - LAST_DIGITS) if "<" in rule else high
     least, most = _ends_from_others(scenario, path)
     if least > low:
         low, opens = least, False

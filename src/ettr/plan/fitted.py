@@ -13,7 +13,7 @@ from scipy import stats
 from ettr import budget
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.report import Answer, Report, plain_values
-from ettr.core.units import H_PER_DAY, MIN_PER_H
+from ettr.core.units import H_PER_DAY, MIN_PER_H, ROUNDING
 from ettr.failures import Fit
 from ettr.failures.dispersion import MIN_EVENTS
 from ettr.failures.rates import NODE_DAYS
@@ -204,7 +204,7 @@ def _ends_of_forecast(fit: Fit, scenario: Scenario) -> tuple[float, float]:
         return fit.fair_rate.low, fit.fair_rate.high
     share = scenario.n_nodes / fit.log.n_nodes
     scatter = 1 + (ahead.index * (1 + ahead.horizon_d * H_PER_DAY / fit.log.window_h) - 1) * share
-    index, mean = max(scatter, 1 + 1e-9), ahead.mean * share
+    index, mean = max(scatter, 1 + ROUNDING), ahead.mean * share
     tails = (1 - ahead.level) / 2, (1 + ahead.level) / 2
     low, high = stats.nbinom.ppf(tails, mean / (index - 1), 1 / index)
     node_days = fit.log.node_days * ahead.horizon_d * H_PER_DAY / fit.log.window_h * share

@@ -14,7 +14,7 @@ from ettr.budget.closed_forms import quiet_budget
 from ettr.budget.refusals import refuse
 from ettr.checkpoint import exact_interval
 from ettr.core.errors import InputError, OutsideValidity
-from ettr.core.units import MIN_PER_H
+from ettr.core.units import LAST_DIGITS, MIN_PER_H
 from ettr.core.validity import plain
 from ettr.failures import gamma_interval
 from ettr.plan.search import lowest
@@ -30,7 +30,7 @@ SHORTEST_MIN = 1 / 60
 
 
 _GRID_POINTS, _STRIDE = 2000, 40
-_HAIR = 1 + 1e-12
+_HAIR = 1 + LAST_DIGITS
 """Above a limit by this much, so that rounding does not put an interval below it."""
 
 
@@ -178,7 +178,7 @@ def _ends_h(run: JobInHours) -> tuple[np.ndarray, np.ndarray]:
 
 def _has_closed_optimum(run: JobInHours) -> bool:
     silent = np.asarray(run.silent)
-    return not run.tiers and run.prediction is None and bool(np.all(silent == 0) or np.all(silent > 1 - 1e-12))
+    return not run.tiers and run.prediction is None and bool(np.all(silent == 0) or np.all(silent > 1 - LAST_DIGITS))
 
 
 def _searched_h(run: JobInHours, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -267,7 +267,7 @@ def whole_interval_min(run: Scenario, interval_min: float) -> float:
     if not hours.tiers:
         return interval_min
     step_min = float(hours.tiers[-1].tau * MIN_PER_H)
-    least = math.ceil(run.least_interval_min / step_min * (1 - 1e-12))
+    least = math.ceil(run.least_interval_min / step_min * (1 - LAST_DIGITS))
     return max(round(interval_min / step_min), least, 1) * step_min
 
 

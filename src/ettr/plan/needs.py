@@ -12,12 +12,13 @@ import numpy as np
 from ettr import budget
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Report, plain_values
+from ettr.core.units import LAST_DIGITS
 from ettr.plan.fields import Field, Sense, field_of, solvable
 from ettr.plan.report import needed, needs_report
 from ettr.plan.solving import ettr_at_best, last_reaching, range_reaching
-from ettr.plan.spare_nodes import SPARES, least_pool
+from ettr.plan.spare_nodes import least_pool
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, SPARES
 
 SOLVABLE = (
     "failures.rate_per_1000_node_days",
@@ -243,7 +244,7 @@ def requirements(scenario: Scenario, target_ettr: float, fields: Iterable[str] =
 def whole_nodes(scenario: Scenario, n_gpus: float) -> float:
     """GPUs of the whole nodes among so many. [GPUs]"""
     per_node = scenario.cluster.gpus_per_node
-    return float(math.floor(n_gpus / per_node * (1 + 1e-12)) * per_node)
+    return float(math.floor(n_gpus / per_node * (1 + LAST_DIGITS)) * per_node)
 
 
 def check_target(target_ettr: float) -> None:

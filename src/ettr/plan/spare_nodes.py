@@ -9,10 +9,7 @@ from ettr.core.errors import NoProgress, OutsideValidity
 from ettr.scenario import Scenario
 from ettr.simulation.outlook import affordable_runs
 from ettr.spares.search import least
-from ettr.spares.simulated import SIZE, plenty, runs_of
-
-SPARES = SIZE
-"""The field that is solved for here."""
+from ettr.spares.simulated import plenty, runs_of
 
 _RUNS, _FEWEST_RUNS = 400, 8
 _FAILURES_A_SIZE = 400_000
@@ -77,10 +74,11 @@ def least_pool(scenario: Scenario, target_ettr: float, seed: int = _SEED) -> Lea
     """
     n_runs = _affordable(scenario)
     full = plenty(scenario, n_runs, seed)
-    best = full.found.ettr
-    if best < target_ettr:
-        return LeastPool(None, best)
-    of_size: dict[int, simulation.Simulation | None] = {full.n_spares: full.found}
+    if full.ettr < target_ettr:
+        return LeastPool(None, full.ettr)
+    assert full.scenario.spares is not None
+    most = full.scenario.spares.n_nodes
+    of_size: dict[int, simulation.Simulation | None] = {most: full}
 
     def reaches(n_spares: int) -> bool:
         if n_spares not in of_size:
@@ -88,10 +86,10 @@ def least_pool(scenario: Scenario, target_ettr: float, seed: int = _SEED) -> Lea
         one = of_size[n_spares]
         return one is not None and one.ettr >= target_ettr
 
-    n_spares = least(reaches, min(_guess(scenario, target_ettr), full.n_spares), full.n_spares)
+    n_spares = least(reaches, min(_guess(scenario, target_ettr), most), most)
     there = of_size[n_spares]
     assert there is not None
-    return LeastPool(n_spares, best, there.ettr, there.ettr_error)
+    return LeastPool(n_spares, full.ettr, there.ettr, there.ettr_error)
 
 
 def _runs_of(scenario: Scenario, n_spares: int, n_runs: int, seed: int) -> simulation.Simulation | None:

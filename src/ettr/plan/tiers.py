@@ -10,7 +10,7 @@ import numpy as np
 from ettr import budget
 from ettr.budget.closed_forms import quiet_budget
 from ettr.core.errors import InputError, OutsideValidity
-from ettr.core.units import MIN_PER_H, S_PER_H
+from ettr.core.units import MIN_PER_H, ROUNDING, S_PER_H
 from ettr.plan.intervals import SHORTEST_MIN, longest_h, without_ends
 from ettr.plan.search import lowest
 from ettr.scenario import JobInHours, Scenario
@@ -18,7 +18,7 @@ from ettr.scenario.paths import INTERVAL
 
 _SWEEPS = 40
 _SETTLED = 1e-7
-_HAIR = 1 + 1e-9
+_HAIR = 1 + ROUNDING
 """Above a write by this much, so that rounding does not put an interval below it."""
 _ROUNDING = 1 + 1e-15
 """An interval in minutes must not fall below the same one in seconds."""

@@ -16,16 +16,13 @@ from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.report import Headline, Table, as_html, one_line
 from ettr.core.sentences import fails, gpus
-from ettr.core.units import S_PER_H
+from ettr.core.units import LAST_DIGITS, S_PER_H
 from ettr.scenario import fields, paths, writing
 from ettr.scenario.basics import ALL
 from ettr.scenario.explain import explain
 from ettr.scenario.in_hours import InHours
 from ettr.scenario.loader import beside, mapping_of, text_of
 from ettr.scenario.sections import OF_TOKENS
-
-_ROUNDING = 1e-12
-"""Two ways to the same number may differ by this, relative."""
 
 
 class Scenario(InHours):
@@ -85,17 +82,17 @@ class Scenario(InHours):
     @model_validator(mode="after")
     def _no_interval_shorter_than_what_it_holds(self) -> Scenario:
         interval_min, tiers = self.checkpoint.interval_min, self.checkpoint.tiers
-        if interval_min < self.least_interval_min * (1 - _ROUNDING):
+        if interval_min < self.least_interval_min * (1 - LAST_DIGITS):
             raise ValueError(
                 f"checkpoint.interval_min must be >= {self.least_interval_min:g} min, the training done during the "
                 f"background write of {self._write_in_words}, got {interval_min:g}"
             )
-        if tiers and interval_min * 60 < tiers[-1].interval_s * (1 - _ROUNDING):
+        if tiers and interval_min * 60 < tiers[-1].interval_s * (1 - LAST_DIGITS):
             raise ValueError(
                 f"checkpoint.interval_min must be >= {tiers[-1].interval_s / 60:g} min, the interval of the faster "
                 f"tier {tiers[-1].name!r}, got {interval_min:g}"
             )
-        if tiers and self.persist_h * S_PER_H < tiers[-1].write_s * (1 - _ROUNDING):
+        if tiers and self.persist_h * S_PER_H < tiers[-1].write_s * (1 - LAST_DIGITS):
             raise ValueError(
                 f"checkpoint{': the write that follows from store' if self.checkpoint.store else '.persist_s'} must be "
                 f">= {tiers[-1].write_s:g} s, the write of the faster tier {tiers[-1].name!r}, "

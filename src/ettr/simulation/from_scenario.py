@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +21,8 @@ from ettr.simulation.rules import HIGH, LOW, MODE, MOST_TIERS, POINTS, RULES, Ru
 
 _MOST_PLACES = 1e15
 """Checkpoints that can be counted without rounding."""
+_AS_IN_HOURS = {field.name for field in fields(JobInHours)} & set(RULES.names or ())
+"""What kernels know by the name, and as the number, that it has in a job in hours, unless they are told otherwise."""
 FALSE_ALARM, REPEAT = "false alarm", "repeat of a bad node"
 """What strikes beside the modes of a scenario."""
 
@@ -48,17 +51,16 @@ def rules_of(scenario: Scenario) -> Rules:
     slow, elastic, maintenance = scenario.slow_nodes, scenario.elastic, scenario.maintenance
     run = np.zeros(1, RULES)  # what is not there has no rate, no nodes and no hours
     values = {
+        **{name: getattr(job, name) for name in _AS_IN_HOURS},
         **_work(scenario, job),
         **_burn_in(job),
         **_prediction(job, rates, modes),
-        **_pool(scenario, job),
+        **_pool(scenario),
         **_tiers(scenario, job),
         "n_kept": scenario.checkpoint.n_kept or 0,
         "rate": of_time.sum(),
         "only_mode": int(np.argmax(rates)) if np.count_nonzero(rates) == 1 else -1,
         "mean_recovery": of_time @ modes["recovery"] / of_time.sum() if of_time.sum() > 0 else 0.0,
-        "person_share": job.person_share,
-        "person": job.person,
         "n_nodes": scenario.n_nodes,
         "aged": has_clocks(scenario),
         "mixes": has_clocks(scenario) and bool((n_out[of_time > 0] > 0).any()),
@@ -70,7 +72,6 @@ def rules_of(scenario: Scenario) -> Rules:
         "scale_1": scale[1],
         "lemon_share": failures.lemons.share * failures.lemons.left if failures.lemons else 0.0,
         "request_rate": job.stops_per_h,
-        "stop": job.stop,
         "rolling": (maintenance.rolling_nodes or 0) if maintenance else 0,
     }
     if elastic:
@@ -140,7 +141,7 @@ def is_straight(rules: Rules) -> bool:
     return bool(one_stage and plain)
 
 
-def _pool(scenario: Scenario, job: JobInHours) -> dict[str, float]:
+def _pool(scenario: Scenario) -> dict[str, float]:
     spares, repair = scenario.spares, scenario.repair
     if spares is None or repair is None:
         no_stage = dict.fromkeys(("automatic", "manual", "replacement"), math.nan)
@@ -149,9 +150,7 @@ def _pool(scenario: Scenario, job: JobInHours) -> dict[str, float]:
         "pooled": True,
         "hot": spares.n_nodes,
         "preemptible": spares.n_preemptible,
-        "preempt": job.preempt,
         "cold": spares.n_cold,
-        "fetch": job.fetch,
         "automatic": _or_nan(repair.automatic_h),
         "automatic_success": repair.automatic_success,
         "manual": _or_nan(repair.manual_h),
@@ -162,7 +161,6 @@ def _pool(scenario: Scenario, job: JobInHours) -> dict[str, float]:
         "misdiagnosed": repair.misdiagnosed,
         "recurrence_rate": _inverse(repair.recurrence_h),
         "retire_after": repair.retire_after or 0,
-        "retire_window": job.retire_window,
     }
 
 
@@ -174,15 +172,9 @@ def _work(scenario: Scenario, job: JobInHours) -> dict[str, float]:
         "work": n_segments * tau if steady else work,
         "n_segments": n_segments,
         "rest": rest,
-        "tau": tau,
-        "stall": job.stall,
-        "persist": job.persist,
-        "slowdown": job.slowdown,
         "steady": steady,
-        "first_queue": job.first_queue,
         "restart": job.restart + job.init,
         "restart_sigma": float(_sigma(scenario.recovery.restart_cv)),
-        "load": job.load,
     }
 
 

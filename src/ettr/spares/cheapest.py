@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ettr.core.errors import InputError
+from ettr.core.units import ROUNDING
 from ettr.core.validity import at_least_zero, plain
 from ettr.spares.erlang import erlang_b
 from ettr.spares.numbers import counts
@@ -73,7 +74,7 @@ def waiting_share(n_spares: Any, in_repair: Any, n_crew: Any = None) -> Any:
 
 def _geometric(ratio: np.ndarray, n_terms: np.ndarray) -> np.ndarray:
     """1 + x + ... of so many terms."""
-    near = np.abs(1 - ratio) < 1e-9
+    near = np.abs(1 - ratio) < ROUNDING
     return np.where(near, n_terms, (1 - ratio**n_terms) / np.where(near, 1.0, 1 - ratio))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special, stats
 
 from ettr.core.errors import InputError
+from ettr.core.units import LAST_DIGITS
 from ettr.core.validity import at_least_zero, plain
 from ettr.scenario.pools import enough_spares
 from ettr.spares.erlang import erlang_c
@@ -167,7 +168,7 @@ def crew_pool(in_repair: Any, n_crew: Any, service_level: Any) -> Any:
     )
     waits = _waits(c, a)
     with np.errstate(divide="ignore", invalid="ignore"):
-        beyond = np.ceil(np.log((1 - q) / waits) / np.log(a / c) * (1 - 1e-12)) + c - 1
+        beyond = np.ceil(np.log((1 - q) / waits) / np.log(a / c) * (1 - LAST_DIGITS)) + c - 1
         within = stats.poisson.ppf(q * stats.poisson.cdf(c - 1, a) / (1 - waits), a)
     pool = np.where(1 - waits >= q, np.minimum(within, c - 1), np.maximum(beyond, c - 1))
     return plain(np.where(a == 0, 0.0, pool))

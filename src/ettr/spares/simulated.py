@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,26 +13,9 @@ from scipy import special
 from ettr import simulation
 from ettr.core.errors import InputError
 from ettr.scenario import Scenario
+from ettr.scenario.paths import SPARES
 from ettr.spares.demand import demand
 from ettr.spares.numbers import counts
-
-SIZE = "spares.n_nodes"
-
-
-@dataclass(frozen=True, eq=False)
-class Plenty:
-    """A pool that never ran out in any of the runs.
-
-    Attributes
-    ----------
-    n_spares : int
-        Its size. [nodes]
-    found : Simulation
-        The runs.
-    """
-
-    n_spares: int
-    found: simulation.Simulation
 
 
 def by_pool_size(scenario: Scenario, sizes: Iterable[int], n_runs: int = 200, seed: int = 0) -> pd.DataFrame:
@@ -80,7 +62,7 @@ def by_pool_size(scenario: Scenario, sizes: Iterable[int], n_runs: int = 200, se
     """
     whole = whole_sizes(sizes)
     check_runs(n_runs)
-    full = plenty(scenario, n_runs, seed).found
+    full = plenty(scenario, n_runs, seed)
     return pd.DataFrame([_row(runs_of(scenario, size, n_runs, seed), full, size) for size in whole])
 
 
@@ -92,7 +74,7 @@ def whole_sizes(sizes: Iterable[int]) -> list[int]:
     return whole
 
 
-def plenty(scenario: Scenario, n_runs: int, seed: int) -> Plenty:
+def plenty(scenario: Scenario, n_runs: int, seed: int) -> simulation.Simulation:
     """Runs with a pool so large that none of them ever waits.
 
     Raises
@@ -106,13 +88,13 @@ def plenty(scenario: Scenario, n_runs: int, seed: int) -> Plenty:
     while True:  # no run meets more failures than it has room for, so that some pool outlasts them
         simulated = runs_of(scenario, n_spares, n_runs, seed)
         if not simulated.runs["waiting_h"].to_numpy().any():
-            return Plenty(n_spares, simulated)
+            return simulated
         n_spares *= 2
 
 
 def runs_of(scenario: Scenario, n_spares: int, n_runs: int, seed: int) -> simulation.Simulation:
     """Runs with so many hot spares."""
-    return simulation.simulate(scenario.override({SIZE: n_spares}), n_runs, seed)
+    return simulation.simulate(scenario.override({SPARES: n_spares}), n_runs, seed)
 
 
 def check_runs(n_runs: Any) -> int:
