@@ -39,7 +39,7 @@ FRAMES = {
     "to_keep": lambda name: checkpoint_tiers.prediction_tables.kept_checkpoints(run(name), 60, 0.01, 24, 8),
 }
 NEEDED = {
-    "ladder": ["rung", "order", "part", "share", "ettr", "interval_min", "from_store"],
+    "ladder": ["rung", "part", "share", "ettr", "interval_min", "from_store"],
     "placements": ["n_lost", "copies", "placement", "survival"],
     "intervals": ["tier", "choice", "interval_s", "ettr"],
     "by_bandwidth": [

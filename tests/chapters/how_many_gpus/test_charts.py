@@ -65,7 +65,7 @@ def test_a_chart_holds_what_a_page_needs(check_chart, kind, name):
 @pytest.mark.parametrize("kind", ROOMS)
 def test_a_missing_column_is_named(kind):
     first, *others = frames(kind, "llama3-405b-tokens")
-    column = "n_gpus"
+    column = "measured_pct" if kind == "calibrated" else "n_gpus"
     with pytest.raises(InputError, match=f"the chart needs column.* {column}"):
         drawn(kind, first.drop(columns=column), *others)
 
@@ -123,7 +123,7 @@ def test_tables_show_every_row():
     name = "llama3-405b-tokens"
     within = how_many_gpus.tables.sizes_within_limits(run(name), answer(name), [30], n_draws=20)
     cells = how_many_gpus.words.limit_cells(within)
-    html = how_many_gpus.charts.limits(cells, "Limits")._repr_html_()
+    html = how_many_gpus.charts.table(cells, "Limits")._repr_html_()
     assert html.count("<tr>") == len(within) + 1
     rows = how_many_gpus.tables.calibrated_runs()
     html = how_many_gpus.charts.calibrated_table(rows)._repr_html_()
@@ -132,4 +132,4 @@ def test_tables_show_every_row():
     large = how_many_gpus.scaling_option_words.large_cells(
         how_many_gpus.scaling_option_tables.large_jobs(run(name), [100_000])
     )
-    assert how_many_gpus.scaling_option_charts.table(large, "Large")._repr_html_().count("<tr>") == 2
+    assert how_many_gpus.charts.table(large, "Large")._repr_html_().count("<tr>") == 2

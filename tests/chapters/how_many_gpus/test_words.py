@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from functools import cache
 
@@ -145,6 +146,12 @@ def test_only_limits_that_bind_are_told(run, answer):
         numbers("Of the deadlines, # of # do not bind", how_many_gpus.words.limits(late, answer).text)
         == [len(late)] * 2
     )
+
+
+def test_limits_that_no_size_keeps_have_a_table_of_reasons(run, answer):
+    fastest = dataclasses.replace(answer, best={"fastest": answer.best["fastest"]})
+    cells = how_many_gpus.words.limit_cells(how_many_gpus.tables.sizes_within_limits(run, fastest, [0.01], n_draws=10))
+    assert cells["GPUs"].tolist() == ["none"] and "below the least" in cells["Why"].iloc[0]
 
 
 def test_the_jobs_own_size_is_told_with_the_layout_that_divides_it(run):

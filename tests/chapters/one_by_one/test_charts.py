@@ -9,6 +9,7 @@ from functools import cache
 import pandas as pd
 import pytest
 
+from ettr import compare
 from ettr.chapters import one_by_one, portfolio
 from ettr.chapters.common import theme
 from ettr.chapters.common.mitigations import both_names
@@ -35,7 +36,7 @@ def frames(case: str) -> dict[str, tuple]:
         "by_size": (ALONE.by_size, by_size, 16384),
         "lost_hours": (TOGETHER.lost_hours, portfolio.tables.lost_hours(study.runs(), study.runs(taken["id"]))),
         "steps": (TOGETHER.steps, taken),
-        "interactions": (TOGETHER.interactions, portfolio.tables.gains_of_pairs(study, ids)),
+        "interactions": (TOGETHER.interactions, compare.interactions(study, ids)),
         "shares": (
             TOGETHER.shares,
             portfolio.tables.shared_gain(study, portfolio.tables.going_together(study, ids)).frame,

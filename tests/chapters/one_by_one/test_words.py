@@ -83,7 +83,7 @@ def findings(case: str) -> dict[str, sentences.Finding]:
             portfolio.tables.trained_less_h(study.runs(), study.runs(taken(case)["id"])),
         ),
         "steps": portfolio.words.steps(taken(case)),
-        "interactions": portfolio.words.interactions(portfolio.tables.gains_of_pairs(study, ids)),
+        "interactions": portfolio.words.interactions(compare.interactions(study, ids)),
         "shares": portfolio.words.shares(
             portfolio.tables.shared_gain(study, portfolio.tables.going_together(study, ids))
         ),
@@ -301,7 +301,7 @@ def test_steps_tell_what_is_kept_beside_the_others():
 
 
 def test_pairs_are_counted_and_conflicts_named():
-    table = portfolio.tables.gains_of_pairs(comparison().study, leading())
+    table = compare.interactions(comparison().study, leading())
     finding = portfolio.words.interactions(table)
     assert "Not together: *Shorter stall* and *Another stall*." in finding.text
     assert numbers("of # pairs", finding.title) == [2]

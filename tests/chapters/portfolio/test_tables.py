@@ -72,10 +72,10 @@ def test_those_that_conflict_with_an_earlier_one_are_left_out(study):
 
 def test_shares_and_pairs_bear_too_few_mitigations(study):
     assert portfolio.tables.shared_gain(study, []).frame.empty
-    assert portfolio.tables.gains_of_pairs(study, ["faster-restart"]).empty
+    assert compare.interactions(study, ["faster-restart"]).empty
     one = portfolio.tables.shared_gain(study, ["faster-restart"])
     assert one.frame["value"].sum() == pytest.approx(one.together)
-    assert len(portfolio.tables.gains_of_pairs(study, leading())) == 6
+    assert len(compare.interactions(study, leading())) == 6
 
 
 def test_all_sets_that_go_together_are_looked_at(study):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -61,21 +62,20 @@ def rates_and_intervals(runs: dict[str, Scenario], n_points: int = 80) -> pd.Dat
     frames = []
     for case, run in runs.items():
         whole = rate_over_time(run)
-        work = run.work_h
-        at_h = np.geomspace(work / 100, work, n_points)
+        at_h = np.geomspace(run.work_h / 100, run.work_h, n_points)
         rate_per_h = np.interp(at_h, whole["exposed_h"], whole["rate_per_h"])
         columns = {"case": case, "exposed_d": at_h / 24, "per_day": 24 * rate_per_h}
         frames.append(pd.DataFrame({**columns, "interval_min": interval_of(run)(rate_per_h)}))
     return pd.concat(frames, ignore_index=True)
 
 
-def one_interval(runs: dict[str, Scenario]) -> pd.DataFrame:
+def one_interval(runs: Mapping[Any, Scenario]) -> pd.DataFrame:
     """What one interval for the whole run costs against one that follows the rate.
 
     Parameters
     ----------
     runs : dict
-        From :func:`changing_cases`.
+        By case, as from :func:`changing_cases`.
 
     Returns
     -------
@@ -84,9 +84,8 @@ def one_interval(runs: dict[str, Scenario]) -> pd.DataFrame:
         ``interval_min`` [min], ``ettr``, ``following`` (ETTR if the interval follows), ``loss_points`` [points]. Cases
         in which the run makes no progress are left out.
     """
-    frames = [_kept(case, run) for case, run in runs.items()]
-    columns = ["case", "kept", "interval_min", "ettr", "following", "loss_points"]
-    return pd.DataFrame([row for rows in frames for row in rows], columns=columns)
+    rows = [row for case, run in runs.items() for row in _kept(case, run)]
+    return pd.DataFrame(rows, columns=["case", "kept", "interval_min", "ettr", "following", "loss_points"])
 
 
 def one_interval_by_factor(scenario: Scenario, decay_days: float, n_points: int = 13) -> pd.DataFrame:
@@ -107,12 +106,9 @@ def one_interval_by_factor(scenario: Scenario, decay_days: float, n_points: int 
         ``factor``, and the columns of :func:`one_interval` but ``case``; factors at which the run makes no progress are
         left out.
     """
-    rows = []
-    for factor in np.geomspace(1, LONGEST_FACTOR, n_points):
-        young = changing_cases(scenario, float(factor), decay_days, 1.0)[BURN_IN]
-        rows += [{"factor": float(factor), **row} for row in _kept(BURN_IN, young)]
-    columns = ["factor", "kept", "interval_min", "ettr", "following", "loss_points"]
-    return pd.DataFrame(rows, columns=["case", *columns])[columns]
+    factors = np.geomspace(1, LONGEST_FACTOR, n_points).tolist()
+    young = {factor: changing_cases(scenario, factor, decay_days, 1.0)[BURN_IN] for factor in factors}
+    return one_interval(young).rename(columns={"case": "factor"})
 
 
 def interval_of(run: Scenario) -> Any:
@@ -122,7 +118,7 @@ def interval_of(run: Scenario) -> Any:
     return lambda rate_per_h: best_interval_min(steady, {RATE: per_rate * np.asarray(rate_per_h)})
 
 
-def _kept(case: str, run: Scenario) -> list[dict[str, Any]]:
+def _kept(case: Any, run: Scenario) -> list[dict[str, Any]]:
     best = interval_of(run)
     try:
         following = budget.over_time(run, best)
@@ -130,7 +126,7 @@ def _kept(case: str, run: Scenario) -> list[dict[str, Any]]:
         rates = {"settled rate": run.job_rate_per_h, "mean rate": following.n_failures / exposed_h}
         rows = []
         for kept, rate_per_h in rates.items():
-            interval_min = float(best(np.array([rate_per_h]))[0])
+            interval_min = float(best(rate_per_h))
             ettr = float(budget.over_time(run.override({INTERVAL: interval_min})).ettr)
             columns = {"case": case, "kept": kept, "interval_min": interval_min, "ettr": ettr}
             rows.append(columns | {"following": following.ettr, "loss_points": 100 * (following.ettr - ettr)})

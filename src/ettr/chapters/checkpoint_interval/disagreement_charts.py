@@ -51,12 +51,8 @@ def difference(
     named = regions.assign(apart=regions["within"].map(_LEVELS))
     nothing = pd.DataFrame({"n_gpus": cells["n_gpus"].min(), "n_gpus_end": cells["n_gpus_end"].max()}, index=[0])
     nothing = nothing.assign(low_min=ends_min[0], high_min=ends_min[1], apart=_NO_ANSWER)
-    colour = alt.Color(
-        "apart:N",
-        title=f"{formula[0].upper()}{formula[1:]} less exact",
-        scale=alt.Scale(domain=[*_LEVELS.values(), _NO_ANSWER], range=[*DIFFERENCE_COLOURS, PALE_GREY]),
-        legend=alt.Legend(symbolType="square", symbolOpacity=1),
-    )
+    shades = dict(zip([*_LEVELS.values(), _NO_ANSWER], [*DIFFERENCE_COLOURS, PALE_GREY], strict=True))
+    colour = builders.squares("apart", shades, f"{formula[0].upper()}{formula[1:]} less exact", symbolOpacity=1)
     back = (
         alt.Chart(nothing)
         .mark_rect(opacity=1)
@@ -113,7 +109,7 @@ def _answering(cells: pd.DataFrame, x_axis: alt.X) -> Any:
     labelled = cells.assign(
         says=[_NO_ANSWER if np.isnan(value) else f"{value:.1%}" for value in cells["ettr"]],
         off=["" if np.isnan(value) else f"{value:.2f}" for value in cells["points"]],
-        exactly=["no answer" if np.isnan(value) else f"{value:.1%}" for value in cells["exact"]],
+        exactly=[_NO_ANSWER if np.isnan(value) else f"{value:.1%}" for value in cells["exact"]],
     ).drop(columns=["ettr", "exact", "points"])
     named = labelled.rename(columns={"interval_min": "low_min", "interval_min_end": "high_min"})
     tips = tooltips("n_gpus", "low_min", "says", "exactly", "off", n_gpus="GPUs from", low_min="Interval from")
@@ -142,9 +138,8 @@ def rsc_beside_exact(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
         The statement, and whose results they are.
     """
     need(frame, "quantity", "published", "relation", "rsc", "exact", "max_n_gpus")
-    ways = {"published": "published", "rsc": "RSC formula", "exact": "exact"}
-    points = frame.melt(id_vars=["quantity", "relation", "max_n_gpus"], value_vars=list(ways), value_name="ettr")
-    points["way"] = points["variable"].map(ways)
+    named = frame.rename(columns={"rsc": "RSC formula"})
+    points = named.melt(["quantity", "relation", "max_n_gpus"], [*_WAYS], "way", "ettr")
     points["what"] = [
         f"at least {row.ettr:.0%}"
         if row.way == "published" and row.relation == "at_least"
@@ -154,10 +149,9 @@ def rsc_beside_exact(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any
         for row in points.itertuples()
     ]
     points["ends"] = [f"{value:,.0f} GPUs" for value in points["max_n_gpus"]]
-    order = frame["quantity"].tolist()
     names = alt.Axis(labelLimit=330, labelExpr=_BROKEN, labelOffset=-14, grid=True)
     lowest = min(0.45, float(points["ettr"].min()) - 0.03)
-    y = alt.Y("quantity:N", sort=order, title=None, axis=names)
+    y = alt.Y("quantity:N", sort=frame["quantity"].tolist(), title=None, axis=names)
     x = builders.along("ettr", domain=[lowest, 1.0])
     tips = tooltips("quantity", "way", "what", "ends", way="By", what="ETTR")
     dots = builders.shapes(points, x, y, "way", _WAYS, 110, tips).encode(yOffset=alt.YOffset("way:N", sort=[*_WAYS]))

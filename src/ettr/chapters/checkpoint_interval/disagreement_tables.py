@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.chapters.common.steady_state import LARGEST_GPUS, answered, ettr_at, smallest_gpus
 from ettr.plan import best_interval_min
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INTERVAL, N_GPUS
+from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, PREDICTION, TIERS
 
 LEVELS = (1.0, 5.0, 20.0)
 """Differences from the exact ETTR that regions are told apart by. [points]"""
@@ -46,7 +46,7 @@ def difference_cells(scenario: Scenario, formula: Simple, n_points: int = 28) ->
     sizes = _sizes(run, n_points + 1)
     intervals = np.geomspace(*_ends_min(run), n_points + 1)
     middles = [np.sqrt(ends[1:] * ends[:-1]) for ends in (sizes, intervals)]
-    simple, exact = _both(run, formula, *middles)
+    simple, exact = _both(run, formula, {N_GPUS: middles[0][:, None], INTERVAL: middles[1]})
     i, j = np.indices(exact.shape).reshape(2, -1)
     return pd.DataFrame(
         {
@@ -86,7 +86,7 @@ def difference_regions(scenario: Scenario, formula: Simple, n_points: int = 200)
     run = comparable(scenario, formula)
     sizes = _sizes(run, n_points)
     intervals = np.geomspace(*_ends_min(run), _FINE)
-    simple, exact = _both(run, formula, sizes, intervals)
+    simple, exact = _both(run, formula, {N_GPUS: sizes[:, None], INTERVAL: intervals})
     apart = np.nan_to_num(100 * np.abs(simple - exact), nan=np.inf)
     levels = (*LEVELS, np.inf)
     inside = [apart <= level if np.isfinite(level) else np.isfinite(apart) for level in levels]
@@ -115,37 +115,35 @@ def difference_at_best(scenario: Scenario, formula: Simple, n_points: int = 60) 
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], ``interval_min`` [min], ``ettr`` (NaN where the simple form has no answer), ``exact``,
-        ``points``.
+        ``n_gpus`` [GPUs], ``interval_min`` [min], ``ettr`` (NaN where the simple form has no answer), ``points`` (that
+        less the exact one, in hundredths).
     """
     run = comparable(scenario, formula)
     sizes = _sizes(run, n_points)
     interval_min = best_interval_min(run, {N_GPUS: sizes})
-    at = {N_GPUS: sizes, INTERVAL: interval_min}
-    simple, exact = ettr_at(run, at, formula), ettr_at(run, at)
-    columns = {"n_gpus": sizes, "interval_min": interval_min, "ettr": simple, "exact": exact}
-    return pd.DataFrame({**columns, "points": 100 * (simple - exact)})
+    simple, exact = _both(run, formula, {N_GPUS: sizes, INTERVAL: interval_min})
+    columns = {"n_gpus": sizes, "interval_min": interval_min}
+    return pd.DataFrame({**columns, "ettr": simple, "points": 100 * (simple - exact)})
 
 
 def comparable(scenario: Scenario, formula: Simple) -> Scenario:
     """The steady state without maintenance, and without what the RSC formula has no term for."""
     changes: dict[str, Any] = {"job.include_start": False, "maintenance": None}
     if formula == "rsc":
-        changes |= {"checkpoint.persist_s": 0, "checkpoint.store": None, "checkpoint.tiers": [], "prediction": None}
+        changes |= {PERSIST: 0, "checkpoint.store": None, TIERS: [], PREDICTION: None}
         changes |= {f"failures.modes.{mode.name}.latency_h": None for mode in scenario.failures.modes if mode.latency_h}
     return scenario.override(changes)
 
 
 def set_aside(scenario: Scenario, formula: Simple) -> list[str]:
     """What of a scenario is left out of the comparison, in words."""
-    kept, all_of_it = comparable(scenario, formula), scenario
+    kept = comparable(scenario, formula)
     names = {
-        "the background write": all_of_it.persist_h > kept.persist_h,
-        "faster tiers": len(all_of_it.checkpoint.tiers) > len(kept.checkpoint.tiers),
-        "predictions": bool(all_of_it.prediction) and not kept.prediction,
-        "silence": any(mode.latency_h for mode in all_of_it.failures.modes)
-        and not any(mode.latency_h for mode in kept.failures.modes),
-        "maintenance": all_of_it.maintenance_rate_per_h > 0,
+        "the background write": scenario.persist_h > kept.persist_h,
+        "faster tiers": scenario.checkpoint.tiers != kept.checkpoint.tiers,
+        "predictions": scenario.prediction != kept.prediction,
+        "silence": scenario.latencies_h != kept.latencies_h,
+        "maintenance": scenario.maintenance_rate_per_h > 0,
     }
     return [name for name, left_out in names.items() if left_out]
 
@@ -160,6 +158,6 @@ def _ends_min(run: Scenario) -> tuple[float, float]:
     return low, max(_INTERVALS_MIN[1], 10 * low)
 
 
-def _both(run: Scenario, formula: str, sizes: np.ndarray, intervals_min: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    at = {N_GPUS: sizes[:, None], INTERVAL: intervals_min}
+def _both(run: Scenario, formula: str, at: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """ETTR by a simple formula, and the exact one, at swept fields."""
     return ettr_at(run, at, formula), ettr_at(run, at)

@@ -23,28 +23,24 @@ def ladder(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        As from ``tables.ladder``: ``rung``, ``order``, ``part``, ``share``, ``ettr``, ``interval_min``
-        [min], ``from_store``.
+        As from ``tables.ladder``: ``rung``, ``part``, ``share``, ``ettr``, ``interval_min`` [min], ``from_store``.
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "rung", "order", "part", "share", "ettr", "interval_min", "from_store")
-    lost = frame[frame["part"] != "productive"].assign(
-        place=lambda rows: rows["part"].map({part: i for i, part in enumerate(PART_COLOURS)})
-    )
+    need(frame, "rung", "part", "share", "ettr", "interval_min", "from_store")
+    places = {part: i for i, part in enumerate(PART_COLOURS)}
+    lost = frame[frame["part"] != "productive"].assign(place=frame["part"].map(places))
     totals = frame.drop_duplicates("rung")
     totals = totals.assign(lost=1 - totals["ettr"], label=[f"ETTR {value:.1%}" for value in totals["ettr"]])
-    present = [part for part in PART_COLOURS if part in set(lost["part"])]
-    y = alt.Y("rung:N", sort=totals.sort_values("order")["rung"].tolist(), title=None)
+    y = alt.Y("rung:N", sort=totals["rung"].tolist(), title=None)
     longest = max(float(totals["lost"].max()), 1e-6)
-    colours = alt.Scale(domain=present, range=[PART_COLOURS[part] for part in present])
     bars = (
         alt.Chart(lost)
         .mark_bar()
         .encode(
             y=y,
             x=builders.along("share", domain=[0, 1.3 * longest], nice=False).stack("zero"),  # noqa: PD013  (of Altair)
-            color=alt.Color("part:N", title="Part", scale=colours),
+            color=builders.colours("part", builders.present(PART_COLOURS, lost["part"]), "Part"),
             order=alt.Order("place:Q"),
             tooltip=tooltips(
                 "rung", "part", "share", "ettr", "interval_min", "from_store", interval_min="Store's interval"
@@ -112,22 +108,22 @@ def intervals(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "tier", "choice", "interval_s", "ettr")
-    choices = frame.assign(interval_min=frame["interval_s"] / 60, ettr=frame["ettr"].astype(object))
-    choices["reached"] = ["no answer" if pd.isna(value) else f"{value:.2%}" for value in frame["ettr"]]
-    choices = choices.drop(columns="ettr")
+    reached = ["no answer" if pd.isna(value) else f"{value:.2%}" for value in frame["ettr"]]
+    minutes = frame["interval_s"] / 60
+    choices = frame[["tier", "choice"]].assign(interval_min=minutes, reached=reached)
     tiers = list(dict.fromkeys(choices["tier"]))
     y = alt.Y("tier:N", sort=tiers, title=None, axis=alt.Axis(grid=True, tickBand="extent"))
     x = builders.across("interval_min", title="Interval [min]", padding=16)
     tips = tooltips("tier", "choice", "interval_min", "reached")
     dots = builders.shapes(choices, x, y, "choice", _CHOICES, 110, tips, "Interval")
     best = choices[choices["choice"] == "exact best"]
-    minutes = ", ".join(f"{row.tier} {row.interval_min:,.3g}" for row in best.itertuples())
+    shortest = ", ".join(f"{row.tier} {row.interval_min:,.3g}" for row in best.itertuples())
     return finish(
         dots.encode(yOffset=alt.YOffset("choice:N", sort=[*_CHOICES])),
         title=title,
         subtitle=subtitle,
         description=f"Dots of the interval of each tier by three choices, on a logarithmic axis. Best, in minutes: "
-        f"{minutes}.",
+        f"{shortest}.",
         height=58 * len(tiers) + 20,
     )
 
@@ -150,22 +146,15 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
     jobs = list(dict.fromkeys(curves["job"]))
     low, high = float(curves["write_gb_s"].min()), float(curves["write_gb_s"].max())
     x = builders.across("write_gb_s", ticks=5, domain=[low, high])
-    colour = line_colour("job", "Job", dict(zip(jobs, _SIZES, strict=False)))
-    lines = (
-        alt.Chart(curves)
-        .mark_line()
-        .encode(
-            x=x,
-            y=alt.Y(
-                "interval_min:Q",
-                title="Best interval [min]",
-                scale=alt.Scale(type="log"),
-                axis=alt.Axis(format="~g", tickCount=5, labelOverlap=True),
-            ),
-            color=colour,
-            tooltip=tooltips("job", "write_gb_s", "write_min", "interval_min", "ettr", interval_min="Best interval"),
-        )
+    y = alt.Y(
+        "interval_min:Q",
+        title="Best interval [min]",
+        scale=alt.Scale(type="log"),
+        axis=alt.Axis(format="~g", tickCount=5, labelOverlap=True),
     )
+    colour = line_colour("job", "Job", dict(zip(jobs, _SIZES, strict=False)))
+    tips = tooltips("job", "write_gb_s", "write_min", "interval_min", "ettr", interval_min="Best interval")
+    lines = touchable(alt.Chart(curves).mark_line().encode(x=x, y=y, color=colour, tooltip=tips))
     crossings = curves.drop_duplicates("job")
     crossings = crossings[crossings["crossing_gb_s"].between(low, high)]
     dots = (
@@ -191,7 +180,7 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
         x=alt.X("write_gb_s:Q"), y=alt.Y("place:Q", scale=None), text=alt.Text("store:N")
     )
     bends = "; ".join(f"{row.job} {row.crossing_gb_s:,.3g} GB/s" for row in curves.drop_duplicates("job").itertuples())
-    drawn = rules + names + touchable(lines)
+    drawn = rules + names + lines
     return finish(
         drawn + dots if len(crossings) else drawn,  # no layer without rows
         title=title,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import budget, evidence
-from ettr.chapters.checkpoint_tiers.tables import store_only
+from ettr.chapters.checkpoint_tiers.tables import store_only, with_free_store
 from ettr.chapters.common.steady_state import answered, ettr_at
 from ettr.checkpoint import checkpoints_to_keep, heed_threshold_h, recall_of
 from ettr.checkpoint.corruption import Latency
@@ -17,7 +17,7 @@ from ettr.core.errors import OutsideValidity
 from ettr.core.units import S_PER_H
 from ettr.plan import best_interval_min
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INTERVAL, PERSIST
+from ettr.scenario.paths import INTERVAL, PREDICTION
 
 _LATENCIES_H = (0.1, 720.0)
 _SILENT = "Silent"
@@ -31,7 +31,7 @@ def published_predictors() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``predictor``, ``precision``, ``recall`` (missing where no source gives it), ``source``, ``status``.
+        ``predictor``, ``precision``, ``recall`` (missing where no source gives it).
 
     Examples
     --------
@@ -39,14 +39,13 @@ def published_predictors() -> pd.DataFrame:
     0.882
     """
     keys = {"before": "before", "2022": "after", "2023": "later"}
-    rows: list[tuple[str, float, float, str, str]] = []
+    rows: list[tuple[str, float, float]] = []
     for when, key in keys.items():
-        known = evidence.figure(f"bytedance_prediction_{key}_pct")
-        rows.append((f"ByteDance, {when}", round(known.value / 100, 6), np.nan, known.source, known.status))
-    known = evidence.figure("minder_precision")
-    recall = recall_of(known.value, evidence.figure("minder_f1").value)
-    rows.append(("Minder", known.value, recall, known.source, "derived"))
-    return pd.DataFrame(rows, columns=["predictor", "precision", "recall", "source", "status"])
+        precision_pct = evidence.figure(f"bytedance_prediction_{key}_pct").value
+        rows.append((f"ByteDance, {when}", round(precision_pct / 100, 6), np.nan))
+    precision = evidence.figure("minder_precision").value
+    rows.append(("Minder", precision, recall_of(precision, evidence.figure("minder_f1").value)))
+    return pd.DataFrame(rows, columns=["predictor", "precision", "recall"])
 
 
 def announced(scenario: Scenario, lead_s: float, precisions: Sequence[float] = (), n_points: int = 50) -> pd.DataFrame:
@@ -87,8 +86,8 @@ def announced(scenario: Scenario, lead_s: float, precisions: Sequence[float] = (
         for formula in ("exact", "first_order"):
             ettr = np.append(ettr_at(plain, without, formula), ettr_at(run, at, formula))
             columns = {"recall": np.append(0.0, recall), "precision": precision, "formula": formula}
-            columns |= {"interval_min": np.append(without[INTERVAL], at[INTERVAL])}
-            frames.append(pd.DataFrame({**columns, "ettr": ettr}))
+            interval_min = np.append(without[INTERVAL], at[INTERVAL])
+            frames.append(pd.DataFrame({**columns, "interval_min": interval_min, "ettr": ettr}))
     points = pd.concat(frames, ignore_index=True).dropna(ignore_index=True)
     if not (points["formula"] == "exact").any():
         raise OutsideValidity(f"no point of this curve of {scenario.name} has an answer: the run never ends")
@@ -119,7 +118,7 @@ def alarm_threshold_h(action_s: float, precision: float) -> float:
 
 def _with_alarms(scenario: Scenario, lead_s: float) -> Scenario:
     first = {"recall": 0.5, "precision": 0.5, "lead_s": lead_s, "action_s": answer_s(scenario)}
-    return store_only(scenario).override({"prediction": first})
+    return store_only(scenario).override({PREDICTION: first})
 
 
 def predictors_here(scenario: Scenario, lead_s: float) -> pd.DataFrame:
@@ -133,15 +132,14 @@ def predictors_here(scenario: Scenario, lead_s: float) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of :func:`published_predictors` with ``interval_min`` (best) [min] and ``ettr``; those without an
-        answer are left out.
+        The columns of :func:`published_predictors` with ``ettr`` at the best interval; those without an answer are left
+        out.
     """
     known = published_predictors().dropna(subset=["recall"], ignore_index=True)
     run = _with_alarms(scenario, lead_s)
     at = {f"prediction.{field}": known[field].to_numpy() for field in ("recall", "precision")}
     at[INTERVAL] = best_interval_min(run, at)
-    predictors = known.assign(interval_min=at[INTERVAL], ettr=ettr_at(run, at))
-    return predictors.dropna(subset=["ettr"], ignore_index=True)
+    return known.assign(ettr=ettr_at(run, at)).dropna(ignore_index=True)
 
 
 def silent_share(scenario: Scenario, mode: str) -> tuple[float, str]:
@@ -161,8 +159,8 @@ def silent_share(scenario: Scenario, mode: str) -> tuple[float, str]:
     >>> round(share, 4), whose
     (0.0143, 'Llama 3')
     """
-    names = [one.name for one in scenario.failures.modes if one.latency_h is not None]
-    names = names or [one.name for one in scenario.failures.modes if one.name == mode]
+    modes = scenario.failures.modes
+    names = [one.name for one in modes if one.latency_h is not None] or [one.name for one in modes if one.name == mode]
     if names:
         weights = dict(zip(scenario.mode_names, scenario.mode_weights, strict=True))
         return float(sum(weights[name] for name in names)), "the scenario"
@@ -196,7 +194,7 @@ def found_late(scenario: Scenario, share: float, latency_h: float, n_points: int
     OutsideValidity
         No point has an answer.
     """
-    run = store_only(scenario).override({"checkpoint.store": None, PERSIST: 0})
+    run = with_free_store(scenario)
     run = run.override({INTERVAL: best_interval_min(run)})
     latencies = np.concatenate([[0.0], _latencies_h(latency_h, n_points)])
     frames = []

@@ -27,7 +27,7 @@ from ettr.core.results import PARTS, TimeBudget
 from ettr.core.units import S_PER_H
 from ettr.plan import best_interval_min, best_tiers
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, SLOWDOWN, TIERS
+from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, PREDICTION, RESTART, SLOWDOWN, TIERS
 
 COMMON_LOSS = "Several nodes at once"
 """Name of the mode that :func:`with_common_losses` adds."""
@@ -65,7 +65,7 @@ def store_only(scenario: Scenario) -> Scenario:
             "failures.burn_in": None,
             "failures.lifetime": None,
             "maintenance": None,
-            "prediction": None,
+            PREDICTION: None,
             **{f"failures.modes.{mode.name}.latency_h": None for mode in scenario.failures.modes},
         }
     )
@@ -76,7 +76,7 @@ def store_only(scenario: Scenario) -> Scenario:
     return run.override(
         {
             "checkpoint.load_s": load_s,
-            "recovery.restart_min": run.recovery.restart_min - load_s / 60,
+            RESTART: run.recovery.restart_min - load_s / 60,
             **{f"failures.modes.{name}.restart_min": own_min - load_s / 60 for name, own_min in own.items()},
         }
     )
@@ -177,7 +177,7 @@ def ladder(
     Returns
     -------
     DataFrame
-        ``rung``, ``order``, ``part``, ``share`` in [0, 1], ``ettr``, ``interval_min`` (best of the store) [min],
+        ``rung``, in their order, ``part``, ``share`` in [0, 1], ``ettr``, ``interval_min`` (best of the store) [min],
         ``from_store`` (share of failures that only the store survives). Rungs without an answer are left out; parts
         that are nowhere above zero too.
 
@@ -187,15 +187,14 @@ def ladder(
         No rung has an answer: the run practically never ends.
     """
     frames = []
-    for order, (title, run) in enumerate(rungs(scenario, common_share, common_nodes, nodes_per_replica).items()):
+    for title, run in rungs(scenario, common_share, common_nodes, nodes_per_replica).items():
         hours = _answer(run)
         if hours is None:
             continue
-        columns = {"rung": title, "order": order, "part": [part.removesuffix("_h") for part in PARTS]}
-        columns |= {"share": [float(getattr(hours, part) / hours.total_h) for part in PARTS]}
-        columns |= {"ettr": float(hours.ettr), "interval_min": run.checkpoint.interval_min}
-        columns |= {"from_store": float(run.in_hours().severity[-1])}
-        frames.append(pd.DataFrame(columns))
+        parts = {part.removesuffix("_h"): float(getattr(hours, part) / hours.total_h) for part in PARTS}
+        best = {"ettr": float(hours.ettr), "interval_min": run.checkpoint.interval_min}
+        rung = pd.DataFrame({"rung": title, "part": [*parts], "share": [*parts.values()], **best})
+        frames.append(rung.assign(from_store=float(run.in_hours().severity[-1])))
     if not frames:
         raise OutsideValidity(f"no rung of the ladder of {scenario.name} has an answer: the run practically never ends")
     shares = pd.concat(frames, ignore_index=True)
@@ -319,10 +318,9 @@ def interval_choices(
     names = [*(tier.name for tier in run.checkpoint.tiers), "Store"]
     frames = []
     for choice, tau_h in choices_h.items():
-        hours_of = _answer(_with_intervals(run, tau_h))
-        columns = {"tier": names, "choice": choice, "interval_s": tau_h * S_PER_H}
-        columns |= {"ettr": hours_of.ettr if hours_of else np.nan}
-        columns |= {"loss": (hours_of.checkpoint_h + hours_of.rework_h) / hours_of.productive_h if hours_of else np.nan}
+        of = _answer(_with_intervals(run, tau_h))
+        columns = {"tier": names, "choice": choice, "interval_s": tau_h * S_PER_H, "ettr": of.ettr if of else np.nan}
+        columns |= {"loss": (of.checkpoint_h + of.rework_h) / of.productive_h if of else np.nan}
         frames.append(pd.DataFrame({**columns, "loss_first_order": first_order_loss(tau_h, stall_h, rate)}))
     return pd.concat(frames, ignore_index=True)
 
@@ -381,7 +379,7 @@ def by_bandwidth(scenario: Scenario, n_bytes: float, n_gpus: int, n_points: int 
     OutsideValidity
         No point has an answer.
     """
-    run = _free_store(scenario)
+    run = with_free_store(scenario)
     bends = bandwidth_crossings(scenario, n_bytes, n_gpus).query("stall == 'own'")
     slowest = np.clip(bends["crossing_gb_s"].min() / 3, *_SLOWEST_GB_S)
     bandwidth = np.geomspace(slowest, _FASTEST_GB_S, n_points)
@@ -390,11 +388,9 @@ def by_bandwidth(scenario: Scenario, n_bytes: float, n_gpus: int, n_points: int 
     for row in bends.itertuples():
         at = {N_GPUS: np.array([float(row.n_gpus)]), PERSIST: write_h * S_PER_H}
         interval_min = best_interval_min(run, at)
-        columns = {"write_gb_s": bandwidth, "n_gpus": row.n_gpus, "write_min": write_h * 60}
-        columns |= {"interval_min": interval_min, "stall_interval_min": row.interval_min}
-        columns |= {"crossing_gb_s": row.crossing_gb_s}
-        ettr = ettr_at(run, {**at, INTERVAL: interval_min})
-        frames.append(pd.DataFrame({**columns, "ettr": ettr}))
+        curve = {"write_gb_s": bandwidth, "write_min": write_h * 60, "interval_min": interval_min}
+        bend = {"n_gpus": row.n_gpus, "stall_interval_min": row.interval_min, "crossing_gb_s": row.crossing_gb_s}
+        frames.append(pd.DataFrame({**curve, **bend, "ettr": ettr_at(run, {**at, INTERVAL: interval_min})}))
     why = f"no point of this curve of {scenario.name} has an answer: the run never ends"
     return answered(pd.concat(frames, ignore_index=True), why)
 
@@ -414,7 +410,7 @@ def bandwidth_crossings(scenario: Scenario, n_bytes: float, n_gpus: int) -> pd.D
         ``interval_min`` (the best if writing took no time) [min], ``crossing_gb_s`` [GB/s].
     """
     stalls = {"own": scenario.checkpoint.stall_s, "published": evidence.figure("bytecheckpoint_stall_s").value}
-    run = _free_store(scenario)
+    run = with_free_store(scenario)
     rows = []
     for size, (stall, stall_s) in itertools.product(dict.fromkeys([scenario.cluster.n_gpus, n_gpus]), stalls.items()):
         at = {N_GPUS: np.array([float(size)]), "checkpoint.stall_s": np.array([stall_s])}
@@ -424,8 +420,8 @@ def bandwidth_crossings(scenario: Scenario, n_bytes: float, n_gpus: int) -> pd.D
     return pd.DataFrame(rows)
 
 
-def _free_store(scenario: Scenario) -> Scenario:
-    """The run with a store that writes at once."""
+def with_free_store(scenario: Scenario) -> Scenario:
+    """The run with its store alone, as of :func:`store_only`, which writes at once."""
     return store_only(scenario).override({"checkpoint.store": None, PERSIST: 0})
 
 
@@ -440,20 +436,19 @@ def published_stores(n_bytes: float) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``store``, ``write_gb_s`` [GB/s], ``write_s`` [s], ``source``, ``status``. What was timed is a whole save of
-        405 billion parameters, taken as of 12 bytes each.
+        ``store``, ``write_gb_s`` [GB/s], ``write_s`` [s]. What was timed is a whole save of 405 billion parameters,
+        taken as of 12 bytes each.
 
     Examples
     --------
     >>> published_stores(405e9 * 12)["write_s"].round(2).tolist()
     [2.43, 0.69, 51.06]
     """
-    stores = []
-    for store, key in (("sustained", "llama3_storage_sustained_tb_s"), ("peak", "llama3_storage_peak_tb_s")):
-        known = evidence.figure(key)
-        stores.append((f"Llama 3, {store}", known.value * _GB_PER_TB, known.source, known.status))
-    known = evidence.figure("bytecheckpoint_write_s")
     size = checkpoint_bytes(evidence.figure("llama3_n_parameters").value)
-    stores.append(("ByteCheckpoint", needed_gb_s(size, known.value / S_PER_H), known.source, "derived"))
-    table = pd.DataFrame(stores, columns=["store", "write_gb_s", "source", "status"])
-    return table.assign(write_s=[transfer_h(n_bytes, at) * S_PER_H for at in table["write_gb_s"]])
+    write_gb_s = {
+        "Llama 3, sustained": evidence.figure("llama3_storage_sustained_tb_s").value * _GB_PER_TB,
+        "Llama 3, peak": evidence.figure("llama3_storage_peak_tb_s").value * _GB_PER_TB,
+        "ByteCheckpoint": needed_gb_s(size, evidence.figure("bytecheckpoint_write_s").value / S_PER_H),
+    }
+    table = pd.DataFrame(write_gb_s.items(), columns=["store", "write_gb_s"])
+    return table.assign(write_s=transfer_h(n_bytes, table["write_gb_s"].to_numpy()) * S_PER_H)

@@ -65,9 +65,7 @@ def _named(rung: str, small: bool = False) -> str:
 def ladder(rungs: pd.DataFrame) -> Finding:
     """What each tier adds; columns as from ``tables.ladder``."""
     each = _each(rungs)
-    steps = each[each["rung"].str.startswith("+")].assign(
-        gain=lambda rows: rows["ettr"] - each["ettr"].shift(1).loc[rows.index]
-    )
+    steps = each.assign(gain=each["ettr"].diff())[each["rung"].str.startswith("+")]
     if steps.empty:
         text = f"No other set of tiers has an answer here. {_store_interval(each)}"
         return Finding(title="Only the store alone has an answer", text=text)
@@ -101,7 +99,7 @@ def _store_interval(each: pd.DataFrame) -> str:
         return f"The store's best interval is {duration(first['interval_min'] / 60)}."
     few = (
         f"only {pct(last['from_store'], 2)} of failures still need it"
-        if last["from_store"] >= 5e-5
+        if last["from_store"] >= _LEAST_LOSS
         else "practically no failure needs it"
     )
     return (
@@ -206,7 +204,7 @@ def _loses(lost: float) -> str:
 
 
 def _each(rungs: pd.DataFrame) -> pd.DataFrame:
-    return rungs.drop_duplicates("rung").sort_values("order").reset_index(drop=True)
+    return rungs.drop_duplicates("rung", ignore_index=True)
 
 
 def by_bandwidth(scenario: Scenario, crossings: pd.DataFrame, published: pd.DataFrame, n_bytes: float) -> Finding:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, axis_title, tooltips
-from ettr.chapters.common.encodings import but_size, dash, line_colour, rounded, with_marks
+from ettr.chapters.common.encodings import but_size, rounded, with_marks
 from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import (
     BLUE,
@@ -77,45 +77,30 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
         The statement, and the scenario.
     """
     need(frame, "n_gpus", "line", "tokens_per_day", "low", "high", "ettr", "layout")
-    there = [name for name in _LINES if name in set(frame["line"])]
     billions = frame.assign(**{name: frame[name] / 1e9 for name in ("tokens_per_day", "low", "high")})
-    others = rounded(billions[frame["line"] != "and failures"], 4).drop(columns=["low", "high"])
-    useful = rounded(billions[frame["line"] == "and failures"], 4)
+    useful = rounded(billions.loc[frame["line"] == "and failures", ["n_gpus", "tokens_per_day", "low", "high"]], 4)
     x, y = builders.across("n_gpus"), builders.up("tokens_per_day", log=True, ticks=6)
-    encoding = {
-        "x": x,
-        "y": y,
-        "color": line_colour("line", "Counting", {name: _LINES[name][0] for name in there}),
-        "strokeDash": dash("line", "Counting", {name: _LINES[name][1] for name in there}),
-        "tooltip": tooltips("line", "n_gpus", "tokens_per_day", "ettr", "layout", line="Counting"),
-    }
     bands = alt.Chart(useful).mark_area(color=_LINES["and failures"][0]).encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
-    lines = [touchable(alt.Chart(rows).mark_line().encode(**encoding)) for rows in (others, useful)]
-    marks = _marks(own_gpus, turning_gpus)
+    tips = tooltips("line", "n_gpus", "tokens_per_day", "ettr", "layout", line="Counting")
+    drawn = rounded(billions.drop(columns=["low", "high"]), 4)
+    lines = builders.lines(drawn, x, y, "line", _LINES, tips, "Counting", clip=False)
+    at = {"this job": float(own_gpus)} | ({} if turning_gpus is None else {"turning point": float(turning_gpus)})
+    marks = pd.DataFrame({"name": [*at], "n_gpus": [*at.values()], "line": range(len(at))})
+    rules = alt.Chart(marks).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("n_gpus:Q"))
     last = useful.loc[useful["tokens_per_day"].idxmax()]
     return finish(
-        layered(_rules(marks), bands, *lines, *_names(marks, (frame["n_gpus"].min() * frame["n_gpus"].max()) ** 0.5)),
+        layered(rules, bands, lines, *_names(marks, (frame["n_gpus"].min() * frame["n_gpus"].max()) ** 0.5)),
         title=title,
         subtitle=with_marks(but_size(subtitle), "band: 90%"),
         description=(
             f"Lines of tokens a day over the number of GPUs, both axes logarithmic, counting in turn: "
-            f"{', '.join(there)}. With failures most at {last['n_gpus']:,.0f} GPUs, {last['tokens_per_day']:,.0f} "
+            f"{', '.join(builders.present(_LINES, frame['line']))}. "
+            f"With failures most at {last['n_gpus']:,.0f} GPUs, {last['tokens_per_day']:,.0f} "
             f"billion tokens a day. Dashed rules: "
             f"{', '.join(f'{row.name} {row.n_gpus:,.0f}' for row in marks.itertuples(index=False))}."
         ),
         height=360,
     )
-
-
-def _marks(own_gpus: float, turning_gpus: float | None) -> pd.DataFrame:
-    marks = [("this job", float(own_gpus))]
-    if turning_gpus is not None:
-        marks.append(("turning point", float(turning_gpus)))
-    return pd.DataFrame(marks, columns=["name", "n_gpus"]).assign(line=range(len(marks)))
-
-
-def _rules(marks: pd.DataFrame) -> Any:
-    return alt.Chart(marks).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("n_gpus:Q"))
 
 
 def _names(marks: pd.DataFrame, middle_gpus: float) -> list[Any]:
@@ -212,17 +197,17 @@ def _look(goal: str) -> tuple[str, str]:
     return next(look for name, look in _GOALS.items() if goal.startswith(name))
 
 
-def limits(frame: pd.DataFrame, caption: str) -> Table:
-    """The best sizes within limits.
+def table(frame: pd.DataFrame, caption: str) -> Table:
+    """Cells of a table in words, as the findings write them.
 
     Parameters
     ----------
     frame : DataFrame
-        Cells as from ``words.limit_cells``.
+        As from ``words.limit_cells``, ``scaling_option_words.large_cells`` or ``scaling_option_words.peak_cells``.
     caption : str
         What the table shows.
     """
-    return Table(need(frame, "Limit", "Best for", "GPUs"), caption, 3)
+    return Table(frame, caption, 3)
 
 
 def calibrated(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -235,12 +220,12 @@ def calibrated(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and what is shown.
     """
-    need(frame, "study", "title", "n_gpus", "measured_pct", "computed_pct", "residual_points", "used")
+    need(frame, "title", "measured_pct", "computed_pct", "residual_points", "used")
     used, left_out = _USED
-    runs = rounded(frame.assign(kind=[used if fitted else left_out for fitted in frame["used"]], zero=0.0), 4)
-    runs = runs[["title", "study", "n_gpus", "kind", "measured_pct", "computed_pct", "residual_points", "zero"]]
-    short = runs["title"].replace(_SHORTER, regex=True)
-    runs = runs.assign(run=short)
+    short = frame["title"].replace(_SHORTER, regex=True)
+    kind = frame["used"].map({True: used, False: left_out})
+    drawn = ["run", "kind", "zero", "title", "measured_pct", "computed_pct", "residual_points"]
+    runs = rounded(frame.assign(kind=kind, zero=0.0, run=short)[drawn], 4)
     y = alt.Y("run:N", sort=list(short), title=None)
     stems = alt.Chart(runs).mark_rule(strokeWidth=1.4).encode(y=y, x=alt.X("zero:Q"), x2="residual_points:Q")
     tips = tooltips("title", "kind", "measured_pct", "computed_pct", "residual_points")

@@ -10,7 +10,6 @@ import pandas as pd
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
 from ettr.chapters.common.encodings import but_size, rounded, with_marks
-from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import (
     AZURE,
     GREEN,
@@ -80,9 +79,8 @@ def turning(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         f"{what} {group['n_gpus'].iloc[0]:,.0f} to {group['n_gpus'].iloc[-1]:,.0f}"
         for what, group in frame.groupby("what", sort=False)
     )
-    layers = [lines, *([rings.encode(x=x, y=y, tooltip=tips)] if len(ended) else [])]
     return finish(
-        layered(*layers),
+        layered(lines, *([rings.encode(x=x, y=y, tooltip=tips)] if len(ended) else [])),
         title=title,
         subtitle=with_marks(subtitle, "rings: the batch ends there") if len(ended) else subtitle,
         description=(
@@ -115,12 +113,11 @@ def ways_out(frame: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle:
     looks = dict(zip(ways, _WAYS, strict=False))
     tips = tooltips("way", "n_gpus", "tokens_per_day", tokens_per_day=_TOKENS)
     lines = builders.lines(rounded(frame, 4), x, y, "way", looks, tips, clip=False)
-    layers = [*(_simulated(simulated, x) if len(simulated) else []), lines]
     best = frame.loc[frame.groupby("way", sort=False)["tokens_per_day"].idxmax()]
     most = "; ".join(f"{row.way} {row.tokens_per_day:,.0f} at {row.n_gpus:,.0f} GPUs" for row in best.itertuples())
     points = ", ".join(f"{row.way} {row.tokens_per_day:,.0f} on {row.n_gpus:,.0f}" for row in simulated.itertuples())
     return finish(
-        layered(*layers),
+        layered(*(_simulated(simulated, x) if len(simulated) else []), lines),
         title=title,
         subtitle=but_size(subtitle),
         description=(
@@ -151,16 +148,3 @@ def _simulated(frame: pd.DataFrame, x: alt.X) -> list[Any]:
         )
     )
     return [bars, dots]
-
-
-def table(frame: pd.DataFrame, caption: str) -> Table:
-    """Cells of a table in words, as the findings write them.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``scaling_option_words.large_cells`` or ``scaling_option_words.peak_cells``.
-    caption : str
-        What the table shows.
-    """
-    return Table(frame, caption, 3)

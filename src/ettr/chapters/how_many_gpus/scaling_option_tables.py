@@ -11,6 +11,7 @@ import pandas as pd
 
 from ettr import evidence, plan, sizing
 from ettr.chapters.common.simulated_runs import runs_of
+from ettr.chapters.scale.tables import whole_nodes
 from ettr.core.errors import InputError, NoProgress
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART
@@ -164,9 +165,7 @@ def large_jobs(run: Scenario, sizes: Iterable[float], target_ettr: float = 0.9) 
         ``restart_given``, ``restart_needed`` (largest value that reaches the target; NaN if none does),
         ``restart_ettr`` (with it at its ideal), and the same with ``rate_``. [min], [1/(1000 node-days)]
     """
-    node = run.cluster.gpus_per_node
-    whole = [max(round(size / node), 1) * node for size in sizes]
-    jobs = sizing.best_batch(run, whole)
+    jobs = sizing.best_batch(run, [whole_nodes(run, size) for size in sizes])
     needs = []
     for row in jobs.itertuples():
         works = row.useful_tokens_per_day > 0
@@ -368,10 +367,8 @@ def elastic_by_size(
         ``closed_ettr`` (with spares that never run out), ``n_spares``, ``n_runs``. Empty for a job without failures or
         with a single replica; sizes that hardly get on are left out.
     """
-    rows = []
-    if run.failures.rate > 0:
-        for part in (0.125, 0.25, 0.5, 1.0):
-            rows += _elastic_at(run, around_gpus * part, repair_h, least_share, n_runs, seed)
+    parts = (0.125, 0.25, 0.5, 1.0) if run.failures.rate > 0 else ()
+    rows = [row for part in parts for row in _elastic_at(run, around_gpus * part, repair_h, least_share, n_runs, seed)]
     columns = ["way", "n_gpus", "tokens_per_day", "low", "high", "ettr", "closed_ettr", "n_spares", "n_runs"]
     return pd.DataFrame(rows, columns=columns)
 

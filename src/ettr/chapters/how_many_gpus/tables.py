@@ -14,6 +14,7 @@ from ettr import budget, sizing
 from ettr.core.errors import InputError
 from ettr.scaling import Layout, StepTime, calibration, usual_layers
 from ettr.scenario import Scenario
+from ettr.scenario.paths import N_GPUS
 from ettr.sizing.yields import throughput_of
 
 FASTEST, CHEAPEST, GREENEST = sizing.FASTEST, sizing.CHEAPEST, sizing.GREENEST
@@ -43,6 +44,7 @@ _SIZES_OF_COST, _BEYOND_FASTEST = 120, 2.0
 _WHOLE_LAYERS = 8
 _NEAR_SHARE = 0.2
 """A size may be rounded by this much; where no such size will do, the model is too large for it."""
+_OF_SIZE, _OF_YIELDS = ("n_gpus", "n_gpus_low", "n_gpus_high"), ("days", "usd", "t_co2", "power_mw")
 _DEADLINES, _BUDGETS = (1.25, 2.0, 5.0), (1 / 3, 2 / 3)
 
 
@@ -94,7 +96,7 @@ def given_by_tokens(scenario: Scenario, n_tokens: float = 15.6e12, n_parameters:
     weights = [n_parameters, *(less for less in _SMALLER_MODELS if less < n_parameters)]
     problem: InputError | None = None
     for factor, n_weights, near in itertools.product(_BATCH_FACTORS, weights, sizes):
-        changed = {"job.tokens": n_tokens, "model": _model(n_weights, factor), "cluster.n_gpus": near}
+        changed = {"job.tokens": n_tokens, "model": _model(n_weights, factor), N_GPUS: near}
         try:
             job = run.override(changed)
         except InputError as error:
@@ -176,8 +178,7 @@ def returns_by_size(run: Scenario, n_draws: int = 200) -> pd.DataFrame:
         )
         for line, values in lines.items()
     ]
-    columns = ["n_gpus", "line", "tokens_per_day", "low", "high", "ettr", "layout"]
-    return pd.concat(frames, ignore_index=True)[columns]
+    return pd.concat(frames, ignore_index=True)
 
 
 def step_by_size(run: Scenario, also: Iterable[float] = (), n_sizes: int = 60) -> pd.DataFrame:
@@ -287,24 +288,9 @@ def cost_by_size(run: Scenario) -> pd.DataFrame:
     return curve[ends]
 
 
-def best_sizes(answer: sizing.Sizing) -> pd.DataFrame:
-    """The best size for each goal.
-
-    Returns
-    -------
-    DataFrame
-        ``goal``, ``n_gpus``, ``n_gpus_low``, ``n_gpus_high`` [GPUs], ``days``, ``usd``, ``mwh``, ``t_co2``,
-        ``power_mw``.
-    """
-    return pd.DataFrame([_row(one, one.goal) for one in answer.best.values()])
-
-
-def _row(best: sizing.BestSize, goal: str) -> dict[str, object]:
-    return {
-        "goal": goal,
-        **{name: float(getattr(best, name)) for name in ("n_gpus", "n_gpus_low", "n_gpus_high")},
-        **{name: float(getattr(best.yields, name)) for name in ("days", "usd", "mwh", "t_co2", "power_mw")},
-    }
+def _row(best: sizing.BestSize) -> dict[str, float]:
+    sizes = {name: float(getattr(best, name)) for name in _OF_SIZE}
+    return sizes | {name: float(getattr(best.yields, name)) for name in _OF_YIELDS}
 
 
 def sizes_within_limits(
@@ -327,9 +313,9 @@ def sizes_within_limits(
     Returns
     -------
     DataFrame
-        As from :func:`best_sizes`, with ``limit`` (``power``, ``budget``, ``deadline``), ``value`` (of it, in MW, USD
-        and days; goals that one size serves best share a row) and ``why`` (why no size keeps it, with the rest empty;
-        otherwise empty).
+        ``limit`` (``power``, ``budget``, ``deadline``), ``value`` (of it, in MW, USD and days), ``goal`` (those that
+        one size serves best share a row), ``why`` (why no size keeps it, with the rest NaN; otherwise empty),
+        ``n_gpus`` with ``n_gpus_low`` and ``n_gpus_high`` (90%) [GPUs], ``days``, ``usd``, ``t_co2``, ``power_mw``.
     """
     drawn = sizing.draws(run, n_draws)
     fastest = answer.best[FASTEST].yields
@@ -343,21 +329,16 @@ def sizes_within_limits(
     names = {"power": "power_mw", "budget": "budget_usd", "deadline": "deadline_days"}
     rows = []
     for limit, value, goal in dict.fromkeys(asked):
-        row: dict[str, object] = {"limit": limit, "value": value, "why": ""}
+        row: dict[str, object] = {"limit": limit, "value": value, "goal": goal, "why": ""}
         try:
-            row |= _row(sizing.best(run, goal, sizing.Limits(**{names[limit]: value}), drawn), goal)
+            row |= _row(sizing.best(run, goal, sizing.Limits(**{names[limit]: value}), drawn))
         except InputError as error:
-            row |= {"goal": goal, "why": str(error)}
+            row["why"] = str(error)
         rows.append(row)
-    columns = ["limit", "value", "goal", "why"]
-    table = pd.DataFrame(rows)
-    size = table["n_gpus"] if "n_gpus" in table else pd.Series(np.nan, table.index)
-    same = [table["limit"], table["value"], size]
-    table["goal"] = (
-        table["goal"].groupby(same, dropna=False).transform(lambda goals: " and ".join(dict.fromkeys(goals)))
-    )
-    table = table.drop_duplicates(["limit", "value", "goal"], ignore_index=True)
-    return table[[*columns, *(name for name in table.columns if name not in columns)]]
+    table = pd.DataFrame(rows, columns=["limit", "value", "goal", "why", *_OF_SIZE, *_OF_YIELDS])
+    same = table.groupby(["limit", "value", "n_gpus"], dropna=False)["goal"]
+    joined = table.assign(goal=same.transform(lambda goals: " and ".join(dict.fromkeys(goals))))
+    return joined.drop_duplicates(["limit", "value", "goal"], ignore_index=True)
 
 
 def deadline_size(run: Scenario, answer: sizing.Sizing, times: float = 2.0) -> sizing.BestSize | None:
@@ -385,17 +366,13 @@ def marked_sizes(answer: sizing.Sizing, in_time: sizing.BestSize | None, unit: s
     DataFrame
         ``goal`` (in words), ``n_gpus`` [GPUs], ``days``, ``cost``.
     """
-    column = "usd" if unit == "USD" else "mwh"
-    sizes = best_sizes(answer)
-    joined = sizes.groupby("n_gpus", sort=False).agg(
-        goal=("goal", " and ".join), days=("days", "first"), cost=(column, "first")
-    )
-    rows = joined.reset_index()[["goal", "n_gpus", "days", "cost"]]
-    if in_time is None or float(in_time.n_gpus) in set(rows["n_gpus"]):
-        return rows
-    at = in_time.yields
-    rows.loc[len(rows)] = [f"{in_time.goal} in time", float(in_time.n_gpus), float(at.days), float(getattr(at, column))]
-    return rows
+    marked = [(one.goal, one) for one in answer.best.values()]
+    if in_time is not None and in_time.n_gpus not in {one.n_gpus for _, one in marked}:
+        marked.append((f"{in_time.goal} in time", in_time))
+    cost = "usd" if unit == "USD" else "mwh"
+    rows = [(goal, float(one.n_gpus), float(one.yields.days), float(getattr(one.yields, cost))) for goal, one in marked]
+    sizes = pd.DataFrame(rows, columns=["goal", "n_gpus", "days", "cost"]).groupby("n_gpus", sort=False)
+    return sizes.agg({"goal": " and ".join, "days": "first", "cost": "first"}).reset_index()
 
 
 def _ceiling(value: float) -> float:
@@ -412,13 +389,13 @@ def calibrated_runs() -> pd.DataFrame:
     DataFrame
         ``study``, ``run_id``, ``title``, ``n_gpus`` [GPUs], ``measured_pct``, ``computed_pct``, ``residual_points``
         [%], ``relative_to``, ``used``, ``source``, ``status``, ``note``, ``kernel_efficiency``, ``jitter``,
-        ``overlap``, ``moved`` (names of the constants that the study's rows moved, joined by commas). Rows that others
-        are given relative to are left out: they agree by definition.
+        ``moved`` (names of the constants that the study's rows moved, joined by commas). Rows that others are given
+        relative to are left out: they agree by definition.
     """
     frames = []
     for study in calibration.studies():
         fitted = calibration.fit(study)
-        own = {name: getattr(fitted.constants, name) for name in ("kernel_efficiency", "jitter", "overlap")}
+        own = {name: getattr(fitted.constants, name) for name in ("kernel_efficiency", "jitter")}
         frames.append(fitted.rows.assign(study=study, moved=", ".join(fitted.moved), **own))
     rows = pd.concat(frames, ignore_index=True)
     return rows[rows["relative_to"].fillna("") != rows["run_id"]].reset_index(drop=True)

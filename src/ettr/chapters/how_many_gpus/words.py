@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,7 +85,7 @@ def answer(sizes: sizing.Sizing) -> Finding:
 
 def _best(one: sizing.BestSize, goal: str, sizes: sizing.Sizing) -> str:
     at, low, high = one.yields, one.low, one.high
-    size = f"{gpus(one.n_gpus)}{_band(one.n_gpus_low, one.n_gpus_high, lambda value: gpus(value).split()[0])}"
+    size = f"{gpus(one.n_gpus)}{_band(one.n_gpus_low, one.n_gpus_high, _round)}"
     first, *years = days(float(at.days)).split(", or ")
     lasts = f"{first}{_band(float(low.days), float(high.days), number)}" + "".join(
         f", or {years_more}" for years_more in years
@@ -94,9 +95,8 @@ def _best(one: sizing.BestSize, goal: str, sizes: sizing.Sizing) -> str:
     return f"The {goal} size is {size}: {lasts}{costs}, and {number(float(at.power_mw))} MW."
 
 
-def _band(low: float, high: float, words: object) -> str:
+def _band(low: float, high: float, words: Callable[[float], str]) -> str:
     """Both ends in brackets; empty where they are one, or the upper one is infinite."""
-    assert callable(words)
     if not (math.isfinite(low) and math.isfinite(high)) or words(low) == words(high):
         return ""
     return f" ({words(low)} to {words(high)})"
@@ -210,7 +210,8 @@ def _least(frame: pd.DataFrame, sizes: sizing.Sizing) -> pd.Series:
     return pd.Series({"n_gpus": float(one.n_gpus), **at})
 
 
-_LIMITS = {"power": "{} MW", "budget": "{} USD", "deadline": "{} days"}
+_LIMITS = {"power": ("MW", "power_mw"), "budget": ("USD", "usd"), "deadline": ("days", "days")}
+"""Unit of a limit, and what of a size it holds for."""
 
 
 def limit_cells(frame: pd.DataFrame) -> pd.DataFrame:
@@ -218,7 +219,7 @@ def limit_cells(frame: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for row in frame.itertuples():
         cells: dict[str, object] = {
-            "Limit": f"{row.limit} {_LIMITS[row.limit].format(amount(row.value))}",
+            "Limit": f"{row.limit} {amount(row.value)} {_LIMITS[row.limit][0]}",
             "Best for": row.goal,
         }
         if row.why:
@@ -268,13 +269,10 @@ def limits(frame: pd.DataFrame, sizes: sizing.Sizing) -> Finding:
     return Finding(title=title, text=" ".join(sentences))
 
 
-_BOUND = {"power": "power_mw", "budget": "usd", "deadline": "days"}
-
-
 def _binds(row: Any, sizes: sizing.Sizing) -> bool:
     """Whether the best size without limits, for one of the row's goals, breaks its limit."""
     goals = [goal for goal in str(row.goal).split(" and ") if goal in sizes.best]
-    values = [float(getattr(sizes.best[goal].yields, _BOUND[row.limit])) for goal in goals]
+    values = [float(getattr(sizes.best[goal].yields, _LIMITS[row.limit][1])) for goal in goals]
     return any(value > row.value for value in values)
 
 

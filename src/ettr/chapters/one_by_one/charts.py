@@ -135,7 +135,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "", n_shown: int = 24
     altair chart or Table
         A table that says so where there is nothing to draw.
     """
-    need(frame, "title", "cost_usd", "saved_usd", "net_usd", "low", "high", "pays")
+    need(frame, "title", "cost_usd", "saved_usd", "net_usd", "pays")
     chosen = frame[(frame["saved_usd"] > 0) & (frame["cost_usd"] > 0)].nlargest(n_shown, "saved_usd")
     if chosen.empty:
         return nothing(title)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ettr import evidence
@@ -68,10 +69,9 @@ def published_pairs(comparison: Comparison, computed: pd.DataFrame) -> pd.DataFr
         ``status``.
     """
     verdicts = computed.set_index("result_id")
-    here = comparison.frame.set_index("id")
-    days = here["days_gain"] if "days_gain" in here else pd.Series(float("nan"), here.index)
+    days = worth_in_days(comparison).set_index("id")["days"]
     rows = []
-    for name in here.index:
+    for name in comparison.frame["id"]:
         one = comparison.study.catalogue[name]
         for figure in one.published:
             own = verdicts.loc[[row for row in figure.rows if row in verdicts.index]]
@@ -80,13 +80,13 @@ def published_pairs(comparison: Comparison, computed: pd.DataFrame) -> pd.DataFr
                     "id": name,
                     "title": one.title,
                     "quantity": figure.quantity,
-                    "before": float("nan") if figure.before is None else figure.before,
+                    "before": np.nan if figure.before is None else figure.before,
                     "after": figure.after,
                     "unit": figure.unit,
                     "verdict": figure.verdict,
                     "computed": "; ".join(f"{row.computed:.4g} for {row.published:.4g}" for row in own.itertuples()),
                     "holds": _holds(figure.verdict, own["verdict"].tolist()) and len(own) == len(figure.rows),
-                    "days": float(days[name]),
+                    "days": float(days.get(name, np.nan)),
                     "why": figure.why,
                     "source": figure.source or "",
                     "status": figure.status,
@@ -113,19 +113,14 @@ def places(comparison: Comparison) -> pd.DataFrame:
         ``id``, ``title``, ``group``, ``place`` (in words), ``days`` with ``low`` and ``high`` (95%) [d], ``evidence``,
         ``basis``, ``why`` (of a missing answer), ``asked_by`` (keys).
     """
-    frame = comparison.frame
-    for name in ("days_gain", "days_low", "days_high"):
-        if name not in frame:
-            frame = frame.assign(**{name: float("nan")})
+    worth = worth_in_days(comparison).set_index("id")[["days", "low", "high", "rank", "rank_low", "rank_high"]]
+    frame = comparison.frame[["id", "title", "group", "state", "evidence", "basis", "why"]].join(worth, on="id")
     catalogue = comparison.study.catalogue
-    ranks = worth_in_days(comparison).set_index("id")
-    frame = frame.assign(**{name: frame["id"].map(ranks[name]) for name in ("rank", "rank_low", "rank_high")})
     rows = frame.assign(
         place=[_place(row) for row in frame.to_dict("records")],
         asked_by=[list(catalogue[name].asked_by) for name in frame["id"]],
         order=[_order(row) for row in frame.to_dict("records")],
     )
-    rows = rows.rename(columns={"days_gain": "days", "days_low": "low", "days_high": "high"})
     rows = rows.sort_values(["order", "days"], ascending=[True, False], kind="stable", ignore_index=True)
     return rows[["id", "title", "group", "place", "days", "low", "high", "evidence", "basis", "why", "asked_by"]]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import compare, mitigation
+from ettr.chapters.scale.tables import whole_nodes
 from ettr.compare import RATE, SIZE, Comparison, Study, break_even, cost_usd, difference
 from ettr.core.results import PARTS
 
@@ -150,33 +151,18 @@ def costs_and_savings(comparison: Comparison) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a mitigation that was tried: ``id``, ``title``, ``evidence``, ``basis``, ``cost_usd`` (its price, and GPUs
-        held as spares beyond those there), ``own_usd`` (its price alone), ``saved_usd`` (of GPUs, electricity and days,
-        before its cost), ``net_usd`` with ``low`` and ``high`` (95%) [USD], ``pays`` (``yes``, ``no`` or ``within the
-        error``).
+        A row a mitigation that was tried: ``id``, ``title``, ``cost_usd`` (its price, and GPUs held as spares beyond
+        those there), ``saved_usd`` (of GPUs, electricity and days, before its cost), ``net_usd`` [USD], ``pays``
+        (``yes``, ``no`` or ``within the error``, to 95%).
     """
-    study = comparison.study
-    rows = []
-    for row in comparison.frame[comparison.frame["state"] == TRIED].itertuples():
-        cost = cost_usd(study.runs(), study.runs([row.id]))
-        rows.append(
-            {
-                "id": row.id,
-                "title": row.title,
-                "evidence": row.evidence,
-                "basis": row.basis,
-                "cost_usd": cost,
-                "own_usd": row.own_usd,
-                "saved_usd": row.usd_gain + cost,
-                "net_usd": row.usd_gain,
-                "low": row.usd_low,
-                "high": row.usd_high,
-                "pays": "yes" if row.usd_low > 0 else "no" if row.usd_high < 0 else SAME,
-            }
-        )
-    columns = ["id", "title", "evidence", "basis", "cost_usd", "own_usd", "saved_usd", "net_usd", "low", "high", "pays"]
-    frame = pd.DataFrame(rows, columns=columns)
-    return frame.sort_values("net_usd", ascending=False, kind="stable", ignore_index=True)
+    study, columns = comparison.study, ["id", "title", "cost_usd", "saved_usd", "net_usd", "pays"]
+    tried = comparison.frame[comparison.frame["state"] == TRIED]
+    if tried.empty:
+        return pd.DataFrame(columns=columns)
+    cost = np.array([cost_usd(study.runs(), study.runs([name])) for name in tried["id"]])
+    pays = np.where(tried["usd_low"] > 0, "yes", np.where(tried["usd_high"] < 0, "no", SAME))
+    rows = tried.assign(cost_usd=cost, saved_usd=tried["usd_gain"] + cost, net_usd=tried["usd_gain"], pays=pays)
+    return rows[columns].sort_values("net_usd", ascending=False, kind="stable", ignore_index=True)
 
 
 def hours_given_back(comparison: Comparison, ids: tuple[str, ...]) -> pd.DataFrame:
@@ -234,9 +220,8 @@ def worth_by_size(study: Study, ids: Iterable[str], sizes: Iterable[float], n_ru
     DataFrame
         As from :func:`ettr.compare.along`; empty without mitigations.
     """
-    chosen = tuple(ids)
-    node = study.baseline.cluster.gpus_per_node
-    whole = {float(max(1, round(size / node)) * node) for size in sizes} | {float(study.baseline.cluster.n_gpus)}
+    chosen, job = tuple(ids), study.baseline
+    whole = {float(whole_nodes(job, size)) for size in (*sizes, job.cluster.n_gpus)}
     if not chosen:
         return pd.DataFrame(columns=_COLUMNS)
     return compare.along(study, chosen, SIZE, sorted(whole), n_runs)
@@ -276,16 +261,18 @@ def break_even_values(
     columns = ["id", "title", "n_gpus", "size_pays", "rate", "rate_pays", "usd_per_gpu_h", "given_usd_per_gpu_h"]
     if not chosen:
         return pd.DataFrame(columns=columns)
-    prices = compare.at_prices(study, chosen).set_index("id")
-    sizes = compare.break_evens(by_size).set_index("id")
     frame = pd.DataFrame({"id": chosen, "title": [study.catalogue[name].title for name in chosen]})
-    frame["n_gpus"], frame["size_pays"] = frame["id"].map(sizes["break_even"]), frame["id"].map(sizes["pays"])
+    frame = frame.join(_turns(by_size, "n_gpus", "size_pays"), on="id")
     given = study.baseline.failures.rate
-    frame["rate"], frame["rate_pays"] = float("nan"), "no failures"
     if given > 0:
         moved = compare.along(study, chosen, RATE, [given * factor for factor in rate_factors], n_runs)
-        rates = compare.break_evens(moved).set_index("id")
-        frame["rate"], frame["rate_pays"] = frame["id"].map(rates["break_even"]), frame["id"].map(rates["pays"])
-    frame["usd_per_gpu_h"] = frame["id"].map(prices["break_even_usd_per_gpu_h"])
-    frame["given_usd_per_gpu_h"] = frame["id"].map(prices["given"])
-    return frame[columns]
+        frame = frame.join(_turns(moved, "rate", "rate_pays"), on="id")
+    else:
+        frame = frame.assign(rate=np.nan, rate_pays="no failures")
+    prices = {"break_even_usd_per_gpu_h": "usd_per_gpu_h", "given": "given_usd_per_gpu_h"}
+    return frame.join(compare.at_prices(study, chosen).set_index("id")[[*prices]].rename(columns=prices), on="id")
+
+
+def _turns(moved: pd.DataFrame, value: str, pays: str) -> pd.DataFrame:
+    """From which value on mitigations pay, by their names; both columns under names of their own."""
+    return compare.break_evens(moved).set_index("id")[["break_even", "pays"]].set_axis([value, pays], axis=1)

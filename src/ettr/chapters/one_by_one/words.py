@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -38,8 +39,8 @@ def answer(comparison: Comparison, worth: pd.DataFrame) -> Finding:
     unranked = ""
     if len(hollow) and hollow["days"].max() > ranked["days"].min():
         unranked = (
-            f" {count(len(hollow))} more would save time and {_have(len(hollow))} no rank, since nothing was published "
-            "of what they do."
+            f" {count(len(hollow))} more would save time and {'has' if len(hollow) == 1 else 'have'} no rank, since "
+            "nothing was published of what they do."
         )
     return Finding(
         title=f"{first['title']}: {saved(first['days'])} saved",
@@ -48,10 +49,6 @@ def answer(comparison: Comparison, worth: pd.DataFrame) -> Finding:
             f"{saved(first['days'])} ({number(first['low'])} to {number(first['high'])}).**{known}{follow}{unranked}"
         ),
     )
-
-
-def _have(n: int) -> str:
-    return "has" if n == 1 else "have"
 
 
 def saving(comparison: Comparison, worth: pd.DataFrame) -> Finding:
@@ -95,12 +92,11 @@ def others(worth: pd.DataFrame) -> Finding:
     if len(there):
         names = [f"{small(row.title)} ({saved(row.days)})" for row in there.itertuples() if row.effect == SAVES]
         idle = [small(row.title) for row in there.itertuples() if row.effect != SAVES]
-        sentences += (
-            [f"Already in place, or taken to be, and worth what the run takes longer without it: {listed(names)}."]
-            if names
-            else []
-        )
-        sentences += [f"In place, and worth nothing for certain: {listed(idle)}."] if idle else []
+        if names:
+            worth_it = "Already in place, or taken to be, and worth what the run takes longer without it"
+            sentences.append(f"{worth_it}: {listed(names)}.")
+        if idle:
+            sentences.append(f"In place, and worth nothing for certain: {listed(idle)}.")
     else:
         sentences.append("No mitigation is found in place.")
     if len(slower):
@@ -218,8 +214,8 @@ def by_size(frame: pd.DataFrame) -> Finding:
     """Where mitigations pay by size; ``frame`` as from ``tables.worth_by_size``."""
     if frame.empty:
         return Finding(title="No mitigation to look at", text="No mitigation saves time for certain here.")
-    stuck = sorted(set(frame.loc[(frame["state"] == NO_PROGRESS) & frame["ettr_before"].isna(), "value"]))
-    unfit = sorted(set(frame.loc[(frame["state"] == NO_FIT) & frame["ettr_before"].isna(), "value"]))
+    alone = frame[frame["ettr_before"].isna()]
+    stuck, unfit = (sorted(set(alone.loc[alone["state"] == state, "value"])) for state in (NO_PROGRESS, NO_FIT))
     known = frame[frame["saved"].notna()]
     sentences = []
     if len(known):
@@ -298,9 +294,8 @@ def break_even_cells(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _limit(pays: str, value: float, words: object) -> str:
-    assert callable(words)
-    return f"{words(value)}" if pays == "from there on" else str(pays)
+def _limit(pays: str, value: float, words: Callable[[float], str]) -> str:
+    return words(value) if pays == "from there on" else pays
 
 
 def _price(value: float) -> str:

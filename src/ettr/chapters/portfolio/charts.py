@@ -237,8 +237,8 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         return nothing(title)
     gains = labelled(frame)
     y = rows_of(frame["title"])
-    long = gains.melt(["title", "label", "low", "high"], ["value", "alone", "last"], "kind", "days")
-    long["kind"] = long["kind"].map(dict(zip(("value", "alone", "last"), _LOOKS, strict=True)))
+    named_gains = gains.rename(columns=dict(zip(("value", "alone", "last"), _LOOKS, strict=True)))
+    long = named_gains.melt(["title", "label", "low", "high"], [*_LOOKS], "kind", "days")
     lines = alt.Chart(gains).mark_rule(strokeWidth=1, opacity=0.5).encode(y=y, x=alt.X("last:Q"), x2="alone:Q")
     ends = alt.Chart(gains).mark_rule(strokeWidth=5, opacity=0.5, color=PURPLE)
     axis = alt.X("days:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
@@ -274,7 +274,7 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
     altair chart or Table
         A table that says so where there is nothing to draw.
     """
-    need(frame, "names", "titles", "n", "cost_usd", "ettr", "effective_ettr", "days", "saved_usd", "pareto", "kind")
+    need(frame, "names", "titles", "cost_usd", "ettr", "effective_ettr", "days", "saved_usd", "pareto", "kind")
     priced = frame[frame["cost_usd"] > 0]
     if priced.empty:
         return nothing(title)
@@ -301,23 +301,16 @@ def front(frame: pd.DataFrame, budget_usd: float, title: str, subtitle: str = ""
     dots = builders.shapes(ordered, x, y, "kind", looks, alt.Undefined, tips, filled=True).encode(
         size=alt.condition(alt.datum.kind == "other", alt.value(28), alt.value(110))
     )
-    layers = [line, dots]
-    least, most = sets["musd"].min(), sets["musd"].max()
-    limited = least <= budget_usd / 1e6 <= most
-    if limited:
-        limit = alt.Chart(pd.DataFrame({"musd": [budget_usd / 1e6]}))
-        layers.insert(0, limit.mark_rule(strokeDash=[3, 3]).encode(x=alt.X("musd:Q")))
+    limited = sets["musd"].min() <= budget_usd / 1e6 <= sets["musd"].max()
+    limit = [builders.rule(alt.X("musd:Q"), budget_usd / 1e6, strokeDash=[3, 3])] if limited else []
     on_front = "; ".join(
-        f"{row.names}: {row.cost_usd / 1e6:.2g} million, {row.effective_ettr:.1%}" for row in _on_front(frame)
+        f"{row.names}: {row.cost_usd / 1e6:.2g} million, {row.effective_ettr:.1%}"
+        for row in frame[frame["pareto"]].sort_values("cost_usd").itertuples()
     )
     return finish(
-        layered(*layers),
+        layered(*limit, line, dots),
         title=title,
         subtitle=with_marks(subtitle, "dashed: the budget" if limited else "each point is a set"),
         description=f"Points of ETTR over cost, logarithmic, a point a set of mitigations; on the front {on_front}.",
         height=340,
     )
-
-
-def _on_front(frame: pd.DataFrame) -> Any:
-    return frame[frame["pareto"]].sort_values("cost_usd").itertuples()

@@ -123,12 +123,6 @@ def going_together(study: Study, ids: Iterable[str]) -> tuple[str, ...]:
     return chosen
 
 
-def gains_of_pairs(study: Study, ids: Iterable[str]) -> pd.DataFrame:
-    """What two mitigations gain beyond the sum of each alone: as :func:`ettr.compare.interactions`, perhaps empty."""
-    chosen = tuple(ids)
-    return compare.interactions(study, chosen) if len(chosen) > 1 else pd.DataFrame(columns=_PAIR)
-
-
 def shared_gain(study: Study, ids: Iterable[str]) -> Attribution:
     """Shapley values of mitigations that go together: as :func:`ettr.compare.shapley`, empty without mitigations."""
     chosen = tuple(ids)
@@ -181,26 +175,22 @@ def choose(study: Study, ids: Iterable[str], budget_usd: float) -> Choice:
     columns += ["days", "saved_usd", "affordable"]
     if not chosen:
         return Choice(pd.DataFrame(columns=[*columns, "pareto", "kind"]), None, None, "there is none to choose from")
+    best: dict[str, Portfolio] = {}
+    why = ""
     try:
-        exact = compare.portfolio(study, chosen, budget_usd, _MEASURE, EXACT)
-        greedy = compare.portfolio(study, chosen, budget_usd, _MEASURE, GREEDY)
+        best = {method: compare.portfolio(study, chosen, budget_usd, _MEASURE, method) for method in (EXACT, GREEDY)}
     except InputError as error:
-        free = compare.portfolio(study, chosen, None, _MEASURE, EXACT).frame
-        kinds = ["on the front" if there else "other" for there in free["pareto"]]
-        return Choice(_named(study, free).assign(kind=kinds), None, None, str(error))
-    kinds = [_kind(row, exact, greedy) for row in exact.frame.itertuples()]
-    return Choice(_named(study, exact.frame).assign(kind=kinds), exact, greedy)
-
-
-def _named(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
-    titles = [tuple(study.catalogue[name].title for name in ids.split(", ") if name) for ids in frame["ids"]]
-    return frame.assign(titles=titles, names=["; ".join(each) or "none of them" for each in titles])
-
-
-def _kind(row: object, exact: Portfolio, greedy: Portfolio) -> str:
-    ids = {name for name in str(row.ids).split(", ") if name}  # type: ignore[attr-defined]
-    methods = [name for name, one in (("exact", exact), ("greedy", greedy)) if one.ids and set(one.ids) == ids]
-    return " and ".join(methods) or ("on the front" if row.pareto else "other")  # type: ignore[attr-defined]
+        why = str(error)
+    frame = (best.get(EXACT) or compare.portfolio(study, chosen, None, _MEASURE, EXACT)).frame
+    sets = [[name for name in ids.split(", ") if name] for ids in frame["ids"]]
+    titles = [tuple(study.catalogue[name].title for name in ids) for ids in sets]
+    kinds = [
+        " and ".join(method for method, one in best.items() if ids and set(one.ids) == set(ids))
+        or ("on the front" if pareto else "other")
+        for ids, pareto in zip(sets, frame["pareto"], strict=True)
+    ]
+    named = frame.assign(titles=titles, names=["; ".join(each) or "none of them" for each in titles], kind=kinds)
+    return Choice(named, best.get(EXACT), best.get(GREEDY), why)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,5 +255,4 @@ def sensitivity(
         return Sensitivity(table, None, str(error))
 
 
-_PAIR = ["first", "second", "first_title", "second_title", "beyond", "low", "high", "share", "why"]
 _INDICES = ["of", "title", "input", "first", "first_error", "total", "total_error"]

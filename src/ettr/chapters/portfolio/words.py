@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from ettr.chapters.common.mitigations import PARTS_IN_WORDS, saved, small
@@ -166,20 +165,18 @@ def shares(shared: Attribution) -> Finding:
     ]
     order_alone = frame.sort_values("alone", ascending=False)["id"].tolist()
     if len(frame) > 1:
-        same = order_alone == frame["id"].tolist()
         sentences.append(
             "The order is that of the gains alone."
-            if same
+            if order_alone == frame["id"].tolist()
             else "The order is another than that of the gains alone: those that save the same hours share them."
         )
     ratio = (frame["last"] / frame["alone"]).where(frame["alone"] > 0)
-    if ratio.notna().any():
+    if ratio.min() < 0.9:
         least = frame.loc[ratio.idxmin()]
-        if ratio.min() < 0.9:
-            sentences.append(
-                f"Added last, {small(least['title'])} gains {_signed(least['last'])} of the {saved(least['alone'])} "
-                f"that it gains alone."
-            )
+        sentences.append(
+            f"Added last, {small(least['title'])} gains {_signed(least['last'])} of the {saved(least['alone'])} "
+            f"that it gains alone."
+        )
     return Finding(title=f"{saved(shared.together)} together, and whose they are", text=" ".join(sentences))
 
 
@@ -233,9 +230,10 @@ def tornado(sensitivity: Sensitivity) -> Finding:
         return Finding(title="Nothing to vary", text=f"{_NOTHING}, or nothing of the scenario is uncertain.")
     inputs = table.drop_duplicates("input")
     first = table.iloc[0]
+    gains = first[["gain", "gain_low", "gain_high"]].astype(float)
     sentences = [
         f"Of {count(len(inputs))} uncertain inputs `{first['input']}` moves a gain most: over its range, "
-        f"{small(first['title'])} saves {number(_least(first))} to {number(_most(first))} days."
+        f"{small(first['title'])} saves {number(gains.min())} to {number(gains.max())} days."
     ]
     assumed = inputs[inputs["status"] == "assumed"]
     if len(assumed):
@@ -256,14 +254,6 @@ def tornado(sensitivity: Sensitivity) -> Finding:
         names = listed([f"`{name}`" for name in lost["input"]])
         sentences.append(f"No answer at an end of {names}: the job does not get on there, or something does not fit.")
     return Finding(title=title, text=" ".join(sentences))
-
-
-def _least(row: pd.Series) -> float:
-    return float(np.nanmin([row["gain"], row["gain_low"], row["gain_high"]]))
-
-
-def _most(row: pd.Series) -> float:
-    return float(np.nanmax([row["gain"], row["gain_low"], row["gain_high"]]))
 
 
 def sobol(sensitivity: Sensitivity) -> Finding:

@@ -122,7 +122,7 @@ def costs(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "option", "reached", *_COSTS, "total_usd")
-    names = [_row_name(row.option, row.reached) for row in frame.itertuples()]
+    names = [row.option if row.reached else f"{row.option}, misses the target" for row in frame.itertuples()]
     y = builders.rows("option", names, grid=False, labelExpr=builders.AT_COMMAS)
     bars = _amounts(frame.assign(option=names), y, _COSTS, "A year [million USD]")
     by_option = "; ".join(_cost_in_words(row) for row in frame.itertuples())
@@ -155,10 +155,6 @@ def _amounts(frame: pd.DataFrame, y: alt.Y, kinds: Mapping[str, tuple[str, str]]
             tooltip=tooltips(row, "kind", "million_usd", kind="Cost"),
         )
     )
-
-
-def _row_name(option: str, reached: bool) -> str:
-    return option if reached else f"{option}, misses the target"
 
 
 def _cost_in_words(row: Any) -> str:

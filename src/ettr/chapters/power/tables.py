@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ettr import power
+from ettr.chapters.scale.tables import whole_nodes
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, ROUNDING, S_PER_H
 from ettr.power import Place, PowerSeries, Profile, Sized
 from ettr.scenario import Scenario
+from ettr.scenario.paths import N_GPUS
 
 FAILURE, RETURN, CHECKPOINT, START = "a failure", "the return", "a checkpoint", "the start"
 """Moments that are shown."""
@@ -51,8 +53,7 @@ def resized(scenario: Scenario, n_gpus: int) -> Scenario:
         raise InputError(f"n_gpus must be >= 0 GPUs, got {n_gpus}")
     if n_gpus == 0:
         return scenario
-    per_node = scenario.cluster.gpus_per_node
-    return scenario.override({"cluster.n_gpus": max(1, round(n_gpus / per_node)) * per_node})
+    return scenario.override({N_GPUS: whole_nodes(scenario, n_gpus)})
 
 
 def stops(timeline: pd.DataFrame) -> pd.DataFrame:
@@ -202,8 +203,10 @@ def about(
     return power.series(timeline, profile, step_s, start_h, end_h, at=at)
 
 
-def fine_series(timeline: pd.DataFrame, profile: Profile, window: Window, at: Place = "computers") -> PowerSeries:
-    """The window in bins that show the phases of a step; if there would be too many, half a million about its failure.
+def fine_series(timeline: pd.DataFrame, profile: Profile, window: Window) -> PowerSeries:
+    """Power of the computers in bins that show the phases of a step.
+
+    If the window has too many of them, half a million about its failure are taken.
 
     Parameters
     ----------
@@ -213,17 +216,14 @@ def fine_series(timeline: pd.DataFrame, profile: Profile, window: Window, at: Pl
         As from :func:`ettr.power.profile`.
     window : Window
         As from :func:`day_of_run`.
-    at : {"computers", "grid"}
-        Where power is measured.
     """
     step_s = min(profile.waveform.shortest_s / _BINS_A_PHASE, 1.0)
-    return _limited(timeline, profile, window, step_s, at, _MOST_BINS)
+    return _limited(timeline, profile, window, step_s, "computers", _MOST_BINS * step_s / S_PER_H)
 
 
 def _limited(
-    timeline: pd.DataFrame, profile: Profile, window: Window, step_s: float, at: Place, most: int
+    timeline: pd.DataFrame, profile: Profile, window: Window, step_s: float, at: Place, longest_h: float = 1.0
 ) -> PowerSeries:
-    longest_h = most * step_s / S_PER_H
     start_h, end_h = window.start_h, window.end_h
     if end_h - start_h > longest_h:
         middle_h = (start_h + end_h) / 2 if window.failure_h is None else window.failure_h
@@ -257,7 +257,7 @@ def spectra(timeline: pd.DataFrame, profile: Profile, window: Window, resolution
     lines = [(AS_GIVEN, profile)] + ([(TOGETHER, still)] if profile.waveform.jitter_s > 0 else [])
     frames = []
     for name, own in lines:
-        series = _limited(timeline, own, window, resolution_s, "grid", round(S_PER_H / resolution_s))
+        series = _limited(timeline, own, window, resolution_s, "grid")
         density = power.spectrum(series)
         density = density[density["frequency_hz"] >= _LOWEST_HZ]
         edges = np.geomspace(_LOWEST_HZ, density["frequency_hz"].iloc[-1] * (1 + ROUNDING), _BANDS + 1)
@@ -287,7 +287,7 @@ def limits_kept(timeline: pd.DataFrame, profile: Profile, window: Window, day: P
     DataFrame
         ``specification`` and the columns of :func:`ettr.power.check`.
     """
-    fine = _limited(timeline, profile, window, _FINE_S, "grid", round(S_PER_H / _FINE_S))
+    fine = _limited(timeline, profile, window, _FINE_S, "grid")
     frames = []
     for name in power.specifications():
         rules = power.specification(name)

@@ -148,12 +148,13 @@ def spectrum(frame: pd.DataFrame, profile: Profile, low_hz: float, high_hz: floa
         if "all nodes at once" in shares.index
         else ""
     )
-    band = f"{number(low_hz)} to {number(high_hz)} Hz"
+    share = pct(shares["as given"], 0)
+    band = f"between {number(low_hz)} and {number(high_hz)} Hz"
     return Finding(
-        title=f"{pct(shares['as given'], 0)} of the fluctuation lies between {band.replace(' to ', ' and ')}",
+        title=f"{share} of the fluctuation lies {band}",
         text=(
-            f"Of what fluctuates within an hour of this day, {pct(shares['as given'], 0)} lies between "
-            f"{band.replace(' to ', ' and ')}, where grids and turbines have resonances. {where}.{jitter}"
+            f"Of what fluctuates within an hour of this day, {share} lies {band}, where grids and turbines have "
+            f"resonances. {where}.{jitter}"
         ),
     )
 

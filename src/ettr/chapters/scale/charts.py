@@ -150,8 +150,8 @@ def recovery_map(regions: pd.DataFrame, cells: pd.DataFrame, target: float, titl
     need(cells, "n_gpus", "n_gpus_end", "restart_min", "restart_min_end", "ettr")
     edges = levels(target)
     names = [f"{low:.0%} to {high:.0%}" for low, high in itertools.pairwise([*edges, 1.0])]
-    scale = alt.Scale(domain=names, range=list(LEVEL_COLOURS[-len(names) :]))
-    colour = alt.Color("reach:N", title="ETTR", scale=scale, legend=alt.Legend(symbolType="square", symbolOpacity=1))
+    shades = dict(zip(names, LEVEL_COLOURS[-len(names) :], strict=True))
+    colour = builders.squares("reach", shades, "ETTR", symbolOpacity=1)
     across = builders.across("n_gpus", domain=[cells["n_gpus"].min(), cells["n_gpus_end"].max()])
     ends = [cells["restart_min"].min(), cells["restart_min_end"].max()]
     up = builders.up("low_min", log=True, title="Restart time [min]", domain=ends)

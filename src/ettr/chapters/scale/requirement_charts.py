@@ -46,7 +46,7 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
         The statement, and the scenario.
     """
     need(frame, "n_gpus", "rate", "restart_min", "interval_min")
-    need(published, "run", "n_gpus", "rate", "restart_min", "restart_is")
+    need(published, "run", "rate", "restart_min", "restart_is")
     curves = rounded(frame.assign(size=[f"{value:,.0f} GPUs" for value in frame["n_gpus"]]))
     across, up = builders.across("rate"), builders.up("restart_min", log=True)
     tips = tooltips(

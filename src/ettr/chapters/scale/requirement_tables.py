@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence, plan
+from ettr.chapters.scale.tables import whole_nodes
 from ettr.core.errors import InputError
 from ettr.plan.fields import field_of
 from ettr.scenario import Scenario
@@ -49,8 +50,7 @@ def required_by_size(scenario: Scenario, target_ettr: float, sizes: Iterable[int
     sizes = list(sizes)
     if not sizes or min(sizes) < 1:
         raise InputError(f"sizes must be at least one number of GPUs, each >= 1, got {sizes}")
-    per_node = scenario.cluster.gpus_per_node
-    whole = [max(1, round(n_gpus / per_node)) * per_node for n_gpus in sizes]
+    whole = [whole_nodes(scenario, n_gpus) for n_gpus in sizes]
     rows = []
     for field in plan.solvable(scenario):
         own = field_of(scenario, field)
@@ -95,8 +95,7 @@ def frontiers(scenario: Scenario, target_ettr: float, sizes: Iterable[int], n_po
     restarts = np.geomspace(*_RESTARTS_MIN, n_points)
     frames = []
     for n_gpus in sizes:
-        per_node = scenario.cluster.gpus_per_node
-        grown = scenario.override({N_GPUS: max(1, round(n_gpus / per_node)) * per_node})
+        grown = scenario.override({N_GPUS: whole_nodes(scenario, n_gpus)})
         line = plan.frontier(grown, RESTART, RATE, target_ettr, x_values=restarts).points
         line = line[line["reaches"] & (line["y"] > 0) & np.isfinite(line["y"])]
         columns = {"n_gpus": n_gpus, "restart_min": line["x"], "rate": line["y"]}
@@ -140,14 +139,13 @@ def rates_and_restarts() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``name``, ``run`` (title), ``n_gpus`` [GPUs], ``rate`` [1 / (1000 node-days)], ``restart_min`` [min],
-        ``restart_is`` (``published`` or ``assumed``).
+        ``run`` (title), ``rate`` [1 / (1000 node-days)], ``restart_min`` [min], ``restart_is`` (``published`` or
+        ``assumed``).
 
     Examples
     --------
-    >>> points = rates_and_restarts().set_index("name")
-    >>> float(points.loc["rsc-1", "restart_min"]), points.loc["rsc-1", "restart_is"]
-    (5.0, 'published')
+    >>> rates_and_restarts().set_index("run").loc["RSC-1, one job on all 16,000 A100", "restart_is"]
+    'published'
     """
     rows = []
     for name in evidence.scenario_names():
@@ -155,9 +153,7 @@ def rates_and_restarts() -> pd.DataFrame:
         known = run.to_frame().set_index("field").loc[RESTART, "status"]
         rows.append(
             {
-                "name": name,
                 "run": run.title,
-                "n_gpus": run.cluster.n_gpus,
                 "rate": run.failures.rate,
                 "restart_min": run.recovery.restart_min,
                 "restart_is": "assumed" if known == "assumed" else "published",

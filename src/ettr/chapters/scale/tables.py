@@ -67,6 +67,18 @@ def by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     return valid_points(frames, steady)
 
 
+def whole_nodes(scenario: Scenario, n_gpus: float) -> int:
+    """The nearest size in whole nodes, one at least. [GPUs]
+
+    Examples
+    --------
+    >>> whole_nodes(Scenario.load("llama3-405b"), 100_003), whole_nodes(Scenario.load("llama3-405b"), 1)
+    (100000, 8)
+    """
+    per_node = scenario.cluster.gpus_per_node
+    return max(1, round(n_gpus / per_node)) * per_node
+
+
 def at_best(sizes: pd.DataFrame) -> pd.DataFrame:
     """The curve of :func:`by_size` at the best interval of each size."""
     return sizes[(sizes["formula"] == "exact") & (sizes["interval"] == "best")]
@@ -136,14 +148,12 @@ def size_with_bands(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``n_gpus`` [GPUs], ``interval_min`` (best for the rate itself) [min], and the columns of
-        :func:`ettr_with_bands`.
+        ``n_gpus`` [GPUs], and the columns of :func:`ettr_with_bands`, at the interval that is best for the rate itself.
     """
     run = without_start(scenario)
     n_gpus = np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_points)
-    interval_min = best_interval_min(run, {N_GPUS: n_gpus})
-    bands = ettr_with_bands(run, {N_GPUS: n_gpus, INTERVAL: interval_min})
-    return answered_points(pd.DataFrame({"n_gpus": n_gpus, "interval_min": interval_min, **bands}), run)
+    bands = ettr_with_bands(run, {N_GPUS: n_gpus, INTERVAL: best_interval_min(run, {N_GPUS: n_gpus})})
+    return answered_points(pd.DataFrame({"n_gpus": n_gpus, **bands}), run)
 
 
 def ettr_with_bands(run: Scenario, at: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -252,9 +262,9 @@ def recovery_map(scenario: Scenario, n_points: int = _MAP_POINTS) -> pd.DataFram
     steady = without_start(scenario)
     ettr = _ettr_by_restart(steady, *middles)
     i, j = np.indices(ettr.shape).reshape(2, -1)
-    columns = {"n_gpus": size_ends[i], "n_gpus_end": size_ends[i + 1]}
-    columns |= {"restart_min": restart_ends[j], "restart_min_end": restart_ends[j + 1]}
-    return valid_points([pd.DataFrame({**columns, "ettr": ettr.ravel()})], steady)
+    sizes = {"n_gpus": size_ends[i], "n_gpus_end": size_ends[i + 1]}
+    restarts = {"restart_min": restart_ends[j], "restart_min_end": restart_ends[j + 1]}
+    return valid_points([pd.DataFrame({**sizes, **restarts, "ettr": ettr.ravel()})], steady)
 
 
 def recovery_regions(scenario: Scenario, levels: Iterable[float], n_points: int = _POINTS) -> pd.DataFrame:
@@ -287,9 +297,8 @@ def recovery_regions(scenario: Scenario, levels: Iterable[float], n_points: int 
 
 
 def _ettr_by_restart(steady: Scenario, n_gpus: np.ndarray, restarts_min: np.ndarray) -> np.ndarray:
-    best_min = best_interval_min(steady, {N_GPUS: n_gpus})
-    at = {N_GPUS: n_gpus[:, None], INTERVAL: best_min[:, None], RESTART: restarts_min}
-    return ettr_at(steady, at)
+    sizes = {N_GPUS: n_gpus[:, None]}
+    return ettr_at(steady, {**sizes, INTERVAL: best_interval_min(steady, sizes), RESTART: restarts_min})
 
 
 def _worthwhile(run: Scenario, nodes: np.ndarray) -> np.ndarray:

@@ -28,7 +28,6 @@ def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     need(frame, "quantity", "published", "computed", "unit", "verdict", "kind")
     ratios = frame.assign(ratio=frame["computed"] / frame["published"])
     base = alt.Chart(ratios).encode(y=alt.Y("quantity:N", sort=None, title=None, axis=alt.Axis(labelLimit=300)))
-    line = alt.Chart(pd.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("ratio:Q"))
     colours = builders.present(_VERDICTS, ratios["verdict"])
     dots = base.mark_point(size=90).encode(
         x=alt.X("ratio:Q", title="Computed / published", scale=alt.Scale(type="log", nice=False, padding=10)),
@@ -38,7 +37,7 @@ def validation(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     off = ratios.loc[ratios["verdict"] == "not reproduced", "quantity"]
     return finish(
-        line + dots,
+        builders.rule(alt.X("ratio:Q"), 1.0, strokeDash=[3, 3]) + dots,
         title=title,
         subtitle=subtitle,
         description=f"Dots of computed over published for {len(frame)} results; not reproduced: "
