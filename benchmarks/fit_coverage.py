@@ -28,6 +28,7 @@ from ettr.failures.fitting import DEDUPLICATE_H
 from ettr.failures.gaps import fit_gaps
 from ettr.failures.groups import cohorts_differ, within_cohorts
 from ettr.failures.lemons import find_lemons
+from ettr.failures.outages import find_outages
 from ettr.failures.prediction import predict_count
 from ettr.failures.rates import failure_rate
 from ettr.failures.repeats import deduplicate, repeat_risk
@@ -127,7 +128,7 @@ def nodes(seed: int, **rules: Any) -> Answers:
     start, end, node = (drawn[name].to_numpy() for name in ("start_h", "end_h", "node"))
     kept = deduplicate(start, node, DEDUPLICATE_H, end)
     lemons = find_lemons(start[kept], node[kept], WINDOW_H, NODES, seed=seed)
-    risk = repeat_risk(start, end, node, WINDOW_H, NODES)
+    risk = repeat_risk(find_outages(start, end, node, WINDOW_H, NODES))
     answer = replace_or_retest(lemons, risk, None, Verdict("cohorts", "not asked"), start.size).answer
     return {
         "said: replace nodes": answer in ("replace", "both"),

@@ -10,6 +10,7 @@ from scipy import stats
 
 from ettr.core.errors import InputError
 from ettr.failures.lemons import find_lemons
+from ettr.failures.outages import find_outages
 from ettr.failures.repeats import deduplicate, repeat_risk
 from simulated_logs import simulate_log
 
@@ -107,7 +108,7 @@ def test_repeats_are_over_dispersed_and_do_not_persist():
     assert lemons.overdispersed and not lemons.persistent
     assert abs(lemons.rank_correlation) < 0.15
     assert lemons.worst_low < lemons.chance_share < lemons.worst_high
-    assert repeat_risk(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES).repairs_fail
+    assert repeat_risk(find_outages(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES)).repairs_fail
 
 
 def test_lemons_survive_deduplication():

@@ -13,7 +13,7 @@ from scipy import stats
 
 from ettr.core.errors import InputError
 from ettr.failures.lifetimes import fit_lifetimes, kaplan_meier, node_lifetimes
-from ettr.failures.outages import downtime_h
+from ettr.failures.outages import find_outages
 from simulated_logs import simulate_log
 
 NAN = float("nan")
@@ -32,7 +32,7 @@ def lives(seed, n, shape=1.3, censor=1.0):
 def test_lifetimes_by_hand():
     """Node a fails at 10 and 30 h, b at 50 h for good; five nodes never fail in 100 h."""
     log = ([10.0, 30.0, 50.0], [12.0, 40.0, NAN], ["a", "a", "b"], 100.0, 7)
-    after = node_lifetimes(*log)
+    after = node_lifetimes(find_outages(*log))
     assert after[["node", "duration_h", "observed"]].to_numpy().tolist() == [[0, 18.0, True], [0, 60.0, False]]
 
 
@@ -41,14 +41,15 @@ def test_lifetimes_by_hand():
 def test_lifetimes_and_outages_fill_the_window(seed):
     log = simulate_log(seed, 20, 50, 40.0, repair_h=20.0)
     columns = (log["start_h"], log["end_h"], log["node"], 1200.0, 20)
-    after = node_lifetimes(*columns)
+    outages = find_outages(*columns)
+    after = node_lifetimes(outages)
     since_first_h = (1200.0 - pd.Series(columns[0]).groupby(columns[2]).min()).sum()
-    assert after["duration_h"].sum() + downtime_h(*columns[:4]) == pytest.approx(since_first_h)
+    assert after["duration_h"].sum() + outages.downtime_h == pytest.approx(since_first_h)
     assert (after["duration_h"][after["observed"]] > 0).all()
 
 
 def test_failures_of_unknown_nodes_end_no_lifetime():
-    assert len(node_lifetimes([1.0, 5.0], [2.0, 6.0], [None, None], 10.0, 3)) == 0
+    assert len(node_lifetimes(find_outages([1.0, 5.0], [2.0, 6.0], [None, None], 10.0, 3))) == 0
 
 
 # --------------------------------------------------------------------------- survival

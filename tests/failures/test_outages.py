@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr.core.errors import InputError
-from ettr.failures.outages import availability, downtime_h, join_outages, seen_nodes, settled_ends
+from ettr.failures.outages import find_outages, seen_nodes, settled_ends
 
 NAN = float("nan")
 
@@ -33,7 +33,7 @@ def test_nodes_are_numbered_whatever_they_are(node):
 
 
 def test_overlapping_failures_of_a_node_are_one_outage():
-    outages = join_outages([5, 1, 2, 6, 2, 8], [6, 4, 3, 7, 9, 9], ["a", "a", "a", "a", "b", None], 10.0)
+    outages = find_outages([5, 1, 2, 6, 2, 8], [6, 4, 3, 7, 9, 9], ["a", "a", "a", "a", "b", None], 10.0, 2).joined
     assert outages[["start_h", "end_h", "n_events"]].to_numpy().tolist() == [[8, 9, 1], [1, 4, 2], [5, 7, 2], [2, 9, 1]]
     assert outages["node"].tolist() == [-1, 0, 0, 1]
 
@@ -50,13 +50,15 @@ def test_downtime_is_what_a_clock_counts(log):
     for node, start, length in log:
         clock[node, start : start + length] = True
     node, start, length = np.array(log, dtype=float).reshape(-1, 3).T
-    assert downtime_h(start, start + length, node, window) == pytest.approx(clock.sum())
-    assert availability(start, start + length, node, window, 4) == pytest.approx(1 - clock.mean())
+    outages = find_outages(start, start + length, node, window, 4)
+    assert outages.downtime_h == pytest.approx(clock.sum())
+    assert outages.availability == (pytest.approx(1 - clock.mean()) if log else None)
 
 
 def test_unknown_nodes_never_overlap():
-    assert downtime_h([0, 0], [5, 5], [None, None], 10.0) == 10
-    assert downtime_h([0, 0], [5, 5], ["a", "a"], 10.0) == 5
+    unknown, known = (find_outages([0, 0], [5, 5], node, 10.0, 3) for node in ([None, None], ["a", "a"]))
+    assert (unknown.downtime_h, known.downtime_h) == (10, 5)
+    assert unknown.availability is None and known.availability == pytest.approx(25 / 30)
 
 
 # --------------------------------------------------------------------------- missing ends
@@ -81,7 +83,8 @@ def test_a_log_without_ends_leaves_no_node_out():
     for ends in (None, [NAN] * 4):
         settled = settled_ends([1.0, 2.0, 3.0, 4.0], ends, ["a", "b", "a", "b"], 10.0)
         assert settled["unknown"].all() and not settled["open"].any()
-        assert downtime_h([1.0, 2.0, 3.0, 4.0], ends, ["a", "b", "a", "b"], 10.0) == 0
+        outages = find_outages([1.0, 2.0, 3.0, 4.0], ends, ["a", "b", "a", "b"], 10.0, 2)
+        assert outages.downtime_h == 0 and outages.availability is None
 
 
 def test_an_end_behind_the_window_is_open():
@@ -98,23 +101,23 @@ def test_ends_kept_badly_are_not_taken_for_long_outages():
 
 
 def test_nothing_failed():
-    assert len(join_outages([], [], [], 10.0)) == 0
-    assert downtime_h([], None, [], 10.0) == 0
-    assert availability([], [], [], 10.0, 5) == 1
+    for ends in ([], None):
+        outages = find_outages([], ends, [], 10.0, 5)
+        assert len(outages.joined) == 0 and outages.downtime_h == 0 and outages.availability is None
 
 
 BAD = {
     "start_h must be between 0 h and the window's 10 h, got 11 (event 1); cut the log to the window": lambda: (
-        join_outages([1, 11], None, [1, 2], 10.0)
+        find_outages([1, 11], None, [1, 2], 10.0, 2)
     ),
     "start_h must be between 0 h and the window's 10 h, got nan (event 0); cut the log to the window": lambda: (
-        join_outages([NAN], None, [1], 10.0)
+        find_outages([NAN], None, [1], 10.0, 2)
     ),
-    "end_h must be >= start_h, 3 h, got 2 (event 1)": lambda: join_outages([1, 3], [2, 2], [1, 2], 10.0),
-    "node must have 2 values, as start_h has, got 1": lambda: join_outages([1, 3], [2, 4], [1], 10.0),
-    "end_h must have 2 values, as start_h has, got 1": lambda: join_outages([1, 3], [2], [1, 2], 10.0),
-    "window_h must be > 0 h and finite, got 0": lambda: join_outages([1, 3], [2, 4], [1, 2], 0.0),
-    "n_nodes must be >= 2, the nodes that failed, got 1; count the healthy nodes too": lambda: availability(
+    "end_h must be >= start_h, 3 h, got 2 (event 1)": lambda: find_outages([1, 3], [2, 2], [1, 2], 10.0, 2),
+    "node must have 2 values, as start_h has, got 1": lambda: find_outages([1, 3], [2, 4], [1], 10.0, 2),
+    "end_h must have 2 values, as start_h has, got 1": lambda: find_outages([1, 3], [2], [1, 2], 10.0, 2),
+    "window_h must be > 0 h and finite, got 0": lambda: find_outages([1, 3], [2, 4], [1, 2], 0.0, 2),
+    "n_nodes must be >= 2, the nodes that failed, got 1; count the healthy nodes too": lambda: find_outages(
         [1, 3], [2, 4], ["a", "b"], 10.0, 1
     ),
 }

@@ -12,11 +12,16 @@ from scipy import stats
 
 from ettr.core.errors import InputError
 from ettr.failures.groups import UNKNOWN
-from ettr.failures.outages import downtime_h
+from ettr.failures.outages import find_outages
 from ettr.failures.repairs import ALL, repair_times
 from simulated_logs import simulate_log
 
 NAN = float("nan")
+
+
+def lasted(start_h, end_h, window_h, *group, **given):
+    """Repair times of failures of unknown nodes."""
+    return repair_times(find_outages(start_h, end_h, None, window_h, 4000), *group, **given)
 
 
 @given(hours=st.lists(st.integers(0, 40), min_size=5, max_size=60))
@@ -24,7 +29,7 @@ NAN = float("nan")
 def test_finished_repairs_have_plain_statistics(hours):
     """Nothing is open: the mean and its Student interval, and quantiles as the first length that so many reach."""
     hours = np.array(hours, dtype=float)
-    repairs = repair_times(np.zeros(len(hours)), hours, 100.0).overall
+    repairs = lasted(np.zeros(len(hours)), hours, 100.0).overall
     ordered = np.sort(hours)
     assert repairs["mean_h"] == pytest.approx(hours.mean())
     assert repairs["median_h"] == ordered[math.ceil(0.5 * len(hours)) - 1]
@@ -40,7 +45,7 @@ def test_finished_repairs_have_plain_statistics(hours):
 def test_lognormal_repairs_are_recovered():
     rng = np.random.default_rng(1)
     hours = rng.lognormal(math.log(3.0), 1.2, 2000)
-    repairs = repair_times(np.zeros(2000), hours, 1e6).overall
+    repairs = lasted(np.zeros(2000), hours, 1e6).overall
     logs = np.log(hours)
     assert (repairs["lognormal_median_h"], repairs["lognormal_sigma"]) == pytest.approx(
         (np.exp(logs.mean()), logs.std())
@@ -55,7 +60,7 @@ def test_open_repairs_are_censored_not_dropped():
     start, hours = rng.uniform(0, 30.0, 3000), rng.lognormal(math.log(20.0), 0.8, 3000)
     end = np.where(start + hours <= 30.0, start + hours, NAN)
     assert 0.6 < np.isnan(end).mean() < 0.8
-    repairs = repair_times(start, np.where(np.isnan(end), 99.0, end), 30.0).overall
+    repairs = lasted(start, np.where(np.isnan(end), 99.0, end), 30.0).overall
     assert repairs["n_open"] == np.isnan(end).sum() and repairs["n_unknown"] == 0
     assert repairs["median_low_h"] < 20 < repairs["median_high_h"]
     assert repairs["lognormal_median_h"] == pytest.approx(20.0, rel=0.1)
@@ -64,14 +69,14 @@ def test_open_repairs_are_censored_not_dropped():
 
 
 def test_a_quantile_that_was_not_reached_is_infinite():
-    repairs = repair_times([0.0, 0.0, 0.0], [1.0, 99.0, 99.0], 10.0).overall
+    repairs = lasted([0.0, 0.0, 0.0], [1.0, 99.0, 99.0], 10.0).overall
     assert repairs["n_open"] == 2
     assert math.isinf(repairs["median_h"]) and math.isinf(repairs["p90_h"])
     assert repairs["mean_h"] == pytest.approx((1 + 10 + 10) / 3)  # up to the longest time seen
 
 
 def test_ends_that_nobody_kept():
-    repairs = repair_times([0.0, 1.0], [NAN, NAN], 10.0)
+    repairs = lasted([0.0, 1.0], [NAN, NAN], 10.0)
     assert repairs.overall["n_unknown"] == 2 and repairs.overall["n_open"] == 0
     assert math.isnan(repairs.overall["mean_h"]) and math.isnan(repairs.overall["lognormal_sigma"])
     assert repairs.downtime_h == 0 and repairs.availability is None
@@ -80,7 +85,8 @@ def test_ends_that_nobody_kept():
 def test_groups():
     log = simulate_log(3, repair_h=6.0)
     component = log["component"].where(log.index % 10 > 0)
-    repairs = repair_times(log["start_h"], log["end_h"], 350 * 24.0, component, log["node"], 400)
+    outages = find_outages(log["start_h"], log["end_h"], log["node"], 350 * 24.0, 400)
+    repairs = repair_times(outages, component)
     assert repairs.table["group"][0] == ALL
     assert set(repairs.table["group"][1:]) == {UNKNOWN, *log["component"].unique()}
     assert repairs.table["n_events"][1:].is_monotonic_decreasing
@@ -89,21 +95,20 @@ def test_groups():
     row = repairs.table.set_index("group").loc["GPU"]
     gpu = (component == "GPU").to_numpy(dtype=bool)
     # whether a missing end is open is a matter of the whole log
-    alone = repair_times(log["start_h"][gpu], np.where(log["end_h"].isna(), 1e9, log["end_h"])[gpu], 350 * 24.0)
+    alone = lasted(log["start_h"][gpu], np.where(log["end_h"].isna(), 1e9, log["end_h"])[gpu], 350 * 24.0)
     assert row["median_h"] == alone.overall["median_h"]
-    assert repairs.downtime_h == downtime_h(log["start_h"], log["end_h"], log["node"], 350 * 24.0)
     assert repairs.availability == pytest.approx(1 - repairs.downtime_h / (400 * 350 * 24))
 
 
 def test_one_repair_tells_no_interval():
-    repairs = repair_times([0.0], [4.0], 10.0).overall
+    repairs = lasted([0.0], [4.0], 10.0).overall
     assert (repairs["mean_low_h"], repairs["mean_h"], repairs["mean_high_h"]) == (0, 4, math.inf)
 
 
 def test_nothing_failed():
-    repairs = repair_times([], [], 10.0, group=[], n_nodes=3)
+    repairs = lasted([], [], 10.0, [])
     assert repairs.table["n_events"].tolist() == [0]
-    assert repairs.availability == 1
+    assert repairs.availability is None
 
 
 def test_the_mean_s_interval_holds_it():
@@ -111,15 +116,15 @@ def test_the_mean_s_interval_holds_it():
     rng = np.random.default_rng(5)
     covered = 0
     for _ in range(100):
-        row = repair_times(np.zeros(40), rng.exponential(5.0, 40), 1e5).overall
+        row = lasted(np.zeros(40), rng.exponential(5.0, 40), 1e5).overall
         covered += row["mean_low_h"] < 5 < row["mean_high_h"]
     assert covered >= 86
 
 
 BAD = {
-    "group must have 2 values, as start_h has, got 1": lambda: repair_times([1.0, 2.0], [2.0, 3.0], 9.0, ["a"]),
-    "level must be between 0 and 1, got 95": lambda: repair_times([1.0], [2.0], 9.0, level=95),
-    "end_h must be >= start_h, 1 h, got 0 (event 0)": lambda: repair_times([1.0], [0.0], 9.0),
+    "group must have 2 values, as start_h has, got 1": lambda: lasted([1.0, 2.0], [2.0, 3.0], 9.0, ["a"]),
+    "level must be between 0 and 1, got 95": lambda: lasted([1.0], [2.0], 9.0, level=95),
+    "end_h must be >= start_h, 1 h, got 0 (event 0)": lambda: lasted([1.0], [0.0], 9.0),
 }
 
 

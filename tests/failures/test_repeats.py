@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ettr.core.errors import InputError
 from ettr.failures.lemons import find_lemons
+from ettr.failures.outages import find_outages
 from ettr.failures.rates import failure_rate, rate_ratio
 from ettr.failures.repeats import deduplicate, hazard_after_repair, repeat_risk
 from simulated_logs import simulate_log
@@ -16,6 +17,10 @@ from simulated_logs import simulate_log
 NAN = float("nan")
 DAYS, NODES = 350.0, 400
 WINDOW_H = DAYS * 24
+
+
+def outages_of(log):
+    return find_outages(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES)
 
 
 # --------------------------------------------------------------------------- de-duplication
@@ -91,7 +96,7 @@ def test_deduplication_explains_a_dispersion_of_five():
 def test_hazard_by_hand():
     """Ten days, three nodes. One is out on day 1 and again from day 3.5 to 4; one fails on day 9 for good."""
     start, end, node = [24.0, 84.0, 216.0, 30.0], [48.0, 96.0, NAN, 40.0], ["a", "a", "b", "a"]
-    hazard = hazard_after_repair([*start, 5.0], [*end, 6.0], [*node, None], 240.0, 3, edges_d=(0, 1, 3))
+    hazard = hazard_after_repair(find_outages([*start, 5.0], [*end, 6.0], [*node, None], 240.0, 3), (0, 1, 3))
     assert hazard["when"].tolist() == ["after repair", "after repair", "remaining", "while out", "unknown node"]
     assert hazard["node_days"].tolist() == pytest.approx([2.0, 2.5, 23.0, 2.5, 0.0])
     assert hazard["n_events"].tolist() == [0, 1, 2, 1, 1]
@@ -109,7 +114,7 @@ def test_hazard_by_hand():
 @settings(max_examples=25, deadline=None)
 def test_every_failure_and_every_hour_is_in_one_row(seed, repeat):
     log = simulate_log(seed, 30, 60, 20.0, repeat_probability=repeat)
-    hazard = hazard_after_repair(log["start_h"], log["end_h"], log["node"], 1440.0, 30)
+    hazard = hazard_after_repair(find_outages(log["start_h"], log["end_h"], log["node"], 1440.0, 30))
     assert hazard["n_events"].sum() == len(log)
     assert hazard["node_days"].sum() == pytest.approx(30 * 60)
 
@@ -117,7 +122,7 @@ def test_every_failure_and_every_hour_is_in_one_row(seed, repeat):
 def test_a_memoryless_log_has_one_rate():
     """Twenty logs of nodes that fail at 4 per 1000 node-days, whatever happened before."""
     logs = [simulate_log(seed, repair_h=1.0) for seed in range(20)]
-    tables = [hazard_after_repair(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES) for log in logs]
+    tables = [hazard_after_repair(outages_of(log)) for log in logs]
     events = sum(table["n_events"][:7] for table in tables)
     expected = 4e-3 * sum(table["node_days"][:7] for table in tables)
     assert (np.abs(events - expected) < 4 * np.sqrt(expected)).all()
@@ -126,7 +131,7 @@ def test_a_memoryless_log_has_one_rate():
 def test_the_first_day_holds_the_repeats():
     """A repair fails with 0.3 within a day, so about 0.36 failures a node-day come on the first."""
     log = simulate_log(5, repeat_probability=0.3, repair_h=0.5)
-    hazard = hazard_after_repair(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES)
+    hazard = hazard_after_repair(outages_of(log))
     returns = len(log)
     # evenly over the day: of 0.3 a return, with the time left at risk 1 - 0.3 / 2
     expected = 1000 * 0.3 * returns / (0.85 * returns)
@@ -138,8 +143,9 @@ def test_times_may_be_in_any_unit():
     """All times ten times longer: the same counts, a tenth of the rates, the same ratios."""
     log = simulate_log(2, 50, 100, 20.0, repeat_probability=0.3)
     start, end = log["start_h"].to_numpy(), log["end_h"].to_numpy()
-    one = hazard_after_repair(start, end, log["node"], 2400.0, 50)
-    ten = hazard_after_repair(10 * start, 10 * end, log["node"], 24_000.0, 50, edges_d=(0, 10, 30, 70, 140, 300, 900))
+    one = hazard_after_repair(find_outages(start, end, log["node"], 2400.0, 50))
+    longer = find_outages(10 * start, 10 * end, log["node"], 24_000.0, 50)
+    ten = hazard_after_repair(longer, edges_d=(0, 10, 30, 70, 140, 300, 900))
     assert one["n_events"].tolist() == ten["n_events"].tolist()
     assert (one["rate"][:7] / ten["rate"][:7]).to_numpy() == pytest.approx(10)
     assert one["ratio"][:6].to_numpy() == pytest.approx(ten["ratio"][:6].to_numpy())
@@ -148,8 +154,8 @@ def test_times_may_be_in_any_unit():
 # --------------------------------------------------------------------------- repeats or lemons
 
 
-def risk_of(log, n_nodes=NODES, **given):
-    return repeat_risk(log["start_h"], log["end_h"], log["node"], WINDOW_H, n_nodes, **given)
+def risk_of(log):
+    return repeat_risk(outages_of(log))
 
 
 def test_repeats_are_found():
@@ -178,8 +184,12 @@ def test_the_expected_count_is_that_of_dealing_failures_out():
     rng = np.random.default_rng(4)
     start = np.sort(rng.uniform(0, 2400.0, 120) ** 0.8 * 2400.0**0.2)
     node = rng.choice(12, 120, p=np.arange(1, 13) / 78)
-    risk = repeat_risk(start, start, node, 2400.0, 12, within_d=2.0)
-    drawn = [repeat_risk(start, start, rng.permutation(node), 2400.0, 12, within_d=2.0).n_soon for _ in range(150)]
+
+    def dealt(node):
+        return repeat_risk(find_outages(start, start, node, 2400.0, 12), within_d=2.0)
+
+    risk = dealt(node)
+    drawn = [dealt(rng.permutation(node)).n_soon for _ in range(150)]
     assert risk.n_expected == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / np.sqrt(len(drawn)) + 0.1)
     assert np.var(drawn) < 1.3 * risk.n_expected  # what p_same_nodes supposes, with room for 150 draws
 
@@ -188,31 +198,28 @@ def test_the_expected_count_tends_to_uniform_spacings():
     """Sum of (n - 1) [1 - (1 - x / T) ** n] over the nodes, for failures anywhere."""
     rng = np.random.default_rng(8)
     start, node = rng.uniform(0, WINDOW_H, 4000), rng.integers(0, 400, 4000)
-    risk = repeat_risk(start, start, node, WINDOW_H, 400)
+    risk = repeat_risk(find_outages(start, start, node, WINDOW_H, 400))
     n = np.bincount(node)
     closed = ((n - 1) * (1 - (1 - 7 / DAYS) ** n)).sum()
     assert risk.n_expected == pytest.approx(closed, rel=0.01)
 
 
 def test_nothing_to_compare():
-    assert repeat_risk([], [], [], 100.0, 5) is None
-    assert repeat_risk([50.0, 60.0], [NAN, NAN], ["a", "b"], 100.0, 5, within_d=50) is not None
-    assert repeat_risk([50.0], [200.0], ["a"], 100.0, 5) is None  # no node came back
-    assert repeat_risk([0.0, 50.0], [0.0, 50.0], ["a", "a"], 100.0, 1, within_d=30) is None  # no other time
+    assert repeat_risk(find_outages([], [], [], 100.0, 5)) is None
+    assert repeat_risk(find_outages([50.0, 60.0], [NAN, NAN], ["a", "b"], 100.0, 5), within_d=50) is not None
+    assert repeat_risk(find_outages([50.0], [200.0], ["a"], 100.0, 5)) is None  # no node came back
+    always_soon = find_outages([0.0, 50.0], [0.0, 50.0], ["a", "a"], 100.0, 1)
+    assert repeat_risk(always_soon, within_d=30) is None  # no other time
 
 
+ONE = find_outages([1.0], None, ["a"], 9.0, 2)
 BAD = {
     "within_h must be >= 0 h and finite, got -1": lambda: deduplicate([1.0], ["a"], -1),
     "start_h must be finite h; leave out failures without a start, and count them": lambda: deduplicate([NAN], ["a"]),
     "node must have 2 values, as start_h has, got 1": lambda: deduplicate([1.0, 2.0], ["a"]),
-    "edges_d must rise from 0 d, got [1.0, 2.0]": lambda: hazard_after_repair([1.0], None, ["a"], 9.0, 2, (1, 2)),
-    "edges_d must rise from 0 d, got [0.0, 2.0, 2.0]": lambda: hazard_after_repair(
-        [1.0], None, ["a"], 9.0, 2, (0, 2, 2)
-    ),
-    "n_nodes must be >= 2, the nodes that failed, got 1; count the healthy nodes too": lambda: repeat_risk(
-        [1.0, 2.0], None, ["a", "b"], 9.0, 1
-    ),
-    "within_d must be > 0 d and finite, got 0": lambda: repeat_risk([1.0], None, ["a"], 9.0, 1, within_d=0),
+    "edges_d must rise from 0 d, got [1.0, 2.0]": lambda: hazard_after_repair(ONE, (1, 2)),
+    "edges_d must rise from 0 d, got [0.0, 2.0, 2.0]": lambda: hazard_after_repair(ONE, (0, 2, 2)),
+    "within_d must be > 0 d and finite, got 0": lambda: repeat_risk(ONE, within_d=0),
 }
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ettr.checkpoint.placement import whole
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.validity import above_zero, at_least_zero, plain
 
@@ -107,7 +108,7 @@ def risk_of_none_clean(latency_h: Any, interval_h: Any, n_kept: Any, distributio
     (0.5, 0.3747)
     """
     latency, interval = _times(latency_h, interval_h, distribution)
-    kept = _kept(n_kept)
+    kept = whole("n_kept", above_zero("n_kept", n_kept, infinite=True))
     ratio = latency / interval
     if distribution == "constant":
         return plain(np.clip(ratio - kept + 1, 0.0, 1.0))
@@ -120,14 +121,6 @@ def _times(latency_h: Any, interval_h: Any, distribution: str) -> tuple[np.ndarr
     if distribution not in get_args(Latency):
         raise UnknownName("distribution", distribution, get_args(Latency))
     return at_least_zero("latency_h", latency_h, unit="h"), above_zero("interval_h", interval_h, unit="h")
-
-
-def _kept(n_kept: Any) -> np.ndarray:
-    kept = above_zero("n_kept", n_kept, infinite=True)
-    broken = kept != np.floor(kept)
-    if np.any(broken):
-        raise InputError(f"n_kept must be a whole number, got {kept[broken].flat[0]:g}")
-    return kept
 
 
 def _decay(ratio: np.ndarray) -> np.ndarray:

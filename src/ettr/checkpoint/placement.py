@@ -69,8 +69,8 @@ def peer_survival(n_nodes: Any, n_lost: Any, copies: Any = 2, placement: Placeme
     if placement not in _PLACEMENTS:
         raise UnknownName("placement", placement, _PLACEMENTS)
     nodes = np.floor(at_least_zero("n_nodes", n_nodes))
-    lost = _whole("n_lost", at_least_zero("n_lost", n_lost))
-    held = _whole("copies", above_zero("copies", copies))
+    lost = whole("n_lost", at_least_zero("n_lost", n_lost))
+    held = whole("copies", above_zero("copies", copies))
     if np.any(held > nodes):
         raise InputError(f"copies must be <= n_nodes = {nodes.min():g}, each on a node of its own, got {held.max():g}")
     points = np.broadcast(nodes, lost, held)
@@ -78,7 +78,8 @@ def peer_survival(n_nodes: Any, n_lost: Any, copies: Any = 2, placement: Placeme
     return plain(np.array(shares).reshape(points.shape))
 
 
-def _whole(name: str, counts: np.ndarray) -> np.ndarray:
+def whole(name: str, counts: np.ndarray) -> np.ndarray:
+    """Check that counts are whole numbers."""
     broken = counts != np.floor(counts)
     if np.any(broken):
         raise InputError(f"{name} must be a whole number, got {counts[broken].flat[0]:g}")

@@ -81,7 +81,7 @@ class CensoredGaps:
 
 
 @dataclass(frozen=True)
-class _Family:
+class Family:
     """A distribution by shape and scale: SciPy's, its quick fit to known gaps, its draws and its probabilities."""
 
     scipy: Any
@@ -90,13 +90,17 @@ class _Family:
     draw: Callable[[np.random.Generator, float, float, tuple[int, int]], np.ndarray]
     cdf: Callable[[np.ndarray, Any, Any], np.ndarray]
 
+    def law(self, shape: float, scale: float) -> Any:
+        """SciPy's distribution with these parameters."""
+        return self.scipy(*((shape,) if self.has_shape else ()), scale=scale)
+
     def log_likelihood(self, gaps: CensoredGaps, shape: float, scale: float) -> float:
-        shapes = (shape,) if self.has_shape else ()
-        total = self.scipy.logpdf(gaps.resolved, *shapes, scale=scale).sum()
+        law = self.law(shape, scale)
+        total = law.logpdf(gaps.resolved).sum()
         if n_unresolved := np.count_nonzero(gaps.unresolved):
-            total += n_unresolved * self.scipy.logcdf(gaps.limit_h, *shapes, scale=scale)
+            total += n_unresolved * law.logcdf(gaps.limit_h)
         if gaps.open_h > 0:
-            total += self.scipy.logsf(gaps.open_h, *shapes, scale=scale)
+            total += law.logsf(gaps.open_h)
         return float(total)
 
     def fit(self, gaps: CensoredGaps) -> tuple[float, float]:
@@ -133,29 +137,29 @@ def _quick_gamma(gaps: np.ndarray) -> tuple[float, float]:
     return float(shape), float(scale)
 
 
-_FAMILIES = {
-    "exponential": _Family(
+FAMILIES = {
+    "exponential": Family(
         stats.expon,
         False,
         lambda gaps: (1.0, float(gaps.mean())),
         lambda rng, shape, scale, size: rng.exponential(scale, size),
         lambda gaps, shape, scale: -np.expm1(-gaps / scale),
     ),
-    "weibull": _Family(
+    "weibull": Family(
         stats.weibull_min,
         True,
         _quick_weibull,
         lambda rng, shape, scale, size: scale * rng.weibull(shape, size),
         lambda gaps, shape, scale: -np.expm1(-((gaps / scale) ** shape)),
     ),
-    "gamma": _Family(
+    "gamma": Family(
         stats.gamma,
         True,
         _quick_gamma,
         lambda rng, shape, scale, size: rng.gamma(shape, scale, size),
         lambda gaps, shape, scale: special.gammainc(shape, gaps / scale),
     ),
-    "lognormal": _Family(
+    "lognormal": Family(
         stats.lognorm,
         True,
         lambda gaps: (float(np.log(gaps).std()), float(np.exp(np.log(gaps).mean()))),
@@ -191,7 +195,7 @@ def fit_distributions(
     """
     compared = gaps.sample(rng, most)
     rows = []
-    for name, family in _FAMILIES.items():
+    for name, family in FAMILIES.items():
         shape, scale = family.fit(gaps)
         height = family.log_likelihood(gaps, shape, scale)
         row = {"distribution": name, "shape": shape, "scale_h": scale, "log_likelihood": height}
@@ -207,7 +211,7 @@ def fit_distributions(
     return table[list(COLUMNS)]
 
 
-def _distance(family: _Family, gaps: np.ndarray) -> np.ndarray:
+def _distance(family: Family, gaps: np.ndarray) -> np.ndarray:
     """Kolmogorov-Smirnov distance of each row of gaps from its own quick fit."""
     fits = np.array([family.quick(row) for row in gaps])
     expected = family.cdf(np.sort(gaps, axis=1), fits[:, :1], fits[:, 1:])
@@ -217,11 +221,11 @@ def _distance(family: _Family, gaps: np.ndarray) -> np.ndarray:
     return np.asarray(np.maximum(above, below))
 
 
-def _wald(family: _Family, gaps: CensoredGaps, shape: float, scale: float, level: float) -> dict[str, float]:
+def _wald(family: Family, gaps: CensoredGaps, shape: float, scale: float, level: float) -> dict[str, float]:
     """Intervals from the curvature of the log-likelihood in the logarithms of shape and scale."""
     shapes = np.log([shape]) if family.has_shape else np.empty(0)
     # of a gamma the mean, not the scale, is nearly independent of the shape: differences then stay exact
-    tilt = family is _FAMILIES["gamma"]
+    tilt = family is FAMILIES["gamma"]
     centre = np.append(shapes, np.log(scale) + tilt * shapes.sum())
 
     def height(logs: np.ndarray) -> float:

@@ -29,6 +29,7 @@ from ettr.failures import (
     words,
 )
 from ettr.failures.lemons import Lemons
+from ettr.failures.outages import Outages, find_outages
 from ettr.failures.prediction import Forecast, ForecastScore
 from ettr.failures.rates import FailureRate, failure_rate, rates_of
 from ettr.failures.verdicts import Verdict
@@ -218,7 +219,11 @@ def fit(
     sized = cohorts is not None and bool(cohorts["known_exposure"].sum() > 1)
     apart = verdicts.separate(cohort_test, split, sized)
     report("nodes")
-    nodes = _nodes(log, failures, start_h, seed, level)
+    end_h, of_all = log.hours("end"), (log.window_h, log.n_nodes)
+    out = find_outages(start_h, end_h, failures["node"], *of_all)
+    nodes = _nodes(failures, start_h, out, end_h, seed, level)
+    # where some failures name no node, those that do say little of the ends that are missing
+    lasted = find_outages(start_h, end_h, None, *of_all) if failures["node"].isna().any() else out
     report("forecasts")
     forecast, score = _forecast(start_h, log.window_h, level)
     return Fit(
@@ -236,7 +241,7 @@ def fit(
         cohorts=cohorts,
         cohort_test=cohort_test,
         nodes=nodes,
-        repairs=_repairs(log, failures, start_h, level),
+        repairs=repairs.repair_times(lasted, failures["component"], level),
         forecast=forecast,
         score=score,
         verdicts=(
@@ -299,36 +304,25 @@ def _cohorts(
 
 
 def _nodes(
-    log: FailureLog, failures: pd.DataFrame, start_h: np.ndarray, seed: int, level: float
+    failures: pd.DataFrame, start_h: np.ndarray, out: Outages, end_h: np.ndarray, seed: int, level: float
 ) -> NodeStatistics | None:
     if failures["node"].isna().all():
         return None
-    node, end_h, window_h = failures["node"].cat.codes.to_numpy(), log.hours("end"), log.window_h
-    names = failures["node"].cat.categories.to_numpy()
+    node, names = failures["node"].cat.codes.to_numpy(), failures["node"].cat.categories.to_numpy()
     kept = repeats.deduplicate(start_h, node, DEDUPLICATE_H, end_h)
-    lives = lifetimes.node_lifetimes(start_h, end_h, node, window_h, log.n_nodes)
+    lives = lifetimes.node_lifetimes(out)
     counts = np.bincount(node[node >= 0], minlength=len(names))
     columns = lives["duration_h"], lives["observed"]
     return NodeStatistics(
-        as_logged=lemons.find_lemons(start_h, node, window_h, log.n_nodes, names, seed),
-        deduplicated=lemons.find_lemons(start_h[kept], node[kept], window_h, log.n_nodes, names, seed),
+        as_logged=lemons.find_lemons(start_h, node, out.window_h, out.n_nodes, names, seed),
+        deduplicated=lemons.find_lemons(start_h[kept], node[kept], out.window_h, out.n_nodes, names, seed),
         n_repeats=int((~kept).sum()),
-        hazard=repeats.hazard_after_repair(start_h, end_h, node, window_h, log.n_nodes, level=level),
-        risk=repeats.repeat_risk(start_h, end_h, node, window_h, log.n_nodes, level=level),
-        role=roles.check_roles(names, counts, log.n_nodes, seed),
+        hazard=repeats.hazard_after_repair(out, level=level),
+        risk=repeats.repeat_risk(out, level=level),
+        role=roles.check_roles(names, counts, out.n_nodes, seed),
         survival=lifetimes.kaplan_meier(*columns, level=level),
         lifetime=lifetimes.fit_lifetimes(*columns, level=level),
     )
-
-
-def _repairs(log: FailureLog, failures: pd.DataFrame, start_h: np.ndarray, level: float) -> repairs.RepairTimes:
-    """Repair times by component; availability only where every failure is of a node with a name and ends are kept."""
-    end_h, group = log.hours("end"), failures["component"]
-    named = len(failures) > 0 and failures["node"].notna().all() and np.isfinite(end_h).any()
-    if not named:
-        return repairs.repair_times(start_h, end_h, log.window_h, group, level=level)
-    node = failures["node"].cat.codes.to_numpy()
-    return repairs.repair_times(start_h, end_h, log.window_h, group, node, log.n_nodes, level)
 
 
 def _forecast(start_h: np.ndarray, window_h: float, level: float) -> tuple[Forecast | None, ForecastScore | None]:

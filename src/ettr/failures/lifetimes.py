@@ -12,7 +12,7 @@ from scipy import optimize, stats
 
 from ettr.core.errors import InputError
 from ettr.core.validity import at_least_zero
-from ettr.failures.outages import join_outages, seen_nodes
+from ettr.failures.outages import Outages
 from ettr.failures.window import checked_level
 
 Hazard = Literal["falling", "rising", "flat"]
@@ -57,57 +57,29 @@ class LifetimeFit:
     hazard: Hazard
 
 
-def node_lifetimes(start_h: Any, end_h: Any, node: Any, window_h: float, n_nodes: int) -> pd.DataFrame:
+def node_lifetimes(outages: Outages) -> pd.DataFrame:
     """Times in service from a return to service until a failure, or until the watch ended.
 
     Parameters
     ----------
-    start_h, end_h : array
-        Start and end of each failure since the window's start, NaN where the end is missing. [h]
-    node : array of int or str, or categorical
-        Node of each failure. Failures of unknown nodes end no known lifetime and are left out: count them.
-    window_h : float
-        Length of the window. [h]
-    n_nodes : int
-        Nodes watched, the healthy ones included. [count]
+    outages : Outages
+        From `find_outages`. Failures of unknown nodes end no known lifetime and are left out: count them.
 
     Returns
     -------
     DataFrame
-        As of :func:`lifetimes_after`; a node that never failed has none.
-
-    Raises
-    ------
-    InputError
-        A start outside the window, an end before its start, or more nodes seen than watched.
+        By node and time: ``node`` (number), ``duration_h`` [h], ``observed`` (False where the node still ran when the
+        watch ended). A node that never failed has none.
 
     Examples
     --------
-    >>> node_lifetimes([2.0, 7.0], [3.0, 8.0], ["a", "a"], 10.0, 5)["duration_h"].tolist()
+    >>> from ettr.failures.outages import find_outages
+    >>> node_lifetimes(find_outages([2.0, 7.0], [3.0, 8.0], ["a", "a"], 10.0, 5))["duration_h"].tolist()
     [4.0, 2.0]
     """
-    seen_nodes(node, n_nodes)
-    return lifetimes_after(join_outages(start_h, end_h, node, window_h), window_h)
-
-
-def lifetimes_after(out: pd.DataFrame, window_h: float) -> pd.DataFrame:
-    """Times in service after each outage of a known node.
-
-    Parameters
-    ----------
-    out : DataFrame
-        From `join_outages`.
-    window_h : float
-        Length of the window. [h]
-
-    Returns
-    -------
-    DataFrame
-        As from `node_lifetimes` since a repair.
-    """
-    out = out[out["node"] >= 0]
+    out = outages.joined[outages.joined["node"] >= 0]
     later = out.groupby("node")["start_h"].shift(-1)
-    lasted = later.fillna(window_h) - out["end_h"]
+    lasted = later.fillna(outages.window_h) - out["end_h"]
     rows = pd.DataFrame({"node": out["node"], "duration_h": lasted, "observed": later.notna()})
     # an outage that lasts until the window's end is followed by no time in service
     return rows[rows["observed"] | (rows["duration_h"] > 0)].reset_index(drop=True)

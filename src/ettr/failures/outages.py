@@ -16,6 +16,41 @@ MISSING_MEANS_OUT = 0.10
 
 
 @dataclass(frozen=True)
+class Outages:
+    """When the nodes of a log were out of service.
+
+    Attributes
+    ----------
+    failures : DataFrame
+        A row a failure, see `settled_ends`.
+    joined : DataFrame
+        A row an outage, which overlapping failures of a node share, sorted by node and start: ``node`` (number, -1
+        unknown), ``start_h``, ``end_h`` [h], ``n_events`` [count].
+    window_h : float
+        Length of the window. [h]
+    n_nodes : int
+        Nodes watched, the healthy ones included. [count]
+    """
+
+    failures: pd.DataFrame
+    joined: pd.DataFrame
+    window_h: float
+    n_nodes: int
+
+    @property
+    def downtime_h(self) -> float:
+        """Time out of service, overlaps on a node counted once; a lower bound where ends are unknown. [node-h]"""
+        return float((self.joined["end_h"] - self.joined["start_h"]).sum())
+
+    @property
+    def availability(self) -> float | None:
+        """Share of the nodes' time in service, in [0, 1]; None where a failure names no node, or none has an end."""
+        if (self.failures["node"] < 0).any() or self.failures["unknown"].all():
+            return None
+        return 1 - self.downtime_h / (self.n_nodes * self.window_h)
+
+
+@dataclass(frozen=True)
 class SeenNodes:
     """Nodes as numbers.
 
@@ -152,29 +187,45 @@ def settled_ends(start_h: Any, end_h: Any, node: Any, window_h: float) -> pd.Dat
     return pd.DataFrame({"node": codes, "start_h": start, "end_h": end, "open": is_open, "unknown": unknown})
 
 
-def join_outages(start_h: Any, end_h: Any, node: Any, window_h: float) -> pd.DataFrame:
-    """Join overlapping failures of a node to outages.
+def find_outages(start_h: Any, end_h: Any, node: Any, window_h: float, n_nodes: int) -> Outages:
+    """Find when nodes were out of service, from a log's failures.
 
     Parameters
     ----------
     start_h, end_h : array
-        Start and end of each failure, NaN where the end is missing (see `settled_ends`). [h]
-    node : array of int or str, or categorical
+        Start and end of each failure since the window's start, NaN where the end is missing (see `settled_ends`);
+        ``end_h`` may be None. [h]
+    node : array of int or str, categorical, or None
         Node of each failure; those of unknown nodes are never joined.
     window_h : float
         Length of the window. [h]
+    n_nodes : int
+        Nodes watched, the healthy ones included. [count]
 
     Returns
     -------
-    DataFrame
-        Sorted by node and start: ``node`` (number, -1 unknown), ``start_h``, ``end_h`` [h], ``n_events``.
+    Outages
+
+    Raises
+    ------
+    InputError
+        A start outside the window, an end before its start, columns of different lengths, or more nodes seen than
+        watched.
 
     Examples
     --------
-    >>> join_outages([1.0, 2.0, 7.0], [4.0, 3.0, 8.0], ["a", "a", "a"], 10.0)[["start_h", "end_h"]].to_numpy().tolist()
-    [[1.0, 4.0], [7.0, 8.0]]
+    >>> outages = find_outages([1.0, 2.0, 7.0], [4.0, 3.0, 8.0], ["a", "a", "a"], 10.0, 2)
+    >>> outages.joined[["start_h", "end_h"]].to_numpy().tolist(), outages.availability
+    ([[1.0, 4.0], [7.0, 8.0]], 0.8)
     """
+    above_zero("n_nodes", n_nodes)
+    if node is not None:
+        seen_nodes(node, n_nodes)
     ends = settled_ends(start_h, end_h, node, window_h)
+    return Outages(ends, _joined(ends), float(window_h), n_nodes)
+
+
+def _joined(ends: pd.DataFrame) -> pd.DataFrame:
     order = np.lexsort((ends["start_h"].to_numpy(), ends["node"].to_numpy()))
     codes, start, end = (ends[name].to_numpy()[order] for name in ("node", "start_h", "end_h"))
     back = pd.Series(end).groupby(codes).cummax().to_numpy() if len(end) else end
@@ -189,41 +240,3 @@ def join_outages(start_h: Any, end_h: Any, node: Any, window_h: float) -> pd.Dat
             "n_events": np.diff(first, append=len(start)),
         }
     )
-
-
-def downtime_h(start_h: Any, end_h: Any, node: Any, window_h: float) -> float:
-    """Time that nodes were out of service, overlaps counted once. [node-h]
-
-    Parameters
-    ----------
-    start_h, end_h, node, window_h
-        As for `join_outages`. An end that is unknown adds nothing, so the result is a lower bound where ends are
-        unknown.
-
-    Examples
-    --------
-    >>> downtime_h([1.0, 2.0, 2.0], [4.0, 6.0, 3.0], ["a", "a", "b"], 10.0)
-    6.0
-    """
-    out = join_outages(start_h, end_h, node, window_h)
-    return float((out["end_h"] - out["start_h"]).sum())
-
-
-def availability(start_h: Any, end_h: Any, node: Any, window_h: float, n_nodes: int) -> float:
-    """Share of the nodes' time that they were in service, in [0, 1].
-
-    Parameters
-    ----------
-    start_h, end_h, node, window_h
-        As for `join_outages`.
-    n_nodes : int
-        Nodes watched, the healthy ones included. [count]
-
-    Examples
-    --------
-    >>> availability([1.0, 2.0], [4.0, 6.0], ["a", "a"], 10.0, 2)
-    0.75
-    """
-    nodes = float(above_zero("n_nodes", n_nodes))
-    seen_nodes(node, n_nodes)
-    return 1 - downtime_h(start_h, end_h, node, window_h) / (nodes * window_h)

@@ -12,7 +12,7 @@ from scipy import stats
 from ettr.core.errors import InputError
 from ettr.failures.groups import group_labels
 from ettr.failures.lifetimes import FEWEST, kaplan_meier
-from ettr.failures.outages import availability, downtime_h, settled_ends
+from ettr.failures.outages import Outages
 from ettr.failures.window import checked_level
 
 ALL = "(all)"
@@ -33,7 +33,7 @@ class RepairTimes:
     downtime_h : float
         Node-hours out of service, overlaps on a node counted once. A lower bound if ends are unknown. [node-h]
     availability : float or None
-        Share of the nodes' time in service; None without ``n_nodes``.
+        Share of the nodes' time in service; None where that is not known.
     level : float
         Coverage of all intervals.
     """
@@ -49,30 +49,15 @@ class RepairTimes:
         return self.table.iloc[0]
 
 
-def repair_times(
-    start_h: Any,
-    end_h: Any,
-    window_h: float,
-    group: Any = None,
-    node: Any = None,
-    n_nodes: int | None = None,
-    level: float = 0.95,
-) -> RepairTimes:
+def repair_times(outages: Outages, group: Any = None, level: float = 0.95) -> RepairTimes:
     r"""How long failures lasted, by group.
 
     Parameters
     ----------
-    start_h, end_h : array
-        Start and end of each failure since the window's start, NaN where the end is missing; what that means is
-        decided as in `outages.settled_ends`. [h]
-    window_h : float
-        Length of the window. [h]
+    outages : Outages
+        From `find_outages`. Without nodes no two failures overlap, and fewer missing ends can be told from open ones.
     group : array or categorical, optional
         Group of each failure, e.g. its component; at most 50 are kept apart.
-    node : array of int or str, or categorical, optional
-        Node of each failure. Without it no two failures overlap, and fewer missing ends can be told from open ones.
-    n_nodes : int, optional
-        Nodes watched, the healthy ones included. [count]
     level : float
         Coverage of the intervals.
 
@@ -83,8 +68,7 @@ def repair_times(
     Raises
     ------
     InputError
-        Times outside the window, an end before its start, columns of different lengths, or more nodes seen than
-        watched.
+        A group for more or fewer failures than there are, or a level outside (0, 1).
 
     Notes
     -----
@@ -98,12 +82,13 @@ def repair_times(
 
     Examples
     --------
-    >>> repairs = repair_times([0.0, 1.0, 2.0, 95.0], [1.0, 3.0, 5.0, 200.0], 100.0)
-    >>> repairs.table[["n_events", "n_open", "median_h"]].to_numpy().tolist()
+    >>> from ettr.failures.outages import find_outages
+    >>> outages = find_outages([0.0, 1.0, 2.0, 95.0], [1.0, 3.0, 5.0, 200.0], None, 100.0, 4)
+    >>> repair_times(outages).table[["n_events", "n_open", "median_h"]].to_numpy().tolist()
     [[4.0, 1.0, 2.0]]
     """
     checked_level(level)
-    ends = settled_ends(start_h, end_h, node, window_h)
+    ends = outages.failures
     if group is not None and len(group) != len(ends):
         raise InputError(f"group must have {len(ends)} values, as start_h has, got {len(group)}")
     rows = [{"group": ALL} | _lengths(ends, level)]
@@ -112,11 +97,10 @@ def repair_times(
         rows += [{"group": name} | _lengths(part, level) for name, part in ends.groupby(labels.to_numpy())]
     table = pd.DataFrame(rows)
     order = np.lexsort((table["group"], -table["n_events"], table["group"] != ALL))
-    nodes = np.full(len(ends), -1) if node is None else node
     return RepairTimes(
         table=table.iloc[order].reset_index(drop=True),
-        downtime_h=downtime_h(start_h, end_h, nodes, window_h),
-        availability=None if n_nodes is None else availability(start_h, end_h, nodes, window_h, n_nodes),
+        downtime_h=outages.downtime_h,
+        availability=outages.availability,
         level=level,
     )
 

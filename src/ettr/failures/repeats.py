@@ -14,8 +14,8 @@ from scipy.special import gammaln
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero, at_least_zero
-from ettr.failures.lifetimes import lifetimes_after
-from ettr.failures.outages import join_outages, seen_nodes
+from ettr.failures.lifetimes import node_lifetimes
+from ettr.failures.outages import Outages, seen_nodes
 from ettr.failures.rates import rate_ratio, rates_of
 
 EDGES_D = (0, 1, 3, 7, 14, 30, 90)
@@ -136,28 +136,13 @@ def _chain(codes: np.ndarray, start: np.ndarray, blocked_until: np.ndarray) -> n
     return kept[:-1]
 
 
-def hazard_after_repair(
-    start_h: Any,
-    end_h: Any,
-    node: Any,
-    window_h: float,
-    n_nodes: int,
-    edges_d: Any = EDGES_D,
-    level: float = 0.95,
-) -> pd.DataFrame:
+def hazard_after_repair(outages: Outages, edges_d: Any = EDGES_D, level: float = 0.95) -> pd.DataFrame:
     """Failure rate by the time since the node's last return to service.
 
     Parameters
     ----------
-    start_h, end_h : array
-        Start and end of each failure since the window's start; where an end is unknown the node counts as back at once.
-        [h]
-    node : array of int or str, or categorical
-        Node of each failure.
-    window_h : float
-        Length of the window. [h]
-    n_nodes : int
-        Nodes watched, the healthy ones included. [count]
+    outages : Outages
+        From `find_outages`; where an end is unknown the node counts as back at once.
     edges_d : sequence
         Edges of the time since the return, from 0. [d]
     level : float
@@ -176,7 +161,7 @@ def hazard_after_repair(
     Raises
     ------
     InputError
-        A start outside the window, an end before its start, more nodes seen than watched, or edges not rising from 0.
+        Edges not rising from 0, or a level outside (0, 1).
 
     Notes
     -----
@@ -185,7 +170,9 @@ def hazard_after_repair(
 
     Examples
     --------
-    >>> hazard = hazard_after_repair([24.0, 48.0], [36.0, 60.0], ["a", "a"], 240.0, 2, edges_d=(0, 1, 2))
+    >>> from ettr.failures.outages import find_outages
+    >>> outages = find_outages([24.0, 48.0], [36.0, 60.0], ["a", "a"], 240.0, 2)
+    >>> hazard = hazard_after_repair(outages, edges_d=(0, 1, 2))
     >>> hazard[["when", "node_days", "n_events"]].to_numpy().tolist()
     [['after repair', 1.5, 1], ['after repair', 1.0, 0], ['remaining', 16.5, 1], ['while out', 1.0, 0],
     ['unknown node', 0.0, 0]]
@@ -193,17 +180,12 @@ def hazard_after_repair(
     edges = np.asarray(edges_d, dtype=float)
     if edges.ndim != 1 or len(edges) < 2 or edges[0] != 0 or not (np.diff(edges) > 0).all():
         raise InputError(f"edges_d must rise from 0 d, got {edges.tolist()}")
-    seen_nodes(node, n_nodes)
-    return _hazard(join_outages(start_h, end_h, node, window_h), window_h, n_nodes, edges, level)
-
-
-def _hazard(out: pd.DataFrame, window_h: float, n_nodes: int, edges: np.ndarray, level: float) -> pd.DataFrame:
+    out, lives = outages.joined, node_lifetimes(outages)
     known = out["node"].to_numpy() >= 0
-    lives = lifetimes_after(out, window_h)
     lasted, seen = lives["duration_h"].to_numpy() / H_PER_DAY, lives["observed"].to_numpy()
     soon_days = [float(np.clip(lasted - a, 0, b - a).sum()) for a, b in itertools.pairwise(edges)]
     out_days = float((out["end_h"] - out["start_h"])[known].sum()) / H_PER_DAY
-    total_days = n_nodes * window_h / H_PER_DAY
+    total_days = outages.n_nodes * outages.window_h / H_PER_DAY
     remaining = total_days - out_days - sum(soon_days)
     remaining = remaining if remaining > 1e-9 * total_days else 0.0  # not the rounding of a difference
     # histogram closes its last bin; a failure at the very last edge belongs to the remaining time
@@ -235,17 +217,17 @@ def _with_rates(table: pd.DataFrame, n_bins: int, level: float) -> pd.DataFrame:
     return table.assign(ratio=ratios[:, 0], ratio_low=ratios[:, 1], ratio_high=ratios[:, 2])
 
 
-def repeat_risk(
-    start_h: Any, end_h: Any, node: Any, window_h: float, n_nodes: int, within_d: float = 7.0, level: float = 0.95
-) -> RepeatRisk | None:
+def repeat_risk(outages: Outages, within_d: float = 7.0, level: float = 0.95) -> RepeatRisk | None:
     r"""Do nodes fail again soon after a repair?
 
     Parameters
     ----------
-    start_h, end_h, node, window_h, n_nodes, level
+    outages : Outages
         As for `hazard_after_repair`.
     within_d : float
         What "soon" means. [d]
+    level : float
+        Coverage of the exact interval.
 
     Returns
     -------
@@ -264,21 +246,22 @@ def repeat_risk(
 
     Examples
     --------
+    >>> from ettr.failures.outages import find_outages
     >>> start, node = np.array([100.0, 300.0, 500.0, 700.0]), ["a", "b", "c", "d"]
-    >>> risk = repeat_risk(np.append(start, start + 30), np.append(start + 5, start + 40), node * 2, 2400.0, 100)
+    >>> end = np.append(start + 5, start + 40)
+    >>> risk = repeat_risk(find_outages(np.append(start, start + 30), end, node * 2, 2400.0, 100))
     >>> risk.n_soon, round(risk.n_expected, 2), risk.repairs_fail
     (4, 1.0, True)
     """
     within_h = float(above_zero("within_d", within_d, unit="d")) * H_PER_DAY
-    seen_nodes(node, n_nodes)
-    out = join_outages(start_h, end_h, node, window_h)
-    table = _hazard(out, window_h, n_nodes, np.array([0.0, within_d]), level)
-    soon, later, while_out, unknown = (row for _, row in table.iterrows())
+    soon, later, while_out, unknown = (
+        row for _, row in hazard_after_repair(outages, (0.0, within_d), level).iterrows()
+    )
     n_soon, n_later = int(soon["n_events"]), int(later["n_events"])
     if soon["node_days"] == 0 or later["node_days"] == 0 or n_soon + n_later == 0:
         return None
     ratio = rate_ratio(n_soon, soon["node_days"], n_later, later["node_days"], level)
-    n_expected = _expected_soon(out[out["node"] >= 0], within_h)
+    n_expected = _expected_soon(outages.joined[outages.joined["node"] >= 0], within_h)
     return RepeatRisk(
         within_d=float(within_d),
         n_soon=n_soon,

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from ettr.failures.distributions import FAMILIES
 from ettr.failures.fitting import DEDUPLICATE_H, Fit
 from ettr.failures.gaps import merge_starts
 from ettr.failures.repeats import deduplicate
 
 _POINTS, _DOTS, _MOST_FAILURES = 80, 200, 10
-_SHAPED = {"weibull": stats.weibull_min, "gamma": stats.gamma, "lognormal": stats.lognorm}
 
 
 def gaps_seen(fit: Fit, within_min: float = 10.0) -> pd.DataFrame:
@@ -59,8 +59,7 @@ def gaps_fitted(fit: Fit, within_min: float = 10.0) -> pd.DataFrame:
     grid = np.geomspace(seen.min(), seen.max(), _POINTS)
     curves = []
     for row in fitted.itertuples():
-        shaped = _SHAPED.get(row.distribution)
-        law = shaped(row.shape, scale=row.scale_h) if shaped else stats.expon(scale=row.scale_h)
+        law = FAMILIES[row.distribution].law(row.shape, row.scale_h)
         curves.append(pd.DataFrame({"distribution": row.distribution, "gap_h": grid, "survival": law.sf(grid)}))
     return pd.concat(curves, ignore_index=True)
 

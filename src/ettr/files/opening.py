@@ -183,6 +183,12 @@ class Source:
             for what, (n, first) in odd.items():
                 ledger.note(f"{n:,} {'line' if n == 1 else 'lines'} held {what} (the first: line {first:,})")
 
+    def records(self, ledger: Ledger) -> Iterator[tuple[str, str]]:
+        """Yield every line that is not blank, as ``lines`` does, with its place: ``line 7``."""
+        for number, line in self.lines(ledger):
+            if line and not line.isspace():
+                yield f"line {number:,}", line
+
     def _open(self, progress: Progress | None) -> io.BufferedReader:
         counted = _Counted(self.path, self.size_bytes, progress)
         file: io.BufferedReader = io.BufferedReader(counted, _BLOCK)

@@ -109,10 +109,7 @@ def samples_in(
 def _of_text(source: Source, ledger: Ledger, comments: bool) -> _Samples:
     """Lines such as ``name{labels} value stamp``."""
     known: dict[str, LabelledSeries] = {}
-    for number, line in source.lines(ledger):
-        if not line or line.isspace():
-            continue
-        place = f"line {number:,}"
+    for place, line in source.records(ledger):
         if line.startswith("#"):
             ledger.dropped("comment", int(comments), place)
             continue

@@ -172,6 +172,8 @@ def written(text: str) -> datetime | None:
     """
     match = _ISO.fullmatch(text)
     if match:
+        with contextlib.suppress(ValueError):  # as most files write it, and much quicker
+            return datetime.fromisoformat(text)
         return _moment(match, int(match["mo"]), int(match["d"]))
     for pattern in _WORDED:
         match = pattern.fullmatch(text)

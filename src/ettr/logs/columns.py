@@ -108,10 +108,11 @@ def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str)
     return {name: chosen[name] for name in (*ROLES, *chosen) if name in chosen}
 
 
-def unread(present: Sequence[str], read: Sequence[str]) -> str:
-    """Columns that are not read, as the end of a note; nothing if all are."""
-    listed = ", ".join(repr(name[:60]) for name in present if name not in read)
-    return f"; not read: {listed[:_SHOWN]}{' ...' if len(listed) > _SHOWN else ''}" if listed else ""
+def origins(what: str, columns: Mapping[str, str], present: Sequence[str], more: Sequence[str] = ()) -> str:
+    """A note of which columns are read as what, and which beside ``more`` are not."""
+    unread = [name for name in present if name not in (*columns.values(), *more)]
+    read = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in columns.items())
+    return f"{what} read: {read}{f'; not read: {_names(unread)}' if unread else ''}"
 
 
 def is_start(name: str) -> bool:
@@ -120,5 +121,9 @@ def is_start(name: str) -> bool:
 
 
 def _listed(present: Sequence[str]) -> str:
+    return f"Columns found: {_names(present)}."
+
+
+def _names(present: Sequence[str]) -> str:
     listed = ", ".join(repr(name[:60]) for name in present)
-    return f"Columns found: {listed[:_SHOWN]}{' ...' if len(listed) > _SHOWN else ''}."
+    return f"{listed[:_SHOWN]}{' ...' if len(listed) > _SHOWN else ''}"

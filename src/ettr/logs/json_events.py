@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import ijson
@@ -17,7 +17,8 @@ from ettr.core.results import LOG_COLUMNS
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.logs.columns import WORDS, find_columns, plain_name, unread
+from ettr.files.tables import first_line
+from ettr.logs.columns import WORDS, find_columns, origins, plain_name
 from ettr.logs.options import Options
 from ettr.logs.raw_failures import MOST_CAUSES, OPEN, TEXTS, Events, Exposure
 from ettr.logs.rows import PLANNED, Rows, TextColumns
@@ -91,18 +92,35 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
     mapping = {**options.columns, "event": event} if event else options.columns
     columns = find_columns(members, mapping, source.name)
     cohorts = _Cohorts(members, first, columns)
-    origins = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in columns.items())
-    ledger.note(f"members read: {origins}{unread(members, [*columns.values(), *cohorts.members()])}")
+    ledger.note(origins("members", columns, members, cohorts.members()))
     rows = Rows(options.clock(ledger), events, ledger, word)
-    pairs = Pairs(rows, ledger, word, event) if event else None
-    for batch in itertools.chain([first], batches):
-        texts = {ours: [_text(record.get(theirs)) for _, record in batch] for ours, theirs in columns.items()}
-        texts |= cohorts.texts(batch)
-        (pairs or rows).take(texts, [number for number, _ in batch])
-    if pairs:
-        pairs.join(events)
+    texts = (
+        (
+            {ours: [_text(record.get(theirs)) for _, record in batch] for ours, theirs in columns.items()}
+            | cohorts.texts(batch),
+            [number for number, _ in batch],
+        )
+        for batch in itertools.chain([first], batches)
+    )
+    take(texts, rows, events, ledger, word, event)
     cohorts.forget(events)
     return Exposure()
+
+
+def take(
+    batches: Iterable[tuple[TextColumns, Sequence[int]]],
+    rows: Rows,
+    events: Events,
+    ledger: Ledger,
+    word: str,
+    event: str | None,
+) -> None:
+    """Hand over all records: each an outage, or, if a column ``event`` says which, its start or its end."""
+    pairs = Pairs(rows, ledger, word, event) if event else None
+    for columns, numbers in batches:
+        (pairs or rows).take(columns, numbers)
+    if pairs:
+        pairs.join(events)
 
 
 class Pairs:
@@ -289,7 +307,7 @@ def _kind(text: str, known: dict[str, int]) -> int:
 
 def _records(source: Source, ledger: Ledger) -> tuple[Iterator[tuple[int, dict[str, Any]]], str]:
     """Objects with their number, and what the number counts."""
-    first = next((line for line in source.head() if line.strip()), "").strip()
+    first = first_line(source.head()).strip()
     try:
         whole = json.loads(first)
     except (ValueError, RecursionError):

@@ -14,6 +14,7 @@ from ettr.core.errors import InputError
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
+from ettr.files.tables import first_line
 from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.node_lists import LONGEST, expand
@@ -126,24 +127,23 @@ class _Jobs:
 
 
 def _sniff(head: list[str]) -> bool:
-    first = next((line for line in head if line.strip()), "")
-    names = re.split(r"\W+", first)
+    names = re.split(r"\W+", first_line(head))
     return ("JobID" in names or "JobIDRaw" in names) and len({"State", *_NEEDED, *_USED} & set(names)) >= 2
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
     """Failures of nodes under jobs: ``NODE_FAIL`` and ``BOOT_FAIL``, at the end of the job."""
-    lines = ((number, line) for number, line in source.lines(ledger) if line.strip())
-    layout = _layout(next(lines, (1, ""))[1])
+    lines = source.records(ledger)
+    layout = _layout(next(lines, ("", ""))[1])
     jobs = _Jobs(options, ledger)
     at = {name: layout.column(name) for name in (*_NEEDED, *_USED)}
     job = layout.names.index("JobID")
-    for number, fields in _rows(lines, layout, ledger):
+    for place, fields in _rows(lines, layout, ledger):
         if "." in fields[job]:
-            ledger.merged("step of a job", place=f"line {number:,}")
+            ledger.merged("step of a job", place=place)
             continue
-        row = {name: fields[place].strip() for name, place in at.items() if place is not None}
-        _take(jobs, row, hash("\0".join(fields)), f"line {number:,}")
+        row = {name: fields[column].strip() for name, column in at.items() if column is not None}
+        _take(jobs, row, hash("\0".join(fields)), place)
     _add_failures(jobs, events)
     return _exposure(jobs, options)
 
@@ -164,34 +164,34 @@ def _layout(header: str) -> _Layout:
     return _Layout(delimiter, names)
 
 
-def _rows(lines: Iterable[tuple[int, str]], layout: _Layout, ledger: Ledger) -> Iterator[tuple[int, list[str]]]:
+def _rows(lines: Iterable[tuple[str, str]], layout: _Layout, ledger: Ledger) -> Iterator[tuple[str, list[str]]]:
     """Rows with as many fields as the header, put together again where a comment broke them."""
     n_columns, header = len(layout.names), layout.names
     held: list[str] = []
-    start = 0
-    for number, line in lines:
+    start = ""
+    for place, line in lines:
         fields = _fields(line, layout)
         if held and len(fields) >= n_columns and _JOB_START.fullmatch(fields[0]):
-            ledger.not_parsed("wrong number of fields", place=f"line {start:,}")
+            ledger.not_parsed("wrong number of fields", place=start)
             held = []
         if held:
             held.append(line)
             fields = _fields("\n".join(held), layout)
         else:
-            start = number
+            start = place
         if len(fields) < n_columns and len(held) < _MOST_PIECES:
             held = held or [line]
             continue
         held = []
         fields = _mended(fields, layout)
         if len(fields) != n_columns:
-            ledger.not_parsed("wrong number of fields", place=f"line {start:,}")
+            ledger.not_parsed("wrong number of fields", place=start)
         elif fields == header:
-            ledger.dropped("header again", place=f"line {start:,}")
+            ledger.dropped("header again", place=start)
         else:
             yield start, fields
     if held:
-        ledger.not_parsed("wrong number of fields", place=f"line {start:,}")
+        ledger.not_parsed("wrong number of fields", place=start)
 
 
 def _fields(line: str, layout: _Layout) -> list[str]:

@@ -11,8 +11,8 @@ from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import Table, cells_of, header_of
-from ettr.logs.columns import find_columns, is_start, plain_name, unread
-from ettr.logs.json_events import EVENT_WORDS, Pairs, holds_both
+from ettr.logs.columns import find_columns, is_start, origins, plain_name
+from ettr.logs.json_events import EVENT_WORDS, holds_both, take
 from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events, Exposure
 from ettr.logs.rows import Rows
@@ -73,16 +73,12 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
     event = _event_column(table.header, columns, options.columns, [row for _, cells in head for row in cells])
     if event:
         columns = find_columns(table.header, {**options.columns, "event": event}, source.name)
-    origins = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in columns.items())
-    ledger.note(f"columns read: {origins}{unread(table.header, list(columns.values()))}")
+    ledger.note(origins("columns", columns, table.header))
     places = {ours: table.header.index(theirs) for ours, theirs in columns.items()}
     rows = Rows(options.clock(ledger), events, ledger, "line")
-    pairs = Pairs(rows, ledger, "line", event) if event else None
-    for numbers, cells in itertools.chain(head, batches):
-        across = list(zip(*cells, strict=True))
-        (pairs or rows).take({ours: across[place] for ours, place in places.items()}, numbers)
-    if pairs:
-        pairs.join(events)
+    across = ((list(zip(*cells, strict=True)), numbers) for numbers, cells in itertools.chain(head, batches))
+    texts = (({ours: cells[place] for ours, place in places.items()}, numbers) for cells, numbers in across)
+    take(texts, rows, events, ledger, "line", event)
     return Exposure()
 
 

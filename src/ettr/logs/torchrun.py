@@ -254,9 +254,8 @@ def _sniff(head: list[str]) -> bool:
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
     """Failures of the job as its launcher saw them, one event an incident."""
     reading = _Reading(options, ledger)
-    for number, line in source.lines(ledger):
-        if line and not line.isspace():
-            reading.line(line, f"line {number:,}")
+    for place, line in source.records(ledger):
+        reading.line(line, place)
     reading.end()
     incidents = reading.incidents.settle()
     for one in incidents:

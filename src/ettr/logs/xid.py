@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from ettr.core.errors import InputError
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.times import NOT_A_TIME, Clock, NoTime
+from ettr.files.times import Clock, NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events, Exposure, Span
@@ -67,17 +66,9 @@ class _Stamps:
         return None
 
     def _us(self, match: re.Match[str]) -> int:
-        if match.re is _ISO:
+        if match.re is not _SYSLOG:
             return self.clock.us(match[1])
-        month, (day, hour, minute, second) = _NAMES.index(match[2]) + 1, map(int, match.group(3, 4, 5, 6))
-        if match.re is _SYSLOG:
-            return self.clock.us_without_year(month, day, hour, minute, second)
-        try:
-            return self.clock.us_of(datetime(int(match[7]), month, day, hour, minute, min(second, 59)))
-        except NoTime:
-            raise
-        except ValueError as error:
-            raise NoTime(NOT_A_TIME) from error
+        return self.clock.us_without_year(_NAMES.index(match[2]) + 1, *map(int, match.group(3, 4, 5, 6)))
 
 
 @dataclass(frozen=True)
@@ -190,9 +181,8 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
     """Hardware errors, one event a GPU and burst; every stamped line is time that was watched."""
     reading = _Reading(options, events, ledger)
     events.distinct = True
-    for number, line in source.lines(ledger):
-        if line and not line.isspace():
-            reading.line(line, f"line {number:,}")
+    for place, line in source.records(ledger):
+        reading.line(line, place)
     n_hosts, window = len(reading.hosts), reading.span.window
     if reading.n_undated and window is None:
         raise InputError(

@@ -70,6 +70,7 @@ class Cells:
     def __init__(self, quantity: str, column: str, unit: str, ledger: Ledger) -> None:
         self._quantity, self._column, self._ledger = quantity, column, ledger
         _check_celsius(quantity, unit, column)
+        self._units = _UNITS[quantity]
         self._plain = scale_of(quantity, unit) if unit else 1.0
 
     def read(self, text: str, place: str) -> float:
@@ -89,7 +90,7 @@ class Cells:
             self._ledger.not_parsed(f"{self._column}: no number", place=place)
             return NAN
         number, unit = float(match[1]), match[2].strip().lower()
-        scale = scale_of(self._quantity, unit) if unit else self._plain
+        scale = self._units.get(unit) if unit else self._plain
         if scale is None:
             _check_celsius(self._quantity, unit, self._column)
             self._ledger.not_parsed(f"{self._column}: unknown unit {unit[:12]!r}", place=place)

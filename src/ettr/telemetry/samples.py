@@ -11,7 +11,7 @@ import pandas as pd
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
 from ettr.scenario.gpu import COLDEST_C, HOTTEST_C
-from ettr.telemetry.columns import SILENT
+from ettr.telemetry.columns import NAN, SILENT
 from ettr.telemetry.format import GAP_STEPS, QUANTITIES, Telemetry, gaps_of, steps_of
 
 MOST_POWER_W = 10_000.0
@@ -22,7 +22,6 @@ _WARM_C = 10.0
 """Where GPUs are warmer than this, one of -1 °C is a blank."""
 _MOST_ODD = 0.1
 """Where more of the temperatures than this are impossible, the rest is not to be trusted either."""
-_NAN = float("nan")
 
 
 class Samples:
@@ -58,14 +57,14 @@ class Samples:
     def __len__(self) -> int:
         return len(self._t)
 
-    def add(self, t_s: float, gpu: str, values: Mapping[str, float], *, step: str = "", length_s: float = _NAN) -> None:
+    def add(self, t_s: float, gpu: str, values: Mapping[str, float], *, step: str = "", length_s: float = NAN) -> None:
         """Take one sample, with values by quantity; what they may be is checked for all together, at the end."""
         self._t.append(t_s)
         self._gpu.append(_once(self._names, gpu))
         self._step.append(_once(self._steps, step))
         self._length.append(length_s)
         for name, column in self._values.items():
-            column.append(values.get(name, _NAN))
+            column.append(values.get(name, NAN))
 
     def model(self, gpu: str, name: str) -> None:
         """Note what a GPU is called by its maker; the last name counts."""
@@ -115,7 +114,7 @@ class Samples:
         first = float(frame["t_s"].min())
         frame["t_s"] -= first
         steps = steps_of(frame)
-        step_s = float(np.median(steps)) if steps.size else _NAN
+        step_s = float(np.median(steps)) if steps.size else NAN
         since = (first if self.absolute else None) if self.start is None else self.start
         return Telemetry(
             samples=frame.reset_index(drop=True),
@@ -161,7 +160,7 @@ class Samples:
     def _blank(self, frame: pd.DataFrame, column: str, odd: pd.Series, reason: str) -> None:
         if odd.any():
             self.ledger.dropped(reason, int(odd.sum()), f"sample {int(odd.idxmax()) + 1:,}")
-            frame.loc[odd, column] = _NAN
+            frame.loc[odd, column] = NAN
 
     def _in_order(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Each GPU's samples with growing times."""
