@@ -13,7 +13,7 @@ from scipy import special
 from ettr import budget, power
 from ettr.core.errors import NoProgress
 from ettr.core.results import PARTS, TimeBudget
-from ettr.core.units import H_PER_DAY
+from ettr.core.units import H_PER_DAY, LAST_DIGITS
 from ettr.plan import best_interval_min, whole_interval_min
 from ettr.power.bills import state_of
 from ettr.scenario import Scenario
@@ -31,7 +31,6 @@ BETTER_LARGE = ("ettr",)
 
 _OFTEN_H, _LEAST_ETTR, _MOST_MET = 1.0, 0.01, 1e6
 """Failures that often, with so low an ETTR and so many of them, are not simulated."""
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,5 +244,5 @@ def difference(one: np.ndarray, other: np.ndarray) -> Difference:
     error = float(np.sqrt(variance / n))
     half = float(special.stdtrit(n - 1, 0.975)) * error if n > 1 else np.nan
     independent = float(one.var(ddof=1) + other.var(ddof=1)) if n > 1 else np.nan
-    ratio = independent / variance if variance > (_ROUNDING * mean) ** 2 else np.inf
+    ratio = independent / variance if variance > (LAST_DIGITS * mean) ** 2 else np.inf
     return Difference(mean, error, mean - half, mean + half, float(ratio))

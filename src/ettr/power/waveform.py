@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ettr.core.errors import InputError
+from ettr.core.units import LAST_DIGITS, ROUNDING
 from ettr.core.validity import above_zero, at_least_zero
 
 _NODES_A_STEP, _NODES_A_CHANGE = 1024, 1501
@@ -69,7 +70,11 @@ class Waveform:
         above_zero("step_s", self.step_s, unit="s")
         at_least_zero("jitter_s", self.jitter_s, unit="s")
         total = math.fsum(phase.share for phase in self.phases)
-        if not self.phases or min(phase.share for phase in self.phases) < 0 or not math.isclose(total, 1, abs_tol=1e-9):
+        if (
+            not self.phases
+            or min(phase.share for phase in self.phases) < 0
+            or not math.isclose(total, 1, abs_tol=ROUNDING)
+        ):
             raise InputError(f"the shares of a step's phases must be >= 0 and sum to 1, got {total:g}")
 
     @property
@@ -118,7 +123,7 @@ class Waveform:
         about = self.jitter_s * np.linspace(-_TAIL, _TAIL, _NODES_A_CHANGE)
         near = np.mod(ends[:, None] + about, self.step_s).ravel() if self.jitter_s else ends
         at_s = np.union1d(np.linspace(0, self.step_s, _NODES_A_STEP), near)
-        begins = np.append(True, np.diff(at_s) > 1e-12 * self.step_s)
+        begins = np.append(True, np.diff(at_s) > LAST_DIGITS * self.step_s)
         at_s = at_s[begins]
         at_s[-1] = self.step_s
         energy_j = -self.mean_w * at_s

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ettr.core.units import ROUNDING
 from ettr.scaling.layout import GRADIENT_BYTES, WEIGHT_BYTES, Layout, micro_batches
 from ettr.scaling.network import Network
 from ettr.scaling.transformer import Transformer
@@ -216,14 +217,12 @@ def step_time(
         stragglers_s=slowest * (worked + bubble),
     )
     parts = np.broadcast_arrays(*(getattr(step, part.name) for part in fields(step)), m)
-    enough = parts[-1] >= 1 - _HAIR
+    enough = parts[-1] >= 1 - ROUNDING
     return StepTime(*(np.where(enough, part, np.nan) for part in parts[:-1]))
 
 
 _MOST_NODES = 1e9
 """The slowest of more nodes is taken as that of so many."""
-_HAIR = 1e-9
-"""Rounding may leave a batch this much below its replicas."""
 
 
 def _exchange_s(

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ettr.core.errors import InputError
+from ettr.core.units import ROUNDING
 from ettr.scaling import Layout, micro_batches
 from ettr.scenario import Scenario
 from ettr.sizing.yields import throughput_of, yields
 
-_SIZES, _NEAR, _HAIR = 400, 0.98, 1e-9
+_SIZES, _NEAR = 400, 0.98
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def range_gpus(scenario: Scenario) -> tuple[float, float]:
     low = through.smallest_gpus()
     if low is None:  # the scenario's own size was checked when it was made
         raise InputError("the model fits no number of GPUs")
-    return float(low), max(float(low), through.largest_gpus() * (1 - _HAIR))
+    return float(low), max(float(low), through.largest_gpus() * (1 - ROUNDING))
 
 
 def turning_point(scenario: Scenario) -> int | None:

@@ -15,6 +15,7 @@ import numpy as np
 import yaml
 
 from ettr.core.errors import InputError
+from ettr.core.units import LAST_DIGITS
 from ettr.scenario import StrictLoader
 
 BLOCKS = ("product", "zip", "points")
@@ -285,7 +286,7 @@ def _count(name: str, written: Mapping[str, Any], place: str) -> int:
     step = written["step"]
     if step == 0 or (high - low) / step < 0 or written.get("scale") == "log":
         raise InputError(f"step of {name} must lead from {low} to {high} on a linear scale, got {step} ({place})")
-    n_steps = (high - low) / step * (1 + 1e-12)
+    n_steps = (high - low) / step * (1 + LAST_DIGITS)
     return int(n_steps) + 1 if n_steps < LARGEST else MOST_VALUES + 1
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ettr.core.errors import InputError
-from ettr.core.units import H_PER_YEAR, KWH_PER_MWH, S_PER_H, W_PER_MW
+from ettr.core.units import H_PER_YEAR, KWH_PER_MWH, LAST_DIGITS, S_PER_H, W_PER_MW
 from ettr.core.validity import above_zero
 from ettr.power.bills import J_PER_MWH
 from ettr.power.binning import PowerSeries
@@ -166,7 +166,7 @@ class Battery(Store):
         for name, unit in (("power_mw", "MW"), ("energy_mwh", "MWh"), ("c_rate_per_h", "1/h")):
             above_zero(name, getattr(self, name), unit=unit)
         self._check()
-        if self.power_mw > self.c_rate_per_h * self.energy_mwh * (1 + 1e-12):
+        if self.power_mw > self.c_rate_per_h * self.energy_mwh * (1 + LAST_DIGITS):
             raise InputError(
                 f"energy_mwh must be >= {self.power_mw / self.c_rate_per_h:g} MWh, which {self.power_mw:g} MW need at "
                 f"{self.c_rate_per_h:g} 1/h, got {self.energy_mwh:g}"
