@@ -113,4 +113,5 @@ def test_a_notebook_whose_cells_have_no_ids_is_the_same_each_time(tmp_path):
 
 def test_whole_and_broken_forms_of_a_number_are_one(tmp_path):
     path = written(tmp_path / "a.ipynb", parameters="x = 1.0  # [1]")
-    assert repr(notebook.checked_parameters(path, {"x": 2})) == repr(notebook.checked_parameters(path, {"x": 2.0}))
+    declared = notebook.declared_parameters(path)
+    assert repr(notebook.fitted(declared, {"x": 2}, "")) == repr(notebook.fitted(declared, {"x": 2.0}, ""))

@@ -122,19 +122,23 @@ def test_an_undeclared_parameter_is_an_unknown_name(tmp_path):
         notebook.run(written(tmp_path / "a.ipynb", "1"), tmp_path / "b.ipynb", {"gpus": 8})
 
 
+def checked(path, values):
+    return notebook.fitted(notebook.declared_parameters(path), values, path.name)
+
+
 def test_numbers_fit_where_they_lose_nothing(tmp_path):
     path = written(tmp_path / "a.ipynb")
-    values = notebook.checked_parameters(path, {"interval_min": 2, "n_gpus": 4096.0})
+    values = checked(path, {"interval_min": 2, "n_gpus": 4096.0})
     assert values == {"interval_min": 2, "n_gpus": 4096}
     assert type(values["n_gpus"]) is int
 
 
 def test_values_of_containers_are_checked_inside(tmp_path):
     path = written(tmp_path / "a.ipynb", parameters="sizes = [1, 2]\nextra = None")
-    assert notebook.checked_parameters(path, {"sizes": [3], "extra": "x"}) == {"sizes": [3], "extra": "x"}
+    assert checked(path, {"sizes": [3], "extra": "x"}) == {"sizes": [3], "extra": "x"}
     for values in ({"sizes": 3}, {"sizes": [float("inf")]}, {"extra": {1, 2}}):
         with pytest.raises(InputError, match="must be"):
-            notebook.checked_parameters(path, values)
+            checked(path, values)
 
 
 def test_a_notebook_without_parameters_takes_none(tmp_path):

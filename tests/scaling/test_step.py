@@ -267,7 +267,6 @@ def test_a_batch_smaller_than_its_replicas_is_marked():
     step = of(SMALL, Layout(), np.array([64, 65]), 64 * 4096)
     for name in (*PARTS, "total_s", "mfu", "waiting_share"):
         assert np.isnan(getattr(step, name)).tolist() == [False, True]
-    assert float(step.at(0).total_s) == step.total_s[0]
 
 
 def test_arrays_are_taken_point_by_point():

@@ -211,8 +211,8 @@ def test_files_travel_where_there_is_no_shared_disk(tmp_path, cluster, monkeypat
     )
     given = tmp_path / "faults.csv"
     given.write_text("from far away")
-    real = work._sha256
-    monkeypatch.setattr(work, "_sha256", lambda path: "" if path == given else real(path))
+    real = work.sha256_of
+    monkeypatch.setattr(work, "sha256_of", lambda path: "" if path == given else real(path))
     monkeypatch.setattr(work.points, "is_same", lambda out, token: False)
     grid = {"log": [str(given)], "n": [1, 2, 3]}
     table = sweep.run(notebook, grid, tmp_path / "out", scheduler=cluster)

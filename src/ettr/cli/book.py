@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from ettr.cli import terminal
+from ettr.cli.options import QuietOption
 
 
+@terminal.stopped_with("stopped; finished chapters are kept, and the same command goes on from there")
 def book(
     scenario: Annotated[
         str | None,
@@ -19,7 +21,7 @@ def book(
         Path | None, typer.Option("--out", metavar="DIR", help="Folder of the site; _build/html if not given.")
     ] = None,
     root: Annotated[Path, typer.Option("--root", metavar="DIR", help="The repository with the chapters.")] = Path(),
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Run the chapters that changed and build the book.
 
@@ -30,6 +32,4 @@ def book(
     """
     from ettr.publish import build
 
-    with terminal.stopped_with("stopped; finished chapters are kept, and the same command goes on from there"):
-        page = build(root, out, scenario, progress=not quiet)
-    typer.echo(f"the book is at {page}")
+    typer.echo(f"the book is at {build(root, out, scenario, progress=not quiet)}")

@@ -10,7 +10,7 @@ import typer
 
 from ettr import mitigation
 from ettr.cli import options, terminal
-from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
+from ettr.cli.options import JsonOption, QuietOption, ScenarioArgument, SetOption
 from ettr.core.errors import EttrError, InputError
 from ettr.mitigation import Catalogue
 from ettr.scenario import Scenario
@@ -27,6 +27,7 @@ _FEW = 6
 _MOST = 12
 
 
+@terminal.stopped_with("stopped before the end; nothing is kept")
 def compare(
     scenario: ScenarioArgument,
     set_: SetOption = None,
@@ -57,7 +58,7 @@ def compare(
         typer.Option("--catalogue", metavar="FILE", help="Mitigations of your own, as YAML of the same form."),
     ] = None,
     as_json: JsonOption = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Say what each mitigation is worth on a scenario, and which together.
 
@@ -76,7 +77,7 @@ def compare(
 
     Example: ettr compare mine.yml --only lemon-removal,peer-checkpoint --set cluster.n_gpus=32768
     """
-    changes = options.changes(set_ or [])
+    run, changes = options.changed(scenario, set_)
     options.check_seed(seed)
     if budget is not None and not budget >= 0:
         raise InputError(f"--budget must be >= 0 USD, got {budget:g}")
@@ -85,16 +86,8 @@ def compare(
 
     n_runs = options.number_of_runs(runs, MOST_RUNS, least=2)
     known = mitigation.catalogue(catalogue)
-    run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
     ids = _named(only, known)
-    late = terminal.said_if_late(terminal.COMPILES, quiet)
-    stopped = terminal.stopped_with("stopped before the end; nothing is kept")
-    with stopped, terminal.progress(quiet or as_json, "preparing") as report, late as begun:
-
-        def on_progress(done: int, total: int) -> None:
-            begun()
-            report.scenarios(done, total)
-
+    with terminal.simulating("preparing", "scenarios", quiet, as_json) as on_progress:
         answer = compared.mitigations(
             run,
             ids,
@@ -111,18 +104,12 @@ def compare(
     terminal.show(answer, as_json, extra, answer.report(best))
 
 
+@terminal.stopped_with("stopped before the advice on mitigations; --quick leaves it out")
 def advised(run: Scenario, quiet: bool) -> Advice | None:
     """What `ettr plan` says of mitigations and spares; None where the scenario cannot be simulated."""
     from ettr import compare as compared
 
-    late = terminal.said_if_late(terminal.COMPILES, quiet)
-    stopped = terminal.stopped_with("stopped before the advice on mitigations; --quick leaves it out")
-    with stopped, terminal.progress(quiet, "what to do next") as report, late as begun:
-
-        def on_progress(done: int, total: int) -> None:
-            begun()
-            report.scenarios(done, total)
-
+    with terminal.simulating("what to do next", "scenarios", quiet) as on_progress:
         try:
             return compared.advise(compared.study(run, _RUNS_OF_ADVICE), on_progress=on_progress)
         except EttrError as error:

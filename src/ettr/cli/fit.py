@@ -10,7 +10,7 @@ import typer
 
 from ettr import failures, logs
 from ettr.cli import options, terminal
-from ettr.cli.options import JsonOption
+from ettr.cli.options import JsonOption, QuietOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
 from ettr.plan import LIKE, from_fit
@@ -76,7 +76,7 @@ def fit(
         typer.Option("--scenario-out", metavar="FILE", help="Write the fitted scenario here, to go on with."),
     ] = None,
     as_json: JsonOption = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Say what a failure log says: rates, shapes, verdicts, and a plan.
 
@@ -91,7 +91,7 @@ def fit(
     if gpus is not None and gpus < 1:
         raise InputError(f"--gpus must be >= 1, got {gpus}")
     if scenario_out is not None:
-        options.check_scenario_out(scenario_out)
+        options.check_yaml_out("--scenario-out", scenario_out, "scenario")
     Scenario.load(like or LIKE)
     with terminal.progress(quiet or as_json) as report:
         read = logs.read(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
 import typer
 
 from ettr.cli import terminal
 from ettr.cli.options import CatalogueOption, JsonOption
-from ettr.core.report import Table
+from ettr.core.report import table_of
 
 
 def formats(as_json: JsonOption = False) -> None:
@@ -25,15 +29,14 @@ def scenarios(as_json: JsonOption = False) -> None:
     """List the presets, with size, time to failure and ETTR of each."""
     from ettr.plan import presets
 
-    table = presets()
-    if as_json:
-        terminal.write_json(table)
-        return
-    rows = [
-        (row.name, row.title, f"{row.n_gpus:,}", f"{row.job_mttf_h:.2f} h", f"{row.ettr:.1%}")
-        for row in table.itertuples()
-    ]
-    terminal.render([Table(("preset", "run", "GPUs", "MTTF", "ETTR"), rows, words=("run",))])
+    cells = {
+        "preset": "{name}",
+        "run": "{title}",
+        "GPUs": "{n_gpus:,}",
+        "MTTF": "{job_mttf_h:.2f} h",
+        "ETTR": "{ettr:.1%}",
+    }
+    _list(presets(), as_json, cells, words=("run",))
 
 
 def gpus(as_json: JsonOption = False) -> None:
@@ -43,16 +46,9 @@ def gpus(as_json: JsonOption = False) -> None:
     """
     from ettr.scenario import Gpu
 
-    table = Gpu.presets()
-    if as_json:
-        terminal.write_json(table)
-        return
-    rows = []
-    for row in table.itertuples():
-        watts = (f"{row.limit_w:,.4g} W", f"{row.idle_w:,.4g} W")
-        rows.append((row.name, row.title, *watts, row.media, f"{row.n_assumed} of {row.n_figures}"))
-    columns = ("name", "GPU", "limit", "idle", "cooled by", "assumed")
-    terminal.render([Table(columns, rows, words=("GPU", "cooled by"))])
+    cells = {"name": "{name}", "GPU": "{title}", "limit": "{limit_w:,.4g} W", "idle": "{idle_w:,.4g} W"}
+    cells |= {"cooled by": "{media}", "assumed": "{n_assumed} of {n_figures}"}
+    _list(Gpu.presets(), as_json, cells, words=("GPU", "cooled by"))
 
 
 def parts(as_json: JsonOption = False) -> None:
@@ -68,9 +64,13 @@ def mitigations(
     """List the mitigations that `ettr compare` knows, and whether anything was published about what they do."""
     from ettr import mitigation
 
-    table = mitigation.catalogue(catalogue).to_frame()
+    cells = {"mitigation": "{id}", "": "{title}", "acts on": "{group}", "evidence": "{evidence}"}
+    _list(mitigation.catalogue(catalogue).to_frame(), as_json, cells)
+
+
+def _list(known: pd.DataFrame, as_json: bool, cells: Mapping[str, str], words: Sequence[str] = ()) -> None:
+    """Write what is known: all columns as JSON, or templates over them as a table."""
     if as_json:
-        terminal.write_json(table)
-        return
-    rows = table[["id", "title", "group", "evidence"]].to_numpy().tolist()
-    terminal.render([Table(("mitigation", "", "acts on", "evidence"), rows)])
+        terminal.write_json(known)
+    else:
+        terminal.render([replace(table_of(known, cells), words=words)])

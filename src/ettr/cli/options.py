@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ettr.core.errors import InputError, UnknownName
+
+if TYPE_CHECKING:
+    from ettr.scenario import Scenario
 
 ScenarioArgument = Annotated[
     str, typer.Argument(metavar="SCENARIO", help="A preset (see `ettr scenarios`), or a scenario file ending in .yml.")
@@ -21,6 +24,7 @@ SetOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
 
 def columns(pairs: list[str], split: str | None) -> dict[str, str]:
@@ -60,17 +64,10 @@ def short_name(path: Path) -> str:
     return name[:64] or "fitted"
 
 
-def check_scenario_out(path: Path) -> None:
+def check_yaml_out(option: str, path: Path, kind: str) -> None:
     """Refuse what cannot be written or read again, before long work."""
     if path.suffix not in (".yml", ".yaml"):
-        raise InputError(f"--scenario-out must end in .yml, so that it is read as a scenario, got {path}")
-    check_folder(path)
-
-
-def check_part_out(path: Path) -> None:
-    """Refuse what cannot be written or read again as a GPU, before long work."""
-    if path.suffix not in (".yml", ".yaml"):
-        raise InputError(f"--part-out must end in .yml, so that it is read as a GPU, got {path}")
+        raise InputError(f"{option} must end in .yml, so that it is read as a {kind}, got {path}")
     check_folder(path)
 
 
@@ -81,19 +78,10 @@ def check_recording_out(path: Path) -> None:
     check_folder(path)
 
 
-def interval_s(interval_ms: float) -> float:
-    """``--interval-ms``, in seconds."""
-    if not 20 <= interval_ms <= 60_000:
-        raise InputError(f"--interval-ms must be from 20 to 60000 ms, got {interval_ms:g}")
-    return interval_ms / 1000
-
-
-def power_window_s(given_ms: float | None) -> float | None:
-    """``--power-window-ms``, in seconds."""
-    if given_ms is None:
-        return None
-    if not 0 <= given_ms <= 60_000:
-        raise InputError(f"--power-window-ms must be from 0 to 60000 ms, got {given_ms:g}")
+def in_seconds(option: str, given_ms: float, least_ms: int) -> float:
+    """Milliseconds of an option, in seconds."""
+    if not least_ms <= given_ms <= 60_000:
+        raise InputError(f"{option} must be from {least_ms} to 60000 ms, got {given_ms:g}")
     return given_ms / 1000
 
 
@@ -129,15 +117,18 @@ def write(path: Path, text: str) -> None:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
 
 
-def changes(pairs: list[str]) -> dict[str, Any]:
-    """``--set``, pair by pair, as fields and values."""
-    values = {}
-    for pair in pairs:
+def changed(scenario: str, pairs: list[str] | None) -> tuple[Scenario, dict[str, Any]]:
+    """A scenario with what ``--set`` changes, and these fields with their values."""
+    from ettr.scenario import Scenario
+
+    values: dict[str, Any] = {}
+    for pair in pairs or []:
         path, equals, text = pair.partition("=")
         if not equals or not path.strip():
             raise InputError(f"--set takes FIELD=VALUE, got {pair!r}")
         values[path.strip()] = _value(text.strip())
-    return values
+    run = Scenario.load(scenario)
+    return run.override(values) if values else run, values
 
 
 def _value(text: str) -> Any:

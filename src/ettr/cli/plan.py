@@ -70,8 +70,7 @@ def plan(
 
     Example: ettr plan llama3-405b --set job.tokens=2e12 --set model.n_parameters=70e9 --power-mw 10
     """
-    changes = options.changes(set_ or [])
-    run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
+    run, changes = options.changed(scenario, set_)
     _check_target(target, field or [])
     limits = Limits(power_mw, budget_usd, deadline_days, most_gpus)
     if limits.given and run.job.tokens is None:

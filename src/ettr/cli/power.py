@@ -13,7 +13,6 @@ from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
-from ettr.scenario import Scenario
 
 
 def power(
@@ -48,11 +47,10 @@ def power(
 
     Example: ettr power llama3-405b --set power.step_s=3 --limits utility-example
     """
-    changes = options.changes(set_ or [])
+    run, changes = options.changed(scenario, set_)
     options.check_seed(seed)
     if series is not None:
         options.check_file_out(series)
-    run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
     profile = model.profile(run, part)
     rules = model.specification(limits) if limits else None
     with terminal.said_if_late(terminal.COMPILES, as_json):

@@ -10,12 +10,12 @@ import typer
 
 from ettr.budget import closed_form
 from ettr.cli import options, terminal
-from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
+from ettr.cli.options import JsonOption, QuietOption, ScenarioArgument, SetOption
 from ettr.core.errors import EttrError
 from ettr.core.report import Note
-from ettr.scenario import Scenario
 
 
+@terminal.stopped_with("stopped before the end; no run is kept")
 def simulate(
     scenario: ScenarioArgument,
     set_: SetOption = None,
@@ -44,7 +44,7 @@ def simulate(
         str | None, typer.Option("--timeline-runs", metavar="N,N,...", help="The runs to write instead of run 0.")
     ] = None,
     as_json: JsonOption = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Simulate a run many times: finishing dates, where the hours go, and the closed form beside it.
 
@@ -63,22 +63,7 @@ def simulate(
 
     Example: ettr simulate llama3-405b --set "spares={n_nodes: 8}" --set "repair={manual_h: 24}" --runs 5000
     """
-    with terminal.stopped_with("stopped before the end; no run is kept"):
-        _simulate(scenario, set_ or [], runs, seed, until_error, timeline, timeline_runs, as_json, quiet)
-
-
-def _simulate(
-    scenario: str,
-    pairs: list[str],
-    runs: float,
-    seed: int,
-    until_error: float | None,
-    timeline: Path | None,
-    timeline_runs: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    changes = options.changes(pairs)
+    run, changes = options.changed(scenario, set_)
     options.check_seed(seed)
     options.check_until_error(until_error)
     if timeline is not None:
@@ -88,16 +73,7 @@ def _simulate(
 
     n_runs = options.number_of_runs(runs, MOST_RUNS)
     chosen = options.timeline_runs(timeline_runs, timeline, n_runs)
-    run = Scenario.load(scenario).override(changes) if changes else Scenario.load(scenario)
-    with (
-        terminal.progress(quiet or as_json, "preparing") as report,
-        terminal.said_if_late(terminal.COMPILES, quiet) as begun,
-    ):
-
-        def on_progress(done: int, total: int) -> None:
-            begun()
-            report.runs(done, total)
-
+    with terminal.simulating("preparing", "runs", quiet, as_json) as on_progress:
         outcome = simulated(run, n_runs, seed, chosen, until=until_error, on_progress=on_progress)
     beside = closed_form(run)
     unwritten = None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +25,7 @@ from ettr.sweep import report as reporting
 from ettr.sweep import sweep as swept
 
 
+@terminal.stopped_with("stopped; finished points are kept, and the same command goes on from there")
 def sweep(
     notebook: Annotated[
         Path | None, typer.Argument(metavar="NOTEBOOK", help="A notebook with a cell tagged 'parameters'.")
@@ -81,11 +80,47 @@ def sweep(
 
     Example: ettr sweep book/ettr/scale.ipynb --grid grid.yml --out scale-sweep --report
     """
+    if (notebook is None) == (call is None):
+        raise InputError("a sweep needs a notebook, or --call with the name of a function")
+    if grid is None or out is None:
+        missing = "--grid, the file with the values" if grid is None else "--out, the folder of the results"
+        raise InputError(f"a sweep needs {missing}")
+    if dry_run and scheduler is not None:
+        raise InputError("--dry-run times a point on this machine: leave --scheduler out")
+    job = _job(notebook, call, scenario, grid, timeout, fresh_kernels)
+    if dry_run:
+        _preview(job, out, workers, as_json)
+        return
+    started = time.monotonic()
+    n_kept = 0
+    with _progress(quiet) as tell:
 
-    chosen = Chosen(notebook, call, scenario, grid, out, workers, scheduler, timeout, retry_failed, fresh_kernels)
-    with terminal.stopped_with("stopped; finished points are kept, and the same command goes on from there"):
-        done = preview(chosen, as_json) if dry_run else run(chosen, report, as_json, quiet)
-    if not done:
+        def on_progress(progress: Progress) -> None:
+            nonlocal n_kept
+            n_kept = progress.kept
+            tell(progress)
+
+        table = swept(job, out, workers, scheduler, retry_failed, on_progress)
+    page = reporting.write(job, table, out) if report else None
+    failed = table[table["status"] == "failed"]
+    summary = {
+        "n_points": len(table),
+        "n_done": int((table["status"] == "done").sum()),
+        "n_failed": len(failed),
+        "n_kept": n_kept,
+        "seconds": round(time.monotonic() - started, 3),
+        "table": str(out / "results.parquet"),
+        "report": str(page) if page else None,
+    }
+    several = written_by_several(table)
+    if as_json:
+        failures = failed[["id", *_columns(job), "error"]]
+        terminal.write_json({**summary, "failures": failures, "written_by_several": several})
+    else:
+        _print(summary, job, failed, retry_failed)
+        if several:
+            typer.echo(printable(f"ettr: {sweeps.words.several(several)}"), err=True)
+    if len(failed):
         raise typer.Exit(1)
 
 
@@ -94,99 +129,32 @@ SHOWN_FAILURES = 8
 SAID_EVERY_S = 30.0
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """The options of the command."""
-
-    notebook: Path | None
-    call: str | None
-    scenario: str | None
-    grid: Path | None
-    out: Path | None
-    workers: int | None
-    scheduler: str | None
-    timeout_s: float | None
-    retry_failed: bool
-    fresh_kernels: bool
-
-    def job(self) -> Job:
-        """What is to be run, with every option checked."""
-        if (self.notebook is None) == (self.call is None):
-            raise InputError("a sweep needs a notebook, or --call with the name of a function")
-        if self.grid is None or self.out is None:
-            missing = "--grid, the file with the values" if self.grid is None else "--out, the folder of the results"
-            raise InputError(f"a sweep needs {missing}")
-        if self.timeout_s is not None and not self.timeout_s > 0:
-            raise InputError(f"--timeout must be > 0 s, got {self.timeout_s:g}")
-        grid = load(self.grid, limit(self.call))
-        if self.call is not None:
-            for name, given in (("--timeout", self.timeout_s), ("--fresh-kernels", self.fresh_kernels)):
-                if given:
-                    raise InputError(f"{name} is for notebooks, and has no place beside --call")
-            return CallJob(self.call, self.scenario, grid)
-        if self.scenario is not None:
-            raise InputError(
-                "--scenario goes with --call; a notebook's scenario stands in the grid, as `scenario: rsc-1`"
-            )
-        assert self.notebook is not None
-        return NotebookJob(self.notebook, grid, timeout_s=self.timeout_s, fresh_kernels=self.fresh_kernels)
+def _job(
+    notebook: Path | None, call: str | None, scenario: str | None, values: Path, timeout_s: float | None, fresh: bool
+) -> Job:
+    """What is to be run, with every option checked."""
+    if timeout_s is not None and not timeout_s > 0:
+        raise InputError(f"--timeout must be > 0 s, got {timeout_s:g}")
+    grid = load(values, limit(call))
+    if call is not None:
+        for name, given in (("--timeout", timeout_s), ("--fresh-kernels", fresh)):
+            if given:
+                raise InputError(f"{name} is for notebooks, and has no place beside --call")
+        return CallJob(call, scenario, grid)
+    if scenario is not None:
+        raise InputError("--scenario goes with --call; a notebook's scenario stands in the grid, as `scenario: rsc-1`")
+    assert notebook is not None
+    return NotebookJob(notebook, grid, timeout_s=timeout_s, fresh_kernels=fresh)
 
 
-def run(chosen: Chosen, report: bool, as_json: bool, quiet: bool) -> bool:
-    """Sweep, and show what came out; whether every point is done."""
-    job = chosen.job()
-    out = Path(str(chosen.out))
-    started = time.monotonic()
-    with _progress(quiet) as on_progress:
-        latest: list[Progress] = []
-
-        def listen(progress: Progress) -> None:
-            latest.append(progress)
-            del latest[:-1]
-            on_progress(progress)
-
-        table = swept(job, out, chosen.workers, chosen.scheduler, chosen.retry_failed, listen)
-    page = None
-    if report:
-        page = reporting.write(job, table, out)
-    failed = table[table["status"] == "failed"]
-    summary = {
-        "n_points": len(table),
-        "n_done": int((table["status"] == "done").sum()),
-        "n_failed": len(failed),
-        "n_kept": latest[-1].kept if latest else 0,
-        "seconds": round(time.monotonic() - started, 3),
-        "table": str(out / "results.parquet"),
-        "report": str(page) if page else None,
-    }
-    several = written_by_several(table)
-    if as_json:
-        rows = failed[["id", *_columns(job), "error"]].to_dict("records")
-        typer.echo(json.dumps({**summary, "failures": rows, "written_by_several": several}, indent=2, default=str))
-        return bool(failed.empty)
-    _print(summary, job, failed, chosen.retry_failed)
-    if several:
-        typer.echo(printable(f"ettr: {sweeps.words.several(several)}"), err=True)
-    return bool(failed.empty)
-
-
-def preview(chosen: Chosen, as_json: bool) -> bool:
-    """Show the points and how long they would take; always true, as nothing was to be finished."""
-    if chosen.scheduler is not None:
-        raise InputError("--dry-run times a point on this machine: leave --scheduler out")
-    job = chosen.job()
-    state = previewed(job, str(chosen.out), chosen.workers)
+def _preview(job: Job, out: Path, workers: int | None, as_json: bool) -> None:
+    """Show the points and how long they would take."""
+    state = previewed(job, out, workers)
     counts = {name: int((state.table["status"] == name).sum()) for name in ("done", "failed", "open")}
     if as_json:
-        summary = {
-            "n_points": len(state.table),
-            **counts,
-            "point_s": state.point_s,
-            "left_s": state.left_s,
-        }
-        points = state.table[["id", *_columns(job), "status"]].to_dict("records")
-        typer.echo(json.dumps({**summary, "points": points}, indent=2, default=str))
-        return True
+        summary = {"n_points": len(state.table), **counts, "point_s": state.point_s, "left_s": state.left_s}
+        terminal.write_json({**summary, "points": state.table[["id", *_columns(job), "status"]]})
+        return
     columns = ["id", *(["name"] if "name" in state.table else []), *_columns(job), "status"]
     cells = state.table[columns].astype(str).to_numpy().tolist()
     if len(cells) > SHOWN_POINTS:
@@ -202,7 +170,6 @@ def preview(chosen: Chosen, as_json: bool) -> bool:
     elif counts["open"]:
         say.append("They are computed together, in seconds.")
     typer.echo(" ".join(say))
-    return True
 
 
 def _print(summary: dict[str, Any], job: Job, failed: Any, retried: bool) -> None:
@@ -239,7 +206,7 @@ def _progress(quiet: bool) -> Iterator[OnProgress]:
         yield lambda _: None
         return
     if not sys.stderr.isatty():
-        yield _Lines().hear
+        yield _lines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -267,17 +234,18 @@ def _state(progress: Progress) -> str:
     return f"points ({progress.failed} failed)" if progress.failed else "points"
 
 
-class _Lines:
+def _lines() -> OnProgress:
     """Progress of a sweep where there is no terminal: at the start, at the end, and every half minute."""
+    last_s = -SAID_EVERY_S
 
-    def __init__(self) -> None:
-        self._said = -SAID_EVERY_S
-
-    def hear(self, progress: Progress) -> None:
-        now = time.monotonic()
-        if now - self._said < SAID_EVERY_S and progress.done < progress.total:
+    def hear(progress: Progress) -> None:
+        nonlocal last_s
+        now_s = time.monotonic()
+        if now_s - last_s < SAID_EVERY_S and progress.done < progress.total:
             return
-        self._said = now
+        last_s = now_s
         waiting = ", waiting for workers" if progress.threads == 0 else ""
         failed = f", {progress.failed} failed" if progress.failed else ""
         print(f"[{progress.done}/{progress.total}] points{failed}{waiting}", file=sys.stderr, flush=True)
+
+    return hear

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from ettr import telemetry as recordings
 from ettr.cli import options, terminal
+from ettr.cli.options import JsonOption, QuietOption
 from ettr.core.report import Note
 from ettr.scenario import Gpu
 
@@ -88,8 +89,8 @@ def fit(
     part_out: Annotated[
         Path | None, typer.Option("--part-out", metavar="FILE", help="Write the GPU with the fitted figures here.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Read a recording and fit a GPU to it: levels, thermal resistance, time constant, leakage, clock.
 
@@ -103,9 +104,11 @@ def fit(
     """
     # a long file takes minutes to read: what can be refused is refused before
     Gpu.load(part).cooled_by(options.medium(medium))
-    window_s = options.power_window_s(power_window_ms)
+    window_s = None
+    if power_window_ms is not None:
+        window_s = options.in_seconds("--power-window-ms", power_window_ms, 0)
     if part_out is not None:
-        options.check_part_out(part_out)
+        options.check_yaml_out("--part-out", part_out, "GPU")
     with terminal.progress(quiet or as_json) as report:
         read = recordings.read(file, format_, zone=zone, progress=report.bytes)
         fitted = recordings.fit(read, part, medium, gpu=gpu, power_window_s=window_s, progress=report.step)
@@ -139,7 +142,7 @@ def record(
         int | None,
         typer.Option("--gpu", metavar="N", help="Index as in nvidia-smi; the first, or all with --load none."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Record power, temperature and clock of this machine's GPU while it runs through a plan of loads.
 
@@ -152,7 +155,7 @@ def record(
     Example: ettr telemetry record --out h100.csv --minutes 30
     """
     options.check_recording_out(out)
-    interval_s = options.interval_s(interval_ms)
+    interval_s = options.in_seconds("--interval-ms", interval_ms, 20)
     steps: Any = recordings.plan(minutes)
     if load == "none":
         steps = (recordings.Step("watched", None, minutes * 60),)

@@ -18,7 +18,7 @@ COMPILES = "ettr: after an installation or an update the simulator is compiled f
 
 
 class Steps:
-    """Progress on standard error: bytes of a file, runs of a simulation, scenarios, or the name of a step."""
+    """Progress on standard error: the name of a step, and how much of it is done, such as bytes of a file."""
 
     def __init__(self, bar: Any = None, first: str = "") -> None:
         self._bar = bar
@@ -27,14 +27,6 @@ class Steps:
     def bytes(self, done: int, total: int) -> None:
         if self._bar:
             self._bar.update(self._task, completed=done, total=total)
-
-    def runs(self, done: int, total: int) -> None:
-        self.step(f"{done:,} of {total:,} runs")
-        self.bytes(done, total)
-
-    def scenarios(self, done: int, total: int) -> None:
-        self.step(f"{done:,} of {total:,} scenarios")
-        self.bytes(done, total)
 
     def step(self, name: str) -> None:
         if self._bar:
@@ -71,6 +63,19 @@ def said_if_late(text: str, quiet: bool, after_s: float = 5.0) -> Iterator[Calla
         yield timer.cancel
     finally:
         timer.cancel()
+
+
+@contextmanager
+def simulating(first: str, unit: str, quiet: bool, as_json: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Progress of simulations, told how many of a unit are done, and of how many; before, that they are compiled."""
+    with progress(quiet or as_json, first) as report, said_if_late(COMPILES, quiet) as begun:
+
+        def on_progress(done: int, total: int) -> None:
+            begun()
+            report.step(f"{done:,} of {total:,} {unit}")
+            report.bytes(done, total)
+
+        yield on_progress
 
 
 @contextmanager

@@ -12,10 +12,8 @@ import pandas as pd
 from ettr import spares
 from ettr.compare.measures import UNITS, gain
 from ettr.compare.portfolios import cost_usd
-from ettr.compare.report import advice_report
-from ettr.compare.study import OnProgress, Study
-from ettr.core.errors import InputError, NoProgress, OutsideValidity
-from ettr.core.report import Answer, Report, plain_values
+from ettr.compare.study import NO_ANSWER, OnProgress, Study
+from ettr.core.report import Answer, Headline, Note, Report, plain_values, table_of
 from ettr.core.sentences import listed, pct
 from ettr.mitigation import weakest_status
 from ettr.spares import Pool
@@ -23,7 +21,15 @@ from ettr.spares import Pool
 _COLUMNS = ("id", "title", "mechanism", "added", "low", "high", "ettr", "cost_usd", "saved_usd", "basis")
 _MEASURE = "days"
 """What mitigations should add most of."""
-_ANSWERS = (InputError, NoProgress, OutsideValidity)
+_STEPS = {
+    "one after the other": "{id}",
+    "days saved": "{added:+,.2f}",
+    "95%": "{low:+,.2f} to {high:+,.2f}",
+    "ETTR then": "{ettr:.1%}",
+    "USD": "{cost_usd:,.0f}",
+    "USD saved": "{saved_usd:+,.0f}",
+    "effect": "{basis}",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +78,7 @@ class Advice(Answer):
             "unit": UNITS[_MEASURE],
             "n_runs": self.study.n_runs,
             "seed": self.study.seed,
-            "lent": [assumption.path for assumption in self.study.assumptions],
+            "lent": self.study.assumed,
             "ettr": self.ettr,
             "spares": {"given": self.n_spares, **vars(self.pool)} if self.pool else None,
             "steps": self.frame,
@@ -89,7 +95,22 @@ class Advice(Answer):
 
     def report(self) -> Report:
         """The next mitigations, and how many spares."""
-        return advice_report(self)
+        sections: Report = [Headline("What to do next")]
+        if len(self.frame):
+            sections.append(table_of(self.frame, _STEPS))
+        else:
+            sections.append(Note("No mitigation with evidence helps here for certain"))
+        if row := self.at_a_loss:
+            cost = f"saves {row['added']:,.2f} days and costs {-row['saved_usd']:,.0f} USD more than it saves"
+            sections.append(Note(f"Faster at a loss: {row['id']} {cost}"))
+        if pool := self.pool:
+            held = f"{self.n_spares:,} are {'assumed' if self.spares_are_lent else 'held'} now"
+            near = f"; from {pool.low:,} to {pool.high:,} it costs hardly more" if pool.low < pool.high else ""
+            text = f"Hold {pool.n_spares:,} hot spares ({held}): the cheapest pool by the closed form{near}"
+            sections.append(Note(text))
+        assumed = f", with what is assumed here: {self.study.assumed_words}" if self.study.assumptions else ""
+        text = f"From {self.study.n_runs:,} simulated runs of each, ETTR {self.ettr:.1%} before{assumed}."
+        return [*sections, Note(f"{text} `ettr compare` shows all.", dim=True)]
 
 
 def advise(
@@ -163,7 +184,7 @@ def _pool(study: Study) -> Pool | None:
     try:
         asked = spares.demand(run)
         return spares.cheapest_pool(asked.in_repair, run.n_nodes, asked.own_crew) if asked.in_repair > 0 else None
-    except _ANSWERS:
+    except NO_ANSWER:
         return None
 
 
@@ -172,15 +193,20 @@ def _added(study: Study, chosen: tuple[str, ...], name: str) -> list[dict[str, A
     one = study.catalogue[name]
     try:
         before, after = study.runs(chosen), study.runs((*chosen, name))
-    except _ANSWERS:
+    except NO_ANSWER:
         return []
     gained = gain(before, after, _MEASURE)
-    row = {
-        "id": name,
-        "title": one.title,
-        "mechanism": one.mechanism,
-        "basis": weakest_status(one.changes),
-        "ettr": after.ettr,
-    }
-    row |= {"added": gained.mean, "low": gained.low, "high": gained.high}
-    return [row | {"cost_usd": cost_usd(before, after), "saved_usd": gain(before, after, "usd").mean}]
+    return [
+        {
+            "id": name,
+            "title": one.title,
+            "mechanism": one.mechanism,
+            "basis": weakest_status(one.changes),
+            "ettr": after.ettr,
+            "added": gained.mean,
+            "low": gained.low,
+            "high": gained.high,
+            "cost_usd": cost_usd(before, after),
+            "saved_usd": gain(before, after, "usd").mean,
+        }
+    ]

@@ -12,20 +12,31 @@ import pandas as pd
 from ettr import budget, mitigation
 from ettr.compare.measures import UNITS, Interval, Runs, difference, gain, gains, with_immediate_detection
 from ettr.compare.portfolios import Portfolio
-from ettr.compare.report import IN_PLACE, TRIED, comparison_report
-from ettr.compare.study import OnProgress, Study, check_measure
+from ettr.compare.study import NO_ANSWER, OnProgress, Study, check_measure
 from ettr.compare.study import study as make_study
 from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
-from ettr.core.report import Answer, Report, plain_values
+from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
+from ettr.core.sentences import count
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
 from ettr.scenario import Scenario
 from ettr.scenario.paths import leaves
 
+TRIED, IN_PLACE = "tried", "in place"
+"""Mitigations that were compared with the scenario, by adding them or by taking them away."""
+COMPARED = (TRIED, IN_PLACE)
 NOTHING, MISSING, NOT_MODELLED, FAILS = "changes nothing", "not applicable", "not modelled", "no answer"
 """Why a mitigation was not compared."""
-COMPARED = (TRIED, IN_PLACE)
 _WAITS = 0.005
 """A job that waits longer for nodes, as a share of its time, is no longer one of the closed form."""
+_GAINS = {
+    "days": ("days", 1.0, 2),
+    "ettr": ("points", 1e2, 2),
+    "gpu_h": ("1000 GPU h", 1e-3, 0),
+    "usd": ("1000 USD", 1e-3, 0),
+    "mwh": ("MWh", 1.0, 0),
+}
+"""Title of a column, factor and decimals of what is gained of a measure."""
+_ALWAYS = ("days", "ettr", "usd")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +73,7 @@ class Comparison(Answer):
         study = self.study
         return {
             "scenario": study.scenario.name,
-            "lent": [assumption.path for assumption in study.assumptions],
+            "lent": study.assumed,
             "n_runs": study.n_runs,
             "seed": study.seed,
             "interval": study.interval,
@@ -85,7 +96,75 @@ class Comparison(Answer):
 
     def report(self, best: Portfolio | None = None) -> Report:
         """The ranking, what is in place, what is not ranked and why; and the best within a budget, if it is given."""
-        return comparison_report(self, best)
+        study, base = self.study, self.baseline
+        at = "its best interval" if study.interval == "best" else "the given interval"
+        sections: Report = [
+            Headline(study.scenario.title),
+            Note(
+                f"{count(study.n_runs)} runs of each scenario, seed {study.seed}, at {at}. Without any of them: ETTR "
+                f"{base.ettr:.1%}, {base.mean('days'):,.1f} days, {base.mean('usd') / 1e6:,.1f} million USD"
+            ),
+        ]
+        if study.assumptions:
+            given = f"ETTR {study.as_given.ettr:.1%} and {study.as_given.mean('days'):,.1f} days"
+            sections.append(Note(f"As given, without what is assumed here, {given}", dim=True))
+        sections += [*_by_rank(self.ranked, self.measure), *_others(self.frame), *(best.report() if best else [])]
+        if study.assumptions:
+            text = f"Assumed here, because the scenario says nothing of it: {study.assumed_words}"
+            sections.append(Note(text, dim=True))
+        text = (
+            "The intervals tell how well so many runs know the difference, not how well a mitigation's effect is "
+            "known: that is as it was published elsewhere, or assumed (see basis)."
+        )
+        return [*sections, Note(text, dim=True)]
+
+
+def _by_rank(ranked: pd.DataFrame, measure: str) -> Report:
+    """Those with a rank, tried and in place."""
+    tried, placed = (ranked[ranked["state"] == state] for state in COMPARED)
+    sections: Report = []
+    if len(tried):
+        what = "What each saves, and its price in 1000 USD; points of ETTR, also by the closed form; ±: 95%"
+        sections += [Headline(f"Each alone, by {measure}"), Note(what, dim=True), _ranking(tried, measure)]
+        if measure == "ettr":
+            sections.append(Note("The ETTR counts slower training as productive, which the days do not", dim=True))
+    if len(placed):
+        sections += [Headline("In place already, or taken to be, and worth"), _ranking(placed, measure)]
+    return sections
+
+
+def _ranking(frame: pd.DataFrame, measure: str) -> Table:
+    """Mitigations with what they gain, of ``measure`` with its interval."""
+    gains = {name: gain for name, gain in _GAINS.items() if name in (*_ALWAYS, measure)}
+    rows = []
+    for row in frame.to_dict("records"):
+        cells = [row["id"]]
+        for name, (_, factor, decimals) in gains.items():
+            half = factor * (row[f"{name}_high"] - row[f"{name}_low"]) / 2
+            between = f" ± {half:,.{decimals}f}" if name == measure else ""
+            cells.append(f"{_signed(factor * row[f'{name}_gain'], decimals)}{between}")
+        closed = row["closed_ettr_gain"]
+        cells += ["" if pd.isna(closed) else _signed(100 * closed, 2), f"{row['own_usd'] / 1e3:,.0f}", row["basis"]]
+        rows.append(cells)
+    return Table(("mitigation", *(title for title, _, _ in gains.values()), "by formula", "price", "basis"), rows)
+
+
+def _signed(value: float, decimals: int) -> str:
+    """With its sign, but for a zero, whose sign would be noise."""
+    return f"{round(value, decimals) + 0.0:+,.{decimals}f}"
+
+
+def _others(frame: pd.DataFrame) -> Report:
+    """What has no rank, by reason."""
+    rest = frame[frame["rank"].isna()]
+    compared = rest["state"].isin(COMPARED)
+    sections: Report = []
+    if compared.any():
+        sections += [Headline("Without any published figure, not ranked"), Note(", ".join(rest.loc[compared, "id"]))]
+    if not compared.all():
+        sections.append(Headline("No answer here"))
+        sections += [Note(f"{row.id}: {row.state}; {row.why}") for row in rest[~compared].itertuples()]
+    return sections
 
 
 def mitigations(
@@ -211,10 +290,8 @@ def _pair(study: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | 
         if bare is None or bare == study.baseline:
             return NOTHING, "the scenario is already as good as it would make it", None
         return IN_PLACE, "", (study.simulated(bare), study.runs())
-    except NoProgress as error:
-        return FAILS, f"the job does not get on: {error}", None
-    except (InputError, OutsideValidity) as error:
-        return FAILS, str(error), None
+    except NO_ANSWER as error:
+        return FAILS, f"{'the job does not get on: ' if isinstance(error, NoProgress) else ''}{error}", None
 
 
 def _without_origins(scenario: Scenario) -> dict[str, Any]:
@@ -263,24 +340,20 @@ def _by_name(run: Scenario) -> dict[str, Any]:
 def _ranked(frame: pd.DataFrame, pairs: dict[str, tuple[Runs, Runs]], measure: str) -> pd.DataFrame:
     """Ranks of those with evidence, tried or in place, and how far they may be off."""
     known = frame.set_index("id")
-    by_id: dict[str, tuple[float, float, float]] = {}
+    by_id: dict[str, tuple[int, int, int]] = {}
     for state in COMPARED:
         names = [name for name in pairs if tuple(known.loc[name, ["state", "evidence"]]) == (state, PUBLISHED)]
-        worth = {name: gains(*pairs[name], measure) for name in names}
-        by_id |= _ranks(worth)
-    columns = {
-        column: frame["id"].map({name: ranks[i] for name, ranks in by_id.items()}).astype(float)
-        for i, column in enumerate(("rank", "rank_low", "rank_high"))
-    }
-    return frame.assign(**columns)
+        by_id |= _ranks({name: gains(*pairs[name], measure) for name in names})
+    rank, low, high = np.array([by_id.get(name, (np.nan,) * 3) for name in frame["id"]], dtype=float).T
+    return frame.assign(rank=rank, rank_low=low, rank_high=high)
 
 
-def _ranks(worth: dict[str, np.ndarray]) -> dict[str, tuple[float, float, float]]:
+def _ranks(worth: dict[str, np.ndarray]) -> dict[str, tuple[int, int, int]]:
     """Rank by the mean, and the first and last that are not excluded pair by pair."""
     order = sorted(worth, key=lambda name: -float(worth[name].mean()))
     ranks = {}
     for rank, name in enumerate(order, 1):
         apart = [difference(worth[name], worth[other]) for other in order if other != name]
         first = 1 + sum(one.high < 0 for one in apart)
-        ranks[name] = (float(rank), float(first), float(len(order) - sum(one.low > 0 for one in apart)))
+        ranks[name] = rank, first, len(order) - sum(one.low > 0 for one in apart)
     return ranks

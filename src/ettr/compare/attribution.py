@@ -136,13 +136,20 @@ def shapley(
     rows = []
     for i, name in enumerate(names):
         alone, last = worth([name]), worth(names) - worth([other for other in names if other != name])
-        value = difference(by_run[i], np.zeros_like(by_run[i]))
+        value = difference(by_run[i])
         half = special.stdtrit(study.n_runs - 1, 0.975) * math.hypot(value.error, spread[i])
-        row: dict[str, Any] = {"id": name, "title": study.catalogue[name].title, "value": value.mean}
         rows.append(
-            {**row, "low": value.mean - half, "high": value.mean + half, "alone": alone.mean(), "last": last.mean()}
+            {
+                "id": name,
+                "title": study.catalogue[name].title,
+                "value": value.mean,
+                "low": value.mean - half,
+                "high": value.mean + half,
+                "alone": alone.mean(),
+                "last": last.mean(),
+            }
         )
-    together = difference(worth(names), np.zeros(study.n_runs))
+    together = difference(worth(names))
     return Attribution(
         frame=pd.DataFrame(rows).sort_values("value", ascending=False, ignore_index=True),
         measure=measure,
@@ -236,21 +243,13 @@ def _sampled(worth: _Worth, names: list[str], n_orders: int, seed: int) -> tuple
     if n_orders < 2:
         raise InputError(f"n_orders must be >= 2 to know an error, got {n_orders}")
     rng = np.random.default_rng(seed)
-    means, total = [], np.zeros(())
-    for _ in range(n_orders):
-        order = rng.permutation(len(names))
-        of_pair = (_of_order(worth, names, order) + _of_order(worth, names, order[::-1])) / 2
-        means.append(of_pair.mean(axis=1))
-        total = total + of_pair
-    return total / n_orders, np.std(means, axis=0, ddof=1) / math.sqrt(n_orders)
+    orders = (rng.permutation(len(names)) for _ in range(n_orders))
+    pairs = [(_of_order(worth, names, order) + _of_order(worth, names, order[::-1])) / 2 for order in orders]
+    means = [pair.mean(axis=1) for pair in pairs]
+    return np.mean(pairs, axis=0), np.std(means, axis=0, ddof=1) / math.sqrt(n_orders)
 
 
 def _of_order(worth: _Worth, names: list[str], order: np.ndarray) -> np.ndarray:
     """What each adds to those before it, by run."""
-    added: dict[int, np.ndarray] = {}
-    before = worth([])
-    for place, i in enumerate(order):
-        after = worth(names[j] for j in order[: place + 1])
-        added[int(i)] = after - before
-        before = after
-    return np.array([added[i] for i in range(len(names))])
+    gained = [worth(names[i] for i in order[:place]) for place in range(len(order) + 1)]
+    return np.asarray(np.diff(gained, axis=0)[np.argsort(order)])

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ettr import budget, mitigation
-from ettr.compare.measures import Runs, difference, run_scenario
+from ettr.compare.alone import IN_PLACE
+from ettr.compare.measures import Runs, difference
 from ettr.compare.study import Study
 from ettr.core.errors import EttrError, InputError, NoProgress
 from ettr.mitigation import Mitigation
@@ -21,7 +23,6 @@ from ettr.spares.simulated import check_runs
 RATE_FACTORS = tuple(4.0 ** (i / 2) for i in range(-6, 7))
 SIZES = (1024, 4096, 16_384, 65_536, 262_144, 1_048_576)
 PAYS, COSTS, UNSURE, NO_PROGRESS, NO_FIT = "pays", "costs more", "within the error", "no progress", "does not fit"
-IN_PLACE = "in place"
 _FAILURES_A_RUN = 150
 _BY_TOKENS = ("model", "layout", "network", "scaling", "sync")
 
@@ -109,6 +110,7 @@ def along(
     """
     chosen = [study.catalogue[name] for name in ids]
     check_runs(n_runs)
+    few = replace(study, n_runs=n_runs)
     if field not in (N_GPUS, RATE):
         raise InputError(f"field must be {N_GPUS} or {RATE}, got {field!r}")
     grid = _grid(study.baseline, field, values)
@@ -117,11 +119,11 @@ def along(
         named = [{"id": one.id, "title": one.title, "value": value} for one in chosen]
         try:
             base = _at(study, field, value)
-            before = _shortened(study, base, n_runs)
+            before = _shortened(few, base)
         except EttrError as error:
             rows += [names | _no_answer(error) for names in named]
         else:
-            rows += [names | _worth(study, one, base, before, n_runs) for names, one in zip(named, chosen, strict=True)]
+            rows += [names | _worth(few, one, base, before) for names, one in zip(named, chosen, strict=True)]
     columns = ["ettr_before", "ettr", "saved", "low", "high", "saved_usd", "usd_low", "usd_high"]
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=["id", "title", "value", *columns, "state", "why"])
@@ -194,27 +196,26 @@ def _as_safe(n_spares: int, before: float, after: float) -> int:
     return max(0, round(after + (n_spares - before) * math.sqrt(after / before)))
 
 
-def _shortened(study: Study, run: Scenario, n_runs: int) -> tuple[Runs, float]:
+def _shortened(study: Study, run: Scenario) -> tuple[Runs, float]:
     """Runs of some failures in the steady state, and how many times longer the whole work is.
 
     Where the failure rate changes with time, or the weather does, the whole work is run.
     """
     whole_h = run.productive_h
-    mttf_h = run.job_mttf_h
     steady = not budget.changes(run) and not (run.heat and run.heat.weather)
-    work_h = min(whole_h, _FAILURES_A_RUN * mttf_h) if steady else whole_h
+    work_h = min(whole_h, _FAILURES_A_RUN * run.job_mttf_h) if steady else whole_h
     without = {name: None for name in _BY_TOKENS if getattr(run, name) is not None}
     short = run.override({**without, "job.productive_h": work_h, "job.include_start": False})
-    return run_scenario(short, n_runs, study.seed, study.interval, 0.0, study.executor), whole_h / work_h
+    return study.simulated(short), whole_h / work_h
 
 
-def _worth(study: Study, one: Mitigation, base: Scenario, before: tuple[Runs, float], n_runs: int) -> dict[str, Any]:
+def _worth(study: Study, one: Mitigation, base: Scenario, before: tuple[Runs, float]) -> dict[str, Any]:
     runs, times = before
     try:
         changed = mitigation.apply(base, one.id, study.catalogue)
         if changed == base:
             return {"ettr_before": runs.ettr, "state": IN_PLACE, "why": "the scenario has it there"}
-        after, times_after = _shortened(study, changed, n_runs)
+        after, times_after = _shortened(study, changed)
     except EttrError as error:
         return {"ettr_before": runs.ettr, **_no_answer(error)}
     total_h = runs.total_h * times

@@ -15,7 +15,7 @@ from ettr.core.units import ROUNDING, unit_of
 from ettr.failures import gamma_interval
 from ettr.mitigation import Catalogue, weakest_status
 from ettr.scenario import Scenario
-from ettr.scenario.paths import RATE, bounds, field_at
+from ettr.scenario.paths import INTERVAL, RATE, bounds, field_at
 
 EFFECT = "effect of "
 """Before the name of a mitigation: how strongly it acts."""
@@ -28,7 +28,7 @@ _SECTIONS = ("failures.lemons", "checkpoint", "recovery", "maintenance", "repair
 _OF_MONEY = ("power", "cost")
 """Sections that runs do not depend on: they set energy and costs."""
 _DECISIONS = (
-    "checkpoint.interval_min",
+    INTERVAL,
     "checkpoint.n_kept",
     "heat.limit_w",
     "heat.hottest_hour",

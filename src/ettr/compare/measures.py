@@ -17,6 +17,7 @@ from ettr.core.units import H_PER_DAY, LAST_DIGITS
 from ettr.plan import best_interval_min, whole_interval_min
 from ettr.power.bills import state_of
 from ettr.scenario import Scenario
+from ettr.scenario.paths import INTERVAL
 from ettr.simulation import simulate
 from ettr.simulation.columns import COLUMNS, N_FAILURES, PRODUCTIVE, WAITING
 from ettr.simulation.outlook import outlook
@@ -172,7 +173,7 @@ def at_interval(scenario: Scenario, interval: Interval) -> Scenario:
         return scenario
     planned = budget.simplified(with_immediate_detection(scenario)).scenario
     best_min = whole_interval_min(scenario, float(best_interval_min(planned)))
-    return scenario.override({"checkpoint.interval_min": best_min})
+    return scenario.override({INTERVAL: best_min})
 
 
 def with_immediate_detection(scenario: Scenario) -> Scenario:
@@ -224,21 +225,24 @@ def gain(before: Runs, after: Runs, measure: str) -> Difference:
     Difference
         Paired run by run.
     """
-    one, other = before.values(measure), after.values(measure)
-    if measure in BETTER_LARGE:
-        one, other = other, one
-    return difference(one, other)
+    return difference(*_in_order(before, after, measure))
 
 
 def gains(before: Runs, after: Runs, measure: str) -> np.ndarray:
     """What :func:`gain` is the mean of, run by run."""
+    one, other = _in_order(before, after, measure)
+    return np.asarray(one - other)
+
+
+def _in_order(before: Runs, after: Runs, measure: str) -> tuple[np.ndarray, np.ndarray]:
+    """The measure of each run, in the order in which the first less the second is the gain."""
     one, other = before.values(measure), after.values(measure)
-    return np.asarray(other - one if measure in BETTER_LARGE else one - other)
+    return (other, one) if measure in BETTER_LARGE else (one, other)
 
 
-def difference(one: np.ndarray, other: np.ndarray) -> Difference:
+def difference(one: np.ndarray, other: np.ndarray | float = 0.0) -> Difference:
     """Mean of ``one - other`` over paired runs, with its interval by Student's distribution."""
-    apart = one - other
+    apart, other = one - other, np.broadcast_to(other, one.shape)
     n = apart.size
     mean, variance = float(apart.mean()), float(apart.var(ddof=1)) if n > 1 else np.nan
     error = float(np.sqrt(variance / n))

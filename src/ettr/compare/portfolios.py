@@ -12,16 +12,20 @@ import numpy as np
 import pandas as pd
 
 from ettr.compare.measures import UNITS, Runs, gain
-from ettr.compare.report import portfolio_report
-from ettr.compare.study import OnProgress, Study
-from ettr.core.errors import InputError, NoProgress
-from ettr.core.report import Answer, Report, plain_values
+from ettr.compare.study import NO_ANSWER, OnProgress, Study
+from ettr.core.errors import InputError
+from ettr.core.report import Answer, Headline, Note, Report, plain_values, table_of
 from ettr.core.sentences import listed, pct
 
 MOST_TOGETHER = 12
 """Mitigations of which all subsets are looked at."""
 
 EXACT, GREEDY = "exact", "greedy"
+_FRONT = {
+    "no cheaper set has as high an effective ETTR": "{ids}",
+    "USD": "{cost_usd:,.0f}",
+    "effective": "{effective_ettr:.1%}",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,7 +95,20 @@ class Portfolio(Answer):
 
     def report(self) -> Report:
         """The best set, what does not go with it, and what costs how much."""
-        return portfolio_report(self)
+        row = self.best
+        head = Headline(f"Within {self.budget_usd:,.0f} USD")
+        if row is None:
+            return [head, Note("No set is worth its price")]
+        how = "all sets" if self.method == EXACT else "one after the other"
+        return [
+            head,
+            Note(
+                f"{listed(list(self.ids))}: {row['cost_usd']:,.0f} USD, ETTR {row['ettr']:.1%}, {row['days']:,.1f} "
+                f"days, {row['saved_usd']:+,.0f} USD saved, all costs counted ({how}, {len(self.frame)} looked at)"
+            ),
+            *(Note(f"Not together: {one} and {other}: {why}", dim=True) for one, other, why in self.conflicts),
+            table_of(self.front.replace({"ids": {"": "none"}}), _FRONT),
+        ]
 
 
 def portfolio(
@@ -247,7 +264,7 @@ def _answer(looked: _Looked, subset: Iterable[str]) -> dict[str, Any] | None:
     """What a set gains; None where the job does not get on, or the changes do not fit together."""
     try:
         return looked(subset)
-    except (NoProgress, InputError):
+    except NO_ANSWER:
         return None
 
 

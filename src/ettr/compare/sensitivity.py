@@ -98,8 +98,9 @@ def tornado(
     for one in varied:
         ends = [_at_end(study, one, value, names, measure) for value in (one.low, one.high)]
         rows += _rows_of(study, one, names, given, ends, best)
-    frame = pd.DataFrame(rows, columns=None if rows else list(COLUMNS))
-    return frame.sort_values("swing", ascending=False, kind="stable", ignore_index=True)
+    return pd.DataFrame(rows, columns=list(COLUMNS)).sort_values(
+        "swing", ascending=False, kind="stable", ignore_index=True
+    )
 
 
 def sobol(
@@ -255,7 +256,7 @@ def _rows_of(
         means = [float(gained.mean()) for gained in known]
         low, high = (np.nan if end is None else float(end[name].mean()) for end in ends)
         row = {"id": name, "title": study.catalogue[name].title, "gain": means[0], "gain_low": low, "gain_high": high}
-        row["error"] = max(difference(gained, np.zeros_like(gained)).error for gained in known)
+        row["error"] = max(difference(gained).error for gained in known)
         row["swing"] = max(means) - min(means)
         rows.append(common | row | {"best_low": leaders[0], "best_high": leaders[1], "changes_best": changes})
     return rows

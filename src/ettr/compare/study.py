@@ -10,13 +10,15 @@ from typing import Any, get_args
 from ettr import mitigation
 from ettr.compare.measures import UNITS, Interval, Runs, run_scenario
 from ettr.core import moved
-from ettr.core.errors import InputError, UnknownName
+from ettr.core.errors import InputError, NoProgress, OutsideValidity, UnknownName
 from ettr.mitigation import Assumption, Catalogue, Mitigation
 from ettr.scenario import Scenario
 from ettr.spares.simulated import check_runs
 
 OnProgress = Callable[[int, int], None]
 """Called with how many scenarios are done, and how many there will be."""
+NO_ANSWER = (InputError, NoProgress, OutsideValidity)
+"""Why a scenario is not compared: something does not fit, the job does not get on, or no formula holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,16 @@ class Study:
     strengths: Mapping[str, float] = field(default_factory=dict)
     loans = moved.attribute("assumptions", "loans")
     _known: dict[frozenset[str], Runs] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def assumed(self) -> list[str]:
+        """Paths of what is assumed."""
+        return [assumption.path for assumption in self.assumptions]
+
+    @property
+    def assumed_words(self) -> str:
+        """The same as text, each once; empty without any."""
+        return ", ".join(dict.fromkeys(self.assumed))
 
     def runs(self, ids: Iterable[str] = ()) -> Runs:
         """Runs with these mitigations; none gives the baseline.

@@ -309,11 +309,18 @@ def _preset(preset: Any, place: str, keys: set[str]) -> Iterator[str]:
     for key in sorted(set(map(str, preset.get("sources") or [])) - keys):
         yield f"{place}, sources: {key!r} is not a key of references.bib"
     origins = preset.pop("evidence")
-    numbers = set(_numbers(preset, ""))
+    leaves = dict(_leaves(preset))
+    items = {
+        path: [item for item in leaf if isinstance(item, dict)]
+        for path, leaf in leaves.items()
+        if isinstance(leaf, list)
+    }
+    numbers = {path for path, leaf in leaves.items() if items.get(path) or type(leaf) in (int, float)}
     if "rate_clock" in (preset.get("failures") or {}):
         numbers.add("failures.rate_clock")  # it says what the rate's number means
     yield from (f"{place}: {leaf} has no entry in evidence" for leaf in sorted(numbers - set(origins)))
-    unknown = set(origins) - numbers - set(_fields_of_lists(preset, ""))
+    in_lists = {f"{path}.{key}" for path, listed in items.items() for item in listed for key in item}
+    unknown = set(origins) - numbers - in_lists
     yield from (f"{place}, evidence: {leaf} is no number of this preset" for leaf in sorted(unknown))
     for leaf, origin in origins.items():
         yield from _origin(f"{place}, evidence of {leaf}", origin, keys)
@@ -336,24 +343,13 @@ def _origin_of(item: dict[str, Any]) -> dict[str, Any]:
     return {key: item[key] for key in ("status", "source", "note") if key in item}
 
 
-def _numbers(value: Any, path: str) -> Iterator[str]:
-    """Dotted paths of all numbers; a list counts once."""
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted paths and values of all that is no section; a list counts once."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _numbers(inner, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list):
-        yield from {path} if any(True for item in value if isinstance(item, dict)) else ()
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield path
-
-
-def _fields_of_lists(value: Any, path: str) -> Iterator[str]:
-    """Dotted paths of what the items of a list hold, which may have an origin of their own."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _fields_of_lists(inner, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list):
-        yield from (f"{path}.{key}" for item in value if isinstance(item, dict) for key in item)
+            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, value
 
 
 def _origin(place: str, origin: Any, keys: set[str]) -> Iterator[str]:

@@ -206,12 +206,9 @@ def verify(folder: Path = DATA) -> None:
     DataError
         About the first file that is missing or was changed.
     """
-    tables = set(table_names(folder))
-    for name in resources(folder):
-        if name in tables:
-            table(name, folder)
-        else:
-            checked(name, folder)
+    for name, resource in resources(folder).items():
+        read = table if "schema" in resource else checked
+        read(name, folder)
 
 
 def dictionary(folder: Path = DATA) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from ettr.core.units import ROUNDING
 from ettr.mitigation.catalogue import Catalogue, catalogue
 from ettr.mitigation.entries import ALL_ITEMS, Assumption, Change, Mitigation, kinds_of
 from ettr.scenario import Gpu, Scenario
-from ettr.scenario.paths import field_at, list_of, model_of
+from ettr.scenario.paths import TIERS, field_at, list_of, model_of
 from ettr.scenario.pools import enough_spares
 
 _ORDER = ("set", "scale", "add", "cap", "floor")
@@ -73,8 +73,9 @@ def with_assumptions(scenario: Scenario, of: Catalogue | None = None) -> WithAss
             continue
         assumptions.append(assumption)
         for path in paths:
-            values[path] = _value(scenario, assumption)
-            origins |= dict.fromkeys(_leaves(path, values[path]), _origin(assumption))
+            value = values[path] = _value(scenario, assumption)
+            leaves = [f"{path}.{field}" for field in value] if isinstance(value, dict) else [path]
+            origins |= dict.fromkeys(leaves, assumption.model_dump(include={"status", "source", "note"}))
     if not values:
         return WithAssumptions(scenario, ())
     known = {path: origin.model_dump() for path, origin in scenario.evidence.items()}
@@ -109,14 +110,6 @@ def pool(run: Scenario, level: float) -> int:
     if run.repair is None:
         return 0
     return int(enough_spares(run.nodes_in_repair, level))
-
-
-def _leaves(path: str, value: Any) -> list[str]:
-    return [f"{path}.{field}" for field in value] if isinstance(value, dict) else [path]
-
-
-def _origin(assumption: Assumption) -> dict[str, Any]:
-    return {"status": assumption.status, "source": assumption.source, "note": assumption.note}
 
 
 def _is_silent(scenario: Scenario, path: str) -> bool:
@@ -249,7 +242,7 @@ def _changed(run: Scenario, change: Change, path: str, current: Any, strength: f
     value = _value(run, change)
     if isinstance(value, dict) and change.op == "add":
         items = [item if isinstance(item, dict) else item.model_dump() for item in current]
-        key = "interval_s" if path == "checkpoint.tiers" else "name"
+        key = "interval_s" if path == TIERS else "name"
         return sorted([*items, value], key=lambda item: item[key])
     number = isinstance(current, (int, float)) and not isinstance(current, bool)
     if change.op == "set" or not number:  # a limit that is not there is none

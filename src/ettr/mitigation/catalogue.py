@@ -120,21 +120,20 @@ class Catalogue:
             ``id``, ``title``, ``group``, ``mechanism``, ``evidence`` (``published``, ``no evidence`` or ``not
             modelled``), ``asked_by`` (keys, by commas), ``n_published``, ``unmodelled`` (why).
         """
-        return pd.DataFrame([_row(one) for one in self.mitigations])
-
-
-def _row(one: Mitigation) -> dict[str, Any]:
-    kind = NO_EVIDENCE if not one.has_evidence else PUBLISHED if one.changes else NOT_MODELLED
-    return {
-        "id": one.id,
-        "title": one.title,
-        "group": one.group,
-        "mechanism": one.mechanism,
-        "evidence": kind,
-        "asked_by": ", ".join(one.asked_by),
-        "n_published": len(one.published),
-        "unmodelled": one.unmodelled or "",
-    }
+        rows = (
+            {
+                "id": one.id,
+                "title": one.title,
+                "group": one.group,
+                "mechanism": one.mechanism,
+                "evidence": NO_EVIDENCE if not one.has_evidence else PUBLISHED if one.changes else NOT_MODELLED,
+                "asked_by": ", ".join(one.asked_by),
+                "n_published": len(one.published),
+                "unmodelled": one.unmodelled or "",
+            }
+            for one in self.mitigations
+        )
+        return pd.DataFrame(rows)
 
 
 def _ruled_out(change: Change, by: Mitigation) -> bool:

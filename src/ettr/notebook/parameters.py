@@ -49,11 +49,6 @@ def declared_parameters(path: str | os.PathLike[str]) -> tuple[Parameter, ...]:
     return () if cell is None else tuple(_declarations(cell.source, shown(path)))
 
 
-def checked_parameters(notebook: str | os.PathLike[str], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The values as they will be passed on, each checked against the default that the notebook declares."""
-    return fitted(declared_parameters(notebook), parameters, shown(notebook))
-
-
 def fitted(declared: Sequence[Parameter], parameters: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The values as they will be passed on, each checked against its declaration; `place` is for messages."""
     by_name = {parameter.name: parameter for parameter in declared}

@@ -26,7 +26,7 @@ from ettr.core.errors import InputError, NotebookFailed
 from ettr.notebook import engine
 from ettr.notebook.copies import UNDRAWN
 from ettr.notebook.documents import read, repository_root, shown
-from ettr.notebook.parameters import checked_parameters
+from ettr.notebook.parameters import declared_parameters, fitted
 
 RECORD = "ettr"  # the key of the notebook's metadata that holds what this module knows about a run
 LONGEST_SOCKET_PATH = 80  # a Unix socket's path may have 104 bytes on macOS, 108 on Linux
@@ -90,7 +90,7 @@ def run(
         If a cell raises, the run takes longer than `timeout_s`, or the kernel dies.
     """
     notebook, out = Path(notebook).resolve(), Path(out).resolve()
-    values = checked_parameters(notebook, parameters or {})
+    values = fitted(declared_parameters(notebook), parameters or {}, shown(notebook))
     if out == notebook:
         raise InputError(f"the executed copy must not replace the notebook itself ({shown(notebook)})")
     try:

@@ -113,10 +113,6 @@ class StepTime:
         waits = self.tensor_s + self.context_s + self.bubble_s + self.handover_s + self.data_s + self.stragglers_s
         return np.asarray(waits / self.total_s)
 
-    def at(self, index: Any) -> StepTime:
-        """The steps at some places."""
-        return StepTime(*(np.asarray(getattr(self, part.name))[index] for part in fields(self)))
-
 
 def step_time(
     model: Transformer,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,15 +10,27 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
-from ettr.core.report import Answer, Report, plain_values
+from ettr.core.report import Answer, Headline, Note, Report, plain_values, table_of
+from ettr.core.sentences import number, pct
 from ettr.scenario import Scenario
 from ettr.sizing.bands import N_DRAWS, TAILS, draws, yields_of_draws
 from ettr.sizing.goals import FASTEST, GOALS, BestSize, Limits, best
 from ettr.sizing.next_gpu import NextGpu, batch_ends, next_gpu, range_gpus, turning_point
-from ettr.sizing.report import sizing_report
 from ettr.sizing.yields import Yields, throughput_of, yields
 
 _GAIN = 0.02
+_COLUMNS = {
+    "": "{name}",
+    "GPUs": "{n_gpus:,.0f}",
+    "90%": "{within}",
+    "days": "{days:,.1f}",
+    "million USD": "{million_usd:,.1f}",
+    "GWh": "{gwh:,.1f}",
+    "t CO2": "{t_co2:,.0f}",
+    "MW": "{power_mw:,.1f}",
+    "ETTR": "{ettr:.1%}",
+    "MFU": "{mfu:.1%}",
+}
 _BANDED = ("useful_tokens_per_day", "days", "usd", "mwh", "t_co2", "ettr", "mfu")
 
 
@@ -107,7 +120,53 @@ class Sizing(Answer):
 
     def report(self) -> Report:
         """The best sizes by goal, and what the next GPU adds."""
-        return sizing_report(self)
+        own = {"name": "this size", "within": "", **vars(self.as_given)}
+        within = {goal: f"{number(size.n_gpus_low)} to {number(size.n_gpus_high)}" for goal, size in self.best.items()}
+        best = [{"name": goal, "within": within[goal], **vars(size.yields)} for goal, size in self.best.items()]
+        rows = pd.DataFrame([own, *best]).assign(
+            million_usd=lambda row: row["usd"] / 1e6, gwh=lambda row: row["mwh"] / 1e3
+        )
+        bands = Note(f"The bands come {self.band_source}.", dim=True)
+        return [Headline("How many GPUs"), table_of(rows, _COLUMNS), *map(Note, _lines(self)), bands]
+
+
+def _lines(answer: Sizing) -> list[str]:
+    """What the table does not show."""
+    texts = [_next(answer)]
+    if answer.batch_ends:
+        ends = answer.most_gpus if answer.turning_gpus is None else answer.turning_gpus
+        texts.append(
+            f"More GPUs are faster up to {ends:,.0f}, where the batch leaves each replica a single micro-batch."
+        )
+    else:
+        texts.append(f"From {answer.turning_gpus:,} GPUs on the next one takes more than it gives.")
+    texts.append(
+        f"Layout of this size: {answer.layout}, in batches of {number(answer.batch_tokens / 1e6)} million tokens."
+    )
+    if answer.better_gpus:
+        texts.append(f"With {answer.better_gpus:,} of these GPUs it would be {pct(answer.better_gain)} faster.")
+    texts += [f"Layout of the {goal}: {size.layout}." for goal, size in answer.best.items()]
+    if answer.limits.deadline_days is None and len(answer.best) > 1:
+        texts.append("Without a deadline the size that wastes least is small, however long it takes.")
+    if answer.limits.given:
+        kept = ", ".join(f"{name} {value:,.6g}" for name, value in answer.limits.given.items())
+        texts.append(f"Limits kept: {kept}.")
+    texts += [f"No {goal}: {reason}." for goal, reason in answer.unanswered.items()]
+    return texts
+
+
+def _next(answer: Sizing) -> str:
+    share, n_gpus = answer.next.share, answer.scenario.cluster.n_gpus
+    if answer.next.mean_tokens_per_day == 0:
+        return f"With {n_gpus:,} GPUs the job would never end."
+    if math.isnan(share):
+        return f"The batch has no work for more than {n_gpus:,} GPUs."
+    verb = f"adds {pct(share)}" if share >= 0 else f"takes {pct(-share)}"
+    mean = number(answer.next.mean_tokens_per_day / 1e6)
+    return (
+        f"The next GPU {verb} of what one of {n_gpus:,} yields on average, {mean} million tokens a day, sizes taken as "
+        "continuous."
+    )
 
 
 def make(scenario: Scenario, limits: Limits | None = None, seed: int = 0) -> Sizing:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError
+from ettr.plan.intervals import job_mttf_h
 from ettr.scaling import tokens_factor
 from ettr.scenario import Scenario
 from ettr.sizing.yields import throughput_of, yields
@@ -59,32 +60,20 @@ def best_batch(scenario: Scenario, n_gpus: Any) -> pd.DataFrame:
         raise InputError("n_gpus must be finite")
     through = throughput_of(scenario)
     batches = through.batch_tokens * 2.0 ** np.arange(_DOUBLINGS + 1)
-    of_each = [yields(scenario, sizes, batch_tokens=batch) for batch in batches]
-    useful = np.array([yielded.useful_tokens_per_day for yielded in of_each])
-    chosen = useful.argmax(axis=0)
-    rows = []
-    for i, size in enumerate(sizes):
-        yielded, batch = of_each[chosen[i]], float(batches[chosen[i]])
-        at = {name: float(getattr(yielded, name)[i]) for name in _KEPT}
-        rows.append(
-            {
-                "n_gpus": size,
-                "batch_tokens": batch,
-                "tokens_factor": tokens_factor(batch, through.critical_batch_tokens, through.reference_batch_tokens),
-                "layout": _layout(scenario, size, batch),
-                "mttf_h": _mttf_h(scenario, size),
-                **at,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _layout(scenario: Scenario, size: float, batch: float) -> str:
-    chosen = replace(throughput_of(scenario), batch_tokens=batch).fastest(size)
-    return str(chosen) if chosen.tensor else ""
-
-
-def _mttf_h(scenario: Scenario, size: float) -> float:
-    nodes = size / scenario.cluster.gpus_per_node
-    rate = float(scenario.node_rate_per_h * scenario.mode_exposure(nodes).sum())
-    return 1 / rate if rate > 0 else np.inf
+    layouts = [replace(through, batch_tokens=batch).fastest(sizes) for batch in batches]
+    of_each = [
+        yields(scenario, sizes, layout, batch_tokens=batch) for layout, batch in zip(layouts, batches, strict=True)
+    ]
+    chosen = np.argmax([yielded.useful_tokens_per_day for yielded in of_each], axis=0)
+    fastest = [layouts[number].at(i) for i, number in enumerate(chosen)]
+    best = batches[chosen]
+    return pd.DataFrame(
+        {
+            "n_gpus": sizes,
+            "batch_tokens": best,
+            "tokens_factor": tokens_factor(best, through.critical_batch_tokens, through.reference_batch_tokens),
+            "layout": [str(layout) if layout.tensor else "" for layout in fastest],
+            "mttf_h": job_mttf_h(scenario, sizes),
+            **{name: np.choose(chosen, [getattr(yielded, name) for yielded in of_each]) for name in _KEPT},
+        }
+    )

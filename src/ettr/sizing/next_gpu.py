@@ -68,7 +68,7 @@ def next_gpu(scenario: Scenario, n_gpus: float | None = None) -> NextGpu:
     True
     """
     size = float(scenario.cluster.n_gpus if n_gpus is None else n_gpus)
-    now, then = _useful(scenario, np.array([size, size + 1]))
+    now, then = yields(scenario, np.array([size, size + 1])).useful_tokens_per_day
     added = np.nan if batch_ends(scenario, size) else float(then - now)
     return NextGpu(size, float(now), float(now / size), added)
 
@@ -158,7 +158,3 @@ def _peak_of(scenario: Scenario, sizes: np.ndarray, layout: Layout) -> tuple[int
         middle = (left + right) // 2
         left, right = (middle, right) if adds(middle) else (left, middle)
     return right, float(useful(np.array([float(right)]))[0])
-
-
-def _useful(scenario: Scenario, sizes: np.ndarray) -> np.ndarray:
-    return yields(scenario, sizes).useful_tokens_per_day

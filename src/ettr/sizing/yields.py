@@ -23,7 +23,7 @@ from ettr.scenario.electricity import carbon_t
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import heat_response
 from ettr.scenario.loader import stamp
-from ettr.scenario.paths import INTERVAL, RATE
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
 
 _S_PER_DAY = S_PER_H * H_PER_DAY
 
@@ -157,9 +157,9 @@ def yields(
     sizes = np.broadcast_to(sizes, np.broadcast_shapes(per_s.shape, np.shape(rate_per_1000_node_days)))
     per_s = np.broadcast_to(per_s, sizes.shape)
     runs = per_s > 0
-    productive_h = through.tokens_needed / np.where(runs, per_s, 1.0) / 3600
+    productive_h = through.tokens_needed / np.where(runs, per_s, 1.0) / S_PER_H
     speed = _speed(scenario, through, sizes)
-    at = {"cluster.n_gpus": sizes, "job.productive_h": productive_h * scenario.speed / speed}
+    at = {N_GPUS: sizes, "job.productive_h": productive_h * scenario.speed / speed}
     if rate_per_1000_node_days is not None:
         at[RATE] = np.broadcast_to(np.asarray(rate_per_1000_node_days, dtype=float), sizes.shape)
     steady = scenario.override({"job.include_start": False})
@@ -168,7 +168,8 @@ def yields(
         interval_min = at_best(steady, at).interval_min
     hours = quiet_budget(steady, {**at, INTERVAL: interval_min})
     ends = runs & np.isfinite(hours.total_h)
-    start_h = scenario.first_queue_h + scenario.restart_h + scenario.load_h if scenario.job.include_start else 0.0
+    run = steady.in_hours(at)
+    start_h = run.first_queue + run.start if scenario.job.include_start else 0.0
     total_h = np.where(ends, hours.total_h, np.inf) + start_h
     ettr = np.where(ends, hours.ettr, 0.0)
     waiting = np.where(runs, np.broadcast_to(step.waiting_share, sizes.shape), 0.0)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ettr import budget
-from ettr.core.errors import InputError, NotModelled, OutsideValidity, UnknownName
+from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.results import PARTS
 from ettr.scenario import Scenario
+from ettr.scenario.paths import N_GPUS
 from ettr.simulation import MOST_RUNS, simulate
 from ettr.sweep.grid import Grid
 
@@ -39,13 +40,13 @@ class Call:
 def scenario_of(values: Mapping[str, Any], own: Mapping[str, Any]) -> Scenario:
     """The scenario with the fields that a point gives."""
     fields = {name: value for name, value in values.items() if name not in own and name != "scenario"}
-    return Scenario.load(values["scenario"]).override(fields) if fields else Scenario.load(values["scenario"])
+    return Scenario.load(values["scenario"]).override(fields)
 
 
 def takes_arrays(grid: Grid) -> bool:
     """Whether the closed form takes all points of a grid together: all fields numbers, and such that may be arrays."""
     values = {name: [row[at] for row in block.rows] for block in grid.blocks for at, name in enumerate(block.columns)}
-    scenarios, sizes = values.pop("scenario"), values.get("cluster.n_gpus", [])
+    scenarios, sizes = values.pop("scenario"), values.get(N_GPUS, [])
     if not all(type(value) in (int, float) for taken in values.values() for value in taken):
         return False
     for name in dict.fromkeys(scenarios):
@@ -53,7 +54,7 @@ def takes_arrays(grid: Grid) -> bool:
         if run.heat is not None:
             return False  # its hottest GPU goes with the size
         try:
-            if not set(values) <= set(budget.swept(run)) or any(size % run.cluster.gpus_per_node for size in sizes):
+            if not set(values) <= set(run.swept) or any(size % run.cluster.gpus_per_node for size in sizes):
                 return False
             budget.exact(run)
         except NotModelled:
@@ -125,10 +126,3 @@ CALLS: dict[str, Call] = {
         _simulate, {"n_runs": _is_whole(1, MOST_RUNS), "seed": _is_whole(0, 2**63 - 1), "until": _is_share}
     ),
 }
-
-
-def named(name: str) -> Call:
-    """The call of this name."""
-    if name not in CALLS:
-        raise UnknownName("call", name, CALLS)
-    return CALLS[name]

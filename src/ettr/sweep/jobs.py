@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import itertools
 import json
 import os
@@ -18,7 +17,7 @@ from ettr.scenario import Scenario
 from ettr.scenario.loader import beside
 from ettr.sweep import calls
 from ettr.sweep.grid import Block, Grid, Point
-from ettr.sweep.work import File, Task
+from ettr.sweep.work import File, Task, sha256_of
 
 ID_DIGITS = 16
 
@@ -148,8 +147,10 @@ class CallJob(Job):
     suffix = ".json"
 
     def __init__(self, name: str, scenario: str | None, grid: Grid) -> None:
+        if name not in calls.CALLS:
+            raise UnknownName("call", name, calls.CALLS)
         self.name = name
-        call = calls.named(name)
+        call = calls.CALLS[name]
         self.what = f"call {name}"
         self.root = evidence.DATA.parent
         if "scenario" not in grid.parameters:
@@ -193,5 +194,5 @@ def _files(parameters: Mapping[str, Any], known: dict[str, File]) -> Iterator[Fi
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str) and os.path.isabs(text) and Path(text).is_file():
                 if text not in known:
-                    known[text] = File(text, hashlib.sha256(Path(text).read_bytes()).hexdigest())
+                    known[text] = File(text, sha256_of(Path(text)))
                 yield known[text]

@@ -176,7 +176,7 @@ def _placed(file: File) -> Path | None:
     """Where the worker has this file: at its own place, or on the shelf; nowhere if it must be sent."""
     kept = Path(_shelf().name) / file.sha256 / Path(file.path).name
     for place in (Path(file.path), kept):
-        if _sha256(place) == file.sha256:
+        if sha256_of(place) == file.sha256:
             return place
     if file.contents is None:
         return None
@@ -187,7 +187,8 @@ def _placed(file: File) -> Path | None:
     return kept
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The digest of a file; empty where it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

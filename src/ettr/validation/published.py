@@ -15,6 +15,7 @@ from ettr.core.errors import DataError, EttrError, UnknownName
 from ettr.failures import job_mttf_h
 from ettr.scaling import calibration, flop_per_token
 from ettr.scenario import Gpu, Scenario
+from ettr.scenario.paths import INTERVAL
 from ettr.thermal import Chip, arrhenius_factor, clock_at, speed
 
 REPRODUCED, CONSISTENT, NOT_REPRODUCED = "reproduced", "consistent", "not reproduced"
@@ -25,7 +26,7 @@ def _run(scenario: str, set: Mapping[str, Any], interval: str = "") -> Scenario:
     if interval not in ("", "young"):
         raise UnknownName("rule for the interval", interval, ["young"])
     if interval:
-        run = run.override({"checkpoint.interval_min": 60 * young_interval(run.stall_h, run.job_mttf_h)})
+        run = run.override({INTERVAL: 60 * young_interval(run.stall_h, run.job_mttf_h)})
     return run
 
 
