@@ -27,6 +27,11 @@ def test_a_chart_may_mean_something_more_special_by_a_column():
     ]
 
 
+def test_two_columns_of_one_title_are_refused():
+    with pytest.raises(InputError, match="two columns share one: Share, Share"):
+        columns.tooltips("share", "part", part="Share")
+
+
 def test_names_have_no_format():
     assert columns.tooltips("part")[0].to_dict() == {"field": "part", "type": "nominal", "title": "Part"}
 

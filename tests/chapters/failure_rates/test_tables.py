@@ -91,21 +91,12 @@ def test_the_verdicts(frame):
     assert set(compared["reference"]) == {"Llama 3 405B, unexpected"}
 
 
-def test_a_verdict_and_its_p_value_agree(frame):
-    compared = failure_rates.tables.ratios(frame).dropna(subset="p_value")
-    assert len(compared) > 5
-    clear = (compared["p_value"] < 0.04) | (
-        compared["p_value"] > 0.06
-    )  # the two exact tests differ a little at the edge
-    assert ((compared["p_value"] > 0.05) == (compared["verdict"] == failure_rates.tables.COMPATIBLE))[clear].all()
-
-
 def test_what_is_open_of_the_exposure_widens_the_ratio(frame):
     """MegaScale's window is assumed to be 21 to 42 days instead of 28: the count's interval times 28/42 and 28/21."""
     row = failure_rates.tables.ratios(frame).set_index("cluster_id").loc["megascale"]
     alone = failures.rate_ratio(100, 1536 * 28, 419, 110_592)
     assert row["low"] == pytest.approx(alone.low * 28 / 42) and row["high"] == pytest.approx(alone.high * 28 / 21)
-    assert math.isnan(row["p_value"]) and row["at_least"]
+    assert row["at_least"]
 
 
 def test_a_stated_range_is_held_against_the_reference_s_interval(frame):
@@ -157,7 +148,6 @@ def test_the_points_of_the_paper_imply_rates():
     assert points["kind"].tolist() == ["observed"] * 3 + ["projected"] * 2
     by_hand = [1000 / 47.7, 24_000 / (128 * 7.9), 24_000 / (512 * 10)]
     assert points["rate"].head(3).tolist() == pytest.approx(by_hand)
-    assert (points["rate_low"] < points["rate"]).all() and (points["rate"] < points["rate_high"]).all()
     assert points["times_rsc1"].tolist() == pytest.approx([3.2, 3.7, 0.7, 1.0, 1.0], abs=0.06)  # as printed
     projected = points[points["kind"] == "projected"]
     line = failures.job_mttf_h(6.5, projected["n_gpus"].to_numpy())

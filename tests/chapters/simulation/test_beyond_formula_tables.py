@@ -142,9 +142,7 @@ def test_what_a_scenario_holds_itself_is_the_last_row(llama3):
 
 
 def test_mechanisms_that_cannot_be_simulated_together_are_left_out(monkeypatch, llama3):
-    impossible = simulation.beyond_formula_tables.Mechanism(
-        "Both", "nodes", "x", ELASTIC | {"failures.lifetime": {"shape": 2}}
-    )
+    impossible = simulation.beyond_formula_tables.Mechanism("Both", "x", ELASTIC | {"failures.lifetime": {"shape": 2}})
     monkeypatch.setattr("ettr.chapters.simulation.beyond_formula_tables.assumed_mechanisms", lambda *_: (impossible,))
     frame = simulation.beyond_formula_tables.beyond_formulas(llama3, [], n_runs=12)
     assert frame["mechanism"].tolist() == [BY_THE_RULES]

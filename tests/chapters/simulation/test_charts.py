@@ -54,12 +54,12 @@ FRAMES = {
 }
 CELL = ["mechanism", "setting", "order", "n_gpus", "closed", "simulated", "points", "half_points", "verdict"]
 NEEDED = {
-    "days": ["day", "from_h", "to_h", "state", "since_h", "lasts_min"],
+    "days": ["day", "from_h", "to_h", "state", "lasts_min"],
     "losses": ["part", "this_h", "mean_h", "low_h", "high_h", "closed_h"],
     "dates": ["done", "finish_h", "bin_day", "height"],
     "difference_map": CELL,
     "settings": CELL,
-    "causes": ["cause", "setting", "order", "ettr", "low", "high", "p5_h", "p25_h", "p50_h", "p75_h", "p95_h"],
+    "causes": ["cause", "setting", "ettr", "low", "high", "p5_h", "p25_h", "p50_h", "p75_h", "p95_h"],
     "by_spares": ["failures", "n_spares", "ettr", "low", "high", "waiting_h", "p5_h", "p50_h", "p95_h", "closed_ettr"],
     "errors": ["estimate", "n_runs", "n_groups", "error_points", "low_points", "high_points", "expected_points"],
     "luck": ["way", "saved_h", "low_h", "high_h", "runs_ratio", "closed_h"],
@@ -157,7 +157,7 @@ CELLS = pd.DataFrame(
 def test_a_cell_says_how_far_off_the_formula_is_or_that_nobody_knows(layer_of):
     spec = simulation_chapter.beyond_formula_charts.difference_map(CELLS, "A title").to_dict()
     rows = {row["mechanism"]: row for row in layer_of(spec, "rect")["rows"]}
-    assert [rows[name]["label"] for name in "abcdef"] == ["≈", "−8.0", "−0.5", "+1.5", "–", "−2.0"]
+    assert [rows[name]["told"] for name in "abcdef"] == ["≈", "−8.0", "−0.5", "+1.5", "–", "−2.0"]
     assert [rows[name]["kind"] for name in "abcdef"] == [
         "within the error",
         "over 5 points too high",

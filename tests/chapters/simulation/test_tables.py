@@ -50,7 +50,6 @@ def test_chance_alone_is_the_run_by_the_rules():
     run = simulation_chapter.beyond_formula_tables.formula_run(Scenario.load("glm-130b"))
     simulated, row = simulate(run, 200), by_cause().set_index("cause").loc[CHANCE]
     assert (row["ettr"], row["p5_h"], row["p95_h"]) == (simulated.ettr, simulated.finish_h(5), simulated.finish_h(95))
-    assert by_cause()["order"].tolist() == list(range(len(by_cause())))
 
 
 def test_a_rate_that_is_not_known_adds_its_own_variance():

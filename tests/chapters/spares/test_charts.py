@@ -123,7 +123,7 @@ def test_options_keep_their_order_and_the_first_is_in_the_subtitle():
 
 def test_a_table_of_levels_has_a_row_a_level_and_the_cheapest():
     table = spares.tables.pools_by_level(run("llama3-405b"))
-    html = spares.charts.levels(spares.words.level_cells(table), "Levels")._repr_html_()
+    html = spares.charts.levels(table, "Levels")._repr_html_()
     assert html.count("<tr>") == 5 and "cheapest" in html
     with pytest.raises(InputError, match="the chart needs column"):
-        spares.charts.levels(spares.words.level_cells(table).drop(columns="Spares"), "Levels")
+        spares.charts.levels(table.drop(columns="n_spares"), "Levels")

@@ -131,7 +131,7 @@ def test_levels_are_told_with_their_waits_and_costs():
 
 def test_cells_of_the_table_are_in_per_cent():
     table = spares_chapter.tables.pools_by_level(run())
-    cells = spares_chapter.words.level_cells(table)
+    cells = spares_chapter.charts.levels(table, "Levels").frame
     assert cells["Spares"].tolist() == table["n_spares"].tolist()
     assert cells["Extra cost [%]"].to_numpy() == pytest.approx(100 * (table["cost"].to_numpy() - 1))
 

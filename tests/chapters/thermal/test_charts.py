@@ -27,7 +27,7 @@ def frames(kind: str, name: str) -> tuple:
     of = {
         "afternoon": lambda: (thermal.tables.afternoon(run(name)), thermal.tables.limits_of(run(name))),
         "pace": lambda: (thermal.tables.pace(run(name)),),
-        "swing_for_loss": lambda: (thermal.tables.swing_for_loss(n_points=5), thermal.tables.swing_here(run(name))),
+        "swing_for_loss": lambda: (thermal.tables.swing_for_loss(), thermal.tables.swing_here(run(name))),
         "pace_by_size": lambda: (thermal.tables.pace_by_size(run(name)),),
         "by_climate": lambda: (thermal.tables.by_climate(run(name)),),
         "titan": lambda: (thermal.failure_tables.titan_cages(),),

@@ -43,7 +43,7 @@ def _over_run(frame: pd.DataFrame, field: str, name: str, title: str, subtitle: 
     ends = [rows.iloc[[0, -1]] for _, rows in frame.groupby("case", sort=False)]
     spans = "; ".join(f"{rows['case'].iloc[0]} {rows[field].iloc[0]:.3g} to {rows[field].iloc[1]:.3g}" for rows in ends)
     return finish(
-        builders.lines(points, builders.across("exposed_d"), up, "case", _CASES, tips, "Rate"),
+        builders.lines(points, builders.across("exposed_d"), up, "case", _CASES, tips, "Rate", clip=True),
         title=title,
         subtitle=subtitle,
         description=f"Lines of {name} over the days of exposed time since the start, both logarithmic: {spans}.",
@@ -68,7 +68,7 @@ def one_interval(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     worst = losses.groupby("kept", sort=False)["loss_points"].max()
     largest = ", ".join(f"{name} {loss:.2g}" for name, loss in worst.items())
     return finish(
-        builders.lines(losses, across, up, "kept", _KEPT_LOOKS, tips, "One interval", clip=False),
+        builders.lines(losses, across, up, "kept", _KEPT_LOOKS, tips, "One interval"),
         title=title,
         subtitle=subtitle,
         description=(

@@ -60,7 +60,7 @@ def curve(frame: pd.DataFrame, band: Band, given_min: float, title: str, subtitl
     ends = [math.floor(20 * near.min()) / 20, math.ceil(20 * exact["ettr"].max()) / 20]
     tips = tooltips("formula", "interval_min", "ettr")
     across, up = builders.across("interval_min"), builders.up("ettr", domain=ends)
-    lines = builders.lines(curves, across, up, "formula", _FORMULAS, tips, "Formula")
+    lines = builders.lines(curves, across, up, "formula", _FORMULAS, tips, "Formula", clip=True)
     names = ", ".join(name for name in _FORMULAS if name in set(curves["formula"]))
     return finish(
         _flat(band.low_min, band.high_min, "what", "low_min", "high_min")
@@ -111,7 +111,7 @@ def rules(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     worst = published.groupby("rule")["loss_points"].max()
     largest = ", ".join(f"{rule} {loss:.2g}" for rule, loss in worst.items())
     return finish(
-        builders.lines(published, across, up, "rule", _RULES, tips, "Rule"),
+        builders.lines(published, across, up, "rule", _RULES, tips, "Rule", clip=True),
         title=title,
         subtitle=but_size(subtitle),
         description=f"Curves of the ETTR that four rules lose against the best interval, over the job size. Largest "

@@ -9,7 +9,6 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import tooltips
-from ettr.chapters.common.encodings import line_colour
 from ettr.chapters.common.theme import BLUE, ORANGE, PART_COLOURS, PURPLE, finish, need, touchable
 
 _CHOICES = {"as given": (PURPLE, "square"), "first order": (ORANGE, "diamond"), "exact best": (BLUE, "circle")}
@@ -78,7 +77,7 @@ def placements(frame: pd.DataFrame, n_nodes: int, title: str, subtitle: str = ""
     looks = builders.series(dict.fromkeys(curves["held"]), _COPIES)
     across, up = builders.across("n_lost"), builders.up("survival", domain=[0, 1])
     tips = tooltips("held", "placement", "n_lost", "survival")
-    lines = builders.lines(curves, across, up, "held", looks, tips, "Copies", dashes=("placement", _PLACED), clip=False)
+    lines = builders.lines(curves, across, up, "held", looks, tips, "Copies", dashes=("placement", _PLACED))
     most = int(frame["n_lost"].max())
     at_most = frame[frame["n_lost"] == most]
     shares = ", ".join(
@@ -152,7 +151,7 @@ def by_bandwidth(frame: pd.DataFrame, published: pd.DataFrame, title: str, subti
         scale=alt.Scale(type="log"),
         axis=alt.Axis(format="~g", tickCount=5, labelOverlap=True),
     )
-    colour = line_colour("job", "Job", dict(zip(jobs, _SIZES, strict=False)))
+    colour = builders.strokes("job", dict(zip(jobs, _SIZES, strict=False)), "Job")
     tips = tooltips("job", "write_gb_s", "write_min", "interval_min", "ettr", interval_min="Best interval")
     lines = touchable(alt.Chart(curves).mark_line().encode(x=x, y=y, color=colour, tooltip=tips))
     crossings = curves.drop_duplicates("job")

@@ -48,7 +48,7 @@ def announced(frame: pd.DataFrame, published: pd.DataFrame, title: str, subtitle
     x = builders.along("recall")
     tips = tooltips("alarms", "model", "recall", "interval_min", "ettr", interval_min="Best interval")
     up = builders.up("ettr", zero=False)
-    lines = builders.lines(curves, x, up, "alarms", looks, tips, "Precision", dashes=("model", DASHES), clip=False)
+    lines = builders.lines(curves, x, up, "alarms", looks, tips, "Precision", dashes=("model", DASHES))
     exact = frame[frame["formula"] == "exact"]
     shape = alt.Shape("predictor:N", title=None, scale=alt.Scale(range=["diamond"]))
     tips = tooltips("predictor", "precision", "recall", "ettr", ettr="ETTR here")
@@ -84,7 +84,7 @@ def to_keep(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     up = alt.Y("n_kept:Q", title=axis_title("n_kept"), scale=alt.Scale(type="log"), axis=axis)
     tips = tooltips("every", "distribution", "latency_h", "n_kept")
     across, dashes = builders.across("latency_h", ticks=5), ("distribution", _LATENCIES)
-    lines = builders.lines(curves, across, up, "every", looks, tips, "One kept every", dashes=dashes, clip=False)
+    lines = builders.lines(curves, across, up, "every", looks, tips, "One kept every", dashes=dashes)
     last = frame.groupby(["interval_min", "distribution"])["n_kept"].max()
     most = ", ".join(f"{n:,.0f} ({kind}, every {tau:.3g} min)" for (tau, kind), n in last.items())
     return finish(
@@ -115,7 +115,7 @@ def found_late(frame: pd.DataFrame, share: float, title: str, subtitle: str = ""
     looks = dict(zip(present, ((BLUE, [1, 0]), (ORANGE, [6, 3])), strict=False))
     across, up = builders.across("latency_h", ticks=5), builders.up("lost_points", domainMin=0)
     tips = tooltips("line", "latency_h", "lost_points", "ettr", line="Failures")
-    lines = builders.lines(curves, across, up, "line", looks, tips, "Failures", clip=False)
+    lines = builders.lines(curves, across, up, "line", looks, tips, "Failures")
     most = curves.groupby("line")["lost_points"].max()
     largest = ", ".join(f"{name} {lost:.1f}" for name, lost in most.items())
     return finish(

@@ -13,30 +13,40 @@ import altair as alt
 import pandas as pd
 
 from ettr.chapters.common.columns import axis_title, column, tooltips
-from ettr.chapters.common.encodings import dash, line_colour, rounded
-from ettr.chapters.common.theme import BAND_COLOURS, LINE_DASHES, MODEL_COLOURS, SERIES_COLOURS, touchable
+from ettr.chapters.common.encodings import rounded
+from ettr.chapters.common.theme import (
+    BAND_COLOURS,
+    LINE_DASHES,
+    MODEL_COLOURS,
+    PALE_GREY,
+    SERIES_COLOURS,
+    layered,
+    touchable,
+)
 
 _Look = TypeVar("_Look")
 Looks = Mapping[str, tuple[str, list[int]]]
 """Colour and dash of lines by their names."""
+Colours = Mapping[str, str] | Mapping[str, tuple[str, list[int]]] | Mapping[str, tuple[str, str]]
+"""A colour by name, or a look that begins with it: with a dash, a shape or an ink."""
 AT_COMMAS = "split(datum.label, ', ')"
 """A row's name on lines of its own at its commas, so that the plot keeps room on a phone."""
 
 
-def across(name: str, *, title: str = "", ticks: int = 6, form: str = "", **scale: Any) -> alt.X:
+def across(name: str, *, title: str = "", ticks: int = 6, **scale: Any) -> alt.X:
     """The axis of a column across the chart, logarithmic as sizes and durations need it."""
-    axis = alt.Axis(format=form or column(name).axis_format, labelOverlap=True, tickCount=ticks)
+    axis = alt.Axis(format=column(name).axis_format, labelOverlap=True, tickCount=ticks)
     return alt.X(f"{name}:Q", title=title or axis_title(name), scale=_scale(True, scale), axis=axis)
 
 
-def along(name: str, *, title: str = "", form: str = "", **scale: Any) -> alt.X:
-    """The linear axis of a column across the chart; `form` stands for the format of the column's."""
-    return alt.X(f"{name}:Q", title=title or axis_title(name), scale=_scale(False, scale), axis=_axis(name, form))
+def along(name: str, *, title: str = "", **scale: Any) -> alt.X:
+    """The linear axis of a column across the chart."""
+    return alt.X(f"{name}:Q", title=title or axis_title(name), scale=_scale(False, scale), axis=_axis(name))
 
 
-def up(name: str, *, log: bool = False, title: str = "", ticks: int = 5, form: str = "", **scale: Any) -> alt.Y:
-    """The axis of a column up the chart; `ticks` are of a logarithmic one, `form` stands for the column's format."""
-    axis = _axis(name, form, **({"tickCount": ticks} if log else {}))
+def up(name: str, *, log: bool = False, title: str = "", ticks: int = 5, **scale: Any) -> alt.Y:
+    """The axis of a column up the chart; `ticks` are of a logarithmic one."""
+    axis = _axis(name, **({"tickCount": ticks} if log else {}))
     return alt.Y(f"{name}:Q", title=title or axis_title(name), scale=_scale(log, scale), axis=axis)
 
 
@@ -45,9 +55,9 @@ def rows(name: str, order: Iterable[str], **axis: Any) -> alt.Y:
     return alt.Y(f"{name}:N", sort=list(order), title=None, axis=alt.Axis(**axis))
 
 
-def _axis(name: str, form: str, **others: Any) -> Any:
-    form = form or column(name).axis_format
-    return alt.Axis(format=form, **others) if form or others else alt.Undefined
+def _axis(name: str, **others: Any) -> Any:
+    asked = {"format": column(name).axis_format} | others
+    return alt.Axis(**asked) if any(asked.values()) else alt.Undefined
 
 
 def _scale(log: bool, scale: Mapping[str, Any]) -> Any:
@@ -66,7 +76,6 @@ def lines(
     title: str | None = None,
     order: str = "",
     dashes: tuple[str, Mapping[str, list[int]]] | None = None,
-    clip: bool = True,
     **mark: Any,
 ) -> Any:
     """Lines told apart by colour and dash, each of whose visible points answers the pointer.
@@ -90,29 +99,17 @@ def lines(
         Column by which points are joined, if not by `x`.
     dashes : (str, mapping), optional
         Another column that the dash stands for, and a dash by its values.
-    clip : bool
-        Cut lines off where they leave the picture.
     **mark
-        What else Altair's ``mark_line`` takes.
+        What else Altair's ``mark_line`` takes, as ``clip`` for lines that leave the picture.
     """
-    given = looks if isinstance(looks, Mapping) else series(looks)
-    present = {name: given[name] for name in given if name in set(frame[by])}
-    second = dash(by, title, {name: dashed for name, (_, dashed) in present.items()})
+    there = present(looks if isinstance(looks, Mapping) else series(looks), frame[by])
+    second = dash(by, there, title)
     if dashes is not None:
         column_of, all_dashes = dashes
-        there = {name: dashed for name, dashed in all_dashes.items() if name in set(frame[column_of])}
-        second = dash(column_of, axis_title(column_of), there).legend(symbolType="stroke", symbolSize=300)
-    chart = (
-        alt.Chart(frame)
-        .mark_line(clip=clip or alt.Undefined, **mark)
-        .encode(
-            x=x,
-            y=y,
-            color=line_colour(by, title, {name: colour for name, (colour, _) in present.items()}),
-            strokeDash=second,
-            tooltip=tips,
-        )
-    )
+        second = dash(column_of, present(all_dashes, frame[column_of]), axis_title(column_of))
+        second = second.legend(symbolType="stroke", symbolSize=300)
+    chart = alt.Chart(frame).mark_line(**mark).encode(x=x, y=y, color=strokes(by, there, title), strokeDash=second)
+    chart = chart.encode(tooltip=tips)
     return touchable(chart.encode(order=alt.Order(f"{order}:Q")) if order else chart, _visible(frame, y))
 
 
@@ -169,7 +166,7 @@ def shapes(
         .encode(
             x=x,
             y=y,
-            color=colours(by, {name: look[0] for name, look in looks.items()}, title),
+            color=colours(by, looks, title),
             shape=alt.Shape(f"{by}:N", title=title, scale=shape),
             tooltip=tips,
         )
@@ -182,15 +179,27 @@ def present(looks: Mapping[str, _Look], values: Iterable[str]) -> dict[str, _Loo
     return {name: look for name, look in looks.items() if name in there}
 
 
-def colours(by: str, of: Mapping[str, str], title: str | None = None) -> alt.Color:
-    """Colours by name."""
-    return alt.Color(f"{by}:N", title=title, scale=alt.Scale(domain=[*of], range=[*of.values()]))
+def colours(by: str, of: Colours, title: str | None = None, **legend: Any) -> alt.Color:
+    """Colours by name; what else Altair's ``Legend`` takes is passed on."""
+    scale = alt.Scale(domain=[*of], range=[look if isinstance(look, str) else look[0] for look in of.values()])
+    drawn = alt.Legend(**legend) if legend else alt.Undefined
+    return alt.Color(f"{by}:N", title=title, scale=scale, legend=drawn)
 
 
-def squares(by: str, colours: Mapping[str, str], title: str | None = None, **legend: Any) -> alt.Color:
-    """Colours of areas by name, with squares in the legend; what else Altair's ``Legend`` takes is passed on."""
-    scale = alt.Scale(domain=[*colours], range=[*colours.values()])
-    return alt.Color(f"{by}:N", title=title, scale=scale, legend=alt.Legend(symbolType="square", **legend))
+def squares(by: str, of: Colours, title: str | None = None, **legend: Any) -> alt.Color:
+    """Colours of areas by name, with squares in the legend."""
+    return colours(by, of, title, symbolType="square", **legend)
+
+
+def strokes(by: str, of: Colours, title: str | None = None, **legend: Any) -> alt.Color:
+    """Colours of lines by name, with strokes in the legend."""
+    return colours(by, of, title, symbolType="stroke", symbolStrokeWidth=3, symbolSize=300, **legend)
+
+
+def dash(by: str, of: Looks | Mapping[str, list[int]], title: str | None = None) -> alt.StrokeDash:
+    """Dashes of lines by name."""
+    scale = alt.Scale(domain=[*of], range=[look if isinstance(look, list) else look[1] for look in of.values()])
+    return alt.StrokeDash(f"{by}:N", title=title, scale=scale)
 
 
 def banded(frame: pd.DataFrame, x: alt.X, y: alt.Y, tips: Sequence[str]) -> list[Any]:
@@ -208,11 +217,10 @@ def banded(frame: pd.DataFrame, x: alt.X, y: alt.Y, tips: Sequence[str]) -> list
     name_x, name_y = (_field(axis) for axis in (x, y))
     drawn, layers, named = rounded(frame), [], [*tips]
     if has_bands(frame):
-        names = alt.Scale(domain=["50%", "95%"], range=BAND_COLOURS)
+        colour = colours("level", dict(zip(("50%", "95%"), BAND_COLOURS, strict=True)), column("level").title)
         for level, opacity in ((95, 0.45), (50, 0.6)):
             band = drawn[[name_x, f"low_{level}", f"high_{level}"]].assign(level=f"{level}%")
             area = alt.Chart(band.rename(columns={f"low_{level}": name_y})).mark_area(opacity=opacity, clip=True)
-            colour = alt.Color("level:N", title=column("level").title, scale=names)
             layers.append(area.encode(x=x, y=y, y2=alt.Y2(f"high_{level}:Q"), color=colour))
             named += [f"low_{level}", f"high_{level}"]
     curve = alt.Chart(drawn).mark_line(color=MODEL_COLOURS["exact"], clip=True)
@@ -241,11 +249,10 @@ def ranges(
         By the name in the legend: the columns of its lower and upper ends, its colour and opacity.
     """
     low = _field(y)
-    colours = alt.Scale(domain=list(of), range=[colour for *_, colour, _ in of.values()])
+    colour = colours("what", {name: shade for name, (*_, shade, _) in of.items()}, column("what").title)
     areas = []
     for name, (lower, upper, _, opacity) in of.items():
         band = frame[[_field(x), lower, upper]].rename(columns={lower: low, upper: high}).assign(what=name)
-        colour = alt.Color("what:N", title=column("what").title, scale=colours)
         area = alt.Chart(band).mark_area(opacity=opacity).encode(x=x, y=y, y2=alt.Y2(f"{high}:Q"), color=colour)
         areas.append(area)
     return areas
@@ -314,7 +321,7 @@ def measured(
     area : bool
         Draw the ranges as one area, and not as a line each.
     """
-    base = alt.Chart(frame).encode(x=x, color=colours(by, {name: look[0] for name, look in looks.items()}, title))
+    base = alt.Chart(frame).encode(x=x, color=colours(by, looks, title))
     spread = base.mark_area(opacity=0.25) if area else base.mark_rule(strokeWidth=2)
     layers = [spread.encode(y=alt.Y(f"{ends[0]}:Q"), y2=alt.Y2(f"{ends[1]}:Q"))]
     if joined:
@@ -352,7 +359,43 @@ def answering(cells: pd.DataFrame, x: alt.X, y: alt.Y, x_end: str, y_end: str, t
     return unseen.encode(x=x, y=y, **ends, opacity=alt.value(0), tooltip=tips)
 
 
-def stacked(frame: pd.DataFrame, x: alt.X, y: alt.Y, colours: Mapping[str, str], tips: list[alt.Tooltip]) -> Any:
+def cells(
+    frame: pd.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    looks: Mapping[str, tuple[str, str]],
+    tips: list[alt.Tooltip],
+    title: str | None = None,
+    font_px: int = 11,
+    edge: tuple[str, float] = (PALE_GREY, 0.5),
+) -> Any:
+    """A map of cells with a text in each.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row a cell: ``kind``, ``told`` (its text), and the columns of the axes.
+    x, y : axes
+        Of names.
+    looks : mapping
+        Fill and ink of a cell by its kind.
+    tips : list
+        As from :func:`~ettr.chapters.common.columns.tooltips`.
+    title : str, optional
+        Of the legend.
+    font_px : int
+        Of the texts. [px]
+    edge : (str, float)
+        Colour and width of the lines between cells. [px]
+    """
+    base = alt.Chart(frame.assign(ink=[looks[kind][1] for kind in frame["kind"]])).encode(x=x, y=y, tooltip=tips)
+    colour = squares("kind", present(looks, frame["kind"]), title, symbolOpacity=1)
+    drawn = base.mark_rect(stroke=edge[0], strokeWidth=edge[1]).encode(color=colour)
+    ink = alt.Color("ink:N", scale=None)
+    return layered(drawn, base.mark_text(fontSize=font_px).encode(text="told:N", color=ink))
+
+
+def stacked(frame: pd.DataFrame, x: alt.X, y: alt.Y, shades: Mapping[str, str], tips: list[alt.Tooltip]) -> Any:
     """Shares of parts, stacked in the order of their colours.
 
     Parameters
@@ -361,28 +404,26 @@ def stacked(frame: pd.DataFrame, x: alt.X, y: alt.Y, colours: Mapping[str, str],
         ``part``, and the columns of the axes.
     x, y : axes
         As from :func:`across` and :func:`up`.
-    colours : mapping
+    shades : mapping
         A colour a part.
     tips : list
         As from :func:`~ettr.chapters.common.columns.tooltips`.
     """
-    present = [part for part in colours if part in set(frame["part"])]
-    places = {part: i for i, part in enumerate(colours)}
-    colour = alt.Scale(domain=present, range=[colours[part] for part in present])
+    places = {part: i for i, part in enumerate(shades)}
     return (
         alt.Chart(frame.assign(order=frame["part"].map(places)))
         .mark_area(opacity=0.85)
         .encode(
             x=x,
             y=y.stack("zero"),  # noqa: PD013  (of Altair)
-            color=alt.Color("part:N", title=column("part").title, scale=colour),
+            color=colours("part", present(shades, frame["part"]), column("part").title),
             order=alt.Order("order:Q"),
             tooltip=tips,
         )
     )
 
 
-def bars(frame: pd.DataFrame, name: str, x: alt.X, colours: Mapping[str, str], tips: list[alt.Tooltip]) -> Any:
+def bars(frame: pd.DataFrame, name: str, x: alt.X, shades: Mapping[str, str], tips: list[alt.Tooltip]) -> Any:
     """Bars from zero, the longest first, with their values behind them.
 
     Parameters
@@ -393,7 +434,7 @@ def bars(frame: pd.DataFrame, name: str, x: alt.X, colours: Mapping[str, str], t
         Column with the bars' names.
     x : axis
         Of the values, a share.
-    colours : mapping
+    shades : mapping
         A colour a name.
     tips : list
         As from :func:`~ettr.chapters.common.columns.tooltips`.
@@ -401,11 +442,9 @@ def bars(frame: pd.DataFrame, name: str, x: alt.X, colours: Mapping[str, str], t
     value = _field(x)
     order = frame.sort_values(value, ascending=False)[name].tolist()
     base = alt.Chart(frame).encode(y=alt.Y(f"{name}:N", sort=order, title=None))
-    scale = alt.Scale(domain=order, range=[colours[one] for one in order])
-    drawn = base.mark_bar().encode(x=x, color=alt.Color(f"{name}:N", legend=None, scale=scale), tooltip=tips)
-    return drawn + base.mark_text(align="left", dx=4).encode(
-        x=alt.X(f"{value}:Q"), text=alt.Text(f"{value}:Q", format=".1%")
-    )
+    colour = colours(name, {one: shades[one] for one in order}).legend(None)
+    labels = base.mark_text(align="left", dx=4).encode(x=f"{value}:Q", text=alt.Text(f"{value}:Q", format=".1%"))
+    return base.mark_bar().encode(x=x, color=colour, tooltip=tips) + labels
 
 
 def dots(frame: pd.DataFrame, x: alt.X, y: alt.Y, shape: alt.Shape, size: int, tips: list[alt.Tooltip]) -> Any:

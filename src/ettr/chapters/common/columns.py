@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from ettr.core.errors import UnknownName
+from ettr.core.errors import InputError, UnknownName
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,6 @@ class Column:
     axis: str = ""
     axis_format: str = "~g"
 
-    @property
-    def is_name(self) -> bool:
-        """Whether it holds names, and no numbers."""
-        return not self.format
-
     def labelled(self, title: str) -> str:
         """A title with the unit."""
         return f"{title} [{self.unit}]" if self.unit else title
@@ -56,6 +51,7 @@ COLUMNS = {
     "alone": Column("Days alone", format=".2f"),
     "apart": Column("Closed form less simulated", "points", "+.2f"),
     "assumption": Column("Assumes that"),
+    "at_risk": Column("Nodes watched that long", format=",.0f"),
     "basis": Column("What it changes is"),
     "before": Column("Before", "h", ",.1f"),
     "beyond": Column("Days beyond both alone", format="+.2f"),
@@ -87,10 +83,11 @@ COLUMNS = {
     "doubling_k": Column("Doubles in", "K", ".0f"),
     "effective": Column("ETTR x speed", format=".1%", axis_format="%"),
     "effective_ettr": Column("ETTR at the scenario's own pace", format=".1%"),
+    "end_d": Column("to day", format=".1f"),
     "ends": Column("RSC formula ends at"),
     "error_points": Column("Error", "points", ".3~g", "Error of the ETTR"),
-    "ettr": Column("ETTR", format=".1%", axis_format="%"),
     "estimate": Column("Estimate"),
+    "ettr": Column("ETTR", format=".1%", axis_format="%"),
     "every": Column("One kept every"),
     "evidence": Column("What it does is"),
     "exactly": Column("Exact form"),
@@ -110,8 +107,9 @@ COLUMNS = {
     "from_h": Column("From hour", format=".2f"),
     "from_store": Column("Failures that need the store", format=".2~%"),
     "gain": Column("Days saved as given", format=".2f"),
-    "gain_high": Column("Days saved there", format=".2f"),
-    "gain_low": Column("Days saved there", format=".2f"),
+    "gain_high": Column("Days saved at the high end", format=".2f"),
+    "gain_low": Column("Days saved at the low end", format=".2f"),
+    "gap_h": Column("Gap", "h", ".3~g", "Time to the next incident"),
     "goal": Column("Size that is"),
     "gpu_h": Column("GPU-hours", format=",.0f"),
     "group": Column("Acts on"),
@@ -174,9 +172,10 @@ COLUMNS = {
     "mttf_high": Column("To", format=".3~g"),
     "mttf_low": Column("From", format=".3~g"),
     "musd": Column("Costs", "million USD", ",.3~g"),
-    "n_events": Column("Count", format=",.0f"),
+    "n_events": Column("Failures", format=",.0f"),
     "n_gpus": Column("GPUs", format=",.0f", axis="Job size [GPUs]", axis_format="~s"),
     "n_groups": Column("Groups measured", format=",.0f"),
+    "n_incidents": Column("Incidents", format=",.0f"),
     "n_kept": Column("Checkpoints", format=",.0f", axis="Checkpoints to keep", axis_format=",~g"),
     "n_lost": Column("Nodes lost at once", format=",.0f", axis_format=",.0f"),
     "n_nodes": Column("Nodes of the job", format=",.0f", axis="Job size [nodes]"),
@@ -185,10 +184,12 @@ COLUMNS = {
     "name": Column("Name"),
     "names": Column("Set"),
     "net_usd": Column("Left over", "million USD", ",.3~g"),
+    "node_days": Column("Node-days", format=",.0f"),
     "nodes": Column("Phases change"),
     "off": Column("Apart", "points"),
     "option": Column("Option"),
     "order": Column("It explains"),
+    "origin_d": Column("Day", format=".1f", axis="Day of the forecast [d]", axis_format=""),
     "overhead": Column("The floor adds", format=".1%"),
     "paid for": Column("Paid for"),
     "part": Column("Part"),
@@ -234,11 +235,13 @@ COLUMNS = {
     "short": Column("Something is missing", format=".3~%", axis_format=".2~p"),
     "side": Column("It"),
     "simulated": Column("Simulated"),
+    "since": Column("Since the repair", "d"),
     "since_s": Column("Since", "s", ".1f", "Time since the moment", ""),
     "size": Column("Job"),
     "source": Column("Source"),
     "speed": Column("Throughput", format=".2%", axis_format=".1%"),
     "stall_interval_min": Column("Best interval above", "min", ".3~g"),
+    "start_d": Column("From day", format=".1f", axis="Days since the window's start [d]", axis_format=""),
     "state": Column("Here"),
     "status": Column("Status"),
     "step": Column("Step"),
@@ -249,12 +252,14 @@ COLUMNS = {
     "temperature_c": Column("Temperature", "°C", ".1f", axis_format=""),
     "term": Column("Part"),
     "tier": Column("Tier"),
+    "time_d": Column("Days", format=".3~g", axis="Time in service since the repair [d]", axis_format=""),
     "time_min": Column("After", "min", ".1f"),
     "title": Column("Run"),
     "tokens_per_day": Column("Billion tokens a day", format=",.3~r", axis_format=",~g"),
     "trough": Column("Waiting at", format=".1%", axis="Power while waiting, over the rated power", axis_format="%"),
     "unavailable": Column("GPUs down", format=".2~%", axis="GPUs down, of all", axis_format=".2~p"),
     "unit": Column("Unit"),
+    "until_d": Column("Day", format=".0f", axis="Plan made on day [d]", axis_format=""),
     "usd": Column("Million USD", format=",.3~g"),
     "value": Column("GPUs", format=",.0f"),
     "verdict": Column("Verdict"),
@@ -262,6 +267,7 @@ COLUMNS = {
     "waiting_share": Column("Time waiting", format=".3~%"),
     "warming_k": Column("Warmer by", "K", "+.0f"),
     "way": Column("Way"),
+    "weibull_shape": Column("Shape", format=".2f", axis="Weibull shape (1: memoryless)", axis_format=""),
     "what": Column("Range"),
     "when": Column("At the"),
     "who": Column("By"),
@@ -315,13 +321,21 @@ def tooltips(*names: str, **others: str | Column) -> list[alt.Tooltip]:
         Columns.
     **others : str or Column
         Another title, or column, by name, where a chart means something more special by it.
+
+    Raises
+    ------
+    InputError
+        If two have the same title: Vega-Lite shows the first and drops the other.
     """
-    return [_tooltip(name, others.get(name, "")) for name in names]
+    tips = [_tooltip(name, others.get(name)) for name in names]
+    titles = [tip["title"] for tip in tips]
+    if len(set(titles)) < len(titles):
+        raise InputError(f"a pointer shows one value by each title, and two columns share one: {', '.join(titles)}")
+    return tips
 
 
-def _tooltip(name: str, other: str | Column) -> alt.Tooltip:
+def _tooltip(name: str, other: str | Column | None) -> alt.Tooltip:
     of = other if isinstance(other, Column) else column(name)
-    label = of.labelled(other if other and isinstance(other, str) else of.title)
-    return (
-        alt.Tooltip(f"{name}:N", title=label) if of.is_name else alt.Tooltip(f"{name}:Q", title=label, format=of.format)
-    )
+    title = of.labelled(other if isinstance(other, str) else of.title)
+    kind, form = ("Q", of.format) if of.format else ("N", alt.Undefined)
+    return alt.Tooltip(f"{name}:{kind}", title=title, format=form)

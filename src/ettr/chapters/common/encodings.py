@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import altair as alt
 import pandas as pd
 
 SHORT_NAMES = "width < 380 ? replace(datum.label, ' nodes,', ',') : datum.label"
 MODEL_NAMES = {"exact": "exact", "first_order": "first order", "rsc": "RSC formula"}
 DASHES = {"exact": [1, 0], "first order": [6, 3], "RSC formula": [2, 3]}
-
-
-def line_colour(field: str, title: str | None, colours: dict[str, str]) -> alt.Color:
-    """Colours of lines by name, with strokes in the legend."""
-    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=300)
-    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
-    return alt.Color(f"{field}:N", title=title, scale=scale, legend=legend)
-
-
-def dash(field: str, title: str | None, dashes: dict[str, list[int]]) -> alt.StrokeDash:
-    """Dashes of lines by name."""
-    return alt.StrokeDash(f"{field}:N", title=title, scale=alt.Scale(domain=list(dashes), range=list(dashes.values())))
 
 
 def but_size(subtitle: str) -> str:

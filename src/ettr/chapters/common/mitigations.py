@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common import builders
 from ettr.chapters.common.encodings import rounded
 from ettr.chapters.common.table import Table
-from ettr.chapters.common.theme import BLUE, GREEN, OCHRE, PALE_GREY, RUST, layered
+from ettr.chapters.common.theme import BLUE, GREEN, OCHRE, RUST
 from ettr.core.sentences import number
 
 BASES = {
@@ -47,39 +46,6 @@ def both_names(title: str) -> str:
 def labelled(frame: pd.DataFrame, digits: int = 4, **columns: Any) -> pd.DataFrame:
     """The frame with these columns, with the ``label`` of each mitigation, and with fewer digits."""
     return rounded(frame.assign(label=[both_names(one) for one in frame["title"]], **columns), digits)
-
-
-def cells(
-    frame: pd.DataFrame,
-    x: alt.X,
-    rows: Iterable[str],
-    looks: Mapping[str, tuple[str, str]],
-    tips: list[alt.Tooltip],
-    title: str | None = None,
-) -> Any:
-    """A map of cells with a text in each.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        A row a cell: ``label`` of its row as of :func:`both_names`, ``kind``, ``told`` (its text), the column of `x`.
-    x : axis
-        Across.
-    rows : iterable of str
-        Names of the rows, in order.
-    looks : mapping
-        Fill and ink of a cell by its kind.
-    tips : list
-        As from :func:`~ettr.chapters.common.columns.tooltips`.
-    title : str, optional
-        Of the legend.
-    """
-    inked = frame.assign(ink=[looks[kind][1] for kind in frame["kind"]])
-    fills = {kind: fill for kind, (fill, _) in builders.present(looks, frame["kind"]).items()}
-    base = alt.Chart(inked).encode(x=x, y=rows_of(rows), tooltip=tips)
-    colour = builders.squares("kind", fills, title, symbolOpacity=1)
-    drawn = base.mark_rect(stroke=PALE_GREY, strokeWidth=0.5).encode(color=colour)
-    return layered(drawn, base.mark_text(fontSize=11).encode(text="told:N", color=alt.Color("ink:N", scale=None)))
 
 
 def nothing(title: str) -> Table:

@@ -11,15 +11,10 @@ SHARES = (5, 25, 50, 75, 95)
 """Shares of runs that are done by the dates that are shown. [%]"""
 
 
-def runs_of(run: Scenario, n_runs: int, seed: int) -> simulation.Simulation:
-    """Simulated runs; the simulator is loaded by the first, since most tables need none."""
-    return simulation.simulate(run, n_runs, seed)
-
-
 def some_runs_of(run: Scenario, n_runs: int, seed: int, most_failures: int) -> simulation.Simulation | None:
     """Affordable runs; None if the run cannot be simulated, or practically never ends."""
     try:
         n_failures = float(budget.exact(budget.simplified(run).scenario).n_failures)
-        return runs_of(run, affordable_runs(n_failures, n_runs, most_failures), seed)
+        return simulation.simulate(run, affordable_runs(n_failures, n_runs, most_failures), seed)
     except (NotModelled, NoProgress, OutsideValidity):
         return None

@@ -10,44 +10,17 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.common.builders import colours, present
+from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, tooltips
-from ettr.chapters.common.encodings import dash
 from ettr.chapters.common.theme import FAINT_INK, MODEL_COLOURS, finish, need, touchable
 
 _SEEN, _MODEL, _THIRD = MODEL_COLOURS["exact"], MODEL_COLOURS["first_order"], MODEL_COLOURS["rsc"]
 _DISTRIBUTIONS = {
-    "exponential": _SEEN,
-    "Weibull": _MODEL,
-    "gamma": _THIRD,
-    "lognormal": MODEL_COLOURS["simulated"],
+    "exponential": (_SEEN, [1, 0]),
+    "Weibull": (_MODEL, [7, 3]),
+    "gamma": (_THIRD, [2, 3]),
+    "lognormal": (MODEL_COLOURS["simulated"], [9, 3, 2, 3]),
 }
-_DISTRIBUTION_DASHES = {"exponential": [1, 0], "Weibull": [7, 3], "gamma": [2, 3], "lognormal": [9, 3, 2, 3]}
-_COLUMNS = {
-    "at_risk": Column("Nodes watched that long", format=",.0f"),
-    "distribution": Column("Distribution"),
-    "end_d": Column("to day", format=".1f"),
-    "failures": Column("Failures"),
-    "gap_h": Column("Gap", "h", ".3~g"),
-    "group": Column("Component"),
-    "kind": Column("Of"),
-    "n_events": Column("Failures", format=",.0f"),
-    "n_incidents": Column("Incidents", format=",.0f"),
-    "node_days": Column("Node-days", format=",.0f"),
-    "nodes": Column("Nodes", format=",.1f"),
-    "origin_d": Column("Day", format=".1f"),
-    "points": Column("Points of ETTR", format=".2f"),
-    "rate": Column("Per 1000 node-days", format=",.3~r"),
-    "rule": Column("Merged"),
-    "since": Column("Since the repair", "d"),
-    "start_d": Column("From day", format=".1f"),
-    "survival": Column("Lasts longer", format=".1%"),
-    "time_d": Column("Days", format=".3~g"),
-    "until_d": Column("Day", format=".0f"),
-    "weibull_shape": Column("Shape", format=".2f"),
-    "what": Column("What"),
-}
-"""What this chapter's tooltips call its columns."""
 _RATED = ("n_events", "rate", "low", "high")
 _LONGEST_NAME = 60
 
@@ -88,7 +61,7 @@ def components(frame: pd.DataFrame, title: str, subtitle: str = "", level: float
         return NoChart("nothing failed.")
     base = alt.Chart(frame).encode(
         y=alt.Y("group:N", sort=frame["group"].tolist(), title=None),
-        tooltip=_tips("group", *_RATED, **_ends(level)),
+        tooltip=tooltips("group", *_RATED, group="Component", **_rated(level)),
     )
     bars = base.mark_bar().encode(
         x=alt.X("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
@@ -129,12 +102,11 @@ def over_time(frame: pd.DataFrame, rate: float, title: str, subtitle: str = "", 
         middle_d=(frame["start_h"] + frame["end_h"]) / 48,
         zero=0.0,
     )
-    days = alt.X("start_d:Q", title="Days since the window's start [d]", scale=alt.Scale(nice=False))
     base = alt.Chart(stretches).encode(
-        tooltip=_tips("start_d", "end_d", *_RATED, **_ends(level)),
+        tooltip=tooltips("start_d", "end_d", *_RATED, **_rated(level)),
     )
     bars = base.mark_bar(opacity=0.75, stroke="white", strokeWidth=1).encode(
-        x=days,
+        x=builders.along("start_d", nice=False),
         x2="end_d:Q",
         y=alt.Y("rate:Q", title="Failures per 1000 node-days", scale=alt.Scale(zero=True)),
         y2="zero:Q",
@@ -173,25 +145,19 @@ def gaps(seen: pd.DataFrame, fitted: pd.DataFrame, title: str, subtitle: str = "
     need(fitted, "gap_h", "survival", "distribution")
     if seen.empty or fitted.empty:
         return NoChart("the log holds too few different times between failures for a distribution.")
-    x = alt.X(
-        "gap_h:Q",
-        title="Time to the next incident [h]",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format="~g", tickCount=6, labelOverlap=True),
-    )
+    x = builders.across("gap_h")
     y = alt.Y("survival:Q", title="Share that lasts longer [%]", axis=alt.Axis(format="%"))
     fitted = fitted.assign(distribution=fitted["distribution"].replace("weibull", "Weibull"))
-    names = [name for name in _DISTRIBUTIONS if name in set(fitted["distribution"])]
-    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=300, columns=4)
+    looks, longer = builders.present(_DISTRIBUTIONS, fitted["distribution"]), Column("Lasts longer", format=".1%")
     lines = (
         alt.Chart(fitted)
         .mark_line()
         .encode(
             x=x,
             y=y,
-            color=colours("distribution", present(_DISTRIBUTIONS, names), "Fitted").legend(legend),
-            strokeDash=dash("distribution", "Fitted", present(_DISTRIBUTION_DASHES, names)),
-            tooltip=_tips("distribution", "gap_h", "survival"),
+            color=builders.strokes("distribution", looks, "Fitted", columns=4),
+            strokeDash=builders.dash("distribution", looks, "Fitted"),
+            tooltip=tooltips("distribution", "gap_h", "survival", distribution="Distribution", survival=longer),
         )
     )
     dots = (
@@ -200,7 +166,7 @@ def gaps(seen: pd.DataFrame, fitted: pd.DataFrame, title: str, subtitle: str = "
         .encode(
             x=x,
             y=y,
-            tooltip=_tips("gap_h", "survival"),
+            tooltip=tooltips("gap_h", "survival", survival=longer),
         )
     )
     return finish(
@@ -209,7 +175,7 @@ def gaps(seen: pd.DataFrame, fitted: pd.DataFrame, title: str, subtitle: str = "
         subtitle=subtitle or "Dots: the log.",
         description=(
             f"Share of the times between incidents that last longer than a given time: {len(seen)} dots of the log and "
-            f"the curves of {', '.join(names)}, on a logarithmic time axis from {_digits(seen['gap_h'].min())} to "
+            f"the curves of {', '.join(looks)}, on a logarithmic time axis from {_digits(seen['gap_h'].min())} to "
             f"{_digits(seen['gap_h'].max())} h."
         ),
     )
@@ -228,13 +194,11 @@ def shapes(rules: pd.DataFrame, title: str, subtitle: str = "", level: float = 0
     need(rules, "rule", "n_incidents", "weibull_shape", "shape_low", "shape_high")
     if rules["weibull_shape"].isna().all():
         return NoChart("the log holds too few different times between failures for a shape.")
-    known = rules.dropna(subset=["weibull_shape"])
+    known, ends = rules.dropna(subset=["weibull_shape"]), _ends(level, ".2f", "shape_")
     base = alt.Chart(known).encode(y=alt.Y("rule:N", sort=rules["rule"].tolist(), title=None))
     dots = base.mark_point(size=90).encode(
-        x=alt.X("weibull_shape:Q", title="Weibull shape (1: memoryless)", scale=alt.Scale(zero=False, padding=12)),
-        tooltip=_tips(
-            "rule", "n_incidents", "weibull_shape", "shape_low", "shape_high", **_ends(level, ".2f", "shape_")
-        ),
+        x=builders.along("weibull_shape", zero=False, padding=12),
+        tooltip=tooltips("rule", "n_incidents", "weibull_shape", *ends, rule="Merged", **ends),
     )
     whiskers = base.mark_rule(strokeWidth=2).encode(x="shape_low:Q", x2="shape_high:Q")
     one = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[6, 4], strokeWidth=2).encode(x="one:Q")
@@ -263,6 +227,7 @@ def nodes(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     if frame.empty:
         return NoChart("no failure names its node.")
     labels = frame.drop_duplicates("failures").sort_values("order")["failures"].tolist()
+    nodes_of_kind = Column("Nodes", format=",.1f")
     bars = (
         alt.Chart(frame)
         .mark_bar()
@@ -275,8 +240,8 @@ def nodes(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
                 scale=alt.Scale(type="symlog", constant=1),
                 axis=alt.Axis(values=_ladder(frame["nodes"].max(), 1), format=",.0f", labelOverlap="greedy"),
             ),
-            color=colours("kind", {"seen": _SEEN, "equal nodes": _MODEL}),
-            tooltip=_tips("failures", "kind", "nodes"),
+            color=builders.colours("kind", {"seen": _SEEN, "equal nodes": _MODEL}),
+            tooltip=tooltips("failures", "kind", "nodes", failures="Failures", kind="Of", nodes=nodes_of_kind),
         )
     )
     chart = bars.facet(alt.Facet("log:N", title=None, sort=["as logged", "repeats taken out"]), columns=2)
@@ -333,7 +298,7 @@ def after_repair(frame: pd.DataFrame, title: str, subtitle: str = "", level: flo
         ),
         shape=alt.Shape("elsewhere:N", legend=None),
         color=alt.Color("elsewhere:N", legend=None, scale=alt.Scale(domain=[False, True], range=[_SEEN, _THIRD])),
-        tooltip=_tips("since", "node_days", *_RATED, **_ends(level)),
+        tooltip=tooltips("since", "node_days", *_RATED, **_rated(level)),
     )
     whiskers = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", axis=axis), y2="high:Q")
     rates = "; ".join(f"{row.since}: {_digits(row.rate)}" for row in watched.itertuples())
@@ -359,9 +324,8 @@ def lives(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.
     need(frame, "time_d", "survival", "low", "high", "at_risk")
     if frame.empty:
         return NoChart("no node is known to have failed, come back and been watched on.")
-    base = alt.Chart(frame).encode(
-        x=alt.X("time_d:Q", title="Time in service since the repair [d]", scale=alt.Scale(nice=False))
-    )
+    base = alt.Chart(frame).encode(x=builders.along("time_d", nice=False))
+    shares = {"survival": Column("Hold longer", format=".1%"), **_ends(level, ".1%")}
     band = base.mark_area(interpolate="step-after", opacity=0.2, color=_SEEN).encode(y="low:Q", y2="high:Q")
     line = base.mark_line(interpolate="step-after", color=_SEEN).encode(
         y=alt.Y(
@@ -370,15 +334,7 @@ def lives(frame: pd.DataFrame, title: str, subtitle: str = "", level: float = 0.
             axis=alt.Axis(format="%"),
             scale=alt.Scale(domain=[0, 1]),
         ),
-        tooltip=_tips(
-            "time_d",
-            "survival",
-            "low",
-            "high",
-            "at_risk",
-            survival=Column("Hold longer", format=".1%"),
-            **_ends(level, ".1%"),
-        ),
+        tooltip=tooltips("time_d", "survival", "low", "high", "at_risk", **shares),
     )
     last = frame.iloc[-1]
     return finish(
@@ -411,7 +367,7 @@ def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str =
     if frame.empty:
         return NoChart("the log holds too few failures to test forecasts on.")
     outcomes = frame.assign(came=frame["inside"].map({True: "inside", False: "outside"}))
-    x = alt.X("origin_d:Q", title="Day of the forecast [d]", scale=alt.Scale(nice=False, padding=6))
+    x = builders.along("origin_d", nice=False, padding=6)
     base = alt.Chart(outcomes)
     ahead = f"{horizon_d:.3g} days" if horizon_d >= 2 else f"{24 * horizon_d:.3g} h"
     counts = f"Failures in the next {ahead} [count]"
@@ -422,14 +378,14 @@ def forecasts(frame: pd.DataFrame, horizon_d: float, title: str, subtitle: str =
         "low": Column("Forecast from", **whole),
         "high": Column("to", **whole),
         "poisson_low": Column("Poisson from", **whole),
-        "poisson_high": Column("to", **whole),
+        "poisson_high": Column("Poisson to", **whole),
     }
     dots = base.mark_point(size=45).encode(
         x=x,
         y="n_events:Q",
-        color=colours("came", {"inside": _THIRD, "outside": _MODEL}, "What came"),
+        color=builders.colours("came", {"inside": _THIRD, "outside": _MODEL}, "What came"),
         shape=alt.Shape("came:N", title="What came", scale=alt.Scale(domain=["inside", "outside"])),
-        tooltip=_tips("origin_d", "n_events", *bands, n_events=Column("Failures that came", format=",.0f"), **bands),
+        tooltip=tooltips("origin_d", "n_events", *bands, n_events="Failures that came", **bands),
     )
     return finish(
         wide + narrow + dots,
@@ -462,10 +418,10 @@ def trust(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     tidy = tidy.assign(points=100 * tidy["lost"], what=tidy["what"].map(names))
     base = alt.Chart(tidy).encode(
-        x=alt.X("until_d:Q", title="Plan made on day [d]", scale=alt.Scale(nice=False, padding=12)),
+        x=builders.along("until_d", nice=False, padding=12),
         y=alt.Y("points:Q", title="ETTR [points]", scale=alt.Scale(zero=True)),
-        color=colours("what", dict(zip(names.values(), (_THIRD, _MODEL), strict=True))),
-        tooltip=_tips("until_d", "what", "points"),
+        color=builders.colours("what", dict(zip(names.values(), (_THIRD, _MODEL), strict=True))),
+        tooltip=tooltips("until_d", "what", "points", what="What", points=Column("Points of ETTR", format=".2f")),
     )
     dots = base.mark_point(size=80).encode(
         shape=alt.Shape("what:N", title=None, scale=alt.Scale(domain=list(names.values())))
@@ -484,8 +440,9 @@ def trust(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
 
 
-def _tips(*names: str, **others: Column) -> list[alt.Tooltip]:
-    return tooltips(*names, **_COLUMNS | others)
+def _rated(level: float) -> dict[str, Column]:
+    """The columns of a rate and its interval."""
+    return {"rate": Column("Per 1000 node-days", format=",.3~r"), **_ends(level)}
 
 
 def _ends(level: float, form: str = ",.3~r", of: str = "") -> dict[str, Column]:

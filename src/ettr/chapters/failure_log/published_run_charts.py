@@ -7,14 +7,14 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from ettr.chapters.common.builders import colours, present, shapes
+from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, tooltips
-from ettr.chapters.common.theme import MODEL_COLOURS, finish, need
+from ettr.chapters.common.theme import BLUE, BRICK, MODEL_COLOURS, PALE_GREY, finish, need
 from ettr.chapters.failure_log.tables import MODELLED, NOT_MODELLED, NOT_TOLD
 
 _KINDS = {"realised": "as the diary shows", "modelled": "hardware, checkpoints and restarts only"}
-_LOOKS = {_KINDS["realised"]: ("#ad470c", "circle"), _KINDS["modelled"]: (MODEL_COLOURS["exact"], "diamond")}
-_TERMS = {MODELLED: "#1f95ec", NOT_MODELLED: "#ad470c", NOT_TOLD: "#8a8d8c"}
+_LOOKS = {_KINDS["realised"]: (BRICK, "circle"), _KINDS["modelled"]: (MODEL_COLOURS["exact"], "diamond")}
+_TERMS = {MODELLED: BLUE, NOT_MODELLED: BRICK, NOT_TOLD: PALE_GREY}
 _LOSS = {
     "reason": Column("Put down to"),
     "lost_h": Column("Lost", "h", ".1f"),
@@ -38,9 +38,9 @@ def against_model(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     tidy = frame.melt(
         id_vars=["run", "low", "high"], value_vars=list(_KINDS), var_name="kind", value_name="ettr"
     ).assign(kind=lambda rows: rows["kind"].map(_KINDS))
-    y = alt.Y("run:N", sort=frame["run"].tolist(), title=None, axis=alt.Axis(labelLimit=220))
+    y = builders.rows("run", frame["run"], labelLimit=220)
     x = alt.X("ettr:Q", title="ETTR", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False, padding=30))
-    dots = shapes(tidy, x, y, "kind", _LOOKS, 130, tooltips("run", "kind", "ettr", kind=Column("ETTR")))
+    dots = builders.shapes(tidy, x, y, "kind", _LOOKS, 130, tooltips("run", "kind", "ettr", kind="It is"))
     labels = alt.Chart(tidy).mark_text(dy=-16).encode(x=x, y=y, text=alt.Text("ettr:Q", format=".1%"))
     known = alt.Chart(frame).encode(y=y)
     links = known.mark_rule(strokeDash=[3, 3]).encode(x="realised:Q", x2="modelled:Q")
@@ -76,7 +76,7 @@ def losses(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     base = alt.Chart(labelled).encode(y=alt.Y("what:N", sort=order, title=None, axis=two_lines))
     bars = base.mark_bar().encode(
         x=alt.X("lost_h:Q", title="Lost wall clock [h]", scale=alt.Scale(domain=[0, 1.25 * longest])),
-        color=colours("term", present(_TERMS, frame["term"]), "By a model of hardware"),
+        color=builders.colours("term", builders.present(_TERMS, frame["term"]), "By a model of hardware"),
         tooltip=tooltips(*_LOSS, **_LOSS),
     )
     labels = base.mark_text(align="left", dx=4).encode(x="lost_h:Q", text=alt.Text("lost_h:Q", format=".1f"))

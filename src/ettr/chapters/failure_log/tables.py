@@ -18,13 +18,7 @@ from ettr.core.errors import UnknownName
 from ettr.core.results import FailureLog
 from ettr.core.units import MIN_PER_H, S_PER_H
 from ettr.logs import training_logs
-from ettr.logs.training_logs import (
-    GROUPS,
-    HARDWARE,
-    RealisedETTR,
-    lost_by_kind,
-    realised_ettr,
-)
+from ettr.logs.training_logs import GROUPS, HARDWARE, RealisedETTR, lost_by_kind, realised_ettr
 from ettr.scenario import Scenario
 
 MIXED = training_logs.MIXED
@@ -42,14 +36,6 @@ class PublishedRun:
 
     Attributes
     ----------
-    name : str
-        Name of the run, and of its preset.
-    progress : DataFrame
-        ``time`` (as the diary writes it), ``step``; the rows that the realised ETTR is made of.
-    step_s : float
-        Time of one step. [s]
-    resolution_h : float
-        Step of the diary's time stamps. [h]
     realised : RealisedETTR
         What the run really did.
     losses : DataFrame
@@ -61,10 +47,6 @@ class PublishedRun:
         The preset of the same name.
     """
 
-    name: str
-    progress: pd.DataFrame
-    step_s: float
-    resolution_h: float
     realised: RealisedETTR
     losses: pd.DataFrame
     scenario: Scenario
@@ -86,7 +68,7 @@ def published_run(name: str) -> PublishedRun:
     Returns
     -------
     PublishedRun
-        Its progress, the realised ETTR, its losses, and the preset of the same name.
+        The realised ETTR, its losses, and the preset of the same name.
 
     Raises
     ------
@@ -148,12 +130,11 @@ def _glm130b() -> PublishedRun:
     step_s = evidence.figure("glm130b_step_s").value
     progress = events.dropna(subset="restart_step").rename(columns={"restart_step": "step"})
     losses = lost_by_kind(events, step_s).rename(columns={"group": "reason", "n_stops": "n"})
-    return _published("glm-130b", progress[["time", "step"]], step_s, 0.0, losses[["reason", "lost_h", "n"]])
+    return _published("glm-130b", progress, step_s, 0.0, losses[["reason", "lost_h", "n"]])
 
 
 def _bloom176b() -> PublishedRun:
-    names = {"date": "time", "iteration": "step"}
-    progress = evidence.table("bloom176b_progress").rename(columns=names)[list(names.values())]
+    progress = evidence.table("bloom176b_progress").rename(columns={"date": "time", "iteration": "step"})
     step_s = evidence.figure("bloom_iteration_s").value
     steps = int(progress["step"].iloc[-1] - progress["step"].iloc[0])
     reported = evidence.table("bloom176b_losses").groupby("kind")["lost_h"].agg(["sum", "count"])
@@ -175,7 +156,6 @@ def _published(
     name: str, progress: pd.DataFrame, step_s: float, resolution_h: float, named: pd.DataFrame
 ) -> PublishedRun:
     """A run with its losses made whole: what no reason is given for is a row of its own."""
-    progress = progress.reset_index(drop=True)
     realised = realised_ettr(progress["time"], progress["step"], step_s, resolution_h)
     rest_h = realised.lost_h - named["lost_h"].sum()
     losses = named.astype({"n": "Int64"})
@@ -185,7 +165,7 @@ def _published(
     losses = losses.sort_values("lost_h", ascending=False, ignore_index=True)
     losses.insert(2, "share", losses["lost_h"] / losses["lost_h"].sum())
     losses["term"] = losses["reason"].map(REASONS).fillna(NOT_MODELLED)
-    return PublishedRun(name, progress, step_s, resolution_h, realised, losses, Scenario.load(name))
+    return PublishedRun(realised, losses, Scenario.load(name))
 
 
 def against_model() -> pd.DataFrame:
@@ -196,8 +176,7 @@ def against_model() -> pd.DataFrame:
     DataFrame
         ``name``, ``run`` (title), ``realised``, ``low``, ``high`` (from the resolution of the diary's time stamps),
         ``modelled`` (:func:`ettr.budget.exact` of the preset of the same name), ``difference`` (modelled less
-        realised), ``wall_h``, ``lost_h`` [h] and ``modelled_lost_h``, what the model would lose of the same wall
-        clock [h].
+        realised), ``lost_h`` and ``modelled_lost_h`` (what the model would lose of the same wall clock) [h].
 
     Examples
     --------
@@ -217,7 +196,6 @@ def against_model() -> pd.DataFrame:
                 "high": done.high,
                 "modelled": modelled,
                 "difference": modelled - done.ettr,
-                "wall_h": done.wall_h,
                 "lost_h": done.lost_h,
                 "modelled_lost_h": (1 - modelled) * done.wall_h,
             }

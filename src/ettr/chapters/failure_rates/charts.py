@@ -26,12 +26,8 @@ _POINT_SHAPES = {"observed": "circle", "projected": "diamond"}
 _SIZES = ((BLUE, "circle"), (BRICK, "diamond"), (GREEN, "square"), (VIOLET, "triangle-up"))
 _SHAPES = ((BRICK, [6, 3]), (STEEL, [1, 0]), (VIOLET, [2, 3]), (GREEN, [8, 2, 2, 2]), (GOLD, [4, 4]))
 _POINT_TIPS = {"kind": "Is", "rate": "Implied failures per 1000 node-days"}
-_RATIO_TIPS = {"title": "Cluster", "ratio": "Times the rate", "basis": "From", "verdict": "Same rate?"}
+_RATIO_TIPS = {"title": "Cluster", "ratio": "Times the rate", "low": "From", "high": "To", "verdict": "Same rate?"}
 _PER_MTTF_UNIT = {"min": 60.0, "h": 1.0}
-
-
-def _rows(order: list[str]) -> alt.Y:
-    return alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=300))
 
 
 def _across(name: str, title: str) -> alt.X:
@@ -58,7 +54,7 @@ def side_by_side(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     more = ("rate", "low", "high", "scope", "status", "source")
     tips = tooltips("title", *more, title="Cluster", low="From", high="To")
-    looks, y = builders.present(_COUNTED, frame["counted"]), _rows(order)
+    looks, y = builders.present(_COUNTED, frame["counted"]), builders.rows("title", order, labelLimit=300)
     across = _across("rate", "Failures per 1000 node-days")
     dots = builders.shapes(frame, across, y, "counted", looks, 90, tips, "Counted")
     ranges = "; ".join(
@@ -86,15 +82,14 @@ def ratios(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "title", "ratio", "low", "high", "basis", "verdict")
     order = frame.sort_values("ratio", ascending=False)["title"].tolist()
-    tips = tooltips("title", "ratio", "low", "high", "basis", "verdict", **_RATIO_TIPS)
-    looks, y = builders.present(_VERDICTS, frame["verdict"]), _rows(order)
+    tips = tooltips("title", "ratio", "low", "high", "basis", "verdict", **_RATIO_TIPS, basis="Known by")
+    looks, y = builders.present(_VERDICTS, frame["verdict"]), builders.rows("title", order, labelLimit=300)
     dots = builders.shapes(frame, _across("ratio", "Times the rate"), y, "verdict", looks, 90, tips, "Same rate?")
-    one = alt.Chart(pd.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("ratio:Q"))
     intervals = "; ".join(
         f"{row.title} {row.ratio:.2f} ({row.low:.2f} to {row.high:.2f})" for row in frame.itertuples()
     )
     return finish(
-        one + builders.spans(frame, y) + dots,
+        builders.rule(alt.X("ratio:Q"), 1.0, strokeDash=[3, 3]) + builders.spans(frame, y) + dots,
         title=title,
         subtitle=subtitle
         or "Lines: 95% interval of the ratio, widened by a stated range. Crosses: one figure is all that is stated.",
@@ -118,20 +113,11 @@ def mttf_by_size(frame: pd.DataFrame, points: pd.DataFrame, title: str, subtitle
     """
     need(frame, "line", "n_gpus", "mttf_h", "low", "high")
     need(points, "n_gpus", "mttf_h", "low", "high", "kind", "rate", "status")
-    x = alt.X(
-        "n_gpus:Q",
-        title="Job size [GPUs]",
-        scale=alt.Scale(type="log", nice=False, padding=8),
-        axis=alt.Axis(format="~s", values=_powers(frame["n_gpus"])),
-    )
-    y = alt.Y(
-        "mttf_h:Q",
-        title="Mean time to failure [h]",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format="~g", values=_powers(frame["mttf_h"])),
-    )
+    x = builders.across("n_gpus", padding=8).axis(format="~s", values=_powers(frame["n_gpus"]))
+    y = builders.up("mttf_h", log=True, title="Mean time to failure [h]")
+    y = y.axis(format="~g", values=_powers(frame["mttf_h"]))
     tips = tooltips("line", "n_gpus", "mttf_h", "low", "high", line="Rate of", low="From [h]", high="To [h]")
-    lines = builders.lines(frame, x, y, "line", _LINES, tips, "Rate of", clip=False)
+    lines = builders.lines(frame, x, y, "line", _LINES, tips, "Rate of")
     bounded = frame[frame["high"] > frame["low"]]
     band = alt.Chart(bounded).mark_area(opacity=0.18, color=VIOLET).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     given = alt.Chart(points)
@@ -186,7 +172,7 @@ def projections(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     sizes = jobs.sort_values("n_gpus")["size"].unique().tolist()
     looks = dict(zip(sizes, _SIZES, strict=False))
     order = jobs.groupby("title")["mttf"].max().sort_values(ascending=False).index.tolist()
-    y, across = _rows(order), _across("mttf", f"Mean time to failure [{unit}]")
+    y, across = builders.rows("title", order, labelLimit=300), _across("mttf", f"Mean time to failure [{unit}]")
     times = {"mttf": f"Time to failure [{unit}]", "mttf_low": "From", "mttf_high": "To"}
     tips = tooltips("title", "size", *times, "counted", title="At the rate of", **times)
     filled = builders.shapes(jobs[alike], across, y, "size", looks, 90, tips)
@@ -224,7 +210,7 @@ def by_age(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     looks = dict(zip(names, _SHAPES, strict=False))
     tips = tooltips("name", "age_days", "age_end_days", "rate", name="Lifetimes")
     legend, step = "Weibull, assumed", "step-after"
-    lines = builders.lines(curves, across, up, "name", looks, tips, legend, clip=False, interpolate=step)
+    lines = builders.lines(curves, across, up, "name", looks, tips, legend, interpolate=step)
     changes = "; ".join(
         f"{name} from {rows['rate'].iloc[0]:.2f} to {rows['rate'].iloc[-1]:.2f}"
         for name, rows in curves.groupby("name", sort=False)

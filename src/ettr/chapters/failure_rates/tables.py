@@ -59,10 +59,8 @@ ONE_FIGURE = "one figure"
 _DAYS_PER_WEEK = 7.0
 _RSC = {"rsc-1": "RSC-1", "rsc-2": "RSC-2"}
 _COMPARED = {
-    **dict.fromkeys(("cluster_id", "title", "counted", "reference"), "str"),
+    **dict.fromkeys(("cluster_id", "title", "reference", "basis"), "str"),
     **dict.fromkeys(("ratio", "low", "high"), "float64"),
-    "basis": "str",
-    "p_value": "float64",
     "at_least": "bool",
 }
 _OVERLAPPING = {"llama3-unexpected": {"llama3-all"}, "llama3-all": {"llama3-unexpected"}}
@@ -150,10 +148,10 @@ def ratios(frame: pd.DataFrame, reference: str = "llama3-unexpected") -> pd.Data
     Returns
     -------
     DataFrame
-        ``cluster_id``, ``title``, ``counted``, ``reference`` (title of the cluster to compare with), ``ratio``,
-        ``low``, ``high``, ``basis``, ``p_value`` (missing unless count and exposure are both published), ``at_least``
-        (the true ratio may lie anywhere above) and ``verdict``: ``compatible`` if the ratio may be 1, else
-        ``different``; ``cannot be told`` where one figure is all that is stated. No rows if nothing is left to compare.
+        ``cluster_id``, ``title``, ``reference`` (title of the cluster to compare with), ``basis``, ``ratio``, ``low``,
+        ``high``, ``at_least`` (the true ratio may lie anywhere above) and ``verdict``: ``compatible`` if the ratio may
+        be 1, else ``different``; ``cannot be told`` where one figure is all that is stated. No rows if nothing is left
+        to compare.
 
         The ends are, by ``basis``, for ``counts`` the exact 95% interval of the ratio of two counts, widened by what is
         stated of the exposure; for ``range``, without a published count, the stated range over the reference's 95%
@@ -185,8 +183,7 @@ def ratios(frame: pd.DataFrame, reference: str = "llama3-unexpected") -> pd.Data
     ]
     compared = pd.DataFrame(rows, columns=list(_COMPARED)).astype(_COMPARED)
     may_be_one = (compared["low"] <= 1) & ((compared["high"] >= 1) | compared["at_least"])
-    verdict = np.where(may_be_one, COMPATIBLE, DIFFERENT)
-    verdicts = pd.Series(np.where(compared["basis"] == ONE_FIGURE, UNTOLD, verdict), index=compared.index, dtype="str")
+    verdicts = np.select([compared["basis"] == ONE_FIGURE, may_be_one], [UNTOLD, COMPATIBLE], DIFFERENT)
     return compared.assign(verdict=verdicts)
 
 
@@ -196,18 +193,15 @@ def _whole_count(frame: pd.DataFrame) -> pd.Series:
 
 
 def _ratio(row: Any, base: pd.Series, counted: bool) -> dict[str, Any]:
-    about = {"cluster_id": row.cluster_id, "title": row.title, "counted": row.counted, "reference": base["title"]}
-    about["ratio"] = row.rate / base["rate"]
+    about = {"cluster_id": row.cluster_id, "title": row.title, "reference": base["title"]}
+    about |= {"ratio": row.rate / base["rate"], "at_least": row.at_least}
     if not counted:
         basis = "range" if row.low < row.high else ONE_FIGURE
-        ends = {"low": row.low / base["high"], "high": row.high / base["low"], "basis": basis, "p_value": np.nan}
-        return {**about, **ends, "at_least": row.at_least}
+        return about | {"basis": basis, "low": row.low / base["high"], "high": row.high / base["low"]}
     exact = rate_ratio(int(row.n_events), row.node_days, int(base["n_events"]), base["node_days"])
     alone = failure_rate(row.n_events, row.node_days)  # wider ends than these are what is stated of the exposure
-    ends = {"low": exact.low * row.low / alone.low if alone.low else 0.0, "high": exact.high * row.high / alone.high}
-    exposure_known = row.low >= alone.low and row.high <= alone.high
-    p_value = exact.p_value if exposure_known else np.nan
-    return {**about, **ends, "basis": "counts", "p_value": p_value, "at_least": row.at_least}
+    low = exact.low * row.low / alone.low if alone.low else 0.0
+    return about | {"basis": "counts", "low": low, "high": exact.high * row.high / alone.high}
 
 
 def mttf_by_size(scenario: Scenario, n_points: int = 60) -> pd.DataFrame:
@@ -240,8 +234,8 @@ def rsc_points() -> pd.DataFrame:
     -------
     DataFrame
         ``n_gpus`` [GPUs], ``mttf_h``, ``low``, ``high`` [h] (ends: half a unit of the last printed digit, which is all
-        that is known), ``kind`` (``observed`` or ``projected``), ``rate``, ``rate_low``, ``rate_high``
-        [1 / (1000 node-days)], ``times_rsc1`` (over the published rate of RSC-1), ``status``, ``source``.
+        that is known), ``kind`` (``observed`` or ``projected``), ``rate`` [1 / (1000 node-days)], ``times_rsc1`` (over
+        the published rate of RSC-1), ``status``.
 
     Examples
     --------
@@ -260,19 +254,20 @@ def rsc_points() -> pd.DataFrame:
     ):
         printed = evidence.figure(key)
         half = 0.5 * 10.0 ** -len(f"{printed.value:g}".partition(".")[2])
-        hours = np.array([printed.value, printed.value - half, printed.value + half])
-        hours = hours * (H_PER_DAY if printed.unit == "d" else 1.0)
-        of_hours = NODE_DAYS * H_PER_DAY * per_node / (hours * n_gpus)
-        columns = dict(
-            zip(("mttf_h", "low", "high", "rate", "rate_high", "rate_low"), [*hours, *of_hours], strict=True)
+        unit_h = H_PER_DAY if printed.unit == "d" else 1.0
+        rate = NODE_DAYS * H_PER_DAY * per_node / (printed.value * unit_h * n_gpus)
+        rows.append(
+            {
+                "n_gpus": n_gpus,
+                "mttf_h": printed.value * unit_h,
+                "low": (printed.value - half) * unit_h,
+                "high": (printed.value + half) * unit_h,
+                "kind": kind,
+                "rate": rate,
+                "times_rsc1": rate / published,
+                "status": printed.status,
+            }
         )
-        known = {
-            "kind": kind,
-            "times_rsc1": of_hours[0] / published,
-            "status": printed.status,
-            "source": printed.source,
-        }
-        rows.append({"n_gpus": n_gpus, **columns, **known})
     return pd.DataFrame(rows)
 
 

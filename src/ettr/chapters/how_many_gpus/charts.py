@@ -83,7 +83,7 @@ def returns(frame: pd.DataFrame, own_gpus: float, turning_gpus: float | None, ti
     bands = alt.Chart(useful).mark_area(color=_LINES["and failures"][0]).encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
     tips = tooltips("line", "n_gpus", "tokens_per_day", "ettr", "layout", line="Counting")
     drawn = rounded(billions.drop(columns=["low", "high"]), 4)
-    lines = builders.lines(drawn, x, y, "line", _LINES, tips, "Counting", clip=False)
+    lines = builders.lines(drawn, x, y, "line", _LINES, tips, "Counting")
     at = {"this job": float(own_gpus)} | ({} if turning_gpus is None else {"turning point": float(turning_gpus)})
     marks = pd.DataFrame({"name": [*at], "n_gpus": [*at.values()], "line": range(len(at))})
     rules = alt.Chart(marks).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("n_gpus:Q"))

@@ -72,7 +72,7 @@ def turning(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         n_gpus="Most tokens at [GPUs]",
         tokens_per_day=f"{_TOKENS} there",
     )
-    lines = builders.lines(points, x, y, "what", _LEVERS, tips, clip=False, point={"size": 30})
+    lines = builders.lines(points, x, y, "what", _LEVERS, tips, point={"size": 30})
     ended = points[points["ends"]]
     rings = alt.Chart(ended).mark_point(size=140, filled=False, strokeWidth=1.6, opacity=1, color=GREY)
     spans = "; ".join(
@@ -112,7 +112,7 @@ def ways_out(frame: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle:
     y = alt.Y("tokens_per_day:Q", title=_TOKENS, axis=alt.Axis(format=",.3~r", tickCount=6))
     looks = dict(zip(ways, _WAYS, strict=False))
     tips = tooltips("way", "n_gpus", "tokens_per_day", tokens_per_day=_TOKENS)
-    lines = builders.lines(rounded(frame, 4), x, y, "way", looks, tips, clip=False)
+    lines = builders.lines(rounded(frame, 4), x, y, "way", looks, tips)
     best = frame.loc[frame.groupby("way", sort=False)["tokens_per_day"].idxmax()]
     most = "; ".join(f"{row.way} {row.tokens_per_day:,.0f} at {row.n_gpus:,.0f} GPUs" for row in best.itertuples())
     points = ", ".join(f"{row.way} {row.tokens_per_day:,.0f} on {row.n_gpus:,.0f}" for row in simulated.itertuples())

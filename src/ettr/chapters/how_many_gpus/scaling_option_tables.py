@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ettr import evidence, plan, sizing
-from ettr.chapters.common.simulated_runs import runs_of
+from ettr import evidence, plan, simulation, sizing
 from ettr.chapters.scale.tables import whole_nodes
 from ettr.core.errors import InputError, NoProgress
 from ettr.scenario import Scenario
@@ -397,7 +396,7 @@ def _elastic_at(
     rows = []
     for way, changes in ((FEW_SPARES, pool), (ELASTIC, {**pool, "elastic": elastic})):
         try:
-            runs = runs_of(base.override(changes), n_runs, seed)
+            runs = simulation.simulate(base.override(changes), n_runs, seed)
         except NoProgress:
             continue
         scale = float(at.useful_tokens_per_day[0]) / ettr

@@ -10,7 +10,7 @@ import pandas as pd
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, column, tooltips
 from ettr.chapters.common.encodings import with_marks
-from ettr.chapters.common.mitigations import BASES, DARK_INK, LIGHT_INK, ROW_PX, cells, labelled, nothing, rows_of
+from ettr.chapters.common.mitigations import BASES, DARK_INK, LIGHT_INK, ROW_PX, labelled, nothing, rows_of
 from ettr.chapters.common.table import Table
 from ettr.chapters.common.theme import GREEN, GREY, MODEL_COLOURS, PALE_GREY, PART_COLOURS, RUST, finish, layered, need
 from ettr.chapters.one_by_one.tables import NO_EVIDENCE, NO_FIT, NO_PROGRESS, PAYS, PUBLISHED
@@ -59,7 +59,7 @@ def worth(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     looks, legend = builders.present(BASES, points["basis"]), column("basis").title
     base = alt.Chart(points).encode(y=y)
     stems = base.mark_rule(strokeWidth=1, opacity=0.5).encode(x=alt.X("zero:Q"), x2="days:Q")
-    colour = builders.colours("basis", {name: colour for name, (colour, _) in looks.items()}, legend)
+    colour = builders.colours("basis", looks, legend)
     layers = [stems, base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2="high:Q", color=colour)]
     for kind, filled in ((PUBLISHED, True), (NO_EVIDENCE, False)):
         rows = points[points["evidence"] == kind]
@@ -248,7 +248,7 @@ def by_size(frame: pd.DataFrame, own_gpus: int, title: str, subtitle: str = "") 
         f"{name} at most {most[name]:.0%}" if name in most else f"{name} pays nowhere" for name in titles
     )
     return finish(
-        cells(squares, x, titles, _SHARES, tips, "Time saved"),
+        builders.cells(squares, x, rows_of(titles), _SHARES, tips, "Time saved"),
         title=title,
         subtitle=with_marks(subtitle, "* the job's size; ×: the job does not get on"),
         description=f"A map of the share of time saved, mitigations by job sizes {', '.join(sizes)}: {most_saved}.",

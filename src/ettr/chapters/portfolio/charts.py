@@ -16,7 +16,6 @@ from ettr.chapters.common.mitigations import (
     LIGHT_INK,
     ROW_PX,
     both_names,
-    cells,
     labelled,
     nothing,
     rows_of,
@@ -137,8 +136,7 @@ def steps(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     more = ("added", "low", "high", "alone", "ettr", "cost_usd", "basis")
     tips = tooltips("title", *more, title="Mitigation", ettr="ETTR with all so far")
     axis = alt.X("added:Q", title="Time saved [days]", axis=alt.Axis(tickCount=6))
-    fills = {name: colour for name, (colour, _) in builders.present(BASES, frame["basis"]).items()}
-    colour = builders.squares("basis", fills, column("basis").title)
+    colour = builders.squares("basis", builders.present(BASES, frame["basis"]), column("basis").title)
     bars = alt.Chart(rows).mark_bar(opacity=0.9).encode(y=y, x=axis, color=colour, tooltip=tips)
     ends = alt.Chart(rows).mark_rule(strokeWidth=2).encode(y=y, x=alt.X("low:Q"), x2="high:Q")
     alone = alt.Chart(rows).mark_tick(thickness=3, size=20, color=BLUE)
@@ -197,7 +195,7 @@ def interactions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         for row in once.itertuples()
     )
     return finish(
-        cells(squares, x, rows, _CELLS, tips),
+        builders.cells(squares, x, rows_of(rows), _CELLS, tips),
         title=title,
         subtitle=with_marks(subtitle, "days beyond the sum of both; ×: not together"),
         description=f"A map of days gained by two mitigations beyond the sum of each alone: {pairs}.",

@@ -99,7 +99,7 @@ def moments(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     curves = rounded(frame[["moment", "since_s", "power_mw"]])
     x, y = builders.along("since_s", nice=False), builders.up("power_mw", title=_AT_GRID, zero=True)
     tips = tooltips("moment", "since_s", "power_mw")
-    lines = builders.lines(curves, x, y, "moment", _MOMENTS, tips, clip=False, strokeWidth=1.75)
+    lines = builders.lines(curves, x, y, "moment", _MOMENTS, tips, strokeWidth=1.75)
     means = []
     for name in builders.present(_MOMENTS, frame["moment"]):
         own = frame[frame["moment"] == name]
@@ -142,7 +142,7 @@ def spectrum(frame: pd.DataFrame, low_hz: float, high_hz: float, title: str, sub
         alt.Chart(band).mark_rect(opacity=0.12, color=OCHRE).encode(x=x, x2=alt.X2("to_hz:Q"), tooltip=alt.value(None))
     )
     curves, tips = rounded(drawn.drop(columns="band_share"), 4), tooltips("nodes", "frequency_hz", "psd_mw2_per_hz")
-    lines = builders.lines(curves, x, y, "nodes", _NODES, tips, "Phases change", strokeWidth=1.5)
+    lines = builders.lines(curves, x, y, "nodes", _NODES, tips, "Phases change", clip=True, strokeWidth=1.5)
     shares = drawn.groupby("nodes")["band_share"].first()
     in_band = "; ".join(f"{shares[name]:.0%} of the fluctuation lies in it, {name}" for name in present)
     own = drawn[drawn["nodes"] == present[0]]

@@ -99,7 +99,7 @@ def moment(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     x = builders.along("since_s", nice=False)
     y = builders.up("power_mw", title="Power of the computers [MW]", zero=True)
     tips = tooltips("option", "since_s", "power_mw")
-    lines = builders.lines(curves, x, y, "option", OPTION_LOOKS, tips, clip=False, strokeWidth=2)
+    lines = builders.lines(curves, x, y, "option", OPTION_LOOKS, tips, strokeWidth=2)
     ranges = frame.groupby("option")["power_mw"].agg(["min", "max"])
     swings = "; ".join(f"{name} {ranges.loc[name, 'min']:.3g} to {ranges.loc[name, 'max']:.3g} MW" for name in present)
     return finish(

@@ -31,8 +31,8 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     ----------
     frame : DataFrame
         ``component``, ``category``, ``n_events``, ``printed_pct``, ``implied_pct``, ``agrees``.
-    title, subtitle
-        As in :func:`interruptions`.
+    title, subtitle : str
+        The statement, and whose figures they are.
     """
     need(frame, "component", "category", "n_events", "printed_pct", "implied_pct", "agrees")
     tidy = frame.melt(
@@ -49,7 +49,7 @@ def shares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         x=alt.X("share_pct:Q"),
         color=alt.Color("kind:N", title=None, scale=alt.Scale(range=[GREEN, BRICK])),
         shape=alt.Shape("kind:N", title=None),
-        tooltip=tooltips("component", "n_events", "kind", "share_pct", kind="Share"),
+        tooltip=tooltips("component", "n_events", "kind", "share_pct", n_events="Count", kind="Share"),
     )
     odd = frame.loc[~frame["agrees"], "component"].tolist()
     return finish(
@@ -69,8 +69,8 @@ def verdicts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     ----------
     frame : DataFrame
         One row a statement: ``document``, ``claim``, ``verdict``, ``comment``.
-    title, subtitle
-        As in :func:`interruptions`.
+    title, subtitle : str
+        The statement, and whose figures they are.
     """
     need(frame, "document", "claim", "verdict", "comment")
     colours = builders.present(_VERDICTS, frame["verdict"])
@@ -109,8 +109,8 @@ def readings(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     ----------
     frame : DataFrame
         ``reading``, ``assumption``, ``gpu_share_pct``, ``hardware_share_pct``.
-    title, subtitle
-        As in :func:`interruptions`.
+    title, subtitle : str
+        The statement, and whose figures they are.
     """
     need(frame, "reading", "assumption", "gpu_share_pct", "hardware_share_pct")
     tidy = frame.melt(
@@ -119,10 +119,8 @@ def readings(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         var_name="group",
         value_name="share_pct",
     )
-    tidy["group"] = tidy["group"].map({"gpu_share_pct": "GPU", "hardware_share_pct": "GPU, host, maintenance"})
-    tidy["reading"] = tidy["reading"].map(
-        dict(zip(frame["reading"], ["Count is right", "Printed share is right"], strict=True))
-    )
+    tidy = tidy.replace({"group": {"gpu_share_pct": "GPU", "hardware_share_pct": "GPU, host, maintenance"}})
+    tidy = tidy.replace({"reading": {"H1": "Count is right", "H2": "Printed share is right"}})
     bars = (
         alt.Chart(tidy)
         .mark_bar()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -88,113 +87,65 @@ def _long_context_ways(facts: _Facts) -> float:
     return facts.parallelism(3, "n_gpus") / math.prod(others)
 
 
-def _mfu_pct(facts: _Facts, row: int) -> float:
-    return 100.0 * facts.parallelism(row, "tflops_per_gpu") / evidence.figure("h100_peak_tflops").value
-
-
-@dataclass(frozen=True)
-class _Rule:
-    unit: str
-    meaning: str
-    compute: Callable[[_Facts], float]
-
-
-_REGISTRY: dict[str, _Rule] = {
-    "n_unexpected": _Rule("count", "sum of the 18 rows", lambda f: f.total),
-    "n_interruptions": _Rule("count", "planned and the 18 rows", lambda f: f.figure("n_planned") + f.total),
-    "n_planned": _Rule("count", "all less the 18 rows", lambda f: f.figure("n_interruptions") - f.total),
-    "n_cpu": _Rule("count", "row CPU", lambda f: f.events("CPU")),
-    "n_sram": _Rule("count", "row GPU SRAM Memory", lambda f: f.events("GPU SRAM Memory")),
-    "n_system_memory": _Rule("count", "row System Memory", lambda f: f.events("System Memory")),
-    "n_network": _Rule("count", "row Network Switch/Cable", lambda f: f.events("Network Switch/Cable")),
-    "n_not_component": _Rule(
-        "count",
-        "categories Dependency, Unplanned Maintenance and Unknown",
-        lambda f: f.events("Dependency", "Unplanned Maintenance", "Unknown", by="category"),
+_QUANTITIES: dict[str, tuple[str, Callable[[_Facts], float]]] = {
+    "n_unexpected": ("count", lambda f: f.total),
+    "n_interruptions": ("count", lambda f: f.figure("n_planned") + f.total),
+    "n_planned": ("count", lambda f: f.figure("n_interruptions") - f.total),
+    "n_cpu": ("count", lambda f: f.events("CPU")),
+    "n_sram": ("count", lambda f: f.events("GPU SRAM Memory")),
+    "n_system_memory": ("count", lambda f: f.events("System Memory")),
+    "n_network": ("count", lambda f: f.events("Network Switch/Cable")),
+    "n_not_component": ("count", lambda f: f.events("Dependency", "Unplanned Maintenance", "Unknown", by="category")),
+    "n_manual": ("count", lambda f: f.figure("n_manual")),
+    "n_faulty_gpu_from_printed": ("count", lambda f: float(round(f.printed_pct("Faulty GPU") / 100.0 * f.total))),
+    "faulty_gpu_share_pct": ("%", lambda f: f.share_pct("Faulty GPU")),
+    "hbm_share_pct": ("%", lambda f: f.share_pct("GPU HBM3 Memory")),
+    "gpu_memory_share_pct": ("%", lambda f: f.share_pct("GPU HBM3 Memory", "GPU SRAM Memory")),
+    "faulty_gpu_or_hbm_share_pct": ("%", lambda f: f.share_pct("Faulty GPU", "GPU HBM3 Memory")),
+    "four_gpu_rows_share_pct": ("%", lambda f: f.share_pct(*_GPU_FOUR)),
+    "four_gpu_rows_printed_pct": ("%", lambda f: f.printed_pct(*_GPU_FOUR)),
+    "gpu_share_pct": ("%", lambda f: f.share_pct("GPU", by="category")),
+    "non_gpu_share_pct": ("%", lambda f: 100.0 - f.share_pct("GPU", by="category")),
+    "printed_gpu_share_pct": ("%", lambda f: f.printed_pct("GPU", by="category")),
+    "printed_total_pct": ("%", lambda f: float(f.rows["printed_pct"].sum())),
+    "software_bug_share_pct": ("%", lambda f: f.share_pct("Software Bug")),
+    "dependency_share_pct": ("%", lambda f: f.share_pct("Dependency", by="category")),
+    "network_share_pct": ("%", lambda f: f.share_pct("Network Switch/Cable")),
+    "network_with_nic_share_pct": ("%", lambda f: f.share_pct("Network Switch/Cable", "NIC")),
+    "unplanned_maintenance_share_pct": ("%", lambda f: f.share_pct("Host Maintenance")),
+    "hardware_share_pct": ("%", lambda f: f.share_pct(*_HARDWARE, by="category")),
+    "hardware_with_network_share_pct": ("%", lambda f: f.share_pct(*_HARDWARE, "Network", by="category")),
+    "hardware_with_unknown_share_pct": ("%", lambda f: f.share_pct(*_HARDWARE, "Unknown", by="category")),
+    "hardware_without_maintenance_share_pct": ("%", lambda f: f.share_pct("GPU", "Host", "Network", by="category")),
+    "snapshot_days": ("d", lambda f: f.figure("window_days")),
+    "mtbi_unexpected_h": ("h", lambda f: f.mtbi_h(f.total)),
+    "mtbi_all_h": ("h", lambda f: f.mtbi_h(f.figure("n_interruptions"))),
+    "unexpected_per_day": ("1/d", lambda f: f.total / f.figure("window_days")),
+    "planned_per_day": ("1/d", lambda f: f.figure("n_planned") / f.figure("window_days")),
+    "rate_per_1000_node_days": ("1/(1000 node-days)", lambda f: 1000.0 * f.total / f.node_days),
+    "max_loss_min": ("min", lambda f: (1.0 - f.figure("ettr_bound")) * f.mtbi_h(f.total) * MIN_PER_H),
+    "ettr_bound_pct": ("%", lambda f: 100.0 * f.figure("ettr_bound")),
+    "data_parallel_long_context": ("count", _long_context_ways),
+    "mfu_16k_gpus_pct": (
+        "%",
+        lambda f: 100 * f.parallelism(2, "tflops_per_gpu") / evidence.figure("h100_peak_tflops").value,
     ),
-    "n_manual": _Rule("count", "interruptions with manual work, as the paper", lambda f: f.figure("n_manual")),
-    "n_faulty_gpu_from_printed": _Rule(
-        "count",
-        "events that the printed share of faulty GPUs means",
-        lambda f: float(round(f.printed_pct("Faulty GPU") / 100.0 * f.total)),
-    ),
-    "faulty_gpu_share_pct": _Rule("%", "row Faulty GPU", lambda f: f.share_pct("Faulty GPU")),
-    "hbm_share_pct": _Rule("%", "row GPU HBM3 Memory", lambda f: f.share_pct("GPU HBM3 Memory")),
-    "gpu_memory_share_pct": _Rule(
-        "%", "rows of HBM3 and SRAM", lambda f: f.share_pct("GPU HBM3 Memory", "GPU SRAM Memory")
-    ),
-    "faulty_gpu_or_hbm_share_pct": _Rule(
-        "%", "rows Faulty GPU and HBM3", lambda f: f.share_pct("Faulty GPU", "GPU HBM3 Memory")
-    ),
-    "four_gpu_rows_share_pct": _Rule("%", "four GPU rows by count", lambda f: f.share_pct(*_GPU_FOUR)),
-    "four_gpu_rows_printed_pct": _Rule("%", "four GPU rows as printed", lambda f: f.printed_pct(*_GPU_FOUR)),
-    "gpu_share_pct": _Rule("%", "category GPU", lambda f: f.share_pct("GPU", by="category")),
-    "non_gpu_share_pct": _Rule("%", "all but the category GPU", lambda f: 100.0 - f.share_pct("GPU", by="category")),
-    "printed_gpu_share_pct": _Rule("%", "printed GPU rows", lambda f: f.printed_pct("GPU", by="category")),
-    "printed_total_pct": _Rule("%", "all printed shares", lambda f: float(f.rows["printed_pct"].sum())),
-    "software_bug_share_pct": _Rule("%", "row Software Bug", lambda f: f.share_pct("Software Bug")),
-    "dependency_share_pct": _Rule("%", "category Dependency", lambda f: f.share_pct("Dependency", by="category")),
-    "network_share_pct": _Rule("%", "row Network Switch/Cable", lambda f: f.share_pct("Network Switch/Cable")),
-    "network_with_nic_share_pct": _Rule(
-        "%", "rows Network Switch/Cable and NIC", lambda f: f.share_pct("Network Switch/Cable", "NIC")
-    ),
-    "unplanned_maintenance_share_pct": _Rule("%", "row Host Maintenance", lambda f: f.share_pct("Host Maintenance")),
-    "hardware_share_pct": _Rule(
-        "%", "categories GPU, Host and Unplanned Maintenance", lambda f: f.share_pct(*_HARDWARE, by="category")
-    ),
-    "hardware_with_network_share_pct": _Rule(
-        "%", "GPU, Host, Unplanned Maintenance and Network", lambda f: f.share_pct(*_HARDWARE, "Network", by="category")
-    ),
-    "hardware_with_unknown_share_pct": _Rule(
-        "%", "GPU, Host, Unplanned Maintenance and Unknown", lambda f: f.share_pct(*_HARDWARE, "Unknown", by="category")
-    ),
-    "hardware_without_maintenance_share_pct": _Rule(
-        "%", "categories GPU, Host and Network", lambda f: f.share_pct("GPU", "Host", "Network", by="category")
-    ),
-    "snapshot_days": _Rule("d", "length of the snapshot", lambda f: f.figure("window_days")),
-    "mtbi_unexpected_h": _Rule("h", "snapshot per unexpected interruption", lambda f: f.mtbi_h(f.total)),
-    "mtbi_all_h": _Rule("h", "snapshot per interruption", lambda f: f.mtbi_h(f.figure("n_interruptions"))),
-    "unexpected_per_day": _Rule("1/d", "unexpected a day", lambda f: f.total / f.figure("window_days")),
-    "planned_per_day": _Rule("1/d", "planned a day", lambda f: f.figure("n_planned") / f.figure("window_days")),
-    "rate_per_1000_node_days": _Rule(
-        "1/(1000 node-days)", "unexpected, on all servers", lambda f: 1000.0 * f.total / f.node_days
-    ),
-    "max_loss_min": _Rule(
-        "min",
-        "mean loss per unexpected interruption that the bound on effective time allows",
-        lambda f: (1.0 - f.figure("ettr_bound")) * f.mtbi_h(f.total) * MIN_PER_H,
-    ),
-    "ettr_bound_pct": _Rule(
-        "%", "effective training time, the paper's bound", lambda f: 100.0 * f.figure("ettr_bound")
-    ),
-    "data_parallel_long_context": _Rule("count", "GPUs by the other degrees of parallelism", _long_context_ways),
-    "mfu_16k_gpus_pct": _Rule("%", "printed throughput by the H100's peak", lambda f: _mfu_pct(f, 2)),
-    "training_days_at_16k": _Rule(
+    "training_days_at_16k": (
         "d",
-        "GPU time of the whole training on the GPUs of the snapshot",
         lambda f: evidence.figure("llama31_405b_gpu_h").value / f.figure("n_gpus") / H_PER_DAY,
     ),
-    "roce_cluster_n_gpus": _Rule("count", "GPUs in all pods", lambda f: f.figure("n_pods") * f.figure("pod_n_gpus")),
-    "throughput_swing_high_pct": _Rule(
-        "%", "variation over the day, upper figure of the paper", lambda f: f.figure("throughput_swing_high_pct")
-    ),
-    "gpu_power_w": _Rule("W", "rated power of a GPU", lambda f: f.figure("gpu_power_w")),
-    "gpu_power_mw": _Rule(
-        "MW", "rated power of all GPUs", lambda f: f.figure("gpu_power_w") * f.figure("n_gpus") / 1e6
-    ),
-    "xai_ratio": _Rule("1", "GPUs of the xAI cluster by those of the job", lambda f: f.xai_ratio),
-    "xai_failures_per_day": _Rule(
-        "1/d", "at the same rate per GPU", lambda f: f.xai_ratio * f.total / f.figure("window_days")
-    ),
-    "xai_mtbi_min": _Rule("min", "at the same rate per GPU", lambda f: f.mtbi_h(f.total) * MIN_PER_H / f.xai_ratio),
-    "llama1_n_gpus": _Rule("count", "as its paper", lambda f: evidence.figure("llama1_n_gpus").value),
-    "rsc_n_jobs": _Rule("count", "jobs a day of both clusters in 11 months", lambda f: f.rsc("jobs_per_day", "")),
-    "rsc_gpu_h": _Rule(
-        "GPU h",
-        "size and utilisation of both clusters in 11 months",
-        lambda f: H_PER_DAY * f.rsc("n_gpus", "utilisation"),
-    ),
+    "roce_cluster_n_gpus": ("count", lambda f: f.figure("n_pods") * f.figure("pod_n_gpus")),
+    "throughput_swing_high_pct": ("%", lambda f: f.figure("throughput_swing_high_pct")),
+    "gpu_power_w": ("W", lambda f: f.figure("gpu_power_w")),
+    "gpu_power_mw": ("MW", lambda f: f.figure("gpu_power_w") * f.figure("n_gpus") / 1e6),
+    "xai_ratio": ("1", lambda f: f.xai_ratio),
+    "xai_failures_per_day": ("1/d", lambda f: f.xai_ratio * f.total / f.figure("window_days")),
+    "xai_mtbi_min": ("min", lambda f: f.mtbi_h(f.total) * MIN_PER_H / f.xai_ratio),
+    "llama1_n_gpus": ("count", lambda f: evidence.figure("llama1_n_gpus").value),
+    "rsc_n_jobs": ("count", lambda f: f.rsc("jobs_per_day", "")),
+    "rsc_gpu_h": ("GPU h", lambda f: H_PER_DAY * f.rsc("n_gpus", "utilisation")),
 }
+"""Unit of each quantity that a claim may be about, and how the tables give it."""
 
 
 def quantity(name: str) -> float:
@@ -220,9 +171,9 @@ def quantity(name: str) -> float:
     >>> round(quantity("faulty_gpu_share_pct"), 1)
     35.3
     """
-    if name not in _REGISTRY:
-        raise UnknownName("quantity", name, _REGISTRY)
-    return _REGISTRY[name].compute(_Facts())
+    if name not in _QUANTITIES:
+        raise UnknownName("quantity", name, _QUANTITIES)
+    return _QUANTITIES[name][1](_Facts())
 
 
 def quantities() -> pd.DataFrame:
@@ -231,11 +182,11 @@ def quantities() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``quantity``, ``value``, ``unit``, ``meaning``.
+        Columns ``quantity``, ``value``, ``unit``.
     """
     facts = _Facts()
-    rows = [(name, rule.compute(facts), rule.unit, rule.meaning) for name, rule in _REGISTRY.items()]
-    return pd.DataFrame(rows, columns=["quantity", "value", "unit", "meaning"])
+    rows = [(name, compute(facts), unit) for name, (unit, compute) in _QUANTITIES.items()]
+    return pd.DataFrame(rows, columns=["quantity", "value", "unit"])
 
 
 def audit() -> pd.DataFrame:
@@ -244,10 +195,8 @@ def audit() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``claim_id``, ``source`` (bibliography key), ``claim``, ``stated_value``, ``unit``, ``quantity``,
-        ``implied_value``, ``difference`` (stated less implied), ``tolerance``, ``tolerance_reason``, ``verdict``
-        (``agrees``, ``disagrees`` or a judgement), ``comment``, ``status``; values in the row's unit, missing where
-        the claim has no number or cannot be computed.
+        The columns of the table ``claims``, ``implied_value`` and ``verdict`` (``agrees``, ``disagrees`` or a
+        judgement); values in the row's unit, missing where the claim has no number or cannot be computed.
 
     Raises
     ------
@@ -258,15 +207,11 @@ def audit() -> pd.DataFrame:
     claims = evidence.table("claims")
     for claim in claims.itertuples():
         _check(claim, known)
-    claims["implied_value"] = claims["quantity"].map(known["value"])
-    claims["difference"] = claims["stated_value"] - claims["implied_value"]
-    agrees = claims["difference"].abs() <= claims["tolerance"] + _SLACK
-    computed = agrees.map({True: AGREES, False: DISAGREES})
-    claims["verdict"] = claims["judgement"].where(claims["quantity"] == "", computed)
-    values = {str(name): float(value) for name, value in known["value"].items()}
-    claims["comment"] = [_filled(*pair, values) for pair in zip(claims["claim_id"], claims["comment"], strict=True)]
-    columns = "claim_id source claim stated_value unit quantity implied_value difference tolerance"
-    return claims[[*columns.split(), "tolerance_reason", "verdict", "comment", "status"]]
+    implied, values = claims["quantity"].map(known["value"]), known["value"].to_dict()
+    agrees = (claims["stated_value"] - implied).abs() <= claims["tolerance"] + _SLACK
+    verdicts = claims["judgement"].where(claims["quantity"] == "", agrees.map({True: AGREES, False: DISAGREES}))
+    comments = [_filled(*pair, values) for pair in zip(claims["claim_id"], claims["comment"], strict=True)]
+    return claims.assign(implied_value=implied, verdict=verdicts, comment=comments)
 
 
 def interruption_shares() -> pd.DataFrame:
@@ -275,14 +220,13 @@ def interruption_shares() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of the table ``llama3_interruptions`` and ``implied_pct``, ``difference_pct`` (printed less
-        implied) [%] and ``agrees`` (bool): whether rounding to one decimal explains the difference.
+        The columns of the table ``llama3_interruptions`` and ``implied_pct`` [%] and ``agrees`` (bool): whether
+        rounding to one decimal explains how far the printed share is from it.
     """
     rows = evidence.table("llama3_interruptions")
     implied = 100.0 * rows["n_events"] / rows["n_events"].sum()
-    difference = rows["printed_pct"] - implied
-    agrees = difference.abs() <= PRINTED_ROUNDING_PCT + _SLACK
-    return rows.assign(implied_pct=implied, difference_pct=difference, agrees=agrees)
+    agrees = (rows["printed_pct"] - implied).abs() <= PRINTED_ROUNDING_PCT + _SLACK
+    return rows.assign(implied_pct=implied, agrees=agrees)
 
 
 def readings() -> pd.DataFrame:

@@ -40,9 +40,8 @@ def by_size(frame: pd.DataFrame, published: pd.DataFrame, target: float, title: 
     need(published, "run", "n_gpus", "ettr", "bound")
     curves = frame.assign(line=[_LINES[key] for key in zip(frame["formula"], frame["interval"], strict=True)])
     tips = tooltips("line", "n_gpus", "job_mttf_h", "interval_min", "ettr")
-    lines = builders.lines(
-        curves, builders.across("n_gpus"), builders.up("ettr", domain=[0, 1]), "line", [*_LINES.values()], tips
-    )
+    across, up = builders.across("n_gpus"), builders.up("ettr", domain=[0, 1])
+    lines = builders.lines(curves, across, up, "line", [*_LINES.values()], tips, clip=True)
     diamonds = builders.dots(
         published.assign(kind="reported by runs"),
         alt.X("n_gpus:Q"),

@@ -59,7 +59,8 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
         interval_min="Best interval",
     )
     sizes = list(dict.fromkeys(curves["size"]))
-    lines = builders.lines(curves, across, up, "size", sizes, tips, "Reached below the line on", order="restart_min")
+    legend, joined = "Reached below the line on", "restart_min"
+    lines = builders.lines(curves, across, up, "size", sizes, tips, legend, joined, clip=True)
     shape = alt.Shape(
         "restart_is:N",
         title="Preset, its restart",

@@ -13,7 +13,8 @@ from ettr.chapters.common.columns import Column, axis_title, tooltips
 from ettr.chapters.common.encodings import SHORT_NAMES, but_size
 from ettr.chapters.common.mitigations import LIGHT_INK
 from ettr.chapters.common.table import Table
-from ettr.chapters.common.theme import DIFFERENCE_SHADES, INK, LEVEL_COLOURS, finish, need
+from ettr.chapters.common.theme import DIFFERENCE_SHADES, INK, LABEL_PX, LEVEL_COLOURS, finish, need
+from ettr.core.sentences import capital
 
 _WORSE, _EVEN, _BETTER, _BEST, _UNKNOWN = DIFFERENCE_SHADES
 _CLASSES = {
@@ -41,7 +42,6 @@ def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, *_COLUMNS)
-    texts = _cells(frame)
     sizes = [f"{size:,.0f}" for size in sorted(frame["n_gpus"].unique())]
     rows = frame.sort_values("order").drop_duplicates("mechanism")["mechanism"].tolist()
     x = alt.X(
@@ -57,15 +57,10 @@ def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         size="GPUs",
         apart=Column("Apart [points], 95%"),
     )
-    base = alt.Chart(texts).encode(x=x, y=y, tooltip=tips)
-    fills = {name: fill for name, (fill, _) in builders.present(_CLASSES, texts["kind"]).items()}
-    colour = builders.squares("kind", fills, "The closed form is", symbolOpacity=1)
-    cells = base.mark_rect(stroke="white", strokeWidth=1).encode(color=colour)
-    labels = base.mark_text().encode(text=alt.Text("label:N"), color=alt.Color("ink:N", scale=None))
     worst = frame.loc[frame["points"].abs().idxmax()]
     n_sure = int((frame["verdict"] == "differs").sum())
     return finish(
-        cells + labels,
+        builders.cells(_cells(frame), x, y, _CLASSES, tips, "The closed form is", LABEL_PX, ("white", 1)),
         title=title,
         subtitle=but_size(subtitle),
         description=(
@@ -80,21 +75,19 @@ def difference_map(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
 
 def _cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Texts of the cells."""
-    kind = [_class(row.points, row.verdict) for row in frame.itertuples()]
     return pd.DataFrame(
         {
             "mechanism": frame["mechanism"],
             "setting": frame["setting"],
             "size": [f"{size:,.0f}" for size in frame["n_gpus"]],
-            "kind": kind,
-            "label": [_label(row.points, row.verdict) for row in frame.itertuples()],
+            "kind": [_class(row.points, row.verdict) for row in frame.itertuples()],
+            "told": [_label(row.points, row.verdict) for row in frame.itertuples()],
             "closed": [_percent(value) for value in frame["closed"]],
             "simulated": [_percent(value) for value in frame["simulated"]],
             "apart": [
                 "" if np.isnan(row.points) else f"{row.points:+.2f} ± {row.half_points:.2f}"
                 for row in frame.itertuples()
             ],
-            "ink": [_CLASSES[one][1] for one in kind],
         }
     )
 
@@ -134,7 +127,7 @@ def settings(frame: pd.DataFrame, n_gpus: float) -> Table:
     texts = pd.DataFrame(
         {
             "Added": rows["mechanism"],
-            "Assumed": [f"{text[0].upper()}{text[1:]}" for text in rows["setting"]],
+            "Assumed": [capital(text) for text in rows["setting"]],
             "Closed form": ["" if np.isnan(value) else f"{value:.2%}" for value in rows["closed"]],
             "Simulated, 95%": [
                 "" if np.isnan(row.simulated) else f"{row.simulated:.2%} ± {row.half_points:.2f}"

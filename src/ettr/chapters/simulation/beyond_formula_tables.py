@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from ettr import budget
-from ettr.chapters.common.simulated_runs import runs_of
-from ettr.chapters.common.steady_state import smallest_gpus
+from ettr import budget, simulation
+from ettr.chapters.common.steady_state import smallest_gpus, without_start
+from ettr.chapters.scale.tables import whole_nodes
 from ettr.core.errors import NoProgress, NotModelled, OutsideValidity
 from ettr.core.units import H_PER_DAY
 from ettr.plan import best_interval_min, whole_interval_min
 from ettr.scenario import Scenario
-from ettr.scenario.paths import RATE
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
 from ettr.simulation.outlook import affordable_runs
 
 BY_THE_RULES = "Nothing added"
@@ -34,8 +34,6 @@ _SURE = 3.0
 """Standard errors from which two numbers differ: chance alone gives such a difference in one of 370 cells."""
 _ERRORS_OF_95 = NormalDist().inv_cdf(0.975)
 
-Group = Literal["recovery", "nodes", "training"]
-
 
 @dataclass(frozen=True)
 class Mechanism:
@@ -45,8 +43,6 @@ class Mechanism:
     ----------
     name : str
         In a few words.
-    group : str
-        What it belongs to: ``recovery``, ``nodes`` or ``training``.
     setting : str
         The assumed values in words.
     changes : mapping
@@ -54,7 +50,6 @@ class Mechanism:
     """
 
     name: str
-    group: Group
     setting: str
     changes: Mapping[str, Any]
 
@@ -141,8 +136,7 @@ def assumed_mechanisms(run: Scenario, repair_h: float = 48.0, rack_nodes: int = 
     """
     return (
         *_of_recovery(),
-        *_of_nodes(run, repair_h, rack_nodes),
-        *node_memories([0.7]),
+        *mechanisms_of_nodes(run, repair_h, rack_nodes),
         *_of_training(run, repair_h),
     )
 
@@ -152,46 +146,42 @@ def _of_recovery() -> list[Mechanism]:
     return [
         Mechanism(
             "Restarts vary",
-            "recovery",
             f"restart times are log-normal with a coefficient of variation of {cv:g}",
             {"recovery.restart_cv": cv},
         ),
         Mechanism(
             "Time-outs kill",
-            "recovery",
             f"a time-out kills the healthy job {alarms:g} time a day",
             {"recovery.false_alarms_per_day": alarms},
         ),
     ]
 
 
-def _of_nodes(run: Scenario, repair_h: float, rack_nodes: int) -> list[Mechanism]:
-    rack = max(1, min(rack_nodes, run.n_nodes // 2))
-    of_racks, misdiagnosed, again_h = 0.02, 0.2, 2.0
+def mechanisms_of_nodes(run: Scenario, repair_h: float, rack_nodes: int) -> list[Mechanism]:
+    """Those of :func:`assumed_mechanisms` that are about nodes: how they fail, and what stands in for them."""
+    misdiagnosed, again_h = 0.2, 2.0
     lemons, worse, leaves, window_days, new_days = 0.02, 20.0, 3, 14, 14
     few = math.ceil(1.5 * nodes_in_repair(run, repair_h))
-    few_of_racks = math.ceil(1.5 * nodes_in_repair(run, repair_h, of_racks, rack))
+    racks = rack_failures(run, rack_nodes)
+    share, rack = (racks["failures.modes"][-1][name] for name in ("share", "n_out_nodes"))
+    few_of_racks = math.ceil(1.5 * nodes_in_repair(run, repair_h, share, rack))
     plenty = math.ceil(10 + 5 * nodes_in_repair(run, repair_h))
     repair = {"manual_h": repair_h, "cv": 1.0}
-    racks = _with_mode(run, of_racks, {"name": "Rack", "n_out_nodes": rack, "n_lost_nodes": rack})
     retired = {"retire_after": leaves, "retire_window_days": window_days, "replacement_h": new_days * H_PER_DAY}
     return [
         Mechanism(
             "Finite spares",
-            "nodes",
             f"half as many spares again as nodes are in repair on average; a repair takes {repair_h:g} h, give or take "
             "as much",
             {"spares": {"n_nodes": few}, "repair": repair},
         ),
         Mechanism(
             "Racks fail at once",
-            "nodes",
-            f"the same, but {of_racks:.0%} of failures send {rack:,} nodes to repair",
-            {"failures.modes": racks, "spares": {"n_nodes": few_of_racks}, "repair": repair},
+            f"the same, but {share:.0%} of failures send {rack:,} nodes to repair",
+            racks | {"spares": {"n_nodes": few_of_racks}, "repair": repair},
         ),
         Mechanism(
             "Wrong diagnosis",
-            "nodes",
             f"{misdiagnosed:.0%} of failures send a healthy node to repair, and the bad one strikes again after "
             f"{again_h:g} h; spares are plenty",
             {
@@ -201,13 +191,11 @@ def _of_nodes(run: Scenario, repair_h: float, rack_nodes: int) -> list[Mechanism
         ),
         Mechanism(
             "Lemons stay",
-            "nodes",
             f"{lemons:.0%} of the nodes fail {worse:g} times as often as the others",
             {"failures.lemons": {"share": lemons, "factor": worse}},
         ),
         Mechanism(
             "Lemons are retired",
-            "nodes",
             f"the same, but a node that leaves {leaves} times in {window_days} days is replaced after {new_days} days; "
             "spares are plenty",
             {
@@ -216,7 +204,14 @@ def _of_nodes(run: Scenario, repair_h: float, rack_nodes: int) -> list[Mechanism
                 "repair": {**repair, **retired},
             },
         ),
+        *node_memories([0.7]),
     ]
+
+
+def rack_failures(run: Scenario, rack_nodes: int) -> dict[str, Any]:
+    """Changes that let 2% of a run's failures take out a rack, or half of the job if that is less; the rate stays."""
+    rack = max(1, min(rack_nodes, run.n_nodes // 2))
+    return {"failures.modes": _with_mode(run, 0.02, {"name": "Rack", "n_out_nodes": rack, "n_lost_nodes": rack})}
 
 
 def node_memories(shapes: Iterable[float], start: Literal["stationary", "new"] | None = None) -> list[Mechanism]:
@@ -238,7 +233,6 @@ def node_memories(shapes: Iterable[float], start: Literal["stationary", "new"] |
     return [
         Mechanism(
             f"{name} nodes, k = {shape:g}",
-            "nodes",
             f"lifetimes of nodes are Weibull with shape {shape:g}, and all nodes are {words} at the start",
             {"failures.lifetime": {"shape": shape, "start": which}},
         )
@@ -255,19 +249,16 @@ def _of_training(run: Scenario, repair_h: float) -> list[Mechanism]:
     mechanisms = [
         Mechanism(
             "A new fleet",
-            "training",
             f"the rate begins at {factor:g} times the settled one; the excess falls to 37% in {decay_days:g} days",
             {"failures.burn_in": {"factor": factor, "decay_days": decay_days}},
         ),
         Mechanism(
             "Slow nodes",
-            "training",
             f"{slow:g} slow nodes per 1000 node-days cost {loss:.0%} of the speed until found, {found_h:g} h later",
             {"slow_nodes": {"per_1000_node_days": slow, "loss": loss, "detection_h": found_h}},
         ),
         Mechanism(
             "Silent failures",
-            "training",
             f"{silent:.0%} of failures are noticed {latency_h:g} h late",
             {"failures.modes": _with_mode(run, silent, {"name": "Silent", "latency_h": latency_h})},
         ),
@@ -278,7 +269,6 @@ def _of_training(run: Scenario, repair_h: float) -> list[Mechanism]:
     least = min(replicas - 1, math.floor(0.9 * replicas))
     elastic = Mechanism(
         "Missing replicas",
-        "training",
         f"no spares, a repair takes {repair_h:g} h, and the job goes on with {least:,} of {replicas:,} replicas",
         {
             "spares": {"n_nodes": 0},
@@ -343,13 +333,12 @@ def beyond_formulas(
     rows = []
     for n_gpus in _whole_nodes(scenario, sizes):
         base = at_size(plain, n_gpus)
-        added = [Mechanism(BY_THE_RULES, "recovery", "nothing is added to the formula's own rules", {})]
+        added = [Mechanism(BY_THE_RULES, "nothing is added to the formula's own rules", {})]
         added += assumed_mechanisms(base, repair_h, rack_nodes)
         cells = [(one, base.override(one.changes)) for one in added]
         if without:
-            own = Mechanism(AS_GIVEN, "nodes", "; ".join(without), {})
-            interval = {"checkpoint.interval_min": base.checkpoint.interval_min}
-            cells.append((own, scenario.override({"cluster.n_gpus": n_gpus} | interval)))
+            own = Mechanism(AS_GIVEN, "; ".join(without), {})
+            cells.append((own, scenario.override({N_GPUS: n_gpus, INTERVAL: base.checkpoint.interval_min})))
         rows += [
             {"mechanism": one.name, "setting": one.setting, "order": order, "n_gpus": n_gpus, **cell}
             for order, (one, run) in enumerate(cells)
@@ -363,16 +352,14 @@ def beyond_formulas(
 
 def at_size(run: Scenario, n_gpus: int) -> Scenario:
     """The run on so many GPUs, with the interval that is best for them by the closed form."""
-    grown = run.override({"cluster.n_gpus": n_gpus})
-    best_min = best_interval_min(grown.override({"job.include_start": False}))
-    return grown.override({"checkpoint.interval_min": whole_interval_min(grown, best_min)})
+    grown = run.override({N_GPUS: n_gpus})
+    return grown.override({INTERVAL: whole_interval_min(grown, best_interval_min(without_start(grown)))})
 
 
 def _whole_nodes(scenario: Scenario, sizes: Iterable[float]) -> list[int]:
-    per_node = scenario.cluster.gpus_per_node
-    nodes = {max(1, round(size / per_node)) for size in sizes if size >= smallest_gpus(scenario)}
-    others = {n for n in nodes if abs(math.log(n / scenario.n_nodes)) > _CLOSE}
-    return sorted(per_node * n for n in others | {scenario.n_nodes})
+    own, least = scenario.cluster.n_gpus, smallest_gpus(scenario)
+    whole = {whole_nodes(scenario, size) for size in sizes if size >= least}
+    return sorted({n_gpus for n_gpus in whole if abs(math.log(n_gpus / own)) > _CLOSE} | {own})
 
 
 def _cell(run: Scenario, n_runs: int, seed: int, over_time: bool) -> dict[str, Any] | None:
@@ -383,18 +370,19 @@ def _cell(run: Scenario, n_runs: int, seed: int, over_time: bool) -> dict[str, A
         closed = budget.exact(budget.simplified(run).scenario)
         if closed.ettr < _LITTLE:
             return hopeless
-        simulation = runs_of(run, affordable_runs(float(closed.n_failures), n_runs, _FAILURES_A_CELL), seed)
+        n_runs = affordable_runs(float(closed.n_failures), n_runs, _FAILURES_A_CELL)
+        simulated = simulation.simulate(run, n_runs, seed)
     except NotModelled:
         return None
     except (NoProgress, OutsideValidity):
         return hopeless
-    difference, error = simulation.ettr - float(closed.ettr), simulation.ettr_error
+    difference, error = simulated.ettr - float(closed.ettr), simulated.ettr_error
     return {
         "closed": float(closed.ettr),
-        "simulated": simulation.ettr,
+        "simulated": simulated.ettr,
         "points": 100 * difference,
         "error_points": 100 * error,
-        "n_runs": simulation.n_runs,
+        "n_runs": simulated.n_runs,
         "verdict": "differs" if abs(difference) > _SURE * error else "within error",
         "over_time": _over_time(run) if over_time and budget.changes(run) else math.nan,
     }

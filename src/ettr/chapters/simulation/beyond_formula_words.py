@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ettr.core.sentences import Finding, count, gpus, listed, pct, points
+from ettr.core.sentences import Finding, capital, count, gpus, listed, pct, points
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
@@ -61,11 +61,9 @@ def _here(own: pd.DataFrame, scenario: Scenario) -> list[str]:
     too_high, too_low = sure[sure["points"] < 0], sure[sure["points"] > 0].iloc[::-1]
     sentences = []
     if len(too_high):
-        sentences.append(f"{where[0].upper()}{where[1:]} the formula is too high for {_each(too_high)}.")
+        sentences.append(f"{capital(where)} the formula is too high for {_each(too_high)}.")
     if len(too_low):
-        sentences.append(
-            f"{'It' if sentences else f'{where[0].upper()}{where[1:]} it'} is too low for {_each(too_low)}."
-        )
+        sentences.append(f"{'It' if sentences else f'{capital(where)} it'} is too low for {_each(too_low)}.")
     same = own[own["verdict"] == "within error"]["mechanism"].tolist()
     if same:
         sentences.append(f"No difference is to be seen for {listed(_names(same))}.")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import FINE_SHARES, Column, tooltips
-from ettr.chapters.common.encodings import SHORT_NAMES, dash, line_colour, rounded, with_marks
+from ettr.chapters.common.encodings import SHORT_NAMES, rounded, with_marks
 from ettr.chapters.common.simulated_runs import SHARES
 from ettr.chapters.common.theme import GREEN, MODEL_COLOURS, ORANGE, PART_COLOURS, finish, need
 from ettr.core.units import H_PER_DAY
@@ -72,8 +72,8 @@ def dates(frame: pd.DataFrame, percentiles_h: dict[int, float], closed_h: float,
         .mark_rule(strokeWidth=2)
         .encode(
             x=x,
-            color=line_colour("what", None, {name: colour for name, (colour, _) in _LINES.items()}),
-            strokeDash=dash("what", None, {name: dashed for name, (_, dashed) in _LINES.items()}),
+            color=builders.strokes("what", _LINES),
+            strokeDash=builders.dash("what", _LINES),
             tooltip=tooltips("what", "bin_day", what="Line"),
         )
     )
@@ -102,10 +102,10 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "cause", "setting", "order", "ettr", "low", "high", *(f"p{share}_h" for share in SHARES))
+    need(frame, "cause", "setting", "ettr", "low", "high", *(f"p{share}_h" for share in SHARES))
     days = {f"p{share}": frame[f"p{share}_h"] / H_PER_DAY for share in SHARES}
     intervals = zip(frame["ettr"], frame["low"], frame["high"], strict=True)
-    ranges = frame[["cause", "setting", "order"]].assign(
+    ranges = frame[["cause", "setting"]].assign(
         **days,
         label=[f"{value:.1%}" for value in frame["ettr"]],
         ettr=[f"{value:.2%} ({low:.2%} to {high:.2%})" for value, low, high in intervals],
@@ -114,7 +114,7 @@ def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "")
     first, last = (min(ranges["p5"].min(), closed_h / H_PER_DAY), max(ranges["p95"].max(), closed_h / H_PER_DAY))
     span = max(last - first, 1e-6)
     scale = alt.Scale(domain=[first - 0.03 * span, last + 0.3 * span], nice=False)
-    y = builders.rows("cause", frame.sort_values("order")["cause"], labelLimit=170, labelExpr=SHORT_NAMES)
+    y = builders.rows("cause", frame["cause"], labelLimit=170, labelExpr=SHORT_NAMES)
     x = {name: alt.X(f"{name}:Q", title="Days since submission; beside it: ETTR", scale=scale) for name in days}
     done = {f"p{share}": Column(f"{share} in 100 done by day", format=".2f") for share in SHARES}
     tips = tooltips("cause", "setting", *days, "ettr", **done, ettr=Column("ETTR (95%)"))
@@ -191,7 +191,7 @@ def days(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "day", "from_h", "to_h", "state", "since_h", "lasts_min")
+    need(frame, "day", "from_h", "to_h", "state", "lasts_min")
     present = builders.present(_STATES, frame["state"])
     rows = sorted(frame["day"].unique())
     x = builders.along("from_h", title="Hour of the day [h]", domain=[0, 24], nice=False)

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ettr import budget
-from ettr.chapters.common.simulated_runs import runs_of
+from ettr import budget, simulation
+from ettr.chapters.common.steady_state import without_start
 from ettr.chapters.simulation.beyond_formula_tables import formula_run, half_of_95, nodes_in_repair, with_interval
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, ROUNDING
@@ -35,7 +35,7 @@ _SAME = 0.1
 
 def lesson_run(scenario: Scenario) -> Scenario:
     """The run in the steady state by the closed form's rules, planned stops aside: quick, and its ETTR known."""
-    return formula_run(scenario).override({"job.include_start": False, "maintenance": None})
+    return without_start(formula_run(scenario)).override({"maintenance": None})
 
 
 def error_by_runs(scenario: Scenario, n_runs: int = 4000, seed: int = 0) -> pd.DataFrame:
@@ -65,10 +65,10 @@ def error_by_runs(scenario: Scenario, n_runs: int = 4000, seed: int = 0) -> pd.D
     """
     if n_runs < _FEWEST * _GROUPS:
         raise InputError(f"n_runs must be >= {_FEWEST * _GROUPS} to measure errors, got {n_runs}")
-    simulation = _lesson(lesson_run(scenario), n_runs, seed)
+    lesson = _lesson(lesson_run(scenario), n_runs, seed)
     rows: list[dict[str, Any]] = []
     for name, controlled in ((PLAIN, False), (CONTROLLED, True)):
-        whole = replace(simulation, control_variates=controlled)
+        whole = replace(lesson, control_variates=controlled)
         sizes = [int(size) for size in _FEWEST * 2.0 ** np.arange(20) if size * _GROUPS <= whole.n_runs]
         if controlled:
             sizes = [size for size in sizes if _part(whole, size).variance_ratio != 1]
@@ -78,10 +78,8 @@ def error_by_runs(scenario: Scenario, n_runs: int = 4000, seed: int = 0) -> pd.D
 
 
 def _lesson(run: Scenario, n_runs: int, seed: int) -> Simulation:
-    expected = budget.exact(run)
-    return runs_of(
-        run, max(_FEWEST * _GROUPS, affordable_runs(float(expected.n_failures), n_runs, _FAILURES_A_LESSON)), seed
-    )
+    affordable = affordable_runs(float(budget.exact(run).n_failures), n_runs, _FAILURES_A_LESSON)
+    return simulation.simulate(run, max(_FEWEST * _GROUPS, affordable), seed)
 
 
 def _part(whole: Simulation, size: int, start: int = 0) -> Simulation:
@@ -146,7 +144,7 @@ def difference_by_seed(scenario: Scenario, interval_min: float, n_runs: int = 40
     other = run.override({INTERVAL: interval_min})
     own = _lesson(run, n_runs, seed)
     n = own.n_runs
-    same, different = (runs_of(other, n, at) for at in (seed, seed + 1))
+    same, different = (simulation.simulate(other, n, at) for at in (seed, seed + 1))
     shared_h = own.total_h - same.total_h
     controlled = [one.budget_interval.set_index("part").loc["total"] for one in (own, different)]
     rows = [
@@ -212,24 +210,25 @@ def ettr_by_length(scenario: Scenario, repair_h: float = 48.0, n_points: int = 7
         for pool, whole in ((FULL_SUPPLY, plain), (FEW_SPARES, held)):
             run = whole.override({"job.productive_h": float(work_h) * whole.job.throughput_factor})
             expected = budget.exact(budget.simplified(run).scenario)
-            simulation = runs_of(run, affordable_runs(float(expected.n_failures), _MOST_RUNS, _FAILURES_A_LENGTH), seed)
+            n_runs = affordable_runs(float(expected.n_failures), _MOST_RUNS, _FAILURES_A_LENGTH)
+            simulated = simulation.simulate(run, n_runs, seed)
             columns = {
                 "pool": pool,
                 "productive_days": work_h / H_PER_DAY,
                 "n_spares": n_spares if run.spares else 0,
-                "n_runs": simulation.n_runs,
-                "ettr": simulation.ettr,
-                "error": simulation.ettr_error,
+                "n_runs": n_runs,
+                "ettr": simulated.ettr,
+                "error": simulated.ettr_error,
                 "closed_ettr": float(expected.ettr),
             }
-            rows.append(columns | _mean_of_ratios(simulation))
+            rows.append(columns | _mean_of_ratios(simulated))
     return with_interval(pd.DataFrame(rows)).assign(in_repair=in_repair)
 
 
-def _mean_of_ratios(simulation: Simulation) -> dict[str, float]:
+def _mean_of_ratios(simulated: Simulation) -> dict[str, float]:
     """How far above the ratio of sums it is; both from the same runs, so that most of the error is shared."""
-    ratios, total_h = simulation.runs["ettr"].to_numpy(), simulation.total_h
-    of_sums = float(simulation.runs["productive_h"].sum() / total_h.sum())
+    ratios, total_h = simulated.runs["ettr"].to_numpy(), simulated.total_h
+    of_sums = float(simulated.runs["productive_h"].sum() / total_h.sum())
     influence = ratios - ratios.mean() + of_sums * (total_h / total_h.mean() - 1)
-    error = float(influence.std(ddof=1) / np.sqrt(simulation.n_runs))
+    error = float(influence.std(ddof=1) / np.sqrt(simulated.n_runs))
     return {"excess": float(ratios.mean() - of_sums), "excess_error": error}

@@ -13,17 +13,17 @@ from ettr import budget
 from ettr.chapters.common.simulated_runs import SHARES, some_runs_of
 from ettr.chapters.simulation.beyond_formula_tables import (
     Mechanism,
-    assumed_mechanisms,
     formula_run,
+    mechanisms_of_nodes,
     node_memories,
     nodes_in_repair,
+    rack_failures,
     with_interval,
 )
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.units import H_PER_DAY, MIN_PER_H, ROUNDING
-from ettr.scenario import Scenario
-from ettr.scenario.paths import RATE as RATE_PATH
+from ettr.scenario import Scenario, paths
 
 if TYPE_CHECKING:
     from ettr.simulation import Simulation
@@ -80,7 +80,7 @@ def finish_by_cause(
     scenario : Scenario
         The run.
     repair_h, rack_nodes
-        As in :func:`assumed_mechanisms`, of which those about nodes are taken.
+        As in :func:`mechanisms_of_nodes`.
     shapes : iterable of float
         More Weibull shapes of the nodes' lifetimes, all in the middle of their lives.
     n_runs : int
@@ -91,7 +91,7 @@ def finish_by_cause(
     Returns
     -------
     DataFrame
-        ``cause``, ``setting``, ``order``, ``n_runs``, ``ettr``, ``error`` (standard, of the ETTR), ``mean_h``,
+        ``cause``, ``setting``, ``n_runs``, ``ettr``, ``error`` (standard, of the ETTR), ``mean_h``,
         ``p5_h`` to ``p95_h``: hours by which so many of a hundred runs are done [h], ``low`` and ``high`` (95%, of the
         ETTR). The row of the rate is missing where nothing is known of it, and so are rows that cannot be simulated
         together with the scenario.
@@ -106,9 +106,8 @@ def finish_by_cause(
     The rate is drawn from what is known of it, in strata of equal probability: 25 rates with as many runs each.
     """
     plain = formula_run(scenario)
-    causes = [Mechanism(CHANCE, "nodes", "the formula's own rules, all values known", {})]
-    causes += [one for one in assumed_mechanisms(plain, repair_h, rack_nodes) if one.group == "nodes"]
-    causes += node_memories(shapes, "stationary")
+    causes = [Mechanism(CHANCE, "the formula's own rules, all values known", {})]
+    causes += [*mechanisms_of_nodes(plain, repair_h, rack_nodes), *node_memories(shapes, "stationary")]
     rows: list[dict[str, Any]] = []
     for one in causes:
         simulation = some_runs_of(plain.override(one.changes), n_runs, seed, _FAILURES_A_ROW)
@@ -118,18 +117,13 @@ def finish_by_cause(
             rows.append(spread)
     if not rows or rows[0]["cause"] != CHANCE:
         raise OutsideValidity(f"{scenario.name} practically never ends")
-    return with_interval(pd.DataFrame(rows)).assign(order=range(len(rows)))
+    return with_interval(pd.DataFrame(rows))
 
 
 def _row(simulation: Simulation) -> dict[str, Any]:
     done = {f"p{share}_h": simulation.finish_h(share) for share in SHARES}
-    columns = {
-        "n_runs": simulation.n_runs,
-        "ettr": simulation.ettr,
-        "error": simulation.ettr_error,
-        "mean_h": simulation.budget.total_h,
-    }
-    return columns | done
+    means = {"ettr": simulation.ettr, "error": simulation.ettr_error, "mean_h": simulation.budget.total_h}
+    return {"n_runs": simulation.n_runs, **means, **done}
 
 
 def _over_rates(scenario: Scenario, plain: Scenario, n_runs: int, seed: int) -> dict[str, Any] | None:
@@ -141,7 +135,7 @@ def _over_rates(scenario: Scenario, plain: Scenario, n_runs: int, seed: int) -> 
     rates = 1000 * stats.gamma.ppf(likely, known.shape) / known.node_days
     each = max(2, n_runs // _N_RATES)
     runs = [
-        some_runs_of(plain.override({RATE_PATH: float(rate)}), each, seed + number, _FAILURES_A_ROW)
+        some_runs_of(plain.override({paths.RATE: float(rate)}), each, seed + number, _FAILURES_A_ROW)
         for number, rate in enumerate(rates)
     ]
     answered = [one for one in runs if one is not None]
@@ -172,7 +166,7 @@ def finish_by_spares(
     scenario : Scenario
         The run; only what closed forms have a term for is kept of it.
     repair_h, rack_nodes
-        As in :func:`assumed_mechanisms`.
+        As in :func:`mechanisms_of_nodes`.
     n_runs : int
         Runs a point, or fewer where runs meet many failures. [count]
     seed : int
@@ -192,8 +186,7 @@ def finish_by_spares(
         The run practically never ends.
     """
     plain = formula_run(scenario)
-    racks = {one.name: one for one in assumed_mechanisms(plain, repair_h, rack_nodes)}["Racks fail at once"]
-    with_racks = plain.override({"failures.modes": racks.changes["failures.modes"]})
+    with_racks = plain.override(rack_failures(plain, rack_nodes))
     rack = with_racks.failures.modes[-1]
     demand = {
         "single nodes": nodes_in_repair(plain, repair_h),
@@ -249,9 +242,8 @@ def days_of_run(simulation: Simulation, run: int = 0, first_day: int = 1, n_days
     Returns
     -------
     DataFrame
-        ``day`` (from 1), ``from_h``, ``to_h`` (hours of that day, 0 to 24) [h], ``state``, ``since_h`` (since
-        submission) [h], ``lasts_min`` (within the day) [min], in the order of time. Stalls of less than a minute count
-        as training.
+        ``day`` (from 1), ``from_h``, ``to_h`` (hours of that day, 0 to 24) [h], ``state``, ``lasts_min`` (within the
+        day) [min], in the order of time. Stalls of less than a minute count as training.
 
     Raises
     ------
@@ -278,7 +270,6 @@ def days_of_run(simulation: Simulation, run: int = 0, first_day: int = 1, n_days
             "from_h": edges - day * H_PER_DAY,
             "to_h": ends - day * H_PER_DAY,
             "state": state[np.searchsorted(start_h, edges, side="right") - 1],
-            "since_h": edges,
             "lasts_min": MIN_PER_H * (ends - edges),
         }
     )
@@ -287,7 +278,7 @@ def days_of_run(simulation: Simulation, run: int = 0, first_day: int = 1, n_days
 
 def _merged(own: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """States and beginnings of the stretches, those of one state in a row as one."""
-    state, lasts_h = own["state"].astype(str).to_numpy(), (own["end_h"] - own["start_h"]).to_numpy()
+    state, lasts_h = own["state"].astype(str), own["end_h"] - own["start_h"]
     state = np.where((state == "checkpoint") & (lasts_h < _SHORTEST_H), "training", state)
     begins = np.append(True, state[1:] != state[:-1])
     return state[begins], own["start_h"].to_numpy()[begins]

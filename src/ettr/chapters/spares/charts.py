@@ -11,7 +11,7 @@ import pandas as pd
 from ettr.chapters.common import builders
 from ettr.chapters.common.columns import Column, axis_title, tooltips
 from ettr.chapters.common.encodings import rounded, with_marks
-from ettr.chapters.common.table import Table
+from ettr.chapters.common.table import Table, named
 from ettr.chapters.common.theme import (
     BLUE,
     GREEN,
@@ -35,12 +35,22 @@ _POOLS = {
     "racks fail too": (ORANGE, "square"),
     "few repair crews": (TEAL, "triangle-up"),
 }
-_MONEY = {"spares held": ("held", TEAL), "job waiting": ("waited", PART_COLOURS["queue"])}
+_MONEY = {"spares held": (TEAL, "held"), "job waiting": (PART_COLOURS["queue"], "waited")}
+_LEVEL_HEADS = {
+    "pool": "Enough",
+    "n_spares": "Spares",
+    "binomial": "Binomial",
+    "flow": "Flow of repairs",
+    "normal": "Its normal approximation",
+    "crews": "With few crews",
+    "waiting": "Time waiting [%]",
+    "extra": "Extra cost [%]",
+}
 _LEAST_EXTRA = 1e-4
 """Extra costs below this are drawn as this: the axis is logarithmic."""
 
 
-def shares(frame: pd.DataFrame, own_nodes: float, published_share: float | None, title: str, subtitle: str = "") -> Any:
+def shares(frame: pd.DataFrame, own_nodes: float, published_share: float, title: str, subtitle: str = "") -> Any:
     """Spares over the nodes of the job by its size.
 
     Parameters
@@ -49,7 +59,7 @@ def shares(frame: pd.DataFrame, own_nodes: float, published_share: float | None,
         As from ``tables.shares_by_size``.
     own_nodes : float
         The scenario's size. [nodes]
-    published_share : float or None
+    published_share : float
         A share to draw a line at.
     title, subtitle : str
         The statement, and the scenario.
@@ -64,45 +74,40 @@ def shares(frame: pd.DataFrame, own_nodes: float, published_share: float | None,
         level=Column("Enough at a random moment", format=".3~%"),
     )
     x = builders.across("n_nodes")
-    y = builders.up("share", log=True, title="Spares over nodes of the job", ticks=6, form=".2~p")
-    lines = builders.lines(points, x, y, "way", _WAYS, tips, "Enough at a time", clip=False, strokeWidth=1.8)
-    layers = [lines, *builders.named_rule("n_nodes", own_nodes, "this job")]
-    if published_share is not None:
-        line = alt.Chart(pd.DataFrame({"share": [published_share], "name": ["published"]}))
-        layers.append(line.mark_rule(color=MODEL_COLOURS["published"], strokeWidth=2).encode(y=alt.Y("share:Q")))
-        layers.append(
-            line.mark_text(align="right", dy=-10).encode(
-                x=alt.value(alt.expr("width - 4")), y=alt.Y("share:Q"), text=alt.Text("name:N")
-            )
-        )
+    y = builders.up("share", log=True, title="Spares over nodes of the job").axis(format=".2~p", tickCount=6)
+    lines = builders.lines(points, x, y, "way", _WAYS, tips, "Enough at a time", strokeWidth=1.8)
+    line = alt.Chart(pd.DataFrame({"share": [published_share], "name": ["published"]})).encode(y=alt.Y("share:Q"))
+    name = line.mark_text(align="right", dy=-10).encode(x=alt.value(alt.expr("width - 4")), text=alt.Text("name:N"))
+    rule = line.mark_rule(color=MODEL_COLOURS["published"], strokeWidth=2)
     last = frame.groupby("way", sort=False).last()["share"]
     at_end = "; ".join(f"{way} {share:.2%}" for way, share in last.items())
-    published = f" A line marks {published_share:.0%}." if published_share is not None else ""
     return finish(
-        layered(*layers),
+        layered(lines, *builders.named_rule("n_nodes", own_nodes, "this job"), rule, name),
         title=title,
-        subtitle=with_marks(f"Rate and repair as in {subtitle}" if subtitle else "", "grey: the published share")
-        if published_share is not None
-        else subtitle,
+        subtitle=with_marks(f"Rate and repair as in {subtitle}" if subtitle else "", "grey: the published share"),
         description=(
             f"Lines of spares over the nodes of the job by its size, both axes logarithmic, for service levels and the "
-            f"cheapest pool, falling to the right; at {frame['n_nodes'].max():,.0f} nodes: {at_end}.{published}"
+            f"cheapest pool, falling to the right; at {frame['n_nodes'].max():,.0f} nodes: {at_end}. A line marks "
+            f"{published_share:.0%}."
         ),
         height=320,
     )
 
 
-def levels(cells: pd.DataFrame, caption: str) -> Table:
+def levels(frame: pd.DataFrame, caption: str) -> Table:
     """Pools of one job by service level.
 
     Parameters
     ----------
-    cells : DataFrame
-        As from ``words.level_cells``.
+    frame : DataFrame
+        As from ``tables.pools_by_level``.
     caption : str
         What the table shows.
     """
-    return Table(need(cells, "Enough", "Spares"), caption, 3)
+    need(frame, "normal", "waiting_share", "cost")
+    waiting, extra = 100 * frame["waiting_share"], 100 * (frame["cost"] - 1)
+    cells = frame.assign(normal=frame["normal"].round(1), waiting=waiting, extra=extra)
+    return named(cells, _LEVEL_HEADS, caption, 3)
 
 
 def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -113,12 +118,12 @@ def cost(closed: pd.DataFrame, simulated: pd.DataFrame, title: str, subtitle: st
     closed : DataFrame
         As from ``tables.cost_by_pool``.
     simulated : DataFrame
-        As from ``tables``.
+        As from ``tables.simulated_pools``.
     title, subtitle : str
         The statement, and the scenario.
     """
     need(closed, "n_spares", "extra", "extra_low", "extra_high", "waiting_share", "is_flat")
-    need(simulated, "pool", "n_spares", "extra", "extra_low", "extra_high", "ettr", "waiting_h", "n_runs")
+    need(simulated, "pool", "n_spares", "extra", "extra_low", "extra_high", "ettr", "waiting_h")
     columns = ["n_spares", "extra", "extra_low", "extra_high"]
     line = rounded(_drawable(closed, columns[1:])[[*columns, "waiting_share"]], 4)
     dots = rounded(_drawable(simulated, columns[1:])[["pool", *columns, "ettr", "waiting_h"]], 5)
@@ -166,7 +171,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     Parameters
     ----------
     frame : DataFrame
-        One kind of pool of ``tables``.
+        As from ``tables.paid_by_pool``.
     title, subtitle : str
         The statement, and the scenario.
     """
@@ -180,7 +185,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
             "order": order,
         }
         for row in frame.to_dict("records")
-        for order, (name, (kind, _)) in enumerate(_MONEY.items())
+        for order, (name, (_, kind)) in enumerate(_MONEY.items())
     ]
     thousand = Column("Thousand USD", format=",.3~r")
     chart = (
@@ -189,7 +194,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         .encode(
             x=alt.X("n_spares:O", title=axis_title("n_spares"), axis=alt.Axis(labelAngle=0)),
             y=alt.Y("usd:Q", title="Thousand USD a run", stack="zero", axis=alt.Axis(format=",.0f", tickCount=6)),
-            color=builders.colours("paid for", {name: colour for name, (_, colour) in _MONEY.items()}),
+            color=builders.colours("paid for", _MONEY),
             order=alt.Order("order:Q"),
             tooltip=tooltips("n_spares", "paid for", "usd", "gpu_h", usd=thousand),
         )
@@ -207,7 +212,7 @@ def money(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
 
 
-def repair(frame: pd.DataFrame, own_h: float, staged_h: float | None, title: str, subtitle: str = "") -> Any:
+def repair(frame: pd.DataFrame, own_h: float, staged_h: float, title: str, subtitle: str = "") -> Any:
     """Extra cost over the repair time, for fixed pools and the cheapest.
 
     Parameters
@@ -216,7 +221,7 @@ def repair(frame: pd.DataFrame, own_h: float, staged_h: float | None, title: str
         As from ``tables.cost_by_repair``.
     own_h : float
         Repair time of this run. [h]
-    staged_h : float or None
+    staged_h : float
         A repair time to mark beside it. [h]
     title, subtitle : str
         The statement, and the scenario.
@@ -229,9 +234,8 @@ def repair(frame: pd.DataFrame, own_h: float, staged_h: float | None, title: str
     curves = curves[curves["extra"] <= top]
     x, y = builders.across("repair_h"), builders.up("extra", log=True, ticks=6)
     tips = tooltips("pool", "repair_h", "n_spares", "extra")
-    lines = builders.lines(curves, x, y, "pool", looks, tips, "Pool", clip=False)
-    marks = [("this run", own_h)] + ([("published", staged_h)] if staged_h is not None else [])
-    places = pd.DataFrame(marks, columns=["name", "repair_h"]).assign(row=range(len(marks)))
+    lines = builders.lines(curves, x, y, "pool", looks, tips, "Pool")
+    places = pd.DataFrame({"name": ["this run", "published"], "repair_h": [own_h, staged_h], "row": range(2)})
     rules = alt.Chart(places).mark_rule(strokeDash=[3, 3]).encode(x=alt.X("repair_h:Q"))
     names = (
         alt.Chart(places)
@@ -247,8 +251,8 @@ def repair(frame: pd.DataFrame, own_h: float, staged_h: float | None, title: str
             f"Lines of the extra cost of a unit of work over the mean repair time, both logarithmic. With the cheapest "
             f"pool at each, {ends['extra'].iloc[0]:.2%} at {ends['repair_h'].iloc[0]:.3g} h and "
             f"{ends['extra'].iloc[-1]:.2%} at {ends['repair_h'].iloc[-1]:.3g} h; with {' and '.join(fixed)} it leaves "
-            f"that line where the pool is too large or too small. Dashed: "
-            f"{', '.join(f'{name} {hours:.3g} h' for name, hours in marks)}."
+            f"that line where the pool is too large or too small. Dashed: this run {own_h:.3g} h, published "
+            f"{staged_h:.3g} h."
         ),
         height=320,
     )

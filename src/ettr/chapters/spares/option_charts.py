@@ -38,12 +38,12 @@ def racks(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         The statement, and the scenario.
     """
     need(frame, "way", "held", "n_spares", "short")
-    x = builders.along("held", title="Spare GPUs over GPUs of the job", form="%")
+    x = builders.along("held", title="Spare GPUs over GPUs of the job").axis(format="%")
     y = builders.up("short", log=True, title="Time in which something is missing", ticks=7)
     held = Column("Of the job's GPUs", format=".2~%")
     tips = tooltips("way", "n_spares", "held", "short", way="Spares", n_spares="How many", held=held)
     point = alt.OverlayMarkDef(size=26, filled=True)
-    lines = builders.lines(rounded(frame, 4), x, y, "way", _RACKS, tips, clip=False, point=point)
+    lines = builders.lines(rounded(frame, 4), x, y, "way", _RACKS, tips, point=point)
     ends = "; ".join(
         f"{way} {rows['short'].iloc[0]:.2%} with none and {rows['short'].iloc[-1]:.2g} at {rows['held'].iloc[-1]:.1%}"
         for way, rows in frame.groupby("way", sort=False)
@@ -76,12 +76,12 @@ def losses(
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "way", "domain_gpus", "unavailable", "lost")
+    need(frame, "way", "unavailable", "lost")
     domains = [way for way in dict.fromkeys(frame["way"]) if way not in _ALONE]
     looks = dict(zip(domains, itertools.cycle(_DOMAINS))) | _ALONE
     x, y = builders.across("unavailable", ticks=5), builders.up("lost", log=True, ticks=6)
     tips = tooltips("way", "unavailable", "lost", way="The job")
-    lines = builders.lines(rounded(frame, 4), x, y, "way", looks, tips, "The job", clip=False)
+    lines = builders.lines(rounded(frame, 4), x, y, "way", looks, tips, "The job")
     example = pd.DataFrame({"unavailable": [published[0]], "lost": [published[1]], "name": ["published"]})
     point = alt.Chart(example).encode(x=alt.X("unavailable:Q"), y=alt.Y("lost:Q"))
     layers = [

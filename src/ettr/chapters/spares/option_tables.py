@@ -105,15 +105,13 @@ def domain_losses(n_points: int = 40) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``way`` (domains of so many GPUs, or that a replica goes on with the GPUs left), ``domain_gpus`` [GPUs],
-        ``unavailable`` (share of GPUs), ``lost`` (share of throughput).
+        ``way`` (domains of so many GPUs, or that a replica goes on with the GPUs left), ``unavailable`` (share of
+        GPUs), ``lost`` (share of throughput).
     """
     shares = np.geomspace(1e-5, 1e-2, n_points)
-    rows = [(f"domains of {size} GPUs", size, spares.domain_unavailability(shares, size)) for size in domain_sizes()]
-    rows.append((ALONE, 1, shares))
-    frames = [
-        pd.DataFrame({"way": way, "domain_gpus": size, "unavailable": shares, "lost": lost}) for way, size, lost in rows
-    ]
+    lost = {f"domains of {size} GPUs": spares.domain_unavailability(shares, size) for size in domain_sizes()}
+    ways = lost | {ALONE: shares}
+    frames = [pd.DataFrame({"way": way, "unavailable": shares, "lost": lost}) for way, lost in ways.items()]
     return pd.concat(frames, ignore_index=True)
 
 

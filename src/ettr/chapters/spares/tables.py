@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import special
 
 from ettr import budget, evidence, spares
-from ettr.chapters.simulation.beyond_formula_tables import assumed_mechanisms, formula_run
+from ettr.chapters.simulation.beyond_formula_tables import formula_run, rack_failures
 from ettr.core.errors import InputError, NoProgress, NotModelled
 from ettr.core.units import ROUNDING
 from ettr.failures import gamma_interval
@@ -100,9 +100,9 @@ class PooledRun:
         """The cheapest pool if so many nodes were in repair. [nodes]"""
         return spares.cheapest_pool(in_repair, self.scenario.n_nodes)
 
-    def extra_cost(self, n_spares: int, in_repair: float) -> float:
-        """Cost of a unit of work over that of a job that never waits and pays no spares, less 1."""
-        return float(spares.pool_cost(n_spares, in_repair, self.scenario.n_nodes)) - 1
+    def extra_cost(self, n_spares: Any, in_repair: Any) -> Any:
+        """Cost of a unit of work over that of a job that never waits and pays no spares, less 1; arrays broadcast."""
+        return np.asarray(spares.pool_cost(n_spares, in_repair, self.scenario.n_nodes)) - 1
 
 
 def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
@@ -171,20 +171,19 @@ def shares_by_size(run: PooledRun, n_points: int = 160) -> pd.DataFrame:
     per_node, unavailable = run.in_repair / run.scenario.n_nodes, run.unavailable
     largest = max(_LARGEST, 2 * run.scenario.n_nodes)
     sizes = np.unique(np.round(np.geomspace(_SMALLEST, largest, n_points)))
-    rows = [(f"{100 * level:g}%", sizes, spares.binomial_pool(sizes, unavailable, level)) for level in LEVELS]
-    best = [spares.cheapest_pool(per_node * size, int(size)).n_spares for size in sizes]
-    rows.append((CHEAPEST, sizes, np.array(best, dtype=float)))
+    pools = {f"{100 * level:g}%": spares.binomial_pool(sizes, unavailable, level) for level in LEVELS}
+    pools[CHEAPEST] = np.array([float(spares.cheapest_pool(per_node * size, int(size)).n_spares) for size in sizes])
     frames = [
         pd.DataFrame(
             {
                 "way": way,
-                "n_nodes": nodes,
+                "n_nodes": sizes,
                 "n_spares": held,
-                "share": held / nodes,
-                "level": spares.pool_level(nodes, held, unavailable),
+                "share": held / sizes,
+                "level": spares.pool_level(sizes, held, unavailable),
             }
         )
-        for way, nodes, held in rows
+        for way, held in pools.items()
     ]
     return pd.concat(frames, ignore_index=True)
 
@@ -278,16 +277,14 @@ def cost_by_pool(run: PooledRun) -> pd.DataFrame:
         ``extra_low``, ``extra_high`` (95% of the failure rate), ``waiting_share``, ``is_flat`` (whether in the flat
         range of the cheapest).
     """
-    a, nodes, best = run.in_repair, run.scenario.n_nodes, run.best
-    least, most = sizes_around(run)
+    a, best, (least, most) = run.in_repair, run.best, sizes_around(run)
     sizes = np.arange(least, most + 1)
-    ends = [np.asarray(spares.pool_cost(sizes, a * factor, nodes)) - 1 for factor in (run.rate_low, run.rate_high)]
     return pd.DataFrame(
         {
             "n_spares": sizes,
-            "extra": np.asarray(spares.pool_cost(sizes, a, nodes)) - 1,
-            "extra_low": ends[0],
-            "extra_high": ends[1],
+            "extra": run.extra_cost(sizes, a),
+            "extra_low": run.extra_cost(sizes, a * run.rate_low),
+            "extra_high": run.extra_cost(sizes, a * run.rate_high),
             "waiting_share": spares.waiting_share(sizes, a),
             "is_flat": (sizes >= best.low) & (sizes <= best.high),
         }
@@ -297,8 +294,7 @@ def cost_by_pool(run: PooledRun) -> pd.DataFrame:
 def sizes_around(run: PooledRun) -> tuple[int, int]:
     """From where a pool is not much dearer than the best to half as much again."""
     best = run.best
-    sizes = np.arange(best.n_spares + 1)
-    extra = np.asarray(spares.pool_cost(sizes, run.in_repair, run.scenario.n_nodes)) - 1
+    extra = run.extra_cost(np.arange(best.n_spares + 1), run.in_repair)
     near = np.flatnonzero(extra <= max(_WIDEST, 4 * (best.cost - 1)))
     return int(near[0]), max(math.ceil(1.5 * best.n_spares), best.high, best.n_spares + 4)
 
@@ -329,27 +325,18 @@ def cost_by_repair(run: PooledRun, n_points: int = 60) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``pool`` (``cheapest``, or a fixed number), ``repair_h`` [h], ``in_repair``, ``n_spares`` [nodes], ``extra``.
+        ``pool`` (``cheapest``, or a fixed number), ``repair_h`` [h], ``n_spares`` [nodes], ``extra``.
     """
-    own_h, nodes = max(run.asked.repair_h, 1e-6), run.scenario.n_nodes
+    own_h = max(run.asked.repair_h, 1e-6)
     low, high = min(_REPAIRS_H[0], own_h / 4), max(_REPAIRS_H[1], own_h * 4)
     hours = np.unique(np.append(np.geomspace(low, high, n_points), own_h))
     loads = run.in_repair / own_h * hours
-    best = np.array([spares.cheapest_pool(load, nodes).n_spares for load in loads])
-    now = run.best.n_spares
-    fixed = sorted({max(0, round(now * part)) for part in (0.5, 1, 2)})
-    rows = [(CHEAPEST, best), *((f"{held:,} spares", np.full(hours.size, held)) for held in fixed)]
+    fixed = sorted({round(run.best.n_spares * part) for part in (0.5, 1, 2)})
+    pools: dict[str, Any] = {CHEAPEST: np.array([run.cheapest(load).n_spares for load in loads])}
+    pools |= {f"{held:,} spares": held for held in fixed}
     frames = [
-        pd.DataFrame(
-            {
-                "pool": pool,
-                "repair_h": hours,
-                "in_repair": loads,
-                "n_spares": held,
-                "extra": np.asarray(spares.pool_cost(held, loads, nodes)) - 1,
-            }
-        )
-        for pool, held in rows
+        pd.DataFrame({"pool": pool, "repair_h": hours, "n_spares": held, "extra": run.extra_cost(held, loads)})
+        for pool, held in pools.items()
     ]
     return pd.concat(frames, ignore_index=True)
 
@@ -424,9 +411,8 @@ def simulated_pools(
     sizes = some_sizes(*sizes_around(run), run.best.n_spares)
     frames = [_simulated(ONE_BY_ONE, scenario, sizes, n, seed)]
     if not run.own and run.scenario.n_nodes > 1:
-        rack = {one.name: one for one in assumed_mechanisms(run.plain, run.asked.repair_h, rack_nodes)}
-        modes = {"failures.modes": rack["Racks fail at once"].changes["failures.modes"]}
-        frames.append(_simulated(RACKS, plain.override(modes), _wider(sizes, rack_nodes), n, seed))
+        racks = plain.override(rack_failures(plain, rack_nodes))
+        frames.append(_simulated(RACKS, racks, _wider(sizes, rack_nodes), n, seed))
         if run.in_repair > 0:
             limited = plain.override({"repair.n_crew": n_crew, "repair.cv": 1.0})
             frames.append(_simulated(CREWS, limited, _wider(sizes, math.ceil(run.in_repair / 2)), n, seed))

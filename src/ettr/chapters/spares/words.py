@@ -17,7 +17,7 @@ from ettr.chapters.spares.tables import (
     staged,
     unavailability_for,
 )
-from ettr.core.sentences import Finding, capital, count, duration, listed, number, pct
+from ettr.core.sentences import Finding, capital, count, duration, listed, number, pct, usd
 
 if TYPE_CHECKING:
     from ettr.plan import Requirement
@@ -162,22 +162,6 @@ def levels(run: PooledRun, table: pd.DataFrame) -> Finding:
     return Finding(title=title, text=" ".join(sentences))
 
 
-def level_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """The table of pools by service level; ``table`` as from ``tables.pools_by_level``."""
-    return pd.DataFrame(
-        {
-            "Enough": table["pool"],
-            "Spares": table["n_spares"],
-            "Binomial": table["binomial"],
-            "Flow of repairs": table["flow"],
-            "Its normal approximation": table["normal"].round(1),
-            "With few crews": table["crews"],
-            "Time waiting [%]": 100 * table["waiting_share"],
-            "Extra cost [%]": 100 * (table["cost"] - 1),
-        }
-    )
-
-
 def _often(level: float) -> str:
     return f"{pct(level, 2)} of the time" if level < 0.99995 else "almost always"
 
@@ -298,20 +282,14 @@ def money(frame: pd.DataFrame, run: PooledRun) -> Finding:
     price = number(run.scenario.prices.usd_per_gpu_h)
     text = (
         f"At {price} USD an hour of a GPU{assumed}, a run with {nodes(least['n_spares'])} pays "
-        f"{_usd(least['held_usd'])} for {_gpu_h(least['held_gpu_h'])} of theirs, and {_usd(least['waited_usd'])} for "
+        f"{usd(least['held_usd'])} for {_gpu_h(least['held_gpu_h'])} of theirs, and {usd(least['waited_usd'])} for "
         f"{_gpu_h(least['waited_gpu_h'])} in which the job's own GPUs wait."
     )
     if first["n_spares"] < least["n_spares"]:
-        text += f" With {nodes(first['n_spares'])} the waits would cost {_usd(first['waited_usd'])}."
-    held, waited = _usd(least["held_usd"]), _usd(least["waited_usd"])
+        text += f" With {nodes(first['n_spares'])} the waits would cost {usd(first['waited_usd'])}."
+    held, waited = usd(least["held_usd"]), usd(least["waited_usd"])
     title = f"The cheapest of these pools costs {held}, and leaves waits for {waited}"
     return Finding(title=title, text=text)
-
-
-def _usd(value: float) -> str:
-    if value >= 999_500:
-        return f"{number(value / 1e6)} million USD"
-    return f"{number(value / 1e3)} thousand USD" if value >= 1000 else f"{number(value)} USD"
 
 
 def _gpu_h(value: float) -> str:

@@ -21,10 +21,10 @@ _TEMPERATURES = {
 _WHOSE = {"mean GPU": (ORANGE, [6, 3]), "job": (VIOLET, [1, 0])}
 _WHEN = {"mean hour": (BLUE, [1, 0]), "hottest hour": (BRICK, [6, 3])}
 _COOLING = {
-    "air_economiser": ("outdoor air", BLUE, [1, 0]),
-    "chiller": ("chilled air", VIOLET, [8, 2]),
-    "cold_plate": ("cold plates", GREEN, [6, 3]),
-    "immersion": ("immersion", BRICK, [2, 3]),
+    "outdoor air": (BLUE, [1, 0]),
+    "chilled air": (VIOLET, [8, 2]),
+    "cold plates": (GREEN, [6, 3]),
+    "immersion": (BRICK, [2, 3]),
 }
 _CASES = ((GREY, [2, 3]), (BLUE, [1, 0]), (ORANGE, [8, 2]), (VIOLET, [6, 3]))
 _CAGES = {"rate": "Per 1000 GPU-years", "ratio": "Over the bottom cage"}
@@ -53,20 +53,16 @@ def afternoon(frame: pd.DataFrame, limits: pd.DataFrame, title: str, subtitle: s
     need(limits, "limit", "temperature_c")
     tips = tooltips("what", "hour", "temperature_c", what="Of")
     up = builders.up("temperature_c")
-    lines = builders.lines(rounded(frame, 4), _HOURS, up, "what", _TEMPERATURES, tips, clip=False)
-    rules = alt.Chart(limits).mark_rule(strokeDash=[3, 3]).encode(y=alt.Y("temperature_c:Q"))
-    names = (
-        alt.Chart(limits)
-        .mark_text(align="left", baseline="bottom", dx=4, dy=-2)
-        .encode(y=alt.Y("temperature_c:Q"), x=alt.value(0), text="limit:N")
-    )
+    lines = builders.lines(rounded(frame, 4), _HOURS, up, "what", _TEMPERATURES, tips)
+    limit = alt.Chart(limits).encode(y=alt.Y("temperature_c:Q"))
+    label = limit.mark_text(align="left", baseline="bottom", dx=4, dy=-2).encode(x=alt.value(0), text="limit:N")
     ranges = "; ".join(
         f"{what} {group['temperature_c'].min():.1f} to {group['temperature_c'].max():.1f}"
         for what, group in frame.groupby("what", sort=False)
     )
     limited = ", ".join(f"{row.limit} {row.temperature_c:g}" for row in limits.itertuples())
     return finish(
-        layered(rules, lines, names),
+        layered(limit.mark_rule(strokeDash=[3, 3]), lines, label),
         title=title,
         subtitle=subtitle,
         description=(
@@ -93,7 +89,7 @@ def pace(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         f"{whose} {group['speed'].min():.2%} to {group['speed'].max():.2%}" for whose, group in frame.groupby("whose")
     )
     return finish(
-        builders.lines(rounded(frame), _HOURS, up, "whose", _WHOSE, tips, clip=False),
+        builders.lines(rounded(frame), _HOURS, up, "whose", _WHOSE, tips),
         title=title,
         subtitle=subtitle,
         description=f"Lines of throughput over the hours of a day, the axis cut: {ranges}.",
@@ -175,7 +171,7 @@ def pace_by_size(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         for when, group in frame.sort_values("n_gpus").groupby("when")
     )
     return finish(
-        builders.lines(rounded(frame), builders.across("n_gpus"), up, "when", _WHEN, tips, clip=False),
+        builders.lines(rounded(frame), builders.across("n_gpus"), up, "when", _WHEN, tips),
         title=title,
         subtitle=but_size(subtitle),
         description=f"Lines of throughput over the size of a job, logarithmic, the axis cut: {speeds}.",
@@ -193,18 +189,16 @@ def by_climate(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "cooling", "mean_c", "speed", "rate_factor", "ettr", "effective", "hottest_c")
-    curves = rounded(frame.assign(plant=[_COOLING[name][0] for name in frame["cooling"]]))
+    need(frame, "plant", "mean_c", "speed", "rate_factor", "ettr", "effective", "hottest_c")
     tips = tooltips("plant", "mean_c", "hottest_c", "speed", "rate_factor", "ettr", "effective")
     across = alt.X("mean_c:Q", title="Outdoors, mean of the day [°C]")
-    looks = {name: (colour, pattern) for name, colour, pattern in _COOLING.values()}
     by_plant = "; ".join(
-        f"{_COOLING[str(name)][0]} {group['effective'].iloc[0]:.1%} at {group['mean_c'].iloc[0]:.0f} degrees, "
+        f"{name} {group['effective'].iloc[0]:.1%} at {group['mean_c'].iloc[0]:.0f} degrees, "
         f"{group['effective'].iloc[-1]:.1%} at {group['mean_c'].iloc[-1]:.0f}"
-        for name, group in frame.groupby("cooling", sort=False)
+        for name, group in frame.groupby("plant", sort=False)
     )
     return finish(
-        builders.lines(curves, across, builders.up("effective", zero=False), "plant", looks, tips, clip=False),
+        builders.lines(rounded(frame), across, builders.up("effective", zero=False), "plant", _COOLING, tips),
         title=title,
         subtitle=subtitle,
         description=f"Lines of effective throughput over the mean outdoor temperature, the axis cut: {by_plant}.",
@@ -266,7 +260,7 @@ def by_warming(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     )
     ends = frame["warming_k"].min(), frame["warming_k"].max()
     return finish(
-        builders.lines(rounded(frame), across, up, "case", looks, tips, "Activated by heat", clip=False),
+        builders.lines(rounded(frame), across, up, "case", looks, tips, "Activated by heat"),
         title=title,
         subtitle=subtitle,
         description=f"Lines of ETTR over a warming of {ends[0]:+.0f} to {ends[1]:+.0f} K, the axis cut. {ettrs}.",
@@ -286,7 +280,7 @@ def step_response(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "time_min", "medium", "die_c")
     curves = rounded(frame.assign(medium=frame["medium"].str.replace("_", " ")), 4)
-    present = {name: colour for name, colour in _MEDIA.items() if name in set(curves["medium"])}
+    present = builders.present(_MEDIA, curves["medium"])
     looks = dict(zip(present, zip(present.values(), ([1, 0], [6, 3], [2, 3]), strict=False), strict=True))
     across = alt.X("time_min:Q", title="Time since the failure [min]")
     up = builders.up("die_c", zero=False)
@@ -296,7 +290,7 @@ def step_response(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         for medium, group in curves.groupby("medium", sort=False)
     )
     return finish(
-        builders.lines(curves, across, up, "medium", looks, tips, clip=False),
+        builders.lines(curves, across, up, "medium", looks, tips),
         title=title,
         subtitle=subtitle,
         description=f"Lines of die temperature in degrees Celsius over the minutes around a stop: {ranges}.",

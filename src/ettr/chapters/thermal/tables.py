@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence
+from ettr.chapters.common.steady_state import without_start
 from ettr.core.errors import EttrError, InputError, OutsideValidity
 from ettr.core.validity import above_zero, plain
 from ettr.plan import ettr_at_best
@@ -28,6 +29,13 @@ LARGEST_JOB = 131_072
 _SIZES = 40
 HEAT_SHARES = "heat_share", "cycle_share"
 """Fields of a mode that need heat."""
+PLANTS = {
+    "air_economiser": "outdoor air",
+    "chiller": "chilled air",
+    "cold_plate": "cold plates",
+    "immersion": "immersion",
+}
+"""Kinds of cooling as sentences call them."""
 
 
 def warmed(
@@ -97,11 +105,7 @@ def afternoon(run: Scenario) -> pd.DataFrame:
     """
     day = hottest_day(run)
     columns = {"ambient_c": "outdoors", "inlet_c": "inlet", "die_c": "die, mean GPU", "hottest_c": "die, hottest GPU"}
-    return (
-        day.rename(columns=columns)
-        .melt("hour", list(columns.values()), var_name="what", value_name="temperature_c")
-        .reset_index(drop=True)
-    )
+    return day.rename(columns=columns).melt("hour", [*columns.values()], "what", "temperature_c")
 
 
 def hottest_day(run: Scenario) -> pd.DataFrame:
@@ -131,11 +135,10 @@ def pace(run: Scenario) -> pd.DataFrame:
         ``limited_by`` (of the hottest GPU).
     """
     day = hottest_day(run)
-    frames = [
-        day[["hour", "limited_by"]].assign(whose=whose, speed=day[column])
-        for whose, column in (("mean GPU", "mean_speed"), ("job", "speed"))
-    ]
-    return pd.concat(frames, ignore_index=True)[["hour", "whose", "speed", "limited_by"]]
+    speeds = day[["hour", "limited_by", "mean_speed", "speed"]].rename(
+        columns={"mean_speed": "mean GPU", "speed": "job"}
+    )
+    return speeds.melt(["hour", "limited_by"], var_name="whose", value_name="speed")
 
 
 def warming_for(
@@ -193,30 +196,24 @@ def _part_of_one(name: str, values: float | np.ndarray) -> np.ndarray:
     return shares
 
 
-def swing_for_loss(low: float = _LOW_LOSS, high: float = _HIGH_LOSS, n_points: int = 30) -> pd.DataFrame:
-    """Die swings that cost one share of throughput to another, over what is not known of leakage.
+def swing_for_loss() -> pd.DataFrame:
+    """Die swings that cost one to two percent of throughput, over what is not known of leakage.
 
     Returns
     -------
     DataFrame
         ``leakage_share`` of the power limit, ``doubling_k`` (warming that doubles leakage) [K], ``low_k`` and
-        ``high_k`` (swings that cost ``low`` and ``high``) [K].
+        ``high_k`` (swings that cost one and two percent) [K].
     """
-    shares = np.linspace(0.05, 0.25, n_points)
-    frames = []
-    for doubling_k in (10.0, 15.0, 25.0):
-        rise_k = doubling_k / math.log(2)
-        frames.append(
-            pd.DataFrame(
-                {
-                    "leakage_share": shares,
-                    "doubling_k": doubling_k,
-                    "low_k": warming_for(low, shares, rise_k),
-                    "high_k": warming_for(high, shares, rise_k),
-                }
-            )
-        )
-    return pd.concat(frames, ignore_index=True)
+    shares = np.linspace(0.05, 0.25, 30)
+    grid = pd.MultiIndex.from_product([(10.0, 15.0, 25.0), shares], names=["doubling_k", "leakage_share"]).to_frame(
+        False
+    )
+    swings = [
+        warming_for(loss, grid["leakage_share"].to_numpy(), grid["doubling_k"].to_numpy() / math.log(2))
+        for loss in (_LOW_LOSS, _HIGH_LOSS)
+    ]
+    return grid.assign(low_k=swings[0], high_k=swings[1])
 
 
 def swing_here(run: Scenario) -> pd.DataFrame:
@@ -274,27 +271,15 @@ def observed_swing() -> ObservedSwing:
     return ObservedSwing(*(evidence.figure(f"llama3_throughput_swing_{end}_pct").value for end in ("low", "high")))
 
 
-@dataclass(frozen=True)
-class PlantLimits:
-    """Whether a day drives a plant to the ends of what it can deliver.
-
-    Attributes
-    ----------
-    too_cold : bool
-        At some hour the outdoor air would give less than the set point.
-    too_warm : bool
-        At some hour it would give more than the chiller lets through.
-    """
-
-    too_cold: bool
-    too_warm: bool
-
-
-def plant_limits(run: Scenario, day: pd.DataFrame) -> PlantLimits:
-    """Limits of the scenario's plant that a day of weather reaches; ``day`` as from :func:`hottest_day`."""
+def plant_limits(run: Scenario, day: pd.DataFrame) -> list[str]:
+    """Limits of the scenario's plant that a day of weather reaches, in words; ``day`` as from :func:`hottest_day`."""
     plant = plant_of(heat_of(run))
-    supplied = day["ambient_c"] + plant.approach_k
-    return PlantLimits(bool(supplied.min() < plant.least_c), bool(supplied.max() > plant.most_c))
+    supplied_c = day["ambient_c"] + plant.approach_k
+    reached = {
+        "the plant delivers nothing below its set point": supplied_c.min() < plant.least_c,
+        "its chiller nothing above": supplied_c.max() > plant.most_c,
+    }
+    return [words for words, there in reached.items() if there]
 
 
 def limits_of(run: Scenario) -> pd.DataFrame:
@@ -357,7 +342,7 @@ def _computes(inlet_c: float, chip: Chip, resistance_factor: float) -> bool:
 
 def steady_ettr(run: Scenario) -> float:
     """ETTR in the steady state at the best interval."""
-    return float(ettr_at_best(run.override({"job.include_start": False})))
+    return float(ettr_at_best(without_start(run)))
 
 
 def gpu_of(run: Scenario) -> Gpu:
@@ -389,9 +374,9 @@ def by_climate(run: Scenario) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``cooling``, ``title``, ``mean_c`` (of the day) [°C], ``speed``, ``rate_factor`` (failures of the job over those
-        observed), ``ettr`` (at the best interval), ``effective`` (ETTR times speed), ``hottest_c`` (die of the hottest
-        GPU) [°C], ``pue``; climates in which no power is left to compute with are left out.
+        ``cooling``, ``plant`` (its name in a sentence), ``mean_c`` (of the day) [°C], ``speed``, ``rate_factor``
+        (failures of the job over those observed), ``ettr`` (at the best interval), ``effective`` (ETTR times speed),
+        ``hottest_c`` (die of the hottest GPU) [°C]; climates in which no power is left to compute with are left out.
     """
     frames = [cooling_at(run, float(mean)) for mean in np.linspace(_COLDEST_C, _HOTTEST_C, _CLIMATES)]
     return pd.concat(frames, ignore_index=True)
@@ -427,15 +412,14 @@ def cooling_at(run: Scenario, mean_c: float | None = None) -> pd.DataFrame:
         ettr = steady_ettr(hall)
         rows.append(
             {
+                "plant": PLANTS[str(plant.name)],
                 "cooling": plant.name,
-                "title": plant.title,
                 "mean_c": float(hours_of(hall)["ambient_c"].mean()),
                 "speed": hall.speed,
                 "rate_factor": hall.heat_rate_factor,
                 "ettr": ettr,
                 "effective": ettr * hall.speed,
                 "hottest_c": float(hours_of(hall)["hottest_c"].max()),
-                "pue": plant.pue,
             }
         )
     return pd.DataFrame(rows)

@@ -12,6 +12,7 @@ import pandas as pd
 from ettr.chapters.thermal.failure_tables import by_warming
 from ettr.chapters.thermal.tables import (
     LARGEST_JOB,
+    PLANTS,
     cooling_at,
     gpu_of,
     heat_of,
@@ -26,12 +27,6 @@ from ettr.core.sentences import Finding, capital, count, duration, gpus, listed,
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
 
-_PLANTS = {
-    "air_economiser": "outdoor air",
-    "chiller": "chilled air",
-    "cold_plate": "cold plates",
-    "immersion": "immersion",
-}
 _HELD_BACK = {
     "clock": "its highest clock",
     "power": "the power limit",
@@ -62,11 +57,11 @@ def answer(run: Scenario) -> Finding:
         waits += f", but the job waits for the hottest of {count(run.cluster.n_gpus)}"
     lost = (
         f"**Between the coolest and the hottest hour of the hottest day, *{run.title}* loses {pct(losses['job'])} "
-        f"of its throughput, in a hall cooled by {_PLANTS[heat.cooling]}; {waits}.**"
+        f"of its throughput, in a hall cooled by {PLANTS[heat.cooling]}; {waits}.**"
     )
     if losses["job"] < _SMALL:
         title = "A hot afternoon costs no throughput"
-        lost = f"***{run.title}* is as fast at every hour of the hottest day, cooled by {_PLANTS[heat.cooling]}.**"
+        lost = f"***{run.title}* is as fast at every hour of the hottest day, cooled by {PLANTS[heat.cooling]}.**"
     return Finding(
         title=title,
         text=(
@@ -81,11 +76,11 @@ def _bought(run: Scenario) -> str:
     own_name, here = heat_of(run).cooling, cooling_at(run).sort_values("effective")
     own, best = here[here["cooling"] == own_name].iloc[0], here.iloc[-1]
     if len(here) == 1:
-        return f"The GPU has figures for no way of cooling but {_PLANTS[own_name]}."
+        return f"The GPU has figures for no way of cooling but {PLANTS[own_name]}."
     if best["effective"] - own["effective"] <= _VISIBLE:
-        return f"No other kind of cooling that the GPU has figures for gives this run more than {_PLANTS[own_name]}."
+        return f"No other kind of cooling that the GPU has figures for gives this run more than {PLANTS[own_name]}."
     return (
-        f"{capital(_PLANTS[best['cooling']])} instead of {_PLANTS[own_name]} would raise ETTR times speed "
+        f"{capital(PLANTS[best['cooling']])} instead of {PLANTS[own_name]} would raise ETTR times speed "
         f"from {pct(own['effective'])} to {pct(best['effective'])}, if the assumed figures hold."
     )
 
@@ -109,10 +104,7 @@ def afternoon(run: Scenario) -> Finding:
 
 def _since(run: Scenario, day: pd.DataFrame) -> str:
     """Why the inlet does not follow the air, where it does not."""
-    limits = plant_limits(run, day)
-    why = ["the plant delivers nothing below its set point"] if limits.too_cold else []
-    if limits.too_warm:
-        why.append("its chiller nothing above")
+    why = plant_limits(run, day)
     return f", since {listed(why)}" if why else ""
 
 
@@ -230,15 +222,15 @@ def climate(run: Scenario, frame: pd.DataFrame) -> Finding:
     ends = frame.groupby("cooling").agg(cold=("effective", "first"), hot=("effective", "last"), until=("mean_c", "max"))
     whole = ends[ends["until"] > hottest_c - 0.1]
     lost = (whole["cold"] - whole["hot"]).sort_values()
-    losing = [f"{_PLANTS[name]} {points(value)}" for name, value in lost[::-1].items() if value > _VISIBLE]
-    steady = [_PLANTS[name] for name, value in lost.items() if value <= _VISIBLE]
+    losing = [f"{PLANTS[name]} {points(value)}" for name, value in lost[::-1].items() if value > _VISIBLE]
+    steady = [PLANTS[name] for name, value in lost.items() if value <= _VISIBLE]
     sentences = [
         f"From {coldest_c:.0f} to {hottest_c:.0f} °C outdoors, {listed(losing)} of ETTR times speed are lost."
         if losing
         else "",
         f"{capital(listed(steady))} {'loses' if len(steady) == 1 else 'lose'} nothing." if steady else "",
         *(
-            f"Above {row.until:.0f} °C {_PLANTS[name]} would leave the hottest GPU no power to compute with."
+            f"Above {row.until:.0f} °C {PLANTS[name]} would leave the hottest GPU no power to compute with."
             for name, row in ends[ends["until"] <= hottest_c - 0.1].iterrows()
         ),
         _in_own_weather(run),
@@ -248,7 +240,7 @@ def climate(run: Scenario, frame: pd.DataFrame) -> Finding:
     if len(whole) == 1:
         title = (
             f"From {coldest_c:.0f} to {hottest_c:.0f} °C outdoors, the run loses {points(max(lost.iloc[0], 0.0))} with "
-            f"{_PLANTS[lost.index[0]]}"
+            f"{PLANTS[lost.index[0]]}"
         )
     return Finding(title=title, text=" ".join(filter(None, sentences)))
 
@@ -259,12 +251,12 @@ def _in_own_weather(run: Scenario) -> str:
     best = here.sort_values("effective").iloc[-1]
     mine = here[here["cooling"] == own].iloc[0]
     if best["effective"] - mine["effective"] <= _VISIBLE:
-        return f"In this run's own weather ETTR times speed is {pct(mine['effective'])} with {_PLANTS[own]}" + (
+        return f"In this run's own weather ETTR times speed is {pct(mine['effective'])} with {PLANTS[own]}" + (
             ", and no kind gives more." if len(here) > 1 else "."
         )
     return (
-        f"In this run's own weather ETTR times speed is {pct(best['effective'])} with {_PLANTS[best['cooling']]} and "
-        f"{pct(mine['effective'])} with {_PLANTS[own]}: a difference of {points(best['speed'] - mine['speed'])} in "
+        f"In this run's own weather ETTR times speed is {pct(best['effective'])} with {PLANTS[best['cooling']]} and "
+        f"{pct(mine['effective'])} with {PLANTS[own]}: a difference of {points(best['speed'] - mine['speed'])} in "
         f"speed and {points(best['ettr'] - mine['ettr'])} in ETTR."
     )
 

@@ -8,10 +8,8 @@ import altair as alt
 import pandas as pd
 
 from ettr.chapters.common import builders
-from ettr.chapters.common.columns import Column, tooltips
+from ettr.chapters.common.columns import tooltips
 from ettr.chapters.common.theme import BLUE, BRICK, CATEGORY_COLOURS, GREEN, VIOLET, finish, need
-
-_EVENTS = Column("Interruptions", format=",.0f")
 
 
 def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
@@ -36,7 +34,7 @@ def interruptions(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     bars = base.mark_bar().encode(
         x=alt.X("n_events:Q", title="Interruptions [count]", scale=alt.Scale(zero=True)),
         color=builders.colours("category", CATEGORY_COLOURS, "Category"),
-        tooltip=tooltips("component", "category", "n_events", "low", "high", n_events=_EVENTS),
+        tooltip=tooltips("component", "category", "n_events", "low", "high", n_events="Interruptions"),
     )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     top = ", ".join(f"{row.component} {row.n_events}" for row in ranked.head(3).itertuples())
@@ -95,7 +93,7 @@ def rates(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "title", "rate", "low", "high", "scope", "status", "source")
     order = frame.sort_values("rate", ascending=False)["title"].tolist()
-    y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=250))
+    y = builders.rows("title", order, labelLimit=250)
     colour = alt.Color("status:N", title="Status", scale=alt.Scale(range=[BRICK, BLUE, GREEN, VIOLET]))
     more = ("rate", "low", "high", "scope", "status", "source")
     dots = (
