@@ -166,8 +166,7 @@ def _grid(baseline: Scenario, field: str, values: Iterable[float] | None) -> lis
             raise InputError("a failure rate of 0 has no multiples: give values of failures.rate_per_1000_node_days")
         if field == RATE:
             return [baseline.failures.rate * factor for factor in RATE_FACTORS]
-        node = baseline.cluster.gpus_per_node
-        return [float(max(1, round(size / node)) * node) for size in SIZES]
+        return [float(baseline.cluster.nearest_n_gpus(size)) for size in SIZES]
     grid = sorted({float(value) for value in values})
     if not grid or grid[0] <= 0:
         raise InputError(f"values of {field} must be > 0, got {grid}")

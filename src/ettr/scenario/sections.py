@@ -62,6 +62,17 @@ class Cluster(Section):
             raise ValueError(f"n_gpus must be a multiple of gpus_per_node, got {self.n_gpus} and {self.gpus_per_node}")
         return self
 
+    def nearest_n_gpus(self, n_gpus: float) -> int:
+        """The nearest size in whole nodes, one at least. [GPUs]
+
+        Examples
+        --------
+        >>> cluster = Cluster(n_gpus=16_384)
+        >>> cluster.nearest_n_gpus(100_003), cluster.nearest_n_gpus(1)
+        (100000, 8)
+        """
+        return max(1, round(n_gpus / self.gpus_per_node)) * self.gpus_per_node
+
 
 class Job(Section):
     """What the job has to do."""

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence, plan, simulation, sizing
-from ettr.chapters.scale.tables import whole_nodes
 from ettr.core.errors import InputError, NoProgress
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART
@@ -164,7 +163,7 @@ def large_jobs(run: Scenario, sizes: Iterable[float], target_ettr: float = 0.9) 
         ``restart_given``, ``restart_needed`` (largest value that reaches the target; NaN if none does),
         ``restart_ettr`` (with it at its ideal), and the same with ``rate_``. [min], [1/(1000 node-days)]
     """
-    jobs = sizing.best_batch(run, [whole_nodes(run, size) for size in sizes])
+    jobs = sizing.best_batch(run, [run.cluster.nearest_n_gpus(size) for size in sizes])
     needs = []
     for row in jobs.itertuples():
         works = row.useful_tokens_per_day > 0

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from ettr import compare, mitigation
-from ettr.chapters.scale.tables import whole_nodes
 from ettr.compare import RATE, SIZE, Comparison, Study, break_even, cost_usd, difference
 from ettr.core.results import PARTS
 
@@ -221,7 +220,7 @@ def worth_by_size(study: Study, ids: Iterable[str], sizes: Iterable[float], n_ru
         As from :func:`ettr.compare.along`; empty without mitigations.
     """
     chosen, job = tuple(ids), study.baseline
-    whole = {float(whole_nodes(job, size)) for size in (*sizes, job.cluster.n_gpus)}
+    whole = {float(job.cluster.nearest_n_gpus(size)) for size in (*sizes, job.cluster.n_gpus)}
     if not chosen:
         return pd.DataFrame(columns=_COLUMNS)
     return compare.along(study, chosen, SIZE, sorted(whole), n_runs)

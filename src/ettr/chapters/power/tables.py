@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from ettr import power
-from ettr.chapters.scale.tables import whole_nodes
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, ROUNDING, S_PER_H
 from ettr.power import Place, PowerSeries, Profile, Sized
@@ -53,7 +52,7 @@ def resized(scenario: Scenario, n_gpus: int) -> Scenario:
         raise InputError(f"n_gpus must be >= 0 GPUs, got {n_gpus}")
     if n_gpus == 0:
         return scenario
-    return scenario.override({N_GPUS: whole_nodes(scenario, n_gpus)})
+    return scenario.override({N_GPUS: scenario.cluster.nearest_n_gpus(n_gpus)})
 
 
 def stops(timeline: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from ettr import evidence, plan
-from ettr.chapters.scale.tables import whole_nodes
 from ettr.core.errors import InputError
 from ettr.plan.fields import field_of
 from ettr.scenario import Scenario
@@ -50,7 +49,7 @@ def required_by_size(scenario: Scenario, target_ettr: float, sizes: Iterable[int
     sizes = list(sizes)
     if not sizes or min(sizes) < 1:
         raise InputError(f"sizes must be at least one number of GPUs, each >= 1, got {sizes}")
-    whole = [whole_nodes(scenario, n_gpus) for n_gpus in sizes]
+    whole = [scenario.cluster.nearest_n_gpus(n_gpus) for n_gpus in sizes]
     rows = []
     for field in plan.solvable(scenario):
         own = field_of(scenario, field)
@@ -95,7 +94,7 @@ def frontiers(scenario: Scenario, target_ettr: float, sizes: Iterable[int], n_po
     restarts = np.geomspace(*_RESTARTS_MIN, n_points)
     frames = []
     for n_gpus in sizes:
-        grown = scenario.override({N_GPUS: whole_nodes(scenario, n_gpus)})
+        grown = scenario.override({N_GPUS: scenario.cluster.nearest_n_gpus(n_gpus)})
         line = plan.frontier(grown, RESTART, RATE, target_ettr, x_values=restarts).points
         line = line[line["reaches"] & (line["y"] > 0) & np.isfinite(line["y"])]
         columns = {"n_gpus": n_gpus, "restart_min": line["x"], "rate": line["y"]}

@@ -67,18 +67,6 @@ def by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     return valid_points(frames, steady)
 
 
-def whole_nodes(scenario: Scenario, n_gpus: float) -> int:
-    """The nearest size in whole nodes, one at least. [GPUs]
-
-    Examples
-    --------
-    >>> whole_nodes(Scenario.load("llama3-405b"), 100_003), whole_nodes(Scenario.load("llama3-405b"), 1)
-    (100000, 8)
-    """
-    per_node = scenario.cluster.gpus_per_node
-    return max(1, round(n_gpus / per_node)) * per_node
-
-
 def at_best(sizes: pd.DataFrame) -> pd.DataFrame:
     """The curve of :func:`by_size` at the best interval of each size."""
     return sizes[(sizes["formula"] == "exact") & (sizes["interval"] == "best")]

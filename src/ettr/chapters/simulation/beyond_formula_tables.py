@@ -12,7 +12,6 @@ import pandas as pd
 
 from ettr import budget, simulation
 from ettr.chapters.common.steady_state import smallest_gpus, without_start
-from ettr.chapters.scale.tables import whole_nodes
 from ettr.core.errors import NoProgress, NotModelled, OutsideValidity
 from ettr.core.units import H_PER_DAY
 from ettr.plan import best_interval_min, whole_interval_min
@@ -358,7 +357,7 @@ def at_size(run: Scenario, n_gpus: int) -> Scenario:
 
 def _whole_nodes(scenario: Scenario, sizes: Iterable[float]) -> list[int]:
     own, least = scenario.cluster.n_gpus, smallest_gpus(scenario)
-    whole = {whole_nodes(scenario, size) for size in sizes if size >= least}
+    whole = {scenario.cluster.nearest_n_gpus(size) for size in sizes if size >= least}
     return sorted({n_gpus for n_gpus in whole if abs(math.log(n_gpus / own)) > _CLOSE} | {own})
 
 
