@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ettr.budget import accepted
 from ettr.budget.closed_forms import quiet_budget
 from ettr.core.errors import InputError
 from ettr.core.results import PARTS
-from ettr.core.units import H_PER_DAY, S_PER_H, W_PER_MW
+from ettr.core.units import H_PER_DAY, MIN_PER_H, S_PER_H, W_PER_MW
 from ettr.plan.intervals import at_best
 from ettr.power import Profile, profile
 from ettr.power.bills import state_of
@@ -23,7 +24,7 @@ from ettr.scenario.electricity import carbon_t
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import heat_response
 from ettr.scenario.loader import stamp
-from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
+from ettr.scenario.paths import N_GPUS, RATE
 
 _S_PER_DAY = S_PER_H * H_PER_DAY
 
@@ -162,13 +163,12 @@ def yields(
     at = {N_GPUS: sizes, "job.productive_h": productive_h * scenario.speed / speed}
     if rate_per_1000_node_days is not None:
         at[RATE] = np.broadcast_to(np.asarray(rate_per_1000_node_days, dtype=float), sizes.shape)
-    steady = scenario.override({"job.include_start": False})
+    run = accepted(scenario.override({"job.include_start": False}), at)
     interval_min = np.full(sizes.shape, scenario.checkpoint.interval_min)
     if best_interval:
-        interval_min = at_best(steady, at).interval_min
-    hours = quiet_budget(steady, {**at, INTERVAL: interval_min})
+        interval_min = at_best(run).interval_min
+    hours = quiet_budget(replace(run, tau=interval_min / MIN_PER_H))
     ends = runs & np.isfinite(hours.total_h)
-    run = steady.in_hours(at)
     start_h = run.first_queue + run.start if scenario.job.include_start else 0.0
     total_h = np.where(ends, hours.total_h, np.inf) + start_h
     ettr = np.where(ends, hours.ettr, 0.0)
