@@ -243,10 +243,13 @@ def _sampled(worth: _Worth, names: list[str], n_orders: int, seed: int) -> tuple
     if n_orders < 2:
         raise InputError(f"n_orders must be >= 2 to know an error, got {n_orders}")
     rng = np.random.default_rng(seed)
-    orders = (rng.permutation(len(names)) for _ in range(n_orders))
-    pairs = [(_of_order(worth, names, order) + _of_order(worth, names, order[::-1])) / 2 for order in orders]
-    means = [pair.mean(axis=1) for pair in pairs]
-    return np.mean(pairs, axis=0), np.std(means, axis=0, ddof=1) / math.sqrt(n_orders)
+    means, total = [], np.zeros(())
+    for _ in range(n_orders):
+        order = rng.permutation(len(names))
+        of_pair = (_of_order(worth, names, order) + _of_order(worth, names, order[::-1])) / 2
+        means.append(of_pair.mean(axis=1))
+        total = total + of_pair
+    return total / n_orders, np.std(means, axis=0, ddof=1) / math.sqrt(n_orders)
 
 
 def _of_order(worth: _Worth, names: list[str], order: np.ndarray) -> np.ndarray:
