@@ -24,6 +24,10 @@ from ettr.sweep import preview as previewed
 from ettr.sweep import report as reporting
 from ettr.sweep import sweep as swept
 
+SHOWN_POINTS = 12
+SHOWN_FAILURES = 8
+SAID_EVERY_S = 30.0
+
 
 @terminal.stopped_with("stopped; finished points are kept, and the same command goes on from there")
 def sweep(
@@ -122,11 +126,6 @@ def sweep(
             typer.echo(printable(f"ettr: {sweeps.words.several(several)}"), err=True)
     if len(failed):
         raise typer.Exit(1)
-
-
-SHOWN_POINTS = 12
-SHOWN_FAILURES = 8
-SAID_EVERY_S = 30.0
 
 
 def _job(
