@@ -61,7 +61,6 @@ def rules_of(scenario: Scenario) -> Rules:
         "rate": of_time.sum(),
         "only_mode": int(np.argmax(rates)) if np.count_nonzero(rates) == 1 else -1,
         "mean_recovery": of_time @ modes["recovery"] / of_time.sum() if of_time.sum() > 0 else 0.0,
-        "n_nodes": scenario.n_nodes,
         "aged": has_clocks(scenario),
         "mixes": has_clocks(scenario) and bool((n_out[of_time > 0] > 0).any()),
         "tracked": failures.lemons is not None or bool(repair and repair.retire_after),
