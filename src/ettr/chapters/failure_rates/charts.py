@@ -26,7 +26,14 @@ _POINT_SHAPES = {"observed": "circle", "projected": "diamond"}
 _SIZES = ((BLUE, "circle"), (BRICK, "diamond"), (GREEN, "square"), (VIOLET, "triangle-up"))
 _SHAPES = ((BRICK, [6, 3]), (STEEL, [1, 0]), (VIOLET, [2, 3]), (GREEN, [8, 2, 2, 2]), (GOLD, [4, 4]))
 _POINT_TIPS = {"kind": "Is", "rate": "Implied failures per 1000 node-days"}
-_RATIO_TIPS = {"title": "Cluster", "ratio": "Times the rate", "low": "From", "high": "To", "verdict": "Same rate?"}
+_RATIO_TIPS = {
+    "title": "Cluster",
+    "ratio": "Times the rate",
+    "low": "From",
+    "high": "To",
+    "basis": "Known by",
+    "verdict": "Same rate?",
+}
 _PER_MTTF_UNIT = {"min": 60.0, "h": 1.0}
 
 
@@ -82,7 +89,7 @@ def ratios(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "title", "ratio", "low", "high", "basis", "verdict")
     order = frame.sort_values("ratio", ascending=False)["title"].tolist()
-    tips = tooltips("title", "ratio", "low", "high", "basis", "verdict", **_RATIO_TIPS, basis="Known by")
+    tips = tooltips(*_RATIO_TIPS, **_RATIO_TIPS)
     looks, y = builders.present(_VERDICTS, frame["verdict"]), builders.rows("title", order, labelLimit=300)
     dots = builders.shapes(frame, _across("ratio", "Times the rate"), y, "verdict", looks, 90, tips, "Same rate?")
     intervals = "; ".join(

@@ -206,9 +206,8 @@ def swing_for_loss() -> pd.DataFrame:
         ``high_k`` (swings that cost one and two percent) [K].
     """
     shares = np.linspace(0.05, 0.25, 30)
-    grid = pd.MultiIndex.from_product([(10.0, 15.0, 25.0), shares], names=["doubling_k", "leakage_share"]).to_frame(
-        False
-    )
+    grid = pd.MultiIndex.from_product([(10.0, 15.0, 25.0), shares], names=["doubling_k", "leakage_share"])
+    grid = grid.to_frame(index=False)
     swings = [
         warming_for(loss, grid["leakage_share"].to_numpy(), grid["doubling_k"].to_numpy() / math.log(2))
         for loss in (_LOW_LOSS, _HIGH_LOSS)
