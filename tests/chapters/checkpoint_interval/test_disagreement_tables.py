@@ -119,14 +119,10 @@ def test_at_the_best_interval_the_difference_is_that_of_a_single_run(formula):
     best = checkpoint_interval.disagreement_tables.difference_at_best(scenario, formula, 12)
     assert best["ettr"].isna().any() and best["ettr"].notna().any()  # it ends before a million GPUs
     row = best.iloc[3]
-    assert row["points"] == pytest.approx(
-        points_at(
-            checkpoint_interval.disagreement_tables.comparable(scenario, formula),
-            formula,
-            row["n_gpus"],
-            row["interval_min"],
-        )[0]
-    )
+    run = checkpoint_interval.disagreement_tables.comparable(scenario, formula)
+    assert row["points"] == pytest.approx(points_at(run, formula, row["n_gpus"], row["interval_min"])[0])
+    alone = {"cluster.n_gpus": row["n_gpus"], "checkpoint.interval_min": row["interval_min"]}
+    assert row["points"] == pytest.approx(100 * (row["ettr"] - float(budget.exact(run, alone).ettr)))
 
 
 def test_a_formula_without_any_answer_is_an_error():

@@ -91,6 +91,23 @@ def test_the_verdicts(frame):
     assert set(compared["reference"]) == {"Llama 3 405B, unexpected"}
 
 
+def test_a_verdict_and_an_exact_p_value_agree(frame):
+    compared = failure_rates.tables.ratios(frame).set_index("cluster_id")
+    rows = frame.set_index("cluster_id")
+    base, n_known = rows.loc["llama3-unexpected"], 0
+    for name, row in rows.loc[compared.index[compared["basis"] == "counts"]].iterrows():
+        alone = failures.failure_rate(row["n_events"], row["node_days"])
+        if row["low"] < alone.low or row["high"] > alone.high:
+            continue  # the exposure is not known, so that a p-value of the counts is none of the rates
+        n_known += 1
+        p_value = failures.rate_ratio(
+            int(row["n_events"]), row["node_days"], int(base["n_events"]), base["node_days"]
+        ).p_value
+        if not 0.04 <= p_value <= 0.06:  # the two exact tests differ a little at the edge
+            assert (p_value > 0.05) == (compared.loc[name, "verdict"] == failure_rates.tables.COMPATIBLE)
+    assert n_known > 5
+
+
 def test_what_is_open_of_the_exposure_widens_the_ratio(frame):
     """MegaScale's window is assumed to be 21 to 42 days instead of 28: the count's interval times 28/42 and 28/21."""
     row = failure_rates.tables.ratios(frame).set_index("cluster_id").loc["megascale"]
