@@ -190,9 +190,11 @@ def _start(moments: JobInHours, steps: _Steps) -> dict[str, float]:
         struck_per_h = np.where(np.isfinite(mean_h), failures / mean_h, steps.rate_per_h)
         spent_h = np.where(ends > 1e-12, mean_h * (left[:-1] - left[1:]), steps.length_h * left[:-1])
     n_failures = float((spent_h * np.where(spent_h > 0, struck_per_h, 0.0)).sum())
+    # failures without end that take no time each take none together
+    queue_h, detection_h = (n_failures * each if each else 0.0 for each in (moments.queue, moments.detection))
     return {
-        "queue_h": float(moments.first_queue + n_failures * moments.queue),
+        "queue_h": float(moments.first_queue + queue_h),
         "restart_h": float(spent_h.sum()),
-        "detection_h": float(n_failures * moments.detection),
+        "detection_h": float(detection_h),
         "n_failures": n_failures,
     }
