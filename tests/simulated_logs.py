@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,17 @@ COMPONENTS = {"GPU": 0.45, "HBM": 0.2, "NIC": 0.15, "Host": 0.12, "Software": 0.
 
 BURST_H = 5 / 60
 """All failures of a burst start within this time of its first."""
+
+WINDOW_H = 350 * 24.0
+"""Length of a log, unless told otherwise."""
+
+
+@cache
+def starts(seed: int, **rules: float) -> np.ndarray:
+    """Hours at which the failures of a log began: drawn once, as many tests ask for the same logs."""
+    start_h = simulate_log(seed, **rules)["start_h"].to_numpy()
+    start_h.flags.writeable = False
+    return start_h
 
 
 def simulate_log(

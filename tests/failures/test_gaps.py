@@ -13,15 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.core.errors import InputError
 from ettr.failures import gaps as g
-from simulated_logs import simulate_log
-
-WINDOW_H = 350 * 24.0
-
-
-def starts(seed: int, **rules) -> np.ndarray:
-    return simulate_log(seed, **rules)["start_h"].to_numpy()
+from simulated_logs import WINDOW_H, starts
 
 
 def weibull_log(seed: int, n: int, shape: float, open_h: float) -> tuple[np.ndarray, float]:
@@ -37,12 +30,6 @@ def quick(start, window_h, *args, **options) -> g.GapFit:
 # --------------------------------------------------------------------------- merging
 
 
-def test_an_incident_does_not_grow_with_its_failures():
-    """Failures every 40 minutes: chained they would be one incident, here each hour and a bit begins another."""
-    start = np.arange(7) * 40 / 60
-    assert g.merge_starts(start, 1.0).tolist() == start[[0, 2, 4, 6]].tolist()
-
-
 def test_merging_nothing_keeps_even_equal_times():
     assert g.merge_starts([1.0, 1.0, 2.0], 0.0).tolist() == [1, 1, 2]
     assert g.merge_starts([1.0, 1.0, 2.0], 0.1).tolist() == [1, 2]
@@ -50,7 +37,7 @@ def test_merging_nothing_keeps_even_equal_times():
 
 
 @given(times=st.lists(st.integers(0, 200), max_size=60), within=st.integers(1, 30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_merging_is_what_a_clerk_would_do(times, within):
     expected: list[int] = []
     for time in sorted(times):
@@ -63,7 +50,7 @@ def test_merging_is_what_a_clerk_would_do(times, within):
 
 @given(minutes=st.lists(st.integers(0, 600_000), max_size=60), within=st.sampled_from([1, 10, 60, 1440]))
 @example(minutes=list(range(0, 2000, 10)), within=10)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_merging_stamps_of_a_grid_is_no_luck(minutes, within):
     """Hours are no whole numbers of minutes: a failure exactly at the end of the window still belongs to it."""
     stamped = np.sort(minutes).astype(float)
@@ -71,17 +58,14 @@ def test_merging_stamps_of_a_grid_is_no_luck(minutes, within):
     assert by_hour.tolist() == (by_minute / 60).tolist()
 
 
-def test_ten_minutes_apart_is_within_ten_minutes():
-    assert g.merge_starts(np.arange(0, 2000, 10) / 60, 10 / 60) == pytest.approx(np.arange(0, 2000, 20) / 60)
-
-
 def test_what_arithmetic_leaves_of_equal_stamps_is_no_gap():
-    """A sum and its stamp differ by a rounding: left-censored as equal ones are, and not the shortest gap there is."""
+    """A sum and its stamp differ by a rounding: censored as equal ones are, below the shortest gap there is."""
     start, window = weibull_log(7, 100, 1.0, 1.0)
     twins = start[10:14]
     equal, nearly = (quick(np.sort(np.r_[start, twins + off]), window) for off in (0.0, 1e-12))
     assert nearly.n_unresolved == equal.n_unresolved == 4
     assert nearly.weibull_shape == pytest.approx(equal.weibull_shape, rel=1e-6)
+    assert 0.6 < equal.weibull_shape < 1
 
 
 def test_merged_memoryless_failures_stay_memoryless():
@@ -205,22 +189,24 @@ def test_the_distance_is_kolmogorov_smirnovs():
         assert rows.loc[name, "ks"] == pytest.approx(stats.kstest(gaps, fitted.cdf).statistic)
 
 
-def test_bootstrap_probabilities_are_fair():
+@pytest.mark.parametrize("n_logs", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_bootstrap_probabilities_are_fair(n_logs):
     """For gaps of the family itself they spread evenly; a table for known parameters would put nearly all near 1."""
     p, tabled = [], []
-    for seed in range(60):
+    for seed in range(n_logs):
         start, window = weibull_log(seed, 60, 0.8, 0.0)
         row = quick(start, window, seed=seed).table.set_index("distribution").loc["weibull"]
         p.append(row["ks_p"])
         tabled.append(stats.kstwo.sf(row["ks"], 60))
-    assert np.mean(p) == pytest.approx(0.525, abs=4 / math.sqrt(12 * 60))
+    assert np.mean(p) == pytest.approx(0.525, abs=4 / math.sqrt(12 * n_logs))
     assert np.mean(tabled) > 0.75
 
 
-@pytest.mark.parametrize("shape", [0.7, 1.5])
-def test_shape_intervals_cover(shape):
+@pytest.mark.parametrize(
+    ("shape", "logs"), [(0.7, 20), *(pytest.param(shape, 50, marks=pytest.mark.slow) for shape in (0.7, 1.5))]
+)
+def test_shape_intervals_cover(shape, logs):
     covered = 0
-    logs = 50
     for seed in range(logs):
         fit = quick(starts(seed, shape=shape, rate_per_1000_node_days=200 / 140), WINDOW_H)
         covered += fit.weibull_low <= shape <= fit.weibull_high
@@ -228,7 +214,7 @@ def test_shape_intervals_cover(shape):
 
 
 @given(k=st.floats(0.01, 100))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_a_fit_scales_with_its_unit(k):
     start, window = weibull_log(6, 40, 0.7, 3.0)
     one, other = quick(start, window), quick(start * k, window * k)
@@ -247,21 +233,15 @@ def test_moments_of_gaps():
 # --------------------------------------------------------------------------- verdicts
 
 
-def test_memoryless_logs_pass_and_others_fail():
-    """At an error rate of 5% more than six of 30 memoryless logs under 0.05 have a probability below 0.1%."""
-    alarms = [g.fit_gaps(starts(seed), WINDOW_H, draws=99).memoryless_p < 0.05 for seed in range(30)]
-    assert sum(alarms) <= 6
-    for seed in range(3):
+@pytest.mark.parametrize(("n_logs", "n_others"), [(8, 1), pytest.param(30, 3, marks=pytest.mark.slow)])
+def test_memoryless_logs_pass_and_others_fail(n_logs, n_others):
+    """Alarms of memoryless logs: 5%, and more than these have a probability below 0.1%."""
+    alarms = [g.fit_gaps(starts(seed), WINDOW_H, draws=99).memoryless_p < 0.05 for seed in range(n_logs)]
+    assert sum(alarms) <= stats.binom.isf(1e-3, n_logs, 0.05)
+    for seed in range(n_others):
         bunched, regular = (g.fit_gaps(starts(seed, shape=k), WINDOW_H, draws=99) for k in (0.7, 1.5))
         assert max(bunched.memoryless_p, regular.memoryless_p) < 0.05
         assert bunched.weibull_high < 1 < regular.weibull_low
-
-
-def test_bursts_bunch_until_they_are_merged():
-    start = starts(7, burst_mean=3.0)
-    raw, merged = (quick(start, WINDOW_H, within) for within in (0.0, 10.0))
-    assert raw.weibull_high < 0.6 and raw.memoryless_p < 1e-6
-    assert merged.weibull_low < 1 < merged.weibull_high and merged.n_incidents < raw.n_incidents / 2
 
 
 def test_the_likelihood_ratio_decides_where_the_distance_does_not():
@@ -271,13 +251,14 @@ def test_the_likelihood_ratio_decides_where_the_distance_does_not():
     assert fit.memoryless_p == pytest.approx(2 * stats.chi2.sf(2 * (rows["weibull"] - rows["exponential"]), 1))
 
 
+@pytest.mark.parametrize("n_logs", [8, pytest.param(25, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("within_min", [0.0, 60.0, 150.0])
-def test_coarse_stamps_do_not_bend_a_shape(within_min):
-    """A step of a tenth of the mean gap; mean shape of 25 memoryless logs."""
+def test_coarse_stamps_do_not_bend_a_shape(within_min, n_logs):
+    """A step of a tenth of the mean gap; mean shape of memoryless logs."""
     step = 1.5
-    fits = [quick(np.floor(starts(s) / step) * step, WINDOW_H, within_min, resolution_h=step) for s in range(25)]
+    fits = [quick(np.floor(starts(s) / step) * step, WINDOW_H, within_min, resolution_h=step) for s in range(n_logs)]
     shapes = [fit.weibull_shape for fit in fits]
-    assert np.mean(shapes) == pytest.approx(1, abs=0.008 + 4 * np.std(shapes) / math.sqrt(25))
+    assert np.mean(shapes) == pytest.approx(1, abs=0.008 + 4 * np.std(shapes) / math.sqrt(n_logs))
     assert min(fit.n_unresolved for fit in fits) > 5 and not any(fit.too_coarse for fit in fits)
 
 
@@ -285,12 +266,6 @@ def test_days_are_too_coarse_for_gaps_of_hours():
     fit = quick(np.floor(starts(1) / 24) * 24, WINDOW_H, resolution_h=24.0)
     assert fit.too_coarse and fit.n_unresolved > 100
     assert not quick(starts(1), WINDOW_H, resolution_h=2.0).too_coarse
-
-
-def test_equal_times_without_a_resolution_are_no_longer_than_the_shortest_gap():
-    start, window = weibull_log(7, 100, 1.0, 1.0)
-    fit = quick(np.sort(np.r_[start, start[10:14]]), window)
-    assert fit.n_unresolved == 4 and 0.6 < fit.weibull_shape < 1
 
 
 # --------------------------------------------------------------------------- limits
@@ -306,7 +281,7 @@ def test_too_few_gaps_give_a_reason(start):
     assert (fit.mean_gap_h is None) == (len(start) < 2)
 
 
-@pytest.mark.parametrize("spread", [0.1, 0.02, 1e-3, 1e-4])
+@pytest.mark.parametrize("spread", [0.1, 1e-4])
 def test_nearly_regular_failures_are_fitted(spread):
     """Lognormal gaps with that sigma: its interval holds it, and every family is as narrow."""
     gaps = np.random.default_rng(4).lognormal(0, spread, 200)
@@ -345,22 +320,3 @@ def test_a_seed_decides_the_draws_and_nothing_else():
     pd.testing.assert_frame_equal(one, same)
     assert one["ks_p"].tolist() != other["ks_p"].tolist()
     pd.testing.assert_frame_equal(one.drop(columns="ks_p"), other.drop(columns="ks_p"))
-
-
-BAD = {
-    "within_h must be >= 0 h and finite, got -1": lambda: g.merge_starts([1.0], -1),
-    "start_h must be in order, got 1 h after 2 h: sort it": lambda: g.merge_starts([2.0, 1.0], 1.0),
-    "within_min must be >= 0 min and finite, got -5": lambda: g.fit_gaps([1.0], 2.0, -5),
-    "resolution_h must be >= 0 h and finite, got nan": lambda: g.fit_gaps([1.0], 2.0, resolution_h=math.nan),
-    "draws must be a whole number >= 19, got 5": lambda: g.fit_gaps([1.0], 2.0, draws=5),
-    "max_gaps must be a whole number >= 100, got 99": lambda: g.fit_gaps([1.0], 2.0, max_gaps=99),
-    "level must be between 0 and 1, got 1": lambda: g.fit_gaps([1.0], 2.0, level=1),
-    "start_h must be <= window_h = 2 h, got 3: cut the log or widen the window": lambda: g.fit_gaps([3.0], 2.0),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_refused(message):
-    with pytest.raises(InputError) as caught:
-        BAD[message]()
-    assert str(caught.value) == message

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.core.errors import InputError
 from ettr.failures.lemons import find_lemons
 from ettr.failures.outages import find_outages
-from ettr.failures.repeats import deduplicate, repeat_risk
+from ettr.failures.repeats import repeat_risk
 from simulated_logs import simulate_log
 
 NODES, WINDOW_H = 400, 350 * 24.0
@@ -31,7 +30,7 @@ counts = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, m
 
 
 @given(pairs=counts, healthy=st.integers(0, 20))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_statistics_are_those_of_all_nodes(pairs, healthy):
     """The healthy nodes, which no log names, as zeros in plain formulas."""
     first, second = np.array(pairs).T
@@ -53,7 +52,7 @@ def test_statistics_are_those_of_all_nodes(pairs, healthy):
 
 
 @given(pairs=counts, seed=st.integers(0, 100))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_order_of_nodes_decides_nothing(pairs, seed):
     """Ties at the edge of the worst 5% share its places, so names and order cannot matter."""
     first, second = np.array(pairs).T
@@ -83,12 +82,14 @@ def test_ties_share_the_places_of_the_worst():
 # --------------------------------------------------------------------------- p-values
 
 
-def test_chance_alone_is_no_lemon():
-    """False alarms of 20 logs without lemons: 5% each, and 5 or more of 20 have probability 0.3%."""
-    for rate in (4.0, 0.3):
-        logs = [look(simulate_log(seed, rate_per_1000_node_days=rate)) for seed in range(20)]
-        assert sum(one.overdispersed for one in logs) <= 4
-        assert sum(one.persistent for one in logs) <= 4
+@pytest.mark.parametrize("n_logs", [8, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rate", [4.0, 0.3])
+def test_chance_alone_is_no_lemon(rate, n_logs):
+    """False alarms of logs without lemons: 5% each, and more than these have probability 0.3%."""
+    logs = [look(simulate_log(seed, rate_per_1000_node_days=rate)) for seed in range(n_logs)]
+    most = stats.binom.isf(3e-3, n_logs, 0.05)
+    assert sum(one.overdispersed for one in logs) <= most
+    assert sum(one.persistent for one in logs) <= most
 
 
 def test_lemons_are_found_and_named():
@@ -111,21 +112,14 @@ def test_repeats_are_over_dispersed_and_do_not_persist():
     assert repeat_risk(find_outages(log["start_h"], log["end_h"], log["node"], WINDOW_H, NODES)).repairs_fail
 
 
-def test_lemons_survive_deduplication():
-    log = simulate_log(3, lemon_share=0.03, lemon_factor=10.0)
-    single = log[deduplicate(log["start_h"], log["node"])]
-    assert look(single).persistent
-    assert look(single).dispersion_index == pytest.approx(look(log).dispersion_index, rel=0.15)
-
-
 def test_the_dense_and_the_sparse_p_value_agree():
     """Six failures expected on each of 150 nodes: chi-square; the same test by redistributing them."""
     rng = np.random.default_rng(0)
     node = np.append(rng.integers(0, 150, 850), rng.integers(0, 15, 50))
     lemons = find_lemons(rng.uniform(0, 100, 900), node, 100.0, 150)
     assert lemons.dispersion_method == "chi-square"
-    drawn = [np.bincount(rng.integers(0, 150, 900), minlength=150) for _ in range(4000)]
-    share = np.mean([one.var(ddof=1) / one.mean() >= lemons.dispersion_index for one in drawn])
+    drawn = rng.multinomial(900, [1 / 150] * 150, 4000)
+    share = (drawn.var(axis=1, ddof=1) / 6 >= lemons.dispersion_index).mean()
     assert lemons.dispersion_p == pytest.approx(share, abs=4 * np.sqrt(share / 4000) + 0.002)
     assert find_lemons([1.0, 2.0], ["a", "b"], 9.0, 100).dispersion_method == "Monte Carlo"
 
@@ -169,23 +163,3 @@ def test_what_cannot_be_told_is_none():
     assert lemons.rank_correlation is None and lemons.worst_share is None and lemons.worst_low is None
     assert not lemons.persistent
     assert not find_lemons([1.0, 60.0], ["a", "a"], 100.0, 1).overdispersed  # one node is like itself
-
-
-BAD = {
-    "node must be known for a failure at least: name the column of nodes, or do not look for lemons": lambda: (
-        find_lemons([1.0], [None], 10.0, 5)
-    ),
-    "n_nodes must be >= 2, the nodes that failed, got 1; count the healthy nodes too": lambda: find_lemons(
-        [1.0, 2.0], ["a", "b"], 10.0, 1
-    ),
-    "start_h must be between 0 h and the window's 10 h, got 12 (event 0); cut the log to the window": lambda: (
-        find_lemons([12.0], ["a"], 10.0, 5)
-    ),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_refused(message):
-    with pytest.raises(InputError) as caught:
-        BAD[message]()
-    assert str(caught.value) == message

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ettr.core.errors import InputError
 from ettr.failures.outages import find_outages, seen_nodes, settled_ends
 
 NAN = float("nan")
@@ -42,7 +41,7 @@ events = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 59), st.integers(0
 
 
 @given(log=events)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_downtime_is_what_a_clock_counts(log):
     """Whole hours: mark each hour of each node that a failure covers."""
     window = 60
@@ -104,27 +103,3 @@ def test_nothing_failed():
     for ends in ([], None):
         outages = find_outages([], ends, [], 10.0, 5)
         assert len(outages.joined) == 0 and outages.downtime_h == 0 and outages.availability is None
-
-
-BAD = {
-    "start_h must be between 0 h and the window's 10 h, got 11 (event 1); cut the log to the window": lambda: (
-        find_outages([1, 11], None, [1, 2], 10.0, 2)
-    ),
-    "start_h must be between 0 h and the window's 10 h, got nan (event 0); cut the log to the window": lambda: (
-        find_outages([NAN], None, [1], 10.0, 2)
-    ),
-    "end_h must be >= start_h, 3 h, got 2 (event 1)": lambda: find_outages([1, 3], [2, 2], [1, 2], 10.0, 2),
-    "node must have 2 values, as start_h has, got 1": lambda: find_outages([1, 3], [2, 4], [1], 10.0, 2),
-    "end_h must have 2 values, as start_h has, got 1": lambda: find_outages([1, 3], [2], [1, 2], 10.0, 2),
-    "window_h must be > 0 h and finite, got 0": lambda: find_outages([1, 3], [2, 4], [1, 2], 0.0, 2),
-    "n_nodes must be >= 2, the nodes that failed, got 1; count the healthy nodes too": lambda: find_outages(
-        [1, 3], [2, 4], ["a", "b"], 10.0, 1
-    ),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_refused(message):
-    with pytest.raises(InputError) as caught:
-        BAD[message]()
-    assert str(caught.value) == message

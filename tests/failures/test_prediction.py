@@ -10,16 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.core.errors import InputError
 from ettr.failures import prediction as p
 from ettr.failures.dispersion import over_dispersion
-from simulated_logs import simulate_log
-
-WINDOW_H = 350 * 24.0
-
-
-def starts(seed: int, days: float = 350.0, **rules) -> np.ndarray:
-    return simulate_log(seed, days=days, **rules)["start_h"].to_numpy()
+from simulated_logs import WINDOW_H, starts
 
 
 def test_the_poisson_forecast_is_a_poisson_count_of_a_gamma_rate():
@@ -58,7 +51,7 @@ def test_a_regime_as_long_as_the_horizon_is_seen():
     k=st.sampled_from([0.125, 0.5, 2.0, 64.0]),
 )
 @example(times=[0.0, 0.0, 0.0, 0.5, 0.5, 0.5, 0.5, 0.75, 0.875, 0.25], horizon=0.01, k=4.0)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_forecasts_have_no_unit_and_hold_the_poisson_ones(times, horizon, k):
     start = np.sort(times) * 240
     forecast = p.predict_count(start, 240.0, horizon * 10)
@@ -76,10 +69,17 @@ def test_few_failures_are_forecast_as_poisson():
 
 
 @pytest.mark.parametrize(
-    ("rules", "poisson_below"), [({}, 1.0), ({"burst_mean": 3.0}, 0.8), ({"shape": 0.7}, 0.93)], ids=str
+    ("rules", "poisson_below", "logs"),
+    [
+        ({"burst_mean": 3.0}, 0.8, 100),
+        pytest.param({}, 1.0, 300, marks=pytest.mark.slow),
+        pytest.param({"burst_mean": 3.0}, 0.8, 300, marks=pytest.mark.slow),
+        pytest.param({"shape": 0.7}, 0.93, 300, marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
-def test_forecasts_hold_what_comes(rules, poisson_below):
-    logs, hits, poisson_hits = 300, 0, 0
+def test_forecasts_hold_what_comes(rules, poisson_below, logs):
+    hits = poisson_hits = 0
     for seed in range(logs):
         start = starts(seed, days=380.0, **rules)
         past = start[start < WINDOW_H]
@@ -115,7 +115,7 @@ def test_origins_run_from_a_third_to_a_horizon_before_the_end():
     assert not score.shortened and score.horizon_d == 30
 
 
-@pytest.mark.parametrize("days", [0.5, 3, 60, 89.9])
+@pytest.mark.parametrize("days", [0.5, 89.9])
 def test_a_short_log_shortens_the_horizon_and_says_so(days):
     score = p.score_forecasts(np.linspace(0, days * 24, 50), days * 24)
     assert score.shortened and score.horizon_d == pytest.approx(days / 6)
@@ -135,20 +135,3 @@ def test_a_change_of_regime_breaks_poisson_forecasts_first():
 def test_no_failures_are_forecast_to_go_on():
     score = p.score_forecasts([], 2400.0)
     assert score.poisson_coverage == score.over_dispersed_coverage == 1 and (score.table["n_events"] == 0).all()
-
-
-BAD = {
-    "horizon_d must be > 0 d and finite, got 0": lambda: p.predict_count([1.0], 2.0, 0.0),
-    "level must be between 0 and 1, got 95": lambda: p.predict_count([1.0], 2.0, level=95),
-    "level must be between 0 and 1, got 0": lambda: p.score_forecasts([1.0], 2.0, level=0),
-    "horizon_d must be > 0 d and finite, got -1": lambda: p.score_forecasts([1.0], 2.0, -1),
-    "start_h must be in order, got 1 h after 2 h: sort it": lambda: p.score_forecasts([2.0, 1.0], 9.0),
-    "start_h must be <= window_h = 2 h, got 3: cut the log or widen the window": lambda: p.predict_count([3.0], 2.0),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_refused(message):
-    with pytest.raises(InputError) as caught:
-        BAD[message]()
-    assert str(caught.value) == message

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.core.errors import InputError
 from ettr.failures.renewal import fleet_rate, renewal_count
 
 RATE = 3.789  # per 1000 node-days, as 419 failures of 2,048 nodes in 54 days
-SHAPES = (0.2, 0.5, 0.7, 0.95, 1.5, 3.0, 5.0)
+OTHER_SHAPES = [pytest.param(shape, marks=pytest.mark.slow) for shape in (0.5, 0.95, 1.5)]
+EACH_SHAPE = pytest.mark.parametrize("shape", [0.2, 0.7, 3.0, 5.0, *OTHER_SHAPES])
 
 
 def by_series(t, shape, terms=110):
@@ -35,19 +35,19 @@ def variation(shape):
     return math.gamma(1 + 2 / shape) / math.gamma(1 + 1 / shape) ** 2 - 1
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@EACH_SHAPE
 def test_the_count_is_its_power_series(shape):
     times = np.array([1e-3, 0.1, 0.8, 1.6])
     assert renewal_count(times, shape, 1.0) == pytest.approx([by_series(t, shape) for t in times], rel=1e-4)
 
 
-@pytest.mark.parametrize("shape", SHAPES[1:])
+@pytest.mark.parametrize("shape", [0.7, 3.0, 5.0, *OTHER_SHAPES])
 def test_an_old_node_fails_at_the_settled_rate(shape):
     """m(t) tends to t / mean + (c^2 - 1) / 2."""
     assert renewal_count(2000.0, shape, 1.0) == pytest.approx(2000 + (variation(shape) - 1) / 2, rel=1e-5)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@EACH_SHAPE
 def test_at_first_no_node_fails_twice(shape):
     """m(t) is F(t) [1 + O(F)]."""
     scale = 1 / math.gamma(1 + 1 / shape)
@@ -56,10 +56,10 @@ def test_at_first_no_node_fails_twice(shape):
         assert renewal_count(t, shape, 1.0) == pytest.approx(first, rel=1e-4)
 
 
-@pytest.mark.parametrize("shape", [0.5, 0.7, 2.0])
+@pytest.mark.parametrize("shape", [0.5, 2.0])
 def test_the_count_is_what_nodes_do(shape):
     rng = np.random.default_rng(0)
-    ends = np.cumsum(rng.weibull(shape, (20_000, 60)) / math.gamma(1 + 1 / shape), axis=1)
+    ends = np.cumsum(rng.weibull(shape, (5000, 60)) / math.gamma(1 + 1 / shape), axis=1)
     for t in (0.05, 0.5, 2.0):
         drawn = (ends <= t).sum(axis=1)
         assert renewal_count(t, shape, 1.0) == pytest.approx(drawn.mean(), abs=4 * drawn.std() / math.sqrt(len(drawn)))
@@ -79,7 +79,7 @@ def test_new_nodes_at_llama3_s_rate():
     times=st.lists(st.floats(0, 50), min_size=1, max_size=6),
     mean=st.floats(1e-2, 1e5),
 )
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_the_count_grows_and_has_no_unit(shape, times, mean):
     times = np.sort(times)
     count = renewal_count(times, shape, 1.0)
@@ -113,20 +113,3 @@ def test_a_new_fleet_settles():
     assert worn[0] < 1e-3 < worn[1] < RATE
     count = renewal_count(24 * 30.0, 0.7, 24_000 / RATE)
     assert (fleet_rate([0, 1, 7, 30], 0.7, 1000 / RATE) * [1, 6, 23]).sum() / 1000 == pytest.approx(count, rel=1e-4)
-
-
-BAD = {
-    "shape must be between 0.2 and 5, got 0.1": lambda: renewal_count(1.0, 0.1, 1.0),
-    "shape must be between 0.2 and 5, got nan": lambda: renewal_count(1.0, math.nan, 1.0),
-    "mean_h must be > 0 h and finite, got 0": lambda: renewal_count(1.0, 0.7, 0.0),
-    "t_h must be >= 0 h and finite, got -1": lambda: renewal_count(-1.0, 0.7, 1.0),
-    "edges_d must be at least two ages in rising order, got [3.0]": lambda: fleet_rate(3.0, 0.7, 1.0),
-    "edges_d must be at least two ages in rising order, got [3.0, 1.0]": lambda: fleet_rate([3, 1], 0.7, 1.0),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_refused(message):
-    with pytest.raises(InputError) as caught:
-        BAD[message]()
-    assert str(caught.value) == message

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.core.errors import InputError
 from ettr.failures.groups import UNKNOWN
 from ettr.failures.outages import find_outages
 from ettr.failures.repairs import ALL, repair_times
@@ -25,7 +24,7 @@ def lasted(start_h, end_h, window_h, *group, **given):
 
 
 @given(hours=st.lists(st.integers(0, 40), min_size=5, max_size=60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_finished_repairs_have_plain_statistics(hours):
     """Nothing is open: the mean and its Student interval, and quantiles as the first length that so many reach."""
     hours = np.array(hours, dtype=float)
@@ -119,17 +118,3 @@ def test_the_mean_s_interval_holds_it():
         row = lasted(np.zeros(40), rng.exponential(5.0, 40), 1e5).overall
         covered += row["mean_low_h"] < 5 < row["mean_high_h"]
     assert covered >= 86
-
-
-BAD = {
-    "group must have 2 values, as start_h has, got 1": lambda: lasted([1.0, 2.0], [2.0, 3.0], 9.0, ["a"]),
-    "level must be between 0 and 1, got 95": lambda: lasted([1.0], [2.0], 9.0, level=95),
-    "end_h must be >= start_h, 1 h, got 0 (event 0)": lambda: lasted([1.0], [0.0], 9.0),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_refused(message):
-    with pytest.raises(InputError) as caught:
-        BAD[message]()
-    assert str(caught.value) == message

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from ettr.core.errors import InputError
-from ettr.failures.lemons import find_lemons
 from ettr.failures.outages import find_outages
 from ettr.failures.rates import failure_rate, rate_ratio
 from ettr.failures.repeats import deduplicate, hazard_after_repair, repeat_risk
@@ -40,7 +39,7 @@ logs = st.lists(st.tuples(st.integers(0, 200), st.integers(-1, 4), st.integers(0
 
 
 @given(log=logs, within_h=st.sampled_from([0.0, 1.0, 24.0, 500.0]), from_end=st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_is_kept_is_what_a_loop_keeps(log, within_h, from_end):
     start, node, length = np.array(log, dtype=float).reshape(-1, 3).T
     end = np.where(length < 29, start + length, NAN) if from_end else None
@@ -59,9 +58,6 @@ def test_a_chain_is_kept_once_a_day():
     """A failure each 10 h: counted from the last kept one, every third is no repeat within 24 h."""
     kept = deduplicate(np.arange(9) * 10.0, ["a"] * 9)
     assert np.flatnonzero(kept).tolist() == [0, 3, 6]
-
-
-def test_exactly_a_day_later_is_a_repeat():
     assert deduplicate([0.0, 24.0], ["a", "a"]).tolist() == [True, False]
     assert deduplicate([0.0, 24.1], ["a", "a"]).tolist() == [True, True]
 
@@ -78,16 +74,6 @@ def test_a_second_pass_takes_nothing():
     assert 0.4 < kept.mean() < 0.75
     again = log[kept]
     assert deduplicate(again["start_h"], again["node"]).all()
-
-
-def test_deduplication_explains_a_dispersion_of_five():
-    """Three repairs in four fail within 12 h: the index of failures per node falls from over 5 to about 1."""
-    log = simulate_log(1, repeat_probability=0.75, repeat_within_h=12.0, repair_h=1.0)
-    raw = find_lemons(log["start_h"], log["node"], WINDOW_H, NODES)
-    single = log[deduplicate(log["start_h"], log["node"], 72.0)]
-    left = find_lemons(single["start_h"], single["node"], WINDOW_H, NODES)
-    assert raw.dispersion_index > 5 and raw.overdispersed and not raw.persistent
-    assert 0.8 < left.dispersion_index < 1.3
 
 
 # --------------------------------------------------------------------------- hazard after a repair
@@ -111,7 +97,7 @@ def test_hazard_by_hand():
 
 
 @given(seed=st.integers(0, 10_000), repeat=st.sampled_from([0.0, 0.6]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_every_failure_and_every_hour_is_in_one_row(seed, repeat):
     log = simulate_log(seed, 30, 60, 20.0, repeat_probability=repeat)
     hazard = hazard_after_repair(find_outages(log["start_h"], log["end_h"], log["node"], 1440.0, 30))
@@ -154,32 +140,37 @@ def test_times_may_be_in_any_unit():
 # --------------------------------------------------------------------------- repeats or lemons
 
 
+MANY_LOGS = pytest.mark.parametrize("n_logs", [12, pytest.param(30, marks=pytest.mark.slow)])
+
+
 def risk_of(log):
     return repeat_risk(outages_of(log))
 
 
-def test_repeats_are_found():
-    risk = risk_of(simulate_log(1, repeat_probability=0.3))
-    assert risk.repairs_fail and risk.low > 10
-    assert risk.n_soon > 5 * risk.n_expected
+def most_alarms(n_logs):
+    """At 5% each, more have a probability below 0.4%."""
+    return stats.binom.isf(4e-3, n_logs, 0.05)
 
 
-def test_lemons_alone_are_no_repeats():
+@MANY_LOGS
+def test_lemons_alone_are_no_repeats(n_logs):
     """Nodes that fail twelve times as often are in repair more often: the plain ratio is high, and means nothing."""
-    risks = [risk_of(simulate_log(seed, lemon_share=0.03, lemon_factor=12.0)) for seed in range(30)]
+    risks = [risk_of(simulate_log(seed, lemon_share=0.03, lemon_factor=12.0)) for seed in range(n_logs)]
     assert all(risk.p < 0.05 and risk.ratio > 1.5 for risk in risks)
-    assert sum(risk.repairs_fail for risk in risks) <= 5  # 5% each: 6 or more of 30 have probability 0.3%
+    assert sum(risk.repairs_fail for risk in risks) <= most_alarms(n_logs)
     soon, expected = (np.array([getattr(risk, name) for risk in risks]) for name in ("n_soon", "n_expected"))
-    assert soon.mean() == pytest.approx(expected.mean(), abs=4 * (soon - expected).std() / np.sqrt(30))
+    assert soon.mean() == pytest.approx(expected.mean(), abs=4 * (soon - expected).std() / np.sqrt(n_logs))
 
 
-def test_a_trend_is_no_repeat():
-    risks = [risk_of(simulate_log(seed, trend_beta=2.5)) for seed in range(30)]
-    assert sum(risk.repairs_fail for risk in risks) <= 5
+@MANY_LOGS
+def test_a_trend_is_no_repeat(n_logs):
+    risks = [risk_of(simulate_log(seed, trend_beta=2.5)) for seed in range(n_logs)]
+    assert sum(risk.repairs_fail for risk in risks) <= most_alarms(n_logs)
     assert np.mean([risk.ratio > 1 and risk.p < 0.05 for risk in risks]) > 0.3
 
 
-def test_the_expected_count_is_that_of_dealing_failures_out():
+@pytest.mark.parametrize("draws", [40, pytest.param(150, marks=pytest.mark.slow)])
+def test_the_expected_count_is_that_of_dealing_failures_out(draws):
     """Node labels shuffled over the failures, repairs of no length."""
     rng = np.random.default_rng(4)
     start = np.sort(rng.uniform(0, 2400.0, 120) ** 0.8 * 2400.0**0.2)
@@ -189,9 +180,10 @@ def test_the_expected_count_is_that_of_dealing_failures_out():
         return repeat_risk(find_outages(start, start, node, 2400.0, 12), within_d=2.0)
 
     risk = dealt(node)
-    drawn = [dealt(rng.permutation(node)).n_soon for _ in range(150)]
+    drawn = [dealt(rng.permutation(node)).n_soon for _ in range(draws)]
     assert risk.n_expected == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / np.sqrt(len(drawn)) + 0.1)
-    assert np.var(drawn) < 1.3 * risk.n_expected  # what p_same_nodes supposes, with room for 150 draws
+    # what p_same_nodes supposes, with room for so many draws: 1.3 for 150
+    assert np.var(drawn) < (1 + 2.58 * np.sqrt(2 / (draws - 1))) * risk.n_expected
 
 
 def test_the_expected_count_tends_to_uniform_spacings():
@@ -210,21 +202,3 @@ def test_nothing_to_compare():
     assert repeat_risk(find_outages([50.0], [200.0], ["a"], 100.0, 5)) is None  # no node came back
     always_soon = find_outages([0.0, 50.0], [0.0, 50.0], ["a", "a"], 100.0, 1)
     assert repeat_risk(always_soon, within_d=30) is None  # no other time
-
-
-ONE = find_outages([1.0], None, ["a"], 9.0, 2)
-BAD = {
-    "within_h must be >= 0 h and finite, got -1": lambda: deduplicate([1.0], ["a"], -1),
-    "start_h must be finite h; leave out failures without a start, and count them": lambda: deduplicate([NAN], ["a"]),
-    "node must have 2 values, as start_h has, got 1": lambda: deduplicate([1.0, 2.0], ["a"]),
-    "edges_d must rise from 0 d, got [1.0, 2.0]": lambda: hazard_after_repair(ONE, (1, 2)),
-    "edges_d must rise from 0 d, got [0.0, 2.0, 2.0]": lambda: hazard_after_repair(ONE, (0, 2, 2)),
-    "within_d must be > 0 d and finite, got 0": lambda: repeat_risk(ONE, within_d=0),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_refused(message):
-    with pytest.raises(InputError) as caught:
-        BAD[message]()
-    assert str(caught.value) == message

@@ -10,20 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ettr.core.errors import InputError
 from ettr.failures import trend as tr
 from ettr.failures.dispersion import local_dispersion
 from ettr.failures.rates import poisson_interval
-from simulated_logs import simulate_log
-
-WINDOW_H = 350 * 24.0
+from simulated_logs import WINDOW_H, starts
 
 # NIST/SEMATECH e-Handbook of Statistical Methods, sections 8.2.3.4 and 8.4.5.2: ten repairs of one system in 1500 h
 NIST = [5, 40, 43, 175, 389, 712, 747, 795, 1299, 1478]
-
-
-def starts(seed: int, **rules) -> np.ndarray:
-    return simulate_log(seed, **rules)["start_h"].to_numpy()
 
 
 def test_crow_amsaa_of_the_nist_handbook():
@@ -39,16 +32,6 @@ def test_the_ends_of_beta_are_where_its_test_turns():
     growth = tr.crow_amsaa(NIST, 1500.0, 0.9)
     for end, tail in ((growth.low, stats.chi2.cdf), (growth.high, stats.chi2.sf)):
         assert tail(20 * end / growth.beta_mle, 20) == pytest.approx(0.05)
-
-
-def test_beta_maximises_the_power_laws_likelihood():
-    """log L = n log(beta) + (beta - 1) sum log t - n beta log T + constant, once the scale is at its best."""
-
-    def log_likelihood(beta: float) -> float:
-        return 10 * math.log(beta) + (beta - 1) * np.log(NIST).sum() - 10 * beta * math.log(1500)
-
-    best = tr.crow_amsaa(NIST, 1500.0).beta_mle
-    assert log_likelihood(best) > max(log_likelihood(best * k) for k in (0.99, 1.01))
 
 
 def test_a_failure_at_the_origin_sets_the_clock():
@@ -93,13 +76,14 @@ def test_the_p_value_and_the_interval_of_beta_agree():
         assert tr.crow_amsaa(NIST, 1500.0, 1 - p, 1.5, dof).high == pytest.approx(1)
 
 
-@pytest.mark.parametrize("beta", [0.7, 1.0, 1.3])
-def test_beta_is_unbiased_and_covered(beta):
-    fits = [tr.crow_amsaa(starts(seed, trend_beta=beta), WINDOW_H) for seed in range(200)]
+@pytest.mark.parametrize("n_logs", [60, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("beta", [0.7, 1.3])
+def test_beta_is_unbiased_and_covered(beta, n_logs):
+    fits = [tr.crow_amsaa(starts(seed, trend_beta=beta), WINDOW_H) for seed in range(n_logs)]
     betas = np.array([one.beta for one in fits])
-    assert betas.mean() == pytest.approx(beta, abs=4 * betas.std() / math.sqrt(200))
+    assert betas.mean() == pytest.approx(beta, abs=4 * betas.std() / math.sqrt(n_logs))
     covered = np.mean([one.low <= beta <= one.high for one in fits])
-    assert covered == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / 200))
+    assert covered == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / n_logs))
 
 
 def test_bursts_look_like_trends_until_they_are_allowed_for():
@@ -164,9 +148,9 @@ def test_tests_that_disagree_give_no_direction():
     assert trend.direction == "not monotone"
 
 
+@pytest.mark.parametrize("logs", [50, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rules", [{}, {"burst_mean": 3.0}, {"shape": 0.7}], ids=["independent", "bursts", "renewal"])
-def test_steady_logs_are_called_steady(rules):
-    logs = 150
+def test_steady_logs_are_called_steady(rules, logs):
     alarms = sum(tr.find_trend(starts(seed, **rules), WINDOW_H, 400).direction != "steady" for seed in range(logs))
     assert alarms <= logs * 0.05 + 4 * math.sqrt(logs * 0.05 * 0.95)
 
@@ -181,14 +165,10 @@ def test_too_few_failures_have_a_rate_but_no_direction(start):
     assert tr.find_trend(np.arange(10.0), 50.0, n_nodes=10).direction == "falling"
 
 
-def test_a_rise_is_found_even_among_bursts():
-    def share(**rules) -> float:
-        return float(
-            np.mean([tr.find_trend(starts(s, **rules), WINDOW_H, 400).direction == "rising" for s in range(60)])
-        )
-
-    assert share(trend_beta=1.3) > 0.9
-    assert share(trend_beta=1.8, burst_mean=3.0) > 0.9
+@pytest.mark.parametrize("rules", [{"trend_beta": 1.3}, {"trend_beta": 1.8, "burst_mean": 3.0}], ids=str)
+def test_a_rise_is_found_even_among_bursts(rules):
+    trends = [tr.find_trend(starts(seed, **rules), WINDOW_H, 400) for seed in range(60)]
+    assert np.mean([trend.direction == "rising" for trend in trends]) > 0.9
 
 
 def test_uneven_counts_are_pearsons_chi_square():
@@ -199,28 +179,3 @@ def test_uneven_counts_are_pearsons_chi_square():
     trend = tr.find_trend(start, WINDOW_H, 400, dispersion=scatter)
     ratio = stats.chisquare(counts).statistic / 23 / scatter.index
     assert trend.uneven_p == pytest.approx(stats.f.sf(ratio, 23, scatter.dof))
-
-
-# --------------------------------------------------------------------------- bad input
-
-TEN = np.arange(10.0)
-BAD = {
-    "start_h must hold at least 2 failures to test for a trend, got 1": lambda: tr.laplace([1.0], 2.0),
-    "start_h must hold at least 2 failures after 0 h to test for a trend, got 1": lambda: tr.crow_amsaa(
-        [0.0, 1.0], 2.0
-    ),
-    "start_h must hold a failure before window_h = 2 h": lambda: tr.crow_amsaa([2.0, 2.0], 2.0),
-    "level must be between 0 and 1, got 0": lambda: tr.crow_amsaa(NIST, 1500.0, 0),
-    "level must be between 0 and 1, got 1": lambda: tr.find_trend(TEN, 9.0, 1, level=1),
-    "index must be > 0 and finite, got -1": lambda: tr.laplace(NIST, 1500.0, index=-1),
-    "n_nodes must be > 0 and finite, got 0": lambda: tr.rate_over_time(NIST, 1500.0, 0),
-    "n_bins must be a whole number >= 1, got 0": lambda: tr.rate_over_time(NIST, 1500.0, 1, n_bins=0),
-    "window_h must be > 0 h and finite, got nan": lambda: tr.find_trend(NIST, math.nan, 1),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_refused(message):
-    with pytest.raises(InputError) as caught:
-        BAD[message]()
-    assert str(caught.value) == message

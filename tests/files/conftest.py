@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
+from written_files import write
 
-
-@pytest.fixture
-def write(tmp_path):
-    """Write a text or bytes to a file and return its path."""
-
-    def _write(content, name="log.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return _write
+__all__ = ["write"]

@@ -30,7 +30,7 @@ def test_a_file_that_none_knows_is_shown_with_advice(write):
 
 def test_a_named_format_is_not_guessed(write):
     assert FORMATS.open(write("zzz\n"), "loose", None)[1] is FORMATS["loose"]
-    with pytest.raises(UnknownName, match="strct"):
+    with pytest.raises(UnknownName, match="unknown format 'strct'; did you mean 'strict'"):
         FORMATS.open("there is no such file", "strct", None)
     with pytest.raises(InputError, match="the log must be a file"):
         FORMATS.open("there is no such file", "loose", None)

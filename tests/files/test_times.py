@@ -103,7 +103,7 @@ SHAPES = ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f", "%Y/%m/%d %H:%M:%S,%f", "
     shapes=st.lists(st.sampled_from(SHAPES), min_size=12, max_size=12),
     hours=st.integers(-12, 14),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_column_is_read_as_its_items_are(moments, shapes, hours):
     """Mixed ways of writing in one column; both roads agree, and with the moment that was written."""
     texts = [moment.strftime(shape) for moment, shape in zip(moments, shapes, strict=False)]
@@ -119,22 +119,19 @@ def test_a_column_is_read_as_its_items_are(moments, shapes, hours):
 # --------------------------------------------------------------------------- zones
 
 
-@pytest.mark.parametrize("name", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"])
-def test_local_times_are_those_of_the_zone_database(name):
+@pytest.mark.parametrize(("name", "step"), [("America/New_York", 1.0), ("Australia/Lord_Howe", 0.5)])
+def test_local_times_are_those_of_the_zone_database(name, step):
     """A year of every 10 minutes, written in local time and read back: only the hour that comes twice may move."""
     moments = pd.date_range("2024-01-01", "2025-01-01", freq="10min", tz="UTC")
     texts = pd.Series(moments.tz_convert(name).strftime("%Y-%m-%d %H:%M:%S"), dtype=object)
     clock, ledger = clock_of(zone=ZoneInfo(name))
     times_us, good = clock.us_series(texts)
     off = (moments.tz_localize(None).to_numpy("datetime64[us]").astype(np.int64) - times_us) / 3600e6
-    step = {"Asia/Kolkata": 0.0, "Australia/Lord_Howe": 0.5}.get(name, 1.0)
     assert good.all() and set(off.tolist()) == {0.0, step}
     assert (off != 0).sum() == 6 * step
     ledger.close()
     twice = [note for note in ledger.notes if "came twice" in note]
-    assert twice == (
-        [f"local times that came twice when clocks were set back, taken as the first: {int(12 * step)}"] if step else []
-    )
+    assert twice == [f"local times that came twice when clocks were set back, taken as the first: {int(12 * step)}"]
 
 
 def test_a_time_that_the_clock_skipped_moves_forward():
@@ -305,7 +302,7 @@ def test_each_stamp_lies_within_half_a_year_of_the_one_before(name):
 @given(
     days=st.lists(st.integers(-180, 180), max_size=20), start=st.datetimes(datetime(2010, 1, 1), datetime(2040, 1, 1))
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_years_come_back_from_steps_below_half_a_year(days, start):
     moments = [start.replace(microsecond=0)]
     for step in days:

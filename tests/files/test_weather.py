@@ -7,7 +7,6 @@ import pytest
 
 from ettr.core.errors import InputError
 from ettr.files import weather
-from ettr.thermal import daily_c
 
 MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 EPW_HEAD = "LOCATION,Prineville,OR,USA,TMY3,726835,44.25,-121.17,{zone},940\n" + "DESIGN CONDITIONS,0\n" * 7
@@ -210,10 +209,3 @@ def test_a_gap_is_filled_up_to_six_hours(read, missing, known):
     lines = csv(72).splitlines()
     site = read("\n".join(lines[:11] + lines[11 + missing :]))
     assert np.count_nonzero(~np.isnan(site.ambient_c)) == known
-
-
-def test_a_sinusoid_read_back_is_the_sinusoid(read):
-    hours = np.arange(24) + 0.5
-    day = daily_c(hours, 18, 6)
-    text = csv(48, value=lambda i: day[i % 24])
-    assert read(text).window("07-02", 1)["ambient_c"].to_numpy() == pytest.approx(day)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from ettr import logs
+from written_files import count, write
 
+sys.path.insert(0, str(Path(__file__).parent))  # what the tests of all formats use
 
-@pytest.fixture
-def write(tmp_path):
-    """Write a text or bytes to a file and return its path."""
-
-    def _write(content, name="log.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return _write
+__all__ = ["count", "read", "write"]
 
 
 @pytest.fixture
@@ -28,14 +24,3 @@ def read(write):
         return logs.read(write(content, name), **asked)
 
     return _read
-
-
-@pytest.fixture
-def count():
-    """Count the records of a log with one fate: an action, and a part of the reason."""
-
-    def _count(log, action, reason=""):
-        rows = log.ledger[(log.ledger["action"] == action) & log.ledger["reason"].str.contains(reason, regex=False)]
-        return int(rows["n"].sum())
-
-    return _count

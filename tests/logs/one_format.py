@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from hypothesis import strategies as st
 
+from ettr.core.errors import InputError
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events, Exposure, in_utc
+from written_files import records
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,7 @@ class Outcome:
 
     def n(self, action: str, reason: str) -> int:
         """Records with this action whose reason holds these words."""
-        rows = self.ledger[(self.ledger["action"] == action) & self.ledger["reason"].str.contains(reason, regex=False)]
-        return int(rows["n"].sum())
+        return records(self.ledger, action, reason)
 
 
 def outcome(form: Format, text: str | bytes, **options) -> Outcome:
@@ -49,6 +51,12 @@ def outcome(form: Format, text: str | bytes, **options) -> Outcome:
         exposure = form.read(Source(path), Options(**options), events, ledger)
         ledger.close()
     return Outcome(in_utc(events.frame()), ledger.to_frame(), exposure, "\n".join(ledger.notes))
+
+
+def every_line_counts(form: Format, text: str, **options) -> None:
+    """Any text is read, every line being a failure or in the ledger, or refused in words."""
+    with suppress(InputError):
+        assert outcome(form, text, **options).n_records == n_lines(text)
 
 
 def us(text: str) -> int:

@@ -40,11 +40,6 @@ def test_formats_are_listed_in_the_order_tried():
     assert frame["title"].str.len().min() > 10
 
 
-def test_an_unknown_format_is_answered_with_the_nearest(write):
-    with pytest.raises(UnknownName, match="unknown format 'slrum'; did you mean 'slurm'"):
-        logs.read(write(PLAIN), format="slrum")
-
-
 def test_columns_are_mapped_where_there_are_columns(read):
     text = "[Thu May  2 10:00:00 2024] NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.\n"
     with pytest.raises(InputError, match="mapped in csv and events only; log.txt is read as xid"):
@@ -125,11 +120,12 @@ def test_relative_times_have_a_relative_window(read):
 
 
 def test_what_lies_outside_the_window_is_dropped_by_reason(read):
-    rows = "2024-04-01,2024-04-02,a,,\n2024-04-30,2024-05-02,b,,\n2024-04-30,,c,,\n2024-05-01,,d,,\n"
+    rows = "2024-04-01,2024-04-02,a,,x\n2024-04-30,2024-05-02,b,,\n2024-04-30,,c,,\n2024-05-01,,d,,\n"
     rows += "2024-06-01,,e,,\n2024-06-01 00:01,,f,,\n"
     log = read(HEADER + rows)
     assert log.events["node"].tolist() == ["d", "e"]
     assert log.events["node"].cat.categories.tolist() == ["d", "e"]
+    assert log.events["cause"].isna().all() and log.events["cause"].cat.categories.empty
     assert fate(log) == {
         ("dropped", "before the window"): 2,
         ("dropped", "began before the window and lasted into it"): 1,
@@ -165,27 +161,11 @@ def test_exact_repeats_are_merged(read):
 
 
 @given(rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.sampled_from("ab")), max_size=40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_repeats_are_those_of_a_set(rows):
-    frame = pd.DataFrame(rows, columns=["day", "length", "node"])
-    frame = pd.DataFrame(
-        {
-            "start": [f"2024-05-{day + 1:02d}" for day in frame["day"]],
-            "end": [
-                f"2024-05-{day + 1 + length:02d}" for day, length in zip(frame["day"], frame["length"], strict=True)
-            ],
-            "node": frame["node"],
-        }
-    )
-    log = logs.from_frame(frame, 2, "2024-05-01/2024-05-31")
+    dates = [(f"2024-05-{day + 1:02d}", f"2024-05-{day + 1 + length:02d}", node) for day, length, node in rows]
+    log = logs.from_frame(pd.DataFrame(dates, columns=["start", "end", "node"]), 2, "2024-05-01/2024-05-31")
     assert len(log.events) == len(set(rows)) and log.n_records == len(rows)
-
-
-def test_repeats_are_found_wherever_they_stand():
-    starts = [f"2024-05-{1 + i // 5:02d}" for i in range(100)]
-    frame = pd.DataFrame({"start": starts, "node": ["abcab"[i % 5] for i in range(100)]})
-    log = logs.from_frame(frame, 5, "2024-05-01/2024-05-31")
-    assert len(log.events) == 60 and fate(log) == {("merged", "exact duplicate"): 40}
 
 
 def test_outages_of_no_length_stay(read):
@@ -194,25 +174,20 @@ def test_outages_of_no_length_stay(read):
     assert "outages that end when they start, kept as failures of no length: 1" in log.notes
 
 
-def test_overlaps_are_kept_and_said(read):
-    rows = "2024-05-02,2024-05-06,a,,\n2024-05-03,,b,,\n2024-05-04,2024-05-05,a,,\n2024-05-07,,a,,\n2024-05-08,,b,,\n"
-    log = read(HEADER + rows)
-    assert len(log.events) == 5
-    assert "outages that begin before the last one on their node has ended, each counted: 1" in log.notes
-
-
 def test_overlaps_are_those_of_a_walk():
     rng = np.random.default_rng(5)
     start = np.sort(rng.choice(1000, 200, replace=False))
     node, end = rng.integers(0, 6, 200), start + rng.integers(1, 60, 200)
-    last: dict[int, int] = {}
+    end = np.where(rng.uniform(size=200) < 0.1, np.nan, end)  # an end that nobody kept overlaps nothing
+    last: dict[int, float] = {}
     n = 0
     for one, begin, until in zip(node, start, end, strict=True):
         n += begin < last.get(one, -1)
         last[one] = until
     frame = pd.DataFrame({"start": start, "end": end, "node": node.astype(str)})
     log = logs.from_frame(frame, 6, "0..1100")
-    assert n > 50 and f"outages that begin before the last one on their node has ended, each counted: {n}" in log.notes
+    assert len(log.events) == 200 and n > 40
+    assert f"outages that begin before the last one on their node has ended, each counted: {n}" in log.notes
 
 
 def test_failures_in_the_future_are_dropped(read):
@@ -373,7 +348,7 @@ rows = st.lists(
 
 
 @given(rows=rows, cut=st.integers(0, 30))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_one_by_one_and_at_once_are_the_same(rows, cut):
     """Half of the rows by `add`, half by `extend`, against a plain frame."""
     events = Events(Ledger())
@@ -396,13 +371,6 @@ def test_one_by_one_and_at_once_are_the_same(rows, cut):
             texts = [None if pd.isna(text) else text for text in frame[name]]
             assert texts == [(row[place] or "").strip() or None for row in expected]
     assert frame["cause"].isna().all()
-
-
-def test_rows_that_go_take_their_texts_along(read):
-    rows = "2024-04-01,,a,,x\n2024-05-02,,b,,\n2024-06-02,,c,,y\n2024-05-03,,b,,\n"
-    frame = read(HEADER + rows, window="2024-05-01/2024-05-31").events
-    assert frame["node"].tolist() == ["b", "b"] and frame["node"].cat.categories.tolist() == ["b"]
-    assert frame["cause"].isna().all() and frame["cause"].cat.categories.empty
 
 
 def test_too_many_causes_are_one_and_said():
@@ -430,7 +398,7 @@ texts = st.sampled_from(["", "a", "b", 'say "x"', "a,b", "two\nlines", "Upgrade"
 
 
 @given(rows=st.lists(st.tuples(stamps, stamps, texts, texts), max_size=30), as_json=st.booleans())
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_record_is_an_event_or_in_the_ledger(read, rows, as_json):
     names = ["start", "end", "node", "cause"]
     if as_json:

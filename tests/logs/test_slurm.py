@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_format import mutated, n_lines, outcome, us
 
 from ettr.core.errors import InputError
 from ettr.logs import read
-from ettr.logs.node_lists import LONGEST, expand
+from ettr.logs.node_lists import expand
 from ettr.logs.slurm import FORMAT
-
-sys.path.insert(0, str(Path(__file__).parent))
-from one_format import mutated, n_lines, outcome, us
 
 HEADER = "JobID|State|Start|End|NodeList|NNodes|AllocTRES|Elapsed|Partition"
 TRES = "billing=128,cpu=128,gres/gpu:h100=8,gres/gpu=8,mem=1T,node=1"
@@ -24,18 +22,8 @@ TRES = "billing=128,cpu=128,gres/gpu:h100=8,gres/gpu=8,mem=1T,node=1"
 def job(
     number="71", state="COMPLETED", start="2025-03-01T00:00:00", end="2025-03-02T00:00:00", nodes="a01", n=1, **more
 ):
-    fields = [
-        number,
-        state,
-        start,
-        end,
-        nodes,
-        str(n),
-        more.get("tres", TRES),
-        more.get("elapsed", "1-00:00:00"),
-        "big",
-    ]
-    return "|".join(fields)
+    resources, elapsed = more.get("tres", TRES), more.get("elapsed", "1-00:00:00")
+    return "|".join([number, state, start, end, nodes, str(n), resources, elapsed, "big"])
 
 
 def log(*rows: str, header: str = HEADER) -> str:
@@ -267,18 +255,16 @@ def test_pipes_in_two_free_columns_are_not_guessed():
 
 
 def test_rows_that_make_no_sense_are_counted():
-    sacct = outcome(
-        FORMAT,
-        log(
-            job("abc"),
-            job("1", "EXPLODED"),
-            job("2", start="yesterday"),
-            job("3", start="2025-03-05T00:00:00"),
-            job("4", "NODE_FAIL", end="Unknown"),
-            job("5", nodes="a[1-"),
-            job("6", nodes="a[0000000-9999999]"),
-        ),
-    )
+    rows = [
+        job("abc"),
+        job("1", "EXPLODED"),
+        job("2", start="yesterday"),
+        job("3", start="2025-03-05T00:00:00"),
+        job("4", "NODE_FAIL", end="Unknown"),
+        job("5", nodes="a[1-"),
+        job("6", nodes="a[0000000-9999999]"),
+    ]
+    sacct = outcome(FORMAT, log(*rows))
     assert sacct.events.empty
     assert sacct.ledger["action"].eq("not parsed").all()
     assert sacct.n_records == 7
@@ -322,19 +308,13 @@ def test_huge_fields_are_survived(field):
 
 
 @given(text=mutated(PLAIN))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_text_is_read_or_refused(text):
-    if not text.strip():
-        return
-    try:
+    """Rows may be put together again, as a comment with line breaks is; steps are named as such."""
+    with suppress(InputError):
         sacct = outcome(FORMAT, text)
-    except InputError:
-        return
-    assert sacct.n_records <= n_lines(text) - 1
-    steps = sacct.n("merged", "step of a job")
-    assert steps <= sum("." in line for line in text.split("\n"))
-    if n_lines(text) > 1:
-        assert sacct.n_records > 0
+        assert (n_lines(text) > 1) <= sacct.n_records <= n_lines(text) - 1
+        assert sacct.n("merged", "step of a job") <= sum("." in line for line in text.split("\n"))
 
 
 # --------------------------------------------------------------------------- node lists
@@ -374,8 +354,9 @@ def test_what_is_no_node_list(text):
         expand(text)
 
 
-def test_lists_are_bounded():
-    assert len(expand(f"a[1-{LONGEST}]")) == LONGEST
-    for text in (f"a[0-{LONGEST}]", "a[1-1001]b[1-1000]", "[1-9]" * 4000, f"a[1-{LONGEST}],b"):
+def test_lists_are_bounded(monkeypatch):
+    monkeypatch.setattr("ettr.logs.node_lists.LONGEST", 1000)
+    assert len(expand("a[1-1000]")) == 1000
+    for text in ("a[0-1000]", "a[1-101]b[1-10]", "[1-9]" * 4000, "a[1-1000],b"):
         with pytest.raises(ValueError, match="at most 1,000,000 names"):
             expand(text)

@@ -131,17 +131,12 @@ PLANNED = {
 }
 
 
-@pytest.mark.parametrize("text", PLANNED)
-def test_planned_work_is_marked(read, text):
-    log = read(f"start,node,planned\n2024-05-02,a,{text}\n2024-05-03,b,no\n")
-    assert log.events["planned"].tolist() == [PLANNED[text], False]
-    assert len(log.failures) == 2 - PLANNED[text]
-
-
-def test_an_unclear_plan_is_a_failure_and_said(read):
-    log = read("start,node,planned\n2024-05-02,a,maybe\n2024-05-03,b,no\n")
-    assert not log.events["planned"].any()
-    assert "1 rows say neither yes nor no to planned and are taken as failures (line 2: 'maybe')" in log.notes
+def test_planned_work_is_marked_and_an_unclear_plan_is_a_failure_and_said(read):
+    rows = "".join(f"2024-05-{day:02d},a,{text}\n" for day, text in enumerate([*PLANNED, "maybe"], 1))
+    log = read("start,node,planned\n" + rows)
+    assert log.events["planned"].tolist() == [*PLANNED.values(), False]
+    assert len(log.failures) == 4
+    assert "1 rows say neither yes nor no to planned and are taken as failures (line 10: 'maybe')" in log.notes
 
 
 def test_unknown_ends_are_open_and_odd_ones_are_said(read):
@@ -214,10 +209,10 @@ def test_a_quote_that_swallows_rows_gives_them_back(read, count):
 
 
 def test_a_file_that_is_one_field_is_bounded(read):
-    """300,000 lines behind one open quote: all but the first are rows."""
-    rows = itertools.repeat("2024-05-02 10:00:00,n1\n", 300_000)
+    """30,000 lines behind one open quote: all but the first are rows."""
+    rows = itertools.repeat("2024-05-02 10:00:00,n1\n", 30_000)
     log = read('start,node\n2024-05-01,"n0\n' + "".join(rows))
-    assert (len(log.events), log.n_records) == (1, 300_001)  # the rows are repeats of each other
+    assert (len(log.events), log.n_records) == (1, 30_001)  # the rows are repeats of each other
 
 
 cells = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], include_characters="\n\t"), max_size=12)
@@ -225,7 +220,7 @@ days = st.integers(1, 30).map(lambda day: f"2024-05-{day:02d}")
 
 
 @given(rows=st.lists(st.tuples(days, cells, cells), min_size=1, max_size=25), delimiter=st.sampled_from(",;\t|"))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_the_csv_module_writes_is_read_back(read, rows, delimiter):
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_format import every_line_counts, mutated, n_lines, outcome, us
 
 from ettr.core.errors import InputError
-from ettr.logs.incidents import Incidents, Sign
 from ettr.logs.torchrun import FORMAT
-
-sys.path.insert(0, str(Path(__file__).parent))
-from one_format import mutated, n_lines, outcome, us
 
 SUMMARY = """\
 ============================================================
@@ -204,20 +198,10 @@ def test_with_starts_a_run_fails_once():
 
 def test_the_order_of_agents_in_the_file_does_not_matter():
     """Logs of two nodes, one after the other, tell of the same two failures."""
-    one = [
-        started("08:00:00"),
-        failed("12:00:00", -9),
-        started("12:05:00"),
-        failed("14:00:00", -7),
-        started("14:06:00"),
-    ]
-    other = [
-        started("08:00:02"),
-        failed("12:00:20", -6),
-        started("12:05:01"),
-        failed("14:00:09", -6),
-        started("14:06:02"),
-    ]
+    one = [started("08:00:00"), failed("12:00:00", -9), started("12:05:00")]
+    one += [failed("14:00:00", -7), started("14:06:00")]
+    other = [started("08:00:02"), failed("12:00:20", -6), started("12:05:01")]
+    other += [failed("14:00:09", -6), started("14:06:02")]
     log = read(*one, *other)
     assert log.starts == ["2025-02-13 12:00:00", "2025-02-13 14:00:00"]
     assert log.events["cause"].tolist() == ["signal 9 (SIGKILL)", "signal 7 (SIGBUS)"]
@@ -305,29 +289,9 @@ def test_many_lines_without_a_time_are_held_back_only_so_long(monkeypatch):
     assert log.n("not parsed", "no time") == 23
 
 
-def test_incidents_take_signs_in_any_order():
-    times = [0, 50, 100, 10_000, 10_050]
-    for order in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [3, 0, 4, 1, 2]):
-        incidents = Incidents()
-        for i in order:
-            incidents.sign(Sign("x", 1), times[i] * 1_000_000)
-        settled = incidents.settle()
-        assert [(one.start_us // 1_000_000, one.last_us // 1_000_000, one.signs) for one in settled] == [
-            (0, 100, 3),
-            (10_000, 10_050, 2),
-        ]
-
-
 def test_huge_lines_and_rubbish():
-    text = "\n".join(
-        [
-            NEWEST,
-            "Timeout(ms)=" * 50_000,
-            "Watchdog caught " + "x" * 900_000,
-            "CUDA error: " * 60_000,
-            "time " * 100_000,
-        ]
-    )
+    rubbish = ["Timeout(ms)=" * 50_000, "Watchdog caught " + "x" * 900_000, "CUDA error: " * 60_000, "time " * 100_000]
+    text = "\n".join([NEWEST, *rubbish])
     log = outcome(FORMAT, text, year=2025)
     assert log.n_records == n_lines(text)
 
@@ -338,13 +302,6 @@ def test_sniff():
 
 
 @given(data=st.data(), text=st.sampled_from([NEWEST, SECOND, OLDEST]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_text_is_read_or_refused(data, text):
-    text = data.draw(mutated(text))
-    if not text.strip():
-        return
-    try:
-        log = outcome(FORMAT, text, year=2025)
-    except InputError:
-        return
-    assert log.n_records == n_lines(text)
+    every_line_counts(FORMAT, data.draw(mutated(text)), year=2025)

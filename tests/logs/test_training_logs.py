@@ -51,7 +51,7 @@ runs = st.lists(
 
 
 @given(stretches=runs, step_s=st.floats(1.0, 40.0), k=st.floats(0.1, 20.0))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_time_has_no_scale_and_the_whole_is_the_mean_of_its_stretches(stretches, step_s, k):
     wall_h, steps = (np.array(column, dtype=float) for column in zip(*stretches, strict=True))
     at, reached = np.append(0, wall_h.cumsum()), np.append(0, steps.cumsum())
@@ -65,7 +65,7 @@ def test_time_has_no_scale_and_the_whole_is_the_mean_of_its_stretches(stretches,
 
 
 @given(seed=st.integers(0, 10_000), resolution_h=st.sampled_from([1.0, 6.0, 24.0]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_ends_hold_what_the_stamps_hide(seed, resolution_h):
     """Stamps that drop what is finer than their resolution never exclude the truth."""
     random = np.random.default_rng(seed)
@@ -82,9 +82,7 @@ def test_the_ends_hold_what_the_stamps_hide(seed, resolution_h):
     ("time", "step", "step_s", "resolution_h", "words"),
     [
         (["2022-01-01"], [0], 1.0, 0.0, "at least 2 and as many, got 1 and 1"),
-        (["2022-01-01", "2022-01-02"], [0, 1, 2], 1.0, 0.0, "got 2 and 3"),
         (["2022-01-02", "2022-01-01"], [0, 1], 1.0, 0.0, r"time must rise, got 2022-01-01.* \(row 2\)"),
-        (["2022-01-01", "2022-01-01"], [0, 1], 1.0, 0.0, "time must rise"),
         (
             ["2022-01-01", "2022-01-02"],
             [5, 1],
@@ -124,7 +122,7 @@ def diary(*rows, restarted=None) -> pd.DataFrame:
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_run_whose_losses_are_known_gets_them_back(seed):
     """Each stretch trains for a while, then loses hours to one kind of stop; the sums by kind come back."""
     random = np.random.default_rng(seed)

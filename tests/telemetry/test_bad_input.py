@@ -6,12 +6,9 @@ import gzip
 import pickle
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from ettr import Gpu, telemetry
-from ettr.core.errors import InputError, UnknownName
-from ettr.telemetry.reading import FORMATS
+from ettr.core.errors import InputError
 
 
 def table(rows, header="t_s,power_w,temperature_c"):
@@ -38,15 +35,13 @@ def test_a_value_that_cannot_be_is_set_aside_and_counted(read, count, row, reaso
     assert len(recorded.samples) == 41 and recorded.samples[column].isna().sum() == 1
 
 
-def test_a_sensor_that_is_not_there_reads_nought(read, count):
-    recorded = read(table([(*row, 0) for row in GOOD], "t_s,power_w,temperature_c,memory_c"))
-    assert not recorded.seen("memory_c") and count(recorded, "dropped", "no sensor") == 40
-
-
-def test_clocks_and_loads_that_cannot_be(read, count):
-    rows = [(*row, 1980, 50) for row in GOOD] + [(50, 500, 60, -1, 500)]
-    recorded = read(table(rows, "t_s,power_w,temperature_c,clock_mhz,util_pct"))
+def test_other_columns_that_cannot_be(read, count):
+    rows = [(*row, 0, 1980, 50) for row in GOOD] + [(50, 500, 0, 0, -1, 500)]
+    recorded = read(table(rows, "t_s,power_w,temperature_c,memory_c,clock_mhz,util_pct"))
     assert count(recorded, "dropped", "clock is impossible") == count(recorded, "dropped", "utilisation outside") == 1
+    # a sensor that is not there reads nought throughout; one that does once may be right
+    assert recorded.samples["temperature_c"].notna().all()
+    assert not recorded.seen("memory_c") and count(recorded, "dropped", "no sensor") == 41
 
 
 def test_time_that_stands_still_or_goes_back(read, count):
@@ -70,11 +65,8 @@ def test_a_file_from_newest_to_oldest_is_sorted(read):
     recorded = read(table([(t, 100 + t, 60) for t in reversed(range(40))]))
     assert recorded.samples["power_w"].tolist() == [100 + t for t in range(40)]
     assert recorded.notes[0].startswith("samples do not stand in order of time")
-
-
-def test_one_stamp_from_the_future_does_not_cost_the_rest(read):
-    recorded = read(table([(1e6, 500, 60), *GOOD]))
-    assert len(recorded.samples) == 41 and recorded.gaps.n == 1
+    ahead = read(table([(1e6, 500, 60), *GOOD]))  # one stamp from the future does not cost the rest
+    assert len(ahead.samples) == 41 and ahead.gaps.n == 1
 
 
 def test_rows_that_are_cut_or_spoilt_are_counted(read, count):
@@ -107,10 +99,7 @@ BAD = {
     "power silent": (table([(t, "[N/A]", 60) for t in range(9)]), "holds no power of a GPU.*9 x power_w: no value"),
     "header alone": ("t_s,power_w\n", "holds no sample of a GPU"),
     "foreign": ("hello\nworld\n", "it begins 'hello'. Name it with --format: dcgm, nvidia-smi, zeus, codecarbon, csv"),
-    "empty": ("", "the telemetry file must hold something; .* is empty"),
     "pickle": (pickle.dumps([1, 2]), "is a Python pickle, which is never unpickled"),
-    "zip": (b"PK\x03\x04abc", "is a zip archive or a spreadsheet"),
-    "damaged": (gzip.compress(table(GOOD * 500).encode())[:60] + b"\xff" * 40, "is damaged at byte"),
     "two clocks": (
         "timestamp,power_w\n5,500\n2025-01-01T00:00:00Z,500\n",
         "times must all be dates or all count from one",
@@ -136,30 +125,18 @@ def test_a_truncated_file_is_read_as_far_as_it_goes(read):
     assert 100 < len(recorded.samples) < 20_000 and "the rest of the recording is missing" in recorded.notes[0]
 
 
-def test_a_missing_file_and_an_unknown_format(tmp_path):
+def test_a_missing_file(tmp_path):
     with pytest.raises(InputError, match=r"the telemetry file must be a file; .* does not exist"):
         telemetry.read(tmp_path / "none.csv")
-    with pytest.raises(UnknownName, match="unknown format 'nvidia'; did you mean 'nvidia-smi'"):
-        telemetry.read(tmp_path / "none.csv", "nvidia")
 
 
-@pytest.mark.parametrize("name", list(FORMATS))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(lines=st.lists(st.text('0123456789.,:;-/ \t"[]{}()=#WtsTUNADCGM_power', max_size=60), max_size=12))
-def test_no_text_breaks_a_reader_in_another_way_than_by_refusing(tmp_path, name, lines):
-    path = tmp_path / "noise.csv"
-    heads = {
-        "csv": "t_s,power_w",
-        "nvidia-smi": "timestamp, index, power.draw [W]",
-        "dcgm": "DCGM_FI_DEV_POWER_USAGE 1 1",
-    }
-    heads |= {"zeus": "start_time,window_name,elapsed_time,gpu0_energy", "codecarbon": "timestamp,duration,gpu_energy"}
-    path.write_text("\n".join([heads[name], *lines]), encoding="utf-8")
-    try:
-        recorded = telemetry.read(path, name)
-    except InputError:
-        return
-    assert recorded.samples["power_w"].notna().any()
+HEADS = {
+    "csv": "t_s,power_w",
+    "nvidia-smi": "timestamp, index, power.draw [W]",
+    "dcgm": "DCGM_FI_DEV_POWER_USAGE 1 1",
+    "zeus": "start_time,window_name,elapsed_time,gpu0_energy",
+    "codecarbon": "timestamp,duration,gpu_energy",
+}
 
 
 # --------------------------------------------------------------------------- fits and simulations
