@@ -1,8 +1,8 @@
 """Expected hours of a run with several tiers of checkpoints, by the linear equations of a Markov chain.
 
 A state is the place of the fastest tier that was passed last, and the place of the last recovery: together they say
-which copies are durable, and when the others will be. The chain shares the rules with ``monte_carlo_tiers``, and no
-formula with the package.
+which copies are durable, and when the others will be. The chain takes the rules as ``simpy_model`` reads them, and
+shares no formula with the package.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from monte_carlo_tiers import PARTS, Run
+from simpy_model.rules import Rules, rules_of
 
 _LONG_AGO = -(10**9)
 
 
-def expected(run: Run) -> dict[str, float]:
+def expected(scenario) -> dict[str, float]:
     """Hours by part between first arrivals at neighbouring places of the store."""
-    assert run.rate > 0
-    whole = run.tiers[-1].every
+    run = rules_of(scenario)
     recovery = Recovery(run)
+    whole, rate = run.tiers[-1].every, recovery.rate
     hours = {place: run.step + run.stall_at(place + 1) for place in range(-whole, whole)}
     states = [(place, start) for place in range(-whole, whole) for start in range(-whole, place + 1)]
     # a recovery before place 0, where every tier takes a copy, says nothing once it was passed
@@ -32,34 +32,34 @@ def expected(run: Run) -> dict[str, float]:
     for number, (place, start) in enumerate(states):
         onward = (place + 1, _LONG_AGO if place == -1 else start)
         if onward in index:
-            moves[number, index[onward]] += math.exp(-run.rate * hours[place])
-        for severity, copy, probability in _losses(run, hours, place, start):
+            moves[number, index[onward]] += math.exp(-rate * hours[place])
+        for severity, copy, probability in _losses(run, rate, hours, place, start):
             for source, success in enumerate(recovery.lands[severity]):
                 back = copy - copy % run.tiers[source].every
                 moves[number, index[back, back]] += probability * success
     visits = np.linalg.solve(np.eye(len(states)) - moves.T, np.eye(len(states))[index[0, _LONG_AGO]])
-    n_first = float(
-        sum(-math.expm1(-run.rate * hours[place]) * n for (place, _), n in zip(states, visits, strict=True))
-    )
+    n_first = float(sum(-math.expm1(-rate * hours[place]) * n for (place, _), n in zip(states, visits, strict=True)))
     kept_h = sum(hours[place] for place in range(whole))
     found = {
         "productive_h": whole * run.step,
         "checkpoint_h": sum(run.stall_at(place + 1) for place in range(whole)),
-        "rework_h": n_first / run.rate - kept_h,
+        "rework_h": n_first / rate - kept_h,
         **{name: n_first * value for name, value in recovery.per_failure.items()},
     }
-    return found | {"total_h": sum(found[part] for part in PARTS)}
+    return found | {"total_h": sum(value for part, value in found.items() if part.endswith("_h"))}
 
 
-def _losses(run: Run, hours: dict[int, float], place: int, start: int) -> Iterator[tuple[int, int, float]]:
+def _losses(
+    run: Rules, rate: float, hours: dict[int, float], place: int, start: int
+) -> Iterator[tuple[int, int, float]]:
     """For a failure before the next place: its severity, the newest durable copy of that tier, the probability."""
-    total = -math.expm1(-run.rate * hours[place])
+    total = -math.expm1(-rate * hours[place])
     for severity, tier in enumerate(run.tiers):
         newest = place - place % tier.every
         pending = 0.0
         if newest > start:
             since = sum(hours[passed] for passed in range(newest, place))
-            pending = -math.expm1(-run.rate * min(max(tier.write - since, 0.0), hours[place]))
+            pending = -math.expm1(-rate * min(max(tier.write - since, 0.0), hours[place]))
             yield severity, newest - tier.every, pending
         yield severity, newest, total - pending
 
@@ -71,17 +71,19 @@ class Recovery:
     that is loaded in the end.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Rules) -> None:
+        self.rate = sum(mode.rate for mode in run.modes)
+        assert self.rate > 0
         n = len(run.tiers)
         keys = [(tier, mode) for tier in range(n) for mode in range(len(run.modes))]
         strikes = np.array(
             [
-                run.modes[m].share * (run.modes[m].survived[k] - (run.modes[m].survived[k - 1] if k else 0))
+                run.modes[m].rate * (run.modes[m].survived[k] - (run.modes[m].survived[k - 1] if k else 0)) / self.rate
                 for k, m in keys
             ]
         )
-        tries_h = np.array([run.modes[m].restart + run.tiers[k].load for k, m in keys])
-        fails = -np.expm1(-run.rate * tries_h)
+        tries_h = np.array([run.modes[m].restart[0] + run.tiers[k].load for k, m in keys])
+        fails = -np.expm1(-self.rate * tries_h)
         again = np.zeros((len(keys), len(keys)))
         for number, (tier, _) in enumerate(keys):
             for (severity, mode), probability in zip(keys, strikes, strict=True):
@@ -94,8 +96,8 @@ class Recovery:
                 self.lands[severity, source] += ends[row, column]
         tried = visits.sum(axis=1)
         self.per_failure = {
-            "detection_h": float(tried @ [run.modes[m].detection for _, m in keys]),
+            "detection_h": float(tried @ [run.modes[m].detection[0] for _, m in keys]),
             "queue_h": float(tried @ [run.modes[m].queue for _, m in keys]),
-            "restart_h": float(tried @ fails / run.rate),
+            "restart_h": float(tried @ fails / self.rate),
             "n_failures": float(tried.sum()),
         }

@@ -3,4 +3,4 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the simulation, which several files compare with
+sys.path.insert(0, str(Path(__file__).parent))  # the runs of each form, which several files use

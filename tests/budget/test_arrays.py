@@ -77,7 +77,10 @@ LARGE = {
 }
 
 
-@FORMULAS
+@pytest.mark.parametrize(
+    "formula",
+    [budget.exact, *(pytest.param(each, marks=pytest.mark.slow) for each in (budget.first_order, budget.rsc))],
+)
 @pytest.mark.parametrize("shape", LARGE)
 def test_arrays_beyond_a_block_are_evaluated_as_if_in_one(moded_run, monkeypatch, formula, shape):
     whole, n_axes, t_axes = LARGE[shape]

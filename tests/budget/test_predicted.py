@@ -1,99 +1,39 @@
-"""Announced failures: the closed form against a simulation, and by itself."""
+"""Announced failures: the closed form by itself."""
 
 from __future__ import annotations
 
 import math
-import random
 
 import numpy as np
 import pytest
+from grids import DEAD, GOOD, MODES, WRITE, alarms
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import monte_carlo_predicted
+from agreement import same
 from ettr import budget
 from ettr.core.errors import InputError, NotModelled
 from ettr.core.results import PARTS
 
-DEAD = {"recovery.detection_min": 4, "recovery.queue_min": 6}
-WRITE = {"checkpoint.persist_s": 1200, "checkpoint.persist_slowdown": 0.2}
-MODES = {
-    "failures.modes": [
-        {"name": "hang", "share": 0.3, "detection_min": 30, "restart_min": 20},
-        {"name": "crash", "share": 0.5, "detection_min": 1, "queue_min": 12},
-    ]
-}
-
-
-def _alarms(recall: float, precision: float, action_s: float, lead_s: float = 7200) -> dict:
-    return {"prediction": {"recall": recall, "precision": precision, "lead_s": lead_s, "action_s": action_s}}
-
-
-GOOD, POOR = _alarms(0.6, 0.85, 30), _alarms(0.4, 0.05, 60)
-GRID = {
-    "good": GOOD | DEAD,
-    "poor: a third of the interval is not worth an answer": POOR | DEAD,
-    "all announced": _alarms(1, 1, 30) | DEAD,
-    "at no cost": _alarms(0.7, 0.3, 0) | DEAD,
-    "long action": _alarms(0.8, 0.7, 1500) | DEAD,
-    "modes": GOOD | DEAD | MODES | {"checkpoint.load_s": 200},
-    "write": GOOD | DEAD | {"checkpoint.persist_s": 900},
-    "write and slowdown": GOOD | WRITE,
-    "write and slowdown, poor": POOR | WRITE | MODES,
-    "write and slowdown, long action": _alarms(0.8, 0.7, 1500) | WRITE | DEAD,
-    "write as long as the interval": GOOD | {"checkpoint.persist_s": 4500, "checkpoint.persist_slowdown": 0.2},
-    "low ETTR": _alarms(0.5, 0.5, 120) | WRITE | {"cluster.n_gpus": 40_000},
-    "rare failures": GOOD | WRITE | DEAD | {"failures.rate_per_1000_node_days": 1},
-    "announced too late": _alarms(0.9, 0.9, 60, lead_s=59) | DEAD | WRITE,
-    "never worth an answer": _alarms(0.9, 0.01, 60) | DEAD | WRITE,
-}
-N_FAILURES = 15_000
-
-
-@pytest.mark.parametrize("name", GRID)
-def test_every_part_agrees_with_the_simulation(plain_run, name):
-    """Per productive hour; the hours of a cycle vary, so errors are those of a ratio."""
-    run = plain_run.override(GRID[name])
-    form = budget.exact(run)
-    rules = monte_carlo_predicted.rules_of(run)
-    simulation = monte_carlo_predicted.Run(**rules, random=random.Random(len(name)))
-    trial = simulation.simulate(500)
-    hours = simulation.simulate(math.ceil(500 * N_FAILURES / trial["n_failures"].sum()))
-    work = hours["productive_h"]
-    for part in (*PARTS, "n_failures", "total_h"):
-        if part not in hours:
-            assert getattr(form, part) == 0, part
-            continue
-        simulated = hours[part].mean() / work.mean()
-        error = (hours[part] - simulated * work).std(ddof=1) / work.size**0.5 / work.mean()
-        # four standard errors; parts that never vary differ by rounding only
-        assert getattr(form, part) / 40 == pytest.approx(simulated, abs=4 * error + 1e-9), part
-        assert error <= 0.02 * simulated + 3e-4, part  # sharp enough to see a term that is missing
-
-
-def _agree(ours, expected, rel: float = 1e-12) -> None:
-    for part in (*PARTS, "n_failures", "total_h"):
-        assert getattr(ours, part) == pytest.approx(getattr(expected, part), rel=rel, abs=1e-14), part
-
 
 @pytest.mark.parametrize("write", [{}, WRITE, WRITE | MODES], ids=["no write", "write", "write and modes"])
 @pytest.mark.parametrize(
-    "alarms",
+    "useless",
     [
-        _alarms(1e-15, 0.5, 30),
-        _alarms(0.9, 0.9, 60, lead_s=59),
-        _alarms(0.9, 0.01, 60),
+        alarms(1e-15, 0.5, 30),
+        alarms(0.9, 0.9, 60, lead_s=59),
+        alarms(0.9, 0.01, 60),
     ],
     ids=["recall near 0", "too late", "threshold beyond the interval"],
 )
-def test_a_predictor_of_no_use_is_none(plain_run, write, alarms):
+def test_a_predictor_of_no_use_is_none(plain_run, write, useless):
     run = plain_run.override(DEAD | write)
-    _agree(budget.exact(run.override(alarms)), budget.exact(run))
+    same(budget.exact(run.override(useless)), budget.exact(run))
 
 
 def test_a_perfect_predictor_at_no_cost_loses_no_work(plain_run):
     """All failures strike just after a checkpoint that took no time; what is left is the restart of each."""
-    free = _alarms(1, 1, 0) | {"checkpoint.stall_s": 0} | DEAD
+    free = alarms(1, 1, 0) | {"checkpoint.stall_s": 0} | DEAD
     run = plain_run.override(free)
     form, rate = budget.exact(run), run.job_rate_per_h
     assert form.rework_h == pytest.approx(0, abs=1e-12) and form.checkpoint_h == 0
@@ -108,7 +48,7 @@ def test_a_worked_value(plain_run):
     Failures lose the work of the first half hour, alarms at 2 per hour end the second.
     """
     rate = {"failures.rate_per_1000_node_days": 24.0, "recovery.restart_min": 0, "checkpoint.stall_s": 0}
-    form = budget.exact(plain_run.override(_alarms(1, 0.5, 900) | rate))
+    form = budget.exact(plain_run.override(alarms(1, 0.5, 900) | rate))
     early_h, into = 1 - math.exp(-0.5), math.exp(-0.5)  # hours at risk before 0.5 h; probability of reaching it
     heeded_h, through = (1 - math.exp(-1)) / 2, math.exp(-1)  # up to an alarm or the checkpoint at 1 h
     action_h, answered = 1 - math.exp(-0.25), math.exp(-0.25)
@@ -125,25 +65,6 @@ def test_a_worked_value(plain_run):
 def _after(rate: float, length: float) -> float:
     """Mean time to an alarm within a length, times its probability."""
     return (1 - math.exp(-rate * length) * (1 + rate * length)) / rate
-
-
-@pytest.mark.parametrize("name", GRID)
-def test_only_ratios_of_times_matter(plain_run, name):
-    run = plain_run.override(GRID[name])
-    modes = [
-        {key: value * 3 if key.endswith("_min") and value is not None else value for key, value in mode.items()}
-        for mode in run.model_dump()["failures"]["modes"]
-    ]
-    changes = {"failures.rate_per_1000_node_days": run.failures.rate / 3, "failures.modes": modes}
-    paths = ["job.productive_h", "recovery.restart_min", *DEAD, "prediction.lead_s", "prediction.action_s"]
-    paths += [f"checkpoint.{field}" for field in ("interval_min", "stall_s", "persist_s", "load_s")]
-    for path in paths:
-        section, field = path.split(".")
-        changes[path] = getattr(getattr(run, section), field) * 3
-    longer, expected = budget.exact(run.override(changes)), budget.exact(run)
-    assert longer.n_failures == pytest.approx(expected.n_failures, rel=1e-11)
-    for part in PARTS:
-        assert getattr(longer, part) == pytest.approx(3 * getattr(expected, part), rel=1e-11, abs=1e-14), part
 
 
 _FIXED = settings(
@@ -171,8 +92,8 @@ def test_answers_at_no_cost_never_hurt(plain_run, changes, recall, precision, mo
         budget.exact(each).ettr
         for each in (
             run,
-            run.override(_alarms(recall, precision, 0)),
-            run.override(_alarms(higher, precision, 0)),
+            run.override(alarms(recall, precision, 0)),
+            run.override(alarms(higher, precision, 0)),
         )
     )
     assert none <= some * (1 + 1e-12) and some <= most * (1 + 1e-12)
@@ -182,7 +103,7 @@ def test_answers_at_no_cost_never_hurt(plain_run, changes, recall, precision, mo
 @_FIXED
 @given(changes=_RUNS, recall=_SHARE, precision=_SHARE, action_s=st.floats(0, 3600))
 def test_parts_are_sound_in_any_run(plain_run, changes, recall, precision, action_s):
-    run = plain_run.override(changes | _alarms(recall, precision, action_s))
+    run = plain_run.override(changes | alarms(recall, precision, action_s))
     form = budget.exact(run)
     for part in (*PARTS, "n_failures"):
         assert getattr(form, part) >= -1e-12 * form.total_h, part
@@ -211,7 +132,7 @@ def test_the_lead_matters_only_up_to_the_action(plain_run):
 
 def test_the_first_order_is_the_limit_of_rare_failures(plain_run):
     """With 16 times fewer failures, and the interval that suits them, the difference falls by more than the loss."""
-    run = plain_run.override(_alarms(0.6, 0.85, 30) | DEAD | {"checkpoint.stall_s": 30, "job.productive_h": 1e6})
+    run = plain_run.override(alarms(0.6, 0.85, 30) | DEAD | {"checkpoint.stall_s": 30, "job.productive_h": 1e6})
     rates = np.array([0.5, 0.5 / 16, 0.5 / 256])
     at = {
         "failures.rate_per_1000_node_days": rates,
@@ -221,33 +142,6 @@ def test_the_first_order_is_the_limit_of_rare_failures(plain_run):
     error = np.abs(exact - first) / (1 - exact)
     assert (error[1:] < error[:-1] / 3).all()
     assert error[-1] < 1e-3
-
-
-SWEEPS = {
-    "prediction.recall": [0.1, 0.5, 1.0],
-    "prediction.precision": [0.005, 0.3, 1.0],
-    "prediction.lead_s": [0.0, 30.0, 500.0],
-    "prediction.action_s": [0.0, 100.0, 3600.0],
-    "checkpoint.interval_min": [20.0, 60.0, 240.0],
-    "checkpoint.persist_s": [0.0, 60.0, 3600.0],
-    "checkpoint.stall_s": [0.0, 60.0, 300.0],
-    "failures.rate_per_1000_node_days": [0.0, 1.0, 30.0],
-    "cluster.n_gpus": [80, 8000, 24_000],
-    "recovery.restart_min": [0.0, 10.0, 60.0],
-}
-
-
-@pytest.mark.parametrize("path", SWEEPS)
-def test_arrays_give_what_single_runs_give(plain_run, path):
-    run = plain_run.override(GOOD | WRITE | MODES | {"prediction.lead_s": 9999})
-    others = np.array([0.0, 6.0])
-    grid = budget.exact(run, {path: np.array(SWEEPS[path])[:, None], "recovery.detection_min": others})
-    assert grid.total_h.shape == (3, 2)
-    for i, value in enumerate(SWEEPS[path]):
-        single = budget.exact(run.override({path: value, "recovery.detection_min": others[1]}))
-        for part in (*PARTS, "n_failures"):
-            expected = getattr(single, part)
-            assert getattr(grid, part)[i, 1] == pytest.approx(expected, rel=1e-12, abs=1e-14), part
 
 
 def test_what_is_not_there_cannot_be_swept(plain_run):

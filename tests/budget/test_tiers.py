@@ -1,79 +1,22 @@
-"""Several tiers of checkpoints: the closed form against a simulation, against linear equations, and by itself."""
+"""Several tiers of checkpoints: the closed form against linear equations, and by itself."""
 
 from __future__ import annotations
 
 import math
-import random
 
 import numpy as np
 import pytest
+from grids import DEAD, DISK, MEMORY, MODES, PEERS, STORE, TIERED, tiers
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import markov_tiers
-import monte_carlo_tiers
+from agreement import same
 from ettr import Scenario, budget
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.results import PARTS
 from ettr.core.validity import ValidityWarning
-
-DEAD = {"recovery.detection_min": 4, "recovery.queue_min": 6}
-MEMORY = {"name": "memory", "interval_s": 300, "stall_s": 3, "write_s": 40, "load_s": 20, "survives": 0.6}
-DISK = {"name": "disk", "interval_s": 900, "stall_s": 10, "write_s": 500, "load_s": 90, "survives": 0.8}
-PEERS = {"name": "peers", "interval_s": 1800, "stall_s": 0, "write_s": 700, "load_s": 200, "survives": 0.95}
-MODES = [
-    {"name": "bug", "share": 0.5, "detection_min": 12, "restart_min": 25},
-    {"name": "hang", "share": 0.2, "queue_min": 20, "n_lost_nodes": 0},
-    {"name": "rack", "share": 0.2, "restart_min": 2, "n_lost_nodes": 16},
-]
-STORE = {"checkpoint.stall_s": 60, "checkpoint.persist_s": 1200}
-
-
-def _tiers(*tiers: dict, **changes) -> dict:
-    return {"checkpoint.tiers": [tier | changes for tier in tiers]}
-
-
-GRID = {
-    "two tiers, no write": _tiers(MEMORY, write_s=0),
-    "two tiers": _tiers(MEMORY) | DEAD | STORE,
-    "writes as long as the intervals": _tiers(MEMORY, write_s=300) | {"checkpoint.persist_s": 3600},
-    "three tiers": _tiers(MEMORY, DISK) | DEAD | STORE,
-    "four tiers": _tiers(MEMORY, DISK, PEERS) | DEAD | STORE | {"checkpoint.load_s": 600},
-    "four tiers, low ETTR": _tiers(MEMORY, DISK, PEERS)
-    | STORE
-    | {"checkpoint.load_s": 600, "failures.rate_per_1000_node_days": 60},
-    "failures while loading": _tiers(MEMORY | {"load_s": 1200}, DISK | {"load_s": 2400})
-    | DEAD
-    | STORE
-    | {"checkpoint.load_s": 3600, "failures.rate_per_1000_node_days": 12},
-    "modes": _tiers(
-        MEMORY | {"survives": {"bug": 1, "rack": 0.1, "all": 0.4}}, DISK | {"survives": {"bug": 1, "all": 0.5}}
-    )
-    | DEAD
-    | STORE
-    | {"failures.modes": MODES, "checkpoint.load_s": 300},
-    "copies in groups": _tiers(MEMORY | {"survives": None, "copies": 2}) | {"failures.modes": MODES} | STORE,
-    "copies in a ring": _tiers(MEMORY | {"survives": None, "copies": 2, "placement": "ring"}, DISK | {"survives": 1})
-    | {"failures.modes": MODES, "failures.rate_per_1000_node_days": 20}
-    | STORE,
-    "just in time": _tiers({"name": "replicas", "interval_s": 120, "load_s": 400, "survives": {"bug": 0.9, "all": 0.7}})
-    | DEAD
-    | STORE
-    | {"failures.modes": MODES, "checkpoint.interval_min": 30},
-    "rare failures": _tiers(MEMORY | {"interval_s": 900}, DISK | {"interval_s": 1800})
-    | DEAD
-    | STORE
-    | {"failures.rate_per_1000_node_days": 1.5},
-    "a tier of no use": _tiers(MEMORY | {"survives": 0}, DISK) | STORE,
-    "a tier that keeps all": _tiers(MEMORY | {"survives": 0.3}, DISK | {"survives": 1}) | DEAD | STORE,
-    "tiers with one interval": _tiers(DISK | {"name": "fast", "write_s": 100, "survives": 0.5}, DISK) | STORE,
-    "a store with a size": _tiers(DISK)
-    | {
-        "checkpoint.store": {"n_parameters": 2e12, "write_gb_s": 20, "read_gb_s": 200, "node_gb_s": 0.1},
-        "checkpoint.stall_s": 60,
-    },
-}
-N_FAILURES = 15_000
+from simpy_model import rules_of
 
 
 @pytest.fixture
@@ -87,30 +30,13 @@ def run_of(plain_run):
     return run
 
 
-@pytest.mark.parametrize("name", GRID)
-def test_every_part_agrees_with_the_simulation(run_of, name):
-    run = run_of(GRID[name])
-    form = budget.exact(run)
-    n_cycles = math.ceil(N_FAILURES / min(form.n_failures, 2))
-    rules = monte_carlo_tiers.rules_of(run)
-    hours = monte_carlo_tiers.Run(**rules, random=random.Random(len(name))).simulate(n_cycles)
-    for part in (*PARTS, "n_failures", "total_h"):
-        if part not in hours:
-            assert getattr(form, part) == 0, part
-            continue
-        error = hours[part].std(ddof=1) / n_cycles**0.5
-        # four standard errors; parts that never vary differ by rounding only
-        assert getattr(form, part) == pytest.approx(hours[part].mean(), abs=4 * error + 1e-9), part
-        assert error <= 0.02 * hours[part].mean() + 1e-9, part  # sharp enough to see a term that is missing
-
-
-@pytest.mark.parametrize("name", GRID)
+@pytest.mark.parametrize("name", TIERED)
 def test_every_part_is_what_the_chain_says(run_of, name):
-    run = run_of(GRID[name])
-    _same(budget.exact(run), markov_tiers.expected(monte_carlo_tiers.Run(**monte_carlo_tiers.rules_of(run))))
+    run = run_of(TIERED[name])
+    _follows(budget.exact(run), markov_tiers.expected(run))
 
 
-def _same(ours, expected: dict[str, float], rel: float = 1e-9) -> None:
+def _follows(ours, expected: dict[str, float], rel: float = 1e-9) -> None:
     """Rework is a difference of larger numbers, so all are measured by the total."""
     for part, hours in expected.items():
         assert getattr(ours, part) == pytest.approx(hours, rel=rel, abs=rel * expected["total_h"]), part
@@ -123,7 +49,7 @@ def _any_tiers(draw):
     interval, write, tiers, survival = 60.0, 0.0, [], [0.0, 0.0]
     of_two = st.just(0.0) | st.floats(1e-6, 1)  # shorter times vanish between seconds and hours
     for number in range(n + 1):
-        interval *= draw(st.integers(1, 4)) if number else 1
+        interval *= draw(st.integers(1, 3)) if number else 1
         write = max(write, draw(of_two) * interval)
         survival = [share + (1 - share) * draw(of_two) for share in survival]
         tiers.append(
@@ -149,7 +75,7 @@ def _any_tiers(draw):
 
 
 _FIXED = settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -158,7 +84,7 @@ _FIXED = settings(
 def test_any_run_is_what_the_chain_says(run_of, changes):
     run = run_of(changes)
     form = budget.exact(run)
-    _same(form, markov_tiers.expected(monte_carlo_tiers.Run(**monte_carlo_tiers.rules_of(run))))
+    _follows(form, markov_tiers.expected(run))
     exposed_h = form.total_h - form.detection_h - form.queue_h
     assert form.n_failures == pytest.approx(run.job_rate_per_h * exposed_h, rel=1e-9)
 
@@ -171,83 +97,48 @@ def test_a_worked_value(run_of):
     tier = {"name": "memory", "interval_s": 1800, "survives": 0.75}
     rate = 2 * math.log(2) * 24_000 / 1000  # mean time to failure 0.72 h: half a chance to live through 0.5 h
     still = {"checkpoint.stall_s": 0, "recovery.restart_min": 0, "failures.rate_per_1000_node_days": rate}
-    form = budget.exact(run_of(_tiers(tier) | still))
+    form = budget.exact(run_of(tiers(tier) | still))
     assert form.n_failures == pytest.approx(2.25, rel=1e-12)
     assert form.total_h == pytest.approx(2.25 / (2 * math.log(2)), rel=1e-12)
 
 
-PLAIN = DEAD | STORE | {"checkpoint.load_s": 240, "failures.modes": MODES}
-
-
-def _budgets_agree(ours, expected, rel: float = 1e-12) -> None:
-    for part in (*PARTS, "n_failures", "total_h"):
-        assert getattr(ours, part) == pytest.approx(getattr(expected, part), rel=rel, abs=1e-14), part
+PLAIN = DEAD | STORE | {"checkpoint.load_s": 240, **MODES}
 
 
 def test_a_tier_that_nothing_leaves_is_no_tier(run_of):
     useless = {"survives": 0, "stall_s": 0}
     expected = budget.exact(run_of(PLAIN))
-    _budgets_agree(budget.exact(run_of(PLAIN | {"checkpoint.tiers": []})), expected)
-    _budgets_agree(budget.exact(run_of(PLAIN | _tiers(MEMORY, **useless))), expected)
-    _budgets_agree(budget.exact(run_of(PLAIN | _tiers(MEMORY, DISK, PEERS, **useless))), expected)
+    same(budget.exact(run_of(PLAIN | {"checkpoint.tiers": []})), expected)
+    same(budget.exact(run_of(PLAIN | tiers(MEMORY, **useless))), expected)
+    same(budget.exact(run_of(PLAIN | tiers(MEMORY, DISK, PEERS, **useless))), expected)
 
 
 def test_a_tier_that_all_failures_leave_is_the_store(plain_run):
     """Where the store behind it costs nothing, the run checkpoints to the tier alone."""
-    run = plain_run.override(DEAD | {"checkpoint.stall_s": 0, "failures.modes": MODES})
-    tiered = run.override(_tiers(DISK, survives=1) | {"checkpoint.persist_s": 1200, "checkpoint.load_s": 777})
+    run = plain_run.override(DEAD | {"checkpoint.stall_s": 0, **MODES})
+    tiered = run.override(tiers(DISK, survives=1) | {"checkpoint.persist_s": 1200, "checkpoint.load_s": 777})
     alone = {"interval_min": 15, "stall_s": 10, "persist_s": 500, "load_s": 90}
     plain = run.override({f"checkpoint.{field}": value for field, value in alone.items()})
-    _budgets_agree(budget.exact(tiered), budget.exact(plain))
+    same(budget.exact(tiered), budget.exact(plain))
 
 
 def test_a_tier_like_the_store_is_the_store(run_of):
     twin = {"name": "twin", "interval_s": 3600, "stall_s": 0, "write_s": 1200, "load_s": 240, "survives": 0.4}
-    _budgets_agree(budget.exact(run_of(PLAIN | _tiers(twin))), budget.exact(run_of(PLAIN)))
+    same(budget.exact(run_of(PLAIN | tiers(twin))), budget.exact(run_of(PLAIN)))
 
 
 def test_a_tier_no_better_than_the_faster_one_is_no_tier(run_of):
     between = {"name": "between", "interval_s": 900, "stall_s": 0, "write_s": 50, "load_s": 1000, "survives": 0.6}
-    expected = budget.exact(run_of(PLAIN | _tiers(MEMORY)))
-    _budgets_agree(budget.exact(run_of(PLAIN | _tiers(MEMORY, between))), expected)
+    expected = budget.exact(run_of(PLAIN | tiers(MEMORY)))
+    same(budget.exact(run_of(PLAIN | tiers(MEMORY, between))), expected)
 
 
 def test_a_mode_cut_in_two_is_the_mode(run_of):
-    tiers = _tiers(MEMORY | {"survives": {"all": 0.3, "net": 0.9}}, DISK | {"survives": 0.9})
+    tiered = tiers(MEMORY | {"survives": {"all": 0.3, "net": 0.9}}, DISK | {"survives": 0.9}) | STORE
     whole = [{"name": "a", "category": "net", "share": 0.5, "restart_min": 3}]
     halves = [whole[0] | {"name": name, "share": 0.25} for name in ("a", "b")]
-    form, expected = (budget.exact(run_of(tiers | STORE | {"failures.modes": modes})) for modes in (halves, whole))
-    _budgets_agree(form, expected)
-
-
-@pytest.mark.parametrize("name", GRID)
-def test_only_ratios_of_times_matter(run_of, name):
-    """Every time three times as long: so is every part, and the failures are as many."""
-    run = run_of(GRID[name])
-    changes = {
-        "failures.rate_per_1000_node_days": run.failures.rate / 3,
-        "job.productive_h": run.job.productive_h * 3,
-        "failures.modes": [_thrice(mode) for mode in run.model_dump()["failures"]["modes"]],
-        "checkpoint.tiers": [_thrice(tier) for tier in run.model_dump()["checkpoint"]["tiers"]],
-        "checkpoint.interval_min": run.checkpoint.interval_min * 3,
-    }
-    for path in ("checkpoint.stall_s", "checkpoint.persist_s", "checkpoint.load_s", *DEAD, "recovery.restart_min"):
-        section, field = path.split(".")
-        changes[path] = getattr(getattr(run, section), field) * 3
-    if run.checkpoint.store:
-        for field in ("write_gb_s", "read_gb_s", "node_gb_s"):
-            changes[f"checkpoint.store.{field}"] = getattr(run.checkpoint.store, field) / 3
-    longer, expected = budget.exact(run.override(changes)), budget.exact(run)
-    assert longer.n_failures == pytest.approx(expected.n_failures, rel=1e-11)
-    for part in PARTS:
-        assert getattr(longer, part) == pytest.approx(3 * getattr(expected, part), rel=1e-11, abs=1e-14), part
-
-
-def _thrice(item: dict) -> dict:
-    return {
-        key: value * 3 if key.endswith(("_s", "_min", "_h")) and value is not None else value
-        for key, value in item.items()
-    }
+    form, expected = (budget.exact(run_of(tiered | {"failures.modes": modes})) for modes in (halves, whole))
+    same(form, expected)
 
 
 BETTER = {"survives": -1, "load_s": 1, "write_s": 1, "stall_s": 1}
@@ -282,7 +173,7 @@ def test_a_better_tier_is_never_worse(run_of, changes, field, more, data):
 
 def test_each_cost_of_a_tier_is_felt(run_of):
     """The test above would pass for a form that ignores a field."""
-    run = run_of(GRID["three tiers"])
+    run = run_of(TIERED["three"])
     for field, sign in BETTER.items():
         base = getattr(run.checkpoint.tiers[0], field)
         value = 0.7 if field == "survives" else base + 100
@@ -290,38 +181,8 @@ def test_each_cost_of_a_tier_is_felt(run_of):
         assert sign * (budget.exact(other).total_h - budget.exact(run).total_h) > 1e-5, field
 
 
-SWEEPS = {
-    "checkpoint.tiers.memory.survives": [0.0, 0.3, 0.8],
-    "checkpoint.tiers.disk.survives": [0.6, 0.9, 1.0],
-    "checkpoint.tiers.memory.interval_s": [60.0, 300.0, 900.0],
-    "checkpoint.tiers.disk.interval_s": [600.0, 1800.0, 3600.0],
-    "checkpoint.tiers.memory.stall_s": [0.0, 9.0, 20.0],
-    "checkpoint.tiers.disk.write_s": [40.0, 500.0, 900.0],
-    "checkpoint.tiers.disk.load_s": [0.0, 60.0, 900.0],
-    "checkpoint.load_s": [0.0, 60.0, 900.0],
-    "checkpoint.interval_min": [20.0, 60.0, 180.0],
-    "checkpoint.persist_s": [500.0, 900.0, 3600.0],
-    "checkpoint.stall_s": [0.0, 9.0, 20.0],
-    "cluster.n_gpus": [800, 8000, 40_000],
-    "failures.rate_per_1000_node_days": [0.0, 1.0, 40.0],
-    "recovery.restart_min": [0.0, 5.0, 60.0],
-}
-
-
-@pytest.mark.parametrize("path", SWEEPS)
-def test_arrays_give_what_single_runs_give(plain_run, path):
-    run = plain_run.override(GRID["three tiers"])
-    others = np.array([0.0, 6.0])
-    grid = budget.exact(run, {path: np.array(SWEEPS[path])[:, None], "recovery.detection_min": others})
-    assert grid.total_h.shape == (3, 2)
-    for i, value in enumerate(SWEEPS[path]):
-        single = budget.exact(run.override({path: value, "recovery.detection_min": others[1]}))
-        for part in (*PARTS, "n_failures"):
-            assert getattr(grid, part)[i, 1] == pytest.approx(getattr(single, part), rel=1e-12), part
-
-
 def test_copies_are_worth_what_the_placement_says_at_each_size(plain_run):
-    run = plain_run.override(GRID["copies in groups"])
+    run = plain_run.override(TIERED["copies in groups"])
     sizes = np.array([160, 1600, 16_000])
     grid = budget.exact(run, {"cluster.n_gpus": sizes})
     for i, size in enumerate(sizes):
@@ -332,7 +193,7 @@ def test_copies_are_worth_what_the_placement_says_at_each_size(plain_run):
 
 def test_between_whole_numbers_the_form_interpolates(run_of):
     """More of the faster interval in one of the store is more failures, without a jump."""
-    run = run_of(_tiers(MEMORY, write_s=0) | DEAD)
+    run = run_of(tiers(MEMORY, write_s=0) | DEAD)
     intervals = np.linspace(5, 20, 61)  # of the store; 5 min are those of the tier
     n_failures = budget.exact(run, {"checkpoint.interval_min": intervals}).n_failures * intervals
     steps = np.diff(n_failures)
@@ -341,9 +202,8 @@ def test_between_whole_numbers_the_form_interpolates(run_of):
 
 
 def test_a_start_adds_its_queue_and_a_restart(plain_run):
-    run = plain_run.override(GRID["three tiers"] | {"job.first_queue_min": 90})
-    rules = monte_carlo_tiers.rules_of(run)
-    each = markov_tiers.Recovery(monte_carlo_tiers.Run(**rules)).per_failure
+    run = plain_run.override(TIERED["three"] | {"job.first_queue_min": 90})
+    each = markov_tiers.Recovery(rules_of(run)).per_failure
     rate, restart = run.job_rate_per_h, run.restart_h
     fails = -math.expm1(-rate * restart)
     steady, started = budget.exact(run), budget.exact(run.override({"job.include_start": True}))
@@ -354,7 +214,7 @@ def test_a_start_adds_its_queue_and_a_restart(plain_run):
     assert started.productive_h == steady.productive_h and started.checkpoint_h == steady.checkpoint_h
 
 
-@pytest.mark.parametrize("tiers", [{}, _tiers(MEMORY, DISK)], ids=["store alone", "tiers"])
+@pytest.mark.parametrize("tiers", [{}, tiers(MEMORY, DISK)], ids=["store alone", "tiers"])
 def test_loading_from_the_store_is_a_longer_restart(plain_run, tiers):
     """Of the start, and of each mode."""
     modes = [{"name": "bug", "share": 0.5, "restart_min": 25}]
@@ -362,14 +222,14 @@ def test_loading_from_the_store_is_a_longer_restart(plain_run, tiers):
     loads = [f"checkpoint.tiers.{tier.name}.load_s" for tier in run.checkpoint.tiers] + ["checkpoint.load_s"]
     loading = run.override(dict.fromkeys(loads, 240))
     longer = {"recovery.restart_min": 14, "failures.modes.bug.restart_min": 29} | dict.fromkeys(loads, 0)
-    _budgets_agree(budget.exact(loading), budget.exact(run.override(longer)))
+    same(budget.exact(loading), budget.exact(run.override(longer)))
 
 
-@pytest.mark.parametrize("name", GRID)
+@pytest.mark.parametrize("name", TIERED)
 def test_no_failures_leave_only_stalls(run_of, name):
-    run = run_of(GRID[name] | {"failures.rate_per_1000_node_days": 0})
+    run = run_of(TIERED[name] | {"failures.rate_per_1000_node_days": 0})
     form = budget.exact(run)
-    rules = monte_carlo_tiers.Run(**monte_carlo_tiers.rules_of(run))
+    rules = rules_of(run)
     stalls_h = sum(rules.stall_at(place) for place in range(rules.tiers[-1].every))
     assert form.checkpoint_h == pytest.approx(stalls_h, rel=1e-12)
     assert form.total_h == pytest.approx(run.interval_h + stalls_h, rel=1e-12)
@@ -378,7 +238,7 @@ def test_no_failures_leave_only_stalls(run_of, name):
 
 
 def test_what_the_form_does_not_hold_for_is_refused(plain_run):
-    run = plain_run.override(GRID["three tiers"])
+    run = plain_run.override(TIERED["three"])
     with pytest.raises(NotModelled, match=r"tiers.*persist_slowdown"):
         budget.exact(run.override({"checkpoint.persist_slowdown": 0.1}))
     ahead = {"prediction": {"recall": 0.5, "precision": 0.9, "lead_s": 60, "action_s": 20}}

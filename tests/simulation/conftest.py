@@ -7,7 +7,6 @@ import pytest
 
 from ettr import Scenario
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # simulations of their own, which several files compare with
 sys.path.insert(0, str(Path(__file__).parent))
 
 SMALL_RUN = """

@@ -21,7 +21,7 @@ from ettr.simulation.state import STATE
 N_RUNS, TRACED = 12, (0, 3, 11)
 IN_TRAINING = ["productive_h", "slowdown_h", "degraded_h"]
 _FIXED = settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -87,6 +87,7 @@ def _check_timeline(row: pd.Series, lines: pd.DataFrame) -> None:
         assert hours[state] == pytest.approx(value, abs=1e-8 * total_h), state
 
 
+@pytest.mark.slow
 def test_mixtures_hold_every_rule_and_exercise_it(small_run):
     """The test above would pass for rules that are never drawn."""
     drawn = [mixture(random.Random(seed).choice) for seed in range(80)]

@@ -13,34 +13,26 @@ import time
 
 import numpy as np
 import pytest
+from numba.core import caching
 
 from ettr import budget, simulate
 from ettr.core.errors import EttrError, InputError, NoProgress, NotModelled
 from ettr.simulation import MOST_FAILURES, MOST_RUNS, chunks, runs
+from ettr.simulation.fast_kernel import compiled
+
+NONSENSE = {
+    "n_runs": [0, -1, 1.5, True, 10**12, MOST_RUNS + 1, "many", math.nan, np.float64(10), [10]],
+    "seed": [-1, 2**63, 0.5, False, None, "x"],
+    "until": [0, -0.1, 1, 2, math.nan, math.inf, "little", True],
+    "timeline": [[10], [-1], [0.5], [0, 3, 99], [True], ["0"], 3, "0"],
+}
 
 
-@pytest.mark.parametrize("n_runs", [0, -1, 1.5, True, 10**12, MOST_RUNS + 1, "many", math.nan, np.float64(10), [10]])
-def test_a_number_of_runs_that_is_none_is_refused(small_run, n_runs):
-    with pytest.raises(InputError, match="n_runs must be"):
-        simulate(small_run, n_runs=n_runs)
-
-
-@pytest.mark.parametrize("seed", [-1, 2**63, 2**64, 0.5, False, None, "x"])
-def test_a_seed_that_is_none_is_refused(small_run, seed):
-    with pytest.raises(InputError, match="seed must be"):
-        simulate(small_run, n_runs=10, seed=seed)
-
-
-@pytest.mark.parametrize("until", [0, -0.1, 1, 2, math.nan, math.inf, "little", True])
-def test_an_error_that_cannot_be_reached_is_refused(small_run, until):
-    with pytest.raises(InputError, match="until must be between 0 and 1"):
-        simulate(small_run, n_runs=10, until=until)
-
-
-@pytest.mark.parametrize("timeline", [[10], [-1], [0.5], [0, 3, 99], [True], ["0"], 3, "0"])
-def test_a_run_that_is_not_simulated_has_no_timeline(small_run, timeline):
-    with pytest.raises(InputError, match="timeline must be"):
-        simulate(small_run, n_runs=10, timeline=timeline)
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in NONSENSE.items() for value in values])
+def test_what_cannot_be_asked_for_is_refused(small_run, name, value):
+    words = {"until": "until must be between 0 and 1"}.get(name, f"{name} must be")
+    with pytest.raises(InputError, match=words):
+        simulate(small_run, **{"n_runs": 10} | {name: value})
 
 
 def test_whole_numbers_of_any_kind_are_taken(small_run):
@@ -342,6 +334,14 @@ def test_a_run_that_is_busy_without_failing_ends_at_a_limit(small_run, monkeypat
         simulate(small_run.override({"failures.rate_per_1000_node_days": 0.01} | crawling), n_runs=2)
 
 
+def test_without_a_folder_for_compiled_code_there_is_a_warning(monkeypatch):
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    with pytest.warns(RuntimeWarning, match="compiled code cannot be kept.*set NUMBA_CACHE_DIR") as caught:
+        assert compiled(lambda number: number + 1)(2) == 3
+    assert len(caught) == 1
+
+
+@pytest.mark.slow
 def test_without_a_folder_for_compiled_code_it_still_runs(tmp_path):
     """One warning, and no error."""
     code = (

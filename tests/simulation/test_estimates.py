@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from agreement import FOUR
 from scipy import stats
 
+from agreement import FOUR
 from ettr import budget, simulate
 from ettr.core.errors import InputError
 from ettr.core.results import PARTS
 from ettr.simulation import PERCENTILES
 from ettr.simulation.columns import COLUMNS, CONTROL, CONTROLS, OUTCOME
+from ettr.simulation.estimates import means
 
 SPARES = {"spares": {"n_nodes": 2}, "repair": {"automatic_h": 8, "cv": 1}}
 MODES = {"failures.modes": [{"name": "hang", "share": 0.4, "detection_min": 40, "restart_min": 25}]}
@@ -30,20 +31,22 @@ SCENARIOS = {
 }
 
 
+@pytest.mark.parametrize("n_runs", [4000, pytest.param(40_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_controls_have_the_mean_that_they_are_said_to_have(small_run, name):
-    simulated = simulate(small_run.override(SCENARIOS[name]), n_runs=40_000, seed=1)
+def test_controls_have_the_mean_that_they_are_said_to_have(small_run, name, n_runs):
+    simulated = simulate(small_run.override(SCENARIOS[name]), n_runs, seed=1)
     controls = simulated.table[:, CONTROL:OUTCOME]
     assert controls.shape[1] == len(CONTROLS)
-    error = controls.std(axis=0, ddof=1) / 200
+    error = controls.std(axis=0, ddof=1) / n_runs**0.5
     assert (np.abs(controls.mean(axis=0)) <= FOUR * error + 1e-9).all()
     assert (error > 1e-6).any()
 
 
+@pytest.mark.parametrize("n_runs", [4000, pytest.param(20_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_control_variates_sharpen_the_means_and_leave_them_where_they_are(small_run, name):
+def test_control_variates_sharpen_the_means_and_leave_them_where_they_are(small_run, name, n_runs):
     run = small_run.override(SCENARIOS[name])
-    plain, sharper = (simulate(run, 20_000, seed=2, control_variates=each) for each in (False, True))
+    plain, sharper = (simulate(run, n_runs, seed=2, control_variates=each) for each in (False, True))
     assert plain.variance_ratio == 1
     assert sharper.variance_ratio > (1.05 if name == "nodes" else 1.5)
     rows, others = (each.budget_interval.set_index("part") for each in (plain, sharper))
@@ -53,6 +56,18 @@ def test_control_variates_sharpen_the_means_and_leave_them_where_they_are(small_
     assert (abs(rows["mean"] - others["mean"]) <= FOUR * explained + 1e-9).all()
     assert (others["error"] <= 1.001 * rows["error"] + 1e-12).all()
     assert others["mean"].drop(["n_failures", "total"]).sum() == pytest.approx(others["mean"]["total"], rel=1e-12)
+
+
+def test_means_with_controls_are_those_of_a_regression():
+    """The mean is the intercept; what is left over has a degree of freedom less for it and for each control."""
+    rng = np.random.default_rng(1)
+    controls = rng.normal(size=(200, 2))
+    values = 10 + controls @ [[1.0, 2.0], [0.5, 0.1]] + rng.normal(size=(200, 2))
+    found = means(values, controls)
+    slopes, squares, *_ = np.linalg.lstsq(np.column_stack([np.ones(200), controls]), values)
+    assert found.mean == pytest.approx(slopes[0], rel=1e-12)
+    assert found.freedom == 197
+    assert found.error**2 == pytest.approx(squares / 197 / 200, rel=1e-9)
 
 
 def test_a_control_that_only_rounds_is_none(plain_run):
@@ -71,16 +86,16 @@ COVERED = {
 }
 
 
+@pytest.mark.parametrize("n_experiments", [200, pytest.param(800, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", COVERED)
-def test_intervals_cover_the_truth_as_often_as_they_say(small_run, name):
-    """Of 800 experiments 95% should: between 92% and 97.5% is within four standard errors of that."""
+def test_intervals_cover_the_truth_as_often_as_they_say(small_run, name, n_experiments):
+    """Of all experiments 95% should."""
     scenario, n_runs, control_variates = COVERED[name]
     run = small_run.override(SCENARIOS[scenario] | {"recovery.restart_cv": 0})
     expected = budget.exact(run)
-    n_experiments = 800
     everything = simulate(run, n_experiments * n_runs, seed=3, control_variates=control_variates)
     covered = {"total": 0, "rework": 0, "ettr": 0}
-    means = []
+    totals = []
     for number in range(n_experiments):
         table = everything.table[number * n_runs : (number + 1) * n_runs]
         one = type(everything)(run, 3, table, pd.DataFrame(), control_variates)
@@ -89,13 +104,14 @@ def test_intervals_cover_the_truth_as_often_as_they_say(small_run, name):
             covered[part] += rows["low"][part] <= getattr(expected, f"{part}_h") <= rows["high"][part]
         low, high = one.ettr_interval
         covered["ettr"] += low <= expected.ettr <= high
-        means.append((one.budget.total_h, one.total_error * one.budget.total_h))
+        totals.append((one.budget.total_h, one.total_error * one.budget.total_h))
     for quantity, n in covered.items():
-        assert 0.92 <= n / n_experiments <= 0.975, quantity
-    mean, error = np.array(means).T
+        error = (0.95 * 0.05 / n_experiments) ** 0.5
+        assert n / n_experiments == pytest.approx(0.95, abs=3 * error), quantity
+    mean, error = np.array(totals).T
     assert mean.mean() == pytest.approx(expected.total_h, abs=FOUR * mean.std(ddof=1) / n_experiments**0.5)
-    # the errors are those by which the experiments differ; a spread of 800 is known to sqrt(1 / 1600)
-    assert np.sqrt((error**2).mean()) == pytest.approx(mean.std(ddof=1), rel=FOUR * (1 / 1600) ** 0.5)
+    # the errors are those by which the experiments differ; a spread of n is known to sqrt(1 / 2n)
+    assert np.sqrt((error**2).mean()) == pytest.approx(mean.std(ddof=1), rel=FOUR * (1 / 2 / n_experiments) ** 0.5)
 
 
 @pytest.mark.parametrize("until", [0.03, 0.01, 0.004])
