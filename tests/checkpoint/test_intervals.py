@@ -20,7 +20,7 @@ from ettr.checkpoint import (
     expected_runtime,
     young_interval,
 )
-from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.errors import OutsideValidity
 from ettr.core.validity import ValidityWarning
 
 MIN = 1 / 60
@@ -64,7 +64,7 @@ def test_expected_runtime_of_500_hours(mttf_h, expected_h):
         assert runtime_h == pytest.approx(float(exact), rel=1e-13)
 
 
-@pytest.mark.parametrize(("mttf_h", "downtime_h"), [(6.0, 0.0), (2.0, 0.4)])
+@pytest.mark.parametrize(("mttf_h", "downtime_h"), [(2.0, 0.4), pytest.param(6.0, 0.0, marks=pytest.mark.slow)])
 def test_expected_runtime_is_what_a_simulation_takes(mttf_h, downtime_h):
     """Segments of work and stall; a failure in them or in a restart starts a restart over. No formula used."""
     rng, tau, stall, restart, n_segments, n_runs = np.random.default_rng(3), 1.0, 0.1, 0.3, 10, 4000
@@ -88,13 +88,11 @@ def test_expected_runtime_is_what_a_simulation_takes(mttf_h, downtime_h):
 # --------------------------------------------------------------------------- the exact optimum
 
 
-@pytest.mark.parametrize(("stall_h", "mttf_h"), [(DUMP, 24.0), (DUMP, 6.0), (1e-3, 3.05), (2.0, 0.5), (1e-4, 1e4)])
+@pytest.mark.parametrize(("stall_h", "mttf_h"), [(DUMP, 6.0), (2.0, 0.5), (1e-4, 1e4)])
 def test_exact_interval_is_the_minimum_by_brute_force(stall_h, mttf_h):
     """Search the run time itself; its flat minimum is found to the square root of the float's precision."""
     optimum = optimize.minimize_scalar(
-        lambda log_tau: math.log(
-            math.expm1((math.exp(log_tau) + stall_h) / mttf_h) / math.exp(log_tau),
-        ),
+        lambda log_tau: math.log(math.expm1((math.exp(log_tau) + stall_h) / mttf_h) / math.exp(log_tau)),
         bounds=(math.log(stall_h / 100), math.log(mttf_h * 3)),
         method="bounded",
         options={"xatol": 1e-10},
@@ -102,7 +100,7 @@ def test_exact_interval_is_the_minimum_by_brute_force(stall_h, mttf_h):
     assert exact_interval(stall_h, mttf_h) == pytest.approx(math.exp(optimum.x), rel=1e-6)
 
 
-@pytest.mark.parametrize("ratio", [10.0**k for k in range(-14, 4)])
+@pytest.mark.parametrize("ratio", [1e-14, 1e-9, 1e-4, 0.01, 0.03, 0.1, 1.0, 1e3])
 def test_exact_interval_has_full_precision_at_every_ratio(ratio):
     """Against the Lambert function with 50 digits, where the same formula in floats loses half of them."""
     mttf_h = 3.05
@@ -125,7 +123,7 @@ def test_exact_interval_with_a_background_write_by_brute_force():
 
 
 @given(stall=stalls, mttf=mttfs)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80)
 def test_the_rules_come_in_order(stall, mttf):
     """Exact < Young < Availability; Daly's expansion leaves out 8/135 share² M and less (fitted: 0.0586 to 0.0615)."""
     young, exact = young_interval(stall, mttf), exact_interval(stall, mttf)
@@ -139,7 +137,7 @@ def test_the_rules_come_in_order(stall, mttf):
 
 
 @given(stall=stalls, mttf=mttfs, k=st.floats(1e-3, 1e3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15)
 @pytest.mark.parametrize("rule", RULES)
 def test_an_interval_scales_with_its_times(rule, stall, mttf, k):
     assume(rule is not daly_first_order_interval or stall < 1.9 * mttf)
@@ -172,10 +170,6 @@ def test_long_stalls():
     assert daly_interval(2.0, 1.0) == 1.0 == daly_interval(50.0, 1.0)  # Daly (2006): M for w >= 2M
 
 
-def test_without_failures_a_run_takes_its_work_and_stalls():
-    assert expected_runtime(10.0, 2.0, 0.5, math.inf, 1.0, 1.0) == pytest.approx(12.5)
-
-
 @given(
     stall=st.floats(0, 1),
     mttf=st.floats(0.3, 1e4),
@@ -183,7 +177,7 @@ def test_without_failures_a_run_takes_its_work_and_stalls():
     restart=st.floats(0, 1),
     down=st.floats(0, 1),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40)
 def test_a_run_takes_at_least_its_work_and_stalls(stall, mttf, tau, restart, down):
     total_h = expected_runtime(10.0, tau, stall, mttf, restart, down)
     assert total_h >= 10 * (1 + stall / tau) * (1 - 1e-12)
@@ -193,25 +187,12 @@ def test_a_run_takes_at_least_its_work_and_stalls(stall, mttf, tau, restart, dow
     )
 
 
-# --------------------------------------------------------------------------- arrays and limits
+# --------------------------------------------------------------------------- limits
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_arrays_broadcast_and_give_what_scalars_give(rule):
-    stall, mttf = np.array([0.01, 0.2]), np.array([[1.0], [5.0], [math.inf]])
-    intervals_h = rule(stall, mttf)
-    assert intervals_h.shape == (3, 2)
-    for i in range(3):
-        for j in range(2):
-            assert intervals_h[i, j] == rule(float(stall[j]), float(mttf[i, 0]))
-    assert isinstance(rule(0.1, 1.0), float) and isinstance(rule(0, 1), float)
-
-
-def test_expected_runtime_broadcasts():
-    runtime_h = expected_runtime(np.array([10.0, 20.0]), np.array([[1.0], [2.0], [3.0]]), 0.1, 5.0, 0.2)
-    assert runtime_h.shape == (3, 2)
-    assert runtime_h[:, 1] == pytest.approx(2 * runtime_h[:, 0])
-    assert runtime_h[1, 0] == expected_runtime(10.0, 2.0, 0.1, 5.0, 0.2)
+def test_a_run_without_failures_takes_its_work_and_stalls_and_any_run_grows_with_its_work():
+    assert expected_runtime(10.0, 2.0, 0.5, math.inf, 1.0, 1.0) == pytest.approx(12.5)
+    assert expected_runtime(20.0, 2.0, 0.1, 5.0, 0.2) == pytest.approx(2 * expected_runtime(10.0, 2.0, 0.1, 5.0, 0.2))
 
 
 def test_outside_validity_a_scalar_raises_and_an_array_warns_once_with_the_count():
@@ -238,32 +219,3 @@ def test_growth_and_mean_until_at_their_limits():
     rate = np.array([0.0, 1e-12, 0.5])
     assert checkpoint.growth(rate, 2.0) == pytest.approx([2.0, 2.0, math.expm1(1.0) / 0.5])
     assert checkpoint.mean_until(rate, 2.0) == pytest.approx([2.0, 2.0, -math.expm1(-1.0) / 0.5])
-
-
-# --------------------------------------------------------------------------- bad input
-
-BAD = {
-    "stall_h must be >= 0 h and finite, got -1": lambda: young_interval(-1, 1),
-    "stall_h must be >= 0 h and finite, got inf": lambda: exact_interval(math.inf, 1),
-    "stall_h must be >= 0 h and finite, got nan": lambda: daly_interval([0.1, math.nan], 1),
-    "mttf_h must be > 0 h, got 0": lambda: exact_interval(1, 0),
-    "mttf_h must be > 0 h, got nan": lambda: young_interval(1, math.nan),
-    "mttf_h must be > 0 h, got -3": lambda: availability_interval(1, [1, -3]),
-    "stall_h must be a number or an array of numbers, got 'a'": lambda: young_interval("a", 1),
-    "restart_h must be >= 0 h and finite, got -1": lambda: daly_first_order_interval(1, 1, -1),
-    "persist_h must be >= 0 h and finite, got -1": lambda: exact_interval(1, 1, -1),
-    "persist_slowdown must be >= 0 and finite, got -0.1": lambda: exact_interval(1, 1, 1, -0.1),
-    "1 - persist_slowdown must be > 0 and finite, got 0": lambda: exact_interval(1, 1, 1, 1),
-    "save_h must be >= 0 h and finite, got -1": lambda: availability_interval(-1, 1),
-    "recovery_h must be >= 0 h and finite, got inf": lambda: availability_interval(1, 1, math.inf),
-    "interval_h must be > 0 h and finite, got 0": lambda: expected_runtime(1, 0, 1, 1, 1),
-    "work_h must be > 0 h and finite, got 0": lambda: expected_runtime(0, 1, 1, 1, 1),
-    "downtime_h must be >= 0 h and finite, got -1": lambda: expected_runtime(1, 1, 1, 1, 1, -1),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_refused(message):
-    with pytest.raises(InputError) as caught:
-        BAD[message]()
-    assert str(caught.value) == message

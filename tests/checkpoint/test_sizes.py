@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr.checkpoint.sizes import checkpoint_bytes, needed_gb_s, transfer_h
-from ettr.core.errors import InputError
 
 positive = st.floats(1e-3, 1e6)
 
@@ -34,6 +33,7 @@ def test_nodes_saturate_the_store():
 
 
 @given(size=positive, shared=positive, n_nodes=st.integers(1, 10_000), node=positive)
+@settings(max_examples=40)
 def test_times_and_bandwidths_are_each_other_s_inverse(size, shared, n_nodes, node):
     time = transfer_h(size * 1e9, shared, n_nodes, node)
     assert needed_gb_s(size * 1e9, time) == pytest.approx(min(shared, n_nodes * node), rel=1e-12)
@@ -45,31 +45,3 @@ def test_limits():
     assert transfer_h(5.0, math.inf) == 0 == transfer_h(0.0, 1.0)
     assert transfer_h(1e12, math.inf, 5, 10) == transfer_h(1e12, 50)
     assert needed_gb_s(1.0, math.inf) == 0
-
-
-def test_arrays_broadcast():
-    transfers_h = transfer_h(checkpoint_bytes(np.array([1e9, 2e9])), np.array([[1.0], [2.0], [4.0]]))
-    assert transfers_h.shape == (3, 2)
-    assert transfers_h[2, 1] == transfer_h(checkpoint_bytes(2e9), 4.0)
-    assert isinstance(checkpoint_bytes(1), float)
-
-
-BAD = {
-    "n_parameters must be > 0 and finite, got 0": lambda: checkpoint_bytes(0),
-    "bytes_per_parameter must be > 0 B and finite, got -1": lambda: checkpoint_bytes(1, -1),
-    "changed_share must be > 0 and finite, got 0": lambda: checkpoint_bytes(1, 1, 0),
-    "changed_share must be <= 1, the whole state, got 1.5": lambda: checkpoint_bytes(1, 1, [0.5, 1.5]),
-    "compression_ratio must be >= 1, where 1 is none, got 0.5": lambda: checkpoint_bytes(1, 1, 1, [0.5, 2]),
-    "n_bytes must be >= 0 B and finite, got -1": lambda: transfer_h(-1, 1),
-    "shared_gb_s must be > 0 GB/s, got 0": lambda: transfer_h(1, 0),
-    "node_gb_s must be > 0 GB/s, got nan": lambda: transfer_h(1, 1, 1, math.nan),
-    "n_nodes must be > 0 and finite, got 0": lambda: transfer_h(1, 1, 0),
-    "within_h must be > 0 h, got 0": lambda: needed_gb_s(1, 0),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_is_refused(message):
-    with pytest.raises(InputError) as caught:
-        BAD[message]()
-    assert str(caught.value) == message

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from ettr import Scenario, budget, compare, mitigation
-from ettr.core.errors import InputError, UnknownName
+from ettr import Scenario, budget, compare, mitigation, power, simulate
+from refusals import refusal
 
 FOUR = 4
 """Standard errors that a mean may be off; seeds are fixed."""
@@ -53,7 +54,7 @@ def test_a_price_counts_in_money_only(compared, run):
 
 
 def test_states_and_reasons(run, known):
-    compared = compare.mitigations(run, n_runs=20, of=known, as_given=True)
+    compared = compare.mitigations(run, n_runs=2, of=known, as_given=True)
     states = compared.frame.set_index("id")["state"]
     assert states["in-place"] == compare.IN_PLACE
     assert states["faster-restart"] == compare.TRIED
@@ -61,13 +62,8 @@ def test_states_and_reasons(run, known):
     assert row(compared, "needs-spares")["why"] == "needs spares"
     assert states["not-a-field"] == "not modelled"
     assert row(compared, "not-a-field")["why"] == "no field of a scenario stands for it"
-    assert set(compared.ranked["id"]) == {
-        "faster-restart",
-        "shorter-stall",
-        "slower-training",
-        "other-stall",
-        "in-place",
-    }
+    ranked = {"faster-restart", "shorter-stall", "slower-training", "other-stall", "in-place"}
+    assert set(compared.ranked["id"]) == ranked
 
 
 def test_one_in_place_is_worth_what_taking_it_away_costs(compared):
@@ -78,7 +74,7 @@ def test_one_in_place_is_worth_what_taking_it_away_costs(compared):
 
 
 def test_ranks_are_by_the_measure_and_say_how_sure_they_are(run, known):
-    compared = compare.mitigations(run, n_runs=200, of=known, measure="usd")
+    compared = compare.mitigations(run, n_runs=50, of=known, measure="usd")
     for state, ranked in compared.ranked.groupby("state"):
         assert state in compare.COMPARED
         assert ranked["usd_gain"].is_monotonic_decreasing
@@ -97,8 +93,7 @@ def test_a_mitigation_that_changes_nothing_says_so(run, known):
 def test_paired_runs_need_far_fewer(compared):
     """Than two independent simulations for the same standard error."""
     ratios = compared.frame.set_index("id")["days_runs_ratio"]
-    assert ratios["faster-restart"] > 5
-    assert ratios["shorter-stall"] > 5
+    assert (ratios[["faster-restart", "shorter-stall"]] > 5).all()
 
 
 def test_the_interval_of_the_mean_holds_the_difference_of_independent_runs(compared):
@@ -117,27 +112,21 @@ def test_it_is_the_same_for_the_same_seed_and_another_for_another(run, known):
     assert gains[0] == gains[1] != gains[2]
 
 
-def test_one_in_ten_of_a_wrong_interval_would_be_seen():
-    """The interval over runs is Student's: it misses in about 5% of repetitions."""
-    rng = np.random.default_rng(0)
-    missed = sum(
-        not (f := compare.difference(rng.normal(1, 1, 12), np.zeros(12))).low <= 1 <= f.high for _ in range(4000)
-    )
-    assert 0.038 < missed / 4000 < 0.062
+def test_the_interval_over_runs_is_student_s():
+    after, before = np.random.default_rng(0).normal(1, 1, (2, 12))
+    gained = compare.difference(after, before)
+    limits = stats.ttest_rel(after, before).confidence_interval(0.95)
+    assert (gained.low, gained.high) == pytest.approx((limits.low, limits.high), rel=1e-12)
 
 
 def test_the_ettr_of_each_run_adds_up_to_the_ratio_of_sums(study):
     runs = study.runs()
     assert runs.values("ettr").mean() == pytest.approx(runs.ettr, rel=1e-12)
-    from ettr import simulate
-
     plain = simulate(runs.scenario, 200, control_variates=False)
     assert runs.values("ettr").std(ddof=1) / math.sqrt(200) == pytest.approx(plain.ettr_error, rel=0.01)
 
 
 def test_energy_and_money_are_those_of_the_bill(study):
-    from ettr import power
-
     runs = study.runs()
     bill = power.bill(runs.budget, power.profile(runs.scenario), runs.scenario)
     idle = runs.held_gpus - runs.scenario.cluster.n_gpus
@@ -159,16 +148,14 @@ BAD = {
 
 @pytest.mark.parametrize("words", BAD)
 def test_bad_input_is_refused_in_words(run, known, words):
-    with pytest.raises(InputError, match=words.replace("?", r"\?")):
-        compare.mitigations(run, **({"of": known, "n_runs": 10} | BAD[words]))
+    assert words in refusal(compare.mitigations, run, **({"of": known, "n_runs": 10} | BAD[words]))
 
 
 def test_without_assumptions_nothing_is_assumed():
     run = Scenario.load("llama3-405b")
-    assert compare.study(run, 10, as_given=True).baseline == run
-    assert compare.study(run, 10).baseline == mitigation.with_assumptions(run).scenario != run
+    assert compare.study(run, 2, as_given=True).baseline == run
+    assert compare.study(run, 2).baseline == mitigation.with_assumptions(run).scenario != run
 
 
 def test_an_unknown_one_in_a_set_is_named(study):
-    with pytest.raises(UnknownName, match="shorter-stal"):
-        study.runs(["faster-restart", "shorter-stal"])
+    assert "shorter-stal" in refusal(study.runs, ["faster-restart", "shorter-stal"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ import pytest
 
 from ettr import Scenario, compare, failures, mitigation
 from ettr.compare import break_even
-from ettr.core.errors import InputError, UnknownName
+from refusals import refusal
 
 TWO = ["faster-restart", "shorter-stall"]
 
@@ -66,7 +68,7 @@ def test_a_job_that_does_not_get_on_has_no_worth(study):
 
 
 def test_a_size_that_does_not_fit_says_why(known):
-    study = compare.study(Scenario.load("llama3-405b-tokens"), 20, of=known)
+    study = compare.study(Scenario.load("llama3-405b-tokens"), 2, of=known)
     row = compare.along(study, ["faster-restart"], compare.SIZE, [8]).iloc[0]
     assert row["state"] == "does not fit" and "does not fit" in row["why"]
 
@@ -91,10 +93,8 @@ def test_break_evens_lie_where_the_worth_changes_its_sign():
 
 
 def test_bad_grids_are_refused(study):
-    with pytest.raises(InputError, match=r"field must be cluster.n_gpus or failures"):
-        compare.along(study, TWO, "checkpoint.stall_s")
-    with pytest.raises(InputError, match="values of cluster.n_gpus must be > 0"):
-        compare.along(study, TWO, compare.SIZE, [-8, 16])
+    assert "field must be cluster.n_gpus or failures" in refusal(compare.along, study, TWO, "checkpoint.stall_s")
+    assert "values of cluster.n_gpus must be > 0" in refusal(compare.along, study, TWO, compare.SIZE, [-8, 16])
 
 
 def test_ranges_go_by_how_a_value_is_known():
@@ -113,14 +113,11 @@ def test_ranges_go_by_how_a_value_is_known():
 
 
 def test_ranges_stay_within_their_rules():
-    run = Scenario.load("llama3-405b").override(
-        {"spares": {"n_nodes": 4}, "repair": {"manual_h": 1, "replacement_h": 9}}
-    )
-    run = run.override({"repair.manual_success": 0.8})
+    repair = {"manual_h": 1, "replacement_h": 9, "manual_success": 0.8}
+    run = Scenario.load("llama3-405b").override({"spares": {"n_nodes": 4}, "repair": repair})
     one = {one_input.field: one_input for one_input in compare.uncertain(run)}["repair.manual_success"]
     assert one.high == 1.0
-    with pytest.raises(UnknownName, match="recovery.restart"):
-        compare.uncertain(run, fields=["recovery.restart"])
+    assert "recovery.restart" in refusal(compare.uncertain, run, fields=["recovery.restart"])
 
 
 def test_values_of_modes_move_together():
@@ -151,10 +148,11 @@ def test_the_tornado_finds_what_changes_the_best(study):
     assert row["changes_best"]
 
 
-def test_sobol_indices_tell_which_input_decides(study):
+@pytest.mark.parametrize("n_runs", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_sobol_indices_tell_which_input_decides(study, n_runs):
     """What a restart takes decides what a faster one is worth, and what a stall takes nearly nothing of it."""
     inputs = compare.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
-    sobol = compare.sobol(study, TWO, inputs, n=32)
+    sobol = compare.sobol(replace(study, n_runs=n_runs), TWO, inputs, n=32)
     total = sobol.indices.set_index(["of", "input"])["total"]
     assert total[("faster-restart", "recovery.restart_min")] > 0.9
     assert total[("faster-restart", "checkpoint.stall_s")] < 0.1
@@ -166,10 +164,8 @@ def test_sobol_indices_tell_which_input_decides(study):
 
 def test_sobol_refuses_what_it_cannot_do(study):
     inputs = compare.uncertain(study.baseline, fields=["checkpoint.stall_s", "recovery.restart_min"])
-    with pytest.raises(InputError, match="n must be a power of 2 and >= 8, got 12"):
-        compare.sobol(study, TWO, inputs, n=12)
-    with pytest.raises(InputError, match="at least two inputs"):
-        compare.sobol(study, TWO, inputs[:1], n=8)
+    assert "n must be a power of 2 and >= 8, got 12" in refusal(compare.sobol, study, TWO, inputs, n=12)
+    assert "at least two inputs" in refusal(compare.sobol, study, TWO, inputs[:1], n=8)
     wild = [compare.Input(compare.RATE, 4, 4, 1e5, "", "assumed"), inputs[0]]
-    with pytest.raises(InputError, match="there is no answer at failures.*practically never gets on"):
-        compare.sobol(study, TWO, wild, n=8)
+    message = refusal(compare.sobol, study, TWO, wild, n=8)
+    assert re.search("there is no answer at failures.*practically never gets on", message)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ettr import compare
-from ettr.core.errors import InputError
+from refusals import refusal
 
 THREE = ["faster-restart", "shorter-stall", "slower-training"]
 
@@ -83,7 +83,7 @@ def best_by_hand(study, budget_usd, measure):
 
 
 @pytest.mark.parametrize("measure", ["days", "usd"])
-@pytest.mark.parametrize("budget_usd", [0, 200_000, 1_100_000, 2e6, None])
+@pytest.mark.parametrize("budget_usd", [0, 200_000, 1_100_000, None])
 def test_the_best_portfolio_is_that_of_all_subsets(study, budget_usd, measure):
     best = compare.portfolio(study, ALL, budget_usd, measure)
     most, ids, cost = best_by_hand(study, math.inf if budget_usd is None else budget_usd, measure)
@@ -113,10 +113,11 @@ def test_the_front_rises_in_cost_and_ettr(study):
         assert better.any()
 
 
-def test_spares_beyond_those_that_are_held_cost_money(run):
+@pytest.mark.parametrize("more", [{"spares.n_nodes": 6}, {"spares.n_cold": 2}])
+def test_spares_beyond_those_that_are_held_cost_money(run, more):
     study = compare.study(run.override({"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}}), n_runs=20)
     before = study.runs()
-    after = study.simulated(study.baseline.override({"spares.n_nodes": 6}))
+    after = study.simulated(study.baseline.override(more))
     assert compare.cost_usd(before, after) == pytest.approx(2 * 8 * 2.0 * after.total_h.mean())
     assert compare.cost_usd(after, before) == 0
 
@@ -136,19 +137,17 @@ BAD = {
 @pytest.mark.parametrize("words", BAD)
 def test_bad_input_is_refused_in_words(study, words):
     ids, more = BAD[words]
-    with pytest.raises(InputError, match=words):
-        compare.portfolio(study, ids, **more)
+    assert words in refusal(compare.portfolio, study, ids, **more)
 
 
 def test_too_many_for_all_subsets_are_refused(study, monkeypatch):
     monkeypatch.setattr("ettr.compare.portfolios.MOST_TOGETHER", 2)
-    with pytest.raises(InputError, match="all subsets of 3 mitigations are too many, the limit is 2"):
-        compare.portfolio(study, THREE)
+    assert "all subsets of 3 mitigations are too many, the limit is 2" in refusal(compare.portfolio, study, THREE)
 
 
 def test_those_that_do_not_go_together_are_refused(study):
-    with pytest.raises(InputError, match="shorter-stall and other-stall do not go together: both change the stall"):
-        compare.shapley(study, ["shorter-stall", "other-stall"])
+    message = refusal(compare.shapley, study, ["shorter-stall", "other-stall"])
+    assert "shorter-stall and other-stall do not go together: both change the stall" in message
 
 
 @pytest.fixture(scope="module")

@@ -58,16 +58,13 @@ def test_attributes_that_were_renamed_lead_to_the_new_ones(llama3):
         assert llama3.warmth is None
 
 
-@pytest.mark.parametrize("ask", [lambda: ettr.weather.read, lambda: ettr.Part, lambda: ettr.scenario.Part])
-def test_the_warning_points_at_the_line_that_asks(ask):
+@pytest.mark.parametrize(
+    "ask",
+    [lambda _: ettr.weather.read, lambda _: ettr.Part, lambda _: ettr.scenario.Part, lambda run: run.warmth],
+)
+def test_the_warning_points_at_the_line_that_asks(llama3, ask):
     with pytest.warns(DeprecationWarning, match="is now") as warned:
-        ask()
-    assert warned[0].filename == __file__
-
-
-def test_attributes_warn_at_the_line_that_asks(llama3):
-    with pytest.warns(DeprecationWarning, match="is now") as warned:
-        llama3.warmth  # noqa: B018
+        ask(llama3)
     assert warned[0].filename == __file__
 
 

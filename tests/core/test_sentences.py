@@ -16,27 +16,62 @@ from ettr.core.sentences import Finding
 UNITS = {"s": 1 / 3600, "min": 1 / 60, "h": 1.0, "days": 24.0}
 
 
+WRITTEN = {
+    sentences.duration: {
+        0: "0 s",
+        2.5 / 3600: "2.5 s",
+        59 / 3600: "59 s",
+        1 / 60: "1 min",
+        7.7 / 60: "7.7 min",
+        1.0: "1 h",
+        3.0931: "3.09 h",
+        71.9: "71.9 h",
+        72.0: "3 days",
+        54 * 24: "54 days",
+        1e30: "more than a thousand years",
+    },
+    sentences.number: {
+        0: "0",
+        3.789: "3.79",
+        0.87: "0.87",
+        12.34: "12.3",
+        99.96: "100",
+        1234.5: "1,234",
+        0.00381: "0.00381",
+    },
+    sentences.points: {
+        0.013: "1.3 points",
+        0.01: "1.0 point",
+        -0.01: "-1.0 point",
+        0.0104: "1.0 point",
+        0.0: "0.0 points",
+        0.0004: "less than 0.1 points",
+        0.0005: "0.1 points",
+    },
+    sentences.gpus: {
+        8: "8 GPUs",
+        16_384: "16,384 GPUs",
+        131_072.0: "131,072 GPUs",
+        50_612.3: "50,600 GPUs",
+        2_865.4: "2,865 GPUs",
+        1_234_567: "1,230,000 GPUs",
+        math.inf: "any number of GPUs",
+    },
+    sentences.listed: {("a",): "a", ("a", "b"): "a and b", ("a", "b", "c"): "a, b and c"},
+    sentences.pct: {268 / 419: "64.0%"},
+    sentences.count: {16_384.4: "16,384"},
+}
+
+
 @pytest.mark.parametrize(
-    ("hours", "told"),
-    [
-        (0, "0 s"),
-        (2.5 / 3600, "2.5 s"),
-        (59 / 3600, "59 s"),
-        (1 / 60, "1 min"),
-        (7.7 / 60, "7.7 min"),
-        (1.0, "1 h"),
-        (3.0931, "3.09 h"),
-        (71.9, "71.9 h"),
-        (72.0, "3 days"),
-        (54 * 24, "54 days"),
-    ],
+    ("write", "value", "text"), [(write, *pair) for write, pairs in WRITTEN.items() for pair in pairs.items()]
 )
-def test_a_duration_has_the_unit_that_people_use(hours, told):
-    assert sentences.duration(hours) == told
+def test_numbers_are_written_as_people_read_them(write, value, text):
+    assert write(value) == text
 
 
 @given(hours=st.floats(1e-6, 1e6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80)
 def test_a_duration_can_be_read_back(hours):
     value, unit = sentences.duration(hours).split()
     # three digits above 0.1 of the unit, and at least two decimals of a digit below
@@ -44,7 +79,7 @@ def test_a_duration_can_be_read_back(hours):
 
 
 @given(value=st.floats(1e-4, 1e9))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80)
 def test_a_number_has_three_digits_and_no_exponent(value):
     told = sentences.number(value)
     assert re.fullmatch(r"\d{1,3}(,\d{3})*(\.\d+)?", told)
@@ -53,69 +88,12 @@ def test_a_number_has_three_digits_and_no_exponent(value):
         assert float(told.replace(",", "")) == pytest.approx(value, rel=5.1e-3)
 
 
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [
-        (0, "0"),
-        (3.789, "3.79"),
-        (0.87, "0.87"),
-        (12.34, "12.3"),
-        (99.96, "100"),
-        (1234.5, "1,234"),
-        (0.00381, "0.00381"),
-    ],
-)
-def test_numbers(value, told):
-    assert sentences.number(value) == told
-
-
-@pytest.mark.parametrize(
-    ("fraction", "told"),
-    [
-        (0.013, "1.3 points"),
-        (0.01, "1.0 point"),
-        (-0.01, "-1.0 point"),
-        (0.0104, "1.0 point"),
-        (0.0, "0.0 points"),
-        (0.0004, "less than 0.1 points"),
-        (0.0005, "0.1 points"),
-    ],
-)
-def test_points(fraction, told):
-    assert sentences.points(fraction) == told
-
-
-@pytest.mark.parametrize(
-    ("number", "told"),
-    [
-        (8, "8 GPUs"),
-        (16_384, "16,384 GPUs"),
-        (131_072.0, "131,072 GPUs"),
-        (50_612.3, "50,600 GPUs"),
-        (2_865.4, "2,865 GPUs"),
-        (1_234_567, "1,230,000 GPUs"),
-    ],
-)
-def test_gpus(number, told):
-    assert sentences.gpus(number) == told
-
-
-def test_lists_shares_and_counts():
-    assert sentences.listed(["a"]) == "a"
-    assert sentences.listed(["a", "b"]) == "a and b"
-    assert sentences.listed(["a", "b", "c"]) == "a, b and c"
-    assert sentences.pct(268 / 419) == "64.0%" and sentences.pct(0.9, 0) == "90%"
-    assert sentences.count(16_384.4) == "16,384"
-
-
 def test_no_word_is_ever_infinite():
     """A sentence about what never happens is written as one; a number that is not finite is a fault."""
     assert sentences.listed([])
     with pytest.raises(ValueError, match="finite"):
         sentences.duration(math.inf)
-    assert sentences.duration(1e30) == "more than a thousand years"
     assert "e" not in sentences.count(3e60) and len(sentences.count(3e60)) < 10
-    assert sentences.gpus(math.inf) == "any number of GPUs"
 
 
 def test_a_finding_shows_its_text():
@@ -126,7 +104,7 @@ def test_a_finding_shows_its_text():
 # --------------------------------------------------------------------------- templates
 
 
-@pytest.mark.parametrize("missing", [None, math.nan, math.inf, np.nan, np.float64("inf")])
+@pytest.mark.parametrize("missing", [None, math.nan, np.float64("inf")])
 def test_a_missing_number_gives_the_fallback(missing):
     text = sentences.say("{n:gpus} reach {ettr:share}", "{n:gpus} have no answer", n=8, ettr=missing)
     assert text == "8 GPUs have no answer"

@@ -6,110 +6,40 @@ import itertools
 import re
 
 import pytest
-import yaml
 
 from ettr import evidence, mitigation, validation
 from ettr.scenario import Scenario
 
-BY_ROW = {
-    "faster start": {"fast-group-init", "scalable-collectives"},
-    "faster checkpoint": {"parallel-checkpoint"},
-    "asynchronous": {"async-checkpoint"},
-    "in memory": {"peer-checkpoint"},
-    "multi-level": {"multi-level-checkpoint"},
-    "just in time": {"just-in-time-checkpoint", "replica-recovery"},
-    "incremental, quantised": {"incremental-checkpoint", "quantised-checkpoint"},
-    "spares, standby": {"spare-pool", "warm-standby"},
-    "elastic": {"elastic-shrink", "replica-drop", "replica-rerouting", "redundant-computation"},
-    "loose exchange": {"local-sgd", "asynchronous-replicas"},
-    "compression": {"gradient-compression"},
-    "lemons": {"lemon-removal"},
-    "repeat offenders": {"repeat-offender-retirement"},
-    "prediction": {"failure-prediction"},
-    "rolling maintenance": {"rolling-maintenance"},
-    "diagnosis": {"short-timeout", "flight-recorder", "collective-monitoring", "faulty-machine-detection"},
-    "collectives": {"scalable-collectives"},
-    "stragglers": {"straggler-removal", "straggler-rebalancing"},
-    "burn-in": {"burn-in"},
-    "health checks": {"pre-launch-checks"},
-    "silent corruption": {"sdc-checks"},
-    "network": {"topology-placement", "adaptive-routing", "dual-switch", "optical-network"},
-    "memory": {"memory-protection"},
-    "cooling": {"cold-plate-cooling", "immersion-cooling", "microfluidic-cooling"},
-    "racks": {"rack-spares"},
-    "power smoothing": {"software-power-floor", "gpu-power-floor", "rack-energy-storage", "battery-storage"},
-    "power limit": {"power-cap"},
-}
-"""Kinds of mitigations, each with entries of the catalogue."""
-
 NAMED = {
-    "ainewsllama31": {
-        "shorter start": "fast-group-init",
-        "shorter checkpoints": "async-checkpoint",
-        "diagnostic tools": "faulty-machine-detection",
-        "flight recorder": "flight-recorder",
-        "automation": "restart-automation",
-        "temperature by day and night": "cold-plate-cooling",
-        "power swings": "gpu-power-floor",
-    },
-    "beeastsummit": {
-        "memory with correction": "memory-protection",
-        "two-phase immersion": "immersion-cooling",
-        "microfluidic cooling": "microfluidic-cooling",
-        "heterogeneous offload": "other-processors",
-        "fault tolerant frameworks": "elastic-shrink",
-        "intelligent checkpoints": "checkpoint-interval",
-        "adaptive recovery": "replica-recovery",
-        "diagnosis by AI": "ai-diagnosis",
-        "anomaly detection": "faulty-machine-detection",
-        "tuning by reinforcement learning": "parallelism-tuning",
-        "robust optimisers": "local-sgd",
-        "optical switching, silicon photonics": "optical-network",
-        "traffic management by AI": "ai-traffic-control",
-        "compressed gradients": "gradient-compression",
-        "predictive maintenance": "failure-prediction",
-        "rolling maintenance": "rolling-maintenance",
-        "administration by AI": "ai-administration",
-        "neuromorphic, quantum-inspired": "other-processors",
-        "self-adaptive, meta-learning": "self-healing",
-        "gossip": "asynchronous-replicas",
-        "federated": "local-sgd",
-        "self-healing": "self-healing",
-    },
-    "tomshardwarecopy": {
-        "shorter start": "fast-group-init",
-        "shorter checkpoints": "async-checkpoint",
-        "diagnostic tools": "faulty-machine-detection",
-        "flight recorder": "flight-recorder",
-        "NCCLX": "scalable-collectives",
-        "automatic time-out": "short-timeout",
-        "stragglers": "straggler-removal",
-        "automation": "restart-automation",
-        "mid-day temperature": "cold-plate-cooling",
-        "power swings": "battery-storage",
-    },
-    "metaengineering2024": {
-        "testing and quality control": "burn-in",
-        "validation": "pre-launch-checks",
-        "detection and remediation": "restart-automation",
-        "re-scheduling": "fast-rescheduling",
-        "re-initialisation": "fast-group-init",
-        "saving the state": "async-checkpoint",
-        "storage": "checkpoint-storage",
-        "training data": "data-loading",
-        "algorithms of training": "local-sgd",
-        "memory of the GPU": "memory-protection",
-        "layout of the hall": "data-hall-layout",
-        "spare capacity": "spare-pool",
-        "preventive measures": "failure-prediction",
-        "repeat offenders": "repeat-offender-retirement",
-        "robust network": "dual-switch",
-        "parallelism on the topology": "topology-placement",
-        "load balancing": "adaptive-routing",
-    },
-    "threeabstracts": {"parallelisation strategy": "parallelism-tuning", "software mitigations": "checkpoint-interval"},
+    "ainewsllama31": (
+        "fast-group-init async-checkpoint faulty-machine-detection flight-recorder restart-automation "
+        "cold-plate-cooling gpu-power-floor"
+    ),
+    "beeastsummit": (
+        "memory-protection immersion-cooling microfluidic-cooling other-processors elastic-shrink "
+        "checkpoint-interval replica-recovery ai-diagnosis faulty-machine-detection parallelism-tuning local-sgd "
+        "optical-network ai-traffic-control gradient-compression failure-prediction rolling-maintenance "
+        "ai-administration self-healing asynchronous-replicas"
+    ),
+    "tomshardwarecopy": (
+        "fast-group-init async-checkpoint faulty-machine-detection flight-recorder scalable-collectives "
+        "short-timeout straggler-removal restart-automation cold-plate-cooling battery-storage"
+    ),
+    "metaengineering2024": (
+        "burn-in pre-launch-checks restart-automation fast-rescheduling fast-group-init async-checkpoint "
+        "checkpoint-storage data-loading local-sgd memory-protection data-hall-layout spare-pool "
+        "failure-prediction repeat-offender-retirement dual-switch topology-placement adaptive-routing"
+    ),
+    "threeabstracts": "parallelism-tuning checkpoint-interval",
 }
-"""What each source document asks for, and the entry for it."""
+"""What each source document asks for."""
+OTHERS = (
+    "collective-monitoring incremental-checkpoint just-in-time-checkpoint lemon-removal multi-level-checkpoint "
+    "parallel-checkpoint peer-checkpoint power-cap quantised-checkpoint rack-energy-storage rack-spares "
+    "redundant-computation replica-drop replica-rerouting sdc-checks software-power-floor straggler-rebalancing "
+    "warm-standby"
+)
+"""Mitigations that none of these documents names."""
 
 
 @pytest.fixture(scope="module")
@@ -117,16 +47,10 @@ def entries():
     return mitigation.catalogue()
 
 
-def test_every_kind_of_mitigation_has_an_entry(entries):
-    assert len(entries) >= 45 and len(BY_ROW) == 27
-    assert set().union(*BY_ROW.values()) <= set(entries.ids)
-
-
-@pytest.mark.parametrize(
-    ("document", "item", "name"), [(key, item, name) for key, items in NAMED.items() for item, name in items.items()]
-)
-def test_what_a_source_document_names_has_an_entry(entries, document, item, name):
-    assert document in entries[name].asked_by, item
+def test_what_is_known_to_help_has_an_entry(entries):
+    assert set(OTHERS.split()) <= set(entries.ids)
+    for document, ids in NAMED.items():
+        assert not [name for name in ids.split() if document not in entries[name].asked_by], document
 
 
 def test_every_source_is_in_the_bibliography(entries):
@@ -180,9 +104,9 @@ def test_derived_values_of_the_text(entries):
 
 
 def test_verdicts_are_those_of_the_table_of_validation(entries):
-    verdicts = validation.run().set_index("result_id")["verdict"]
     claimed = {row: published.verdict for one in entries for published in one.published for row in published.rows}
-    assert set(claimed) <= set(verdicts.index)
+    results = evidence.table("validation").set_index("result_id", drop=False).loc[list({*claimed, "fthsdp-3min-away"})]
+    verdicts = validation.run(results).set_index("result_id")["verdict"]
     off = {row for row, verdict in claimed.items() if verdict != verdicts[row]}
     # a pair is called by its weaker part: the stall before follows, that after it only with replicas that are away
     assert off == {"fthsdp-10min"} and claimed["fthsdp-10min"] == "consistent"
@@ -196,18 +120,13 @@ def test_every_other_published_figure_says_what_is_missing(entries):
             assert len(published.why) > 10, published.quantity
 
 
-def test_every_conflict_is_declared(entries):
+def test_every_conflict_is_declared_once(entries):
     for first, second in itertools.combinations(entries.ids, 2):
         if why := entries.conflict(first, second):
-            declared = entries[first].conflicts.get(second) or entries[second].conflicts.get(first)
-            assert declared == why, f"{first} and {second}: {why}"
+            declared = entries[first].conflicts.get(second), entries[second].conflicts.get(first)
+            assert sorted(declared, key=bool) == [None, why], f"{first} and {second}: {why}"
             assert entries.conflict(second, first) == why
     assert entries.conflict("peer-checkpoint", "peer-checkpoint") == ""
-
-
-def test_nobody_declares_a_conflict_twice(entries):
-    for first, second in itertools.combinations(entries, 2):
-        assert not (second.id in first.conflicts and first.id in second.conflicts), (first.id, second.id)
 
 
 def test_stars_and_lists_are_found_to_clash(entries):
@@ -221,7 +140,7 @@ def test_the_file_is_the_catalogue(tmp_path, entries):
     own = tmp_path / "copy.yml"
     own.write_text(evidence.mitigations_text(), encoding="utf-8")
     assert mitigation.catalogue(own) == entries
-    assert len(yaml.safe_load(evidence.mitigations_text())["mitigations"]) == len(entries)
+    assert evidence.mitigations_text().count("\n  - id: ") == len(entries)
 
 
 def test_assumptions_are_few_and_not_of_what_an_entry_must_find_itself(entries):

@@ -8,7 +8,12 @@ import pytest
 from ettr import mitigation, simulate
 from ettr.simulation import Simulation
 
-N_RUNS, SEED, SURE = 200, 1, 3.0
+SEED, SURE = 1, 3.0
+UNSURE = {
+    50: {"ai-administration", "elastic-shrink", "repeat-offender-retirement", "replica-rerouting"},
+    200: set(),
+}
+"""What takes more runs than these to tell from nothing."""
 
 BOUGHT_WITH_ETTR = {
     "repeat-offender-retirement": "nodes that a repair of hours would bring back are away for a week",
@@ -27,17 +32,18 @@ BOUGHT_WITH_TIME = {
 """Mitigations with which this run takes longer, with why."""
 
 
-@pytest.fixture(scope="module")
-def base(completed) -> Simulation:
-    return simulate(completed, N_RUNS, seed=SEED)
+@pytest.fixture(scope="module", params=[50, pytest.param(200, marks=pytest.mark.slow)])
+def base(completed, request) -> Simulation:
+    return simulate(completed, request.param, seed=SEED)
 
 
 def gains(run, base) -> tuple[float, float]:
     """How sure it is that the ETTR is higher, and that the job is shorter: mean differences over their errors."""
-    simulated = simulate(run, N_RUNS, seed=SEED)
+    n_runs = len(base.runs)
+    simulated = simulate(run, n_runs, seed=SEED)
     higher = simulated.runs["ettr"].to_numpy() - base.runs["ettr"].to_numpy()
     shorter = base.total_h - simulated.total_h
-    return tuple(float(gain.mean() / max(gain.std(ddof=1) / np.sqrt(N_RUNS), 1e-12)) for gain in (higher, shorter))
+    return tuple(float(gain.mean() / max(gain.std(ddof=1) / np.sqrt(n_runs), 1e-12)) for gain in (higher, shorter))
 
 
 def test_what_helps_does_not_hurt(completed, applicable, base):
@@ -45,10 +51,11 @@ def test_what_helps_does_not_hurt(completed, applicable, base):
     catalogue = mitigation.catalogue()
     added = [name for name in applicable if not catalogue[name].before]
     gained = {name: gains(mitigation.apply(completed, name), base) for name in added}
-    assert {name for name, gain in gained.items() if gain[0] < -SURE} == set(BOUGHT_WITH_ETTR)
-    assert {name for name, gain in gained.items() if gain[1] < -SURE} == set(BOUGHT_WITH_TIME)
+    unsure = UNSURE[len(base.runs)]
+    assert {name for name, gain in gained.items() if gain[0] < -SURE} == set(BOUGHT_WITH_ETTR) - unsure
+    assert {name for name, gain in gained.items() if gain[1] < -SURE} == set(BOUGHT_WITH_TIME) - unsure
     # a floor of power changes no hour
-    assert {name for name, gain in gained.items() if abs(gain[1]) <= SURE} == {"gpu-power-floor"}
+    assert {name for name, gain in gained.items() if abs(gain[1]) <= SURE} == {"gpu-power-floor"} | unsure
 
 
 def test_what_is_taken_away_is_missed(completed, base):

@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ettr import Scenario, budget, evidence, power
-from ettr.core.errors import InputError
-
-
-def test_a_scenario_without_them_is_as_it_was(llama3):
-    assert llama3.power is None and llama3.cost is None
-    assert "power" not in llama3.to_yaml() and not llama3.to_frame()["field"].str.startswith("power.").any()
+from refusals import refusal
 
 
 def test_they_are_written_and_read_back(llama3):
@@ -40,12 +35,8 @@ def test_the_rest_of_the_computers_is_what_a_node_leaves():
         ({"power.country": "XYZ"}, "power.country must be one of CHN, DEU"),
         ({"power.country": "USA", "power.g_per_kwh": 300}, "give country or g_per_kwh, not both"),
         ({"power.jitter_s": 6}, "jitter_s must be <= 5 s, the step_s, got 6"),
-        ({"power.communication_share": 1}, "power.communication_share must be < 1, got 1"),
-        ({"power.step_s": 0}, "power.step_s must be > 0 s, got 0"),
-        ({"cost.usd_per_kwh": -1}, "cost.usd_per_kwh must be >= 0 USD/kWh, got -1"),
         ({"power.volts": 3}, "unknown field"),
     ],
 )
 def test_what_cannot_be_is_refused(llama3, values, message):
-    with pytest.raises(InputError, match=message):
-        llama3.override(values)
+    assert message in refusal(llama3.override, values)

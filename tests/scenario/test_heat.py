@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from ettr import Gpu, Scenario, budget, plan, simulate
-from ettr.core.errors import InputError
 from ettr.plan.report import plan_lines
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import chip_of, plant_of
 from ettr.thermal import arrhenius_factor, coffin_manson_factor, largest_of, operating_point, speed
-
-GPU = "[{name: GPU, category: GPU, share: 0.6, heat_share: 0.5}]"
+from refusals import refusal
 
 
 def modes(**fields):
@@ -37,19 +35,14 @@ def test_at_the_conditions_of_the_observation_heat_changes_nothing(plain):
     assert budget.exact(same).total_h == pytest.approx(budget.exact(plain).total_h)
 
 
-def test_speed_and_failures_by_hand(plain):
+def test_failures_by_hand(plain):
     run = warm(plain, mean_c=30.0).override({"failures.modes": modes(heat_share=0.5)})
-    part = Gpu.load("h100")
-    chip = chip_of(part, part.cooled_by("air"))
     die = 32 + 0.07 * 700
     assert run.heat_response.hours["die_c"].to_numpy() == pytest.approx(die)
     factor = 0.5 * arrhenius_factor(die, 74, 0.7) + 0.5
     assert run.heat_factors == pytest.approx((factor,))
     assert run.job_rate_per_h == pytest.approx(plain.job_rate_per_h * (0.6 * factor + 0.4))
-    hottest = run.heat_response.hours["hottest_c"].iloc[0]
-    assert hottest > die
-    mean_part = speed(operating_point(32.0, chip).clock_mhz, operating_point(25.0, chip).clock_mhz, 0.8)
-    assert run.speed < mean_part < 1
+    assert run.heat_response.hours["hottest_c"].iloc[0] > die
 
 
 def test_the_hottest_part_is_the_expected_largest_of_all_gpus_and_its_memory_counts(plain):
@@ -58,26 +51,18 @@ def test_the_hottest_part_is_the_expected_largest_of_all_gpus_and_its_memory_cou
     hottest = operating_point(30.0, chip, 1 + 0.05 * largest_of(8192))
     assert set(run.heat_response.hours["limited_by"]) == {"memory"} and hottest.memory_c == pytest.approx(95)
     assert run.heat_response.hours["hottest_c"].to_numpy() == pytest.approx(hottest.die_c)
+    mean_part = speed(operating_point(30.0, chip).clock_mhz, operating_point(25.0, chip).clock_mhz, 0.8)
+    assert run.speed < mean_part <= 1
     full = operating_point(25.0, chip, 1 + 0.05 * largest_of(8192))
     assert run.speed == pytest.approx(speed(hottest.clock_mhz, full.clock_mhz, 0.8))
 
 
-def test_an_hour_of_the_sinusoid_is_taken_at_its_middle(plain):
-    hours = warm(plain, swing_k=8.0, hottest_hour=15.5).heat_response.hours
-    assert hours["ambient_c"].max() == 31 and hours.loc[hours["ambient_c"].idxmax(), "hour"] == 15.5
-
-
-def test_the_slowest_of_more_gpus_is_hotter(plain):
-    few, many = (
-        warm(plain.override({"cluster.n_gpus": n})).heat_response.hours["hottest_c"].iloc[0] for n in (8, 65536)
-    )
-    assert many - few > 5
-
-
 def test_a_mean_over_the_hours_is_taken_of_rates_and_of_speed(plain):
-    run = warm(plain, swing_k=8.0).override({"failures.modes": modes(heat_share=1.0)})
+    run = warm(plain, swing_k=8.0, hottest_hour=15.5).override({"failures.modes": modes(heat_share=1.0)})
     hours = run.heat_response.hours
     assert len(hours) == 24 and hours["ambient_c"].mean() == pytest.approx(23)
+    # an hour of the sinusoid is taken at its middle
+    assert hours["ambient_c"].max() == 31 and hours.loc[hours["ambient_c"].idxmax(), "hour"] == 15.5
     assert run.heat_factors[0] == pytest.approx(np.mean(arrhenius_factor(hours["die_c"].to_numpy(), 74, 0.7)))
     assert run.speed == pytest.approx(hours["speed"].mean())
     assert hours.loc[hours["ambient_c"].idxmax(), "speed"] == hours["speed"].min() < 1
@@ -87,6 +72,7 @@ def test_speed_makes_the_work_longer_and_leaves_ettr_to_the_failures(plain):
     steady = plain.override({"job.include_start": False, "maintenance": None})
     slow = warm(steady, mean_c=35.0)
     assert slow.work_h == pytest.approx(plain.job.productive_h / slow.speed)
+    assert slow.override({"job.throughput_factor": 0.9}).speed == pytest.approx(0.9 * slow.speed)
     assert budget.exact(slow).ettr == pytest.approx(budget.exact(steady).ettr)
     hot = slow.override({"failures.modes": modes(heat_share=1.0)})
     assert budget.exact(hot).ettr < budget.exact(slow).ettr
@@ -95,18 +81,13 @@ def test_speed_makes_the_work_longer_and_leaves_ettr_to_the_failures(plain):
     assert answer.to_dict()["speed"] == hot.speed
 
 
-def test_heat_stands_with_a_throughput_factor(plain):
-    run = warm(plain, mean_c=35.0)
-    assert run.override({"job.throughput_factor": 0.9}).speed == pytest.approx(0.9 * run.speed)
-
-
 def test_simulation_and_closed_form_feel_the_same_heat(plain):
     run = warm(plain, mean_c=35.0).override(
         {"failures.modes": modes(heat_share=1.0), "job.productive_h": 300.0, "maintenance": None}
     )
-    simulated = simulate(run, 400, seed=3)
+    simulated = simulate(run, 100, seed=3)
     exact = budget.exact(run)
-    assert abs(simulated.budget.n_failures - exact.n_failures) < 4 * simulated.runs["n_failures"].std() / np.sqrt(400)
+    assert abs(simulated.budget.n_failures - exact.n_failures) < 4 * simulated.runs["n_failures"].std() / np.sqrt(100)
     assert abs(simulated.budget.total_h / exact.total_h - 1) < 4 * simulated.total_error
 
 
@@ -186,7 +167,6 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
             {"heat": {"mean_c": 40, "swing_k": 30}},
             "heat.mean_c and heat.swing_k must keep the day from -90 to 60 °C, got 70",
         ),
-        ({"heat.mean_c": 200}, "heat.mean_c must be <= 60 °C, got 200"),
         ({"heat": {"mean_c": 20, "cooling": "cold-plate"}}, "heat.cooling must be one of air_economiser, chiller"),
         ({"heat": {"mean_c": 20, "part": "h10"}}, "unknown part 'h10'"),
         (
@@ -198,7 +178,6 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
             "heat.cooling: gb200 has no figures for cooling by 'air'; it has cold_plate",
         ),
         ({"heat": {"mean_c": 20, "limit_w": 900}}, "heat.limit_w must be from 200 to 700 W for h100, got 900"),
-        ({"heat": {"mean_c": 20, "limit_w": 100}}, "heat.limit_w must be from 200 to 700 W for h100, got 100"),
         (
             {"heat": {"mean_c": 58, "approach_k": 40}},
             "an inlet of 98.0 °C leaves the hottest h100 no power to compute with",
@@ -207,40 +186,34 @@ def test_a_weather_file_takes_the_place_of_the_sinusoid(plain, tmp_path):
         ({"failures.modes": modes(heat_share=0.5)}, "failures.modes.GPU.heat_share needs heat"),
         ({"failures.modes": modes(cycle_share=0.5)}, "failures.modes.GPU.cycle_share needs heat"),
         ({"failures.modes": modes(heat_share=0.7, cycle_share=0.7)}, "must sum to at most 1, got 0.7 and 0.7"),
+        (
+            {"heat": {"mean_c": 23, "reference_inlet_c": 90}},
+            "heat.reference_inlet_c of 90.0 °C leaves the hottest h100 no power",
+        ),
         ({"heat": {"mean_c": 20, "reference_inlet_c": 400}}, "heat.reference_inlet_c must be <= 150 °C"),
         ({"heat": {"mean_c": 20, "coolling": "chiller"}}, "unknown field heat.coolling; did you mean 'cooling'"),
     ],
 )
 def test_what_breaks_a_rule_is_answered_with_its_place(plain, values, message):
-    with pytest.raises(InputError) as caught:
-        plain.override(values)
-    assert message in str(caught.value)
-
-
-def test_a_hall_so_warm_that_the_reference_cannot_work_is_refused(plain):
-    with pytest.raises(InputError, match=r"heat.reference_inlet_c of 90.0 °C leaves the hottest h100 no power"):
-        warm(plain, reference_inlet_c=90.0)
+    assert message in refusal(plain.override, values)
 
 
 def test_a_linear_law_below_zero_is_refused_and_not_computed_with(plain):
     linear = {"failures.modes": modes(heat_share=0.5, heat_law="linear", heat_per_k=0.05)}
-    with pytest.raises(
-        InputError, match=r"failures.modes.GPU.heat_per_k must be <= 0.0476 1/K, got 0.05: a die of 53.0"
-    ):
-        warm(plain, mean_c=20.0, cooling="cold_plate").override(linear)
-    at_most = warm(plain, mean_c=20.0, cooling="cold_plate").override(
-        linear | {"failures.modes.GPU.heat_per_k": 1 / 21}
+    cold = warm(plain, mean_c=20.0, cooling="cold_plate")
+    assert "failures.modes.GPU.heat_per_k must be <= 0.0476 1/K, got 0.05: a die of 53.0" in refusal(
+        cold.override, linear
     )
+    at_most = cold.override(linear | {"failures.modes.GPU.heat_per_k": 1 / 21})
     assert at_most.heat_factors == pytest.approx((0.5,))
-    unused = warm(plain, mean_c=20.0, cooling="cold_plate").override(
-        {"failures.modes": modes(heat_law="linear", heat_per_k=0.05)}
-    )
+    unused = cold.override({"failures.modes": modes(heat_law="linear", heat_per_k=0.05)})
     assert unused.heat_factors == (1.0,)
 
 
 def test_cycles_against_an_observation_without_any_are_refused(plain):
-    with pytest.raises(InputError, match="failures.modes.GPU.cycle_share needs dies that cooled at a stop"):
-        warm(plain, reference_inlet_c=74.0).override({"failures.modes": modes(cycle_share=0.5)})
+    cycles = {"failures.modes": modes(cycle_share=0.5)}
+    message = refusal(warm(plain, reference_inlet_c=74.0).override, cycles)
+    assert "failures.modes.GPU.cycle_share needs dies that cooled at a stop" in message
 
 
 def test_files_that_change_are_read_again(plain, tmp_path):
@@ -275,7 +248,6 @@ def test_files_are_looked_for_beside_the_scenario_and_then_from_the_working_fold
     monkeypatch.chdir(here)
     run = Scenario.load(hall / "run.yml")
     assert run.heat_response.hours["ambient_c"].max() == 20 and run.power.part == str(hall / "part.yml")
-    with pytest.raises(InputError, match="cannot read part part.yml"):
-        Scenario.parse(text)
+    assert "cannot read part part.yml" in refusal(Scenario.parse, text)
     (hall / "site.csv").unlink()
     assert Scenario.load(hall / "run.yml").heat_response.hours["ambient_c"].max() == 30

@@ -1,4 +1,4 @@
-"""A rate that was counted by the wall clock: what a new count, another size and a sweep make of it."""
+"""A rate that was counted by the wall clock: its conversion, and what another count, size or sweep make of it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,104 @@ import pytest
 import yaml
 
 from ettr import Scenario, budget, evidence
+from refusals import refusal
 
-WALL = [
-    name
-    for name in evidence.scenario_names()
-    if Scenario.load(name).failures.rate_clock == "wall" and Scenario.load(name).failures.n_events is not None
-]
+WALL = ["llama3-405b", "h100-100k"]
+"""Presets that count by the wall clock: one at the size of its job, one at another."""
+
+
+# --------------------------------------------------------------------------- a small run
+
+WALL_CLOCK = {"rate_per_1000_node_days": 6.0, "rate_clock": "wall"}
+
+
+@pytest.fixture
+def wall_run(plain_run) -> Scenario:
+    """Dead time: 0.25 failures/h of wall clock, each 12 min of detection and queue: 0.05; maintenance 0.05."""
+    return plain_run.override(
+        {
+            "failures": WALL_CLOCK,
+            "recovery.detection_min": 9,
+            "recovery.queue_min": 3,
+            "maintenance": {"per_day": 2.4, "duration_min": 30},
+        }
+    )
+
+
+def test_a_wall_clock_rate_is_converted_by_the_time_that_is_exposed(wall_run):
+    assert wall_run.failures.exposed_share == pytest.approx(0.9)
+    assert wall_run.job_rate_per_h == pytest.approx(0.25 / 0.9)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"recovery.detection_min": 60},
+        {"recovery.queue_min": 60},
+        {"maintenance": None},
+        {"cluster.n_gpus": 80_000},
+        {"failures.rate_per_1000_node_days": 1},
+        {"failures.n_events": 3, "failures.node_days": 500},
+        {"failures.observed_nodes": 5},
+    ],
+)
+def test_the_conversion_is_frozen_by_an_override(wall_run, values):
+    assert wall_run.override(values).failures.exposed_share == wall_run.failures.exposed_share
+
+
+@pytest.mark.parametrize("refix", [{"failures.rate_clock": "wall"}, {"failures.exposed_share": None}])
+def test_naming_the_clock_again_fixes_the_conversion_anew(wall_run, refix):
+    run = wall_run.override({"recovery.detection_min": 21, **refix})
+    assert run.failures.exposed_share == pytest.approx(1 - 0.25 * 0.4 - 0.05)
+
+
+def test_another_clock_drops_the_conversion(wall_run):
+    run = wall_run.override({"failures.rate_clock": "exposed"})
+    assert run.failures.exposed_share is None
+    assert run.job_rate_per_h == pytest.approx(0.25)
+    assert "failures.exposed_share" not in set(run.to_frame()["field"])
+
+
+def test_a_share_can_be_given(wall_run):
+    assert wall_run.override({"failures.exposed_share": 0.8}).job_rate_per_h == pytest.approx(0.25 / 0.8)
+
+
+def test_a_factor_in_the_file_and_one_by_override_are_the_same(plain_run):
+    """The rate was counted before the mitigation, so its conversion must not depend on the factor."""
+    mode = {"name": "hang", "share": 0.5, "detection_min": 24}
+    plain, written = (
+        Scenario.of({**plain_run.model_dump(), "failures": {**WALL_CLOCK, "modes": [{**mode, "factor": factor}]}})
+        for factor in (1, 0.25)
+    )
+    assert written == plain.override({"failures.modes.hang.factor": 0.25})
+    assert written.failures.exposed_share == pytest.approx(1 - 0.25 * 0.5 * 0.4)
+
+
+@pytest.mark.parametrize("n_gpus", [800, 80_000])
+def test_a_mode_of_the_job_is_converted_with_the_shares_that_were_observed(plain_run, n_gpus):
+    """Observed on 1000 nodes, half of it the job's: the size of the job now must not move the conversion."""
+    modes = [{"name": "bug", "share": 0.5, "scales_with": "job", "detection_min": 24}]
+    failures = {**WALL_CLOCK, "observed_nodes": 1000, "modes": modes}
+    run = plain_run.override({"cluster.n_gpus": n_gpus, "failures": failures})
+    assert run.failures.exposed_share == pytest.approx(1 - 0.25 * 0.5 * 0.4)
+
+
+def test_a_wall_clock_without_room_for_failures_is_refused(plain_run):
+    stops = {"failures.rate_clock": "wall", "maintenance": {"per_day": 24, "duration_min": 60}}
+    assert refusal(plain_run.override, stops).startswith(
+        "failures.rate_clock: wall leaves no time in which failures can strike: detection, queue and maintenance take "
+        "1 of each hour ("
+    )
+
+
+# --------------------------------------------------------------------------- presets
+
+
+def test_a_rate_observed_on_other_nodes_is_converted_on_those(llama3):
+    """h100-100k carries Llama 3's rate and conversion to another size: per node they agree."""
+    carried = Scenario.load("h100-100k")
+    assert carried.failures.exposed_share == pytest.approx(llama3.failures.exposed_share, rel=1e-12)
+    assert carried.node_rate_per_h == pytest.approx(llama3.node_rate_per_h, rel=1e-12)
 
 
 def written(name: str, **failures: float) -> Scenario:
@@ -29,14 +121,8 @@ def failures_in_the_window(scenario: Scenario) -> float:
     return form.n_failures / form.total_h * 24 * steady.failures.node_days / steady.n_nodes
 
 
-def test_there_are_presets_that_count_by_the_wall_clock():
-    assert "llama3-405b" in WALL
-
-
 @pytest.mark.parametrize("name", WALL)
-@pytest.mark.parametrize(
-    ("field", "factor"), [("n_events", 2), ("n_events", 3.5), ("node_days", 0.5), ("node_days", 2)]
-)
+@pytest.mark.parametrize(("field", "factor"), [("n_events", 3.5), ("node_days", 0.5)])
 def test_a_new_observation_by_override_is_that_of_a_file(name, field, factor):
     preset = Scenario.load(name)
     value = factor * getattr(preset.failures, field)
@@ -61,18 +147,21 @@ def test_the_observed_nodes_stay_when_the_job_grows_before_the_count(name, n_gpu
     assert preset.override({"failures.n_events": count, "cluster.n_gpus": n_gpus}).flat() == grown.flat()
 
 
-@pytest.mark.parametrize("n_events", [419, 838, 4190])
-def test_the_failures_that_were_counted_come_back(n_events):
+SILENT = {"failures.modes": [{"name": "s", "share": 1.0, "latency_h": 2}], "checkpoint.persist_s": 0}
+COUNTS = [
+    (419, {"maintenance": None}, 1e-9),
+    (4190, {"maintenance": None}, 1e-9),
+    (100, {"maintenance": None, **SILENT}, 1e-9),  # one that is hidden, or strikes in a restart, is dead time too
+    (419, {}, 1e-3),  # maintenance is of first order
+    (4190, {"checkpoint.interval_min": 2}, 1e-3),
+]
+
+
+@pytest.mark.parametrize(("n_events", "changes", "rel"), COUNTS)
+def test_the_failures_that_were_counted_come_back(llama3, n_events, changes, rel):
     """419 failures in 54 days are 419 in the steady state of 54 days, and 4190 are 4190."""
-    run = Scenario.load("llama3-405b").override({"failures.n_events": n_events, "maintenance": None})
-    refixed = run.override({"failures.n_events": n_events})  # without maintenance the conversion is another
-    assert failures_in_the_window(refixed) == pytest.approx(n_events, rel=1e-9)
-
-
-def test_the_failures_come_back_with_maintenance_too(llama3):
-    assert failures_in_the_window(llama3) == pytest.approx(419, rel=1e-3)  # maintenance is of first order
-    many = llama3.override({"failures.n_events": 4190, "checkpoint.interval_min": 2})
-    assert failures_in_the_window(many) == pytest.approx(4190, rel=1e-3)
+    run = llama3.override(changes).override({"failures.n_events": n_events})  # fixes the conversion of what is there
+    assert failures_in_the_window(run) == pytest.approx(n_events, rel=rel)
 
 
 @pytest.mark.parametrize("name", WALL)
@@ -89,21 +178,6 @@ def test_a_swept_rate_keeps_the_conversion(name):
         assert single.node_rate_per_h == pytest.approx(value / 24_000 / share, rel=1e-12)
         assert form.total_h[i] == pytest.approx(budget.exact(single).total_h, rel=1e-12)
     assert form.total_h[1] == pytest.approx(budget.exact(preset).total_h, rel=1e-12)
-
-
-def test_a_wall_clock_count_of_silent_failures_comes_back(llama3):
-    """Nothing more is found while one is hidden, nor struck in a restart: both are dead time of the count."""
-    run = llama3.override(
-        {
-            "maintenance": None,
-            "job.include_start": False,
-            "failures.modes": [{"name": "s", "share": 1.0, "latency_h": 2}],
-            "failures.n_events": 100,
-            "checkpoint.persist_s": 0,
-        }
-    )
-    form = budget.exact(run)
-    assert form.n_failures / form.total_h * 54 * 24 == pytest.approx(100, rel=1e-9)
 
 
 def test_a_mode_that_never_occurs_says_nothing_of_latency(llama3):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ettr import Gpu, evidence
-from ettr.core.errors import InputError
+from ettr.scenario import paths
+from refusals import refusal
 
 
 @pytest.mark.parametrize("name", evidence.gpu_names())
@@ -31,11 +34,7 @@ def test_published_figures_of_the_h100():
 
 def changed(path, value):
     raw = Gpu.load("h100").model_dump(exclude={"evidence"})
-    section = raw
-    *above, last = path.split(".")
-    for name in above:
-        section = section[name]
-    section[last] = value
+    paths.assign(raw, path, value, Gpu)
     return raw
 
 
@@ -45,30 +44,29 @@ def changed(path, value):
         ("cooling.air.tau_s", 0, "cooling.air.tau_s must be > 0 s, got 0"),
         ("cooling.air.resistance_k_per_w", -0.1, "cooling.air.resistance_k_per_w must be > 0 K/W"),
         ("limits.throttle_c", 400, "limits.throttle_c must be <= 150 °C, got 400"),
-        ("limits.shutdown_c", 80, "limits shutdown_c must be >= 89 °C, the slowdown_c, got 80"),
+        ("limits.shutdown_c", 80, "shutdown_c must be >= 89 °C, the slowdown_c, got 80"),
         ("limits.least_power_w", 900, "least_power_w must be <= 700 W"),
-        ("levels.idle_w", 800, "levels idle_w must be <= 696 W"),
+        ("levels.idle_w", 800, "idle_w must be <= 696 W"),
         ("levels.compute_w", 800, "levels.compute_w must be <= 700 W, the limits.power_w"),
         ("leakage.power_w", 700, "leakage.power_w must be < 700 W"),
         ("clock.sustained_mhz", 2500, "sustained_mhz must be <= 1980 MHz"),
+        ("compute.peak_tflops", 0, "compute.peak_tflops must be > 0"),
+        ("compute.memory_gb", 0, "compute.memory_gb must be > 0"),
+        ("compute.link_gb_s", 0, "compute.link_gb_s must be > 0"),
         ("cooling", {}, "cooling needs at least one of air, cold_plate, immersion"),
-        ("cooling.water", {}, "unknown field cooling.water"),
+        ("cooling", {"water": {}}, "unknown field cooling.water"),
     ],
 )
 def test_what_breaks_a_rule_is_answered_with_its_place(path, value, message):
-    with pytest.raises(InputError) as caught:
-        Gpu.of(changed(path, value), "mine.yml")
-    assert message.replace("limits shutdown", "shutdown").replace("levels idle", "idle") in str(caught.value)
-    assert "mine.yml" in str(caught.value)
+    assert re.search(rf"{re.escape(message)}.*\(mine\.yml\)", refusal(Gpu.of, changed(path, value), "mine.yml"))
 
 
 def test_an_unknown_part_and_an_unknown_medium_name_those_that_there_are(tmp_path):
-    with pytest.raises(InputError, match="unknown part 'h1000'.*did you mean 'h100'"):
-        Gpu.load("h1000")
-    with pytest.raises(InputError, match="gb200 has no figures for cooling by 'air'; it has cold_plate"):
-        Gpu.load("gb200").cooled_by("air")
-    with pytest.raises(InputError, match="cannot read part .*: No such file"):
-        Gpu.load(tmp_path / "none.yml")
+    assert re.search("unknown part 'h1000'.*did you mean 'h100'", refusal(Gpu.load, "h1000"))
+    no_air = "gb200 has no figures for cooling by 'air'; it has cold_plate"
+    assert no_air in refusal(Gpu.load("gb200").cooled_by, "air")
+    missing = tmp_path / "none.yml"
+    assert f"cannot read part {missing}: No such file" in refusal(Gpu.load, missing)
     path = tmp_path / "mine.yml"
     path.write_text(Gpu.load("h100").to_yaml(), encoding="utf-8")
     assert Gpu.load(path) == Gpu.load("h100")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from ettr import Scenario
 from ettr.checkpoint.placement import peer_survival
-from ettr.core.errors import InputError
+from refusals import refusal
 
 TIERED = """
 name: tiered
@@ -42,12 +44,6 @@ def tiered() -> Scenario:
     return Scenario.parse(TIERED)
 
 
-def refused(scenario: Scenario, values: dict) -> str:
-    with pytest.raises(InputError) as caught:
-        scenario.override(values)
-    return str(caught.value)
-
-
 # --------------------------------------------------------------------------- read and written
 
 
@@ -75,19 +71,10 @@ tier = st.fixed_dictionaries(
 
 
 @given(tier=tier, survival=survival)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25)
 def test_any_tier_is_written_as_it_is_read(tier, survival):
     run = Scenario.parse(TIERED).override({"checkpoint.tiers": [{**tier, **survival}]})
     assert Scenario.parse(run.to_yaml()) == run
-
-
-def test_what_is_left_out_has_no_effect():
-    plain = Scenario.load("rsc-1")
-    assert plain.checkpoint.tiers == () and plain.checkpoint.store is None and plain.prediction is None
-    assert plain.failures.burn_in is None and plain.failures.lifetime is None
-    assert plain.load_h == 0 and plain.survival() == []
-    for word in ("tiers", "store", "load_s", "prediction", "burn_in", "lifetime"):
-        assert word not in plain.to_yaml()
 
 
 # --------------------------------------------------------------------------- sizes and hours
@@ -154,13 +141,12 @@ def test_survival_follows_the_size_of_the_job(tiered):
 def test_shares_are_compared_mode_by_mode_at_as_many_sizes_as_modes(tiered):
     sizes = np.array([100.0, 1000.0, 10_000.0, 20_000.0])
     fewer = tiered.override({f"{DISK}.survives": {"all": 1, "Rack": 0.9}})
-    with pytest.raises(InputError, match=r"of failures 'Rack' .* must survive >= 0.98\d*, .* got 0.9$"):
-        fewer.survival(sizes)
+    assert re.search(r"of failures 'Rack' .* must survive >= 0.98\d*, .* got 0.9$", refusal(fewer.survival, sizes))
 
 
 def test_a_share_in_an_array_may_not_fall_below_the_faster_tier(tiered):
-    with pytest.raises(InputError, match=r"'disk 1.5' must survive >= 1, the share of 'peer memory' .* got 0.999$"):
-        tiered.survival(given={"disk 1.5": np.array([1.0, 0.999])})
+    message = refusal(tiered.survival, given={"disk 1.5": np.array([1.0, 0.999])})
+    assert re.search(r"'disk 1.5' must survive >= 1, the share of 'peer memory' .* got 0.999$", message)
 
 
 # --------------------------------------------------------------------------- by name
@@ -185,13 +171,6 @@ FAULTS = {
         {"checkpoint.tiers.peer memry.write_s": 5},
         "unknown tier 'peer memry' (checkpoint.tiers.peer memry.write_s); did you mean 'peer memory'?",
     ),
-    "unknown field of a tier": (
-        {f"{PEER}.wrte_s": 5},
-        f"unknown field of a tier 'wrte_s' ({PEER}.wrte_s); did you mean 'write_s'?",
-    ),
-    "no field of a tier": ({PEER: 5}, f"{PEER} must end in a field of the tier, e.g. {PEER}.interval_s"),
-    "no copies": ({f"{PEER}.copies": 0}, "copies must be >= 1, got 0"),
-    "half a copy": ({f"{PEER}.copies": 1.5}, "copies must be a whole number, got 1.5"),
     "more copies than nodes": ({f"{PEER}.copies": 2000}, f"{PEER}.copies must be <= 1000, the nodes of the job"),
     "no survival": ({f"{PEER}.copies": None}, "needs exactly one of survives or copies"),
     "two survivals": ({f"{PEER}.survives": 0.5}, "needs exactly one of survives or copies"),
@@ -202,9 +181,6 @@ FAULTS = {
     "share above 1": ({f"{DISK}.survives": 1.5}, "survives.all must be <= 1, got 1.5"),
     "negative share": ({f"{DISK}.survives": {"Rack": -0.5}}, "survives.Rack must be >= 0, got -0.5"),
     "share that is none": ({f"{DISK}.survives": float("nan")}, "survives.all must be finite, got nan"),
-    "share in words": ({f"{DISK}.survives": "half"}, "survives.all must be a number, got 'half'"),
-    "unknown placement": ({f"{PEER}.placement": "rnig"}, "placement must be 'group' or 'ring', got 'rnig'"),
-    "no interval": ({f"{PEER}.interval_s": 0}, "interval_s must be > 0 s, got 0"),
     "interval above the next": (
         {f"{PEER}.interval_s": 700},
         "interval_s of 'disk 1.5' must be >= 700 s, that of 'peer memory' before it, got 600",
@@ -214,7 +190,6 @@ FAULTS = {
         {f"{PEER}.write_s": 50},
         "write_s of 'disk 1.5' must be >= 50 s, that of 'peer memory' before it, got 20",
     ),
-    "endless load": ({f"{PEER}.load_s": float("inf")}, "load_s must be finite, got inf"),
     "safer in name only": (
         {f"{DISK}.survives": {"hardware": 0.9, "Software": 1, "other": 1}},
         "of failures 'GPU v1.2' the tier 'disk 1.5' must survive >= 1, the share of 'peer memory' before it, got 0.9",
@@ -227,8 +202,6 @@ FAULTS = {
         {"checkpoint.tiers": [{"name": "host", "interval_s": 1, "copies": 1}] * 2},
         "tiers must have different names, none of them 'store', got 'host'",
     ),
-    "a tier without a name": ({"checkpoint.tiers": [{"interval_s": 1, "copies": 1}]}, "name is missing"),
-    "no list": ({"checkpoint.tiers": 5}, "checkpoint.tiers must be a list, got 5"),
     "store below the tier": (
         {"checkpoint.interval_min": 9},
         "checkpoint.interval_min must be >= 10 min, the interval of the faster tier 'disk 1.5', got 9",
@@ -236,44 +209,19 @@ FAULTS = {
     "store faster than the tier": ({"checkpoint.store.write_gb_s": 1e6, "checkpoint.store.node_gb_s": None}, ">= 20 s"),
     "write time twice": ({"checkpoint.persist_s": 9}, "checkpoint takes persist_s only without store"),
     "load time twice": ({"checkpoint.load_s": 9}, "checkpoint takes load_s only without store.read_gb_s"),
-    "no bandwidth": ({"checkpoint.store.write_gb_s": 0}, "checkpoint.store.write_gb_s must be > 0 GB/s, got 0"),
-    "compressed to more": (
-        {"checkpoint.store.compression_ratio": 0.5},
-        "checkpoint.store.compression_ratio must be >= 1, got 0.5",
-    ),
-    "more than changed": ({"checkpoint.store.changed_share": 1.2}, "changed_share must be <= 1, got 1.2"),
-    "unknown field of the store": ({"checkpoint.store.gb_s": 5}, "unknown field 'checkpoint.store.gb_s'; did you mean"),
-    "no recall": ({"prediction.recall": 0}, "prediction.recall must be > 0, got 0"),
-    "recall above 1": ({"prediction.recall": 1.1}, "prediction.recall must be <= 1, got 1.1"),
-    "no precision": ({"prediction.precision": 0}, "prediction.precision must be > 0, got 0"),
-    "late before it strikes": ({"prediction.lead_s": -1}, "prediction.lead_s must be >= 0 s, got -1"),
-    "unknown field of the prediction": (
-        {"prediction.recal": 0.5},
-        "unknown field 'prediction.recal'; did you mean 'prediction.recall'?",
-    ),
-    "negative factor": ({"failures.burn_in.factor": -5}, "failures.burn_in.factor must be >= 0, got -5"),
-    "no decay": ({"failures.burn_in.decay_days": 0}, "failures.burn_in.decay_days must be > 0 days, got 0"),
-    "shape too small": ({"failures.lifetime.shape": 0.1}, "failures.lifetime.shape must be >= 0.2, got 0.1"),
-    "shape too large": ({"failures.lifetime.shape": 7}, "failures.lifetime.shape must be <= 5, got 7"),
-    "unknown start": (
-        {"failures.lifetime.start": "old"},
-        "failures.lifetime.start must be 'stationary' or 'new', got 'old'",
-    ),
-    "negative loss": ({"failures.modes.Rack.n_lost_nodes": -1}, "n_lost_nodes must be >= 0 nodes, got -1"),
-    "negative latency": ({"failures.modes.Rack.latency_h": -1}, "latency_h must be >= 0 h, got -1"),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_one_line_that_names_field_rule_and_value(tiered, fault):
     values, message = FAULTS[fault]
-    text = refused(tiered, values)
+    text = refusal(tiered.override, values)
     assert message in text
     assert "\n" not in text
 
 
 def test_a_half_given_section_names_what_it_lacks():
-    message = refused(Scenario.load("rsc-1"), {"prediction.recall": 0.5})
+    message = refusal(Scenario.load("rsc-1").override, {"prediction.recall": 0.5})
     assert [line.split()[0] for line in message.splitlines()] == [
         "prediction.precision",
         "prediction.lead_s",
@@ -282,7 +230,7 @@ def test_a_half_given_section_names_what_it_lacks():
 
 
 def test_a_run_without_tiers_has_none_by_name():
-    message = refused(Scenario.load("rsc-1"), {f"{PEER}.load_s": 5})
+    message = refusal(Scenario.load("rsc-1").override, {f"{PEER}.load_s": 5})
     assert message == f"the scenario names no tiers, so it has no {PEER}.load_s"
 
 
@@ -330,8 +278,8 @@ def test_an_origin_of_the_list_or_of_one_field_of_a_tier_is_shown(tiered):
     assert rows.loc[f"{PEER}.load_s", ["status", "note"]].tolist() == ["assumed", "as published for another run"]
     one = Scenario.of({**tiered.model_dump(), "evidence": {f"{PEER}.load_s": origin}}).to_frame().set_index("field")
     assert one.loc[[f"{PEER}.load_s", f"{PEER}.write_s"], "status"].tolist() == ["assumed", "given"]
-    with pytest.raises(InputError, match="did you mean 'load_s'"):
-        Scenario.of({**tiered.model_dump(), "evidence": {f"{PEER}.lod_s": origin}})
+    misspelt = {**tiered.model_dump(), "evidence": {f"{PEER}.lod_s": origin}}
+    assert "did you mean 'load_s'" in refusal(Scenario.of, misspelt)
 
 
 def test_a_new_value_of_a_tier_has_no_origin(tiered):
@@ -339,27 +287,3 @@ def test_a_new_value_of_a_tier_has_no_origin(tiered):
     noted = Scenario.of({**tiered.model_dump(), "evidence": {f"{PEER}.load_s": origin}})
     assert noted.override({f"{PEER}.write_s": 3}).evidence
     assert not noted.override({f"{PEER}.load_s": 3}).evidence
-
-
-NEW = {
-    "checkpoint.load_s": "s",
-    "checkpoint.store.n_parameters": "",
-    "checkpoint.store.write_gb_s": "GB/s",
-    "checkpoint.tiers.<name>.interval_s": "s",
-    "checkpoint.tiers.<name>.survives": "",
-    "checkpoint.tiers.<name>.copies": "",
-    "failures.modes.<name>.n_lost_nodes": "nodes",
-    "failures.modes.<name>.latency_h": "h",
-    "failures.burn_in.decay_days": "days",
-    "failures.lifetime.shape": "",
-    "prediction.recall": "",
-    "prediction.lead_s": "s",
-}
-
-
-@pytest.mark.parametrize("field", NEW)
-def test_the_dictionary_describes_the_new_fields(field):
-    table = Scenario.dictionary().set_index("field")
-    assert table.loc[field, "unit"] == NEW[field]
-    assert len(table.loc[field, "meaning"].split()) >= 3
-    assert table.loc["checkpoint.tiers.<name>.survives", "rule"] == ">= 0, <= 1"

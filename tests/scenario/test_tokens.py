@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ettr import Gpu, Scenario, budget, plan, simulate
-from ettr.core.errors import InputError
 from ettr.core.validity import ValidityWarning
 from ettr.plan.assumed import assumptions
 from ettr.scaling import calibration
+from refusals import refusal
 
 SIZE = "cluster.n_gpus"
 
@@ -19,12 +19,6 @@ SIZE = "cluster.n_gpus"
 @pytest.fixture(scope="module")
 def run():
     return Scenario.load("llama3-405b-tokens")
-
-
-def refused(scenario: Scenario, values: dict) -> str:
-    with pytest.raises(InputError) as caught:
-        scenario.override(values)
-    return str(caught.value)
 
 
 # --------------------------------------------------------------------------- hours and layout
@@ -87,13 +81,8 @@ def test_a_job_given_by_its_hours_is_as_it_was(llama3):
     assert llama3.productive_h == llama3.job.productive_h == llama3.productive_h_on([8, 16])
 
 
-def test_the_preset_reads_back_as_it_was_written(run):
-    assert Scenario.parse(run.to_yaml()) == run
-    assert "kernel_efficiency" not in run.to_yaml()
-
-
 def test_simulation_and_closed_form_work_on_the_same_hours(run):
-    simulated = simulate(run.override({"job.tokens": 1e12}), 20)
+    simulated = simulate(run.override({"job.tokens": 1e12}), 2)
     assert simulated.runs["productive_h"].to_numpy() == pytest.approx(run.productive_h / 15.6)
     assert budget.exact(run).productive_h == pytest.approx(run.productive_h)
 
@@ -175,24 +164,12 @@ EITHER = "needs exactly one of productive_h, or tokens with a section model"
         ({"job.tokens": None}, f"job {EITHER}"),
         ({"model": None}, "job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}"),
         (
-            {"model": None, "heat": {"mean_c": 20}},
-            "job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}",
-        ),
-        (
             {"job.productive_h": 9, "network.across_gb_s": 25},
             "network needs job.tokens instead of job.productive_h: without it nothing follows",
         ),
-        ({"job.tokens": float("nan")}, "job.tokens must be finite, got nan"),
-        ({"job.tokens": 0}, "job.tokens must be > 0 tokens, got 0"),
         ({"network.across_gb_s": 0}, "network.across_gb_s must be > 0 GB/s, got 0"),
-        ({"network.across_gb_s": float("inf")}, "network.across_gb_s must be finite, got inf"),
-        ({"network.oversubscription": 0.5}, "network.oversubscription must be >= 1, got 0.5"),
-        ({"network.failed_share": 1}, "network.failed_share must be < 1, got 1"),
         ({"network.routing": "fixed"}, "network.routing must be 'adaptive' or 'static', got 'fixed'"),
-        ({"scaling.latency_us": -1}, "scaling.latency_us must be >= 0 µs, got -1"),
         ({"scaling.like": "llama"}, "scaling.like must be one of megascale, megatron, llama3, fsdp, eos, got 'llama'"),
-        ({"sync.efficiency": 0}, "sync.efficiency must be > 0, got 0"),
-        ({"model.n_parameters": 0}, "model.n_parameters must be > 0, got 0"),
         (
             {"model.batch_tokens": 4096},
             "model.batch_tokens must be >= 8192, the sequence_tokens of one sequence, got 4096",
@@ -212,23 +189,17 @@ EITHER = "needs exactly one of productive_h, or tokens with a section model"
     ids=str,
 )
 def test_what_breaks_a_rule_is_answered_with_its_place(run, values, message):
-    assert message in refused(run, values)
+    assert message in refusal(run.override, values)
 
 
 def test_sections_of_tokens_need_tokens(llama3):
-    for section, value in {
-        "model": {"n_parameters": 7e9},
-        "layout": {},
-        "network": {},
-        "scaling": {},
-        "sync": {},
-    }.items():
-        message = refused(llama3, {section: value})
+    for section in ("model", "layout", "network", "scaling", "sync"):
+        message = refusal(llama3.override, {section: {"n_parameters": 7e9} if section == "model" else {}})
         assert f"{section} needs job.tokens instead of job.productive_h: without it nothing follows" in message
 
 
 def test_a_size_that_no_layout_divides_names_the_nearest(run):
-    message = refused(run, {SIZE: 100_000})
+    message = refusal(run.override, {SIZE: 100_000})
     assert message == (
         "no layout that fits the memory and the batch divides 100,000 GPUs: replicas of 56, 63, 64, 72, 84, 112 GPUs "
         "fit; take 99,968 or 100,096 GPUs, or a larger model.batch_tokens (cluster.n_gpus=100000)"
@@ -236,12 +207,12 @@ def test_a_size_that_no_layout_divides_names_the_nearest(run):
     for size in (99_968, 100_008):
         run.override({SIZE: size})
     run.override({SIZE: 100_000, "model.batch_tokens": 12_500 * 8192.0})
-    odd = refused(run, {SIZE: 16_384, "layout": {"tensor": 3}})
+    odd = refusal(run.override, {SIZE: 16_384, "layout": {"tensor": 3}})
     assert "take 16,368 or 16,416 GPUs (" in odd  # no batch helps
 
 
 def test_a_batch_smaller_than_the_replicas_says_what_would_do(run):
-    message = refused(run, {"model.batch_tokens": 8192.0, "layout": {"tensor": 8, "pipeline": 16}})
+    message = refusal(run.override, {"model.batch_tokens": 8192.0, "layout": {"tensor": 8, "pipeline": 16}})
     assert message.startswith(
         "a batch of 8,192 tokens is smaller than the replicas of 16,384 GPUs: of 8,192 tokens each replica needs one "
         "sequence at least; take model.batch_tokens >= 1,048,576, or at most 128 GPUs"
@@ -250,25 +221,25 @@ def test_a_batch_smaller_than_the_replicas_says_what_would_do(run):
 
 
 def test_a_model_that_does_not_fit_says_from_how_many_on_it_does(run):
-    message = refused(run, {SIZE: 8})
+    message = refusal(run.override, {SIZE: 8})
     assert message == (
         "a model of 4.05e+11 parameters does not fit 8 GPUs of 80 GB: the layout that needs least (tensor 8, "
         "recomputed) takes 916 GB of the 72 GB that are left for it; it fits from 112 GPUs on (cluster.n_gpus=8)"
     )
-    assert "does not fit" in refused(run, {SIZE: 104})
+    assert "does not fit" in refusal(run.override, {SIZE: 104})
     run.override({SIZE: 112})
 
 
 def test_a_model_that_fits_nowhere_says_so(run):
-    vast = {"model": {"n_parameters": 1e15}}
-    assert "; no number of GPUs is enough" in refused(run, vast)
-    assert "a replica of the layout that is given takes 32,768 of them" in refused(run, {"layout": {"tensor": 32768}})
+    vast, wide = {"model": {"n_parameters": 1e15}}, {"layout": {"tensor": 32768}}
+    assert "; no number of GPUs is enough" in refusal(run.override, vast)
+    assert "a replica of the layout that is given takes 32,768 of them" in refusal(run.override, wide)
 
 
 def test_a_part_without_compute_figures_says_what_is_missing(run, tmp_path):
     raw = Gpu.load("h100").model_copy(update={"compute": None, "name": "mine", "evidence": {}})
     (tmp_path / "mine.yml").write_text(raw.to_yaml(), encoding="utf-8")
-    message = refused(run, {"power.part": str(tmp_path / "mine.yml")})
+    message = refusal(run.override, {"power.part": str(tmp_path / "mine.yml")})
     assert message.startswith(
         "GPU mine has no compute figures, which tokens need, e.g. compute: {peak_tflops: 989.4, memory_gb: 80, "
         "link_gb_s: 450}"
@@ -287,25 +258,3 @@ def test_a_part_that_changed_is_read_again(run, tmp_path):
         own.write_text(part.model_copy(update={"compute": compute}).to_yaml(), encoding="utf-8")
         hours.append(Scenario.load(file).productive_h)
     assert hours[0] == pytest.approx(run.productive_h) and hours[1] > 1.5 * hours[0]
-
-
-@pytest.mark.parametrize("name", ["peak_tflops", "memory_gb", "link_gb_s"])
-def test_compute_figures_are_above_zero(name):
-    raw = Gpu.load("h100").model_dump(exclude={"evidence"})
-    raw["compute"][name] = 0
-    with pytest.raises(InputError, match=f"compute.{name} must be > 0"):
-        Gpu.of(raw, "mine.yml")
-
-
-def test_new_fields_are_in_the_dictionary_with_their_units():
-    table = Scenario.dictionary().set_index("field")
-    units = {
-        "job.tokens": "tokens",
-        "model.batch_tokens": "tokens",
-        "network.across_gb_s": "GB/s",
-        "network.pod_gpus": "GPUs",
-        "scaling.latency_us": "µs",
-        "sync.every_steps": "steps",
-        "cost.usd_per_day": "USD/day",
-    }
-    assert table.loc[list(units), "unit"].to_dict() == units

@@ -1,0 +1,320 @@
+"""A scenario is read from YAML: numbers as people mean them, and every fault named with its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from ettr import Scenario, evidence
+from ettr.core.errors import UnknownName
+from refusals import refusal
+
+PLAIN = """
+name: plain
+title: A plain run
+cluster: {n_gpus: 8000}
+job: {productive_h: 40, include_start: false}
+failures: {rate_per_1000_node_days: 6.0}
+checkpoint: {interval_min: 60, stall_s: 300}
+recovery: {detection_min: 0, restart_min: 10}
+"""
+RATE = "{rate_per_1000_node_days: 6.0}"
+SECTIONS = (
+    "name, title, sources, cluster, job, failures, checkpoint, recovery, maintenance, prediction, spares, repair, "
+    "elastic, slow_nodes, heat, power, cost, model, layout, network, scaling, sync, evidence"
+)
+
+
+def changed(old: str, new: str) -> str:
+    assert PLAIN.count(old) == 1
+    return PLAIN.replace(old, new)
+
+
+def refused(text: str) -> str:
+    return refusal(Scenario.parse, text, "mine.yml")
+
+
+# --------------------------------------------------------------------------- presets and files
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("llama3", "'llama3-405b'"), ("RSC-1", "'rsc-1'"), ("megascal", "'megascale'")],
+)
+def test_an_unknown_preset_is_answered_with_the_nearest(name, hint):
+    assert refusal(Scenario.load, name).startswith(
+        f"unknown scenario {name!r} (or give a file ending in .yml); did you mean {hint}? Valid: bloom-176b, "
+    )
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "zzzz", "", "rsc-1.json"])
+def test_what_is_like_no_preset_is_answered_with_all(name):
+    with pytest.raises(UnknownName) as caught:
+        Scenario.load(name)
+    assert str(caught.value).endswith(f"Valid: {', '.join(evidence.scenario_names())}")
+
+
+def test_a_file_is_read_from_anywhere(tmp_path, monkeypatch):
+    (tmp_path / "mine.yaml").write_text(PLAIN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert Scenario.load("mine.yaml") == Scenario.load(tmp_path / "mine.yaml") == Scenario.parse(PLAIN)
+
+
+def test_unreadable_files_are_named(tmp_path):
+    missing, binary, folder = tmp_path / "none.yml", tmp_path / "binary.yml", tmp_path / "folder.yml"
+    binary.write_bytes(b"\xff\xfe\x00name")
+    folder.mkdir()
+    for path, reason in (
+        (missing, "No such file or directory"),
+        (binary, "it is not UTF-8 text"),
+        (folder, "Is a directory"),
+    ):
+        assert refusal(Scenario.load, path) == f"cannot read scenario {path}: {reason}"
+
+
+# --------------------------------------------------------------------------- YAML
+
+
+@pytest.mark.parametrize(("text", "got"), [("", "NoneType"), ("- a\n- b\n", "list"), ("hello", "str"), ("3", "int")])
+def test_a_file_that_is_no_mapping_is_refused(text, got):
+    assert refused(text) == f"mine.yml: a scenario is a mapping of sections, got {got}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "name: x\ncluster: {n_gpus: [8\njob: 3",
+            "mine.yml: line 3, column 4: broken YAML, expected ',' or ']', but got ':'",
+        ),
+        (
+            "name: x\n\tcluster: 3",
+            "mine.yml: line 2, column 1: broken YAML, found character '\\t' that cannot start any token",
+        ),
+        (
+            changed("n_gpus: 8000", "n_gpus: 8000, n_gpus: 9"),
+            "mine.yml: line 4, column 25: broken YAML, key 'n_gpus' stands twice",
+        ),
+        (changed("{n_gpus: 8000}", "*x"), "mine.yml: line 4, column 10: broken YAML, found undefined alias 'x'"),
+        (
+            changed("8000", "!!python/object:os.system 3"),
+            "mine.yml: line 4, column 19: broken YAML, could not determine a constructor for the tag "
+            "'tag:yaml.org,2002:python/object:os.system'",
+        ),
+        (PLAIN + "---\n" + PLAIN, "mine.yml: line 9, column 1: broken YAML, but found another document"),
+        ("{a: 1}: 2\n", "mine.yml: line 1, column 1: broken YAML, a key must be a plain word"),
+        ("a: " + "[" * 1000, "mine.yml: broken YAML, nested too deeply"),
+        (PLAIN + "qqqq: 2024-13-45\n", f"unknown field qqqq. Valid: {SECTIONS} (mine.yml)"),  # text: no date is read
+        ("name: x\x00", "mine.yml: broken YAML, unacceptable character #x0000: special characters are not allowed"),
+        (PLAIN + "3: 4\n", "3: a field's name must be text, got 3 (mine.yml)"),
+    ],
+    ids=range(11),
+)
+def test_broken_yaml_is_answered_with_line_and_column(text, message):
+    assert refused(text) == message
+
+
+# --------------------------------------------------------------------------- numbers
+
+ONE = ["100000", "100_000", "1e5", "1E5", "1.0e5", "1.e+5", "+100000", "100000.0", '"100000"', '"1e5"']
+"""Ways to write one number."""
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [*((text, 1e5) for text in ONE), ("0.1", 0.1), (".5", 0.5), ("1e-3", 1e-3), ("1_000.5", 1000.5), ("0.0", 0.0)],
+)
+def test_a_number_is_what_people_mean_by_it(written, meant):
+    assert Scenario.parse(changed("stall_s: 300", f"stall_s: {written}")).checkpoint.stall_s == meant
+    if meant == 1e5:
+        assert Scenario.parse(changed("8000", written)).cluster.n_gpus == 100_000
+
+
+NO_NUMBERS = [
+    *("1:30", "1:30.5"),  # YAML 1.1 reads 90, in sixties
+    *("010", "00"),  # YAML 1.1 reads 8
+    *("0x10", "0b11", "0o10", "1e", "1,000", "12 min", "ten", "~1"),
+    "2024-01-01",  # YAML reads a date
+]
+
+
+@pytest.mark.parametrize("written", NO_NUMBERS)
+def test_what_only_seems_a_number_is_refused_with_what_was_written(written):
+    text = f"'{written}'" if "," in written else written
+    message = refused(changed("stall_s: 300", f"stall_s: {text}"))
+    assert message == f"checkpoint.stall_s must be a number [s], got {written!r} (mine.yml)"
+    message = refused(changed("8000", text))
+    assert message == f"cluster.n_gpus must be a whole number [GPUs], got {written!r} (mine.yml)"
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        (".inf", "finite, got inf"),
+        ("-.inf", "finite, got -inf"),
+        (".nan", "finite, got nan"),
+        ("1e400", "finite, got inf"),
+        ("yes", "a number, got True"),
+        ("Off", "a number, got False"),
+    ],
+)
+def test_what_is_not_finite_and_switches_are_no_numbers(written, words):
+    message = refused(changed("stall_s: 300", f"stall_s: {written}"))
+    assert message == f"checkpoint.stall_s must be {words} (mine.yml)"
+    assert refused(changed("8000", written)) == f"cluster.n_gpus must be {words} (mine.yml)"
+
+
+def test_a_number_of_five_thousand_digits_is_refused():
+    assert "broken YAML, Exceeds the limit" in refused(changed("8000", "8" + "0" * 5000))
+    message = refused(changed("8000", "8" + "0" * 400))
+    assert message.startswith("cluster.n_gpus must be <= 1e+12 GPUs, got 8000") and len(message) < 150
+
+
+# --------------------------------------------------------------------------- fields
+
+
+def test_every_missing_section_is_named_with_its_meaning():
+    lines = refused("{}").splitlines()
+    assert lines[0] == "name is missing: short name: a-z, 0-9, dot, dash (mine.yml)"
+    required = ["name", "title", "cluster", "job", "failures", "checkpoint", "recovery"]
+    assert [line.split()[0] for line in lines] == required
+
+
+FAULTS = {
+    "unknown section": (
+        PLAIN + "maintenence: {}\n",
+        f"unknown field maintenence; did you mean 'maintenance'? Valid: {SECTIONS} (mine.yml)",
+    ),
+    "unknown field of a mode": (
+        changed(RATE, "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.3, detect_min: 3}]}"),
+        "unknown field failures.modes.0.detect_min; did you mean 'detection_min'? Valid: name, category, n_events, "
+        "share, factor, scales_with, detection_min, detection_cv, queue_min, restart_min, restart_cv, n_lost_nodes, "
+        "latency_h, latency_cv, n_out_nodes, repair_h, heat_share, heat_law, heat_energy_ev, heat_per_k, cycle_share, "
+        "cycle_exponent (mine.yml)",
+    ),
+    "two faults": (
+        changed("n_gpus: 8000", "n_gpus: -8, gpus: 2"),
+        "cluster.n_gpus must be > 0 GPUs, got -8 (mine.yml)\n"
+        "unknown field cluster.gpus; did you mean 'n_gpus'? Valid: n_gpus, gpus_per_node (mine.yml)",
+    ),
+    "misspelt": (
+        changed("interval_min", "intervall_min"),
+        "checkpoint.interval_min is missing [min]: productive training between two checkpoints, stall excluded "
+        "(mine.yml)\nunknown field checkpoint.intervall_min; did you mean 'interval_min'? Valid: interval_min, "
+        "stall_s, persist_s, persist_slowdown, load_s, store, tiers, n_kept (mine.yml)",
+    ),
+    "no whole number": (
+        changed("8000", "8000.5"),
+        "cluster.n_gpus must be a whole number [GPUs], got 8000.5 (mine.yml)",
+    ),
+    "nothing": (
+        changed("interval_min: 60", "interval_min:"),
+        "checkpoint.interval_min must be a number [min], got None (mine.yml)",
+    ),
+    "number for a switch": (
+        changed("include_start: false", "include_start: 7"),
+        "job.include_start must be true or false, got 7 (mine.yml)",
+    ),
+    "number for text": (changed("A plain run", "7"), "title must be text, got 7 (mine.yml)"),
+    "number for a section": (changed(RATE, "7"), "failures must be a section with its fields, got 7 (mine.yml)"),
+    "text for a list": (PLAIN + "sources: abc\n", "sources must be a list, got 'abc' (mine.yml)"),
+    "beyond reason": (
+        changed("interval_min: 60", "interval_min: 1.0e+16"),
+        "checkpoint.interval_min must be at most 1e+15, got 1e+16 (mine.yml)",
+    ),
+    "no multiple": (
+        changed("8000", "8001"),
+        "cluster.n_gpus must be a multiple of gpus_per_node, got 8001 and 8 (mine.yml)",
+    ),
+    "a write longer than the interval": (
+        changed("stall_s: 300", "stall_s: 300, persist_s: 4000, persist_slowdown: 0.01"),
+        "checkpoint.interval_min must be >= 66 min, the training done during the background write of persist_s = "
+        "4000 s, got 60 (mine.yml)",
+    ),
+    "choice": (
+        changed(RATE, "{rate_per_1000_node_days: 6, rate_clock: walls}"),
+        "failures.rate_clock must be 'exposed' or 'wall', got 'walls' (mine.yml)",
+    ),
+    "origin of no field": (
+        PLAIN + "evidence: {cluster.n_gpu: {status: primary}}\n",
+        "unknown field in evidence 'cluster.n_gpu'; did you mean 'cluster.n_gpus'?",
+    ),
+    "origin of no kind": (
+        PLAIN + "evidence: {cluster.n_gpus: {status: sure}}\n",
+        "evidence.cluster.n_gpus.status must be 'primary', 'secondary', 'derived' or 'assumed', got 'sure' (mine.yml)",
+    ),
+    "a mode of the job": (
+        changed(RATE, "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.3, scales_with: job}]}"),
+        "failures.observed_nodes is needed: mode 'a' scales with the job (mine.yml)",
+    ),
+    "empty title": (changed("A plain run", '"  "'), "title must not be empty (mine.yml)"),
+    "endless title": (
+        changed("A plain run", "x" * 201),
+        "title must have at most 200 characters, got 201 (mine.yml)",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_answered_with_path_rule_unit_value_and_place(fault):
+    text, message = FAULTS[fault]
+    assert refused(text).startswith(message)
+
+
+FAILURES = {
+    "{}": "needs exactly one of n_events with node_days, or rate_per_1000_node_days",
+    "{n_events: 3, node_days: 3, rate_per_1000_node_days: 6}": (
+        "needs exactly one of n_events with node_days, or rate_per_1000_node_days"
+    ),
+    "{n_events: 3}": "needs n_events and node_days together",
+    "{node_days: 3}": "needs n_events and node_days together",
+    "{n_events: 3, node_days: 3, rate_gamma: {shape: 1, node_days: 1}}": (
+        "takes rate_gamma only with rate_per_1000_node_days; a count has its own"
+    ),
+    "{rate_per_1000_node_days: 6, exposed_share: 0.5}": "takes exposed_share only with rate_clock: wall",
+    "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.7}, {name: b, share: 0.4}]}": (
+        "has modes whose shares sum to 1.1; at most 1"
+    ),
+    "{n_events: 3, node_days: 9, modes: [{name: a, n_events: 4}]}": "has modes whose shares sum to 1.333; at most 1",
+    "{n_events: 0, node_days: 9, modes: [{name: a, n_events: 1}]}": (
+        "mode 'a' counts 1 events, but failures.n_events is 0"
+    ),
+    "{rate_per_1000_node_days: 6, modes: [{name: a, share: 0.7}, {name: a, share: 0.2}]}": "has two modes named 'a'",
+    "{rate_per_1000_node_days: 6, modes: [{name: other, share: 0.7}]}": (
+        "has a mode named 'other', which is the name of what the modes leave over"
+    ),
+    "{rate_per_1000_node_days: 6, modes: [{name: a}]}": "mode 'a' needs exactly one of n_events or share",
+    "{n_events: 9, node_days: 9, modes: [{name: a, share: 0.1, n_events: 3}]}": (
+        "mode 'a' needs exactly one of n_events or share"
+    ),
+    "{rate_per_1000_node_days: 6, modes: [{name: a, n_events: 3}]}": (
+        "mode 'a' counts events, but failures.n_events is not given"
+    ),
+}
+
+
+@pytest.mark.parametrize("failures", FAILURES)
+def test_failures_are_given_in_exactly_one_way(failures):
+    assert refused(changed(RATE, failures)) == f"failures {FAILURES[failures]} (mine.yml)"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../x", "a/b", "a\\\\b", "<b>x</b>", "Plain", "a b", ".hidden", "-x", "a" * 65, "plain\\n", "x\\u0000", "é"],
+)
+def test_names_that_are_paths_or_markup_are_refused(name):
+    message = refused(changed("name: plain", f'name: "{name}"'))
+    assert message.startswith("name holds characters that are not allowed, got ")
+    assert message.endswith("a name has a-z, 0-9, dot, dash and underscore, and at most 64 of them (mine.yml)")
+
+
+@pytest.mark.parametrize(
+    "title", ["A <b>run</b>", "a\\nb", "a\\n", "[x](y)", "`x`", "{x}", "$x$", 'a\\"b', "a|b", "a*b"]
+)
+def test_titles_that_are_markup_are_refused(title):
+    message = refused(changed("A plain run", f'"{title}"'))
+    assert message.startswith("title holds characters that are not allowed, got ")
+    assert message.endswith("; letters, digits, spaces and plain punctuation are (mine.yml)")
+
+
+def test_titles_with_plain_punctuation_are_read():
+    assert Scenario.parse(changed("A plain run", '"Größe: 100% (B–C), D\'s & 2.5 + #3"')).title.startswith("Größe")
