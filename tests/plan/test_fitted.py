@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ettr import Scenario, budget, failures, logs, plan
-from ettr.core.errors import InputError, UnknownName
+from ettr.core.errors import InputError
 from simulated_logs import simulate_log
 
 BEGIN = pd.Timestamp("2025-01-01T00:00:00Z")
@@ -27,6 +27,11 @@ def fitted(days: float = 350.0, **drawn: float) -> failures.Fit:
         }
     )
     return failures.fit(logs.from_frame(frame, 400, (BEGIN, BEGIN + pd.Timedelta(days=days)), source="drawn.csv"))
+
+
+@cache
+def planned(**drawn: float) -> plan.FittedPlan:
+    return plan.from_fit(fitted(**drawn))
 
 
 def of_starts(start_h: list[float], days: float = 100.0, components: list[str] | None = None) -> failures.Fit:
@@ -76,14 +81,14 @@ def test_every_value_of_a_fitted_scenario_has_an_origin():
 
 def test_a_fitted_scenario_is_read_back(tmp_path):
     path = tmp_path / "mine.yml"
-    answer = plan.from_fit(fitted(), name="mine")
+    answer = planned()
     path.write_text(answer.scenario.to_yaml(), encoding="utf-8")
     assert Scenario.load(path) == answer.scenario
     assert plan.make(Scenario.load(path)).band == answer.plan.band
 
 
 def test_a_plan_from_the_past_is_judged_by_what_followed():
-    answer = plan.from_fit(fitted())
+    answer = planned()
     splits, fit = answer.splits, answer.fit
     assert len(splits) == 10 and splits["until_d"].iloc[0] == pytest.approx(350 / 3)
     one = splits.iloc[4]
@@ -103,7 +108,7 @@ def test_a_plan_from_the_past_is_judged_by_what_followed():
 
 
 def test_the_interval_is_robust_and_the_level_is_not():
-    answer = plan.from_fit(fitted(burst_mean=3.0, shape=0.6))
+    answer = planned(burst_mean=3.0, shape=0.6)
     assert answer.splits["interval_loss"].max() < 0.25 * answer.splits["level_error"].abs().max()
     assert answer.ettr_low < answer.plan.budget.ettr < answer.ettr_high
 
@@ -118,7 +123,7 @@ def test_a_quiet_time_after_a_busy_one_is_the_worst_miss():
 
 def test_merging_moves_the_interval_less_than_the_rate():
     """The best interval goes with the root of the rate."""
-    table = plan.from_fit(fitted(burst_mean=3.0)).by_rule
+    table = planned(burst_mean=3.0, shape=0.6).by_rule
     assert table["rate"].iloc[0] > 1.5 * table["rate"].iloc[-1]
     longer = table["interval_min"].iloc[-1] / table["interval_min"].iloc[0]
     assert longer == pytest.approx(np.sqrt(table["rate"].iloc[0] / table["rate"].iloc[-1]), rel=0.02)
@@ -132,7 +137,7 @@ def test_without_failures_the_rate_is_that_of_the_posterior():
     assert answer.splits.empty and 0.9 < answer.ettr_low <= answer.ettr_high <= 1
 
 
-@pytest.mark.parametrize("n", [1, 5, 12])
+@pytest.mark.parametrize("n", [1, 12])
 def test_a_short_log_has_a_plan(n):
     rng = np.random.default_rng(n)
     answer = plan.from_fit(of_starts(sorted(rng.uniform(0, 2400, n))))
@@ -153,10 +158,9 @@ def test_many_components_leave_a_remainder():
     assert len(run.failures.modes) == 20 and sum(run.failures.shares) == pytest.approx(2 / 3)
 
 
-def test_a_job_that_would_never_end_says_so():
-    hopeless = of_starts(sorted(np.random.default_rng(0).uniform(0, 2400, 200_000)))
-    answer = plan.from_fit(hopeless, n_gpus=400 * 8)
-    assert answer.ettr_low < 0.5
+def test_where_the_upper_end_of_the_rate_lets_no_job_end_the_ettr_is_zero():
+    answer = plan.from_fit(of_starts([1.0, 50.0]), n_gpus=8_000_000_000)
+    assert answer.ettr_low == 0 < answer.plan.budget.ettr
 
 
 @pytest.mark.parametrize(
@@ -164,15 +168,12 @@ def test_a_job_that_would_never_end_says_so():
     [
         ({"n_gpus": 1001}, "cluster.n_gpus must be a multiple of gpus_per_node, got 1001 and 8"),
         ({"gpus_per_node": 0}, "gpus_per_node must be >= 1, got 0"),
+        ({"n_gpus": 0}, "n_gpus must be >= 1, got 0"),
         ({"name": "Mine!"}, "name holds characters that are not allowed"),
+        ({"like": "rsc1"}, "did you mean 'rsc-1'"),
     ],
 )
 def test_what_cannot_be_planned(given, message):
     with pytest.raises(InputError) as caught:
         plan.from_fit(of_starts([1.0, 50.0]), **given)
     assert message in str(caught.value)
-
-
-def test_the_lender_must_exist():
-    with pytest.raises(UnknownName, match="did you mean 'rsc-1'"):
-        plan.from_fit(of_starts([1.0, 50.0]), like="rsc1")

@@ -8,17 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize
 
 from ettr import Scenario, budget, plan
-from ettr.core.errors import InputError, NotModelled, UnknownName
+from ettr.core.errors import InputError, NotModelled
 from ettr.plan.fields import field_of
+from ettr.scenario.paths import INTERVAL, RATE
+from mechanisms import DISK, PEER, WARNED
 
-PEER = {"name": "peer memory", "interval_s": 60, "stall_s": 0.05, "write_s": 2, "load_s": 5, "survives": 0.7}
-DISK = {"name": "local disk", "interval_s": 180, "stall_s": 0.5, "write_s": 20, "load_s": 30, "survives": 0.9}
-WARNED = {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}
 STORE = {"n_parameters": 405e9, "write_gb_s": 100, "read_gb_s": 100, "node_gb_s": 1}
-INTERVAL = "checkpoint.interval_min"
 
 
 def large(name: str) -> Scenario:
@@ -36,17 +33,27 @@ def large(name: str) -> Scenario:
     return run.override(changes[name])
 
 
-def put_back(run: Scenario, field: str, value: float) -> Scenario:
-    return run.override({field: int(value) if field == "cluster.n_gpus" else value})
+def put_back(run: Scenario, field: str, value: float) -> float:
+    """ETTR at the best interval of a scenario with that value."""
+    at = run.override({field: int(value) if field == "cluster.n_gpus" else value})
+    return float(budget.exact(at.override({INTERVAL: plan.best_interval_min(at)})).ettr)
 
 
 # --------------------------------------------------------------------------- the value
 
 
-@pytest.mark.parametrize("mechanism", ["plain", "tiers", "prediction", "store", "store and tiers"])
-def test_several_sizes_together_are_answered_as_each_alone(mechanism):
-    run, sizes = large(mechanism), [1024, 16_384, 131_072]
-    for field in plan.solvable(run):
+@pytest.mark.parametrize(
+    ("mechanism", "every"),
+    [
+        ("plain", 1),
+        ("store and tiers", 6),
+        pytest.param("prediction", 1, marks=pytest.mark.slow),
+        pytest.param("store and tiers", 1, marks=pytest.mark.slow),
+    ],
+)
+def test_several_sizes_together_are_answered_as_each_alone(mechanism, every):
+    run, sizes = large(mechanism), [1024, 131_072]
+    for field in plan.solvable(run)[::every]:
         together = plan.required_at_sizes(run, field, 0.85, sizes)
         for size, need in zip(sizes, together, strict=True):
             alone = plan.required(run.override({"cluster.n_gpus": size}), field, 0.85)
@@ -56,21 +63,15 @@ def test_several_sizes_together_are_answered_as_each_alone(mechanism):
             assert [other.field for other in need.blocking] == [other.field for other in alone.blocking]
 
 
-@pytest.mark.parametrize("field", plan.SOLVABLE)
-@pytest.mark.parametrize("target", [0.75, 0.9])
-def test_a_required_value_reaches_the_target_and_a_larger_one_does_not(field, target):
+@pytest.mark.parametrize("field", ["failures.rate_per_1000_node_days", "recovery.restart_min"])
+def test_with_start_and_maintenance_a_required_value_reaches_the_target_and_a_larger_one_does_not(field):
     scenario = Scenario.load("h100-100k")
-    need = plan.required(scenario, field, target)
-    assert need.field == field and need.target_ettr == target and need.sense == "at most"
+    need = plan.required(scenario, field, 0.75)
+    assert (need.field, need.target_ettr, need.sense) == (field, 0.75, "at most")
     assert need.best_ettr == pytest.approx(plan.ettr_at_best(scenario.override({field: 0})))
-    if need.value is None:
-        assert need.best_ettr < target
-        return
-    assert plan.ettr_at_best(scenario.override({field: need.value})) == pytest.approx(target, abs=1e-6)
-    assert plan.ettr_at_best(scenario.override({field: need.value * 1.001})) < target
-    section, name = field.split(".")
-    given = scenario.failures.rate if section == "failures" else getattr(getattr(scenario, section), name)
-    assert need.given == given
+    assert plan.ettr_at_best(scenario.override({field: need.value})) == pytest.approx(0.75, abs=1e-6)
+    assert plan.ettr_at_best(scenario.override({field: need.value * 1.001})) < 0.75
+    assert need.given == {RATE: scenario.failures.rate}.get(field, scenario.recovery.restart_min)
 
 
 SOLVED = [
@@ -78,19 +79,14 @@ SOLVED = [
     ("plain", "checkpoint.persist_s", 0.71),
     ("plain", "checkpoint.persist_slowdown", 0.69),
     ("plain", "checkpoint.load_s", 0.5),
-    ("tiers", "failures.rate_per_1000_node_days", 0.9),
     ("tiers", "checkpoint.stall_s", 0.75),
-    ("tiers", "recovery.restart_min", 0.85),
     ("tiers", "checkpoint.tiers.peer memory.load_s", 0.7),
-    ("tiers", "checkpoint.tiers.local disk.stall_s", 0.7),
     ("tiers", "checkpoint.tiers.local disk.survives", 0.75),
     ("prediction", "recovery.restart_min", 0.85),
     ("prediction", "prediction.recall", 0.76),
-    ("prediction", "prediction.precision", 0.72),
     ("prediction", "prediction.action_s", 0.735),
     ("store", "checkpoint.store.write_gb_s", 0.7),
     ("store", "checkpoint.store.node_gb_s", 0.65),
-    ("store", "checkpoint.store.bytes_per_parameter", 0.7),
     ("store and tiers", "checkpoint.store.read_gb_s", 0.7),
 ]
 
@@ -103,43 +99,13 @@ def test_a_value_put_back_gives_the_target_and_the_next_one_does_not(name, field
     worse = need.value * (1 + step if need.sense == "at most" else 1 - step)
     # whole nodes leave a little room
     room = 1e-4 if field == "cluster.n_gpus" else 1e-6
-    assert target <= plan.ettr_at_best(put_back(run, field, need.value)) + 1e-12
-    assert plan.ettr_at_best(put_back(run, field, need.value)) == pytest.approx(target, abs=room)
-    assert plan.ettr_at_best(put_back(run, field, worse)) < target
+    assert target <= put_back(run, field, need.value) + 1e-12
+    assert put_back(run, field, need.value) == pytest.approx(target, abs=room)
+    assert put_back(run, field, worse) < target
     assert need.best_ettr > target and need.blocking == () and need.reason == ""
 
 
-@pytest.mark.parametrize(
-    ("name", "field", "target", "ends"),
-    [
-        ("plain", "recovery.restart_min", 0.8, (0, 60)),
-        ("tiers", "checkpoint.stall_s", 0.75, (0, 600)),
-        ("prediction", "recovery.detection_min", 0.75, (0, 60)),
-        ("prediction", "prediction.recall", 0.76, (0.01, 1)),
-    ],
-)
-def test_a_scenario_a_value_gives_the_same(name, field, target, ends):
-    """Brute force: an override, its best interval and its budget for every value that a root finder asks for."""
-    run = large(name)
-
-    def surplus(value: float) -> float:
-        at = run.override({field: value})
-        return float(budget.exact(at.override({INTERVAL: plan.best_interval_min(at)})).ettr) - target
-
-    by_hand = optimize.brentq(surplus, *ends, rtol=1e-10)
-    assert plan.required(run, field, target).value == pytest.approx(by_hand, rel=1e-6)
-
-
-def test_what_is_solved_for_is_worth_less_at_a_higher_target(llama3):
-    for field in ("recovery.restart_min", "cluster.n_gpus", "checkpoint.stall_s"):
-        values = [plan.required(llama3, field, target).value for target in (0.7, 0.8, 0.85, 0.9)]
-        assert np.all(np.diff(values) < 0)
-    run = large("store")
-    needed = [plan.required(run, "checkpoint.store.write_gb_s", target).value for target in (0.5, 0.6, 0.7)]
-    assert np.all(np.diff(needed) > 0)
-
-
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(target=st.floats(0.2, 0.95), field=st.sampled_from(plan.SOLVABLE), n_nodes=st.integers(100, 20_000))
 def test_any_answer_is_on_the_right_side(target, field, n_nodes):
     run = large("plain").override({"cluster.n_gpus": 8 * n_nodes})
@@ -149,24 +115,6 @@ def test_any_answer_is_on_the_right_side(target, field, n_nodes):
     elif math.isfinite(need.value):
         assert plan.ettr_at_best(run.override({field: need.value})) >= target - 1e-12
         assert plan.ettr_at_best(run.override({field: need.value * 1.0001})) < target
-
-
-def test_gpus_are_whole_nodes(llama3):
-    need = plan.required(llama3, "cluster.n_gpus", 0.9)
-    assert need.value % 8 == 0 and need.unit == "GPUs"
-    assert plan.ettr_at_best(llama3.override({"cluster.n_gpus": int(need.value)})) >= 0.9
-    assert plan.ettr_at_best(llama3.override({"cluster.n_gpus": int(need.value) + 8})) < 0.9
-
-
-def test_of_the_two_targets_one_can_be_reached_by_faster_recovery():
-    """0.9 on 100,000 GPUs needs fewer failures; 0.75 is reached by faster restarts as well."""
-    scenario = Scenario.load("h100-100k")
-    reached = {
-        target: {need.field for need in plan.requirements(scenario, target) if need.value is not None}
-        for target in (0.75, 0.9)
-    }
-    assert reached[0.9] == {"failures.rate_per_1000_node_days"}
-    assert {"failures.rate_per_1000_node_days", "recovery.restart_min"} <= reached[0.75]
 
 
 def test_where_the_target_is_reached_already_there_is_room(llama3):
@@ -204,7 +152,7 @@ def test_an_impossible_target_says_how_far_it_gets(plain_run):
     assert need.reason.startswith("recovery.restart_min cannot do better than 0 min, which leaves an ETTR of 0.0")
 
 
-@pytest.mark.parametrize("name", ["plain", "tiers", "prediction", "store and tiers"])
+@pytest.mark.parametrize("name", ["prediction", "store and tiers"])
 def test_what_blocks_is_each_other_field_at_its_ideal(name):
     run = large(name)
     need = plan.required(run, "recovery.queue_min", 0.95)
@@ -242,7 +190,7 @@ def test_where_no_second_field_is_enough_the_nearest_is_named():
 # --------------------------------------------------------------------------- intervals
 
 
-@pytest.mark.parametrize("name", ["plain", "store", "prediction"])
+@pytest.mark.parametrize("name", ["store", "prediction"])
 def test_the_ends_of_the_interval_are_where_the_target_is_passed(name):
     run = large(name)
     best = plan.ettr_at_best(run)
@@ -288,33 +236,35 @@ def test_the_interval_of_a_tier_has_a_range_between_its_neighbours():
     assert best.low == pytest.approx(60) and need.low == pytest.approx(60)
     ettr = [plan.ettr_at_best(run.override({field: s, INTERVAL: 600})) for s in (need.value, need.high)]
     assert ettr == pytest.approx([best.best_ettr, target], abs=1e-6)
-    others = [plan.ettr_at_best(run.override({field: s, INTERVAL: 600})) for s in np.geomspace(60, 6000, 40)]
+    others = [plan.ettr_at_best(run.override({field: s, INTERVAL: 600})) for s in np.geomspace(60, 6000, 12)]
     assert max(others) <= best.best_ettr + 1e-9
 
 
 # --------------------------------------------------------------------------- what is refused
 
 
-@pytest.mark.parametrize("target", [0, 1, -1, 90, math.nan, math.inf])
-def test_a_target_that_is_no_ratio_is_refused(llama3, target):
-    with pytest.raises(InputError, match=f"target_ettr must be between 0 and 1, got {target:g}"):
-        plan.required(llama3, "recovery.restart_min", target)
+TIER_READ = "checkpoint.tiers.peer memory.load_s"
 
 
-def test_a_field_that_cannot_be_solved_for_is_refused(llama3):
-    with pytest.raises(UnknownName, match=r"'recovery.restart'; did you mean 'recovery.restart_min'\?"):
-        plan.required(llama3, "recovery.restart", 0.9)
-    with pytest.raises(UnknownName, match="field to solve for 'cluster.gpus_per_node'"):
-        plan.required(llama3, "cluster.gpus_per_node", 0.9)
-    for path, section in (
-        ("prediction.recall", "prediction"),
-        ("checkpoint.store.write_gb_s", "checkpoint.store"),
-        ("checkpoint.tiers.peer memory.load_s", "checkpoint.tiers"),
-    ):
-        with pytest.raises(InputError, match=f"the scenario has no {section}, so there is no {path} to solve for"):
-            plan.required(llama3, path, 0.9)
-    with pytest.raises(InputError, match="the scenario has no maintenance"):
-        plan.required(large("plain"), "maintenance.per_day", 0.9)
+@pytest.mark.parametrize(
+    ("field", "target", "message"),
+    [
+        *[
+            ("recovery.restart_min", target, f"target_ettr must be between 0 and 1, got {target:g}")
+            for target in (0, 1)
+        ],
+        ("recovery.restart_min", math.nan, "target_ettr must be between 0 and 1, got nan"),
+        ("recovery.restart", 0.9, r"'recovery.restart'; did you mean 'recovery.restart_min'\?"),
+        ("cluster.gpus_per_node", 0.9, "field to solve for 'cluster.gpus_per_node'"),
+        ("prediction.recall", 0.9, "has no prediction, so there is no prediction.recall to solve for"),
+        ("checkpoint.store.write_gb_s", 0.9, "has no checkpoint.store, so there is no checkpoint.store.write_gb_s to"),
+        (TIER_READ, 0.9, f"the scenario has no checkpoint.tiers, so there is no {TIER_READ} to solve for"),
+        ("maintenance.per_day", 0.9, "the scenario has no maintenance"),
+    ],
+)
+def test_what_cannot_be_solved_for_is_refused(field, target, message):
+    with pytest.raises(InputError, match=message):
+        plan.required(large("plain"), field, target)
 
 
 def test_what_no_closed_form_holds_for_is_not_solvable():
@@ -328,7 +278,7 @@ def test_what_no_closed_form_holds_for_is_not_solvable():
         plan.required(young, "recovery.restart_min", 0.9)
 
 
-@pytest.mark.parametrize("name", ["plain", "tiers", "prediction", "store", "store and tiers"])
+@pytest.mark.parametrize("name", ["prediction", "store and tiers"])
 def test_every_field_that_can_be_swept_is_better_in_one_direction(name):
     """And its ends are values that a scenario may hold."""
     run = large(name)
@@ -346,17 +296,6 @@ def test_every_field_that_can_be_swept_is_better_in_one_direction(name):
             assert ettr[0] <= ettr[1] + 1e-12 and ettr[1] <= ettr[2] + 1e-12
 
 
-def test_at_an_interval_that_is_given_that_one_is_used(llama3):
-    ettr = plan.ettr_at_best(llama3, {INTERVAL: np.array([5.0, 50.0])})
-    assert ettr.tolist() == budget.exact(llama3, {INTERVAL: [5.0, 50.0]}).ettr.tolist()
-
-
-def test_no_answer_is_an_ettr_of_zero(plain_run):
-    endless = plan.ettr_at_best(plain_run, {"cluster.n_gpus": np.array([8e3, 8e9])})
-    assert endless[0] > 0.5 and endless[1] == 0
-    assert plan.ettr_at_best(plain_run.override({"cluster.n_gpus": 8_000_000_000})) == 0
-
-
 def test_a_share_by_mode_is_told_as_that_of_all_failures():
     by_mode = PEER | {"survives": {"GPU": 0.5, "other": 0.75}}
     modes = [{"name": "GPU", "category": "hardware", "share": 0.3}]
@@ -370,15 +309,10 @@ def test_a_share_by_mode_is_told_as_that_of_all_failures():
     assert next(other.ettr for other in blocked.blocking if other.field == field) == pytest.approx(ideal, abs=1e-9)
 
 
-TWO_TIERS = [
-    {"name": "peer", "interval_s": 60, "copies": 2},
-    {"name": "disk", "interval_s": 120, "survives": 1},
-]
-
-
-@pytest.mark.parametrize("target", [0.9, 0.97])
+@pytest.mark.parametrize("target", [pytest.param(0.9, marks=pytest.mark.slow), 0.97])
 def test_every_field_is_answered_where_writes_are_instant(llama3, target):
-    run = llama3.override({"checkpoint.tiers": TWO_TIERS, "checkpoint.persist_s": 0})
+    peer, disk = {"name": "peer", "interval_s": 60, "copies": 2}, {"name": "disk", "interval_s": 120, "survives": 1}
+    run = llama3.override({"checkpoint.tiers": [peer, disk], "checkpoint.persist_s": 0})
     for field in plan.solvable(run):
         need = plan.required(run, field, target)
         assert (need.value is not None) or need.blocking, field

@@ -13,7 +13,6 @@ from ettr.scenario import in_hours
 
 PEER = {"name": "peer", "interval_s": 40, "stall_s": 0.5, "write_s": 10, "load_s": 5, "survives": 0.9}
 RUNS = {
-    "as published": {"checkpoint.interval_min": 11},
     "tiers": {"checkpoint.tiers": [PEER]},
     "maintenance": {"maintenance": {"per_day": 0.5, "duration_min": 60}},
     "maintenance that no long interval serves": {"maintenance": {"per_day": 20, "duration_min": 10}},
@@ -45,7 +44,7 @@ def test_a_plan_converts_its_scenario_once(name, llama3, conversions):
     assert 0 < answer.budget.ettr < 1
 
 
-@pytest.mark.parametrize("name", ["as published", "tiers", "maintenance", "warnings"])
+@pytest.mark.parametrize("name", ["tiers", "maintenance", "warnings"])
 def test_what_is_replaced_in_hours_is_what_a_scenario_with_it_gives(name, llama3):
     """What depends on the rate or the interval follows, a rate that is swept included."""
     scenario = llama3.override(RUNS[name])

@@ -13,30 +13,24 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from ettr import Scenario, budget, evidence, plan
-from ettr.core.errors import InputError, NotModelled, OutsideValidity, UnknownName
+from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.validity import ValidityWarning
+from mechanisms import DISK, PEER, WARNED
 
-PRESETS = evidence.scenario_names()
+PRESETS = ["llama3-405b", "rsc-2", *(pytest.param(name, marks=pytest.mark.slow) for name in evidence.scenario_names())]
 
 
 def steady(scenario: Scenario) -> Scenario:
     return scenario.override({"job.include_start": False, "maintenance": None})
 
 
+def cost_at(scenario: Scenario, minutes: np.ndarray) -> np.ndarray:
+    return np.asarray(1 / budget.exact(steady(scenario), {"checkpoint.interval_min": minutes}).ettr)
+
+
 def loss_at(scenario: Scenario, minutes: float, best_min: float) -> float:
-    ettr = budget.exact(steady(scenario), {"checkpoint.interval_min": np.array([best_min, minutes])}).ettr
-    return float(ettr[0] - ettr[1])
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_the_best_interval_has_the_highest_ettr_of_all(name):
-    scenario = Scenario.load(name)
-    best_min = plan.best_interval_min(scenario)
-    grid = best_min * np.geomspace(0.2, 5, 2001)
-    grid = grid[grid >= scenario.checkpoint.persist_s / 60]
-    ettr = budget.exact(steady(scenario), {"checkpoint.interval_min": grid}).ettr
-    # the grid's step is 0.16%
-    assert grid[ettr.argmax()] == pytest.approx(best_min, rel=2e-3)
+    best, other = 1 / cost_at(scenario, np.array([best_min, minutes]))
+    return float(best - other)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -57,6 +51,9 @@ def test_a_wider_band_holds_a_narrower_one(llama3):
     assert (np.diff([band.low_min for band in bands]) < 0)[:2].all()
     assert (np.diff([band.high_min for band in bands]) > 0).all()
     assert len({band.interval_min for band in bands}) == 1
+    for points in (0, 1, math.nan):
+        with pytest.raises(InputError, match=f"points must be between 0 and 1, got {points:g}"):
+            plan.flat_band(llama3, points)
 
 
 def test_bands_at_many_points_are_those_of_each(llama3):
@@ -69,30 +66,26 @@ def test_bands_at_many_points_are_those_of_each(llama3):
         plan.flat_band(llama3, at={"recovery.restart_min": [5, 1e7]})
 
 
-@pytest.mark.parametrize("points", [0, 1, -0.1, math.nan])
-def test_a_band_of_no_width_is_refused(llama3, points):
-    with pytest.raises(InputError, match=f"points must be between 0 and 1, got {points:g}"):
-        plan.flat_band(llama3, points)
-
-
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_plan_is_the_budget_at_both_intervals(name):
+def test_a_plan_is_the_budget_at_both_intervals_and_no_other_interval_has_a_higher_ettr(name):
     scenario = Scenario.load(name)
     answer = plan.make(scenario)
-    assert answer.scenario == scenario
-    assert answer.best == scenario.override({"checkpoint.interval_min": answer.band.interval_min})
+    best_min = answer.band.interval_min
+    assert answer.scenario == scenario and best_min == plan.best_interval_min(scenario)
+    assert answer.best == scenario.override({"checkpoint.interval_min": best_min})
     assert answer.budget == budget.exact(answer.best)
     assert answer.budget_as_given == budget.exact(scenario)
     assert answer.budget.ettr >= answer.budget_as_given.ettr
     assert answer.failures_per_day * answer.job_mttf_h < 24  # fewer than if failures struck at all times
+    grid = best_min * np.geomspace(0.2, 5, 2001)
+    grid = grid[grid >= scenario.checkpoint.persist_s / 60]
+    # the grid's step is 0.16%
+    assert grid[cost_at(scenario, grid).argmin()] == pytest.approx(best_min, rel=2e-3)
 
 
 def test_what_is_known_of_the_rate_is_known_of_the_time_to_failure(llama3):
     """Gamma with shape 419.5: relative ends 0.906 and 1.099, so 3.05 h becomes 2.77 to 3.36 h."""
-    low, high = plan.mttf_interval_h(llama3)
-    assert (low, high) == pytest.approx((2.774, 3.360), abs=2e-3)
-    narrow = plan.mttf_interval_h(llama3, 0.5)
-    assert low < narrow[0] < llama3.job_mttf_h < narrow[1] < high
+    assert plan.mttf_interval_h(llama3) == pytest.approx((2.774, 3.360), abs=2e-3)
     assert plan.mttf_interval_h(Scenario.load("rsc-1")) is None
 
 
@@ -100,14 +93,15 @@ def test_what_is_hardly_known_has_no_upper_end():
     vague = Scenario.load("rsc-1").override({"failures.rate_gamma": {"shape": 0.001, "node_days": 1}})
     low, high = plan.mttf_interval_h(vague)
     assert low > 0 and math.isinf(high)
-    assert plan.make(vague).to_dict()["job_mttf_95_h"] == [low, None]
+    record = plan.make(vague).to_dict()
+    assert record["job_mttf_95_h"] == [low, None] and record["bands"][0]["high_50"] is None
 
 
 # --------------------------------------------------------------------------- the edges
 
 
-def test_without_failures_one_checkpoint_at_the_end_is_best(plan_free_of_failures):
-    answer = plan.make(plan_free_of_failures)
+def test_without_failures_one_checkpoint_at_the_end_is_best(plain_run):
+    answer = plan.make(plain_run.override({"failures.rate_per_1000_node_days": 0, "job.include_start": True}))
     assert answer.band.ends_job
     assert answer.band.interval_min == answer.band.high_min == 40 * 60
     assert answer.failures_per_day == 0 and math.isinf(answer.job_mttf_h) and answer.job_mttf_95_h is None
@@ -118,11 +112,6 @@ def test_without_failures_one_checkpoint_at_the_end_is_best(plan_free_of_failure
     assert loss == pytest.approx(0.005, rel=1e-3)
 
 
-@pytest.fixture
-def plan_free_of_failures(plain_run):
-    return plain_run.override({"failures.rate_per_1000_node_days": 0, "job.include_start": True})
-
-
 def test_a_free_checkpoint_is_taken_each_second(plain_run):
     answer = plan.make(plain_run.override({"checkpoint.stall_s": 0}))
     assert answer.band.interval_min == answer.band.low_min == pytest.approx(1 / 60)
@@ -131,14 +120,13 @@ def test_a_free_checkpoint_is_taken_each_second(plain_run):
 
 
 def test_a_background_write_is_never_outrun(plain_run):
-    slow = plain_run.override({"checkpoint.persist_s": 3599, "checkpoint.persist_slowdown": 0.0})
-    answer = plan.make(slow.override({"checkpoint.stall_s": 1}))
-    assert answer.band.interval_min == pytest.approx(3599 / 60, rel=1e-9)
-    assert answer.band.interval_min >= 3599 / 60
-    assert answer.band.low_min == pytest.approx(3599 / 60, rel=1e-9)
+    slow = {"checkpoint.persist_s": 3599, "checkpoint.persist_slowdown": 0.0, "checkpoint.stall_s": 1}
+    band = plan.make(plain_run.override(slow)).band
+    assert band.interval_min == pytest.approx(3599 / 60, rel=1e-9) and band.interval_min >= 3599 / 60
+    assert band.low_min == pytest.approx(3599 / 60, rel=1e-9)
 
 
-@pytest.mark.parametrize("rate", [0, 1e-6, 1e-3])
+@pytest.mark.parametrize("rate", [0, 1e-3])
 def test_rare_failures_with_daily_maintenance_still_have_a_plan(llama3, rate):
     """A stop waits for the next checkpoint, so a plan checkpoints more often than stops are requested."""
     run = llama3.override({"failures.rate_per_1000_node_days": rate, "checkpoint.stall_s": 300})
@@ -169,7 +157,7 @@ changes = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(values=changes)
 def test_any_plan_is_plain_numbers_in_range(values):
     scenario = Scenario.load("rsc-2").override(values)
@@ -185,31 +173,13 @@ def test_any_plan_is_plain_numbers_in_range(values):
     assert record["time_budget"]["ettr"] == record["ettr"]
 
 
-def test_the_answer_for_machines_is_stable(llama3):
+def test_the_answer_for_machines_has_these_fields(llama3):
     record = plan.make(llama3).to_dict()
-    assert json.dumps(record, allow_nan=False) == json.dumps(plan.make(llama3).to_dict(), allow_nan=False)
     assert list(record) == [
-        "scenario",
-        "n_gpus",
-        "job_mttf_h",
-        "job_mttf_95_h",
-        "failures_per_day",
-        "interval_min",
-        "band_min",
-        "band_points",
-        "ettr",
-        "speed",
-        "effective_throughput",
-        "time_budget",
-        "over_time",
-        "as_given",
-        "tiers",
-        "ettr_of_tiers",
-        "checkpoints_to_keep",
-        "bands",
-        "band_source",
-        "left_out",
-        "assumed",
+        *("scenario", "n_gpus", "job_mttf_h", "job_mttf_95_h", "failures_per_day"),
+        *("interval_min", "band_min", "band_points", "ettr", "speed", "effective_throughput"),
+        *("time_budget", "over_time", "as_given", "tiers", "ettr_of_tiers", "checkpoints_to_keep"),
+        *("bands", "band_source", "left_out", "assumed"),
     ]
     assert record["assumed"] == plan.assumed_fields(llama3) and "recovery.restart_min" in record["assumed"]
     assert "cluster.gpus_per_node" not in record["assumed"]
@@ -222,10 +192,6 @@ def test_the_answer_for_machines_is_stable(llama3):
 
 
 # --------------------------------------------------------------------------- intervals of many runs, and of tiers
-
-PEER = {"name": "peer memory", "interval_s": 60, "stall_s": 0.05, "write_s": 2, "load_s": 5, "survives": 0.7}
-DISK = {"name": "local disk", "interval_s": 180, "stall_s": 0.5, "write_s": 20, "load_s": 30, "survives": 0.9}
-WARNED = {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}
 
 
 def richer(name: str) -> Scenario:
@@ -255,10 +221,6 @@ RICHER = [
 ]
 
 
-def cost_at(run: Scenario, minutes: np.ndarray) -> np.ndarray:
-    return np.asarray(1 / budget.exact(steady(run), {"checkpoint.interval_min": minutes}).ettr)
-
-
 @pytest.mark.parametrize("name", RICHER)
 def test_no_other_interval_costs_less(name):
     """Against 4000 intervals, then a bounded search of SciPy's between the neighbours of the best of them."""
@@ -279,9 +241,9 @@ def test_no_other_interval_costs_less(name):
     assert cost_at(run, np.array([best_min]))[0] <= min(np.nanmin(costs), best.fun) * (1 + 1e-14)
 
 
-@pytest.mark.parametrize("name", ["llama3", "tiers", "prediction"])
-def test_arrays_give_the_interval_of_each_run(name, llama3):
-    run = llama3 if name == "llama3" else richer(name)
+@pytest.mark.parametrize("name", ["tiers", "prediction"])
+def test_arrays_give_the_interval_of_each_run(name):
+    run = richer(name)
     sizes, stalls = np.array([8192, 65_536]), np.array([2.0, 30.0, 200.0])
     best_min = plan.best_interval_min(run, {"cluster.n_gpus": sizes[:, None], "checkpoint.stall_s": stalls})
     one_by_one = [
@@ -317,20 +279,31 @@ def test_two_minima_on_either_side_of_the_first_alarm_that_is_heeded(llama3):
     assert heeded.any() and not heeded.all()
 
 
-def test_what_is_looked_for_cannot_be_given(llama3):
-    with pytest.raises(InputError, match="is what is looked for"):
-        plan.best_interval_min(llama3, {"checkpoint.interval_min": [1, 2]})
-    with pytest.raises(UnknownName, match="did you mean 'cluster.n_gpus'"):
-        plan.best_interval_min(llama3, {"cluster.n_gpu": [8]})
-    with pytest.raises(InputError, match="cluster.n_gpus must be finite, got nan"):
-        plan.best_interval_min(llama3, {"cluster.n_gpus": [math.nan]})
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [
+        ({"checkpoint.interval_min": [1, 2]}, "is what is looked for"),
+        ({"cluster.n_gpu": [8]}, "did you mean 'cluster.n_gpus'"),
+        ({"cluster.n_gpus": [math.nan]}, "cluster.n_gpus must be finite, got nan"),
+    ],
+)
+def test_what_is_looked_for_cannot_be_given(llama3, at, message):
+    with pytest.raises(InputError, match=message):
+        plan.best_interval_min(llama3, at)
+
+
+def test_what_no_form_holds_for_has_no_best_interval(llama3):
     both = richer("tiers").override({"prediction": WARNED})
     with pytest.raises(NotModelled, match="no form for checkpoint.tiers together with prediction"):
         plan.best_interval_min(both)
+    with pytest.raises(InputError, match="no checkpoint.tiers: plan.best_interval_min"):
+        plan.best_tiers(llama3)
 
 
-@pytest.mark.parametrize("name", ["tiers", "tiers, hard"])
-def test_the_best_tiers_are_the_best_whole_multiples(name):
+@pytest.mark.parametrize(
+    ("name", "n_scales"), [("tiers, hard", 40), *(pytest.param(n, 300, marks=pytest.mark.slow) for n in RICHER[:2])]
+)
+def test_the_best_tiers_are_the_best_whole_multiples(name, n_scales):
     """Against a search over whole ratios by hand, and the unrounded optimum of SciPy's simplex."""
     run = richer(name)
     best = plan.best_tiers(run)
@@ -346,7 +319,7 @@ def test_the_best_tiers_are_the_best_whole_multiples(name):
     ratios = np.array(own[1:]) / own[:-1]
     assert ratios == pytest.approx(np.round(ratios), abs=1e-9)
     ours = ettr(*np.array(own)[:, None])[0]
-    peer = own[0] * np.geomspace(0.3, 3, 300)[:, None, None]
+    peer = own[0] * np.geomspace(0.3, 3, n_scales)[:, None, None]
     disk, store = np.arange(1, 20)[:, None], np.arange(1, 30)
     assert ours >= ettr(peer, peer * disk, peer * disk * store).max() * (1 - 1e-12)
     free = optimize.minimize(
@@ -362,11 +335,6 @@ def test_best_tiers_keep_above_their_writes_and_below_the_work():
     assert best.tiers[1].interval_s >= 600 and best.interval_min * 60 >= 1200
     rare = richer("tiers").override({"failures.rate_per_1000_node_days": 0, "job.productive_h": 5})
     assert plan.best_tiers(rare).checkpoint.interval_min == pytest.approx(300, rel=1e-6)
-
-
-def test_a_run_without_tiers_has_none_to_plan(llama3):
-    with pytest.raises(InputError, match="no checkpoint.tiers: plan.best_interval_min"):
-        plan.best_tiers(llama3)
 
 
 @pytest.mark.parametrize("name", ["tiers", "prediction", "silent"])

@@ -16,7 +16,6 @@ from ettr.plan.report import amount, between, in_the_way
         (3.05, "h", "3.05 h"),
         (7.7, "min", "7.7 min"),
         (math.inf, "h", "endless"),
-        (0.9104, "", "91.0%"),
         (7.76, "1/d", "7.76"),
     ],
 )

@@ -1,12 +1,11 @@
-"""Formulas of smoothing: inverses, limits and published numbers."""
+"""Formulas of floors: inverses, limits and published numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-import power_forms
-from ettr import Gpu, power
+from ettr import power
 from ettr.core.errors import InputError
 
 
@@ -32,41 +31,6 @@ def test_a_floor_costs_more_the_higher_it_is_and_nothing_below_the_trough():
     assert (np.diff(cost) >= 0).all() and (cost[floors <= 0.5] == 0).all()
     assert power.floor_overhead(0.8, 0.5, 1.0, 1.0) == pytest.approx(0.2 * 0.5 / 0.9)
     assert power.floor_overhead(1.0, 0.5, 0.9) == 0.0  # never waits
-
-
-def test_gb200_cannot_keep_a_tenth():
-    gb200 = Gpu.load("gb200")
-    assert power.floor_range(gb200.smoothing.floor, gb200.limits.overshoot) == pytest.approx(0.2)
-
-
-def test_stored_energy_of_published_swings():
-    assert power_forms.square_storage_j(910.0, 0.34, 0.7) == pytest.approx(65.0, rel=0.01)
-    assert power_forms.square_storage_j(910.0, 1.0, 0.7) == pytest.approx(191.1)
-    # a sinusoid's half wave, integrated
-    t = np.linspace(0, 0.5, 100_001)
-    half = np.trapezoid(455.0 * np.sin(2 * np.pi * t), t)
-    assert power_forms.sinusoid_storage_j(910.0, 1.0) == pytest.approx(half, rel=1e-6)
-
-
-def test_a_filter_lets_the_slow_through_and_not_the_fast():
-    assert power_forms.filter_gain(0.0, 5.0) == 1.0 and power_forms.filter_gain(1e6, 1.0) < 1e-6
-    assert power_forms.filter_gain(0.5, 12.1 / np.pi) == pytest.approx(0.06 / 0.73, rel=0.01)  # of a capacitor's rack
-    taus = np.geomspace(1e-3, 1e3, 30)
-    left = power_forms.square_swing_left(0.7, 1.0, taus)
-    assert left[0] == pytest.approx(1.0) and (np.diff(left) <= 0).all()
-    assert left[-1] == pytest.approx(0.7 * 0.3 / taus[-1], rel=1e-3)  # the ramp of a long filter
-
-
-def test_jitter_leaves_slow_harmonics():
-    still = power_forms.harmonic_amplitude(np.array([1, 3]), 0.5, 1.0)
-    assert power_forms.harmonic_amplitude(np.array([1, 3]), 0.5, 1.0, 1.0, 0.05) / still == pytest.approx(
-        [0.952, 0.641], abs=1e-3
-    )
-
-
-def test_parseval():
-    d, m = 0.3, np.arange(1, 200_000)
-    assert (power_forms.harmonic_amplitude(m, d, 2.0) ** 2).sum() / 2 == pytest.approx(4 * d * (1 - d), rel=1e-4)
 
 
 @pytest.mark.parametrize(

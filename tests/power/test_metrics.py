@@ -21,7 +21,7 @@ def noise() -> PowerSeries:
     return series_of(10 + np.random.default_rng(1).standard_normal(700).cumsum() / 10)
 
 
-@pytest.mark.parametrize("window_s", [0.5, 1.0, 10.0, 33.0, 1e5])
+@pytest.mark.parametrize("window_s", [0.5, 33.0, 1e5])
 def test_the_swing_within_a_time_is_that_of_a_plain_loop(noise, window_s):
     bins = min(int(window_s / noise.step_s) + 1, noise.n)
     plain = max(np.ptp(noise.power_mw[i : i + bins]) for i in range(noise.n - bins + 1))
@@ -110,6 +110,8 @@ def test_a_limit_that_is_met_exactly_is_kept(noise, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text(f"rule,metric,limit,unit\nours,swing_mw,{swing!r},MW\ntight,swing_mw,{swing / 2},MW\n")
     assert power.check(noise, path)["verdict"].tolist() == ["kept", "broken"]
+    with pytest.raises(InputError, match="unknown specification 'slow'.*did you mean 'slow-plant'"):
+        power.specification("slow")
 
 
 @pytest.mark.parametrize(
@@ -132,8 +134,3 @@ def test_a_bad_specification_is_refused(noise, tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         power.check(noise, path)
-
-
-def test_an_unknown_specification_is_named():
-    with pytest.raises(InputError, match="unknown specification 'slow'.*did you mean 'slow-plant'"):
-        power.specification("slow")

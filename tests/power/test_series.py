@@ -8,34 +8,24 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from ettr import power
 from ettr.core.errors import InputError, UnknownName
 
-WINDOWS = [
-    (1.0, None, None),
-    (0.013, 0.3, 0.9),
-    (7.3, 0.11, 2.2),
-    (250.0, None, None),
-    (0.25, 1.1, 1.2),
-    (3.0, 1.9, 2.1),
-]
+WINDOWS = [(1.0, None, None), (0.013, 0.3, 0.9), (7.3, 0.11, 2.2), (250.0, None, None)]
 
 
 @pytest.mark.parametrize(("resolution_s", "start_h", "end_h"), WINDOWS)
-def test_the_energy_of_a_series_is_the_sum_by_parts(timeline, profile, resolution_s, start_h, end_h):
+def test_the_energy_of_a_series_is_the_sum_by_parts(timeline, profile, still, resolution_s, start_h, end_h):
     load = power.series(timeline, profile, resolution_s, start_h, end_h, at="computers")
     by_parts = power.energy(timeline, profile, load.start_h, load.end_h)
     assert load.energy_mwh == pytest.approx(by_parts["it_mwh"].sum(), rel=1e-9)
-
-
-@pytest.mark.parametrize(("resolution_s", "start_h", "end_h"), WINDOWS)
-def test_the_grid_sees_pue_times_the_computers(timeline, still, resolution_s, start_h, end_h):
-    load = power.series(timeline, still, resolution_s, start_h, end_h)
+    grid = power.series(timeline, still, resolution_s, start_h, end_h)
     by_parts = power.energy(timeline, still, load.start_h, load.end_h)
     # the cooling follows the mean of a stretch and the losses what a cut-off step has taken beyond it
     excess_mwh = still.cooling_share * still.n_gpus * still.waveform._table[1].max() / 3.6e9 * len(timeline)
-    assert load.energy_mwh == pytest.approx(by_parts["facility_mwh"].sum(), abs=excess_mwh)
+    assert grid.energy_mwh == pytest.approx(by_parts["facility_mwh"].sum(), abs=excess_mwh)
 
 
 def test_the_grid_sees_exactly_pue_times_the_computers_but_for_the_heat_in_the_coolant(timeline, profile):
@@ -50,8 +40,8 @@ def test_the_grid_sees_exactly_pue_times_the_computers_but_for_the_heat_in_the_c
 
 
 def test_bins_are_those_of_a_plain_sampling(timeline, still):
-    load = power.series(timeline, still, 0.5, at="computers")
-    fine_s = (np.arange(load.n * 500) + 0.5) * 1e-3
+    load = power.series(timeline, still, 0.5, 0.6, 1.4, at="computers")
+    fine_s = load.start_h * 3600 + (np.arange(load.n * 500) + 0.5) * 1e-3
     edges = np.append(timeline["start_h"], timeline["end_h"].iloc[-1]) * 3600
     i = np.searchsorted(edges, fine_s, side="right") - 1
     phase = np.mod(fine_s - edges[i], still.waveform.step_s) / still.waveform.step_s
@@ -66,20 +56,20 @@ def test_bins_are_those_of_a_plain_sampling(timeline, still):
 def test_coarse_bins_are_means_of_fine_ones(timeline, profile):
     fine = power.series(timeline, profile, 0.2, 0.0, 2.0)
     coarse = power.series(timeline, profile, 5.0, 0.0, 2.0)
-    assert fine.power_mw.reshape(-1, 25).mean(axis=1) == pytest.approx(coarse.power_mw, rel=1e-12)
+    assert_allclose(fine.power_mw.reshape(-1, 25).mean(axis=1), coarse.power_mw, rtol=1e-12)
 
 
 def test_power_scales_with_the_job_and_not_with_the_clock(timeline, profile):
     ours = power.series(timeline, profile, 1.0)
     twice = power.series(timeline, replace(profile, n_gpus=2 * profile.n_gpus), 1.0)
-    assert twice.power_mw == pytest.approx(2 * ours.power_mw)
+    assert_allclose(twice.power_mw, 2 * ours.power_mw, rtol=1e-6)
     slower = replace(
         profile,
         coolant_s=3 * profile.coolant_s,
         waveform=replace(profile.waveform, step_s=15.0, jitter_s=3 * profile.waveform.jitter_s),
     )
     stretched = timeline.assign(start_h=3 * timeline["start_h"], end_h=3 * timeline["end_h"])
-    assert power.series(stretched, slower, 3.0).power_mw[:-1] == pytest.approx(ours.power_mw[: ours.n - 1], rel=1e-9)
+    assert_allclose(power.series(stretched, slower, 3.0).power_mw[:-1], ours.power_mw[: ours.n - 1], rtol=1e-9)
 
 
 def test_a_step_begins_with_each_stretch(timeline, still):
@@ -104,7 +94,7 @@ def test_pieces_follow_each_other_and_are_the_series(timeline, profile):
     whole = power.series(timeline, profile, 1.0)
     pieces = list(power.pieces(timeline, profile, 1.0, piece_h=0.5))
     assert len(pieces) == 6 and all(a.end_h == pytest.approx(b.start_h) for a, b in itertools.pairwise(pieces))
-    assert np.concatenate([piece.power_mw for piece in pieces]) == pytest.approx(whole.power_mw, rel=1e-9)
+    assert_allclose(np.concatenate([piece.power_mw for piece in pieces]), whole.power_mw, rtol=1e-9)
 
 
 def test_a_chart_gets_few_rows_that_hold_every_extreme(load):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from scipy.signal import lfilter
 
 import power_forms
@@ -45,24 +46,24 @@ def test_energy_is_conserved(load, name):
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_smoothing_does_not_depend_on_the_size_of_the_job(timeline, profile, load, name):
-    option = OPTIONS[name]
+    twice = option = OPTIONS[name]
     if isinstance(option, Battery):
         twice = replace(option, power_mw=2 * option.power_mw, energy_mwh=2 * option.energy_mwh)
-    else:
-        twice = option
     larger = power.series(timeline, replace(profile, n_gpus=2 * profile.n_gpus), 0.1, at="computers")
     ours, theirs = power.smooth(load, option), power.smooth(larger, twice)
-    assert theirs.after.power_mw == pytest.approx(2 * ours.after.power_mw, rel=1e-6)
+    assert_allclose(theirs.after.power_mw, 2 * ours.after.power_mw, rtol=1e-6)
     assert theirs.added_share == pytest.approx(ours.added_share, rel=1e-6)
 
 
-@pytest.mark.parametrize("floor", [0.55, 0.7, 0.9, 0.99])
+@pytest.mark.parametrize("floor", [0.5, 0.55, 0.9])
 def test_a_floor_costs_what_the_closed_form_says(steps, floor):
     smoothed = power.smooth(steps, replace(PowerFloor.published(), floor=floor))
     of_gpus = steps.energy_mwh - steps.profile.other_mw * steps.duration_h
     expected = power.floor_overhead(0.8, 350 / 700, floor, 696 / 700)
     assert smoothed.wasted_mwh / of_gpus == pytest.approx(expected, rel=1e-9)
     assert smoothed.unserved_mwh == 0
+    if floor == 0.5:  # the trough
+        assert_allclose(smoothed.after.power_mw, steps.power_mw, rtol=1e-6)
 
 
 def test_a_floor_holds_then_ramps_and_slows_only_the_return(still):
@@ -80,13 +81,6 @@ def test_a_floor_holds_then_ramps_and_slows_only_the_return(still):
     assert 0 < smoothed.throughput_loss < 0.05
     assert (gpus[1030:1050] >= 0.9 - 1e-9).all() and gpus[1050] == pytest.approx(0.898)  # kept for two seconds
     assert gpus[2000] == pytest.approx(250 / 700 + 0.005)  # the return
-
-
-def test_a_floor_at_the_trough_does_nothing(steps):
-    smoothed = power.smooth(steps, replace(PowerFloor.published(), floor=0.5))
-    assert smoothed.after.power_mw == pytest.approx(steps.power_mw) and smoothed.wasted_mwh == pytest.approx(
-        0, abs=1e-12
-    )
 
 
 def test_a_second_load_leaves_the_trough_bare_for_its_delay(steps):
@@ -132,28 +126,16 @@ def test_a_store_without_limits_is_a_filter(load):
     assert store.lost_mwh == 0
 
 
-@pytest.mark.parametrize("tau_s", [0.5, 2.0, 8.0])
+@pytest.mark.parametrize("tau_s", [0.5, 8.0])
 def test_what_a_filter_leaves_and_stores_is_that_of_the_closed_form(steps, tau_s):
     store = behind_store(steps, tau_s)
     settled = steps.n - 200  # the last two steps
-    swing = np.ptp(store.after_mw[settled:])
     expected = np.ptp(steps.power_mw) * power_forms.square_swing_left(0.8, 5.0, tau_s)
-    assert swing == pytest.approx(expected, rel=0.08)  # bins of 50 ms, and steering: a twentieth of the filter
-    assert np.ptp(store.stored_mwh[settled:]) * 3600 == pytest.approx(tau_s * expected, rel=0.08)
-    assert np.ptp(store.stored_mwh[settled:]) * 3600 <= 1.01 * power_forms.square_storage_j(
-        np.ptp(steps.power_mw), 5.0, 0.8
-    )
-
-
-def test_a_sinusoid_behind_a_store(profile):
-    t = np.arange(40_000) * 0.01
-    wave = power.PowerSeries(0.0, 0.01, 10 + 2 * np.sin(2 * np.pi * 0.5 * t), "computers", profile)
-    store = behind_store(wave, 2.0)
-    late = store.after_mw[20_000:]
-    assert np.ptp(late) / 4 == pytest.approx(power_forms.filter_gain(0.5, 2.0), rel=0.06)
-    assert np.ptp(behind_store(wave, 20.0).stored_mwh[-200:]) * 3600 == pytest.approx(
-        power_forms.sinusoid_storage_j(4.0, 2.0), rel=0.02
-    )
+    # bins of 50 ms, and steering: a twentieth of the filter
+    assert np.ptp(store.after_mw[settled:]) == pytest.approx(expected, rel=0.08)
+    swing_j = np.ptp(store.stored_mwh[settled:]) * 3600
+    assert swing_j == pytest.approx(tau_s * expected, rel=0.08)
+    assert swing_j <= 1.01 * power_forms.square_storage_j(np.ptp(steps.power_mw), 5.0, 0.8)
 
 
 def test_a_store_keeps_within_its_power_and_energy(load):
@@ -178,12 +160,6 @@ def test_65_j_flatten_a_third_of_a_second_and_not_five(profile):
     assert left(5.0) > 0.97
 
 
-def test_a_battery_smaller_than_its_rate_allows_is_refused():
-    with pytest.raises(InputError, match="energy_mwh must be >= 10 MWh, which 10 MW need at 1 1/h, got 4"):
-        Battery.published(10.0, 4.0)
-    assert Battery.published(10.0).energy_mwh == 10.0
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -192,6 +168,10 @@ def test_a_battery_smaller_than_its_rate_allows_is_refused():
         (lambda: PowerFloor(0.9, 1.0, 0.0, 0.1), "ramp_up_per_s must be > 0 1/s"),
         (lambda: RackStorage(65.0, 700.0, 1.2), "efficiency must be <= 1"),
         (lambda: Target(0.0), "range_share must be > 0"),
+        (
+            lambda: Battery.published(10.0, 4.0),
+            "energy_mwh must be >= 10 MWh, which 10 MW need at 1 1/h, got 4",
+        ),
     ],
 )
 def test_settings_that_cannot_be_are_refused(make, message):
@@ -224,7 +204,7 @@ def test_gb200_cannot_reach_a_tenth_and_says_why(timeline):
 
 
 @pytest.mark.parametrize("name", power.options())
-@pytest.mark.parametrize("target", [Target(0.1), Target(0.2), Target(0.3, 2.0), Target(0.2, 10.0, 1.0)], ids=str)
+@pytest.mark.parametrize("target", [Target(0.3, 2.0), Target(0.2, 10.0, 1.0)], ids=str)
 def test_a_size_that_reaches_keeps_the_target_and_one_that_does_not_says_why(load, name, target):
     sized = power.size(load, name, target)
     assert sized.reached == (sized.why == "")
@@ -246,16 +226,12 @@ def test_a_store_is_no_larger_than_it_must_be(load):
 
 
 def test_a_tighter_target_needs_more(load):
-    for name in ("rack storage", "battery"):
-        sizes = [power.size(load, name, Target(share)).setting.tau_s for share in (0.05, 0.1, 0.2, 0.4)]
-        assert (np.diff(sizes) < 0).all()
+    sizes = [power.size(load, "battery", Target(share)).setting.tau_s for share in (0.05, 0.2, 0.4)]
+    assert (np.diff(sizes) < 0).all()
     burnt = [power.size(load, "GPU floor", Target(share)).smoothed.wasted_mwh for share in (0.15, 0.25, 0.4)]
     assert (np.diff(burnt) < 0).all()
-
-
-def test_a_target_that_is_kept_already_needs_next_to_nothing(load):
-    sized = power.size(load, "battery", Target(5.0))
-    assert sized.reached and sized.smoothed.added_share < 1e-3
+    kept_already = power.size(load, "battery", Target(5.0))
+    assert kept_already.reached and kept_already.smoothed.added_share < 1e-3
 
 
 def test_options_compare_at_their_prices(load, llama3):
@@ -279,3 +255,11 @@ def test_figures_of_the_options_have_their_sources():
     assert low == 38e6 / 200e3 and high == 80e6 / 200e3 and low < middle < high
     with pytest.raises(UnknownName, match="unknown figure 'weight'"):
         power.option_figure("battery", "weight")
+
+
+@pytest.mark.parametrize(("energy_mwh", "by_cycles"), [(5.0, True), (500.0, False)])
+def test_a_battery_ends_by_its_cycles_or_by_its_age(load, energy_mwh, by_cycles):
+    smoothed = power.smooth(load, Battery.published(5.0, energy_mwh))
+    worn_years = 5000 / smoothed.full_cycles_per_year
+    assert smoothed.life_years == pytest.approx(worn_years if by_cycles else 10)
+    assert (worn_years < 10) == by_cycles

@@ -21,7 +21,7 @@ def powers(own: Waveform, n: int = 4096) -> np.ndarray:
     return own.mean_w + np.diff(np.append(own.excess_j(edges[:-1]), 0.0)) / (own.step_s / n)
 
 
-@pytest.mark.parametrize("jitter_s", [0.0, 0.01, 0.05, 0.2, 1.0, 2.0])
+@pytest.mark.parametrize("jitter_s", [0.0, 0.05, 2.0])
 def test_the_harmonics_are_those_of_the_closed_form(jitter_s):
     own = wave(jitter_s)
     amplitudes = 2 * np.abs(np.fft.rfft(powers(own)))[1:6] / 4096
@@ -29,17 +29,12 @@ def test_the_harmonics_are_those_of_the_closed_form(jitter_s):
     assert amplitudes == pytest.approx(expected, rel=2e-3, abs=1e-3)  # the table and the bins round edges
 
 
-@pytest.mark.parametrize("jitter_s", [0.0, 0.03, 1.0])
+@pytest.mark.parametrize("jitter_s", [0.0, 1.0])
 def test_a_whole_step_has_its_mean(jitter_s):
     own = wave(jitter_s)
     assert own.excess_j(np.array([0.0, 2.0, 4.0, 200.0])) == pytest.approx(0.0, abs=1e-9)
     assert powers(own).mean() == pytest.approx(own.mean_w) == pytest.approx(0.7 * 700 + 0.3 * 200)
     assert powers(own).max() <= 700 + 1e-6 and powers(own).min() >= 200 - 1e-6
-
-
-def test_more_jitter_means_less_swing():
-    swings = [np.ptp(powers(wave(jitter_s))) for jitter_s in (0.0, 0.1, 0.3, 0.6, 1.0)]
-    assert swings[0] == pytest.approx(500.0) and (np.diff(swings) < 0).all()
 
 
 def test_the_incoherent_part_is_that_of_independent_nodes(profile):

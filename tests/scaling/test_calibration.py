@@ -14,23 +14,14 @@ from ettr.scaling import Constants, Layout, Network, Transformer, calibration, s
 STUDIES = ("megascale", "megatron", "llama3", "fsdp", "eos")
 
 
-def test_studies_are_those_of_the_table():
-    assert calibration.studies() == STUDIES
-
-
 @pytest.mark.parametrize("study", STUDIES)
-def test_rows_that_were_used_are_within_three_points(study):
+def test_rows_are_within_three_points_whether_they_were_used_or_not(study):
     rows = calibration.fit(study).rows
-    used = rows[rows["used"]]
+    used, left = rows[rows["used"]], rows[~rows["used"]]
     assert len(used) >= 1 and used["residual_points"].abs().max() < 3
+    if study != "fsdp":
+        assert len(left) >= 1 and left["residual_points"].abs().max() < 3
     assert rows["residual_points"].to_numpy() == pytest.approx(rows["computed_pct"] - rows["measured_pct"])
-
-
-@pytest.mark.parametrize(("study", "points"), [("llama3", 3), ("eos", 3), ("megascale", 3), ("megatron", 3)])
-def test_rows_that_were_left_out_are_foretold(study, points):
-    rows = calibration.fit(study).rows
-    left = rows[~rows["used"]]
-    assert len(left) >= 1 and left["residual_points"].abs().max() < points
 
 
 def test_what_is_farthest_off_is_said():
@@ -40,15 +31,16 @@ def test_what_is_farthest_off_is_said():
     assert abs(worst["residual_points"]) == calibration.fit("fsdp").rows["residual_points"].abs().max() > 5
 
 
-@pytest.mark.parametrize("study", STUDIES)
-def test_constants_are_within_their_bounds_and_surer_than_before(study):
-    fitted = calibration.fit(study)
-    for name in calibration.NAMES:
-        value, sd = getattr(fitted.constants, name), getattr(fitted.sd, name)
-        low, high = (getattr(end, name) for end in (calibration._LOWEST, calibration._HIGHEST))
-        assert low <= value <= high
-        assert 0 < sd <= getattr(calibration.PRIOR_SD, name) * (1 + 1e-9)
-    assert fitted.sd.kernel_efficiency < calibration.PRIOR_SD.kernel_efficiency
+def test_constants_are_within_their_bounds_and_surer_than_before():
+    assert calibration.studies() == STUDIES
+    for study in STUDIES:
+        fitted = calibration.fit(study)
+        for name in calibration.NAMES:
+            value, sd = getattr(fitted.constants, name), getattr(fitted.sd, name)
+            low, high = (getattr(end, name) for end in (calibration._LOWEST, calibration._HIGHEST))
+            assert low <= value <= high
+            assert 0 < sd <= getattr(calibration.PRIOR_SD, name) * (1 + 1e-9)
+        assert fitted.sd.kernel_efficiency < calibration.PRIOR_SD.kernel_efficiency
 
 
 def test_rows_moved_the_constants_that_they_leave_surer_than_the_prior():
@@ -109,9 +101,8 @@ def test_draws_are_those_of_the_seed_and_spread_as_the_fit_says():
         values = getattr(first, name)
         assert np.array_equal(values, getattr(again, name)) and not np.array_equal(values, getattr(other, name))
         assert values.shape == (5000,)
-        assert (
-            calibration._LOWEST.__dict__[name] <= values.min() and values.max() <= calibration._HIGHEST.__dict__[name]
-        )
+        assert getattr(calibration._LOWEST, name) <= values.min()
+        assert values.max() <= getattr(calibration._HIGHEST, name)
     assert first.kernel_efficiency.std() == pytest.approx(fit.sd.kernel_efficiency, rel=0.05)
     assert first.latency_us.mean() == pytest.approx(fit.constants.latency_us, abs=4 * fit.sd.latency_us / 5000**0.5)
 

@@ -29,7 +29,7 @@ def test_oversubscription_of_llama_3_leaves_a_ring_that_stays_in_pods_its_speed(
     assert network.ring_gb_s(3072, 8192, 1) == 50  # one pod
 
 
-@pytest.mark.parametrize(("pod_gpus", "gb_s"), [(8, 50), (16, 100), (32, 200), (64, 400), (128, 400)])
+@pytest.mark.parametrize(("pod_gpus", "gb_s"), [(8, 50), (32, 200), (128, 400)])
 def test_small_pods_hold_rings_of_whole_nodes_to_their_links_upwards(pod_gpus, gb_s):
     """Eight members a node, 8:1 and 50 GB/s a GPU: a pod of so many GPUs has an eighth of their links upwards."""
     network = Network(450, 50, 8, pod_gpus, 8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr.core.errors import InputError
@@ -14,7 +14,7 @@ GPT3 = Transformer(175e9, 96, 12288, 2048)
 
 @pytest.mark.parametrize(
     ("n_gpus", "iteration_s", "mfu"),
-    [(3072, 23.66, 0.591), (6144, 12.21, 0.573), (8192, 9.56, 0.549), (12288, 6.34, 0.552)],
+    [(3072, 23.66, 0.591), (12288, 6.34, 0.552)],
 )
 def test_iterations_of_megascale_are_the_utilisation_that_it_prints(n_gpus, iteration_s, mfu):
     """Jiang et al. (2024), table 2: 6,144 sequences a step, three digits printed."""
@@ -35,18 +35,20 @@ def test_the_usual_shape_has_as_many_weights_as_asked_for():
     assert (usual_layers(405e9), usual_layers(1e3)) == (128, 4)
 
 
-@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
-def test_a_shape_is_above_zero(value):
-    for place, name in enumerate(("n_parameters", "n_layers", "hidden", "sequence_tokens")):
-        shape = [1.0, 1.0, 1.0, 1.0]
-        shape[place] = value
-        with pytest.raises(InputError, match=f"{name} must be"):
-            flop_per_token(*shape)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n_parameters", 0), ("n_layers", -1), ("hidden", float("nan")), ("sequence_tokens", float("inf"))],
+)
+def test_a_shape_is_above_zero(name, value):
+    shape = {"n_parameters": 1.0, "n_layers": 1.0, "hidden": 1.0, "sequence_tokens": 1.0}
+    with pytest.raises(InputError, match=f"{name} must be"):
+        flop_per_token(**{**shape, name: value})
 
 
 positive = st.floats(1e3, 1e12)
 
 
+@settings(max_examples=40)
 @given(positive, positive, positive)
 def test_a_larger_batch_never_needs_fewer_tokens(batch, critical, reference):
     factor = tokens_factor(batch, critical, reference)

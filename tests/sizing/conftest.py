@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ettr import Scenario
+from ettr import Scenario, sizing
 
 SMALL = """
 name: small
@@ -21,6 +21,11 @@ recovery: {detection_min: 1, restart_min: 5}
 @pytest.fixture(scope="session")
 def run() -> Scenario:
     return Scenario.load("llama3-405b-tokens")
+
+
+@pytest.fixture(scope="session")
+def answer(run) -> sizing.Sizing:
+    return sizing.make(run)
 
 
 @pytest.fixture(scope="session")

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import fields
 
 import numpy as np
 import pytest
 
-from ettr import sizing
+from ettr import plan, sizing
 from ettr.core.errors import InputError, UnknownName
 from ettr.scaling import calibration
-from ettr.scenario import Scenario
 
 COLUMN = {"fastest": "days", "cheapest": "usd", "greenest": "t_co2"}
 
 
-@pytest.fixture(scope="module")
-def answer(run):
-    return sizing.make(run)
+def best(scenario, goal: str, **limits: float) -> sizing.BestSize:
+    """One goal, with few draws for its bands."""
+    return sizing.best(scenario, goal, sizing.Limits(**limits), sizing.draws(scenario, 2))
 
 
 def test_no_size_of_the_curve_is_better(run, answer):
-    """Best among whole replicas: within a thousandth of the best of 2,000 continuous sizes."""
-    curve = sizing.curve(run, np.geomspace(112, 2e5, 2000), n_draws=0)
+    """Best among whole replicas: within a thousandth of the best of 1,000 continuous sizes."""
+    curve = sizing.curve(run, np.geomspace(112, 2e5, 1000), n_draws=0)
     for goal, column in COLUMN.items():
         size = answer.best[goal]
         assert getattr(size.yields, column) <= curve[column].min() * 1.002
@@ -34,15 +32,15 @@ def test_no_size_of_the_curve_is_better(run, answer):
     assert answer.best["cheapest"].n_gpus < answer.best["fastest"].n_gpus
     assert answer.turning_gpus == pytest.approx(answer.best["fastest"].n_gpus, rel=0.01)
     assert not answer.unanswered
+    # the last segment is cut off in the plan
+    assert answer.as_given.days * 24 == pytest.approx(plan.make(run).budget.total_h, rel=5e-4)
 
 
 LIMITS = [
-    {"power_mw": 30},
-    {"budget_usd": 7e7},
-    {"deadline_days": 50},
     {"most_gpus": 20_000},
     {"power_mw": 40, "deadline_days": 60},
     {"most_gpus": 30_000, "budget_usd": 1e8},
+    *(pytest.param(one, marks=pytest.mark.slow) for one in ({"power_mw": 30}, {"budget_usd": 7e7})),
 ]
 
 
@@ -52,68 +50,66 @@ def test_limits_are_kept_and_cost_what_they_cost(run, answer, limits):
     at = {"power_mw": "power_mw", "budget_usd": "usd", "deadline_days": "days", "most_gpus": "n_gpus"}
     for goal, column in COLUMN.items():
         within = kept.best[goal].yields
-        for name, limit in limits.items():
-            assert getattr(within, at[name]) <= limit
+        used = {name: getattr(within, at[name]) / limit for name, limit in limits.items()}
+        assert max(used.values()) <= 1
         assert getattr(within, column) >= getattr(answer.best[goal].yields, column) * 0.999
+        if goal == "fastest":
+            assert max(share for name, share in used.items() if name != "deadline_days") > 0.975
     assert kept.to_dict()["limits"] == limits
 
 
-def test_the_fastest_within_a_number_of_gpus_takes_them(run):
-    size = sizing.make(run, sizing.Limits(most_gpus=20_000)).best["fastest"]
-    assert 19_500 < size.n_gpus <= 20_000
+LIMITED = {"power_mw": "MW", "budget_usd": "USD", "deadline_days": "days", "most_gpus": "GPUs"}
 
 
-@pytest.mark.parametrize("name", ["power_mw", "budget_usd", "deadline_days", "most_gpus"])
-@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
-def test_a_limit_is_above_zero(name, value):
-    unit = {"power_mw": "MW", "budget_usd": "USD", "deadline_days": "days", "most_gpus": "GPUs"}[name]
-    with pytest.raises(InputError) as caught:
-        sizing.Limits(**{name: value})
-    assert str(caught.value) == f"{name} must be > 0 {unit} and finite, got {value:g}"
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_limit_is_above_zero(name):
+    for value in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(InputError, match=f"^{name} must be > 0 {LIMITED[name]} and finite, got {value:g}$"):
+            sizing.Limits(**{name: value})
 
 
 @pytest.mark.parametrize(
     ("limits", "pattern"),
     [
-        ({"power_mw": 0.01}, r"power_mw of 0\.01 MW is below the least of all sizes, 0\.11\d+ MW"),
         ({"deadline_days": 5}, r"deadline_days of 5 days is below the least of all sizes, 2\d\.\d+ days"),
-        ({"budget_usd": 1e6}, r"budget_usd of 1e\+06 USD is below|budget_usd of 1,000,000 USD is below"),
-        ({"most_gpus": 100}, r"most_gpus of 100 GPUs is below the least of all sizes, 112 GPUs"),
+        ({"budget_usd": 1e6}, r"budget_usd of 1e\+06 USD is below the least of all sizes, "),
         (
             {"power_mw": 30, "deadline_days": 30},
             r"each can be kept, but not all together: where power_mw is kept, deadline_days is at least 4\d\.\d+ days, "
             r"not 30",
         ),
-        ({"power_mw": 0.01, "most_gpus": 100}, r"0\.01 MW is below .* MW; most_gpus of 100 GPUs is below"),
+        (
+            {"power_mw": 0.01, "most_gpus": 100},
+            r"power_mw of 0\.01 MW is below the least of all sizes, 0\.11\d+ MW; "
+            r"most_gpus of 100 GPUs is below the least of all sizes, 112 GPUs",
+        ),
     ],
     ids=str,
 )
 def test_limits_that_nothing_keeps_say_what_the_nearest_takes(run, limits, pattern):
-    with pytest.raises(InputError, match=pattern) as caught:
-        sizing.make(run, sizing.Limits(**limits))
-    assert str(caught.value).startswith("no size keeps the limits: ")
+    with pytest.raises(InputError, match=f"^no size keeps the limits: {pattern}"):
+        best(run, "fastest", **limits)
 
 
 def test_without_a_price_every_size_is_the_cheapest(run):
-    free = sizing.make(run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}}))
-    assert set(free.best) == {"fastest", "greenest"}
+    free = sizing.make(run.override({"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}, "power.g_per_kwh": 0}))
+    assert set(free.best) == {"fastest"}
+    every = "where nothing has a price every size is the"
     assert free.unanswered == {
-        "cheapest": "where nothing has a price every size is the cheapest: give cost.usd_per_gpu_h > 0, or take "
-        "another goal"
+        "cheapest": f"{every} cheapest: give cost.usd_per_gpu_h > 0, or take another goal",
+        "greenest": f"{every} greenest: give power.g_per_kwh > 0, or take another goal",
     }
-    clean = sizing.make(run.override({"power.g_per_kwh": 0}))
-    assert "give power.g_per_kwh > 0" in clean.unanswered["greenest"]
 
 
 def test_a_price_of_days_makes_the_cheapest_size_larger(run, answer):
-    hurried = sizing.make(run.override({"cost.usd_per_day": 1e6}))
-    assert hurried.best["cheapest"].n_gpus > answer.best["cheapest"].n_gpus
-    assert hurried.best["cheapest"].yields.days < answer.best["cheapest"].yields.days
+    hurried = best(run.override({"cost.usd_per_day": 1e6}), "cheapest")
+    assert hurried.n_gpus > answer.best["cheapest"].n_gpus
+    assert hurried.yields.days < answer.best["cheapest"].yields.days
 
 
 def test_an_unknown_goal_is_answered_with_the_known(run):
     with pytest.raises(UnknownName, match="unknown goal 'cheap'; did you mean 'cheapest'"):
-        sizing.best(run, "cheap", sizing.Limits(), sizing.draws(run, 5))
+        best(run, "cheap")
 
 
 # --------------------------------------------------------------------------- bands
@@ -140,10 +136,7 @@ def test_bands_shrink_with_what_is_known(run):
     given = {f"scaling.{name}": getattr(run.throughput.constants, name) for name in calibration.NAMES}
     assert width(run.override(given)) == pytest.approx(0, abs=1e-12)
     assert width(run.override({"scaling.kernel_efficiency": 0.63})) < width(run)
-
-
-def test_a_study_with_more_rows_is_surer(run):
-    """Four rows of MegaScale over 256 to 12,288 GPUs against two of Llama 3 over twofold."""
+    # a study with more rows is surer: four of MegaScale over 256 to 12,288 GPUs, two of Llama 3 over twofold
     assert width(run.override({"scaling.like": "megascale"})) < width(run)
 
 
@@ -167,8 +160,8 @@ def test_a_rate_that_nobody_counted_is_taken_as_exact(run):
 
 
 def test_the_seed_of_an_answer_is_that_of_its_bands(run, answer):
-    same, other = sizing.make(run, seed=0), sizing.make(run, seed=1)
-    assert same.best["fastest"].low.days == answer.best["fastest"].low.days != other.best["fastest"].low.days
+    other = sizing.make(run, seed=1)
+    assert other.best["fastest"].low.days != answer.best["fastest"].low.days
     assert other.best["fastest"].yields.days == answer.best["fastest"].yields.days
 
 
@@ -192,49 +185,45 @@ def test_the_curve_goes_over_all_sizes_by_default(run):
     table = sizing.curve(run, n_draws=20)
     assert len(table) == 60 and table["n_gpus"].iloc[0] == 112 and (table["useful_tokens_per_day"] > 0).all()
     assert (table.filter(regex="_low$").to_numpy() <= table.filter(regex="_high$").to_numpy()).all()
+    assert len(sizing.curve(run, 16384, n_draws=0)) == 1 and len(sizing.curve(run, [])) == 0
 
 
 def test_the_answer_as_json(answer):
     record = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
-    assert record["as_given"]["n_gpus"] == 16384 and record["as_given"]["layout"].startswith("tensor 8, pipeline")
-    assert record["as_given"]["batch_tokens"] == 2**24
+    own = record["as_given"]
+    assert own["n_gpus"] == 16384 and own["layout"].startswith("tensor 8, pipeline") and own["batch_tokens"] == 2**24
     assert set(record["best"]) == set(COLUMN) and record["turning_gpus"] == answer.turning_gpus
-    assert re.fullmatch(r"from the residuals of .*", record["band_source"])
+    assert record["band_source"].startswith("from the residuals of ")
 
 
 def test_the_batch_is_of_whole_micro_batches(run):
     odd = run.override({"model.batch_tokens": 2**24 + 5 * 8192, "layout": {"tensor": 8, "pipeline": 16}})
-    sizes = sizing.make(odd)
-    assert sizes.batch_tokens == 2**24
-    assert sizes.batch_tokens / (128 * 8192) == 16
+    assert sizing.make(odd).batch_tokens == 2**24
 
 
-def test_a_job_without_failures_has_an_answer(run):
+def test_a_job_without_failures_has_an_answer(run, answer):
     safe = sizing.make(run.override({"failures.rate_per_1000_node_days": 0, "maintenance": None}))
     assert safe.as_given.ettr > 0.999
-    assert safe.best["fastest"].n_gpus >= sizing.make(run).best["fastest"].n_gpus
+    assert safe.best["fastest"].n_gpus >= answer.best["fastest"].n_gpus
 
 
 def test_twice_the_tokens_take_twice_as_long_anywhere(run, answer):
-    double = sizing.make(run.override({"job.tokens": 31.2e12}))
-    for goal in COLUMN:
-        now, then = answer.best[goal], double.best[goal]
+    double = run.override({"job.tokens": 31.2e12})
+    for goal in ("fastest", "cheapest"):
+        now, then = answer.best[goal], best(double, goal)
         assert then.yields.gpu_h == pytest.approx(2 * now.yields.gpu_h, rel=5e-3)
         assert then.n_gpus == pytest.approx(now.n_gpus, rel=0.05)
-    assert double.turning_gpus == answer.turning_gpus
+    assert sizing.turning_point(double) == answer.turning_gpus
 
 
 def test_the_smallest_job_that_fits_is_sized(small):
-    tiny = Scenario.parse(
-        small.to_yaml().replace("tokens: 2000000000000", "tokens: 1000000000").replace("n_gpus: 1024", "n_gpus: 8")
-    )
-    sizes = sizing.make(tiny)
+    sizes = sizing.make(small.override({"job.tokens": 1e9, "cluster.n_gpus": 8}))
     assert sizes.as_given.n_gpus == 8 and sizes.best["fastest"].n_gpus > 8
 
 
 def test_a_job_that_ends_on_no_size_says_so(run):
     with pytest.raises(InputError, match="no size ever ends: failures leave no time to train"):
-        sizing.make(run.override({"failures.rate_per_1000_node_days": 1e5}))
+        best(run.override({"failures.rate_per_1000_node_days": 1e5}), "fastest")
 
 
 def test_a_job_that_ends_only_on_fewer_gpus_is_answered_with_them(run):
@@ -242,7 +231,3 @@ def test_a_job_that_ends_only_on_fewer_gpus_is_answered_with_them(run):
     record = json.loads(json.dumps(broken.to_dict(), allow_nan=False))
     assert broken.best["fastest"].n_gpus < 131_072
     assert record["next_gpu"]["share"] is None or record["next_gpu"]["share"] < 0
-
-
-def test_a_curve_takes_one_size_or_none(run):
-    assert len(sizing.curve(run, 16384, n_draws=0)) == 1 and len(sizing.curve(run, [])) == 0

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr import Scenario, simulate, spares
-from ettr.core.errors import InputError
 from repair_chains import chances
 
 
@@ -22,7 +21,7 @@ def test_at_the_rate_of_llama_3_with_a_repair_of_a_day_17_are_cheapest():
     assert best.cost == pytest.approx(min(costs) / 16384)
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.floats(0, 300), st.integers(1, 20_000))
 def test_no_other_size_is_cheaper(in_repair, n_nodes):
     best = spares.cheapest_pool(in_repair, n_nodes)
@@ -33,17 +32,10 @@ def test_no_other_size_is_cheaper(in_repair, n_nodes):
     assert costs[best.low] <= costs.min() * (1 + 1e-3) * (1 + 1e-12)
 
 
-def test_only_nodes_count_and_not_how_many_gpus_one_has():
-    """(G + g s) / (1 - B) over G: twice the GPUs a node change nothing."""
-    for per_node in (4, 8, 72):
-        costs = [(per_node * 512 + per_node * s) / (per_node * 512) for s in (0, 5)]
-        assert costs == pytest.approx([1, 1 + 5 / 512])
-    assert spares.pool_cost(5, 0.0, 512) == pytest.approx(1 + 5 / 512)
-
-
 def test_a_job_without_failures_holds_no_spares():
     assert spares.cheapest_pool(0.0, 100).n_spares == 0
     assert spares.pool_cost(0, 0.0, 100) == 1
+    assert spares.pool_cost(5, 0.0, 512) == pytest.approx(1 + 5 / 512)
 
 
 def test_a_larger_job_at_the_same_load_holds_more_since_its_waits_cost_more():
@@ -51,7 +43,7 @@ def test_a_larger_job_at_the_same_load_holds_more_since_its_waits_cost_more():
     assert held == sorted(held) and held[0] < held[-1]
 
 
-@pytest.mark.parametrize(("n_crew", "in_repair"), [(1, 0.4), (3, 2.5), (4, 9.0), (10, 7.76), (2, 2.0)])
+@pytest.mark.parametrize(("n_crew", "in_repair"), [(3, 2.5), (4, 9.0), (2, 2.0)])
 def test_a_job_that_waits_for_crews_has_the_chances_of_its_chain(n_crew, in_repair):
     """Also where crews cannot keep up: the job then runs as fast as they do."""
     for n_spares in (0, 1, 5, 30):
@@ -59,17 +51,20 @@ def test_a_job_that_waits_for_crews_has_the_chances_of_its_chain(n_crew, in_repa
         assert spares.waiting_share(n_spares, in_repair, n_crew) == pytest.approx(full, rel=1e-7, abs=1e-12)
 
 
-def test_crews_that_cannot_keep_up_leave_the_share_that_they_can():
-    assert spares.waiting_share(10_000, 8.0, 4) == pytest.approx(1 - 4 / 8)
-
-
-def test_a_crew_for_each_node_is_no_limit():
-    for n_spares in (0, 7, 20):
+def test_the_limits_of_few_and_of_many_crews():
+    for n_spares in (0, 20):
         assert spares.waiting_share(n_spares, 7.76, 21) == pytest.approx(spares.waiting_share(n_spares, 7.76))
+    assert spares.waiting_share(10_000, 8.0, 4) == pytest.approx(1 - 4 / 8)  # crews that cannot keep up
 
 
-@pytest.mark.parametrize("cv", [0.0, 1.0])
-@pytest.mark.parametrize("n_spares", [0, 2, 5])
+@pytest.mark.parametrize(
+    ("cv", "n_spares"),
+    [
+        (0.0, 0),
+        (1.0, 2),
+        *(pytest.param(cv, n, marks=pytest.mark.slow) for cv, n in ((0.0, 2), (0.0, 5), (1.0, 0), (1.0, 5))),
+    ],
+)
 def test_without_detection_and_queue_a_simulated_job_waits_that_long(cv, n_spares):
     """D = q = 0 and no maintenance: there the closed form is exact in the long run, whatever a repair takes."""
     run = long_run(cv).override({"spares.n_nodes": n_spares})
@@ -78,9 +73,8 @@ def test_without_detection_and_queue_a_simulated_job_waits_that_long(cv, n_spare
     error = share.std(ddof=1) / np.sqrt(len(share))
     # a full pool at the start saves at most one repair time of waiting in all
     start = 24.0 / simulated.total_h.mean()
-    assert share.mean() == pytest.approx(
-        spares.waiting_share(n_spares, long_run(cv).job_rate_per_h * 24), abs=4 * error + start
-    )
+    expected = spares.waiting_share(n_spares, run.job_rate_per_h * 24)
+    assert share.mean() == pytest.approx(expected, abs=4 * error + start)
 
 
 def test_a_crew_of_a_simulated_job_makes_it_wait_that_long():
@@ -105,18 +99,3 @@ def long_run(cv: float) -> Scenario:
             "repair": {"manual_h": 24, "cv": cv},
         }
     )
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: spares.cheapest_pool(-1.0, 100), "in_repair must be >= 0"),
-        (lambda: spares.cheapest_pool(1.0, 0), "n_nodes must be a whole number from 1"),
-        (lambda: spares.cheapest_pool(1e12, 10), "in_repair must be small enough"),
-        (lambda: spares.waiting_share(-1, 2.0), "n_spares must be a whole number from 0"),
-        (lambda: spares.waiting_share(1, 2.0, 0), "n_crew must be a whole number from 1"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_in_words(call, message):
-    with pytest.raises(InputError, match=message):
-        call()

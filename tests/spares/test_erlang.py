@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr import spares
-from ettr.core.errors import InputError
 from repair_chains import chances
 
 
@@ -20,13 +19,14 @@ def recursion(n_servers: int, offered: float) -> float:
     return 1 / inverse
 
 
-@pytest.mark.parametrize("offered", [1e-3, 0.5, 7.76, 100.0, 2500.0, 40_000.0, 1e6])
-@pytest.mark.parametrize("n_servers", [0, 1, 2, 9, 18, 150, 3000])
+@pytest.mark.parametrize("offered", [1e-3, 7.76, 2500.0, 1e6])
+@pytest.mark.parametrize("n_servers", [0, 1, 18, 3000])
 def test_erlang_b_follows_its_recursion_from_far_below_the_load_to_far_above(n_servers, offered):
     # the recursion underflows together with the answer, to 0
     assert spares.erlang_b(n_servers, offered) == pytest.approx(recursion(n_servers, offered), rel=2e-9, abs=1e-300)
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 400), st.floats(1e-3, 1e4))
 def test_more_servers_turn_fewer_away(n_servers, offered):
     first, second = spares.erlang_b([n_servers, n_servers + 1], offered)
@@ -38,13 +38,13 @@ def test_a_load_of_nothing_is_never_turned_away_unless_there_is_no_server():
     assert spares.erlang_b([0, 1, 50], 0.0).tolist() == [1.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize(("n_servers", "offered"), [(10, 7.76), (1, 0.6), (3, 1.2)])
+@pytest.mark.parametrize(("n_servers", "offered"), [(10, 7.76), (1, 0.6)])
 def test_erlang_c_is_the_chance_that_all_servers_are_busy(n_servers, offered):
-    assert spares.erlang_c(n_servers, offered) == pytest.approx(chances(offered, n_servers, 250)[n_servers:].sum())
+    assert spares.erlang_c(n_servers, offered) == pytest.approx(chances(offered, n_servers, 100)[n_servers:].sum())
 
 
-@pytest.mark.parametrize("level", [0.05, 0.3, 0.9, 0.99, 0.999, 0.999999])
-@pytest.mark.parametrize(("n_crew", "offered"), [(8, 7.76), (10, 7.76), (30, 7.76), (1, 0.2)])
+@pytest.mark.parametrize("level", [0.05, 0.9, 0.999999])
+@pytest.mark.parametrize(("n_crew", "offered"), [(8, 7.76), (30, 7.76), (1, 0.2)])
 def test_the_pool_of_a_crew_is_the_least_that_reaches_the_level(level, n_crew, offered):
     n_spares = int(spares.crew_pool(offered, n_crew, level))
     # each state of the chain over the one before, up to where the rest is rounding
@@ -52,25 +52,5 @@ def test_the_pool_of_a_crew_is_the_least_that_reaches_the_level(level, n_crew, o
     at_most = np.cumsum(weights / weights.sum())
     assert at_most[n_spares] >= level
     assert n_spares == 0 or at_most[n_spares - 1] < level
-
-
-def test_many_crews_are_as_good_as_one_for_each_node():
-    assert spares.crew_pool(7.76, 200, 0.999) == spares.poisson_pool(7.76, 0.999)
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments", "message"),
-    [
-        (spares.erlang_b, (-1, 2.0), "n_servers must be a whole number from 0"),
-        (spares.erlang_b, (1.5, 2.0), "n_servers must be a whole number"),
-        (spares.erlang_b, (2, -1.0), "offered must be >= 0"),
-        (spares.erlang_b, ("two", 1.0), "n_servers must be a number"),
-        (spares.erlang_b, (np.nan, 1.0), "n_servers must be finite"),
-        (spares.erlang_c, (7, 7.76), "n_servers must be > 7.76.*without end"),
-        (spares.crew_pool, (7.76, 7, 0.9), "n_crew must be > 7.76.*more nodes fail than are repaired"),
-        (spares.crew_pool, (7.76, 0, 0.9), "n_crew must be a whole number from 1"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_in_words(function, arguments, message):
-    with pytest.raises(InputError, match=message):
-        function(*arguments)
+    # many crews are as good as one for each node
+    assert spares.crew_pool(offered, 200, level) == spares.poisson_pool(offered, level)

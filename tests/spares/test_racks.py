@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ettr import spares
-from ettr.core.errors import InputError
 
 
 def test_a_rack_of_72_with_8_spares_is_the_sum_of_its_terms():
@@ -56,21 +55,3 @@ def test_racks_that_fail_whole_are_beyond_what_spares_in_them_do():
 def test_a_pool_of_whole_racks_reaches_less_with_as_many_gpus():
     servers, racks = (spares.domains_level(16_384, 1024, size, 0.0005) for size in (8, 64))
     assert racks < servers
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: spares.rack_level(72, 73, 0.01), "n_spares must be <= 72, the GPUs of the rack, got 73"),
-        (lambda: spares.rack_level(72, -1, 0.01), "n_spares must be a whole number from 0"),
-        (lambda: spares.rack_level(72, 8, 1.0), "unavailable must be >= 0 and < 1"),
-        (lambda: spares.rack_level(72, 8, -0.1), "unavailable must be >= 0"),
-        (lambda: spares.racks_level(0, 64, 8, 0.1), "n_racks must be a whole number from 1"),
-        (lambda: spares.racks_level(2, 64, 8, 0.1, 1.0), "rack_unavailable must be >= 0 and < 1"),
-        (lambda: spares.domain_unavailability(0.1, 0), "domain_gpus must be a whole number from 1"),
-        (lambda: spares.domains_level(64, 8.5, 8, 0.1), "n_spare_gpus must be a whole number"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_in_words(call, message):
-    with pytest.raises(InputError, match=message):
-        call()

@@ -42,7 +42,6 @@ def test_modes_have_their_own_nodes_and_repairs(run):
     ("stages", "hours"),
     [
         ({"manual_h": 24}, 24),
-        ({"automatic_h": 2, "automatic_success": 0.2, "manual_h": 48}, 2 + 0.8 * 48),
         ({"automatic_h": 2, "automatic_success": 0.5, "replacement_h": 100}, 2 + 0.5 * 100),
         (
             {"automatic_h": 2, "automatic_success": 0.5, "manual_h": 10, "manual_success": 0.9, "replacement_h": 100},
@@ -62,13 +61,6 @@ def test_crews_work_on_what_comes_to_them(run):
     assert asked.n_crew == 9
 
 
-def test_a_simulated_pool_holds_the_nodes_that_demand_says(run):
-    """Nodes out of a job that never waits, by Little's law from its failures."""
-    simulated = simulate(run.override({"spares.n_nodes": 60}), 200, 1)
-    per_h = simulated.runs["n_failures"].sum() / simulated.total_h.sum()
-    assert per_h * 24 == pytest.approx(spares.demand(run).in_repair, rel=0.01)
-
-
 # --------------------------------------------------------------------------- closed form and simulation
 
 
@@ -84,12 +76,7 @@ def test_a_job_that_never_waits_has_the_ettr_of_one_without_repair(run):
 
 
 @pytest.mark.parametrize(
-    "repair",
-    [
-        {"manual_h": 24.0},
-        {"manual_h": 24.0, "cv": 1.0},
-        {"automatic_h": 2.0, "automatic_success": 0.2, "manual_h": 27.5},
-    ],
+    "repair", [{"manual_h": 24.0, "cv": 1.0}, {"automatic_h": 2.0, "automatic_success": 0.2, "manual_h": 27.5}]
 )
 def test_simulation_and_closed_form_agree_within_what_the_closed_form_leaves_out(run, repair):
     """Of the mean of a repair nothing else matters; the pool is full at the start, and pauses thin failures out."""
@@ -147,7 +134,7 @@ def test_the_cost_is_that_of_the_hours_and_the_nodes(run):
     assert table.loc[17, "cost_low"] - 1e-4 < closed < table.loc[17, "cost_high"] + 1e-4
 
 
-@pytest.mark.parametrize("name", scenario_names())
+@pytest.mark.parametrize("name", ["rsc-1", *(pytest.param(name, marks=pytest.mark.slow) for name in scenario_names())])
 def test_every_preset_has_pools(name):
     given = Scenario.load(name).override({"spares": {"n_nodes": 0}, "repair": {"manual_h": 24.0}})
     size = round(spares.demand(given).in_repair) + 1
@@ -192,8 +179,7 @@ def test_where_shrinking_is_always_better_nothing_crosses():
     ("call", "message"),
     [
         (lambda run: spares.demand(run.override({"spares": None, "repair": None})), "has no spares and repair"),
-        (lambda run: spares.by_pool_size(run, [3], n_runs=0), "n_runs must be a whole number >= 2.*got 0"),
-        (lambda run: spares.by_pool_size(run, [3], n_runs=1), "n_runs must be a whole number >= 2"),
+        (lambda run: spares.by_pool_size(run, [3], n_runs=1), "n_runs must be a whole number >= 2.*got 1"),
         (lambda run: spares.by_pool_size(run, [-3]), "sizes must be a whole number from 0"),
         (lambda run: spares.by_pool_size(run, []), "sizes must hold at least one"),
         (lambda run: spares.by_pool_size(run, [2.5]), "sizes must be a whole number"),
@@ -201,10 +187,6 @@ def test_where_shrinking_is_always_better_nothing_crosses():
         (lambda run: spares.elastic_by_pool(run, [3], 4096, 1), "n_replicas must be <= 2048"),
         (lambda run: spares.elastic_by_pool(run, [], 4, 1), "sizes must hold at least one"),
         (lambda run: spares.elastic_by_pool(run, [3], 4, 5), "n_least must be <= 4"),
-        (
-            lambda run: spares.elastic_by_pool(run.override({"spares": None, "repair": None}), [3], 4, 1),
-            "has no spares and repair",
-        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(run, call, message):

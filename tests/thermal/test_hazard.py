@@ -9,17 +9,16 @@ from ettr.core.errors import InputError, OutsideValidity
 from ettr.thermal import arrhenius_factor, coffin_manson_factor, linear_factor
 
 
-def test_arrhenius_gives_the_worked_value_of_the_reliability_library():
-    assert arrhenius_factor(100, 60, 1.2) == pytest.approx(88.29574588, abs=1e-6)
-
-
-@pytest.mark.parametrize(("energy_ev", "factor"), [(0.3, 1.36), (0.7, 2.035), (1.2, 3.38)])
-def test_ten_degrees_by_arrhenius(energy_ev, factor):
-    assert arrhenius_factor(70, 60, energy_ev) == pytest.approx(factor, abs=0.005)
-
-
-def test_a_doubling_in_ten_degrees_is_two_thirds_of_an_electronvolt():
-    assert arrhenius_factor(65, 55, 0.66) == pytest.approx(2, abs=0.01)
+@pytest.mark.parametrize(
+    ("die_c", "reference_c", "energy_ev", "factor", "digits"),
+    [
+        (100, 60, 1.2, 88.29574588, 1e-6),  # the reliability library's worked value
+        *[(70, 60, 0.3, 1.36, 0.005), (70, 60, 0.7, 2.035, 0.005), (70, 60, 1.2, 3.38, 0.005)],
+        (65, 55, 0.66, 2, 0.01),  # a doubling in ten degrees is two thirds of an electronvolt
+    ],
+)
+def test_worked_values_of_arrhenius(die_c, reference_c, energy_ev, factor, digits):
+    assert arrhenius_factor(die_c, reference_c, energy_ev) == pytest.approx(factor, abs=digits)
 
 
 def test_nothing_changes_at_the_reference_nor_without_energy():

@@ -55,35 +55,26 @@ def test_what_a_scenario_was_made_from_is_never_called_reproduced(results):
 
 
 @pytest.mark.parametrize(
-    ("result_id", "computed"),
+    ("result_id", "computed", "off"),
     [
-        ("rsc-ettr-60", 0.684),  # 1 - (5 + 30) min / 110.8 min
-        ("rsc-ettr-5", 0.932),
-        ("rsc-ettr-8000", 0.906),
-        ("rsc-ettr-2048", 0.960),
-        ("rsc-ettr-4096", 0.919),
-        ("rsc-ettr-fast-write", 0.921),
-        ("rsc-ettr-few-failures", 0.898),
+        ("rsc-ettr-60", 0.684, 5e-4),  # 1 - (5 + 30) min / 110.8 min
+        ("rsc-ettr-5", 0.932, 5e-4),
+        ("rsc-ettr-8000", 0.906, 5e-4),
+        ("rsc-ettr-2048", 0.960, 5e-4),
+        ("rsc-ettr-4096", 0.919, 5e-4),
+        ("rsc-ettr-fast-write", 0.921, 5e-4),
+        ("rsc-ettr-few-failures", 0.898, 5e-4),
+        ("fthsdp-10min", 1 - 10 / (24 * 60 / (12_500 * 6.5e-3)), 1e-13),
+        ("fthsdp-3min", 1 - 3 / (24 * 60 / (12_500 * 6.5e-3)), 1e-13),
+        ("fthsdp-3min-away", 1 - 3 / 18 - 0.033, 1e-13),
+        ("megascale-init-10000", 5 * 10_000 / 2048, 1e-11),
+        ("minder-recall", 0.904 * 0.893 / (2 * 0.904 - 0.893), 1e-13),
+        ("dcp-ratio", 148.8 / 6.3, 1e-11),
+        ("gemini-survival", 1 - 8 / 120, 1e-13),  # 8 pairs among the 120 that two of 16 machines can be
     ],
 )
-def test_rsc_values_by_hand(results, result_id, computed):
-    assert results.set_index("result_id").loc[result_id, "computed"] == pytest.approx(computed, abs=5e-4)
-
-
-@pytest.mark.parametrize(
-    ("result_id", "computed"),
-    [
-        ("fthsdp-10min", 1 - 10 / (24 * 60 / (12_500 * 6.5e-3))),
-        ("fthsdp-3min", 1 - 3 / (24 * 60 / (12_500 * 6.5e-3))),
-        ("fthsdp-3min-away", 1 - 3 / 18 - 0.033),
-        ("megascale-init-10000", 5 * 10_000 / 2048),
-        ("minder-recall", 0.904 * 0.893 / (2 * 0.904 - 0.893)),
-        ("dcp-ratio", 148.8 / 6.3),
-        ("gemini-survival", 1 - 8 / 120),  # 8 pairs among the 120 that two of 16 machines can be
-    ],
-)
-def test_single_figures_by_hand(results, result_id, computed):
-    assert results.set_index("result_id").loc[result_id, "computed"] == pytest.approx(computed, rel=1e-12)
+def test_single_figures_by_hand(results, result_id, computed, off):
+    assert results.set_index("result_id").loc[result_id, "computed"] == pytest.approx(computed, abs=off)
 
 
 def test_rsc_results_stand_beside_both_forms(results):
@@ -115,13 +106,11 @@ def test_the_one_rsc_value_that_is_off_would_hold_at_39_minutes():
     [
         ("equal", 12.0, 0.0, "absolute", "reproduced"),
         ("equal", 12.5, 0.5, "absolute", "reproduced"),
-        ("equal", 11.5, 0.5, "absolute", "reproduced"),
         ("equal", 12.5, 0.49, "absolute", "not reproduced"),
         ("equal", 10.0, 0.2, "relative", "reproduced"),
         ("equal", 10.0, 0.19, "relative", "not reproduced"),
         ("equal", -12.0, 1.0, "relative", "not reproduced"),
         ("equal", -12.0, 2.0, "relative", "reproduced"),
-        ("at_least", 11.0, 0.0, "absolute", "reproduced"),
         ("at_least", 13.0, 0.0, "absolute", "not reproduced"),
         ("at_least", 13.0, 1.0, "absolute", "reproduced"),
         ("at_most", 13.0, 0.0, "absolute", "reproduced"),
@@ -140,86 +129,55 @@ def test_the_verdict_follows_relation_and_tolerance(relation, published, toleran
 
 @pytest.mark.parametrize("kind", ["fitted", "input"])
 def test_assumptions_make_a_result_consistent_at_best(kind):
-    assert validation.run(row(kind=kind))["verdict"].item() == "consistent"
+    table = row(kind=kind)
+    assert validation.run(table)["verdict"].item() == "consistent" and "computed" not in table
     assert validation.run(row(kind=kind, published=1.0))["verdict"].item() == "not reproduced"
 
 
-def test_the_table_given_is_left_alone():
-    table = row()
-    validation.run(table)
-    assert "computed" not in table
-
-
+UNFIT = "validation.csv, mine: inputs do not fit"
 TAMPERED = {
     "unknown computation": (
         {"model": "daly_intervall_min"},
-        UnknownName,
         "unknown computation 'daly_intervall_min' (validation.csv, mine); did you mean 'daly_interval_min'?",
     ),
-    "no JSON": (
-        {"inputs": "{n_events: 10}"},
-        DataError,
-        "validation.csv, mine: inputs do not fit mean_time_between_h: Expecting property name",
-    ),
-    "another name": (
-        {"inputs": '{"n_event": 10, "window_days": 5}'},
-        DataError,
-        "validation.csv, mine: inputs do not fit mean_time_between_h: ",
-    ),
-    "a list": (
-        {"inputs": "[10, 5]"},
-        DataError,
-        "validation.csv, mine: inputs do not fit mean_time_between_h: ",
-    ),
-    "text for a number": (
-        {"inputs": '{"n_events": "ten", "window_days": 5}'},
-        DataError,
-        "validation.csv, mine: inputs do not fit mean_time_between_h: ",
-    ),
+    "no JSON": ({"inputs": "{n_events: 10}"}, f"{UNFIT} mean_time_between_h: Expecting property name"),
+    "another name": ({"inputs": '{"n_event": 10, "window_days": 5}'}, f"{UNFIT} mean_time_between_h: "),
+    "a list": ({"inputs": "[10, 5]"}, f"{UNFIT} mean_time_between_h: "),
+    "text for a number": ({"inputs": '{"n_events": "ten", "window_days": 5}'}, f"{UNFIT} mean_time_between_h: "),
     "nothing counted": (
         {"inputs": '{"n_events": 0, "window_days": 5}'},
-        DataError,
-        "validation.csv, mine: inputs do not fit mean_time_between_h: division by zero",
+        f"{UNFIT} mean_time_between_h: division by zero",
     ),
     "out of range": (
         {"model": "daly_interval_min", "inputs": '{"stall_min": 5, "mttf_h": -24}'},
-        DataError,
-        "validation.csv, mine: inputs do not fit daly_interval_min: mttf_h must be > 0 h, got -24",
+        f"{UNFIT} daly_interval_min: mttf_h must be > 0 h, got -24",
     ),
     "endless": (
         {"model": "daly_interval_min", "inputs": '{"stall_min": 5, "mttf_h": Infinity}'},
-        DataError,
         "validation.csv, mine: daly_interval_min gives inf for these inputs",
-    ),
-    "unknown scenario": (
-        {"model": "exact_ettr", "inputs": '{"scenario": "rsc-3", "set": {}}'},
-        DataError,
-        "validation.csv, mine: inputs do not fit exact_ettr: unknown scenario 'rsc-3'",
     ),
     "unknown field": (
         {"model": "exact_ettr", "inputs": '{"scenario": "rsc-1", "set": {"cluster.gpus": 8}}'},
-        DataError,
-        "validation.csv, mine: inputs do not fit exact_ettr: unknown field 'cluster.gpus'; did you mean "
-        "'cluster.n_gpus'?",
+        f"{UNFIT} exact_ettr: unknown field 'cluster.gpus'; did you mean 'cluster.n_gpus'?",
     ),
     "unknown rule": (
         {"model": "rsc_ettr", "inputs": '{"scenario": "rsc-1", "set": {}, "interval": "yung"}'},
-        DataError,
-        "validation.csv, mine: inputs do not fit rsc_ettr: unknown rule for the interval 'yung'; did you mean 'young'?",
+        f"{UNFIT} rsc_ettr: unknown rule for the interval 'yung'; did you mean 'young'?",
     ),
     "outside validity": (
         {"model": "rsc_ettr", "inputs": '{"scenario": "rsc-1", "set": {"cluster.n_gpus": 800000}}'},
-        DataError,
-        "validation.csv, mine: inputs do not fit rsc_ettr: budget.rsc holds only for",
+        f"{UNFIT} rsc_ettr: budget.rsc holds only for",
+    ),
+    "unknown published run": (
+        {"model": "scaling_pct", "inputs": '{"run_id": "nope"}'},
+        f"{UNFIT} scaling_pct: unknown published run 'nope'",
     ),
     "unknown relation": (
         {"relation": "atleast"},
-        UnknownName,
         "unknown relation 'atleast' (validation.csv, mine); did you mean 'at_least'?",
     ),
     "unknown tolerance": (
         {"tolerance_kind": "percent"},
-        UnknownName,
         "unknown kind of tolerance 'percent' (validation.csv, mine)",
     ),
 }
@@ -227,8 +185,8 @@ TAMPERED = {
 
 @pytest.mark.parametrize("fault", TAMPERED)
 def test_a_tampered_row_is_named(fault):
-    changes, error, message = TAMPERED[fault]
-    with pytest.raises(error) as caught:
+    changes, message = TAMPERED[fault]
+    with pytest.raises(UnknownName if message.startswith("unknown") else DataError) as caught:
         validation.run(row(**changes))
     assert str(caught.value).startswith(message)
 
@@ -241,8 +199,3 @@ def test_rows_of_scaling_say_whether_they_were_used(results):
     assert len(rows) == (runs.index != runs["relative_to"]).sum()
     published = runs.loc[rows["result_id"].str.removeprefix("scaling-"), "measured_pct"]
     assert published.tolist() == rows["published"].tolist()
-
-
-def test_an_unknown_published_run_is_named():
-    with pytest.raises(DataError, match="nope"):
-        validation.run(row(model="scaling_pct", inputs='{"run_id": "nope"}'))
