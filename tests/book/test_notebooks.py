@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,35 +16,18 @@ ROOT = Path(__file__).parents[2]
 NOTEBOOKS = [name for name in chapters.docnames(ROOT) if (ROOT / f"{name}.ipynb").is_file()]
 REFERENCE = "book/reference/"  # tables of what is there; their titles need not ask
 TAGS = {
-    "parameters",
-    "answer",
-    "prose",
-    "hide-input",
-    "remove-input",
-    "hide-output",
-    "remove-cell",
-    "hide-cell",
+    *("parameters", "answer", "prose"),
+    *("hide-input", "remove-input", "hide-output", "remove-cell", "hide-cell"),
 }
-LOGIC = (
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.Lambda,
-    ast.For,
-    ast.AsyncFor,
-    ast.While,
-    ast.If,
-    ast.Try,
-    ast.With,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.GeneratorExp,
-)
+LOGIC = {
+    *("FunctionDef", "AsyncFunctionDef", "ClassDef", "Lambda", "If", "Try", "With"),
+    *("For", "AsyncFor", "While", "ListComp", "SetComp", "DictComp", "GeneratorExp"),
+}
 
 pytestmark = pytest.mark.parametrize("name", NOTEBOOKS)
 
 
+@cache
 def document(name: str) -> dict:
     return json.loads((ROOT / f"{name}.ipynb").read_text(encoding="utf-8"))
 
@@ -92,31 +76,20 @@ def test_parameters_come_before_any_other_code(name):
 
 def test_there_is_no_logic(name):
     for cell in code_cells(name):
-        found = [type(node).__name__ for node in ast.walk(ast.parse(source(cell))) if isinstance(node, LOGIC)]
-        assert found == [], source(cell)
+        assert not LOGIC & {type(node).__name__ for node in ast.walk(ast.parse(source(cell)))}, source(cell)
 
 
-def test_it_is_committed_without_outputs(name):
-    for cell in code_cells(name):
-        assert cell["outputs"] == []
-        assert cell["execution_count"] is None
-        assert "papermill" not in cell["metadata"]
-    assert "papermill" not in document(name)["metadata"]
-
-
-def test_cells_have_ids_of_their_own(name):
-    ids = [cell["id"] for cell in document(name)["cells"]]
-    assert len(ids) == len(set(ids))
+def test_it_is_committed_clean(name):
     assert document(name)["nbformat_minor"] >= 5
-
-
-def test_the_kernel_is_python3(name):
     assert document(name)["metadata"]["kernelspec"]["name"] == "python3"
+    for part in (document(name), *code_cells(name)):
+        assert "papermill" not in part["metadata"]
+    for cell in code_cells(name):
+        assert (cell["outputs"], cell["execution_count"]) == ([], None)
 
 
-def test_tags_are_known(name):
-    assert {tag for cell in document(name)["cells"] for tag in tags(cell)} <= TAGS
-
-
-def test_at_most_one_answer(name):
-    assert sum("answer" in tags(cell) for cell in code_cells(name)) <= 1
+def test_cells_have_ids_of_their_own_and_known_tags(name):
+    cells = document(name)["cells"]
+    assert len({cell["id"] for cell in cells}) == len(cells)
+    assert {tag for cell in cells for tag in tags(cell)} <= TAGS
+    assert sum("answer" in tags(cell) for cell in cells) <= 1

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parents[2]
 PAGES = chapters.docnames(ROOT)
-MARKS_TRIED = 40
 
 
 class Links(HTMLParser):
@@ -47,9 +46,9 @@ def is_outside(address: str) -> bool:
     return bool(urlsplit(address).scheme or urlsplit(address).netloc)
 
 
-@pytest.mark.parametrize("docname", PAGES)
-def test_every_page_is_there(site, docname):
-    assert (site / f"{docname}.html").is_file()
+def test_every_page_is_there_and_some_have_charts(site):
+    assert [name for name in PAGES if not (site / f"{name}.html").is_file()] == []
+    assert len(pages_with_charts(site)) > 10
 
 
 def test_links_inside_the_book_lead_somewhere(links):
@@ -99,39 +98,19 @@ class TestEveryPage:
             assert not chart["stillShown"], chart
 
     def test_it_is_accessible(self, visit, docname, view):
-        assert visit(docname, view).violations == []
+        violations = visit(docname, view).violations
+        if violations is None:
+            pytest.skip("pages of the same template are checked")
+        assert violations == []
 
 
 def pages_with_charts(site: Path) -> list[str]:
     return [name for name in PAGES if 'class="book-chart"' in (site / f"{name}.html").read_text(encoding="utf-8")]
 
 
-def test_charts_answer_the_pointer(site, open_page, draw_all):
-    silent, count = [], 0
-    for docname in pages_with_charts(site):
-        page = open_page(site / f"{docname}.html")
-        draw_all(page)
-        for figure in page.query_selector_all("figure.book-chart"):
-            count += 1
-            figure.scroll_into_view_if_needed()
-            if not any(shows_tooltip(page, mark) for mark in marks_of(figure)):
-                silent.append(f"{docname}: {figure.query_selector('.book-chart-title').text_content()}")
-        page.context.close()
-    assert count
-    assert silent == []
-
-
-def marks_of(figure) -> list:
-    marks = figure.query_selector_all(".book-chart-target .role-mark path")
-    return marks[:: max(1, len(marks) // MARKS_TRIED)]
-
-
-def shows_tooltip(page, mark) -> bool:
-    box = mark.bounding_box()
-    if not box:
-        return False
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    return bool(page.query_selector("#vg-tooltip-element.visible"))
+@pytest.mark.parametrize("docname", PAGES)
+def test_charts_answer_the_pointer(visit, docname):
+    assert visit(docname, "light").silent == []
 
 
 def test_the_reader_can_switch_to_dark_and_back(site, open_page, draw_all):

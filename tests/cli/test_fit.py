@@ -61,9 +61,8 @@ def read(path: str, **options):
 # --------------------------------------------------------------------------- answers
 
 
-def test_fit_answers_in_words(ettr, log):
-    status, out, err = ettr("fit", log, *GIVEN)
-    assert (status, err) == (0, "")
+def test_fit_answers_in_words(in_words, log):
+    out = in_words("fit", log, *GIVEN)
     n = len(text().splitlines()) - 1
     lines = out.splitlines()
     assert lines[0] == "odd.csv (csv)" and lines[1].startswith("odd.csv shows ")
@@ -74,8 +73,7 @@ def test_fit_answers_in_words(ettr, log):
     assert f"100 nodes watched for 60 days, 6,000 node-days: {n} failures." in out
     assert re.search(r"^GPU +\d+ +[\d.]+% +[\d.]+ +[\d.]+ to [\d.]+$", out, re.M)
     assert re.search(r"^within 10 min +\d+ .* p [=<] [\d.]+$", out, re.M)
-    assert not re.search(r"\b(nan|inf|None)\b|\*\*|\\|\[/?bold", out)
-    assert "…" not in out
+    assert not re.search(r"\*\*|\\|\[/?bold", out)
 
 
 def test_columns_follow_one_map_or_several(ettr, short):
@@ -91,10 +89,8 @@ def test_columns_follow_one_map_or_several(ettr, short):
     ]
 
 
-def test_fit_answers_machines_with_the_same(ettr, log):
-    status, out, err = ettr("fit", log, *GIVEN, "--planned", "^planned", "--json", "--gpus", "400")
-    assert (status, err) == (0, "")
-    record = json.loads(out, parse_constant=pytest.fail)
+def test_fit_answers_machines_with_the_same(as_json, log):
+    record = as_json("fit", log, *GIVEN, "--planned", "^planned", "--gpus", "400")
     fit = failures.fit(read(log, planned="^planned"))
     assert record.pop("plan") == plan.from_fit(fit, 400, name="odd").to_dict()
     assert record == json.loads(json.dumps(fit.to_dict()))
@@ -102,88 +98,64 @@ def test_fit_answers_machines_with_the_same(ettr, log):
     assert record["log"]["n_events"] + record["log"]["n_planned"] == len(text().splitlines()) - 1
 
 
-@pytest.mark.parametrize("name", ["packed.csv.gz", "events.json"])
-def test_other_files_with_the_same_failures_give_the_same_rate(ettr, short, name):
-    if name.endswith("gz"):
-        Path(name).write_bytes(gzip.compress(Path(short).read_bytes()))
-        status, out, _ = ettr("fit", name, *GIVEN, "--json")
-    else:
-        frame = pd.read_csv(short)
-        halves = [
-            {"at": row[column], "node": row["box"], "event": event}
-            for _, row in frame.iterrows()
-            for column, event in (("opened on", "start"), ("back on", "end"))
-            if isinstance(row[column], str)
-        ]
-        Path(name).write_text(json.dumps(sorted(halves, key=lambda half: half["at"])), encoding="utf-8")
-        status, out, _ = ettr("fit", name, "--nodes", "100", "--window", WINDOW, "--map", "start=at", "--json")
-    assert status == 0
-    fit = failures.fit(read(short))
-    assert json.loads(out)["rate"]["per_1000_node_days"] == pytest.approx(fit.rate.per_1000_node_days)
-    assert json.loads(out)["log"]["format"] == ("csv" if name.endswith("gz") else "events")
+def test_a_packed_file_gives_the_same(as_json, short):
+    Path("packed.csv.gz").write_bytes(gzip.compress(Path(short).read_bytes()))
+    record = as_json("fit", "packed.csv.gz", *GIVEN)
+    assert record["rate"]["per_1000_node_days"] == failures.fit(read(short)).rate.per_1000_node_days
+    assert record["log"]["format"] == "csv"
 
 
-def test_a_scenario_is_written_and_planned_with(ettr, short):
-    status, out, err = ettr(
-        "fit", short, *GIVEN, "--scenario-out", "My Cluster.yml", "--like", "rsc-1", "--gpus", "400"
-    )
-    assert (status, err) == (0, "")
+def test_a_scenario_is_written_and_planned_with(in_words, as_json, short):
+    out = in_words("fit", short, *GIVEN, "--scenario-out", "My Cluster.yml", "--like", "rsc-1", "--gpus", "400")
     assert out.rstrip().endswith("The scenario is at My Cluster.yml: ettr plan 'My Cluster.yml'")
-    run = Scenario.load("My Cluster.yml")
-    fit = failures.fit(read(short))
+    run, fit = Scenario.load("My Cluster.yml"), failures.fit(read(short))
     assert (run.name, run.cluster.n_gpus) == ("my-cluster", 400)
     assert run.failures.rate == pytest.approx(fit.rate.per_1000_node_days)
     assert run.checkpoint.stall_s == Scenario.load("rsc-1").checkpoint.stall_s
-    status, out, err = ettr("plan", "My Cluster.yml", "--json")
-    assert (status, err) == (0, "")
+    record = as_json("plan", "My Cluster.yml", "--quick")
     expected = plan.from_fit(fit, 400, like="rsc-1", name="my-cluster").plan.to_dict()
-    assert {name: value for name, value in json.loads(out).items() if name in expected} == expected
+    assert {name: value for name, value in record.items() if name in expected} == expected
 
 
-def test_cohorts_are_compared_where_their_nodes_are_known(ettr, log):
-    known = ettr("fit", log, *GIVEN, "--split", "generation=A:50,B:50")[1]
+def test_cohorts_are_compared_where_their_nodes_are_known(in_words, log):
+    known = in_words("fit", log, *GIVEN, "--split", "generation=A:50,B:50")
     assert re.search(r"^B fails [\d.]+ times as often as A \(", known, re.M)
     assert re.search(r"^generation +failures +share", known, re.M) and "not known" not in known
-    unknown = ettr("fit", log, *GIVEN, "--split", "generation")[1]
+    unknown = in_words("fit", log, *GIVEN, "--split", "generation")
     assert "How many nodes of each generation were watched is not known" in unknown
     assert re.search(r"^B +\d+ +[\d.]+% +not known *$", unknown, re.M)
 
 
-def test_components_are_shown_once_though_split_by(ettr, short):
-    out = ettr("fit", short, *GIVEN, "--split", "component")[1]
-    assert len(re.findall(r"^GPU ", out, re.M)) == 1
+def test_components_are_shown_once_though_split_by(in_words, short):
+    assert len(re.findall(r"^GPU ", in_words("fit", short, *GIVEN, "--split", "component"), re.M)) == 1
 
 
-def test_a_log_without_failures_has_an_upper_bound_and_a_plan(ettr, log):
+def test_a_log_without_failures_has_an_upper_bound_and_a_plan(in_words, log):
     Path("none.csv").write_text(text().partition("\n")[0] + "\n", encoding="utf-8")
-    status, out, err = ettr("fit", "none.csv", *GIVEN, "--format", "csv")
-    assert (status, err) == (0, "")
+    out = in_words("fit", "none.csv", *GIVEN, "--format", "csv")
     assert "No failures in 6,000 node-days: the 95% interval of the rate is 0 to 0.61" in out
-    assert "It takes 20 failures to see a trend; there are none." in out
-    assert "a checkpoint every" in out and not re.search(r"\b(nan|inf|None)\b", out)
+    assert "It takes 20 failures to see a trend; there are none." in out and "a checkpoint every" in out
 
 
 NASTY = "[bold]x[/bold]\x1b[31m :bug: *y* a_b\\"
 
 
-def test_nothing_in_a_log_speaks_to_the_terminal(ettr, log):
-    lines = text().splitlines()
+def test_nothing_in_a_log_speaks_to_the_terminal(in_words, as_json, short):
+    lines = Path(short).read_text(encoding="utf-8").splitlines()
     lines[1:] = [line.replace(",GPU,", f",{NASTY},") for line in lines[1:]]
     Path("[i]odd.csv").write_text("\n".join(lines), encoding="utf-8")
-    status, out, _ = ettr("fit", "[i]odd.csv", *GIVEN)
-    assert status == 0
+    out = in_words("fit", "[i]odd.csv", *GIVEN)
     cleaned = NASTY.replace("\x1b", "?")
     assert re.search(rf"^{re.escape(cleaned)} +\d+ ", out, re.M)  # the table
     assert out.startswith("[i]odd.csv (csv)\n[i]odd.csv shows ")
     assert "\x1b" not in out and "\N{BUG}" not in out
-    status, out, _ = ettr("fit", "[i]odd.csv", *GIVEN, "--json")
-    assert NASTY.strip() in {row["group"] for row in json.loads(out)["components"]}
+    assert NASTY.strip() in {row["group"] for row in as_json("fit", "[i]odd.csv", *GIVEN)["components"]}
 
 
-def test_answers_are_not_cut_in_a_narrow_pipe(ettr, short, monkeypatch):
-    wide = ettr("fit", short, *GIVEN, "--split", "generation=A:50,B:50")[1]
+def test_answers_are_not_cut_in_a_narrow_pipe(in_words, short, monkeypatch):
+    wide = in_words("fit", short, *GIVEN, "--split", "generation=A:50,B:50")
     monkeypatch.setenv("COLUMNS", "80")
-    narrow = ettr("fit", short, *GIVEN, "--split", "generation=A:50,B:50")[1]
+    narrow = in_words("fit", short, *GIVEN, "--split", "generation=A:50,B:50")
     assert narrow == wide and max(map(len, wide.splitlines())) > 110  # a sentence is one line
 
 
@@ -200,6 +172,7 @@ def test_progress_is_seen_by_people_alone(ettr, short, monkeypatch, option):
 
 # --------------------------------------------------------------------------- refusals
 
+SPLIT = "--split takes COLUMN=VALUE:NODES,VALUE:NODES, got"
 BAD = {
     "no nodes": (["--window", WINDOW, *MAPPED], "n_nodes must be given: how many nodes were watched?"),
     "zero nodes": (["--nodes", "0", *MAPPED], "n_nodes must be a whole number from 1 to"),
@@ -210,19 +183,10 @@ BAD = {
     "half a pair": ([*GIVEN, "--map", "cause"], "--map takes OURS=THEIRS, e.g. start=opened_at, got 'cause'"),
     "no such column": ([*GIVEN, "--map", "end=until"], "--map end=until: odd.csv has no column 'until'"),
     "no such split": ([*GIVEN, "--split", "rack"], "--map rack=rack: odd.csv has no column 'rack'"),
-    "split by no number": (
-        [*GIVEN, "--split", "generation=A:ten"],
-        "--split takes COLUMN=VALUE:NODES,VALUE:NODES, got 'A:ten'",
-    ),
-    "split by a sign": (
-        [*GIVEN, "--split", "generation=A:²"],
-        "--split takes COLUMN=VALUE:NODES,VALUE:NODES, got 'A:²'",
-    ),
-    "split of no column": ([*GIVEN, "--split", "=A:3"], "--split takes COLUMN=VALUE:NODES,VALUE:NODES, got '=A:3'"),
-    "split of no value": (
-        [*GIVEN, "--split", "generation=:3"],
-        "--split takes COLUMN=VALUE:NODES,VALUE:NODES, got ':3'",
-    ),
+    "split by no number": ([*GIVEN, "--split", "generation=A:ten"], f"{SPLIT} 'A:ten'"),
+    "split by a sign": ([*GIVEN, "--split", "generation=A:²"], f"{SPLIT} 'A:²'"),
+    "split of no column": ([*GIVEN, "--split", "=A:3"], f"{SPLIT} '=A:3'"),
+    "split of no value": ([*GIVEN, "--split", "generation=:3"], f"{SPLIT} ':3'"),
     "split twice": ([*GIVEN, "--split", "generation=A:1,A:2"], "--split names 'A' twice"),
     "more nodes in parts": (
         [*GIVEN, "--split", "generation=A:70,B:50"],
@@ -243,18 +207,15 @@ BAD = {
 
 
 @pytest.mark.parametrize("fault", BAD)
-def test_bad_input_is_one_message_and_status_2(ettr, short, fault):
+def test_bad_input_is_one_message_and_status_2(refused, short, fault):
     arguments, message = BAD[fault]
-    status, out, err = ettr("fit", short, *arguments)
-    assert (status, out) == (2, "")
-    assert err.startswith(f"ettr: {message}") and err.count("\n") == 1
+    assert refused("fit", short, *arguments).startswith(message)
     assert sorted(path.name for path in Path().iterdir()) == [short]
 
 
-def test_a_folder_is_no_file_to_write_to(ettr, short):
+def test_a_folder_is_no_file_to_write_to(refused, short):
     Path("x.yml").mkdir()
-    status, out, err = ettr("fit", short, *GIVEN, "--scenario-out", "x.yml")
-    assert (status, out) == (2, "") and err.startswith("ettr: cannot write x.yml: Is a directory")
+    assert refused("fit", short, *GIVEN, "--scenario-out", "x.yml") == "cannot write x.yml: Is a directory"
 
 
 @pytest.mark.parametrize(
@@ -266,13 +227,11 @@ def test_a_folder_is_no_file_to_write_to(ettr, short):
         (b"hello\nworld\n", "the format of mine.log is not known; it begins 'hello'. Name it with --format"),
     ],
 )
-def test_what_is_no_log_is_refused(ettr, tmp_path, monkeypatch, content, message):
+def test_what_is_no_log_is_refused(refused, tmp_path, monkeypatch, content, message):
     monkeypatch.chdir(tmp_path)
     if content is not None:
         Path("mine.log").write_bytes(content)
-    status, out, err = ettr("fit", "mine.log", "--nodes", "8")
-    assert (status, out) == (2, "")
-    assert err.startswith(f"ettr: {message}") and err.count("\n") == 1
+    assert refused("fit", "mine.log", "--nodes", "8").startswith(message)
 
 
 @pytest.mark.parametrize("option", [["--like", "rsc-9"], ["--gpus", "0"], ["--scenario-out", "no/x.yml"]])
@@ -295,9 +254,6 @@ def test_help_names_every_option(ettr):
     assert {"fit", "formats"} <= set(re.findall(r"^\W*(\w+) ", ettr("--help")[1], re.M))
 
 
-def test_formats_are_listed_for_people_and_machines(ettr):
-    status, out, err = ettr("formats")
-    assert (status, err) == (0, "")
-    names = logs.formats()["name"].tolist()
-    assert [line.split()[0] for line in out.splitlines()] == names
-    assert json.loads(ettr("formats", "--json")[1]) == logs.formats().to_dict("records")
+def test_formats_are_listed_for_people_and_machines(in_words, as_json):
+    assert [line.split()[0] for line in in_words("formats").splitlines()] == logs.formats()["name"].tolist()
+    assert as_json("formats") == logs.formats().to_dict("records")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import re
@@ -32,9 +31,8 @@ def rsc1(**sections):
 # --------------------------------------------------------------------------- answers
 
 
-def test_simulate_answers_in_words(ettr):
-    status, out, err = ettr("simulate", "rsc-1", "--runs", "300", "--seed", "7", "--set", "cluster.n_gpus=8000")
-    assert (status, err) == (0, "")
+def test_simulate_answers_in_words(in_words):
+    out = in_words("simulate", "rsc-1", "--runs", "300", "--seed", "7", "--set", "cluster.n_gpus=8000")
     simulated = simulate(run := rsc1(**{"cluster.n_gpus": 8000}), 300, 7)
     form, (low, high) = budget.exact(run), simulated.ettr_interval
     assert out.startswith(
@@ -56,8 +54,8 @@ def number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def test_the_time_budget_is_that_of_the_simulation_beside_that_of_the_form(ettr):
-    out = ettr("simulate", "rsc-1", "--runs", "300")[1]
+def test_the_time_budget_is_that_of_the_simulation_beside_that_of_the_form(in_words):
+    out = in_words("simulate", "rsc-1", "--runs", "300")
     simulated, form = simulate(rsc1(), 300), budget.exact(rsc1()).to_dict()
     rows = {part: cells for part, *cells in ROW.findall(out)}
     means = simulated.budget_interval.set_index("part")
@@ -73,8 +71,8 @@ def test_the_time_budget_is_that_of_the_simulation_beside_that_of_the_form(ettr)
             assert number(share_of_form) / 100 == pytest.approx(form[f"{part}_h"] / form["total_h"], abs=5.1e-4)
 
 
-def test_finishing_dates_are_in_hours_and_days(ettr):
-    out = ettr("simulate", "rsc-1", "--runs", "300")[1]
+def test_finishing_dates_are_in_hours_and_days(in_words):
+    out = in_words("simulate", "rsc-1", "--runs", "300")
     title, head, hours, days = out.splitlines()[2:6]
     assert title == "Finishing dates, since submission"
     assert head.split()[3:] == [f"{percentile}%" for percentile in PERCENTILES]
@@ -82,14 +80,12 @@ def test_finishing_dates_are_in_hours_and_days(ettr):
     assert hours.split()[0] == "hours" and days.split()[0] == "days"
     np.testing.assert_allclose([number(cell) for cell in hours.split()[1:]], expected, atol=0.051)
     np.testing.assert_allclose([number(cell) for cell in days.split()[1:]], expected / 24, atol=0.051)
-    steady = ettr("simulate", "rsc-1", "--runs", "30", "--set", "job.include_start=false")[1]
+    steady = in_words("simulate", "rsc-1", "--runs", "30", "--set", "job.include_start=false")
     assert "Finishing dates, since the start, in the steady state\n" in steady
 
 
-def test_simulate_answers_machines_with_the_same(ettr):
-    status, out, err = ettr("simulate", "rsc-1", "--runs", "300", *SPARES, "--json")
-    assert (status, err) == (0, "")
-    record = json.loads(out, parse_constant=pytest.fail)
+def test_simulate_answers_machines_with_the_same(as_json):
+    record = as_json("simulate", "rsc-1", "--runs", "3e2", "--seed", "3", *SPARES)
     run = rsc1(spares={"n_nodes": 1}, repair={"manual_h": 24})
     left = budget.simplified(run)
     form = budget.exact(left.scenario)
@@ -101,21 +97,13 @@ def test_simulate_answers_machines_with_the_same(ettr):
         "refusal": None,
         "budget": form.to_dict(),
     }
-    assert record == simulate(run, 300).to_dict()
+    assert record == simulate(run, 300, 3).to_dict()
 
 
-def test_the_seed_is_that_of_the_runs(ettr):
-    first, again, other = (
-        json.loads(ettr("simulate", "rsc-1", "--runs", "20", "--seed", seed, "--json")[1]) for seed in "334"
-    )
-    assert first == again and first["finish_h"] != other["finish_h"]
-
-
-def test_runs_may_be_written_with_an_exponent(ettr):
-    assert json.loads(ettr("simulate", "rsc-1", "--runs", "1e2", "--json")[1])["n_runs"] == 100
-
-
-@pytest.mark.parametrize("name", evidence.scenario_names())
+@pytest.mark.parametrize(
+    "name",
+    ["llama3-405b", *(pytest.param(name, marks=pytest.mark.slow) for name in evidence.scenario_names())],
+)
 def test_every_preset_is_answered_within_a_narrow_terminal(ettr, monkeypatch, name):
     wide = ettr("simulate", name, "--runs", "30")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
@@ -132,8 +120,8 @@ def test_every_preset_is_answered_within_a_narrow_terminal(ettr, monkeypatch, na
 # --------------------------------------------------------------------------- beside the closed form
 
 
-def test_what_the_closed_form_leaves_out_is_named_and_waits_are_told(ettr):
-    out = ettr("simulate", "rsc-1", "--runs", "100", *SPARES)[1]
+def test_what_the_closed_form_leaves_out_is_named_and_waits_are_told(in_words):
+    out = in_words("simulate", "rsc-1", "--runs", "100", *SPARES)
     assert "The closed form leaves out:\n  spares that run out (spares, repair)\n" in out
     simulated = simulate(rsc1(spares={"n_nodes": 1}, repair={"manual_h": 24}), 100)
     waits, hours = re.search(r"^Waits for nodes: ([\d.]+) a run, ([\d,.]+) h \(within the queue\)$", out, re.M).groups()
@@ -144,17 +132,16 @@ def test_what_the_closed_form_leaves_out_is_named_and_waits_are_told(ettr):
     assert number(held[1]) == pytest.approx(8 * simulated.budget.total_h, rel=0.005)
 
 
-def test_what_does_not_occur_is_not_told(ettr):
-    out = ettr("simulate", "rsc-1", "--runs", "100")[1]
-    assert not re.search("Waits for nodes|Silent failures|Planned stops|hot spares", out)
+def test_what_does_not_occur_is_not_told(in_words):
+    out = in_words("simulate", "rsc-1", "--runs", "100")
+    assert not re.search("Waits for nodes|Silent failures|Planned stops|hot spares|dates are rough", out)
 
 
-def test_silent_failures_and_planned_stops_are_told(ettr):
+def test_silent_failures_and_planned_stops_are_told(in_words):
     """Two days until a corruption is found, so that some runs end before."""
     modes = "failures.modes=[{name: SDC, share: 0.05, latency_h: 48}]"
-    out = ettr(
-        "simulate", "rsc-2", "--runs", "100", "--set", modes, "--set", "maintenance={per_day: 1, duration_min: 30}"
-    )[1]
+    daily = "maintenance={per_day: 1, duration_min: 30}"
+    out = in_words("simulate", "rsc-2", "--runs", "100", "--set", modes, "--set", daily)
     undetected = re.search(r"^Silent failures that nobody had found at the end: ([\d.]+) a run$", out, re.M)
     planned = re.search(r"^Planned stops: ([\d.]+) a run$", out, re.M)
     changes = {"failures.modes": [{"name": "SDC", "share": 0.05, "latency_h": 48}]}
@@ -165,77 +152,60 @@ def test_silent_failures_and_planned_stops_are_told(ettr):
     assert "  silent failures, noticed at once here (failures.modes.SDC.latency_h)\n" in out
 
 
-def test_a_rate_that_changes_has_the_form_of_such_rates_beside_it(ettr):
-    young = ("--set", "failures.burn_in={factor: 3, decay_days: 7}", "--runs", "100")
+def test_a_rate_that_changes_has_the_form_of_such_rates_beside_it(in_words, as_json):
+    young = ("simulate", "rsc-1", "--set", "failures.burn_in={factor: 3, decay_days: 7}", "--runs", "30")
     run = rsc1(**{"failures.burn_in": {"factor": 3, "decay_days": 7}})
-    assert (
-        "(budget.over_time) leaves nothing out, at each moment's failure rate.\n"
-        in ettr("simulate", "rsc-1", *young)[1]
-    )
-    closed_form = json.loads(ettr("simulate", "rsc-1", *young, "--json")[1])["closed_form"]
+    assert "(budget.over_time) leaves nothing out, at each moment's failure rate.\n" in in_words(*young)
+    closed_form = as_json(*young)["closed_form"]
     assert closed_form["ettr"] == budget.over_time(run).ettr and closed_form["left_out"] == []
-    with_more = json.loads(ettr("simulate", "rsc-1", *young, *SPARES, "--json")[1])["closed_form"]
+    with_more = as_json(*young, *SPARES)["closed_form"]
     assert with_more["formula"] == "budget.exact" and len(with_more["left_out"]) == 2
 
 
-def test_where_the_closed_form_has_no_answer_that_is_said(ettr):
+def test_where_the_closed_form_has_no_answer_that_is_said(in_words, as_json):
     """Requests for maintenance come faster than checkpoints at which they could be served."""
     asked = ("simulate", "rsc-1", "--runs", "30", "--set", "maintenance={per_day: 40, duration_min: 60}")
-    status, out, err = ettr(*asked)
-    assert (status, err) == (0, "") and "closed form:" not in out
-    assert re.search(r"^part +hours +95% +share *$", out, re.M)
+    out = in_words(*asked)
+    assert "closed form:" not in out and re.search(r"^part +hours +95% +share *$", out, re.M)
     assert "No closed form beside it: budget.exact holds only for maintenance so rare that " in out
-    closed_form = json.loads(ettr(*asked, "--json")[1], parse_constant=pytest.fail)["closed_form"]
-    assert (
-        closed_form["ettr"] is None
-        and closed_form["budget"] is None
-        and closed_form["refusal"].startswith("budget.exact holds only")
-    )
+    closed_form = as_json(*asked)["closed_form"]
+    assert closed_form["ettr"] is None and closed_form["budget"] is None
+    assert closed_form["refusal"].startswith("budget.exact holds only")
 
 
 # --------------------------------------------------------------------------- how sure
 
 
-def test_runs_are_added_until_the_error_is_small(ettr):
-    few = json.loads(ettr("simulate", "rsc-1", "--runs", "40", "--json")[1])
-    assert few["errors"]["total_h"] / few["budget"]["total_h"] > 0.001
-    many = json.loads(ettr("simulate", "rsc-1", "--runs", "40", "--until-error", "0.001", "--json")[1])
-    assert many["errors"]["total_h"] / many["budget"]["total_h"] <= 0.001
-    assert many["n_runs"] > 40
+def test_runs_are_added_until_the_error_is_small(as_json):
+    many = as_json("simulate", "rsc-1", "--runs", "40", "--until-error", "0.001")
+    assert many["errors"]["total_h"] / many["budget"]["total_h"] <= 0.001 and many["n_runs"] > 40
 
 
-def test_an_error_that_is_out_of_reach_is_told(ettr):
-    status, out, err = ettr("simulate", "rsc-1", "--until-error", "1e-9")
-    assert (status, out) == (2, "")
-    assert re.search(r"an error of 1e-09 needs about \S+ runs, and the limit is 10,000,000: 200 have 0\.00", err)
+def test_an_error_that_is_out_of_reach_is_told(refused):
+    message = refused("simulate", "rsc-1", "--until-error", "1e-9")
+    assert re.match(r"an error of 1e-09 needs about \S+ runs, and the limit is 10,000,000: 200 have 0\.00", message)
 
 
-def test_it_is_told_that_nothing_failed(ettr):
-    _, out, _ = ettr("simulate", "rsc-1", "--set", "failures.rate_per_1000_node_days=1e-9", "--runs", "50")
-    assert "No failure in 50 runs: how far these are from the mean is not known.\n" in out
-    assert "No run differs" not in out
-
-
-def test_one_run_has_no_intervals(ettr):
-    out = ettr("simulate", "rsc-1", "--runs", "1")[1]
+def test_one_run_has_no_intervals(in_words, as_json):
+    out = in_words("simulate", "rsc-1", "--runs", "1")
     assert "1 run of rsc-1, seed 0. ETTR: " in out and "(95%" not in out
     assert "One run alone does not say how far runs differ: no intervals.\n" in out
-    assert re.search(r"^rework +[\d.]+ h +unknown ", out, re.M) and "nan" not in out
-    record = json.loads(ettr("simulate", "rsc-1", "--runs", "1", "--json")[1], parse_constant=pytest.fail)
-    assert set(record["errors"].values()) == {None}
+    assert re.search(r"^rework +[\d.]+ h +unknown ", out, re.M)
+    assert set(as_json("simulate", "rsc-1", "--runs", "1")["errors"].values()) == {None}
 
 
-def test_runs_without_failures_are_all_alike(ettr):
-    out = ettr("simulate", "rsc-1", "--runs", "30", "--set", "failures.rate_per_1000_node_days=0")[1]
+def test_runs_without_failures_are_all_alike(in_words):
+    out = in_words("simulate", "rsc-1", "--runs", "30", "--set", "failures.rate_per_1000_node_days=0")
     assert "No run differs from another.\n" in out and "Failures: 0 a run; closed form: 0\n" in out
     assert {half for _, _, half, *_ in ROW.findall(out)} == {"± 0"}
+    rare = in_words("simulate", "rsc-1", "--runs", "50", "--set", "failures.rate_per_1000_node_days=1e-9")
+    assert "No failure in 50 runs: how far these are from the mean is not known.\n" in rare
+    assert "No run differs" not in rare
 
 
-def test_few_runs_are_said_to_be_few(ettr):
-    rough = "The 5% and 95% dates are rough"
-    assert rough in ettr("simulate", "rsc-1", "--runs", "99")[1]
-    assert rough not in ettr("simulate", "rsc-1", "--runs", "100")[1]
-    assert "The means are plain" in ettr("simulate", "rsc-1", "--runs", "5")[1]
+def test_few_runs_are_said_to_be_few(in_words):
+    out = in_words("simulate", "rsc-1", "--runs", "5")
+    assert "The 5% and 95% dates are rough" in out and "The means are plain" in out
 
 
 @pytest.mark.parametrize(
@@ -249,11 +219,11 @@ def test_decimals_show_as_much_as_is_known(scale, significant, decimals):
 # --------------------------------------------------------------------------- the timeline
 
 
-def test_the_timeline_is_written_and_said_to_be_there(ettr, tmp_path, monkeypatch):
+def test_the_timeline_is_written_and_said_to_be_there(in_words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("run.csv").write_text("an older one")
-    status, out, err = ettr("simulate", "rsc-2", "--runs", "30", "--timeline", "run.csv")
-    assert (status, err) == (0, "") and out.endswith("\nThe timeline of run 0 is at run.csv\n")
+    out = in_words("simulate", "rsc-2", "--runs", "30", "--timeline", "run.csv")
+    assert out.endswith("\nThe timeline of run 0 is at run.csv\n")
     rows = pd.read_csv("run.csv")
     simulated = simulate(Scenario.load("rsc-2"), 30, timeline=[0])
     assert list(rows.columns) == ["run", "start_h", "end_h", "state"] and len(rows) == len(simulated.timeline)
@@ -262,13 +232,12 @@ def test_the_timeline_is_written_and_said_to_be_there(ettr, tmp_path, monkeypatc
     assert {"training", "checkpoint", "restart"} <= set(rows["state"])
 
 
-def test_the_runs_of_the_timeline_may_be_named(ettr, tmp_path):
+def test_the_runs_of_the_timeline_may_be_named(in_words, as_json, tmp_path):
     path = tmp_path / "runs.csv"
     asked = ("simulate", "rsc-2", "--runs", "30", "--timeline", str(path), "--timeline-runs")
-    out = ettr(*asked, " 29,3, 3")[1]
+    out = in_words(*asked, " 29,3, 3")
     assert pd.read_csv(path)["run"].unique().tolist() == [3, 29] and "\nThe timeline of 2 runs is at " in out
-    record = json.loads(ettr(*asked, "5", "--json")[1])
-    assert record["n_runs"] == 30 and pd.read_csv(path)["run"].unique().tolist() == [5]
+    assert as_json(*asked, "5")["n_runs"] == 30 and pd.read_csv(path)["run"].unique().tolist() == [5]
 
 
 def test_a_full_disk_costs_the_file_and_not_the_answer(ettr, tmp_path, monkeypatch):
@@ -363,16 +332,9 @@ def test_ctrl_c_ends_it_at_once_and_leaves_nothing_running(tmp_path):
 # --------------------------------------------------------------------------- refusals
 
 BAD = {
-    "unknown preset": (["rsc-3"], "unknown scenario 'rsc-3' (or give a file ending in .yml); did you mean 'rsc-"),
-    "unknown field": (
-        ["rsc-1", "--set", "spare.n_nodes=8"],
-        "unknown field 'spare.n_nodes'; did you mean 'spares.n_nodes'?",
-    ),
     "spares without repair": (["rsc-1", "--set", "spares={n_nodes: 8}"], "spares needs repair: "),
     "no runs": (["rsc-1", "--runs", "0"], "--runs must be a whole number from 1 to 10,000,000, got 0"),
-    "fewer than none": (["rsc-1", "--runs", "-1"], "--runs must be a whole number from 1 to 10,000,000, got -1"),
     "endless runs": (["rsc-1", "--runs", "1e30"], "--runs must be a whole number from 1 to 10,000,000, got 1e+30"),
-    "infinite runs": (["rsc-1", "--runs", "inf"], "--runs must be a whole number from 1 to 10,000,000, got inf"),
     "unknown runs": (["rsc-1", "--runs", "nan"], "--runs must be a whole number from 1 to 10,000,000, got nan"),
     "half a run": (["rsc-1", "--runs", "1.5"], "--runs must be a whole number from 1 to 10,000,000, got 1.5"),
     "negative seed": (["rsc-1", "--seed", "-1"], "--seed must be a whole number from 0 to 2^63 - 1, got -1"),
@@ -381,10 +343,6 @@ BAD = {
     "error in per cent": (
         ["rsc-1", "--until-error", "2"],
         "--until-error must be between 0 and 1, e.g. 0.001 for 0.1%, got 2",
-    ),
-    "unknown error": (
-        ["rsc-1", "--until-error", "nan"],
-        "--until-error must be between 0 and 1, e.g. 0.001 for 0.1%, got nan",
     ),
     "no folder": (["rsc-1", "--timeline", "no/x.csv"], "cannot write no/x.csv: No such file or directory"),
     "a folder": (["rsc-1", "--timeline", "."], "cannot write .: Is a directory"),
@@ -407,53 +365,39 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["words", "json"])
 @pytest.mark.parametrize("fault", BAD)
-def test_bad_input_is_one_message_and_status_2(ettr, tmp_path, monkeypatch, fault, as_json):
+def test_bad_input_is_one_message_and_status_2(refused, tmp_path, monkeypatch, fault):
     monkeypatch.chdir(tmp_path)
     arguments, message = BAD[fault]
-    status, out, err = ettr("simulate", *arguments, *as_json)
-    assert (status, out) == (2, "")
-    assert err.startswith(f"ettr: {message}") and err.count("\n") == 1 and len(err) < 400
-    assert not list(tmp_path.iterdir())
+    text = refused("simulate", *arguments)
+    assert text.startswith(message) and len(text) < 400
+    assert text == refused("simulate", *arguments, "--json") and not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to the superuser")
-def test_a_folder_that_is_closed_is_refused_before_the_runs(ettr, tmp_path):
+def test_a_folder_that_is_closed_is_refused_before_the_runs(refused, tmp_path):
     tmp_path.chmod(0o500)
-    status, _, err = ettr("simulate", "rsc-1", "--timeline", str(tmp_path / "x.csv"))
-    assert status == 2 and err.startswith("ettr: cannot write ") and err.endswith("x.csv: Permission denied\n")
+    path = tmp_path / "x.csv"
+    assert refused("simulate", "rsc-1", "--timeline", str(path)) == f"cannot write {path}: Permission denied"
 
 
-STUCK = {
-    "failures faster than a checkpoint": (
-        ["--set", "failures.rate_per_1000_node_days=1e6"],
-        r"the job practically never gets on: .* expected ETTR .* 1e-06.*",
-    ),
-    "hardly any progress": (
-        ["--set", "cluster.n_gpus=480000"],
-        r"the job practically never gets on: .* expected ETTR is \d.* 1e-06.*",
-    ),
-    "more runs than a call may take": (
-        ["--runs", "1e7", "--set", "cluster.n_gpus=32000"],
-        r"10,000,000 runs would meet about .* failures, and the limit of one call is 2,147,483,648: .*",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", STUCK)
-def test_a_job_that_never_gets_on_is_one_message_and_status_1(ettr, recwarn, case):
-    arguments, message = STUCK[case]
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--set", "failures.rate_per_1000_node_days=1e6"],
+            r"the job practically never gets on: .* expected ETTR .* 1e-06.*",
+        ),
+        (
+            ["--runs", "1e7", "--set", "cluster.n_gpus=32000"],
+            r"10,000,000 runs would meet about .* failures, and the limit of one call is 2,147,483,648: .*",
+        ),
+    ],
+)
+def test_a_job_that_never_gets_on_is_one_message_and_status_1(ettr, arguments, message):
     status, out, err = ettr("simulate", "rsc-1", *arguments)
     assert (status, out) == (1, "")
     assert re.fullmatch(rf"ettr: {message}\n", err), err
-    assert not recwarn.list
-
-
-@pytest.mark.parametrize("arguments", [[], ["rsc-1", "--runs", "many"], ["rsc-1", "--seed", "1.5"], ["rsc-1", "x"]])
-def test_a_wrong_command_is_answered_with_the_usage(ettr, arguments):
-    status, _, err = ettr("simulate", *arguments)
-    assert status == 2 and "Usage: ettr simulate" in err and "Traceback" not in err
 
 
 def test_help_explains_every_option(ettr):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,6 +13,9 @@ import pytest
 
 from ettr.cli import sweep
 from notebooks import written
+
+GRID = ("--grid", "grid.yml", "--out", "out")
+CALL = ("sweep", "--call", "budget", "--scenario", "rsc-1")
 
 
 @pytest.fixture
@@ -30,16 +32,8 @@ def study(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    from distributed import LocalCluster
-
-    with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0") as running:
-        yield running.scheduler_address
-
-
 def test_a_sweep_says_what_came_out_and_its_status_is_that_of_its_points(study, ettr, cluster):
-    command = ("sweep", "study.ipynb", "--grid", "grid.yml", "--out", "out", "--scheduler", cluster)
+    command = ("sweep", "study.ipynb", *GRID, "--scheduler", cluster)
     status, out, err = ettr(*command, "--report")
     assert status == 1
     assert "2 of 3 points done, 1 failed, in " in out
@@ -51,41 +45,33 @@ def test_a_sweep_says_what_came_out_and_its_status_is_that_of_its_points(study, 
     assert status == 1 and "3 of them from before" in out and "--retry-failed" in out
 
 
-def test_a_good_sweep_ends_with_0_and_answers_machines(study, ettr, cluster):
-    status, out, err = ettr(
-        "sweep", "study.ipynb", "--grid", "good.yml", "--out", "out", "--scheduler", cluster, "--json", "-q"
-    )
-    record = json.loads(out)
-    assert (status, err) == (0, "")
-    assert {k: record[k] for k in ("n_points", "n_done", "n_failed", "n_kept")} == {
-        "n_points": 2, "n_done": 2, "n_failed": 0, "n_kept": 0,
-    }  # fmt: skip
+def test_a_good_sweep_ends_with_0_and_answers_machines(study, as_json, cluster):
+    record = as_json("sweep", "study.ipynb", "--grid", "good.yml", "--out", "out", "--scheduler", cluster, "-q")
+    counts = {name: record[name] for name in ("n_points", "n_done", "n_failed", "n_kept")}
+    assert counts == {"n_points": 2, "n_done": 2, "n_failed": 0, "n_kept": 0}
     assert pd.read_parquet(record["table"])["double"].tolist() == [2.0, 5.0]
 
 
-def test_a_dry_run_shows_the_points_and_how_long_they_take(study, ettr):
-    status, out, _ = ettr("sweep", "study.ipynb", "--grid", "grid.yml", "--out", "out", "--dry-run", "--workers", "2")
-    assert status == 0
+def test_a_dry_run_shows_the_points_and_how_long_they_take(study, in_words, as_json):
+    command = ("sweep", "study.ipynb", *GRID, "--dry-run", "--workers", "2")
+    out = in_words(*command)
     assert "3 points: 1 done, 0 failed, 2 open." in out
     assert "The first open one took" in out and "The rest will take about" in out
-    record = json.loads(ettr("sweep", "study.ipynb", "--grid", "grid.yml", "--out", "out", "--dry-run", "--json")[1])
+    record = as_json(*command)
     assert (record["done"], record["open"]) == (2, 1) and len(record["points"]) == 3
 
 
-def test_many_points_are_shown_in_short(study, ettr):
+def test_many_points_are_shown_in_short(study, in_words):
     (study / "many.yml").write_text("cluster.n_gpus: {from: 8, to: 8000, step: 8}\n")
-    command = ("sweep", "--call", "budget", "--scenario", "rsc-1", "--grid", "many.yml", "--out", "out")
-    status, out, _ = ettr(*command, "--dry-run")
-    assert status == 0 and "..." in out and "8000" in out and len(out.splitlines()) < 20
-    assert "1,000 points: 0 done, 0 failed, 1,000 open. They are computed together, in seconds." in " ".join(
-        out.split()
-    )
+    out = in_words(*CALL, "--grid", "many.yml", "--out", "out", "--dry-run")
+    assert "..." in out and "8000" in out and len(out.splitlines()) < 20
+    told = "1,000 points: 0 done, 0 failed, 1,000 open. They are computed together, in seconds."
+    assert told in " ".join(out.split())
 
 
 def test_a_call_needs_no_notebook(study, ettr):
     (study / "sizes.yml").write_text("cluster.n_gpus: [8192, 16384]\n")
-    command = ("sweep", "--call", "budget", "--scenario", "rsc-1", "--grid", "sizes.yml", "--out", "out")
-    assert ettr(*command)[0] == 0
+    assert ettr(*CALL, "--grid", "sizes.yml", "--out", "out")[0] == 0
     assert pd.read_parquet("out/results.parquet")["ettr"].between(0.5, 1).all()
 
 
@@ -93,32 +79,27 @@ def test_a_call_needs_no_notebook(study, ettr):
     ("arguments", "words"),
     [
         ([], "a sweep needs a notebook, or --call"),
-        (
-            ["study.ipynb", "--call", "budget", "--grid", "grid.yml", "--out", "out"],
-            "a sweep needs a notebook, or --call",
-        ),
+        (["study.ipynb", "--call", "budget", *GRID], "a sweep needs a notebook, or --call"),
         (["study.ipynb", "--out", "out"], "a sweep needs --grid"),
         (["study.ipynb", "--grid", "grid.yml"], "a sweep needs --out"),
-        (["none.ipynb", "--grid", "grid.yml", "--out", "out"], "there is no notebook none.ipynb"),
+        (["none.ipynb", *GRID], "there is no notebook none.ipynb"),
         (["study.ipynb", "--grid", "none.yml", "--out", "out"], "cannot read the grid none.yml"),
-        (["study.ipynb", "--grid", "grid.yml", "--out", "out", "--timeout", "0"], "--timeout must be > 0 s, got 0"),
-        (["study.ipynb", "--grid", "grid.yml", "--out", "out", "--workers", "0"], "workers must be >= 1"),
-        (["study.ipynb", "--grid", "grid.yml", "--out", "out", "--scenario", "rsc-1"], "--scenario goes with --call"),
-        (["--call", "budget", "--grid", "grid.yml", "--out", "out", "--timeout", "3"], "--timeout is for notebooks"),
-        (["--call", "nothing", "--grid", "grid.yml", "--out", "out"], "unknown call 'nothing'"),
+        (["study.ipynb", *GRID, "--timeout", "0"], "--timeout must be > 0 s, got 0"),
+        (["study.ipynb", *GRID, "--workers", "0"], "workers must be >= 1"),
+        (["study.ipynb", *GRID, "--scenario", "rsc-1"], "--scenario goes with --call"),
+        (["--call", "budget", *GRID, "--timeout", "3"], "--timeout is for notebooks"),
+        (["--call", "nothing", *GRID], "unknown call 'nothing'"),
     ],
 )
-def test_what_makes_no_sweep_is_one_message_and_status_2(study, ettr, arguments, words):
-    status, out, err = ettr("sweep", *arguments)
-    assert (status, out) == (2, "")
-    assert err.startswith("ettr: ") and words in err and len(err.strip().splitlines()) == 1
+def test_what_makes_no_sweep_is_one_message_and_status_2(study, refused, arguments, words):
+    assert words in refused("sweep", *arguments)
     assert not list(study.glob("out/points/*"))
 
 
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path):
     written(tmp_path / "slow.ipynb", "import time\ntime.sleep(0.3 if x < 3 else 60)", parameters="x = 1  # whole")
     (tmp_path / "grid.yml").write_text("x: {from: 1, to: 9, step: 1}\n")
-    command = [sys.executable, "-m", "ettr.cli", "sweep", "slow.ipynb", "--grid", "grid.yml", "--out", "out"]
+    command = [sys.executable, "-m", "ettr.cli", "sweep", "slow.ipynb", *GRID]
     process = subprocess.Popen([*command, "--workers", "1"], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
                                start_new_session=True)  # fmt: skip
     until = time.monotonic() + 90

@@ -27,57 +27,44 @@ def file(tmp_path, monkeypatch) -> str:
     return "node 7.csv"
 
 
-def test_a_recording_is_answered_in_words(ettr, file):
-    status, out, err = ettr("telemetry", file)
-    assert (status, err) == (0, "")
+def test_a_recording_is_answered_in_words(in_words, file):
+    out = in_words("telemetry", file)
     lines = out.splitlines()
     assert lines[0] == "node 7.csv (csv)" and "samples of 1 GPU over 15.0 min, one every 1 s" in lines[1]
     assert re.search(r"^time constant +[\d.]+ s +[\d.]+ to [\d.]+ +60 s", out, re.M)
     assert re.search(r"^compute +[\d.]+ W +[\d.]+ to [\d.]+ +[\d.]+% +2 +100% +1,9\d\d MHz", out, re.M)
     assert "clock exponent is not identified: at high load the clock moves by 0.0%; it takes 8%" in out
-    assert not re.search(r"\b(nan|inf|None)\b", out) and "1 gap, " in out
+    assert "1 gap, " in out
 
 
-def test_a_part_is_written_and_used_as_a_base(ettr, file):
-    status, out, err = ettr("telemetry", file, "--part-out", "mine.yml", "--json")
-    assert (status, err) == (0, "")
-    record = json.loads(out, parse_constant=pytest.fail)
+def test_a_part_is_written_and_used_as_a_base(in_words, as_json, file):
+    record = as_json("telemetry", file, "--part-out", "mine.yml")
     part = Gpu.load("mine.yml")
     assert part.name == "mine" and part.cooling.air.tau_s == pytest.approx(record["fit"]["tau"]["value"], rel=1e-5)
     assert part.evidence["cooling.air.tau_s"].note.startswith("fitted to node 7.csv, 95%: ")
-    status, out, _ = ettr("telemetry", file, "--part", "mine.yml", "--part-out", "again.yml")
-    assert status == 0 and "The GPU is at again.yml: " in out and "the rest as in mine" in out
+    out = in_words("telemetry", file, "--part", "mine.yml", "--part-out", "again.yml")
+    assert "The GPU is at again.yml: " in out and "the rest as in mine" in out
 
 
-def test_machines_get_the_same_as_python(ettr, file):
-    record = json.loads(ettr("telemetry", file, "--json", "--gpu", "0", "--medium", "immersion")[1])
-    fitted = telemetry.fit(telemetry.read(file), "h100", "immersion", gpu="0")
+def test_machines_get_the_same_as_python(as_json, file):
+    asked = ("--gpu", "0", "--medium", "immersion", "--power-window-ms", "2000")
+    record = as_json("telemetry", file, *asked)
+    fitted = telemetry.fit(telemetry.read(file), "h100", "immersion", gpu="0", power_window_s=2.0)
     assert record["fit"] == json.loads(json.dumps(fitted.to_dict()))
     assert record["recording"]["n_samples"] == len(telemetry.read(file).samples)
     assert record["recording"]["gaps"]["n"] > 0 and record["recording"]["format"] == "csv"
 
 
-def test_what_power_is_averaged_over_can_be_said(ettr, file):
-    record = json.loads(ettr("telemetry", file, "--json", "--power-window-ms", "2000")[1])
-    fitted = telemetry.fit(telemetry.read(file), power_window_s=2.0)
-    assert record["fit"] == json.loads(json.dumps(fitted.to_dict()))
-    status, _, err = ettr("telemetry", file, "--power-window-ms", "-1")
-    assert status == 2 and "--power-window-ms must be from 0 to 60000 ms, got -1" in err
-
-
 def test_options_may_stand_before_the_file(ettr, file):
-    assert (
-        ettr("telemetry", "--json", file)
-        == ettr("telemetry", file, "--json")
-        == ettr("telemetry", "fit", file, "--json")
-    )
+    whole = ettr("telemetry", file, "--json")
+    assert ettr("telemetry", "--json", file) == whole == ettr("telemetry", "fit", file, "--json")
 
 
-def test_nothing_in_a_file_speaks_to_the_terminal(ettr, file):
+def test_nothing_in_a_file_speaks_to_the_terminal(in_words, file):
     nasty = "\x1b[31m[bold]x[/bold]"
     Path("[i]odd.csv").write_text(text().replace("duty 25%", nasty), encoding="utf-8")
-    status, out, _ = ettr("telemetry", "[i]odd.csv")
-    assert status == 0 and "\x1b" not in out and "[bold]x[/bold]" in out and out.startswith("[i]odd.csv (csv)")
+    out = in_words("telemetry", "[i]odd.csv")
+    assert "\x1b" not in out and "[bold]x[/bold]" in out and out.startswith("[i]odd.csv (csv)")
 
 
 BAD = {
@@ -88,6 +75,10 @@ BAD = {
     "no such GPU": (["FILE", "--gpu", "8"], "unknown GPU '8'"),
     "no such format": (["FILE", "--format", "cvs"], "unknown format 'cvs'; did you mean 'csv'?"),
     "another format": (["FILE", "--format", "nvidia-smi"], "node 7.csv must have a header with the column timestamp"),
+    "a window below zero": (
+        ["FILE", "--power-window-ms", "-1"],
+        "--power-window-ms must be from 0 to 60000 ms, got -1",
+    ),
     "no such zone": (["FILE", "--zone", "Berln"], "zone must be a name such as Europe/Berlin"),
     "a part of no known kind": (["FILE", "--part-out", "mine.txt"], "--part-out must end in .yml"),
     "no such folder": (["FILE", "--part-out", "no/mine.yml"], "cannot write no/mine.yml: No such file or directory"),
@@ -102,11 +93,9 @@ BAD = {
 
 
 @pytest.mark.parametrize("fault", BAD)
-def test_bad_input_is_one_message_and_status_2(ettr, file, fault):
+def test_bad_input_is_one_message_and_status_2(refused, file, fault):
     arguments, message = BAD[fault]
-    status, out, err = ettr("telemetry", *(file if each == "FILE" else each for each in arguments))
-    assert (status, out) == (2, "")
-    assert err.startswith(f"ettr: {message}") and err.count("\n") == 1
+    assert refused("telemetry", *(file if each == "FILE" else each for each in arguments)).startswith(message)
     assert [path.name for path in Path().iterdir()] == [file]
 
 
@@ -137,18 +126,14 @@ def test_recording_hands_its_options_on(ettr, tmp_path, monkeypatch, whole):
     assert [(step.name, step.duty, step.seconds) for step in asked["steps"]] == [("watched", None, 180)]
 
 
-def test_help_shows_the_file_and_the_recorder(ettr):
+def test_help_shows_the_file_and_the_recorder_with_what_to_install(ettr):
     status, out, _ = ettr("telemetry", "--help")
     assert status == 0 and "FILE | record" in out
     for option in ["format", "part", "medium", "gpu", "zone", "part-out", "json", "quiet"]:
         assert f"--{option} " in out, option
     status, out, _ = ettr("telemetry", "record", "--help")
-    assert status == 0
+    assert status == 0 and "pip install nvidia-ml-py" in " ".join(out.split())
     for option in ["out", "load", "minutes", "interval-ms", "gpu", "quiet"]:
         assert f"--{option} " in out, option
     assert "telemetry" in ettr("--help")[1]
     assert set(loads.LOADS) == {"auto", "none", "torch", "cupy"}
-
-
-def test_the_help_of_the_recorder_names_what_to_install(ettr):
-    assert "pip install nvidia-ml-py" in " ".join(ettr("telemetry", "record", "--help")[1].split())

@@ -84,18 +84,6 @@ def test_a_failure_names_notebook_cell_and_error_and_keeps_what_ran(tmp_path):
     assert [p.name for p in out.parent.iterdir()] == ["a.ipynb"]
 
 
-def test_a_cell_that_takes_too_long_is_named(tmp_path):
-    path = written(tmp_path / "a.ipynb", "import time\ntime.sleep(60)")
-    with pytest.raises(NotebookFailed, match=r"cell 3 \(id code-0\): it took longer than 1 s"):
-        notebook.run(path, tmp_path / "out.ipynb", timeout_s=1)
-
-
-def test_a_dead_kernel_is_named(tmp_path):
-    path = written(tmp_path / "a.ipynb", "import os\nos._exit(1)")
-    with pytest.raises(NotebookFailed, match=r"cell 3 \(id code-0\): its kernel died"):
-        notebook.run(path, tmp_path / "out.ipynb")
-
-
 @pytest.mark.parametrize(
     ("values", "words"),
     [
@@ -112,14 +100,9 @@ def test_a_dead_kernel_is_named(tmp_path):
 )
 def test_a_bad_value_is_refused_before_anything_runs(tmp_path, values, words):
     path = written(tmp_path / "a.ipynb", "1")
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(UnknownName if "unknown" in words else InputError, match=words):
         notebook.run(path, tmp_path / "out" / "a.ipynb", values)
     assert not (tmp_path / "out").exists()
-
-
-def test_an_undeclared_parameter_is_an_unknown_name(tmp_path):
-    with pytest.raises(UnknownName):
-        notebook.run(written(tmp_path / "a.ipynb", "1"), tmp_path / "b.ipynb", {"gpus": 8})
 
 
 def checked(path, values):

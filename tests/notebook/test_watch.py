@@ -12,26 +12,32 @@ from notebooks import written
 pytestmark = pytest.mark.skipif(not engine.works_here(), reason="only forked processes are watched")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "open(place / 'a.txt', 'w')",
-        "open(place / 'a.txt', 'a')",
-        "(place / 'a.txt').unlink()",
-        "(place / 'a.txt').rename('/tmp/elsewhere')",
-        "import shutil; shutil.rmtree(place)",
-        "import os; os.truncate(place / 'a.txt', 0)",
-        "(place / 'new').mkdir()",
-        "import pandas as pd; pd.DataFrame({'a': [1]}).to_csv(place / 'a.txt')",
-    ],
-)
-def test_nothing_is_changed_where_results_are(tmp_path, change):
+CHANGES = [
+    "open(place / 'a.txt', 'w')",
+    "open(place / 'a.txt', 'a')",
+    "(place / 'a.txt').unlink()",
+    "(place / 'a.txt').rename('/tmp/elsewhere')",
+    "import shutil; shutil.rmtree(place)",
+    "import os; os.truncate(place / 'a.txt', 0)",
+    "(place / 'new').mkdir()",
+    "import pandas as pd; pd.DataFrame({'a': [1]}).to_csv(place / 'a.txt')",
+]
+
+
+def test_nothing_is_changed_where_results_are(tmp_path):
     results = tmp_path / "results"
     results.mkdir()
     (results / "a.txt").write_text("whole")
-    path = written(tmp_path / "a.ipynb", f"from pathlib import Path\nplace = Path({str(results)!r})\n{change}")
+    find = f"from pathlib import Path\nplace = Path({str(results)!r})"
+    path = written(tmp_path / "a.ipynb", find, *CHANGES, parameters=None)
+    document = notebook.read(path)
+    for cell in document.cells[2:]:
+        cell.metadata["tags"] = ["raises-exception"]  # so that the next one is tried too
+    path.write_text(notebook.text(document))
     with pytest.raises(NotebookFailed, match="a point may not change the results of its sweep"):
         notebook.run(path, tmp_path / "b.ipynb", kept_out=results)
+    for cell in notebook.read(tmp_path / "b.failed.ipynb").cells[2:]:
+        assert "a point may not change the results of its sweep" in cell.outputs[-1].evalue, cell.source
     assert [(p.name, p.read_text()) for p in results.iterdir()] == [("a.txt", "whole")]
 
 

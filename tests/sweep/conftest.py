@@ -2,18 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from notebooks import written
+from notebooks import local_cluster, written
 
 PARAMETERS = 'x = 1.0  # [1]\nn = 1  # whole\nword = "a"  # text\nlisted = [1]  # list\n'
 
 
 @pytest.fixture(scope="session")
 def cluster():
-    """A scheduler with two threads in this process, so that points share one prepared process."""
-    from distributed import LocalCluster
-
-    with LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0") as running:
-        yield running.scheduler_address
+    with local_cluster() as address:
+        yield address
 
 
 @pytest.fixture

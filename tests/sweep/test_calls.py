@@ -66,25 +66,27 @@ def test_a_grid_over_the_weather_tells_the_speed_beside_the_ettr(tmp_path, clust
     assert table["speed"].nunique() == 4
 
 
-def test_a_scenario_file_with_heat_is_not_taken_at_once(tmp_path):
+def test_a_scenario_file_with_heat_is_not_taken_at_once(tmp_path, cluster):
     path = tmp_path / "warm.yml"
     path.write_text(Scenario.load("rsc-1").override({"heat": {"mean_c": 30}}).to_yaml(), encoding="utf-8")
-    table = sweep.call("budget", {"cluster.n_gpus": [8, 65536]}, tmp_path / "out", scenario=str(path), workers=1)
+    table = sweep.call(
+        "budget", {"cluster.n_gpus": [8, 65536]}, tmp_path / "out", scenario=str(path), scheduler=cluster
+    )
     speeds = [Scenario.load(path).override({"cluster.n_gpus": n}).speed for n in (8, 65536)]
     assert table["speed"].tolist() == pytest.approx(speeds) and speeds[0] != speeds[1]
     calm = sweep.call("budget", {"checkpoint.interval_min": [5.0, 9.0]}, tmp_path / "calm", scenario="llama3-405b")
     assert calm["speed"].tolist() == [1, 1]
 
 
-def test_a_part_that_changed_is_computed_again(tmp_path, monkeypatch):
+def test_a_part_that_changed_is_computed_again(tmp_path, monkeypatch, cluster):
     from ettr import Gpu
 
     monkeypatch.chdir(tmp_path)
     part, grid = tmp_path / "mine.yml", {"heat.part": ["mine.yml"], "heat.mean_c": [35]}
     part.write_text(Gpu.load("h100").to_yaml(), encoding="utf-8")
-    first = sweep.call("budget", grid, tmp_path / "out", scenario="llama3-405b", workers=1)
+    first = sweep.call("budget", grid, tmp_path / "out", scenario="llama3-405b", scheduler=cluster)
     part.write_text(Gpu.load("h100").to_yaml().replace("power_w: 90", "power_w: 150"), encoding="utf-8")
-    again = sweep.call("budget", grid, tmp_path / "out", scenario="llama3-405b", workers=1)
+    again = sweep.call("budget", grid, tmp_path / "out", scenario="llama3-405b", scheduler=cluster)
     assert again["speed"][0] != first["speed"][0]
     assert again["speed"][0] == pytest.approx(
         Scenario.load("llama3-405b").override({"heat": {"part": "mine.yml", "mean_c": 35}}).speed

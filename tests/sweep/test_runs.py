@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -16,6 +17,7 @@ from ettr.core.errors import EttrError, InputError, UnknownName
 from notebooks import written
 
 GRID = {"x": [1, 2.5], "word": ["a", "b"]}
+ONE = {"x": [1]}
 OWN = ["id", "x", "word", "status", "duration_s", "error", "notebook"]
 
 
@@ -46,28 +48,21 @@ def test_every_point_is_a_row_with_what_it_recorded(swept, study, tmp_path):
     for row in table.itertuples():
         executed = notebook.read(tmp_path / "out" / row.notebook)
         assert executed.metadata["ettr"]["parameters"] == {"x": row.x, "word": row.word}
-
-
-def test_the_table_is_read_by_pandas_and_duckdb(swept, tmp_path):
-    table, path = swept(), tmp_path / "out" / "results.parquet"
+    path = tmp_path / "out" / "results.parquet"
     pd.testing.assert_frame_equal(pd.read_parquet(path)[OWN], table[OWN], check_dtype=False)
     rows = duckdb.sql(f"select sum(double), count(*) from '{path}' where word = 'a'").fetchall()
     assert rows == [(7.0, 2)]
 
 
-def test_what_is_finished_is_not_run_again(swept, study):
+def test_what_is_finished_is_not_run_again_and_files_of_others_stay(swept, study, tmp_path):
     first = swept()
+    (tmp_path / "out" / "mine.part").touch()
     progress = []
     pd.testing.assert_frame_equal(swept(on_progress=progress.append), first)
     assert len(ran(study.parent)) == 4
     assert progress == [sweep.Progress(done=4, failed=0, total=4, kept=4)]
-
-
-def test_a_larger_grid_runs_only_what_is_new(swept, study):
-    swept()
-    table = swept({"x": [1, 2.5, 4], "word": ["a", "b"]})
-    assert len(table) == 6
-    assert len(ran(study.parent)) == 6
+    assert len(swept({"x": [1, 2.5, 4], "word": ["a", "b"]})) == 6
+    assert len(ran(study.parent)) == 6 and (tmp_path / "out" / "mine.part").exists()
 
 
 def test_a_failed_point_keeps_its_part_and_the_others_go_on(swept, study, tmp_path):
@@ -92,16 +87,16 @@ def test_a_point_that_succeeds_later_takes_the_place_of_its_failure(swept, tmp_p
 
 
 def test_changed_code_is_run_again_and_changed_text_is_not(swept, study):
-    swept()
+    swept(ONE)
     document = json.loads(study.read_text())
     document["cells"][0]["source"] = "# Why?"
     study.write_text(json.dumps(document))
-    swept()
-    assert len(ran(study.parent)) == 4
+    swept(ONE)
+    assert len(ran(study.parent)) == 1
     document["cells"][2]["source"] += "\n"
     study.write_text(json.dumps(document))
-    swept()
-    assert len(ran(study.parent)) == 8
+    swept(ONE)
+    assert len(ran(study.parent)) == 2
 
 
 def test_a_changed_file_that_a_parameter_names_is_run_again(swept, tmp_path):
@@ -115,22 +110,23 @@ def test_a_changed_file_that_a_parameter_names_is_run_again(swept, tmp_path):
     assert swept(grid, path, out)["text"].tolist() == ["two"]
 
 
-@pytest.mark.parametrize("damage", ["", "{", '{"cells": []}', "cut"])
-def test_a_damaged_file_is_run_again(swept, study, tmp_path, damage):
-    table = swept()
+def test_a_damaged_file_is_run_again(swept, study, tmp_path):
+    table = swept(ONE)
     path = tmp_path / "out" / table["notebook"][0]
-    path.write_text(path.read_text()[:-20] if damage == "cut" else damage)
-    pd.testing.assert_frame_equal(swept().drop(columns="duration_s"), table.drop(columns="duration_s"))
-    assert len(ran(study.parent)) == 5
+    for number, damage in enumerate(("", "{", '{"cells": []}', path.read_text()[:-20]), start=2):
+        path.write_text(damage)
+        pd.testing.assert_frame_equal(swept(ONE).drop(columns="duration_s"), table.drop(columns="duration_s"))
+        assert len(ran(study.parent)) == number
 
 
-def test_values_come_back_to_the_last_bit(swept, tmp_path):
+def test_values_come_back_to_the_last_bit_and_mixed_kinds_as_json(swept, tmp_path):
     path = written(
         tmp_path / "b.ipynb",
         "import ettr, math\nettr.record(a=0.1 * n, b=[0.1 * n, math.inf], c=math.nan, d=2**60 + n, e=None, f=n > 1)",
-        parameters="n = 1  # whole",
+        "ettr.record(mixed=[1, 'two', [3]][n - 1], keys=sorted(given))",
+        parameters="n = 1  # whole\ngiven = {}  # mapping",
     )
-    table = swept({"n": [1, 2, 3]}, path, tmp_path / "bits")
+    table = swept({"n": [1, 2, 3], "given": [{"a": 1}]}, path, tmp_path / "bits")
     read = pd.read_parquet(tmp_path / "bits" / "results.parquet")
     for frame in (table, read):
         assert frame["a"].tolist() == [0.1, 0.2, 0.1 * 3]
@@ -138,23 +134,8 @@ def test_values_come_back_to_the_last_bit(swept, tmp_path):
         assert frame["d"].tolist() == [2**60 + n for n in (1, 2, 3)]
         assert frame["f"].tolist() == [False, True, True]
         assert frame["c"].isna().all()
-
-
-def test_mixed_kinds_and_parameters_that_are_mappings_are_kept_as_json(swept, tmp_path):
-    path = written(
-        tmp_path / "b.ipynb",
-        "import ettr\nettr.record(mixed=[1, 'two', [3]][n], given=given)".replace("given=given", "keys=sorted(given)"),
-        parameters="n = 0  # whole\ngiven = {}  # mapping",
-    )
-    swept({"n": [0, 1, 2], "given": [{"a": 1}]}, path, tmp_path / "mixed")
-    read = pd.read_parquet(tmp_path / "mixed" / "results.parquet")
+        assert frame["keys"].map(list).tolist() == [["a"]] * 3
     assert [json.loads(value) for value in read["mixed"]] == [1, "two", [3]]
-    assert read["keys"].map(list).tolist() == [["a"]] * 3
-
-
-def test_a_recorded_name_that_is_a_parameter_has_a_column_of_its_own(swept, tmp_path):
-    path = written(tmp_path / "b.ipynb", "import ettr\nettr.record(x=x + 1)", parameters="x = 1  # [1]")
-    assert swept({"x": [1]}, path, tmp_path / "same")[["x", "recorded_x"]].to_numpy().tolist() == [[1, 2]]
 
 
 def test_named_points_have_a_column(swept):
@@ -188,31 +169,28 @@ def test_a_folder_of_another_grid_or_notebook_is_left_alone(swept, study, tmp_pa
     assert len(pd.read_parquet(tmp_path / "out" / "results.parquet")) == len(before)
 
 
-@pytest.mark.parametrize(("name", "words"), [("file", "is something else"), ("full", "is not a sweep")])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("file", "is something else"), ("file/out", "cannot write to"), ("full", "is not a sweep")],
+)
 def test_a_place_that_holds_something_else_is_left_alone(swept, tmp_path, name, words):
     (tmp_path / "file").write_text("mine")
     (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "thesis.tex").write_text("mine")
+    (tmp_path / "full" / "big.iso.part").write_text("mine")
     with pytest.raises(InputError, match=words):
         swept(out=tmp_path / name)
-    assert (tmp_path / "file").read_text() == (tmp_path / "full" / "thesis.tex").read_text() == "mine"
+    assert (tmp_path / "file").read_text() == (tmp_path / "full" / "big.iso.part").read_text() == "mine"
 
 
-def test_a_manifest_that_was_damaged_is_said(swept, tmp_path):
-    swept()
-    (tmp_path / "out" / "sweep.json").write_text("{")
-    with pytest.raises(InputError, match="is damaged"):
-        swept()
-
-
-def test_two_sweeps_do_not_work_in_one_folder(swept, tmp_path):
-    swept()
-    import fcntl
-
+def test_a_manifest_that_was_damaged_and_a_sweep_at_work_are_said(swept, tmp_path):
+    swept(ONE)
     with (tmp_path / "out" / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="another sweep is at work"):
-            swept()
+            swept(ONE)
+    (tmp_path / "out" / "sweep.json").write_text("{")
+    with pytest.raises(InputError, match="is damaged"):
+        swept(ONE)
 
 
 def test_a_notebook_cannot_change_the_results(swept, tmp_path):
@@ -255,12 +233,6 @@ def test_a_full_disk_in_the_middle_loses_nothing_that_was_finished(swept, study,
     assert not list((tmp_path / "out").rglob("*part"))
 
 
-def test_a_folder_that_takes_no_files_is_said(swept, tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot write to"):
-        swept(out=tmp_path / "file" / "out")
-
-
 def test_a_preview_runs_one_point_and_keeps_it(study, tmp_path):
     job = sweep.NotebookJob(study, sweep.load(GRID, 100))
     preview = sweep.preview(job, tmp_path / "out", workers=3)
@@ -273,8 +245,8 @@ def test_a_preview_runs_one_point_and_keeps_it(study, tmp_path):
 def test_the_working_folder_is_that_of_the_repository(swept, study, tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    swept()
-    assert len(ran(study.parent)) == 4
+    swept(ONE)
+    assert len(ran(study.parent)) == 1
     assert os.listdir(".") == []
 
 
@@ -309,15 +281,3 @@ def test_two_paths_of_one_file_are_one_point(swept, tmp_path):
     (tmp_path / "given.txt").write_text("x")
     with pytest.raises(InputError, match="a point comes twice: word: "):
         swept({"word": [str(tmp_path / "given.txt"), f"{tmp_path}/./given.txt"]})
-
-
-def test_files_of_others_are_left_alone(swept, tmp_path):
-    place = tmp_path / "downloads"
-    place.mkdir()
-    (place / "big.iso.part").touch()
-    with pytest.raises(InputError, match="is not a sweep"):
-        swept(out=place)
-    swept()
-    (tmp_path / "out" / "mine.part").touch()
-    swept()
-    assert (place / "big.iso.part").exists() and (tmp_path / "out" / "mine.part").exists()

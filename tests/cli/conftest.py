@@ -1,0 +1,57 @@
+"""Commands that answer, in words or as JSON, and commands that refuse."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from notebooks import local_cluster
+
+NOT_FOR_READERS = re.compile(r"\b(nan|inf|None)\b|…")
+
+
+@pytest.fixture
+def in_words(ettr):
+    """Run a command that answers, and return what it says."""
+
+    def run(*arguments: str) -> str:
+        status, out, err = ettr(*arguments)
+        assert (status, err) == (0, "")
+        assert not NOT_FOR_READERS.search(out)
+        return out
+
+    return run
+
+
+@pytest.fixture
+def as_json(ettr):
+    """Run a command that answers, and return its answer for machines."""
+
+    def run(*arguments: str) -> Any:
+        status, out, err = ettr(*arguments, "--json")
+        assert (status, err) == (0, "")
+        return json.loads(out, parse_constant=pytest.fail)
+
+    return run
+
+
+@pytest.fixture
+def refused(ettr):
+    """Run a command that is refused, and return its message of one line."""
+
+    def run(*arguments: str) -> str:
+        status, out, err = ettr(*arguments)
+        assert (status, out) == (2, "")
+        assert err.startswith("ettr: ") and err.endswith("\n") and err.count("\n") == 1
+        return err[len("ettr: ") : -1]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    with local_cluster() as address:
+        yield address
