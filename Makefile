@@ -1,8 +1,10 @@
 # Each target works alone on a fresh machine that has make and Python >= 3.11.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help book test quick-test lint format browser check bench readme lock data-hashes clean
+.PHONY: help book test quick-test lint format browser check mutants bench readme lock data-hashes clean
 BIN := .venv/bin
+# A process a core; what shares a table, a site or a browser stays in one.
+PYTEST := $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -11,10 +13,10 @@ book: .venv/installed ## Run the chapters that changed and build the book into _
 	@$(BIN)/ettr book
 
 test: .venv/installed browser lint ## Run every check and every test, those in a real browser included
-	@$(BIN)/pytest -m "browser or not browser"
+	@$(PYTEST) -m "not slow" --durations=10
 
 quick-test: .venv/installed ## Run the tests that need no browser
-	@$(BIN)/pytest
+	@$(PYTEST)
 
 lint: .venv/installed ## Check style, types, layers and that notebooks carry no outputs
 	$(BIN)/ruff check .
@@ -28,9 +30,11 @@ format: .venv/installed ## Format code and strip notebooks
 	$(BIN)/ruff format .
 	$(BIN)/nbstripout --keep-id $$(git ls-files 'book/*.ipynb')
 
-check: .venv/installed ## Run the simulator with every index checked, and fuzz the readers of logs for a minute
-	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$(mktemp -d) $(BIN)/pytest -q tests/simulation
-	@$(BIN)/python tests/fuzz_logs.py -max_total_time=60
+check: .venv/installed ## Run what is slow: full samples, every index checked, mutants, a minute of fuzzing each reader
+	@$(BIN)/python tests/check.py
+
+mutants: .venv/installed ## Break the package in the ways of tests/mutants.csv and see whether tests notice
+	@$(BIN)/python tests/mutants.py
 
 bench: .venv/installed ## Measure closed forms, simulation, plans, fits, power, scaling, mitigations, sweeps and the build of the book, each beside a reference
 	@$(BIN)/python benchmarks/closed_forms.py
@@ -62,13 +66,15 @@ clean: ## Remove everything that was built
 browser: .venv/installed
 	@for name in chromium google-chrome google-chrome-stable chromium-browser chrome msedge; do \
 	  command -v $$name > /dev/null && exit 0; done; \
+	mkdir -p _build; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	  echo "installing Debian's Chromium for the browser tests"; \
-	  apt-get update -q && apt-get install -q -y --no-install-recommends chromium fonts-liberation fonts-dejavu-core; \
+	  apt-get update -q > _build/browser.log 2>&1 && \
+	    apt-get install -q -y --no-install-recommends chromium fonts-liberation fonts-dejavu-core >> _build/browser.log 2>&1; \
 	else \
 	  echo "downloading Playwright's Chromium for the browser tests"; \
-	  $(BIN)/playwright install chromium; \
-	fi
+	  $(BIN)/playwright install chromium > _build/browser.log 2>&1; \
+	fi || { echo "there is no Chromium or Chrome for the browser tests, and none could be installed (_build/browser.log): install one, or run \`make quick-test\` for all other tests" >&2; exit 1; }
 
 # The environment: the first Python >= 3.11 found, the versions of the lock, and this package in place.
 .venv/installed: requirements.txt pyproject.toml
@@ -83,5 +89,6 @@ browser: .venv/installed
 	    echo "$$python has no venv: install it, on Debian or Ubuntu as root: apt-get install python3-venv" >&2; exit 1; \
 	  fi; fi; \
 	echo "installing the locked packages into .venv, once"; \
-	$$python -m venv .venv && $(BIN)/python -m pip install --disable-pip-version-check --requirement requirements.txt
+	$$python -m venv .venv && $(BIN)/python -m pip install --disable-pip-version-check --requirement requirements.txt \
+	  || { echo "the locked packages could not be installed: this needs PyPI, or a mirror named in PIP_INDEX_URL, once" >&2; exit 1; }
 	@touch $@

@@ -1,20 +1,71 @@
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from ettr import Scenario
 from ettr.cli import app
 
-sys.path.insert(0, str(Path(__file__).parent))  # models, logs and notebooks that several files use
+TESTS = Path(__file__).parent
+sys.path.insert(0, str(TESTS))  # models, logs and notebooks that several files use
+TEMPORARY_MB = 1000
+"""What the tests may write to the temporary folder, with the whole book in it."""
+
+# the same examples each time: what is found at random is for `make check` to find
+settings.register_profile(
+    "same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("same")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # a shell that starts tests in the background has them, and all that they start, ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config):
+    """Say in a sentence what would else be a traceback a test."""
+    try:
+        folder = tempfile.gettempdir()
+        free_mb = shutil.disk_usage(folder).free / 1e6
+    except OSError:
+        pytest.exit("no temporary folder can be written: free some space, or set TMPDIR to a folder that has it", 1)
+    if free_mb < TEMPORARY_MB:
+        pytest.exit(
+            f"the temporary folder {folder} has {free_mb:.0f} MB left, and the tests need {TEMPORARY_MB}: "
+            f"free some, or set TMPDIR to a folder that has them",
+            1,
+        )
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """A process a core; on one core none, as they would only wait for each other."""
+    return min(cores(), 8) if cores() > 1 else 0
+
+
+def pytest_report_header() -> str:
+    return f"{cores()} cores" if cores() > 1 else "one core: tests run one after another, which takes twice as long"
+
+
+def pytest_collection_modifyitems(items):
+    """Tests that share what is computed once, by folder or file, run in one process; so do those in a browser."""
+    for item in items:
+        path = item.path
+        together = path.parent if path.is_relative_to(TESTS / "chapters") or path.parent.name == "book" else path
+        item.add_marker(pytest.mark.xdist_group(str(together.relative_to(TESTS.parent))))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,43 @@
+"""Run what takes too long for ``make test``, one after another, and print what each found. Run by ``make check``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[1]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "loadgroup", "--no-loadscope-reorder"]
+CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(REPOSITORY / "_build" / "boundscheck")}
+"""Compiled code that checks each index, kept apart from the other and for the next time."""
+STEPS = {
+    "full samples and all combinations": ([*PYTEST, "-m", "slow"], {}),
+    "the simulator with every index checked": ([*PYTEST, "tests/simulation"], CHECKED),
+    "fuzzing": ([sys.executable, "tests/fuzz.py"], {}),
+    "mutants": ([sys.executable, "tests/mutants.py"], {}),
+}
+
+
+def main() -> int:
+    found = []
+    for title, (command, variables) in STEPS.items():
+        print(f"== {title}", flush=True)
+        started, last = time.monotonic(), ""
+        running = subprocess.Popen(
+            command, cwd=REPOSITORY, env=os.environ | variables, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        for line in running.stdout:
+            print(line, end="", flush=True)
+            last = line.strip(" =\n") or last
+        verdict = "passed" if running.wait() == 0 else "FAILED"
+        found.append((title, verdict, f"{(time.monotonic() - started) / 60:.1f} min", last))
+    print("== found")
+    for row in found:
+        print("  ".join(row))
+    return int(any(verdict == "FAILED" for _, verdict, *_ in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
