@@ -141,6 +141,13 @@ def test_a_factor_leaves_the_rates_of_other_modes(llama3):
 # --------------------------------------------------------------------------- overrides
 
 
+def test_scenarios_that_answered_are_compared_by_what_they_say(llama3):
+    """What a scenario remembers of its answers holds arrays, which have no truth value."""
+    again = Scenario.parse(llama3.to_yaml())
+    assert budget.exact(again).ettr == budget.exact(llama3).ettr
+    assert again == llama3 != llama3.override({"cluster.n_gpus": 8})
+
+
 def test_override_returns_a_copy_and_changes_nothing_else(llama3):
     other = llama3.override({"checkpoint.interval_min": 5})
     assert (llama3.checkpoint.interval_min, other.checkpoint.interval_min) == (10, 5)

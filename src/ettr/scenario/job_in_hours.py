@@ -33,7 +33,7 @@ def _in_an_hour(path: str) -> float:
     return _IN_AN_HOUR[path.rpartition("_")[2]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Numbers:
     """A record of floats and arrays that broadcast against each other."""
 
@@ -73,7 +73,7 @@ def _mapped(value: Any, function: Callable[[np.ndarray], Any]) -> Any:
     return value.map(function) if isinstance(value, _Numbers) else value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ModesInHours:
     """Modes of failure, ``other`` last, on the first axis; a general time stands where a mode has no own.
 
@@ -96,7 +96,7 @@ class ModesInHours:
         return np.unique(self.latency[(weight > 0) & ~np.isnan(self.latency)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RestartInHours(_Numbers):
     """One of the restart times that modes have: the share of failures with it, and its hours as in ``restart``."""
 
@@ -104,7 +104,7 @@ class RestartInHours(_Numbers):
     restart: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TierInHours(_Numbers):
     """A faster tier; ``kept`` is the share of all failures that it survives, by restart time as in ``restarts``."""
 
@@ -115,7 +115,7 @@ class TierInHours(_Numbers):
     kept: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PredictionInHours(_Numbers):
     """What warnings say and cost; ``recall`` is 0 where they come too late."""
 
@@ -144,7 +144,7 @@ class AgeingInHours:
         return self.factor != 1 or (self.starts_new and self.shape != 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JobInHours(_Numbers):
     """A scenario in hours, fields as floats or arrays that broadcast; symbols as in the methods page.
 
