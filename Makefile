@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .PHONY: help book test quick-test lint format browser check mutants bench readme lock data-hashes clean
 BIN := .venv/bin
 # A process a core; what shares a table, a site or a browser stays in one.
-PYTEST := $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n auto --no-loadscope-reorder
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'

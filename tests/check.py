@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
-PYTEST = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "loadgroup", "--no-loadscope-reorder"]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--no-loadscope-reorder"]
 CHECKED = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(REPOSITORY / "_build" / "boundscheck")}
 """Compiled code that checks each index, kept apart from the other and for the next time."""
 STEPS = {

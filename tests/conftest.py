@@ -60,12 +60,17 @@ def pytest_report_header() -> str:
     return f"{cores()} cores" if cores() > 1 else "one core: tests run one after another, which takes twice as long"
 
 
-def pytest_collection_modifyitems(items):
-    """Tests that share what is computed once, by folder or file, run in one process; so do those in a browser."""
-    for item in items:
-        path = item.path
-        together = path.parent if path.is_relative_to(TESTS / "chapters") or path.parent.name == "book" else path
-        item.add_marker(pytest.mark.xdist_group(str(together.relative_to(TESTS.parent))))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A file's tests run in one process, and so do those of a chapter and of the site, which share what takes long."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByRoom(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return path.rpartition("/")[0] if path.startswith(("tests/book/", "tests/chapters/")) else path
+
+    return ByRoom(config, log)
 
 
 @pytest.fixture(scope="session")
