@@ -6,7 +6,10 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
+import pandas as pd
 import pytest
+
+from ettr.core.errors import InputError
 
 
 def layers(spec: dict, data: dict | None = None) -> Iterator[dict]:
@@ -35,10 +38,11 @@ def fields_of(encoding: object) -> Iterator[str]:
 
 
 @pytest.fixture
-def check_chart() -> Callable[[dict], None]:
+def check_chart() -> Callable[..., None]:
     """A valid specification that carries its texts and reads only fields that its data has."""
 
-    def check(spec: dict) -> None:
+    def check(spec: dict, subtitle: str = "") -> None:
+        assert subtitle in spec["title"].get("subtitle", "")
         json.dumps(spec, allow_nan=False)
         assert spec["title"]["text"].strip() and spec["width"] == "container" and spec["height"] > 40
         assert len(spec["description"]) > 40
@@ -55,6 +59,28 @@ def check_chart() -> Callable[[dict], None]:
         assert titles  # an axis has a name
 
     return check
+
+
+@pytest.fixture
+def check_columns() -> Callable[..., None]:
+    """A chart names each of these columns when one of its frames lacks it; a text of names for each frame."""
+
+    def check(draw: Callable[..., object], frames: list[pd.DataFrame], *columns: str) -> None:
+        for place, names in enumerate(columns):
+            for name in names.split():
+                lacking = [frame.drop(columns=name) if i == place else frame for i, frame in enumerate(frames)]
+                with pytest.raises(InputError, match=f"the chart needs column {name}; there are: "):
+                    draw(*lacking)
+
+    return check
+
+
+@pytest.fixture
+def layers_of() -> Callable[..., list[dict]]:
+    """All single charts of a specification, or those with a kind of mark; ``rows`` are the data of each."""
+    return lambda spec, mark="": [
+        {**layer, "rows": values_of(spec, layer)} for layer in layers(spec) if not mark or layer["mark"]["type"] == mark
+    ]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 from ettr import Scenario, budget, plan
 from ettr.chapters import checkpoint_interval, index, scale
+from ettr.chapters.checkpoint_interval import charts, tables
 from ettr.chapters.common import time_budget
 from ettr.core import sentences
 from ettr.core.errors import OutsideValidity
@@ -18,22 +19,21 @@ RARE = "budget.exact holds only for maintenance so rare that requests seldom wai
 TOO_LONG = "budget.exact holds only for .* a float can hold"
 RUNS = {
     "crowded maintenance": ("llama3-405b", {"cluster.n_gpus": 1_200_000}, RARE),
-    "an interval of a year": (
-        "rsc-1",
-        {"cluster.n_gpus": 160_000, "checkpoint.interval_min": 600_000},
-        TOO_LONG,
-    ),
+    "an interval of a year": ("rsc-1", {"cluster.n_gpus": 160_000, "checkpoint.interval_min": 600_000}, TOO_LONG),
 }
-
-
 CHANGES = {name: changes for name, changes, _ in RUNS.values()}
 
 
-def options(run: Scenario) -> list[str]:
-    return [f"--set={path}={value}" for path, value in CHANGES[run.name].items()]
+def options(name: str) -> list[str]:
+    return [f"--set={path}={value}" for path, value in CHANGES[name].items()]
 
 
-@pytest.fixture(params=RUNS)
+def quickly(run: Scenario) -> list[str]:
+    """Options of a run; without the advice where all of its failures take half a minute to simulate."""
+    return [*options(run.name), *(["--quick"] if run.name == "rsc-1" else [])]
+
+
+@pytest.fixture(params=RUNS, scope="module")
 def case(request) -> tuple[Scenario, plan.Plan, str]:
     name, changes, reason = RUNS[request.param]
     run = Scenario.load(name).override(changes)
@@ -62,7 +62,7 @@ def test_for_machines_what_has_no_answer_is_null(case, ettr):
     run, answer, _ = case
     nothing = {"interval_min": run.checkpoint.interval_min, "ettr": None, "time_budget": None}
     assert answer.to_dict()["as_given"] == nothing
-    status, out, err = ettr("plan", run.name, "--json", *options(run))
+    status, out, err = ettr("plan", run.name, "--json", *quickly(run))
     told = json.loads(out, parse_constant=pytest.fail)
     assert (status, err) == (0, "") and told.pop("changes") == CHANGES[run.name]
     assert {name: told[name] for name in answer.to_dict()} == answer.to_dict()
@@ -71,7 +71,7 @@ def test_for_machines_what_has_no_answer_is_null(case, ettr):
 
 def test_the_terminal_shows_one_budget_and_the_reason(case, ettr):
     run, answer, reason = case
-    status, out, err = ettr("plan", run.name, *options(run))
+    status, out, err = ettr("plan", run.name, *quickly(run))
     assert (status, err) == (0, "") and f"there is no answer, since {reason}." in out
     assert f"ETTR: {100 * answer.budget.ettr:.1f}% at the best interval, " in out
     header = next(line for line in out.splitlines() if line.startswith("part "))
@@ -80,14 +80,20 @@ def test_the_terminal_shows_one_budget_and_the_reason(case, ettr):
     assert not re.search(r"\b(nan|inf|None)\b", out)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_the_advice_on_an_interval_of_a_year_is_given_too(form, ettr):
+    status, out, err = ettr("plan", "rsc-1", *form, *options("rsc-1"))
+    assert (status, err) == (0, "") and not re.search(r"\b(nan|inf|NaN|Infinity|None)\b", out)
+
+
 def test_the_first_page_speaks_of_the_best_interval(case):
     """As book/index.ipynb: headline, chart of the budget, and its takeaway."""
     run, answer, reason = case
     headline = index.words.headline(answer).text
     assert f"{100 * answer.budget.ettr:.1f}% of the wall clock is useful training.**" in headline
-    assert (
-        f"That is with a checkpoint every {sentences.duration(answer.best.interval_h)}: for the scenario's" in headline
-    )
+    best = sentences.duration(answer.best.interval_h)
+    assert f"That is with a checkpoint every {best}: for the scenario's" in headline
     assert f"own interval of {sentences.duration(run.interval_h)} there is no answer, since {reason}." in headline
     assert "instead of every" not in headline
     told = index.words.time_budget(answer)
@@ -105,23 +111,16 @@ def test_the_page_on_the_interval_speaks(case):
     assert f"own interval of {sentences.duration(run.interval_h)} there is no answer, since {reason}. " in interval
     assert "lies" not in interval and "gives the same" not in interval
     assert f"The ETTR at the best interval is {100 * answer.budget.ettr:.1f}%." in interval
-    by_interval, parts = (
-        checkpoint_interval.tables.by_interval(run, 30),
-        checkpoint_interval.tables.parts_by_interval(run, 30),
-    )
+    by_interval, parts = tables.by_interval(run, 30), tables.parts_by_interval(run, 30)
     assert by_interval["interval_min"].min() < answer.band.high_min
-    rules = checkpoint_interval.tables.interval_rules(run, 30)
-    spoken = {
-        INTERVAL.wrong(answer): lambda title: checkpoint_interval.charts.curve(
-            by_interval, answer.band, run.checkpoint.interval_min, title, run.title
-        ),
-        INTERVAL.parts(answer): lambda title: time_budget.parts(parts, "interval_min", title, run.title),
-        INTERVAL.rules(rules, run.cluster.n_gpus): lambda title: checkpoint_interval.charts.rules(
-            rules, title, run.title
-        ),
-    }
-    for finding, draw in spoken.items():
-        assert draw(finding.title).to_dict()["title"]["text"] == finding.title
+    rules = tables.interval_rules(run, 30)
+    for chart in (
+        charts.curve(by_interval, answer.band, run.checkpoint.interval_min, "A title", run.title),
+        time_budget.parts(parts, "interval_min", "A title", run.title),
+        charts.rules(rules, "A title", run.title),
+    ):
+        assert chart.to_dict()["title"]["text"] == "A title"
+    spoken = INTERVAL.wrong(answer), INTERVAL.parts(answer), INTERVAL.rules(rules, run.cluster.n_gpus)
     for finding in (*spoken, INTERVAL.assumptions(answer), INTERVAL.answer(answer), index.words.headline(answer)):
         assert not re.search(r"\b(nan|inf|None)\b|-\d+(\.\d+)? points", finding.title + finding.text)
     # no size beyond the curve is spoken of, also where the run itself is larger

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from computed.mitigations import CATALOGUE
 from ettr import Scenario, compare, mitigation
-from known_mitigations import CATALOGUE
 
 PRICES = {"usd: 100000,": "usd: 1000000,", "usd_per_gpu: 100,": "usd_per_gpu: 10,", "usd: 5000,": "usd: 0,"}
 """At which one does not pay on a run of a few days, and another costs nothing."""

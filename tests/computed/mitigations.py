@@ -1,4 +1,4 @@
-"""Comparisons on small runs, with a catalogue of eight that is known."""
+"""Comparisons on small runs, with a catalogue of eight that is known, and what two chapters make of them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from ettr import Scenario, compare, mitigation
-from ettr.chapters import one_by_one
+import pandas as pd
+
+from ettr import Scenario, compare, mitigation, validation
+from ettr.chapters import one_by_one, portfolio
 
 CATALOGUE = """
 assumptions:
@@ -113,3 +115,57 @@ def advice(case: str = "usual", budget_usd: float = 1e7) -> compare.Advice:
     """With GPUs so dear that in a few days each mitigation earns its price."""
     run = Scenario.load("llama3-405b").override(CASES[case] | {"cost": {"usd_per_gpu_h": 100}})
     return compare.advise(compare.study(run, comparison(case).study.n_runs, of=known()), 3, budget_usd=budget_usd)
+
+
+@cache
+def worth(case: str = "usual") -> pd.DataFrame:
+    return one_by_one.tables.worth_in_days(comparison(case))
+
+
+@cache
+def by_size(case: str = "usual") -> pd.DataFrame:
+    return one_by_one.tables.worth_by_size(comparison(case).study, leading(case), [1024, 262_144], n_runs=3)
+
+
+@cache
+def break_evens(case: str = "usual") -> pd.DataFrame:
+    study = comparison(case).study
+    return one_by_one.tables.break_even_values(study, leading(case), by_size(case), [0.25, 1, 4], n_runs=3)
+
+
+@cache
+def published_pairs(case: str = "usual") -> pd.DataFrame:
+    rows = one_by_one.evidence_tables.rows_to_compute(comparison(case).study.catalogue)
+    return one_by_one.evidence_tables.published_pairs(comparison(case), validation.run(rows))
+
+
+@cache
+def taken(case: str = "usual") -> pd.DataFrame:
+    return portfolio.tables.affordable_steps(advice(case), 1e9)
+
+
+@cache
+def lost_hours(case: str = "usual") -> pd.DataFrame:
+    study = comparison(case).study
+    return portfolio.tables.lost_hours(study.runs(), study.runs(taken(case)["id"]))
+
+
+@cache
+def interactions(case: str = "usual") -> pd.DataFrame:
+    return compare.interactions(comparison(case).study, leading(case))
+
+
+@cache
+def shared_gain(case: str = "usual") -> compare.Attribution:
+    study = comparison(case).study
+    return portfolio.tables.shared_gain(study, portfolio.tables.going_together(study, leading(case)))
+
+
+@cache
+def choice(case: str = "usual", budget_usd: float = 1e6) -> portfolio.tables.Choice:
+    return portfolio.tables.choose(comparison(case).study, leading(case), budget_usd)
+
+
+@cache
+def sensitivity(case: str = "usual", n_inputs: int = 2) -> portfolio.tables.Sensitivity:
+    return portfolio.tables.sensitivity(comparison(case).study, leading(case)[:2], n_inputs, 8, 4)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from computed.chapters import changing_cases, changing_rates, one_interval, one_interval_by_factor
 from ettr import Scenario, budget, plan
-from ettr.chapters import checkpoint_interval
+from ettr.chapters.checkpoint_interval import changing_rate_tables as tables
 
 FACTOR, DECAY_D, SHAPE = 5.0, 20.0, 0.7
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def runs() -> dict[str, Scenario]:
-    return checkpoint_interval.changing_rate_tables.changing_cases(Scenario.load("llama3-405b"), FACTOR, DECAY_D, SHAPE)
+    return changing_cases("llama3-405b")
 
 
-def test_the_rate_is_the_hazard_at_each_moment(runs, llama3):
-    frame = checkpoint_interval.changing_rate_tables.rates_and_intervals(runs, 9)
+def test_the_rate_is_the_hazard_at_each_moment(llama3):
+    frame = changing_rates("llama3-405b")
     assert set(frame["case"]) == {"settled", "burn-in", "new nodes"}
     settled = 24 * llama3.job_rate_per_h
     rows = frame.set_index("case")
@@ -30,8 +31,8 @@ def test_the_rate_is_the_hazard_at_each_moment(runs, llama3):
     assert slope == pytest.approx(SHAPE - 1, abs=0.04)  # a fifth of the nodes fail, few of them twice
 
 
-def test_the_interval_is_the_best_one_for_the_rate_of_the_moment(runs, llama3):
-    frame = checkpoint_interval.changing_rate_tables.rates_and_intervals(runs, 5)
+def test_the_interval_is_the_best_one_for_the_rate_of_the_moment(llama3):
+    frame = changing_rates("llama3-405b")
     for row in frame.itertuples():
         rate = llama3.failures.rate * row.per_day / 24 / llama3.job_rate_per_h
         same = llama3.override({"failures.rate_per_1000_node_days": rate})
@@ -39,12 +40,12 @@ def test_the_interval_is_the_best_one_for_the_rate_of_the_moment(runs, llama3):
 
 
 def test_the_cost_is_the_difference_of_two_budgets(runs):
-    table = checkpoint_interval.changing_rate_tables.one_interval(runs).set_index(["case", "kept"])
+    table = one_interval("llama3-405b").set_index(["case", "kept"])
     young = runs["burn-in"]
     kept = table.loc[("burn-in", "settled rate")]
     assert kept["interval_min"] == pytest.approx(plan.best_interval_min(runs["settled"]))
     fixed = budget.over_time(young.override({"checkpoint.interval_min": kept["interval_min"]}))
-    following = budget.over_time(young, checkpoint_interval.changing_rate_tables.interval_of(young))
+    following = budget.over_time(young, tables.interval_of(young))
     assert kept["loss_points"] == pytest.approx(100 * (following.ettr - fixed.ettr))
     assert (table["loss_points"] > -1e-9).all()
     assert table.loc[("settled", "mean rate"), "loss_points"] == pytest.approx(0, abs=1e-9)
@@ -56,44 +57,34 @@ def test_the_cost_is_the_difference_of_two_budgets(runs):
 
 
 def test_no_fixed_interval_beats_the_one_that_follows(runs):
-    following = (
-        checkpoint_interval.changing_rate_tables.one_interval(runs)
-        .set_index(["case", "kept"])
-        .loc[("burn-in", "mean rate"), "following"]
-    )
+    kept = one_interval("llama3-405b").set_index(["case", "kept"])
+    following = kept.loc[("burn-in", "mean rate"), "following"]
     for interval in np.geomspace(2.5, 12, 12):
         assert budget.over_time(runs["burn-in"].override({"checkpoint.interval_min": interval})).ettr < following
 
 
 def test_over_the_factor_it_begins_at_nothing_and_grows():
-    table = checkpoint_interval.changing_rate_tables.one_interval_by_factor(Scenario.load("glm-130b"), DECAY_D, 5)
+    table = one_interval_by_factor("glm-130b")
     settled = table[table["kept"] == "settled rate"]["loss_points"].to_numpy()
     assert settled[0] == pytest.approx(0, abs=1e-9) and (np.diff(settled) > 0).all()
-    one = checkpoint_interval.changing_rate_tables.one_interval(
-        checkpoint_interval.changing_rate_tables.changing_cases(Scenario.load("glm-130b"), 30.0, DECAY_D, 1.0)
-    )
+    one = tables.one_interval(tables.changing_cases(Scenario.load("glm-130b"), 30.0, DECAY_D, 1.0))
     losses = one[(one["case"] == "burn-in") & (one["kept"] == "settled rate")]["loss_points"].item()
     assert settled[-1] == pytest.approx(losses)
 
 
 def test_a_run_that_makes_no_progress_is_left_out():
     fast = Scenario.load("h100-100k")
-    table = checkpoint_interval.changing_rate_tables.one_interval(
-        checkpoint_interval.changing_rate_tables.changing_cases(fast, 60.0, 20.0, 0.7)
-    )
+    table = tables.one_interval(tables.changing_cases(fast, 60.0, 20.0, 0.7))
     assert set(table["case"]) == {"settled"}
-    assert checkpoint_interval.changing_rate_tables.one_interval_by_factor(fast, 20.0, 6)["factor"].max() < 30
+    assert tables.one_interval_by_factor(fast, 20.0, 6)["factor"].max() < 30
 
 
 def test_without_failures_nothing_changes_and_nothing_is_lost():
-    runs = checkpoint_interval.changing_rate_tables.changing_cases(
-        Scenario.load("rsc-1").override({"failures.rate_per_1000_node_days": 0}), 5, 20, 0.7
-    )
-    frame = checkpoint_interval.changing_rate_tables.rates_and_intervals(runs, 4)
+    frame = changing_rates("llama3-405b", "no failures")
     assert (frame["per_day"] == 0).all() and frame["interval_min"].nunique() == 1
-    assert checkpoint_interval.changing_rate_tables.one_interval(runs)["loss_points"].to_numpy() == pytest.approx(0)
+    assert one_interval("llama3-405b", "no failures")["loss_points"].to_numpy() == pytest.approx(0)
 
 
 def test_what_the_scenario_says_itself_is_replaced(runs, llama3):
     own = llama3.override({"failures.burn_in": {"factor": 9, "decay_days": 3}})
-    assert checkpoint_interval.changing_rate_tables.changing_cases(own, FACTOR, DECAY_D, SHAPE) == runs
+    assert tables.changing_cases(own, FACTOR, DECAY_D, SHAPE) == runs

@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from ettr import Scenario, plan
+from computed.tiers import AS_IT_IS, LEAD_S, ONE, TABLES, n_bytes, scenario, table
+from ettr import plan
 from ettr.chapters import checkpoint_tiers
 from ettr.core.errors import InputError
 
-RUNS = {
-    "llama3-405b": {},
-    "byterobust": {},
-    "opt-175b": {"failures.rate_per_1000_node_days": 0},
-    "rsc-2": {"cluster.n_gpus": 8},
-}
-
-
-@cache
-def run(name: str) -> Scenario:
-    return Scenario.load(name).override(RUNS[name])
-
-
-def n_bytes(name: str) -> float:
-    return checkpoint_tiers.tables.stored_bytes(run(name), 405e9, 12)
-
-
-FRAMES = {
-    "ladder": lambda name: checkpoint_tiers.tables.ladder(run(name), 0.01, 32),
-    "placements": lambda name: checkpoint_tiers.tables.placements(run(name).n_nodes, 2, 12),
-    "intervals": lambda name: checkpoint_tiers.tables.interval_choices(run(name), 0.01, 32),
-    "by_bandwidth": lambda name: checkpoint_tiers.tables.by_bandwidth(run(name), n_bytes(name), 100_000, 12),
-    "announced": lambda name: checkpoint_tiers.prediction_tables.announced(run(name), 600, [0.1], 8),
-    "found_late": lambda name: checkpoint_tiers.prediction_tables.found_late(run(name), 0.1, 24, 8),
-    "to_keep": lambda name: checkpoint_tiers.prediction_tables.kept_checkpoints(run(name), 60, 0.01, 24, 8),
-}
 NEEDED = {
     "ladder": ["rung", "part", "share", "ettr", "interval_min", "from_store"],
     "placements": ["n_lost", "copies", "placement", "survival"],
@@ -57,46 +30,50 @@ NEEDED = {
 }
 
 
-@cache
-def frame(kind: str, name: str) -> pd.DataFrame:
-    return FRAMES[kind](name)
-
-
-def draw(kind: str, rows: pd.DataFrame, name: str = "llama3-405b"):
-    texts = "A title", run(name).title
-    return {
-        "ladder": lambda: checkpoint_tiers.charts.ladder(rows, *texts),
-        "placements": lambda: checkpoint_tiers.charts.placements(rows, run(name).n_nodes, *texts),
-        "intervals": lambda: checkpoint_tiers.charts.intervals(rows, *texts),
-        "by_bandwidth": lambda: checkpoint_tiers.charts.by_bandwidth(
-            rows, checkpoint_tiers.tables.published_stores(n_bytes(name)), *texts
+def draw(kind: str, rows: pd.DataFrame, *which: str) -> dict:
+    run = scenario(*which)
+    texts = "A title", run.title
+    charts, of_predictions = checkpoint_tiers.charts, checkpoint_tiers.prediction_charts
+    predictors = checkpoint_tiers.prediction_tables.predictors_here(run, LEAD_S)
+    chart = {
+        "ladder": lambda: charts.ladder(rows, *texts),
+        "placements": lambda: charts.placements(rows, run.n_nodes, *texts),
+        "intervals": lambda: charts.intervals(rows, *texts),
+        "by_bandwidth": lambda: charts.by_bandwidth(
+            rows, checkpoint_tiers.tables.published_stores(n_bytes(run)), *texts
         ),
-        "announced": lambda: checkpoint_tiers.prediction_charts.announced(
-            rows, checkpoint_tiers.prediction_tables.predictors_here(run(name), 600), *texts
-        ),
-        "found_late": lambda: checkpoint_tiers.prediction_charts.found_late(rows, 0.1, *texts),
-        "to_keep": lambda: checkpoint_tiers.prediction_charts.to_keep(rows, *texts),
+        "announced": lambda: of_predictions.announced(rows, predictors, *texts),
+        "found_late": lambda: of_predictions.found_late(rows, 0.1, *texts),
+        "to_keep": lambda: of_predictions.to_keep(rows, *texts),
     }[kind]()
+    return chart.to_dict()
 
 
-CASES = [(kind, name) for kind in FRAMES for name in RUNS if kind != "intervals" or name in ("llama3-405b", "rsc-2")]
-
-
-@pytest.mark.parametrize(("kind", "name"), CASES)
-def test_a_chart_is_whole(kind, name, check_chart):
-    check_chart(draw(kind, frame(kind, name), name).to_dict())
+@pytest.mark.parametrize(
+    "which",
+    [
+        (ONE, AS_IT_IS),
+        (ONE, "one node"),
+        pytest.param((ONE, "no failures"), marks=pytest.mark.slow),
+        pytest.param(("byterobust", AS_IT_IS), marks=pytest.mark.slow),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_chart_is_whole(kind, which, check_chart):
+    check_chart(draw(kind, table(kind, *which), *which))
 
 
 @pytest.mark.parametrize("kind", NEEDED)
 def test_a_missing_column_is_named(kind):
     for column in NEEDED[kind]:
         with pytest.raises(InputError, match=f"the chart needs column {column}; there are"):
-            draw(kind, frame(kind, "llama3-405b").drop(columns=column))
+            draw(kind, table(kind).drop(columns=column))
 
 
 def test_the_ladder_stacks_what_is_lost_and_says_what_is_left(layer_of):
-    rows = frame("ladder", "llama3-405b")
-    chart = draw("ladder", rows).to_dict()
+    rows = table("ladder")
+    chart = draw("ladder", rows)
     bars, labels = layer_of(chart, "bar"), layer_of(chart, "text")
     assert bars["encoding"]["x"]["stack"] == "zero" and bars["encoding"]["x"]["scale"]["domain"][0] == 0
     assert "productive" not in {row["part"] for row in bars["rows"]}
@@ -109,30 +86,30 @@ def test_the_ladder_stacks_what_is_lost_and_says_what_is_left(layer_of):
 
 
 def test_the_bandwidth_has_a_dot_at_each_crossing_and_a_rule_at_each_published_store(layer_of):
-    chart = draw("by_bandwidth", frame("by_bandwidth", "llama3-405b")).to_dict()
+    chart = draw("by_bandwidth", table("by_bandwidth"))
     dots = layer_of(chart, "point", "crossing_gb_s")["rows"]
     assert [row["n_gpus"] for row in dots] == [16_384, 100_000]
     assert [row["write_gb_s"] for row in layer_of(chart, "rule")["rows"]][:2] == [7000, 2000]
-    far = frame("by_bandwidth", "llama3-405b").assign(crossing_gb_s=1e9)
+    far = table("by_bandwidth").assign(crossing_gb_s=1e9)
     with pytest.raises(ValueError, match="not enough values"):
-        layer_of(draw("by_bandwidth", far).to_dict(), "point", "crossing_gb_s")
+        layer_of(draw("by_bandwidth", far), "point", "crossing_gb_s")
 
 
 def test_published_predictors_are_marked_where_they_would_be(layer_of):
-    chart = draw("announced", frame("announced", "llama3-405b")).to_dict()
+    chart = draw("announced", table("announced"))
     (row,) = layer_of(chart, "point", "predictor")["rows"]
     assert row["predictor"] == "Minder" and row["recall"] == pytest.approx(0.882, abs=5e-4)
 
 
 def test_an_interval_without_an_answer_is_said(layer_of):
-    rows = frame("intervals", "llama3-405b").assign(ettr=np.nan)
-    points = layer_of(draw("intervals", rows).to_dict(), "point")["rows"]
+    rows = table("intervals").assign(ettr=np.nan)
+    points = layer_of(draw("intervals", rows), "point")["rows"]
     assert {row["reached"] for row in points} == {"no answer"}
 
 
 def test_every_line_answers_the_pointer(layer_of):
     for kind in ("placements", "announced", "found_late", "to_keep"):
-        chart = draw(kind, frame(kind, "llama3-405b")).to_dict()
+        chart = draw(kind, table(kind))
         unseen = [one for one in chart["layer"] if one.get("encoding", {}).get("opacity") == {"value": 0}]
         nested = [two for one in chart["layer"] for two in one.get("layer", [])]
         unseen += [two for two in nested if two["encoding"].get("opacity") == {"value": 0}]
@@ -140,7 +117,7 @@ def test_every_line_answers_the_pointer(layer_of):
 
 
 def test_checkpoints_kept_stand_by_distance():
-    rows = frame("to_keep", "llama3-405b")
-    best = plan.best_interval_min(checkpoint_tiers.tables.store_only(run("llama3-405b")))
-    scale = draw("to_keep", rows).to_dict()["layer"][0]["encoding"]["color"]["scale"]["domain"]
+    rows = table("to_keep")
+    best = plan.best_interval_min(checkpoint_tiers.tables.store_only(scenario()))
+    scale = draw("to_keep", rows)["layer"][0]["encoding"]["color"]["scale"]["domain"]
     assert scale == [f"{best:.3g} min", "60 min"]

@@ -8,31 +8,31 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from computed.chapters import some_presets
+from computed.tiers import n_bytes, table
 from ettr import Scenario, budget, checkpoint, evidence, plan
-from ettr.chapters import checkpoint_tiers
+from ettr.chapters.checkpoint_tiers import prediction_tables, tables
 from ettr.chapters.checkpoint_tiers.tables import COMMON_LOSS
 from ettr.checkpoint import placement
 from ettr.core.errors import OutsideValidity
 
-PRESETS = evidence.scenario_names()
 PEER = {"name": "peer", "interval_s": 10, "stall_s": 0.1, "write_s": 5, "load_s": 3, "survives": 0.9}
-NEVER_ENDS = {"recovery.restart_min": 1e6}
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", evidence.scenario_names())
 def test_the_store_alone_is_the_run_without_planned_stops(name):
     run = Scenario.load(name)
     steady = {"job.include_start": False, "maintenance": None, "checkpoint.persist_slowdown": 0}
-    assert budget.exact(checkpoint_tiers.tables.store_only(run)).ettr == pytest.approx(
+    assert budget.exact(tables.store_only(run)).ettr == pytest.approx(
         budget.exact(run.override(steady)).ettr, rel=1e-12
     )
 
 
 def test_a_load_that_the_scenario_gives_stays_and_a_shorter_restart_is_all_loading(llama3):
-    given = checkpoint_tiers.tables.store_only(llama3.override({"checkpoint.load_s": 40}))
+    given = tables.store_only(llama3.override({"checkpoint.load_s": 40}))
     assert given.load_h * 3600 == pytest.approx(40) and given.recovery.restart_min == 5
     mode = "failures.modes.NIC.restart_min"
-    quick = checkpoint_tiers.tables.store_only(llama3.override({mode: 1}))
+    quick = tables.store_only(llama3.override({mode: 1}))
     assert quick.load_h * 60 == pytest.approx(1)
     assert quick.failures.modes[7].restart_min == pytest.approx(0) and quick.recovery.restart_min == pytest.approx(4)
 
@@ -46,22 +46,22 @@ def test_what_no_closed_form_combines_with_tiers_is_set_aside(llama3):
             "prediction": {"recall": 0.5, "precision": 0.5, "lead_s": 9, "action_s": 1},
         }
     )
-    pd.testing.assert_frame_equal(checkpoint_tiers.tables.ladder(rich), checkpoint_tiers.tables.ladder(llama3))
+    pd.testing.assert_frame_equal(tables.ladder(rich), tables.ladder(llama3))
 
 
 def test_common_losses_keep_the_rate_and_thin_the_others(llama3):
-    run = checkpoint_tiers.tables.with_common_losses(llama3, 0.25, 10_000)
+    run = tables.with_common_losses(llama3, 0.25, 10_000)
     assert run.job_rate_per_h == pytest.approx(llama3.job_rate_per_h)
     weights = dict(zip(run.mode_names, run.mode_weights, strict=True))
     assert weights[COMMON_LOSS] == pytest.approx(0.25) and weights["Faulty GPU"] == pytest.approx(0.75 * 148 / 419)
     assert run.failures.modes[-1].n_lost_nodes == run.n_nodes
-    assert checkpoint_tiers.tables.with_common_losses(run, 0.5, 3) is run  # has a mode of this kind
+    assert tables.with_common_losses(run, 0.5, 3) is run  # has a mode of this kind
 
 
-@pytest.mark.parametrize("name", ["llama3-405b", "rsc-1", "byterobust", "bloom-176b"])
+@pytest.mark.parametrize("name", some_presets("llama3-405b", "rsc-1"))
 def test_rungs_are_scenarios_and_their_shares_those_of_the_exact_form(name):
     run = Scenario.load(name)
-    frame, rungs = checkpoint_tiers.tables.ladder(run, 0.01, 32), checkpoint_tiers.tables.rungs(run, 0.01, 32, 16)
+    frame, rungs = tables.ladder(run, 0.01, 32), tables.rungs(run, 0.01, 32, 16)
     assert frame.groupby("rung")["share"].sum().to_numpy() == pytest.approx(1)
     assert list(dict.fromkeys(frame["rung"])) == list(rungs)
     for title, rung in rungs.items():
@@ -72,8 +72,8 @@ def test_rungs_are_scenarios_and_their_shares_those_of_the_exact_form(name):
     assert len(rungs["Just in time, instead"].checkpoint.tiers) == 1
 
 
-def test_which_failures_still_need_the_store(llama3):
-    needs = checkpoint_tiers.tables.ladder(llama3, 0.01, 32).drop_duplicates("rung").set_index("rung")["from_store"]
+def test_which_failures_still_need_the_store():
+    needs = table("ladder").drop_duplicates("rung").set_index("rung")["from_store"]
     loses_none = 0.99 * (54 + 35 + 7 + 2) / 419
     assert needs["Store only"] == 1 and needs["+ host memory"] == pytest.approx(1 - loses_none)
     assert needs["+ peer memory"] == pytest.approx(0.01 * (1 - placement.peer_survival(2048, 32, 2)))
@@ -82,33 +82,34 @@ def test_which_failures_still_need_the_store(llama3):
 
 def test_a_scenario_s_own_tiers_are_one_more_rung_and_not_below_the_others(llama3):
     own = llama3.override({"checkpoint.tiers": [PEER]})
-    with_own, without = checkpoint_tiers.tables.ladder(own), checkpoint_tiers.tables.ladder(llama3)
+    with_own, without = tables.ladder(own), tables.ladder(llama3)
     is_own = ~with_own["rung"].isin(without["rung"])
     pd.testing.assert_frame_equal(with_own[~is_own].reset_index(drop=True), without)
     extra = with_own[is_own]
     assert set(extra["rung"]) == {"The scenario's own tiers"} and set(extra["from_store"].round(9)) == {0.1}
-    assert set(checkpoint_tiers.tables.interval_choices(own)["tier"]) == {"peer", "Store"}
+    assert set(tables.interval_choices(own)["tier"]) == {"peer", "Store"}
 
 
 @pytest.mark.parametrize(
     ("n_gpus", "last"), [(8, "+ host memory"), (16, "+ peer memory"), (264, "Just in time, instead")]
 )
 def test_a_small_job_has_only_tiers_that_it_has_nodes_for(llama3, n_gpus, last):
-    rungs = checkpoint_tiers.tables.rungs(llama3.override({"cluster.n_gpus": n_gpus}), 0.0, 2, 16)
+    rungs = tables.rungs(llama3.override({"cluster.n_gpus": n_gpus}), 0.0, 2, 16)
     assert list(rungs)[-1] == last
 
 
-def test_a_run_that_never_ends_is_refused(llama3):
-    never = llama3.override(NEVER_ENDS)
-    n_bytes = checkpoint_tiers.tables.stored_bytes(never, 405e9, 12)
-    for table in (
-        lambda: checkpoint_tiers.tables.ladder(never),
-        lambda: checkpoint_tiers.tables.by_bandwidth(never, n_bytes, 100_000, 5),
-        lambda: checkpoint_tiers.prediction_tables.announced(never, 600, n_points=5),
-        lambda: checkpoint_tiers.prediction_tables.found_late(never, 0.1, 24, 5),
-    ):
-        with pytest.raises(OutsideValidity, match=r"llama3-405b has an answer|no rung of the ladder"):
-            table()
+@pytest.mark.parametrize(
+    "make",
+    [
+        tables.ladder,
+        lambda run: tables.by_bandwidth(run, n_bytes(run), 100_000, 5),
+        lambda run: prediction_tables.announced(run, 600, n_points=5),
+        lambda run: prediction_tables.found_late(run, 0.1, 24, 5),
+    ],
+)
+def test_a_run_that_never_ends_is_refused(llama3, make):
+    with pytest.raises(OutsideValidity, match=r"llama3-405b has an answer|no rung of the ladder"):
+        make(llama3.override({"recovery.restart_min": 1e6}))
 
 
 def test_the_table_of_tiers_goes_from_fast_to_safe():
@@ -125,7 +126,7 @@ def test_the_table_of_tiers_goes_from_fast_to_safe():
 
 @pytest.mark.parametrize("n_nodes", [1, 2, 7, 16, 2048])
 def test_placements_are_exact_and_never_below_the_published_bound(n_nodes):
-    frame = checkpoint_tiers.tables.placements(n_nodes, 5)
+    frame = tables.placements(n_nodes, 5)
     assert frame["survival"].between(0, 1).all() and min(5, n_nodes) in set(frame["n_lost"])
     wide = frame.pivot_table(index=["copies", "n_lost"], columns="placement", values="survival")
     for (copies, lost), row in wide.iterrows():
@@ -138,7 +139,7 @@ def test_placements_are_exact_and_never_below_the_published_bound(n_nodes):
 
 
 def test_no_choice_of_intervals_beats_the_exact_best(llama3):
-    choices = checkpoint_tiers.tables.interval_choices(llama3, 0.01, 32)
+    choices = table("intervals")
     of = choices.drop_duplicates("choice").set_index("choice")
     assert (of.loc["exact best", "ettr"] >= of["ettr"] - 1e-12).all()
     assert of.loc["first order", "ettr"] == pytest.approx(of.loc["exact best", "ettr"], abs=1e-4)
@@ -149,15 +150,14 @@ def test_no_choice_of_intervals_beats_the_exact_best(llama3):
 
 
 def test_the_best_interval_is_the_longer_of_write_and_stall_s(llama3):
-    n_bytes = checkpoint_tiers.tables.stored_bytes(llama3, 405e9, 12)
-    frame = checkpoint_tiers.tables.by_bandwidth(llama3, n_bytes, 100_000, 15)
+    frame = table("by_bandwidth")
     longer = np.maximum(frame["write_min"], frame["stall_interval_min"])
     assert frame["interval_min"].to_numpy() == pytest.approx(longer.to_numpy(), rel=1e-6)
     assert frame["write_min"].to_numpy() == pytest.approx(4860 / frame["write_gb_s"].to_numpy() / 60)
     low = frame["write_gb_s"] < frame["crossing_gb_s"]
     assert (frame.loc[low, "interval_min"] > frame.loc[low, "stall_interval_min"]).all() and low.any()
     one = frame.iloc[3]
-    single = checkpoint_tiers.tables.store_only(llama3).override(
+    single = tables.store_only(llama3).override(
         {"checkpoint.persist_s": one["write_min"] * 60, "checkpoint.interval_min": one["interval_min"]}
     )
     assert one["ettr"] == pytest.approx(budget.exact(single).ettr)
@@ -166,40 +166,38 @@ def test_the_best_interval_is_the_longer_of_write_and_stall_s(llama3):
 def test_a_store_s_own_size_is_taken(llama3):
     store = {"n_parameters": 1e9, "bytes_per_parameter": 10, "changed_share": 0.5, "write_gb_s": 1}
     own = llama3.override({"checkpoint.persist_s": 0, "checkpoint.store": store})
-    assert checkpoint_tiers.tables.stored_bytes(own, 405e9, 12) == pytest.approx(5e9)
-    assert len(checkpoint_tiers.tables.by_bandwidth(own, 5e9, 100_000, 5)) == 10
-    assert checkpoint_tiers.prediction_tables.answer_s(own) == pytest.approx(15)
+    assert tables.stored_bytes(own, 405e9, 12) == pytest.approx(5e9)
+    assert len(tables.by_bandwidth(own, 5e9, 100_000, 5)) == 10
+    assert prediction_tables.answer_s(own) == pytest.approx(15)
 
 
 def test_announced_is_the_exact_form_at_its_best_interval(llama3):
-    frame = checkpoint_tiers.prediction_tables.announced(llama3, 600, [0.1], 7)
+    frame = prediction_tables.announced(llama3, 600, [0.1], 7)
     assert set(frame["precision"]) == {0.1, 0.463, 0.854}
     row = frame[(frame["recall"] == 0.5) & (frame["precision"] == 0.463) & (frame["formula"] == "exact")].iloc[0]
     prediction = {"recall": 0.5, "precision": 0.463, "lead_s": 600, "action_s": 70}
-    single = checkpoint_tiers.tables.store_only(llama3).override(
+    single = tables.store_only(llama3).override(
         {"prediction": prediction, "checkpoint.interval_min": float(row["interval_min"])}
     )
     assert row["ettr"] == pytest.approx(budget.exact(single).ettr)
     assert row["interval_min"] == pytest.approx(plan.best_interval_min(single), rel=1e-5)
     exact = frame[(frame["formula"] == "exact") & (frame["precision"] == 0.854)]
     assert exact["ettr"].is_monotonic_increasing and exact["recall"].iloc[0] == 0
-    late = checkpoint_tiers.prediction_tables.announced(llama3, 60, n_points=5)  # 70 s would be needed
+    late = prediction_tables.announced(llama3, 60, n_points=5)  # 70 s would be needed
     assert np.ptp(late.loc[late["formula"] == "exact", "ettr"]) < 1e-12
 
 
 def test_minder_is_where_its_recall_and_precision_put_it(llama3):
-    (row,) = checkpoint_tiers.prediction_tables.predictors_here(llama3, 600).itertuples()
+    (row,) = prediction_tables.predictors_here(llama3, 600).itertuples()
     assert row.recall == pytest.approx(0.893 * 0.904 / (2 * 0.904 - 0.893))
-    exact = checkpoint_tiers.prediction_tables.announced(llama3, 600, n_points=30).query(
-        "formula == 'exact' and precision == 0.854"
-    )
+    exact = prediction_tables.announced(llama3, 600, n_points=30).query("formula == 'exact' and precision == 0.854")
     near = np.interp(row.recall, exact["recall"], exact["ettr"])
     assert row.ettr == pytest.approx(near, abs=1e-3)
 
 
 def test_late_findings_cost_the_latency(llama3):
-    frame = checkpoint_tiers.prediction_tables.found_late(llama3, 0.05, 24.0, 5)
-    run = checkpoint_tiers.tables.store_only(llama3).override({"checkpoint.persist_s": 0})
+    frame = prediction_tables.found_late(llama3, 0.05, 24.0, 5)
+    run = tables.store_only(llama3).override({"checkpoint.persist_s": 0})
     rate, tau_h = run.job_rate_per_h, plan.best_interval_min(run) / 60
     whole = frame[frame["which"] == "all"].set_index("latency_h")["ettr"]
     for latency, ettr in whole.items():
@@ -210,18 +208,16 @@ def test_late_findings_cost_the_latency(llama3):
 
 
 def test_whose_silent_share_it_is(llama3):
-    share, whose = checkpoint_tiers.prediction_tables.silent_share(llama3, "Silent Data Corruption")
+    share, whose = prediction_tables.silent_share(llama3, "Silent Data Corruption")
     assert (round(share * 419), whose) == (6, "the scenario")
     silent = llama3.override({"failures.modes.NIC.latency_h": 3})
-    assert checkpoint_tiers.prediction_tables.silent_share(silent, "Silent Data Corruption")[0] == pytest.approx(
-        7 / 419
-    )
-    assert checkpoint_tiers.prediction_tables.silent_share(Scenario.load("rsc-1"), "no such kind") == (0.0, "Llama 3")
+    assert prediction_tables.silent_share(silent, "Silent Data Corruption")[0] == pytest.approx(7 / 419)
+    assert prediction_tables.silent_share(Scenario.load("rsc-1"), "no such kind") == (0.0, "Llama 3")
 
 
 def test_checkpoints_kept_are_those_of_the_closed_form(llama3):
-    frame = checkpoint_tiers.prediction_tables.kept_checkpoints(llama3, 60, 0.01, 24.0, 8)
-    tau_min = plan.best_interval_min(checkpoint_tiers.tables.store_only(llama3))
+    frame = table("to_keep")
+    tau_min = plan.best_interval_min(tables.store_only(llama3))
     assert sorted(set(frame["interval_min"])) == pytest.approx([tau_min, 60])
     at = frame[frame["latency_h"] == 24].set_index(["interval_min", "distribution"])["n_kept"]
     between_h = 1 + llama3.stall_h

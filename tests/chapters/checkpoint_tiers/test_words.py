@@ -2,110 +2,54 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
 import pytest
 
-from ettr import Scenario, budget, checkpoint, evidence
+from computed.chapters import presets_and_extremes
+from computed.tiers import LATENCY_H, LEAD_S, ONE, RISK, n_bytes, scenario, table
+from ettr import Scenario, budget, checkpoint
 from ettr.chapters import checkpoint_tiers
 from ettr.core.sentences import Finding, points
-
-PRESETS = evidence.scenario_names()
-EXTREMES = {
-    "as it is": {},
-    "no failures": {"failures.rate_per_1000_node_days": 0},
-    "one node": {"cluster.n_gpus": 8},
-    "two nodes": {"cluster.n_gpus": 16},
-    "a million GPUs": {"cluster.n_gpus": 1_000_000},
-    "free checkpoint": {"checkpoint.stall_s": 0, "checkpoint.persist_s": 0},
-    "nothing is lost": {
-        "failures.rate_per_1000_node_days": 0,
-        "checkpoint.stall_s": 0,
-        "checkpoint.persist_s": 0,
-        "recovery.detection_min": 0,
-        "recovery.queue_min": 0,
-        "recovery.restart_min": 0,
-        "maintenance": None,
-    },
-}
-COMMON = 0.01, 32
-LEAD_S, LATENCY_H, RISK = 600.0, 24.0, 0.01
-
-
-@cache
-def scenario(name: str, extreme: str = "as it is") -> Scenario:
-    return Scenario.load(name).override(EXTREMES[extreme])
-
-
-@cache
-def rungs(*run: str):
-    return checkpoint_tiers.tables.ladder(scenario(*run), *COMMON)
+from sentences_read import check_words
 
 
 def stores(run: Scenario) -> Finding:
-    n_bytes = checkpoint_tiers.tables.stored_bytes(run, 405e9, 12)
-    crossings = checkpoint_tiers.tables.bandwidth_crossings(run, n_bytes, 100_000)
-    return checkpoint_tiers.words.by_bandwidth(
-        run, crossings, checkpoint_tiers.tables.published_stores(n_bytes), n_bytes
-    )
+    crossings = checkpoint_tiers.tables.bandwidth_crossings(run, n_bytes(run), 100_000)
+    published = checkpoint_tiers.tables.published_stores(n_bytes(run))
+    return checkpoint_tiers.words.by_bandwidth(run, crossings, published, n_bytes(run))
 
 
 def announced(run: Scenario, lead_s: float = LEAD_S) -> Finding:
-    table = checkpoint_tiers.prediction_tables.announced(run, lead_s, [0.1], 12)
+    tables = checkpoint_tiers.prediction_tables
     return checkpoint_tiers.prediction_words.announced(
-        table,
-        checkpoint_tiers.prediction_tables.predictors_here(run, lead_s),
-        checkpoint_tiers.prediction_tables.answer_s(run),
-        lead_s,
+        tables.announced(run, lead_s, [0.1], 12), tables.predictors_here(run, lead_s), tables.answer_s(run), lead_s
     )
 
 
 def found_late(run: Scenario) -> Finding:
-    share, whose = checkpoint_tiers.prediction_tables.silent_share(run, "Silent Data Corruption")
-    return checkpoint_tiers.prediction_words.found_late(
-        checkpoint_tiers.prediction_tables.found_late(run, share, LATENCY_H, 8), share, whose, LATENCY_H
-    )
+    tables = checkpoint_tiers.prediction_tables
+    share, whose = tables.silent_share(run, "Silent Data Corruption")
+    frame = tables.found_late(run, share, LATENCY_H, 8)
+    return checkpoint_tiers.prediction_words.found_late(frame, share, whose, LATENCY_H)
 
 
 SENTENCES = {
-    "tiers.answer": lambda *run: checkpoint_tiers.words.answer(rungs(*run), scenario(*run)),
-    "tiers.ladder": lambda *run: checkpoint_tiers.words.ladder(rungs(*run)),
-    "tiers.placements": lambda *run: checkpoint_tiers.words.placements(
-        checkpoint_tiers.tables.placements(scenario(*run).n_nodes, 32), scenario(*run).n_nodes, 32
-    ),
-    "tiers.intervals": lambda *run: checkpoint_tiers.words.intervals(
-        checkpoint_tiers.tables.interval_choices(scenario(*run), *COMMON)
-    ),
-    "stores.by_bandwidth": lambda *run: stores(scenario(*run)),
-    "notice.announced": lambda *run: announced(scenario(*run)),
-    "notice.found_late": lambda *run: found_late(scenario(*run)),
-    "notice.to_keep": lambda *run: checkpoint_tiers.prediction_words.to_keep(
-        checkpoint_tiers.prediction_tables.kept_checkpoints(scenario(*run), 60, RISK, LATENCY_H), RISK, LATENCY_H
-    ),
+    "answer": lambda *run: checkpoint_tiers.words.answer(table("ladder", *run), scenario(*run)),
+    "ladder": lambda *run: checkpoint_tiers.words.ladder(table("ladder", *run)),
+    "placements": lambda *run: checkpoint_tiers.words.placements(table("placements", *run), scenario(*run).n_nodes, 32),
+    "intervals": lambda *run: checkpoint_tiers.words.intervals(table("intervals", *run)),
+    "by_bandwidth": lambda *run: stores(scenario(*run)),
+    "announced": lambda *run: announced(scenario(*run)),
+    "found_late": lambda *run: found_late(scenario(*run)),
+    "to_keep": lambda *run: checkpoint_tiers.prediction_words.to_keep(table("to_keep", *run), RISK, LATENCY_H),
 }
+SEARCHED = ONE, "h100-100k"
+"""The best intervals of all tiers take long to find."""
 
 
-def check_words(text: str) -> None:
-    assert text and text == text.strip()
-    assert not re.search(r"\b(nan|inf|None|NaN|Series|dtype|np)\b|[{}\[\]]|\d[eE][+-]?\d|  | [.,;]|\.\.", text), text
-    assert not re.search(r"\b(\w+) \1\b|(?<![\w.])-\d", text), text
-    assert text.count("(") == text.count(")") and text.count("**") % 2 == 0
-    for share in re.findall(r"(\d[\d,]*(?:\.\d+)?)%", text):
-        assert float(share.replace(",", "")) <= 100, text
-
-
-CASES = [(name, "as it is") for name in PRESETS] + [
-    (name, extreme) for name in ("llama3-405b", "opt-175b") for extreme in EXTREMES if extreme != "as it is"
-]
-SEARCHED = "llama3-405b", "h100-100k"
-"""The best intervals of all tiers take a second to find."""
-
-
-@pytest.mark.parametrize(("name", "extreme"), CASES)
+@pytest.mark.parametrize(("name", "extreme"), [*presets_and_extremes(), (ONE, "two nodes")])
 def test_sentences_are_sane_for_every_preset_and_extreme(name, extreme):
     for sentence, say in SENTENCES.items():
-        if sentence == "tiers.intervals" and (name not in SEARCHED or extreme == "two nodes"):
+        if sentence == "intervals" and (name not in SEARCHED or extreme == "two nodes"):
             continue
         finding = say(name, extreme)
         assert isinstance(finding, Finding), sentence
@@ -115,31 +59,34 @@ def test_sentences_are_sane_for_every_preset_and_extreme(name, extreme):
         assert len(finding.title) < 120, finding.title
 
 
+SAY = checkpoint_tiers.words
+
+
 def test_a_run_that_never_ends_has_no_best_intervals():
-    choices = checkpoint_tiers.tables.interval_choices(scenario("opt-175b", "a million GPUs"), *COMMON)
+    choices = table("intervals", "opt-175b", "a million GPUs")
     assert not (choices["ettr"] > 1e-9).any()
-    assert checkpoint_tiers.words.intervals(choices).title == "No choice of intervals ends the run"
+    assert SAY.intervals(choices).title == "No choice of intervals ends the run"
 
 
 def test_the_answer_is_what_the_exact_form_gives(llama3):
     base = checkpoint_tiers.tables.store_only(llama3)
     alone = budget.exact(base.override({"checkpoint.interval_min": 7.697463})).ettr
-    text = checkpoint_tiers.words.answer(rungs("llama3-405b"), llama3).text
+    text = SAY.answer(table("ladder"), llama3).text
     assert f"an ETTR of {100 * alone:.1f}%;" in text and "97.6%" in text
 
 
 def test_gains_of_the_ladder_are_differences_of_its_ettrs():
-    frame = rungs("llama3-405b")
+    frame = table("ladder")
     ettr = frame.drop_duplicates("rung").set_index("rung")["ettr"]
-    text = checkpoint_tiers.words.ladder(frame).text
+    text = SAY.ladder(frame).text
     assert f"a gain of {points(ettr['+ peer memory'] - ettr['+ host memory'])} with peer memory" in text
     assert "23.2% of failures" in text  # 98 of 419, less the share that takes several nodes
-    costs = checkpoint_tiers.words.ladder(rungs("rsc-1")).text
+    costs = SAY.ladder(table("ladder", "rsc-1")).text
     assert "a loss of 0.2 points with host memory" in costs and "Host memory alone saves nothing" in costs
 
 
 def test_placement_stands_beside_the_published_figure():
-    text = SENTENCES["tiers.placements"]("llama3-405b").text
+    text = SENTENCES["placements"]().text
     assert "in groups of two, the bound gives 93.3%; counted here: 93.3%" in text
     assert f"in {100 * checkpoint.peer_survival(2048, 32, 2):.1f}% of cases if placed in groups" in text
     assert f"in {100 * checkpoint.peer_survival(2048, 32, 3, 'ring'):.1f}% in a ring" in text
@@ -171,7 +118,7 @@ def test_a_share_of_silent_failures_is_charged_its_latency(llama3):
 
 
 def test_checkpoints_to_keep_follow_from_latency_and_interval():
-    text = SENTENCES["notice.to_keep"]("llama3-405b").text
+    text = SENTENCES["to_keep"]().text
     assert "185 at one every 7.7 min and 25 at one every 1 h" in text
-    slow = SENTENCES["notice.to_keep"]("glm-130b").text
+    slow = SENTENCES["to_keep"]("glm-130b").text
     assert "1.61 h" in slow and "every 1 h" not in slow  # thinning out to less than the interval is none

@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from ettr import Gpu, Scenario, evidence, plan, validation
+from computed.chapters import PRESETS, claims, published
+from ettr import Gpu, Scenario, evidence, plan
 from ettr.chapters import data as data_chapter
 from ettr.chapters import reading_the_sources
 from ettr.chapters import validation as validation_chapter
@@ -46,11 +47,6 @@ class Cells(HTMLParser):
 
 def read(table: table.Table) -> Cells:
     return Cells(table._repr_html_())
-
-
-def claims() -> pd.DataFrame:
-    titles = evidence.bibliography().set_index("key")["title"].rename("document")
-    return reading_the_sources.tables.audit().join(titles, on="source")
 
 
 def test_text_of_users_cannot_become_markup():
@@ -102,7 +98,7 @@ def test_the_plain_text_has_caption_and_cells():
     assert str(table.Table(pd.DataFrame({"x": [1]}), "What it shows")).split() == ["What", "it", "shows", "x", "1"]
 
 
-@pytest.mark.parametrize("name", evidence.scenario_names())
+@pytest.mark.parametrize("name", PRESETS)
 def test_a_scenario_is_shown_with_the_values_it_has(name):
     """What is put into the formulas must be what the page shows."""
     run = Scenario.load(name)
@@ -131,21 +127,22 @@ def test_a_scenario_is_shown_with_the_values_it_has(name):
     ("draw", "frame", "rows"),
     [
         (reading_the_sources.charts.claims, claims, lambda: len(evidence.table("claims"))),
-        (validation_chapter.charts.table, validation.run, lambda: len(evidence.table("validation"))),
-        (data_chapter.charts.presets, plan.presets, lambda: len(evidence.scenario_names())),
+        (validation_chapter.charts.table, published, lambda: len(evidence.table("validation"))),
+        (data_chapter.charts.presets, plan.presets, lambda: len(PRESETS)),
         (data_chapter.charts.scenario_fields, Scenario.dictionary, lambda: len(Scenario.dictionary())),
         (data_chapter.charts.data_fields, evidence.dictionary, lambda: len(evidence.dictionary())),
     ],
     ids=["claims", "validation", "presets", "fields", "data"],
 )
 def test_every_table_of_the_book_shows_every_row_and_refuses_a_missing_column(draw, frame, rows):
-    cells = read(draw(frame()))
+    shown = frame()
+    cells = read(draw(shown))
     assert len(cells.rows) == rows() + 1
     assert all(len(row) == len(cells.rows[0]) for row in cells.rows)
     assert "nan" not in {cell for row in cells.rows for cell in row}
     first = {"claims": "claim_id", "table": "quantity", "presets": "name", "scenario_fields": "field"}
     with pytest.raises(InputError, match="the chart needs column"):
-        draw(frame().drop(columns=first.get(draw.__name__, "table")))
+        draw(shown.drop(columns=first.get(draw.__name__, "table")))
 
 
 def test_parts_stand_side_by_side_with_assumed_figures_in_brackets():

@@ -26,10 +26,11 @@ def test_a_chart_reads_only_fields_that_its_data_has(name, check_chart):
     check_chart(spec(name))
 
 
-@pytest.mark.parametrize(("name", "column"), [(name, column) for name in NEEDED for column in NEEDED[name].split()])
-def test_a_missing_column_is_an_error(name, column):
-    with pytest.raises(InputError, match=f"the chart needs column {column}; there are: "):
-        getattr(failure_log.published_run_charts, name)(FRAMES[name]().drop(columns=column), "A title.")
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_missing_column_is_an_error(name):
+    for column in NEEDED[name].split():
+        with pytest.raises(InputError, match=f"the chart needs column {column}; there are: "):
+            getattr(failure_log.published_run_charts, name)(FRAMES[name]().drop(columns=column), "A title.")
 
 
 def test_each_run_has_both_of_its_ettrs(layer_of, encoding_of):
@@ -58,11 +59,7 @@ def test_losses_are_bars_from_zero_that_say_what_a_model_holds(name, layer_of, e
 
 
 def test_what_nobody_counted_is_not_a_number(layer_of):
-    rows = layer_of(
-        failure_log.published_run_charts.losses(
-            failure_log.tables.published_run("bloom-176b").losses, "A title."
-        ).to_dict(),
-        "bar",
-    )["rows"]
-    assert {row["reason"]: row["n"] for row in rows}[failure_log.tables.UNNAMED] == "not known"
-    assert {row["reason"]: row["n"] for row in rows}[failure_log.tables.CHECKPOINT] == "820"
+    losses = failure_log.tables.published_run("bloom-176b").losses
+    rows = layer_of(failure_log.published_run_charts.losses(losses, "A title.").to_dict(), "bar")["rows"]
+    counts = {row["reason"]: row["n"] for row in rows}
+    assert counts[failure_log.tables.UNNAMED] == "not known" and counts[failure_log.tables.CHECKPOINT] == "820"

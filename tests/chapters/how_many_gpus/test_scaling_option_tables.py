@@ -5,19 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ettr import Scenario, plan, sizing
-from ettr.chapters import how_many_gpus
+from computed.how_many_gpus import TOKENS, answer, table
+from computed.how_many_gpus import run as run_of
+from ettr import plan, sizing
+from ettr.chapters.how_many_gpus import scaling_option_tables as options
 from ettr.chapters.how_many_gpus.scaling_option_tables import ELASTIC, FEW_SPARES, by_hours, peak, restarts_times
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def run():
-    return Scenario.load("llama3-405b-tokens")
+    return run_of(TOKENS)
 
 
-@pytest.fixture(scope="module")
-def moved(run):
-    return how_many_gpus.scaling_option_tables.turning_by_factor(run, (0.25, 1.0, 4.0))
+@pytest.fixture
+def moved():
+    return table("turning")
 
 
 def test_the_peak_is_where_the_next_gpu_stops_paying(run):
@@ -29,14 +31,11 @@ def test_the_peak_is_where_the_next_gpu_stops_paying(run):
     assert quiet.tokens_per_day > best.tokens_per_day
 
 
-def test_without_jitter_and_failures_the_batch_ends_before_the_curve_turns(run):
-    perfect = run.override(
-        {"failures": {"rate_per_1000_node_days": 0}, "scaling": {"jitter": 0, "overlap": 1, "latency_us": 0}}
-    )
-    best = peak(perfect)
+def test_without_jitter_and_failures_the_batch_ends_before_the_curve_turns():
+    best = peak(run_of("perfect"))
     assert best.ends
-    assert best.n_gpus == pytest.approx(sizing.turning_point(perfect), rel=2e-3)
-    assert sizing.make(perfect).batch_ends and not sizing.make(run).batch_ends
+    assert best.n_gpus == pytest.approx(sizing.turning_point(run_of("perfect")), rel=2e-3)
+    assert answer("perfect").batch_ends and not answer().batch_ends
 
 
 def test_at_its_own_value_every_lever_but_the_interval_gives_one_point(moved):
@@ -56,9 +55,7 @@ def test_fewer_failures_faster_restarts_and_links_move_it_up(moved):
 
 def test_a_value_of_nothing_is_moved_by_no_factor(run):
     still = run.override({"recovery.restart_min": 0, "scaling.jitter": 0})
-    assert {"restart", "jitter"}.isdisjoint(
-        how_many_gpus.scaling_option_tables.turning_by_factor(still, (1.0,))["what"]
-    )
+    assert {"restart", "jitter"}.isdisjoint(options.turning_by_factor(still, (1.0,))["what"])
 
 
 def test_restarts_of_modes_are_multiplied_too(run):
@@ -69,7 +66,7 @@ def test_restarts_of_modes_are_multiplied_too(run):
 
 
 def test_what_large_jobs_need_is_what_reaches_the_target(run):
-    frame = how_many_gpus.scaling_option_tables.large_jobs(run, [30_000, 100_000.0], 0.9)
+    frame = options.large_jobs(run, [30_000, 100_000.0], 0.9)
     for row in frame.itertuples():
         there = by_hours(run, int(row.n_gpus), row.days * row.ettr * 24, row.interval_min)
         assert plan.ettr_at_best(
@@ -88,11 +85,10 @@ def test_the_steady_state_by_hours_has_the_ettr_of_the_size(run):
 
 
 def test_each_way_wins_at_its_peak_and_the_first_is_the_job_as_it_is(run):
-    tried = how_many_gpus.scaling_option_tables.ways()
-    peaks = how_many_gpus.scaling_option_tables.peaks_of_ways(run, tried)
+    peaks = table("peaks")
     assert peaks["gain"].iloc[0] == 0
     assert (peaks["gain"].iloc[1:] > 0).all()
-    lines = how_many_gpus.scaling_option_tables.ways_out(run, tried, from_gpus=2000)
+    lines = options.ways_out(run, options.ways(), from_gpus=2000)
     assert lines["n_gpus"].min() >= 2000 * (1 - 1e-12)
     for way, group in lines.groupby("way"):
         most = peaks.set_index("way").loc[way, "tokens_per_day"]
@@ -101,33 +97,32 @@ def test_each_way_wins_at_its_peak_and_the_first_is_the_job_as_it_is(run):
 
 
 def test_an_efficiency_of_one_and_a_step_each_change_nothing(run):
-    same = how_many_gpus.scaling_option_tables.ways(1, 1.0, 1, 0.0, 1.0, 1.0)
-    gains = (
-        how_many_gpus.scaling_option_tables.peaks_of_ways(run, same)
-        .set_index("way")["gain"]
-        .drop("sequences cut in two")
-    )
+    same = options.ways(1, 1.0, 1, 0.0, 1.0, 1.0)
+    gains = options.peaks_of_ways(run, same).set_index("way")["gain"].drop("sequences cut in two")
     assert gains.to_numpy() == pytest.approx(0, abs=1e-12)
 
 
 def test_sequences_cut_in_two_are_a_layout_that_is_not_tried_by_default(run):
-    cut = how_many_gpus.scaling_option_tables.ways()[-1]
+    cut = options.ways()[-1]
     assert cut.changes == {"layout.context": 2}
     assert set(run.throughput.candidates.context) == {1}
     changed = run.override(cut.changes)
     assert int(changed.layout_of_job.context) == 2
-    peaks = how_many_gpus.scaling_option_tables.peaks_of_ways(run, (how_many_gpus.scaling_option_tables.ways()[0], cut))
-    assert peaks["tokens_per_day"].iloc[1] == peak(changed).tokens_per_day
+    assert table("peaks")["tokens_per_day"].iloc[-1] == peak(changed).tokens_per_day
 
 
 def test_local_sgd_of_a_small_job_is_looked_at_where_its_replicas_fit():
-    small = how_many_gpus.tables.given_by_tokens(Scenario.load("opt-175b")).scenario
-    peaks = how_many_gpus.scaling_option_tables.peaks_of_ways(small, how_many_gpus.scaling_option_tables.ways())
-    assert peaks["n_gpus"].notna().all()
+    assert table("peaks", "opt-175b")["n_gpus"].notna().all()
 
 
-def test_elastic_jobs_lose_less_than_those_that_wait_where_failures_are_few(run):
-    frame = how_many_gpus.scaling_option_tables.elastic_by_size(run, 131_072, n_runs=20)
+def test_a_way_that_no_layout_fits_has_no_peak_and_no_line():
+    run, tried = run_of("h100-100k"), options.ways()[:2]
+    assert options.peaks_of_ways(run, tried)["n_gpus"].notna().tolist() == [True, False]
+    assert set(options.ways_out(run, tried, n_sizes=12)["way"]) == {options.AS_IT_IS}
+
+
+def test_elastic_jobs_lose_less_than_those_that_wait_where_failures_are_few():
+    frame = table("elastic")
     wide = frame.pivot_table(index="n_gpus", columns="way", values="ettr")
     assert len(wide) == 4
     assert wide[ELASTIC].iloc[0] > wide[FEW_SPARES].iloc[0] + 0.05
@@ -137,6 +132,5 @@ def test_elastic_jobs_lose_less_than_those_that_wait_where_failures_are_few(run)
 
 
 def test_nothing_is_simulated_without_failures_or_replicas(run):
-    quiet = run.override({"failures": {"rate_per_1000_node_days": 0}})
-    assert how_many_gpus.scaling_option_tables.elastic_by_size(quiet, 131_072).empty
-    assert how_many_gpus.scaling_option_tables.elastic_by_size(run, 120).empty
+    assert options.elastic_by_size(run_of("no failures"), 131_072).empty
+    assert options.elastic_by_size(run, 120).empty

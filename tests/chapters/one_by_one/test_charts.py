@@ -9,13 +9,13 @@ from functools import cache
 import pandas as pd
 import pytest
 
-from ettr import compare
+from computed import mitigations
+from computed.mitigations import comparison, leading
 from ettr.chapters import one_by_one, portfolio
 from ettr.chapters.common import theme
 from ettr.chapters.common.mitigations import both_names
 from ettr.chapters.common.table import Table
 from ettr.core.errors import InputError
-from known_mitigations import CASES, advice, comparison, leading
 
 ALONE, TOGETHER, SENSITIVITY = one_by_one.charts, portfolio.charts, portfolio.sensitivity_charts
 
@@ -23,46 +23,24 @@ ALONE, TOGETHER, SENSITIVITY = one_by_one.charts, portfolio.charts, portfolio.se
 @cache
 def frames(case: str) -> dict[str, tuple]:
     compared = comparison(case)
-    study, ids = compared.study, leading(case)
-    worth = one_by_one.tables.worth_in_days(compared)
-    taken = portfolio.tables.affordable_steps(advice(case), 1e9)
-    by_size = one_by_one.tables.worth_by_size(study, ids, [1024, 262_144], n_runs=3)
+    worth = mitigations.worth(case)
     return {
         "worth": (ALONE.worth, one_by_one.tables.savers(worth)),
         "others": (ALONE.worth, one_by_one.tables.other_worth(worth)),
         "closed": (ALONE.closed, one_by_one.tables.beside_closed_form(compared)),
         "money": (ALONE.money, one_by_one.tables.costs_and_savings(compared)),
-        "hours": (ALONE.hours, one_by_one.tables.hours_given_back(compared, ids)),
-        "by_size": (ALONE.by_size, by_size, 16384),
-        "lost_hours": (TOGETHER.lost_hours, portfolio.tables.lost_hours(study.runs(), study.runs(taken["id"]))),
-        "steps": (TOGETHER.steps, taken),
-        "interactions": (TOGETHER.interactions, compare.interactions(study, ids)),
-        "shares": (
-            TOGETHER.shares,
-            portfolio.tables.shared_gain(study, portfolio.tables.going_together(study, ids)).frame,
-        ),
-        "front": (TOGETHER.front, portfolio.tables.choose(study, ids, 1e6).frame, 1e6),
+        "hours": (ALONE.hours, one_by_one.tables.hours_given_back(compared, leading(case))),
+        "by_size": (ALONE.by_size, mitigations.by_size(case), 16384),
+        "lost_hours": (TOGETHER.lost_hours, mitigations.lost_hours(case)),
+        "steps": (TOGETHER.steps, mitigations.taken(case)),
+        "interactions": (TOGETHER.interactions, mitigations.interactions(case)),
+        "shares": (TOGETHER.shares, mitigations.shared_gain(case).frame),
+        "front": (TOGETHER.front, mitigations.choice(case).frame, 1e6),
     }
 
 
-@cache
-def moved() -> portfolio.tables.Sensitivity:
-    return portfolio.tables.sensitivity(comparison().study, ["shorter-stall", "faster-restart"], 2, 8, 4)
-
-
-KINDS = (
-    "worth",
-    "others",
-    "closed",
-    "money",
-    "hours",
-    "by_size",
-    "lost_hours",
-    "steps",
-    "interactions",
-    "shares",
-    "front",
-)
+KINDS = ["worth", "others", "closed", "money", "hours", "by_size"]
+KINDS += ["lost_hours", "steps", "interactions", "shares", "front"]
 
 
 def drawn(kind: str, case: str = "usual"):
@@ -70,7 +48,7 @@ def drawn(kind: str, case: str = "usual"):
     return chart(frame, *more, "A title", "A run")
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ["usual", "quiet", pytest.param("tiny", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_chart_holds_what_a_page_needs_or_a_table_says_there_is_nothing(check_chart, kind, case):
     chart = drawn(kind, case)
@@ -164,22 +142,22 @@ def test_a_set_without_cost_has_no_place_on_a_logarithmic_axis(layer_of):
 
 
 def test_a_tornado_spans_both_ends_and_the_value_as_given(check_chart, layer_of):
-    spec = SENSITIVITY.tornado(moved().tornado, "A title", "A run", n_inputs=4).to_dict()
+    spec = SENSITIVITY.tornado(mitigations.sensitivity().tornado, "A title", "A run", n_inputs=4).to_dict()
     check_chart(spec)
     bars = layer_of(spec, "bar")["rows"]
     assert len({row["input"] for row in bars}) == 4 and len(bars) == 8
     assert all(row["least"] <= row["gain"] <= row["most"] for row in bars)
-    assert isinstance(SENSITIVITY.tornado(moved().tornado.iloc[:0], "A title"), Table)
+    assert isinstance(SENSITIVITY.tornado(mitigations.sensitivity().tornado.iloc[:0], "A title"), Table)
 
 
 def test_indices_have_a_panel_an_answer_and_are_cut_where_they_are_noise():
-    spec = SENSITIVITY.indices(moved().indices, "A title").to_dict()
+    spec = SENSITIVITY.indices(mitigations.sensitivity().indices, "A title").to_dict()
     json.dumps(spec, allow_nan=False)
     assert spec["columns"] == 3 and spec["facet"]["sort"][-1] == "lead of the first"
     rows = spec["datasets"][spec["data"]["name"]]
     assert all(-0.25 <= row[f"{name}_drawn"] <= 1.25 for row in rows for name in ("value", "low", "high"))
     assert "cut at" in spec["title"]["subtitle"]
-    assert isinstance(SENSITIVITY.indices(moved().indices.iloc[:0], "A title"), Table)
+    assert isinstance(SENSITIVITY.indices(mitigations.sensitivity().indices.iloc[:0], "A title"), Table)
 
 
 def test_tables_show_every_row():

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from computed import mitigations
+from computed.mitigations import CASES, comparison, known, leading
 from ettr import Scenario, compare, evidence, validation
-from ettr.chapters import one_by_one
+from ettr.chapters.one_by_one import evidence_tables, tables
 from ettr.chapters.one_by_one.tables import COSTS_TIME, SAME, SAVES
 from ettr.compare import RATE
 from ettr.core.errors import UnknownName
-from known_mitigations import CASES, comparison, known, leading
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def compared():
 
 @pytest.fixture(scope="module")
 def worth(compared):
-    return one_by_one.tables.worth_in_days(compared)
+    return mitigations.worth()
 
 
 def test_the_worth_of_each_is_that_of_the_comparison_most_first(compared, worth):
@@ -38,7 +39,7 @@ def test_ranks_leave_out_what_is_in_place_and_what_has_no_evidence(worth):
 
 
 def test_a_rank_that_chance_may_change_has_ends():
-    tiny = one_by_one.tables.worth_in_days(comparison("tiny")).set_index("id")
+    tiny = mitigations.worth("tiny").set_index("id")
     assert tiny.loc[["shorter-stall", "other-stall"], "rank_low"].tolist() == [2, 2]
     assert tiny.loc[["shorter-stall", "other-stall"], "rank_high"].tolist() == [3, 3]
     assert tiny.loc["faster-restart", ["rank_low", "rank_high"]].tolist() == [1, 1]
@@ -46,40 +47,40 @@ def test_a_rank_that_chance_may_change_has_ends():
 
 @pytest.mark.parametrize("case", CASES)
 def test_effects_follow_from_the_intervals_and_split_the_table(case):
-    worth = one_by_one.tables.worth_in_days(comparison(case))
+    worth = mitigations.worth(case)
     for row in worth.itertuples():
         assert row.effect == (SAVES if row.low > 0 else COSTS_TIME if row.high < 0 else SAME)
-    saving, others = one_by_one.tables.savers(worth), one_by_one.tables.other_worth(worth)
+    saving, others = tables.savers(worth), tables.other_worth(worth)
     assert set(saving["id"]) | set(others["id"]) <= set(worth["id"])
     assert not set(saving["id"]) & set(others["id"])
     assert {"in-place", "slower-training"} <= set(others["id"])
 
 
 def test_the_leading_ones_have_evidence_save_time_and_can_be_named_instead(compared):
-    assert one_by_one.tables.leading(compared, 2) == ("shorter-stall", "faster-restart")
-    assert one_by_one.tables.leading(compared, 9) == ("shorter-stall", "faster-restart", "other-stall")
-    assert one_by_one.tables.leading(compared, 1, ["unknown-worth", "unknown-worth"]) == ("unknown-worth",)
+    assert tables.leading(compared, 2) == ("shorter-stall", "faster-restart")
+    assert tables.leading(compared, 9) == ("shorter-stall", "faster-restart", "other-stall")
+    assert tables.leading(compared, 1, ["unknown-worth", "unknown-worth"]) == ("unknown-worth",)
     with pytest.raises(UnknownName, match="mitigation"):
-        one_by_one.tables.leading(compared, 1, ["faster"])
+        tables.leading(compared, 1, ["faster"])
 
 
 def test_a_comparison_without_answers_gives_empty_tables():
     run = Scenario.load("llama3-405b").override(CASES["usual"])
     none = compare.mitigations(run, ["needs-spares", "not-a-field"], n_runs=2, of=known())
-    assert one_by_one.tables.worth_in_days(none).empty and one_by_one.tables.leading(none, 3) == ()
-    assert one_by_one.tables.beside_closed_form(none).empty and one_by_one.tables.costs_and_savings(none).empty
-    assert one_by_one.evidence_tables.places(none)["place"].tolist() == ["not applicable", "not modelled"]
+    assert tables.worth_in_days(none).empty and tables.leading(none, 3) == ()
+    assert tables.beside_closed_form(none).empty and tables.costs_and_savings(none).empty
+    assert evidence_tables.places(none)["place"].tolist() == ["not applicable", "not modelled"]
 
 
 def test_the_closed_form_agrees_on_a_plain_run(compared):
-    table = one_by_one.tables.beside_closed_form(compared)
+    table = tables.beside_closed_form(compared)
     assert "slower-training" not in set(table["id"])
     assert table["apart"].abs().max() < 2e-3
     assert table["agrees"].tolist() == table["closed"].between(table["low"], table["high"]).tolist()
 
 
 def test_savings_less_costs_are_what_is_left_over(compared):
-    table = one_by_one.tables.costs_and_savings(compared).set_index("id")
+    table = tables.costs_and_savings(compared).set_index("id")
     assert (table["saved_usd"] - table["cost_usd"]).to_numpy() == pytest.approx(table["net_usd"].to_numpy())
     assert table.loc["shorter-stall", "cost_usd"] == 100 * 16384
     assert table["pays"].to_dict() == {
@@ -94,30 +95,28 @@ def test_savings_less_costs_are_what_is_left_over(compared):
 
 
 def test_hours_that_are_given_back_sum_to_what_is_saved(compared, worth):
-    table = one_by_one.tables.hours_given_back(compared, leading())
+    table = tables.hours_given_back(compared, leading())
     days = worth.set_index("id")["days"]
     for name, group in table.groupby("id"):
         assert group["hours"].sum() == pytest.approx(24 * days[name], abs=1e-4)
     own = table[table["id"] == "faster-restart"]
     assert own.loc[own["hours"].idxmax(), "part"] == "restart"
     assert "slowdown" not in set(table["part"])
-    assert one_by_one.tables.hours_given_back(compared, ()).empty
+    assert tables.hours_given_back(compared, ()).empty
 
 
 def test_shares_by_size_have_the_jobs_own_and_whole_nodes(compared):
-    table = one_by_one.tables.worth_by_size(compared.study, ["faster-restart"], [1000, 65_536], n_runs=4)
+    table = tables.worth_by_size(compared.study, ["faster-restart"], [1000, 65_536], n_runs=4)
     assert sorted(set(table["value"])) == [1000.0, 16384.0, 65_536.0]
     shares = table.set_index("value")["saved"]
     assert shares.is_monotonic_increasing
-    assert one_by_one.tables.worth_by_size(compared.study, [], [1024]).empty
+    assert tables.worth_by_size(compared.study, [], [1024]).empty
 
 
 def test_break_even_values_are_those_of_their_tables(compared):
     ids = ["faster-restart", "other-stall"]
-    by_size = one_by_one.tables.worth_by_size(compared.study, ids, [1024, 16_384, 131_072], n_runs=4)
-    table = one_by_one.tables.break_even_values(compared.study, ids, by_size, [0.25, 1, 4, 16], n_runs=4).set_index(
-        "id"
-    )
+    by_size = tables.worth_by_size(compared.study, ids, [1024, 16_384, 131_072], n_runs=4)
+    table = tables.break_even_values(compared.study, ids, by_size, [0.25, 1, 4, 16], n_runs=4).set_index("id")
     prices = compare.at_prices(compared.study, ids).set_index("id")["break_even_usd_per_gpu_h"]
     assert table["usd_per_gpu_h"].to_numpy() == pytest.approx(prices.to_numpy())
     given = compared.study.baseline.failures.rate
@@ -129,14 +128,14 @@ def test_break_even_values_are_those_of_their_tables(compared):
 
 def test_without_failures_no_rate_is_looked_for():
     study = comparison("quiet").study
-    by_size = one_by_one.tables.worth_by_size(study, ["faster-restart"], [], n_runs=3)
-    table = one_by_one.tables.break_even_values(study, ["faster-restart"], by_size, n_runs=3)
+    by_size = tables.worth_by_size(study, ["faster-restart"], [], n_runs=3)
+    table = tables.break_even_values(study, ["faster-restart"], by_size, n_runs=3)
     assert table["rate_pays"].tolist() == ["no failures"] and np.isnan(table["rate"]).all()
-    assert one_by_one.tables.break_even_values(study, [], by_size).empty
+    assert tables.break_even_values(study, [], by_size).empty
 
 
 def test_assumptions_are_listed_field_by_field(compared):
-    table = one_by_one.evidence_tables.assumed_values(compared.study).set_index("field")
+    table = evidence_tables.assumed_values(compared.study).set_index("field")
     assert table["value"].to_dict() == {
         "cost.usd_per_gpu_h": "2",
         "cost.usd_per_kwh": "0.08",
@@ -146,9 +145,9 @@ def test_assumptions_are_listed_field_by_field(compared):
 
 
 def test_published_pairs_stand_beside_what_is_computed(compared):
-    rows = one_by_one.evidence_tables.rows_to_compute(compared.study.catalogue)
+    rows = evidence_tables.rows_to_compute(compared.study.catalogue)
     assert rows["result_id"].tolist() == ["bloom-stall"]
-    table = one_by_one.evidence_tables.published_pairs(compared, validation.run(rows))
+    table = mitigations.published_pairs()
     assert len(table) == sum(len(one.published) for one in compared.study.catalogue)
     (own,) = table[table["verdict"] == "reproduced"].itertuples()
     assert own.computed == "0.003704 for 0.0037" and own.holds
@@ -158,20 +157,16 @@ def test_published_pairs_stand_beside_what_is_computed(compared):
 
 
 def test_a_verdict_that_the_computation_does_not_bear_out_is_marked(compared):
-    computed = validation.run(one_by_one.evidence_tables.rows_to_compute(compared.study.catalogue)).assign(
-        verdict="consistent"
-    )
-    table = one_by_one.evidence_tables.published_pairs(compared, computed).set_index("id")
+    rows = evidence_tables.rows_to_compute(compared.study.catalogue)
+    computed = validation.run(rows).assign(verdict="consistent")
+    table = evidence_tables.published_pairs(compared, computed).set_index("id")
     assert not table.loc["shorter-stall", "holds"]
-    assert (
-        not one_by_one.evidence_tables.published_pairs(compared, computed.iloc[:0])
-        .set_index("id")
-        .loc["shorter-stall", "holds"]
-    )
+    table = evidence_tables.published_pairs(compared, computed.iloc[:0]).set_index("id")
+    assert not table.loc["shorter-stall", "holds"]
 
 
 def test_every_mitigation_has_a_place(compared):
-    table = one_by_one.evidence_tables.places(compared)
+    table = evidence_tables.places(compared)
     assert set(table["id"]) == set(compared.study.catalogue.ids)
     assert table.set_index("id")["place"].to_dict() == {
         "shorter-stall": "1",
@@ -183,14 +178,12 @@ def test_every_mitigation_has_a_place(compared):
         "needs-spares": "not applicable",
         "not-a-field": "not modelled",
     }
-    assert (
-        one_by_one.evidence_tables.places(comparison("tiny")).set_index("id").loc["other-stall", "place"]
-        == "3 (2 to 3)"
-    )
+    tiny = evidence_tables.places(comparison("tiny")).set_index("id")
+    assert tiny.loc["other-stall", "place"] == "3 (2 to 3)"
 
 
 def test_documents_ask_for_what_the_catalogue_says(compared):
-    table = one_by_one.evidence_tables.by_document(one_by_one.evidence_tables.places(compared))
+    table = evidence_tables.by_document(evidence_tables.places(compared))
     asked = {(row.key, row.id) for row in table.itertuples()}
     assert asked == {
         ("dubey2024", "faster-restart"),
@@ -203,5 +196,5 @@ def test_documents_ask_for_what_the_catalogue_says(compared):
 
 def test_an_assumed_pool_is_listed_in_nodes():
     study = compare.study(Scenario.load("rsc-1"), n_runs=2)
-    row = one_by_one.evidence_tables.assumed_values(study).set_index("field").loc["spares.n_nodes"]
+    row = evidence_tables.assumed_values(study).set_index("field").loc["spares.n_nodes"]
     assert row["value"] == str(study.baseline.spares.n_nodes) and row["unit"] == "nodes"

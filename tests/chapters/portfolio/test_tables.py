@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
+from computed.mitigations import CASES, advice, choice, comparison, interactions, sensitivity, taken
 from ettr import compare
 from ettr.chapters import portfolio
 from ettr.chapters.portfolio.tables import AFTER, BEFORE
-from known_mitigations import CASES, advice, comparison, leading
 
 
 @pytest.fixture(scope="module")
@@ -19,9 +19,8 @@ def study():
 
 
 def test_steps_are_those_of_the_advice_with_their_gain_alone(study):
-    steps_ahead = advice()
-    table = portfolio.tables.affordable_steps(steps_ahead, 1e9)
-    assert table["id"].tolist() == steps_ahead.frame["id"].tolist() == ["shorter-stall", "faster-restart"]
+    table = taken()
+    assert table["id"].tolist() == advice().frame["id"].tolist() == ["shorter-stall", "faster-restart"]
     assert table["alone"].iloc[0] == pytest.approx(table["added"].iloc[0])
     restart = compare.gain(study.runs(), study.runs(["faster-restart"]), "days").mean
     assert table["alone"].iloc[1] == pytest.approx(restart)
@@ -75,39 +74,39 @@ def test_shares_and_pairs_bear_too_few_mitigations(study):
     assert compare.interactions(study, ["faster-restart"]).empty
     one = portfolio.tables.shared_gain(study, ["faster-restart"])
     assert one.frame["value"].sum() == pytest.approx(one.together)
-    assert len(compare.interactions(study, leading())) == 6
+    assert len(interactions()) == 6
 
 
-def test_all_sets_that_go_together_are_looked_at(study):
-    choice = portfolio.tables.choose(study, leading(), 1e7)
+def test_all_sets_that_go_together_are_looked_at():
+    choices = choice("usual", 1e7)
     three = ["shorter-stall", "faster-restart", "other-stall"]
     sets = [set(each) for n in range(4) for each in itertools.combinations(three, n)]
     there = [each for each in sets if not {"shorter-stall", "other-stall"} <= each]
-    assert sorted(map(sorted, there)) == sorted(sorted(filter(None, ids.split(", "))) for ids in choice.frame["ids"])
-    best = choice.frame[choice.frame["kind"].str.startswith("exact")]
-    assert best["gain"].iloc[0] == choice.frame["gain"].max()
+    assert sorted(map(sorted, there)) == sorted(sorted(filter(None, ids.split(", "))) for ids in choices.frame["ids"])
+    best = choices.frame[choices.frame["kind"].str.startswith("exact")]
+    assert best["gain"].iloc[0] == choices.frame["gain"].max()
     assert set(best["titles"].iloc[0]) == {"Shorter stall", "Faster restart"}
-    assert choice.frame.loc[choice.frame["ids"] == "", "names"].tolist() == ["none of them"]
+    assert choices.frame.loc[choices.frame["ids"] == "", "names"].tolist() == ["none of them"]
 
 
 def test_a_budget_that_buys_nothing_is_told_with_all_sets(study):
-    choice = portfolio.tables.choose(study, leading(), 10.0)
-    assert choice.exact is None and "buys nothing" in choice.why
-    assert len(choice.frame) == 6 and set(choice.frame["kind"]) <= {"on the front", "other"}
+    none = choice("usual", 10.0)
+    assert none.exact is None and "buys nothing" in none.why
+    assert len(none.frame) == 6 and set(none.frame["kind"]) <= {"on the front", "other"}
     assert portfolio.tables.choose(study, [], 1e6).frame.empty
 
 
 def test_the_inputs_that_move_most_vary_together():
-    sensitivity = portfolio.tables.sensitivity(comparison().study, ["shorter-stall", "faster-restart"], 2, 8, 4)
-    largest = list(dict.fromkeys(sensitivity.tornado["input"]))[:2]
-    assert set(sensitivity.indices["input"]) == set(largest)
+    moved = sensitivity()
+    largest = list(dict.fromkeys(moved.tornado["input"]))[:2]
+    assert set(moved.indices["input"]) == set(largest)
     assert "checkpoint.stall_s" in largest
-    assert len(sensitivity.sobol.samples) == 8 * 4
-    assert np.isfinite(sensitivity.tornado["swing"]).all()
+    assert len(moved.sobol.samples) == 8 * 4
+    assert np.isfinite(moved.tornado["swing"]).all()
 
 
 def test_what_cannot_be_varied_says_why(study):
     none = portfolio.tables.sensitivity(study, [], 2, 8, 4)
     assert none.tornado.empty and none.indices.empty and none.why
-    one = portfolio.tables.sensitivity(study, ["faster-restart"], 1, 8, 4)
+    one = sensitivity("usual", 1)
     assert one.sobol is None and "at least two inputs" in one.why and len(one.tornado)

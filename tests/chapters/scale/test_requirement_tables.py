@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ettr import Scenario, evidence, plan
+from computed.chapters import AS_IT_IS, PRESETS, USUAL, scenario, table
+from ettr import plan
 from ettr.chapters import scale
 
-SIZES, TARGET = (16_384, 100_000), 0.9
+REQUIREMENTS = scale.requirement_tables
+SIZES, TARGET = (16_384, 100_000, 1_000_000), 0.9
 RATE, RESTART = "failures.rate_per_1000_node_days", "recovery.restart_min"
 
 
 @pytest.mark.parametrize("name", ["llama3-405b", "rsc-1"])
 def test_a_required_value_gives_the_target(name):
-    run = Scenario.load(name)
-    table = scale.requirement_tables.required_by_size(run, TARGET, SIZES)
-    assert set(table["n_gpus"]) == set(SIZES) and (table["given"] > 0).all()
-    for row in table.itertuples():
+    run, frame = scenario(name), table(REQUIREMENTS.required_by_size, name, AS_IT_IS, TARGET, SIZES)
+    assert set(frame["n_gpus"]) == set(SIZES) and (frame["given"] > 0).all()
+    for row in frame.itertuples():
         grown = run.override({"cluster.n_gpus": row.n_gpus})
         if np.isnan(row.value):
             assert row.best_ettr < TARGET
@@ -29,24 +30,25 @@ def test_a_required_value_gives_the_target(name):
 
 
 def test_the_blocker_is_the_field_that_helps_most_beside_the_failures(llama3):
-    table = scale.requirement_tables.required_by_size(llama3, TARGET, [100_000]).set_index("field")
-    row = table.loc[RESTART]
+    frame = table(REQUIREMENTS.required_by_size, *USUAL, TARGET, SIZES)
+    fields = frame[frame["n_gpus"] == 100_000].set_index("field")
+    row = fields.loc[RESTART]
     grown = llama3.override({"cluster.n_gpus": 100_000, RESTART: 0})
-    others = [field for field in table.index if field not in (RESTART, RATE)]
+    others = [field for field in fields.index if field not in (RESTART, RATE)]
     both = {field: plan.ettr_at_best(grown.override({field: 0})) for field in others}
     assert row["blocker"] == max(both, key=both.get)
     assert row["blocked_ettr"] == pytest.approx(both[row["blocker"]], abs=1e-6)
-    assert table.loc[RATE, "blocker"] == ""
+    assert fields.loc[RATE, "blocker"] == ""
 
 
-def test_costs_that_are_nothing_already_are_left_out(llama3):
-    fields = set(scale.requirement_tables.required_by_size(llama3, TARGET, [16_384])["field"])
+def test_costs_that_are_nothing_already_are_left_out():
+    fields = set(table(REQUIREMENTS.required_by_size, *USUAL, TARGET, SIZES)["field"])
     assert "recovery.queue_min" not in fields and "checkpoint.persist_slowdown" not in fields
     assert not fields & {"cluster.n_gpus", "job.productive_h", "checkpoint.interval_min"}
 
 
 def test_on_the_frontier_the_target_is_just_reached(llama3):
-    frame = scale.requirement_tables.frontiers(llama3, TARGET, SIZES, 5)
+    frame = table(REQUIREMENTS.frontiers, *USUAL, TARGET, SIZES, 8)
     assert set(frame["n_gpus"]) == set(SIZES)
     for row in frame.itertuples():
         here = llama3.override({"cluster.n_gpus": row.n_gpus, RATE: row.rate, RESTART: row.restart_min})
@@ -57,17 +59,14 @@ def test_on_the_frontier_the_target_is_just_reached(llama3):
 
 
 def test_a_target_beyond_every_restart_leaves_no_line():
-    assert scale.requirement_tables.frontiers(
-        Scenario.load("llama3-405b"), 0.995, SIZES, 4
-    ).empty  # maintenance alone costs more
+    assert table(REQUIREMENTS.frontiers, *USUAL, 0.995, SIZES, 4).empty  # maintenance alone costs more
 
 
 def test_presets_say_whether_their_restart_is_published():
-    table = scale.requirement_tables.rates_and_restarts().set_index("run")
-    names = evidence.scenario_names()
-    assert len(table) == len(names)
-    for run in map(Scenario.load, names):
-        row = table.loc[run.title]
+    frame = REQUIREMENTS.rates_and_restarts().set_index("run")
+    assert len(frame) == len(PRESETS)
+    for run in map(scenario, PRESETS):
+        row = frame.loc[run.title]
         assert (row["rate"], row["restart_min"]) == (run.failures.rate, run.recovery.restart_min)
         known = {"rsc-2": "published", "llama3-405b": "assumed"}.get(run.name, row["restart_is"])
         assert row["restart_is"] == known

@@ -4,54 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ettr import Scenario, budget, simulate
-from ettr.chapters import simulation as simulation_chapter
+from computed.simulation import TABLES, closed, run, simulated, table
+from ettr import Scenario, simulate
+from ettr.chapters import simulation
 from ettr.chapters.common import theme
 from ettr.core.errors import InputError
 from ettr.notebook import rendering
 
-RUNS = {
-    "llama3-405b": {"cluster.n_gpus": 4096},
-    "rsc-1": {},
-    "glm-130b": {"failures.rate_per_1000_node_days": 0},
-}
-
-
-@cache
-def run(name: str) -> Scenario:
-    return Scenario.load(name).override(RUNS[name])
-
-
-@cache
-def simulation(name: str):
-    return simulate(run(name), 60, timeline=[0])
-
-
-def closed(name: str):
-    return budget.exact(run(name))
-
-
-FRAMES = {
-    "days": lambda name: simulation_chapter.tables.days_of_run(simulation(name)),
-    "losses": lambda name: simulation_chapter.tables.losses_of_runs(simulation(name), closed(name)),
-    "dates": lambda name: simulation_chapter.tables.finishing_dates(simulation(name)),
-    "difference_map": lambda name: simulation_chapter.beyond_formula_tables.beyond_formulas(
-        run(name), [1024], n_runs=12
-    ),
-    "causes": lambda name: simulation_chapter.tables.finish_by_cause(run(name), n_runs=12),
-    "by_spares": lambda name: simulation_chapter.tables.finish_by_spares(run(name), n_runs=12),
-    "errors": lambda name: simulation_chapter.replication_tables.error_by_runs(run(name), 400),
-    "luck": lambda name: simulation_chapter.replication_tables.difference_by_seed(
-        run(name), simulation_chapter.replication_tables.other_interval_min(run(name)), 80
-    ),
-    "lengths": lambda name: simulation_chapter.replication_tables.ettr_by_length(run(name), n_points=3),
-}
 CELL = ["mechanism", "setting", "order", "n_gpus", "closed", "simulated", "points", "half_points", "verdict"]
 NEEDED = {
     "days": ["day", "from_h", "to_h", "state", "lasts_min"],
@@ -67,32 +31,40 @@ NEEDED = {
 }
 
 
-@cache
-def frame(kind: str, name: str = "llama3-405b") -> pd.DataFrame:
-    return FRAMES["difference_map" if kind == "settings" else kind](name)
-
-
-def draw(kind: str, rows: pd.DataFrame, name: str = "llama3-405b"):
-    texts = "A title", run(name).title
-    percentiles = {share: simulation(name).finish_h(share) for share in (5, 50, 95)}
+def draw(kind: str, rows: pd.DataFrame, *which: str):
+    texts = "A title", run(*which).title
+    percentiles = {share: simulated(*which).finish_h(share) for share in (5, 50, 95)}
     return {
-        "days": lambda: simulation_chapter.charts.days(rows, *texts),
-        "losses": lambda: simulation_chapter.charts.losses(rows, *texts),
-        "dates": lambda: simulation_chapter.charts.dates(rows, percentiles, closed(name).total_h, *texts),
-        "difference_map": lambda: simulation_chapter.beyond_formula_charts.difference_map(rows, *texts),
-        "settings": lambda: simulation_chapter.beyond_formula_charts.settings(rows, run(name).cluster.n_gpus),
-        "causes": lambda: simulation_chapter.charts.causes(rows, closed(name).total_h, *texts),
-        "by_spares": lambda: simulation_chapter.charts.by_spares(rows, *texts),
-        "errors": lambda: simulation_chapter.replication_charts.errors(rows, *texts),
-        "luck": lambda: simulation_chapter.replication_charts.common_random_numbers(rows, *texts),
-        "lengths": lambda: simulation_chapter.replication_charts.lengths(rows, *texts),
+        "days": lambda: simulation.charts.days(rows, *texts),
+        "losses": lambda: simulation.charts.losses(rows, *texts),
+        "dates": lambda: simulation.charts.dates(rows, percentiles, closed(*which).total_h, *texts),
+        "difference_map": lambda: simulation.beyond_formula_charts.difference_map(rows, *texts),
+        "settings": lambda: simulation.beyond_formula_charts.settings(rows, run(*which).cluster.n_gpus),
+        "causes": lambda: simulation.charts.causes(rows, closed(*which).total_h, *texts),
+        "by_spares": lambda: simulation.charts.by_spares(rows, *texts),
+        "errors": lambda: simulation.replication_charts.errors(rows, *texts),
+        "luck": lambda: simulation.replication_charts.common_random_numbers(rows, *texts),
+        "lengths": lambda: simulation.replication_charts.lengths(rows, *texts),
     }[kind]()
 
 
-@pytest.mark.parametrize("name", RUNS)
-@pytest.mark.parametrize("kind", FRAMES)
-def test_a_chart_is_whole(kind, name, check_chart):
-    spec = draw(kind, frame(kind, name), name).to_dict()
+def spec_of(kind: str, *which: str) -> dict:
+    return draw(kind, table(kind, *which), *which).to_dict()
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        (),
+        ("llama3-405b", "no failures"),
+        pytest.param(("rsc-1",), marks=pytest.mark.slow),
+        pytest.param(("glm-130b", "no failures"), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_chart_is_whole(kind, which, check_chart):
+    spec = spec_of(kind, *which)
     for panel in spec.get("hconcat", [spec]):
         check_chart({**spec, **panel, "width": "container", "height": panel.get("height", spec.get("height"))})
     assert rendering.svg(spec).startswith("<svg")
@@ -100,30 +72,31 @@ def test_a_chart_is_whole(kind, name, check_chart):
 
 @pytest.mark.parametrize("kind", NEEDED)
 def test_a_missing_column_is_named(kind):
+    rows = table("difference_map" if kind == "settings" else kind)
     for column in NEEDED[kind]:
         with pytest.raises(InputError, match=f"the chart needs column {column}; there are"):
-            draw(kind, frame(kind).drop(columns=column))
+            draw(kind, rows.drop(columns=column))
 
 
 def test_a_strip_a_day_keeps_the_colours_of_the_parts(chart_values):
-    spec = draw("days", frame("days")).to_dict()
+    spec = spec_of("days")
     scale = spec["encoding"]["color"]["scale"]
     colours = dict(zip(scale["domain"], scale["range"], strict=True))
     assert colours["training"] == theme.PART_COLOURS["productive"]
     assert all(colours[part] == theme.PART_COLOURS[part] for part in colours if part != "training")
     rows = chart_values(spec)
-    assert len(rows) == len(frame("days")) < 3000
+    assert len(rows) == len(table("days")) < 3000
     assert spec["height"] == 18 * len({row["day"] for row in rows}) + 24
 
 
 def test_a_dense_run_stays_small_enough_for_a_page():
-    rows = simulation_chapter.tables.days_of_run(simulate(Scenario.load("h100-100k"), 1, timeline=[0]))
+    rows = simulation.tables.days_of_run(simulate(Scenario.load("h100-100k"), 1, timeline=[0]))
     assert len(json.dumps(draw("days", rows).to_dict())) < 300_000
 
 
 def test_losses_have_a_range_and_three_marks_a_part(layer_of):
-    rows = frame("losses")
-    spec = draw("losses", rows).to_dict()
+    rows = table("losses")
+    spec = spec_of("losses")
     assert len(layer_of(spec, "bar")["rows"]) == len(rows)
     form, runs = (layer for layer in spec["layer"] if layer["mark"]["type"] == "point")
     marks = pd.DataFrame(spec["datasets"][form["data"]["name"]])
@@ -133,7 +106,7 @@ def test_losses_have_a_range_and_three_marks_a_part(layer_of):
 
 
 def test_dates_have_a_line_at_each_percentile_and_at_the_closed_form(layer_of):
-    spec = draw("dates", frame("dates")).to_dict()
+    spec = spec_of("dates")
     lines = pd.DataFrame(layer_of(spec, "rule")["rows"])
     assert lines["what"].tolist() == ["5, 50 and 95 in 100 runs are done"] * 3 + ["closed form"]
     assert lines["bin_day"].iloc[-1] == pytest.approx(closed("llama3-405b").total_h / 24)
@@ -155,7 +128,7 @@ CELLS = pd.DataFrame(
 
 
 def test_a_cell_says_how_far_off_the_formula_is_or_that_nobody_knows(layer_of):
-    spec = simulation_chapter.beyond_formula_charts.difference_map(CELLS, "A title").to_dict()
+    spec = simulation.beyond_formula_charts.difference_map(CELLS, "A title").to_dict()
     rows = {row["mechanism"]: row for row in layer_of(spec, "rect")["rows"]}
     assert [rows[name]["told"] for name in "abcdef"] == ["≈", "−8.0", "−0.5", "+1.5", "–", "−2.0"]
     assert [rows[name]["kind"] for name in "abcdef"] == [
@@ -180,21 +153,21 @@ def luminance(colour: str) -> float:
 
 
 def test_the_numbers_in_the_cells_can_be_read():
-    for background, ink in simulation_chapter.beyond_formula_charts._CLASSES.values():
+    for background, ink in simulation.beyond_formula_charts._CLASSES.values():
         light, dark = sorted((luminance(background), luminance(ink)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, background
 
 
 def test_the_table_of_settings_is_for_one_size():
-    html = simulation_chapter.beyond_formula_charts.settings(CELLS, 1024)._repr_html_()
+    html = simulation.beyond_formula_charts.settings(CELLS, 1024)._repr_html_()
     assert "Settings on 1,024 GPUs" in html and "82.00% ± 0.20" in html and "Nothing" in html
     assert html.count("<tr>") == 1 + len(CELLS)
     assert not re.search(r"nan", html)
 
 
 def test_causes_stand_in_order_with_room_for_their_labels(layer_of):
-    rows = frame("causes")
-    spec = draw("causes", rows).to_dict()
+    rows = table("causes")
+    spec = spec_of("causes")
     text = layer_of(spec, "text")
     assert text["encoding"]["y"]["sort"] == rows["cause"].tolist()
     assert all(row["label"].endswith("%") and "(" in row["ettr"] for row in text["rows"])
@@ -204,7 +177,7 @@ def test_causes_stand_in_order_with_room_for_their_labels(layer_of):
 
 
 def test_spares_have_an_interval_and_a_range_in_two_panels():
-    spec = draw("by_spares", frame("by_spares")).to_dict()
+    spec = spec_of("by_spares")
     left, right = spec["hconcat"]
     assert [layer["mark"]["type"] for layer in left["layer"]] == ["rule", "rule", "line", "point"]
     assert [layer["mark"]["type"] for layer in right["layer"]] == ["rule", "area", "line", "point"]
@@ -213,16 +186,16 @@ def test_spares_have_an_interval_and_a_range_in_two_panels():
 
 
 def test_errors_stand_on_logarithmic_axes_unless_there_are_none(encoding_of):
-    axes = encoding_of(draw("errors", frame("errors")).to_dict(), "point")
+    axes = encoding_of(spec_of("errors"), "point")
     assert axes["x"]["scale"]["type"] == axes["y"]["scale"]["type"] == "log"
-    none = frame("errors").assign(error_points=0.0, low_points=0.0, high_points=0.0, expected_points=0.0)
+    none = table("errors").assign(error_points=0.0, low_points=0.0, high_points=0.0, expected_points=0.0)
     assert encoding_of(draw("errors", none).to_dict(), "point")["y"]["scale"]["type"] == "linear"
 
 
 def test_seeds_and_length_stand_beside_the_closed_form(layer_of):
-    spec = draw("luck", frame("luck")).to_dict()
+    spec = spec_of("luck")
     (row,) = layer_of(spec, "rule")["rows"]
-    assert row["saved_h"] == pytest.approx(frame("luck")["closed_h"][0])
-    spec = draw("lengths", frame("lengths")).to_dict()
+    assert row["saved_h"] == pytest.approx(table("luck")["closed_h"][0])
+    spec = spec_of("lengths")
     lines = [layer for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
     assert lines[0]["encoding"]["y"]["field"] == "ettr" and len(lines) == 2

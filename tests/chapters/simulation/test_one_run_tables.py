@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ettr import budget, simulate
-from ettr.chapters import simulation as simulation_chapter
+from ettr.chapters.simulation import tables
 from ettr.core.errors import InputError
 
 
@@ -24,7 +24,7 @@ def written(stretches: list[tuple[str, float]], run: int = 0) -> SimpleNamespace
 def test_stretches_are_cut_at_midnight_and_merged():
     stall = ("checkpoint", 0.01)  # shorter than a minute
     runs = written([("restart", 0.5), ("training", 20), stall, ("training", 10), ("rework", 1), ("restart", 0.5)])
-    frame = simulation_chapter.tables.days_of_run(runs)
+    frame = tables.days_of_run(runs)
     assert frame["state"].tolist() == ["restart", "training", "training", "rework", "restart"]
     assert frame["day"].tolist() == [1, 1, 2, 2, 2]
     assert frame["from_h"].tolist() == pytest.approx([0, 0.5, 0, 6.51, 7.51])
@@ -33,38 +33,38 @@ def test_stretches_are_cut_at_midnight_and_merged():
 
 
 def test_a_long_stall_is_seen():
-    frame = simulation_chapter.tables.days_of_run(written([("training", 1), ("checkpoint", 0.1), ("training", 1)]))
+    frame = tables.days_of_run(written([("training", 1), ("checkpoint", 0.1), ("training", 1)]))
     assert frame["state"].tolist() == ["training", "checkpoint", "training"]
 
 
 def test_days_begin_and_end_as_asked_and_with_the_run():
     runs = written([("training", 100.0)])
-    assert simulation_chapter.tables.days_of_run(runs, first_day=2, n_days=2)["day"].tolist() == [2, 3]
-    last = simulation_chapter.tables.days_of_run(runs, first_day=4, n_days=9)
+    assert tables.days_of_run(runs, first_day=2, n_days=2)["day"].tolist() == [2, 3]
+    last = tables.days_of_run(runs, first_day=4, n_days=9)
     assert last["day"].tolist() == [4, 5] and last["to_h"].iloc[-1] == pytest.approx(4)
 
 
 def test_more_than_a_page_can_hold_is_cut_at_a_midnight():
     dense = written([(state, 0.02) for _ in range(2400) for state in ("training", "restart")])  # four days
-    frame = simulation_chapter.tables.days_of_run(dense)
+    frame = tables.days_of_run(dense)
     assert frame["day"].max() == 1 and frame["lasts_min"].sum() == pytest.approx(24 * 60)
     denser = written([(state, 0.004) for _ in range(2400) for state in ("training", "restart")])
-    assert len(simulation_chapter.tables.days_of_run(denser)) == 2000
+    assert len(tables.days_of_run(denser)) == 2000
 
 
 def test_a_day_or_a_run_that_is_not_there_is_refused():
     runs = written([("training", 30.0)], run=3)
     with pytest.raises(InputError, match="run 0 is not in the timeline"):
-        simulation_chapter.tables.days_of_run(runs)
+        tables.days_of_run(runs)
     with pytest.raises(InputError, match="first_day must be before the end of run 3 on day 1.2"):
-        simulation_chapter.tables.days_of_run(runs, 3, first_day=3)
+        tables.days_of_run(runs, 3, first_day=3)
     with pytest.raises(InputError, match="must be >= 1, got 1 and 0"):
-        simulation_chapter.tables.days_of_run(runs, 3, n_days=0)
+        tables.days_of_run(runs, 3, n_days=0)
 
 
 def test_days_of_a_simulated_run_hold_what_its_timeline_holds(llama3):
     simulation = simulate(llama3, 2, timeline=[1])
-    frame = simulation_chapter.tables.days_of_run(simulation, 1, n_days=1000)
+    frame = tables.days_of_run(simulation, 1, n_days=1000)
     row = simulation.runs.loc[1]
     hours = frame.groupby("state")["lasts_min"].sum() / 60
     assert frame["lasts_min"].sum() / 60 == pytest.approx(row["total_h"])
@@ -77,7 +77,7 @@ def test_days_of_a_simulated_run_hold_what_its_timeline_holds(llama3):
 
 def test_lost_is_the_sum_of_its_parts(llama3):
     simulation, closed = simulate(llama3, 300), budget.exact(llama3)
-    frame = simulation_chapter.tables.losses_of_runs(simulation, closed, run=7).set_index("part")
+    frame = tables.losses_of_runs(simulation, closed, run=7).set_index("part")
     parts = frame.drop("lost")
     for column in ("this_h", "mean_h", "closed_h"):
         assert parts[column].sum() == pytest.approx(frame.loc["lost", column])

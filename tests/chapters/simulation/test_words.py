@@ -2,115 +2,51 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ettr import Scenario, budget, simulate
-from ettr.chapters import simulation as simulation_chapter
+from computed.simulation import CASES, budget, closed, run, simulated, table
+from ettr.chapters import simulation
 from ettr.chapters.simulation.tables import CHANCE, RATE
 from ettr.core.sentences import Finding
-
-PEER = {"name": "peer", "interval_s": 300, "stall_s": 0.1, "write_s": 20, "load_s": 10, "survives": 0.9}
-POOL = {"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}}
-EXTREMES = {
-    "as it is": {},
-    "no failures": {"failures.rate_per_1000_node_days": 0},
-    "two nodes": {"cluster.n_gpus": 16},
-    "elastic": POOL | {"elastic": {"n_replicas": 128, "n_least": 120}},
-    "tiers": {"checkpoint.tiers": [PEER]},
-    "hours": {"job.productive_h": 3},
-    "nothing is lost": {
-        "failures.rate_per_1000_node_days": 0,
-        "checkpoint.stall_s": 0,
-        "checkpoint.persist_s": 0,
-        "recovery.detection_min": 0,
-        "recovery.queue_min": 0,
-        "recovery.restart_min": 0,
-        "maintenance": None,
-    },
-}
-CASES = [(name, "as it is") for name in ("llama3-405b", "rsc-1", "glm-130b", "opt-175b")]
-CASES += [("llama3-405b", extreme) for extreme in EXTREMES if extreme != "as it is"]
-
-
-@cache
-def run(name: str, extreme: str = "as it is") -> Scenario:
-    return Scenario.load(name).override(EXTREMES[extreme])
-
-
-@cache
-def simulation(*which: str):
-    return simulate(run(*which), 60, timeline=[0])
-
-
-@cache
-def closed(*which: str):
-    return budget.exact(budget.simplified(run(*which)).scenario)
-
-
-@cache
-def beyond(*which: str) -> pd.DataFrame:
-    return simulation_chapter.beyond_formula_tables.beyond_formulas(run(*which), [1024, 65_536], n_runs=20)
-
-
-def luck(*which: str) -> Finding:
-    other_min = simulation_chapter.replication_tables.other_interval_min(run(*which))
-    frame = simulation_chapter.replication_tables.difference_by_seed(run(*which), other_min, 80)
-    return simulation_chapter.replication_words.common_random_numbers(
-        frame, run(*which).checkpoint.interval_min, other_min
-    )
-
+from sentences_read import check_words
 
 SENTENCES = {
-    "finishing.answer": lambda *which: simulation_chapter.words.answer(
-        run(*which), simulation(*which), closed(*which), beyond(*which)
+    "answer": lambda *which: simulation.words.answer(
+        run(*which), simulated(*which), closed(*which), table("difference_map", *which)
     ),
-    "finishing.dates": lambda *which: simulation_chapter.words.dates(
-        simulation(*which), closed(*which), budget.simplified(run(*which)).left_out
+    "dates": lambda *which: simulation.words.dates(
+        simulated(*which), closed(*which), budget.simplified(run(*which)).left_out
     ),
-    "finishing.causes": lambda *which: simulation_chapter.words.causes(
-        simulation_chapter.tables.finish_by_cause(run(*which), n_runs=20)
+    "causes": lambda *which: simulation.words.causes(table("causes", *which)),
+    "by_spares": lambda *which: simulation.words.by_spares(table("by_spares", *which)),
+    "days": lambda *which: simulation.words.days(table("days", *which), run(*which)),
+    "losses": lambda *which: simulation.words.losses(table("losses", *which), 60),
+    "difference_map": lambda *which: simulation.beyond_formula_words.difference_map(
+        table("difference_map", *which), run(*which)
     ),
-    "finishing.by_spares": lambda *which: simulation_chapter.words.by_spares(
-        simulation_chapter.tables.finish_by_spares(run(*which), n_runs=20)
+    "errors": lambda *which: simulation.replication_words.errors(table("errors", *which)),
+    "luck": lambda *which: simulation.replication_words.common_random_numbers(
+        table("luck", *which),
+        run(*which).checkpoint.interval_min,
+        simulation.replication_tables.other_interval_min(run(*which)),
     ),
-    "one_run.days": lambda *which: simulation_chapter.words.days(
-        simulation_chapter.tables.days_of_run(simulation(*which)), run(*which)
-    ),
-    "one_run.losses": lambda *which: simulation_chapter.words.losses(
-        simulation_chapter.tables.losses_of_runs(simulation(*which), closed(*which)), 60
-    ),
-    "mechanisms.difference_map": lambda *which: simulation_chapter.beyond_formula_words.difference_map(
-        beyond(*which), run(*which)
-    ),
-    "replications.errors": lambda *which: simulation_chapter.replication_words.errors(
-        simulation_chapter.replication_tables.error_by_runs(run(*which), 160)
-    ),
-    "replications.luck": luck,
-    "replications.lengths": lambda *which: simulation_chapter.replication_words.lengths(
-        simulation_chapter.replication_tables.ettr_by_length(run(*which), n_points=2)
-    ),
+    "lengths": lambda *which: simulation.replication_words.lengths(table("lengths", *which)),
 }
 
 
-def check_words(text: str) -> None:
-    assert text and text == text.strip()
-    assert not re.search(r"\b(nan|inf|None|NaN|Series|dtype|np)\b|[{}\[\]]|\d[eE][+-]?\d|  | [.,;]|\.\.", text), text
-    assert not re.search(r"\b(\w+) \1\b|(?<![\w.])-\d", text), text
-    assert text.count("(") == text.count(")") and text.count("**") % 2 == 0
-    for share in re.findall(r"(\d[\d,]*(?:\.\d+)?)%", text):
-        assert float(share.replace(",", "")) <= 100, text
+SAY, BEYOND, REPLICATIONS = simulation.words, simulation.beyond_formula_words, simulation.replication_words
 
 
-@pytest.mark.parametrize(("name", "extreme"), CASES)
-def test_sentences_are_sane_for_presets_and_extremes(name, extreme):
+@pytest.mark.parametrize(
+    "which", [("rsc-1",), ("glm-130b",), ("opt-175b",), *(("llama3-405b", case) for case in CASES)], ids=" ".join
+)
+def test_sentences_are_sane_for_presets_and_extremes(which):
     for sentence, say in SENTENCES.items():
-        finding = say(name, extreme)
+        finding = say(*which)
         assert isinstance(finding, Finding), sentence
         check_words(finding.title)
         check_words(finding.text)
@@ -119,11 +55,10 @@ def test_sentences_are_sane_for_presets_and_extremes(name, extreme):
 
 
 def test_the_answer_is_the_range_of_the_runs_and_the_worst_mechanism():
-    which = ("llama3-405b", "as it is")
-    low, high = np.percentile(simulation(*which).total_h, [5, 95]) / 24
-    text = SENTENCES["finishing.answer"](*which).text
+    low, high = np.percentile(simulated("llama3-405b").total_h, [5, 95]) / 24
+    text = SENTENCES["answer"]("llama3-405b").text
     assert f"are done between {low:.2f} and {high:.2f} days after submission; the closed form says 53.48.**" in text
-    own = beyond(*which).query("n_gpus == 16384 and order > 0 and verdict == 'differs'")
+    own = table("difference_map", "llama3-405b").query("n_gpus == 16384 and order > 0 and verdict == 'differs'")
     n_off, worst = (own["points"].abs() > 1).sum(), own.loc[own["points"].abs().idxmax()]
     assert f"of 13 assumed mechanisms that it has no term for, {n_off} move the ETTR by more than a point" in text
     assert f"most of all *silent failures*, {abs(worst['points']):.1f} points down" in text
@@ -131,7 +66,7 @@ def test_the_answer_is_the_range_of_the_runs_and_the_worst_mechanism():
 
 
 def test_the_answer_says_what_the_closed_form_goes_without():
-    text = SENTENCES["finishing.answer"]("llama3-405b", "elastic").text
+    text = SENTENCES["answer"]("llama3-405b", "elastic").text
     assert "the closed form, without jobs that go on without some replicas (elastic) and spares that run out" in text
 
 
@@ -141,13 +76,13 @@ def stretches(*rows: tuple[str, float]) -> pd.DataFrame:
 
 def test_a_stop_is_all_between_two_stretches_of_training(llama3):
     frame = stretches(("restart", 1), ("training", 9), ("rework", 1), ("detection", 1), ("restart", 2), ("training", 6))
-    finding = simulation_chapter.words.days(frame, llama3)
+    finding = SAY.days(frame, llama3)
     assert finding.title == "2 stops in day 1; the longest stretch without one lasts 10 h"
     assert "the middle one 8 h" in finding.text
     assert "Lost are rework 5.0%, detection 5.0% and restart 15.0% of these days." in finding.text
     assert "Stalls of 10 s" in finding.text
-    assert "Stalls" not in simulation_chapter.words.days(frame, llama3.override({"checkpoint.stall_s": 61})).text
-    assert simulation_chapter.words.days(stretches(("training", 24)), llama3).title == "No stop in day 1 of this run"
+    assert "Stalls" not in SAY.days(frame, llama3.override({"checkpoint.stall_s": 61})).text
+    assert SAY.days(stretches(("training", 24)), llama3).title == "No stop in day 1 of this run"
 
 
 LOSSES = pd.DataFrame(
@@ -161,28 +96,24 @@ LOSSES = pd.DataFrame(
 
 
 def test_losses_agree_within_three_errors_and_not_beyond():
-    finding = simulation_chapter.words.losses(LOSSES, 100)
+    finding = SAY.losses(LOSSES, 100)
     assert finding.title == "This run loses 8 h; nine in ten lose 5 h to 10 h"
     assert "7 h on average (give or take 0.2 h), and the closed form expects 7.1 h: the two agree." in finding.text
     assert "Runs differ most in rework: 2 h to 7 h." in finding.text
-    apart = simulation_chapter.words.losses(LOSSES.assign(closed_h=[4.5, 3.0, 7.5]), 100)
+    apart = SAY.losses(LOSSES.assign(closed_h=[4.5, 3.0, 7.5]), 100)
     assert "the two are 0.5 h apart, more than the simulation's error" in apart.text
-    assert simulation_chapter.words.losses(LOSSES.iloc[:0], 9).title == "No run loses anything"
+    assert SAY.losses(LOSSES.iloc[:0], 9).title == "No run loses anything"
 
 
 def test_a_date_is_told_with_its_error_and_beside_the_closed_form():
-    which = ("glm-130b", "as it is")
-    simulated = simulation(*which)
-    total = simulated.budget_interval.set_index("part").loc["total"]
-    text = SENTENCES["finishing.dates"](*which).text
-    assert f"Half of the runs are done after {np.median(simulated.total_h):,.1f} h" in text
+    runs = simulated("glm-130b")
+    total = runs.budget_interval.set_index("part").loc["total"]
+    text = SENTENCES["dates"]("glm-130b").text
+    assert f"Half of the runs are done after {np.median(runs.total_h):,.1f} h" in text
     assert f"The mean is {total['mean']:,.1f} h (give or take" in text and "1,035.0 h is within the error" in text
     wrong = SimpleNamespace(total_h=total["mean"] - 50)
-    assert (
-        f"50 h more than the closed form's {wrong.total_h:,.1f} h"
-        in simulation_chapter.words.dates(simulated, wrong, ()).text
-    )
-    assert "goes without a and b." in simulation_chapter.words.dates(simulated, wrong, ("a", "b")).text
+    text = SAY.dates(runs, wrong, ("a", "b")).text
+    assert f"50 h more than the closed form's {wrong.total_h:,.1f} h" in text and "goes without a and b." in text
 
 
 def cause(name: str, mean_h: float, width_h: float, ettr: float, error: float = 1e-4) -> dict:
@@ -201,24 +132,18 @@ def test_causes_name_the_widest_the_latest_and_what_moves_nothing():
             cause("Lemons stay", 1000.1, 14, 0.8999),
         ]
     )
-    finding = simulation_chapter.words.causes(frame)
+    finding = SAY.causes(frame)
+    text = finding.text
     assert finding.title == "Chance alone: 10 h; finite spares: 60 h"
-    assert (
-        "nine in ten of 500 runs end within 10 h; if the rate is drawn" in finding.text
-        and "as well, within 14 h." in finding.text
-    )
-    assert (
-        "widest with *finite spares*: 60 h. Latest on average are runs with *new nodes, k = 2*, by 4.17 days"
-        in finding.text
-    )
-    assert (
-        "moves measurably with *settled nodes, k = 2*: failures of many nodes" in finding.text
-    )  # lemons: 1.4 times as wide
-    quiet = simulation_chapter.words.causes(frame.iloc[[0, 3]])
+    assert "nine in ten of 500 runs end within 10 h; if the rate is drawn" in text and "as well, within 14 h." in text
+    assert "widest with *finite spares*: 60 h. Latest on average are runs with *new nodes, k = 2*, by 4.17 d" in text
+    # lemons: 1.4 times as wide
+    assert "moves measurably with *settled nodes, k = 2*: failures of many nodes" in text
+    quiet = SAY.causes(frame.iloc[[0, 3]])
     assert quiet.title == "Nothing widens the range of 10 h by much" and "within 14 h" not in quiet.text
 
 
-SPARES = simulation_chapter.beyond_formula_tables.with_interval(
+SPARES = simulation.beyond_formula_tables.with_interval(
     pd.DataFrame(
         {
             "failures": ["single nodes"] * 2 + ["racks too"] * 2,
@@ -235,11 +160,11 @@ SPARES = simulation_chapter.beyond_formula_tables.with_interval(
 
 
 def test_spares_are_enough_within_half_a_point():
-    finding = simulation_chapter.words.by_spares(SPARES)
+    finding = SAY.by_spares(SPARES)
     assert finding.title == "Enough hot spares: 8 if nodes fail one by one and more than 8 if racks fail at once too"
     assert "With 4 spares the ETTR is 80.0% (95%: 78.0% to 82.0%) if nodes fail one by one" in finding.text
     assert "within 20 h if nodes fail one by one and 40 h if racks fail at once too: too few" in finding.text
-    plenty = simulation_chapter.words.by_spares(SPARES.assign(ettr=0.8951))
+    plenty = SAY.by_spares(SPARES.assign(ettr=0.8951))
     assert plenty.title.startswith("Enough hot spares: 4 if") and "too few" not in plenty.text
 
 
@@ -257,44 +182,49 @@ def cells(**columns) -> pd.DataFrame:
     return pd.concat([frame.assign(n_gpus=16_384), large], ignore_index=True).assign(**columns)
 
 
-def test_the_map_says_which_way_the_formula_is_off_and_how_that_goes_with_size(llama3):
-    finding = simulation_chapter.beyond_formula_words.difference_map(cells(), llama3)
-    assert finding.title == "1 of 3 mechanisms moves the ETTR by more than a point here"
-    assert "the two agree at every size that is simulated, to within less than 0.1 points." in finding.text
-    assert "On the scenario's own 16,384 GPUs the formula is too high for *finite spares* (2.5 points)." in finding.text
-    assert (
-        "It is too low for *lemons are retired* (0.3 points). No difference is to be seen for *lemons stay*."
-        in finding.text
-    )
-    assert (
-        "From 16,384 GPUs to 65,536 GPUs the difference grows for *lemons are retired*. It shrinks for *finite"
-        in finding.text
-    )
-    over_time = [np.nan, 0.801, *[np.nan] * 6]
-    changing = simulation_chapter.beyond_formula_words.difference_map(cells(over_time=over_time), llama3)
-    assert "over time, which gives *finite spares* 80.1% (simulated: 80.0%)." in changing.text
-    apart = simulation_chapter.beyond_formula_words.difference_map(cells(verdict="differs"), llama3)
-    assert "are less than 0.1 points apart at most, and at some size more than three standard errors." in apart.text
-
-
-def test_a_map_without_an_own_size_says_so(llama3):
-    frame = cells().assign(points=[np.nan] * 4 + [0.1] * 4, verdict=["hopeless"] * 4 + ["within error"] * 4)
-    finding = simulation_chapter.beyond_formula_words.difference_map(frame, llama3)
-    assert finding.title == "Hardly any training is left here"
-    assert "At 1 of 2 sizes less than a tenth of the time is left" in finding.text
+@pytest.mark.parametrize(
+    ("changes", "sentences"),
+    [
+        (
+            {},
+            [
+                "the two agree at every size that is simulated, to within less than 0.1 points.",
+                "On the scenario's own 16,384 GPUs the formula is too high for *finite spares* (2.5 points).",
+                "It is too low for *lemons are retired* (0.3 points). No difference is to be seen for *lemons stay*.",
+                "From 16,384 GPUs to 65,536 GPUs the difference grows for *lemons are retired*. It shrinks for *fini",
+            ],
+        ),
+        (
+            {"over_time": [np.nan, 0.801, *[np.nan] * 6]},
+            ["over time, which gives *finite spares* 80.1% (simulated: 80.0%)."],
+        ),
+        (
+            {"verdict": "differs"},
+            ["are less than 0.1 points apart at most, and at some size more than three standard errors."],
+        ),
+        (
+            {"points": [np.nan] * 4 + [0.1] * 4, "verdict": ["hopeless"] * 4 + ["within error"] * 4},
+            ["At 1 of 2 sizes less than a tenth of the time is left"],
+        ),
+    ],
+)
+def test_the_map_says_which_way_the_formula_is_off_and_how_that_goes_with_size(llama3, changes, sentences):
+    finding = BEYOND.difference_map(cells(**changes), llama3)
+    assert all(sentence in finding.text for sentence in sentences), finding.text
+    counted = "1 of 3 mechanisms moves the ETTR by more than a point here"
+    assert finding.title == ("Hardly any training is left here" if "points" in changes else counted)
 
 
 def test_errors_are_told_with_their_power():
     runs = np.array([10, 40, 160])
     frame = pd.DataFrame({"estimate": "plain means", "n_runs": runs, "error_points": 2 / runs**0.5, "runs_ratio": 1.0})
-    text = simulation_chapter.replication_words.errors(frame).text
-    assert (
-        "is 0.63 points with 10 runs and 0.16 points with 160" in text and "with the power 0.5 of their number" in text
-    )
+    text = REPLICATIONS.errors(frame).text
+    assert "is 0.63 points with 10 runs and 0.16 points with 160" in text
+    assert "with the power 0.5 of their number" in text
     assert "Control variates gain next to nothing here." in text
     helped = pd.concat([frame, frame.assign(estimate="control variates", runs_ratio=7.0)])
-    assert "are worth 7 times the runs" in simulation_chapter.replication_words.errors(helped).text
-    assert "one is enough" in simulation_chapter.replication_words.errors(frame.assign(error_points=1e-13)).text
+    assert "are worth 7 times the runs" in REPLICATIONS.errors(helped).text
+    assert "one is enough" in REPLICATIONS.errors(frame.assign(error_points=1e-13)).text
 
 
 def shared(saved_h: float, error_h: float, ratio: float) -> Finding:
@@ -310,7 +240,7 @@ def shared(saved_h: float, error_h: float, ratio: float) -> Finding:
     )
     half = 2 * frame["error_h"]
     frame = frame.assign(low_h=frame["saved_h"] - half, high_h=frame["saved_h"] + half)
-    return simulation_chapter.replication_words.common_random_numbers(frame, 10, 20)
+    return REPLICATIONS.common_random_numbers(frame, 10, 20)
 
 
 def test_a_shared_seed_has_its_sign_and_its_worth():
@@ -324,11 +254,10 @@ def test_a_shared_seed_has_its_sign_and_its_worth():
 
 
 def test_a_short_run_flatters_only_if_it_does():
-    text = SENTENCES["replications.lengths"]("opt-175b", "as it is").text
-    frame = simulation_chapter.replication_tables.ettr_by_length(run("opt-175b"), n_points=2)
+    text, frame = SENTENCES["lengths"]("opt-175b").text, table("lengths", "opt-175b")
     few = frame[frame["pool"] == "few spares"]["ettr"].to_numpy()
     assert f"a run of 12 h has an ETTR of {100 * few[0]:.1f}%, and one of 33.3 days {100 * few[1]:.1f}%" in text
     assert f"would be {100 * frame['excess'].iloc[0]:.1f} points higher for runs of 12 h" in text
-    flat = simulation_chapter.replication_words.lengths(frame.assign(ettr=0.85, excess=0.0))
+    flat = REPLICATIONS.lengths(frame.assign(ettr=0.85, excess=0.0))
     assert flat.title == "The pool of spares does not flatter short runs here"
     assert "makes no difference here" in flat.text

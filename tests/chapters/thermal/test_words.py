@@ -7,22 +7,16 @@ import re
 import numpy as np
 import pytest
 
+from computed.thermal import HALLS, table_of
+from computed.thermal import run as hall
 from ettr import Gpu, Scenario, validation
 from ettr.chapters import thermal
-
-NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
-TENTH = {"abs": 0.0501}
-
-
-def numbers(pattern: str, text: str) -> list[float]:
-    match = re.search(pattern.replace("#", f"({NUMBER})"), text)
-    assert match, f"{pattern!r} is not in {text!r}"
-    return [float(group.replace(",", "")) for group in match.groups()]
+from sentences_read import TENTH, check_words, numbers
 
 
 @pytest.fixture(scope="module")
 def run():
-    return thermal.tables.warmed(Scenario.load("llama3-405b"))
+    return hall()
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +33,8 @@ def test_the_answer_gives_the_afternoons_cost_and_what_cooling_buys(run):
     assert numbers(r"loses #% of its throughput", text) == pytest.approx([lost_pct(day["speed"])], **TENTH)
     assert numbers(r"a mean GPU alone would lose #%", text) == pytest.approx([lost_pct(day["mean_speed"])], **TENTH)
     table = thermal.tables.cooling_at(run).set_index("cooling")["effective"]
-    assert numbers(r"Cold plates instead of outdoor air .* from #% to #%", text) == pytest.approx(
-        [100 * table["air_economiser"], 100 * table["cold_plate"]], **TENTH
-    )
+    expected = [100 * table["air_economiser"], 100 * table["cold_plate"]]
+    assert numbers(r"Cold plates instead of outdoor air .* from #% to #%", text) == pytest.approx(expected, **TENTH)
     beliefs = thermal.failure_tables.by_warming(run, [10.0])["ettr"]
     assert numbers("from nothing to # points", text) == pytest.approx([100 * np.ptp(beliefs)], **TENTH)
     known = Gpu.presets().set_index("name").loc["h100"]
@@ -49,10 +42,11 @@ def test_the_answer_gives_the_afternoons_cost_and_what_cooling_buys(run):
 
 
 def test_an_answer_where_nothing_is_better_says_so():
-    run = thermal.tables.warmed(Scenario.load("rsc-1"), part="gb200", cooling="cold_plate")
+    run = hall("llama3-405b", "liquid")
     assert "The GPU has figures for no way of cooling but cold plates" in thermal.words.answer(run).text
-    finding = thermal.words.climate(run, thermal.tables.by_climate(run))
-    lost = np.ptp(thermal.tables.by_climate(run)["effective"])
+    climates = table_of(thermal.tables.by_climate, "llama3-405b", "liquid")
+    finding = thermal.words.climate(run, climates)
+    lost = np.ptp(climates["effective"])
     assert numbers("the run loses # points with cold plates", finding.title) == pytest.approx([100 * lost], **TENTH)
     plates = thermal.tables.warmed(Scenario.load("llama3-405b"), cooling="cold_plate")
     assert "figures for gives this run more than cold plates" in thermal.words.answer(plates).text
@@ -80,15 +74,13 @@ def test_a_part_that_throttles_by_its_memory_is_not_told_to_have_a_margin(run):
 
 def test_why_the_inlet_does_not_follow_the_air():
     base = Scenario.load("rsc-1")
-    hall = {"mean_c": 24.0, "swing_k": 8.0}
-    both = thermal.tables.warmed(base.override({"heat": {**hall, "most_c": 30.0}}))
+    air = {"mean_c": 24.0, "swing_k": 8.0}
+    both = thermal.tables.warmed(base.override({"heat": {**air, "most_c": 30.0}}))
     assert "since the plant delivers nothing below its set point and its chiller nothing above" in (
         thermal.words.afternoon(both).text
     )
-    assert (
-        "since"
-        not in thermal.words.afternoon(thermal.tables.warmed(base.override({"heat": {**hall, "least_c": 5.0}}))).text
-    )
+    neither = thermal.tables.warmed(base.override({"heat": {**air, "least_c": 5.0}}))
+    assert "since" not in thermal.words.afternoon(neither).text
     still = thermal.tables.warmed(base.override({"heat": {"mean_c": 24.0}}))
     assert "as warm at every hour" in thermal.words.afternoon(still).text
 
@@ -111,18 +103,15 @@ def test_the_pace_of_job_and_mean_part(run):
     excess = lost_pct(day["speed"]) - lost_pct(day["mean_speed"])
     assert numbers("The job loses # points more", text) == pytest.approx([excess], **TENTH)
     assert numbers("The mean over all hours is #%", text) == pytest.approx([100 * run.speed], **TENTH)
-    cool = thermal.tables.warmed(Scenario.load("rsc-1").override({"cluster.n_gpus": 8}), mean_c=16.0)
-    assert (
-        "none of its GPUs throttles" in thermal.words.pace(cool).text or "points more" in thermal.words.pace(cool).text
-    )
+    text = thermal.words.pace(hall("rsc-1", "liquid")).text
+    assert "The job loses no more: none of its GPUs throttles" in text
 
 
 def test_the_swing_for_a_loss_and_why_it_is_no_test(run):
     table, here = thermal.tables.swing_for_loss(), thermal.tables.swing_here(run)
     text = thermal.words.swing(table, here).text
-    assert numbers("anything from # to # K of swing", text) == pytest.approx(
-        [table["low_k"].min(), table["high_k"].max()], **TENTH
-    )
+    expected = [table["low_k"].min(), table["high_k"].max()]
+    assert numbers("anything from # to # K of swing", text) == pytest.approx(expected, **TENTH)
     assert numbers("its day swings by # K", text) == pytest.approx([here["swing_k"].iloc[0]], **TENTH)
     low, high = (thermal.tables.warming_for(loss, 90 / 700, 25 / np.log(2)) for loss in (0.01, 0.02))
     assert numbers("puts it at # to # K", text) == pytest.approx([low, high], **TENTH)
@@ -142,7 +131,7 @@ def test_the_validation_is_read_from_its_row():
 
 
 def test_the_hottest_of_many(run):
-    table = thermal.tables.pace_by_size(run)
+    table = table_of(thermal.tables.pace_by_size)
     text = thermal.words.by_size(table).text
     for when, pattern in (("mean hour", "costs #% at a mean hour"), ("hottest hour", "and #% at the hottest")):
         one = table[table["when"] == when].sort_values("n_gpus")["speed"]
@@ -154,7 +143,7 @@ def test_the_hottest_of_many(run):
 
 
 def test_what_a_climate_costs_by_plant(run):
-    table = thermal.tables.by_climate(run)
+    table = table_of(thermal.tables.by_climate)
     text = thermal.words.climate(run, table).text
     for plant, name in (("outdoor air", "air_economiser"), ("cold plates", "cold_plate")):
         lost = np.ptp(table[table["cooling"] == name]["effective"])
@@ -162,13 +151,12 @@ def test_what_a_climate_costs_by_plant(run):
     own = thermal.tables.cooling_at(run).set_index("cooling")
     speed = 100 * (own.loc["cold_plate", "speed"] - own.loc["air_economiser", "speed"])
     failures = 100 * (own.loc["cold_plate", "ettr"] - own.loc["air_economiser", "ettr"])
-    assert numbers("a difference of # points in speed and # points in ETTR", text) == pytest.approx(
-        [speed, failures], **TENTH
-    )
+    expected = [speed, failures]
+    assert numbers("a difference of # points in speed and # points in ETTR", text) == pytest.approx(expected, **TENTH)
 
 
 def test_a_climate_that_a_plant_does_not_bear_is_told(run):
-    table = thermal.tables.by_climate(run)
+    table = table_of(thermal.tables.by_climate)
     cut = table[(table["cooling"] != "immersion") | (table["mean_c"] < 31)]
     text = thermal.words.climate(run, cut).text
     assert "Above 30 °C immersion would leave the hottest GPU no power" in text and "immersion 1" not in text
@@ -181,7 +169,7 @@ def test_titan_is_told_with_its_ratios_and_its_weakness():
 
 
 def test_beliefs_are_told_apart_and_not_as_uncertainty(run):
-    table = thermal.failure_tables.by_warming(run)
+    table = table_of(thermal.failure_tables.by_warming)
     text, at = thermal.words.warming(run, table).text, table[table["warming_k"] == 10].set_index("case")["ettr"]
     for case in ("25% at 0.3 eV", "50% at 0.7 eV", "all at 1.2 eV"):
         expected = 100 * (at["none is activated"] - at[case])
@@ -199,9 +187,8 @@ def test_cycles_are_counted_and_weighed(run):
     text = thermal.words.cycles(run, table).text
     assert numbers("stops for a failure # times", text) == pytest.approx([run.work_h / run.job_mttf_h], abs=0.51)
     swings = table.groupby("medium")["die_c"].agg(np.ptp)
-    assert numbers("by # K by air, # K by cold plate", text) == pytest.approx(
-        [swings["air"], swings["cold_plate"]], abs=0.51
-    )
+    expected = [swings["air"], swings["cold_plate"]]
+    assert numbers("by # K by air, # K by cold plate", text) == pytest.approx(expected, abs=0.51)
     worse = (swings.max() / swings.min()) ** 2
     assert numbers("wears joints # times as fast", text) == pytest.approx([worse], abs=0.006)
 
@@ -212,32 +199,34 @@ def test_ten_kelvins_by_law():
     assert numbers(r"linear, 2% per kelvin: #", text) == [1.2]
 
 
-HALLS = {
-    "temperate": {},
-    "chilled": {"cooling": "chiller", "mean_c": 35.0},
-    "cold": {"mean_c": -5.0, "swing_k": 0.0, "activated_share": 0.0},
-    "hot": {"mean_c": 35.0, "swing_k": 12.0, "activated_share": 1.0, "part": "b200"},
-    "liquid": {"part": "gb200", "cooling": "cold_plate"},
-    "a bath": {"part": "a100", "cooling": "immersion", "mean_c": 28.0},
-}
-SIZES = {"as it is": {}, "one node": {"cluster.n_gpus": 8}, "a hundred thousand": {"cluster.n_gpus": 100_000}}
-
-
-@pytest.mark.parametrize("hall", HALLS)
 @pytest.mark.parametrize(
-    ("name", "size"),
-    [("llama3-405b", "as it is"), ("rsc-1", "one node"), ("bloom-176b", "a hundred thousand")],
+    ("name", "kind"),
+    [
+        *(("llama3-405b", kind) for kind in HALLS),
+        ("rsc-1", "liquid"),
+        ("bloom-176b", "cold"),
+        *(pytest.param("rsc-1", kind, marks=pytest.mark.slow) for kind in HALLS if kind != "liquid"),
+        *(pytest.param("bloom-176b", kind, marks=pytest.mark.slow) for kind in HALLS if kind != "cold"),
+    ],
 )
-def test_sentences_are_sane_in_every_hall(name, hall, size):
-    run = thermal.tables.warmed(Scenario.load(name).override(SIZES[size]), **HALLS[hall])
-    findings = [
+def test_sentences_are_sane_in_every_hall(name, kind):
+    run = hall(name, kind)
+    tables = (
+        thermal.tables.pace_by_size,
+        thermal.tables.by_climate,
+        thermal.failure_tables.by_warming,
+        thermal.failure_tables.stop_and_restart,
+    )
+    by_size, by_climate, by_warming, stops = (table_of(function, name, kind) for function in tables)
+    for finding in (
         *(thermal.words.answer(run), thermal.words.afternoon(run), thermal.words.pace(run)),
-        thermal.words.by_size(thermal.tables.pace_by_size(run)),
-        thermal.words.climate(run, thermal.tables.by_climate(run)),
-        thermal.words.warming(run, thermal.failure_tables.by_warming(run)),
-        thermal.words.cycles(run, thermal.failure_tables.stop_and_restart(run)),
-    ]
-    for finding in findings:
-        for text in (finding.title, finding.text):
-            assert text and not re.search(r"\b(nan|inf|None|NaN|dtype)\b|  | [.,;]|\.\.|\b(\w+) \2\b", text), text
+        thermal.words.by_size(by_size),
+        thermal.words.climate(run, by_climate),
+        thermal.words.warming(run, by_warming),
+        thermal.words.cycles(run, stops),
+    ):
+        check_words(finding.title)
+        text = finding.text.replace("***", "**")  # a bold sentence may begin with a title in italics
+        # where it is colder than where rates were observed, the speed is above 100%
+        check_words(text, signed=bool(re.search("ETTR times speed|% of the observed speed", text)))
         assert len(finding.title) < 120 and finding.text.endswith(".")

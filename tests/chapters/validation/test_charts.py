@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ettr import validation
-from ettr.chapters import validation as validation_chapter
-from ettr.core.errors import InputError
+from computed.chapters import published
+from ettr.chapters import validation
 
 
 def test_every_result_is_a_dot_on_a_logarithmic_ratio(check_chart, encoding_of, layer_of):
-    results = validation.run()
-    chart = validation_chapter.charts.validation(results, "Most results are reproduced", "All of them").to_dict()
+    results = published()
+    chart = validation.charts.validation(results, "Most results are reproduced", "All of them").to_dict()
     check_chart(chart)
     dots = encoding_of(chart, "point")
     assert dots["x"]["scale"]["type"] == "log" and dots["x"]["title"] == "Computed / published"
@@ -22,14 +21,13 @@ def test_every_result_is_a_dot_on_a_logarithmic_ratio(check_chart, encoding_of, 
     assert "RSC-2, ETTR of 100,000 GPUs" in chart["description"]
 
 
-def test_nothing_off_is_said(check_chart):
-    results = validation.run()
+def test_nothing_off_is_said():
+    results = published()
     good = results[results["verdict"] != "not reproduced"]
-    chart = validation_chapter.charts.validation(good, "All are reproduced").to_dict()
+    chart = validation.charts.validation(good, "All are reproduced").to_dict()
     assert chart["description"].endswith("not reproduced: none.")
 
 
-@pytest.mark.parametrize("column", ["quantity", "published", "computed", "unit", "verdict", "kind"])
-def test_a_missing_column_is_an_error(column):
-    with pytest.raises(InputError, match=f"the chart needs column {column}; there are: "):
-        validation_chapter.charts.validation(validation.run().drop(columns=column), "a")
+def test_a_missing_column_is_an_error(check_columns):
+    needed = "quantity published computed unit verdict kind"
+    check_columns(lambda frame: validation.charts.validation(frame, "a"), [published()], needed)

@@ -1,0 +1,85 @@
+"""What the chapter on the number of GPUs makes of some jobs, computed once for its tests of tables, charts, sentences.
+
+``table(kind, name)`` is a table of a job; those of one job have the sizes that all tests need.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from computed.chapters import PRESETS
+from ettr import Scenario, sizing
+from ettr.chapters.how_many_gpus import scaling_option_tables, tables
+
+TOKENS = "llama3-405b-tokens"
+NO_FAILURES = {"failures": {"rate_per_1000_node_days": 0}}
+NO_PRICES = {"cost": {"usd_per_gpu_h": 0, "usd_per_kwh": 0}}
+JOBS = {
+    **{name: (name, {}) for name in PRESETS},
+    "tiny": ("rsc-1", {"cluster.n_gpus": 64}),
+    "one node": ("llama3-405b", {"cluster.n_gpus": 8}),
+    "a million": ("megascale", {"cluster.n_gpus": 1_000_000}),
+    "no failures": (TOKENS, NO_FAILURES),
+    "perfect": (TOKENS, {**NO_FAILURES, "scaling": {"jitter": 0, "overlap": 1, "latency_us": 0}}),
+    "no prices": (TOKENS, NO_PRICES),
+    "free": (TOKENS, {**NO_PRICES, "power": {"g_per_kwh": 0}}),
+    "hot": ("rsc-2", {"heat": {"part": "h100", "mean_c": 30}}),
+    "no restart": ("rsc-1", {"recovery.restart_min": 0, "recovery.detection_min": 0, "checkpoint.stall_s": 0}),
+    "uneven": (TOKENS, {"cluster.n_gpus": 16_408}),
+}
+NEVER_MW, SMALL_MW, LARGE_MW, LOOSE_MW = 0.01, 10.0, 30.0, 1000.0
+"""Limits of power: none keeps the first, and the last limits nothing."""
+
+
+@cache
+def job(name: str = TOKENS) -> tables.GivenByTokens:
+    preset, changes = JOBS[name]
+    return tables.given_by_tokens(Scenario.load(preset).override(changes))
+
+
+def run(name: str = TOKENS) -> Scenario:
+    return job(name).scenario
+
+
+@cache
+def answer(name: str = TOKENS) -> sizing.Sizing:
+    return sizing.make(run(name))
+
+
+def fastest_gpus(name: str) -> float:
+    return answer(name).best["fastest"].n_gpus
+
+
+def within_limits(name: str):
+    limits_mw = (NEVER_MW, SMALL_MW, LARGE_MW, LOOSE_MW, 2 * LOOSE_MW) if name == TOKENS else (LARGE_MW,)
+    return tables.sizes_within_limits(run(name), answer(name), limits_mw, n_draws=20)
+
+
+def marked(name: str):
+    return tables.marked_sizes(answer(name), table("in_time", name), table("cost", name)["unit"].iloc[0])
+
+
+def elastic(name: str):
+    return scaling_option_tables.elastic_by_size(run(name), min(fastest_gpus(name), 131_072), n_runs=20)
+
+
+TABLES = {
+    "returns": lambda name: tables.returns_by_size(run(name), n_draws=10),
+    "step": lambda name: tables.step_by_size(run(name), [100_000, fastest_gpus(name)], n_sizes=12),
+    "cost": lambda name: tables.cost_by_size(run(name)),
+    "in_time": lambda name: tables.deadline_size(run(name), answer(name)),
+    "marked": marked,
+    "limits": within_limits,
+    "calibrated": lambda name: tables.calibrated_runs(),
+    "turning": lambda name: scaling_option_tables.turning_by_factor(run(name), (0.5, 1.0, 2.0)),
+    "large": lambda name: scaling_option_tables.large_jobs(run(name), [100_000, 1_000_000]),
+    "peaks": lambda name: scaling_option_tables.peaks_of_ways(run(name), scaling_option_tables.ways()),
+    "ways_out": lambda name: scaling_option_tables.ways_out(run(name), scaling_option_tables.ways(), n_sizes=12),
+    "elastic": elastic,
+}
+
+
+@cache
+def table(kind: str, name: str = TOKENS) -> Any:
+    return TABLES[kind](name)

@@ -1,0 +1,40 @@
+"""Tables of the chapter on spares, computed once for all tests that show or tell them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pandas as pd
+
+from computed.chapters import AS_IT_IS, ONE, scenario
+from ettr.chapters.spares import option_tables, tables
+
+
+@cache
+def run(name: str = ONE, extreme: str = AS_IT_IS) -> tables.PooledRun:
+    return tables.pooled_run(scenario(name, extreme))
+
+
+TABLES = {
+    "levels": tables.pools_by_level,
+    "shares": lambda one: tables.shares_by_size(one, 40),
+    "cost": tables.cost_by_pool,
+    "simulated": lambda one: tables.simulated_pools(one, n_runs=60),
+    "repair": lambda one: tables.cost_by_repair(one, 8),
+    "racks": lambda one: option_tables.rack_choices(one).frame,
+    "losses": lambda _: option_tables.domain_losses(8),
+    "elastic": lambda one: option_tables.elastic_pools(one, n_runs=12),
+    "shared": option_tables.shared_options,
+}
+"""Of a run, by the name of the chart or sentence."""
+
+
+@cache
+def _table(kind: str, name: str, extreme: str) -> pd.DataFrame:
+    if kind == "money":
+        return tables.paid_by_pool(_table("simulated", name, extreme))
+    return TABLES[kind](run(name, extreme))
+
+
+def table(kind: str, name: str = ONE, extreme: str = AS_IT_IS) -> pd.DataFrame:
+    return _table(kind, name, extreme)
