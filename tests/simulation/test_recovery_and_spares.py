@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from agreement import FOUR, check_means, per_hour_of_work
 from scipy import integrate
 
+from agreement import FOUR, check_means, per_hour_of_work
 from ettr import budget, simulate
 
 
