@@ -1,7 +1,7 @@
 # Each target works alone on a fresh machine that has make and Python >= 3.11.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help book test quick-test lint format browser check mutants bench readme lock data-hashes clean
+.PHONY: help book test quick-test lint compiled format browser check mutants bench readme lock data-hashes clean
 BIN := .venv/bin
 # A process a core; what shares a table, a site or a browser stays in one.
 PYTEST := $(BIN)/pytest -n auto --no-loadscope-reorder
@@ -12,7 +12,8 @@ help: ## List the targets
 book: .venv/installed ## Run the chapters that changed and build the book into _build/html
 	@$(BIN)/ettr book
 
-test: .venv/installed browser lint ## Run every check and every test, those in a real browser included
+test: .venv/installed browser ## Run every check and every test, those in a real browser included
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint compiled
 	@$(PYTEST) -m "not slow" --durations=10
 
 quick-test: .venv/installed ## Run the tests that need no browser
@@ -24,6 +25,10 @@ lint: .venv/installed ## Check style, types, layers and that notebooks carry no 
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/nbstripout --keep-id --verify $$(git ls-files 'book/*.ipynb')
+
+# The simulator's machine code, which Numba keeps beside the sources until they change: else each process compiles.
+compiled: .venv/installed
+	@$(BIN)/python -c 'from ettr import Scenario, simulate; simulate(Scenario.load("llama3-405b"), 1)'
 
 format: .venv/installed ## Format code and strip notebooks
 	$(BIN)/ruff check --fix --exit-zero .
