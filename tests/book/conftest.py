@@ -76,7 +76,7 @@ def browser() -> Iterator[Any]:
         found = next((path for path in map(shutil.which, BROWSERS) if path), None)
         own = playwright.chromium.executable_path
         if not found and not Path(own).exists():
-            pytest.fail("no Chromium or Chrome here: install one, or run `playwright install chromium`")
+            pytest.fail("no Chromium or Chrome here: install one, or run `playwright install chromium`", pytrace=False)
         opened = playwright.chromium.launch(executable_path=found or own, args=["--no-sandbox"])
         yield opened
         opened.close()
