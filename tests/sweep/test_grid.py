@@ -59,6 +59,7 @@ def test_a_list_is_points():
         ("{from: 1000, to: 100000, count: 3, scale: log, multiple_of: 8}", [1000, 10000, 100000]),
         ("{from: 1000, to: 1020, count: 5, multiple_of: 8}", [1000, 1008, 1016]),
         ("{from: 3, to: 3, count: 1}", [3]),
+        ("{from: 1, to: 100000000000000000000, count: 3, scale: log}", [1, 10**10, 10**20]),
         ("{from: 10000000000000000001, to: 10000000000000000003, count: 3}", [10**19 + 1, 10**19 + 2, 10**19 + 3]),
     ],
 )
@@ -123,6 +124,7 @@ def test_too_many_points_are_counted_and_not_made():
         ("a: [1\n", "is not a YAML file"),
         ("a: 1\na: 2\n", "stands twice"),
         ("a: !!set {b, c}", "must be made of"),
+        ("a: [{1: 2, b: 3}]", "must be made of .* mappings of texts"),
         ("a: &b [*b]", "Circular"),
         (None, "cannot read the grid"),
         (b"\xff", "not"),

@@ -151,12 +151,12 @@ def _content(source: Any) -> tuple[Any, str]:
     try:
         text = path.read_text(encoding="utf-8")
         content = yaml.load(text, Loader=StrictLoader)
-        json.dumps(content)
+        json.dumps(content, sort_keys=True)  # as points are compared
         return content, str(source)
     except OSError as error:
         raise InputError(f"cannot read the grid {source}: {error.strerror or error}") from error
     except TypeError as error:
-        raise InputError(f"{source} must be made of texts, numbers, lists and mappings: {error}") from error
+        raise InputError(f"{source} must be made of texts, numbers, lists and mappings of texts: {error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{source} is not a YAML file: {' '.join(str(error).split())}") from error
 
@@ -257,6 +257,7 @@ def _spread(written: Mapping[str, Any], count: int) -> list[Any]:
     step = written.get("step", (high - low) / (count - 1) if count > 1 else 0)
     if float(step).is_integer() and isinstance(low, int) and written.get("scale") != "log":
         return [low + number * int(step) for number in range(count)]
+    low, high, step = float(low), float(high), float(step)  # numpy has no logarithm of a whole number above 2^64
     if "step" in written:
         values = low + step * np.arange(count)
     else:
