@@ -105,6 +105,10 @@ BAD = {
         "times must all be dates or all count from one",
     ),
     "a column twice": ("t_s,power_w,power_w\n0,500,300\n", "columns must have different names, got 'power_w' twice"),
+    "a window's column twice": (
+        "start_time,window_name,elapsed_time,elapsed_time,gpu0_energy\n5,a,1,1,500\n",
+        "columns must have different names, got 'elapsed_time' twice",
+    ),
     "too deep": ('{"0":' + "[" * 100_000, "is no JSON that can be read"),
     "deep": ('{"status":"success","data":{"resultType":"matrix","result":' + "[" * 100_000, "nested at most 30 deep"),
     "no time": ("power_w,temperature_c\n500,60\n", "the format of telemetry.csv is not known"),

@@ -18,7 +18,7 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line, rows
 from ettr.files.times import epoch_s
-from ettr.telemetry.columns import NAN, Cells, names_in
+from ettr.telemetry.columns import NAN, Cells, check_once, names_in
 from ettr.telemetry.format import AVERAGED_S
 from ettr.telemetry.samples import Samples
 
@@ -66,11 +66,14 @@ def _read_windows(source: Source, samples: Samples, ledger: Ledger) -> None:
 
 def _windows(source: Source, gpus: list[str], ledger: Ledger) -> Iterator[_Window]:
     at: dict[str, int] = {}
+    width = 0
     energies: list[int] = []
     number, joule = Cells("t_s", "time", "", ledger), Cells("energy_j", "energy", "", ledger)
     for place, row in rows(source, ledger):
         if not at:
-            at = {name: i for i, name in enumerate(cell.strip().lower() for cell in row)}
+            names, width = [cell.strip().lower() for cell in row], len(row)
+            check_once([name for name in names if name in _WINDOWS or _ENERGY.fullmatch(name)])
+            at = {name: i for i, name in enumerate(names)}
             if not set(_WINDOWS) <= set(at):
                 raise InputError(f"{source.name} must have the columns {', '.join(_WINDOWS)}, as Zeus writes them")
             gpu_numbers = {name: match[1] for name in at if (match := _ENERGY.fullmatch(name))}
@@ -79,7 +82,7 @@ def _windows(source: Source, gpus: list[str], ledger: Ledger) -> Iterator[_Windo
             gpus.extend(gpu_numbers.values())
             energies = [at[name] for name in gpu_numbers]
             continue
-        if len(row) < len(at):
+        if len(row) < width:
             ledger.not_parsed("row that is too short", place=place)
             continue
         start_s, length_s = (number.read(row[at[name]], place) for name in ("start_time", "elapsed_time"))
