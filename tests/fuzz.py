@@ -273,8 +273,9 @@ def report(name: str, seconds: int) -> bool:
     if done.returncode == 0:
         print(f"{name}: {count}, nothing found", flush=True)
         return True
-    lines = (done.stdout + done.stderr).splitlines()
-    print(f"{name}: {count}, found:", *(f"    {line}" for line in lines[-40:]), sep="\n", flush=True)
+    where = re.findall(r"Test unit written to .*|ERROR: libFuzzer: (?:timeout|out-of-memory).*", done.stderr)
+    lines = [*done.stdout.splitlines()[-40:], *(where or done.stderr.splitlines()[-40:])]
+    print(f"{name}: {count}, found:", *(f"    {line}" for line in lines), sep="\n", flush=True)
     return False
 
 
