@@ -104,33 +104,42 @@ def open_page(browser) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.fixture(scope="session")
-def draw_all() -> Callable[[Any], None]:
-    """Scroll through a page until every chart of it is drawn."""
+def drawn(site, open_page) -> Callable[..., Any]:
+    """Open a page of the site and scroll through it until every chart is drawn."""
+    from playwright.sync_api import TimeoutError as TooLate
 
-    def draw(page: Any) -> None:
+    def draw(docname: str, view: str = "light", again: bool = True, **options: Any) -> Any:
+        page = open_page(site / f"{docname}.html", view=view, **options)
         for figure in charts_of(page):
             figure.evaluate("f => f.scrollIntoView()")  # Playwright's own waits for frames, and now and then for ever
-            page.wait_for_function(
-                "f => f.dataset.theme && f.querySelector('.book-chart-target svg')",
-                arg=figure,
-                polling=50,
-                timeout=30_000,
-            )
+            try:
+                page.wait_for_function(
+                    "f => f.dataset.theme && f.querySelector('.book-chart-target svg')",
+                    arg=figure,
+                    polling=50,
+                    timeout=30_000,
+                )
+            except TooLate:
+                if page.said or not again:
+                    pytest.fail(f"{title_of(figure)!r} was not drawn; the page said {page.said}", pytrace=False)
+                page.context.close()  # now and then a page of a headless browser gets no frames, so nothing is in view
+                return draw(docname, view, again=False, **options)
+        return page
 
     return draw
 
 
 @pytest.fixture(scope="session")
-def visit(site, open_page, draw_all) -> Callable[[str, str], Visit]:
+def visit(drawn) -> Callable[[str, str], Visit]:
     """Look at a page in a view, once, however many tests ask."""
     from axe_playwright_python.sync_playwright import Axe
 
     seen: dict[tuple[str, str], Visit] = {}
 
     def look(docname: str, view: str) -> Visit:
-        page = open_page(site / f"{docname}.html", view=view)
-        draw_all(page)
-        page.wait_for_function("() => !document.querySelector('.math') || document.querySelector('mjx-container')")
+        page = drawn(docname, view)
+        typeset = "() => !document.querySelector('.math') || document.querySelector('mjx-container')"
+        page.wait_for_function(typeset, polling=50)
         found = Visit(page.evaluate(FACTS), page.evaluate(CHARTS))
         if not docname.startswith(API) or (docname, view) in API_CHECKED:
             axe = Axe().run(page, options=AXE_OPTIONS).response["violations"]

@@ -113,15 +113,14 @@ def test_charts_answer_the_pointer(visit, docname):
     assert visit(docname, "light").silent == []
 
 
-def test_the_reader_can_switch_to_dark_and_back(site, open_page, draw_all):
-    page = open_page(site / f"{pages_with_charts(site)[0]}.html")
-    draw_all(page)
+def test_the_reader_can_switch_to_dark_and_back(site, drawn):
+    page = drawn(pages_with_charts(site)[0])
     colours = []
     while len(colours) < 2:
         page.click("button.theme-switch-button >> visible=true")
         theme = page.evaluate("document.documentElement.dataset.theme")
         figures = "[...document.querySelectorAll('figure.book-chart')]"
-        page.wait_for_function(f"() => {figures}.every(figure => figure.dataset.theme === '{theme}')")
+        page.wait_for_function(f"() => {figures}.every(f => f.dataset.theme === '{theme}')", polling=50)
         label = ".role-axis-label text, .role-axis-title text"
         colour = page.evaluate(f"document.querySelector('{label}').getAttribute('fill')")
         if colour not in colours:
@@ -129,18 +128,18 @@ def test_the_reader_can_switch_to_dark_and_back(site, open_page, draw_all):
     assert page.said == []
 
 
-def test_a_slider_keeps_its_value_when_the_theme_changes(site, open_page, draw_all):
+def test_a_slider_keeps_its_value_when_the_theme_changes(site, drawn):
     with_sliders = [n for n in pages_with_charts(site) if '"input":"range"' in (site / f"{n}.html").read_text()]
     if not with_sliders:
         pytest.skip("no chart of the book has a slider")
-    page = open_page(site / f"{with_sliders[0]}.html")
-    draw_all(page)
+    page = drawn(with_sliders[0])
     slider = page.query_selector(".vega-bind input[type=range]")
     slider.focus()
     page.keyboard.press("ArrowRight")
     value = slider.input_value()
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    page.wait_for_function("() => document.querySelector('figure.book-chart[data-theme=dark] .vega-bind input')")
+    redrawn = "() => document.querySelector('figure.book-chart[data-theme=dark] .vega-bind input')"
+    page.wait_for_function(redrawn, polling=50)
     assert page.query_selector(".vega-bind input[type=range]").input_value() == value
 
 
@@ -170,9 +169,8 @@ def test_without_scripts_every_chart_is_a_picture(site, open_page):
         page.context.close()
 
 
-def test_charts_can_be_saved_by_keyboard(site, open_page, draw_all):
-    page = open_page(site / f"{pages_with_charts(site)[0]}.html", accept_downloads=True)
-    draw_all(page)
+def test_charts_can_be_saved_by_keyboard(site, drawn):
+    page = drawn(pages_with_charts(site)[0], accept_downloads=True)
     page.locator(".book-chart-menu summary").first.focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
