@@ -46,6 +46,11 @@ FACTS = """() => ({
   brokenFormulas: document.querySelectorAll("mjx-merror").length,
 })"""
 
+MAKES_FRAMES = """() => new Promise(resolve => {
+  requestAnimationFrame(() => resolve(true));
+  setTimeout(() => resolve(false), 5000);
+})"""
+
 
 @dataclass
 class Visit:
@@ -120,7 +125,7 @@ def drawn(site, open_page) -> Callable[..., Any]:
                     timeout=30_000,
                 )
             except TooLate:
-                if page.said or not again:
+                if page.said or page.evaluate(MAKES_FRAMES) or not again:
                     pytest.fail(f"{title_of(figure)!r} was not drawn; the page said {page.said}", pytrace=False)
                 page.context.close()  # now and then a page of a headless browser gets no frames, so nothing is in view
                 return draw(docname, view, again=False, **options)
