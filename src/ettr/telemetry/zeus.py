@@ -65,13 +65,13 @@ def _read_windows(source: Source, samples: Samples, ledger: Ledger) -> None:
 
 
 def _windows(source: Source, gpus: list[str], ledger: Ledger) -> Iterator[_Window]:
+    names: list[str] = []
     at: dict[str, int] = {}
-    width = 0
     energies: list[int] = []
     number, joule = Cells("t_s", "time", "", ledger), Cells("energy_j", "energy", "", ledger)
     for place, row in rows(source, ledger):
-        if not at:
-            names, width = [cell.strip().lower() for cell in row], len(row)
+        if not names:
+            names = [cell.strip().lower() for cell in row]
             check_once([name for name in names if name in _WINDOWS or _ENERGY.fullmatch(name)])
             at = {name: i for i, name in enumerate(names)}
             if not set(_WINDOWS) <= set(at):
@@ -82,7 +82,7 @@ def _windows(source: Source, gpus: list[str], ledger: Ledger) -> Iterator[_Windo
             gpus.extend(gpu_numbers.values())
             energies = [at[name] for name in gpu_numbers]
             continue
-        if len(row) < width:
+        if len(row) < len(names):
             ledger.not_parsed("row that is too short", place=place)
             continue
         start_s, length_s = (number.read(row[at[name]], place) for name in ("start_time", "elapsed_time"))
