@@ -151,12 +151,12 @@ def _content(source: Any) -> tuple[Any, str]:
     try:
         text = path.read_text(encoding="utf-8")
         content = yaml.load(text, Loader=StrictLoader)
-        json.dumps(content, sort_keys=True)  # as points are compared
+        json.dumps(content)
         return content, str(source)
     except OSError as error:
         raise InputError(f"cannot read the grid {source}: {error.strerror or error}") from error
     except TypeError as error:
-        raise InputError(f"{source} must be made of texts, numbers, lists and mappings of texts: {error}") from error
+        raise InputError(f"{source} must be made of texts, numbers, lists and mappings: {error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{source} is not a YAML file: {' '.join(str(error).split())}") from error
 
@@ -300,7 +300,10 @@ def _check_names(grid: Grid, place: str) -> None:
 def _check_twice(grid: Grid, place: str) -> None:
     """Refuse a point that comes twice; rows of blocks tell, as blocks share no parameter."""
     for block in grid.blocks:
-        rows = [_told_apart(row) for row in block.rows]
+        try:
+            rows = [_told_apart(row) for row in block.rows]
+        except TypeError as error:
+            raise InputError(f"a mapping among the values must have texts as names ({place})") from error
         if len(set(rows)) == len(rows):
             continue
         twice = next(number for number, row in enumerate(rows) if row in rows[:number])
