@@ -214,7 +214,7 @@ def largest_for_share(run: PooledRun, share: float, level: float = LEVELS[-1]) -
 
 
 def unavailability_for(n_nodes: int, share: float, level: float) -> float:
-    """How often a node may be in repair for a share of spares to reach a service level, a fraction up to a half.
+    """How often a node may be in repair for a share of spares to reach a service level, a fraction.
 
     Notes
     -----
@@ -226,7 +226,7 @@ def unavailability_for(n_nodes: int, share: float, level: float) -> float:
     0.035
     """
     held = math.floor(share * n_nodes)
-    return min(float(special.betaincinv(held + 1, n_nodes, 1 - level)), 0.5)
+    return float(special.betaincinv(held + 1, n_nodes, 1 - level))
 
 
 def pools_by_level(run: PooledRun, crew_factor: float = 1.3) -> pd.DataFrame:

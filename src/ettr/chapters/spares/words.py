@@ -207,11 +207,10 @@ def shares(run: PooledRun, frame: pd.DataFrame, published: float, largest: int |
         sentences.append(
             f"Published are {pct(published, 0)} {{cite:p}}`cui2025delta`, {which}; no size needs just that here."
         )
-    if 0 < limit < 0.5:
-        sentences.append(
-            f"On this job's {nodes(size, 'node')} it would be if a node were in repair {pct(limit, 2)} of the time; "
-            f"here it is {pct(run.unavailable, 2)}."
-        )
+    sentences.append(
+        f"On this job's {nodes(size, 'node')} it would be if a node were in repair {pct(limit, 2)} of the time; "
+        f"here it is {pct(run.unavailable, 2)}."
+    )
     return Finding(title=title, text=" ".join(sentences))
 
 
