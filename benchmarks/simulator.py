@@ -136,7 +136,7 @@ def ours(scenario: Scenario, n_runs: int) -> Times:
 
 def on_nodes(n_nodes: int) -> Scenario:
     """The core run on another number of nodes, with the same failures of the job."""
-    return CORE.override({"cluster.n_gpus": 8 * n_nodes, RATE: CORE.failures.rate * NODES / n_nodes})
+    return CORE.override({"cluster.n_gpus": 8 * n_nodes, RATE: CORE.failure_rate * NODES / n_nodes})
 
 
 def ageing(n_nodes: int, start: str) -> Scenario:
@@ -310,7 +310,7 @@ def print_variances(n_runs: int = 4000) -> None:
         "interval of 25 min": {"checkpoint.interval_min": 25},
         "restart of 8 min": {"recovery.restart_min": 8},
         "detection of 3 min": {"recovery.detection_min": 3},
-        "10% fewer failures": {RATE: CORE.failures.rate * 0.9},
+        "10% fewer failures": {RATE: CORE.failure_rate * 0.9},
         "20 spares": {"spares.n_nodes": 20},
     }
     for name, change in changes.items():

@@ -193,7 +193,7 @@ def test_at_the_mean_rate_a_run_has_as_many_failures_and_nearly_the_same_ettr(ll
     steady = budget.at_mean_rate(young)
     whole = budget.over_time(young)
     assert not budget.changes(steady) and budget.changes(young)
-    assert steady.failures.rate > llama3.failures.rate
+    assert steady.failure_rate > llama3.failure_rate
     assert budget.exact(steady).n_failures == pytest.approx(whole.n_failures, rel=0.005)
     assert budget.exact(steady).ettr == pytest.approx(whole.ettr, abs=0.002)
     assert budget.at_mean_rate(llama3) is llama3
@@ -221,14 +221,14 @@ def test_the_mean_rate_of_silent_failures_is_that_of_the_hours_at_risk(llama3):
     base = {"failures.modes": [], "failures.rate_per_1000_node_days": 0.5, "maintenance": None}
     quiet = llama3.override({**base, **RICH["silent"], "checkpoint.interval_min": 60})
     nearly = quiet.override({"failures.burn_in": {"factor": 1.001, "decay_days": 20}})
-    assert budget.at_mean_rate(nearly).failures.rate == pytest.approx(0.5, rel=1.1e-3)
+    assert budget.at_mean_rate(nearly).failure_rate == pytest.approx(0.5, rel=1.1e-3)
 
 
 def test_what_is_known_of_a_rate_stays_known_at_its_mean(llama3):
     steady = budget.at_mean_rate(llama3.override({"failures.burn_in": {"factor": 3, "decay_days": 20}}))
     known = steady.failures.posterior
     assert known.shape == 419.5
-    assert 1000 * known.shape / known.node_days == pytest.approx(steady.failures.rate, rel=2e-3)
+    assert 1000 * known.shape / known.node_days == pytest.approx(steady.failure_rate, rel=2e-3)
 
 
 def test_a_count_of_new_nodes_comes_back_from_nodes_as_new(llama3):
@@ -241,7 +241,7 @@ def test_a_count_of_new_nodes_comes_back_from_nodes_as_new(llama3):
     # not exactly: the run is a little shorter than the 54 days in which they were counted
     memoryless = budget.over_time(llama3).n_failures
     assert budget.over_time(new).n_failures == pytest.approx(memoryless, rel=0.01)
-    long_run = new.override({"failures.rate_per_1000_node_days": llama3.failures.rate})
+    long_run = new.override({"failures.rate_per_1000_node_days": llama3.failure_rate})
     assert budget.over_time(long_run).n_failures > 1.9 * memoryless
 
 

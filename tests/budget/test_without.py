@@ -219,7 +219,7 @@ def test_a_count_of_new_nodes_is_settled_too(llama3):
     """As over_time reads it: the rate in the long run of nodes that were new when they were counted."""
     new = llama3.override({"failures.lifetime": {"shape": 0.7, "start": "new"}, "job.productive_h": 1e6})
     settled = budget.simplified(new).scenario
-    assert settled.failures.rate < 0.5 * llama3.failures.rate  # most failures of such nodes come early
+    assert settled.failure_rate < 0.5 * llama3.failure_rate  # most failures of such nodes come early
     assert settled.failures.posterior.shape == llama3.failures.posterior.shape
     # in a run of a century the first months weigh little
     assert budget.exact(settled).ettr == pytest.approx(budget.over_time(new).ettr, abs=5e-4)

@@ -241,7 +241,7 @@ def test_a_failure_costs_what_the_steady_state_without_maintenance_says(name):
 def test_the_scenario_s_own_failures_are_told(name):
     run, told = scenario(name), answer(name)
     text = FAILED.of_scenario(run, told).text
-    assert numbers("has # failures per 1000", text) == pytest.approx([run.failures.rate], **THREE_DIGITS)
+    assert numbers("has # failures per 1000", text) == pytest.approx([run.failure_rate], **THREE_DIGITS)
     assert hours("that is one every @", text) == pytest.approx([told.job_mttf_h], **THREE_DIGITS)
     assert numbers("and # a day of wall clock", text) == pytest.approx([told.failures_per_day], **TWO_DECIMALS)
     assert bool(told.job_mttf_95_h) == ("interval" in text) == (name == "llama3-405b")

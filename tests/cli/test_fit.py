@@ -110,7 +110,7 @@ def test_a_scenario_is_written_and_planned_with(in_words, as_json, short):
     assert out.rstrip().endswith("The scenario is at My Cluster.yml: ettr plan 'My Cluster.yml'")
     run, fit = Scenario.load("My Cluster.yml"), failures.fit(read(short))
     assert (run.name, run.cluster.n_gpus) == ("my-cluster", 400)
-    assert run.failures.rate == pytest.approx(fit.rate.per_1000_node_days)
+    assert run.failure_rate == pytest.approx(fit.rate.per_1000_node_days)
     assert run.checkpoint.stall_s == Scenario.load("rsc-1").checkpoint.stall_s
     record = as_json("plan", "My Cluster.yml", "--quick")
     expected = plan.from_fit(fit, 400, like="rsc-1", name="my-cluster").plan.to_dict()

@@ -21,8 +21,8 @@ def vague(run: Scenario, shape: float) -> Scenario:
     """The same rate, known as if from so many failures."""
     return run.override(
         {
-            RATE: run.failures.rate,
-            "failures.rate_gamma": {"shape": shape, "node_days": 1000 * shape / run.failures.rate},
+            RATE: run.failure_rate,
+            "failures.rate_gamma": {"shape": shape, "node_days": 1000 * shape / run.failure_rate},
         }
     )
 
@@ -61,7 +61,7 @@ def test_samples_of_the_rate_have_these_quantiles(llama3, changes):
     rates = stats.gamma.rvs(known.shape, scale=1000 / known.node_days, size=20_000, random_state=1)
     at_best = budget.exact(run, {RATE: rates, INTERVAL: answer.band.interval_min})
     drawn = {
-        "job_mttf_h": run.job_mttf_h * run.failures.rate / rates,
+        "job_mttf_h": run.job_mttf_h * run.failure_rate / rates,
         "best_interval_min": plan.best_interval_min(run, {RATE: rates}),
         "ettr_at_best": at_best.ettr,
         "ettr_as_given": budget.exact(run, {RATE: rates}).ettr,

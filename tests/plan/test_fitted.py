@@ -44,7 +44,7 @@ def of_starts(start_h: list[float], days: float = 100.0, components: list[str] |
 def test_the_scenario_has_the_rate_and_what_is_known_of_it():
     fit = fitted()
     run = plan.scenario_of(fit)
-    assert run.failures.rate == pytest.approx(fit.rate.per_1000_node_days)
+    assert run.failure_rate == pytest.approx(fit.rate.per_1000_node_days)
     assert (run.failures.posterior.shape, run.failures.posterior.node_days) == (
         fit.knowledge.shape,
         fit.knowledge.node_days,
@@ -133,7 +133,7 @@ def test_merging_moves_the_interval_less_than_the_rate():
 
 def test_without_failures_the_rate_is_that_of_the_posterior():
     answer = plan.from_fit(of_starts([]))
-    assert answer.scenario.failures.rate == pytest.approx(1000 * 0.5 / 40_000)
+    assert answer.scenario.failure_rate == pytest.approx(1000 * 0.5 / 40_000)
     assert answer.splits.empty and 0.9 < answer.ettr_low <= answer.ettr_high <= 1
 
 

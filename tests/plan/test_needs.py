@@ -71,7 +71,7 @@ def test_with_start_and_maintenance_a_required_value_reaches_the_target_and_a_la
     assert need.best_ettr == pytest.approx(plan.ettr_at_best(scenario.override({field: 0})))
     assert plan.ettr_at_best(scenario.override({field: need.value})) == pytest.approx(0.75, abs=1e-6)
     assert plan.ettr_at_best(scenario.override({field: need.value * 1.001})) < 0.75
-    assert need.given == {RATE: scenario.failures.rate}.get(field, scenario.recovery.restart_min)
+    assert need.given == {RATE: scenario.failure_rate}.get(field, scenario.recovery.restart_min)
 
 
 SOLVED = [

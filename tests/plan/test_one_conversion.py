@@ -48,7 +48,7 @@ def test_a_plan_converts_its_scenario_once(name, llama3, conversions):
 def test_what_is_replaced_in_hours_is_what_a_scenario_with_it_gives(name, llama3):
     """What depends on the rate or the interval follows, a rate that is swept included."""
     scenario = llama3.override(RUNS[name])
-    run, rate = budget.accepted(scenario), scenario.failures.rate
+    run, rate = budget.accepted(scenario), scenario.failure_rate
     other = {"checkpoint.interval_min": 9, "failures.rate_per_1000_node_days": 2 * rate, "job.include_start": False}
     changed = replace(run, tau=9 / 60, rate=2 * run.rate, include_start=False)
     assert budget.exact(changed).ettr == pytest.approx(budget.exact(scenario.override(other)).ettr, rel=1e-12)

@@ -95,7 +95,7 @@ def test_burn_in_and_heat_multiply(plain):
     early = plain.override({"failures.burn_in": {"factor": 3, "decay_days": 20}})
     hot = warm(early, mean_c=35.0).override({"failures.modes": modes(heat_share=1.0)})
     factor = 0.6 * hot.heat_factors[0] + 0.4
-    cold = early.override({"failures.rate_per_1000_node_days": plain.failures.rate * factor})
+    cold = early.override({"failures.rate_per_1000_node_days": plain.failure_rate * factor})
     same_work = {"job.productive_h": hot.work_h}
     assert plan.make(hot).job_mttf_h == pytest.approx(plan.make(cold.override(same_work)).job_mttf_h, rel=1e-9)
 

@@ -93,7 +93,7 @@ def test_a_wall_clock_without_room_for_failures_is_refused(plain_run):
     stops = {"failures.rate_clock": "wall", "maintenance": {"per_day": 24, "duration_min": 60}}
     assert refusal(plain_run.override, stops).startswith(
         "failures.rate_clock: wall leaves no time in which failures can strike: detection, queue and maintenance take "
-        "1 of each hour ("
+        "1 of each hour (give fewer failures, or shorter times) ("
     )
 
 
@@ -168,7 +168,7 @@ def test_the_failures_that_were_counted_come_back(llama3, n_events, changes, rel
 def test_a_swept_rate_keeps_the_conversion(name):
     """A sweep asks what if the nodes failed otherwise, not what if something else had been counted."""
     preset = Scenario.load(name)
-    share, rate = preset.failures.exposed_share, preset.failures.rate
+    share, rate = preset.failures.exposed_share, preset.failure_rate
     assert share < 1
     rates = rate * np.array([0.25, 1.0, 1.5])
     form = budget.exact(preset, {"failures.rate_per_1000_node_days": rates})

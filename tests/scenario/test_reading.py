@@ -172,11 +172,10 @@ def test_a_number_of_five_thousand_digits_is_refused():
 # --------------------------------------------------------------------------- fields
 
 
-def test_every_missing_section_is_named_with_its_meaning():
+def test_what_nobody_can_assume_is_asked_for_with_its_meaning():
     lines = refused("{}").splitlines()
-    assert lines[0] == "name is missing: short name: a-z, 0-9, dot, dash (mine.yml)"
-    required = ["name", "title", "cluster", "job", "failures", "checkpoint", "recovery"]
-    assert [line.split()[0] for line in lines] == required
+    assert lines[0] == "cluster is missing: The machines that the job holds. (mine.yml)"
+    assert [line.split()[0] for line in lines] == ["cluster", "failures"]
 
 
 FAULTS = {
@@ -198,9 +197,8 @@ FAULTS = {
     ),
     "misspelt": (
         changed("interval_min", "intervall_min"),
-        "checkpoint.interval_min is missing [min]: productive training between two checkpoints, stall excluded "
-        "(mine.yml)\nunknown field checkpoint.intervall_min; did you mean 'interval_min'? Valid: interval_min, "
-        "stall_s, persist_s, persist_slowdown, load_s, store, tiers, n_kept (mine.yml)",
+        "unknown field checkpoint.intervall_min; did you mean 'interval_min'? Valid: interval_min, stall_s, "
+        "persist_s, persist_slowdown, load_s, store, tiers, n_kept (mine.yml)",
     ),
     "no whole number": (
         changed("8000", "8000.5"),
@@ -208,7 +206,7 @@ FAULTS = {
     ),
     "nothing": (
         changed("interval_min: 60", "interval_min:"),
-        "checkpoint.interval_min must be a number [min], got None (mine.yml)",
+        "checkpoint.interval_min must be a number [min], or one of best, young, daly, got None (mine.yml)",
     ),
     "number for a switch": (
         changed("include_start: false", "include_start: 7"),
@@ -260,10 +258,22 @@ def test_a_fault_is_answered_with_path_rule_unit_value_and_place(fault):
     assert refused(text).startswith(message)
 
 
+WAYS = (
+    "needs exactly one of n_events with node_days, rate_per_1000_node_days, job_mttf_h, node_mttf_h, gpu_mttf_h, or "
+    "components; got"
+)
 FAILURES = {
-    "{}": "needs exactly one of n_events with node_days, or rate_per_1000_node_days",
+    "{}": f"{WAYS} none",
     "{n_events: 3, node_days: 3, rate_per_1000_node_days: 6}": (
-        "needs exactly one of n_events with node_days, or rate_per_1000_node_days"
+        f"{WAYS} n_events with node_days and rate_per_1000_node_days"
+    ),
+    "{job_mttf_h: 9, node_mttf_h: 100}": f"{WAYS} job_mttf_h and node_mttf_h",
+    "{job_mttf_h: 9, rate_gamma: {shape: 1, node_days: 1}}": (
+        "takes rate_gamma only with rate_per_1000_node_days; a count has its own"
+    ),
+    "{components: []}": f"{WAYS} none",
+    "{components: [{name: a, per_node: 1, mttf_h: 9}, {name: a, per_node: 2, mttf_h: 9}]}": (
+        "has two components named 'a'"
     ),
     "{n_events: 3}": "needs n_events and node_days together",
     "{node_days: 3}": "needs n_events and node_days together",

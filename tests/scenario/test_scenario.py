@@ -72,7 +72,7 @@ def test_llama3_is_what_the_paper_counted(llama3):
     """Dubey et al. (2024), Table 5: 419 unexpected interruptions in 54 days; 2,048 servers assumed."""
     assert llama3.n_nodes == 2048
     assert llama3.failures.node_days == 2048 * 54
-    assert llama3.failures.rate == pytest.approx(3.789, abs=5e-4)
+    assert llama3.failure_rate == pytest.approx(3.789, abs=5e-4)
     assert sum(mode.n_events for mode in llama3.failures.modes) == 419
     assert llama3.mode_weights[-1] == pytest.approx(0, abs=1e-12)
 
@@ -165,14 +165,14 @@ def test_a_scenario_is_frozen(llama3, path):
 def test_a_rate_replaces_a_count_and_keeps_the_shares(llama3):
     run = llama3.override({"failures.rate_per_1000_node_days": 5})
     assert run.failures.n_events is run.failures.node_days is run.failures.posterior is None
-    assert run.failures.rate == 5
+    assert run.failure_rate == 5
     assert run.mode_weights == pytest.approx(llama3.mode_weights)
     assert not {"failures.n_events", "failures.node_days"} & set(run.evidence)
 
 
 def test_a_count_replaces_a_rate():
     run = Scenario.load("rsc-1").override({"failures.n_events": 13, "failures.node_days": 2000})
-    assert run.failures.rate == 6.5
+    assert run.failure_rate == 6.5
     assert run.failures.posterior.shape == 13.5
     assert "failures.rate_per_1000_node_days" not in run.evidence
     message = refusal(Scenario.load("rsc-1").override, {"failures.n_events": 13})
@@ -268,7 +268,8 @@ def test_an_override_leaves_the_values_as_they_were_given(plain_run):
         ),
         (
             {"failures.rate_per_1000_node_days": 3, "failures.n_events": 3},
-            "failures needs exactly one of n_events with node_days, or rate_per_1000_node_days "
+            "failures needs exactly one of n_events with node_days, rate_per_1000_node_days, job_mttf_h, node_mttf_h, "
+            "gpu_mttf_h, or components; got n_events with node_days and rate_per_1000_node_days "
             "(failures.rate_per_1000_node_days=3, failures.n_events=3)",
         ),
         (
@@ -313,10 +314,10 @@ def test_every_value_in_force_has_a_status(llama3):
 
 def test_the_dictionary_covers_every_field_with_unit_rule_and_meaning():
     table = Scenario.dictionary().set_index("field")
-    assert set(paths.paths_of(Scenario)) - {"failures.modes", "checkpoint.tiers", "evidence"} <= set(table.index)
+    assert set(paths.paths_of(Scenario)) - {*paths.LISTS, "evidence"} <= set(table.index)
     assert (table["meaning"].str.len() > 8).all()
     assert table.index.is_unique
-    assert table.loc["checkpoint.interval_min"].tolist()[:3] == ["min", "> 0", "required"]
+    assert table.loc["checkpoint.interval_min"].tolist()[:3] == ["min", "> 0", "best"]
     assert table.loc["evidence.<*>.status", "meaning"] == "how it is known"
     # an assumed default says so
     for field in ("cluster.gpus_per_node", "checkpoint.persist_slowdown", "failures.rate_clock"):

@@ -154,14 +154,14 @@ def test_tokens_void_hours(llama3, run):
 
 # --------------------------------------------------------------------------- refused
 
-EITHER = "needs exactly one of productive_h, or tokens with a section model"
+EITHER = "takes productive_h, or tokens with a section model, not both; with neither it never ends"
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"job.tokens": 1e12, "job.productive_h": 3}, f"job {EITHER}"),
-        ({"job.tokens": None}, f"job {EITHER}"),
+        ({"job.tokens": None}, "model needs job.tokens instead of job.productive_h: without it nothing follows"),
         ({"model": None}, "job.tokens needs model: what is trained, e.g. model: {n_parameters: 405e9}"),
         (
             {"job.productive_h": 9, "network.across_gb_s": 25},

@@ -221,7 +221,7 @@ def test_the_edge_of_sense_is_simulated(small_run, name):
     table = simulated.runs.to_numpy(dtype=float)
     assert np.isfinite(table).all() and (table >= 0).all()
     assert 0 < simulated.ettr <= 1
-    if run.failures.rate == 0:
+    if run.failure_rate == 0:
         assert simulated.budget.n_failures == 0 and simulated.budget.rework_h == 0
     else:
         assert simulated.runs["n_failures"].sum() > 0 or name == "less work than one stall"

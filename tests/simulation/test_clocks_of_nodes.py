@@ -165,7 +165,7 @@ def _renewal_total(run, shape: float, start: str) -> tuple[float, float]:
     """
     tau, stall, restart_h = run.interval_h, run.stall_h, run.restart_h
     down_h = run.detection_h + run.queue_h
-    mean = 24_000 / run.failures.rate
+    mean = 24_000 / run.failure_rate
     scale = mean / math.gamma(1 + 1 / shape)
     n_segments = math.ceil(run.job.productive_h / tau - 1e-9)
     rest = run.job.productive_h - (n_segments - 1) * tau

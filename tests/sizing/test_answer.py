@@ -142,7 +142,7 @@ def test_bands_shrink_with_what_is_known(run):
 
 def test_draws_are_as_uncertain_as_what_they_are_drawn_from(run):
     drawn, fitted = sizing.draws(run, 4000, seed=1), calibration.fit("llama3")
-    assert drawn.rate_per_1000_node_days.mean() == pytest.approx(run.failures.rate, rel=5e-3)
+    assert drawn.rate_per_1000_node_days.mean() == pytest.approx(run.failure_rate, rel=5e-3)
     spread = drawn.rate_per_1000_node_days.std() / drawn.rate_per_1000_node_days.mean()
     assert spread == pytest.approx(419**-0.5, rel=0.02)
     error = 4 * fitted.sd.kernel_efficiency / 4000**0.5

@@ -136,7 +136,7 @@ def test_every_loss_costs_tokens(run):
         {"scaling.latency_us": 40},
         {"scaling.overlap": 0},
         {"scaling.kernel_efficiency": 0.4},
-        {"failures.rate_per_1000_node_days": 2 * run.failures.rate},
+        {"failures.rate_per_1000_node_days": 2 * run.failure_rate},
         {"checkpoint.stall_s": 60},
         {"recovery.restart_min": 20},
         {"job.throughput_factor": 0.9},

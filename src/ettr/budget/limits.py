@@ -100,7 +100,7 @@ def validity(scenario: Scenario, formula: str) -> Validity:
         error, reason = float("nan"), str(outside)
     least_nodes = max([1, *(tier.copies or 1 for tier in scenario.checkpoint.tiers)])
     sizes = np.geomspace(scenario.cluster.gpus_per_node * least_nodes, _LARGEST_GPUS, _GRID_POINTS)
-    intervals = np.geomspace(scenario.checkpoint.interval_min, _LONGEST_MIN, _GRID_POINTS)
+    intervals = np.geomspace(scenario.interval_min, _LONGEST_MIN, _GRID_POINTS)
     return Validity(
         formula=formula,
         holds=not reason,

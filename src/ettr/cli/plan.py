@@ -83,7 +83,7 @@ def plan(
         raise InputError(
             "--target has no answer for a failure rate that changes: leave failures.burn_in and failures.lifetime out, "
             "e.g. at the mean rate with --set failures.burn_in=null --set "
-            f"failures.rate_per_1000_node_days={answer.scenario.failures.rate:.3g}"
+            f"failures.rate_per_1000_node_days={answer.scenario.failure_rate:.3g}"
         )
     asked, run = run, answer.scenario
     needs = _needs(run, asked, target, field or []) if target is not None else []

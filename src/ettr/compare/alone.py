@@ -80,7 +80,7 @@ class Comparison(Answer):
             "measure": self.measure,
             "as_given": {name: study.as_given.mean(name) for name in UNITS},
             "baseline": {
-                "interval_min": self.baseline.scenario.checkpoint.interval_min,
+                "interval_min": self.baseline.scenario.interval_min,
                 **{name: self.baseline.mean(name) for name in UNITS},
                 "time_budget": self.baseline.budget.to_dict(),
             },
@@ -263,7 +263,7 @@ def _row(study: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Run
     if pair is None:
         return row, None
     before, after = pair
-    row |= {"interval_min": after.scenario.checkpoint.interval_min, "ettr": after.ettr}
+    row |= {"interval_min": after.scenario.interval_min, "ettr": after.ettr}
     for name in UNITS:
         gained = gain(before, after, name)
         row |= {f"{name}_gain": gained.mean, f"{name}_low": gained.low, f"{name}_high": gained.high}

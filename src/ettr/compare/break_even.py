@@ -162,10 +162,10 @@ def break_evens(table: pd.DataFrame) -> pd.DataFrame:
 
 def _grid(baseline: Scenario, field: str, values: Iterable[float] | None) -> list[float]:
     if values is None:
-        if field == RATE and baseline.failures.rate == 0:
+        if field == RATE and baseline.failure_rate == 0:
             raise InputError("a failure rate of 0 has no multiples: give values of failures.rate_per_1000_node_days")
         if field == RATE:
-            return [baseline.failures.rate * factor for factor in RATE_FACTORS]
+            return [baseline.failure_rate * factor for factor in RATE_FACTORS]
         return [float(baseline.cluster.nearest_n_gpus(size)) for size in SIZES]
     grid = sorted({float(value) for value in values})
     if not grid or grid[0] <= 0:

@@ -148,7 +148,7 @@ def effects(of: Catalogue, ids: Iterable[str]) -> tuple[Input, ...]:
 
 
 def _rate(scenario: Scenario) -> list[Input]:
-    given, known = scenario.failures.rate, scenario.failures.posterior
+    given, known = scenario.failure_rate, scenario.failures.posterior
     if given <= 0:
         return []
     if known is None:

@@ -65,7 +65,7 @@ OF_ENDING = {
 
 COUNTED = {
     "_gpus": "GPUs",
-    "_per_node": "GPUs",
+    "_gpus_per_node": "GPUs",
     "_tensor": "GPUs",
     "_context": "GPUs",
     "_pipeline": "GPUs",
@@ -86,7 +86,7 @@ COUNTED = {
 
 PLAIN = (
     *("_share", "_factor", "_ratio", "_shape", "_exponent", "_cv", "_spread", "_overlap", "_overshoot"),
-    *("_oversubscription", "_pue", "_per_parameter", "_copies", "_after", "_hidden", "_hour"),
+    *("_oversubscription", "_pue", "_per_parameter", "_per_node", "_copies", "_after", "_hidden", "_hour"),
 )
 """Endings of names that have no unit: shares, ratios and counts whose noun says all."""
 

@@ -8,7 +8,6 @@ from ettr.plan.fitted import LIKE, PRODUCTIVE_H, FittedPlan, from_fit, scenario_
 from ettr.plan.frontier import Frontier, ettr_map, frontier
 from ettr.plan.intervals import (
     BAND_POINTS,
-    SHORTEST_MIN,
     Band,
     best_interval_min,
     flat_band,
@@ -22,6 +21,7 @@ from ettr.plan.needs import SOLVABLE, Blocker, Requirement, required, required_a
 from ettr.plan.solving import ettr_at_best
 from ettr.plan.spare_nodes import LeastPool, least_pool
 from ettr.plan.tiers import TierPlan, best_tiers
+from ettr.scenario.job_in_hours import SHORTEST_MIN
 
 __all__ = [
     "BAND_POINTS",

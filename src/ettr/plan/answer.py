@@ -122,7 +122,7 @@ class Plan(Answer):
             "time_budget": self.budget.to_dict(),
             "over_time": self.budget_over_time.to_dict() if self.budget_over_time else None,
             "as_given": {
-                "interval_min": given.checkpoint.interval_min,
+                "interval_min": given.interval_min,
                 "ettr": float(own.ettr) if own else None,
                 "time_budget": own.to_dict() if own else None,
             },
@@ -244,7 +244,7 @@ def _preset(run: Scenario) -> dict[str, Any]:
         "name": run.name,
         "title": run.title,
         "n_gpus": run.cluster.n_gpus,
-        "rate_per_1000_node_days": run.failures.rate,
+        "rate_per_1000_node_days": run.failure_rate,
         "job_mttf_h": run.job_mttf_h,
         "ettr": budget.exact(run).ettr,
         "best_interval_min": best_interval_min(run),

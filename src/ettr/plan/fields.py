@@ -13,9 +13,9 @@ from ettr.core.units import LAST_DIGITS, ROUNDING, S_PER_H, unit_of
 from ettr.plan.intervals import shortest_interval_min
 from ettr.scenario import Scenario
 from ettr.scenario.basics import LARGEST_NUMBER
+from ettr.scenario.checkpoints import Tier
 from ettr.scenario.fields import given_at, meta_at, sections_of_solvable
 from ettr.scenario.paths import INTERVAL, N_GPUS, PERSIST, RATE, SLOWDOWN, SPARES, bounds, field_at, list_of
-from ettr.scenario.sections import Tier
 
 Sense = Literal["at most", "at least", "between"]
 
@@ -90,7 +90,7 @@ def solvable(scenario: Scenario) -> tuple[str, ...]:
     ['recovery.detection_min', 'recovery.queue_min', 'recovery.restart_min']
     """
     # in the steady state the work only scales
-    absent = set() if scenario.job.include_start and scenario.job.tokens is None else {"job.productive_h"}
+    absent = set() if scenario.starts and scenario.job.tokens is None else {"job.productive_h"}
     absent |= set() if scenario.maintenance else {"maintenance.per_day", "maintenance.duration_min"}
     if scenario.checkpoint.tiers:
         absent.add(SLOWDOWN)  # no closed form holds for it beside tiers
@@ -133,7 +133,7 @@ def field_of(scenario: Scenario, path: str) -> Field:
 def _given(scenario: Scenario, path: str) -> float:
     """The scenario's own value of a field."""
     if path == RATE:
-        return scenario.failures.rate
+        return scenario.failure_rate
     if path.endswith(".survives"):
         return float(np.dot(_shares(scenario, path), scenario.mode_weights))
     return float(given_at(*_tier(scenario, path)) if list_of(path) else given_at(scenario, path))

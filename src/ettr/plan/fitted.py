@@ -226,7 +226,7 @@ def _ettr(scenario: Scenario, rate: float, interval_min: float) -> float:
 
 def _by_rule(fit: Fit, answer: Plan) -> pd.DataFrame:
     scenario, band = answer.scenario, answer.band
-    as_logged = scenario.failures.rate
+    as_logged = scenario.failure_rate
     at_best = _ettr(scenario, as_logged, band.interval_min)
     rows = []
     for rule in fit.rules.itertuples():

@@ -12,22 +12,16 @@ import numpy as np
 from ettr import budget
 from ettr.budget.closed_forms import quiet_budget
 from ettr.budget.refusals import refuse
-from ettr.checkpoint import exact_interval
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.units import LAST_DIGITS, MIN_PER_H
 from ettr.core.validity import plain
 from ettr.failures import gamma_interval
 from ettr.plan.search import lowest
 from ettr.scenario import JobInHours, Scenario
-from ettr.scenario.basics import LARGEST_NUMBER
 from ettr.scenario.paths import INTERVAL
 
 BAND_POINTS = 0.005
 """An interval is as good as the best while it costs no more than this in ETTR: half a point."""
-
-SHORTEST_MIN = 1 / 60
-"""No plan checkpoints more often than each second, even where a checkpoint is free."""
-
 
 _GRID_POINTS, _STRIDE = 2000, 40
 _HAIR = 1 + LAST_DIGITS
@@ -102,7 +96,7 @@ def best_interval_min(scenario: Scenario | JobInHours, at: Mapping[str, Any] | N
     if at and INTERVAL in at:
         raise InputError(f"{INTERVAL} is what is looked for: leave it out of at")
     run = scenario if isinstance(scenario, JobInHours) else scenario.in_hours(at)
-    if isinstance(scenario, Scenario) and (_stops(run) or not _has_closed_optimum(run)):
+    if isinstance(scenario, Scenario) and (_stops(run) or not run.has_interval_rule):
         refuse(scenario, run)
     return plain(best_h(run)[0] * MIN_PER_H)
 
@@ -124,10 +118,9 @@ def at_best(
 
 def best_h(run: JobInHours, within: tuple[Any, Any] = (0.0, math.inf)) -> tuple[np.ndarray, np.ndarray]:
     """The best interval at each point [h], and the ETTR there, NaN where the exact form has no answer."""
-    low, high = _ends_h(run)
-    if _has_closed_optimum(run):
-        best = np.clip(exact_interval(run.stall, run.mttf, run.persist, run.slowdown), low, high)
-        return _answered(run, low, np.broadcast_to(best, low.shape))
+    low, high = run.interval_ends
+    if run.has_interval_rule:
+        return _answered(run, low, np.broadcast_to(run.interval_by("best"), low.shape))
     return _answered(run, low, _searched_h(run, *(np.clip(end, low, high) for end in within)))
 
 
@@ -140,7 +133,7 @@ def job_mttf_h(scenario: Scenario, n_gpus: Any = None) -> Any:
 
 def shortest_interval_min(scenario: Scenario) -> float:
     """The shortest interval that a plan considers: a second, the write, or the interval of the tier below. [min]"""
-    return float(_ends_h(scenario.in_hours())[0]) * MIN_PER_H
+    return float(scenario.in_hours().interval_ends[0]) * MIN_PER_H
 
 
 def longest_interval_min(scenario: Scenario) -> float:
@@ -157,28 +150,11 @@ def longest_interval_min(scenario: Scenario) -> float:
 
 def longest_h(run: JobInHours) -> np.ndarray:
     """As :func:`longest_interval_min`, at each point. [h]"""
-    return _answered(run, *_ends_h(run))[0]
+    return _answered(run, *run.interval_ends)[0]
 
 
 def _stops(run: JobInHours) -> bool:
     return bool(np.any(np.asarray(run.stops_per_h) > 0))
-
-
-def _ends_h(run: JobInHours) -> tuple[np.ndarray, np.ndarray]:
-    """Shortest and longest interval that a plan considers, before maintenance has its say. [h]"""
-    low = np.maximum(np.asarray(run.head) * _HAIR, SHORTEST_MIN / MIN_PER_H)
-    if run.tiers:
-        low = np.maximum(low, np.asarray(run.tiers[-1].tau) * _HAIR)
-    with np.errstate(divide="ignore"):
-        high = np.minimum(run.work, 0.5 / np.asarray(run.stops_per_h, dtype=float))
-    low = np.minimum(low, LARGEST_NUMBER / MIN_PER_H)
-    high = np.clip(high, low, LARGEST_NUMBER / MIN_PER_H)
-    return np.broadcast_to(low, run.shape), np.broadcast_to(high, run.shape)
-
-
-def _has_closed_optimum(run: JobInHours) -> bool:
-    silent = np.asarray(run.silent)
-    return not run.tiers and run.prediction is None and bool(np.all(silent == 0) or np.all(silent > 1 - LAST_DIGITS))
 
 
 def _searched_h(run: JobInHours, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -326,10 +302,10 @@ def flat_band(
         """Where the loss passes ``points`` on the way from the best interval."""
         start, end = np.broadcast_arrays(*np.atleast_1d(best, farthest_h))
         # where the loss only grows on the way, it need not be known at each step
-        passed = _first_above(loss, points, start, end, _STRIDE if _has_closed_optimum(run) else 1)
+        passed = _first_above(loss, points, start, end, _STRIDE if run.has_interval_rule else 1)
         return passed.reshape(np.shape(best))
 
-    low_h = end_h(np.minimum(_ends_h(steady)[0], best))
+    low_h = end_h(np.minimum(steady.interval_ends[0], best))
     high_h = end_h(np.maximum(longest_h(run), best))
     ends_job = np.asarray(high_h >= run.work)
     best_min, low_min, high_min = (plain(hours * MIN_PER_H) for hours in (best, low_h, high_h))
@@ -366,7 +342,7 @@ def mttf_interval_h(scenario: Scenario, level: float = 0.95) -> tuple[float, flo
         Low and high end; None if the scenario says nothing about its rate's uncertainty.
     """
     known = scenario.failures.posterior
-    rate = scenario.failures.rate
+    rate = scenario.failure_rate
     if known is None or rate == 0:
         return None
     interval = gamma_interval(known.shape, known.node_days, level)

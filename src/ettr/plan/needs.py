@@ -267,7 +267,7 @@ def _pool(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:
     pool = least_pool(scenario, target_ettr)
     if pool.n_spares is None:
         plain = budget.simplified(scenario).scenario
-        blocking = _blocking(plain, asked, {INTERVAL: plain.checkpoint.interval_min})
+        blocking = _blocking(plain, asked, {INTERVAL: plain.interval_min})
         return _requirement(asked, target_ettr, math.nan, pool.best_ettr, blocking=blocking)
     return _requirement(asked, target_ettr, float(pool.n_spares), pool.best_ettr, ettr_error=pool.error)
 

@@ -188,7 +188,7 @@ def planned_at_mean(plan: Plan) -> str:
     """What a plan for a changing rate rests on."""
     assert plan.changing is not None
     assert plan.budget_over_time is not None
-    mean, settled = plan.scenario.failures.rate, plan.changing.failures.rate
+    mean, settled = plan.scenario.failure_rate, plan.changing.failure_rate
     if not changes(plan.changing):
         return (
             "Nodes have a memory: this plans for the steady rate of many such nodes, and leaves out that their "

@@ -11,9 +11,10 @@ from ettr import budget
 from ettr.budget.closed_forms import quiet_budget
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.units import MIN_PER_H, ROUNDING, S_PER_H
-from ettr.plan.intervals import SHORTEST_MIN, longest_h, without_ends
+from ettr.plan.intervals import longest_h, without_ends
 from ettr.plan.search import lowest
 from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.job_in_hours import SHORTEST_MIN
 from ettr.scenario.paths import INTERVAL
 
 _SWEEPS = 40

@@ -38,16 +38,18 @@ def meta_at(path: str, model: type[Section]) -> Meta:
 
 @functools.cache
 def _known_of(section: type[Section]) -> list[tuple[str, type[Section] | None, Meta, bool]]:
-    """Name, section inside, facts, and whether it is required, of each field of a section."""
-    known = section.model_fields.items()
-    return [(name, model_of(field.annotation), meta_of(field), field.is_required()) for name, field in known]
+    """Name, section inside, facts, and whether every scenario has it, of each field of a section."""
+    return [
+        (name, model_of(field.annotation), meta_of(field), field.is_required() or field.default_factory is not None)
+        for name, field in section.model_fields.items()
+    ]
 
 
 def _walk(
     section: type[Section], values: Any, prefix: str = "", there: bool = True
 ) -> Iterator[tuple[str, Any, Meta, bool]]:
     """Path, value and facts of every field in the sections of a scenario, and whether every scenario has it."""
-    for name, inner, meta, required in _known_of(section):
+    for name, inner, meta, always in _known_of(section):
         value, path = getattr(values, name, None), prefix + name
         if inner is None:
             yield path, value, meta, there
@@ -55,7 +57,7 @@ def _walk(
             for item in value:
                 yield from _walk(inner, item, f"{path}.{item.name}.", False)
         elif value is not None or inner.zero_without:
-            yield from _walk(inner, value, f"{path}.", there and (required or inner.zero_without))
+            yield from _walk(inner, value, f"{path}.", there and (always or inner.zero_without))
 
 
 def swept(scenario: Scenario) -> tuple[str, ...]:

@@ -31,8 +31,8 @@ from ettr.thermal import (
 )
 
 if TYPE_CHECKING:
+    from ettr.scenario.failures import Mode
     from ettr.scenario.heat import Heat
-    from ettr.scenario.sections import Mode
 
 
 @dataclass(frozen=True)

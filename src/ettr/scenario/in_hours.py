@@ -13,27 +13,21 @@ from pydantic import Field
 
 from ettr.core import moved
 from ettr.core.errors import InputError
-from ettr.core.units import MIN_PER_H
+from ettr.core.units import H_PER_YEAR, MIN_PER_H
 from ettr.scaling import Layout, calibration
 from ettr.scaling.throughput import Throughput
 from ettr.scenario.basics import Origin, Section, Text
+from ettr.scenario.checkpoints import Checkpoint
 from ettr.scenario.electricity import PART, Cost, Power
+from ettr.scenario.failures import Failures
 from ettr.scenario.fields import swept
 from ettr.scenario.fleet import Elastic, Repair, SlowNodes, Spares
 from ettr.scenario.gpu import Gpu
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import HeatResponse, heat_response
-from ettr.scenario.job_in_hours import JobInHours, Values, job_in_hours, weights_of
+from ettr.scenario.job_in_hours import JobInHours, Values, before_interval, job_in_hours, weights_of
 from ettr.scenario.loader import stamp
-from ettr.scenario.sections import (
-    Checkpoint,
-    Cluster,
-    Failures,
-    Job,
-    Maintenance,
-    Prediction,
-    Recovery,
-)
+from ettr.scenario.sections import Cluster, Job, Maintenance, Prediction, Recovery
 from ettr.scenario.survival import survival_by_mode
 from ettr.scenario.training import Interconnect, Model, Parallelism, StepModel, Synchronisation
 
@@ -44,14 +38,16 @@ if TYPE_CHECKING:
 class InHours(Section):
     """The fields of a scenario, and what formulas need of them in hours."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="short name: a-z, 0-9, dot, dash")
-    title: Text = Field(description="one line for headings")
+    name: str = Field("mine", pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", description="short name: a-z, 0-9, dot, dash")
+    title: Text = Field("Our cluster", description="one line for headings")
     sources: tuple[Text, ...] = Field((), description="bibliography keys")
     cluster: Cluster = Field(description=Cluster.__doc__)
-    job: Job = Field(description=Job.__doc__)
+    job: Job = Field(default_factory=lambda: Job.model_validate({}), description=Job.__doc__)
     failures: Failures = Field(description=Failures.__doc__)
-    checkpoint: Checkpoint = Field(description=Checkpoint.__doc__)
-    recovery: Recovery = Field(description=Recovery.__doc__)
+    checkpoint: Checkpoint = Field(
+        default_factory=lambda: Checkpoint.model_validate({}), description=Checkpoint.__doc__
+    )
+    recovery: Recovery = Field(default_factory=lambda: Recovery.model_validate({}), description=Recovery.__doc__)
     maintenance: Maintenance | None = Field(None, description=Maintenance.__doc__)
     prediction: Prediction | None = Field(None, description=Prediction.__doc__)
     spares: Spares | None = Field(None, description=Spares.__doc__)
@@ -76,7 +72,7 @@ class InHours(Section):
     @property
     def n_nodes(self) -> int:
         """Nodes of the job."""
-        return self.cluster.n_gpus // self.cluster.gpus_per_node
+        return self.cluster.n_nodes
 
     @functools.cached_property
     def heat_response(self) -> HeatResponse | None:
@@ -120,18 +116,27 @@ class InHours(Section):
         """The fastest layout whose replicas divide the job's GPUs; None where it is given by its hours."""
         return _cut(self.throughput, self.cluster.n_gpus)[0] if self.throughput else None
 
+    @property
+    def ends(self) -> bool:
+        """Whether the job has an end; of one that has none all hours are those of a year of training."""
+        return self.job.productive_h is not None or self.job.tokens is not None
+
+    @property
+    def starts(self) -> bool:
+        """Whether the first queue and start-up count, as of a job that ends."""
+        return self.job.include_start and self.ends
+
     @functools.cached_property
     def productive_h(self) -> float:
         """Useful training that the job needs, on all its nodes at full speed. [h]"""
         if self.job.productive_h is not None:
             return self.job.productive_h
-        assert self.throughput is not None
-        return _cut(self.throughput, self.cluster.n_gpus)[1]
+        return _cut(self.throughput, self.cluster.n_gpus)[1] if self.throughput else H_PER_YEAR
 
     def productive_h_on(self, n_gpus: Any) -> Any:
         """The same on other numbers of GPUs, each with its fastest layout; NaN where none fits. [h]"""
         if self.throughput is None:
-            return self.job.productive_h
+            return self.productive_h
         sizes, where = np.unique(np.asarray(n_gpus, dtype=float), return_inverse=True)
         return np.asarray(self.throughput.productive_h(sizes))[where].reshape(np.shape(n_gpus))
 
@@ -146,9 +151,14 @@ class InHours(Section):
         return self.productive_h / self.speed
 
     @property
+    def failure_rate(self) -> float:
+        """Failures per 1000 node-days of the clock in ``failures.rate_clock``. [1 / (1000 node-days)]"""
+        return self.failures.rate_of(self.cluster.gpus_per_node, self.failures.observed_nodes or self.n_nodes)
+
+    @property
     def node_rate_per_h(self) -> float:
         """Failures per node and exposed hour, all modes at factor 1. [1/h]"""
-        return float(self.failures.per_node_h(self.failures.rate))
+        return float(self.failures.per_node_h(self.failure_rate))
 
     @property
     def mode_names(self) -> tuple[str, ...]:
@@ -200,7 +210,7 @@ class InHours(Section):
     @property
     def job_rate_per_h(self) -> float:
         """Failures of the job per exposed hour, λ. [1/h]"""
-        return float(self.job_rate_at(self.failures.rate))
+        return float(self.job_rate_at(self.failure_rate))
 
     def job_rate_at(self, rate_per_1000_node_days: Any) -> Any:
         """The same at another failure rate, or at several. [1/h]"""
@@ -246,6 +256,12 @@ class InHours(Section):
     def interval_h(self) -> float:
         """Productive hours between checkpoints, τ. [h]"""
         return float(self.in_hours().tau)
+
+    @property
+    def interval_min(self) -> float:
+        """The same as given, or by its rule. [min]"""
+        given = self.checkpoint.interval_min
+        return self.interval_h * MIN_PER_H if isinstance(given, str) else given
 
     @property
     def stall_h(self) -> float:
@@ -353,7 +369,7 @@ class InHours(Section):
         The count was made on the observed nodes and before any ``factor``, so neither the job's size nor a factor
         enters. Waits for nodes are not known before the run, and not counted.
         """
-        run, failures = self.in_hours(), self.failures
+        run, failures = before_interval(self), self.failures
         shares = np.append(failures.shares, max(0.0, 1 - sum(failures.shares)))
         observed_nodes = failures.observed_nodes or self.n_nodes
         init_h = run.init * observed_nodes / self.n_nodes

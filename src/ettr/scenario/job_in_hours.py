@@ -14,17 +14,23 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ettr.core.errors import InputError, UnknownName
-from ettr.core.units import H_PER_DAY, MIN_PER_H, S_PER_H
-from ettr.core.validity import warn_outside
+from ettr.checkpoint.intervals import daly_interval, exact_interval, young_interval
+from ettr.core.errors import InputError, NotModelled, UnknownName
+from ettr.core.units import H_PER_DAY, LAST_DIGITS, MIN_PER_H, S_PER_H
+from ettr.core.validity import plain, warn_outside
+from ettr.scenario.basics import LARGEST_NUMBER
 from ettr.scenario.long_run import long_run_rate, starts_new
-from ettr.scenario.paths import RATE, check_values, list_of
+from ettr.scenario.paths import INTERVAL, RATE, check_values, list_of
 from ettr.scenario.survival import by_mode
 
 if TYPE_CHECKING:
+    from ettr.scenario.checkpoints import Tier
     from ettr.scenario.in_hours import InHours
-    from ettr.scenario.sections import Tier
 
+SHORTEST_MIN = 1 / 60
+"""Nobody checkpoints more often than each second, even where a checkpoint is free."""
+_HAIR = 1 + LAST_DIGITS
+"""Above a limit by this much, so that rounding does not put an interval below it."""
 _IN_AN_HOUR = {"h": 1.0, "min": MIN_PER_H, "s": S_PER_H}
 """Of the unit that a field's name ends with."""
 
@@ -260,6 +266,46 @@ class JobInHours(_Numbers):
         kept = [0.0, *(sum(tier.kept) for tier in self.tiers), sum(one.share for one in self.restarts)]
         return tuple(more - less for less, more in itertools.pairwise(kept))
 
+    @property
+    def has_interval_rule(self) -> bool:
+        """Whether the best interval follows by a rule: of one store, where all failures are noticed, or none."""
+        silent = np.asarray(self.silent)
+        alike = bool(np.all(silent == 0) or np.all(silent > 1 - LAST_DIGITS))
+        return alike and not self.tiers and self.prediction is None
+
+    @property
+    def interval_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Shortest and longest interval that is worth considering, at each point. [h]"""
+        low = np.maximum(np.asarray(self.head) * _HAIR, SHORTEST_MIN / MIN_PER_H)
+        if self.tiers:
+            low = np.maximum(low, np.asarray(self.tiers[-1].tau) * _HAIR)
+        with np.errstate(divide="ignore"):
+            high = np.minimum(self.work, 0.5 / np.asarray(self.stops_per_h, dtype=float))
+        low = np.minimum(low, LARGEST_NUMBER / MIN_PER_H)
+        high = np.clip(high, low, LARGEST_NUMBER / MIN_PER_H)
+        return np.broadcast_to(low, self.shape), np.broadcast_to(high, self.shape)
+
+    def interval_by(self, rule: str) -> Any:
+        """The interval of a rule, within :attr:`interval_ends`. [h]
+
+        Raises
+        ------
+        NotModelled
+            With faster tiers, warnings, or some failures silent, for which there is no rule.
+        """
+        if not self.has_interval_rule:
+            beside = "tiers" if self.tiers else "prediction" if self.prediction else "failures of which some are silent"
+            raise NotModelled(
+                f"checkpoint.interval_min: {rule} has no rule for {beside}: give minutes, such as those that "
+                "`ettr plan` finds"
+            )
+        rules = {
+            "best": lambda: exact_interval(self.stall, self.mttf, self.persist, self.slowdown),
+            "young": lambda: young_interval(self.stall, self.mttf),
+            "daly": lambda: daly_interval(self.stall, self.mttf),
+        }
+        return plain(np.clip(rules[rule](), *self.interval_ends))
+
     def with_intervals(self, taus: tuple[Any, ...]) -> JobInHours:
         """The same with other intervals of all tiers, the store last. [h]"""
         tiers = tuple(replace(tier, tau=tau) for tier, tau in zip(self.tiers, taus[:-1], strict=True))
@@ -346,7 +392,7 @@ class Values:
         nothing = np.isnan(work_h)
         if not nothing.any():
             return work_h
-        if not run.job.include_start:  # the work only scales, and shares of time hold where no layout fits, too
+        if not run.starts:  # the work only scales, and shares of time hold where no layout fits, too
             return np.where(nothing, run.productive_h * run.cluster.n_gpus / n_gpus, work_h)
         n_out, n_all = int(np.count_nonzero(nothing)), int(np.size(nothing))
         warn_outside("job.tokens", "sizes that some layout of the model and batch fits", n_out, n_all)
@@ -365,6 +411,12 @@ def _refuse(path: str, valid: tuple[str, ...]) -> None:
 
 def job_in_hours(scenario: InHours, at: Mapping[str, Any] | None = None) -> JobInHours:
     """Turn a scenario, with arrays for some of its fields, into hours; see ``Scenario.in_hours``."""
+    run, rule = before_interval(scenario, at), scenario.checkpoint.interval_min
+    return replace(run, tau=run.interval_by(rule)) if isinstance(rule, str) and INTERVAL not in (at or {}) else run
+
+
+def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> JobInHours:
+    """The same before a rule for the interval is followed: endless where the scenario gives one."""
     value = Values(scenario, at)
     rate, weight = _rate_and_weights(scenario, value)
     modes = _modes(scenario, value, weight)
@@ -376,7 +428,7 @@ def job_in_hours(scenario: InHours, at: Mapping[str, Any] | None = None) -> JobI
     return JobInHours(
         n_nodes=value.n_nodes,
         work=value.productive_h / scenario.speed,
-        tau=value.hours("checkpoint.interval_min"),
+        tau=math.inf if isinstance(value(INTERVAL), str) else value.hours(INTERVAL),
         stall=value.hours("checkpoint.stall_s"),
         persist=value.persist_h,
         slowdown=value("checkpoint.persist_slowdown"),
@@ -392,7 +444,7 @@ def job_in_hours(scenario: InHours, at: Mapping[str, Any] | None = None) -> JobI
         stop=value.hours("maintenance.duration_min"),
         silent=weight[silent].sum(axis=0),
         latency=_mean(weight, np.where(silent, modes.latency, 0.0)),
-        include_start=scenario.job.include_start,
+        include_start=scenario.starts,
         tiers=_tiers(scenario, value, kept),
         prediction=_prediction(value) if scenario.prediction else None,
         person_share=recovery.person_share,
@@ -408,7 +460,7 @@ def job_in_hours(scenario: InHours, at: Mapping[str, Any] | None = None) -> JobI
 
 def _rate_and_weights(scenario: InHours, value: Values) -> tuple[Any, np.ndarray]:
     """λ, and the probability of each mode with the modes on the first axis."""
-    node_rate = scenario.failures.per_node_h(value.given.get(RATE, scenario.failures.rate))
+    node_rate = scenario.failures.per_node_h(value.given.get(RATE, scenario.failure_rate))
     exposure = own = scenario.mode_exposure()
     if "cluster.n_gpus" in value.given:
         exposure = scenario.mode_exposure(value.n_nodes)
@@ -513,5 +565,5 @@ def _ageing(scenario: InHours) -> AgeingInHours | None:
         age=(burn_in.age_days if burn_in else 0.0) * H_PER_DAY,
         shape=lifetime.shape if lifetime else 1.0,
         starts_new=starts_new(scenario),
-        long_run=long_run_rate(scenario) / failures.rate if failures.rate else 1.0,
+        long_run=long_run_rate(scenario) / scenario.failure_rate if scenario.failure_rate else 1.0,
     )

@@ -27,7 +27,7 @@ def long_run_rate(scenario: InHours) -> float:
     """Failure rate in the long run, also where it was counted on nodes that were new. [1 / (1000 node-days)]"""
     failures = scenario.failures
     if not starts_new(scenario) or not failures.n_events or failures.lifetime is None:
-        return failures.rate
+        return scenario.failure_rate
     from ettr.failures.hazards import settled_rate  # loads the statistics of scipy
 
     nodes = failures.observed_nodes or scenario.n_nodes
@@ -42,7 +42,7 @@ def steady(scenario: InHours, higher: float = 1.0) -> dict[str, Any]:
     if higher == 1:
         return values
     known = scenario.failures.posterior
-    values[RATE] = scenario.failures.rate * higher
+    values[RATE] = scenario.failure_rate * higher
     if known is not None:
         values["failures.rate_gamma"] = {"shape": known.shape, "node_days": known.node_days / higher}
     return values
@@ -50,5 +50,5 @@ def steady(scenario: InHours, higher: float = 1.0) -> dict[str, Any]:
 
 def settled(scenario: InHours) -> dict[str, Any]:
     """What to override for the same run at the rate of nodes in the long run, without burn-in and lifetimes."""
-    rate = scenario.failures.rate
+    rate = scenario.failure_rate
     return steady(scenario, long_run_rate(scenario) / rate if rate else 1.0)

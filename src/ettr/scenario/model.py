@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,10 @@ from ettr.core.units import LAST_DIGITS, S_PER_H
 from ettr.scenario import fields, paths, writing
 from ettr.scenario.basics import ALL
 from ettr.scenario.explain import explain
+from ettr.scenario.failures import MEANS
 from ettr.scenario.in_hours import InHours
 from ettr.scenario.loader import beside, mapping_of, text_of
-from ettr.scenario.sections import OF_TOKENS
+from ettr.scenario.sections import OF_TOKENS, Cluster
 
 
 class Scenario(InHours):
@@ -40,34 +42,36 @@ class Scenario(InHours):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_exposed_share(cls, raw: Any) -> Any:
-        """Fix the conversion of a wall-clock rate once, from the scenario as it was written."""
+    def _fix_what_was_observed(cls, raw: Any) -> Any:
+        """Keep on how many nodes and by which clock the rate was observed, from the scenario as it was written."""
         if not isinstance(raw, dict) or not isinstance(raw.get("failures"), dict):
             return raw
-        failures = raw["failures"]
-        if failures.get("rate_clock") != "wall" or failures.get("exposed_share") is not None:
-            return raw
+        failures = dict(raw["failures"])
+        known: dict[str, Any] = {}
+        if any(failures.get(path.removeprefix("failures.")) for path in MEANS) and not failures.get("rate_clock"):
+            known["rate_clock"] = "wall"
+        wall = {**failures, **known}.get("rate_clock") == "wall" and failures.get("exposed_share") is None
         try:
-            draft = cls.model_validate({**raw, "failures": {**failures, "rate_clock": "exposed"}})
+            if failures.get("observed_nodes") is None and (wall or failures.get("job_mttf_h")):
+                known["observed_nodes"] = Cluster.model_validate(raw.get("cluster")).n_nodes
+            if wall:
+                exposed = {**failures, **known, "rate_clock": "exposed", "exposed_share": None}
+                dead = cls.model_validate({**raw, "failures": exposed})._dead_share_as_observed()
         except ValidationError:
             return raw  # the same faults are reported when the whole is checked
-        dead = draft._dead_share_as_observed()
-        if dead >= 1:
+        if not known and not wall:
+            return raw
+        if wall and dead >= 1:
             raise ValueError(
                 f"failures.rate_clock: wall leaves no time in which failures can strike: detection, queue and "
-                f"maintenance take {dead:.3g} of each hour"
+                f"maintenance take {dead:.3g} of each hour (give fewer failures, or shorter times)"
             )
+        known |= {"exposed_share": 1 - dead} if wall else {}
         origins = raw["evidence"] if isinstance(raw.get("evidence"), dict) else {}
         computed = {"status": "derived", "note": "computed from the scenario as first written"}
-        return {
-            **raw,
-            "failures": {
-                **failures,
-                "exposed_share": 1 - dead,
-                "observed_nodes": draft.failures.observed_nodes or draft.n_nodes,
-            },
-            "evidence": {"failures.exposed_share": computed, "failures.observed_nodes": computed} | origins,
-        }
+        assumed = {"status": "assumed", "note": "the clock of whoever tells a mean time to failure"}
+        origin = {f"failures.{name}": assumed if name == "rate_clock" else computed for name in known}
+        return {**raw, "failures": {**failures, **known}, "evidence": origin | origins}
 
     @model_validator(mode="after")
     def _origins_name_fields(self) -> Scenario:
@@ -82,6 +86,8 @@ class Scenario(InHours):
     @model_validator(mode="after")
     def _no_interval_shorter_than_what_it_holds(self) -> Scenario:
         interval_min, tiers = self.checkpoint.interval_min, self.checkpoint.tiers
+        if isinstance(interval_min, str):  # a rule keeps within what it holds
+            interval_min = math.inf
         if interval_min < self.least_interval_min * (1 - LAST_DIGITS):
             raise ValueError(
                 f"checkpoint.interval_min must be >= {self.least_interval_min:g} min, the training done during the "
@@ -178,9 +184,9 @@ class Scenario(InHours):
             return False
         paths.field_at(path, type(self))
         name = path.removeprefix(f"{listed}.").rpartition(".")[0]
-        items = self.failures.modes if listed == "failures.modes" else self.checkpoint.tiers
-        if name and name not in {item.name for item in items}:
-            raise UnknownName(paths.LISTS[listed].short, name, {item.name for item in items}, path)
+        names = {item.name for item in fields.given_at(self, listed)}
+        if name and name not in names:
+            raise UnknownName(paths.LISTS[listed].short, name, names, path)
         return True
 
     @classmethod
@@ -255,7 +261,7 @@ class Scenario(InHours):
         voids = [
             void
             for path, value in values.items()
-            if value is not None and paths.list_of(path) == ""
+            if value is not None and paths.list_of(path) in ("", path)
             for void in fields.meta_at(path, type(self)).voids
             if not any(other == void or other.startswith(f"{void}.") for other in values)
         ]
@@ -264,8 +270,8 @@ class Scenario(InHours):
         stays = set(type(self).model_fields) - {path.partition(".")[0] for path in changed}
         raw = {**self.model_dump(exclude=stays, exclude_unset=True), **{name: getattr(self, name) for name in stays}}
         for void in voids:
-            paths.assign(raw, void, None, type(self))
-        if "failures.rate_per_1000_node_days" in values:
+            paths.assign(raw, void, () if void in paths.LISTS else None, type(self))
+        if any(path in values for path in (paths.RATE, *MEANS)):
             for mode, share in zip(raw["failures"].get("modes", ()), self.failures.shares, strict=True):
                 mode.update(n_events=None, share=share)
         raw["evidence"] = {
@@ -288,6 +294,8 @@ class Scenario(InHours):
         True
         """
         sections = self.model_dump(exclude_none=True, exclude_defaults=True)
+        if self.failures.ways[0] in {path.removeprefix("failures.") for path in MEANS}:  # which assumes the other one
+            sections["failures"]["rate_clock"] = self.failures.rate_clock
         return writing.as_yaml({**sections, "cluster": self.cluster.model_dump()})
 
     def flat(self) -> dict[str, Any]:
@@ -326,6 +334,8 @@ class Scenario(InHours):
 
     def __repr__(self) -> str:
         return one_line(self, f"{self.name}: {gpus(self.cluster.n_gpus)}, {fails(self.job_mttf_h)}")
+
+    __str__ = __repr__
 
     def _repr_html_(self) -> str:
         columns = ["field", "value", "unit", "status"]

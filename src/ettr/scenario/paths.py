@@ -33,6 +33,7 @@ class Listed(NamedTuple):
 
 LISTS = {
     "failures.modes": Listed("mode", "failure mode", "factor"),
+    "failures.components": Listed("component", "component", "mttf_h"),
     "checkpoint.tiers": Listed("tier", "tier", "interval_s"),
 }
 """Lists whose items are found by their ``name``."""
@@ -67,7 +68,8 @@ def _rules_of_values(annotation: Any) -> list[Any]:
     if typing.get_origin(annotation) is dict:
         inner = typing.get_args(annotation)[1]
         return [rule for outer in getattr(inner, "__metadata__", ()) for rule in getattr(outer, "metadata", ())]
-    return [rule for part in typing.get_args(annotation) for rule in _rules_of_values(part)]
+    own = [rule for outer in getattr(annotation, "__metadata__", ()) for rule in getattr(outer, "metadata", ())]
+    return own + [rule for part in typing.get_args(annotation) for rule in _rules_of_values(part)]
 
 
 def field_at(path: str, model: type[Section]) -> FieldInfo:

@@ -11,7 +11,8 @@ from ettr.checkpoint.placement import peer_survival
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.units import ROUNDING
 from ettr.scenario.basics import ALL
-from ettr.scenario.sections import Mode, Tier
+from ettr.scenario.checkpoints import Tier
+from ettr.scenario.failures import Mode
 
 
 def survival_by_mode(

@@ -7,6 +7,9 @@ from typing import Any
 import yaml
 
 from ettr.scenario.loader import StrictLoader
+from ettr.scenario.paths import LISTS
+
+_LISTED = [path.rpartition(".")[2] for path in LISTS]
 
 
 class StrictDumper(yaml.SafeDumper):
@@ -30,7 +33,7 @@ def as_yaml(sections: dict[str, Any]) -> str:
     for name, value in sections.items():
         if name == "evidence":
             lines += ["evidence:", *(f"  {_flow(path)}: {_flow(origin)}" for path, origin in value.items())]
-        elif isinstance(value, dict) and (listed := [key for key in ("modes", "tiers") if value.get(key)]):
+        elif isinstance(value, dict) and (listed := [key for key in _LISTED if value.get(key)]):
             given = {field: inner for field, inner in value.items() if field not in listed}
             lines += [f"{name}:", *(f"  {field}: {_flow(inner)}" for field, inner in given.items())]
             for key in listed:

@@ -85,7 +85,7 @@ class Simulation(Answer):
     @property
     def met_nothing(self) -> bool:
         """Whether no run met a failure though failures happen: how far the means are off is then unknown."""
-        return self.scenario.failures.rate > 0 and not self.table[:, N_FAILURES].any()
+        return self.scenario.failure_rate > 0 and not self.table[:, N_FAILURES].any()
 
     @property
     def budget(self) -> TimeBudget:

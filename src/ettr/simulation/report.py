@@ -24,7 +24,7 @@ _FEW_RUNS = 100
 
 def simulation_report(outcome: Simulation, expected: TimeBudget | None, caveats: Iterable[str]) -> Report:
     """ETTR, finishing dates, the mean time budget, and how sure all that is."""
-    since = "submission" if outcome.scenario.job.include_start else "the start, in the steady state"
+    since = "submission" if outcome.scenario.starts else "the start, in the steady state"
     return [
         Headline(outcome.scenario.title),
         Note(_ettr(outcome, expected)),

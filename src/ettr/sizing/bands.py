@@ -59,7 +59,7 @@ def draws(scenario: Scenario, n_draws: int = N_DRAWS, seed: int = 0) -> Draws:
     constants = Constants(*(np.broadcast_to(value, n_draws) for value in vars(constants).values()))
     known = scenario.failures.posterior
     source = f"from the residuals of the study {section.like!r}"
-    if known is None or scenario.failures.rate == 0:
+    if known is None or scenario.failure_rate == 0:
         return Draws(None, constants, f"{source}; the failure rate is taken as exact")
     from scipy.stats import gamma
 

@@ -164,12 +164,12 @@ def yields(
     if rate_per_1000_node_days is not None:
         at[RATE] = np.broadcast_to(np.asarray(rate_per_1000_node_days, dtype=float), sizes.shape)
     run = accepted(scenario.override({"job.include_start": False}), at)
-    interval_min = np.full(sizes.shape, scenario.checkpoint.interval_min)
+    interval_min = np.full(sizes.shape, scenario.interval_min)
     if best_interval:
         interval_min = at_best(run).interval_min
     hours = quiet_budget(replace(run, tau=interval_min / MIN_PER_H))
     ends = runs & np.isfinite(hours.total_h)
-    start_h = run.first_queue + run.start if scenario.job.include_start else 0.0
+    start_h = run.first_queue + run.start if scenario.starts else 0.0
     total_h = np.where(ends, hours.total_h, np.inf) + start_h
     ettr = np.where(ends, hours.ettr, 0.0)
     waiting = np.where(runs, np.broadcast_to(step.waiting_share, sizes.shape), 0.0)

@@ -199,7 +199,7 @@ def rsc_beside_exact() -> pd.DataFrame:
             "rsc": rows["computed"].to_numpy(),
             "exact": [float(budget.exact(scenario).ettr) for scenario in runs],
             "n_gpus": [scenario.cluster.n_gpus for scenario in runs],
-            "interval_min": [scenario.checkpoint.interval_min for scenario in runs],
+            "interval_min": [scenario.interval_min for scenario in runs],
             "verdict": rows["verdict"].to_numpy(),
             "max_n_gpus": [budget.validity(scenario, "rsc").max_n_gpus for scenario in runs],
         }

@@ -34,7 +34,7 @@ def test_the_rate_is_the_hazard_at_each_moment(llama3):
 def test_the_interval_is_the_best_one_for_the_rate_of_the_moment(llama3):
     frame = changing_rates("llama3-405b")
     for row in frame.itertuples():
-        rate = llama3.failures.rate * row.per_day / 24 / llama3.job_rate_per_h
+        rate = llama3.failure_rate * row.per_day / 24 / llama3.job_rate_per_h
         same = llama3.override({"failures.rate_per_1000_node_days": rate})
         assert row.interval_min == pytest.approx(plan.best_interval_min(same), rel=1e-6)
 
@@ -51,7 +51,7 @@ def test_the_cost_is_the_difference_of_two_budgets(runs):
     assert table.loc[("settled", "mean rate"), "loss_points"] == pytest.approx(0, abs=1e-9)
     mean = table.loc[("burn-in", "mean rate")]
     exposed_h = following.total_h - following.detection_h - following.queue_h - following.maintenance_h
-    rate = young.failures.rate * following.n_failures / exposed_h / young.job_rate_per_h
+    rate = young.failure_rate * following.n_failures / exposed_h / young.job_rate_per_h
     same = runs["settled"].override({"failures.rate_per_1000_node_days": rate})
     assert mean["interval_min"] == pytest.approx(plan.best_interval_min(same), rel=1e-6)
 

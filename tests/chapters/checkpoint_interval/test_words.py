@@ -90,7 +90,7 @@ def test_a_wrong_interval_costs_what_is_said(name, extreme):
 def test_a_failure_rate_that_is_four_times_wrong_costs_what_is_said(name):
     told, run = answer(name), scenario(name)
     steady = run.override(STEADY)
-    wrong = [plan.best_interval_min(steady.override({RATE: run.failures.rate * k})) for k in (4, 0.25)]
+    wrong = [plan.best_interval_min(steady.override({RATE: run.failure_rate * k})) for k in (4, 0.25)]
     ettr = ettr_at(run, [told.band.interval_min, *wrong])
     worst, text = 100 * (ettr[0] - ettr[1:].min()), checkpoint_interval.words.wrong(told).text
     assert ("factor of four" in text) == (worst > 0.05) == (name != "byterobust")
@@ -122,7 +122,7 @@ def test_four_times_the_stall_is_about_twice_the_interval(name):
     assert base == pytest.approx(answer(name).best.interval_h, **THREE_DIGITS)
     stalls = numbers("with a stall of # s instead of # s", text)
     assert stalls == pytest.approx([4 * stall_s, stall_s], **THREE_DIGITS)
-    changes = {"checkpoint.stall_s": 4 * stall_s}, {RATE: run.failures.rate / 4}
+    changes = {"checkpoint.stall_s": 4 * stall_s}, {RATE: run.failure_rate / 4}
     moved_h = [plan.best_interval_min(run.override(change)) / 60 for change in changes]
     assert [longer, rarer] == pytest.approx(moved_h, **THREE_DIGITS)
     assert 1.7 < longer / base < 2.2 and 1.8 < rarer / base < 2.2

@@ -36,7 +36,7 @@ def test_the_scenario_s_own_rate_stands_last(name):
     own = rows.iloc[-1]
     assert len(rows) == len(evidence.published_rates()) + 1 and rows["title"].is_unique
     assert (own["cluster_id"], own["counted"]) == ("scenario", tables.OWN)
-    assert own["rate"] == run.failures.rate and run.title in own["title"]
+    assert own["rate"] == run.failure_rate and run.title in own["title"]
     assert (rows["low"] <= rows["rate"]).all() and (rows["rate"] <= rows["high"]).all()
     if run.failures.n_events is not None:
         exact = failures.failure_rate(run.failures.n_events, run.failures.node_days)
@@ -219,9 +219,9 @@ def test_the_weeks_sum_to_the_first_days(llama3):
 
 def test_all_shapes_settle_at_the_scenario_s_rate(llama3):
     old = tables.by_age(llama3, days=7000).groupby("shape")["rate"].last()
-    assert old.to_numpy() == pytest.approx(llama3.failures.rate, rel=0.01)
+    assert old.to_numpy() == pytest.approx(llama3.failure_rate, rel=0.01)
     young = tables.by_age(llama3).groupby("shape")["rate"].first()
-    assert young[0.7] > 2 * llama3.failures.rate > young[1.0] > 2 * young[1.5]
+    assert young[0.7] > 2 * llama3.failure_rate > young[1.0] > 2 * young[1.5]
 
 
 def test_without_failures_no_age_has_any(llama3):

@@ -169,7 +169,7 @@ def test_ages_are_told_from_the_renewal_function(name):
     assert numbers("meet # failures at a shape of 0.7 and # at 1.5, against # once", finding.text) == pytest.approx(
         [by_shape[0.7], by_shape[1.5], first["settled"].iloc[0]], rel=5.1e-3, abs=0.0051
     )
-    ratio = weekly[weekly["shape"] == 0.7]["rate"].iloc[-1] / run(name).failures.rate
+    ratio = weekly[weekly["shape"] == 0.7]["rate"].iloc[-1] / run(name).failure_rate
     assert ratio > 1
     assert numbers("still #% above the settled one", finding.text) == pytest.approx([100 * (ratio - 1)], abs=0.0501)
     assert "The shapes are assumed." in finding.text

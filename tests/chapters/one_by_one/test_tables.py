@@ -119,7 +119,7 @@ def test_break_even_values_are_those_of_their_tables(compared):
     table = tables.break_even_values(compared.study, ids, by_size, [0.25, 1, 4, 16], n_runs=4).set_index("id")
     prices = compare.at_prices(compared.study, ids).set_index("id")["break_even_usd_per_gpu_h"]
     assert table["usd_per_gpu_h"].to_numpy() == pytest.approx(prices.to_numpy())
-    given = compared.study.baseline.failures.rate
+    given = compared.study.baseline.failure_rate
     moved = compare.along(compared.study, ids, RATE, [given * factor for factor in (0.25, 1, 4, 16)], 4)
     rates = compare.break_evens(moved).set_index("id")["break_even"]
     assert table["rate"].to_numpy() == pytest.approx(rates.to_numpy(), nan_ok=True)

@@ -67,6 +67,6 @@ def test_presets_say_whether_their_restart_is_published():
     assert len(frame) == len(PRESETS)
     for run in map(scenario, PRESETS):
         row = frame.loc[run.title]
-        assert (row["rate"], row["restart_min"]) == (run.failures.rate, run.recovery.restart_min)
+        assert (row["rate"], row["restart_min"]) == (run.failure_rate, run.recovery.restart_min)
         known = {"rsc-2": "published", "llama3-405b": "assumed"}.get(run.name, row["restart_is"])
         assert row["restart_is"] == known

@@ -112,7 +112,7 @@ def test_the_size_at_which_the_target_ends_has_the_ends_of_the_rate(llama3):
     at, low, high = numbers("up to # GPUs. As far as the rate is known, that size lies between # GPUs and # GPUs", text)
     known = llama3.failures.posterior
     steady = llama3.override({"job.include_start": False})
-    for size, rate in ((at, llama3.failures.rate), (low, known.shape * 1099.2 / known.node_days)):
+    for size, rate in ((at, llama3.failure_rate), (low, known.shape * 1099.2 / known.node_days)):
         reached = plan.required(steady.override({RATE: rate}), "cluster.n_gpus", TARGET).value
         assert size == pytest.approx(reached, rel=0.02)  # between two sizes of the curve; 1.0992: 97.5% of the gamma
     assert low < at < high

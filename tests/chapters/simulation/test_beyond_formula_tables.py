@@ -99,7 +99,7 @@ def test_a_time_out_is_a_failure_that_is_noticed_at_once():
     """Two roads: with no detection time at all, false alarms only add to the rate."""
     run = beyond_formula_tables.formula_run(Scenario.load("rsc-2").override({"job.include_start": False}))
     alarms = run.override({"recovery.false_alarms_per_day": 1.0})
-    more = run.failures.rate + 1000 / run.n_nodes
+    more = run.failure_rate + 1000 / run.n_nodes
     expected = budget.exact(run.override({"failures.rate_per_1000_node_days": more})).ettr
     simulated = simulate(alarms, 300)
     assert abs(simulated.ettr - expected) < 4 * simulated.ettr_error

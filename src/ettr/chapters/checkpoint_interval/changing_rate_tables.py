@@ -114,7 +114,7 @@ def one_interval_by_factor(scenario: Scenario, decay_days: float, n_points: int 
 def interval_of(run: Scenario) -> Any:
     """The best interval for a failure rate of the job: a function of rates [1/h] that answers in minutes."""
     steady = run.override({"failures.burn_in": None, "failures.lifetime": None})
-    per_rate = steady.failures.rate / steady.job_rate_per_h if steady.job_rate_per_h else 0.0
+    per_rate = steady.failure_rate / steady.job_rate_per_h if steady.job_rate_per_h else 0.0
     return lambda rate_per_h: best_interval_min(steady, {RATE: per_rate * np.asarray(rate_per_h)})
 
 

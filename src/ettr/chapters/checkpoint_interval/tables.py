@@ -141,7 +141,7 @@ def _intervals_min(scenario: Scenario, n_points: int) -> np.ndarray:
 
 def _around_best(run: Scenario, factor: float, least: float, most: float, n_points: int) -> np.ndarray:
     """Intervals from a part of the best one to a multiple of it, and the scenario's own among them. [min]"""
-    best, given = best_interval_min(run), run.checkpoint.interval_min
+    best, given = best_interval_min(run), run.interval_min
     low, high = max(min(best / factor, given), least), min(max(best * factor, given), most)
     return np.geomspace(low, max(high, 2 * low), n_points)
 
@@ -196,7 +196,7 @@ def losses_by_factor(plan: Plan, factors: Iterable[float]) -> dict[float, float]
 
 def loss_by_wrong_rate(plan: Plan) -> float:
     """ETTR lost with the interval that a fourfold or a quarter of the failure rate would give."""
-    steady, rate = steady_state(plan.scenario), plan.scenario.failures.rate
+    steady, rate = steady_state(plan.scenario), plan.scenario.failure_rate
     if rate == 0:
         return 0.0
     intervals = [best_interval_min(steady.override({RATE: rate * factor})) for factor in (1.0, 0.25, 4.0)]

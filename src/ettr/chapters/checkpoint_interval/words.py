@@ -30,7 +30,7 @@ def answer(plan: Plan) -> Finding:
         verdict = no_answer(plan).capitalize().removesuffix(".")
     elif abs(plan.budget.ettr - plan.budget_as_given.ettr) < 1e-6:
         verdict = f"{own} gives the same"
-    elif band.low_min <= run.checkpoint.interval_min <= band.high_min:
+    elif band.low_min <= run.interval_min <= band.high_min:
         verdict = f"{own} lies inside this range"
     else:
         verdict = f"{own} lies outside and costs {points(plan.budget.ettr - plan.budget_as_given.ettr)}"
@@ -87,7 +87,7 @@ def parts(plan: Plan) -> Finding:
 
 def assumptions(plan: Plan) -> Finding:
     """How the best interval moves with the stall and the failure rate."""
-    run, rate, stall_s = plan.scenario, plan.scenario.failures.rate, plan.scenario.checkpoint.stall_s
+    run, rate, stall_s = plan.scenario, plan.scenario.failure_rate, plan.scenario.checkpoint.stall_s
     title = "Stall and failure rate stand under one square root"
     moves = []
     if stall_s > 0:

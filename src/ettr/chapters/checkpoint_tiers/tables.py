@@ -159,9 +159,7 @@ def _tier(row: Any, copies: int, base: Scenario) -> dict[str, Any]:
 
 def _with_tiers(base: Scenario, tiers: list[dict[str, Any]]) -> Scenario:
     least_min = max(tier["interval_s"] for tier in tiers) / 60
-    return base.override(
-        {TIERS: tiers, INTERVAL: max(base.checkpoint.interval_min, least_min, base.least_interval_min)}
-    )
+    return base.override({TIERS: tiers, INTERVAL: max(base.interval_min, least_min, base.least_interval_min)})
 
 
 def ladder(
@@ -192,7 +190,7 @@ def ladder(
         if hours is None:
             continue
         parts = {part.removesuffix("_h"): float(getattr(hours, part) / hours.total_h) for part in PARTS}
-        best = {"ettr": float(hours.ettr), "interval_min": run.checkpoint.interval_min}
+        best = {"ettr": float(hours.ettr), "interval_min": run.interval_min}
         rung = pd.DataFrame({"rung": title, "part": [*parts], "share": [*parts.values()], **best})
         frames.append(rung.assign(from_store=float(run.in_hours().severity[-1])))
     if not frames:
@@ -313,8 +311,7 @@ def interval_choices(
         "first order": np.clip(ideal_h, least_h, max(run.work_h, least_h[-1])),
     }
     with contextlib.suppress(OutsideValidity):
-        best = best_tiers(run).checkpoint
-        choices_h["exact best"] = np.array([*(one.interval_s / S_PER_H for one in best.tiers), best.interval_min / 60])
+        choices_h["exact best"] = np.array(best_tiers(run).in_hours().taus)
     names = [*(tier.name for tier in run.checkpoint.tiers), "Store"]
     frames = []
     for choice, tau_h in choices_h.items():

@@ -99,15 +99,15 @@ def rates(scenario: Scenario) -> pd.DataFrame:
     published["counted"] = published["scope"].map(COUNTED)
     columns = "cluster_id title rate low high counted scope n_events node_days at_least gpus_per_node status source"
     published = published[columns.split()]
-    if scenario.failures.rate == 0:
+    if scenario.failure_rate == 0:
         return published
-    failures, known = scenario.failures, _interval(scenario)
+    rate, failures, known = scenario.failure_rate, scenario.failures, _interval(scenario)
     own = {
         "cluster_id": "scenario",
         "title": f"This scenario: {scenario.title}",
-        "rate": failures.rate,
-        "low": known.low if known else failures.rate,
-        "high": known.high if known else failures.rate,
+        "rate": rate,
+        "low": known.low if known else rate,
+        "high": known.high if known else rate,
         "counted": OWN,
         "scope": "failures of the scenario",
         "n_events": failures.n_events,
@@ -328,7 +328,7 @@ def by_age(scenario: Scenario, shapes: Sequence[float] = SHAPES, days: float = 3
     weeks = max(1, round(float(above_zero("days", days, unit="d")) / _DAYS_PER_WEEK))
     edges = np.arange(weeks + 1) * _DAYS_PER_WEEK
     ages = {"age_days": edges[:-1], "age_end_days": edges[1:]}
-    settled = scenario.failures.rate
+    settled = scenario.failure_rate
     frames = []
     for shape in shapes:
         rate = fleet_rate(edges, shape, NODE_DAYS / settled) if settled else np.zeros(weeks)
@@ -350,7 +350,7 @@ def first_failures(scenario: Scenario, days: float, shapes: Sequence[float] = SH
     [846.0, 419.0, 160.0]
     """
     length_h = float(above_zero("days", days, unit="d")) * H_PER_DAY
-    rate_per_h = scenario.failures.rate / (NODE_DAYS * H_PER_DAY)
+    rate_per_h = scenario.failure_rate / (NODE_DAYS * H_PER_DAY)
     n_failures = [renewal_count(length_h, shape, 1 / rate_per_h) if rate_per_h else 0.0 for shape in shapes]
     nodes = scenario.n_nodes
     return pd.DataFrame(

@@ -194,10 +194,10 @@ def ages(scenario: Scenario, first: pd.DataFrame, weekly: pd.DataFrame, days: fl
         text=(
             f"In its first {number(days)} days a new fleet would meet {number(early['n_failures'])} failures at a "
             f"shape of {number(early['shape'])} and {number(late['n_failures'])} at {number(late['shape'])}, against "
-            f"{number(settled)} once it has settled at the {number(scenario.failures.rate)} per 1000 node-days of "
+            f"{number(settled)} once it has settled at the {number(scenario.failure_rate)} per 1000 node-days of "
             f"*{scenario.title}*. At {number(early['shape'])} the first week has {number(weeks['rate'].iloc[0])} per "
             f"1000 node-days, and after {number(weeks['age_end_days'].iloc[-1])} days the rate is still "
-            f"{_off(weeks['rate'].iloc[-1] / scenario.failures.rate)}. The shapes are assumed. With a shape far "
+            f"{_off(weeks['rate'].iloc[-1] / scenario.failure_rate)}. The shapes are assumed. With a shape far "
             f"from 1 a rate that was counted on a new cluster says little about an old one."
         ),
     )

@@ -63,7 +63,7 @@ def peak(run: Scenario, rate_factor: float = 1.0, best_interval: bool = True) ->
         Found on two grids, to about a thousandth of the size.
     """
     low, high = sizing.range_gpus(run)
-    rate = run.failures.rate * rate_factor
+    rate = run.failure_rate * rate_factor
 
     def useful(sizes: np.ndarray, layout: Any = None) -> np.ndarray:
         tokens = yields(run, sizes, layout, rate_per_1000_node_days=rate, best_interval=best_interval)
@@ -108,9 +108,9 @@ def turning_by_factor(run: Scenario, factors: Iterable[float] = FACTORS) -> pd.D
     """
     through = throughput_of(run)
     jitter, across = float(through.constants.jitter), float(through.network.across_gb_s)
-    interval_min = run.checkpoint.interval_min
+    interval_min = run.interval_min
     moved: dict[str, tuple[bool, Callable[[float], Peak]]] = {
-        "failure rate": (run.failures.rate > 0, lambda by: peak(run, by)),
+        "failure rate": (run.failure_rate > 0, lambda by: peak(run, by)),
         "restart": (run.recovery.restart_min > 0, lambda by: peak(restarts_times(run, by))),
         "interval, if it stays": (
             True,
@@ -274,7 +274,7 @@ def ways_out(run: Scenario, tried: Iterable[Way], from_gpus: float = 0.0, n_size
         changed = _changed(run, way)
         if changed is None:
             continue
-        at_sizes = yields(changed, sizes, rate_per_1000_node_days=run.failures.rate * way.rate_factor)
+        at_sizes = yields(changed, sizes, rate_per_1000_node_days=run.failure_rate * way.rate_factor)
         frame = pd.DataFrame({"way": way.name, "n_gpus": sizes, "tokens_per_day": at_sizes.useful_tokens_per_day})
         frames.append(frame[frame["tokens_per_day"] > 0])
     return pd.concat(frames, ignore_index=True)
@@ -365,7 +365,7 @@ def elastic_by_size(
         ``closed_ettr`` (with spares that never run out), ``n_spares``, ``n_runs``. Empty for a job without failures or
         with a single replica; sizes that hardly get on are left out.
     """
-    parts = (0.125, 0.25, 0.5, 1.0) if run.failures.rate > 0 else ()
+    parts = (0.125, 0.25, 0.5, 1.0) if run.failure_rate > 0 else ()
     rows = [row for part in parts for row in _elastic_at(run, around_gpus * part, repair_h, least_share, n_runs, seed)]
     columns = ["way", "n_gpus", "tokens_per_day", "low", "high", "ettr", "closed_ettr", "n_spares", "n_runs"]
     return pd.DataFrame(rows, columns=columns)

@@ -26,7 +26,7 @@ def headline(plan: Plan) -> Finding:
     named = [f"{name} {pct(share)}" for name, share in largest_losses(hours) if share > 0]
     taken = f" The largest losses are {listed(named)}." if len(named) > 1 else ""
     best = ""
-    if not plan.band.low_min <= plan.scenario.checkpoint.interval_min <= plan.band.high_min:
+    if not plan.band.low_min <= plan.scenario.interval_min <= plan.band.high_min:
         best = (
             f" With a checkpoint every {duration(plan.best.interval_h)} instead of every "
             f"{duration(plan.scenario.interval_h)} it would be {pct(plan.budget.ettr)}."

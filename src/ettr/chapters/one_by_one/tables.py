@@ -262,7 +262,7 @@ def break_even_values(
         return pd.DataFrame(columns=columns)
     frame = pd.DataFrame({"id": chosen, "title": [study.catalogue[name].title for name in chosen]})
     frame = frame.join(_turns(by_size, "n_gpus", "size_pays"), on="id")
-    given = study.baseline.failures.rate
+    given = study.baseline.failure_rate
     if given > 0:
         moved = compare.along(study, chosen, RATE, [given * factor for factor in rate_factors], n_runs)
         frame = frame.join(_turns(moved, "rate", "rate_pays"), on="id")

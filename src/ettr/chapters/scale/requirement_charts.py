@@ -69,7 +69,7 @@ def frontiers(frame: pd.DataFrame, published: pd.DataFrame, scenario: Scenario, 
     )
     presets = rounded(published.sort_values("restart_is"))
     dots = builders.dots(presets, across, up, shape, 100, tooltips("run", "rate", "restart_min", "restart_is"))
-    rate, restart_min = scenario.failures.rate, scenario.recovery.restart_min
+    rate, restart_min = scenario.failure_rate, scenario.recovery.restart_min
     here = alt.Chart(pd.DataFrame({"rate": [rate], "restart_min": [restart_min], "what": ["scenario"]}))
     named_here = here.mark_text(align="right", dx=-9, dy=12, fontWeight=600).encode(x=across, y=up, text="what:N")
     on_axes = rate > 0 and restart_min > 0

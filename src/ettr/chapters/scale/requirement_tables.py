@@ -153,7 +153,7 @@ def rates_and_restarts() -> pd.DataFrame:
         rows.append(
             {
                 "run": run.title,
-                "rate": run.failures.rate,
+                "rate": run.failure_rate,
                 "restart_min": run.recovery.restart_min,
                 "restart_is": "assumed" if known == "assumed" else "published",
             }

@@ -173,7 +173,7 @@ def frontier(frame: pd.DataFrame, scenario: Scenario, target: float) -> Finding:
     text = say(
         "The scenario has {rate:number} failures per 1000 node-days. With a restart of {least_h:duration} "
         "{target:share0} would allow {fastest:list} GPUs.",
-        rate=scenario.failures.rate,
+        rate=scenario.failure_rate,
         least_h=frame["restart_min"].min() / 60,
         target=target,
         fastest=_rates(fastest),

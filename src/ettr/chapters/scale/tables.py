@@ -50,7 +50,7 @@ def by_size(scenario: Scenario, n_points: int = _POINTS) -> pd.DataFrame:
     """
     steady = without_start(scenario)
     n_gpus = sizes_of_curve(steady, n_points)
-    given_min = np.full(n_gpus.shape, steady.checkpoint.interval_min)
+    given_min = np.full(n_gpus.shape, steady.interval_min)
     frames = []
     for formula, interval, interval_min in (
         ("exact", "best", best_interval_min(steady, {N_GPUS: n_gpus})),
@@ -180,7 +180,7 @@ def band_by_size(scenario: Scenario, n_points: int = 40) -> pd.DataFrame:
     per_node = run.cluster.gpus_per_node
     nodes = np.unique(np.round(np.geomspace(smallest_gpus(run), LARGEST_GPUS, n_points) / per_node))
     n_gpus = _worthwhile(run, nodes) * per_node
-    ends = _rates(run).get(95, (run.failures.rate, run.failures.rate))
+    ends = _rates(run).get(95, (run.failure_rate, run.failure_rate))
     shortest, longest = best_interval_min(run, {N_GPUS: n_gpus[:, None], RATE: np.array(ends[::-1])}).T
     band = flat_band(run, at={N_GPUS: n_gpus})
     return pd.DataFrame(
@@ -299,7 +299,7 @@ def _worthwhile(run: Scenario, nodes: np.ndarray) -> np.ndarray:
 def _rates(run: Scenario) -> dict[int, tuple[float, float]]:
     """Ends of the rate by level; empty where nothing is known. [1 / (1000 node-days)]"""
     known = run.failures.posterior
-    if known is None or run.failures.rate == 0:
+    if known is None or run.failure_rate == 0:
         return {}
     intervals = {level: gamma_interval(known.shape, known.node_days, level / 100) for level in _BANDS}
     return {level: (interval.low, interval.high) for level, interval in intervals.items()}

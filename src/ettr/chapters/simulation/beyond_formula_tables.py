@@ -65,7 +65,7 @@ def formula_run(scenario: Scenario) -> Scenario:
     (True, 3.05)
     """
     plain = budget.simplified(scenario).scenario
-    return plain.override({RATE: plain.failures.rate})
+    return plain.override({RATE: plain.failure_rate})
 
 
 def left_out_of(scenario: Scenario) -> tuple[str, ...]:
@@ -337,7 +337,7 @@ def beyond_formulas(
         cells = [(one, base.override(one.changes)) for one in added]
         if without:
             own = Mechanism(AS_GIVEN, "; ".join(without), {})
-            cells.append((own, scenario.override({N_GPUS: n_gpus, INTERVAL: base.checkpoint.interval_min})))
+            cells.append((own, scenario.override({N_GPUS: n_gpus, INTERVAL: base.interval_min})))
         rows += [
             {"mechanism": one.name, "setting": one.setting, "order": order, "n_gpus": n_gpus, **cell}
             for order, (one, run) in enumerate(cells)

@@ -110,7 +110,7 @@ def other_interval_min(scenario: Scenario) -> float:
     7.7
     """
     run = lesson_run(scenario)
-    own = run.checkpoint.interval_min
+    own = run.interval_min
     best = whole_interval_min(run, float(best_interval_min(run)))
     if abs(np.log(best / own)) > _SAME:
         return best

@@ -129,7 +129,7 @@ def _row(simulation: Simulation) -> dict[str, Any]:
 def _over_rates(scenario: Scenario, plain: Scenario, n_runs: int, seed: int) -> dict[str, Any] | None:
     """Runs whose rate is drawn from what is known of it; None if nothing is, or if one of them never ends."""
     known = scenario.failures.posterior
-    if known is None or scenario.failures.rate == 0:
+    if known is None or scenario.failure_rate == 0:
         return None
     likely = (np.arange(_N_RATES) + 0.5) / _N_RATES
     rates = 1000 * stats.gamma.ppf(likely, known.shape) / known.node_days

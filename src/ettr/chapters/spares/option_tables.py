@@ -256,9 +256,9 @@ def second_order_pct() -> float:
 def _options(
     plain: Scenario, rate: float, n_spares: int, n_cluster: int, small_nodes: int, preempt_min: float
 ) -> pd.DataFrame:
-    base = plain.override({RATE: plain.failures.rate * rate})
+    base = plain.override({RATE: plain.failure_rate * rate})
     repair_h = spares.demand(base).repair_h
-    rarer = base.override({RATE: base.failures.rate / 2})
+    rarer = base.override({RATE: base.failure_rate / 2})
     faster = base.override({"repair.manual_h": repair_h / 2})
     half = n_spares // 2
     small = spares.SmallJobs(n_nodes=small_nodes, interval_min=evidence.figure("rsc_interval_min").value)

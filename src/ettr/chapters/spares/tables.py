@@ -138,7 +138,7 @@ def pooled_run(scenario: Scenario, repair_h: float = 24.0) -> PooledRun:
     singles = {f"failures.modes.{mode.name}.n_out_nodes": 1 for mode in bare.failures.modes if mode.n_out_nodes > 1}
     plain = bare.override({"spares": {"n_nodes": 0}, "repair": {"manual_h": repair_h}, **singles})
     run = scenario if own else plain
-    known, rate = scenario.failures.posterior, scenario.failures.rate
+    known, rate = scenario.failures.posterior, scenario.failure_rate
     interval = gamma_interval(known.shape, known.node_days) if known and rate > 0 else None
     return PooledRun(
         scenario=run,

@@ -128,7 +128,7 @@ def of_scenario(scenario: Scenario, plan: Plan) -> Finding:
     return Finding(
         title=f"{scenario.title}: {fails(plan.job_mttf_h)}",
         text=(
-            f"The scenario of this book, *{scenario.title}*, has {number(scenario.failures.rate)} failures per 1000 "
+            f"The scenario of this book, *{scenario.title}*, has {number(scenario.failure_rate)} failures per 1000 "
             f"node-days{'' if scenario.failures.rate_clock == 'exposed' else ' of wall clock'}. On its "
             f"{gpus(scenario.cluster.n_gpus)} that is one every {duration(plan.job_mttf_h)} in which failures can "
             f"strike{known}, and {number(plan.failures_per_day)} a day of wall clock.{of_kinds}"

@@ -1,0 +1,300 @@
+"""The section about failures: how often, of which kinds, and how that changes."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from ettr.core.units import H_PER_DAY, ROUNDING
+from ettr.scenario.basics import (
+    LARGEST_CV,
+    NEVER,
+    Addition,
+    Assumed,
+    Count,
+    Factor,
+    LessIsBetter,
+    Meta,
+    Number,
+    Section,
+    Share,
+    Spread,
+    Text,
+    With,
+)
+from ettr.scenario.fleet import Lemons
+from ettr.scenario.paths import RATE
+
+_COUNT = ("failures.n_events", "failures.node_days")
+MEANS = ("failures.job_mttf_h", "failures.node_mttf_h", "failures.gpu_mttf_h", "failures.components")
+"""Ways to say how often something fails as a mean time."""
+_CONVERSION = "failures.exposed_share"
+
+
+def _instead(*own: str) -> tuple[str, ...]:
+    """What a new value makes void: the other ways to say how often something fails."""
+    return tuple(path for path in (*_COUNT, RATE, *MEANS, "failures.rate_gamma") if path not in own)
+
+
+class Mode(Section):
+    """One kind of failure, by its share of all failures."""
+
+    says = "nodes lost at once and latencies by kind of failure"
+
+    name: Text = Field(description="what fails")
+    category: Text = Field("other", description="group that it is counted in")
+    n_events: Number | None = Field(None, ge=0, description="failures of this kind among failures.n_events")
+    share: Number | None = Field(None, ge=0, le=1, description="fraction of all failures, instead of n_events")
+    factor: Factor = Field(1.0, ge=0, description="multiplies this mode's rate; the shares of others stay")
+    scales_with: Literal["nodes", "job"] = Field(
+        "nodes",
+        description="rate grows with the nodes, or belongs to the job (needs failures.observed_nodes)",
+    )
+    detection_min: Number | None = Field(None, ge=0, description="own detection time")
+    detection_cv: Addition | None = Field(
+        None, ge=0, le=LARGEST_CV, description="own spread of it, as recovery.detection_cv"
+    )
+    queue_min: Number | None = Field(None, ge=0, description="own queue time")
+    restart_min: Number | None = Field(None, ge=0, description="own restart time")
+    restart_cv: Addition | None = Field(
+        None, ge=0, le=LARGEST_CV, description="own spread of it, as recovery.restart_cv"
+    )
+    n_lost_nodes: Annotated[Count, Meta(idle=NEVER)] = Field(
+        1, ge=0, description="nodes whose memory is lost at once; matters for tiers with copies (assumed: 1)"
+    )
+    latency_h: Number | None = Field(None, ge=0, description="silent: found this long after it struck")
+    latency_cv: Spread = Field(
+        0.0, description="coefficient of variation of latency_h, log-normal; 0: always the mean (assumed: 0)"
+    )
+    n_out_nodes: Annotated[Count, Meta(idle=NEVER)] = Field(
+        1,
+        ge=0,
+        description="nodes that leave the job for repair; 0 restarts in place, more than 1 is a rack or a switch; "
+        "matters with spares, lemons and lifetimes (assumed: 1)",
+    )
+    repair_h: Number | None = Field(
+        None, ge=0, description="own mean repair time, which always helps and needs no people; matters with repair"
+    )
+
+    heat_share: Share = Field(
+        0.0, description="share of its failures that heat activates; matters with heat (assumed: 0)"
+    )
+    heat_law: Literal["arrhenius", "linear"] = Field(
+        "arrhenius", description="how their rate grows with the die's temperature (assumed: arrhenius)"
+    )
+    heat_energy_ev: Annotated[Number, Meta(idle=With("heat_share"))] = Field(
+        0.7, ge=0, le=3, description="activation energy of arrhenius (assumed: 0.7)"
+    )
+    heat_per_k: Annotated[Number, Meta(idle=With("heat_share"))] = Field(
+        0.02, ge=0, le=1, description="rise of linear, as a share of the rate where it was observed (assumed: 0.02)"
+    )
+    cycle_share: Share = Field(
+        0.0, description="share of its failures by thermal cycles, one a stop; matters with heat (assumed: 0)"
+    )
+    cycle_exponent: Annotated[Number, Meta(idle=With("cycle_share"))] = Field(
+        2.0, gt=0, le=10, description="power of the swing with which those grow, as by Coffin and Manson (assumed: 2)"
+    )
+
+    @property
+    def of_nodes(self) -> bool:
+        """Whether it is single nodes that it strikes, lemons more often than others, and that it is noticed."""
+        return self.scales_with == "nodes" and self.n_out_nodes == 1 and self.latency_h is None
+
+    @model_validator(mode="after")
+    def _shares_of_heat(self) -> Mode:
+        if self.heat_share + self.cycle_share > 1 + ROUNDING:
+            raise ValueError(
+                f"heat_share and cycle_share must sum to at most 1, got {self.heat_share:g} and {self.cycle_share:g}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _spread_of_a_latency(self) -> Mode:
+        if self.latency_cv > 0 and self.latency_h is None:
+            raise ValueError("latency_cv needs latency_h, the mean that it spreads around")
+        return self
+
+
+class BurnIn(Section):
+    """More failures while the fleet is new: rate(t) = rate x [1 + (factor - 1) exp(-(t + age) / decay)].
+
+    The scenario's rate, also one that was counted, is that of the settled fleet.
+    """
+
+    says = "burn-in"
+
+    factor: Number = Field(ge=0, description="rate of a fleet that is new, as a multiple of the settled rate")
+    decay_days: Number = Field(gt=0, description="exposed time in which the excess falls to 37%")
+    age_days: Assumed = Field(0.0, ge=0, description="exposed time behind the fleet when the job starts")
+
+
+class Lifetime(Section):
+    """Nodes with a memory: Weibull lifetimes, new after each failure.
+
+    A rate that is given is that of the long run; one that was counted is read as the count of nodes that were new.
+    """
+
+    says = "lifetimes of the nodes"
+
+    shape: Number = Field(ge=0.2, le=5, description="below 1 most failures come early, above 1 late; 1 has no memory")
+    start: Literal["stationary", "new"] = Field(
+        "stationary", description="nodes in the middle of their lives at the start, or all new (assumed: stationary)"
+    )
+
+
+class Gamma(Section):
+    """A gamma distribution of the failure rate: mean shape / node_days."""
+
+    shape: Annotated[Number, Meta(says="knowledge of the failure rate")] = Field(
+        gt=0, description="failures that the knowledge is worth"
+    )
+    node_days: Annotated[Number, Meta(says="knowledge of the failure rate")] = Field(
+        gt=0, description="exposure that the knowledge is worth"
+    )
+
+
+class Component(Section):
+    """One of the parts that stop a node when they fail."""
+
+    says = "components of a node"
+
+    name: Text = Field(description="what it is, e.g. GPU")
+    per_node: Annotated[Number, Meta(idle=NEVER)] = Field(gt=0, description="how many of it a node has")
+    mttf_h: Number = Field(gt=0, description="mean time to failure of one")
+
+
+class Failures(Section):
+    """How often something stops the job: a count and its exposure, a rate, or a mean time to failure."""
+
+    n_events: Annotated[Number | None, Meta(says="number of failures", voids=(*_instead(*_COUNT), _CONVERSION))] = (
+        Field(None, ge=0, description="failures counted")
+    )
+    node_days: Annotated[Number | None, Meta(says="node-days observed", voids=(*_instead(*_COUNT), _CONVERSION))] = (
+        Field(None, gt=0, description="exposure of the count")
+    )
+    rate_per_1000_node_days: Annotated[LessIsBetter | None, Meta(says="failure rate", voids=_instead(RATE))] = Field(
+        None, ge=0, description="failure rate, instead of a count"
+    )
+    rate_gamma: Gamma | None = Field(None, description="what is known of a given rate")
+    job_mttf_h: Annotated[
+        Number | None,
+        Meta(says="time to failure", voids=(*_instead(MEANS[0]), _CONVERSION, "failures.observed_nodes")),
+    ] = Field(None, gt=0, description="mean time between failures of the job on observed_nodes, instead of a count")
+    node_mttf_h: Annotated[
+        Number | None, Meta(says="time to failure of a node", voids=(*_instead(MEANS[1]), _CONVERSION))
+    ] = Field(None, gt=0, description="mean time between failures of one node, instead of a count")
+    gpu_mttf_h: Annotated[
+        Number | None, Meta(says="time to failure of a GPU", voids=(*_instead(MEANS[2]), _CONVERSION))
+    ] = Field(
+        None, gt=0, description="mean time between failures of one GPU and its share of the node, instead of a count"
+    )
+    components: Annotated[
+        tuple[Component, ...], Meta(says="components of a node", voids=(*_instead(MEANS[3]), _CONVERSION))
+    ] = Field((), description="what stops a node when it fails, and how often, instead of a count")
+    rate_clock: Annotated[
+        Literal["exposed", "wall"], Meta(says="clock of the failure rate", voids=("failures.exposed_share",))
+    ] = Field(
+        "exposed",
+        description="time counted while failures can strike (training, stalls, restarts), or by the wall clock "
+        "(assumed: exposed; wall for a mean time to failure)",
+    )
+    exposed_share: Annotated[Number | None, Meta(says="share of time at risk")] = Field(
+        None,
+        gt=0,
+        le=1,
+        description="share of the observed wall clock in which failures could strike; computed from the scenario as "
+        "first written when rate_clock is wall",
+    )
+    observed_nodes: Annotated[Count | None, Meta(says="nodes observed")] = Field(
+        None,
+        gt=0,
+        description="nodes of the job on which the rate was observed (assumed: those of the cluster)",
+    )
+    modes: tuple[Mode, ...] = Field((), description="kinds of failure; what they leave over is a mode 'other'")
+    burn_in: BurnIn | None = Field(None, description=BurnIn.__doc__)
+    lifetime: Lifetime | None = Field(None, description=Lifetime.__doc__)
+    lemons: Lemons | None = Field(None, description=Lemons.__doc__)
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """Names of the fields that say how often something fails: one, where they do not contradict each other."""
+        counted = ("n_events with node_days",) if self.n_events is not None or self.node_days is not None else ()
+        given = (path.removeprefix("failures.") for path in (RATE, *MEANS))
+        return (*counted, *(name for name in given if getattr(self, name) not in (None, ())))
+
+    @model_validator(mode="after")
+    def _one_way_to_give_the_rate(self) -> Failures:
+        ways = self.ways
+        if len(ways) != 1:
+            raise ValueError(
+                "needs exactly one of n_events with node_days, rate_per_1000_node_days, job_mttf_h, node_mttf_h, "
+                f"gpu_mttf_h, or components; got {' and '.join(ways) or 'none'}"
+            )
+        if (self.n_events is None) != (self.node_days is None):
+            raise ValueError("needs n_events and node_days together")
+        if self.rate_gamma is not None and self.rate_per_1000_node_days is None:
+            raise ValueError("takes rate_gamma only with rate_per_1000_node_days; a count has its own")
+        if self.rate_clock == "exposed" and self.exposed_share not in (None, 1.0):
+            raise ValueError("takes exposed_share only with rate_clock: wall")
+        return self
+
+    @model_validator(mode="after")
+    def _components_differ(self) -> Failures:
+        names = [component.name for component in self.components]
+        if len(names) > len(set(names)):
+            raise ValueError(f"has two components named {max(names, key=names.count)!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _modes_add_up(self) -> Failures:
+        names = [mode.name for mode in self.modes]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"has two modes named {name!r}")
+        if "other" in names:
+            raise ValueError("has a mode named 'other', which is the name of what the modes leave over")
+        for mode in self.modes:
+            if (mode.n_events is None) == (mode.share is None):
+                raise ValueError(f"mode {mode.name!r} needs exactly one of n_events or share")
+            if mode.n_events is not None and self.n_events is None:
+                raise ValueError(f"mode {mode.name!r} counts events, but failures.n_events is not given")
+            if mode.n_events and not self.n_events:
+                raise ValueError(f"mode {mode.name!r} counts {mode.n_events:g} events, but failures.n_events is 0")
+            if mode.scales_with == "job" and self.observed_nodes is None:
+                raise ValueError(f"observed_nodes is needed: mode {mode.name!r} scales with the job")
+        if sum(self.shares) > 1 + ROUNDING:
+            raise ValueError(f"has modes whose shares sum to {sum(self.shares):.4g}; at most 1")
+        return self
+
+    @functools.cached_property
+    def shares(self) -> tuple[float, ...]:
+        """Share of each mode among all failures, in the order of ``modes``."""
+        return tuple(
+            mode.share if mode.share is not None else (mode.n_events or 0.0) / max(self.n_events or 0.0, 1e-300)
+            for mode in self.modes
+        )
+
+    def rate_of(self, gpus_per_node: int, n_nodes: int) -> float:
+        """Failures per 1000 node-days of the clock in ``rate_clock``; the job's mean time is that on so many nodes."""
+        if self.rate_per_1000_node_days is not None:
+            return self.rate_per_1000_node_days
+        if self.n_events is not None:
+            return 1000.0 * self.n_events / (self.node_days or math.nan)
+        per_node_h = sum(one.per_node / one.mttf_h for one in self.components)
+        for mttf_h, n in ((self.job_mttf_h, 1 / n_nodes), (self.node_mttf_h, 1), (self.gpu_mttf_h, gpus_per_node)):
+            per_node_h += n / mttf_h if mttf_h else 0.0
+        return 1000.0 * H_PER_DAY * per_node_h
+
+    def per_node_h(self, rate_per_1000_node_days: Any) -> Any:
+        """A rate of this clock as failures per node and exposed hour. [1/h]"""
+        return rate_per_1000_node_days / (1000 * H_PER_DAY) / (self.exposed_share or 1.0)
+
+    @property
+    def posterior(self) -> Gamma | None:
+        """What is known of the rate: from the count (Jeffreys prior), or as given."""
+        if self.n_events is not None and self.node_days is not None:
+            return Gamma(shape=self.n_events + 0.5, node_days=self.node_days)
+        return self.rate_gamma

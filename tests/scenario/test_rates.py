@@ -1,0 +1,145 @@
+"""The ways to say how often something fails, and how often to checkpoint."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ettr import Scenario, budget, checkpoint, simulate
+from ettr.core.errors import NotModelled
+
+FIRST = {
+    "cluster": {"n_gpus": 4096},
+    "failures": {"job_mttf_h": 9},
+    "checkpoint": {"stall_s": 90},
+    "recovery": {"restart_min": 12},
+}
+"""What a person knows who asks for the first time."""
+COMPONENTS = [
+    {"name": "GPU", "per_node": 8, "mttf_h": 50_000},
+    {"name": "NIC", "per_node": 2, "mttf_h": 150_000},
+    {"name": "power supply", "per_node": 2, "mttf_h": 100_000},
+]
+
+
+@pytest.fixture
+def first():
+    return Scenario.of(FIRST)
+
+
+def wall_mttf_h(run: Scenario) -> float:
+    """Wall clock between two failures."""
+    hours = budget.exact(run)
+    return float(hours.total_h / hours.n_failures)
+
+
+def test_the_time_to_failure_of_a_job_comes_back_by_the_wall_clock(first):
+    assert first.failures.rate_clock == "wall" and first.failures.observed_nodes == 512
+    assert wall_mttf_h(first) == pytest.approx(9)
+    assert first.job_mttf_h == pytest.approx(9 - 5 / 60)  # less the detection, in which nothing fails
+    exposed = Scenario.of({**FIRST, "failures": {"job_mttf_h": 9, "rate_clock": "exposed"}})
+    assert exposed.job_mttf_h == pytest.approx(9) and wall_mttf_h(exposed) == pytest.approx(9 + 5 / 60)
+
+
+def test_it_is_that_of_the_size_it_was_given_for(first):
+    assert first.override({"cluster.n_gpus": 16_384}).job_mttf_h == pytest.approx(first.job_mttf_h / 4)
+    both = first.override({"failures.job_mttf_h": 9, "cluster.n_gpus": 16_384})
+    assert wall_mttf_h(both) == pytest.approx(9) and both.failures.observed_nodes == 2048
+    assert Scenario.parse(first.to_yaml()) == first
+
+
+def test_nodes_gpus_and_components_are_other_words_for_the_same_rate(first):
+    n_nodes = first.n_nodes
+    exposed = {"failures.rate_clock": "exposed"}
+    for mean in ({"node_mttf_h": 9 * n_nodes}, {"gpu_mttf_h": 9 * 4096}):
+        assert wall_mttf_h(first.override({f"failures.{k}": v for k, v in mean.items()})) == pytest.approx(9)
+    parts = first.override({"failures.components": COMPONENTS, **exposed})
+    # 50,000 h a GPU, 150,000 h a card and 100,000 h a supply, as in a textbook's appendix on reliability
+    node_mttf_h = 1 / (8 / 50_000 + 2 / 150_000 + 2 / 100_000)
+    assert parts.job_mttf_h == pytest.approx(node_mttf_h / n_nodes)
+    fewer = parts.override({"failures.components.NIC.mttf_h": 300_000})
+    assert fewer.failure_rate == pytest.approx(24_000 * (8 / 50_000 + 2 / 300_000 + 2 / 100_000))
+    assert Scenario.parse(fewer.to_yaml()) == fewer
+
+
+def test_a_gpus_time_to_failure_makes_smaller_nodes_fail_less(first):
+    run = first.override({"failures.gpu_mttf_h": 50_000, "failures.rate_clock": "exposed"})
+    small = run.override({"cluster.gpus_per_node": 4})
+    assert small.failure_rate == pytest.approx(run.failure_rate / 2)
+    assert small.job_mttf_h == pytest.approx(run.job_mttf_h)
+
+
+@pytest.mark.parametrize("path", ["job_mttf_h", "node_mttf_h", "gpu_mttf_h", "rate_per_1000_node_days"])
+def test_a_new_way_replaces_the_one_before(first, path):
+    value = 2e4 if "mttf" in path else 20
+    run = first.override({"failures.components": COMPONENTS}).override({f"failures.{path}": value})
+    assert run.failures.ways == (path,)
+    counted = run.override({"failures.n_events": 12, "failures.node_days": 3000})
+    assert counted.failures.ways == ("n_events with node_days",) and counted.failure_rate == pytest.approx(4)
+
+
+def test_shares_of_counted_kinds_stay_with_a_mean_time(llama3):
+    run = llama3.override({"failures.job_mttf_h": 3})
+    assert run.failures.shares == pytest.approx(llama3.failures.shares)
+    assert wall_mttf_h(run) == pytest.approx(3, rel=1e-3)  # maintenance is of first order
+
+
+# --------------------------------------------------------------------------- the interval
+
+
+def test_the_interval_follows_its_rule(first):
+    stall_h, mttf_h = 90 / 3600, first.job_mttf_h
+    rules = {
+        "best": checkpoint.exact_interval(stall_h, mttf_h),
+        "young": checkpoint.young_interval(stall_h, mttf_h),
+        "daly": checkpoint.daly_interval(stall_h, mttf_h),
+    }
+    for rule, interval_h in rules.items():
+        run = first.override({"checkpoint.interval_min": rule})
+        assert run.interval_h == pytest.approx(interval_h, rel=1e-12)
+        assert run.interval_min == pytest.approx(60 * interval_h, rel=1e-12)
+    assert first.checkpoint.interval_min == "best"
+
+
+def test_a_rule_is_followed_at_each_point_of_a_sweep(first):
+    stalls_s, n_gpus = np.array([10.0, 90.0, 300.0]), np.array([[1024.0], [65_536.0]])
+    at = {"checkpoint.stall_s": stalls_s, "cluster.n_gpus": n_gpus}
+    swept = first.in_hours(at).tau
+    one_by_one = [
+        [first.override({"checkpoint.stall_s": s, "cluster.n_gpus": int(n)}).interval_h for s in stalls_s]
+        for n in n_gpus[:, 0]
+    ]
+    assert swept == pytest.approx(np.array(one_by_one), rel=1e-12)
+    given = first.in_hours({**at, "checkpoint.interval_min": 30.0}).tau
+    assert given == pytest.approx(0.5)
+
+
+def test_a_rule_keeps_to_what_the_write_allows(first):
+    slow = first.override({"checkpoint.stall_s": 1, "checkpoint.persist_s": 3600})
+    for rule in ("best", "young", "daly"):
+        assert slow.override({"checkpoint.interval_min": rule}).interval_min == pytest.approx(60)
+
+
+def test_a_rule_that_does_not_hold_is_refused_by_name(first):
+    peer = {"name": "peer", "interval_s": 60, "survives": 0.9}
+    for values, beside in (
+        ({"checkpoint.tiers": [peer]}, "tiers"),
+        ({"prediction": {"recall": 0.5, "precision": 0.8, "lead_s": 600, "action_s": 60}}, "prediction"),
+        ({"failures.modes": [{"name": "SDC", "share": 0.1, "latency_h": 2}]}, "failures of which some are silent"),
+    ):
+        run = first.override(values)
+        with pytest.raises(NotModelled, match=f"checkpoint.interval_min: best has no rule for {beside}: give minutes"):
+            run.in_hours()
+
+
+# --------------------------------------------------------------------------- no job
+
+
+def test_a_scenario_without_a_job_is_one_in_the_steady_state(first):
+    assert not first.ends and not first.starts
+    hours = budget.exact(first)
+    year = budget.exact(first.override({"job.productive_h": 500, "job.include_start": False}))
+    assert hours.ettr == pytest.approx(year.ettr, rel=1e-12)
+    assert hours.productive_h == pytest.approx(8766)
+    simulated = simulate(first, n_runs=40, seed=1)
+    assert abs(simulated.ettr - hours.ettr) < 4 * simulated.ettr_error
