@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ettr import Scenario, budget, plan
 from ettr.core.errors import InputError, NotModelled
 from ettr.plan.fields import field_of
+from ettr.scenario.job_in_hours import SHORTEST_MIN
 from ettr.scenario.paths import INTERVAL, RATE
 from mechanisms import DISK, PEER, WARNED
 
@@ -209,7 +210,7 @@ def test_an_interval_may_be_free_on_either_side(plain_run):
     need = plan.required(still, INTERVAL, 0.9)
     assert need.low == pytest.approx(45, rel=1e-6) and math.isinf(need.high)  # 5 min of 50
     free = plan.required(plain_run.override({"checkpoint.stall_s": 0}), INTERVAL, 0.9)
-    assert free.low == pytest.approx(plan.SHORTEST_MIN)
+    assert free.low == pytest.approx(SHORTEST_MIN)
 
 
 def test_the_interval_of_the_store_ends_at_the_tier_below_it():

@@ -15,6 +15,7 @@ from scipy import optimize
 from ettr import Scenario, budget, evidence, plan
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.validity import ValidityWarning
+from ettr.scenario.job_in_hours import SHORTEST_MIN
 from mechanisms import DISK, PEER, WARNED
 
 PRESETS = ["llama3-405b", "rsc-2", *(pytest.param(name, marks=pytest.mark.slow) for name in evidence.scenario_names())]
@@ -40,7 +41,7 @@ def test_the_ends_of_the_band_lose_half_a_point_and_its_inside_less(name):
     assert band.low_min < band.interval_min < band.high_min and not band.ends_job
     for end, other in ((band.low_min, 0.99), (band.high_min, 1.01)):
         loss = loss_at(scenario, end, band.interval_min)
-        if end > max(plan.SHORTEST_MIN, scenario.checkpoint.persist_s / 60) * 1.001:
+        if end > max(SHORTEST_MIN, scenario.checkpoint.persist_s / 60) * 1.001:
             assert loss == pytest.approx(0.005, abs=2e-5)
             assert loss_at(scenario, end * other, band.interval_min) > 0.005
         assert loss_at(scenario, end / other, band.interval_min) < 0.005

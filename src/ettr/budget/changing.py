@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ettr.budget.closed_forms import quiet_budget, recover_of
 from ettr.budget.refusals import accepted, refuse_ageing
@@ -17,6 +16,10 @@ from ettr.core.units import MIN_PER_H
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.long_run import changes, steady
 from ettr.scenario.paths import INTERVAL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _STEPS, _FIRST_STEP, _LONGEST = 2000, 1e-4, 1e4
 """Steps from a ten-thousandth of the work to ten thousand times the work."""
@@ -152,6 +155,8 @@ def rate_over_time(scenario: Scenario) -> pd.DataFrame:
         A row a step: ``exposed_h`` at its end [h], ``rate_per_h`` its mean rate [1/h], ``n_failures`` expected until
         then. From a ten-thousandth of the productive hours to twice as many.
     """
+    import pandas as pd
+
     refuse_ageing(scenario)
     run = scenario.in_hours()
     steps = _steps(run)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy
 
 from ettr.compare.measures import UNITS, difference, gains
 from ettr.compare.study import Study, check_measure
@@ -137,7 +137,7 @@ def shapley(
     for i, name in enumerate(names):
         alone, last = worth([name]), worth(names) - worth([other for other in names if other != name])
         value = difference(by_run[i])
-        half = special.stdtrit(study.n_runs - 1, 0.975) * math.hypot(value.error, spread[i])
+        half = scipy.special.stdtrit(study.n_runs - 1, 0.975) * math.hypot(value.error, spread[i])
         rows.append(
             {
                 "id": name,

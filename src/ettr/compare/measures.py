@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from scipy import special
+import scipy
 
 from ettr import budget, power
 from ettr.core.errors import NoProgress
@@ -246,7 +246,7 @@ def difference(one: np.ndarray, other: np.ndarray | float = 0.0) -> Difference:
     n = apart.size
     mean, variance = float(apart.mean()), float(apart.var(ddof=1)) if n > 1 else np.nan
     error = float(np.sqrt(variance / n))
-    half = float(special.stdtrit(n - 1, 0.975)) * error if n > 1 else np.nan
+    half = float(scipy.special.stdtrit(n - 1, 0.975)) * error if n > 1 else np.nan
     independent = float(one.var(ddof=1) + other.var(ddof=1)) if n > 1 else np.nan
     ratio = independent / variance if variance > (LAST_DIGITS * mean) ** 2 else np.inf
     return Difference(mean, error, mean - half, mean + half, float(ratio))

@@ -8,10 +8,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _LONGEST = 100
 """Signs of an answer in one line, its type aside."""
@@ -80,6 +83,7 @@ def table_of(rows: pd.DataFrame, cells: Mapping[str, str]) -> Table:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> table_of(pd.DataFrame({"id": ["first"], "ettr": [0.9]}), {"run": "{id}", "ETTR": "{ettr:.1%}"}).rows
     [['first', '90.0%']]
     """
@@ -167,11 +171,12 @@ def plain_values(value: Any) -> Any:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> plain_values({"ettr": np.float64(0.9), "mttf_h": math.inf, "ends": (1, pd.NaT)})
     {'ettr': 0.9, 'mttf_h': None, 'ends': [1, None]}
     """
-    if isinstance(value, pd.DataFrame):
-        return [plain_values(row) for row in value.to_dict("records")]
+    if type(value).__module__.startswith("pandas"):
+        return _without_pandas(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain_values(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
@@ -182,8 +187,15 @@ def plain_values(value: Any) -> Any:
         return plain_values(value.tolist())
     if isinstance(value, np.generic):
         return plain_values(value.item())
-    if isinstance(value, pd.Timestamp):
-        return value.isoformat()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    return None if value is pd.NaT else value
+    return value
+
+
+def _without_pandas(value: Any) -> Any:
+    """Tables, and times, of which one may be missing; pandas is loaded where there are some, and for nothing else."""
+    import pandas as pd
+
+    if isinstance(value, pd.DataFrame):
+        return [plain_values(row) for row in value.to_dict("records")]
+    return None if value is pd.NaT else value.isoformat()

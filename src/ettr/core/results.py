@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
 from ettr.core.sentences import count, duration, number, pct
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 PARTS = (
     "productive_h",
@@ -94,6 +97,8 @@ class TimeBudget(Answer):
         ValueError
             If the budget holds arrays: a table shows one run.
         """
+        import pandas as pd
+
         values = {part: getattr(self, part) for part in PARTS}
         if any(np.ndim(value) for value in values.values()):
             raise ValueError("to_frame shows one budget; this one holds arrays")
@@ -133,6 +138,13 @@ LOG_COLUMNS = ("start", "end", "node", "component", "cause", "planned")
 """The columns that every failure log has, in this order; others may follow, to split by."""
 _FIRST_EVENTS = 5
 """Failures of a log that its report shows."""
+
+
+def _no_records() -> pd.DataFrame:
+    """A ledger of nothing."""
+    import pandas as pd
+
+    return pd.DataFrame(columns=["action", "reason", "n", "example"])
 
 
 @dataclass(frozen=True, repr=False)
@@ -180,7 +192,7 @@ class FailureLog(Answer):
     resolution_h: float
     calendar: bool = True
     cohort_nodes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    ledger: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["action", "reason", "n", "example"]))
+    ledger: pd.DataFrame = field(default_factory=_no_records)
     n_records: int = 0
     notes: tuple[str, ...] = ()
 
@@ -193,10 +205,14 @@ class FailureLog(Answer):
     @property
     def window_h(self) -> float:
         """Length of the observation. [h]"""
+        import pandas as pd
+
         return float((self.window[1] - self.window[0]) / pd.Timedelta(hours=1))
 
     def hours(self, column: str = "start") -> np.ndarray:
         """Times of the unplanned events since the start of the window; NaN where unknown. [h]"""
+        import pandas as pd
+
         since = self.events.loc[~self.events["planned"], column] - self.window[0]
         return np.asarray(since / pd.Timedelta(hours=1), dtype=float)
 

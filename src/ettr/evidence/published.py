@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from ettr.core.units import H_PER_DAY
 from ettr.evidence.package import DATA
 from ettr.evidence.reading import figure, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _DAYS_PER_WEEK = 7.0
 
@@ -40,6 +43,8 @@ def published_rates(folder: Path = DATA) -> pd.DataFrame:
     >>> round(float(rates.loc["llama3-unexpected", "rate"]), 3)
     3.789
     """
+    import pandas as pd
+
     rates = table("failure_rates", folder)
     nodes = rates["n_gpus"].astype("float64") / rates["gpus_per_node"]
     counts = rates["n_events"].astype("float64")
@@ -71,6 +76,8 @@ def published_ettr(folder: Path = DATA) -> pd.DataFrame:
     DataFrame
         ``run``, ``n_gpus`` [GPUs], ``ettr``, ``bound`` (what kind of figure it is), ``source``, ``status``.
     """
+    import pandas as pd
+
     rows = []
     for run, size, ettr, bound in (
         ("Llama 3 405B", "llama3_n_gpus", "llama3_ettr_bound", "more than"),

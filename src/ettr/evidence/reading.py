@@ -6,13 +6,15 @@ import io
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from ettr.core.errors import DataError, UnknownName
 from ettr.evidence.checks import table_problems
 from ettr.evidence.package import DATA, KINDS, REMEDY, checked, refuse_unlisted, resources, state
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _SHOWN_PROBLEMS = 5
 
@@ -225,6 +227,8 @@ def dictionary(folder: Path = DATA) -> pd.DataFrame:
         Columns ``table``, ``field``, ``type``, ``unit``, ``title``, ``description``, ``rules``. The unit ``row``
         means that the row's ``unit`` column (``stated_unit`` for stated figures) gives it.
     """
+    import pandas as pd
+
     shown = ("type", "unit", "title", "description")
     rows = [
         {"table": name, "field": field["name"]}
@@ -252,6 +256,8 @@ def _unusable(name: str, problems: list[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _table(name: str, folder: Path, *states: tuple[int, int] | None) -> pd.DataFrame:
+    import pandas as pd
+
     resource = resources(folder)[name]
     try:
         content = checked(name, folder)

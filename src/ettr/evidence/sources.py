@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from ettr.core.errors import DataError
 from ettr.evidence.package import DATA, REMEDY, checked
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def bibliography(folder: Path = DATA) -> pd.DataFrame:
@@ -34,6 +36,7 @@ def bibliography(folder: Path = DATA) -> pd.DataFrame:
 
 def entries(bibtex: str) -> pd.DataFrame:
     """The columns of :func:`bibliography` from a BibTeX text; `DataError` where it cannot be read."""
+    import pandas as pd
     from pybtex.database import parse_string
     from pybtex.exceptions import PybtexError
     from pybtex.richtext import Text

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import above_zero, at_least_zero
@@ -100,7 +100,7 @@ def over_dispersion(start_h: Any, window_h: float, n_blocks: int | None = None) 
     blocks = counts.size
     measured = _index(counts)
     tested = _counts(start, window, n_blocks, _many(start.size))
-    p = float(stats.chi2.sf((tested.size - 1) * _index(tested), tested.size - 1))
+    p = float(scipy.stats.chi2.sf((tested.size - 1) * _index(tested), tested.size - 1))
     return Dispersion(max(1.0, measured), measured, blocks, window / blocks, blocks - 1.0, p)
 
 
@@ -138,7 +138,7 @@ def local_dispersion(start_h: Any, window_h: float, n_blocks: int | None = None)
     steps = counts.size - 1
     measured = float((np.diff(counts) ** 2).sum() / (2 * steps * counts.mean()))
     dof = 2 * steps**2 / (3 * counts.size - 4)
-    p = float(stats.chi2.sf(dof * measured, dof))
+    p = float(scipy.stats.chi2.sf(dof * measured, dof))
     return Dispersion(max(1.0, measured), measured, counts.size, window / counts.size, dof, p)
 
 
@@ -210,7 +210,7 @@ def over_dispersed_rate(
 def tail_quantile(level: float, dof: float | None = None) -> float:
     """Half-width of a central interval in standard errors: Student's with ``dof``, normal without."""
     tail = (1 - checked_level(level)) / 2
-    return float(stats.norm.isf(tail) if dof is None else stats.t.isf(tail, above_zero("dof", dof)))
+    return float(scipy.stats.norm.isf(tail) if dof is None else scipy.stats.t.isf(tail, above_zero("dof", dof)))
 
 
 def widening(dof: float | None, level: float) -> float:
@@ -226,7 +226,7 @@ def widening(dof: float | None, level: float) -> float:
 
 def two_sided_p(z: float, dof: float | None = None) -> float:
     """Probability of a deviation of at least ``z`` standard errors: Student's with ``dof``, normal without."""
-    return float(2 * (stats.norm.sf(abs(z)) if dof is None else stats.t.sf(abs(z), above_zero("dof", dof))))
+    return float(2 * (scipy.stats.norm.sf(abs(z)) if dof is None else scipy.stats.t.sf(abs(z), above_zero("dof", dof))))
 
 
 def _many(n_events: int) -> int:

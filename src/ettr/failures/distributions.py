@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, special, stats
+import scipy
 
 from ettr.failures.dispersion import tail_quantile
 
@@ -106,7 +106,7 @@ class Family:
     def fit(self, gaps: CensoredGaps) -> tuple[float, float]:
         """Maximum likelihood with censoring, begun at the quick fit."""
         shape, scale = self.quick(gaps.placed)
-        censored = stats.CensoredData(
+        censored = scipy.stats.CensoredData(
             uncensored=gaps.resolved,
             left=np.full(np.count_nonzero(gaps.unresolved), gaps.limit_h),
             right=[gaps.open_h] if gaps.open_h > 0 else [],
@@ -121,50 +121,50 @@ class Family:
 
 def _search(n: int, function: Any, start: Any, args: tuple[Any, ...] = (), disp: int = 0) -> Any:
     """Search in logarithms, per gap: SciPy's usual simplex stops after four digits and takes five times as long."""
-    optimum = optimize.minimize(
+    optimum = scipy.optimize.minimize(
         lambda logs: function(np.exp(logs), *args) / n, np.log(start), method="BFGS", options={"gtol": 1e-6}
     )
     return np.exp(optimum.x)
 
 
 def _quick_weibull(gaps: np.ndarray) -> tuple[float, float]:
-    location, spread = stats.gumbel_l.fit(np.log(gaps))
+    location, spread = scipy.stats.gumbel_l.fit(np.log(gaps))
     return 1 / float(spread), float(np.exp(location))
 
 
 def _quick_gamma(gaps: np.ndarray) -> tuple[float, float]:
-    shape, _, scale = stats.gamma.fit(gaps, floc=0)
+    shape, _, scale = scipy.stats.gamma.fit(gaps, floc=0)
     return float(shape), float(scale)
 
 
 FAMILIES = {
     "exponential": Family(
-        stats.expon,
+        scipy.stats.expon,
         False,
         lambda gaps: (1.0, float(gaps.mean())),
         lambda rng, shape, scale, size: rng.exponential(scale, size),
         lambda gaps, shape, scale: -np.expm1(-gaps / scale),
     ),
     "weibull": Family(
-        stats.weibull_min,
+        scipy.stats.weibull_min,
         True,
         _quick_weibull,
         lambda rng, shape, scale, size: scale * rng.weibull(shape, size),
         lambda gaps, shape, scale: -np.expm1(-((gaps / scale) ** shape)),
     ),
     "gamma": Family(
-        stats.gamma,
+        scipy.stats.gamma,
         True,
         _quick_gamma,
         lambda rng, shape, scale, size: rng.gamma(shape, scale, size),
-        lambda gaps, shape, scale: special.gammainc(shape, gaps / scale),
+        lambda gaps, shape, scale: scipy.special.gammainc(shape, gaps / scale),
     ),
     "lognormal": Family(
-        stats.lognorm,
+        scipy.stats.lognorm,
         True,
         lambda gaps: (float(np.log(gaps).std()), float(np.exp(np.log(gaps).mean()))),
         lambda rng, shape, scale, size: rng.lognormal(np.log(scale), shape, size),
-        lambda gaps, shape, scale: special.ndtr(np.log(gaps / scale) / shape),
+        lambda gaps, shape, scale: scipy.special.ndtr(np.log(gaps / scale) / shape),
     ),
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import at_least_zero
@@ -271,7 +271,7 @@ def _measure(firsts: np.ndarray, window: float, within: float, step: float) -> C
 def _memoryless_p(table: pd.DataFrame) -> float:
     by_name = table.set_index("distribution")
     gain = 2 * (by_name.loc["weibull", "log_likelihood"] - by_name.loc["exponential", "log_likelihood"])
-    return float(min(1.0, 2 * min(stats.chi2.sf(max(gain, 0.0), 1), by_name.loc["exponential", "ks_p"])))
+    return float(min(1.0, 2 * min(scipy.stats.chi2.sf(max(gain, 0.0), 1), by_name.loc["exponential", "ks_p"])))
 
 
 def _check_counts(draws: int, max_gaps: int, level: float) -> None:

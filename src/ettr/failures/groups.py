@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import above_zero, at_least_zero
@@ -316,15 +316,15 @@ def _uneven(counts: np.ndarray, days: np.ndarray, phi: float, dof: float | None,
     squares = float(((counts - expected) ** 2 / expected).sum())
     free = len(counts) - 1
     if free == 1:
-        p, method = float(stats.binomtest(int(counts[0]), int(total), shares[0]).pvalue), "binomial"
+        p, method = float(scipy.stats.binomtest(int(counts[0]), int(total), shares[0]).pvalue), "binomial"
     elif expected.min() >= _DENSE:
-        p, method = float(stats.chi2.sf(squares, free)), "chi-square"
+        p, method = float(scipy.stats.chi2.sf(squares, free)), "chi-square"
     else:
         drawn = np.random.default_rng(seed).multinomial(int(total), shares, _DRAWS)
         p, method = monte_carlo_p(squares, ((drawn - expected) ** 2 / expected).sum(axis=1)), "Monte Carlo"
     if phi > 1 or dof is not None:
         scaled = squares / phi
-        with_phi = stats.chi2.sf(scaled, free) if dof is None else stats.f.sf(scaled / free, free, dof)
+        with_phi = scipy.stats.chi2.sf(scaled, free) if dof is None else scipy.stats.f.sf(scaled / free, free, dof)
         if with_phi > p:
             return float(with_phi), "chi-square" if dof is None else "F"
     return p, method

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import interpolate
+import scipy
 
 from ettr.core.validity import above_zero, at_least_zero, plain
 from ettr.failures.renewal import renewal_count
@@ -98,7 +98,7 @@ def settled_rate(n_events: Any, n_nodes: Any, window_h: Any, shape: float) -> An
         return plain(count / window)
     seen = count[count > 0]
     lives = np.geomspace(0.99 * _first_life(seen.min(), shape), seen.max() + 1, _INVERTED_POINTS)
-    inverse = interpolate.PchipInterpolator(np.log(renewal_count(lives, shape, 1.0)), np.log(lives))
+    inverse = scipy.interpolate.PchipInterpolator(np.log(renewal_count(lives, shape, 1.0)), np.log(lives))
     rate = np.exp(inverse(np.log(np.where(count > 0, count, seen.min()))))
     return plain(np.where(count > 0, rate, 0.0) / window)
 

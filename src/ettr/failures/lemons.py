@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import above_zero
@@ -199,7 +199,7 @@ def _dispersion(counts: np.ndarray, n_nodes: int, rng: np.random.Generator) -> t
 
     observed = float(index(float((counts.astype(float) ** 2).sum())))
     if mean >= _DENSE or n_events > _MOST_DRAWN:
-        return observed, float(stats.chi2.sf((n_nodes - 1) * observed, n_nodes - 1)), "chi-square"
+        return observed, float(scipy.stats.chi2.sf((n_nodes - 1) * observed, n_nodes - 1)), "chi-square"
     return observed, monte_carlo_p(observed, index(_drawn_squares(n_events, n_nodes, rng))), "Monte Carlo"
 
 
@@ -239,7 +239,7 @@ def _ranks(half: np.ndarray, n_nodes: int) -> np.ndarray:
     """Ranks among all nodes of those seen, above the rank that nodes without a failure in this half share."""
     others = n_nodes - int((half > 0).sum())
     ranks = np.zeros(len(half))
-    ranks[half > 0] = stats.rankdata(half[half > 0]) + (others - 1) / 2
+    ranks[half > 0] = scipy.stats.rankdata(half[half > 0]) + (others - 1) / 2
     return ranks
 
 
@@ -263,7 +263,7 @@ def _p_value(first: np.ndarray, second: np.ndarray, n_nodes: int, rng: np.random
     # only nodes that differ from the rest change the sum, so only these need a random place
     few, many = sorted((first[first != 0], second[second != 0]), key=len)
     if len(few) > _MOST_PLACED:
-        return float(stats.norm.sf(correlation * np.sqrt(n_nodes - 1)))
+        return float(scipy.stats.norm.sf(correlation * np.sqrt(n_nodes - 1)))
     drawn = np.empty(DRAWS)
     for draw in range(DRAWS):
         place = rng.choice(n_nodes, len(few), replace=False)
@@ -288,7 +288,7 @@ def _worst(
     order = np.argsort(-counts, kind="stable")
     n_events = int(counts.sum())
     several, place = np.unique(counts[order], return_inverse=True)
-    p_value = stats.binom.sf(several - 1, n_events, 1 / n_nodes)[place]
+    p_value = scipy.stats.binom.sf(several - 1, n_events, 1 / n_nodes)[place]
     adjusted = np.minimum(np.maximum.accumulate(p_value * (n_nodes - np.arange(len(order)))), 1.0)
     top = order[:n_rows]
     table = pd.DataFrame(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import at_least_zero
@@ -154,7 +154,7 @@ def _log_log_interval(
     inside = survival > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(np.cumsum(np.where(inside, failed / (at_risk * left), 0.0))) / np.abs(np.log(survival))
-        spread = np.exp(stats.norm.isf((1 - level) / 2) * error)
+        spread = np.exp(scipy.stats.norm.isf((1 - level) / 2) * error)
         low, high = survival**spread, survival ** (1 / spread)
     last_high = high[inside][-1] if inside.any() else 1.0
     return np.where(inside, low, 0.0), np.where(inside, high, last_high)
@@ -217,7 +217,7 @@ def fit_lifetimes(duration_h: Any, observed: Any, level: float = 0.95) -> Lifeti
 
     if slope(SHAPES[1]) <= 0:  # lifetimes all but equal, as from a schedule
         return None
-    shape = float(optimize.brentq(slope, *SHAPES, xtol=1e-12, rtol=1e-12))
+    shape = float(scipy.optimize.brentq(slope, *SHAPES, xtol=1e-12, rtol=1e-12))
     hazard_sum = float(np.exp(shape * log_t).sum())
     log_scale = math.log(hazard_sum / n_failures) / shape
     error = _shape_error(shape, shape * (log_t - log_scale), seen)
@@ -256,7 +256,7 @@ def log_wald(value: float, error: float, level: float) -> tuple[float, float]:
     >>> round(low, 3), round(high, 3)
     (1.644, 2.433)
     """
-    spread = math.exp(float(stats.norm.isf((1 - level) / 2)) * error)
+    spread = math.exp(float(scipy.stats.norm.isf((1 - level) / 2)) * error)
     return value / spread, value * spread
 
 

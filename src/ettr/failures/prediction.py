@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
@@ -217,5 +217,5 @@ def _count_interval(mean: float, index: float, level: float) -> tuple[float, flo
     """Central interval of a negative binomial count with variance ``index`` times its mean, index > 1."""
     size = mean / (index - 1)
     tails = (1 - level) / 2, (1 + level) / 2
-    low, high = stats.nbinom.ppf(tails, size, 1 / index)
+    low, high = scipy.stats.nbinom.ppf(tails, size, 1 / index)
     return float(low), float(high)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from scipy import stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero, at_least_zero, plain
 from ettr.failures.window import checked_level
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 NODE_DAYS = 1000.0
 
@@ -90,8 +93,8 @@ def poisson_interval(n_events: Any, level: float = 0.95) -> tuple[Any, Any]:
     count = at_least_zero("n_events", n_events)
     checked_level(level)
     tail = (1 - level) / 2
-    low = np.where(count > 0, stats.chi2.ppf(tail, 2 * np.maximum(count, 1e-300)) / 2, 0.0)
-    high = stats.chi2.isf(tail, 2 * count + 2) / 2
+    low = np.where(count > 0, scipy.stats.chi2.ppf(tail, 2 * np.maximum(count, 1e-300)) / 2, 0.0)
+    high = scipy.stats.chi2.isf(tail, 2 * count + 2) / 2
     return plain(low), plain(high)
 
 
@@ -125,8 +128,8 @@ def binomial_interval(hits: float, misses: float, level: float) -> tuple[float, 
     (0.187, 0.813)
     """
     tail = (1 - level) / 2
-    low = float(stats.beta.ppf(tail, hits, misses + 1)) if hits > 0 else 0.0
-    high = float(stats.beta.isf(tail, hits + 1, misses)) if misses > 0 else 1.0
+    low = float(scipy.stats.beta.ppf(tail, hits, misses + 1)) if hits > 0 else 0.0
+    high = float(scipy.stats.beta.isf(tail, hits + 1, misses)) if misses > 0 else 1.0
     return low, high
 
 
@@ -180,7 +183,7 @@ def gamma_interval(shape: float, node_days: float, level: float = 0.95) -> Failu
     above_zero("shape", shape)
     above_zero("node_days", node_days)
     checked_level(level)
-    low, high = stats.gamma.interval(level, shape, scale=NODE_DAYS / node_days)
+    low, high = scipy.special.gammaincinv(shape, [(1 - level) / 2, (1 + level) / 2]) * NODE_DAYS / node_days
     return FailureRate(shape * NODE_DAYS / node_days, float(low), float(high), level)
 
 
@@ -250,7 +253,7 @@ def rate_ratio(
     second = float(above_zero("node_days_second", node_days_second))
     if n_first + n_second == 0:
         raise InputError("n_first and n_second are both 0: nothing to compare")
-    test = stats.binomtest(int(n_first), int(n_first + n_second), first / (first + second))
+    test = scipy.stats.binomtest(int(n_first), int(n_first + n_second), first / (first + second))
     share = test.proportion_ci(level, method="exact")
 
     def as_ratio(p: float) -> float:
@@ -298,10 +301,13 @@ def without_each(frame: pd.DataFrame, window_h: float, level: float = 0.95) -> p
 
     Examples
     --------
+    >>> import pandas as pd
     >>> counts = pd.DataFrame({"category": ["GPU", "Host"], "n_events": [30, 10]})
     >>> without_each(counts, 120.0)["mtbi_h"].tolist()
     [3.0, 12.0, 4.0]
     """
+    import pandas as pd
+
     window = float(above_zero("window_h", window_h, unit="h"))
     by_category = frame.groupby("category", sort=False)["n_events"].sum()
     left = pd.concat([pd.Series({"nothing": by_category.sum()}), by_category.sum() - by_category])

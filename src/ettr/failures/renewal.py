@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import interpolate, special
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import above_zero, at_least_zero, plain
@@ -63,7 +63,7 @@ def renewal_count(t_h: Any, shape: float, mean_h: float) -> Any:
     if later.any():
         grid = _grid(float(scaled.max()), shape)
         # both ends, t^k and t, are straight lines on logarithmic scales
-        between = interpolate.PchipInterpolator(np.log(grid), np.log(_solved(grid, shape)))
+        between = scipy.interpolate.PchipInterpolator(np.log(grid), np.log(_solved(grid, shape)))
         count[later] = np.exp(between(np.log(scaled[later])))
     return plain(count.reshape(time.shape))
 
@@ -139,5 +139,5 @@ def _mean_of_cdf(near: np.ndarray, far: np.ndarray, shape: float) -> np.ndarray:
 def _integral_of_cdf(age: np.ndarray, shape: float) -> np.ndarray:
     """Integral of F from 0 to an age."""
     power = age**shape
-    below = math.gamma(1 + 1 / shape) * special.gammainc(1 + 1 / shape, power)
+    below = math.gamma(1 + 1 / shape) * scipy.special.gammainc(1 + 1 / shape, power)
     return np.asarray(-age * np.expm1(-power) - below)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.failures.groups import group_labels
@@ -145,7 +145,7 @@ def _mean(curve: pd.DataFrame | None, lasted: np.ndarray, level: float) -> tuple
     if n_ended < 2:
         return mean, 0.0, float("inf")
     squares = float((beyond**2 * failed / (at_risk * np.where(inside, left, 1)))[inside].sum())
-    spread = float(stats.t.isf((1 - level) / 2, n_ended - 1)) * np.sqrt(squares * n_ended / (n_ended - 1))
+    spread = float(scipy.stats.t.isf((1 - level) / 2, n_ended - 1)) * np.sqrt(squares * n_ended / (n_ended - 1))
     return mean, max(mean - spread, 0.0), mean + spread
 
 
@@ -159,6 +159,6 @@ def _lognormal(lasted: np.ndarray, ended: np.ndarray) -> tuple[float, float]:
         if len(logs) > _MOST_FITTED:
             chosen = np.random.default_rng(0).choice(len(logs), _MOST_FITTED, replace=False)
             logs, ended = logs[chosen], ended[chosen]
-        sample = stats.CensoredData(uncensored=logs[ended], right=logs[~ended])
-        mean, spread = (float(value) for value in stats.norm.fit(sample, loc=mean, scale=spread))
+        sample = scipy.stats.CensoredData(uncensored=logs[ended], right=logs[~ended])
+        mean, spread = (float(value) for value in scipy.stats.norm.fit(sample, loc=mean, scale=spread))
     return float(np.exp(mean)), spread

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from scipy.special import gammaln
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY
@@ -274,7 +273,7 @@ def repeat_risk(outages: Outages, within_d: float = 7.0, level: float = 0.95) ->
         level=level,
         p=ratio.p_value,
         n_expected=n_expected,
-        p_same_nodes=float(stats.poisson.sf(n_soon - 1, n_expected)),
+        p_same_nodes=float(scipy.stats.poisson.sf(n_soon - 1, n_expected)),
         n_while_out=int(while_out["n_events"]),
         n_unknown=int(unknown["n_events"]),
     )
@@ -299,7 +298,8 @@ def _expected_soon(out: pd.DataFrame, within_h: float) -> float:
     for n, nodes, never in zip(several, n_nodes, while_out, strict=True):
         others = np.maximum(len(begin) - 1 - never, n - 1)
         elsewhere = np.maximum(others - soon, 0)
-        log_ways = gammaln(elsewhere + 1) - gammaln(np.maximum(elsewhere - n + 2, 1)) + gammaln(others - n + 2)
-        none = np.where(elsewhere >= n - 1, np.exp(log_ways - gammaln(others + 1)), 0.0)
+        log_gamma = scipy.special.gammaln
+        log_ways = log_gamma(elsewhere + 1) - log_gamma(np.maximum(elsewhere - n + 2, 1)) + log_gamma(others - n + 2)
+        none = np.where(elsewhere >= n - 1, np.exp(log_ways - log_gamma(others + 1)), 0.0)
         expected += float(n * nodes * (1 - none).mean())
     return expected

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY
@@ -179,16 +179,18 @@ def crow_amsaa(
         raise InputError(f"start_h must hold a failure before window_h = {window:g} h")
     mle = n / logs
     degrees = 2 * n / _at_least_one(index)
-    tail = stats.norm.sf(tail_quantile(level, dof))
-    low, high = (mle * float(q) / degrees for q in (stats.chi2.ppf(tail, degrees), stats.chi2.isf(tail, degrees)))
+    tail = scipy.stats.norm.sf(tail_quantile(level, dof))
+    low, high = (
+        mle * float(q) / degrees for q in (scipy.stats.chi2.ppf(tail, degrees), scipy.stats.chi2.isf(tail, degrees))
+    )
     beta = mle * (n - 1) / n
     return CrowAmsaa(beta, low, high, mle, _beta_p(mle, degrees, dof), n * beta / window, n, level)
 
 
 def _beta_p(mle: float, degrees: float, dof: float | None) -> float:
     """The chi-square's tail as standard errors, so that Student's tail can stand for it."""
-    below, above = (tail(degrees / mle, degrees) for tail in (stats.chi2.cdf, stats.chi2.sf))
-    return min(1.0, two_sided_p(float(stats.norm.isf(min(below, above))), dof))
+    below, above = (tail(degrees / mle, degrees) for tail in (scipy.stats.chi2.cdf, scipy.stats.chi2.sf))
+    return min(1.0, two_sided_p(float(scipy.stats.norm.isf(min(below, above))), dof))
 
 
 def rate_over_time(
@@ -306,7 +308,9 @@ def _uneven_p(counts: np.ndarray, scatter: Dispersion) -> float:
     if free == 0:
         return 1.0
     ratio = float(((counts - counts.mean()) ** 2).sum() / counts.mean() / free / scatter.index)
-    return float(stats.chi2.sf(ratio * free, free) if scatter.dof is None else stats.f.sf(ratio, free, scatter.dof))
+    return float(
+        scipy.stats.chi2.sf(ratio * free, free) if scatter.dof is None else scipy.stats.f.sf(ratio, free, scatter.dof)
+    )
 
 
 def _enough(start_h: Any, window_h: float, after_zero: bool = False) -> tuple[np.ndarray, float]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ettr.failures.distributions import FAMILIES
 from ettr.failures.fitting import DEDUPLICATE_H, Fit
@@ -98,8 +98,8 @@ def _counts_of(node: np.ndarray, n_nodes: int, last: int) -> pd.DataFrame:
     seen = np.bincount(np.minimum(per_node, last), minlength=last + 1).astype(float)
     seen[0] = n_nodes - per_node.size
     order = np.arange(last + 1)
-    expected = n_nodes * stats.poisson.pmf(order, per_node.sum() / n_nodes)
-    expected[-1] = n_nodes * stats.poisson.sf(last - 1, per_node.sum() / n_nodes)
+    expected = n_nodes * scipy.stats.poisson.pmf(order, per_node.sum() / n_nodes)
+    expected[-1] = n_nodes * scipy.stats.poisson.sf(last - 1, per_node.sum() / n_nodes)
     labels = [str(n) for n in order[:-1]] + [f"{last}+"]
     rows: dict[str, Any] = {"failures": labels, "order": order}
     return pd.concat(

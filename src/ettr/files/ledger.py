@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 MERGED, DROPPED, NOT_PARSED = "merged", "dropped", "not parsed"
 
@@ -63,6 +66,8 @@ class Ledger:
 
     def to_frame(self) -> pd.DataFrame:
         """``action``, ``reason``, ``n``, ``example``, the largest count first."""
+        import pandas as pd
+
         rows = [
             {"action": action, "reason": reason, "n": n, "example": self._places[action, reason]}
             for (action, reason), n in sorted(self._counts.items(), key=lambda item: -item[1])

@@ -9,13 +9,16 @@ from bisect import bisect_right
 from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.files.ledger import Ledger
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -401,6 +404,8 @@ class Clock:
         return [shape for shape, _ in shapes.most_common() if shape]
 
     def _by_shape(self, values: np.ndarray, shape: str) -> tuple[np.ndarray, np.ndarray]:
+        import pandas as pd
+
         if shape == "number":
             return self._numbers(pd.to_numeric(pd.Series(values, dtype=object), errors="coerce").to_numpy(dtype=float))
         aware = shape.endswith("%z")

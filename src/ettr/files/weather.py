@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.core.temperatures import AIR_C
@@ -18,6 +18,10 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import header_of, rows
 from ettr.files.times import NoTime, written
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 HOURS = 8760
 """Hours of the year that weather is kept for; 29 February is set aside."""
@@ -67,7 +71,7 @@ class Weather:
     years: tuple[int, ...]
     format: str
     source: str
-    ledger: pd.DataFrame = field(default_factory=pd.DataFrame)
+    ledger: pd.DataFrame = field(default_factory=lambda: Ledger().to_frame())
     notes: tuple[str, ...] = ()
 
     @property
@@ -96,6 +100,8 @@ class Weather:
         InputError
             A day that the file does not cover, another year than the file's, or no day at all.
         """
+        import pandas as pd
+
         if starts is None:
             there = np.flatnonzero(~np.isnan(self.ambient_c))
         else:
@@ -202,6 +208,8 @@ class _Records:
 
     def hours(self, records: Iterator[tuple[datetime, str, str]]) -> pd.DataFrame:
         """``hour`` of the year, ``year`` and ``ambient_c``, from the time of each record, its temperature and place."""
+        import pandas as pd
+
         kept = []
         for moment, text, place in records:
             ambient = self._temperature(text, place)

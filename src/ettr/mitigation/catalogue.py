@@ -7,9 +7,8 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from pydantic import Field, ValidationError, model_validator
 
 from ettr import evidence
@@ -20,6 +19,10 @@ from ettr.scenario.basics import Section
 from ettr.scenario.explain import explain
 from ettr.scenario.loader import mapping_of, text_of
 from ettr.scenario.paths import list_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 NO_EVIDENCE, PUBLISHED, NOT_MODELLED = "no evidence", "published", "not modelled"
 _PLACE = "mitigations.yml"
@@ -120,6 +123,8 @@ class Catalogue:
             ``id``, ``title``, ``group``, ``mechanism``, ``evidence`` (``published``, ``no evidence`` or ``not
             modelled``), ``asked_by`` (keys, by commas), ``n_published``, ``unmodelled`` (why).
         """
+        import pandas as pd
+
         rows = (
             {
                 "id": one.id,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from ettr import budget, evidence
 from ettr.checkpoint import checkpoints_to_keep
@@ -16,12 +14,16 @@ from ettr.core.results import TimeBudget
 from ettr.core.sentences import duration, pct
 from ettr.core.units import MIN_PER_H
 from ettr.plan.assumed import assumed_fields
-from ettr.plan.bands import COLUMNS, bands_of
+from ettr.plan.bands import Bands, bands_of
 from ettr.plan.intervals import Band, best_h, best_interval_min, flat_band, mttf_interval_h
 from ettr.plan.report import plan_report
 from ettr.plan.tiers import TierPlan, best_tiers_h, tier_plans
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.long_run import steady
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _ROUNDS = 3
 """The mean rate and the best interval depend on each other weakly: this settles both."""
@@ -57,12 +59,8 @@ class Plan(Answer):
         Each tier with its own interval and that of the best of all together, the store last; empty without tiers.
     budget_of_tiers : TimeBudget or None
         Hours with the best of all together.
-    bands : DataFrame
-        Ranges that hold each quantity with 50% and 95%: ``quantity``, ``unit``, ``value``, ``low_50``, ``high_50``,
-        ``low_95``, ``high_95``; empty where the scenario does not say how well its rate is known. Rows as in
-        :class:`ettr.plan.Bands`.
-    band_source : str
-        A part of a sentence: which input the bands come from, or which one is missing.
+    known : Bands
+        Ranges that hold each quantity with 50% and 95%, by how well the failure rate is known.
     left_out : tuple of str
         What the closed forms have no term for and the plan does without, a few words and the fields each.
     """
@@ -79,14 +77,23 @@ class Plan(Answer):
     budget_over_time: TimeBudget | None = None
     tiers: tuple[TierPlan, ...] = ()
     budget_of_tiers: TimeBudget | None = None
-    bands: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(COLUMNS)), compare=False)
-    band_source: str = ""
+    known: Bands = field(default_factory=lambda: Bands((), ""))
     left_out: tuple[str, ...] = ()
 
     @property
     def shown(self) -> tuple[Scenario, TimeBudget]:
         """The run as given with its hours; with the best interval where the given one has no answer."""
         return (self.scenario, self.budget_as_given) if self.budget_as_given else (self.best, self.budget)
+
+    @property
+    def bands(self) -> pd.DataFrame:
+        """Ranges that hold each quantity with 50% and 95%, as in :attr:`known`; empty where the rate is not known."""
+        return self.known.frame
+
+    @property
+    def band_source(self) -> str:
+        """A part of a sentence: which input the bands come from, or which one is missing."""
+        return self.known.source
 
     @property
     def failures_per_day(self) -> float:
@@ -129,7 +136,7 @@ class Plan(Answer):
             "tiers": self.tiers,
             "ettr_of_tiers": float(tiered.ettr) if tiered else None,
             "checkpoints_to_keep": self.checkpoints_to_keep,
-            "bands": self.bands,
+            "bands": self.known.rows,
             "band_source": self.band_source,
             "left_out": self.left_out,
             "assumed": assumed_fields(given),
@@ -204,8 +211,7 @@ def make(scenario: Scenario) -> Plan:
         budget_over_time=budget.over_time(replace(changing, tau=best_run.tau)) if changing else None,
         tiers=() if of_tiers_h is None else tier_plans(scenario, run, of_tiers_h),
         budget_of_tiers=None if of_tiers_h is None else budget.exact(run.with_intervals(tuple(of_tiers_h))),
-        bands=bands.frame,
-        band_source=bands.source,
+        known=bands,
         left_out=plain.left_out,
     )
 
@@ -236,6 +242,8 @@ def presets() -> pd.DataFrame:
         ``name``, ``title``, ``n_gpus`` [GPUs], ``rate_per_1000_node_days``, ``job_mttf_h`` [h], ``ettr`` at the own
         interval, ``best_interval_min`` [min], ``n_assumed`` (values that rest on an assumption).
     """
+    import pandas as pd
+
     return pd.DataFrame([_preset(Scenario.load(name)) for name in evidence.scenario_names()])
 
 

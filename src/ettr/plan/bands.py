@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ettr import budget
 from ettr.budget.closed_forms import quiet_budget
@@ -16,6 +15,10 @@ from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.failures import FailureRate, gamma_interval
 from ettr.plan.intervals import best_interval_min
 from ettr.scenario import JobInHours, Scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 LEVELS = (0.5, 0.95)
 """Probability inside each band."""
@@ -39,8 +42,8 @@ class Bands:
 
     Attributes
     ----------
-    frame : DataFrame
-        A row a quantity: ``quantity`` (``job_mttf_h``, ``best_interval_min``, ``ettr_at_best``: with the plan's
+    rows : tuple of dict
+        One a quantity: ``quantity`` (``job_mttf_h``, ``best_interval_min``, ``ettr_at_best``: with the plan's
         interval kept, ``ettr_as_given``: with the scenario's own, left out where that has no answer,
         ``failures_per_day``: of wall clock, with the plan's interval), ``unit``, ``value``, and the ends of the
         intervals that hold it with 50% and 95%: ``low_50``, ``high_50``, ``low_95``, ``high_95``. Empty where the
@@ -49,8 +52,19 @@ class Bands:
         A part of a sentence: which input the bands come from, or which one is missing.
     """
 
-    frame: pd.DataFrame
+    rows: tuple[dict[str, Any], ...]
     source: str
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The rows as a table."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=list(COLUMNS))
+
+    def __getitem__(self, quantity: str) -> dict[str, Any] | None:
+        """The row of a quantity; None where it has no band."""
+        return next((row for row in self.rows if row["quantity"] == quantity), None)
 
 
 def bands_of(
@@ -98,7 +112,7 @@ def bands_of(
     known = scenario.failures.posterior
     if known is None:
         return Bands(
-            pd.DataFrame(columns=list(COLUMNS)),
+            (),
             "the scenario does not say how well its failure rate is known, which failures.rate_gamma would, and all "
             "inputs are taken as exact",
         )
@@ -114,9 +128,10 @@ def bands_of(
         (quantity, _UNITS.get(quantity, ""), float(value), *_ends(at_rates[quantity], inside))
         for quantity, value in point.items()
     ]
+    named = tuple(dict(zip(COLUMNS, row, strict=True)) for row in rows)
     never = any((at_rates[quantity] == 0).any() for quantity in point if quantity.startswith("ettr"))
     ending = "; where a low end is 0 the job would practically never end" if never else ""
-    return Bands(pd.DataFrame(rows, columns=list(COLUMNS)), f"{_source(scenario)}{ending}")
+    return Bands(named, f"{_source(scenario)}{ending}")
 
 
 def _quantities(

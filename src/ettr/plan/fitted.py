@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ettr import budget
 from ettr.core.errors import InputError, OutsideValidity
@@ -206,7 +206,7 @@ def _ends_of_forecast(fit: Fit, scenario: Scenario) -> tuple[float, float]:
     scatter = 1 + (ahead.index * (1 + ahead.horizon_d * H_PER_DAY / fit.log.window_h) - 1) * share
     index, mean = max(scatter, 1 + ROUNDING), ahead.mean * share
     tails = (1 - ahead.level) / 2, (1 + ahead.level) / 2
-    low, high = stats.nbinom.ppf(tails, mean / (index - 1), 1 / index)
+    low, high = scipy.stats.nbinom.ppf(tails, mean / (index - 1), 1 / index)
     node_days = fit.log.node_days * ahead.horizon_d * H_PER_DAY / fit.log.window_h * share
     return NODE_DAYS * float(low) / node_days, NODE_DAYS * float(high) / node_days
 

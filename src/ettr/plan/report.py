@@ -75,16 +75,16 @@ def _tiers(plan: Plan) -> Report:
 
 
 def _bands(plan: Plan) -> Report:
-    if plan.bands.empty:
+    if not plan.known.rows:
         return [Note(f"How sure: {plan.band_source}.")]
     rows = [
         (
-            _QUANTITIES[row.quantity],
-            amount(row.value, row.unit),
-            between(row.low_50, row.high_50, row.unit),
-            between(row.low_95, row.high_95, row.unit),
+            _QUANTITIES[row["quantity"]],
+            amount(row["value"], row["unit"]),
+            between(row["low_50"], row["high_50"], row["unit"]),
+            between(row["low_95"], row["high_95"], row["unit"]),
         )
-        for row in plan.bands.itertuples()
+        for row in plan.known.rows
     ]
     return [
         Headline("How sure"),

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
 from ettr.scaling import Constants, Layout, Network, StepTime, Transformer, step_time
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 NAMES = tuple(field.name for field in fields(Constants))
 _PRIOR = Constants(kernel_efficiency=0.75, jitter=0.05, overlap=0.5, latency_us=4.7)

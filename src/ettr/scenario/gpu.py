@@ -6,9 +6,8 @@ import functools
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
 from pydantic import Field, ValidationError, model_validator
 
 from ettr import evidence
@@ -18,6 +17,10 @@ from ettr.scenario import paths, writing
 from ettr.scenario.basics import Addition, Factor, Number, Origin, Section, Share, Text
 from ettr.scenario.explain import explain
 from ettr.scenario.loader import mapping_of, text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 COLDEST_C, HOTTEST_C = MACHINE_C
 """Outside these no machine works; a temperature there is a slip or a sentinel."""
@@ -248,6 +251,8 @@ class Gpu(Section):
             ``field``, ``value``, ``unit``, ``status`` (primary, secondary, derived, assumed, or given for a value
             without a recorded origin), ``source``, ``note``.
         """
+        import pandas as pd
+
         given = self.flat().items()
         rows = [paths.row_of(path, path, value, self.evidence.get(path), type(self)) for path, value in given]
         return pd.DataFrame(rows)
@@ -267,6 +272,8 @@ class Gpu(Section):
             ``name``, ``title``, ``limit_w``, ``compute_w``, ``idle_w`` [W], ``media`` (ways of cooling), ``n_assumed``
             of ``n_figures``.
         """
+        import pandas as pd
+
         rows = []
         for gpu in map(cls.load, evidence.gpu_names()):
             statuses = gpu.to_frame()["status"]

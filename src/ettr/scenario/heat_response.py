@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ettr import evidence
 from ettr.core.errors import InputError, OutsideValidity
@@ -31,6 +30,8 @@ from ettr.thermal import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ettr.scenario.failures import Mode
     from ettr.scenario.heat import Heat
 
@@ -211,6 +212,8 @@ def heat_response(heat: Heat, n_gpus: int, work_h: float) -> HeatResponse:
 
 @functools.lru_cache(maxsize=64)
 def _heat_response(heat: Heat, n_gpus: int, work_h: float, *_stamps: tuple[int, int]) -> HeatResponse:
+    import pandas as pd
+
     gpu, plant = Gpu.load(heat.part), plant_of(heat)
     now = _cooling_of(gpu, plant.medium, "heat.cooling")
     then = _cooling_of(gpu, heat.reference_medium, "heat.reference_medium")
@@ -273,6 +276,8 @@ def _swing_k(cooling: Cooling, busy_w: float, gpu: Gpu) -> float:
 
 def _weather_of(heat: Heat, work_h: float) -> pd.DataFrame:
     """Hours of the day with their outdoor temperature."""
+    import pandas as pd
+
     if heat.weather is not None:
         return _read(heat.weather, heat.zone_h).window(heat.starts, math.ceil(work_h / H_PER_DAY))
     hour = np.arange(int(H_PER_DAY)) + 0.5

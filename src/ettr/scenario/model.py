@@ -7,10 +7,9 @@ import functools
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from pydantic import ValidationError, model_validator
 
 from ettr import evidence
@@ -25,6 +24,9 @@ from ettr.scenario.failures import MEANS
 from ettr.scenario.in_hours import InHours
 from ettr.scenario.loader import beside, mapping_of, text_of
 from ettr.scenario.sections import OF_TOKENS, Cluster
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Scenario(InHours):
@@ -323,6 +325,8 @@ class Scenario(InHours):
             ``status`` (primary, secondary, derived, assumed, or given for a value without a recorded origin),
             ``source``, ``note``.
         """
+        import pandas as pd
+
         rows = []
         idle = fields.idle(self)
         for field, path, value in self._all_values():

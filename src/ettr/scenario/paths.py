@@ -5,16 +5,19 @@ from __future__ import annotations
 import functools
 import typing
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.units import unit_of
 from ettr.scenario.basics import LARGEST_NUMBER, Origin, Section
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 N_GPUS, RATE, INTERVAL = "cluster.n_gpus", "failures.rate_per_1000_node_days", "checkpoint.interval_min"
 RESTART, SPARES, GPU_PRICE = "recovery.restart_min", "spares.n_nodes", "cost.usd_per_gpu_h"
@@ -228,6 +231,8 @@ def dictionary(model: type[Section]) -> pd.DataFrame:
     DataFrame
         One row a field: ``field`` (dotted path), ``unit``, ``rule``, ``default``, ``meaning``.
     """
+    import pandas as pd
+
     rows = [
         {
             "field": path,

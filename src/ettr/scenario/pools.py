@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 
 def enough_spares(in_repair: Any, share: Any) -> np.ndarray:
@@ -30,7 +30,7 @@ def enough_spares(in_repair: Any, share: Any) -> np.ndarray:
     """
     mean, share = np.broadcast_arrays(np.asarray(in_repair, dtype=float), np.asarray(share, dtype=float))
     some = np.where(mean > 0, mean, 1.0)
-    spares = np.ceil(special.pdtrik(share, some))
+    spares = np.ceil(scipy.special.pdtrik(share, some))
     fewer = np.maximum(spares - 1, 0)  # rounding may have lifted it over a whole number
-    spares = np.where(special.pdtr(fewer, some) >= share, fewer, spares)
+    spares = np.where(scipy.special.pdtr(fewer, some) >= share, fewer, spares)
     return np.where(mean > 0, spares, 0.0)

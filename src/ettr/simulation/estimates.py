@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from ettr.core.units import ROUNDING
 
@@ -79,5 +79,5 @@ def means(values: np.ndarray, controls: np.ndarray | None) -> Means:
 
 def interval(mean: Any, error: Any, freedom: int) -> tuple[Any, Any]:
     """The 95% interval by Student's distribution; NaN for a single run."""
-    half = special.stdtrit(freedom, 0.975) * error if freedom > 0 else np.nan * error
+    half = scipy.special.stdtrit(freedom, 0.975) * error if freedom > 0 else np.nan * error
     return mean - half, mean + half

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from ettr.checkpoint import heed_threshold_h
 from ettr.core.errors import NotModelled
@@ -288,7 +288,7 @@ def _first_failure(shape: float, start: str) -> np.ndarray:
     gone = -np.expm1(-np.exp(log_hazard))
     left = np.exp(-np.exp(log_hazard))
     early = gone < 0.5
-    grown = np.where(early, special.gammaincinv(1 / shape, gone), special.gammainccinv(1 / shape, left))
+    grown = np.where(early, scipy.special.gammaincinv(1 / shape, gone), scipy.special.gammainccinv(1 / shape, left))
     log_time = np.log(grown) / shape
     # d ln t / d ln x = x S / (t f), with the residual density f = e^{-t^k} / Γ(1 + 1/k)
     log_density = -grown - math.lgamma(1 + 1 / shape)

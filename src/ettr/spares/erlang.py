@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import at_least_zero, plain
@@ -49,10 +49,10 @@ def erlang_b(n_servers: Any, offered: Any) -> Any:
     """
     n, a = np.broadcast_arrays(counts("n_servers", n_servers), at_least_zero("offered", offered))
     with np.errstate(divide="ignore", invalid="ignore"):
-        logarithm = stats.poisson.logpmf(n, a) - stats.poisson.logcdf(n, a)
+        logarithm = scipy.stats.poisson.logpmf(n, a) - scipy.stats.poisson.logcdf(n, a)
     blocked = np.where(a == 0, np.where(n == 0, 1.0, 0.0), np.exp(np.minimum(logarithm, 0.0)))
     # both are below what a float can hold: far below the mean if so, or far above, where the share itself is 0
-    lost = (a > n) & ~(stats.poisson.cdf(n, a) > 0)
+    lost = (a > n) & ~(scipy.stats.poisson.cdf(n, a) > 0)
     if lost.any():
         blocked = np.array(blocked)
         blocked[lost] = 1 / _inverse_far_below(n[lost], a[lost])

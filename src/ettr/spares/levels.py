@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import special, stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.units import LAST_DIGITS
@@ -37,7 +37,7 @@ def pool_level(n_nodes: Any, n_spares: Any, unavailable: Any) -> Any:
     0.9995
     """
     n, s = counts("n_nodes", n_nodes, 1), counts("n_spares", n_spares)
-    return plain(stats.binom.cdf(s, n + s, fraction("unavailable", unavailable)))
+    return plain(scipy.stats.binom.cdf(s, n + s, fraction("unavailable", unavailable)))
 
 
 def binomial_pool(n_nodes: Any, unavailable: Any, service_level: Any) -> Any:
@@ -82,7 +82,7 @@ def binomial_pool(n_nodes: Any, unavailable: Any, service_level: Any) -> Any:
 def _least_of_nodes(n_nodes: float, unavailable: float, service_level: float) -> int:
     nodes = int(n_nodes)
     guess = int(enough_spares(nodes * unavailable / (1 - unavailable), service_level))
-    return least(lambda n_spares: special.bdtr(n_spares, nodes + n_spares, unavailable) >= service_level, guess)
+    return least(lambda n_spares: scipy.special.bdtr(n_spares, nodes + n_spares, unavailable) >= service_level, guess)
 
 
 def poisson_pool(in_repair: Any, service_level: Any) -> Any:
@@ -128,7 +128,7 @@ def normal_pool(in_repair: Any, service_level: Any) -> Any:
     16.4
     """
     a, q = at_least_zero("in_repair", in_repair), level("service_level", service_level)
-    return plain(np.maximum(a + stats.norm.ppf(q) * np.sqrt(a), 0.0))
+    return plain(np.maximum(a + scipy.stats.norm.ppf(q) * np.sqrt(a), 0.0))
 
 
 def crew_pool(in_repair: Any, n_crew: Any, service_level: Any) -> Any:
@@ -169,7 +169,7 @@ def crew_pool(in_repair: Any, n_crew: Any, service_level: Any) -> Any:
     waits = _waits(c, a)
     with np.errstate(divide="ignore", invalid="ignore"):
         beyond = np.ceil(np.log((1 - q) / waits) / np.log(a / c) * (1 - LAST_DIGITS)) + c - 1
-        within = stats.poisson.ppf(q * stats.poisson.cdf(c - 1, a) / (1 - waits), a)
+        within = scipy.stats.poisson.ppf(q * scipy.stats.poisson.cdf(c - 1, a) / (1 - waits), a)
     pool = np.where(1 - waits >= q, np.minimum(within, c - 1), np.maximum(beyond, c - 1))
     return plain(np.where(a == 0, 0.0, pool))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.validity import plain
@@ -50,7 +50,7 @@ def rack_level(n_gpus: Any, n_spares: Any, unavailable: Any) -> Any:
     if too_many.any():
         most, given = (np.broadcast_to(one, too_many.shape)[too_many].flat[0] for one in (n, s))
         raise InputError(f"n_spares must be <= {most:g}, the GPUs of the rack, got {given:g}")
-    return plain(stats.binom.cdf(s, n, fraction("unavailable", unavailable)))
+    return plain(scipy.stats.binom.cdf(s, n, fraction("unavailable", unavailable)))
 
 
 def racks_level(n_racks: Any, n_used: Any, n_spares: Any, unavailable: Any, rack_unavailable: Any = 0.0) -> Any:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, MIN_PER_H, S_PER_H
@@ -269,15 +269,15 @@ class _Law:
 def _repairs_of_large(in_repair: float, n_spares: int, preempts: bool) -> _Law:
     if preempts:
         return _Law(_poisson(in_repair, n_spares + 1), n_spares, 0.0, True)
-    logarithms = stats.poisson.logpmf(np.arange(n_spares + 2), in_repair)
+    logarithms = scipy.stats.poisson.logpmf(np.arange(n_spares + 2), in_repair)
     weights = np.exp(logarithms - logarithms.max())
     return _Law(weights / weights.sum(), n_spares, float(waiting_share(n_spares, in_repair)), False)
 
 
 def _poisson(mean: float, least: int = 1) -> np.ndarray:
     """Chances of each number from 0 on, of so many numbers at least, up to where the rest is rounding."""
-    most = int(stats.poisson.isf(_TAIL, mean)) + 2 if mean > 0 else 1
-    chances = stats.poisson.pmf(np.arange(max(most, least)), mean)
+    most = int(scipy.stats.poisson.isf(_TAIL, mean)) + 2 if mean > 0 else 1
+    chances = scipy.stats.poisson.pmf(np.arange(max(most, least)), mean)
     return np.asarray(chances / chances.sum())
 
 

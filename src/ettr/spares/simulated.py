@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy
 
 from ettr import simulation
 from ettr.core.errors import InputError
@@ -119,7 +119,7 @@ def ratio_parts(simulated: simulation.Simulation) -> tuple[float, np.ndarray]:
 def half_width(influence: np.ndarray) -> float:
     """Half of a 95% interval of a mean, from what each run adds to it."""
     n = influence.size
-    return float(special.stdtrit(n - 1, 0.975) * influence.std(ddof=1) / np.sqrt(n))
+    return float(scipy.special.stdtrit(n - 1, 0.975) * influence.std(ddof=1) / np.sqrt(n))
 
 
 def _row(one: simulation.Simulation, full: simulation.Simulation, size: int) -> dict[str, float]:

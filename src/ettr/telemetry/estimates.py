@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 LEVEL = 0.95
 """Of all intervals."""
@@ -86,7 +86,7 @@ class Solution:
     def interval(self, i: int) -> tuple[float, float]:
         """The 95% interval of one parameter, by Student's t."""
         freedom = max(self.n_effective - len(self.values), 1.0)
-        half = float(stats.t.ppf((1 + LEVEL) / 2, freedom) * self.errors[i])
+        half = float(scipy.stats.t.ppf((1 + LEVEL) / 2, freedom) * self.errors[i])
         return float(self.values[i]) - half, float(self.values[i]) + half
 
     def estimate(self, name: str, unit: str, i: int = 0) -> Estimate:
@@ -185,7 +185,7 @@ def mean_of(values: np.ndarray) -> tuple[float, float, float]:
     if n < 2 * n_batches:
         return mean, -math.inf, math.inf
     batches = [float(batch.mean()) for batch in np.array_split(values, n_batches)]
-    half = float(stats.t.ppf((1 + LEVEL) / 2, n_batches - 1) * np.std(batches, ddof=1) / math.sqrt(n_batches))
+    half = float(scipy.stats.t.ppf((1 + LEVEL) / 2, n_batches - 1) * np.std(batches, ddof=1) / math.sqrt(n_batches))
     return mean, mean - half, mean + half
 
 
@@ -205,7 +205,7 @@ def together(estimates: Sequence[Estimate]) -> Estimate:
     half = float(((highs - lows) ** 2).sum()) ** 0.5 / 2 / len(known)
     if len(known) > 1:
         between = float(np.std(values, ddof=1)) / math.sqrt(len(known))
-        half = max(half, between * float(stats.t.ppf((1 + LEVEL) / 2, len(known) - 1)))
+        half = max(half, between * float(scipy.stats.t.ppf((1 + LEVEL) / 2, len(known) - 1)))
     mean = float(values.mean())
     missing = len(estimates) - len(known)
     note = f"mean of {len(known)} GPUs" + (f"; {missing} could not say" if missing else "")

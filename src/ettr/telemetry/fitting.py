@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ettr.core.errors import InputError
 from ettr.scenario.gpu import Gpu
@@ -229,7 +229,7 @@ def _spread(resistances: list[Estimate]) -> Estimate:
         why = f"it takes three GPUs with a known resistance, got {values.size}"
         return Estimate("spread", "", n=int(values.size), why_not=why)
     cv, freedom = float(np.std(values, ddof=1) / values.mean()), values.size - 1
-    low, high = (cv * float(np.sqrt(freedom / stats.chi2.ppf(p, freedom))) for p in (0.975, 0.025))
+    low, high = (cv * float(np.sqrt(freedom / scipy.stats.chi2.ppf(p, freedom))) for p in (0.975, 0.025))
     if cv >= _MOST_SPREAD:
         why = f"{cv:.2g} is not how GPUs of one kind differ: each has a place and an inlet of its own"
         return Estimate("spread", "", n=int(values.size), why_not=why)

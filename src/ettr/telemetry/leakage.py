@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy import optimize
+import scipy
 
 from ettr.scenario.gpu import Gpu
 from ettr.telemetry.estimates import Estimate, Solution, with_errors
@@ -185,7 +185,7 @@ def _curved(data: _Steady, base: Gpu, slope: Estimate, at_c: float) -> Leak:
         return float(((y - x * (x @ y) / (x @ x)) ** 2).sum())
 
     bounds = tuple(np.log(_RISES_K))
-    optimum = optimize.minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
+    optimum = scipy.optimize.minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
     rise_k = float(np.exp(optimum.x))
     x = shape(rise_k)
     power_w = float(x @ y / (x @ x))

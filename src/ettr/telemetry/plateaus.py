@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import ndimage
+import scipy
 
 from ettr.telemetry.format import GAP_STEPS
 
@@ -92,7 +92,7 @@ def _cuts(power: np.ndarray, weights: np.ndarray) -> np.ndarray:
     if high - low < max(2.0, 0.02 * high):
         return np.empty(0)
     density, edges = np.histogram(power, _BINS, (low, high), weights=weights)
-    smooth = ndimage.gaussian_filter1d(density.astype(float), _WIDTH * _BINS, mode="constant")
+    smooth = scipy.ndimage.gaussian_filter1d(density.astype(float), _WIDTH * _BINS, mode="constant")
     middle = (edges[1:] + edges[:-1]) / 2
     inner = (smooth[1:-1] >= smooth[:-2]) & (smooth[1:-1] > smooth[2:])
     peaks = list(np.flatnonzero(np.concatenate([[smooth[0] > smooth[1]], inner, [smooth[-1] > smooth[-2]]])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from ettr.telemetry.estimates import Estimate, Solution, if_sure, with_errors
 from ettr.telemetry.format import GAP_STEPS
@@ -176,7 +176,7 @@ def _best_tau_s(parts: list[Stretch], low_s: float, high_s: float, near_s: float
     grid = np.geomspace(low_s, high_s, 40 if near_s is None else 5)
     best = int(np.argmin([_solved(parts, tau)[1] for tau in grid]))
     around = np.log(grid[max(best - 1, 0)]), np.log(grid[min(best + 1, grid.size - 1)])
-    optimum = optimize.minimize_scalar(
+    optimum = scipy.optimize.minimize_scalar(
         lambda log: _solved(parts, np.exp(log))[1], bounds=around, method="bounded", options={"xatol": 1e-5}
     )
     return float(np.exp(optimum.x))

@@ -21,6 +21,7 @@ from ettr import Scenario, budget, plan
 from ettr.chapters import checkpoint_interval
 from ettr.plan import assumed
 from ettr.scenario.fields import name_of
+from ettr.scenario.job_in_hours import SHORTEST_MIN
 from sentences_read import NUMBER, TENTH, THREE_DIGITS, check_words, hours, numbers
 
 RATE = "failures.rate_per_1000_node_days"
@@ -72,7 +73,7 @@ def costs_told(text: str) -> dict[str, float]:
 def test_a_wrong_interval_costs_what_is_said(name, extreme):
     told, run = answer(name, extreme), scenario(name, extreme)
     finding, best = checkpoint_interval.words.wrong(told), told.band.interval_min
-    shortest = max(plan.SHORTEST_MIN, run.least_interval_min)
+    shortest = max(SHORTEST_MIN, run.least_interval_min)
     possible = {
         words: factor
         for words, factor in FACTORS.items()

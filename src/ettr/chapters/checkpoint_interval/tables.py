@@ -32,7 +32,6 @@ from ettr.checkpoint import (
 from ettr.core.errors import NotModelled
 from ettr.plan import (
     BAND_POINTS,
-    SHORTEST_MIN,
     best_interval_min,
     job_mttf_h,
     longest_interval_min,
@@ -40,6 +39,7 @@ from ettr.plan import (
 )
 from ettr.plan.assumed import steady_state
 from ettr.scenario import Scenario
+from ettr.scenario.job_in_hours import SHORTEST_MIN
 from ettr.scenario.paths import INTERVAL, N_GPUS, RATE
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ettr import budget, simulation
 from ettr.chapters.common.steady_state import without_start
@@ -90,7 +90,7 @@ def _spread_of_groups(whole: Simulation, size: int) -> dict[str, float]:
     n_groups = whole.n_runs // size
     off = 100 * (np.array([_part(whole, size, i * size).ettr for i in range(n_groups)]) - whole.ettr)
     error = float(np.sqrt(np.mean(off**2) / (1 - size / whole.n_runs)))
-    low, high = (np.sqrt(n_groups / stats.chi2.ppf(at, n_groups)) for at in (0.975, 0.025))
+    low, high = (np.sqrt(n_groups / scipy.stats.chi2.ppf(at, n_groups)) for at in (0.975, 0.025))
     return {
         "n_runs": size,
         "n_groups": n_groups,

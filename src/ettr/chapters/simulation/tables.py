@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ettr import budget
 from ettr.chapters.common.simulated_runs import SHARES, some_runs_of
@@ -132,7 +132,7 @@ def _over_rates(scenario: Scenario, plain: Scenario, n_runs: int, seed: int) -> 
     if known is None or scenario.failure_rate == 0:
         return None
     likely = (np.arange(_N_RATES) + 0.5) / _N_RATES
-    rates = 1000 * stats.gamma.ppf(likely, known.shape) / known.node_days
+    rates = 1000 * scipy.stats.gamma.ppf(likely, known.shape) / known.node_days
     each = max(2, n_runs // _N_RATES)
     runs = [
         some_runs_of(plain.override({paths.RATE: float(rate)}), each, seed + number, _FAILURES_A_ROW)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy
 
 from ettr import budget, evidence, spares
 from ettr.chapters.simulation.beyond_formula_tables import formula_run, rack_failures
@@ -226,7 +226,7 @@ def unavailability_for(n_nodes: int, share: float, level: float) -> float:
     0.035
     """
     held = math.floor(share * n_nodes)
-    return float(special.betaincinv(held + 1, n_nodes, 1 - level))
+    return float(scipy.special.betaincinv(held + 1, n_nodes, 1 - level))
 
 
 def pools_by_level(run: PooledRun, crew_factor: float = 1.3) -> pd.DataFrame:

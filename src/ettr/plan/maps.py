@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ettr.core.errors import InputError
 from ettr.plan.fields import Field, Sense, field_of
@@ -15,6 +14,10 @@ from ettr.plan.needs import check_target
 from ettr.plan.solving import last_reaching
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _AROUND = 10.0
 """A field is shown from a tenth of the scenario's own value to ten times it."""
@@ -83,6 +86,8 @@ def frontier(scenario: Scenario, x: str, y: str, target_ettr: float, x_values: A
     >>> line.points["y"].round(1).tolist()
     [17.7, 6.8]
     """
+    import pandas as pd
+
     check_target(target_ettr)
     across, up = _two(scenario, x, y)
     if up.sense == "between":
@@ -138,6 +143,8 @@ def ettr_map(
     >>> plan.ettr_map(run, "cluster.n_gpus", "checkpoint.stall_s", n=2).round(3)["ettr"].tolist()
     [0.979, 0.942, 0.644, 0.425]
     """
+    import pandas as pd
+
     across, up = _two(scenario, x, y)
     x_grid = _values(scenario, across, x_values, n)
     y_grid = _values(scenario, up, y_values, n)
