@@ -281,6 +281,7 @@ def test_every_swept_field_matches_an_override(llama3):
         "failures.rate_per_1000_node_days": 5.0,
         "cluster.n_gpus": 20_000,
         "checkpoint.persist_slowdown": 0.1,
+        "recovery.person_share": 0.1,
     }
     for path in budget.swept(llama3):
         section, field = path.split(".")

@@ -79,9 +79,8 @@ def test_what_is_swept_goes_from_every_scenario_to_its_own(rich):
     assert own[-5:] == ["checkpoint.tiers.memory.survives", *(f"prediction.{name}" for name in ADDED["prediction"])]
 
 
-def test_what_can_be_swept_is_better_one_way_and_has_a_name(rich):
+def test_what_can_be_swept_has_a_name(rich):
     for path in fields.swept(rich):
-        assert fields.meta_at(path, Scenario).better
         assert fields.amount_of(path, Scenario) not in ("", "the ")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ettr import Scenario, budget, checkpoint, simulate
-from ettr.core.errors import NotModelled
+from ettr.core.errors import InputError, NotModelled
 
 FIRST = {
     "cluster": {"n_gpus": 4096},
@@ -143,3 +143,32 @@ def test_a_scenario_without_a_job_is_one_in_the_steady_state(first):
     assert hours.productive_h == pytest.approx(8766)
     simulated = simulate(first, n_runs=40, seed=1)
     assert abs(simulated.ettr - hours.ettr) < 4 * simulated.ettr_error
+
+
+# --------------------------------------------------------------------------- what was measured
+
+
+def test_what_was_measured_is_of_the_run_as_written(first):
+    run = first.override({"measured.ettr": 0.78})
+    assert run.measured and (run.measured.ettr, run.measured.n_gpus) == (0.78, 4096)
+    assert run.override({"cluster.n_gpus": 16_384}).measured == run.measured
+    assert run.override({"cost.usd_per_gpu_h": 3}).measured == run.measured
+    assert run.override({"recovery.restart_min": 3}).measured is None  # another run
+    other = run.override({"recovery.restart_min": 3, "measured.ettr": 0.8, "cluster.n_gpus": 8192})
+    assert other.measured and (other.measured.ettr, other.measured.n_gpus) == (0.8, 8192)
+    assert Scenario.parse(run.to_yaml()) == run
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "measured needs ettr, or ettr_above or ettr_below where only a bound is known"),
+        ({"ettr": 0.8, "ettr_above": 0.7}, "measured takes ettr, or ettr_above and ettr_below, not both"),
+        ({"ettr_above": 0.9, "ettr_below": 0.8}, "measured.ettr_below must be > 0.9, the ettr_above, got 0.8"),
+        ({"ettr": 1}, "measured.ettr must be < 1, got 1"),
+    ],
+)
+def test_a_measurement_that_says_nothing_or_too_much_is_refused(first, given, words):
+    with pytest.raises(InputError) as caught:
+        first.override({"measured": given})
+    assert str(caught.value).startswith(words)

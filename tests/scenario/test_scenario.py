@@ -151,7 +151,7 @@ def test_scenarios_that_answered_are_compared_by_what_they_say(llama3):
 def test_override_returns_a_copy_and_changes_nothing_else(llama3):
     other = llama3.override({"checkpoint.interval_min": 5})
     assert (llama3.checkpoint.interval_min, other.checkpoint.interval_min) == (10, 5)
-    assert other.override({"checkpoint.interval_min": 10}).flat() == llama3.flat()
+    assert other.override({"checkpoint.interval_min": 10, "measured": llama3.measured}).flat() == llama3.flat()
     assert llama3.override({}) == llama3
 
 
@@ -237,12 +237,12 @@ def test_an_override_leaves_the_values_as_they_were_given(plain_run):
         (
             {"cluster.gpus": 8},
             "unknown field 'cluster.gpus'; did you mean 'cluster.n_gpus'? Near it: cluster.n_gpus, "
-            "cluster.gpus_per_node, cost.usd_per_gpu_h, network.pod_gpus, power.pue",
+            "cluster.gpus_per_node, cost.usd_per_gpu_h, measured.n_gpus, network.pod_gpus",
         ),
         (
             {"cluster.n_gpus.x": 8},
             "unknown field 'cluster.n_gpus.x'; did you mean 'cluster.n_gpus'? Near it: cluster.n_gpus, "
-            "cluster.gpus_per_node, cost.usd_per_gpu_h, elastic.n_replicas, elastic.n_least",
+            "cluster.gpus_per_node, measured.n_gpus, cost.usd_per_gpu_h, elastic.n_replicas",
         ),
         ({"cluster": 8}, "cluster must be a section with its fields, got 8 (cluster=8)"),
         (

@@ -213,6 +213,7 @@ def accepted(
     """
     if isinstance(scenario, JobInHours):
         return scenario
+    scenario = Scenario.of(scenario)
     run = scenario.in_hours(at)
     refuse(scenario, run, formula)
     return run

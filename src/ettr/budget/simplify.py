@@ -11,6 +11,7 @@ import numpy as np
 from ettr.budget.refusals import EXTRAS, SILENT, silent_modes, together
 from ettr.scenario import Scenario
 from ettr.scenario.fields import idle_value
+from ettr.scenario.job_in_hours import before_interval
 from ettr.scenario.long_run import settled
 from ettr.scenario.paths import PREDICTION, SLOWDOWN, TIERS
 
@@ -99,7 +100,7 @@ def _at_the_settled_rate(simple: Simplified) -> Simplified:
 
 def _without_what_excludes_others(simple: Simplified) -> Simplified:
     """Leave out what no closed form holds for beside something else."""
-    run = simple.scenario.in_hours()
+    run = before_interval(simple.scenario)
     present = set(together(run))
     if SLOWDOWN in present:
         present.discard(SLOWDOWN)

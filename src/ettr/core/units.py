@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-S_PER_H, MIN_PER_H, H_PER_DAY, H_PER_YEAR = 3600.0, 60.0, 24.0, 8766.0
+S_PER_H, MIN_PER_H, H_PER_DAY, H_PER_MONTH, H_PER_YEAR = 3600.0, 60.0, 24.0, 730.5, 8766.0
 KWH_PER_MWH, W_PER_MW = 1e3, 1e6
 ROUNDING = 1e-9
 """Two ways to the same number may differ by this, relative: what sums and products of floats leave over."""

@@ -365,4 +365,4 @@ def _origin(place: str, origin: Any, keys: set[str]) -> Iterator[str]:
         yield f"{place}: the source {source!r} is not a key of references.bib"
     if status in ("assumed", "derived") and not origin.get("note"):
         yield f"{place}: the status {status} needs a note"
-    yield from (f"{place}: unknown entry {key!r}" for key in origin.keys() - {"status", "source", "note"})
+    yield from (f"{place}: unknown entry {key!r}" for key in origin.keys() - {"status", "source", "note", "fitted"})

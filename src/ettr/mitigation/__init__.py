@@ -3,7 +3,16 @@
 from typing import TYPE_CHECKING
 
 from ettr.core import moved
-from ettr.mitigation.applying import WithAssumptions, apply, missing, n_replicas, pool, with_assumptions, without
+from ettr.mitigation.applying import (
+    WithAssumptions,
+    apply,
+    changed,
+    missing,
+    n_replicas,
+    pool,
+    with_assumptions,
+    without,
+)
 from ettr.mitigation.catalogue import NO_EVIDENCE, NOT_MODELLED, PUBLISHED, Catalogue, catalogue
 from ettr.mitigation.entries import Assumption, Change, Mitigation, Price, Published, weakest_status
 
@@ -20,6 +29,7 @@ __all__ = [
     "WithAssumptions",
     "apply",
     "catalogue",
+    "changed",
     "missing",
     "n_replicas",
     "pool",

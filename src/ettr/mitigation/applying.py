@@ -83,6 +83,7 @@ def with_assumptions(scenario: Scenario, of: Catalogue | None = None) -> WithAss
     # a pool is of the repair, which may be assumed too
     pools = {one.path: _value(completed, one) for one in assumptions if one.of == "pool"}
     if pools:
+        known = {path: origin.model_dump() for path, origin in completed.evidence.items()}
         completed = completed.override({**pools, "evidence": {**known, **origins}})
     return WithAssumptions(completed, tuple(assumptions))
 

@@ -126,11 +126,14 @@ class Mitigation(Section):
     published: tuple[Published, ...] = ()
     conflicts: dict[Id, Words] = Field(default_factory=dict, description="mitigation to why both do not go together")
     unmodelled: Words | None = Field(None, description="why there are no changes")
+    straw_man: Words | None = Field(None, description="why what it is before is no fair comparison")
 
     @model_validator(mode="after")
     def _changes_or_a_reason(self) -> Mitigation:
         if bool(self.changes) == bool(self.unmodelled):
             raise ValueError(f"{self.id} needs changes, or unmodelled: why there are none; and not both")
+        if self.straw_man and not self.before:
+            raise ValueError(f"{self.id} needs before, of which straw_man speaks")
         return self
 
     @property

@@ -61,6 +61,26 @@ class WhereZero:
     quantity: str
 
 
+@dataclass(frozen=True)
+class Plausible:
+    """How far a value may be from what is assumed.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the range, in the unit of the field.
+    source : str
+        Bibliography key of who prints such values; empty where nobody was found, so that the range is assumed too.
+    reason : str
+        How the range follows, in a few words.
+    """
+
+    low: float
+    high: float
+    source: str
+    reason: str
+
+
 NEVER = "every value has an effect"
 UNSAID = object()
 
@@ -85,8 +105,8 @@ class Meta:
         Paths that a new value makes void: two ways to say one thing.
     file : bool
         It may name a file, which is looked for beside the scenario's own first.
-    plausible : tuple of (low, high, source) or None
-        Range that is plausible, and who says so.
+    plausible : Plausible or None
+        How far it may be from what is assumed; half to double where nothing stands here.
     """
 
     idle: Any = UNSAID
@@ -97,7 +117,7 @@ class Meta:
     amount: str = ""
     voids: tuple[str, ...] = ()
     file: bool = False
-    plausible: tuple[float, float, str] | None = None
+    plausible: Plausible | None = None
 
     def over(self, kind: Meta) -> Meta:
         """With the facts of the field's kind where it has none of its own."""
@@ -136,3 +156,4 @@ class Origin(Section):
     status: Literal["primary", "secondary", "derived", "assumed"] = Field(description="how it is known")
     source: Text | None = Field(None, description="bibliography key")
     note: str | None = Field(None, max_length=400, description="what was assumed or derived, in a few words")
+    fitted: bool = Field(False, description="chosen so that the ETTR agrees with what was published of the run")

@@ -19,6 +19,7 @@ from ettr.scenario.basics import (
     Meta,
     MoreIsBetter,
     Number,
+    Plausible,
     Section,
     Share,
     Text,
@@ -150,17 +151,49 @@ class Checkpoint(Section):
     """How state is saved: in the store, which survives every failure, and in faster tiers below it."""
 
     interval_min: Annotated[
-        Interval, Meta(idle=NEVER, better="between", swept=True, says="interval"), BeforeValidator(_minutes_or_rule)
+        Interval,
+        Meta(
+            idle=NEVER,
+            better="between",
+            swept=True,
+            says="interval",
+            plausible=Plausible(5.0, 60.0, "kokolis2025", "the two intervals that a study of Meta's clusters compares"),
+        ),
+        BeforeValidator(_minutes_or_rule),
     ] = Field("best", description="productive training between two checkpoints, stall excluded; or best, young or daly")
-    stall_s: Annotated[LessIsBetter, Meta(idle=NEVER, says="stall", amount="the checkpoint stall")] = Field(
-        30.0, ge=0, description="training stands still for each checkpoint (assumed: 30)"
-    )
-    persist_s: Annotated[LessIsBetter, Meta(idle=NEVER, follows="checkpoint.store", says="background write")] = Field(
-        0.0, ge=0, description="background write after the stall until the state is durable"
-    )
-    persist_slowdown: Annotated[LessIsBetter, Meta(idle=WhereZero("persist_h"), says="slowdown by the write")] = Field(
-        0.0, ge=0, lt=1, description="share of throughput that the background write takes (assumed: 0)"
-    )
+    stall_s: Annotated[
+        LessIsBetter,
+        Meta(
+            idle=NEVER,
+            says="stall",
+            amount="the checkpoint stall",
+            plausible=Plausible(
+                0.59,
+                40.0,
+                "wan2025bytecheckpoint, bigscience2022chronicles",
+                "from a save in the background to one that is waited for",
+            ),
+        ),
+    ] = Field(30.0, ge=0, description="training stands still for each checkpoint (assumed: 30)")
+    persist_s: Annotated[
+        LessIsBetter,
+        Meta(
+            idle=NEVER,
+            follows="checkpoint.store",
+            says="background write",
+            plausible=Plausible(20.0, 200.0, "wan2025bytecheckpoint", "saves that were timed on 1,488 to 8,960 GPUs"),
+        ),
+    ] = Field(0.0, ge=0, description="background write after the stall until the state is durable")
+    persist_slowdown: Annotated[
+        LessIsBetter,
+        Meta(
+            idle=WhereZero("persist_h"),
+            says="slowdown by the write",
+            plausible=Plausible(
+                0.0, 0.035, "checkfreq2021", "the overhead that a tuned save is allowed, taken as all of the write"
+            ),
+        ),
+    ] = Field(0.0, ge=0, lt=1, description="share of throughput that the background write takes (assumed: 0)")
     load_s: Annotated[
         LessIsBetter,
         Meta(
@@ -168,6 +201,7 @@ class Checkpoint(Section):
             follows="checkpoint.store.read_gb_s",
             says="loading from the store",
             amount="loading from the store",
+            plausible=Plausible(129.0, 266.0, "wan2025bytecheckpoint", "loads that were timed on 1,488 and 8,960 GPUs"),
         ),
     ] = Field(0.0, ge=0, description="loading from the store, if recovery.restart_min does not hold it")
     store: Store | None = Field(None, description=Store.__doc__)

@@ -111,6 +111,9 @@ class Cost(Section):
 
     usd_per_gpu_h: Assumed = Field(2.0, ge=0, description="price of an hour of a GPU, without electricity (assumed: 2)")
     usd_per_kwh: Assumed = Field(0.08, ge=0, description="price of electricity (assumed: 0.08)")
+    payback_months: Number | None = Field(
+        None, gt=0, description="time within which a remedy must return its price (assumed: the job's; 12 without one)"
+    )
     usd_per_day: Addition = Field(
         0.0, ge=0, description="what a day of the job costs whatever its size: people, and waiting (assumed: 0)"
     )

@@ -88,6 +88,16 @@ def given_at(section: Section, path: str) -> Any:
     return value
 
 
+def is_written(section: Section, path: str) -> bool:
+    """Whether somebody wrote a value at a dotted path, be it the default."""
+    value: Any = section
+    for part in path.split("."):
+        if part not in getattr(value, "model_fields_set", ()):
+            return False
+        value = getattr(value, part)
+    return True
+
+
 def idle(scenario: Scenario) -> set[str]:
     """Paths of the fields that have no effect with their values, those in lists left out."""
     known = {path: (value, meta) for path, value, meta, _ in _walk(type(scenario), scenario) if not list_of(path)}

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from ettr import evidence
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.temperatures import MACHINE_C
-from ettr.scenario import paths, writing
+from ettr.scenario import fields, paths, writing
 from ettr.scenario.basics import Addition, Factor, Number, Origin, Section, Share, Text
 from ettr.scenario.explain import explain
 from ettr.scenario.loader import mapping_of, text_of
@@ -253,8 +253,10 @@ class Gpu(Section):
         """
         import pandas as pd
 
-        given = self.flat().items()
-        rows = [paths.row_of(path, path, value, self.evidence.get(path), type(self)) for path, value in given]
+        rows = [
+            paths.row_of(path, path, value, self.evidence.get(path), fields.is_written(self, path), type(self))
+            for path, value in self.flat().items()
+        ]
         return pd.DataFrame(rows)
 
     @classmethod

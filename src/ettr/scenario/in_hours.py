@@ -27,7 +27,7 @@ from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import HeatResponse, heat_response
 from ettr.scenario.job_in_hours import JobInHours, Values, before_interval, job_in_hours, weights_of
 from ettr.scenario.loader import stamp
-from ettr.scenario.sections import Cluster, Job, Maintenance, Prediction, Recovery
+from ettr.scenario.sections import Cluster, Job, Maintenance, Measured, Prediction, Recovery
 from ettr.scenario.survival import survival_by_mode
 from ettr.scenario.training import Interconnect, Model, Parallelism, StepModel, Synchronisation
 
@@ -48,6 +48,7 @@ class InHours(Section):
         default_factory=lambda: Checkpoint.model_validate({}), description=Checkpoint.__doc__
     )
     recovery: Recovery = Field(default_factory=lambda: Recovery.model_validate({}), description=Recovery.__doc__)
+    measured: Measured | None = Field(None, description=Measured.__doc__)
     maintenance: Maintenance | None = Field(None, description=Maintenance.__doc__)
     prediction: Prediction | None = Field(None, description=Prediction.__doc__)
     spares: Spares | None = Field(None, description=Spares.__doc__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,29 @@ from ettr.scenario.explain import explain
 from ettr.scenario.failures import MEANS
 from ettr.scenario.in_hours import InHours
 from ettr.scenario.loader import beside, mapping_of, text_of
-from ettr.scenario.sections import OF_TOKENS, Cluster
+from ettr.scenario.sections import OF_TIME, OF_TOKENS, Cluster
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_COMPUTED = {"status": "derived", "note": "computed from the scenario as first written"}
+_CLOCK = {"status": "assumed", "note": "the clock of whoever tells a mean time to failure"}
+
+
+def _noted(raw: dict[str, Any], origins: dict[str, Any]) -> dict[str, Any]:
+    """Values with the origins of some that were computed, where no other is written."""
+    written = raw["evidence"] if isinstance(raw.get("evidence"), dict) else {}
+    return {**raw, "evidence": origins | written}
+
+
+def _without_origins(evidence: dict[str, Any], of: Iterable[str]) -> dict[str, Any]:
+    """Origins of values without those of some paths, and of all below these."""
+    return {
+        field: origin
+        for field, origin in evidence.items()
+        if not any(field == path or field.startswith(f"{path}.") for path in of)
+    }
 
 
 class Scenario(InHours):
@@ -41,6 +60,28 @@ class Scenario(InHours):
     >>> round(scenario.job_mttf_h, 2)
     0.5
     """
+
+    def __init__(self, /, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise InputError(explain(error, type(self), "scenario")) from error
+
+    # as BaseModel's own: else pydantic would call it for each scenario that it reads
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fix_where_it_was_measured(cls, raw: Any) -> Any:
+        """Keep on how many GPUs the ETTR was measured, from the scenario as it was written."""
+        measured = raw.get("measured") if isinstance(raw, dict) else None
+        if not isinstance(measured, dict) or measured.get("n_gpus") is not None:
+            return raw
+        try:
+            n_gpus = Cluster.model_validate(raw.get("cluster")).n_gpus
+        except ValidationError:
+            return raw
+        return _noted({**raw, "measured": {**measured, "n_gpus": n_gpus}}, {"measured.n_gpus": _COMPUTED})
 
     @model_validator(mode="before")
     @classmethod
@@ -69,11 +110,8 @@ class Scenario(InHours):
                 f"maintenance take {dead:.3g} of each hour (give fewer failures, or shorter times)"
             )
         known |= {"exposed_share": 1 - dead} if wall else {}
-        origins = raw["evidence"] if isinstance(raw.get("evidence"), dict) else {}
-        computed = {"status": "derived", "note": "computed from the scenario as first written"}
-        assumed = {"status": "assumed", "note": "the clock of whoever tells a mean time to failure"}
-        origin = {f"failures.{name}": assumed if name == "rate_clock" else computed for name in known}
-        return {**raw, "failures": {**failures, **known}, "evidence": origin | origins}
+        origin = {f"failures.{name}": _CLOCK if name == "rate_clock" else _COMPUTED for name in known}
+        return _noted({**raw, "failures": {**failures, **known}}, origin)
 
     @model_validator(mode="after")
     def _origins_name_fields(self) -> Scenario:
@@ -239,8 +277,17 @@ class Scenario(InHours):
         return cls.of(raw, place)
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], place: str = "scenario") -> Scenario:
-        """Make a scenario from nested values, as they would stand in a file; ``place`` names them in errors."""
+    def of(cls, values: Scenario | Mapping[str, Any] | str | Path, place: str = "scenario") -> Scenario:
+        """Make a scenario from nested values, as they would stand in a file; ``place`` names them in errors.
+
+        A scenario comes back as it is, and a preset or a file by its name.
+        """
+        if isinstance(values, Scenario):
+            return values
+        if isinstance(values, (str, Path)):
+            return cls.load(values)
+        if not isinstance(values, Mapping):
+            raise InputError(f"{place} must be a Scenario, a preset's name, a file or a mapping, got {values!r:.80}")
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
@@ -253,7 +300,8 @@ class Scenario(InHours):
         ----------
         values : mapping
             Dotted path to value, e.g. ``{"checkpoint.interval_min": 5}``. A mode is found by its name:
-            ``failures.modes.Faulty GPU.factor``. A rate replaces a count and the other way round.
+            ``failures.modes.Faulty GPU.factor``. One way to give the rate replaces another, and what was measured of
+            the run is left out where another of its times or rates is asked about.
 
         Raises
         ------
@@ -267,6 +315,9 @@ class Scenario(InHours):
             for void in fields.meta_at(path, type(self)).voids
             if not any(other == void or other.startswith(f"{void}.") for other in values)
         ]
+        sections = {path.partition(".")[0] for path in values}
+        if self.measured and OF_TIME & sections and "measured" not in sections:
+            voids.append("measured")
         changed = {*values, *voids}
         # sections that stay as they are have been checked
         stays = set(type(self).model_fields) - {path.partition(".")[0] for path in changed}
@@ -276,18 +327,17 @@ class Scenario(InHours):
         if any(path in values for path in (paths.RATE, *MEANS)):
             for mode, share in zip(raw["failures"].get("modes", ()), self.failures.shares, strict=True):
                 mode.update(n_events=None, share=share)
-        raw["evidence"] = {
-            field: origin
-            for field, origin in raw.get("evidence", {}).items()
-            if not any(field == path or field.startswith(f"{path}.") for path in changed)
-        }
+        raw["evidence"] = _without_origins(raw.get("evidence", {}), changed)
         for path, value in values.items():
             # a copy: a later path may lead into it
             paths.assign(raw, path, copy.deepcopy(value), type(self))
+        raw["evidence"] = _without_origins(raw["evidence"], voids)
         return self.of(raw, ", ".join(f"{path}={str(value)[:60]}" for path, value in values.items()))
 
-    def to_yaml(self) -> str:
+    def to_yaml(self, comments: bool = False) -> str:
         """The scenario as a file that :meth:`load` reads back: a line a section, a line a mode and an origin.
+
+        With ``comments`` a line a field, with its meaning, and what is assumed where nothing is given.
 
         Examples
         --------
@@ -295,9 +345,12 @@ class Scenario(InHours):
         >>> Scenario.parse(Scenario.load("rsc-1").to_yaml()) == Scenario.load("rsc-1")
         True
         """
-        sections = self.model_dump(exclude_none=True, exclude_defaults=True)
+        kept: Any = {"exclude_unset": True} if comments else {"exclude_defaults": True}
+        sections = self.model_dump(exclude_none=True, **kept)
         if self.failures.ways[0] in {path.removeprefix("failures.") for path in MEANS}:  # which assumes the other one
             sections["failures"]["rate_clock"] = self.failures.rate_clock
+        if comments:
+            return writing.commented(sections, type(self))
         return writing.as_yaml({**sections, "cluster": self.cluster.model_dump()})
 
     def flat(self) -> dict[str, Any]:
@@ -327,14 +380,21 @@ class Scenario(InHours):
         """
         import pandas as pd
 
-        rows = []
+        return pd.DataFrame(self.in_force())
+
+    def in_force(self) -> list[dict[str, Any]]:
+        """The rows of :meth:`to_frame`."""
         idle = fields.idle(self)
+        rows = []
         for field, path, value in self._all_values():
             if value is None or isinstance(value, bool) or path in idle:
                 continue
             origin = self.evidence.get(path) or self.evidence.get(paths.list_of(path))
-            rows.append(paths.row_of(field, path, value, origin, type(self)))
-        return pd.DataFrame(rows)
+            rows.append(paths.row_of(field, path, value, origin, fields.is_written(self, path), type(self)))
+        return rows
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.title, self.cluster))
 
     def __repr__(self) -> str:
         return one_line(self, f"{self.name}: {gpus(self.cluster.n_gpus)}, {fails(self.job_mttf_h)}")

@@ -168,9 +168,11 @@ def leaves(section: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield prefix + name, value
 
 
-def row_of(field: str, path: str, value: Any, origin: Origin | None, model: type[Section]) -> dict[str, Any]:
+def row_of(
+    field: str, path: str, value: Any, origin: Origin | None, written: bool, model: type[Section]
+) -> dict[str, Any]:
     """A value with its unit and where it comes from, as tables show it; what nobody gave is assumed."""
-    default = field_at(path, model).default == value
+    default = not written and field_at(path, model).default == value
     return {
         "field": field,
         "value": value,

@@ -15,12 +15,17 @@ from ettr.scenario.basics import (
     Meta,
     MoreIsBetter,
     Number,
+    Plausible,
     Section,
     Share,
     Spread,
     With,
 )
 
+OF_TIME = frozenset(
+    ("failures", "checkpoint", "recovery", "maintenance", "prediction", "spares", "repair", "elastic", "slow_nodes")
+)
+"""Sections that set where the hours of a run go: what was measured of one says nothing of a run with others."""
 OF_TOKENS = ("model", "layout", "network", "scaling", "sync")
 """Sections that say how fast tokens are trained on."""
 
@@ -87,16 +92,53 @@ class Job(Section):
 class Recovery(Section):
     """What follows a failure."""
 
-    detection_min: Annotated[LessIsBetter, Meta(idle=NEVER, says="detection", amount="the detection time")] = Field(
-        5.0, ge=0, description="from the failure until it is noticed (assumed: 5)"
-    )
-    queue_min: Annotated[LessIsBetter, Meta(idle=NEVER, says="queue", amount="the queue time")] = Field(
-        0.0, ge=0, description="waiting for the scheduler after each failure"
-    )
-    restart_min: Annotated[LessIsBetter, Meta(idle=NEVER, says="restart", amount="the restart time")] = Field(
-        10.0, ge=0, description="initialise and load until training goes on (assumed: 10)"
-    )
-    init_s_per_1000_gpus: Annotated[Addition, Meta(says="initialisation by size")] = Field(
+    detection_min: Annotated[
+        LessIsBetter,
+        Meta(
+            idle=NEVER,
+            says="detection",
+            amount="the detection time",
+            plausible=Plausible(
+                0.06,
+                10.0,
+                "deng2025minder, pytorch2026timeouts",
+                "from a detector that watches all machines to the time-out that ends a hang",
+            ),
+        ),
+    ] = Field(5.0, ge=0, description="from the failure until it is noticed (assumed: 5)")
+    queue_min: Annotated[
+        LessIsBetter,
+        Meta(
+            idle=NEVER,
+            says="queue",
+            amount="the queue time",
+            plausible=Plausible(
+                0.0, 3.0, "pattabiraman2026airesim", "a scheduler's search for a host, where none is held ready"
+            ),
+        ),
+    ] = Field(0.0, ge=0, description="waiting for the scheduler after each failure")
+    restart_min: Annotated[
+        LessIsBetter,
+        Meta(
+            idle=NEVER,
+            says="restart",
+            amount="the restart time",
+            plausible=Plausible(
+                2.5,
+                20.0,
+                "flashrecovery2025, kokolis2025",
+                "from state that is taken from living replicas to the slowest restarts of Meta's clusters",
+            ),
+        ),
+    ] = Field(10.0, ge=0, description="initialise and load until training goes on (assumed: 10)")
+    init_s_per_1000_gpus: Annotated[
+        Addition,
+        Meta(
+            swept=True,
+            says="initialisation by size",
+            plausible=Plausible(0.0, 3.0, "jiang2024megascale", "less than 30 s on more than 10,000 GPUs, once tuned"),
+        ),
+    ] = Field(
         0.0, ge=0, description="what each start takes on top of restart_min, for 1,000 GPUs of the job (assumed: 0)"
     )
     detection_cv: Annotated[Spread, Meta(says="spread of detection")] = Field(
@@ -105,15 +147,55 @@ class Recovery(Section):
     restart_cv: Annotated[Spread, Meta(says="spread of restarts")] = Field(
         0.0, description="coefficient of variation of restarts, log-normal; 0: always the mean (assumed: 0)"
     )
-    person_share: Annotated[Share, Meta(says="waits for a person")] = Field(
-        0.0, description="share of recoveries that wait for a person (assumed: 0)"
-    )
-    person_min: Annotated[Number, Meta(idle=With("person_share"), says="waits for a person")] = Field(
-        0.0, ge=0, description="mean wait for a person, exponential (assumed: 0)"
-    )
+    person_share: Annotated[
+        Share,
+        Meta(
+            swept=True,
+            says="waits for a person",
+            amount="the share that waits for a person",
+            plausible=Plausible(0.0, 0.1, "jiang2024megascale", "software handled more than nine faults in ten"),
+        ),
+    ] = Field(0.0, description="share of recoveries that wait for a person (assumed: 0)")
+    person_min: Annotated[
+        Number,
+        Meta(
+            idle=With("person_share"),
+            swept=True,
+            says="waits for a person",
+            amount="the wait for a person",
+            plausible=Plausible(0.0, 116.0, "zeng2022glm", "mean of the stops in a diary, the restart included"),
+        ),
+    ] = Field(0.0, ge=0, description="mean wait for a person, exponential (assumed: 0)")
     false_alarms_per_day: Annotated[Addition, Meta(says="false alarms of time-outs")] = Field(
         0.0, ge=0, description="healthy jobs killed by a time-out, per exposed day (assumed: 0)"
     )
+
+
+class Measured(Section):
+    """What is known of the run's ETTR as it is: what is assumed must not contradict it."""
+
+    says = "the ETTR that was measured"
+
+    ettr: Annotated[Number | None, Meta(voids=("measured.ettr_above", "measured.ettr_below", "measured.n_gpus"))] = (
+        Field(None, gt=0, lt=1, description="ETTR that the run has, by its own records")
+    )
+    ettr_above: Number | None = Field(
+        None, gt=0, lt=1, description="the least that it may be, where only that is known"
+    )
+    ettr_below: Number | None = Field(None, gt=0, lt=1, description="the most that it may be")
+    n_gpus: Count | None = Field(
+        None, gt=0, description="GPUs of the job that it was measured on (assumed: those of the cluster)"
+    )
+
+    @model_validator(mode="after")
+    def _something_was_measured(self) -> Measured:
+        if self.ettr is None and self.ettr_above is None and self.ettr_below is None:
+            raise ValueError("needs ettr, or ettr_above or ettr_below where only a bound is known")
+        if self.ettr is not None and (self.ettr_above is not None or self.ettr_below is not None):
+            raise ValueError("takes ettr, or ettr_above and ettr_below, not both")
+        if self.ettr_above is not None and self.ettr_below is not None and self.ettr_above >= self.ettr_below:
+            raise ValueError(f"ettr_below must be > {self.ettr_above:g}, the ettr_above, got {self.ettr_below:g}")
+        return self
 
 
 class Maintenance(Section):

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import yaml
+from pydantic.fields import FieldInfo
 
+from ettr.core.units import unit_of
+from ettr.scenario.basics import Section
+from ettr.scenario.fields import meta_of
 from ettr.scenario.loader import StrictLoader
-from ettr.scenario.paths import LISTS
+from ettr.scenario.paths import LISTS, model_of
 
 _LISTED = [path.rpartition(".")[2] for path in LISTS]
 
@@ -41,6 +45,50 @@ def as_yaml(sections: dict[str, Any]) -> str:
         else:
             lines.append(f"{name}: {_flow(value)}")
     return "\n".join(lines) + "\n"
+
+
+_HEAD = """# A job on a cluster, as `ettr plan` and all other commands take it; `ettr fields` finds every field.
+# A line that begins with # is what is assumed: without the sign, its section's too, it is your own value.
+"""
+_SHOWN = ("cluster", "job", "checkpoint", "recovery", "cost")
+"""Sections whose assumed fields are written down as comments."""
+
+
+def commented(sections: dict[str, Any], model: type[Section]) -> str:
+    """YAML text as of :func:`as_yaml` that says what each field means, and what is assumed where nothing is given."""
+    lines = [_HEAD.rstrip("\n")]
+    order = [name for name in model.model_fields if name in sections or name in _SHOWN]
+    for name in order:
+        inner, given = model_of(model.model_fields[name].annotation), sections.get(name, {})
+        if inner is None or name == "evidence" or any(isinstance(one, (list, tuple, dict)) for one in given.values()):
+            lines.append(as_yaml({name: given}).rstrip("\n"))
+            continue
+        fields = list(inner.model_fields.items())
+        own = [f"  {key}: {_flow(given[key])}  # {_meaning(key, field)}" for key, field in fields if key in given]
+        rest = [line for key, field in fields if key not in given and (line := _assumed(key, field))]
+        if name in _SHOWN:
+            own += rest
+        real = any(not line.startswith("  #") for line in own)
+        lines += [f"{name}:" if real else f"# {name}:", *own]
+    return "\n".join(lines) + "\n"
+
+
+def _meaning(key: str, field: FieldInfo) -> str:
+    unit = unit_of(key)
+    return f"{f'[{unit}] ' if unit else ''}{field.description}"
+
+
+def _assumed(key: str, field: FieldInfo) -> str:
+    """A field that nobody gave, as a comment: its default, its range and who says so; empty without a default."""
+    known = meta_of(field).plausible
+    if (
+        field.default is None
+        or not isinstance(field.default, (int, float, str))
+        or (known is None and field.default == 0)
+    ):
+        return ""
+    ends = f"; {known.low:g} to {known.high:g} is plausible ({known.source})" if known else ""
+    return f"  # {key}: {_flow(field.default)}  # {_meaning(key, field)}{ends}"
 
 
 def _flow(value: Any) -> str:

@@ -1,0 +1,169 @@
+"""All fields of a model as a list to read and to search: unit, meaning, default, rule, and what stands with each."""
+
+from __future__ import annotations
+
+import functools
+import typing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic.fields import FieldInfo
+
+from ettr.core.units import unit_of
+from ettr.scenario.basics import LARGEST_COUNT, Meta, Section
+from ettr.scenario.fields import meta_of
+from ettr.scenario.paths import bounds, each_field, list_of, model_of
+
+
+@dataclass(frozen=True)
+class ListedField:
+    """A field, as a list shows it.
+
+    Attributes
+    ----------
+    path : str
+        Dotted path; ``<name>`` stands for the name of an item of a list.
+    unit : str
+        Its unit; empty for a fraction, a count without a noun, and text.
+    meaning : str
+        What it is.
+    default : object
+        Its value where nobody gives one; None where it is then left out.
+    required : bool
+        Whether its section needs it.
+    low, high : float or None
+        Ends of the numbers that it may be; None without an end that anybody would meet.
+    rule : str
+        What it may be, in a few words, e.g. ``>= 0, < 1``; empty for all numbers, or all text.
+    meta : Meta
+        Facts that stand with it.
+    sections : tuple of str
+        What the sections around it say of themselves, the outermost first: meaning, description and name in a sentence.
+    """
+
+    path: str
+    unit: str
+    meaning: str
+    default: Any
+    required: bool
+    low: float | None
+    high: float | None
+    rule: str
+    meta: Meta
+    sections: tuple[str, ...]
+
+    @property
+    def section(self) -> str:
+        """Path of the section that it stands in; empty if none."""
+        return self.path.rpartition(".")[0]
+
+    @property
+    def name(self) -> str:
+        """Its name in that section."""
+        return self.path.rpartition(".")[2]
+
+    @property
+    def default_in_words(self) -> str:
+        """Its default as a file would have it; empty where it is left out."""
+        if self.required:
+            return "required"
+        if isinstance(self.default, bool):
+            return str(self.default).lower()
+        if isinstance(self.default, float):
+            return f"{self.default:.12g}"
+        return "" if self.default in (None, ()) else str(self.default)
+
+    @functools.cached_property
+    def text(self) -> str:
+        """All that may be searched for, in small letters."""
+        return "\n".join(
+            (self.path, self.meaning, self.unit, self.meta.says, self.meta.amount, *self.sections)
+        ).casefold()
+
+    def has(self, words: Sequence[str]) -> bool:
+        """Whether all of these words occur in what is said of it, also as parts of longer words."""
+        return all(word.casefold() in self.text for word in words)
+
+
+@functools.cache
+def fields_of(model: type[Section]) -> tuple[ListedField, ...]:
+    """Every field of a model in its order, those of items of lists included.
+
+    Examples
+    --------
+    >>> from ettr import Scenario
+    >>> restart = next(one for one in fields_of(Scenario) if one.path == "recovery.restart_min")
+    >>> restart.unit, restart.default, restart.rule
+    ('min', 10.0, '>= 0')
+    """
+    return tuple(_listed(path, field, model) for path, field in each_field(model, items=True))
+
+
+def without_items(path: str) -> str:
+    """The path of a field without the name of the item that it belongs to, which may hold dots.
+
+    Examples
+    --------
+    >>> without_items("failures.modes.Faulty GPU.factor"), without_items("failures.modes.<name>.factor")
+    ('failures.modes.factor', 'failures.modes.factor')
+    """
+    listed = list_of(path)
+    return f"{listed}.{path.rpartition('.')[2]}" if listed and path != listed else path.replace(".<*>", "")
+
+
+def _listed(path: str, field: FieldInfo, model: type[Section]) -> ListedField:
+    low, high, rule = _ends_and_rule(field)
+    return ListedField(
+        path=path,
+        unit=unit_of(path),
+        meaning=field.description or "",
+        default=None if field.is_required() else field.default,
+        required=field.is_required(),
+        low=low,
+        high=high,
+        rule=rule,
+        meta=meta_of(field),
+        sections=tuple(_sections_around(path, model)),
+    )
+
+
+def _sections_around(path: str, model: type[Section]) -> Iterator[str]:
+    section: type[Section] | None = model
+    for name in path.split("."):
+        if section is not None and name in section.model_fields:
+            field = section.model_fields[name]
+            section = model_of(field.annotation)
+            if section is not None:
+                yield f"{field.description or ''} {section.__doc__ or ''} {section.says}"
+
+
+def _ends_and_rule(field: FieldInfo) -> tuple[float | None, float | None, str]:
+    """The tightest of a field's bounds, and all that it may be in words; more than any machine has is no bound."""
+    limits = bounds(field)
+    # of equal ends the one that is left out is tighter
+    least = max(((limit, sign) for sign, limit in limits if sign in (">", ">=")), key=_tight(">"), default=None)
+    most = min(((limit, sign) for sign, limit in limits if sign in ("<", "<=")), key=_tight("<="), default=None)
+    if most and most[0] >= LARGEST_COUNT:
+        most = None
+    ends = [f"{end[1]} {end[0]:g}" for end in (least, most) if end]
+    choices = list(_choices(field.annotation))
+    if choices:
+        ends.append(f"{'or ' if ends else ''}{', '.join(choices[:-1])} or {choices[-1]}")
+    return float(least[0]) if least else None, float(most[0]) if most else None, ", ".join(ends)
+
+
+def _tight(larger: str) -> Any:
+    """Order of bounds by their limit; of equal ones the one with this sign is the larger."""
+    return lambda end: (end[0], end[1] == larger)
+
+
+def _choices(annotation: Any) -> Iterator[str]:
+    """Words that an annotation allows by name."""
+    if annotation is bool:
+        yield from ("true", "false")
+    elif typing.get_origin(annotation) is Literal:
+        yield from map(str, typing.get_args(annotation))
+    else:
+        for part in typing.get_args(annotation):
+            yield from _choices(part)
