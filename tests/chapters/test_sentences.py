@@ -38,7 +38,7 @@ from ettr.chapters import (
 )
 from ettr.chapters import validation as validation_chapter
 from ettr.core.sentences import Finding
-from ettr.plan.report import plan_lines
+from ettr.plan.details import plan_lines
 from sentences_read import NUMBER, TENTH, THREE_DIGITS, TWO_DECIMALS, check_words, hours, numbers
 
 REPOSITORY = Path(__file__).parents[2]

@@ -110,7 +110,7 @@ def test_every_preset_is_answered_within_a_narrow_terminal(ettr, monkeypatch, na
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "dumb")
     narrow = ettr("simulate", name, "--runs", "30")
-    assert wide == narrow and wide[::2] == (0, "")
+    assert wide[1].split() == narrow[1].split() and wide[::2] == narrow[::2] == (0, "")
     assert not re.search(r"\b(nan|inf|None)\b|…", narrow[1])
     lines = narrow[1].splitlines()
     tables = lines[lines.index(next(line for line in lines if line.startswith("Finishing"))) :]

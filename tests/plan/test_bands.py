@@ -123,10 +123,14 @@ def test_a_job_that_may_never_end_has_an_ettr_of_zero_there(plain_run):
 
 def test_no_failure_seen_is_still_knowledge(plain_run):
     clean = plain_run.override({"failures.n_events": 0, "failures.node_days": 5000})
-    table = of(plan.make(clean))
-    assert math.isinf(table.loc["job_mttf_h", "value"]) and 0 < table.loc["job_mttf_h", "low_95"] < 1000
-    assert table.loc["best_interval_min", "value"] == 2400 >= table.loc["best_interval_min", "high_95"]
-    assert table.loc["failures_per_day", "value"] == 0 < table.loc["failures_per_day", "high_95"]
+    answer = plan.make(clean)
+    assert answer.is_bound and answer.asked == clean
+    table = of(answer)
+    for quantity, row in table.iterrows():  # the answer is inside its own band
+        assert row["low_95"] <= row["value"] <= row["high_95"], quantity
+    # the rate that is exceeded with 5%: of half a failure by Jeffreys' prior
+    rate = 1000 * stats.gamma(0.5, scale=1 / 5000).ppf(0.95)
+    assert answer.scenario.failure_rate == pytest.approx(rate, rel=1e-9)
 
 
 def test_an_interval_without_an_answer_has_no_row(llama3):

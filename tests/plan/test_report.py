@@ -7,7 +7,8 @@ import math
 import pytest
 
 from ettr import plan
-from ettr.plan.report import amount, between, in_the_way
+from ettr.plan.details import amount, between
+from ettr.plan.needs_words import in_the_way
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from ettr import spares
 from ettr.compare.measures import UNITS, gain
 from ettr.compare.portfolios import cost_usd
 from ettr.compare.study import NO_ANSWER, OnProgress, Study
 from ettr.core.report import Answer, Headline, Note, Report, plain_values, table_of
 from ettr.core.sentences import listed, pct
 from ettr.mitigation import weakest_status
+from ettr.plan.pools import cheapest_pool
 from ettr.spares import Pool
 
 _COLUMNS = ("id", "title", "mechanism", "added", "low", "high", "ettr", "cost_usd", "saved_usd", "basis")
@@ -173,19 +173,7 @@ def advise(
             if name not in chosen and not any(study.catalogue.conflict(name, other) for other in chosen)
         ]
     frame = pd.DataFrame(rows, columns=list(_COLUMNS))
-    return Advice(study, frame, study.runs().ettr, _pool(study), at_a_loss)
-
-
-def _pool(study: Study) -> Pool | None:
-    """The cheapest pool for what the scenario's nodes ask of it."""
-    run = study.baseline
-    if run.spares is None or run.repair is None or run.elastic or run.spares.n_preemptible or run.spares.n_cold:
-        return None
-    try:
-        asked = spares.demand(run)
-        return spares.cheapest_pool(asked.in_repair, run.n_nodes, asked.own_crew) if asked.in_repair > 0 else None
-    except NO_ANSWER:
-        return None
+    return Advice(study, frame, study.runs().ettr, cheapest_pool(study.baseline), at_a_loss)
 
 
 def _added(study: Study, chosen: tuple[str, ...], name: str) -> list[dict[str, Any]]:

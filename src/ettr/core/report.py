@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _LONGEST = 100
 """Signs of an answer in one line, its type aside."""
 _DIM = ' style="opacity: 0.7"'
+_BAR = "rgba(213, 94, 0, 0.35)"
+"""Fill of a bar behind a name, on light and on dark."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class Table:
         Titles of further columns that hold words, on the left.
     total : bool
         Whether the last row sums up the others.
+    bars : sequence of float
+        For each row the share of its first cell that a page fills as a bar; empty for none.
     """
 
     columns: Sequence[str]
@@ -68,6 +72,7 @@ class Table:
     title: str = ""
     words: Sequence[str] = ()
     total: bool = False
+    bars: Sequence[float] = ()
 
     def is_left(self, column: int) -> bool:
         """Whether a column stands on the left."""
@@ -141,18 +146,43 @@ def _section_html(section: Headline | Note | Table) -> str:
     if isinstance(section, Note):
         return f"<p{_DIM if section.dim else ''}>{html.escape(section.text)}</p>"
     caption = f"<caption>{html.escape(section.title)}</caption>" if section.title else ""
-    rows = [_row_html(section, row, "th" if section.is_total(i) else "td") for i, row in enumerate(section.rows)]
+    rows = [
+        _row_html(section, row, "th" if section.is_total(i) else "td", section.bars[i] if section.bars else 0.0)
+        for i, row in enumerate(section.rows)
+    ]
     head = f"<thead>{_row_html(section, section.columns, 'th')}</thead>"
     return "\n".join([f"<table>{caption}{head}<tbody>", *rows, "</tbody></table>"])
 
 
-def _row_html(table: Table, cells: Sequence[str], tag: str) -> str:
-    sides = ("left" if table.is_left(i) else "right" for i in range(len(cells)))
-    marked = (
-        f'<{tag} style="text-align: {side}">{html.escape(cell)}</{tag}>'
-        for side, cell in zip(sides, cells, strict=True)
-    )
+def _row_html(table: Table, cells: Sequence[str], tag: str, bar: float = 0.0) -> str:
+    sides = ["text-align: left" if table.is_left(i) else "text-align: right" for i in range(len(cells))]
+    if bar:
+        sides[0] += f"; background: linear-gradient(to right, {_BAR} {100 * bar:.1f}%, transparent 0)"
+    marked = (f'<{tag} style="{side}">{html.escape(cell)}</{tag}>' for side, cell in zip(sides, cells, strict=True))
     return f"<tr>{''.join(marked)}</tr>"
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem }}
+strong {{ font-size: 1.15em }}
+table {{ border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }}
+th, td {{ padding: 0.2rem 0.8rem 0.2rem 0.3rem; font-variant-numeric: tabular-nums; vertical-align: top; white-space: nowrap }}
+thead th {{ border-bottom: 1px solid; font-weight: 600 }}
+tr {{ break-inside: avoid; print-color-adjust: exact; -webkit-print-color-adjust: exact }}
+@media print {{ body {{ margin: 0; font-size: 11pt }} }}
+</style></head><body>
+{body}
+</body></html>
+"""
+
+
+def as_page(report: Report, title: str) -> str:
+    """A report as a page of its own that needs nothing else: to print, or to send."""
+    return _PAGE.format(title=html.escape(title), body=as_html(report))
 
 
 def without_marks(text: str) -> str:

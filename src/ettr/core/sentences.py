@@ -128,7 +128,23 @@ def fails(mttf_h: float) -> str:
     return f"a failure every {duration(mttf_h)}" if math.isfinite(mttf_h) else "no failures"
 
 
-def duration(hours: float) -> str:
+def about(value: float) -> float:
+    """A number to two significant digits, which is what most assumptions carry.
+
+    Examples
+    --------
+    >>> about(39.1), about(763_124), about(0.0676)
+    (39.0, 760000.0, 0.068)
+    """
+    return float(f"{value:.2g}")
+
+
+def roughly(hours: float) -> str:
+    """As :func:`duration`, to two significant digits, e.g. ``39 min``."""
+    return duration(hours, about)
+
+
+def duration(hours: float, rounded: Callable[[float], float] = float) -> str:
     """A duration in the unit that people would use, e.g. ``3.1 h`` or ``7.7 min``."""
     if not math.isfinite(hours):
         raise ValueError(f"a sentence needs a finite duration, got {hours}")
@@ -141,7 +157,7 @@ def duration(hours: float) -> str:
         (math.inf, 1 / 24, "days"),
     ):
         if hours < limit * 0.9995:  # 59.99 min is an hour
-            return f"{_digits(hours * scale)} {unit}"
+            return f"{_digits(rounded(hours * scale))} {unit}"
     raise AssertionError
 
 

@@ -28,6 +28,9 @@ from .needs import Requirement as Requirement
 from .needs import required as required
 from .needs import required_at_sizes as required_at_sizes
 from .needs import requirements as requirements
+from .ranges import Assumed as Assumed
+from .ranges import Assumptions as Assumptions
+from .ranges import assumptions as assumptions
 from .solving import ettr_at_best as ettr_at_best
 from .spare_nodes import LeastPool as LeastPool
 from .spare_nodes import least_pool as least_pool

@@ -2,34 +2,54 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ettr import budget, evidence
 from ettr.checkpoint import checkpoints_to_keep
-from ettr.core.errors import OutsideValidity
+from ettr.core.errors import NotModelled, OutsideValidity
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import TimeBudget
 from ettr.core.sentences import duration, pct
 from ettr.core.units import MIN_PER_H
+from ettr.failures import gamma_interval
 from ettr.plan.assumed import assumed_fields
 from ettr.plan.bands import Bands, bands_of
-from ettr.plan.intervals import Band, best_h, best_interval_min, flat_band, mttf_interval_h
-from ettr.plan.report import plan_report
+from ettr.plan.details import plan_details
+from ettr.plan.intervals import (
+    Band,
+    any_interval,
+    best_h,
+    best_interval_min,
+    flat_band,
+    mttf_interval_h,
+    whole_interval_min,
+)
+from ettr.plan.losses import Losses
+from ettr.plan.luck import Luck, luck
+from ettr.plan.ranges import Assumptions, assumptions
+from ettr.plan.remedies import Remedies, remedies
+from ettr.plan.report import HOPELESS, hopeless, plan_report
 from ettr.plan.tiers import TierPlan, best_tiers_h, tier_plans
+from ettr.plan.unexplained import Unexplained, unexplained
 from ettr.scenario import JobInHours, Scenario
 from ettr.scenario.long_run import steady
+from ettr.scenario.paths import INTERVAL, RATE
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ettr.simulation import Simulation
 
 
 _ROUNDS = 3
 """The mean rate and the best interval depend on each other weakly: this settles both."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Plan(Answer):
     """What to do on one scenario.
 
@@ -63,6 +83,14 @@ class Plan(Answer):
         Ranges that hold each quantity with 50% and 95%, by how well the failure rate is known.
     left_out : tuple of str
         What the closed forms have no term for and the plan does without, a few words and the fields each.
+    given : Scenario or None
+        The run as it was asked about, where :attr:`scenario` is not that.
+    is_bound : bool
+        Whether no failure was seen, and the rate is the most that fits with that.
+    simulates : bool
+        Whether the simulator may be asked about what was left out.
+    unexplained : Unexplained or None
+        What was measured beyond the model; None where nothing was.
     """
 
     scenario: Scenario
@@ -79,6 +107,57 @@ class Plan(Answer):
     budget_of_tiers: TimeBudget | None = None
     known: Bands = field(default_factory=lambda: Bands((), ""))
     left_out: tuple[str, ...] = ()
+    given: Scenario | None = None
+    is_bound: bool = False
+    simulates: bool = True
+    unexplained: Unexplained | None = None
+
+    @property
+    def asked(self) -> Scenario:
+        """The run as it was asked about, with all that :attr:`scenario` leaves out."""
+        return self.given or self.scenario
+
+    @property
+    def has_own_interval(self) -> bool:
+        """Whether the scenario gives an interval in minutes, and not a rule for it."""
+        return not isinstance(self.scenario.checkpoint.interval_min, str)
+
+    @property
+    def wall_mttf_h(self) -> float:
+        """Wall clock between two failures, as the run is now; infinite without failures. [h]"""
+        hours = self.shown[1]
+        return float(hours.total_h / hours.n_failures) if hours.n_failures > 0 else math.inf
+
+    @functools.cached_property
+    def losses(self) -> Losses:
+        """What is lost as the run is now, or at the best interval where its own has no answer."""
+        return Losses(self.scenario, self.shown[1])
+
+    @functools.cached_property
+    def losses_at_best(self) -> Losses:
+        """What is lost at the best interval."""
+        return Losses(self.scenario, self.budget)
+
+    @functools.cached_property
+    def luck(self) -> Luck | None:
+        """The 95% interval by chance alone; None without failures."""
+        return luck(self.scenario, self.budget) if self.budget.n_failures > 0 else None
+
+    @functools.cached_property
+    def assumptions(self) -> Assumptions:
+        """What is assumed, and how far that leaves the ETTR open."""
+        return assumptions(self.scenario)
+
+    @functools.cached_property
+    def remedies(self) -> Remedies | None:
+        """What to do first; None of a run without failures, or that practically never ends."""
+        hopeless = float(self.budget.ettr) < HOPELESS
+        return None if hopeless or not math.isfinite(self.job_mttf_h) else remedies(self.scenario)
+
+    @functools.cached_property
+    def simulation(self) -> Simulation | None:
+        """Runs of what no closed form follows, at the best interval; None where nothing is left out."""
+        return _simulated(self.asked, self.band.interval_min) if self.left_out and self.simulates else None
 
     @property
     def shown(self) -> tuple[Scenario, TimeBudget]:
@@ -118,6 +197,7 @@ class Plan(Answer):
             "scenario": given.name,
             "n_gpus": given.cluster.n_gpus,
             "job_mttf_h": self.job_mttf_h,
+            "wall_mttf_h": self.wall_mttf_h,
             "job_mttf_95_h": self.job_mttf_95_h,
             "failures_per_day": self.failures_per_day,
             "interval_min": band.interval_min,
@@ -140,6 +220,14 @@ class Plan(Answer):
             "band_source": self.band_source,
             "left_out": self.left_out,
             "assumed": assumed_fields(given),
+            "losses": self.losses.to_dict(),
+            "losses_at_best": self.losses_at_best.to_dict(),
+            "luck": self.luck,
+            "assumptions": self.assumptions.to_dict(),
+            "advice": self.remedies.to_dict() if self.remedies else None,
+            "unexplained": self.unexplained,
+            "simulated": self.simulation.to_dict() if self.simulation else None,
+            "is_bound": self.is_bound,
         }
         return dict(plain_values(record))
 
@@ -150,17 +238,23 @@ class Plan(Answer):
         return f"{self.scenario.name}: checkpoint {every}, ETTR {pct(float(self.budget.ettr))}"
 
     def report(self) -> Report:
-        """What to do, how sure that is, and where the hours go."""
+        """What to do, what is lost, and how sure that is, on one screen."""
         return plan_report(self)
 
+    def details(self) -> Report:
+        """Bands, budgets, ranges and what is not ranked."""
+        return plan_details(self)
 
-def make(scenario: Scenario) -> Plan:
+
+def make(scenario: Scenario | str | Path, simulate: bool = True) -> Plan:
     """Plan the checkpoints of a run.
 
     Parameters
     ----------
-    scenario : Scenario
+    scenario : Scenario, or its name or file
         The run.
+    simulate : bool
+        Whether the plan may ask the simulator about what no closed form follows, when that is looked at.
 
     Returns
     -------
@@ -175,6 +269,8 @@ def make(scenario: Scenario) -> Plan:
         Mechanisms that no closed form holds for together.
     OutsideValidity
         No closed form holds for the run, e.g. it would practically never end.
+    InputError
+        A measured ETTR is more than the other inputs allow.
 
     Examples
     --------
@@ -183,19 +279,33 @@ def make(scenario: Scenario) -> Plan:
     >>> round(answer.band.interval_min, 1), round(answer.budget.ettr, 3)
     (7.7, 0.91)
     """
-    plain = budget.without_extras(scenario)
-    scenario, run, changing = plain.scenario, budget.accepted(plain.scenario, formula=_form(plain.scenario)), None
+    asked = Scenario.of(scenario)
+    seen = _at_the_bound(asked)
+    plain = budget.without_extras(seen)
+    try:
+        run = any_interval(plain.scenario, formula=_form(plain.scenario))
+    except NotModelled:
+        plain = budget.simplified(seen)
+        run = any_interval(plain.scenario)
+    scenario, changing = plain.scenario, None
     if run.ageing:
         changing, run = run, _at_mean_rate(run)
         scenario = scenario.override(steady(scenario, run.rate / changing.rate if run.rate else 1.0))
-    band = flat_band(run)
-    best_run = replace(run, tau=band.interval_min / MIN_PER_H)
+    try:
+        band = flat_band(run)
+        best_run = replace(run, tau=band.interval_min / MIN_PER_H)
+        at_best = budget.exact(best_run)
+    except OutsideValidity as error:
+        raise OutsideValidity(hopeless(scenario)) from error
     as_given, reason = None, ""
+    if scenario.checkpoint.interval_min == "best":
+        run = best_run
+    elif isinstance(scenario.checkpoint.interval_min, str):
+        run = replace(run, tau=scenario.interval_h)
     try:
         as_given = budget.exact(run)
     except OutsideValidity as error:
         reason = str(error)
-    at_best = budget.exact(best_run)
     of_tiers_h = best_tiers_h(run) if run.tiers else None
     bands = bands_of(scenario, band.interval_min, at_best, as_given, run)
     return Plan(
@@ -213,7 +323,35 @@ def make(scenario: Scenario) -> Plan:
         budget_of_tiers=None if of_tiers_h is None else budget.exact(run.with_intervals(tuple(of_tiers_h))),
         known=bands,
         left_out=plain.left_out,
+        given=asked,
+        is_bound=seen is not asked,
+        simulates=simulate,
+        unexplained=unexplained(asked, float((as_given or at_best).ettr)),
     )
+
+
+_BOUND = 0.95
+"""A rate of which no failure was seen is taken as the most that fits with that, exceeded with the rest (assumed)."""
+_RUNS, _ERROR = 400, 0.001
+"""Runs of what no closed form follows, and standard error of their mean at which they are enough."""
+
+
+def _at_the_bound(scenario: Scenario) -> Scenario:
+    """A run of which no failure was seen at the largest rate that fits with that; other runs as they are."""
+    known = scenario.failures.posterior
+    if scenario.failures.n_events != 0 or known is None:
+        return scenario
+    most = gamma_interval(known.shape, known.node_days, 2 * _BOUND - 1).high
+    gamma = {"shape": known.shape, "node_days": known.node_days}
+    return scenario.override({RATE: float(most), "failures.rate_gamma": gamma, "failures.modes": []})
+
+
+def _simulated(scenario: Scenario, interval_min: float) -> Simulation:
+    """Runs of a scenario at an interval, as near to it as its tiers let it be."""
+    from ettr.simulation import simulate
+
+    at = scenario.override({INTERVAL: whole_interval_min(scenario, interval_min)})
+    return simulate(at, _RUNS, until=_ERROR)
 
 
 def _form(scenario: Scenario) -> str:

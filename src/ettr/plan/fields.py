@@ -91,13 +91,17 @@ def solvable(scenario: Scenario) -> tuple[str, ...]:
     """
     # in the steady state the work only scales
     absent = set() if scenario.starts and scenario.job.tokens is None else {"job.productive_h"}
+    absent |= {path for path in scenario.swept if not meta_at(path, Scenario).better}
     absent |= set() if scenario.maintenance else {"maintenance.per_day", "maintenance.duration_min"}
-    if scenario.checkpoint.tiers:
-        absent.add(SLOWDOWN)  # no closed form holds for it beside tiers
-    if scenario.latencies_h:
-        absent.add(PERSIST)  # nor for a background write beside silent failures
+    absent |= barred(scenario)
     pooled = (SPARES,) if scenario.spares and scenario.repair else ()
     return (*(path for path in scenario.swept if path not in absent), *pooled)
+
+
+def barred(scenario: Scenario) -> set[str]:
+    """Fields that no closed form holds for beside something else that the scenario has."""
+    slowed = {SLOWDOWN} if scenario.checkpoint.tiers else set()
+    return slowed | ({PERSIST} if scenario.latencies_h else set())
 
 
 def field_of(scenario: Scenario, path: str) -> Field:
@@ -134,6 +138,8 @@ def _given(scenario: Scenario, path: str) -> float:
     """The scenario's own value of a field."""
     if path == RATE:
         return scenario.failure_rate
+    if path == INTERVAL:
+        return scenario.interval_min
     if path.endswith(".survives"):
         return float(np.dot(_shares(scenario, path), scenario.mode_weights))
     return float(given_at(*_tier(scenario, path)) if list_of(path) else given_at(scenario, path))

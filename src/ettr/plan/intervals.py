@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ettr import budget
 from ettr.budget.closed_forms import quiet_budget
 from ettr.budget.refusals import refuse
 from ettr.core.errors import InputError, OutsideValidity
@@ -18,6 +17,7 @@ from ettr.core.validity import plain
 from ettr.failures import gamma_interval
 from ettr.plan.search import lowest
 from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.job_in_hours import before_interval
 from ettr.scenario.paths import INTERVAL
 
 BAND_POINTS = 0.005
@@ -95,7 +95,7 @@ def best_interval_min(scenario: Scenario | JobInHours, at: Mapping[str, Any] | N
     """
     if at and INTERVAL in at:
         raise InputError(f"{INTERVAL} is what is looked for: leave it out of at")
-    run = scenario if isinstance(scenario, JobInHours) else scenario.in_hours(at)
+    run = scenario if isinstance(scenario, JobInHours) else before_interval(scenario, at)
     if isinstance(scenario, Scenario) and (_stops(run) or not run.has_interval_rule):
         refuse(scenario, run)
     return plain(best_h(run)[0] * MIN_PER_H)
@@ -108,12 +108,24 @@ def at_best(
 
     With an interval among the arrays of ``at``, that one is used. ``within`` bounds the intervals of a search. [min]
     """
-    run = budget.accepted(scenario, at)
+    run = any_interval(scenario, at)
     if at and INTERVAL in at:
         interval_h, ettr = run.tau, np.asarray(quiet_budget(run).ettr)
     else:
         interval_h, ettr = best_h(run, (within[0] / MIN_PER_H, within[1] / MIN_PER_H))
     return AtBest(np.nan_to_num(ettr, nan=0.0), np.broadcast_to(interval_h * MIN_PER_H, ettr.shape))
+
+
+def any_interval(
+    scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None, formula: str = "exact"
+) -> JobInHours:
+    """As :func:`ettr.budget.accepted`, also of a scenario whose rule for the interval does not hold."""
+    if isinstance(scenario, JobInHours):
+        return scenario
+    scenario = Scenario.of(scenario)
+    run = before_interval(scenario, at)
+    refuse(scenario, run, formula)
+    return run
 
 
 def best_h(run: JobInHours, within: tuple[Any, Any] = (0.0, math.inf)) -> tuple[np.ndarray, np.ndarray]:
@@ -285,7 +297,7 @@ def flat_band(
         raise InputError(f"points must be between 0 and 1, got {points:g}")
     if at and INTERVAL in at:
         raise InputError(f"{INTERVAL} is what is looked for: leave it out of at")
-    run = budget.accepted(scenario, at)
+    run = any_interval(scenario, at)
     best, _ = best_h(run)
     # maintenance scales the ETTR of every interval alike, so it moves neither the best nor, visibly, the band
     steady = without_ends(run)

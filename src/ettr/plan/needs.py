@@ -14,7 +14,7 @@ from ettr.core.errors import InputError
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.units import LAST_DIGITS
 from ettr.plan.fields import Field, Sense, field_of, solvable
-from ettr.plan.report import needed, needs_report
+from ettr.plan.needs_words import needed, needs_report
 from ettr.plan.solving import ettr_at_best, last_reaching, range_reaching
 from ettr.plan.spare_nodes import least_pool
 from ettr.scenario import Scenario

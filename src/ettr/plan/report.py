@@ -1,4 +1,4 @@
-"""What a plan says: what to do, how sure that is, where the hours go, and what a target needs."""
+"""What a plan says on one screen: how often, what is lost, what first, and how sure that is."""
 
 from __future__ import annotations
 
@@ -6,250 +6,202 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ettr.budget import changes
-from ettr.checkpoint import heed_threshold_h
 from ettr.core.report import Headline, Note, Report, Table
-from ettr.core.sentences import duration, limit, listed, number, pct, points
-from ettr.plan.assumed import assumptions, no_answer
+from ettr.core.sentences import (
+    about,
+    capital,
+    count,
+    duration,
+    gpus,
+    limit,
+    listed,
+    number,
+    pct,
+    points,
+    roughly,
+    usd,
+)
+from ettr.plan.assumed import no_answer
+from ettr.plan.details import planned_at_mean, speed_lines, tiers_report, unused_prediction
+from ettr.plan.losses import Losses
+from ettr.plan.pools import cheapest_pool
+from ettr.plan.ranges import Assumptions, span
 from ettr.scenario import Scenario
+from ettr.scenario.fields import name_of
 
 if TYPE_CHECKING:
     from ettr.plan.answer import Plan
-    from ettr.plan.needs import Requirement
 
-_QUANTITIES = {
-    "job_mttf_h": "time to failure",
-    "best_interval_min": "best interval",
-    "ettr_at_best": "ETTR at the best interval",
-    "ettr_as_given": "ETTR as given",
-    "failures_per_day": "failures a day",
-}
-"""Rows of the bands, as people call them."""
-
-_HOURS = {"h": 1.0, "min": 1 / 60, "s": 1 / 3600}
-"""Units of time that a number is shown as a duration for, in hours."""
-
-_NOTHING_MIN = 1e-6
-"""An interval as short as may be."""
-_SHORT_UNITS = {"failures per 1000 node-days": "/1000 node-days", "1/day": "/day"}
+HOPELESS = 0.01
+"""A job that trains less than this share of the time practically never ends."""
 
 
 def plan_report(plan: Plan) -> Report:
-    """What to do, how sure that is, and where the hours go."""
-    sections: Report = [Headline(plan.scenario.title), *map(Note, plan_lines(plan))]
+    """The answer on one screen."""
+    sections: Report = [Headline(f"{plan.asked.title}: {_often(plan)}")]
+    if float(plan.budget.ettr) < HOPELESS:
+        return [*sections, Note(hopeless(plan.scenario))]
+    sections += [Note(line) for line in _answer(plan)]
+    sections += [*tiers_report(plan), _lost(plan), Note(_bill(plan), dim=True)]
+    if plan.remedies:
+        sections += plan.remedies.report()
+    return [*sections, *(Note(line, dim=True) for line in _rests_on(plan))]
+
+
+def hopeless(scenario: Scenario) -> str:
+    """Why a job has no plan, and what would give it one, in one sentence."""
+    run = scenario.in_hours()
+    return (
+        f"This job practically never ends: it fails every {duration(scenario.job_mttf_h)}, and a restart takes "
+        f"{duration(float(run.restart_after))}; it takes fewer GPUs, fewer failures, or a faster restart."
+    )
+
+
+def _often(plan: Plan) -> str:
+    """Size of the job, where its title does not hold it, and how often it fails by the wall clock."""
+    n_gpus = plan.asked.cluster.n_gpus
+    size = "" if f"{n_gpus:,}" in plan.asked.title else f"{gpus(n_gpus)}, "
+    if not math.isfinite(plan.job_mttf_h):
+        return f"{size}no failures"
+    return f"{size}a failure every {roughly(plan.wall_mttf_h)} of wall clock"
+
+
+def _answer(plan: Plan) -> Iterator[str]:
+    if told := plan.unexplained:
+        yield told.words
+    if plan.is_bound:
+        yield (
+            f"No failure was seen in {number(plan.asked.failures.node_days or 0)} node-days: this plans for the most "
+            "that fits with that, a rate which is exceeded with 5%."
+        )
+    yield _interval(plan)
+    yield _ettr(plan)
+    if plan.has_own_interval and plan.budget_as_given is None:
+        yield capital(no_answer(plan))
+    yield from speed_lines(plan)[:1]
+    yield from unused_prediction(plan.best)
     if plan.changing:
-        sections.append(Note(planned_at_mean(plan)))
+        yield planned_at_mean(plan)
+    if plan.left_out:
+        yield _beyond_formulas(plan)
+    if pool := cheapest_pool(plan.asked):
+        held = plan.asked.spares.n_nodes if plan.asked.spares else 0
+        near = f"; {count(pool.low)} to {count(pool.high)} cost hardly more" if pool.low < pool.high else ""
+        yield f"Hold {count(pool.n_spares)} spare nodes (you hold {count(held)}){near}."
     if plan.checkpoints_to_keep:
-        kept = f"{plan.checkpoints_to_keep:,}"
-        sections.append(Note(f"Keep the newest {kept} checkpoints: silent failures spoil all that follow them"))
-    sections += [*_tiers(plan), _hours(plan), *_bands(plan)]
-    return [*sections, Note(assumptions(plan.scenario), dim=True)]
+        yield f"Keep the newest {count(plan.checkpoints_to_keep)} checkpoints: silent failures spoil all after them."
 
 
-def _hours(plan: Plan) -> Table:
-    budgets = {f"best interval, {duration(plan.best.interval_h)}": plan.budget}
-    if plan.budget_as_given:
-        budgets[f"as given, {duration(plan.scenario.interval_h)}"] = plan.budget_as_given
-    rows = []
-    for parts in zip(*(hours.to_frame().itertuples() for hours in budgets.values()), strict=True):
-        if any(part.hours > 0 for part in parts):
-            cells = [cell for part in parts for cell in (f"{part.hours:,.1f} h", f"{part.share:.1%}")]
-            rows.append([parts[0].part, *cells])
-    total = [cell for hours in budgets.values() for cell in (f"{hours.total_h:,.1f} h", "")]
-    columns = ["part", *(cell for name in budgets for cell in (name, ""))]
-    return Table(columns, [*rows, ["total", *total]], title="Time budget", total=True)
-
-
-def _tiers(plan: Plan) -> Report:
-    if plan.budget_of_tiers is None:
-        return []
-    rows = [
-        (tier.name, f"{tier.survives:.1%}", duration(tier.interval_s / 3600), duration(tier.best_interval_s / 3600))
-        for tier in plan.tiers
-    ]
-    return [
-        Headline("Tiers"),
-        Table(("tier", "survives", "interval", "best of all together"), rows),
-        Note(f"With the best of all together the ETTR is {plan.budget_of_tiers.ettr:.1%}."),
-    ]
-
-
-def _bands(plan: Plan) -> Report:
-    if not plan.known.rows:
-        return [Note(f"How sure: {plan.band_source}.")]
-    rows = [
-        (
-            _QUANTITIES[row["quantity"]],
-            amount(row["value"], row["unit"]),
-            between(row["low_50"], row["high_50"], row["unit"]),
-            between(row["low_95"], row["high_95"], row["unit"]),
-        )
-        for row in plan.known.rows
-    ]
-    return [
-        Headline("How sure"),
-        Table(("", "value", "50%", "95%"), rows),
-        Note(f"The bands come {plan.band_source}.", dim=True),
-    ]
-
-
-def between(low: float, high: float, unit: str) -> str:
-    """A range as people read it; one value where both ends read alike."""
-    ends = [amount(low, unit), amount(high, unit)]
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
-
-
-def amount(value: float, unit: str) -> str:
-    """A quantity as people read it: a duration, a percentage, or a number."""
-    if unit in _HOURS:
-        return duration(value * _HOURS[unit]) if math.isfinite(value) else "endless"
-    return f"{value:.1%}" if unit == "" else number(value)
-
-
-def plan_lines(plan: Plan) -> list[str]:
-    """The plan in a few plain lines, without its tables."""
-    band, known = plan.band, plan.job_mttf_95_h
-    given = no_answer(plan)
-    if plan.budget_as_given:
-        given = f"{pct(plan.budget_as_given.ettr)} at the given {duration(plan.scenario.interval_h)}"
-    interval = f", 95% interval {_range(known)}" if known else ""
-    often = "The job does not fail: its failure rate is 0"
-    if math.isfinite(plan.job_mttf_h):
-        often = (
-            f"Time to failure of the job: {duration(plan.job_mttf_h)}{interval}; {number(plan.failures_per_day)} "
-            f"failures a day"
-        )
-    best = "A checkpoint gains nothing"
-    if math.isfinite(plan.job_mttf_h):
-        best = (
-            f"Checkpoint {'to the store ' if plan.scenario.checkpoint.tiers else ''}every "
-            f"{duration(band.interval_min / 60)}; between {duration(band.low_min / 60)} and "
-            f"{duration(band.high_min / 60)} it costs at most {points(band.points)} of ETTR"
-        )
-    ettr = f"ETTR: {pct(plan.budget.ettr)} at the best interval, {given}"
-    return [often, best, ettr, *_speed(plan), *_unused_prediction(plan.best), *_left_out(plan)]
-
-
-def _left_out(plan: Plan) -> list[str]:
-    if not plan.left_out:
-        return []
-    return [f"Planned without what only a simulation follows (`ettr simulate`): {listed(list(plan.left_out))}"]
-
-
-def _speed(plan: Plan) -> list[str]:
-    """Throughput, where the job does not run at full speed, and what heat has to do with it."""
-    run, heat = plan.scenario, plan.scenario.heat_response
-    if run.speed == 1 and heat is None:
-        return []
-    speed = (
-        f"Effective throughput: {pct(plan.effective_throughput)} at the best interval, training at {pct(run.speed)} of "
-        "full speed"
-    )
-    if heat is None:
-        return [speed]
-    table, on_rate = heat.hours, run.heat_rate_factor
-    failing = f"failures at {on_rate:.2f} times the observed rate" if run.failures.modes else ""
-    if failing and abs(on_rate - 1) < 5e-3:
-        failing = "failures at about the observed rate"
-    assert run.heat is not None
-    warm = (
-        f"Heat: inlet {table['inlet_c'].min():.1f} to {table['inlet_c'].max():.1f} °C "
-        f"({run.heat.reference_inlet_c:.1f} °C at full speed)"
-    )
-    heat_line = "; ".join(filter(None, [f"{warm}, hottest die {table['hottest_c'].max():.1f} °C", failing]))
-    return [speed, heat_line, *([f"Weather: {'; '.join(heat.notes)}"] if heat.notes else [])]
-
-
-def _unused_prediction(run: Scenario) -> list[str]:
-    """Why announcements gain nothing, where they do not."""
-    ahead = run.prediction
-    if ahead is None:
-        return []
-    if ahead.lead_s < ahead.action_s:
-        return [
-            f"Announcements are of no use: lead_s = {ahead.lead_s:g} s is shorter than action_s = {ahead.action_s:g} s"
-        ]
-    at_risk_h = heed_threshold_h(ahead.action_s / 3600, ahead.precision)
-    if at_risk_h > run.interval_h:
-        return [
-            f"Announcements are of no use: an answer pays from {duration(at_risk_h)} of training at risk on, longer "
-            f"than the interval"
-        ]
-    return []
-
-
-def _range(ends_h: tuple[float, float]) -> str:
+def _interval(plan: Plan) -> str:
+    if not math.isfinite(plan.job_mttf_h):
+        return "The job does not fail: a checkpoint gains nothing."
+    band = plan.band
+    where = " to the store" if plan.scenario.checkpoint.tiers else ""
+    ends = f"to {roughly(band.high_min / 60)}" if not band.ends_job else "on"
     return (
-        f"{duration(ends_h[0])} to {duration(ends_h[1])}" if math.isfinite(ends_h[1]) else f"over {duration(ends_h[0])}"
+        f"Checkpoint{where} every {roughly(band.interval_min / 60)}; anything from {roughly(band.low_min / 60)} {ends} "
+        f"costs at most {points(band.points)} of ETTR more."
     )
 
 
-def planned_at_mean(plan: Plan) -> str:
-    """What a plan for a changing rate rests on."""
-    assert plan.changing is not None
-    assert plan.budget_over_time is not None
-    mean, settled = plan.scenario.failure_rate, plan.changing.failure_rate
-    if not changes(plan.changing):
-        return (
-            "Nodes have a memory: this plans for the steady rate of many such nodes, and leaves out that their "
-            "failures are not independent. Only simulation would hold that."
-        )
+def _ettr(plan: Plan) -> str:
+    """ETTR with its range over what is assumed, and then over chance."""
+    best = float(plan.budget.ettr)
+    told = plan.assumptions
+    assumed = f" ({told.words})" if told and told.inputs else ""
+    chance, now = plan.luck, ""
+    if plan.has_own_interval and plan.budget_as_given:
+        own = pct(float(plan.budget_as_given.ettr), _digits(best, told))
+        now = f", now {own} with a checkpoint every {duration(plan.scenario.interval_h)}"
+    text = f"ETTR {pct(best, _digits(best, told))}{assumed}{now}."
+    if chance and chance.n_failures > 0:
+        met = f"{about(chance.n_low):,.0f} to {about(chance.n_high):,.0f} failures"
+        text += f" By luck alone a {chance.window} meets {met}, and has {span(chance.low, chance.high)}."
+    return text
+
+
+def _digits(ettr: float, told: Assumptions | None) -> int:
+    """Whole points where assumptions move the ETTR by one, or where it is far from 1."""
+    spread = told.range if told else None
+    return 1 if ettr > 0.985 or (spread and spread[1] - spread[0] < 0.005) or (told and not told.inputs) else 0
+
+
+def _beyond_formulas(plan: Plan) -> str:
+    """What a simulation says of what no closed form follows."""
+    what = listed(list(plan.left_out))
+    if plan.simulation is None:
+        return f"No formula follows {what}: `ettr simulate` does."
+    low, high = plan.simulation.ettr_interval
+    ends = f"{pct(low)} to {pct(high)}"
     return (
-        f"The failure rate changes during the run: this plans for its mean, {number(mean)} per 1000 node-days, where "
-        f"{number(settled)} was given. Integrated over the run, the ETTR at the best interval is "
-        f"{pct(plan.budget_over_time.ettr)}."
+        f"No formula follows {what}: with it, {count(plan.simulation.n_runs)} simulated runs have an ETTR of "
+        f"{pct(plan.simulation.ettr)} ({ends}); all else here is without it."
     )
 
 
-def needs_report(needs: list[Requirement]) -> Report:
-    """What each field alone would have to be for a target, and what stands in the way of those that fail."""
-    rows = [
-        (
-            need.field,
-            needed(need),
-            limit(need.given),
-            _SHORT_UNITS.get(need.unit, need.unit),
-            f"{need.best_ettr:.1%}",
-        )
-        for need in needs
-    ]
-    target = f"For an ETTR of {needs[0].target_ettr:.6g}, each field alone, at the best interval"
-    failing = [need for need in needs if need.value is None and need.blocking]
-    return [
-        Headline(target, apart=True),
-        Table(("field", "needed", "own", "unit", "ETTR at its ideal"), rows),
-        *map(Note, in_the_way(failing)),
-    ]
+def _lost(plan: Plan) -> Table:
+    """What is lost a month by part, now and at the best interval."""
+    best = plan.losses_at_best
+    named = {"": best}
+    if plan.has_own_interval and plan.budget_as_given:
+        named = {f"now, every {duration(plan.scenario.interval_h)}": plan.losses, "at the best": best}
+    parts = {one.part: one.words for each in named.values() for one in (*each.parts, each.total)}
+    total = parts.pop("total")
+    rows = [(words, *_cells(part, named.values())) for part, words in parts.items()]
+    rows.append((total, *_cells("total", named.values())))
+    columns = ["lost a month", *(title for name in named for title in (name or "hours", "USD" if not name else ""))]
+    return Table(columns, rows, total=True, bars=_bars([*parts], best))
 
 
-def in_the_way(needs: list[Requirement]) -> Iterator[str]:
-    """Fields that cannot do it, by the field that would have to be ideal as well."""
-    groups: dict[tuple[str, bool], list[tuple[Requirement, float]]] = {}
-    for need in needs:
-        nearest = need.blocker or need.blocking[0]
-        groups.setdefault((nearest.field, need.blocker is not None), []).append((need, nearest.ettr))
-    for (other, enough), beside in groups.items():
-        failed, ettrs = zip(*beside, strict=True)
-        ends = min(ettrs), max(ettrs)
-        leaves = between(*ends, "")
-        names = ", ".join(need.field for need in failed)
-        if len(groups) == 1 and len(failed) > 1:
-            names = "all that have none"
-        if enough and other == "failures.rate_per_1000_node_days":
-            yield f"Beside {names} only fewer failures would be enough: without any, {leaves}."
-        elif enough:
-            yield f"{other} stands in the way of {names}: ideal together they would leave {leaves}."
-        else:
-            yield f"No second field is enough for {names}: {other} comes closest and would leave {leaves}."
+def _bars(parts: list[str], of: Losses) -> tuple[float, ...]:
+    """Each part over the largest, and nothing for their sum."""
+    shares = {one.part: one.share for one in of.parts}
+    most = max(shares.values(), default=1.0)
+    return (*(shares.get(part, 0.0) / most for part in parts), 0.0)
 
 
-def needed(need: Requirement) -> str:
-    """The values that reach the target."""
-    if need.value is None:
-        return "none"
-    if need.low is not None and need.high is not None:
-        at_most = limit(need.high, "at most")
-        return f"<= {at_most}" if need.low < _NOTHING_MIN else f"{limit(need.low, 'at least')} to {at_most}"
-    if math.isinf(need.value):
-        return "any"
-    return f"{'<=' if need.sense == 'at most' else '>='} {limit(need.value, need.sense)}"
+def _cells(part: str, each: object) -> Iterator[str]:
+    for losses in each:  # type: ignore[attr-defined]
+        one = next((one for one in (*losses.parts, losses.total) if one.part == part), None)
+        yield f"{number(about(one.h_per_month))} h" if one else ""
+        yield usd(about(one.usd_per_month)) if one else ""
+
+
+def _bill(plan: Plan) -> str:
+    losses = plan.losses
+    assumed = ", which is assumed" if losses.price_is_assumed else ""
+    text = (
+        f"The job costs {usd(about(losses.bill_usd_per_month))} a month, at {losses.scenario.prices.usd_per_gpu_h:g} "
+        f"USD a GPU-hour{assumed}, without electricity."
+    )
+    if (of_run := losses.total.usd_per_run) is not None:
+        text += f" The whole run takes {roughly(float(losses.budget.total_h))} and loses {usd(about(of_run))}."
+    return text
+
+
+def _rests_on(plan: Plan) -> Iterator[str]:
+    """What is assumed, what was fitted, and where to read on."""
+    if plan.remedies and plan.remedies.elsewhere:
+        yield plan.remedies.elsewhere
+    if fitted := fitted_words(plan.asked):
+        yield fitted
+    told = plan.assumptions
+    if told and told.inputs:
+        named = [(one, one.name.removeprefix("the ")) for one in told.inputs]
+        values = [f"{name} {limit(one.value)} {one.unit}".strip() for one, name in named if one.value]
+        absent = [name for one, name in named if not one.value]
+        zero = f"nothing for {listed(absent)}" if absent else ""
+        text = "; ".join(filter(None, [", ".join(values), zero]))
+        yield f"Assumed: {text}. `--details` has their ranges and sources, `ettr fields` how to set each."
+
+
+def fitted_words(scenario: Scenario) -> str:
+    """Which values were chosen so that the ETTR agrees with what was published; empty if none was."""
+    names = [name_of(path, Scenario) for path, origin in scenario.evidence.items() if origin.fitted]
+    if not names:
+        return ""
+    verb = "was" if len(names) == 1 else "were"
+    return (
+        f"{capital(listed(names))} {verb} chosen so that the ETTR agrees with what was published: this run's ETTR is "
+        "no prediction."
+    )

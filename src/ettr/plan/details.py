@@ -1,0 +1,202 @@
+"""What a plan says on request: bands, hours of both intervals, and what the run has of its own."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ettr.budget import changes
+from ettr.checkpoint import heed_threshold_h
+from ettr.core.report import Headline, Note, Report, Table
+from ettr.core.sentences import duration, listed, number, pct, points
+from ettr.plan.assumed import no_answer
+from ettr.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ettr.plan.answer import Plan
+
+_QUANTITIES = {
+    "job_mttf_h": "time to failure",
+    "best_interval_min": "best interval",
+    "ettr_at_best": "ETTR at the best interval",
+    "ettr_as_given": "ETTR as given",
+    "failures_per_day": "failures a day",
+}
+"""Rows of the bands, as people call them."""
+
+_HOURS = {"h": 1.0, "min": 1 / 60, "s": 1 / 3600}
+"""Units of time that a number is shown as a duration for, in hours."""
+
+
+def plan_details(plan: Plan) -> Report:
+    """Bands and budgets, each remedy and assumption, and what the run has of its own."""
+    sections: Report = [Headline("Details", apart=True), *map(Note, plan_lines(plan))]
+    sections += [_hours(plan), *_bands(plan), *plan.assumptions.report()[1:]]
+    return [*sections, *_others(plan)]
+
+
+def _others(plan: Plan) -> Report:
+    """Mitigations that are not ranked, and why."""
+    told = plan.remedies
+    if told is None:
+        return []
+    reasons = {
+        "Help, and cost more than they return": told.at_a_loss,
+        "Act on what the scenario says nothing of": told.silent,
+        "Followed by simulation alone (`ettr compare`)": told.simulated,
+    }
+    return [Note(f"{why}: {', '.join(names)}.", dim=True) for why, names in reasons.items() if names]
+
+
+def _hours(plan: Plan) -> Table:
+    budgets = {f"best interval, {duration(plan.best.interval_h)}": plan.budget}
+    if plan.budget_as_given:
+        budgets[f"as given, {duration(plan.scenario.interval_h)}"] = plan.budget_as_given
+    rows = []
+    for parts in zip(*(hours.to_frame().itertuples() for hours in budgets.values()), strict=True):
+        if any(part.hours > 0 for part in parts):
+            cells = [cell for part in parts for cell in (f"{part.hours:,.1f} h", f"{part.share:.1%}")]
+            rows.append([parts[0].part, *cells])
+    total = [cell for hours in budgets.values() for cell in (f"{hours.total_h:,.1f} h", "")]
+    columns = ["part", *(cell for name in budgets for cell in (name, ""))]
+    return Table(columns, [*rows, ["total", *total]], title="Time budget", total=True)
+
+
+def tiers_report(plan: Plan) -> Report:
+    if plan.budget_of_tiers is None:
+        return []
+    rows = [
+        (tier.name, f"{tier.survives:.1%}", duration(tier.interval_s / 3600), duration(tier.best_interval_s / 3600))
+        for tier in plan.tiers
+    ]
+    return [
+        Table(("tier", "survives", "interval", "best of all together"), rows),
+        Note(f"With the best of all together the ETTR is {plan.budget_of_tiers.ettr:.1%}."),
+    ]
+
+
+def _bands(plan: Plan) -> Report:
+    if not plan.known.rows:
+        return [Note(f"How sure: {plan.band_source}.")]
+    rows = [
+        (
+            _QUANTITIES[row["quantity"]],
+            amount(row["value"], row["unit"]),
+            between(row["low_50"], row["high_50"], row["unit"]),
+            between(row["low_95"], row["high_95"], row["unit"]),
+        )
+        for row in plan.known.rows
+    ]
+    return [
+        Headline("How sure"),
+        Table(("", "value", "50%", "95%"), rows),
+        Note(f"The bands come {plan.band_source}.", dim=True),
+    ]
+
+
+def between(low: float, high: float, unit: str) -> str:
+    """A range as people read it; one value where both ends read alike."""
+    ends = [amount(low, unit), amount(high, unit)]
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+
+
+def amount(value: float, unit: str) -> str:
+    """A quantity as people read it: a duration, a percentage, or a number."""
+    if unit in _HOURS:
+        return duration(value * _HOURS[unit]) if math.isfinite(value) else "endless"
+    return f"{value:.1%}" if unit == "" else number(value)
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """The plan in a few plain lines, without its tables."""
+    band, known = plan.band, plan.job_mttf_95_h
+    given = no_answer(plan)
+    if plan.budget_as_given:
+        given = f"{pct(plan.budget_as_given.ettr)} at the given {duration(plan.scenario.interval_h)}"
+    interval = f", 95% interval {_range(known)}" if known else ""
+    often = "The job does not fail: its failure rate is 0"
+    if math.isfinite(plan.job_mttf_h):
+        often = (
+            f"Time to failure of the job: {duration(plan.job_mttf_h)}{interval}; {number(plan.failures_per_day)} "
+            f"failures a day"
+        )
+    best = "A checkpoint gains nothing"
+    if math.isfinite(plan.job_mttf_h):
+        best = (
+            f"Checkpoint {'to the store ' if plan.scenario.checkpoint.tiers else ''}every "
+            f"{duration(band.interval_min / 60)}; between {duration(band.low_min / 60)} and "
+            f"{duration(band.high_min / 60)} it costs at most {points(band.points)} of ETTR"
+        )
+    ettr = f"ETTR: {pct(plan.budget.ettr)} at the best interval, {given}"
+    return [often, best, ettr, *speed_lines(plan), *unused_prediction(plan.best), *_left_out(plan)]
+
+
+def _left_out(plan: Plan) -> list[str]:
+    if not plan.left_out:
+        return []
+    return [f"Planned without what only a simulation follows (`ettr simulate`): {listed(list(plan.left_out))}"]
+
+
+def speed_lines(plan: Plan) -> list[str]:
+    """Throughput, where the job does not run at full speed, and what heat has to do with it."""
+    run, heat = plan.scenario, plan.scenario.heat_response
+    if run.speed == 1 and heat is None:
+        return []
+    speed = (
+        f"Effective throughput: {pct(plan.effective_throughput)} at the best interval, training at {pct(run.speed)} of "
+        "full speed"
+    )
+    if heat is None:
+        return [speed]
+    table, on_rate = heat.hours, run.heat_rate_factor
+    failing = f"failures at {on_rate:.2f} times the observed rate" if run.failures.modes else ""
+    if failing and abs(on_rate - 1) < 5e-3:
+        failing = "failures at about the observed rate"
+    assert run.heat is not None
+    warm = (
+        f"Heat: inlet {table['inlet_c'].min():.1f} to {table['inlet_c'].max():.1f} °C "
+        f"({run.heat.reference_inlet_c:.1f} °C at full speed)"
+    )
+    heat_line = "; ".join(filter(None, [f"{warm}, hottest die {table['hottest_c'].max():.1f} °C", failing]))
+    return [speed, heat_line, *([f"Weather: {'; '.join(heat.notes)}"] if heat.notes else [])]
+
+
+def unused_prediction(run: Scenario) -> list[str]:
+    """Why announcements gain nothing, where they do not."""
+    ahead = run.prediction
+    if ahead is None:
+        return []
+    if ahead.lead_s < ahead.action_s:
+        return [
+            f"Announcements are of no use: lead_s = {ahead.lead_s:g} s is shorter than action_s = {ahead.action_s:g} s"
+        ]
+    at_risk_h = heed_threshold_h(ahead.action_s / 3600, ahead.precision)
+    if at_risk_h > run.interval_h:
+        return [
+            f"Announcements are of no use: an answer pays from {duration(at_risk_h)} of training at risk on, longer "
+            f"than the interval"
+        ]
+    return []
+
+
+def _range(ends_h: tuple[float, float]) -> str:
+    return (
+        f"{duration(ends_h[0])} to {duration(ends_h[1])}" if math.isfinite(ends_h[1]) else f"over {duration(ends_h[0])}"
+    )
+
+
+def planned_at_mean(plan: Plan) -> str:
+    """What a plan for a changing rate rests on."""
+    assert plan.changing is not None
+    assert plan.budget_over_time is not None
+    mean, settled = plan.scenario.failure_rate, plan.changing.failure_rate
+    if not changes(plan.changing):
+        return (
+            "Nodes have a memory: this plans for the steady rate of many such nodes, and leaves out that their "
+            "failures are not independent. Only simulation would hold that."
+        )
+    return (
+        f"The failure rate changes during the run: this plans for its mean, {number(mean)} per 1000 node-days, where "
+        f"{number(settled)} was given. Integrated over the run, the ETTR at the best interval is "
+        f"{pct(plan.budget_over_time.ettr)}."
+    )

@@ -1,0 +1,147 @@
+"""What is lost, by part of the wall clock, in hours and in money: a month, and the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
+from ettr.core.results import PARTS, TimeBudget
+from ettr.core.sentences import duration, number, pct, usd
+from ettr.core.units import H_PER_DAY, H_PER_MONTH
+from ettr.scenario import Scenario
+from ettr.scenario.fields import is_written
+from ettr.scenario.paths import GPU_PRICE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WORDS = {
+    "checkpoint_h": "stalls for checkpoints",
+    "slowdown_h": "slower while one is written",
+    "degraded_h": "with fewer replicas",
+    "rework_h": "work done again",
+    "detection_h": "until a failure is noticed",
+    "queue_h": "waiting in the queue",
+    "restart_h": "restarts",
+    "maintenance_h": "planned maintenance",
+}
+"""Parts of the wall clock in which nothing is gained, as people call them."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One part of what is lost.
+
+    Attributes
+    ----------
+    part : str
+        As in :class:`ettr.TimeBudget`, without its unit.
+    words : str
+        The same as people call it.
+    share : float
+        Of the wall clock.
+    h_per_month, usd_per_month : float
+        Of a month of wall clock. [h], [USD]
+    usd_per_run : float or None
+        Of the whole run; None for a job without an end. [USD]
+    """
+
+    part: str
+    words: str
+    share: float
+    h_per_month: float
+    usd_per_month: float
+    usd_per_run: float | None
+
+
+def usd_per_h(scenario: Scenario) -> float:
+    """What an hour of a job costs: its GPUs and what a day costs whatever its size, electricity aside. [USD/h]"""
+    prices = scenario.prices
+    return scenario.cluster.n_gpus * prices.usd_per_gpu_h + prices.usd_per_day / H_PER_DAY
+
+
+@dataclass(frozen=True, repr=False)
+class Losses(Answer):
+    """What the hours cost in which nothing is gained.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The run, whose prices count.
+    budget : TimeBudget
+        Its hours.
+    """
+
+    scenario: Scenario
+    budget: TimeBudget
+
+    @property
+    def usd_per_h(self) -> float:
+        """What an hour of the job costs. [USD/h]"""
+        return usd_per_h(self.scenario)
+
+    @property
+    def price_is_assumed(self) -> bool:
+        """Whether nobody gave the price of a GPU-hour."""
+        return not is_written(self.scenario, GPU_PRICE)
+
+    @property
+    def bill_usd_per_month(self) -> float:
+        """What the whole job costs a month. [USD]"""
+        return self.usd_per_h * H_PER_MONTH
+
+    def of(self, share: float, part: str = "", words: str = "") -> Loss:
+        """A share of the wall clock as a loss."""
+        run_usd = share * float(self.budget.total_h) * self.usd_per_h if self.scenario.ends else None
+        return Loss(part, words, share, share * H_PER_MONTH, share * self.bill_usd_per_month, run_usd)
+
+    @property
+    def parts(self) -> tuple[Loss, ...]:
+        """Each part that takes time."""
+        return tuple(self._parts())
+
+    def _parts(self) -> Iterator[Loss]:
+        total_h = float(self.budget.total_h)
+        for name in PARTS:
+            hours = float(getattr(self.budget, name))
+            if name in WORDS and hours > 0:
+                yield self.of(hours / total_h, name.removesuffix("_h"), WORDS[name])
+
+    @property
+    def total(self) -> Loss:
+        """All of them together."""
+        return self.of(1 - float(self.budget.ettr), "total", "together")
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a part: ``part``, ``words``, ``share``, ``h_per_month``, ``usd_per_month``, ``usd_per_run``."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(one) for one in (*self.parts, self.total)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        record = {
+            "usd_per_gpu_h": self.scenario.prices.usd_per_gpu_h,
+            "price_assumed": self.price_is_assumed,
+            "bill_usd_per_month": self.bill_usd_per_month,
+            "parts": self.parts,
+            "total": self.total,
+        }
+        return dict(plain_values(record))
+
+    @property
+    def headline(self) -> str:
+        """Days and dollars a month."""
+        return f"lost a month: {duration(self.total.h_per_month)}, {usd(self.total.usd_per_month)}"
+
+    def report(self) -> Report:
+        """Hours and dollars by part."""
+        rows = [(one.words, f"{number(one.h_per_month)} h", usd(one.usd_per_month)) for one in self.parts]
+        total = self.total
+        rows.append((total.words, f"{number(total.h_per_month)} h", usd(total.usd_per_month)))
+        assumed = " (assumed)" if self.price_is_assumed else ""
+        price = f"At {self.scenario.prices.usd_per_gpu_h:g} USD a GPU-hour{assumed}, electricity aside."
+        lost = f"Lost: {pct(total.share)} of the wall clock"
+        return [Headline(lost), Table(("a month", "hours", "money"), rows, total=True), Note(price, dim=True)]

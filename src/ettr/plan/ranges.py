@@ -1,0 +1,355 @@
+"""How far a plan may be off by what is assumed: all assumed inputs over their plausible ranges, together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ettr.budget.closed_forms import quiet_budget
+from ettr.core.errors import InputError
+from ettr.core.report import Answer, Headline, Report, Table, plain_values
+from ettr.core.sentences import limit, pct
+from ettr.core.units import LAST_DIGITS, unit_of
+from ettr.plan.fields import barred
+from ettr.plan.intervals import any_interval, best_h
+from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.basics import Plausible, WhereZero
+from ettr.scenario.fields import amount_of, given_at, is_written, meta_at
+from ettr.scenario.paths import INTERVAL, N_GPUS, bounds, field_at, list_of
+
+TAILS = (0.05, 0.95)
+"""Quantiles between which a range reaches."""
+_DRAWS, _SEED = 4096, 0
+_FEWEST = 100
+"""Draws that must agree with what is known of the run for a range to be printed."""
+_AROUND = 2.0
+"""How many times smaller or larger a value may be for whose range there is no source (assumed)."""
+_NOT_ASSUMED = (N_GPUS, "job.productive_h")
+"""Size and work are what is planned for."""
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """One assumed input.
+
+    Attributes
+    ----------
+    field : str
+        Dotted path, by which it is set.
+    name : str
+        What a sentence calls it.
+    value, low, high : float
+        What is assumed, and how far it may be from that, in the unit of the field.
+    unit : str
+        Its unit; empty for a fraction.
+    source : str
+        Bibliography key of who prints such values; empty where the range is assumed too.
+    reason : str
+        How the range follows.
+    """
+
+    field: str
+    name: str
+    value: float
+    low: float
+    high: float
+    unit: str
+    source: str
+    reason: str
+
+    def at(self, u: np.ndarray) -> np.ndarray:
+        """Values at points of the unit interval: log-uniform, or uniform for shares and from zero on."""
+        if self.low > 0 and self.unit:
+            return np.asarray(self.low * (self.high / self.low) ** u)
+        return np.asarray(self.low + (self.high - self.low) * u)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Assumptions(Answer):
+    """What a plan assumes, and what that leaves open.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The run as given.
+    inputs : tuple of Assumed
+        What is assumed, the one that matters most first.
+    shares : tuple of float
+        How much of the range each explains alone: the square of its correlation with the ETTR.
+    ettr : float
+        At the plan's interval with all of them as assumed.
+    values : ndarray
+        ETTR of each draw that does not contradict what is known of the run.
+    n_draws : int
+        Draws, those among them that contradict it.
+    at_half, at_twice : float or None
+        ETTR with half and twice the input that matters most.
+    agrees : bool
+        Whether what is assumed itself does not contradict what is known of the run.
+    """
+
+    scenario: Scenario
+    inputs: tuple[Assumed, ...]
+    shares: tuple[float, ...]
+    ettr: float
+    values: np.ndarray
+    n_draws: int
+    at_half: float | None
+    at_twice: float | None
+    agrees: bool = True
+
+    @cached_property
+    def sourced(self) -> bool:
+        """Whether at least half of the ranges have a source: others do not make a range that is worth printing."""
+        return 2 * sum(bool(one.source) for one in self.inputs) >= len(self.inputs) > 0
+
+    @cached_property
+    def range(self) -> tuple[float, float] | None:
+        """ETTR between its 5th and 95th percentile, as far as the answer itself; None where most have no source."""
+        if not self.sourced or self.values.size < _FEWEST:
+            return None
+        low, high = np.quantile(self.values, TAILS)
+        if not self.agrees:
+            return float(low), float(high)
+        return min(float(low), self.ettr), max(float(high), self.ettr)
+
+    @property
+    def leading(self) -> Assumed | None:
+        """The input that matters most."""
+        return self.inputs[0] if self.inputs else None
+
+    @property
+    def condition(self) -> str:
+        """What some of the draws did not agree with, as part of a sentence; empty if all did."""
+        return condition_of(self.scenario) if self.values.size < self.n_draws else ""
+
+    @property
+    def words(self) -> str:
+        """The range as a headline carries it, e.g. ``86 to 93% over what is assumed; mostly the detection time``."""
+        leading = self.leading
+        if leading is None:
+            return "nothing is assumed"
+        given = f", given {self.condition}" if self.condition else ""
+        if self.range is None:
+            if self.at_half is None or self.at_twice is None:
+                return f"no range: what is assumed contradicts {self.condition}"
+            ends = f"{pct(self.at_half, 0)} or {pct(self.at_twice, 0)}"
+            return f"{ends} with half or twice {leading.name}, which is assumed"
+        low, high = self.range
+        return f"{span(low, high)} over what is assumed{given}; mostly {leading.name}"
+
+    @property
+    def headline(self) -> str:
+        """The ETTR and its range."""
+        return f"ETTR {pct(self.ettr)}, {self.words}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        low, high = self.range or (None, None)
+        record = {
+            "ettr": self.ettr,
+            "low": low,
+            "high": high,
+            "leading": self.leading.field if self.leading else None,
+            "at_half": self.at_half,
+            "at_twice": self.at_twice,
+            "given": self.condition,
+            "n_draws": self.n_draws,
+            "n_kept": self.values.size,
+            "inputs": [
+                vars(one) | {"share_of_range": share} for one, share in zip(self.inputs, self.shares, strict=True)
+            ],
+        }
+        return dict(plain_values(record))
+
+    def report(self) -> Report:
+        """Every assumed input with its range, the one that matters most first."""
+        if not self.inputs:
+            return [Headline("Nothing is assumed")]
+        rows = [
+            (
+                one.field,
+                f"{limit(one.value)} {one.unit}".strip(),
+                f"{limit(one.low)} to {limit(one.high)}",
+                f"{share:.0%}",
+                one.source or "range assumed",
+            )
+            for one, share in zip(self.inputs, self.shares, strict=True)
+        ]
+        columns = ("assumed", "value", "range", "of the range", "source")
+        return [Headline(self.headline), Table(columns, rows, words=("source",))]
+
+
+def span(low: float, high: float) -> str:
+    """A range of shares in the digits that tell its ends apart, e.g. ``86 to 93%``."""
+    digits = 0 if round(100 * low) != round(100 * high) and high < 0.985 else 1
+    ends = pct(low, digits), pct(high, digits)
+    return ends[0] if ends[0] == ends[1] else f"{ends[0].removesuffix('%')} to {ends[1]}"
+
+
+def condition_of(scenario: Scenario) -> str:
+    """What is known of a run's ETTR, as part of a sentence; empty if nothing is."""
+    known = scenario.measured
+    if known is None:
+        return ""
+    origins = (scenario.evidence.get(f"measured.{name}") for name in ("ettr", "ettr_above", "ettr_below"))
+    by = "published" if any(origin and origin.source for origin in origins) else "measured"
+    if known.ettr is not None:
+        return f"the {by} {pct(known.ettr, 0)}"
+    bounds_of = [
+        f"more than {pct(known.ettr_above, 0)}" if known.ettr_above is not None else "",
+        f"up to {pct(known.ettr_below, 0)}" if known.ettr_below is not None else "",
+    ]
+    return f"the {by} {' and '.join(filter(None, bounds_of))}"
+
+
+def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assumptions:
+    """What a plan assumes, and how far its ETTR may be off for that.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run.
+    n : int
+        Draws.
+    seed : int
+        Of the draws.
+
+    Returns
+    -------
+    Assumptions
+        The range of the ETTR at the plan's interval, from the 5th to the 95th percentile, and as far as the answer
+        itself, which may take the best end of several ranges, unless it contradicts what is known.
+
+    Raises
+    ------
+    InputError, NotModelled
+        As :func:`ettr.plan.best_interval_min`.
+
+    Notes
+    -----
+    A Latin hypercube (McKay et al. 1979) over the ranges that stand with the fields, log-uniform; shares, and ranges
+    that begin at zero, uniform. Draws whose ETTR at the scenario's own interval, and on the GPUs that it was measured
+    on, contradicts ``measured`` are left out: a measured ETTR may be lower than a draw's, as a job loses time to more
+    than what is modelled, and never higher.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, plan
+    >>> answer = plan.assumptions(Scenario.load("llama3-405b"))
+    >>> answer.range[0] < answer.ettr < answer.range[1]
+    True
+    """
+    if n < _FEWEST:
+        raise InputError(f"n must be >= {_FEWEST} draws, got {n}")
+    run = any_interval(scenario)
+    tau_h = best_h(run)[0]
+    ettr = float(_ettr_at(scenario, {}, tau_h)[0])
+    inputs = tuple(assumed_inputs(scenario))
+    if not inputs:
+        return Assumptions(scenario, (), (), ettr, np.array([]), 0, None, None)
+    u = latin_hypercube(n, len(inputs), seed)
+    at = {one.field: one.at(column) for one, column in zip(inputs, u.T, strict=True)}
+    kept = agrees_with_what_is_known(scenario, at)
+    values = _ettr_at(scenario, {path: of for path, of in at.items() if path != INTERVAL}, tau_h)[kept]
+    shares = _explained(values, u[kept])
+    order = np.argsort(-shares, kind="stable")
+    leading = inputs[order[0]]
+    half, twice = _half_and_twice(scenario, leading, tau_h)
+    return Assumptions(
+        scenario,
+        tuple(inputs[i] for i in order),
+        tuple(float(shares[i]) for i in order),
+        ettr,
+        values,
+        n,
+        half,
+        twice,
+        bool(agrees_with_what_is_known(scenario, {one.field: np.array([one.value]) for one in inputs})[0]),
+    )
+
+
+def latin_hypercube(n: int, n_inputs: int, seed: int) -> np.ndarray:
+    """Points of the unit cube, one in each of ``n`` slices of every axis; shape ``(n, n_inputs)``."""
+    random = np.random.default_rng(seed)
+    slices = random.permuted(np.tile(np.arange(n), (n_inputs, 1)), axis=1).T
+    return np.asarray((slices + random.random((n, n_inputs))) / n)
+
+
+def assumed_inputs(scenario: Scenario) -> Iterator[Assumed]:
+    """Inputs of the closed forms that no source gives, with their ranges."""
+    assumed = {row["field"] for row in scenario.in_force() if row["status"] == "assumed"}
+    left_out = barred(scenario).union(_NOT_ASSUMED)
+    for path in scenario.swept:
+        value = given_at(scenario, path)
+        if path in left_out or list_of(path) or not isinstance(value, (int, float)):
+            continue
+        silent = value == 0 and not is_written(scenario, path) and path not in scenario.evidence
+        if path not in assumed and not silent:
+            continue
+        idle = meta_at(path, Scenario).idle
+        if isinstance(idle, WhereZero) and getattr(scenario, idle.quantity) == 0:
+            continue
+        if (ends := plausible(path, float(value), silent)) is not None:
+            name = amount_of(path, Scenario)
+            yield Assumed(path, name, float(value), ends.low, ends.high, unit_of(path), ends.source, ends.reason)
+
+
+def plausible(path: str, value: float, silent: bool = False) -> Plausible | None:
+    """The range of an assumed value; None of a zero that nothing is known to lift.
+
+    A zero that nobody wrote, below what is plausible, says that the run does without.
+    """
+    known = meta_at(path, Scenario).plausible
+    if known is not None and (known.low <= value <= known.high or (value == 0 and not silent)):
+        return replace(known, low=min(known.low, value))
+    if value <= 0:
+        return None
+    rules = dict(bounds(field_at(path, Scenario)))
+    most = min(rules.get("<=", np.inf), rules.get("<", np.inf) * (1 - LAST_DIGITS))
+    least = max(rules.get(">=", 0.0), rules.get(">", 0.0))
+    return Plausible(max(value / _AROUND, least), min(value * _AROUND, most), "", "half to double")
+
+
+def _ettr_at(scenario: Scenario, at: Mapping[str, Any], tau_h: Any = None) -> np.ndarray:
+    """ETTR at points, with this interval or the scenario's own; never shorter than the write allows, 0 without end."""
+    run = any_interval(scenario, at)
+    tau_h = run.tau if tau_h is None else tau_h
+    run = replace(run, tau=np.maximum(np.atleast_1d(tau_h), run.head))
+    return np.asarray(np.nan_to_num(quiet_budget(run).ettr, nan=0.0))
+
+
+def _own_interval(scenario: Scenario, run: JobInHours) -> Any:
+    return best_h(run)[0] if isinstance(scenario.checkpoint.interval_min, str) else run.tau
+
+
+def agrees_with_what_is_known(scenario: Scenario, at: Mapping[str, Any]) -> np.ndarray:
+    """Which draws do not contradict what is known of the run's ETTR."""
+    known = scenario.measured
+    n = next(iter(at.values())).size
+    if known is None:
+        return np.ones(n, dtype=bool)
+    at = {**at, N_GPUS: np.full(n, float(known.n_gpus or scenario.cluster.n_gpus))}
+    ettr = _ettr_at(scenario, at, _own_interval(scenario, any_interval(scenario, at)))
+    least, most = known.ettr or known.ettr_above or 0.0, known.ettr_below or 1.0
+    return np.asarray((ettr >= least) & (ettr <= most))
+
+
+def _explained(values: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Square of each input's correlation with the values; zeros where there is none."""
+    if values.size < 2 or np.ptp(values) == 0:
+        return np.zeros(u.shape[1])
+    with np.errstate(invalid="ignore"):
+        correlation = np.corrcoef(np.column_stack([values, u]), rowvar=False)[0, 1:]
+    return np.asarray(np.nan_to_num(correlation) ** 2)
+
+
+def _half_and_twice(scenario: Scenario, one: Assumed, tau_h: Any) -> tuple[float | None, float | None]:
+    if one.field == INTERVAL or one.value == 0:
+        return None, None
+    half, twice = _ettr_at(scenario, {one.field: one.value * np.array([1 / _AROUND, _AROUND])}, tau_h)
+    return float(half), float(twice)

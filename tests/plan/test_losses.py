@@ -1,0 +1,143 @@
+"""Chance, remedies, what was measured beyond the model: against other roads to the same numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ettr import Scenario, mitigation, plan, simulate
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.plan.luck import luck
+from ettr.plan.remedies import ASSUMED, PUBLISHED, remedies
+
+FIRST = {
+    "cluster": {"n_gpus": 4096},
+    "failures": {"job_mttf_h": 9},
+    "checkpoint": {"stall_s": 90},
+    "recovery": {"restart_min": 12},
+}
+
+
+@pytest.fixture
+def first() -> Scenario:
+    return Scenario.of(FIRST)
+
+
+# --------------------------------------------------------------------------- chance
+
+
+def test_chance_is_that_of_simulated_runs(llama3):
+    """The closed interval takes lost work as uniform and the sum as normal: within a tenth of its width."""
+    run = llama3.override({"failures.rate_per_1000_node_days": llama3.failure_rate, "maintenance": None})
+    answer = plan.make(run)
+    told = answer.luck
+    runs = simulate(answer.best, n_runs=4000, seed=3)
+    ettr = np.asarray(runs.runs["productive_h"] / runs.runs["total_h"])
+    low, high = np.quantile(ettr, (0.025, 0.975))
+    assert told.counted is None
+    assert (told.low, told.high) == pytest.approx((low, high), abs=0.1 * (high - low))
+    failures = np.quantile(runs.runs["n_failures"], (0.025, 0.975))
+    assert (told.n_low, told.n_high) == pytest.approx(tuple(failures), rel=0.03)
+
+
+def test_a_rate_that_was_counted_is_chance_too(llama3):
+    exact = llama3.override({"failures.rate_per_1000_node_days": llama3.failure_rate})
+    counted, known = plan.make(llama3).luck, plan.make(exact).luck
+    assert counted.counted == 419
+    assert counted.high - counted.low > known.high - known.low
+
+
+def test_a_job_that_does_not_end_is_asked_about_for_a_month(first):
+    told = plan.make(first).luck
+    assert told.window == "month" and told.n_failures == pytest.approx(730.5 / 9, rel=2e-3)
+
+
+def test_no_failures_leave_nothing_to_chance(plain_run):
+    still = plain_run.override({"failures.rate_per_1000_node_days": 0})
+    answer = plan.make(still)
+    assert answer.luck is None and answer.remedies is None
+    told = luck(still, answer.budget)
+    assert told.low == told.high == float(answer.budget.ettr)
+
+
+# --------------------------------------------------------------------------- remedies
+
+
+def test_a_dollar_returns_less_with_each_step_of_a_kind(first):
+    told = remedies(first, n=8)
+    for kind in (PUBLISHED, ASSUMED):
+        assert all(one.needed_share < 1 for one in told.steps if one.basis == kind)
+    assert [one.basis for one in told.steps] == sorted((one.basis for one in told.steps), reverse=True)
+    assert all(later.ettr > before.ettr for before, later in zip(told.steps, told.steps[1:], strict=False))
+
+
+def test_the_last_step_is_the_run_with_all_of_them(first):
+    told = remedies(first)
+    run = mitigation.apply(first, [one.id for one in told.steps])
+    assert float(plan.make(run).budget.ettr) == pytest.approx(told.steps[-1].ettr, rel=1e-6)
+
+
+def test_prices_decide_and_a_short_job_pays_for_less(first):
+    cheap = remedies(first.override({"cost.usd_per_gpu_h": 0.01}))
+    assert not cheap.steps and "async-checkpoint" in cheap.at_a_loss
+    dear = remedies(first.override({"cost.usd_per_gpu_h": 10}))
+    assert dear.steps[0].saved_usd == pytest.approx(5 * remedies(first).steps[0].saved_usd)
+    short = remedies(first.override({"job.productive_h": 24}))
+    assert short.months < 0.05 and not short.steps
+    patient = remedies(first.override({"cost.payback_months": 36}))
+    assert patient.months == 36
+
+
+def test_what_the_scenario_says_nothing_of_is_named_and_not_ranked(first):
+    told = remedies(first)
+    assert "lemon-removal" in told.silent and not {one.id for one in told.steps} & {*told.silent, *told.simulated}
+    fleet = first.override({"failures.lemons": {"share": 0.15, "factor": 5}})
+    assert "lemon-removal" not in remedies(fleet).silent
+
+
+def test_what_no_formula_follows_is_named_apart(first):
+    tiers = {"checkpoint.tiers": [{"name": "peer", "interval_s": 60, "stall_s": 0.5, "load_s": 5, "survives": 0.9}]}
+    told = remedies(first.override(tiers))
+    assert "failure-prediction" in told.simulated and "ask `ettr compare`" in told.elsewhere
+
+
+def test_a_run_that_never_ends_has_no_remedies(first):
+    with pytest.raises(OutsideValidity, match="practically never ends"):
+        remedies(first.override({"cluster.n_gpus": 400_000_000}))
+
+
+def test_remedies_of_a_job_in_tokens_count_its_hours():
+    told = remedies(Scenario.load("llama3-405b-tokens"))
+    plain = remedies(Scenario.load("llama3-405b"))
+    assert [one.id for one in told.steps] == [one.id for one in plain.steps]
+    assert told.steps[0].saved_h == pytest.approx(plain.steps[0].saved_h, rel=0.01)
+
+
+# --------------------------------------------------------------------------- what was measured
+
+
+def test_what_the_model_does_not_explain_is_said_first(first):
+    run = first.override({"measured.ettr": 0.78, "cost.usd_per_gpu_h": 2.5})
+    answer = plan.make(run)
+    told = answer.unexplained
+    assert told.share == pytest.approx(float(answer.budget.ettr) - 0.78)
+    assert told.usd_per_month == pytest.approx(told.share * 730.5 * 4096 * 2.5)
+    assert answer.report()[1].text.startswith("You measured 78%, and failures and checkpoints explain 90%")
+
+
+def test_a_measured_ettr_above_the_model_names_the_input_that_must_be_wrong(first):
+    with pytest.raises(InputError) as caught:
+        plan.make(first.override({"measured.ettr": 0.95}))
+    words = str(caught.value)
+    assert words.startswith("a measured ETTR of 95.0% is more than the 89.8% that the other inputs allow: it takes a ")
+    mttf_h = float(words.partition("at least ")[2].partition(" h")[0])
+    enough = first.override({"failures.job_mttf_h": 1.01 * mttf_h})
+    assert plan.make(enough).budget.ettr >= 0.95 - 1e-3
+    assert not math.isclose(mttf_h, 9)
+
+
+def test_what_was_measured_on_another_size_is_not_this_one(first):
+    run = first.override({"measured.ettr": 0.78}).override({"cluster.n_gpus": 8192})
+    assert plan.make(run).unexplained is None

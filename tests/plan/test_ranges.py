@@ -1,0 +1,151 @@
+"""How far the ETTR may be off by what is assumed: the design, the ranges, and what is known of the run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ettr import Scenario, budget, evidence, plan
+from ettr.core.errors import InputError
+from ettr.plan.ranges import Assumed, assumed_inputs, latin_hypercube, plausible, span
+from ettr.scenario import fields
+from ettr.scenario.paths import bounds, each_field, field_at
+
+FIRST = {"cluster": {"n_gpus": 4096}, "failures": {"job_mttf_h": 9}}
+
+
+@pytest.fixture
+def first() -> Scenario:
+    return Scenario.of(FIRST)
+
+
+def test_each_slice_of_each_axis_has_one_point():
+    points = latin_hypercube(64, 3, 1)
+    assert points.shape == (64, 3)
+    for axis in (points * 64).astype(int).T:
+        assert sorted(axis) == list(range(64))
+
+
+def test_a_value_is_log_uniform_and_a_share_uniform():
+    u = np.linspace(0, 1, 5)
+    time = Assumed("recovery.restart_min", "", 5, 2, 32, "min", "", "")
+    assert time.at(u) == pytest.approx([2, 4, 8, 16, 32])
+    share = Assumed("recovery.person_share", "", 0.1, 0.1, 0.5, "", "", "")
+    assert share.at(u) == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+    from_zero = Assumed("recovery.queue_min", "", 0, 0, 4, "min", "", "")
+    assert from_zero.at(u) == pytest.approx([0, 1, 2, 3, 4])
+
+
+def test_every_published_range_has_a_source_and_keeps_the_rule_of_its_field():
+    known = set(evidence.bibliography()["key"])
+    some = 0
+    for path, field in each_field(Scenario):
+        if (ends := fields.meta_of(field).plausible) is None:
+            continue
+        some += 1
+        assert ends.low < ends.high and ends.reason, path
+        assert {key.strip() for key in ends.source.split(",")} <= known, path
+        Scenario.check_values(path, [ends.low, ends.high])
+    assert some >= 9
+
+
+def test_a_value_without_a_source_goes_from_half_to_double_within_its_rule():
+    ends = plausible("maintenance.duration_min", 15.0)
+    assert (ends.low, ends.high, ends.source) == (7.5, 30.0, "")
+    assert plausible("checkpoint.store.compression_ratio", 1.5).low == 1.0
+    most = plausible("checkpoint.persist_slowdown", 0.7).high
+    assert 0.7 < most < 1 and dict(bounds(field_at("checkpoint.persist_slowdown", Scenario)))["<"] == 1
+    assert plausible("maintenance.duration_min", 0.0) is None
+
+
+def test_a_value_beyond_what_is_published_gets_a_range_of_its_own():
+    assert plausible("recovery.detection_min", 5.0).source
+    far = plausible("recovery.detection_min", 100.0)
+    assert (far.low, far.high, far.source) == (50.0, 200.0, "")
+
+
+def test_what_is_given_is_not_assumed(first):
+    names = {one.field for one in assumed_inputs(first)}
+    assert {"checkpoint.stall_s", "recovery.detection_min", "recovery.restart_min"} <= names
+    given = first.override({"checkpoint.stall_s": 30, "recovery.restart_min": 10})
+    assert names - {one.field for one in assumed_inputs(given)} == {"checkpoint.stall_s", "recovery.restart_min"}
+    assert "checkpoint.persist_s" not in names  # nothing written: the save is waited for
+
+
+def test_nothing_assumed_leaves_no_range(plain_run):
+    zeros = ("checkpoint.persist_s", "checkpoint.persist_slowdown", "checkpoint.load_s", "recovery.queue_min")
+    zeros += ("recovery.init_s_per_1000_gpus", "recovery.person_share", "recovery.person_min")
+    told = plan.assumptions(plain_run.override(dict.fromkeys(zeros, 0.0)))
+    assert told.inputs == () and told.range is None and told.words == "nothing is assumed"
+
+
+def test_the_draws_are_those_of_the_closed_form_one_by_one(first):
+    told = plan.assumptions(first, n=100, seed=5)
+    order = [one.field for one in assumed_inputs(first)]
+    u = latin_hypercube(100, len(order), 5)
+    inputs = {one.field: one for one in told.inputs}
+    for i in (0, 41):
+        values = {path: float(inputs[path].at(u[i, j])) for j, path in enumerate(order)}
+        run = first.override({**values, "checkpoint.interval_min": plan.best_interval_min(first)})
+        assert told.values[i] == pytest.approx(float(budget.exact(run).ettr), rel=1e-9)
+    low, high = np.quantile(told.values, (0.05, 0.95))
+    assert told.range == (min(low, told.ettr), max(high, told.ettr))
+    assert told.agrees and told.condition == ""
+
+
+def test_draws_that_contradict_what_is_published_are_left_out():
+    run = Scenario.load("llama3-405b")
+    told = plan.assumptions(run)
+    free = plan.assumptions(run.override({"measured": None}))
+    assert free.values.size == free.n_draws and free.range[0] < 0.85
+    assert 100 < told.values.size < told.n_draws and told.range[0] > 0.89
+    assert "given the published more than 90%" in told.words
+
+
+def test_a_size_keeps_what_was_measured_on_another():
+    big = Scenario.load("llama3-405b").override({"cluster.n_gpus": 100_000})
+    told, free = plan.assumptions(big), plan.assumptions(big.override({"measured": None}))
+    assert told.range[0] > free.range[0] + 0.1
+
+
+def test_a_few_ranges_with_a_source_are_no_range():
+    run = Scenario.of(
+        {
+            **FIRST,
+            "checkpoint": {"stall_s": 30},
+            "recovery": dict.fromkeys(("queue_min", "init_s_per_1000_gpus", "person_share", "person_min"), 0)
+            | {"detection_min": 100, "restart_min": 100},
+            "evidence": {
+                "recovery.detection_min": {"status": "assumed", "note": "long"},
+                "recovery.restart_min": {"status": "assumed", "note": "long"},
+            },
+        }
+    )
+    told = plan.assumptions(run)
+    assert told.range is None and [one.source for one in told.inputs] == ["", ""]
+    leading = told.leading.field
+    assert told.at_half > told.ettr > told.at_twice
+    twice = budget.exact(run.override({leading: 200, "checkpoint.interval_min": plan.best_interval_min(run)}))
+    assert told.at_twice == pytest.approx(float(twice.ettr), rel=1e-9)
+    assert "half or twice" in told.words
+
+
+def test_too_few_draws_are_refused(first):
+    with pytest.raises(InputError, match="n must be >= 100 draws, got 10"):
+        plan.assumptions(first, n=10)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"), [(0.861, 0.932, "86 to 93%"), (0.901, 0.904, "90.1 to 90.4%"), (0.9904, 0.9904, "99.0%")]
+)
+def test_a_range_has_the_digits_that_tell_its_ends_apart(low, high, words):
+    assert span(low, high) == words
+
+
+@pytest.mark.parametrize("name", evidence.scenario_names())
+def test_every_preset_has_a_range_that_holds_its_answer_or_says_why_not(name):
+    told = plan.assumptions(Scenario.load(name))
+    assert told.range is not None
+    assert told.range[0] <= told.ettr <= told.range[1] or not told.agrees
+    record = told.to_dict()
+    assert record["n_kept"] <= record["n_draws"] and len(record["inputs"]) == len(told.inputs)
