@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ettr import Scenario, budget, compare, mitigation, power, simulate
+from computed.mitigations import CATALOGUE
+from ettr import Scenario, budget, compare, mitigation, plan, power, simulate
+from ettr.compare import measures, ranges
 from refusals import refusal
 
 FOUR = 4
@@ -83,6 +85,92 @@ def test_ranks_are_by_the_measure_and_say_how_sure_they_are(run, known):
     assert compared.ranked["state"].tolist() == ["tried"] * 4 + ["in place"]
     assert row(compared, "unknown-worth")["state"] == compare.TRIED
     assert math.isnan(row(compared, "unknown-worth")["rank"])
+
+
+def test_what_is_known_and_what_is_assumed_are_ranked_apart(run, known):
+    compared = compare.mitigations(run, n_runs=50, of=known, measure="usd")
+    assert compared.known["id"].tolist() == ["shorter-stall"]
+    assert set(compared.assumed["id"]) == {"faster-restart", "slower-training", "other-stall"}
+    for rows in (compared.known, compared.assumed):
+        assert rows["usd_gain"].is_monotonic_decreasing
+    assert (compared.known["effect"] != "assumed").all() and (compared.assumed["effect"] == "assumed").all()
+    assert compared.headline.endswith("shorter-stall comes first by usd")
+
+
+def test_effects_are_sorted_by_the_status_of_what_changes():
+    """Cold plates have a published resistance; how many failures heat activates nobody has published."""
+    compared = compare.mitigations(Scenario.load("llama3-405b").override({"job.productive_h": 24}), n_runs=2)
+    catalogue = compared.study.catalogue
+    for row in compared.frame[compared.frame["state"] == compare.TRIED].itertuples():
+        assumed = [change.status == "assumed" for change in catalogue[row.id].changes]
+        assert row.effect == ("assumed" if all(assumed) else "partly" if any(assumed) else "published")
+    assert "cold-plate-cooling" in set(compared.assumed["id"])
+    straw = compared.frame[compared.frame["straw_man"] != ""]
+    assert straw["id"].tolist() == ["fast-group-init"] and straw["rank"].isna().all()
+
+
+def test_a_straw_man_says_what_it_stands_against(tmp_path):
+    path = tmp_path / "own.yml"
+    path.write_text(CATALOGUE.replace("title: Faster restart\n", "title: Faster restart\n    straw_man: untuned\n"))
+    assert "faster-restart needs before, of which straw_man speaks" in refusal(mitigation.catalogue, path)
+
+
+@pytest.mark.parametrize("measure", ["days", "usd", "ettr"])
+def test_ranges_hold_the_gain_and_are_wider_than_luck(compared, measure):
+    compared = compare.Comparison(compared.study, measure, compared.frame)
+    ranges = compared.ranges.set_index("id")
+    assert set(ranges.index) == {*compared.known["id"], *compared.assumed["id"]}
+    assert not ranges["luck_alone"].any()
+    study = compared.study
+    for row in ranges.itertuples():
+        gained = measures.gains(study.runs(), study.runs([row.Index]), measure)
+        assert row.low <= gained.mean() <= row.high
+        # the draws of luck are a sample of the runs, so its own range comes out a little otherwise
+        assert row.high - row.low > 0.9 * np.ptp(np.quantile(gained, [0.05, 0.95]))
+
+
+def test_what_no_closed_form_follows_has_a_range_of_luck(run, known):
+    slow = run.override({"failures.modes": [{"name": "hang", "share": 0.2, "latency_h": 1}]})
+    compared = compare.mitigations(slow, ["faster-restart"], n_runs=20, of=known)
+    frame = compared.frame.assign(closed_ettr_gain=np.nan)
+    row = compare.Comparison(compared.study, "days", frame).ranges.iloc[0]
+    gained = measures.gains(compared.study.runs(), compared.study.runs(["faster-restart"]), "days")
+    assert row["luck_alone"] and [row["low"], row["high"]] == pytest.approx(np.quantile(gained, [0.05, 0.95]))
+
+
+def test_draws_are_those_of_scenarios_with_the_same_values(run, known):
+    """Each draw by the vectorised form, and by overriding the scenario and applying a part of the mitigation."""
+    study = compare.study(run, n_runs=2, of=known)
+    draws, one = ranges.Draws(study, "days"), known["faster-restart"]
+    moves, n = ranges._moves(draws, one), len(draws.at["recovery.restart_min"])
+
+    def days(scenario):
+        plain = budget.simplified(scenario).scenario
+        best = plan.best_interval_min(plain)
+        return budget.exact(plain.override({"checkpoint.interval_min": float(best)})).total_h / 24
+
+    def gain(scenario, strength):
+        return days(scenario) - days(mitigation.apply(scenario, one.id, known, {one.id: strength}))
+
+    as_assumed, start = gain(study.bare, 1.0), 0
+    for i, strength in enumerate(np.linspace(0.5, 1.0, ranges._STRENGTHS)):
+        values = {path: float(of[i]) for path, of in draws.at.items()}
+        drawn = study.bare.override(values)
+        assert moves[start] == pytest.approx(gain(drawn, float(strength)) - as_assumed, abs=1e-6)
+        start += len(range(i, n, ranges._STRENGTHS))
+
+
+def test_draws_that_contradict_what_was_measured_are_left_out(run, known):
+    free = ranges.Draws(compare.study(run.override({"measured": None}), 2, of=known), "days")
+    bound = ranges.Draws(compare.study(run.override({"measured": {"ettr_above": 0.93}}), 2, of=known), "days")
+    assert bound.at["recovery.restart_min"].mean() < free.at["recovery.restart_min"].mean()
+    never = ranges.Draws(compare.study(run.override({"measured": {"ettr_above": 0.9999}}), 2, of=known), "days")
+    assert not never.enough
+    compared = compare.mitigations(
+        run.override({"measured": {"ettr_above": 0.9999}}), ["faster-restart"], n_runs=5, of=known
+    )
+    assert compared.ranges["luck_alone"].all()
+    assert any("contradicts the measured more than 100%" in getattr(one, "text", "") for one in compared.report())
 
 
 def test_a_mitigation_that_changes_nothing_says_so(run, known):

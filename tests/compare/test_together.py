@@ -95,6 +95,22 @@ def test_the_best_portfolio_is_that_of_all_subsets(study, budget_usd, measure):
     assert best.best["cost_usd"] == pytest.approx(cost)
 
 
+@pytest.mark.parametrize("method", [compare.EXACT, compare.GREEDY])
+@pytest.mark.parametrize("budget_usd", [0, 1_100_000, None])
+def test_the_set_that_pays_saves_most_money(long, method, budget_usd):
+    best = compare.portfolio(long, ALL, budget_usd, method=method, paying=True)
+    row, frame = best.most_saved, best.frame
+    assert row["saved_usd"] > 0 and row["affordable"]
+    assert row["saved_usd"] == frame.loc[frame["affordable"], "saved_usd"].max()
+    assert best.to_dict()["paying"]["ids"] == row["ids"]
+
+
+def test_where_no_set_pays_none_is_told(study):
+    best = compare.portfolio(study, ["faster-restart"], paying=True)
+    assert best.best is not None and best.paying == () and best.most_saved is None
+    assert compare.portfolio(study, ["faster-restart"]).to_dict()["paying"] is None
+
+
 def test_greedy_takes_what_adds_most(study):
     greedy = compare.portfolio(study, ALL, method=compare.GREEDY)
     alone = {name: worth(study, [name]) for name in ALL}

@@ -1,9 +1,10 @@
 """Mitigations beside each other on the same failures: each alone, several together, and what the answer rests on."""
 
 from ettr.compare.advice import Advice, advise
-from ettr.compare.alone import COMPARED, IN_PLACE, TRIED, Comparison, closed_gain, mitigations
+from ettr.compare.alone import COMPARED, IN_PLACE, TRIED, Comparison, mitigations
 from ettr.compare.attribution import Attribution, interactions, shapley
 from ettr.compare.break_even import along, at_prices, break_evens
+from ettr.compare.closed import closed_gain
 from ettr.compare.inputs import Input, effects, uncertain
 from ettr.compare.measures import UNITS, Difference, Runs, difference, gain, run_scenario
 from ettr.compare.portfolios import EXACT, GREEDY, Portfolio, cost_usd, portfolio

@@ -4,39 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ettr import budget, mitigation
-from ettr.compare.measures import UNITS, Interval, Runs, difference, gain, gains, with_immediate_detection
+from ettr import mitigation
+from ettr.compare.closed import closed_gain, without_origins
+from ettr.compare.measures import UNITS, Interval, Runs, difference, gain, gains
 from ettr.compare.portfolios import Portfolio
+from ettr.compare.ranges import Draws, range_of
+from ettr.compare.report import MOST_ASSUMED, MOST_RANKED, of_comparison
 from ettr.compare.study import NO_ANSWER, OnProgress, Study, check_measure
 from ettr.compare.study import study as make_study
-from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
-from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
-from ettr.core.sentences import count
+from ettr.core.errors import InputError, NoProgress
+from ettr.core.report import Answer, Report, plain_values
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
 from ettr.scenario import Scenario
-from ettr.scenario.paths import leaves
+
+if TYPE_CHECKING:
+    pass
 
 TRIED, IN_PLACE = "tried", "in place"
 """Mitigations that were compared with the scenario, by adding them or by taking them away."""
 COMPARED = (TRIED, IN_PLACE)
 NOTHING, MISSING, NOT_MODELLED, FAILS = "changes nothing", "not applicable", "not modelled", "no answer"
 """Why a mitigation was not compared."""
+PARTLY, ASSUMED = "partly", "assumed"
+"""How much of the size of an effect is published, beside all of it: a part, or nothing."""
 _WAITS = 0.005
 """A job that waits longer for nodes, as a share of its time, is no longer one of the closed form."""
-_GAINS = {
-    "days": ("days", 1.0, 2),
-    "ettr": ("points", 1e2, 2),
-    "gpu_h": ("1000 GPU h", 1e-3, 0),
-    "usd": ("1000 USD", 1e-3, 0),
-    "mwh": ("MWh", 1.0, 0),
-}
-"""Title of a column, factor and decimals of what is gained of a measure."""
-_ALWAYS = ("days", "ettr", "usd")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,6 +66,54 @@ class Comparison(Answer):
         rows = self.frame[self.frame["rank"].notna()]
         return rows.sort_values(["state", "rank"], ascending=[False, True], kind="stable", ignore_index=True)
 
+    @property
+    def known(self) -> pd.DataFrame:
+        """Those that were tried and whose effect is published, at least in part; best first."""
+        rows = self.ranked
+        return rows[(rows["state"] == TRIED) & (rows["effect"] != ASSUMED)].reset_index(drop=True)
+
+    @property
+    def assumed(self) -> pd.DataFrame:
+        """Those that were tried and of whose effect nobody has published the size; best first."""
+        rows = self.ranked
+        return rows[(rows["state"] == TRIED) & (rows["effect"] == ASSUMED)].reset_index(drop=True)
+
+    @property
+    def placed(self) -> pd.DataFrame:
+        """Those in place with a rank; what is worth most first."""
+        rows = self.ranked
+        return rows[rows["state"] == IN_PLACE].reset_index(drop=True)
+
+    @property
+    def unpublished(self) -> pd.DataFrame:
+        """Those that were compared and about which nothing was published."""
+        return self.frame[self.frame["state"].isin(COMPARED) & (self.frame["evidence"] == NO_EVIDENCE)]
+
+    @property
+    def unanswered(self) -> pd.DataFrame:
+        """Those that were not compared."""
+        return self.frame[~self.frame["state"].isin(COMPARED)]
+
+    @cached_property
+    def ranges(self) -> pd.DataFrame:
+        """How far the gain of those that a report shows may be off.
+
+        Returns
+        -------
+        DataFrame
+            ``id``; ``low`` and ``high`` of the measure's gain of one run, between which nine runs in ten lie, over what
+            is assumed and luck together; ``luck_alone`` where no closed form follows the mitigation.
+        """
+        shown = [*self.known["id"].head(MOST_RANKED), *self.assumed["id"].head(MOST_ASSUMED)]
+        return self.ranges_of(shown)
+
+    def ranges_of(self, ids: Iterable[str]) -> pd.DataFrame:
+        """The same of these, of those that were tried."""
+        closed = self.frame.set_index("id")["closed_ettr_gain"]
+        draws = Draws(self.study, self.measure)
+        rows = [(name, *range_of(draws, self.study.catalogue[name], bool(pd.notna(closed[name])))) for name in ids]
+        return pd.DataFrame(rows, columns=["id", "low", "high", "luck_alone"])
+
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON; what is not known is None."""
         study = self.study
@@ -85,86 +131,19 @@ class Comparison(Answer):
                 "time_budget": self.baseline.budget.to_dict(),
             },
             "mitigations": plain_values(self.frame),
+            "ranges": plain_values(self.ranges),
         }
 
     @property
     def headline(self) -> str:
         """The scenario, and the mitigation that comes first."""
-        first = self.ranked.head(1)
-        best = f"{first['id'].item()} comes first by {self.measure}" if len(first) else "none is ranked"
+        first = next((rows.iloc[0] for rows in (self.known, self.assumed) if len(rows)), None)
+        best = "none is ranked" if first is None else f"{first['id']} comes first by {self.measure}"
         return f"{self.study.scenario.name}: {best}"
 
-    def report(self, best: Portfolio | None = None) -> Report:
-        """The ranking, what is in place, what is not ranked and why; and the best within a budget, if it is given."""
-        study, base = self.study, self.baseline
-        at = "its best interval" if study.interval == "best" else "the given interval"
-        sections: Report = [
-            Headline(study.scenario.title),
-            Note(
-                f"{count(study.n_runs)} runs of each scenario, seed {study.seed}, at {at}. Without any of them: ETTR "
-                f"{base.ettr:.1%}, {base.mean('days'):,.1f} days, {base.mean('usd') / 1e6:,.1f} million USD"
-            ),
-        ]
-        if study.assumptions:
-            given = f"ETTR {study.as_given.ettr:.1%} and {study.as_given.mean('days'):,.1f} days"
-            sections.append(Note(f"As given, without what is assumed here, {given}", dim=True))
-        sections += [*_by_rank(self.ranked, self.measure), *_others(self.frame), *(best.report() if best else [])]
-        if study.assumptions:
-            text = f"Assumed here, because the scenario says nothing of it: {study.assumed_words}"
-            sections.append(Note(text, dim=True))
-        text = (
-            "The intervals tell how well so many runs know the difference, not how well a mitigation's effect is "
-            "known: that is as it was published elsewhere, or assumed (see basis)."
-        )
-        return [*sections, Note(text, dim=True)]
-
-
-def _by_rank(ranked: pd.DataFrame, measure: str) -> Report:
-    """Those with a rank, tried and in place."""
-    tried, placed = (ranked[ranked["state"] == state] for state in COMPARED)
-    sections: Report = []
-    if len(tried):
-        what = "What each saves, and its price in 1000 USD; points of ETTR, also by the closed form; ±: 95%"
-        sections += [Headline(f"Each alone, by {measure}"), Note(what, dim=True), _ranking(tried, measure)]
-        if measure == "ettr":
-            sections.append(Note("The ETTR counts slower training as productive, which the days do not", dim=True))
-    if len(placed):
-        sections += [Headline("In place already, or taken to be, and worth"), _ranking(placed, measure)]
-    return sections
-
-
-def _ranking(frame: pd.DataFrame, measure: str) -> Table:
-    """Mitigations with what they gain, of ``measure`` with its interval."""
-    gains = {name: gain for name, gain in _GAINS.items() if name in (*_ALWAYS, measure)}
-    rows = []
-    for row in frame.to_dict("records"):
-        cells = [row["id"]]
-        for name, (_, factor, decimals) in gains.items():
-            half = factor * (row[f"{name}_high"] - row[f"{name}_low"]) / 2
-            between = f" ± {half:,.{decimals}f}" if name == measure else ""
-            cells.append(f"{_signed(factor * row[f'{name}_gain'], decimals)}{between}")
-        closed = row["closed_ettr_gain"]
-        cells += ["" if pd.isna(closed) else _signed(100 * closed, 2), f"{row['own_usd'] / 1e3:,.0f}", row["basis"]]
-        rows.append(cells)
-    return Table(("mitigation", *(title for title, _, _ in gains.values()), "by formula", "price", "basis"), rows)
-
-
-def _signed(value: float, decimals: int) -> str:
-    """With its sign, but for a zero, whose sign would be noise."""
-    return f"{round(value, decimals) + 0.0:+,.{decimals}f}"
-
-
-def _others(frame: pd.DataFrame) -> Report:
-    """What has no rank, by reason."""
-    rest = frame[frame["rank"].isna()]
-    compared = rest["state"].isin(COMPARED)
-    sections: Report = []
-    if compared.any():
-        sections += [Headline("Without any published figure, not ranked"), Note(", ".join(rest.loc[compared, "id"]))]
-    if not compared.all():
-        sections.append(Headline("No answer here"))
-        sections += [Note(f"{row.id}: {row.state}; {row.why}") for row in rest[~compared].itertuples()]
-    return sections
+    def report(self, best: Portfolio | None = None, everything: bool = False, at_a_loss: bool = False) -> Report:
+        """The ranking on one screen, or everything; and the best sets within a budget, if they are given."""
+        return of_comparison(self, best, everything, at_a_loss)
 
 
 def mitigations(
@@ -202,14 +181,16 @@ def mitigations(
     -------
     Comparison
         ``frame`` has a row a mitigation: ``id``, ``title``, ``group``, ``mechanism``, ``evidence`` (``published``,
-        ``no evidence`` or ``not modelled``), ``basis`` (the weakest status of what it changes), ``state`` (``tried``;
+        ``no evidence`` or ``not modelled``), ``basis`` (the weakest status of what it changes), ``effect`` (how much of
+        what is changed is published: all of it is ``published``, ``partly``, or all ``assumed``), ``straw_man`` (why
+        what it was compared with is no fair comparison; empty otherwise), ``state`` (``tried``;
         ``in place``: compared with the scenario without it; or why there is no answer), ``why`` (of a missing answer),
         ``interval_min`` [min], ``ettr`` with it (of one in place: as the scenario is), ``own_usd`` (its price) [USD];
         for each measure ``<m>_gain`` with ``<m>_low`` and ``<m>_high`` (95%, paired), which are positive where it is
         better, and ``<m>_runs_ratio``; ``closed_ettr_gain`` (by the closed form; NaN where that has no term for all
         that changes), ``rank`` (by the measure, of those tried and of those in place apart; NaN without evidence or
-        answer), ``rank_low`` and ``rank_high`` (those whose difference is certain to 95%, pair by pair, come before or
-        after).
+        answer, and where it is a straw man that it was compared with), ``rank_low`` and ``rank_high`` (those whose
+        difference is certain to 95%, pair by pair, come before or after).
 
     Raises
     ------
@@ -256,6 +237,8 @@ def _row(study: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Run
         "mechanism": one.mechanism,
         "evidence": PUBLISHED if one.has_evidence else NO_EVIDENCE,
         "basis": mitigation.weakest_status(one.before if state == IN_PLACE else one.changes),
+        "effect": _effect(one.before if state == IN_PLACE else one.changes),
+        "straw_man": (one.straw_man or "") if state == IN_PLACE else "",
         "state": state,
         "why": why,
         "own_usd": study.own_usd(one),
@@ -283,7 +266,7 @@ def _pair(study: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | 
         changed = mitigation.apply(study.baseline, one.id, study.catalogue)
         if changed != study.baseline:
             pair = study.runs(), study.runs([one.id])
-            alike = _without_origins(pair[0].scenario) == _without_origins(pair[1].scenario)
+            alike = without_origins(pair[0].scenario) == without_origins(pair[1].scenario)
             why = "at the best interval of each scenario nothing is left that it would change"
             return (NOTHING, why, None) if alike else (TRIED, "", pair)
         bare = mitigation.without(study.baseline, one)
@@ -294,47 +277,12 @@ def _pair(study: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | 
         return FAILS, f"{'the job does not get on: ' if isinstance(error, NoProgress) else ''}{error}", None
 
 
-def _without_origins(scenario: Scenario) -> dict[str, Any]:
-    """All that a scenario says, but for where it is known from."""
-    return scenario.model_dump(exclude={"evidence"})
-
-
-def closed_gain(before: Scenario, after: Scenario) -> float:
-    """Gain of ETTR by the closed form; NaN where it leaves out something of what changes, or has no answer.
-
-    Examples
-    --------
-    >>> from ettr import Scenario
-    >>> run = Scenario.load("llama3-405b")
-    >>> round(closed_gain(run, run.override({"recovery.restart_min": 2})), 4)
-    0.0168
-    """
-    changed = _differing(before, after)
-    try:
-        if budget.changes(before) or budget.changes(after):
-            return float("nan")
-        before, after = with_immediate_detection(before), with_immediate_detection(after)
-        plain = [budget.simplified(run) for run in (before, after)]
-        seen = _differing(plain[0].scenario, plain[1].scenario)
-        if plain[0].left_out != plain[1].left_out or seen != changed:
-            return float("nan")
-        ettr = [float(budget.exact(one.scenario).ettr) for one in plain]
-    except (NotModelled, OutsideValidity):
-        return float("nan")
-    return ettr[1] - ettr[0]
-
-
-def _differing(one: Scenario, other: Scenario) -> set[str]:
-    """Paths of fields in which two scenarios differ, those of modes by name."""
-    values = [dict(leaves(_by_name(run))) for run in (one, other)]
-    return {path for path in values[0].keys() | values[1].keys() if values[0].get(path) != values[1].get(path)}
-
-
-def _by_name(run: Scenario) -> dict[str, Any]:
-    values = _without_origins(run)
-    for section, items in (("failures", "modes"), ("checkpoint", "tiers")):
-        values[section][items] = {item["name"]: item for item in values[section][items]}
-    return values
+def _effect(changes: Iterable[mitigation.Change]) -> str:
+    """How much of what is changed is published; empty where nothing is."""
+    assumed = [change.status == "assumed" for change in changes]
+    if not any(assumed):
+        return PUBLISHED if assumed else ""
+    return ASSUMED if all(assumed) else PARTLY
 
 
 def _ranked(frame: pd.DataFrame, pairs: dict[str, tuple[Runs, Runs]], measure: str) -> pd.DataFrame:
@@ -342,7 +290,8 @@ def _ranked(frame: pd.DataFrame, pairs: dict[str, tuple[Runs, Runs]], measure: s
     known = frame.set_index("id")
     by_id: dict[str, tuple[int, int, int]] = {}
     for state in COMPARED:
-        names = [name for name in pairs if tuple(known.loc[name, ["state", "evidence"]]) == (state, PUBLISHED)]
+        fair = known[(known["state"] == state) & (known["evidence"] == PUBLISHED) & (known["straw_man"] == "")]
+        names = [name for name in pairs if name in fair.index]
         by_id |= _ranks({name: gains(*pairs[name], measure) for name in names})
     rank, low, high = np.array([by_id.get(name, (np.nan,) * 3) for name in frame["id"]], dtype=float).T
     return frame.assign(rank=rank, rank_low=low, rank_high=high)

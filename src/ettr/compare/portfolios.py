@@ -12,20 +12,16 @@ import numpy as np
 import pandas as pd
 
 from ettr.compare.measures import UNITS, Runs, gain
+from ettr.compare.report import of_portfolio
 from ettr.compare.study import NO_ANSWER, OnProgress, Study
 from ettr.core.errors import InputError
-from ettr.core.report import Answer, Headline, Note, Report, plain_values, table_of
+from ettr.core.report import Answer, Report, plain_values
 from ettr.core.sentences import listed, pct
 
 MOST_TOGETHER = 12
 """Mitigations of which all subsets are looked at."""
 
 EXACT, GREEDY = "exact", "greedy"
-_FRONT = {
-    "no cheaper set has as high an effective ETTR": "{ids}",
-    "USD": "{cost_usd:,.0f}",
-    "effective": "{effective_ettr:.1%}",
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +47,9 @@ class Portfolio(Answer):
         All subsets, or one more at a time.
     conflicts : tuple of tuple of str
         What does not go with the best ones: one of them, another that was looked at, and why.
+    paying : tuple of str
+        Those that together save most money of the ones within the budget, if they were looked for. Empty if none saves
+        more than it costs.
     """
 
     ids: tuple[str, ...]
@@ -59,12 +58,27 @@ class Portfolio(Answer):
     frame: pd.DataFrame
     method: str
     conflicts: tuple[tuple[str, str, str], ...] = ()
+    paying: tuple[str, ...] = ()
 
     @property
     def best(self) -> pd.Series | None:
         """The row of the chosen set; None if it is empty."""
-        rows = self.frame[self.frame["ids"].map(lambda named: set(named.split(", ")) == set(self.ids))]
-        return rows.iloc[0] if self.ids else None
+        return self._row(self.ids)
+
+    @property
+    def most_saved(self) -> pd.Series | None:
+        """The row of the set that saves most money; None where none was looked for, or none saves any."""
+        return self._row(self.paying)
+
+    def _row(self, ids: tuple[str, ...]) -> pd.Series | None:
+        rows = self.frame[self.frame["ids"].map(lambda named: set(named.split(", ")) == set(ids))]
+        return rows.iloc[0] if ids else None
+
+    @property
+    def how(self) -> str:
+        """How it was looked for, in words."""
+        sets = "all sets" if self.method == EXACT else "one after the other"
+        return f"{sets}, {len(self.frame)} looked at"
 
     @property
     def front(self) -> pd.DataFrame:
@@ -80,6 +94,7 @@ class Portfolio(Answer):
             "budget_usd": self.budget_usd,
             "method": self.method,
             "best": None if self.best is None else self.best.to_dict(),
+            "paying": None if self.most_saved is None else self.most_saved.to_dict(),
             "front": self.front,
         }
         return dict(plain_values(record))
@@ -95,20 +110,7 @@ class Portfolio(Answer):
 
     def report(self) -> Report:
         """The best set, what does not go with it, and what costs how much."""
-        row = self.best
-        head = Headline(f"Within {self.budget_usd:,.0f} USD")
-        if row is None:
-            return [head, Note("No set is worth its price")]
-        how = "all sets" if self.method == EXACT else "one after the other"
-        return [
-            head,
-            Note(
-                f"{listed(list(self.ids))}: {row['cost_usd']:,.0f} USD, ETTR {row['ettr']:.1%}, {row['days']:,.1f} "
-                f"days, {row['saved_usd']:+,.0f} USD saved, all costs counted ({how}, {len(self.frame)} looked at)"
-            ),
-            *(Note(f"Not together: {one} and {other}: {why}", dim=True) for one, other, why in self.conflicts),
-            table_of(self.front.replace({"ids": {"": "none"}}), _FRONT),
-        ]
+        return of_portfolio(self)
 
 
 def portfolio(
@@ -118,6 +120,7 @@ def portfolio(
     measure: str = "days",
     method: str = "exact",
     on_progress: OnProgress | None = None,
+    paying: bool = False,
 ) -> Portfolio:
     """The best mitigations together, within a budget.
 
@@ -135,6 +138,8 @@ def portfolio(
         Look at all subsets of those that go together, or take one more at a time: the one that adds most.
     on_progress : callable, optional
         Called with how many sets are done, and how many there will be at most.
+    paying : bool
+        Look for the set that saves most money, too.
 
     Returns
     -------
@@ -165,10 +170,12 @@ def portfolio(
     looked = _Looked(study, measure, budget)
     looked.cheapest(names)
     chosen = _greedy(looked, names, on_progress) if method == GREEDY else _exact(looked, names, on_progress)
+    saving = _most_saved(looked) if paying else ()
     frame = _with_front(looked.frame())
     considered = dict.fromkeys(name for ids in frame["ids"] for name in ids.split(", ") if name)
-    pairs = [(name, other, study.catalogue.conflict(name, other)) for name in chosen for other in considered]
-    return Portfolio(chosen, measure, budget, frame, method, tuple(pair for pair in pairs if pair[2]))
+    both = dict.fromkeys((*chosen, *saving))
+    pairs = [(name, other, study.catalogue.conflict(name, other)) for name in both for other in considered]
+    return Portfolio(chosen, measure, budget, frame, method, tuple(pair for pair in pairs if pair[2]), saving)
 
 
 def cost_usd(before: Runs, after: Runs) -> float:
@@ -221,6 +228,11 @@ class _Looked:
             "affordable": cost <= self._budget_usd,
         }
 
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """All of them."""
+        return list(self._rows.values())
+
     def cheapest(self, names: list[str]) -> None:
         """Raise where the budget does not pay for any."""
         costs = {name: self([name])["cost_usd"] for name in names}
@@ -228,7 +240,7 @@ class _Looked:
         if costs[least] > self._budget_usd:
             raise InputError(
                 f"a budget of {self._budget_usd:,.0f} USD buys nothing: the cheapest, {least}, costs "
-                f"{costs[least]:,.0f} USD"
+                f"{costs[least]:,.0f} USD; give at least that, or leave the budget out"
             )
 
     def together(self, names: Iterable[str]) -> bool:
@@ -243,6 +255,7 @@ class _Looked:
 
 
 def _exact(looked: _Looked, names: list[str], on_progress: OnProgress | None) -> tuple[str, ...]:
+    """The affordable set that gains most."""
     sets = [
         subset
         for size in range(1, len(names) + 1)
@@ -269,6 +282,7 @@ def _answer(looked: _Looked, subset: Iterable[str]) -> dict[str, Any] | None:
 
 
 def _greedy(looked: _Looked, names: list[str], on_progress: OnProgress | None) -> tuple[str, ...]:
+    """One more at a time, as long as an affordable one adds to what they gain together."""
     chosen: tuple[str, ...] = ()
     most, done = 0.0, 0
     while True:
@@ -284,6 +298,20 @@ def _greedy(looked: _Looked, names: list[str], on_progress: OnProgress | None) -
             return chosen
         most, i = max(good)
         chosen = tried[i]
+
+
+def _most_saved(looked: _Looked) -> tuple[str, ...]:
+    """The affordable set that saves most money, of those that were looked at and of what is left of it without some."""
+    good = [row for row in looked.rows if row["affordable"]]
+    best = max(good, key=lambda row: float(row["saved_usd"]), default=None)
+    while best and best["saved_usd"] > 0:
+        ids = best["ids"].split(", ")
+        fewer = [_answer(looked, [other for other in ids if other != name]) for name in ids]
+        more = [row for row in fewer if row and row["saved_usd"] > best["saved_usd"]]
+        if not more:
+            return tuple(ids)
+        best = max(more, key=lambda row: float(row["saved_usd"]))
+    return ()
 
 
 def _with_front(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,292 @@
+"""What a comparison says to people, on one screen: the ranking, what is not in it, and the best sets together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ettr.core.report import Headline, Note, Report, Table, table_of
+from ettr.core.sentences import count, listed, number, pct, usd
+from ettr.core.units import H_PER_MONTH
+from ettr.plan.ranges import condition_of
+
+if TYPE_CHECKING:
+    from ettr.compare.alone import Comparison
+    from ettr.compare.portfolios import Portfolio
+    from ettr.compare.study import Study
+
+MOST_RANKED, MOST_ASSUMED = 10, 5
+"""Mitigations that a report shows, with an effect whose size is published and with one that is assumed."""
+_GAINS = {
+    "usd": ("1000 USD", 1e-3, 0),
+    "days": ("days", 1.0, 2),
+    "ettr": ("points", 1e2, 1),
+    "gpu_h": ("1000 GPU h", 1e-3, 0),
+    "mwh": ("MWh", 1.0, 0),
+}
+"""Title of a column, factor and decimals of what is gained of a measure."""
+_ALWAYS = ("days", "ettr", "usd")
+_WORDS = {"usd": "money", "days": "days", "ettr": "ETTR", "gpu_h": "GPU hours", "mwh": "energy"}
+_IN_FULL_USD = 1e5
+"""Where nobody gains this much, single dollars are shown instead of thousands."""
+_MARK = " *"
+"""At a range of luck alone."""
+_FRONT = {
+    "no cheaper set has as high an effective ETTR": "{ids}",
+    "USD": "{cost_usd:,.0f}",
+    "effective": "{effective_ettr:.1%}",
+}
+
+
+def of_comparison(answer: Comparison, best: Portfolio | None, everything: bool, at_a_loss: bool) -> Report:
+    """The ranking on one screen, or everything there is."""
+    sections: Report = [Headline(answer.study.scenario.title), Note(_base(answer))]
+    sections += _ranking(answer, everything)
+    sections += _not_ranked(answer, everything)
+    if best:
+        sections += [*_sets(best, at_a_loss, _per(answer.study)), *_of_assumed_size(answer, best)]
+        sections += [*_apart(best), _front(best)] if everything else _not_together(best, at_a_loss)
+    return [*sections, *_footnotes(answer, everything)]
+
+
+def of_portfolio(best: Portfolio) -> Report:
+    """The best set, the one that saves most money if that was looked for, what goes with neither, and the front."""
+    head = Headline(f"Within {best.budget_usd:,.0f} USD")
+    if best.best is None:
+        return [head, Note("No set is worth its price")]
+    sections: Report = [head, Note(f"{_set_words(best.best, _Per())} ({best.how})")]
+    if best.most_saved is not None and set(best.paying) != set(best.ids):
+        sections.append(Note(f"Saves most money: {_set_words(best.most_saved, _Per())}"))
+    return [*sections, *_apart(best), _front(best)]
+
+
+def _base(answer: Comparison) -> str:
+    """How it was compared, and the run without any mitigation."""
+    study, base = answer.study, answer.baseline
+    at = "its best interval" if study.interval == "best" else "the given interval"
+    per = _per(study)
+    money = f"{usd(base.mean('usd') * per.share)}{per.words}"
+    days = f"{number(base.mean('days'))} days, " if study.scenario.ends else ""
+    return (
+        f"{count(study.n_runs)} runs of each, seed {study.seed}, at {at}. Without any of them: ETTR {pct(base.ettr)}, "
+        f"{days}{money}"
+    )
+
+
+@dataclass(frozen=True)
+class _Per:
+    """What amounts are told of: the run, or a month of a job that does not end."""
+
+    share: float = 1.0
+    words: str = ""
+
+
+def _per(study: Study) -> _Per:
+    """That of a study; a month as a share of the year that is simulated."""
+    return _Per() if study.scenario.ends else _Per(H_PER_MONTH / float(study.runs().total_h.mean()), " a month")
+
+
+def _ranking(answer: Comparison, everything: bool) -> Report:
+    """The two tables: effects that are published, and those that are assumed."""
+    sections: Report = []
+    per = "a run" if answer.study.scenario.ends else "a month (its price spread over a year)"
+    unit = _columns(answer)["usd"][0]
+    for rows, most, title in (
+        (answer.known, MOST_RANKED, f"What each alone saves {per}, by {_WORDS[answer.measure]}; prices in {unit}"),
+        (answer.assumed, MOST_ASSUMED, "Effect assumed, nobody has published its size"),
+    ):
+        if rows.empty:
+            continue
+        shown = rows if everything else rows.head(most)
+        ranges = answer.ranges_of(shown["id"]) if everything else answer.ranges
+        sections += [Headline(title), _table(answer, shown, ranges)]
+        if answer.measure == "usd" and not (rows["usd_gain"] > 0).any():
+            sections.append(Note("Each of these costs more than it saves"))
+        if len(rows) > len(shown):
+            sections.append(Note(f"and {len(rows) - len(shown)} more that save less (--all)", dim=True))
+    return sections
+
+
+def _table(answer: Comparison, shown: pd.DataFrame, ranges: pd.DataFrame | None) -> Table:
+    """Mitigations with what they gain, of the measure they are ranked by with its range."""
+    columns = _columns(answer)
+    ends = {} if ranges is None else {row.id: row for row in ranges.itertuples()}
+    titles, rows = [], [[row["id"]] for row in shown.to_dict("records")]
+    for name, (title, factor, decimals) in columns.items():
+        scale = _scale(answer, name, factor)
+        titles.append(title)
+        for cells, gained in zip(rows, shown[f"{name}_gain"], strict=True):
+            cells.append(_digits(scale * gained, decimals))
+        if name == answer.measure and ends:
+            titles.append("90% range")
+            for cells in rows:
+                cells.append(_range(ends[cells[0]], scale, decimals))
+    for cells, price, effect in zip(rows, shown["own_usd"], shown["effect"], strict=True):
+        cells += [_digits(columns["usd"][1] * price, 0), effect]
+    return Table(("mitigation", *titles, "price", "effect"), rows, words=("effect",))
+
+
+def _scale(answer: Comparison, measure: str, factor: float) -> float:
+    """From what is gained of a measure to what its column shows."""
+    return factor * (1.0 if measure == "ettr" else _per(answer.study).share)
+
+
+def _columns(answer: Comparison) -> dict[str, tuple[str, float, int]]:
+    """The measure that is ranked by first, then the others that are always shown."""
+    names = dict.fromkeys((answer.measure, *_ALWAYS))
+    columns = {name: _GAINS[name] for name in names}
+    if answer.ranked.empty:
+        return columns
+    amounts = answer.ranked[["usd_gain", "own_usd"]].abs().max().max()
+    return columns if amounts >= _IN_FULL_USD else columns | {"usd": ("USD", 1.0, 0)}
+
+
+def _range(ends: Any, scale: float, decimals: int) -> str:
+    mark = _MARK if ends.luck_alone else " " * len(_MARK)
+    return f"{_digits(scale * ends.low, decimals)} to {_digits(scale * ends.high, decimals)}{mark}"
+
+
+def _digits(value: float, decimals: int) -> str:
+    """Three digits, and no more decimals than these; a zero has no sign."""
+    return f"{round(float(f'{value:.3g}'), decimals) + 0.0:,.{decimals}f}"
+
+
+def _not_ranked(answer: Comparison, everything: bool) -> Report:
+    """What is in place, straw men, and what has no answer: a line each, or all of it."""
+    frame, placed = answer.frame, answer.placed
+    sections: Report = []
+    if len(placed) and everything:
+        sections += [Headline("In place already, or taken to be, and worth"), _table(answer, placed, None)]
+    elif len(placed):
+        sections.append(Note(_worths(answer, placed)))
+    for row in frame[frame["straw_man"] != ""].itertuples():
+        sections.append(Note(f"Straw man, not ranked: {row.id} against {row.straw_man}"))
+    how = _listed if everything else _counted
+    return [*sections, *how(answer.unanswered, answer.unpublished)]
+
+
+def _worths(answer: Comparison, placed: pd.DataFrame) -> str:
+    """What is in place with what it is worth of the measure."""
+    title, factor, decimals = _columns(answer)[answer.measure]
+    scale = _scale(answer, answer.measure, factor)
+    worths = [f"{row['id']} {_digits(scale * row[f'{answer.measure}_gain'], decimals)}" for _, row in placed.iterrows()]
+    return f"In place already, and worth ({title}): {', '.join(worths)}"
+
+
+def _counted(unanswered: pd.DataFrame, unpublished: pd.DataFrame) -> Report:
+    """How many are left out, and why, in a line."""
+    counts = [f"{n} {state}" for state, n in Counter(unanswered["state"]).items()]
+    counts += [f"{len(unpublished)} without any published figure"] if len(unpublished) else []
+    return [Note(f"Left out: {', '.join(counts)} (--all names them)", dim=True)] if counts else []
+
+
+def _listed(unanswered: pd.DataFrame, unpublished: pd.DataFrame) -> Report:
+    sections: Report = []
+    if len(unpublished):
+        sections += [Headline("Without any published figure, not ranked"), Note(", ".join(unpublished["id"]))]
+    if len(unanswered):
+        sections.append(Headline("No answer here"))
+        sections += [Note(f"{row.id}: {row.state}; {row.why}") for row in unanswered.itertuples()]
+    return sections
+
+
+def _footnotes(answer: Comparison, everything: bool) -> Report:
+    """How to read the ranges, and what is assumed."""
+    notes = []
+    shown = len(answer.known) + len(answer.assumed)
+    if shown:
+        notes.append(_of_ranges(answer, everything))
+    if shown and answer.measure == "ettr":
+        notes.append("The ETTR counts slower training as productive, which the days do not")
+    if answer.study.assumptions:
+        paths = answer.study.assumed_words if everything else _sections(answer.study.assumed)
+        notes.append(f"Assumed beyond the scenario: {paths}. Set them with --set, or leave all out with --as-given")
+    return [Note(text, dim=True) for text in notes]
+
+
+def _of_ranges(answer: Comparison, everything: bool) -> str:
+    """What the ranges are over, and what the mark means."""
+    known, alone = condition_of(answer.study.scenario), answer.ranges["luck_alone"]
+    given = f" (given {known})" if known else ""
+    text = f"90% range of a run: over what is assumed{given}, how strong the effect is, and luck"
+    if not (everything or alone.any()):
+        return text
+    contradicts = f", or what is assumed contradicts {known}" if known and alone.all() else ""
+    return f"{text}; *: luck alone, no closed form follows it{contradicts}"
+
+
+def _sections(paths: list[str]) -> str:
+    """Paths by the section that they are in, with their number where there are several, e.g. ``repair (5)``."""
+    names = Counter(_section(path) for path in dict.fromkeys(paths))
+    return ", ".join(name if n == 1 else f"{name} ({n})" for name, n in names.items())
+
+
+def _section(path: str) -> str:
+    first, *rest = path.split(".")
+    return ".".join([first, *rest[:1]]) if first == "failures" else first
+
+
+def _sets(best: Portfolio, at_a_loss: bool, per: _Per) -> Report:
+    """The set that saves most money beside the one that is best by the measure; none at a loss unless asked."""
+    saving, most, word = best.most_saved, best.best, _WORDS[best.measure]
+    same = set(best.ids) == set(best.paying)
+    if saving is None:
+        lines = ["No set of them pays for itself: each costs more than it saves"]
+    else:
+        also = f", and best by {word}" if same and best.measure != "usd" else ""
+        lines = [f"Saves most money{also}: {_set_words(saving, per)}"]
+    if most is not None and not same:
+        if _is_shown(best, at_a_loss):
+            lines.append(f"Best by {word}: {_set_words(most, per, best.paying)}")
+        else:
+            loss = f"{usd(-most['saved_usd'] * per.share)}{per.words}"
+            lines.append(
+                f"The best by {word} does not pay, ETTR {pct(most['ettr'])}: it costs {loss} more than it saves "
+                f"(--at-a-loss shows it)"
+            )
+    head = Headline(f"Together, for no more than {usd(best.budget_usd)}")
+    return [head, *(Note(line) for line in lines)]
+
+
+def _of_assumed_size(answer: Comparison, best: Portfolio) -> Report:
+    """Which of the best ones have an effect whose size nobody has published."""
+    names = [name for name in answer.assumed["id"] if name in (*best.ids, *best.paying)]
+    return [Note(f"Of assumed size: {', '.join(names)}", dim=True)] if names else []
+
+
+def _set_words(row: pd.Series, per: _Per, beside: tuple[str, ...] = ()) -> str:
+    """A set with what it costs and saves; what it has more than the one beside it, where it holds that."""
+    ids = row["ids"].split(", ")
+    more = [name for name in ids if name not in beside]
+    names = f"the same with {listed(more)}" if beside and len(more) + len(beside) == len(ids) else listed(ids)
+    saved_usd = row["saved_usd"] * per.share
+    saved = f"{'saves' if saved_usd >= 0 else 'loses'} {usd(abs(saved_usd))}{per.words}"
+    days = "" if per.words else f", {number(row['days'])} days"
+    return f"{names}. Costs {usd(row['cost_usd'])}, {saved} after that; ETTR {pct(row['ettr'])}{days}"
+
+
+def _not_together(best: Portfolio, at_a_loss: bool) -> Report:
+    """What does not go with the sets that are shown, by name."""
+    shown = {*best.paying, *(best.ids if _is_shown(best, at_a_loss) else ())}
+    others: dict[str, list[str]] = {}
+    for one, other, _ in best.conflicts:
+        if one in shown:
+            others.setdefault(one, []).append(other)
+    pairs = [f"{one} with {' or '.join(names)}" for one, names in others.items()]
+    return [Note(f"Not together: {'; '.join(pairs)}", dim=True)] if pairs else []
+
+
+def _is_shown(best: Portfolio, at_a_loss: bool) -> bool:
+    """Whether the set that is best by the measure may be recommended."""
+    return best.best is not None and (at_a_loss or bool(best.best["saved_usd"] > 0))
+
+
+def _apart(best: Portfolio) -> Report:
+    return [Note(f"Not together: {one} and {other}: {why}", dim=True) for one, other, why in best.conflicts]
+
+
+def _front(best: Portfolio) -> Table:
+    return table_of(best.front.replace({"ids": {"": "none"}}), _FRONT)
