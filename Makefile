@@ -45,6 +45,7 @@ bench: .venv/installed ## Measure closed forms, simulation, plans, fits, power, 
 	@$(BIN)/python benchmarks/closed_forms.py
 	@$(BIN)/python benchmarks/simulator.py
 	@$(BIN)/python benchmarks/plan_questions.py
+	@$(BIN)/python benchmarks/plan_cpu.py
 	@$(BIN)/python benchmarks/fit_coverage.py
 	@$(BIN)/python benchmarks/fit_log.py
 	@$(BIN)/python benchmarks/power_series.py

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ettr import Scenario, compare, mitigation
@@ -25,47 +27,118 @@ def test_the_answer_is_that_of_the_package(as_json):
     assert record["changes"] == {"job.productive_h": 100}
 
 
-def test_the_table_names_each_mitigation_with_its_interval_and_what_was_assumed(in_words):
-    flat = " ".join(in_words("compare", *SHORT, "--only", TWO).split())
+def lines_of(out, *starts):
+    return [line for line in out.splitlines() if line.startswith(starts)]
+
+
+def test_the_screen_names_each_mitigation_with_its_range_and_what_was_assumed(in_words):
+    out = in_words("compare", *SHORT, "--only", TWO)
+    flat = " ".join(out.split())
     for words in (
         *TWO.split(","),
-        "Each alone, by days",
-        "Assumed here, because the scenario says nothing of it: failures.lemons",
-        "20 runs of each scenario, seed 0, at its best interval",
-        "As given, without what is assumed here, ETTR",
+        "What each alone saves a run, by money; prices in 1000 USD",
+        "Effect assumed, nobody has published its size",
+        "Assumed beyond the scenario: failures.lemons",
+        "or leave all out with --as-given",
+        "20 runs of each, seed 0, at its best interval",
+        "90% range of a run: over what is assumed",
     ):
         assert words in flat
+    assert flat.index("lemon-removal") < flat.index("Effect assumed") < flat.index("just-in-time-checkpoint")
+    assert flat.count("ETTR") == 1, "one ETTR before any remedy"
+
+
+def test_all_of_the_catalogue_fits_a_screen(in_words):
+    out = in_words(
+        "compare", "llama3-405b-tokens", "--set", "job.tokens=2e11", "--runs", "5", "--quiet", "--budget", "2e6"
+    )
+    assert all(len(line.rstrip()) <= 100 for line in lines_of(out, "mitigation", *mitigation.catalogue().ids))
+    assert sum(1 + len(line) // 100 for line in out.splitlines()) <= 44
+    assert "not modelled;" not in out and "straw man" in out.lower()
+
+
+def test_with_all_every_mitigation_is_named_once_in_its_place(in_words):
+    out = in_words("compare", *SHORT, "--all")
+    known = mitigation.catalogue()
+    unpublished = out.splitlines()[out.splitlines().index("Without any published figure, not ranked") + 1].split(", ")
+    for one in known:
+        assert one.id in unpublished or lines_of(out, f"{one.id} ", f"{one.id}:", f"Straw man, not ranked: {one.id}")
+    assert "lists" not in out and "more that save less" not in out
 
 
 @pytest.mark.parametrize(("measure", "title"), [("ettr", "points"), ("mwh", "MWh"), ("gpu_h", "1000 GPU h")])
-def test_the_interval_is_that_of_the_measure(in_words, measure, title):
+def test_the_range_is_that_of_the_measure(in_words, measure, title):
     out = in_words("compare", *SHORT, "--only", TWO, "--by", measure)
-    heads = next(line for line in out.splitlines() if line.startswith("mitigation"))
-    assert title in heads
-    rows = [line for line in out.splitlines() if line.startswith(tuple(TWO.split(",")))]
-    assert len(rows) == 2 and all(line.count("±") == 1 for line in rows)
+    assert all(re.match(rf"mitigation +{title} +90% range", line) for line in lines_of(out, "mitigation "))
+    rows = lines_of(out, *TWO.split(","))
+    assert len(rows) == 2 and all(line.count(" to ") == 1 for line in rows)
     assert ("counts slower training as productive" in " ".join(out.split())) == (measure == "ettr")
 
 
+def test_without_by_it_is_money_that_ranks_and_days_that_choose_a_set(as_json):
+    record = as_json("compare", *SHORT, "--only", TWO, "--budget", "1e9")
+    assert record["measure"] == "usd" and record["portfolio"]["measure"] == "days"
+    record = as_json("compare", *SHORT, "--only", TWO, "--budget", "1e9", "--by", "ettr")
+    assert record["measure"] == record["portfolio"]["measure"] == "ettr"
+
+
+def test_a_job_without_an_end_saves_a_month(in_words, tmp_path):
+    path = tmp_path / "endless.yml"
+    path.write_text(Scenario.load("rsc-2").override({"job.productive_h": None}).to_yaml())
+    flat = " ".join(in_words("compare", str(path), "--runs", "5", "--quiet", "--only", "lemon-removal").split())
+    assert "What each alone saves a month" in flat and "million USD a month" in flat
+
+
 def test_as_given_nothing_is_assumed(in_words):
-    flat = " ".join(in_words("compare", *SHORT, "--only", TWO, "--as-given").split())
-    assert "lemon-removal: not applicable; needs failures.lemons" in flat
-    assert "Assumed here" not in flat and "As given" not in flat
+    asked = ("compare", *SHORT, "--only", TWO, "--as-given")
+    assert "lemon-removal: not applicable; needs failures.lemons" in " ".join(in_words(*asked, "--all").split())
+    flat = " ".join(in_words(*asked).split())
+    assert "Left out: 1 not applicable" in flat and "Assumed beyond" not in flat
 
 
-def test_a_budget_finds_the_best_set(in_words, as_json):
+def test_a_budget_finds_the_best_sets(in_words, as_json):
     asked = ("compare", *SHORT, "--only", TWO, "--budget", "1e9")
     portfolio = as_json(*asked)["portfolio"]
     assert portfolio["method"] == "exact" and portfolio["best"]["affordable"]
     assert set(portfolio["ids"]) <= set(TWO.split(","))
-    text = " ".join(in_words(*asked).split())
-    assert "Within 1,000,000,000 USD" in text and "no cheaper set has as high an effective ETTR" in text
+    assert portfolio["paying"] is None or portfolio["paying"]["saved_usd"] > 0
+    assert "Together, for no more than 1 billion USD" in in_words(*asked)
+    assert "no cheaper set has as high an effective ETTR" in in_words(*asked, "--all")
+
+
+DEAR = """
+mitigations:
+  - id: dear
+    title: Dear
+    group: restart
+    mechanism: Restarts faster.
+    changes: [{path: recovery.restart_min, op: scale, value: 0.1, status: primary, source: dubey2024}]
+    price: {usd: 1.0e+8, status: assumed, note: more than it can save}
+    published: [{quantity: x, after: 1, unit: "1", status: primary, source: dubey2024, why: not stated}]
+"""
+
+
+def test_a_set_that_does_not_pay_is_not_recommended_unless_asked(in_words, tmp_path):
+    path = tmp_path / "dear.yml"
+    path.write_text(DEAR)
+    asked = ("compare", *SHORT, "--catalogue", str(path), "--budget", "1e9")
+    flat = " ".join(in_words(*asked).split())
+    assert "Each of these costs more than it saves" in flat
+    assert "No set of them pays for itself" in flat and "The best by days does not pay" in flat
+    assert "dear." not in flat and "Not together" not in flat
+    assert "Best by days: dear. Costs 100 million USD, loses" in " ".join(in_words(*asked, "--at-a-loss").split())
+
+
+def test_a_budget_without_anything_that_helps_says_so_below_the_ranking(in_words):
+    out = in_words("compare", *SHORT, "--only", "gpu-power-floor", "--budget", "1e9")
+    assert "Nothing to spend the budget on" in out and lines_of(out, "gpu-power-floor")
 
 
 def test_a_budget_names_what_does_not_go_together(in_words):
-    asked = ("--only", "peer-checkpoint,replica-recovery", "--budget", "1e9")
+    asked = ("--only", "peer-checkpoint,replica-recovery", "--budget", "1e9", "--at-a-loss")
     why = mitigation.catalogue().conflict("peer-checkpoint", "replica-recovery")
-    text = " ".join(in_words("compare", *SHORT, *asked).split())
+    assert "Not together: replica-recovery with peer-checkpoint" in in_words("compare", *SHORT, *asked)
+    text = " ".join(in_words("compare", *SHORT, *asked, "--all").split())
     assert f"Not together: replica-recovery and peer-checkpoint: {why}" in text
 
 
@@ -117,28 +190,26 @@ def test_a_catalogue_of_ones_own(in_words, as_json, refused, tmp_path):
     message = refused(*own)
     assert "mine" in message and "unknown field 'recovery.restart'" in message
     path.write_text(OWN.replace("op: scale, value: 0.5", "op: set, value: -5"))
-    assert "restart_min must be >= 0 min, got -5" in in_words(*own)
-
-
-def test_a_plan_says_what_to_do_next(in_words, as_json):
-    job = ("plan", "rsc-1", "--set", "job.productive_h=50")
-    flat = " ".join(in_words(*job).split())
-    assert "What to do next" in flat and "hot spares" in flat
-    advice = as_json(*job)["advice"]
-    assert 0 < len(advice["steps"]) <= 3 and advice["spares"]["n_spares"] > 0
-    assert "What to do next" not in in_words(*job, "--quick")
+    assert "Left out: 1 no answer" in in_words(*own)
+    assert "restart_min must be >= 0 min, got -5" in in_words(*own, "--all")
 
 
 FLEET = ("plan", "llama3-405b", "--set", "spares={n_nodes: 8}", "--set", "repair={manual_h: 24}")
 
 
 def test_a_plan_leaves_out_what_only_simulation_follows_and_says_so(in_words, as_json):
-    text = " ".join(in_words(*FLEET, "--quick").split())
-    assert "Planned without what only a simulation follows" in text
-    assert "spares that run out (spares, repair)" in text
+    out = in_words(*FLEET, "--quick")
+    assert "No formula follows spares that run out (spares, repair): `ettr simulate` does" in out
     record = as_json(*FLEET, "--quick")
-    assert record["left_out"] == ["spares that run out (spares, repair)"]
+    assert record["left_out"] == ["spares that run out (spares, repair)"] and record["simulated"] is None
     assert record["ettr"] == as_json("plan", "llama3-405b", "--quick")["ettr"]
+
+
+def test_a_plan_simulates_what_no_formula_follows(in_words, as_json):
+    record, out = as_json(*FLEET), in_words(*FLEET)
+    assert record["simulated"]["ettr"] < record["ettr"]  # eight spares are too few
+    assert f"simulated runs have an ETTR of {100 * record['simulated']['ettr']:.1f}%" in out
+    assert re.search(r"Hold \d+ spare nodes \(you hold 8\)", out)
 
 
 def test_a_plan_solves_for_spares(as_json):

@@ -26,6 +26,7 @@ COMMANDS = {
     "scenarios": "lists",
     "gpus": "lists",
     "formats": "lists",
+    "fields": "fields",
     "mitigations": "lists",
     "parts": "lists",
 }

@@ -11,20 +11,21 @@ import typer
 from ettr import mitigation
 from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption, QuietOption, ScenarioArgument, SetOption
-from ettr.core.errors import EttrError, InputError
+from ettr.core.errors import InputError
+from ettr.core.report import Note
 from ettr.mitigation import Catalogue
-from ettr.scenario import Scenario
 
 if TYPE_CHECKING:
-    from ettr.compare import Advice, Comparison, Portfolio
+    import pandas as pd
 
-_RUNS_OF_ADVICE = 100
-"""Enough to tell what adds most, as all scenarios share their random numbers."""
+    from ettr.compare import Comparison, Portfolio
+
 _RUNS_TOGETHER = 200
 """Many sets are looked at, and their differences are large."""
 _FEW = 6
 """Mitigations of which all sets are looked at within a budget; of more one is taken after the other."""
 _MOST = 12
+_NOTHING_HELPS = "Nothing to spend the budget on: none helps for certain here; more --runs may tell, or another --by"
 
 
 @terminal.stopped_with("stopped before the end; nothing is kept")
@@ -41,7 +42,19 @@ def compare(
         float | None,
         typer.Option("--budget", metavar="USD", help="Say which together are best for no more money than this."),
     ] = None,
-    by: Annotated[str, typer.Option("--by", metavar="MEASURE", help="Rank by days, ettr, gpu_h, usd or mwh.")] = "days",
+    at_a_loss: Annotated[
+        bool,
+        typer.Option("--at-a-loss", help="With --budget, show the best set also where it costs more than it saves."),
+    ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by", metavar="MEASURE", help="Rank by usd (all costs counted), days, ettr, gpu_h or mwh. [default: usd]"
+        ),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List all mitigations, also those without an answer, and all sets.")
+    ] = False,
     runs: Annotated[float, typer.Option("--runs", metavar="N", help="Runs of each scenario.")] = 500,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="All scenarios share the failures of a seed.")] = 0,
     interval: Annotated[
@@ -66,12 +79,17 @@ def compare(
     says nothing of, such as lemons, spares or slow nodes, is assumed here, and listed: with --as-given nothing is, and
     mitigations that would act on it are left out.
 
-    Mitigations are ranked by what was published about them: those without any published figure are not, and neither is
-    what no scenario can express. One that the scenario has in place already is measured by taking it away. With
-    --budget the best set is sought among those that help: their prices, and the GPUs that they hold as spares, count.
+    Mitigations are ranked by the money that they save, their price counted, and by what was published about them:
+    effects whose size is assumed come after, and what nobody has published anything about, or what no scenario can
+    express, is counted and listed with --all. One that the scenario has in place already is measured by taking it away.
+
+    With --budget two sets are sought among those that help by a published effect, or among those of --only: the one
+    that saves most money, and the best by days, or by what --by says. Prices, and the GPUs that they hold as spares,
+    count. A set that costs more than it saves is shown with --at-a-loss only.
 
     With --json, <measure>_gain is positive where a mitigation is better, between <measure>_low and <measure>_high
-    (95%); days, GPU-hours, USD and MWh are saved, ETTR is gained.
+    (95%, of the mean over runs); days, GPU-hours, USD and MWh are saved, ETTR is gained. "ranges" holds the 90% ranges
+    of those that the screen shows.
 
     Example: ettr compare llama3-405b-tokens --budget 2000000
 
@@ -93,29 +111,18 @@ def compare(
             ids,
             seed,
             n_runs,
-            by,
+            by or "usd",
             interval,  # type: ignore[arg-type]
             known,
             as_given,
             on_progress=on_progress,
         )
-        best = _within(answer, budget, on_progress) if budget is not None else None
+        best = _within(answer, budget, by or "days", only is not None, on_progress) if budget is not None else None
     extra = {"portfolio": best.to_dict() if best else None, "changes": changes}
-    terminal.show(answer, as_json, extra, answer.report(best))
-
-
-@terminal.stopped_with("stopped before the advice on mitigations; --quick leaves it out")
-def advised(run: Scenario, quiet: bool) -> Advice | None:
-    """What `ettr plan` says of mitigations and spares; None where the scenario cannot be simulated."""
-    from ettr import compare as compared
-
-    with terminal.simulating("what to do next", "scenarios", quiet) as on_progress:
-        try:
-            return compared.advise(compared.study(run, _RUNS_OF_ADVICE), on_progress=on_progress)
-        except EttrError as error:
-            if not quiet:
-                typer.echo(f"No advice on mitigations: {error}")
-            return None
+    report = [] if as_json else answer.report(best, everything, at_a_loss)
+    if report and budget is not None and best is None:
+        report.append(Note(_NOTHING_HELPS))
+    terminal.show(answer, as_json, extra, report)
 
 
 def _named(only: list[str] | None, known: Catalogue) -> list[str] | None:
@@ -128,17 +135,21 @@ def _named(only: list[str] | None, known: Catalogue) -> list[str] | None:
     return [known[name].id for name in ids]
 
 
-def _within(answer: Comparison, budget: float, on_progress: Any) -> Portfolio:
-    """The best set for the money, of those that help for certain."""
+def _within(answer: Comparison, budget: float, measure: str, all_of_them: bool, on_progress: Any) -> Portfolio | None:
+    """The best sets for the money, of those that help for certain; None where none does."""
     from ettr import compare as compared
 
-    ranked = answer.ranked
-    helps = ranked[(ranked["state"] == compared.TRIED) & (ranked[f"{answer.measure}_low"] > 0)]
-    ids = helps["id"].tolist()[:_MOST]
+    known, assumed = (_helping(rows, measure) for rows in (answer.known, answer.assumed))
+    ids = ([*known, *assumed] if all_of_them else known or assumed)[:_MOST]
     if not ids:
-        raise InputError("--budget has nothing to choose from: no mitigation helps here for certain")
+        return None
     method = compared.EXACT if len(ids) <= _FEW else compared.GREEDY
     study = answer.study
     if study.n_runs > _RUNS_TOGETHER:
         study = replace(study, n_runs=_RUNS_TOGETHER)
-    return compared.portfolio(study, ids, budget, answer.measure, method, on_progress)
+    return compared.portfolio(study, ids, budget, measure, method, on_progress, paying=True)
+
+
+def _helping(rows: pd.DataFrame, measure: str) -> list[str]:
+    """Those that are better for certain, by the measure or in money."""
+    return list(rows.loc[(rows[f"{measure}_low"] > 0) | (rows["usd_low"] > 0), "id"])

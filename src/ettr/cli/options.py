@@ -121,17 +121,43 @@ def changed(scenario: str, pairs: list[str] | None) -> tuple[Scenario, dict[str,
     """A scenario with what ``--set`` changes, and these fields with their values."""
     from ettr.scenario import Scenario
 
+    values = changes_of(pairs)
+    run = Scenario.load(scenario)
+    return run.override(values) if values else run, values
+
+
+def changes_of(pairs: list[str] | None) -> dict[str, Any]:
+    """``--set``, pair by pair, as paths and values."""
     values: dict[str, Any] = {}
     for pair in pairs or []:
         path, equals, text = pair.partition("=")
         if not equals or not path.strip():
             raise InputError(f"--set takes FIELD=VALUE, got {pair!r}")
-        values[path.strip()] = _value(text.strip())
-    run = Scenario.load(scenario)
-    return run.override(values) if values else run, values
+        values[path.strip()] = value(text.strip())
+    return values
 
 
-def _value(text: str) -> Any:
+def nested(values: dict[str, Any]) -> dict[str, Any]:
+    """Paths and values as sections with their fields.
+
+    Examples
+    --------
+    >>> nested({"cluster.n_gpus": 8, "name": "mine"})
+    {'cluster': {'n_gpus': 8}, 'name': 'mine'}
+    """
+    sections: dict[str, Any] = {}
+    for path, given in values.items():
+        *outer, last = path.split(".")
+        place = sections
+        for name in outer:
+            place = place.setdefault(name, {})
+            if not isinstance(place, dict):
+                raise InputError(f"--set {path} goes into {name}, which another --set gives as a whole")
+        place[last] = given
+    return sections
+
+
+def value(text: str) -> Any:
     """A value as it would be read from a scenario file."""
     import yaml
 

@@ -1,26 +1,78 @@
-"""``ettr plan``: how often to checkpoint, where the hours go, how sure that is, and what to do next."""
+"""``ettr plan``: how often to checkpoint, what is lost, what to do first, and how sure that is."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ettr import sizing
-from ettr.budget import changes as changes_in_time
 from ettr.cli import options, terminal
-from ettr.cli.compare import advised
-from ettr.cli.options import JsonOption, ScenarioArgument, SetOption
+from ettr.cli.options import JsonOption, SetOption
 from ettr.core.errors import InputError
-from ettr.plan import Requirement, make, required, solvable
-from ettr.plan.report import needs_report
-from ettr.scenario import Scenario
-from ettr.scenario.paths import SPARES
-from ettr.sizing import Limits
+
+if TYPE_CHECKING:
+    from ettr.plan import Plan, Requirement
+    from ettr.scenario import Scenario
+    from ettr.sizing import Sizing
+
+FLAGS = {
+    "gpus": "cluster.n_gpus",
+    "gpus_per_node": "cluster.gpus_per_node",
+    "mtbf_h": "failures.job_mttf_h",
+    "node_mtbf_h": "failures.node_mttf_h",
+    "gpu_mtbf_h": "failures.gpu_mttf_h",
+    "stall_s": "checkpoint.stall_s",
+    "persist_s": "checkpoint.persist_s",
+    "interval_min": "checkpoint.interval_min",
+    "detection_min": "recovery.detection_min",
+    "restart_min": "recovery.restart_min",
+    "productive_h": "job.productive_h",
+    "usd_per_gpu_h": "cost.usd_per_gpu_h",
+    "measured_ettr": "measured.ettr",
+}
+"""Options that set a field, by the name of the parameter."""
+
+
+def _flag(name: str, metavar: str, help_: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel="The run, in place of a file or over it")
 
 
 def plan(
-    scenario: ScenarioArgument,
+    context: typer.Context,
+    scenario: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SCENARIO]",
+            help="A preset (see `ettr scenarios`), or a scenario file ending in .yml.",
+            show_default=False,
+        ),
+    ] = None,
+    gpus: Annotated[float | None, _flag("--gpus", "N", "GPUs of the job.")] = None,
+    mtbf_h: Annotated[float | None, _flag("--mtbf-h", "H", "Hours between two failures of the whole job.")] = None,
+    stall_s: Annotated[float | None, _flag("--stall-s", "S", "Training stands still for each checkpoint.")] = None,
+    restart_min: Annotated[
+        float | None, _flag("--restart-min", "MIN", "From a free node until training goes on.")
+    ] = None,
+    usd_per_gpu_h: Annotated[float | None, _flag("--usd-per-gpu-h", "USD", "Price of a GPU-hour.")] = None,
+    measured_ettr: Annotated[
+        float | None, _flag("--measured-ettr", "ETTR", "What the run has by its own records, e.g. 0.78.")
+    ] = None,
+    interval_min: Annotated[
+        str | None, _flag("--interval-min", "MIN", "Between two checkpoints now; or best, young or daly.")
+    ] = None,
+    persist_s: Annotated[
+        float | None, _flag("--persist-s", "S", "Background write after the stall until it is durable.")
+    ] = None,
+    detection_min: Annotated[
+        float | None, _flag("--detection-min", "MIN", "From a failure until it is noticed.")
+    ] = None,
+    productive_h: Annotated[
+        float | None, _flag("--productive-h", "H", "Training that the job needs; without, it never ends.")
+    ] = None,
+    gpus_per_node: Annotated[float | None, _flag("--gpus-per-node", "N", "GPUs of one node.")] = None,
+    node_mtbf_h: Annotated[float | None, _flag("--node-mtbf-h", "H", "The same of one node.")] = None,
+    gpu_mtbf_h: Annotated[float | None, _flag("--gpu-mtbf-h", "H", "The same of one GPU.")] = None,
     set_: SetOption = None,
     target: Annotated[
         float | None,
@@ -42,17 +94,26 @@ def plan(
     most_gpus: Annotated[
         float | None, typer.Option("--most-gpus", metavar="N", help="Take no more GPUs than there are.")
     ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Bands, budgets, ranges of what is assumed, and what is not ranked.")
+    ] = False,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Write the scenario here, with comments, as YAML.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the answer here as a page to print or send.")
+    ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Leave out what has to be simulated: the advice on mitigations and spares.")
+        bool, typer.Option("--quick", help="Do not simulate what no formula follows, e.g. spares that run out.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how often to checkpoint, where the hours go, how sure that is, and what to do next.
+    """Say how often to checkpoint, what failures cost, what to do first, and how sure that is.
 
-    Answers with the job's time to failure, the best checkpoint interval and the range that is within half a point of
-    it, the ETTR, and the time budget, beside those of the scenario's own interval. What is known of the failure rate
-    gives bands of 50% and 95%. A scenario with tiers is answered with their best intervals together, one with silent
-    failures with the number of old checkpoints to keep.
+    Takes a preset, a file, or the run on the command line: GPUs and a time between failures are enough, and all else
+    is assumed and said to be. Answers with the best checkpoint interval, the ETTR with its range over what is assumed
+    and by luck, what is lost a month in hours and dollars, and the three things to do first, by what they return for
+    their price. --details has the rest.
 
     With --target, each field is solved for alone, with the best interval of the store at each value: the largest value
     of a cost, the smallest of a benefit, the range of an interval. If no value reaches the target, the answer is what
@@ -61,49 +122,80 @@ def plan(
     A job given by its tokens and its model is also told how many GPUs it should have: the sizes that are the fastest,
     the cheapest and the greenest, within the limits that are given, and what the next GPU adds.
 
-    Without a target it also says what to do next: the three mitigations that add most, one after the other, with what
-    each adds, costs, and how well its effect is known, and how many spares are cheapest. They are simulated on the same
-    failures, with what the scenario says nothing of assumed here; --quick leaves that out. `ettr compare` has all of
-    them.
+    What no formula follows, such as spares that run out, is simulated for a moment; --quick leaves that out.
+
+    Example: ettr plan --gpus 4096 --mtbf-h 9 --stall-s 90 --restart-min 12 --usd-per-gpu-h 2.5 --save mine.yml
 
     Example: ettr plan llama3-405b --set cluster.n_gpus=100000 --target 0.9
 
     Example: ettr plan llama3-405b --set job.tokens=2e12 --set model.n_parameters=70e9 --power-mw 10
     """
-    run, changes = options.changed(scenario, set_)
     _check_target(target, field or [])
-    limits = Limits(power_mw, budget_usd, deadline_days, most_gpus)
-    if limits.given and run.job.tokens is None:
-        raise InputError(
-            f"--{next(iter(limits.given)).replace('_', '-')} needs the job as tokens and parameters, e.g. --set "
-            "job.tokens=15.6e12 --set model.n_parameters=405e9"
-        )
-    answer = make(run)
-    if target is not None and changes_in_time(run):
-        raise InputError(
-            "--target has no answer for a failure rate that changes: leave failures.burn_in and failures.lifetime out, "
-            "e.g. at the mean rate with --set failures.burn_in=null --set "
-            f"failures.rate_per_1000_node_days={answer.scenario.failure_rate:.3g}"
-        )
-    asked, run = run, answer.scenario
-    needs = _needs(run, asked, target, field or []) if target is not None else []
-    size = sizing.make(run, limits) if run.job.tokens is not None else None
-    if not as_json:  # before what takes long
-        terminal.render(answer.report(), changes)
-        terminal.render([*(size.report() if size else []), *(needs_report(needs) if needs else [])])
-    advice = None if quick or target is not None else advised(asked, quiet=as_json)
+    if save is not None:
+        options.check_yaml_out("--save", save, "scenario")
+    if html is not None:
+        options.check_file_out(html)
+    given = {name: context.params[name] for name in FLAGS if context.params[name] is not None}
+    run, changes = _asked(scenario, given, set_)
+    size = _size(
+        run, {"power_mw": power_mw, "budget_usd": budget_usd, "deadline_days": deadline_days, "most_gpus": most_gpus}
+    )
+    from ettr.plan import make
+
+    answer = make(run, simulate=not quick)
+    _check_changing(answer, target)
+    needs = _needs(answer.scenario, answer.asked, target, field or []) if target is not None else []
+    if save is not None:
+        options.write(save, run.to_yaml(comments=True))
+    if html is not None:
+        _write_page(html, answer)
     if as_json:
         record = {
             **answer.to_dict(),
             "target_ettr": target,
             "requirements": [need.to_dict() for need in needs],
             "sizing": size.to_dict() if size else None,
-            "advice": advice.to_dict() if advice else None,
             "changes": changes,
         }
         terminal.write_json(record)
-    elif advice:
-        terminal.render(advice.report())
+        return
+    shown = {} if scenario is None else changes
+    terminal.render(answer.report() if target is None else answer.report()[:3], shown)
+    if details:
+        terminal.render(answer.details())
+    terminal.render([*(size.report() if size else []), *_needs_report(needs)])
+    for path in filter(None, (save, html)):
+        typer.echo(f"Written: {path}")
+
+
+def _asked(scenario: str | None, given: dict[str, Any], set_: list[str] | None) -> tuple[Scenario, dict[str, Any]]:
+    """The run of a file, a preset or flags, and what flags and ``--set`` change of it."""
+    from ettr.scenario import Scenario
+
+    values = {FLAGS[name]: options.value(str(value).removesuffix(".0")) for name, value in given.items()}
+    named = {path: f"--{name.replace('_', '-')}" for name, path in FLAGS.items() if name in given}
+    rates = [named[path] for path in named if path.startswith("failures.")]
+    if len(rates) > 1:
+        raise InputError(f"{' and '.join(rates)} say the same in two ways: give one of them")
+    changes = options.changes_of(set_)
+    if both := named.keys() & changes.keys():
+        path = min(both)
+        raise InputError(f"{named[path]} and --set {path} say the same twice: give one of them")
+    if scenario is not None:
+        run = Scenario.load(scenario)
+        changes = {**values, **changes}
+        return (run.override(changes) if changes else run), changes
+    if "cluster.n_gpus" not in {**values, **changes}:
+        raise InputError(
+            "name a preset or a file, or say how large the job is and how often it fails, e.g. ettr plan --gpus 4096 "
+            "--mtbf-h 9"
+        )
+    if not any(path.startswith("failures.") for path in {**values, **changes}):
+        raise InputError(
+            "--gpus needs to know how often the job fails: --mtbf-h, the hours between two failures of the job (or "
+            "--node-mtbf-h, --gpu-mtbf-h, or --set failures.rate_per_1000_node_days=6)"
+        )
+    return Scenario.of(options.nested({**values, **changes}), "the command line"), changes
 
 
 def _check_target(target: float | None, fields: list[str]) -> None:
@@ -113,11 +205,58 @@ def _check_target(target: float | None, fields: list[str]) -> None:
         raise InputError(f"--target must be between 0 and 1, e.g. 0.9, got {target:g}")
 
 
+def _check_changing(answer: Plan, target: float | None) -> None:
+    """Refuse to solve for fields of a run whose rate changes."""
+    if target is None or answer.changing is None:
+        return
+    from ettr.budget import changes as changes_in_time
+
+    if changes_in_time(answer.changing):
+        raise InputError(
+            "--target has no answer for a failure rate that changes: leave failures.burn_in and failures.lifetime out, "
+            "e.g. at the mean rate with --set failures.burn_in=null --set "
+            f"failures.rate_per_1000_node_days={answer.scenario.failure_rate:.3g}"
+        )
+
+
+def _size(run: Scenario, given: dict[str, float | None]) -> Sizing | None:
+    """How many GPUs a job of tokens should have; None of another."""
+    named = [name for name, value in given.items() if value is not None]
+    if run.job.tokens is None:
+        if named:
+            raise InputError(
+                f"--{named[0].replace('_', '-')} needs the job as tokens and parameters, e.g. --set "
+                "job.tokens=15.6e12 --set model.n_parameters=405e9"
+            )
+        return None
+    from ettr import sizing
+
+    return sizing.make(run, sizing.Limits(**given))
+
+
 def _needs(run: Scenario, asked: Scenario, target: float, fields: list[str]) -> list[Requirement]:
     """What each field would have to be; those that can reach the target first.
 
     Spares are simulated, in the run as it was asked about; all else is solved for by the closed forms.
     """
+    from ettr.plan import required, solvable
+    from ettr.scenario.paths import SPARES
+
     named = list(dict.fromkeys(fields)) or [*solvable(run), *([SPARES] if asked.spares else [])]
     needs = [required(asked if field == SPARES else run, field, target) for field in named]
     return sorted(needs, key=lambda need: need.value is None)
+
+
+def _needs_report(needs: list[Requirement]) -> Any:
+    if not needs:
+        return []
+    from ettr.plan.needs_words import needs_report
+
+    return needs_report(needs)
+
+
+def _write_page(path: Path, answer: Plan) -> None:
+    """Write the answer with its details as a page of its own."""
+    from ettr.core.report import as_page
+
+    options.write(path, as_page([*answer.report(), *answer.details()], answer.asked.title))

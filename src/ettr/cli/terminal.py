@@ -117,15 +117,16 @@ def render(report: Report, changes: Mapping[str, Any] = MappingProxyType({})) ->
     from rich.text import Text
 
     out = _console()
+    whole = not out.is_terminal  # for what reads line by line
     changed = [Note(f"  {path} = {value}") for path, value in changes.items()]
     for section in [*report[:1], *changed, *report[1:]]:
         if isinstance(section, Table):
             out.print(_table(section))
         elif isinstance(section, Headline):
             gap = "\n" if section.apart else ""
-            out.print(Text(f"{gap}{printable(section.text)}", style="bold"), soft_wrap=True)
+            out.print(Text(f"{gap}{printable(section.text)}", style="bold"), soft_wrap=whole)
         else:
-            out.print(Text(printable(section.text), style="dim" if section.dim else ""), soft_wrap=True)
+            out.print(Text(printable(section.text), style="dim" if section.dim else ""), soft_wrap=whole)
 
 
 def _table(table: Table) -> Any:

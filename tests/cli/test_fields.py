@@ -1,0 +1,205 @@
+"""`ettr fields`: every field of a scenario is found, and what is said of it stands in the model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from ettr import Scenario, budget
+from ettr.budget.refusals import EXTRAS
+from ettr.cli import fields
+from ettr.scenario.field_list import fields_of, without_items
+from ettr.scenario.fields import meta_at
+from ettr.scenario.paths import LISTS, each_field
+
+PATHS = [path for path, _ in each_field(Scenario, items=True)]
+KNOWN = {one.path: one for one in fields_of(Scenario)}
+
+
+def test_without_a_word_every_field_of_the_model_is_listed(as_json):
+    assert [record["field"] for record in as_json("fields")] == PATHS
+
+
+def test_the_list_says_what_the_data_dictionary_says(as_json):
+    of_book = Scenario.dictionary()
+    records = as_json("fields")
+    for column in ("field", "unit", "meaning"):
+        assert [record[column] for record in records] == of_book[column].tolist()
+    assert [record["required"] for record in records] == (of_book["default"] == "required").tolist()
+
+
+def test_the_tables_name_every_field_under_its_section_and_fit(in_words):
+    lines = in_words("fields").splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= 110
+    heads = {line.partition(":")[0]: at for at, line in enumerate(lines) if ": " in line and not line.startswith(" ")}
+    for path in PATHS:
+        section, _, name = path.rpartition(".")
+        assert any(line.split(" ")[0] == name for line in lines[heads.get(section, 0) :]), path
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        (("restart",), "recovery.restart_min"),
+        (("RESTART", "spread"), "recovery.restart_cv"),
+        (("restart spread",), "recovery.restart_cv"),  # what a sentence calls it
+        (("1/day",), "maintenance.per_day"),  # a unit
+        (("lemons",), "failures.lemons.factor"),
+        (("Weibull",), "failures.lifetime.shape"),  # what only its section says
+        (("faster", "tiers"), "checkpoint.tiers.<name>.stall_s"),
+        (("bibliography",), "sources"),
+    ],
+)
+def test_a_word_finds_its_fields_and_no_others(as_json, words, path):
+    found = [record["field"] for record in as_json("fields", *words)]
+    assert path in found and len(found) < len(PATHS) / 2
+    sought = " ".join(words).casefold().split()
+    assert found == [one for one in PATHS if all(word in KNOWN[one].text for word in sought)]
+
+
+@pytest.mark.parametrize("path", [path for path in PATHS if "." in path])
+def test_the_path_of_a_field_finds_it_alone(path):
+    assert [one.path for one in fields._found([path])] == [path]
+    assert [one.path for one in fields._found([without_items(path)])] == [path]
+
+
+@pytest.mark.parametrize("listed", LISTS)
+def test_an_item_goes_by_any_name(listed):
+    path = f"{listed}.<name>.{LISTS[listed].example}"
+    assert [one.path for one in fields._found(f"{listed}.Faulty GPU 2.0.{LISTS[listed].example}".split())] == [path]
+
+
+def test_one_field_is_said_in_full(in_words):
+    out = in_words("fields", "recovery.restart_min")
+    lines = dict(line.strip().split(maxsplit=1) for line in out.splitlines()[1:])
+    assert out.startswith("recovery.restart_min\n")
+    assert (lines["unit"], lines["default"], lines["rule"]) == ("min", "10", ">= 0")
+    known = meta_at("recovery.restart_min", Scenario).plausible
+    low, high, source = (known.low, known.high, known.source or "assumed") if known else (5, 20, "assumed")
+    assert lines["plausible"].startswith(f"{low:g} to {high:g} min: ") and lines["plausible"].endswith(f"({source})")
+    assert lines["better"].startswith("less") and "--target" in lines["better"]
+    assert "used by    ettr plan, ettr simulate, ettr compare, ettr power\n" in out
+
+
+def test_a_range_without_a_source_is_half_to_double(as_json):
+    (record,) = as_json("fields", "checkpoint.store.bytes_per_parameter")
+    assert record["default"] == 12
+    assert record["plausible"] == {"low": 6, "high": 24, "source": "", "reason": "half to double"}
+
+
+@pytest.mark.parametrize(
+    ("path", "rule", "low", "high"),
+    [
+        ("cluster.n_gpus", "> 0", 0, None),  # more than any machine has is no bound
+        ("power.communication_share", ">= 0, < 1", 0, 1),
+        ("checkpoint.interval_min", "> 0, or best, young or daly", 0, None),
+        ("checkpoint.tiers.survives", ">= 0, <= 1", 0, 1),
+        ("layout.sharded", "true or false", None, None),
+        ("failures.modes.heat_law", "arrhenius or linear", None, None),
+        ("job.productive_h", "> 0", 0, None),
+        ("heat.weather", "", None, None),
+    ],
+)
+def test_the_rule_is_the_tightest_of_what_the_model_checks(as_json, path, rule, low, high):
+    (record,) = as_json("fields", path)
+    assert (record["rule"], record["low"], record["high"]) == (rule, low, high)
+
+
+def test_records_are_plain_and_keep_within_their_rules(as_json):
+    records = as_json("fields")
+    assert records == json.loads(json.dumps([fields.record_of(one) for one in fields_of(Scenario)]))
+    for record in records:
+        if record["plausible"]:
+            assert record["plausible"]["low"] < record["plausible"]["high"], record
+            assert record["plausible"]["source"] or record["plausible"]["reason"], record
+            assert record["low"] is None or record["plausible"]["low"] >= record["low"], record
+            assert record["high"] is None or record["plausible"]["high"] <= record["high"], record
+
+
+# --------------------------------------------------------------------------- which answers use a field
+
+
+def test_every_section_says_which_commands_take_it():
+    sections = {path.partition(".")[0] for path in PATHS if "." in path}
+    assert sections == {part for part in fields._ANSWERS if part and "." not in part}
+    known = {without_items(path) for path in PATHS}
+    for part in fields._ANSWERS:
+        assert not part or part in known or any(path.startswith(f"{part}.") for path in known), part
+
+
+def test_the_scenario_with_all_extras_has_each():
+    """An extra that is new is missing here until `_ALL_EXTRAS` has it."""
+    run = Scenario.of(fields._ALL_EXTRAS)
+    assert [extra.words for extra in EXTRAS if not extra.found_at(run)] == []
+
+
+@pytest.mark.parametrize("path", [path for path in PATHS if "." in path])
+def test_formulas_take_no_field_that_only_simulation_follows(path):
+    answers = fields.answers_of(path)
+    assert answers and set(answers) <= {"plan", "simulate", "compare", "power"}
+    if KNOWN[path].meta.swept:
+        assert "plan" in answers
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [("recovery.restart_cv", 0.5), ("recovery.false_alarms_per_day", 1), ("spares.n_nodes", 9), ("power.pue", 1.3)],
+)
+def test_what_no_closed_form_takes_leaves_the_budget_as_it_is(llama3, path, value):
+    extra = {"repair": {"manual_h": 24}} if path.startswith("spares") else {}
+    run = llama3.override(extra | {path: value})
+    assert budget.exact(budget.simplified(run).scenario).ettr == budget.exact(llama3).ettr
+    assert "plan" not in fields.answers_of(path) or path.startswith("power")
+
+
+@pytest.mark.parametrize(
+    ("path", "answers"),
+    [
+        ("title", []),
+        ("measured.ettr", ["plan"]),
+        ("failures.rate_gamma.shape", ["plan"]),
+        ("failures.modes.<name>.latency_cv", ["simulate", "compare", "power"]),
+        ("failures.modes.Faulty GPU.latency_h", ["plan", "simulate", "compare", "power"]),
+        ("maintenance.rolling_nodes", ["simulate", "compare", "power"]),
+        ("repair.manual_h", ["simulate", "compare", "power"]),
+        ("cost.usd_per_kwh", ["plan", "compare", "power"]),
+    ],
+)
+def test_answers(path, answers):
+    assert fields.answers_of(path) == answers
+
+
+# --------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (("restrt",), "recovery.restart_min"),
+        (("checkpoint", "intervl"), "checkpoint.interval_min"),
+        (("recovery.restart_mins",), "recovery.restart_min"),
+        (("spares", "weather"), "spares.n_nodes"),  # each finds some, none both
+    ],
+)
+def test_what_is_not_found_is_answered_with_what_is_near(refused, words, near):
+    message = refused("fields", *words)
+    assert all(repr(word) in message for word in words)
+    assert near in message and message.endswith(f"`ettr fields` alone lists all {len(PATHS)}")
+
+
+def test_nonsense_is_near_nothing(refused):
+    message = refused("fields", "xqzzyk" * 100)
+    assert "near it" not in message and "`ettr fields` alone" in message and len(message) < 200
+
+
+def test_neither_pandas_nor_the_simulator_is_loaded():
+    code = (
+        "import sys; from ettr.cli.app import main\n"
+        "try: main(['fields', '--json'])\n"
+        "finally: sys.exit(str([one for one in ('pandas', 'scipy.stats', 'numba') if one in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "[]"
