@@ -6,8 +6,8 @@ import pytest
 
 from ettr import Scenario, sizing
 
-JOB = ("plan", "llama3-405b-tokens", "--quick")
-SEVENTY = ("plan", "llama3-405b", "--quick", "--set", "job.tokens=2e12", "--set", "model.n_parameters=70e9")
+JOB = ("plan", "llama3-405b-tokens", "--details")
+SEVENTY = ("plan", "llama3-405b", "--details", "--set", "job.tokens=2e12", "--set", "model.n_parameters=70e9")
 
 
 def test_it_says_how_many_gpus(in_words):

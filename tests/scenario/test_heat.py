@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ettr import Gpu, Scenario, budget, plan, simulate
-from ettr.plan.report import plan_lines
+from ettr.plan.details import plan_lines
 from ettr.scenario.heat import Heat
 from ettr.scenario.heat_response import chip_of, plant_of
 from ettr.thermal import arrhenius_factor, coffin_manson_factor, largest_of, operating_point, speed

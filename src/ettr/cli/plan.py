@@ -119,8 +119,8 @@ def plan(
     of a cost, the smallest of a benefit, the range of an interval. If no value reaches the target, the answer is what
     would be possible, and which second field stands in the way.
 
-    A job given by its tokens and its model is also told how many GPUs it should have: the sizes that are the fastest,
-    the cheapest and the greenest, within the limits that are given, and what the next GPU adds.
+    A job given by its tokens and its model is also told how many GPUs it should have, with --details or a limit such as
+    --power-mw: the sizes that are the fastest, the cheapest and the greenest within it, and what the next GPU adds.
 
     What no formula follows, such as spares that run out, is simulated for a moment; --quick leaves that out.
 
@@ -137,9 +137,8 @@ def plan(
         options.check_file_out(html)
     given = {name: context.params[name] for name in FLAGS if context.params[name] is not None}
     run, changes = _asked(scenario, given, set_)
-    size = _size(
-        run, {"power_mw": power_mw, "budget_usd": budget_usd, "deadline_days": deadline_days, "most_gpus": most_gpus}
-    )
+    limits = {"power_mw": power_mw, "budget_usd": budget_usd, "deadline_days": deadline_days, "most_gpus": most_gpus}
+    size = _size(run, limits, always=details or as_json)
     from ettr.plan import make
 
     answer = make(run, simulate=not quick)
@@ -219,8 +218,8 @@ def _check_changing(answer: Plan, target: float | None) -> None:
         )
 
 
-def _size(run: Scenario, given: dict[str, float | None]) -> Sizing | None:
-    """How many GPUs a job of tokens should have; None of another."""
+def _size(run: Scenario, given: dict[str, float | None], always: bool) -> Sizing | None:
+    """How many GPUs a job of tokens should have, where that is asked; None of another."""
     named = [name for name, value in given.items() if value is not None]
     if run.job.tokens is None:
         if named:
@@ -228,6 +227,8 @@ def _size(run: Scenario, given: dict[str, float | None]) -> Sizing | None:
                 f"--{named[0].replace('_', '-')} needs the job as tokens and parameters, e.g. --set "
                 "job.tokens=15.6e12 --set model.n_parameters=405e9"
             )
+        return None
+    if not (named or always):
         return None
     from ettr import sizing
 

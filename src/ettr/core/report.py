@@ -170,7 +170,8 @@ _PAGE = """<!doctype html>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem }}
 strong {{ font-size: 1.15em }}
 table {{ border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }}
-th, td {{ padding: 0.2rem 0.8rem 0.2rem 0.3rem; font-variant-numeric: tabular-nums; vertical-align: top; white-space: nowrap }}
+th, td {{ padding: 0.2rem 0.8rem 0.2rem 0.3rem; vertical-align: top; white-space: nowrap }}
+td {{ font-variant-numeric: tabular-nums }}
 thead th {{ border-bottom: 1px solid; font-weight: 600 }}
 tr {{ break-inside: avoid; print-color-adjust: exact; -webkit-print-color-adjust: exact }}
 @media print {{ body {{ margin: 0; font-size: 11pt }} }}

@@ -19,6 +19,10 @@ from .intervals import longest_interval_min as longest_interval_min
 from .intervals import mttf_interval_h as mttf_interval_h
 from .intervals import shortest_interval_min as shortest_interval_min
 from .intervals import whole_interval_min as whole_interval_min
+from .losses import Loss as Loss
+from .losses import Losses as Losses
+from .luck import Luck as Luck
+from .luck import luck as luck
 from .maps import Frontier as Frontier
 from .maps import ettr_map as ettr_map
 from .maps import frontier as frontier
@@ -31,8 +35,13 @@ from .needs import requirements as requirements
 from .ranges import Assumed as Assumed
 from .ranges import Assumptions as Assumptions
 from .ranges import assumptions as assumptions
+from .remedies import Remedies as Remedies
+from .remedies import Remedy as Remedy
+from .remedies import remedies as remedies
 from .solving import ettr_at_best as ettr_at_best
 from .spare_nodes import LeastPool as LeastPool
 from .spare_nodes import least_pool as least_pool
 from .tiers import TierPlan as TierPlan
 from .tiers import best_tiers as best_tiers
+from .unexplained import Unexplained as Unexplained
+from .unexplained import unexplained as unexplained

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ettr.core.sentences import duration, listed
+from ettr.core.sentences import capital, duration, listed
 from ettr.scenario import Scenario
 from ettr.scenario.fields import name_of
 
@@ -20,14 +20,25 @@ def no_answer(plan: Plan) -> str:
 
 def assumed_fields(scenario: Scenario) -> list[str]:
     """Paths of the values that rest on an assumption."""
-    table = scenario.to_frame()
-    return [str(field) for field in table.loc[table["status"] == "assumed", "field"]]
+    return [row["field"] for row in scenario.in_force() if row["status"] == "assumed"]
 
 
 def assumptions(scenario: Scenario) -> str:
     """Which values of a scenario no source gives, as a sentence."""
     words = list(dict.fromkeys(name_of(field, Scenario) for field in assumed_fields(scenario)))
     return f"Assumed, because no source gives them: {listed(words)}." if words else ""
+
+
+def fitted_words(scenario: Scenario) -> str:
+    """Which values were chosen so that the ETTR agrees with what was published; empty if none was."""
+    names = [name_of(path, Scenario) for path, origin in scenario.evidence.items() if origin.fitted]
+    if not names:
+        return ""
+    verb = "was" if len(names) == 1 else "were"
+    return (
+        f"{capital(listed(names))} {verb} chosen so that the ETTR agrees with what was published: this run's ETTR is "
+        "no prediction."
+    )
 
 
 def steady_state(run: Scenario) -> Scenario:

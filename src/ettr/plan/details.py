@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ettr.budget import changes
 from ettr.checkpoint import heed_threshold_h
 from ettr.core.report import Headline, Note, Report, Table
+from ettr.core.results import PARTS
 from ettr.core.sentences import duration, listed, number, pct, points
 from ettr.plan.assumed import no_answer
 from ettr.scenario import Scenario
@@ -53,10 +54,11 @@ def _hours(plan: Plan) -> Table:
     if plan.budget_as_given:
         budgets[f"as given, {duration(plan.scenario.interval_h)}"] = plan.budget_as_given
     rows = []
-    for parts in zip(*(hours.to_frame().itertuples() for hours in budgets.values()), strict=True):
-        if any(part.hours > 0 for part in parts):
-            cells = [cell for part in parts for cell in (f"{part.hours:,.1f} h", f"{part.share:.1%}")]
-            rows.append([parts[0].part, *cells])
+    for part in PARTS:
+        each = [(float(getattr(hours, part)), float(hours.total_h)) for hours in budgets.values()]
+        if any(hours > 0 for hours, _ in each):
+            cells = [cell for hours, total_h in each for cell in (f"{hours:,.1f} h", f"{hours / total_h:.1%}")]
+            rows.append([part.removesuffix("_h"), *cells])
     total = [cell for hours in budgets.values() for cell in (f"{hours.total_h:,.1f} h", "")]
     columns = ["part", *(cell for name in budgets for cell in (name, ""))]
     return Table(columns, [*rows, ["total", *total]], title="Time budget", total=True)

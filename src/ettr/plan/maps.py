@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ettr.core.errors import InputError
+from ettr.core.report import one_line
 from ettr.plan.fields import Field, Sense, field_of
 from ettr.plan.intervals import at_best
-from ettr.plan.needs import check_target
+from ettr.plan.needs import check_target, run_of
 from ettr.plan.solving import last_reaching
 from ettr.scenario import Scenario
 from ettr.scenario.paths import INTERVAL
@@ -23,7 +25,7 @@ _AROUND = 10.0
 """A field is shown from a tenth of the scenario's own value to ten times it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Frontier:
     """The line on which a target is just reached.
 
@@ -38,8 +40,8 @@ class Frontier:
     target_ettr : float
         The target.
     points : DataFrame
-        A row a value of x: ``x`` and ``y`` in their units (``y`` infinite where every value reaches the target),
-        ``reaches`` (False where none does; ``y`` is NaN there), ``best_ettr`` (ETTR with y at its ideal),
+        A row a value of x: both fields by their paths, in their units (y infinite where every value reaches the
+        target), ``reaches`` (False where none does; y is NaN there), ``best_ettr`` (ETTR with y at its ideal),
         ``interval_min`` (best interval on the line [min]; NaN where there is none).
     """
 
@@ -51,13 +53,18 @@ class Frontier:
     target_ettr: float
     points: pd.DataFrame
 
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.y} for an ETTR of {self.target_ettr:.6g}, at {len(self.points)} of {self.x}")
 
-def frontier(scenario: Scenario, x: str, y: str, target_ettr: float, x_values: Any = None, n: int = 200) -> Frontier:
+
+def frontier(
+    scenario: Scenario | str | Path, x: str, y: str, target_ettr: float, x_values: Any = None, n: int = 200
+) -> Frontier:
     """For each value of one field, the last value of another that reaches a target, at the best interval everywhere.
 
     Parameters
     ----------
-    scenario : Scenario
+    scenario : Scenario, or its name or file
         The run.
     x, y : str
         Two of :func:`solvable`; ``y`` no interval, which has two ends.
@@ -76,18 +83,21 @@ def frontier(scenario: Scenario, x: str, y: str, target_ettr: float, x_values: A
     Raises
     ------
     InputError
-        An unknown field, the same field twice, a value that breaks the field's rule, or a target outside (0, 1).
+        An unknown field, the same field twice, a value that breaks the field's rule, a target outside (0, 1), or
+        arguments in another order.
 
     Examples
     --------
     >>> from ettr import Scenario, plan
     >>> run = Scenario.load("llama3-405b")
     >>> line = plan.frontier(run, "cluster.n_gpus", "recovery.restart_min", 0.9, x_values=[8192, 16_384])
-    >>> line.points["y"].round(1).tolist()
+    >>> line.points["recovery.restart_min"].round(1).tolist()
     [17.7, 6.8]
     """
     import pandas as pd
 
+    given = {"first_field": x, "second_field": y, "target": target_ettr, "x_values": x_values}
+    scenario = run_of("frontier", scenario=scenario, **given)
     check_target(target_ettr)
     across, up = _two(scenario, x, y)
     if up.sense == "between":
@@ -99,8 +109,8 @@ def frontier(scenario: Scenario, x: str, y: str, target_ettr: float, x_values: A
     interval = at_best(scenario, {x: values, y: y_values}).interval_min
     points = pd.DataFrame(
         {
-            "x": values,
-            "y": reach.value,
+            x: values,
+            y: reach.value,
             "reaches": reaches,
             "best_ettr": reach.best_ettr,
             "interval_min": np.where(reaches, interval, np.nan),
@@ -110,13 +120,13 @@ def frontier(scenario: Scenario, x: str, y: str, target_ettr: float, x_values: A
 
 
 def ettr_map(
-    scenario: Scenario, x: str, y: str, x_values: Any = None, y_values: Any = None, n: int = 200
+    scenario: Scenario | str | Path, x: str, y: str, x_values: Any = None, y_values: Any = None, n: int = 200
 ) -> pd.DataFrame:
     """ETTR at the best interval over two fields.
 
     Parameters
     ----------
-    scenario : Scenario
+    scenario : Scenario, or its name or file
         The run.
     x, y : str
         Two of :func:`solvable`; with ``checkpoint.interval_min`` among them, that interval is used instead.
@@ -128,13 +138,14 @@ def ettr_map(
     Returns
     -------
     DataFrame
-        A row a pair, y varying fastest: ``x``, ``y``, ``interval_min`` [min], ``ettr`` in [0, 1], ``answered`` (False
-        where the exact form has no answer, as for a run that would never end: ``ettr`` is 0 there).
+        A row a pair, y varying fastest: both fields by their paths, in their units, ``interval_min`` [min], ``ettr``
+        in [0, 1], ``answered`` (False where the exact form has no answer, as for a run that would never end: ``ettr``
+        is 0 there).
 
     Raises
     ------
     InputError
-        An unknown field, the same field twice, or a value that breaks the field's rule.
+        An unknown field, the same field twice, a value that breaks the field's rule, or arguments in another order.
 
     Examples
     --------
@@ -145,6 +156,7 @@ def ettr_map(
     """
     import pandas as pd
 
+    scenario = run_of("ettr_map", scenario=scenario, first_field=x, second_field=y, x_values=x_values)
     across, up = _two(scenario, x, y)
     x_grid = _values(scenario, across, x_values, n)
     y_grid = _values(scenario, up, y_values, n)
@@ -152,8 +164,8 @@ def ettr_map(
     shape = (x_grid.size, y_grid.size)
     return pd.DataFrame(
         {
-            "x": np.repeat(x_grid, y_grid.size),
-            "y": np.tile(y_grid, x_grid.size),
+            x: np.repeat(x_grid, y_grid.size),
+            y: np.tile(y_grid, x_grid.size),
             "interval_min": np.broadcast_to(best.interval_min, shape).ravel(),
             "ettr": best.ettr.ravel(),
             "answered": best.ettr.ravel() > 0,

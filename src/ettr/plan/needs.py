@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ettr import budget
+from ettr import budget, evidence
 from ettr.core.errors import InputError
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.units import LAST_DIGITS
@@ -18,7 +20,7 @@ from ettr.plan.needs_words import needed, needs_report
 from ettr.plan.solving import ettr_at_best, last_reaching, range_reaching
 from ettr.plan.spare_nodes import least_pool
 from ettr.scenario import Scenario
-from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, SPARES
+from ettr.scenario.paths import INTERVAL, N_GPUS, RATE, RESTART, SPARES
 
 SOLVABLE = (
     "failures.rate_per_1000_node_days",
@@ -28,6 +30,9 @@ SOLVABLE = (
     "recovery.restart_min",
 )
 """Fields that :func:`requirements` asks about: every scenario has them. :func:`solvable` names all."""
+
+_KINDS = {"target": "number", "sizes": "list", "fields": "list", "x_values": "list"}
+"""What an argument is where the last word of its name does not say it."""
 
 _NO_REMEDY = (N_GPUS, "job.productive_h")
 """Size and work are what is planned for, so they block nothing."""
@@ -129,14 +134,14 @@ class Requirement(Answer):
         return f"{own}; no second field is enough, {nearest.field} comes closest with {nearest.ettr:.4f}"
 
 
-def required(scenario: Scenario, field: str, target_ettr: float) -> Requirement:
+def required(scenario: Scenario | str | Path, field: str, target_ettr: float) -> Requirement:
     """Solve one field for a target ETTR, with the best interval of the store at each value.
 
     ``spares.n_nodes`` is solved for by simulation (:func:`ettr.plan.least_pool`), with the scenario's own interval.
 
     Parameters
     ----------
-    scenario : Scenario
+    scenario : Scenario, or its name or file
         The run.
     field : str
         One of :func:`solvable`: what is better small (rates, times, sizes) is solved for the largest value, what is
@@ -153,7 +158,7 @@ def required(scenario: Scenario, field: str, target_ettr: float) -> Requirement:
     Raises
     ------
     InputError
-        An unknown field, or a target outside (0, 1).
+        An unknown field, a target outside (0, 1), or arguments in another order.
     NotModelled
         Mechanisms that no closed form holds for together.
 
@@ -171,7 +176,10 @@ def required(scenario: Scenario, field: str, target_ettr: float) -> Requirement:
     (True, 'checkpoint.stall_s')
     >>> round(plan.required(at_100k, "failures.rate_per_1000_node_days", 0.9).value, 2)
     0.74
+    >>> round(plan.required("llama3-405b", "recovery.restart_min", 0.9).value, 1)
+    6.8
     """
+    scenario = run_of("required", scenario=scenario, field=field, target=target_ettr)
     check_target(target_ettr)
     asked = field_of(scenario, field)
     if asked.sense == "between":
@@ -182,7 +190,9 @@ def required(scenario: Scenario, field: str, target_ettr: float) -> Requirement:
     return _solved(scenario, asked, target_ettr, float(reach.value[0]), float(reach.best_ettr[0]))
 
 
-def required_at_sizes(scenario: Scenario, field: str, target_ettr: float, sizes: Iterable[int]) -> list[Requirement]:
+def required_at_sizes(
+    scenario: Scenario | str | Path, field: str, target_ettr: float, sizes: Iterable[int]
+) -> list[Requirement]:
     """:func:`required` of one run at several sizes, solved together where the field's rule is the same at all.
 
     Parameters
@@ -210,6 +220,7 @@ def required_at_sizes(scenario: Scenario, field: str, target_ettr: float, sizes:
     >>> [round(need.value, 1) for need in needs]
     [17.7, 6.8]
     """
+    scenario = run_of("required_at_sizes", scenario=scenario, field=field, target=target_ettr, sizes=sizes)
     check_target(target_ettr)
     runs = [scenario.override({N_GPUS: size}) for size in sizes]
     fields = [field_of(run, field) for run in runs]
@@ -236,8 +247,11 @@ def _requirement(asked: Field, target_ettr: float, value: float, best_ettr: floa
     return Requirement(asked.path, target_ettr, needed_value, asked.given, best_ettr, asked.unit, asked.sense, **own)
 
 
-def requirements(scenario: Scenario, target_ettr: float, fields: Iterable[str] = SOLVABLE) -> list[Requirement]:
+def requirements(
+    scenario: Scenario | str | Path, target_ettr: float, fields: Iterable[str] = SOLVABLE
+) -> list[Requirement]:
     """:func:`required` for each of some fields, each alone."""
+    scenario = run_of("requirements", scenario=scenario, target=target_ettr, fields=fields)
     return [required(scenario, field, target_ettr) for field in fields]
 
 
@@ -247,10 +261,65 @@ def whole_nodes(scenario: Scenario, n_gpus: float) -> float:
     return float(math.floor(n_gpus / per_node * (1 + LAST_DIGITS)) * per_node)
 
 
-def check_target(target_ettr: float) -> None:
+def check_target(target_ettr: Any) -> None:
     """Refuse what is no ratio between 0 and 1."""
-    if not 0 < target_ettr < 1:
-        raise InputError(f"target_ettr must be between 0 and 1, got {target_ettr:g}")
+    is_number = isinstance(target_ettr, (Real, np.ndarray))
+    if not is_number or not 0 < target_ettr < 1:
+        value = f"{target_ettr:g}" if is_number else f"{target_ettr!r:.80}"
+        raise InputError(f"target_ettr must be between 0 and 1, got {value}")
+
+
+def run_of(function: str, **given: Any) -> Scenario:
+    """The scenario among what a function was given, by its name or file too.
+
+    Parameters
+    ----------
+    function : str
+        Name of the function.
+    **given
+        All that stands without a name in a call, in the right order; None for what was left out.
+
+    Raises
+    ------
+    InputError
+        The values stand in another order: the message shows the right one. A scenario that there is not, or a field
+        that is no text.
+
+    Examples
+    --------
+    >>> run_of("requirements", scenario=0.9, target="llama3-405b")
+    Traceback (most recent call last):
+    ettr.core.errors.InputError: requirements takes the scenario, then the target: requirements('llama3-405b', 0.9)
+    """
+    there = {name: value for name, value in given.items() if value is not None}
+    expected = [_KINDS.get(name, name.rpartition("_")[2]) for name in there]
+    kinds = [_kind(value) for value in there.values()]
+    if kinds != expected and sorted(kinds) == sorted(expected):
+        values = {kind: iter([one for one in there.values() if _kind(one) == kind]) for kind in kinds}
+        call = ", ".join(_as_written(name, next(values[kind])) for name, kind in zip(there, expected, strict=True))
+        order = ", then ".join(f"the {name.replace('_', ' ')}" for name in there)
+        raise InputError(f"{function} takes {order}: {function}({call})")
+    for name, value in given.items():
+        if name.endswith("field") and not isinstance(value, str):
+            raise InputError(f"the {name.replace('_', ' ')} must be a dotted path, as {RESTART!r}, got {value!r:.80}")
+    return Scenario.of(given["scenario"])
+
+
+def _kind(value: object) -> str:
+    """Whether a value can be a scenario, a field, a number or a list."""
+    if isinstance(value, str):
+        is_file = value.endswith((".yml", ".yaml"))
+        return "scenario" if is_file or value in evidence.scenario_names() else "field"
+    if isinstance(value, (Scenario, Mapping, Path)):
+        return "scenario"
+    return "number" if isinstance(value, Real) else "list"
+
+
+def _as_written(name: str, value: Any) -> str:
+    """A value as it would stand in a call: what is long, by its name."""
+    if isinstance(value, (str, Path)):
+        return repr(str(value))
+    return f"{value:g}" if isinstance(value, Real) else name
 
 
 def _range(scenario: Scenario, asked: Field, target_ettr: float) -> Requirement:

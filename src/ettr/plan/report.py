@@ -21,13 +21,12 @@ from ettr.core.sentences import (
     roughly,
     usd,
 )
-from ettr.plan.assumed import no_answer
+from ettr.plan.assumed import fitted_words, no_answer
 from ettr.plan.details import planned_at_mean, speed_lines, tiers_report, unused_prediction
 from ettr.plan.losses import Losses
 from ettr.plan.pools import cheapest_pool
 from ettr.plan.ranges import Assumptions, span
 from ettr.scenario import Scenario
-from ettr.scenario.fields import name_of
 
 if TYPE_CHECKING:
     from ettr.plan.answer import Plan
@@ -193,15 +192,3 @@ def _rests_on(plan: Plan) -> Iterator[str]:
         zero = f"nothing for {listed(absent)}" if absent else ""
         text = "; ".join(filter(None, [", ".join(values), zero]))
         yield f"Assumed: {text}. `--details` has their ranges and sources, `ettr fields` how to set each."
-
-
-def fitted_words(scenario: Scenario) -> str:
-    """Which values were chosen so that the ETTR agrees with what was published; empty if none was."""
-    names = [name_of(path, Scenario) for path, origin in scenario.evidence.items() if origin.fitted]
-    if not names:
-        return ""
-    verb = "was" if len(names) == 1 else "were"
-    return (
-        f"{capital(listed(names))} {verb} chosen so that the ETTR agrees with what was published: this run's ETTR is "
-        "no prediction."
-    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ettr.chapters.index.tables import cost_of_a_failure_h
 from ettr.core.results import PARTS, TimeBudget
 from ettr.core.sentences import Finding, count, duration, fails, listed, number, pct
-from ettr.plan.assumed import assumptions, no_answer
+from ettr.plan.assumed import assumptions, fitted_words, no_answer
 
 if TYPE_CHECKING:
     from ettr.plan import Plan
@@ -37,10 +37,17 @@ def headline(plan: Plan) -> Finding:
     return Finding(
         title=f"{pct(hours.ettr)} of the wall clock is useful training",
         text=(
-            f"**{run.title}: {often}; {pct(hours.ettr)} of the wall clock is useful training.**{taken}{best} "
-            f"{assumptions(run)}"
+            f"**{run.title}: {often}; {pct(hours.ettr)} of the wall clock is useful training.**{taken}{best}"
+            f"{_sure(plan)} {assumptions(run)} {fitted_words(plan.asked)}"
         ).strip(),
     )
+
+
+def _sure(plan: Plan) -> str:
+    """The range over what is assumed."""
+    if not plan.assumptions.inputs:
+        return ""
+    return f" At the best interval the ETTR is {pct(plan.budget.ettr)}; {plan.assumptions.words}."
 
 
 def time_budget(plan: Plan) -> Finding:
