@@ -1,13 +1,18 @@
 """What pages repeat of the code, and the command that writes it anew: ``make readme``.
 
-Each block of a page stands between ``<!-- name -->`` and ``<!-- end -->``.
+Each block of a page stands between ``<!-- name -->`` and ``<!-- end -->``. A console block is an example: a command,
+and the lines that the page shows of its answer.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import os
 import re
+import shlex
+import subprocess
+import sys
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterator
@@ -23,7 +28,12 @@ from ettr.publish import chapters
 ROOT = Path(__file__).parents[1]
 ROOMS = ROOT / "src" / "ettr"
 PICTURE = ROOT / "book" / "_static" / "readme.svg"
+EXAMPLES = ("README.md", "book/your_cluster/first_questions.md")
+"""The pages with console blocks."""
 WIDTH = 130
+SENTENCE_WIDTH = 78
+"""Of a long sentence in a console block, which a terminal would wrap as well; tables are left alone."""
+TERMINAL = {"COLUMNS": "120", "NO_COLOR": "1"}
 KINDS = ("tables", "charts", "words")
 
 
@@ -119,6 +129,54 @@ BLOCKS: dict[tuple[str, str], Callable[[], str]] = {
 """By file and name."""
 
 
+_EXAMPLE = re.compile(r"(?<=```console\n\$ ettr )([^\n]*)\n(.*?)(?=```)", re.DOTALL)
+_CONTINUED = re.compile(r" {4}\S")
+_LEADING = re.compile(r"^\d[\d,.]*\s*")
+
+
+def examples(file: str) -> list[tuple[str, str]]:
+    """The commands of a page, without ``ettr``, and the lines that it shows of each answer."""
+    return _EXAMPLE.findall((ROOT / file).read_text(encoding="utf-8"))
+
+
+def label(line: str) -> str:
+    """By what a line of an answer is found again: its words up to the next number or column."""
+    words = re.split(r"\s{2,}", _LEADING.sub("", line.strip()))[0]
+    return re.split(r"\d", words)[0].strip()
+
+
+def wrapped(line: str) -> list[str]:
+    """A line of an answer as a page shows it."""
+    if re.search(r"\S\s{2,}\S", line):
+        return [line.rstrip()]
+    return textwrap.wrap(line, SENTENCE_WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+
+
+def excerpt(shown: str, answer: str) -> str:
+    """The lines shown, as the answer has them now, with ``...`` where it has others in between."""
+    lines = answer.splitlines()
+    renewed: list[str] = []
+    at: int | None = None
+    for line in shown.splitlines():
+        if line == "..." or _CONTINUED.match(line):
+            continue
+        start = 0 if at is None else at + 1
+        found = next((place for place in range(start, len(lines)) if label(lines[place]) == label(line)), None)
+        assert found is not None, f"the answer has no further line {label(line)!r}:\n{answer}"
+        renewed += ["..."] if at is not None and found > start else []
+        renewed += wrapped(lines[found])
+        at = found
+    before, after = (["..."] if ends else [] for ends in (shown.startswith("...\n"), shown.endswith("\n...\n")))
+    return "\n".join([*before, *renewed, *after]) + "\n"
+
+
+def answered(example: re.Match[str]) -> str:
+    """An example with the answer that its command gives now."""
+    command = [sys.executable, "-m", "ettr.cli", *shlex.split(example[1])]
+    run = subprocess.run(command, cwd=ROOT, env=os.environ | TERMINAL, stdout=subprocess.PIPE, text=True, check=True)
+    return f"{example[1]}\n{excerpt(example[2], run.stdout)}"
+
+
 def block(file: str, name: str) -> re.Match[str]:
     """Where a block stands; what is in it is the match's second group."""
     text = (ROOT / file).read_text(encoding="utf-8")
@@ -128,12 +186,15 @@ def block(file: str, name: str) -> re.Match[str]:
 
 
 def renew() -> None:
-    """Write the picture and all blocks."""
+    """Write the picture, all blocks and the answers of all examples."""
     PICTURE.write_text(picture(), encoding="utf-8")
     for (file, name), text in BLOCKS.items():
         place = block(file, name)
         renewed = place.string[: place.start(2)] + text() + place.string[place.end(2) :]
         (ROOT / file).write_text(renewed, encoding="utf-8")
+    for file in EXAMPLES:
+        page = (ROOT / file).read_text(encoding="utf-8")
+        (ROOT / file).write_text(_EXAMPLE.sub(answered, page), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,11 +7,12 @@ import shlex
 import textwrap
 from pathlib import Path
 
+import pytest
 import yaml
 
 from ettr import Scenario, plan, sweep
 from ettr.chapters import scale
-from generated import PICTURE, picture
+from generated import PICTURE, examples, excerpt, picture
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,35 +46,36 @@ def test_the_example_scenario_is_one():
     assert 0 < plan.make(Scenario.parse(text)).budget.ettr < 1
 
 
-def test_the_example_of_tiers_fits_into_the_example_scenario():
-    whole, checkpoint, _ = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
-    merged, n = re.subn(r"^checkpoint: .*\n", lambda _: checkpoint, whole, flags=re.MULTILINE)
-    assert n == 1
-    run = Scenario.parse(merged)
+def test_the_example_of_tiers_and_heat_fits_into_the_example_scenario():
+    whole, sections = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    without, n = re.subn(r"^(checkpoint|failures): .*\n", "", whole, flags=re.MULTILINE)
+    assert n == 2
+    run = Scenario.parse(without + sections)
     assert [tier.name for tier in run.checkpoint.tiers] == ["peer memory"]
-    assert plan.make(run).budget.ettr > plan.make(Scenario.parse(whole)).budget.ettr
-
-
-def test_the_example_of_heat_fits_into_the_example_scenario():
-    whole, _, heat = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
-    without, n = re.subn(r"^failures:.*\n(?: .*\n)*", "", whole, flags=re.MULTILINE)
-    assert n == 1
-    run = Scenario.parse(without + heat)
     assert run.heat_factors[0] != 1 and run.speed != 1
-    power = re.findall(r"`(power: {.*?}|cost: {.*?})`", README)
-    assert len(power) == 2 and Scenario.parse(whole + "\n".join(power) + "\n").power.country == "DEU"
+    tiers = Scenario.parse(whole.replace(re.search(r"^checkpoint: .*\n", whole, re.MULTILINE)[0], _section(sections)))
+    assert plan.make(tiers).budget.ettr > plan.make(Scenario.parse(whole)).budget.ettr
 
 
-def test_the_answers_in_the_console_are_those_of_the_command(ettr):
-    blocks = re.findall(r"```console\n\$ ettr ([^\n]*)\n(.*?)```", README, re.DOTALL)
-    assert blocks
-    for command, told in blocks:
-        status, out, err = ettr(*shlex.split(command))
-        answered = [line.rstrip() for line in out.splitlines()]
-        assert (status, err) == (0, "")
-        before, _, shown = told.rpartition("...\n")
-        assert not before
-        assert answered[-len(shown.splitlines()) :] == shown.splitlines()
+def _section(text: str) -> str:
+    return re.match(r"checkpoint:\n(?: .*\n)+", text)[0]
+
+
+@pytest.mark.parametrize(("command", "shown"), examples("README.md"))
+def test_the_answers_in_the_console_are_those_of_the_command(command, shown, ettr, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    status, out, err = ettr(*shlex.split(command))
+    assert (status, err) == (0, "")
+    assert excerpt(shown, out) == shown, "run `make readme`"
+
+
+@pytest.mark.parametrize("command", re.findall(r"^    ettr (plan .*?|fields .*?)(?:  +#.*)?$", README, re.MULTILINE))
+def test_a_plan_of_the_examples_can_be_made(command, ettr, monkeypatch, tmp_path):
+    (tmp_path / "mine.yml").write_text(re.search(r"```yaml\n(.*?)```", README, re.DOTALL)[1], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    status, out, err = ettr(*shlex.split(command))
+    assert (status, err) == (0, "") and out
+    assert all((tmp_path / name).is_file() for name in re.findall(r"--(?:save|html) (\S+)", command))
 
 
 def test_make_targets_and_commands_exist():

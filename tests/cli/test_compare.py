@@ -208,7 +208,7 @@ def test_a_plan_leaves_out_what_only_simulation_follows_and_says_so(in_words, as
 def test_a_plan_simulates_what_no_formula_follows(in_words, as_json):
     record, out = as_json(*FLEET), in_words(*FLEET)
     assert record["simulated"]["ettr"] < record["ettr"]  # eight spares are too few
-    assert f"simulated runs have an ETTR of {100 * record['simulated']['ettr']:.1f}%" in out
+    assert f"Useful time (ETTR): {100 * record['simulated']['ettr']:.0f}% in " in out
     assert re.search(r"Hold \d+ spare nodes \(you hold 8\)", out)
 
 

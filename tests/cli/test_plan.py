@@ -28,7 +28,8 @@ def test_plan_answers_in_words(in_words):
     assert out.splitlines()[1] == "  cluster.n_gpus = 100000"
     assert f"ETTR: {100 * answer.budget.ettr:.1f}% at the best interval" in out
     assert f"{answer.budget.total_h:,.1f} h" in out and "Time to failure of the job: 30 min" in out
-    assert "Assumed: " in out and "this run's ETTR is no prediction" in out
+    assert "Assumed: " in out and "chosen to agree with what was published of 16,384 GPUs." in out
+    assert "chosen to agree with what was published: this is a fit, no forecast." in in_words("plan", "llama3-405b")
     for row in answer.bands.itertuples():
         if row.unit == "":
             assert f"{row.low_50:.1%} to {row.high_50:.1%}" in out and f"{row.low_95:.1%} to {row.high_95:.1%}" in out
@@ -416,6 +417,7 @@ def test_a_run_is_asked_about_in_one_line(in_words, as_json):
     out, record = in_words(*STORY), as_json(*STORY)
     assert out.startswith("Our cluster: 4,096 GPUs, a failure every 9 h of wall clock\nCheckpoint every 39 min; ")
     assert next(line.split()[1] for line in out.splitlines() if line.startswith("1. ")) == "async-checkpoint"
+    assert "With the first 94%, a checkpoint every 13 min; with all 97%." in out
     assert record["wall_mttf_h"] == pytest.approx(9, rel=2e-3)
     assert record["losses"]["total"]["usd_per_month"] == pytest.approx(763_000, rel=1e-3)
     assert record["assumptions"]["leading"] == "recovery.detection_min"
@@ -458,6 +460,9 @@ def test_a_page_needs_nothing_else(in_words, tmp_path):
         ),
         (("--gpus", "4096", "--mtbf-h", "0"), "failures.job_mttf_h must be > 0 h, got 0"),
         (("--gpus", "4096", "--mtbf-h", "0.01"), "failures.rate_clock: wall leaves no time in which failures can"),
+        (("--gpus", "8", "--failures", "3"), "--failures and --in-days go together: so many failures of the job in so"),
+        (("--gpus", "8", "--failures", "3", "--in-days", "0"), "--in-days must be > 0 days, got 0"),
+        (("--gpus", "8", "--failures", "3", "--in-days", "9", "--mtbf-h", "9"), "--mtbf-h and --failures say the same"),
         (("--gpus", "4", "--mtbf-h", "9"), "cluster.n_gpus must be a multiple of gpus_per_node, got 4 and 8"),
         (("--gpus", "8", "--mtbf-h", "9", "--usd-per-gpu-h", "-1"), "cost.usd_per_gpu_h must be >= 0 USD/(GPU h), got"),
         (("--gpus", "8", "--mtbf-h", "9", "--measured-ettr", "1.2"), "measured.ettr must be < 1, got 1.2"),
@@ -473,6 +478,17 @@ def test_a_page_needs_nothing_else(in_words, tmp_path):
 def test_what_contradicts_itself_is_one_sentence(refused, more, message):
     words = refused("plan", *more)
     assert words.startswith(message) and "\n" not in words.strip()
+
+
+def test_a_count_of_failures_is_a_rate_with_its_error(as_json):
+    """Llama 3's count, by hand: 54 days of wall clock over 419."""
+    record = as_json("plan", "--gpus", "16384", "--failures", "419", "--in-days", "54", "--stall-s", "10")
+    assert record["wall_mttf_h"] == pytest.approx(54 * 24 / 419, rel=0.02)
+    assert record["luck"]["counted"] == 419 and record["bands"]
+    none = as_json("plan", "--gpus", "512", "--failures", "0", "--in-days", "30")
+    assert none["is_bound"] and none["job_mttf_h"] > 24
+    over = as_json("plan", "llama3-405b", "--gpus", "8192", "--failures", "100", "--in-days", "30")
+    assert over["wall_mttf_h"] == pytest.approx(7.2, rel=0.02) and over["changes"]["failures.modes"] == []
 
 
 def test_flags_stand_over_a_preset_and_are_shown(in_words):

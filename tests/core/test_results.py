@@ -22,8 +22,25 @@ def test_arrays_keep_their_shape():
     spent = TimeBudget(np.array([[40.0], [10.0]]), queue_h=np.array([[10.0], [10.0]]))
     assert spent.total_h.tolist() == [[50.0], [20.0]]
     assert spent.ettr.tolist() == [[0.8], [0.5]]
-    with pytest.raises(ValueError, match="to_frame shows one budget; this one holds arrays"):
-        spent.to_frame()
+
+
+def test_the_table_of_arrays_has_a_row_a_point(llama3):
+    at = {"checkpoint.interval_min": [[5.0], [10.0]], "cluster.n_gpus": [8192, 16_384, 32_768]}
+    spent = budget.exact(llama3, at)
+    table = spent.to_frame()
+    assert list(table) == ["point", *PARTS, "total_h", "ettr", "n_failures"]
+    assert table["point"].tolist() == list(range(6))
+    for name in ("ettr", "total_h", "n_failures", "rework_h"):
+        assert table[name].to_numpy().reshape(2, 3).tolist() == getattr(spent, name).tolist(), name
+    assert table[list(PARTS)].sum(axis=1).tolist() == pytest.approx(table["total_h"].tolist())
+
+
+def test_a_part_that_all_points_share_stands_in_every_row():
+    table = TimeBudget(np.array([40.0, 10.0]), queue_h=10.0).to_frame()
+    assert table["queue_h"].tolist() == [10, 10] and table["ettr"].tolist() == [0.8, 0.5]
+    assert TimeBudget(np.array([40.0])).to_frame()["point"].tolist() == [0]
+    counted = TimeBudget(40.0, n_failures=np.array([1.0, 2.0])).to_frame()
+    assert counted["total_h"].tolist() == [40, 40] and counted["n_failures"].tolist() == [1, 2]
 
 
 def test_the_table_has_a_row_a_part(llama3):

@@ -106,7 +106,13 @@ def test_the_answer_fits_one_screen(answer, render):
     lines = render(plan_report(answer), 100)
     assert len(lines) <= 40 and max(map(len, lines)) <= 100
     text = " ".join(lines)
-    for words in ("9 h of wall clock", "every 39 min", "ETTR 90% (", "over what is assumed", "By luck", "together"):
+    for words in (
+        "9 h of wall clock",
+        "every 39 min",
+        "(ETTR): 90% (",
+        "over what is assumed",
+        "Chance",
+    ):
         assert words in text
     assert "detection time 5 min" in text and "recovery." not in text
 

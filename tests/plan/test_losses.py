@@ -124,7 +124,7 @@ def test_what_the_model_does_not_explain_is_said_first(first):
     told = answer.unexplained
     assert told.share == pytest.approx(float(answer.budget.ettr) - 0.78)
     assert told.usd_per_month == pytest.approx(told.share * 730.5 * 4096 * 2.5)
-    assert answer.report()[1].text.startswith("You measured 78%, and failures and checkpoints explain 90%")
+    assert answer.report()[1].text.startswith("You measured 78%; failures and checkpoints alone would leave 90%.")
 
 
 def test_a_measured_ettr_above_the_model_names_the_input_that_must_be_wrong(first):

@@ -333,3 +333,47 @@ def test_a_size_that_is_too_small_to_write_fast_does_not_hide_one_that_reaches(l
 def test_the_work_of_a_steady_state_is_not_asked_about(llama3):
     assert "job.productive_h" in plan.solvable(llama3)
     assert "job.productive_h" not in plan.solvable(llama3.override({"job.include_start": False}))
+
+
+# --------------------------------------------------------------------------- what it is asked
+
+
+ORDER = "required takes the scenario, then the field, then the target: required(scenario, 'recovery.restart_min', 0.9)"
+AT_SIZES = "required_at_sizes(scenario, 'recovery.restart_min', 0.9, sizes)"
+RESTART = "recovery.restart_min"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda run: plan.required(RESTART, run, 0.9), ORDER),
+        (lambda run: plan.required(run, 0.9, RESTART), ORDER),
+        (lambda run: plan.required(np.float64(0.9), RESTART, run), ORDER),
+        (lambda run: plan.required(RESTART, "rsc-1", 0.9), ORDER.replace("(scenario,", "('rsc-1',")),
+        (lambda run: plan.required(RESTART, "my.yml", 0.9), ORDER.replace("(scenario,", "('my.yml',")),
+        (lambda run: plan.requirements(0.9, run), "then the fields: requirements(scenario, 0.9, fields)"),
+        (lambda run: plan.requirements(run, [RESTART], 0.9), "then the fields: requirements(scenario, 0.9, fields)"),
+        (lambda run: plan.required_at_sizes(run, RESTART, [8192], 0.9), AT_SIZES),
+        (lambda run: plan.required("rsc", RESTART, 0.9), "unknown scenario 'rsc' (or give a file ending in .yml)"),
+        (lambda run: plan.required(3, RESTART, 0.9), "must be a Scenario, a preset's name, a file or a mapping, got 3"),
+        (
+            lambda run: plan.required(run, None, 0.9),
+            "the field must be a dotted path, as 'recovery.restart_min', got None",
+        ),
+        (lambda run: plan.required(run, RESTART, "0.9"), "target_ettr must be between 0 and 1, got '0.9'"),
+        (lambda run: plan.required(run, RESTART, None), "target_ettr must be between 0 and 1, got None"),
+    ],
+)
+def test_arguments_in_another_order_are_told_the_right_one(llama3, call, message):
+    with pytest.raises(InputError) as caught:
+        call(llama3)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_run_may_be_named_by_its_preset_or_file(llama3, tmp_path):
+    need, file = plan.required(llama3, RESTART, 0.9), tmp_path / "mine.yml"
+    file.write_text(llama3.to_yaml(), encoding="utf-8")
+    assert plan.required("llama3-405b", RESTART, 0.9) == need
+    assert plan.required(file, RESTART, 0.9) == plan.required(str(file), RESTART, 0.9) == need
+    assert plan.required_at_sizes("llama3-405b", RESTART, 0.9, (n for n in [16_384])) == [need]
+    assert plan.requirements("llama3-405b", 0.9, [RESTART]) == [need]

@@ -99,7 +99,7 @@ def test_draws_that_contradict_what_is_published_are_left_out():
     free = plan.assumptions(run.override({"measured": None}))
     assert free.values.size == free.n_draws and free.range[0] < 0.85
     assert 100 < told.values.size < told.n_draws and told.range[0] > 0.89
-    assert "given the published more than 90%" in told.words
+    assert "given more than 90%, as published" in told.words
 
 
 def test_a_size_keeps_what_was_measured_on_another():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from scipy import stats
 from agreement import FOUR
 from ettr import budget, simulate
 from ettr.core.errors import InputError
+from ettr.core.report import Table
 from ettr.core.results import PARTS
 from ettr.simulation import PERCENTILES
 from ettr.simulation.columns import COLUMNS, CONTROL, CONTROLS, OUTCOME
@@ -181,6 +184,35 @@ def test_the_ettr_is_the_ratio_of_sums_and_not_the_mean_of_ratios(plain_run):
     batches = runs[["productive_h", "total_h"]].to_numpy().reshape(200, 100, 2).sum(axis=1)
     ratios = batches[:, 0] / batches[:, 1]
     assert simulated.ettr_error == pytest.approx(ratios.std(ddof=1) / 200**0.5, rel=FOUR * (1 / 400) ** 0.5)
+
+
+def test_the_mean_of_ratios_is_told_beside_the_ettr_where_it_reads_otherwise(plain_run):
+    run = plain_run.override({"cluster.n_gpus": 40_000, "job.productive_h": 5})
+    simulated = simulate(run, n_runs=2000, seed=8)
+    own = simulated.ettr_mean_of_ratios
+    text = "\n".join(section.text for section in simulated.report() if not isinstance(section, Table))
+    assert simulated.to_dict()["ettr_mean_of_ratios"] == own > simulated.ettr + 10 * simulated.ettr_error
+    shown = float(re.search(r"^Mean of the runs' own ETTRs: ([\d.]+)%\. The ETTR above is", text, re.MULTILINE)[1])
+    assert shown == pytest.approx(100 * own, abs=0.051)
+    assert shown > float(re.search(r"ETTR: ([\d.]+)%", text)[1])
+
+
+def test_with_control_variates_the_mean_of_ratios_keeps_its_mean(plain_run):
+    run = plain_run.override({"cluster.n_gpus": 40_000, "job.productive_h": 5})
+    plain, many = (simulate(run, n_runs, seed=8, control_variates=False) for n_runs in (2000, 20_000))
+    ratios = many.runs["ettr"]
+    assert many.ettr_mean_of_ratios == pytest.approx(ratios.mean(), rel=1e-12)
+    less = simulate(run, n_runs=2000, seed=8).ettr_mean_of_ratios - ratios.mean()
+    assert abs(less) < abs(plain.ettr_mean_of_ratios - ratios.mean()) + ratios.std() / 20_000**0.5
+    assert abs(less) < FOUR * ratios.std() / 2000**0.5
+
+
+@pytest.mark.parametrize("n_runs", [1, 30])
+def test_where_all_runs_are_alike_their_ratios_are_not_told_apart(plain_run, n_runs):
+    changes = {} if n_runs == 1 else {"failures.rate_per_1000_node_days": 0}
+    simulated = simulate(plain_run.override(changes), n_runs=n_runs)
+    assert simulated.ettr_mean_of_ratios == pytest.approx(simulated.ettr, rel=1e-12)
+    assert not any("own ETTRs" in getattr(section, "text", "") for section in simulated.report())
 
 
 @pytest.mark.parametrize("slowdown", [0, 0.3])

@@ -22,6 +22,7 @@ FLAGS = {
     "mtbf_h": "failures.job_mttf_h",
     "node_mtbf_h": "failures.node_mttf_h",
     "gpu_mtbf_h": "failures.gpu_mttf_h",
+    "failures": "failures.n_events",
     "stall_s": "checkpoint.stall_s",
     "persist_s": "checkpoint.persist_s",
     "interval_min": "checkpoint.interval_min",
@@ -32,6 +33,7 @@ FLAGS = {
     "measured_ettr": "measured.ettr",
 }
 """Options that set a field, by the name of the parameter."""
+_SIZE = ("cluster.n_gpus", "cluster.gpus_per_node")
 
 
 def _flag(name: str, metavar: str, help_: str) -> Any:
@@ -70,6 +72,10 @@ def plan(
     productive_h: Annotated[
         float | None, _flag("--productive-h", "H", "Training that the job needs; without, it never ends.")
     ] = None,
+    failures: Annotated[
+        float | None, _flag("--failures", "N", "Failures that were counted, instead of --mtbf-h; with --in-days.")
+    ] = None,
+    in_days: Annotated[float | None, _flag("--in-days", "DAYS", "Days in which they were counted.")] = None,
     gpus_per_node: Annotated[float | None, _flag("--gpus-per-node", "N", "GPUs of one node.")] = None,
     node_mtbf_h: Annotated[float | None, _flag("--node-mtbf-h", "H", "The same of one node.")] = None,
     gpu_mtbf_h: Annotated[float | None, _flag("--gpu-mtbf-h", "H", "The same of one GPU.")] = None,
@@ -136,7 +142,9 @@ def plan(
     if html is not None:
         options.check_file_out(html)
     given = {name: context.params[name] for name in FLAGS if context.params[name] is not None}
-    run, changes = _asked(scenario, given, set_)
+    if (failures is None) != (in_days is None):
+        raise InputError("--failures and --in-days go together: so many failures of the job in so many days")
+    run, changes = _asked(scenario, given, set_, in_days)
     limits = {"power_mw": power_mw, "budget_usd": budget_usd, "deadline_days": deadline_days, "most_gpus": most_gpus}
     size = _size(run, limits, always=details or as_json)
     from ettr.plan import make
@@ -159,7 +167,8 @@ def plan(
         terminal.write_json(record)
         return
     shown = {} if scenario is None else changes
-    terminal.render(answer.report() if target is None else answer.report()[:3], shown)
+    told = answer.report()
+    terminal.render(told if target is None else [*told[:3], told[-1]], shown)
     if details:
         terminal.render(answer.details())
     terminal.render([*(size.report() if size else []), *_needs_report(needs)])
@@ -167,7 +176,9 @@ def plan(
         typer.echo(f"Written: {path}")
 
 
-def _asked(scenario: str | None, given: dict[str, Any], set_: list[str] | None) -> tuple[Scenario, dict[str, Any]]:
+def _asked(
+    scenario: str | None, given: dict[str, Any], set_: list[str] | None, in_days: float | None
+) -> tuple[Scenario, dict[str, Any]]:
     """The run of a file, a preset or flags, and what flags and ``--set`` change of it."""
     from ettr.scenario import Scenario
 
@@ -182,6 +193,10 @@ def _asked(scenario: str | None, given: dict[str, Any], set_: list[str] | None) 
         raise InputError(f"{named[path]} and --set {path} say the same twice: give one of them")
     if scenario is not None:
         run = Scenario.load(scenario)
+        cluster = run.override({path: value for path, value in values.items() if path in _SIZE}).cluster
+        values |= _counted(in_days, cluster.n_nodes)
+        if in_days is not None and run.failures.modes:  # which are shares of another count
+            values["failures.modes"] = []
         changes = {**values, **changes}
         return (run.override(changes) if changes else run), changes
     if "cluster.n_gpus" not in {**values, **changes}:
@@ -192,9 +207,21 @@ def _asked(scenario: str | None, given: dict[str, Any], set_: list[str] | None) 
     if not any(path.startswith("failures.") for path in {**values, **changes}):
         raise InputError(
             "--gpus needs to know how often the job fails: --mtbf-h, the hours between two failures of the job (or "
-            "--node-mtbf-h, --gpu-mtbf-h, or --set failures.rate_per_1000_node_days=6)"
+            "--failures 419 --in-days 54, --node-mtbf-h, --gpu-mtbf-h, --set failures.rate_per_1000_node_days=6)"
         )
+    n_gpus, per_node = ({**values, **changes}.get(path, 8) for path in _SIZE)
+    if isinstance(n_gpus, (int, float)) and isinstance(per_node, (int, float)):
+        values |= _counted(in_days, n_gpus / per_node)
     return Scenario.of(options.nested({**values, **changes}), "the command line"), changes
+
+
+def _counted(in_days: float | None, n_nodes: float) -> dict[str, Any]:
+    """The exposure of failures that were counted in so many days on these nodes, by the wall clock."""
+    if in_days is None:
+        return {}
+    if in_days <= 0:
+        raise InputError(f"--in-days must be > 0 days, got {in_days:g}")
+    return {"failures.node_days": in_days * n_nodes, "failures.rate_clock": "wall"}
 
 
 def _check_target(target: float | None, fields: list[str]) -> None:

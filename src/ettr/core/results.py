@@ -76,33 +76,40 @@ class TimeBudget(Answer):
 
     @property
     def total_h(self) -> Any:
-        """Wall-clock hours: the sum of all parts. [h]"""
+        """Wall-clock hours: the sum of all parts; a float, or an array of their shape. [h]"""
         return sum(getattr(self, part) for part in PARTS)
 
     @property
     def ettr(self) -> Any:
-        """Effective Training Time Ratio: productive / total, in [0, 1]."""
+        """Effective Training Time Ratio: productive / total, in [0, 1]; a float, or an array of their shape."""
         return self.productive_h / self.total_h
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a part with its hours and its share of the wall clock.
+        """One row a part with its hours and its share of the wall clock; of arrays one row a point.
 
         Returns
         -------
         DataFrame
-            Columns ``part`` (str), ``hours`` [h], ``share`` in [0, 1].
+            Of floats ``part`` (str), ``hours`` [h], ``share`` in [0, 1]. Of arrays ``point``, the parts by the names
+            of their fields [h], ``total_h`` [h], ``ettr`` in [0, 1], ``n_failures``: as many rows as the arrays have
+            elements, the last axis varying fastest (C order), so that a column reshaped to their shape is the array.
 
-        Raises
-        ------
-        ValueError
-            If the budget holds arrays: a table shows one run.
+        Examples
+        --------
+        >>> from ettr import Scenario, budget
+        >>> hours = budget.exact(Scenario.load("llama3-405b"), {"checkpoint.interval_min": [5.0, 10.0]})
+        >>> hours.to_frame()[["point", "rework_h", "ettr"]].round(3).to_dict("records")
+        [{'point': 0, 'rework_h': 24.666, 'ettr': 0.907}, {'point': 1, 'rework_h': 41.038, 'ettr': 0.909}]
         """
         import pandas as pd
 
         values = {part: getattr(self, part) for part in PARTS}
-        if any(np.ndim(value) for value in values.values()):
-            raise ValueError("to_frame shows one budget; this one holds arrays")
         total_h = self.total_h
+        if np.ndim(total_h) or np.ndim(self.n_failures):
+            values |= {"total_h": total_h, "ettr": self.ettr, "n_failures": self.n_failures}
+            columns = np.broadcast_arrays(*values.values())
+            flat = {name: column.ravel() for name, column in zip(values, columns, strict=True)}
+            return pd.DataFrame({"point": np.arange(columns[0].size), **flat})
         return pd.DataFrame(
             [
                 {"part": part.removesuffix("_h"), "hours": float(hours), "share": float(hours / total_h)}
@@ -147,7 +154,7 @@ def _no_records() -> pd.DataFrame:
     return pd.DataFrame(columns=["action", "reason", "n", "example"])
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class FailureLog(Answer):
     """Failures, and what was watched for how long.
 

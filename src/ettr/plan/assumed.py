@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ettr.core.sentences import capital, duration, listed
+from ettr.core.sentences import capital, duration, gpus, listed
 from ettr.scenario import Scenario
 from ettr.scenario.fields import name_of
 
@@ -34,11 +34,11 @@ def fitted_words(scenario: Scenario) -> str:
     names = [name_of(path, Scenario) for path, origin in scenario.evidence.items() if origin.fitted]
     if not names:
         return ""
-    verb = "was" if len(names) == 1 else "were"
-    return (
-        f"{capital(listed(names))} {verb} chosen so that the ETTR agrees with what was published: this run's ETTR is "
-        "no prediction."
-    )
+    verb, known = ("was" if len(names) == 1 else "were"), scenario.measured
+    chosen = f"{capital(listed(names))} {verb} chosen to agree with what was published"
+    if known and known.n_gpus not in (None, scenario.cluster.n_gpus):
+        return f"{chosen} of {gpus(known.n_gpus or 0)}."
+    return f"{chosen}: this is a fit, no forecast."
 
 
 def steady_state(run: Scenario) -> Scenario:

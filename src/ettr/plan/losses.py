@@ -112,7 +112,7 @@ class Losses(Answer):
     @property
     def total(self) -> Loss:
         """All of them together."""
-        return self.of(1 - float(self.budget.ettr), "total", "together")
+        return self.of(1 - float(self.budget.ettr), "total", "total")
 
     def to_frame(self) -> pd.DataFrame:
         """A row a part: ``part``, ``words``, ``share``, ``h_per_month``, ``usd_per_month``, ``usd_per_run``."""

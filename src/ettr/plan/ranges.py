@@ -199,12 +199,12 @@ def condition_of(scenario: Scenario) -> str:
     origins = (scenario.evidence.get(f"measured.{name}") for name in ("ettr", "ettr_above", "ettr_below"))
     by = "published" if any(origin and origin.source for origin in origins) else "measured"
     if known.ettr is not None:
-        return f"the {by} {pct(known.ettr, 0)}"
+        return f"the {pct(known.ettr, 0)} {by}"
     bounds_of = [
         f"more than {pct(known.ettr_above, 0)}" if known.ettr_above is not None else "",
         f"up to {pct(known.ettr_below, 0)}" if known.ettr_below is not None else "",
     ]
-    return f"the {by} {' and '.join(filter(None, bounds_of))}"
+    return f"{' and '.join(filter(None, bounds_of))}, as {by}"
 
 
 def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assumptions:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ettr import mitigation
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.report import Answer, Note, Report, Table, plain_values
 from ettr.core.sentences import about, listed, number, pct, roughly, usd
-from ettr.core.units import H_PER_MONTH
+from ettr.core.units import H_PER_MONTH, MIN_PER_H
 from ettr.mitigation import Catalogue, Mitigation
 from ettr.plan.intervals import any_interval, best_h
 from ettr.plan.losses import usd_per_h
@@ -40,8 +40,8 @@ class Remedy:
         Wall clock and money that a month of the same work takes less, over what was done before. [h], [USD]
     gained : float
         ETTR gained over what was done before.
-    ettr : float
-        With it and all before it, at the best interval.
+    ettr, interval_min : float
+        With it and all before it, at the best interval, and that; None beside faster tiers. [min]
     price_usd : float
         Once. [USD]
     payback_months : float
@@ -58,6 +58,7 @@ class Remedy:
     saved_usd: float
     gained: float
     ettr: float
+    interval_min: float | None
     price_usd: float
     payback_months: float
     needed_share: float
@@ -128,22 +129,32 @@ class Remedies(Answer):
                     f"{number(about(one.saved_h))} h",
                     usd(about(one.saved_usd)),
                     usd(about(one.price_usd)),
-                    f"in {roughly(one.payback_months * H_PER_MONTH)}" if one.price_usd else "",
+                    roughly(one.payback_months * H_PER_MONTH) if one.price_usd else "",
                     one.basis,
                     one.pays_from,
                 )
                 for i, one in enumerate(self.steps, 1)
             ]
-            columns = ("do first, in this order", "saves a month", "", "price", "is back", "effect", "still pays at")
-            sections.append(Table(columns, rows, words=("is back", "effect", "still pays at")))
+            columns = ("do first, each over the last", "saves", "a month", "costs once", "back in", "effect", "pays at")
+            sections.append(Table(columns, rows, words=("back in", "effect", "pays at")))
+            sections.append(Note(self._notes, dim=True))
         else:
             sections.append(Note(f"Nothing that a closed form follows returns its price in {self.within}."))
         return sections
 
     @property
+    def _notes(self) -> str:
+        """What the columns leave out."""
+        first, last = self.steps[0], self.steps[-1]
+        every = f", a checkpoint every {roughly(first.interval_min / MIN_PER_H)}" if first.interval_min else ""
+        only = f"With the first {pct(first.ettr, 0)}{every}"
+        both = f"; with all {pct(last.ettr, 0)}" if len(self.steps) > 1 else ""
+        return f"{only}{both}. Pays at: the part of that effect that still returns the price in {self.within}."
+
+    @property
     def within(self) -> str:
         """The time in which a price must come back, in words."""
-        return roughly(self.months * H_PER_MONTH)
+        return f"{self.months:.3g} months" if self.months >= 3 else roughly(self.months * H_PER_MONTH)
 
     @property
     def elsewhere(self) -> str:
@@ -194,7 +205,7 @@ def remedies(scenario: Scenario, n: int = 3, of: Catalogue | None = None) -> Rem
         steps.append(one)
     return Remedies(
         scenario,
-        search.first[0],
+        search.first.ettr,
         tuple(steps),
         search.months,
         tuple(search.simulated),
@@ -203,13 +214,23 @@ def remedies(scenario: Scenario, n: int = 3, of: Catalogue | None = None) -> Rem
     )
 
 
-def hours_at_best(scenario: Scenario) -> tuple[float, float]:
-    """ETTR at the best interval, and the wall clock that an hour of full-speed training takes there. [h]"""
-    ettr = float(best_h(any_interval(scenario))[1])
+class AtBest(NamedTuple):
+    """ETTR at the best interval, what the work takes there relative to others, and that, where it is the only one."""
+
+    ettr: float
+    cost: float
+    interval_min: float | None
+
+
+def at_best_interval(scenario: Scenario) -> AtBest:
+    """What a run does at its best interval."""
+    tau_h, ettrs = best_h(any_interval(scenario))
+    ettr = float(ettrs)
     if not ettr > 0:
         raise OutsideValidity("the job practically never ends")
-    per_h = scenario.productive_h if scenario.job.tokens is not None else 1.0  # a mitigation may change the hours
-    return ettr, per_h / (scenario.speed * ettr)
+    work = scenario.productive_h if scenario.job.tokens is not None else 1.0  # a mitigation may change the hours
+    interval_min = None if scenario.checkpoint.tiers else float(tau_h) * MIN_PER_H
+    return AtBest(ettr, work / (scenario.speed * ettr), interval_min)
 
 
 class _Search:
@@ -218,9 +239,9 @@ class _Search:
     def __init__(self, scenario: Scenario, known: Catalogue) -> None:
         self.known = known
         self.bare = scenario.override({"evidence": {}}) if scenario.evidence else scenario
-        self.first = self.now = hours_at_best(self.bare)
+        self.first = self.now = at_best_interval(self.bare)
         self.usd_per_h = usd_per_h(scenario)
-        job_months = scenario.productive_h / self.first[0] / H_PER_MONTH if scenario.ends else _MONTHS
+        job_months = scenario.productive_h / self.first.ettr / H_PER_MONTH if scenario.ends else _MONTHS
         self.months = scenario.prices.payback_months or job_months
         self.chosen: tuple[str, ...] = ()
         self.simulated: list[str] = []
@@ -237,7 +258,7 @@ class _Search:
             changed = self._with((one.id,))
             if changed == self.bare or not self._differs(changed):
                 return False
-            hours_at_best(changed)
+            at_best_interval(changed)
         except NotModelled:
             self.simulated.append(one.id)
             return False
@@ -266,7 +287,7 @@ class _Search:
             return None
         best = min(paying, key=lambda remedy: (remedy.basis == ASSUMED, remedy.payback_months))
         self.chosen = (*self.chosen, best.id)
-        self.now = hours_at_best(self._with(self.chosen))
+        self.now = at_best_interval(self._with(self.chosen))
         return best
 
     def _open(self) -> Iterator[Mitigation]:
@@ -276,10 +297,11 @@ class _Search:
 
     def _remedy(self, one: Mitigation) -> Remedy | None:
         try:
-            ettr, per_h = hours_at_best(self._with((*self.chosen, one.id)))
+            after = at_best_interval(self._with((*self.chosen, one.id)))
         except _NO_ANSWER:
             return None
-        saved_h = H_PER_MONTH * (1 - per_h / self.now[1])
+        saved = 1 - after.cost / self.now.cost
+        saved_h = H_PER_MONTH * saved
         saved_usd = saved_h * self.usd_per_h
         price = one.price.of(self.bare.cluster.n_gpus)
         payback = price / saved_usd if saved_usd > 0 else float("inf") if price else 0.0
@@ -288,8 +310,9 @@ class _Search:
             one.title,
             saved_h,
             saved_usd,
-            1 - per_h / self.now[1] if self.bare.job.tokens else ettr - self.now[0],
-            ettr,
+            saved if self.bare.job.tokens else after.ettr - self.now.ettr,
+            after.ettr,
+            after.interval_min,
             price,
             payback,
             payback / self.months,

@@ -17,13 +17,13 @@ from ettr.core.sentences import (
     listed,
     number,
     pct,
-    points,
     roughly,
     usd,
 )
 from ettr.plan.assumed import fitted_words, no_answer
 from ettr.plan.details import planned_at_mean, speed_lines, tiers_report, unused_prediction
 from ettr.plan.losses import Losses
+from ettr.plan.luck import Luck
 from ettr.plan.pools import cheapest_pool
 from ettr.plan.ranges import Assumptions, span
 from ettr.scenario import Scenario
@@ -73,6 +73,12 @@ def _answer(plan: Plan) -> Iterator[str]:
             f"No failure was seen in {number(plan.asked.failures.node_days or 0)} node-days: this plans for the most "
             "that fits with that, a rate which is exceeded with 5%."
         )
+    if plan.left_out:
+        yield _beyond_formulas(plan)
+    if pool := cheapest_pool(plan.asked):
+        held = plan.asked.spares.n_nodes if plan.asked.spares else 0
+        near = f"; {count(pool.low)} to {count(pool.high)} cost hardly more" if pool.low < pool.high else ""
+        yield f"Hold {count(pool.n_spares)} spare nodes (you hold {count(held)}){near}."
     yield _interval(plan)
     yield _ettr(plan)
     if plan.has_own_interval and plan.budget_as_given is None:
@@ -81,12 +87,6 @@ def _answer(plan: Plan) -> Iterator[str]:
     yield from unused_prediction(plan.best)
     if plan.changing:
         yield planned_at_mean(plan)
-    if plan.left_out:
-        yield _beyond_formulas(plan)
-    if pool := cheapest_pool(plan.asked):
-        held = plan.asked.spares.n_nodes if plan.asked.spares else 0
-        near = f"; {count(pool.low)} to {count(pool.high)} cost hardly more" if pool.low < pool.high else ""
-        yield f"Hold {count(pool.n_spares)} spare nodes (you hold {count(held)}){near}."
     if plan.checkpoints_to_keep:
         yield f"Keep the newest {count(plan.checkpoints_to_keep)} checkpoints: silent failures spoil all after them."
 
@@ -99,7 +99,7 @@ def _interval(plan: Plan) -> str:
     ends = f"to {roughly(band.high_min / 60)}" if not band.ends_job else "on"
     return (
         f"Checkpoint{where} every {roughly(band.interval_min / 60)}; anything from {roughly(band.low_min / 60)} {ends} "
-        f"costs at most {points(band.points)} of ETTR more."
+        f"costs at most {pct(band.points)} of the time more."
     )
 
 
@@ -108,15 +108,22 @@ def _ettr(plan: Plan) -> str:
     best = float(plan.budget.ettr)
     told = plan.assumptions
     assumed = f" ({told.words})" if told and told.inputs else ""
-    chance, now = plan.luck, ""
+    now = ""
     if plan.has_own_interval and plan.budget_as_given:
         own = pct(float(plan.budget_as_given.ettr), _digits(best, told))
-        now = f", now {own} with a checkpoint every {duration(plan.scenario.interval_h)}"
-    text = f"ETTR {pct(best, _digits(best, told))}{assumed}{now}."
-    if chance and chance.n_failures > 0:
-        met = f"{about(chance.n_low):,.0f} to {about(chance.n_high):,.0f} failures"
-        text += f" By luck alone a {chance.window} meets {met}, and has {span(chance.low, chance.high)}."
-    return text
+        now = f"; {own} with a checkpoint every {duration(plan.scenario.interval_h)}, as given"
+    what = "By formula" if plan.simulation else "Useful time (ETTR)"
+    text = f"{what}: {pct(best, _digits(best, told))}{assumed}{now}."
+    return " ".join(filter(None, [text, _chance(plan.luck), fitted_words(plan.asked)]))
+
+
+def _chance(told: Luck | None) -> str:
+    """What chance alone may do; empty without failures."""
+    if told is None:
+        return ""
+    known = f", and a rate known from {count(told.counted)} failures" if told.counted else " alone"
+    met = f"{about(told.n_low):,.0f} to {about(told.n_high):,.0f} failures a {told.window}"
+    return f"Chance{known}: {met}, and {span(told.low, told.high)}, 19 times in 20."
 
 
 def _digits(ettr: float, told: Assumptions | None) -> int:
@@ -130,25 +137,23 @@ def _beyond_formulas(plan: Plan) -> str:
     what = listed(list(plan.left_out))
     if plan.simulation is None:
         return f"No formula follows {what}: `ettr simulate` does."
-    low, high = plan.simulation.ettr_interval
-    ends = f"{pct(low)} to {pct(high)}"
     return (
-        f"No formula follows {what}: with it, {count(plan.simulation.n_runs)} simulated runs have an ETTR of "
-        f"{pct(plan.simulation.ettr)} ({ends}); all else here is without it."
+        f"Useful time (ETTR): {pct(plan.simulation.ettr, 0)} in {count(plan.simulation.n_runs)} simulated runs, as no "
+        f"formula follows {what}. All below is without that."
     )
 
 
 def _lost(plan: Plan) -> Table:
     """What is lost a month by part, now and at the best interval."""
     best = plan.losses_at_best
-    named = {"": best}
+    named = {f"every {roughly(plan.best.interval_h)}": best}
     if plan.has_own_interval and plan.budget_as_given:
-        named = {f"now, every {duration(plan.scenario.interval_h)}": plan.losses, "at the best": best}
+        named = {f"every {duration(plan.scenario.interval_h)}, as given": plan.losses, **named}
     parts = {one.part: one.words for each in named.values() for one in (*each.parts, each.total)}
     total = parts.pop("total")
     rows = [(words, *_cells(part, named.values())) for part, words in parts.items()]
     rows.append((total, *_cells("total", named.values())))
-    columns = ["lost a month", *(title for name in named for title in (name or "hours", "USD" if not name else ""))]
+    columns = ["lost a month, a checkpoint", *(title for name in named for title in (name, ""))]
     return Table(columns, rows, total=True, bars=_bars([*parts], best))
 
 
@@ -182,13 +187,11 @@ def _rests_on(plan: Plan) -> Iterator[str]:
     """What is assumed, what was fitted, and where to read on."""
     if plan.remedies and plan.remedies.elsewhere:
         yield plan.remedies.elsewhere
-    if fitted := fitted_words(plan.asked):
-        yield fitted
     told = plan.assumptions
     if told and told.inputs:
         named = [(one, one.name.removeprefix("the ")) for one in told.inputs]
         values = [f"{name} {limit(one.value)} {one.unit}".strip() for one, name in named if one.value]
         absent = [name for one, name in named if not one.value]
-        zero = f"nothing for {listed(absent)}" if absent else ""
+        zero = f"taken as zero: {listed(absent)}" if absent else ""
         text = "; ".join(filter(None, [", ".join(values), zero]))
         yield f"Assumed: {text}. `--details` has their ranges and sources, `ettr fields` how to set each."

@@ -42,11 +42,12 @@ class Unexplained:
     @property
     def words(self) -> str:
         """What it is, and where such time goes, in two sentences."""
-        lost = f"{roughly(self.h_per_month)} and {usd(about(self.usd_per_month))} a month"
+        share = f"{pct(self.share, 0)} of the time"
+        lost = f"{share}, {roughly(self.h_per_month)} and {usd(about(self.usd_per_month))} a month"
         return (
-            f"You measured {pct(self.measured, 0)}, and failures and checkpoints explain {pct(self.modelled, 0)}: "
-            f"{pct(self.share, 0)} of the time, {lost}, has other causes, and no remedy "
-            f"below touches it. In runs that published theirs: {ELSEWHERE}."
+            f"You measured {pct(self.measured, 0)}; failures and checkpoints alone would leave {pct(self.modelled, 0)}."
+            f" The other {lost}, has causes that no remedy below touches, or an input is wrong. In runs that "
+            f"published theirs: {ELSEWHERE}."
         )
 
 

@@ -136,6 +136,7 @@ class Recovery(Section):
         Meta(
             swept=True,
             says="initialisation by size",
+            amount="the start-up that grows with the GPUs",
             plausible=Plausible(0.0, 3.0, "jiang2024megascale", "less than 30 s on more than 10,000 GPUs, once tuned"),
         ),
     ] = Field(
@@ -152,7 +153,7 @@ class Recovery(Section):
         Meta(
             swept=True,
             says="waits for a person",
-            amount="the share that waits for a person",
+            amount="the failures that need a person",
             plausible=Plausible(0.0, 0.1, "jiang2024megascale", "software handled more than nine faults in ten"),
         ),
     ] = Field(0.0, description="share of recoveries that wait for a person (assumed: 0)")

@@ -34,18 +34,32 @@ def simulation_report(outcome: Simulation, expected: TimeBudget | None, caveats:
         _hours(outcome, expected),
         *map(Note, caveats),
         *map(Note, _counts(outcome, expected)),
-        *(Note(line, dim=True) for line in _how_sure(outcome)),
+        *(Note(line, dim=True) for line in (*_own_ratios(outcome), *_how_sure(outcome))),
     ]
 
 
 def _ettr(outcome: Simulation, expected: TimeBudget | None) -> str:
     low, high = outcome.ettr_interval
-    digits = max(min(decimals(100 * (high - low) / 2, 1), 3), decimals(100 * outcome.ettr, 2))
+    digits = _ettr_decimals(outcome)
     ettr = f"{100 * outcome.ettr:.{digits}f}%"
     if math.isfinite(outcome.total_error):  # more than one run
         ettr += f" (95%: {100 * low:.{digits}f}% to {100 * high:.{digits}f}%)"
     form = f"; closed form: {100 * expected.ettr:.{digits}f}%" if expected else ""
     return f"{counted(outcome.n_runs)} of {outcome.scenario.name}, seed {outcome.seed}. ETTR: {ettr}{form}"
+
+
+def _ettr_decimals(outcome: Simulation) -> int:
+    """Decimals of the ETTR in per cent: as many as its interval carries."""
+    low, high = outcome.ettr_interval
+    return max(min(decimals(100 * (high - low) / 2, 1), 3), decimals(100 * outcome.ettr, 2))
+
+
+def _own_ratios(outcome: Simulation) -> Iterator[str]:
+    """The mean of each run's own ETTR, where it reads otherwise than the ETTR."""
+    digits = _ettr_decimals(outcome)
+    together, own = (f"{100 * ratio:.{digits}f}%" for ratio in (outcome.ettr, outcome.ettr_mean_of_ratios))
+    if own != together:
+        yield f"Mean of the runs' own ETTRs: {own}. The ETTR above is the ratio of their sums: what many runs get."
 
 
 def _dates(outcome: Simulation) -> Table:
