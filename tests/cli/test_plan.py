@@ -465,6 +465,10 @@ def test_a_page_needs_nothing_else(in_words, tmp_path):
         (("--gpus", "8", "--failures", "3", "--in-days", "9", "--mtbf-h", "9"), "--mtbf-h and --failures say the same"),
         (("--gpus", "4", "--mtbf-h", "9"), "cluster.n_gpus must be a multiple of gpus_per_node, got 4 and 8"),
         (("--gpus", "8", "--mtbf-h", "9", "--usd-per-gpu-h", "-1"), "cost.usd_per_gpu_h must be >= 0 USD/(GPU h), got"),
+        (
+            ("--gpus", "8", "--mtbf-h", "9", "--usd-per-gpu-h", "1e9"),
+            "cost.usd_per_gpu_h must be <= 1000 USD/(GPU h), ",
+        ),
         (("--gpus", "8", "--mtbf-h", "9", "--measured-ettr", "1.2"), "measured.ettr must be < 1, got 1.2"),
         (("--gpus", "4096", "--mtbf-h", "9", "--measured-ettr", "0.99"), "a measured ETTR of 99.0% is more than the"),
         (("rsc-1", "--save", "mine.txt"), "--save must end in .yml, so that it is read as a scenario, got mine.txt"),

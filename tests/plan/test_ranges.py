@@ -149,3 +149,10 @@ def test_every_preset_has_a_range_that_holds_its_answer_or_says_why_not(name):
     assert told.range[0] <= told.ettr <= told.range[1] or not told.agrees
     record = told.to_dict()
     assert record["n_kept"] <= record["n_draws"] and len(record["inputs"]) == len(told.inputs)
+
+
+def test_stops_that_their_form_does_not_hold_for_are_taken_to_first_order():
+    """A tier lets the store wait for half a day, which is too long for the form of maintenance in most draws."""
+    tier = {"name": "peer", "interval_s": 60, "stall_s": 0.2, "write_s": 5, "load_s": 10, "copies": 2}
+    told = plan.assumptions(Scenario.load("llama3-405b").override({"checkpoint.tiers": [tier]}))
+    assert told.values.min() > 0.5 and told.range[0] > 0.8

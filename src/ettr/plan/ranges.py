@@ -320,7 +320,11 @@ def _ettr_at(scenario: Scenario, at: Mapping[str, Any], tau_h: Any = None) -> np
     run = any_interval(scenario, at)
     tau_h = run.tau if tau_h is None else tau_h
     run = replace(run, tau=np.maximum(np.atleast_1d(tau_h), run.head))
-    return np.asarray(np.nan_to_num(quiet_budget(run).ettr, nan=0.0))
+    ettr = np.asarray(quiet_budget(run).ettr)
+    if np.any(run.stops_per_h) and not np.isfinite(ettr).all():  # stops too many for their form: to first order then
+        without = np.asarray(quiet_budget(replace(run, stops_per_h=0.0)).ettr) * (1 - run.stops_per_h * run.stop)
+        ettr = np.where(np.isfinite(ettr), ettr, without)
+    return np.asarray(np.nan_to_num(ettr, nan=0.0))
 
 
 def _own_interval(scenario: Scenario, run: JobInHours) -> Any:

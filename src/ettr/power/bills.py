@@ -82,6 +82,8 @@ def energy(
 
 
 def _of_budget(budget: TimeBudget, profile: Profile) -> pd.DataFrame:
+    if np.ndim(budget.total_h):
+        raise ValueError("energy is of one budget; this one holds arrays")
     rows = budget.to_frame()
     rows = rows[rows["hours"] > 0].reset_index(drop=True)
     power_mw = np.array([profile.it_mw(state_of(part)) for part in rows["part"]])

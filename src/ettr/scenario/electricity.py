@@ -109,8 +109,10 @@ class Cost(Section):
 
     says = "prices"
 
-    usd_per_gpu_h: Assumed = Field(2.0, ge=0, description="price of an hour of a GPU, without electricity (assumed: 2)")
-    usd_per_kwh: Assumed = Field(0.08, ge=0, description="price of electricity (assumed: 0.08)")
+    usd_per_gpu_h: Assumed = Field(
+        2.0, ge=0, le=1000, description="price of an hour of a GPU, without electricity (assumed: 2)"
+    )
+    usd_per_kwh: Assumed = Field(0.08, ge=0, le=100, description="price of electricity (assumed: 0.08)")
     payback_months: Number | None = Field(
         None, gt=0, description="time within which a remedy must return its price (assumed: the job's; 12 without one)"
     )
