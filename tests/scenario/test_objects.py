@@ -89,8 +89,6 @@ OBJECTS = {
     "Comparison": lambda: compare.mitigations(run(**{"job.productive_h": 24}), ["in-process-restart"], n_runs=2),
     "Fit": lambda: failures.fit(log()),
 }
-WITH_TABLES = ("Fit",)
-"""Records that hold frames, and are no keys."""
 
 
 @pytest.mark.parametrize("name", OBJECTS)
@@ -101,7 +99,7 @@ def test_an_object_is_shown_in_a_line_and_a_page(name):
     assert "<p>" in page and "<table>" in page
 
 
-@pytest.mark.parametrize("name", [name for name in OBJECTS if name not in WITH_TABLES])
+@pytest.mark.parametrize("name", OBJECTS)
 def test_an_object_can_be_a_key(name):
     thing = OBJECTS[name]()
     assert {thing: name}[thing] == name and thing in {thing}

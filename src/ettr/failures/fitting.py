@@ -70,7 +70,7 @@ class NodeStatistics:
     lifetime: lifetimes.LifetimeFit | None
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fit(Answer):
     """A failure log in numbers.
 
