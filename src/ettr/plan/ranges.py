@@ -79,7 +79,7 @@ class Assumptions(Answer):
     inputs : tuple of Assumed
         What is assumed, the one that matters most first.
     shares : tuple of float
-        How much of the range each explains alone: the square of its correlation with the ETTR.
+        How much of the spread each explains alone, over all draws: the square of its correlation with the ETTR.
     ettr : float
         At the plan's interval with all of them as assumed.
     values : ndarray
@@ -255,8 +255,8 @@ def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assum
     u = latin_hypercube(n, len(inputs), seed)
     at = {one.field: one.at(column) for one, column in zip(inputs, u.T, strict=True)}
     kept = agrees_with_what_is_known(scenario, at)
-    values = _ettr_at(scenario, {path: of for path, of in at.items() if path != INTERVAL}, tau_h)[kept]
-    shares = _explained(values, u[kept])
+    values = _ettr_at(scenario, {path: of for path, of in at.items() if path != INTERVAL}, tau_h)
+    shares = _explained(values, u)
     order = np.argsort(-shares, kind="stable")
     leading = inputs[order[0]]
     half, twice = _half_and_twice(scenario, leading, tau_h)
@@ -265,7 +265,7 @@ def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assum
         tuple(inputs[i] for i in order),
         tuple(float(shares[i]) for i in order),
         ettr,
-        values,
+        values[kept],
         n,
         half,
         twice,
