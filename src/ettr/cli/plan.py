@@ -45,7 +45,7 @@ def plan(
     scenario: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SCENARIO]",
+            metavar="SCENARIO",
             help="A preset (see `ettr scenarios`), or a scenario file ending in .yml.",
             show_default=False,
         ),
@@ -77,8 +77,8 @@ def plan(
     ] = None,
     in_days: Annotated[float | None, _flag("--in-days", "DAYS", "Days in which they were counted.")] = None,
     gpus_per_node: Annotated[float | None, _flag("--gpus-per-node", "N", "GPUs of one node.")] = None,
-    node_mtbf_h: Annotated[float | None, _flag("--node-mtbf-h", "H", "The same of one node.")] = None,
-    gpu_mtbf_h: Annotated[float | None, _flag("--gpu-mtbf-h", "H", "The same of one GPU.")] = None,
+    node_mtbf_h: Annotated[float | None, _flag("--node-mtbf-h", "H", "Hours between two failures of one node.")] = None,
+    gpu_mtbf_h: Annotated[float | None, _flag("--gpu-mtbf-h", "H", "Hours between two failures of one GPU.")] = None,
     set_: SetOption = None,
     target: Annotated[
         float | None,
