@@ -30,7 +30,7 @@ SCENARIOS = "llama3-405b", "llama3-405b-tokens"
 def independent_ratio(told: compare.Study, name: str, paired: compare.Difference) -> float:
     """Runs that two simulations of different seeds need for the paired error, from how far such differences spread."""
     other = compare.study(told.scenario, told.n_runs, told.seed + 1)
-    one, two = told.runs().values("days"), other.runs([name]).values("days")
+    one, two = told.before([name]).values("days"), other.runs([name]).values("days")
     variance = (one.var(ddof=1) + two.var(ddof=1)) / told.n_runs
     return float(variance / paired.error**2)
 
@@ -64,7 +64,7 @@ def main() -> None:
         print(f"  {row.id:28} {row.days_runs_ratio:10,.1f}")
     print(f"median {np.median(compared['days_runs_ratio']):,.1f}, least {compared['days_runs_ratio'].min():,.1f}")
     for name in MEASURED:
-        paired = compare.gain(found.baseline, found.study.runs([name]), "days")
+        paired = compare.gain(found.study.before([name]), found.study.runs([name]), "days")
         print(f"  {name}: {independent_ratio(found.study, name, paired):,.1f} by simulations with other seeds")
 
 

@@ -23,7 +23,8 @@ def test_the_answer_is_that_of_the_package(as_json):
     assert record["baseline"]["ettr"] == pytest.approx(comparison.baseline.ettr)
     assert "failures.lemons" in record["lent"] and record["portfolio"] is None
     bare = compare.study(run, n_runs=20, as_given=True)
-    assert record["as_given"]["days"] == pytest.approx(bare.runs().mean("days")) != record["baseline"]["days"]
+    assert record["as_given"]["days"] == pytest.approx(bare.runs().mean("days")) == record["baseline"]["days"]
+    assert record["baseline"]["usd"] == pytest.approx(bare.runs().mean("usd"))
     assert record["changes"] == {"job.productive_h": 100}
 
 
@@ -46,6 +47,11 @@ def test_the_screen_names_each_mitigation_with_its_range_and_what_was_assumed(in
         assert words in flat
     assert flat.index("lemon-removal") < flat.index("Effect assumed") < flat.index("just-in-time-checkpoint")
     assert flat.count("ETTR") == 1, "one ETTR before any remedy"
+
+
+def test_with_all_the_screen_says_for_which_what_is_assumed(in_words):
+    flat = " ".join(in_words("compare", *SHORT, "--only", "lemon-removal,straggler-removal", "--all").split())
+    assert "failures.lemons for lemon-removal; slow_nodes for straggler-removal; power, cost for all." in flat
 
 
 def test_all_of_the_catalogue_fits_a_screen(in_words):

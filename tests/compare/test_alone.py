@@ -241,8 +241,46 @@ def test_bad_input_is_refused_in_words(run, known, words):
 
 def test_without_assumptions_nothing_is_assumed():
     run = Scenario.load("llama3-405b")
-    assert compare.study(run, 2, as_given=True).baseline == run
-    assert compare.study(run, 2).baseline == mitigation.with_assumptions(run).scenario != run
+    given = compare.study(run, 2, as_given=True)
+    assert given.baseline == run and given.together(["lemon-removal"]) is given
+
+
+def test_the_baseline_is_the_scenario_as_it_is_at_the_prices_that_are_assumed():
+    run = Scenario.load("llama3-405b")
+    study = compare.study(run, 5)
+    assert study.assumed == ["power", "cost"]
+    assert study.baseline.override({"cost": None, "power": None, "evidence": {}}) == run.override({"evidence": {}})
+    for measure in compare.UNITS:
+        assert study.runs().values(measure) == pytest.approx(study.as_given.values(measure), rel=1e-12)
+    assert study.together(study.catalogue.ids).baseline == mitigation.with_assumptions(run).scenario
+
+
+def test_the_one_before_any_remedy_is_that_of_the_plan():
+    """By the closed form, which knows nothing of what is assumed for mitigations."""
+    for name in ("llama3-405b", "rsc-1"):
+        run = Scenario.load(name)
+        runs = compare.study(run, 200).runs()
+        error = runs.values("ettr").std(ddof=1) / math.sqrt(200)
+        assert runs.ettr == pytest.approx(float(plan.make(run).budget.ettr), abs=FOUR * error)
+
+
+BY_HAND = {
+    "lemon-removal": {"failures.lemons": {"share": 0.15, "factor": 5}},
+    "straggler-removal": {"slow_nodes": {"per_1000_node_days": 0.05, "loss": 0.06, "detection_h": 24}},
+    "peer-checkpoint": {},
+}
+
+
+def test_each_is_compared_from_the_scenario_with_what_it_acts_on_and_no_more(run):
+    """Beside the same written down by hand, with nothing assumed."""
+    compared = compare.mitigations(run, BY_HAND, n_runs=20)
+    for name, values in BY_HAND.items():
+        by_hand = compare.study(run.override(values), 20, as_given=True)
+        before, after = by_hand.runs(), by_hand.runs([name])
+        assert row(compared, name)["days_gain"] == pytest.approx(compare.gain(before, after, "days").mean, rel=1e-12)
+        assert row(compared, name)["assumed"] == ", ".join(values)
+        assert compared.study.before([name]).ettr == pytest.approx(before.ettr, rel=1e-12)
+    assert compared.completed.assumed_of_run == ["failures.lemons", "slow_nodes"]
 
 
 def test_an_unknown_one_in_a_set_is_named(study):

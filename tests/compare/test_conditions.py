@@ -45,7 +45,7 @@ def test_gains_grow_with_the_size_and_the_rate(study):
 )
 def test_a_pool_stays_as_often_enough(field, values):
     """Against the quantile of the nodes in repair, which the assumed pool was made by."""
-    study = compare.study(Scenario.load("llama3-405b"), 2)
+    study = compare.study(Scenario.load("llama3-405b"), 2).together(["spare-pool"])
     for value in values:
         run = break_even._at(study, field, value)
         assert run.spares.n_nodes == pytest.approx(mitigation.pool(run, 0.999), rel=0.03, abs=1.5), value
@@ -59,6 +59,20 @@ def test_at_the_scenario_itself_it_is_the_gain_of_the_whole_run(study):
     assert row["saved_usd"] == pytest.approx(
         compare.gain(study.runs(), study.runs(["faster-restart"]), "usd").mean, rel=0.3
     )
+
+
+def test_each_is_followed_from_the_scenario_with_what_it_acts_on(study):
+    """Beside one alone, and beside slow nodes that are written down."""
+    study = compare.study(study.scenario, 2)
+    both = compare.along(study, ["peer-checkpoint", "straggler-removal"], compare.RATE, [8], n_runs=4).set_index("id")
+    slow = {"slow_nodes": {"per_1000_node_days": 0.05, "loss": 0.06, "detection_h": 24}}
+    for name, values in {"peer-checkpoint": {}, "straggler-removal": slow}.items():
+        by_hand = compare.study(study.scenario.override(values), 2, as_given=True)
+        alone = compare.along(by_hand, [name], compare.RATE, [8], n_runs=4).iloc[0]
+        assert both.loc[name, ["ettr_before", "saved"]].tolist() == pytest.approx(
+            alone[["ettr_before", "saved"]].tolist()
+        )
+    assert both["ettr_before"].nunique() == 2
 
 
 def test_a_job_that_does_not_get_on_has_no_worth(study):

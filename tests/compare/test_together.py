@@ -68,6 +68,52 @@ def test_pairs_gain_what_they_gain_beyond_both(study):
     assert clash["why"] == "both change the stall" and math.isnan(clash["beyond"])
 
 
+ACTING = ["lemon-removal", "straggler-removal", "peer-checkpoint"]
+FOR_THEM = {
+    "failures.lemons": {"share": 0.15, "factor": 5},
+    "slow_nodes": {"per_1000_node_days": 0.05, "loss": 0.06, "detection_h": 24},
+}
+
+
+@pytest.fixture(scope="module")
+def assuming(run):
+    """With the project's own catalogue, and the same written down by hand."""
+    long = run.override({"job.productive_h": 1000})
+    return compare.study(long, 30), compare.study(long.override(FOR_THEM), 30, as_given=True)
+
+
+def test_sets_are_compared_from_one_scenario_with_what_all_of_them_act_on(assuming):
+    study, by_hand = assuming
+    for ask in (compare.shapley, compare.portfolio):
+        one, other = (ask(each, ACTING).frame for each in (study, by_hand))
+        numbers = one.select_dtypes("number").columns
+        assert one[numbers].to_numpy() == pytest.approx(other[numbers].to_numpy(), rel=1e-9, abs=1e-9)
+    pairs, others = (compare.interactions(each, ACTING)["beyond"] for each in assuming)
+    assert pairs.tolist() == pytest.approx(others.tolist())
+
+
+def test_a_portfolio_says_from_which_ettr_it_starts_if_that_is_another(assuming):
+    study, by_hand = assuming
+    best = compare.portfolio(study, ACTING)
+    assert best.ettr_assumed == pytest.approx(by_hand.runs().ettr)
+    assert f"starts from {100 * by_hand.runs().ettr:.1f}%" in str(best.report())
+    assert compare.portfolio(study, ["peer-checkpoint"]).ettr_assumed is None
+    assert compare.portfolio(by_hand, ACTING).ettr_assumed is None
+
+
+def test_advice_tells_its_steps_on_one_scenario(run):
+    """Their gains add up on what is assumed for all of them; before any is the scenario as it is."""
+    long = run.override({"job.productive_h": 5000})
+    study = compare.study(long, 20)
+    advice = compare.advise(study, 3, ids=ACTING)
+    assert {"lemon-removal", "peer-checkpoint"} <= set(advice.frame["id"])
+    by_hand = compare.study(long.override({path: FOR_THEM[path] for path in advice.together.assumed_of_run}), 20)
+    before, after = by_hand.runs(), by_hand.together(()).runs(advice.frame["id"])
+    assert advice.frame["added"].sum() == pytest.approx(compare.gain(before, after, "days").mean)
+    assert advice.frame["ettr"].iloc[-1] == pytest.approx(after.ettr)
+    assert advice.ettr == compare.study(long, 20, as_given=True).runs().ettr != before.ettr
+
+
 ALL = [*THREE, "other-stall"]
 
 

@@ -73,7 +73,9 @@ mitigations:
     title: Untried
     group: detection
     mechanism: Nobody has measured it.
-    changes: [{path: recovery.detection_min, op: scale, value: 0.2, status: assumed, note: round}]
+    changes:
+      - {path: recovery.detection_min, op: scale, value: 0.2, status: assumed, note: round}
+      - {path: recovery.person_share, op: scale, value: 0.5, status: assumed, note: round}
   - id: not-a-field
     title: Not modelled
     group: speed

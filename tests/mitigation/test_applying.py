@@ -65,6 +65,43 @@ def test_assumptions_leave_what_a_run_says(completed):
     assert mitigation.with_assumptions(run).scenario.recovery.person_share > 0
 
 
+SPARES = {"spares.n_nodes", "repair.automatic_h", "repair.automatic_success", "repair.manual_h"}
+SPARES |= {"repair.replacement_h", "repair.cv"}
+KEPT = {f"failures.modes.{name}.n_out_nodes" for name in ("Software Bug", "Dependency", "NCCL Watchdog Timeouts")}
+KEPT |= {"failures.modes.Network Switch/Cable.n_out_nodes"}
+
+
+@pytest.mark.parametrize(
+    ("path", "assumed"),
+    [
+        ("checkpoint.stall_s", set()),
+        ("failures.lemons.left", {"failures.lemons"}),
+        ("slow_nodes.loss", {"slow_nodes"}),
+        ("recovery.person_min", {"recovery.person_share", "recovery.person_min"}),
+        ("spares.n_nodes", SPARES | KEPT),
+        ("repair.retire_after", SPARES | KEPT),
+        ("maintenance.rolling_nodes", SPARES | KEPT),
+        ("maintenance.per_day", set()),
+        ("heat.limit_w", {"heat", "failures.modes.GPU.heat_share"}),
+        ("failures.modes.*.detection_min", {"failures.modes.NCCL Watchdog Timeouts.detection_min"}),
+        ("failures.modes.GPU.detection_min", set()),
+        ("failures.modes.Faulty GPU.heat_share", {"heat", "failures.modes.GPU.heat_share"}),
+    ],
+)
+def test_only_what_a_field_needs_is_assumed(path, assumed):
+    """Modes of a category are those by its name: what fails in a GPU is called Faulty GPU in Llama 3's table."""
+    assert set(mitigation.with_assumptions(Scenario.load("llama3-405b"), acting_on=[path]).fields) == assumed
+
+
+@pytest.mark.parametrize("name", ["llama3-405b", "rsc-1", "llama3-405b-tokens"])
+def test_no_mitigation_misses_what_all_assumptions_would_give_it(name):
+    run = Scenario.load(name)
+    filled = mitigation.with_assumptions(run).scenario
+    for one in mitigation.catalogue():
+        own = mitigation.with_assumptions(run, acting_on=one.acts_on).scenario
+        assert mitigation.missing(own, one) == mitigation.missing(filled, one)
+
+
 @pytest.mark.parametrize("name", evidence.scenario_names())
 def test_every_preset_can_be_completed_and_says_what_it_misses(name):
     run = mitigation.with_assumptions(Scenario.load(name)).scenario

@@ -76,8 +76,8 @@ def compare(
     """Say what each mitigation is worth on a scenario, and which together.
 
     All scenarios meet the same failures, so that the difference between them is known from few runs. What a scenario
-    says nothing of, such as lemons, spares or slow nodes, is assumed here, and listed: with --as-given nothing is, and
-    mitigations that would act on it are left out.
+    says nothing of, such as lemons, spares or slow nodes, is assumed for the mitigations that act on it, and listed
+    (with --all, for which): their gain is over the run that has it. With --as-given nothing is, and they are left out.
 
     Mitigations are ranked by the money that they save, their price counted, and by what was published about them:
     effects whose size is assumed come after, and what nobody has published anything about, or what no scenario can

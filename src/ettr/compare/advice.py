@@ -16,6 +16,7 @@ from ettr.core.report import Answer, Headline, Note, Report, plain_values, table
 from ettr.core.sentences import listed, pct
 from ettr.mitigation import weakest_status
 from ettr.plan.pools import cheapest_pool
+from ettr.scenario import Scenario
 from ettr.spares import Pool
 
 _COLUMNS = ("id", "title", "mechanism", "added", "low", "high", "ettr", "cost_usd", "saved_usd", "basis")
@@ -41,11 +42,12 @@ class Advice(Answer):
     study : Study
         Scenario, what is assumed of it, and seed.
     frame : DataFrame
-        A row a step: ``id``, ``title``, ``mechanism``, ``added`` with ``low`` and ``high`` (95%; over the steps before)
+        A row a step, all on the scenario completed with what any of them needs: ``id``, ``title``, ``mechanism``,
+        ``added`` with ``low`` and ``high`` (95%; over the steps before)
         [d], ``ettr`` (with all so far), ``cost_usd`` (price and GPUs held) [USD], ``saved_usd`` (over the steps before,
         all costs counted) [USD], ``basis`` (the weakest status of what it changes: how well its effect is known).
     ettr : float
-        Without any of them.
+        Without any of them, of the scenario as it is.
     pool : Pool or None
         Number of hot spares that is cheapest by the closed form, for the repair of the scenario as it is now; None for
         a job that loses no node, goes on without some, or has other nodes to take than hot spares.
@@ -61,9 +63,14 @@ class Advice(Answer):
     at_a_loss: Mapping[str, Any] | None = None
 
     @property
+    def together(self) -> Study:
+        """The study on the scenario completed with what any step needs."""
+        return self.study.together(self.frame["id"])
+
+    @property
     def n_spares(self) -> int:
         """Hot spares of the scenario, assumed or its own."""
-        held = self.study.baseline.spares
+        held = _with_spares(self.study).spares
         return held.n_nodes if held else 0
 
     @property
@@ -78,7 +85,7 @@ class Advice(Answer):
             "unit": UNITS[_MEASURE],
             "n_runs": self.study.n_runs,
             "seed": self.study.seed,
-            "lent": self.study.assumed,
+            "lent": self.together.assumed,
             "ettr": self.ettr,
             "spares": {"given": self.n_spares, **vars(self.pool)} if self.pool else None,
             "steps": self.frame,
@@ -108,8 +115,10 @@ class Advice(Answer):
             near = f"; from {pool.low:,} to {pool.high:,} it costs hardly more" if pool.low < pool.high else ""
             text = f"Hold {pool.n_spares:,} hot spares ({held}): the cheapest pool by the closed form{near}"
             sections.append(Note(text))
-        assumed = f", with what is assumed here: {self.study.assumed_words}" if self.study.assumptions else ""
-        text = f"From {self.study.n_runs:,} simulated runs of each, ETTR {self.ettr:.1%} before{assumed}."
+        own = self.together
+        assumed = ", ".join(own.assumed_of_run)
+        others = f", {own.runs().ettr:.1%} with what is assumed for these: {assumed}" if assumed else ""
+        text = f"From {self.study.n_runs:,} simulated runs of each, ETTR {self.ettr:.1%} before{others}."
         return [*sections, Note(f"{text} `ettr compare` shows all.", dim=True)]
 
 
@@ -149,7 +158,6 @@ def advise(
     """
     left = list(study.fitting() if ids is None else dict.fromkeys(ids))
     chosen: tuple[str, ...] = ()
-    rows: list[dict[str, Any]] = []
     at_a_loss: dict[str, Any] | None = None
     done = 0
     for step in range(n):
@@ -165,22 +173,33 @@ def advise(
             at_a_loss = next((row for row in good if row["saved_usd"] <= 0 and row not in pays), None)
         if not pays:
             break
-        rows.append(pays[0])
         chosen = (*chosen, pays[0]["id"])
         left = [
             name
             for name in left
             if name not in chosen and not any(study.catalogue.conflict(name, other) for other in chosen)
         ]
-    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
-    return Advice(study, frame, study.runs().ettr, cheapest_pool(study.baseline), at_a_loss)
+    return Advice(study, steps_of(study, chosen), study.runs().ettr, cheapest_pool(_with_spares(study)), at_a_loss)
+
+
+def steps_of(study: Study, ids: Iterable[str]) -> pd.DataFrame:
+    """What mitigations add one after the other, on one scenario: as ``frame`` of :class:`Advice`."""
+    order = tuple(ids)
+    own = study.together(order)
+    rows = [row for i, name in enumerate(order) for row in _added(own, order[:i], name)]
+    return pd.DataFrame(rows, columns=list(_COLUMNS))
+
+
+def _with_spares(study: Study) -> Scenario:
+    """The scenario, with the spares and the repair that are assumed where it says nothing of them."""
+    return study.acting_on(["spares"]).baseline
 
 
 def _added(study: Study, chosen: tuple[str, ...], name: str) -> list[dict[str, Any]]:
-    """What one more mitigation adds; empty where it has no answer."""
-    one = study.catalogue[name]
+    """What one more mitigation adds, on the scenario completed for all of them; empty where it has no answer."""
+    one, own = study.catalogue[name], study.together((*chosen, name))
     try:
-        before, after = study.runs(chosen), study.runs((*chosen, name))
+        before, after = own.runs(chosen), own.runs((*chosen, name))
     except NO_ANSWER:
         return []
     gained = gain(before, after, _MEASURE)

@@ -57,8 +57,18 @@ class Comparison(Answer):
 
     @property
     def baseline(self) -> Runs:
-        """Runs without any of them."""
+        """Runs without any of them, of the scenario as it is."""
         return self.study.runs()
+
+    @cached_property
+    def completed(self) -> Study:
+        """The study with all that is assumed for one or the other of those that were compared."""
+        return self.study.together(self.compared["id"])
+
+    @property
+    def compared(self) -> pd.DataFrame:
+        """Those that have an answer, tried or in place."""
+        return self.frame[self.frame["state"].isin(COMPARED)]
 
     @property
     def ranked(self) -> pd.DataFrame:
@@ -110,8 +120,12 @@ class Comparison(Answer):
     def ranges_of(self, ids: Iterable[str]) -> pd.DataFrame:
         """The same of these, of those that were tried."""
         closed = self.frame.set_index("id")["closed_ettr_gain"]
-        draws = Draws(self.study, self.measure)
-        rows = [(name, *range_of(draws, self.study.catalogue[name], bool(pd.notna(closed[name])))) for name in ids]
+        draws: dict[Study, Draws] = {}
+        rows = []
+        for name in ids:
+            own = self.study.together([name])
+            drawn = draws.setdefault(own, Draws(own, self.measure))
+            rows.append((name, *range_of(drawn, own.catalogue[name], bool(pd.notna(closed[name])))))
         return pd.DataFrame(rows, columns=["id", "low", "high", "luck_alone"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,7 +133,7 @@ class Comparison(Answer):
         study = self.study
         return {
             "scenario": study.scenario.name,
-            "lent": study.assumed,
+            "lent": self.completed.assumed,
             "n_runs": study.n_runs,
             "seed": study.seed,
             "interval": study.interval,
@@ -163,7 +177,8 @@ def mitigations(
     Parameters
     ----------
     scenario : Scenario
-        The run; what it says nothing of is assumed (see :func:`ettr.mitigation.with_assumptions`).
+        The run; what it says nothing of is assumed for each mitigation that acts on it, and for no other (see
+        :func:`ettr.mitigation.with_assumptions`).
     ids : iterable of str, optional
         Mitigations; all of the catalogue if not given.
     seed, n_runs : int
@@ -185,6 +200,7 @@ def mitigations(
         what is changed is published: all of it is ``published``, ``partly``, or all ``assumed``), ``straw_man`` (why
         what it was compared with is no fair comparison; empty otherwise), ``state`` (``tried``;
         ``in place``: compared with the scenario without it; or why there is no answer), ``why`` (of a missing answer),
+        ``assumed`` (paths of what is assumed for it beyond prices and power, by commas),
         ``interval_min`` [min], ``ettr`` with it (of one in place: as the scenario is), ``own_usd`` (its price) [USD];
         for each measure ``<m>_gain`` with ``<m>_low`` and ``<m>_high`` (95%, paired), which are positive where it is
         better, and ``<m>_runs_ratio``; ``closed_ettr_gain`` (by the closed form; NaN where that has no term for all
@@ -241,6 +257,7 @@ def _row(study: Study, one: Mitigation) -> tuple[dict[str, Any], tuple[Runs, Run
         "straw_man": (one.straw_man or "") if state == IN_PLACE else "",
         "state": state,
         "why": why,
+        "assumed": ", ".join(study.together([one.id]).assumed_of_run),
         "own_usd": study.own_usd(one),
     }
     if pair is None:
@@ -260,19 +277,20 @@ def _pair(study: Study, one: Mitigation) -> tuple[str, str, tuple[Runs, Runs] | 
     """State, reason, and the runs without and with a mitigation."""
     if one.unmodelled:
         return NOT_MODELLED, one.unmodelled, None
-    if absent := mitigation.missing(study.baseline, one):
+    own = study.together([one.id])
+    if absent := mitigation.missing(own.baseline, one):
         return MISSING, f"needs {', '.join(absent)}", None
     try:
-        changed = mitigation.apply(study.baseline, one.id, study.catalogue)
-        if changed != study.baseline:
-            pair = study.runs(), study.runs([one.id])
+        changed = mitigation.apply(own.baseline, one.id, own.catalogue)
+        if changed != own.baseline:
+            pair = own.runs(), own.runs([one.id])
             alike = without_origins(pair[0].scenario) == without_origins(pair[1].scenario)
             why = "at the best interval of each scenario nothing is left that it would change"
             return (NOTHING, why, None) if alike else (TRIED, "", pair)
-        bare = mitigation.without(study.baseline, one)
-        if bare is None or bare == study.baseline:
+        bare = mitigation.without(own.baseline, one)
+        if bare is None or bare == own.baseline:
             return NOTHING, "the scenario is already as good as it would make it", None
-        return IN_PLACE, "", (study.simulated(bare), study.runs())
+        return IN_PLACE, "", (own.simulated(bare), own.runs())
     except NO_ANSWER as error:
         return FAILS, f"{'the job does not get on: ' if isinstance(error, NoProgress) else ''}{error}", None
 

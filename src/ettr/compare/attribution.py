@@ -93,7 +93,7 @@ def shapley(
     study : Study
         Scenario and seed, as from :func:`study`.
     ids : iterable of str
-        Mitigations that go together.
+        Mitigations that go together; all are compared from one scenario, completed with what any of them needs.
     measure : str
         Which gain: ``days``, ``ettr``, ``gpu_h``, ``usd`` or ``mwh``.
     n_orders : int, optional
@@ -126,6 +126,7 @@ def shapley(
     """
     names = study.named(ids, measure, "no mitigation to share a gain among: name two or more")
     study.catalogue.check_together(names)
+    study = study.together(names)
     worth = _Worth(study, measure)
     exact = n_orders is None and len(names) <= MOST_EXACT
     if exact:
@@ -187,6 +188,7 @@ def interactions(study: Study, ids: Iterable[str], measure: str = "days") -> pd.
     """
     names = list(dict.fromkeys(ids))
     check_measure(measure)
+    study = study.together(names)
     worth = _Worth(study, measure)
     rows = []
     for first, second in itertools.combinations(names, 2):

@@ -50,7 +50,7 @@ def at_prices(study: Study, ids: Iterable[str]) -> pd.DataFrame:
     """
     rows = []
     for name in ids:
-        before, after = study.runs(), study.runs([name])
+        before, after = study.before([name]), study.runs([name])
         prices = before.scenario.prices
         saved = before.mean("gpu_h") - after.mean("gpu_h")
         other = after.mean("usd") - before.mean("usd") + saved * prices.usd_per_gpu_h
@@ -116,14 +116,14 @@ def along(
     grid = _grid(study.baseline, field, values)
     rows: list[dict[str, Any]] = []
     for value in grid:
-        named = [{"id": one.id, "title": one.title, "value": value} for one in chosen]
-        try:
-            base = _at(study, field, value)
-            before = _shortened(few, base)
-        except EttrError as error:
-            rows += [names | _no_answer(error) for names in named]
-        else:
-            rows += [names | _worth(few, one, base, before) for names, one in zip(named, chosen, strict=True)]
+        known: dict[Study, tuple[Scenario, tuple[Runs, float]] | EttrError] = {}
+        for one in chosen:
+            own = few.together([one.id])
+            if own not in known:
+                known[own] = _before(own, field, value)
+            before = known[own]
+            worth = _no_answer(before) if isinstance(before, EttrError) else _worth(own, one, *before)
+            rows.append({"id": one.id, "title": one.title, "value": value} | worth)
     columns = ["ettr_before", "ettr", "saved", "low", "high", "saved_usd", "usd_low", "usd_high"]
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=["id", "title", "value", *columns, "state", "why"])
@@ -171,6 +171,15 @@ def _grid(baseline: Scenario, field: str, values: Iterable[float] | None) -> lis
     if not grid or grid[0] <= 0:
         raise InputError(f"values of {field} must be > 0, got {grid}")
     return grid
+
+
+def _before(study: Study, field: str, value: float) -> tuple[Scenario, tuple[Runs, float]] | EttrError:
+    """The scenario at another size or rate and its runs, or why there are none."""
+    try:
+        run = _at(study, field, value)
+        return run, _shortened(study, run)
+    except EttrError as error:
+        return error
 
 
 def _at(study: Study, field: str, value: float) -> Scenario:

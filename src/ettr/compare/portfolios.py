@@ -50,6 +50,9 @@ class Portfolio(Answer):
     paying : tuple of str
         Those that together save most money of the ones within the budget, if they were looked for. Empty if none saves
         more than it costs.
+    ettr_assumed : float or None
+        Without any of them, with what is assumed for one or the other; None where that is the ETTR of the scenario as
+        it is, within the error.
     """
 
     ids: tuple[str, ...]
@@ -59,6 +62,7 @@ class Portfolio(Answer):
     method: str
     conflicts: tuple[tuple[str, str, str], ...] = ()
     paying: tuple[str, ...] = ()
+    ettr_assumed: float | None = None
 
     @property
     def best(self) -> pd.Series | None:
@@ -129,7 +133,8 @@ def portfolio(
     study : Study
         Scenario and seed, as from :func:`study`.
     ids : iterable of str
-        Mitigations to choose from; at most 12 for ``exact``.
+        Mitigations to choose from; at most 12 for ``exact``. All sets are compared from one scenario, completed with
+        what any of these needs.
     budget_usd : float, optional
         What they may cost together: their prices, and GPUs held as spares. [USD]
     measure : str
@@ -166,7 +171,7 @@ def portfolio(
             f"all subsets of {len(names)} mitigations are too many, the limit is {MOST_TOGETHER}: use greedy"
         )
     budget = _checked_budget(budget_usd)
-    study.runs()
+    as_it_is, study = study.runs(), study.together(names)
     looked = _Looked(study, measure, budget)
     looked.cheapest(names)
     chosen = _greedy(looked, names, on_progress) if method == GREEDY else _exact(looked, names, on_progress)
@@ -175,7 +180,16 @@ def portfolio(
     considered = dict.fromkeys(name for ids in frame["ids"] for name in ids.split(", ") if name)
     both = dict.fromkeys((*chosen, *saving))
     pairs = [(name, other, study.catalogue.conflict(name, other)) for name in both for other in considered]
-    return Portfolio(chosen, measure, budget, frame, method, tuple(pair for pair in pairs if pair[2]), saving)
+    apart = tuple(pair for pair in pairs if pair[2])
+    before = _if_other(as_it_is, study.runs())
+    return Portfolio(chosen, measure, budget, frame, method, apart, saving, before)
+
+
+def _if_other(as_it_is: Runs, assumed: Runs) -> float | None:
+    """The second ETTR, if it is another one for certain, and as it is written."""
+    moved = gain(as_it_is, assumed, "ettr")
+    is_other = not moved.low <= 0 <= moved.high and pct(as_it_is.ettr) != pct(assumed.ettr)
+    return assumed.ettr if is_other else None
 
 
 def cost_usd(before: Runs, after: Runs) -> float:

@@ -103,7 +103,8 @@ def range_of(draws: Draws, one: Mitigation, is_closed: bool) -> tuple[float, flo
     mean = float(gained.mean())
     moves = _moves(draws, one) if is_closed else np.zeros(0)
     if moves.size:
-        gained = moves + np.random.default_rng(study.seed).choice(gained, moves.size)
+        n = max(moves.size, _DRAWS)
+        gained = np.resize(moves, n) + np.random.default_rng(study.seed).choice(gained, n)
     low, high = np.quantile(gained, TAILS)
     return min(float(low), mean), max(float(high), mean), not moves.size
 

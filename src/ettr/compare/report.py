@@ -57,7 +57,7 @@ def of_portfolio(best: Portfolio) -> Report:
     head = Headline(f"Within {best.budget_usd:,.0f} USD")
     if best.best is None:
         return [head, Note("No set is worth its price")]
-    sections: Report = [head, Note(f"{_set_words(best.best, _Per())} ({best.how})")]
+    sections: Report = [head, *_assumed_before(best), Note(f"{_set_words(best.best, _Per())} ({best.how})")]
     if best.most_saved is not None and set(best.paying) != set(best.ids):
         sections.append(Note(f"Saves most money: {_set_words(best.most_saved, _Per())}"))
     return [*sections, *_apart(best), _front(best)]
@@ -201,9 +201,12 @@ def _footnotes(answer: Comparison, everything: bool) -> Report:
         notes.append(_of_ranges(answer, everything))
     if shown and answer.measure == "ettr":
         notes.append("The ETTR counts slower training as productive, which the days do not")
-    if answer.study.assumptions:
-        paths = answer.study.assumed_words if everything else _sections(answer.study.assumed)
-        notes.append(f"Assumed beyond the scenario: {paths}. Set them with --set, or leave all out with --as-given")
+    if answer.completed.assumptions:
+        paths = _with_users(answer) if everything else _sections(answer.completed.assumed)
+        whom = " Each only for what acts on it." if answer.completed.assumed_of_run and not everything else ""
+        notes.append(
+            f"Assumed beyond the scenario: {paths}.{whom} Set them with --set, or leave all out with --as-given"
+        )
     return [Note(text, dim=True) for text in notes]
 
 
@@ -216,6 +219,16 @@ def _of_ranges(answer: Comparison, everything: bool) -> str:
         return text
     contradicts = f", or what is assumed contradicts {known}" if known and alone.all() else ""
     return f"{text}; *: luck alone, no closed form follows it{contradicts}"
+
+
+def _with_users(answer: Comparison) -> str:
+    """Paths of what is assumed, those that are assumed for the same mitigations together with their names."""
+    users: dict[tuple[str, ...], list[str]] = {}
+    rows = answer.compared.to_dict("records")
+    for path in dict.fromkeys(answer.completed.assumed):
+        ids = tuple(row["id"] for row in rows if path in row["assumed"].split(", "))
+        users.setdefault(ids, []).append(path)
+    return "; ".join(f"{', '.join(paths)} for {', '.join(ids) or 'all'}" for ids, paths in users.items())
 
 
 def _sections(paths: list[str]) -> str:
@@ -248,7 +261,14 @@ def _sets(best: Portfolio, at_a_loss: bool, per: _Per) -> Report:
                 f"(--at-a-loss shows it)"
             )
     head = Headline(f"Together, for no more than {usd(best.budget_usd)}")
-    return [head, *(Note(line) for line in lines)]
+    return [head, *_assumed_before(best), *(Note(line) for line in lines)]
+
+
+def _assumed_before(best: Portfolio) -> Report:
+    """From which ETTR the sets start, if what is assumed for them moves it."""
+    if best.ettr_assumed is None:
+        return []
+    return [Note(f"With all that is assumed for them the run starts from {pct(best.ettr_assumed)}", dim=True)]
 
 
 def _of_assumed_size(answer: Comparison, best: Portfolio) -> Report:

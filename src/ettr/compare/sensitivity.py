@@ -91,6 +91,7 @@ def tornado(
     'checkpoint.stall_s'
     """
     names = study.named(ids, measure, _NOTHING)
+    study = study.together(names)
     varied = (*uncertain(study.baseline, measure), *effects(study.catalogue, names)) if inputs is None else inputs
     given = _gains(study, names, measure)
     best = _leader(names, given)
@@ -143,6 +144,7 @@ def sobol(
     from SALib.sample import sobol as sample
 
     names = study.named(ids, measure, _NOTHING)
+    study = study.together(names)
     if n < _FEWEST_SAMPLES or n & (n - 1):
         raise InputError(f"n must be a power of 2 and >= {_FEWEST_SAMPLES}, got {n}")
     varied = tuple(inputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, get_args
 
@@ -17,6 +17,8 @@ from ettr.spares.simulated import check_runs
 
 OnProgress = Callable[[int, int], None]
 """Called with how many scenarios are done, and how many there will be."""
+_OF_MONEY = ("cost", "power")
+"""Sections that decide what any run costs, and not how it goes."""
 NO_ANSWER = (InputError, NoProgress, OutsideValidity)
 """Why a scenario is not compared: something does not fit, the job does not get on, or no formula holds."""
 
@@ -30,7 +32,8 @@ class Study:
     scenario : Scenario
         As it was given.
     baseline : Scenario
-        The same, with what is assumed where it says nothing.
+        The same, with prices and power where it says nothing of them; of :meth:`together` with what any of these
+        mitigations needs to act on, too.
     assumptions : tuple of Assumption
         What that is.
     catalogue : Catalogue
@@ -43,6 +46,9 @@ class Study:
         As for :func:`ettr.simulate`.
     strengths : mapping
         How strongly mitigations act, as for :func:`ettr.mitigation.apply`.
+    assumes : bool
+        Whether each set of mitigations is compared from a scenario of its own: the baseline, completed with what they
+        need; otherwise all from the baseline.
     """
 
     scenario: Scenario
@@ -54,8 +60,10 @@ class Study:
     interval: Interval
     executor: Any = None
     strengths: Mapping[str, float] = field(default_factory=dict)
+    assumes: bool = False
     loans = moved.attribute("assumptions", "loans")
     _known: dict[frozenset[str], Runs] = field(default_factory=dict, init=False, repr=False)
+    _completed: dict[frozenset[str], Study] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def assumed(self) -> list[str]:
@@ -63,12 +71,33 @@ class Study:
         return [assumption.path for assumption in self.assumptions]
 
     @property
+    def assumed_of_run(self) -> list[str]:
+        """The same without prices and power, which change no run; each once."""
+        return [path for path in dict.fromkeys(self.assumed) if not path.startswith(_OF_MONEY)]
+
+    @property
     def assumed_words(self) -> str:
         """The same as text, each once; empty without any."""
         return ", ".join(dict.fromkeys(self.assumed))
 
+    def together(self, ids: Iterable[str]) -> Study:
+        """The study of mitigations all from one scenario, completed with what any of them needs."""
+        return self.acting_on(path for name in ids for path in self.catalogue[name].acts_on)
+
+    def acting_on(self, paths: Iterable[str]) -> Study:
+        """The study on one scenario, completed with what somebody needs who changes these fields."""
+        if not self.assumes:
+            return self
+        changed = frozenset(paths)
+        if changed not in self._completed:
+            completed = mitigation.with_assumptions(self.scenario, self.catalogue, {*changed, *_OF_MONEY})
+            alike = (one for one in self._completed.values() if one.assumptions == completed.assumptions)
+            own = replace(self, baseline=completed.scenario, assumptions=completed.assumptions, assumes=False)
+            self._completed[changed] = next(alike, own)
+        return self._completed[changed]
+
     def runs(self, ids: Iterable[str] = ()) -> Runs:
-        """Runs with these mitigations; none gives the baseline.
+        """Runs with these mitigations, on the scenario completed with what they need; none gives the baseline.
 
         Raises
         ------
@@ -78,12 +107,18 @@ class Study:
             The job practically never gets on.
         """
         chosen = frozenset(ids)
+        if self.assumes:
+            return self.together(chosen).runs(chosen)
         if chosen not in self._known:
             order = [name for name in self.catalogue.ids if name in chosen]
             order += sorted(chosen - set(order))  # unknown ones, for the error
             run = mitigation.apply(self.bare, order, self.catalogue, self.strengths) if order else self.bare
             self._known[chosen] = self.simulated(run, sum(self.own_usd(self.catalogue[name]) for name in order))
         return self._known[chosen]
+
+    def before(self, ids: Iterable[str]) -> Runs:
+        """Runs without these mitigations, on the scenario that they are compared from."""
+        return self.together(ids).runs()
 
     @cached_property
     def bare(self) -> Scenario:
@@ -116,10 +151,11 @@ class Study:
         return tuple(one.id for one in self.catalogue if one.has_evidence and one.changes and self._fits(one))
 
     def _fits(self, one: Mitigation) -> bool:
-        if mitigation.missing(self.baseline, one):
+        run = self.together([one.id]).baseline
+        if mitigation.missing(run, one):
             return False
         try:
-            return mitigation.apply(self.baseline, one.id, self.catalogue) != self.baseline
+            return mitigation.apply(run, one.id, self.catalogue) != run
         except InputError:
             return False
 
@@ -164,8 +200,9 @@ def study(
     if interval not in get_args(Interval):
         raise InputError(f"interval must be {' or '.join(get_args(Interval))}, got {interval!r}")
     known = of or mitigation.catalogue()
-    completed = mitigation.WithAssumptions(scenario, ()) if as_given else mitigation.with_assumptions(scenario, known)
-    return Study(scenario, completed.scenario, completed.assumptions, known, int(n_runs), seed, interval, executor)
+    given = Study(scenario, scenario, (), known, int(n_runs), seed, interval, executor, assumes=not as_given)
+    priced = given.together(())
+    return replace(given, baseline=priced.baseline, assumptions=priced.assumptions)
 
 
 def check_measure(measure: str) -> None:

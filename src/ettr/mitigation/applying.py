@@ -18,6 +18,12 @@ from ettr.scenario.paths import TIERS, field_at, list_of, model_of
 from ettr.scenario.pools import enough_spares
 
 _ORDER = ("set", "scale", "add", "cap", "floor")
+_TOGETHER = (
+    ("spares", "repair", "elastic", "maintenance.rolling_nodes", "failures.modes.*.n_out_nodes"),
+    ("recovery.person_share", "recovery.person_min"),
+    ("heat", "failures.modes.*.heat_share"),
+)
+"""Fields of which each does something beside the others only."""
 _NODES_A_REPLICA = 16
 """Of a job that does not say how its model is cut (assumed: as in Llama 3 405B)."""
 
@@ -43,7 +49,9 @@ class WithAssumptions:
         return tuple(assumption.path for assumption in self.assumptions)
 
 
-def with_assumptions(scenario: Scenario, of: Catalogue | None = None) -> WithAssumptions:
+def with_assumptions(
+    scenario: Scenario, of: Catalogue | None = None, acting_on: Iterable[str] | None = None
+) -> WithAssumptions:
     """Give a scenario what mitigations act on, wherever it says nothing of it.
 
     Parameters
@@ -52,6 +60,8 @@ def with_assumptions(scenario: Scenario, of: Catalogue | None = None) -> WithAss
         The run.
     of : Catalogue, optional
         Whose assumptions; the project's own without.
+    acting_on : iterable of str, optional
+        Only what these fields are or lie in, and what does nothing without them or they without it; all if not given.
 
     Returns
     -------
@@ -63,11 +73,14 @@ def with_assumptions(scenario: Scenario, of: Catalogue | None = None) -> WithAss
     >>> completed = with_assumptions(Scenario.load("llama3-405b"))
     >>> completed.scenario.failures.lemons is not None, "failures.lemons" in completed.fields
     (True, True)
+    >>> with_assumptions(Scenario.load("llama3-405b"), acting_on=["failures.lemons.left"]).fields
+    ('failures.lemons',)
     """
     assumptions: list[Assumption] = []
     values: dict[str, Any] = {}
     origins: dict[str, Any] = {}
-    for assumption in (of or catalogue()).assumptions:
+    known = (of or catalogue()).assumptions
+    for assumption in known if acting_on is None else _needed_by(scenario, known, acting_on):
         paths = [path for path in _targets(scenario, assumption) if _is_silent(scenario, path)]
         if not paths or not _holds(scenario, assumption):
             continue
@@ -78,14 +91,30 @@ def with_assumptions(scenario: Scenario, of: Catalogue | None = None) -> WithAss
             origins |= dict.fromkeys(leaves, assumption.model_dump(include={"status", "source", "note"}))
     if not values:
         return WithAssumptions(scenario, ())
-    known = {path: origin.model_dump() for path, origin in scenario.evidence.items()}
-    completed = scenario.override({**values, "evidence": {**known, **origins}})
+    given = {path: origin.model_dump() for path, origin in scenario.evidence.items()}
+    completed = scenario.override({**values, "evidence": {**given, **origins}})
     # a pool is of the repair, which may be assumed too
     pools = {one.path: _value(completed, one) for one in assumptions if one.of == "pool"}
     if pools:
-        known = {path: origin.model_dump() for path, origin in completed.evidence.items()}
-        completed = completed.override({**pools, "evidence": {**known, **origins}})
+        given = {path: origin.model_dump() for path, origin in completed.evidence.items()}
+        completed = completed.override({**pools, "evidence": {**given, **origins}})
     return WithAssumptions(completed, tuple(assumptions))
+
+
+def _needed_by(scenario: Scenario, known: Iterable[Assumption], acting_on: Iterable[str]) -> list[Assumption]:
+    """The assumptions that have to do with fields."""
+    wanted = {*acting_on}
+    for together in _TOGETHER:
+        if any(_leads(one, other) for one in wanted for other in together):
+            wanted |= {*together}
+    paths = [path for one in wanted for path in _of_items(scenario, one)]
+    return [one for one in known if any(_leads(own, path) for own in _of_items(scenario, one.path) for path in paths)]
+
+
+def _leads(path: str, other: str) -> bool:
+    """Whether one of two paths is the other, or leads to a part of it."""
+    pairs = zip(path.split("."), other.split("."), strict=False)
+    return all(one == two or ALL_ITEMS in (one, two) for one, two in pairs)
 
 
 def pool(run: Scenario, level: float) -> int:
@@ -300,15 +329,23 @@ def _holds(scenario: Scenario, change: Change) -> bool:
 
 def _targets(scenario: Scenario, change: Change) -> list[str]:
     """The fields that a change leads to: those of every item, of items of one name, or else of one category."""
+    paths = _of_items(scenario, change.path)
     listed = list_of(change.path)
-    if not listed or change.path == listed:
-        return [change.path]
-    name, _, field = change.path.removeprefix(f"{listed}.").rpartition(".")
+    if not listed or change.path == listed or change.op == "set":
+        return paths
+    return [path for path in paths if _at(scenario, path) is not None]
+
+
+def _of_items(scenario: Scenario, path: str) -> list[str]:
+    """A path with the names of the items of a list that it leads to, of a list's items; else as it is."""
+    listed = list_of(path)
+    if not listed or path == listed:
+        return [path]
+    name, _, field = path.removeprefix(f"{listed}.").rpartition(".")
     items = _items(scenario, listed)
     chosen = [item for item in items if name in (ALL_ITEMS, item.name)]
     chosen = chosen or [item for item in items if getattr(item, "category", None) == name]
-    own = [item for item in chosen if change.op == "set" or getattr(item, field) is not None]
-    return [f"{listed}.{item.name}.{field}" for item in own]
+    return [f"{listed}.{item.name}.{field}" for item in chosen]
 
 
 def _items(scenario: Scenario, listed: str) -> Any:

@@ -137,6 +137,11 @@ class Mitigation(Section):
         return self
 
     @property
+    def acts_on(self) -> frozenset[str]:
+        """Paths of the fields that it changes, or that are changed to take it away."""
+        return frozenset(change.path for change in (*self.changes, *self.before))
+
+    @property
     def has_evidence(self) -> bool:
         """Whether anything was published about what it does."""
         return bool(self.published)

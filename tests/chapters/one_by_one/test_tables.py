@@ -197,4 +197,4 @@ def test_documents_ask_for_what_the_catalogue_says(compared):
 def test_an_assumed_pool_is_listed_in_nodes():
     study = compare.study(Scenario.load("rsc-1"), n_runs=2)
     row = evidence_tables.assumed_values(study).set_index("field").loc["spares.n_nodes"]
-    assert row["value"] == str(study.baseline.spares.n_nodes) and row["unit"] == "nodes"
+    assert row["value"] == str(study.together(["spare-pool"]).baseline.spares.n_nodes) and row["unit"] == "nodes"

@@ -22,7 +22,7 @@ from computed.mitigations import (
     taken,
     worth,
 )
-from ettr import compare
+from ettr import Scenario, compare
 from ettr.chapters import one_by_one, portfolio
 from ettr.chapters.one_by_one import evidence_tables, tables
 from ettr.core import sentences
@@ -236,9 +236,26 @@ def test_the_answer_on_several_adds_up():
     assert numbers("save # h of # days", finding.text) == pytest.approx(expected, rel=5e-3)
     assert "cost 1.74 million USD, and leave 8.22 million USD over" in finding.text
     assert numbers("to #%", finding.text) == pytest.approx([100 * taken()["ettr"].iloc[-1]], abs=0.05)
+    assert "Without what is assumed" not in finding.text
     nothing = TOGETHER.answer(comparison(), taken().iloc[:0], 5.0)
     assert "Nothing that helps for certain fits into 5 USD" in nothing.text
     assert "No mitigation" in TOGETHER.chosen_from(comparison(), (), 2).text
+
+
+def test_the_answer_on_several_starts_from_what_is_assumed_for_them():
+    run = Scenario.load("llama3-405b")
+    names = ["lemon-removal", "straggler-removal"]
+    compared = compare.mitigations(run, names, n_runs=20)
+    steps = portfolio.tables.affordable_steps(compare.advise(compared.study, 2, ids=names), 1e9)
+    assert set(steps["id"]) == set(names)
+    text = TOGETHER.answer(compared, steps, 1e9).text
+    lemons, slow = {"share": 0.15, "factor": 5}, {"per_1000_node_days": 0.05, "loss": 0.06, "detection_h": 24}
+    by_hand = [run.override({"failures.lemons": lemons, "slow_nodes": slow}), run]
+    before, as_it_is = (compare.study(one, 20, as_given=True).runs() for one in by_hand)
+    expected = [before.mean("days"), 100 * before.ettr]
+    assert numbers("save .* of # days, and the ETTR goes from #%", text) == pytest.approx(expected, rel=1e-3)
+    expected = [as_it_is.mean("days"), 100 * as_it_is.ettr]
+    assert numbers("to act on, the run takes # days at an ETTR of #%", text) == pytest.approx(expected, rel=1e-3)
 
 
 def test_lost_hours_are_those_of_the_budgets():

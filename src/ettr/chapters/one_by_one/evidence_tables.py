@@ -17,14 +17,20 @@ from ettr.mitigation import Catalogue
 def assumed_values(study: Study) -> pd.DataFrame:
     """What is assumed of the scenario, so that mitigations have something to act on.
 
+    Parameters
+    ----------
+    study : Study
+        Of some mitigations together; else what any of the catalogue needs is listed.
+
     Returns
     -------
     DataFrame
         A row a value: ``field``, ``value`` (in words), ``unit``, ``status``, ``source``, ``note``.
     """
     rows: list[dict[str, Any]] = []
-    baseline = study.baseline.flat()
-    for assumption in study.assumptions:
+    completed = study.together(study.catalogue.ids)
+    baseline = completed.baseline.flat()
+    for assumption in completed.assumptions:
         values = assumption.value if isinstance(assumption.value, dict) else {"": assumption.value}
         for name, value in values.items():
             field = f"{assumption.path}.{name}".rstrip(".")

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ettr import compare, mitigation
 from ettr.compare import RATE, SIZE, Comparison, Study, break_even, cost_usd, difference
+from ettr.compare.measures import gains
 from ettr.core.results import PARTS
 
 TRIED, IN_PLACE = compare.TRIED, compare.IN_PLACE
@@ -72,20 +73,21 @@ def worth_in_days(comparison: Comparison) -> pd.DataFrame:
 def _ranks(comparison: Comparison, frame: pd.DataFrame) -> dict[str, pd.Series]:
     """Ranks by days of what is not in place and has evidence, and how far they may be off."""
     ids = frame.loc[(frame["state"] == TRIED) & (frame["evidence"] == PUBLISHED), "id"]
-    takes = {name: comparison.study.runs([name]).values("days") for name in ids}
-    order = sorted(takes, key=lambda name: float(takes[name].mean()))
+    study = comparison.study
+    saves = {name: gains(study.before([name]), study.runs([name]), "days") for name in ids}
+    order = sorted(saves, key=lambda name: -float(saves[name].mean()))
     ends: dict[str, dict[str, float]] = {"rank": {}, "rank_low": {}, "rank_high": {}}
     for place, name in enumerate(order, 1):
-        apart = [difference(takes[name], takes[other]) for other in order if other != name]
+        apart = [difference(saves[name], saves[other]) for other in order if other != name]
         ends["rank"][name] = place
-        ends["rank_low"][name] = 1 + sum(one.low > 0 for one in apart)
-        ends["rank_high"][name] = len(order) - sum(one.high < 0 for one in apart)
+        ends["rank_low"][name] = 1 + sum(one.high < 0 for one in apart)
+        ends["rank_high"][name] = len(order) - sum(one.low > 0 for one in apart)
     return {column: frame["id"].map(known).astype(float) for column, known in ends.items()}
 
 
 def compared(comparison: Comparison) -> pd.DataFrame:
     """The rows of a comparison that have an answer."""
-    return comparison.frame[comparison.frame["state"].isin(compare.COMPARED)]
+    return comparison.compared
 
 
 def savers(worth: pd.DataFrame) -> pd.DataFrame:
@@ -158,7 +160,7 @@ def costs_and_savings(comparison: Comparison) -> pd.DataFrame:
     tried = comparison.frame[comparison.frame["state"] == TRIED]
     if tried.empty:
         return pd.DataFrame(columns=columns)
-    cost = np.array([cost_usd(study.runs(), study.runs([name])) for name in tried["id"]])
+    cost = np.array([cost_usd(study.before([name]), study.runs([name])) for name in tried["id"]])
     pays = np.where(tried["usd_low"] > 0, "yes", np.where(tried["usd_high"] < 0, "no", SAME))
     rows = tried.assign(cost_usd=cost, saved_usd=tried["usd_gain"] + cost, net_usd=tried["usd_gain"], pays=pays)
     return rows[columns].sort_values("net_usd", ascending=False, kind="stable", ignore_index=True)
@@ -181,13 +183,12 @@ def hours_given_back(comparison: Comparison, ids: tuple[str, ...]) -> pd.DataFra
         no mitigation moves are left out. The hours of a mitigation sum up to what it saves.
     """
     study = comparison.study
-    before = study.runs().budget
     rows = [
         {
             "id": name,
             "title": study.catalogue[name].title,
             "part": part.removesuffix("_h"),
-            "hours": getattr(before, part) - getattr(study.runs([name]).budget, part),
+            "hours": getattr(study.before([name]).budget, part) - getattr(study.runs([name]).budget, part),
         }
         for name in ids
         for part in PARTS

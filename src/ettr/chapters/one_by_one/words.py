@@ -214,7 +214,7 @@ def by_size(frame: pd.DataFrame) -> Finding:
     """Where mitigations pay by size; ``frame`` as from ``tables.worth_by_size``."""
     if frame.empty:
         return Finding(title="No mitigation to look at", text="No mitigation saves time for certain here.")
-    alone = frame[frame["ettr_before"].isna()]
+    alone = frame[frame["ettr_before"].isna().groupby(frame["value"]).transform("all")]
     stuck, unfit = (sorted(set(alone.loc[alone["state"] == state, "value"])) for state in (NO_PROGRESS, NO_FIT))
     known = frame[frame["saved"].notna()]
     sentences = []

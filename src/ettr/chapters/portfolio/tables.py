@@ -10,6 +10,7 @@ import pandas as pd
 
 from ettr import compare, mitigation
 from ettr.compare import EXACT, GREEDY, Advice, Attribution, Portfolio, Runs, Sobol, Study, gain
+from ettr.compare.advice import steps_of
 from ettr.core.errors import EttrError, InputError
 from ettr.core.results import PARTS
 
@@ -39,12 +40,12 @@ def affordable_steps(advice: Advice, budget_usd: float) -> pd.DataFrame:
         ``high`` (95%), ``alone`` (its gain without the others), ``kept`` (``added`` over ``alone``), ``ettr`` (with all
         so far), ``cost_usd``, ``spent_usd`` (with those before), ``saved_usd`` [USD].
     """
-    study = advice.study
-    spent = advice.frame["cost_usd"].cumsum()
-    steps = advice.frame[~(spent > budget_usd).cummax()]
+    paid = ~(advice.frame["cost_usd"].cumsum() > budget_usd).cummax()
+    steps = steps_of(advice.study, advice.frame.loc[paid, "id"])
+    study, spent = advice.study.together(steps["id"]), steps["cost_usd"].cumsum()
     alone = np.array([gain(study.runs(), study.runs([name]), _MEASURE).mean for name in steps["id"]], dtype=float)
     kept = (steps["added"] / alone).where(alone > 0)
-    steps = steps.assign(step=range(1, len(steps) + 1), alone=alone, kept=kept, spent_usd=spent[steps.index])
+    steps = steps.assign(step=range(1, len(steps) + 1), alone=alone, kept=kept, spent_usd=spent)
     columns = ["step", "id", "title", "basis", "added", "low", "high", "alone", "kept", "ettr", "cost_usd"]
     return steps[[*columns, "spent_usd", "saved_usd"]]
 
@@ -241,7 +242,7 @@ def sensitivity(
         With an empty table where there is nothing to vary, or nothing to look at.
     """
     chosen = tuple(ids)
-    few = replace(study, n_runs=n_runs)
+    few = replace(study, n_runs=n_runs).together(chosen)
     varied = (*compare.uncertain(few.baseline, _MEASURE), *compare.effects(few.catalogue, chosen))
     known = {one.field: one for one in varied}
     if not chosen:

@@ -19,7 +19,7 @@ _NOTHING = "No mitigation that has evidence saves time for certain here"
 
 def answer(comparison: Comparison, steps: pd.DataFrame, budget_usd: float) -> Finding:
     """Which few to take, in one paragraph; ``steps`` as from ``tables.affordable_steps``."""
-    base = comparison.baseline
+    base = comparison.study.before(steps["id"])
     if steps.empty:
         return Finding(
             title="Nothing to take",
@@ -36,13 +36,19 @@ def answer(comparison: Comparison, steps: pd.DataFrame, budget_usd: float) -> Fi
     soft = int((steps["basis"] == "assumed").sum())
     which = "all" if soft == len(steps) > 1 else count(soft)
     known = f"What {which} of them {'changes' if soft == 1 else 'change'} is assumed." if soft else ""
+    as_it_is = comparison.baseline
+    if pct(as_it_is.ettr) != pct(base.ettr):
+        known += (
+            f" Without what is assumed for them to act on, the run takes {days(as_it_is.mean('days'))} at an ETTR of "
+            f"{pct(as_it_is.ettr)}."
+        )
     verb = "they save" if len(steps) > 1 else "it saves"
     return Finding(
         title=f"{count(len(steps))} together save {saved(all_days)}",
         text=(
             f"**Within {usd(budget_usd)}, take {listed(names)}: {verb} {saved(all_days)} of {days(base.mean('days'))}, "
             f"and the ETTR goes from {pct(base.ettr)} to {pct(float(steps['ettr'].iloc[-1]))}.** They cost "
-            f"{usd(float(steps['spent_usd'].iloc[-1]))}, and {left}; the run then takes {days(after)}. {known}"
+            f"{usd(float(steps['spent_usd'].iloc[-1]))}, and {left}; the run then takes {days(after)}. {known.strip()}"
         ).strip(),
     )
 
