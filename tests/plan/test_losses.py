@@ -141,3 +141,61 @@ def test_a_measured_ettr_above_the_model_names_the_input_that_must_be_wrong(firs
 def test_what_was_measured_on_another_size_is_not_this_one(first):
     run = first.override({"measured.ettr": 0.78}).override({"cluster.n_gpus": 8192})
     assert plan.make(run).unexplained is None
+
+
+def test_inputs_that_must_be_wrong_are_asked_at_the_interval_of_the_run(llama3):
+    """An hour between checkpoints leaves 80%: what would do is a better value than the given one, or the interval."""
+    hourly = llama3.override({"checkpoint.interval_min": 60, "measured": {"ettr": 0.85}})
+    with pytest.raises(InputError, match=r"a checkpoint every 7.7 min, not 1 h") as caught:
+        plan.make(hourly)
+    mttf_h = float(str(caught.value).partition("at least ")[2].partition(" h")[0])
+    assert mttf_h > llama3.job_mttf_h
+
+
+def test_a_difference_that_means_nothing_is_not_said(first):
+    ettr = float(plan.make(first).budget.ettr)
+    assert plan.make(first.override({"measured.ettr": ettr - 1e-4})).unexplained is None
+
+
+def test_no_failures_seen_contradict_no_measurement():
+    run = Scenario.of({"cluster": {"n_gpus": 1024}, "failures": {"n_events": 0, "node_days": 256}})
+    answer = plan.make(run.override({"measured.ettr": 0.97}))
+    assert answer.is_bound and answer.unexplained is None and answer.report()
+
+
+def test_a_bound_of_the_rate_is_not_chance_twice():
+    run = Scenario.of({"cluster": {"n_gpus": 1024}, "failures": {"n_events": 0, "node_days": 300}})
+    told = plan.make(run).luck
+    assert told.counted is None
+    assert (told.n_low, told.n_high) == pytest.approx(
+        (told.n_failures - 1.96 * told.n_failures**0.5, told.n_failures + 1.96 * told.n_failures**0.5)
+    )
+
+
+def test_what_changes_the_speed_is_ranked_by_what_it_saves(llama3):
+    """A lower power limit raises the ETTR, as it cools, and loses time all the same."""
+    hot = {"mean_c": 38, "swing_k": 8, "cooling": "air_economiser", "reference_inlet_c": 20.2}
+    told = remedies(llama3.override({"heat": hot}), n=10)
+    assert "power-cap" not in {*told.at_a_loss, *(one.id for one in told.steps)}
+    assert all(one.saved_h > 0 for one in told.steps)
+    assert told.months == pytest.approx(plan.make(llama3.override({"heat": hot})).budget.total_h / 730.5, rel=0.01)
+
+
+PEER = {"name": "peer", "interval_s": 60, "stall_s": 0.5, "load_s": 5, "survives": 0.9}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"checkpoint.tiers": [PEER]},
+        {"prediction": {"recall": 0.5, "precision": 0.7, "lead_s": 600, "action_s": 60}},
+        {"checkpoint.tiers": [PEER], "prediction": {"recall": 0.5, "precision": 0.7, "lead_s": 600, "action_s": 60}},
+        {"failures.modes": [{"name": "SDC", "share": 0.1, "latency_h": 6}]},
+    ],
+    ids=["tiers", "prediction", "both", "silent"],
+)
+def test_a_plan_finds_the_interval_where_no_rule_does(first, more):
+    answer = plan.make(first.override(more), simulate=False)
+    assert answer.report() and answer.details() and answer.report(short=True)
+    assert answer.to_dict()["as_given"]["interval_min"] == pytest.approx(answer.band.interval_min)
+    assert not answer.has_own_interval

@@ -156,3 +156,24 @@ def test_stops_that_their_form_does_not_hold_for_are_taken_to_first_order():
     tier = {"name": "peer", "interval_s": 60, "stall_s": 0.2, "write_s": 5, "load_s": 10, "copies": 2}
     told = plan.assumptions(Scenario.load("llama3-405b").override({"checkpoint.tiers": [tier]}))
     assert told.values.min() > 0.5 and told.range[0] > 0.8
+
+
+def test_an_interval_that_alone_is_assumed_moves_nothing(first):
+    zeros = dict.fromkeys(("queue_min", "init_s_per_1000_gpus", "person_share", "person_min"), 0)
+    run = Scenario.of(
+        {
+            **FIRST,
+            "checkpoint": {"interval_min": 30, "stall_s": 30},
+            "recovery": {**zeros, "detection_min": 5, "restart_min": 10},
+            "evidence": {"checkpoint.interval_min": {"status": "assumed", "note": "a guess"}},
+        }
+    )
+    told = plan.assumptions(run)
+    assert [one.field for one in told.inputs] == ["checkpoint.interval_min"] and np.ptp(told.values) == 0
+
+
+def test_half_and_twice_keep_to_the_rule_of_the_field(first):
+    run = first.override({"recovery.person_share": 0.9, "recovery.person_min": 1})
+    evidence_of = {"recovery.person_share": {"status": "assumed", "note": "most"}}
+    told = plan.assumptions(run.override({"evidence": evidence_of}))
+    assert all(0 <= value <= 1 for value in (told.at_half, told.at_twice) if value is not None)

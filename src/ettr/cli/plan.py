@@ -167,8 +167,7 @@ def plan(
         terminal.write_json(record)
         return
     shown = {} if scenario is None else changes
-    told = answer.report()
-    terminal.render(told if target is None else [*told[:3], told[-1]], shown)
+    terminal.render(answer.report(short=target is not None), shown)
     if details:
         terminal.render(answer.details())
     terminal.render([*(size.report() if size else []), *_needs_report(needs)])

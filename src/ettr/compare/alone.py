@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,9 +22,6 @@ from ettr.core.errors import InputError, NoProgress
 from ettr.core.report import Answer, Report, plain_values
 from ettr.mitigation import NO_EVIDENCE, PUBLISHED, Catalogue, Mitigation
 from ettr.scenario import Scenario
-
-if TYPE_CHECKING:
-    pass
 
 TRIED, IN_PLACE = "tried", "in place"
 """Mitigations that were compared with the scenario, by adding them or by taking them away."""

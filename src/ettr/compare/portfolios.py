@@ -249,7 +249,9 @@ class _Looked:
 
     def cheapest(self, names: list[str]) -> None:
         """Raise where the budget does not pay for any."""
-        costs = {name: self([name])["cost_usd"] for name in names}
+        costs = {name: row["cost_usd"] for name in names if (row := _answer(self, [name]))}
+        if not costs:
+            raise InputError(f"none of {', '.join(names)} has an answer here: `ettr compare --all` says why")
         least = min(costs, key=lambda name: costs[name])
         if costs[least] > self._budget_usd:
             raise InputError(

@@ -120,7 +120,7 @@ class Plan(Answer):
     @property
     def has_own_interval(self) -> bool:
         """Whether the scenario gives an interval in minutes, and not a rule for it."""
-        return not isinstance(self.scenario.checkpoint.interval_min, str)
+        return not isinstance(self.asked.checkpoint.interval_min, str)
 
     @property
     def wall_mttf_h(self) -> float:
@@ -141,7 +141,7 @@ class Plan(Answer):
     @functools.cached_property
     def luck(self) -> Luck | None:
         """The 95% interval by chance alone; None without failures."""
-        return luck(self.scenario, self.budget) if self.budget.n_failures > 0 else None
+        return luck(self.scenario, self.budget, rate_is_exact=self.is_bound) if self.budget.n_failures > 0 else None
 
     @functools.cached_property
     def assumptions(self) -> Assumptions:
@@ -152,7 +152,7 @@ class Plan(Answer):
     def remedies(self) -> Remedies | None:
         """What to do first; None of a run without failures, or that practically never ends."""
         hopeless = float(self.budget.ettr) < HOPELESS
-        return None if hopeless or not math.isfinite(self.job_mttf_h) else remedies(self.scenario)
+        return None if hopeless or not math.isfinite(self.job_mttf_h) else remedies(self.scenario, asked=self.asked)
 
     @functools.cached_property
     def simulation(self) -> Simulation | None:
@@ -237,9 +237,9 @@ class Plan(Answer):
         every = f"every {duration(self.band.interval_min / 60)}" if math.isfinite(self.job_mttf_h) else "never"
         return f"{self.scenario.name}: checkpoint {every}, ETTR {pct(float(self.budget.ettr))}"
 
-    def report(self) -> Report:
-        """What to do, what is lost, and how sure that is, on one screen."""
-        return plan_report(self)
+    def report(self, short: bool = False) -> Report:
+        """What to do, what is lost, and how sure that is, on one screen; ``short`` without what is lost and to do."""
+        return plan_report(self, short)
 
     def details(self) -> Report:
         """Bands, budgets, ranges and what is not ranked."""
@@ -300,6 +300,8 @@ def make(scenario: Scenario | str | Path, simulate: bool = True) -> Plan:
     as_given, reason = None, ""
     if scenario.checkpoint.interval_min == "best":
         run = best_run
+        if not run.has_interval_rule:  # which only a plan finds
+            scenario = scenario.override({INTERVAL: band.interval_min, "measured": scenario.measured})
     elif isinstance(scenario.checkpoint.interval_min, str):
         run = replace(run, tau=scenario.interval_h)
     try:
@@ -326,7 +328,7 @@ def make(scenario: Scenario | str | Path, simulate: bool = True) -> Plan:
         given=asked,
         is_bound=seen is not asked,
         simulates=simulate,
-        unexplained=unexplained(asked, float((as_given or at_best).ettr)),
+        unexplained=None if seen is not asked else unexplained(asked, float((as_given or at_best).ettr)),
     )
 
 

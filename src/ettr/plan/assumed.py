@@ -36,7 +36,9 @@ def fitted_words(scenario: Scenario) -> str:
         return ""
     verb, known = ("was" if len(names) == 1 else "were"), scenario.measured
     chosen = f"{capital(listed(names))} {verb} chosen to agree with what was published"
-    if known and known.n_gpus not in (None, scenario.cluster.n_gpus):
+    if known is None:  # another run by now
+        return f"{chosen}."
+    if known.n_gpus not in (None, scenario.cluster.n_gpus):
         return f"{chosen} of {gpus(known.n_gpus or 0)}."
     return f"{chosen}: this is a fit, no forecast."
 

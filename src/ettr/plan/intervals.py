@@ -145,7 +145,7 @@ def job_mttf_h(scenario: Scenario, n_gpus: Any = None) -> Any:
 
 def shortest_interval_min(scenario: Scenario) -> float:
     """The shortest interval that a plan considers: a second, the write, or the interval of the tier below. [min]"""
-    return float(scenario.in_hours().interval_ends[0]) * MIN_PER_H
+    return float(before_interval(scenario).interval_ends[0]) * MIN_PER_H
 
 
 def longest_interval_min(scenario: Scenario) -> float:
@@ -154,7 +154,7 @@ def longest_interval_min(scenario: Scenario) -> float:
     The whole work; with maintenance, the longest of those for which the exact form has an answer: a stop waits for the
     next checkpoint, so with longer intervals requests would pile up.
     """
-    run = scenario.in_hours()
+    run = before_interval(scenario)
     if _stops(run):
         refuse(scenario, run)
     return float(longest_h(run)) * MIN_PER_H
@@ -250,7 +250,7 @@ def whole_interval_min(run: Scenario, interval_min: float) -> float:
     >>> whole_interval_min(run, 7.7)
     8.0
     """
-    hours = run.in_hours()
+    hours = before_interval(run)
     interval_min = min(interval_min, float(hours.work * MIN_PER_H))
     if not hours.tiers:
         return interval_min

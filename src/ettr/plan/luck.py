@@ -26,7 +26,8 @@ class Luck:
     window : {"run", "month"}
         Of what: of a job that ends, or of a month of one that does not.
     counted : float or None
-        Failures that the rate was learnt from, whose number is chance as well; None where the rate is taken as exact.
+        Failures that the rate was learnt from, or that what is known of it is worth, whose number is chance as well;
+        None where the rate is taken as exact.
     """
 
     low: float
@@ -38,7 +39,7 @@ class Luck:
     counted: float | None
 
 
-def luck(scenario: Scenario, budget: TimeBudget) -> Luck:
+def luck(scenario: Scenario, budget: TimeBudget, rate_is_exact: bool = False) -> Luck:
     """The 95% interval of the ETTR by chance alone.
 
     Parameters
@@ -47,6 +48,8 @@ def luck(scenario: Scenario, budget: TimeBudget) -> Luck:
         The run.
     budget : TimeBudget
         Its hours, expected.
+    rate_is_exact : bool
+        Whether what is known of the rate is left out, as where it is a bound already.
 
     Returns
     -------
@@ -72,7 +75,7 @@ def luck(scenario: Scenario, budget: TimeBudget) -> Luck:
     window_h = total_h if scenario.ends else H_PER_MONTH
     scale = window_h / total_h
     n = float(budget.n_failures) * scale
-    known = scenario.failures.posterior
+    known = None if rate_is_exact else scenario.failures.posterior
     if n <= 0:
         return Luck(float(budget.ettr), float(budget.ettr), 0.0, 0.0, 0.0, _window(scenario), None)
     rework_h, detection_h, queue_h, restart_h = (
@@ -87,7 +90,8 @@ def luck(scenario: Scenario, budget: TimeBudget) -> Luck:
     productive_h = float(budget.productive_h) * scale
     low, high = (productive_h / max(window_h + sign * _Z * sd_h, productive_h) for sign in (1, -1))
     n_low, n_high = (max(0.0, n + sign * _Z * n_sd) for sign in (-1, 1))
-    return Luck(low, high, n, n_low, n_high, _window(scenario), scenario.failures.n_events)
+    counted = known.shape if known and scenario.failures.n_events is None else scenario.failures.n_events
+    return Luck(low, high, n, n_low, n_high, _window(scenario), counted if known else None)
 
 
 def _window(scenario: Scenario) -> str:

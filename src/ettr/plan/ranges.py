@@ -248,14 +248,14 @@ def assumptions(scenario: Scenario, n: int = _DRAWS, seed: int = _SEED) -> Assum
         raise InputError(f"n must be >= {_FEWEST} draws, got {n}")
     run = any_interval(scenario)
     tau_h = best_h(run)[0]
-    ettr = float(_ettr_at(scenario, {}, tau_h)[0])
+    ettr = float(ettr_at(scenario, {}, tau_h)[0])
     inputs = tuple(assumed_inputs(scenario))
     if not inputs:
         return Assumptions(scenario, (), (), ettr, np.array([]), 0, None, None)
     u = latin_hypercube(n, len(inputs), seed)
     at = {one.field: one.at(column) for one, column in zip(inputs, u.T, strict=True)}
     kept = agrees_with_what_is_known(scenario, at)
-    values = _ettr_at(scenario, {path: of for path, of in at.items() if path != INTERVAL}, tau_h)
+    values = np.resize(ettr_at(scenario, {path: of for path, of in at.items() if path != INTERVAL}, tau_h), n)
     shares = _explained(values, u)
     order = np.argsort(-shares, kind="stable")
     leading = inputs[order[0]]
@@ -309,13 +309,19 @@ def plausible(path: str, value: float, silent: bool = False) -> Plausible | None
         return replace(known, low=min(known.low, value))
     if value <= 0:
         return None
+    low, high = _around(path, value)
+    return Plausible(low, high, "", "half to double")
+
+
+def _around(path: str, value: float) -> tuple[float, float]:
+    """Half and twice a value, as far as the rule of its field allows."""
     rules = dict(bounds(field_at(path, Scenario)))
     most = min(rules.get("<=", np.inf), rules.get("<", np.inf) * (1 - LAST_DIGITS))
     least = max(rules.get(">=", 0.0), rules.get(">", 0.0))
-    return Plausible(max(value / _AROUND, least), min(value * _AROUND, most), "", "half to double")
+    return max(value / _AROUND, least), min(value * _AROUND, most)
 
 
-def _ettr_at(scenario: Scenario, at: Mapping[str, Any], tau_h: Any = None) -> np.ndarray:
+def ettr_at(scenario: Scenario, at: Mapping[str, Any], tau_h: Any = None) -> np.ndarray:
     """ETTR at points, with this interval or the scenario's own; never shorter than the write allows, 0 without end."""
     run = any_interval(scenario, at)
     tau_h = run.tau if tau_h is None else tau_h
@@ -324,10 +330,10 @@ def _ettr_at(scenario: Scenario, at: Mapping[str, Any], tau_h: Any = None) -> np
     if np.any(run.stops_per_h) and not np.isfinite(ettr).all():  # stops too many for their form: to first order then
         without = np.asarray(quiet_budget(replace(run, stops_per_h=0.0)).ettr) * (1 - run.stops_per_h * run.stop)
         ettr = np.where(np.isfinite(ettr), ettr, without)
-    return np.asarray(np.nan_to_num(ettr, nan=0.0))
+    return np.asarray(np.maximum(np.nan_to_num(ettr, nan=0.0), 0.0))
 
 
-def _own_interval(scenario: Scenario, run: JobInHours) -> Any:
+def own_interval_h(scenario: Scenario, run: JobInHours) -> Any:
     return best_h(run)[0] if isinstance(scenario.checkpoint.interval_min, str) else run.tau
 
 
@@ -338,7 +344,7 @@ def agrees_with_what_is_known(scenario: Scenario, at: Mapping[str, Any]) -> np.n
     if known is None:
         return np.ones(n, dtype=bool)
     at = {**at, N_GPUS: np.full(n, float(known.n_gpus or scenario.cluster.n_gpus))}
-    ettr = _ettr_at(scenario, at, _own_interval(scenario, any_interval(scenario, at)))
+    ettr = ettr_at(scenario, at, own_interval_h(scenario, any_interval(scenario, at)))
     least, most = known.ettr or known.ettr_above or 0.0, known.ettr_below or 1.0
     return np.asarray((ettr >= least) & (ettr <= most))
 
@@ -355,5 +361,5 @@ def _explained(values: np.ndarray, u: np.ndarray) -> np.ndarray:
 def _half_and_twice(scenario: Scenario, one: Assumed, tau_h: Any) -> tuple[float | None, float | None]:
     if one.field == INTERVAL or one.value == 0:
         return None, None
-    half, twice = _ettr_at(scenario, {one.field: one.value * np.array([1 / _AROUND, _AROUND])}, tau_h)
+    half, twice = ettr_at(scenario, {one.field: np.array(_around(one.field, one.value))}, tau_h)
     return float(half), float(twice)

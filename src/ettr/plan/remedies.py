@@ -39,7 +39,7 @@ class Remedy:
     saved_h, saved_usd : float
         Wall clock and money that a month of the same work takes less, over what was done before. [h], [USD]
     gained : float
-        ETTR gained over what was done before.
+        Share of the wall clock that is saved over what was done before.
     ettr, interval_min : float
         With it and all before it, at the best interval, and that; None beside faster tiers. [min]
     price_usd : float
@@ -165,7 +165,7 @@ class Remedies(Answer):
         return f"Not ranked, as no formula follows them: {some}; ask `ettr compare`."
 
 
-def remedies(scenario: Scenario, n: int = 3, of: Catalogue | None = None) -> Remedies:
+def remedies(scenario: Scenario, n: int = 3, of: Catalogue | None = None, asked: Scenario | None = None) -> Remedies:
     """What to do first about the hours that are lost.
 
     Parameters
@@ -176,6 +176,8 @@ def remedies(scenario: Scenario, n: int = 3, of: Catalogue | None = None) -> Rem
         How many steps.
     of : Catalogue, optional
         Mitigations to choose from; the project's own without.
+    asked : Scenario, optional
+        The run with what no closed form follows, where ``scenario`` is without that.
 
     Returns
     -------
@@ -199,7 +201,7 @@ def remedies(scenario: Scenario, n: int = 3, of: Catalogue | None = None) -> Rem
     >>> remedies(run).steps[0].id
     'async-checkpoint'
     """
-    search = _Search(scenario, of or mitigation.catalogue())
+    search = _Search(scenario, of or mitigation.catalogue(), asked or scenario)
     steps: list[Remedy] = []
     while len(steps) < n and (one := search.next_step()):
         steps.append(one)
@@ -236,13 +238,13 @@ def at_best_interval(scenario: Scenario) -> AtBest:
 class _Search:
     """Mitigations, one after the other."""
 
-    def __init__(self, scenario: Scenario, known: Catalogue) -> None:
-        self.known = known
+    def __init__(self, scenario: Scenario, known: Catalogue, asked: Scenario) -> None:
+        self.known, self.asked = known, asked
         self.bare = scenario.override({"evidence": {}}) if scenario.evidence else scenario
         self.first = self.now = at_best_interval(self.bare)
         self.usd_per_h = usd_per_h(scenario)
-        job_months = scenario.productive_h / self.first.ettr / H_PER_MONTH if scenario.ends else _MONTHS
-        self.months = scenario.prices.payback_months or job_months
+        job_h = scenario.work_h / self.first.ettr if scenario.ends else _MONTHS * H_PER_MONTH
+        self.months = scenario.prices.payback_months or job_h / H_PER_MONTH
         self.chosen: tuple[str, ...] = ()
         self.simulated: list[str] = []
         self.silent: list[str] = []
@@ -252,7 +254,8 @@ class _Search:
     def _is_followed(self, one: Mitigation) -> bool:
         """Whether a closed form holds for the run with a mitigation; else the reason is kept."""
         if mitigation.missing(self.bare, one):
-            self.silent.append(one.id)
+            absent = mitigation.missing(self.asked, one)
+            (self.silent if absent else self.simulated).append(one.id)
             return False
         try:
             changed = self._with((one.id,))
@@ -262,7 +265,10 @@ class _Search:
         except NotModelled:
             self.simulated.append(one.id)
             return False
-        except (InputError, OutsideValidity):
+        except InputError:  # it needs something else beside
+            self.silent.append(one.id)
+            return False
+        except OutsideValidity:
             return False
         return True
 
@@ -310,7 +316,7 @@ class _Search:
             one.title,
             saved_h,
             saved_usd,
-            saved if self.bare.job.tokens else after.ettr - self.now.ettr,
+            saved,
             after.ettr,
             after.interval_min,
             price,

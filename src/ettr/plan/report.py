@@ -27,6 +27,7 @@ from ettr.plan.luck import Luck
 from ettr.plan.pools import cheapest_pool
 from ettr.plan.ranges import Assumptions, span
 from ettr.scenario import Scenario
+from ettr.scenario.job_in_hours import before_interval
 
 if TYPE_CHECKING:
     from ettr.plan.answer import Plan
@@ -35,11 +36,13 @@ HOPELESS = 0.01
 """A job that trains less than this share of the time practically never ends."""
 
 
-def plan_report(plan: Plan) -> Report:
-    """The answer on one screen."""
+def plan_report(plan: Plan, short: bool = False) -> Report:
+    """The answer on one screen; or, where another question was asked, the interval, the ETTR and what is assumed."""
     sections: Report = [Headline(f"{plan.asked.title}: {_often(plan)}")]
     if float(plan.budget.ettr) < HOPELESS:
         return [*sections, Note(hopeless(plan.scenario))]
+    if short:
+        return [*sections, Note(_interval(plan)), Note(_ettr(plan)), *(Note(line, dim=True) for line in _assumed(plan))]
     sections += [Note(line) for line in _answer(plan)]
     sections += [*tiers_report(plan), _lost(plan), Note(_bill(plan), dim=True)]
     if plan.remedies:
@@ -49,7 +52,7 @@ def plan_report(plan: Plan) -> Report:
 
 def hopeless(scenario: Scenario) -> str:
     """Why a job has no plan, and what would give it one, in one sentence."""
-    run = scenario.in_hours()
+    run = before_interval(scenario)
     return (
         f"This job practically never ends: it fails every {duration(scenario.job_mttf_h)}, and a restart takes "
         f"{duration(float(run.restart_after))}; it takes fewer GPUs, fewer failures, or a faster restart."
@@ -78,7 +81,8 @@ def _answer(plan: Plan) -> Iterator[str]:
     if pool := cheapest_pool(plan.asked):
         held = plan.asked.spares.n_nodes if plan.asked.spares else 0
         near = f"; {count(pool.low)} to {count(pool.high)} cost hardly more" if pool.low < pool.high else ""
-        yield f"Hold {count(pool.n_spares)} spare nodes (you hold {count(held)}){near}."
+        nodes = f"{count(pool.n_spares)} spare node{'' if pool.n_spares == 1 else 's'}"
+        yield f"Hold {nodes} (you hold {count(held)}){near}."
     yield _interval(plan)
     yield _ettr(plan)
     if plan.has_own_interval and plan.budget_as_given is None:
@@ -187,6 +191,11 @@ def _rests_on(plan: Plan) -> Iterator[str]:
     """What is assumed, what was fitted, and where to read on."""
     if plan.remedies and plan.remedies.elsewhere:
         yield plan.remedies.elsewhere
+    yield from _assumed(plan)
+
+
+def _assumed(plan: Plan) -> Iterator[str]:
+    """What is assumed, with its values."""
     told = plan.assumptions
     if told and told.inputs:
         named = [(one, one.name.removeprefix("the ")) for one in told.inputs]

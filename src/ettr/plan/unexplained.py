@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from ettr.core.errors import InputError
-from ettr.core.sentences import about, duration, limit, pct, roughly, usd
+from ettr.core.sentences import about, limit, pct, roughly, usd
 from ettr.core.units import H_PER_MONTH, unit_of
-from ettr.plan.fields import solvable
+from ettr.plan.intervals import any_interval, best_h
 from ettr.plan.losses import usd_per_h
+from ettr.plan.ranges import ettr_at, own_interval_h
 from ettr.scenario import Scenario
-from ettr.scenario.fields import amount_of
-from ettr.scenario.paths import INTERVAL, RATE
+from ettr.scenario.fields import amount_of, given_at
+from ettr.scenario.paths import RATE
 
 ELSEWHERE = "loss spikes, data, slow nodes, queues and waiting for people"
 """Where runs that publish a diary lost what no failure explains (BLOOM, GLM-130B, OPT-175B)."""
 _COULD_BE = (RATE, "checkpoint.stall_s", "recovery.restart_min", "recovery.detection_min")
 """Inputs that are asked, in this order, when a run does better than the model allows."""
+_SMALLEST, _STEPS = 1e-3, 400
+"""Down to which part of its value an input is asked, and in how many steps."""
+_LEAST = 0.005
+"""Half a point is no more than the model and a measurement may differ by (assumed)."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class Unexplained:
         lost = f"{share}, {roughly(self.h_per_month)} and {usd(about(self.usd_per_month))} a month"
         return (
             f"You measured {pct(self.measured, 0)}; failures and checkpoints alone would leave {pct(self.modelled, 0)}."
-            f" The other {lost}, has causes that no remedy below touches, or an input is wrong. In runs that "
+            f" The other {lost}, have causes that no remedy below touches, or an input is wrong. In runs that "
             f"published theirs: {ELSEWHERE}."
         )
 
@@ -62,33 +70,42 @@ def unexplained(scenario: Scenario, modelled: float) -> Unexplained | None:
     known = scenario.measured
     if known is None or known.ettr is None or known.n_gpus != scenario.cluster.n_gpus:
         return None
-    share = known.ettr - modelled
-    if share > 0:
+    share = modelled - known.ettr
+    if share < 0:
         raise InputError(_too_good(scenario, known.ettr, modelled))
-    hours = -share * H_PER_MONTH
-    return Unexplained(known.ettr, modelled, -share, hours, hours * usd_per_h(scenario))
+    if share < _LEAST:
+        return None
+    hours = share * H_PER_MONTH
+    return Unexplained(known.ettr, modelled, share, hours, hours * usd_per_h(scenario))
 
 
 def _too_good(scenario: Scenario, measured: float, modelled: float) -> str:
-    """Which inputs could be wrong, and what each would have to be."""
-    from ettr.plan.needs import required  # loads the simulator, which most plans do without
-
-    run = scenario.override({INTERVAL: "best", "measured": None})
-    could = []
-    for path in _COULD_BE:
-        if path not in solvable(run):
-            continue
-        need = required(run, path, measured)
-        if need.value is None or need.value <= 0:
-            continue
-        if path == RATE:
-            mttf_h = run.job_mttf_h * run.failure_rate / need.value
-            could.append(f"a time to failure of at least {duration(mttf_h)}, not {roughly(run.job_mttf_h)}")
-        else:
-            value = f"{limit(need.value, 'at most')} {unit_of(path)}"
-            could.append(f"{amount_of(path, Scenario)} at most {value}, not {limit(need.given)}")
+    """Which inputs could be wrong, and what each would have to be at the run's own interval."""
+    could = list(_could_be(scenario, measured))
     remedy = f": it takes {', or '.join(could)}" if could else ": more than one input must be wrong"
     return (
         f"a measured ETTR of {pct(measured)} is more than the {pct(modelled)} that the other inputs allow{remedy} "
         "(measured.ettr)"
     )
+
+
+def _could_be(scenario: Scenario, measured: float) -> Iterator[str]:
+    """Each input that alone would allow the measured ETTR, with the value that would."""
+    for path in _COULD_BE:
+        given = scenario.failure_rate if path == RATE else float(given_at(scenario, path) or 0.0)
+        if given <= 0 or path not in scenario.swept:
+            continue
+        values = given * np.geomspace(1.0, _SMALLEST, _STEPS)
+        at = {path: values}
+        enough = ettr_at(scenario, at, own_interval_h(scenario, any_interval(scenario, at))) >= measured
+        if not enough.any():
+            continue
+        value = float(values[enough.argmax()])
+        if path == RATE:
+            mttf_h = scenario.job_mttf_h
+            yield f"a time to failure of at least {roughly(mttf_h * given / value)}, not {roughly(mttf_h)}"
+        else:
+            yield f"{amount_of(path, Scenario)} at most {limit(about(value))} {unit_of(path)}, not {limit(given)}"
+    interval_h, ettr = best_h(any_interval(scenario))
+    if not isinstance(scenario.checkpoint.interval_min, str) and float(ettr) >= measured:
+        yield f"a checkpoint every {roughly(float(interval_h))}, not {roughly(scenario.interval_h)}"

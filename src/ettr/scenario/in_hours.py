@@ -267,7 +267,7 @@ class InHours(Section):
     @property
     def stall_h(self) -> float:
         """Stall of one checkpoint, w. [h]"""
-        return float(self.in_hours().stall)
+        return float(before_interval(self).stall)
 
     @property
     def persist_h(self) -> float:
@@ -277,7 +277,7 @@ class InHours(Section):
     @property
     def load_h(self) -> float:
         """Loading from the store, on top of the restart. [h]"""
-        return float(self.in_hours().load)
+        return float(before_interval(self).load)
 
     @property
     def least_interval_min(self) -> float:
@@ -287,42 +287,42 @@ class InHours(Section):
     @property
     def recovery_h(self) -> float:
         """Mean time from a failure to the next training if none strikes meanwhile, d + q + r over modes. [h]"""
-        return float(self.in_hours().recovery)
+        return float(before_interval(self).recovery)
 
     @property
     def detection_h(self) -> float:
         """Mean detection time of a failure, over modes. [h]"""
-        return float(self.in_hours().detection)
+        return float(before_interval(self).detection)
 
     @property
     def queue_h(self) -> float:
         """Mean queue time after a failure, over modes, with the wait for a person. [h]"""
-        return float(self.in_hours().queue)
+        return float(before_interval(self).queue)
 
     @property
     def restart_h(self) -> float:
         """Restart time of a planned start without loading, r. [h]"""
-        return float(self.in_hours().restart + self.in_hours().init)
+        return float(before_interval(self).restart + before_interval(self).init)
 
     @property
     def first_queue_h(self) -> float:
         """Wait between submission and first start, q₀. [h]"""
-        return float(self.in_hours().first_queue)
+        return float(before_interval(self).first_queue)
 
     @property
     def maintenance_rate_per_h(self) -> float:
         """Requests for maintenance per wall-clock hour, μ. [1/h]"""
-        return float(self.in_hours().stops_per_h)
+        return float(before_interval(self).stops_per_h)
 
     @property
     def maintenance_h(self) -> float:
         """Length of one maintenance stop. [h]"""
-        return float(self.in_hours().stop)
+        return float(before_interval(self).stop)
 
     @property
     def latencies_h(self) -> tuple[float, ...]:
         """Latencies of the silent modes that occur, each once. [h]"""
-        return tuple(self.in_hours().modes.latencies.tolist())
+        return tuple(before_interval(self).modes.latencies.tolist())
 
     @property
     def mode_weights(self) -> np.ndarray:
@@ -332,7 +332,7 @@ class InHours(Section):
     @property
     def repair_h_by_mode(self) -> np.ndarray:
         """Hours of repair that a failure of each of ``mode_names`` asks for, over the nodes that it takes out. [h]"""
-        modes, mean_h = self.in_hours().modes, self.repair.mean_h if self.repair else 0.0
+        modes, mean_h = before_interval(self).modes, self.repair.mean_h if self.repair else 0.0
         return modes.n_out * np.where(np.isnan(modes.repair), mean_h, modes.repair)
 
     @property
