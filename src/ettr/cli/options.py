@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from pathlib import Path
@@ -98,6 +99,12 @@ def check_folder(path: Path) -> None:
     """Refuse a file whose folder is not there."""
     if not path.parent.is_dir():
         raise InputError(f"cannot write {path}: No such file or directory")
+
+
+def check_there(scenario: str | None) -> None:
+    """Refuse a file that is not there, before anything that takes a moment to load."""
+    if scenario and scenario.endswith((".yml", ".yaml")) and not os.path.exists(scenario):
+        raise InputError(f"cannot read scenario {scenario}: {os.strerror(errno.ENOENT)}")
 
 
 def check_file_out(path: Path) -> None:

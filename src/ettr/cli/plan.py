@@ -137,6 +137,7 @@ def plan(
     Example: ettr plan llama3-405b --set job.tokens=2e12 --set model.n_parameters=70e9 --power-mw 10
     """
     _check_target(target, field or [])
+    options.check_there(scenario)
     if save is not None:
         options.check_yaml_out("--save", save, "scenario")
     if html is not None:
