@@ -14,7 +14,6 @@ from ettr.budget.closed_forms import quiet_budget
 from ettr.compare.inputs import effects
 from ettr.compare.measures import Runs, gains, with_immediate_detection
 from ettr.compare.study import NO_ANSWER, Study
-from ettr.core.errors import NotModelled
 from ettr.core.results import PARTS
 from ettr.mitigation import Mitigation
 from ettr.plan.intervals import any_interval, best_h
@@ -124,7 +123,7 @@ def _moves(draws: Draws, one: Mitigation) -> np.ndarray:
             some = {path: values[i::_STRENGTHS] for path, values in draws.at.items()}
             after = _after(draws, one, goal, float(strength), some)
             moves.append(after - (before[i::_STRENGTHS] if some else centre) - at_centre)
-    except (*NO_ANSWER, NotModelled):
+    except NO_ANSWER:
         return np.zeros(0)
     found = sign * np.concatenate(moves)
     found = found[np.isfinite(found)]

@@ -32,7 +32,7 @@ from ettr.plan.losses import Losses
 from ettr.plan.luck import Luck, luck
 from ettr.plan.ranges import Assumptions, assumptions
 from ettr.plan.remedies import Remedies, remedies
-from ettr.plan.report import HOPELESS, hopeless, plan_report
+from ettr.plan.report import BOUND, HOPELESS, hopeless, plan_report
 from ettr.plan.tiers import TierPlan, best_tiers_h, tier_plans
 from ettr.plan.unexplained import Unexplained, unexplained
 from ettr.scenario import JobInHours, Scenario
@@ -332,8 +332,6 @@ def make(scenario: Scenario | str | Path, simulate: bool = True) -> Plan:
     )
 
 
-_BOUND = 0.95
-"""A rate of which no failure was seen is taken as the most that fits with that, exceeded with the rest (assumed)."""
 _RUNS, _ERROR = 400, 0.001
 """Runs of what no closed form follows, and standard error of their mean at which they are enough."""
 
@@ -343,7 +341,7 @@ def _at_the_bound(scenario: Scenario) -> Scenario:
     known = scenario.failures.posterior
     if scenario.failures.n_events != 0 or known is None:
         return scenario
-    most = gamma_interval(known.shape, known.node_days, 2 * _BOUND - 1).high
+    most = gamma_interval(known.shape, known.node_days, 2 * BOUND - 1).high
     gamma = {"shape": known.shape, "node_days": known.node_days}
     return scenario.override({RATE: float(most), "failures.rate_gamma": gamma, "failures.modes": []})
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
+from ettr.core.report import plain_values
 from ettr.core.results import PARTS, TimeBudget
-from ettr.core.sentences import duration, number, pct, usd
 from ettr.core.units import H_PER_DAY, H_PER_MONTH
 from ettr.scenario import Scenario
 from ettr.scenario.fields import is_written
 from ettr.scenario.paths import GPU_PRICE
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WORDS = {
     "checkpoint_h": "stalls for checkpoints",
@@ -62,8 +58,8 @@ def usd_per_h(scenario: Scenario) -> float:
     return scenario.cluster.n_gpus * prices.usd_per_gpu_h + prices.usd_per_day / H_PER_DAY
 
 
-@dataclass(frozen=True, repr=False)
-class Losses(Answer):
+@dataclass(frozen=True)
+class Losses:
     """What the hours cost in which nothing is gained.
 
     Attributes
@@ -114,12 +110,6 @@ class Losses(Answer):
         """All of them together."""
         return self.of(1 - float(self.budget.ettr), "total", "total")
 
-    def to_frame(self) -> pd.DataFrame:
-        """A row a part: ``part``, ``words``, ``share``, ``h_per_month``, ``usd_per_month``, ``usd_per_run``."""
-        import pandas as pd
-
-        return pd.DataFrame([vars(one) for one in (*self.parts, self.total)])
-
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
         record = {
@@ -130,18 +120,3 @@ class Losses(Answer):
             "total": self.total,
         }
         return dict(plain_values(record))
-
-    @property
-    def headline(self) -> str:
-        """Days and dollars a month."""
-        return f"lost a month: {duration(self.total.h_per_month)}, {usd(self.total.usd_per_month)}"
-
-    def report(self) -> Report:
-        """Hours and dollars by part."""
-        rows = [(one.words, f"{number(one.h_per_month)} h", usd(one.usd_per_month)) for one in self.parts]
-        total = self.total
-        rows.append((total.words, f"{number(total.h_per_month)} h", usd(total.usd_per_month)))
-        assumed = " (assumed)" if self.price_is_assumed else ""
-        price = f"At {self.scenario.prices.usd_per_gpu_h:g} USD a GPU-hour{assumed}, electricity aside."
-        lost = f"Lost: {pct(total.share)} of the wall clock"
-        return [Headline(lost), Table(("a month", "hours", "money"), rows, total=True), Note(price, dim=True)]

@@ -23,9 +23,7 @@ LEAST_POINTS = 0.001
 """A remedy that gains less than a tenth of a point of the wall clock is none."""
 _MONTHS = 12.0
 """Time in which a remedy must return its price, of a job that has no end (assumed)."""
-_NO_ANSWER = (InputError, NotModelled, OutsideValidity)
-_OF_TWINS = ("checkpoint-interval",)
-"""Mitigations that the plan's own interval holds."""
+_NO_ANSWER = (InputError, OutsideValidity)
 
 
 @dataclass(frozen=True)
@@ -249,7 +247,9 @@ class _Search:
         self.simulated: list[str] = []
         self.silent: list[str] = []
         self.at_a_loss: list[str] = []
-        self.left = [one for one in known if one.changes and one.id not in _OF_TWINS and self._is_followed(one)]
+        self._known: dict[tuple[str, ...], AtBest] = {}
+        self.left = [one for one in known if one.changes and self._is_followed(one)]
+        self.basis = {one.id: self._basis(one) for one in self.left}
 
     def _is_followed(self, one: Mitigation) -> bool:
         """Whether a closed form holds for the run with a mitigation; else the reason is kept."""
@@ -258,10 +258,9 @@ class _Search:
             (self.silent if absent else self.simulated).append(one.id)
             return False
         try:
-            changed = self._with((one.id,))
-            if changed == self.bare or not self._differs(changed):
+            if not self._differs(self._with((one.id,))):
                 return False
-            at_best_interval(changed)
+            self._at((one.id,))
         except NotModelled:
             self.simulated.append(one.id)
             return False
@@ -279,6 +278,12 @@ class _Search:
     def _with(self, ids: tuple[str, ...]) -> Scenario:
         return mitigation.apply(self.bare, ids, self.known)
 
+    def _at(self, ids: tuple[str, ...]) -> AtBest:
+        """What the run does with mitigations, worked out once."""
+        if ids not in self._known:
+            self._known[ids] = at_best_interval(self._with(ids))
+        return self._known[ids]
+
     def next_step(self) -> Remedy | None:
         """The mitigation that returns most for its price over those chosen so far."""
         paying: list[Remedy] = []
@@ -293,7 +298,7 @@ class _Search:
             return None
         best = min(paying, key=lambda remedy: (remedy.basis == ASSUMED, remedy.payback_months))
         self.chosen = (*self.chosen, best.id)
-        self.now = at_best_interval(self._with(self.chosen))
+        self.now = self._at(self.chosen)
         return best
 
     def _open(self) -> Iterator[Mitigation]:
@@ -303,7 +308,7 @@ class _Search:
 
     def _remedy(self, one: Mitigation) -> Remedy | None:
         try:
-            after = at_best_interval(self._with((*self.chosen, one.id)))
+            after = self._at((*self.chosen, one.id))
         except _NO_ANSWER:
             return None
         saved = 1 - after.cost / self.now.cost
@@ -322,7 +327,7 @@ class _Search:
             price,
             payback,
             payback / self.months,
-            self._basis(one),
+            self.basis[one.id],
         )
 
     def _basis(self, one: Mitigation) -> str:

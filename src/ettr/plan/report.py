@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ettr.core.report import Headline, Note, Report, Table
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 HOPELESS = 0.01
 """A job that trains less than this share of the time practically never ends."""
+BOUND = 0.95
+"""A rate of which no failure was seen is taken as the most that fits with that, exceeded with the rest (assumed)."""
 
 
 def plan_report(plan: Plan, short: bool = False) -> Report:
@@ -74,7 +76,7 @@ def _answer(plan: Plan) -> Iterator[str]:
     if plan.is_bound:
         yield (
             f"No failure was seen in {number(plan.asked.failures.node_days or 0)} node-days: this plans for the most "
-            "that fits with that, a rate which is exceeded with 5%."
+            f"that fits with that, a rate which is exceeded with {pct(1 - BOUND, 0)}."
         )
     if plan.left_out:
         yield _beyond_formulas(plan)
@@ -111,7 +113,7 @@ def _ettr(plan: Plan) -> str:
     """ETTR with its range over what is assumed, and then over chance."""
     best = float(plan.budget.ettr)
     told = plan.assumptions
-    assumed = f" ({told.words})" if told and told.inputs else ""
+    assumed = f" ({told.words})" if told.inputs else ""
     now = ""
     if plan.has_own_interval and plan.budget_as_given:
         own = pct(float(plan.budget_as_given.ettr), _digits(best, told))
@@ -130,10 +132,10 @@ def _chance(told: Luck | None) -> str:
     return f"Chance{known}: {met}, and {span(told.low, told.high)}, 19 times in 20."
 
 
-def _digits(ettr: float, told: Assumptions | None) -> int:
+def _digits(ettr: float, told: Assumptions) -> int:
     """Whole points where assumptions move the ETTR by one, or where it is far from 1."""
-    spread = told.range if told else None
-    return 1 if ettr > 0.985 or (spread and spread[1] - spread[0] < 0.005) or (told and not told.inputs) else 0
+    spread = told.range
+    return 1 if ettr > 0.985 or (spread and spread[1] - spread[0] < 0.005) or not told.inputs else 0
 
 
 def _beyond_formulas(plan: Plan) -> str:
@@ -168,8 +170,8 @@ def _bars(parts: list[str], of: Losses) -> tuple[float, ...]:
     return (*(shares.get(part, 0.0) / most for part in parts), 0.0)
 
 
-def _cells(part: str, each: object) -> Iterator[str]:
-    for losses in each:  # type: ignore[attr-defined]
+def _cells(part: str, each: Iterable[Losses]) -> Iterator[str]:
+    for losses in each:
         one = next((one for one in (*losses.parts, losses.total) if one.part == part), None)
         yield f"{number(about(one.h_per_month))} h" if one else ""
         yield usd(about(one.usd_per_month)) if one else ""
@@ -197,7 +199,7 @@ def _rests_on(plan: Plan) -> Iterator[str]:
 def _assumed(plan: Plan) -> Iterator[str]:
     """What is assumed, with its values."""
     told = plan.assumptions
-    if told and told.inputs:
+    if told.inputs:
         named = [(one, one.name.removeprefix("the ")) for one in told.inputs]
         values = [f"{name} {limit(one.value)} {one.unit}".strip() for one, name in named if one.value]
         absent = [name for one, name in named if not one.value]

@@ -71,10 +71,10 @@ def unexplained(scenario: Scenario, modelled: float) -> Unexplained | None:
     if known is None or known.ettr is None or known.n_gpus != scenario.cluster.n_gpus:
         return None
     share = modelled - known.ettr
+    if abs(share) < _LEAST:
+        return None
     if share < 0:
         raise InputError(_too_good(scenario, known.ettr, modelled))
-    if share < _LEAST:
-        return None
     hours = share * H_PER_MONTH
     return Unexplained(known.ettr, modelled, share, hours, hours * usd_per_h(scenario))
 
