@@ -200,3 +200,9 @@ def test_a_plan_finds_the_interval_where_no_rule_does(first, more):
     assert answer.report() and answer.details() and answer.report(short=True)
     assert answer.to_dict()["as_given"]["interval_min"] == pytest.approx(answer.band.interval_min)
     assert not answer.has_own_interval
+
+
+def test_a_short_answer_says_what_no_formula_follows(first):
+    pooled = first.override({"spares": {"n_nodes": 8}, "repair": {"manual_h": 24}})
+    words = " ".join(getattr(one, "text", "") for one in plan.make(pooled, simulate=False).report(short=True))
+    assert "No formula follows spares that run out" in words and "Assumed: " in words

@@ -28,7 +28,7 @@ from ettr.plan.intervals import (
     mttf_interval_h,
     whole_interval_min,
 )
-from ettr.plan.losses import Losses
+from ettr.plan.losses import Losses, record_of
 from ettr.plan.luck import Luck, luck
 from ettr.plan.ranges import Assumptions, assumptions
 from ettr.plan.remedies import Remedies, remedies
@@ -220,8 +220,8 @@ class Plan(Answer):
             "band_source": self.band_source,
             "left_out": self.left_out,
             "assumed": assumed_fields(given),
-            "losses": self.losses.to_dict(),
-            "losses_at_best": self.losses_at_best.to_dict(),
+            "losses": record_of(self.losses),
+            "losses_at_best": record_of(self.losses_at_best),
             "luck": self.luck,
             "assumptions": self.assumptions.to_dict(),
             "advice": self.remedies.to_dict() if self.remedies else None,

@@ -110,13 +110,14 @@ class Losses:
         """All of them together."""
         return self.of(1 - float(self.budget.ettr), "total", "total")
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON."""
-        record = {
-            "usd_per_gpu_h": self.scenario.prices.usd_per_gpu_h,
-            "price_assumed": self.price_is_assumed,
-            "bill_usd_per_month": self.bill_usd_per_month,
-            "parts": self.parts,
-            "total": self.total,
-        }
-        return dict(plain_values(record))
+
+def record_of(losses: Losses) -> dict[str, Any]:
+    """As plain values for JSON."""
+    record = {
+        "usd_per_gpu_h": losses.scenario.prices.usd_per_gpu_h,
+        "price_assumed": losses.price_is_assumed,
+        "bill_usd_per_month": losses.bill_usd_per_month,
+        "parts": losses.parts,
+        "total": losses.total,
+    }
+    return dict(plain_values(record))

@@ -44,7 +44,9 @@ def plan_report(plan: Plan, short: bool = False) -> Report:
     if float(plan.budget.ettr) < HOPELESS:
         return [*sections, Note(hopeless(plan.scenario))]
     if short:
-        return [*sections, Note(_interval(plan)), Note(_ettr(plan)), *(Note(line, dim=True) for line in _assumed(plan))]
+        beyond = [Note(_beyond_formulas(plan))] if plan.left_out else []
+        assumed = [Note(line, dim=True) for line in _assumed(plan)]
+        return [*sections, *beyond, Note(_interval(plan)), Note(_ettr(plan)), *assumed]
     sections += [Note(line) for line in _answer(plan)]
     sections += [*tiers_report(plan), _lost(plan), Note(_bill(plan), dim=True)]
     if plan.remedies:
