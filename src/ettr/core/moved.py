@@ -40,7 +40,7 @@ _CHAPTERS = {
     "portfolio sensitivity": "portfolio",
     "power smoothing": "power",
     "effective_time requirements scale uncertainty": "scale",
-    "finishing mechanisms one_run replications": "simulation",
+    "finishing mechanisms one_run replications": "finishing_date",
     "spare_options spares simulated_pools": "spares",
     "cooling heat hot_failures": "thermal",
     "failures": "what_failed",

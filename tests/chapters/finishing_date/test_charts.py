@@ -1,4 +1,4 @@
-"""Charts of the chapter on simulation, by their specification."""
+"""Charts of the chapter on the finishing date, by their specification."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from computed.simulation import TABLES, closed, run, simulated, table
+from computed.finishing_date import TABLES, closed, run, simulated, table
 from ettr import Scenario, simulate
-from ettr.chapters import simulation
+from ettr.chapters import finishing_date
 from ettr.chapters.common import theme
 from ettr.core.errors import InputError
 from ettr.notebook import rendering
@@ -35,16 +35,16 @@ def draw(kind: str, rows: pd.DataFrame, *which: str):
     texts = "A title", run(*which).title
     percentiles = {share: simulated(*which).finish_h(share) for share in (5, 50, 95)}
     return {
-        "days": lambda: simulation.charts.days(rows, *texts),
-        "losses": lambda: simulation.charts.losses(rows, *texts),
-        "dates": lambda: simulation.charts.dates(rows, percentiles, closed(*which).total_h, *texts),
-        "difference_map": lambda: simulation.beyond_formula_charts.difference_map(rows, *texts),
-        "settings": lambda: simulation.beyond_formula_charts.settings(rows, run(*which).cluster.n_gpus),
-        "causes": lambda: simulation.charts.causes(rows, closed(*which).total_h, *texts),
-        "by_spares": lambda: simulation.charts.by_spares(rows, *texts),
-        "errors": lambda: simulation.replication_charts.errors(rows, *texts),
-        "luck": lambda: simulation.replication_charts.common_random_numbers(rows, *texts),
-        "lengths": lambda: simulation.replication_charts.lengths(rows, *texts),
+        "days": lambda: finishing_date.charts.days(rows, *texts),
+        "losses": lambda: finishing_date.charts.losses(rows, *texts),
+        "dates": lambda: finishing_date.charts.dates(rows, percentiles, closed(*which).total_h, *texts),
+        "difference_map": lambda: finishing_date.beyond_formula_charts.difference_map(rows, *texts),
+        "settings": lambda: finishing_date.beyond_formula_charts.settings(rows, run(*which).cluster.n_gpus),
+        "causes": lambda: finishing_date.charts.causes(rows, closed(*which).total_h, *texts),
+        "by_spares": lambda: finishing_date.charts.by_spares(rows, *texts),
+        "errors": lambda: finishing_date.replication_charts.errors(rows, *texts),
+        "luck": lambda: finishing_date.replication_charts.common_random_numbers(rows, *texts),
+        "lengths": lambda: finishing_date.replication_charts.lengths(rows, *texts),
     }[kind]()
 
 
@@ -90,7 +90,7 @@ def test_a_strip_a_day_keeps_the_colours_of_the_parts(chart_values):
 
 
 def test_a_dense_run_stays_small_enough_for_a_page():
-    rows = simulation.tables.days_of_run(simulate(Scenario.load("h100-100k"), 1, timeline=[0]))
+    rows = finishing_date.tables.days_of_run(simulate(Scenario.load("h100-100k"), 1, timeline=[0]))
     assert len(json.dumps(draw("days", rows).to_dict())) < 300_000
 
 
@@ -128,7 +128,7 @@ CELLS = pd.DataFrame(
 
 
 def test_a_cell_says_how_far_off_the_formula_is_or_that_nobody_knows(layer_of):
-    spec = simulation.beyond_formula_charts.difference_map(CELLS, "A title").to_dict()
+    spec = finishing_date.beyond_formula_charts.difference_map(CELLS, "A title").to_dict()
     rows = {row["mechanism"]: row for row in layer_of(spec, "rect")["rows"]}
     assert [rows[name]["told"] for name in "abcdef"] == ["≈", "−8.0", "−0.5", "+1.5", "–", "−2.0"]
     assert [rows[name]["kind"] for name in "abcdef"] == [
@@ -153,13 +153,13 @@ def luminance(colour: str) -> float:
 
 
 def test_the_numbers_in_the_cells_can_be_read():
-    for background, ink in simulation.beyond_formula_charts._CLASSES.values():
+    for background, ink in finishing_date.beyond_formula_charts._CLASSES.values():
         light, dark = sorted((luminance(background), luminance(ink)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, background
 
 
 def test_the_table_of_settings_is_for_one_size():
-    html = simulation.beyond_formula_charts.settings(CELLS, 1024)._repr_html_()
+    html = finishing_date.beyond_formula_charts.settings(CELLS, 1024)._repr_html_()
     assert "Settings on 1,024 GPUs" in html and "82.00% ± 0.20" in html and "Nothing" in html
     assert html.count("<tr>") == 1 + len(CELLS)
     assert not re.search(r"nan", html)

@@ -1,4 +1,4 @@
-"""The sentences of the chapter on simulation, for presets and extremes, and their numbers read back."""
+"""The sentences of the chapter on the finishing date, for presets and extremes, and their numbers read back."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from computed.simulation import CASES, budget, closed, run, simulated, table
-from ettr.chapters import simulation
-from ettr.chapters.simulation.tables import CHANCE, RATE
+from computed.finishing_date import CASES, budget, closed, run, simulated, table
+from ettr.chapters import finishing_date
+from ettr.chapters.finishing_date.tables import CHANCE, RATE
 from ettr.core.sentences import Finding
 from sentences_read import check_words
 
 SENTENCES = {
-    "answer": lambda *which: simulation.words.answer(
+    "answer": lambda *which: finishing_date.words.answer(
         run(*which), simulated(*which), closed(*which), table("difference_map", *which)
     ),
-    "dates": lambda *which: simulation.words.dates(
+    "dates": lambda *which: finishing_date.words.dates(
         simulated(*which), closed(*which), budget.simplified(run(*which)).left_out
     ),
-    "causes": lambda *which: simulation.words.causes(table("causes", *which)),
-    "by_spares": lambda *which: simulation.words.by_spares(table("by_spares", *which)),
-    "days": lambda *which: simulation.words.days(table("days", *which), run(*which)),
-    "losses": lambda *which: simulation.words.losses(table("losses", *which), 60),
-    "difference_map": lambda *which: simulation.beyond_formula_words.difference_map(
+    "causes": lambda *which: finishing_date.words.causes(table("causes", *which)),
+    "by_spares": lambda *which: finishing_date.words.by_spares(table("by_spares", *which)),
+    "days": lambda *which: finishing_date.words.days(table("days", *which), run(*which)),
+    "losses": lambda *which: finishing_date.words.losses(table("losses", *which), 60),
+    "difference_map": lambda *which: finishing_date.beyond_formula_words.difference_map(
         table("difference_map", *which), run(*which)
     ),
-    "errors": lambda *which: simulation.replication_words.errors(table("errors", *which)),
-    "luck": lambda *which: simulation.replication_words.common_random_numbers(
+    "errors": lambda *which: finishing_date.replication_words.errors(table("errors", *which)),
+    "luck": lambda *which: finishing_date.replication_words.common_random_numbers(
         table("luck", *which),
         run(*which).checkpoint.interval_min,
-        simulation.replication_tables.other_interval_min(run(*which)),
+        finishing_date.replication_tables.other_interval_min(run(*which)),
     ),
-    "lengths": lambda *which: simulation.replication_words.lengths(table("lengths", *which)),
+    "lengths": lambda *which: finishing_date.replication_words.lengths(table("lengths", *which)),
 }
 
 
-SAY, BEYOND, REPLICATIONS = simulation.words, simulation.beyond_formula_words, simulation.replication_words
+SAY, BEYOND, REPLICATIONS = finishing_date.words, finishing_date.beyond_formula_words, finishing_date.replication_words
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_causes_name_the_widest_the_latest_and_what_moves_nothing():
     assert quiet.title == "Nothing widens the range of 10 h by much" and "within 14 h" not in quiet.text
 
 
-SPARES = simulation.beyond_formula_tables.with_interval(
+SPARES = finishing_date.beyond_formula_tables.with_interval(
     pd.DataFrame(
         {
             "failures": ["single nodes"] * 2 + ["racks too"] * 2,

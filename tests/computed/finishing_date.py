@@ -1,4 +1,4 @@
-"""Tables of the chapter on simulation, computed once for all tests that show or tell them."""
+"""Tables of the chapter on the finishing date, computed once for all tests that show or tell them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 import pandas as pd
 
 from ettr import Scenario, budget, simulate
-from ettr.chapters.simulation import beyond_formula_tables, replication_tables, tables
+from ettr.chapters.finishing_date import beyond_formula_tables, replication_tables, tables
 
 POOL = {"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}}
 NO_FAILURES = {"failures.rate_per_1000_node_days": 0}

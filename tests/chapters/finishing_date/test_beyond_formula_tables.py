@@ -7,11 +7,11 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from computed.simulation import CASES, table
+from computed.finishing_date import CASES, table
 from ettr import Scenario, budget, evidence, simulate
 from ettr.chapters.common.simulated_runs import some_runs_of
-from ettr.chapters.simulation import beyond_formula_tables
-from ettr.chapters.simulation.beyond_formula_tables import AS_GIVEN, BY_THE_RULES, at_size
+from ettr.chapters.finishing_date import beyond_formula_tables
+from ettr.chapters.finishing_date.beyond_formula_tables import AS_GIVEN, BY_THE_RULES, at_size
 from ettr.core.errors import OutsideValidity
 from ettr.plan import whole_interval_min
 

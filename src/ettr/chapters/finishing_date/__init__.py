@@ -1,6 +1,6 @@
-"""When are the formulas wrong, and how uncertain is the finishing date?"""
+"""When will it be done, and how sure is that?"""
 
-from ettr.chapters.simulation import (
+from ettr.chapters.finishing_date import (
     beyond_formula_charts,
     beyond_formula_tables,
     beyond_formula_words,

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from ettr import Scenario, budget, simulate
-from ettr.chapters.simulation import replication_tables
-from ettr.chapters.simulation.replication_tables import (
+from ettr.chapters.finishing_date import replication_tables
+from ettr.chapters.finishing_date.replication_tables import (
     CONTROLLED,
     FEW_SPARES,
     FULL_SUPPLY,

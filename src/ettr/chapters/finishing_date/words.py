@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.simulation.beyond_formula_tables import half_of_95, left_out_of
-from ettr.chapters.simulation.beyond_formula_words import small
-from ettr.chapters.simulation.tables import CHANCE, RATE
+from ettr.chapters.finishing_date.beyond_formula_tables import half_of_95, left_out_of
+from ettr.chapters.finishing_date.beyond_formula_words import small
+from ettr.chapters.finishing_date.tables import CHANCE, RATE
 from ettr.core.results import TimeBudget
 from ettr.core.sentences import Finding, count, duration, error, listed, number, pct, points
 from ettr.core.units import H_PER_DAY, MIN_PER_H

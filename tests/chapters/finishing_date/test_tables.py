@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from computed.simulation import table
+from computed.finishing_date import table
 from ettr import Scenario, budget, simulate
-from ettr.chapters.simulation import beyond_formula_tables, tables
-from ettr.chapters.simulation.tables import CHANCE, RATE
+from ettr.chapters.finishing_date import beyond_formula_tables, tables
+from ettr.chapters.finishing_date.tables import CHANCE, RATE
 from ettr.core.errors import OutsideValidity
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ettr import budget, simulate
-from ettr.chapters.simulation import tables
+from ettr.chapters.finishing_date import tables
 from ettr.core.errors import InputError
 
 

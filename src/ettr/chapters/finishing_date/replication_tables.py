@@ -11,7 +11,7 @@ import scipy
 
 from ettr import budget, simulation
 from ettr.chapters.common.steady_state import without_start
-from ettr.chapters.simulation.beyond_formula_tables import formula_run, half_of_95, nodes_in_repair, with_interval
+from ettr.chapters.finishing_date.beyond_formula_tables import formula_run, half_of_95, nodes_in_repair, with_interval
 from ettr.core.errors import InputError
 from ettr.core.units import H_PER_DAY, ROUNDING
 from ettr.plan import best_interval_min, whole_interval_min

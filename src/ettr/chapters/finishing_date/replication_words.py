@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.simulation.replication_tables import (
+from ettr.chapters.finishing_date.replication_tables import (
     CONTROLLED,
     FEW_SPARES,
     FULL_SUPPLY,

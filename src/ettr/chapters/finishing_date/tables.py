@@ -11,7 +11,7 @@ import scipy
 
 from ettr import budget
 from ettr.chapters.common.simulated_runs import SHARES, some_runs_of
-from ettr.chapters.simulation.beyond_formula_tables import (
+from ettr.chapters.finishing_date.beyond_formula_tables import (
     Mechanism,
     formula_run,
     mechanisms_of_nodes,
