@@ -23,7 +23,8 @@ from ettr.scenario import JobInHours, Scenario
 _LARGEST_EXPONENT = 690.0
 """Beyond this exponent a time overflows a float."""
 
-_ENDS = "runs that practically end, in a time that a float can hold"
+ENDS = "runs that practically end, in a time that a float can hold"
+"""Where a run has hours at all."""
 
 
 def exact(scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None) -> TimeBudget:
@@ -190,10 +191,10 @@ def _exact(run: JobInHours) -> tuple[Parts, Limits]:
     n_failures, restart_h = recover(run, trained.risk_h, starts)
     limits = {
         "intervals no shorter than the training during the background write": run.head * (1 - LAST_DIGITS) > run.tau,
-        _ENDS: np.logical_not(trained.largest_exponent - np.log(run.survive_restart) <= _LARGEST_EXPONENT),
+        ENDS: np.logical_not(trained.largest_exponent - np.log(run.survive_restart) <= _LARGEST_EXPONENT),
     }
     if run.tiers:
-        limits["tiers whose intervals do not fall, and none shorter than its write"] = _out_of_order(run)
+        limits["tiers whose intervals do not fall, and none shorter than its write"] = out_of_order(run)
     parts = {
         "productive_h": run.work,
         "checkpoint_h": trained.checkpoint_h,
@@ -207,7 +208,7 @@ def _exact(run: JobInHours) -> tuple[Parts, Limits]:
         limits[maintenance.RARE_STOPS] = maintenance.add_maintenance(run, trained, recover, parts)
     parts["detection_h"] = parts["n_failures"] * run.detection
     parts["queue_h"] = parts["n_failures"] * run.queue + starts * run.first_queue
-    limits[_ENDS] = limits[_ENDS] | np.isinf(sum(parts.values()))
+    limits[ENDS] = limits[ENDS] | np.isinf(sum(parts.values()))
     return parts, limits
 
 
@@ -226,7 +227,8 @@ def recover_of(run: JobInHours) -> maintenance.Recover:
     return silent.recover if np.any(np.asarray(run.silent) > 0) else training.recover
 
 
-def _out_of_order(run: JobInHours) -> Any:
+def out_of_order(run: JobInHours) -> Any:
+    """Where intervals or writes of tiers fall from one to the next slower one, or a write outlasts its interval."""
     tau, write = run.taus, run.writes
     rising = [(tau[0], write[0])]
     for level in range(1, len(tau)):

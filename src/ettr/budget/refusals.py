@@ -16,6 +16,7 @@ from ettr.scenario.paths import PREDICTION, SLOWDOWN, TIERS
 
 SILENT, NOTICED = "silent failures (latency_h)", "failures that are noticed"
 WRITE = "a background write (checkpoint.persist_s or checkpoint.store)"
+FINISHING = "budget.finishing"
 SIMULATE = "use ettr.simulate (ettr simulate on the command line)"
 
 
@@ -29,10 +30,13 @@ class Extra:
         What it is, in a few words.
     found_at : callable
         From a scenario to the paths of its fields; empty where the scenario does without it.
+    has_transform : bool
+        Whether the form of the finishing date follows it nonetheless.
     """
 
     words: str
     found_at: Callable[[Scenario], tuple[str, ...]]
+    has_transform: bool = False
 
 
 def _if(path: str, occurs: Callable[[Scenario], Any]) -> Callable[[Scenario], tuple[str, ...]]:
@@ -62,7 +66,7 @@ def silent_modes(scenario: Scenario) -> tuple[str, ...]:
 
 
 EXTRAS = (
-    Extra("restarts that vary", _varying_restarts),
+    Extra("restarts that vary", _varying_restarts, has_transform=True),
     Extra("latencies that vary", _varying_latencies),
     Extra(
         "time-outs that kill a healthy job",
@@ -87,6 +91,8 @@ EXTRAS = (
 def refuse_extras(formula: str, scenario: Scenario) -> None:
     """Refuse a scenario with something that only simulation follows."""
     for extra in EXTRAS:
+        if formula == FINISHING and extra.has_transform:
+            continue
         if paths := extra.found_at(scenario):
             raise NotModelled(
                 f"{formula} has no term for {extra.words} ({', '.join(paths)}): {SIMULATE}, or leave them out with "
@@ -108,6 +114,13 @@ def refuse_what_changes(formula: str, scenario: Scenario) -> None:
         )
 
 
+def refuse_memory(scenario: Scenario) -> None:
+    """Refuse nodes that age, whose failures no transform follows."""
+    lifetime = scenario.failures.lifetime
+    if lifetime and lifetime.shape != 1:
+        raise NotModelled(f"{FINISHING} has no form for failures.lifetime, nodes with a memory: {SIMULATE}")
+
+
 def together(run: JobInHours) -> list[str]:
     """Names of mechanisms in a run that no closed form holds for together; none or one name if it holds."""
     quiet = bool(np.any(np.asarray(run.silent) > 0))
@@ -125,29 +138,36 @@ def together(run: JobInHours) -> list[str]:
     return names
 
 
-def refuse_together(run: JobInHours) -> None:
+def refuse_together(run: JobInHours, formula: str = "budget.exact") -> None:
     """Refuse mechanisms that no closed form holds for together."""
     names = together(run)
+    if formula == FINISHING:
+        names += _without_transform(run, names)
     if len(names) < 2:
         return
+    instead = "" if formula == FINISHING else ", or let budget.first_order add up what each costs"
     if SLOWDOWN in names:  # nor does the simulator hold for it
-        raise NotModelled(
-            f"budget.exact has no form for {TIERS} together with {SLOWDOWN}: leave one out, or let budget.first_order "
-            "add up what each costs"
-        )
-    raise NotModelled(
-        f"budget.exact has no form for {' together with '.join(names[:2])}: {SIMULATE}, leave one out, or let "
-        "budget.first_order add up what each costs"
-    )
+        raise NotModelled(f"{formula} has no form for {TIERS} together with {SLOWDOWN}: leave one out{instead}")
+    either = "or leave one out" if formula == FINISHING else "leave one out"
+    raise NotModelled(f"{formula} has no form for {' together with '.join(names[:2])}: {SIMULATE}, {either}{instead}")
 
 
-def refuse_other_latencies(run: JobInHours) -> None:
+def _without_transform(run: JobInHours, names: list[str]) -> list[str]:
+    """What a form of the finishing date does not hold for beside mechanisms of a run."""
+    changes = run.ageing is not None and run.ageing.factor != 1
+    more = ["failures.burn_in"] if changes and (SILENT in names or PREDICTION in names) else []
+    stopped = np.any(np.asarray(run.stops_per_h) > 0) and {TIERS, PREDICTION, SILENT} & set(names)
+    return [*more, *(["maintenance"] if stopped else [])]
+
+
+def refuse_other_latencies(run: JobInHours, formula: str = "budget.exact") -> None:
     """With one latency the failure that struck first is found first, which the form rests on."""
     latencies_h = run.modes.latencies
     if len(latencies_h) > 1:
+        instead = "" if formula == FINISHING else "; budget.first_order adds up what each costs"
         raise NotModelled(
-            f"budget.exact has no form for silent failures of different latency_h ({min(latencies_h):g} and "
-            f"{max(latencies_h):g} h): {SIMULATE}; budget.first_order adds up what each costs"
+            f"{formula} has no form for silent failures of different latency_h ({min(latencies_h):g} and "
+            f"{max(latencies_h):g} h): {SIMULATE}{instead}"
         )
 
 
@@ -174,11 +194,14 @@ def refuse(scenario: Scenario, run: JobInHours, formula: str = "exact") -> None:
     refuse_extras(f"budget.{formula}", scenario)
     if formula == "over_time":
         refuse_ageing(scenario)
+    elif formula == "finishing":
+        refuse_memory(scenario)
     else:
         refuse_what_changes(f"budget.{formula}", scenario)
-    if formula in ("exact", "over_time"):
-        refuse_together(run)
-        refuse_other_latencies(run)
+    if formula in ("exact", "over_time", "finishing"):
+        name = FINISHING if formula == "finishing" else "budget.exact"
+        refuse_together(run, name)
+        refuse_other_latencies(run, name)
 
 
 def accepted(
@@ -191,7 +214,7 @@ def accepted(
     scenario, at
         As in :func:`exact`. A run that is in hours already comes back as it is.
     formula : str
-        ``"exact"``, ``"first_order"``, ``"rsc"`` or ``"over_time"``.
+        ``"exact"``, ``"first_order"``, ``"rsc"``, ``"over_time"`` or ``"finishing"``.
 
     Returns
     -------

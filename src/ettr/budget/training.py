@@ -97,41 +97,96 @@ def _steady_state(run: JobInHours) -> Training:
     )
 
 
-def _finite_run(run: JobInHours) -> Training:
-    """From submission to the last productive hour; the last segment takes no checkpoint."""
-    rate, tau, head, write = run.rate, run.tau, run.head, run.slowdown * run.persist
+@dataclass(frozen=True)
+class Stages:
+    """A run as stages that end with a durable checkpoint, the last one with the work.
+
+    Each needs some exposed hours without failure at its first try, and as a rule others after a recovery.
+
+    Attributes
+    ----------
+    first_h : float or ndarray
+        Of the first stage, at each try. [h]
+    n_middle : float or ndarray
+        Stages between the first and the last: a cycle at the first try, and ``again_h`` after a recovery.
+    again_h : float or ndarray
+        From a checkpoint that was loaded to the next one that is durable. [h]
+    last_first_h, last_again_h : float or ndarray
+        Of the last stage, at its first try and after a recovery. [h]
+    only_stage : bool or ndarray
+        Whether the first stage is the last.
+    n : float or ndarray
+        Checkpoints that are taken.
+    ends_in_write : bool or ndarray
+        Whether the work is done before the last of them is durable.
+    end_h, rest_h : float or ndarray
+        Wall clock and work after the last one, as far as it ends in the write. [h]
+    """
+
+    first_h: Any
+    n_middle: Any
+    again_h: Any
+    last_first_h: Any
+    last_again_h: Any
+    only_stage: Any
+    n: Any
+    ends_in_write: Any
+    end_h: Any
+    rest_h: Any
+
+    @property
+    def n_durable(self) -> Any:
+        """Checkpoints in the store."""
+        return self.n - self.ends_in_write
+
+
+def stages_of(run: JobInHours) -> Stages:
+    """The stages of a run from its start to its end; the last segment takes no checkpoint."""
+    tau, head = run.tau, run.head
     n = np.maximum(np.ceil(run.work / tau - ROUNDING) - 1, 0)
     rest = np.clip(run.work - n * tau, 0.0, tau)
     ends_in_write = (n > 0) & (rest < head)
     end_h = rest / (1 - run.slowdown)
     again = tau + run.stall + run.persist
     again_to_end = tau + run.stall + end_h
-
     only_stage = (n == 0) | (ends_in_write & (n == 1))
-    first = np.where(n == 0, run.work, np.where(only_stage, again_to_end, again))
-    n_middle = np.where(only_stage, 0, np.where(ends_in_write, n - 2, n - 1))
-    last_first = np.where(ends_in_write, again_to_end - head, rest - head)
-    last_again = np.where(ends_in_write, again_to_end, rest)
+    return Stages(
+        first_h=np.where(n == 0, run.work, np.where(only_stage, again_to_end, again)),
+        n_middle=np.where(only_stage, 0, np.where(ends_in_write, n - 2, n - 1)),
+        again_h=again,
+        last_first_h=np.where(ends_in_write, again_to_end - head, rest - head),
+        last_again_h=np.where(ends_in_write, again_to_end, rest),
+        only_stage=only_stage,
+        n=n,
+        ends_in_write=ends_in_write,
+        end_h=end_h,
+        rest_h=rest,
+    )
 
-    first_h, first_more = _stage(rate, first, first)
+
+def _finite_run(run: JobInHours) -> Training:
+    """From submission to the last productive hour."""
+    rate, write, of = run.rate, run.slowdown * run.persist, stages_of(run)
+    first_h, first_more = _stage(rate, of.first_h, of.first_h)
     # where there is no middle its length may overflow, and a run that ends before has an answer
-    middle_h, middle_more = (np.where(n_middle > 0, hours, 0.0) for hours in _stage(rate, run.cycle, again))
-    last_h, last_more = _stage(rate, last_first, last_again)
-    last_h, last_more = np.where(only_stage, 0.0, last_h), np.where(only_stage, 0.0, last_more)
+    middle_h, middle_more = (np.where(of.n_middle > 0, hours, 0.0) for hours in _stage(rate, run.cycle, of.again_h))
+    last_h, last_more = _stage(rate, of.last_first_h, of.last_again_h)
+    last_h, last_more = np.where(of.only_stage, 0.0, last_h), np.where(of.only_stage, 0.0, last_more)
 
     kept_middle = np.exp(-rate * run.cycle)
-    kept_last = np.where(only_stage, 0.0, np.exp(-rate * last_first))
-    lost_last = np.where(only_stage, 0.0, -np.expm1(-rate * last_first))
-    slowdown = write * (n_middle * kept_middle + kept_last) + np.where(ends_in_write, end_h - rest, 0.0)
-    rework = first_more + n_middle * (middle_more - write * np.expm1(-rate * run.cycle)) + last_more
-    exposed = first_h + n_middle * middle_h + last_h
+    kept_last = np.where(of.only_stage, 0.0, np.exp(-rate * of.last_first_h))
+    lost_last = np.where(of.only_stage, 0.0, -np.expm1(-rate * of.last_first_h))
+    slowdown = write * (of.n_middle * kept_middle + kept_last)
+    slowdown = slowdown + np.where(of.ends_in_write, of.end_h - of.rest_h, 0.0)
+    rework = first_more + of.n_middle * (middle_more - write * np.expm1(-rate * run.cycle)) + last_more
+    exposed = first_h + of.n_middle * middle_h + last_h
     return Training(
         exposed_h=exposed,
         risk_h=exposed,
-        last_h=np.where(only_stage, first_h, last_h),
+        last_h=np.where(of.only_stage, first_h, last_h),
         rework_h=rework + write * lost_last,
         slowdown_h=slowdown,
-        checkpoint_h=n * run.stall,
-        n_durable=n - ends_in_write,
-        largest_exponent=rate * np.maximum(first, np.where(only_stage, 0.0, again)),
+        checkpoint_h=of.n * run.stall,
+        n_durable=of.n_durable,
+        largest_exponent=rate * np.maximum(of.first_h, np.where(of.only_stage, 0.0, of.again_h)),
     )

@@ -85,6 +85,7 @@ class ModesInHours:
 
     ``restart`` is without what each start takes for the number of GPUs and without loading. ``latency`` is NaN where a
     failure is noticed, ``repair`` where a node goes through the general stages. ``n_out`` are nodes that leave the job.
+    The ``_cv`` are coefficients of variation. ``survives`` is the share of its failures that each faster tier survives.
     """
 
     weight: np.ndarray
@@ -94,6 +95,9 @@ class ModesInHours:
     latency: np.ndarray
     repair: np.ndarray
     n_out: np.ndarray
+    detection_cv: np.ndarray
+    restart_cv: np.ndarray
+    survives: tuple[np.ndarray, ...]
 
     @property
     def latencies(self) -> np.ndarray:
@@ -157,8 +161,8 @@ class JobInHours(_Numbers):
     What depends on the failure rate or on an interval is derived, so that ``dataclasses.replace`` gives the same run at
     another. ``detection`` and ``queue`` are means over all failures, the wait for a person included. ``restart`` is the
     general one, and ``restarts`` those of failures; each start takes ``init`` and ``load`` on top. ``latency`` is the
-    mean over all failures, ``silent`` the share of those that are silent. ``tiers`` are those below the store. From
-    ``person_share`` to ``retire_window`` only the simulator asks; a time is 0 where there is no such stage.
+    mean over all failures, ``silent`` the share of those that are silent. ``tiers`` are those below the store. Closed
+    forms ask for all up to ``person``, and the simulator for the rest too; a time is 0 where there is no such stage.
     """
 
     n_nodes: Any
@@ -184,6 +188,7 @@ class JobInHours(_Numbers):
     prediction: PredictionInHours | None
     modes: ModesInHours
     ageing: AgeingInHours | None
+    restart_cv: float
     person_share: float
     person: float
     false_alarms_per_h: float
@@ -419,9 +424,10 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
     """The same before a rule for the interval is followed: endless where the scenario gives one."""
     value = Values(scenario, at)
     rate, weight = _rate_and_weights(scenario, value)
-    modes = _modes(scenario, value, weight)
+    survives = _survival(scenario, value)
+    modes = _modes(scenario, value, weight, survives)
     silent = ~np.isnan(modes.latency)
-    restarts, kept = _restarts(scenario, value, weight)
+    restarts, kept = _restarts(scenario, value, weight, survives)
     recovery = scenario.recovery
     person = value.hours("recovery.person_min")
     first = "recovery.queue_min" if scenario.job.first_queue_min is None else "job.first_queue_min"
@@ -447,6 +453,7 @@ def before_interval(scenario: InHours, at: Mapping[str, Any] | None = None) -> J
         include_start=scenario.starts,
         tiers=_tiers(scenario, value, kept),
         prediction=_prediction(value) if scenario.prediction else None,
+        restart_cv=recovery.restart_cv,
         person_share=recovery.person_share,
         person=person,
         false_alarms_per_h=recovery.false_alarms_per_day / H_PER_DAY,
@@ -476,8 +483,15 @@ def weights_of(exposure: np.ndarray) -> np.ndarray:
     return np.moveaxis(np.where(total > 0, exposure / np.where(total > 0, total, 1.0), never), -1, 0)
 
 
-def _modes(scenario: InHours, value: Values, weight: np.ndarray) -> ModesInHours:
-    modes = scenario.failures.modes
+def _survival(scenario: InHours, value: Values) -> list[np.ndarray]:
+    """Share of the failures of each mode that each faster tier survives, the modes on the first axis."""
+    tiers, given = scenario.checkpoint.tiers, value.below("checkpoint.tiers")
+    shares = {tier.name: given[f"{tier.name}.survives"] for tier in tiers if f"{tier.name}.survives" in given}
+    return list(scenario.survival(value.n_nodes if "cluster.n_gpus" in value.given else None, shares))
+
+
+def _modes(scenario: InHours, value: Values, weight: np.ndarray, survives: list[np.ndarray]) -> ModesInHours:
+    modes, recovery = scenario.failures.modes, scenario.recovery
 
     def own_or(path: str) -> np.ndarray:
         own, general = _own_h(scenario, path.rpartition(".")[2]), np.asarray(value.hours(path))
@@ -492,7 +506,14 @@ def _modes(scenario: InHours, value: Values, weight: np.ndarray) -> ModesInHours
         latency=_own_h(scenario, "latency_h"),
         repair=_own_h(scenario, "repair_h"),
         n_out=np.array([*(mode.n_out_nodes for mode in modes), 1]),
+        detection_cv=_own_cv([mode.detection_cv for mode in modes], recovery.detection_cv),
+        restart_cv=_own_cv([mode.restart_cv for mode in modes], recovery.restart_cv),
+        survives=tuple(survives),
     )
+
+
+def _own_cv(own: list[float | None], general: float) -> np.ndarray:
+    return np.array([general if cv is None else cv for cv in [*own, None]])
 
 
 def _own_h(scenario: InHours, field: str) -> np.ndarray:
@@ -508,21 +529,18 @@ def _mean(weight: np.ndarray, of_modes: np.ndarray) -> Any:
 
 
 def _restarts(
-    scenario: InHours, value: Values, weight: np.ndarray
+    scenario: InHours, value: Values, weight: np.ndarray, survives: list[np.ndarray]
 ) -> tuple[tuple[RestartInHours, ...], list[tuple[Any, ...]]]:
     """The restart times of failures, the general one first; and for each tier, the share that it survives of each."""
-    tiers, given = scenario.checkpoint.tiers, value.below("checkpoint.tiers")
-    shares = {tier.name: given[f"{tier.name}.survives"] for tier in tiers if f"{tier.name}.survives" in given}
-    survival = scenario.survival(value.n_nodes if "cluster.n_gpus" in value.given else None, shares)
     own = _own_h(scenario, "restart_min")
-    weight, *survival = by_mode(weight, *survival)
+    weight, *survives = by_mode(weight, *survives)
     restarts = []
-    kept: list[tuple[Any, ...]] = [() for _ in tiers]
+    kept: list[tuple[Any, ...]] = [() for _ in survives]
     for restart in (None, *np.unique(own[~np.isnan(own)])):
         group = np.isnan(own) if restart is None else own == restart
         hours = value.hours("recovery.restart_min") if restart is None else restart
         restarts.append(RestartInHours(weight[group].sum(axis=0), hours))
-        of_group = [(weight[group] * survived[group]).sum(axis=0) for survived in survival]
+        of_group = [(weight[group] * survived[group]).sum(axis=0) for survived in survives]
         kept = [(*before, one) for before, one in zip(kept, of_group, strict=True)]
     return tuple(restarts), kept
 

@@ -214,21 +214,20 @@ def _survival(scenario: Scenario) -> np.ndarray:
 
 def _modes(scenario: Scenario, job: JobInHours, of_time: np.ndarray, of_nodes: np.ndarray) -> np.ndarray:
     """One row a mode, then ``other``, false alarms and repeats of a bad node, which take the general times."""
-    recovery, modes = scenario.recovery, scenario.failures.modes
 
-    def own(field: str, general: float) -> np.ndarray:
-        values = [getattr(mode, field) for mode in modes]
-        return np.array([general if value is None else value for value in values] + [general] * 3, dtype=float)
+    def padded(values: np.ndarray) -> np.ndarray:
+        """With the rows of ``other`` for false alarms and repeats."""
+        return np.pad(values, (0, 2), mode="edge")
 
     table = np.zeros(of_time.size, MODE)
     for name in ("detection", "queue", "restart", "repair", "latency"):
-        table[name] = np.pad(getattr(job.modes, name), (0, 2), mode="edge")
+        table[name] = padded(getattr(job.modes, name))
     table["detection"][-2] = 0.0  # the time-out itself
     table["restart"] += job.init
     table["recovery"] = table["detection"] + table["queue"] + table["restart"]
-    table["detection_sigma"] = _sigma(own("detection_cv", recovery.detection_cv))
-    table["restart_sigma"] = _sigma(own("restart_cv", recovery.restart_cv))
-    table["latency_sigma"] = _sigma(own("latency_cv", 0.0))
+    table["detection_sigma"] = _sigma(padded(job.modes.detection_cv))
+    table["restart_sigma"] = _sigma(padded(job.modes.restart_cv))
+    table["latency_sigma"] = _sigma(np.array([*(mode.latency_cv for mode in scenario.failures.modes), 0.0, 0.0, 0.0]))
     table["n_out"] = np.append(job.modes.n_out, [0, 1])
     table["survival"] = _survival(scenario)
     table["keep_of_time"], table["else_of_time"] = _alias(of_time)

@@ -1,0 +1,217 @@
+"""When a run is done: the distribution of its hours, exactly, from the transform of its rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ettr.budget.changing import exposed_h
+from ettr.budget.closed_forms import ENDS, out_of_order, quiet_budget
+from ettr.budget.refusals import accepted
+from ettr.budget.transforms import alarms, changing, silent, stages, tiers
+from ettr.budget.transforms.inversion import inverted
+from ettr.budget.transforms.recoveries import Exposure
+from ettr.budget.transforms.stages import Quiet
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.finishing import Finishing
+from ettr.core.units import LAST_DIGITS
+from ettr.core.validity import plain, warn_outside
+from ettr.scenario import JobInHours, Scenario
+
+_LARGEST_EXPONENT = 300.0
+"""Failures in what has to be trained in one go, beyond which a run practically never ends."""
+_TINY = 1e-150
+"""A step so small that the transform is straight, over the hours."""
+_FADED = 1e-6
+_SPACING, _FEWEST_RATES, _MOST_RATES = 0.8, 24, 400
+"""Distance of the rates of a posterior in standard deviations of the finishing date, and how many there may be."""
+_BEYOND = 1e-9
+"""Probability of the rates that are left out on each side."""
+
+
+def finishing(
+    scenario: Scenario | JobInHours, at: Mapping[str, Any] | None = None, *, rate_known: bool = True, done: float = 0.0
+) -> Finishing:
+    r"""Distribution of the hours from submission to the end of a run, exact under the rules of a run.
+
+    Parameters
+    ----------
+    scenario : Scenario or JobInHours
+        The run; in hours it is taken as one that :func:`accepted` gave for ``"finishing"``.
+    at : mapping, optional
+        Dotted path (one of :func:`swept`) to an array in the field's unit, as in :func:`exact`.
+    rate_known : bool
+        False for a failure rate that is known from a count only: the distribution is mixed over its posterior.
+    done : float
+        Share of the work that is done; the hours then begin now, at a checkpoint, without queue and start.
+
+    Returns
+    -------
+    Finishing
+        Its ``cdf``, ``quantile`` and ``pdf`` take arrays; with ``at`` it is one distribution a point.
+
+    Raises
+    ------
+    InputError
+        A path that cannot be swept, a share outside [0, 1), or a rate of which no failure was seen, or nothing known.
+    NotModelled
+        What has no transform: spares that run out, nodes with a memory, latencies that vary or differ, and others,
+        which ``ettr.simulate`` follows.
+    OutsideValidity
+        The run would practically never end, or meets so few failures that its alarms cannot be told from its intervals.
+
+    Notes
+    -----
+    Each try of a stage ends with a failure or with a durable checkpoint, and what follows begins anew; so the transform
+    of the whole is a product, with tiers and maintenance of matrices. Kulkarni, Nicola and Trivedi (1987). Requests for
+    maintenance that wait for one checkpoint are served together. With alarms the interval that the end cuts short
+    counts as the others, and a rate that changes is followed to the spread of the exposed hours around their mean. The
+    mean is that of :func:`exact`, but for what that has to first order or in whole intervals only.
+
+    Examples
+    --------
+    >>> from ettr import Scenario, budget
+    >>> run = Scenario.load("llama3-405b").override({"maintenance": None, "spares": None, "repair": None})
+    >>> finish = budget.finishing(run)
+    >>> round(finish.quantile(0.9), 1), round(finish.cdf(1272), 3)
+    (1272.6, 0.877)
+    """
+    if not (isinstance(done, (int, float)) and 0 <= done < 1):
+        raise InputError(f"done, the share of the work that is done, must be at least 0 and below 1, got {done!r}")
+    run = accepted(scenario, at, "finishing")
+    if done:
+        run = replace(run, work=run.work * (1 - done))
+    if rate_known:
+        return _of(run, starts=not done)
+    if isinstance(scenario, JobInHours) or run.shape:
+        raise InputError("rate_known=False needs a scenario, which knows its posterior, and no arrays")
+    return _predictive(Scenario.of(scenario), run, starts=not done)
+
+
+def _predictive(scenario: Scenario, run: JobInHours, starts: bool) -> Finishing:
+    """Mixed over the posterior of the failure rate."""
+    known = scenario.failures.posterior
+    if known is None:
+        raise InputError(
+            "how well the failure rate is known does not follow from the scenario: give a count (failures.n_events and "
+            "failures.node_days) or failures.rate_gamma"
+        )
+    if scenario.failures.n_events == 0 or known.shape < 1:
+        raise InputError(
+            "no failure was seen, so the failure rate has no lower end and the run no finishing date to predict: plan "
+            "with the most that fits with that, as `ettr plan` does, or with rate_known=True"
+        )
+    from scipy.special import gammainccinv, gammaincinv, gammaln  # 0.1 s to load, and needed here alone
+
+    low, high = (math.log(of(known.shape, _BEYOND)) for of in (gammaincinv, gammainccinv))
+    grid = np.linspace(low, high, 49)
+
+    def at_rates(log_rate: np.ndarray) -> JobInHours:
+        return replace(run, rate=scenario.job_rate_at(1000 * np.exp(log_rate) / known.node_days))
+
+    rough = _of(at_rates(grid), starts, quiet_about=True)
+    ends_at = np.isfinite(rough.mean_h) & (rough.sd_h > 0)
+    if not ends_at.any():
+        raise OutsideValidity(f"budget.finishing holds only for {ENDS}")
+    steps = np.where(ends_at[1:], np.abs(np.diff(rough.mean_h)) / (_SPACING * rough.sd_h[1:]), 1.0)
+    passed = np.append(0.0, np.cumsum(np.maximum(np.nan_to_num(steps, nan=1.0), 1e-3)))
+    n = int(np.clip(np.ceil(passed[-1]), _FEWEST_RATES, _MOST_RATES))
+    middle = (np.arange(n) + 0.5) / n * passed[-1]
+    log_rate = np.interp(middle, passed, grid)
+    width = np.interp(middle, (passed[1:] + passed[:-1]) / 2, np.diff(grid) / np.diff(passed))
+    weights = np.exp(known.shape * log_rate - np.exp(log_rate) - gammaln(known.shape)) * width
+    return _of(at_rates(log_rate), starts, quiet_about=True).mixed(weights / weights.sum())
+
+
+def _of(run: JobInHours, starts: bool, quiet_about: bool = False) -> Finishing:
+    """The distribution at each point of a run."""
+    shape = run.shape
+    outside = {rule: np.broadcast_to(mask, shape) for rule, mask in _limits(run).items()}
+    broken = [rule for rule, mask in outside.items() if np.any(mask)]
+    if not shape:
+        if broken:
+            raise OutsideValidity(f"budget.finishing holds only for {broken[0]}")
+        return _inverted(run, starts)
+    bad = np.logical_or.reduce(list(outside.values())) if outside else np.zeros(shape, dtype=bool)
+    if not bad.any():
+        return _inverted(run, starts)
+    if not quiet_about:
+        warn_outside("budget.finishing", " and ".join(broken), int(bad.sum()), bad.size)
+    if bad.all():
+        nothing, table = np.full(shape, np.nan), np.full((*shape, 2), np.nan)
+        return Finishing(nothing, nothing, nothing, nothing, table, table, nothing)
+    return _inverted(run.at_points(np.nonzero(~bad)), starts).scattered(~bad)
+
+
+def _limits(run: JobInHours) -> dict[str, Any]:
+    """What must hold, in words, and where it does not."""
+    with np.errstate(all="ignore"):
+        once_h = np.minimum(run.tau, run.work) + sum(run.stalls) + run.persist
+        most = run.rate * (1.0 if run.ageing is None else max(1.0, changing.relative(run, 0.0)))
+        limits = {
+            "intervals no shorter than the training during the background write": run.head * (1 - LAST_DIGITS)
+            > run.tau,
+            ENDS: np.logical_not(most * (once_h + run.restart_after) <= _LARGEST_EXPONENT),
+        }
+        if run.tiers:
+            limits["tiers whose intervals do not fall, and none shorter than its write"] = out_of_order(run)
+        if run.prediction is not None:
+            limits["runs in which some sixteen failures or more come without warning"] = _alarms_blur(run)
+    return limits
+
+
+def _alarms_blur(run: JobInHours) -> Any:
+    """Where a run with alarms has so few failures that it matters where its intervals end."""
+    turn = np.pi / np.asarray(run.cycle, dtype=float)
+    s = 1j * turn[..., None]
+    blurred = alarms.whole(run, False)(Exposure(_wide(run.rate), s, s))
+    return np.logical_not(np.abs(blurred[..., 0]) <= _FADED)
+
+
+def _inverted(run: JobInHours, starts: bool) -> Finishing:
+    of = (
+        tiers
+        if run.tiers
+        else alarms
+        if run.prediction is not None
+        else silent
+        if np.any(np.asarray(run.silent) > 0)
+        else stages
+    )
+    starts = starts and run.include_start
+    quiet: Quiet = of.quiet(run, starts)
+    if run.ageing is not None and run.ageing.factor != 1:
+        end_h = _end_h(run)
+        whole = changing.whole(run, starts, end_h, of.whole, of.log_cycle)
+        quiet = changing.quiet(run, quiet)
+    else:
+        whole = of.whole(run, starts)
+    rate = _wide(run.rate)
+
+    def transform(s: Any) -> Any:
+        return whole(Exposure(rate, s, s))
+
+    with np.errstate(under="ignore"):
+        return inverted(transform, _about_h(run, transform, quiet), run.shape, quiet.probability, quiet.hours)
+
+
+def _about_h(run: JobInHours, transform: Callable[[Any], Any], quiet: Quiet) -> Any:
+    """Mean hours, roughly. [h]"""
+    if run.prediction is not None:  # whose transform is a root, and loses digits where s is tiny
+        return quiet_budget(replace(run, stops_per_h=0.0)).total_h
+    step = _TINY / np.broadcast_to(quiet.hours, run.shape)[..., None]
+    return (-np.angle(transform(1j * step)) / step)[..., 0]
+
+
+def _end_h(run: JobInHours) -> Any:
+    """Exposed hours at the end of a run whose rate changes, at each point. [h]"""
+    ends = [exposed_h(run.at_points(point)) for point in np.ndindex(run.shape)]
+    return plain(np.reshape(ends, run.shape))
+
+
+def _wide(values: Any) -> Any:
+    return np.asarray(values, dtype=float)[..., None]

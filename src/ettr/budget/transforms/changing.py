@@ -1,0 +1,106 @@
+r"""A run whose failure rate changes with its exposed hours u, by Wald's identity.
+
+In hours of exposure what happens before and after is independent, whatever was lost. With :math:`\omega(u)` such that
+:math:`E\,e^{-sT_1 - \omega U_1 + \kappa\tau} = 1` for one checkpoint cycle of :math:`T_1` hours, :math:`U_1` of them
+exposed, at the rate of that moment, :math:`E\,e^{-sT + \kappa W - \int_0^U \omega\,du} = 1`. With κ taken at the rate
+at the end ω vanishes there, and U may be replaced by its mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ettr.budget.transforms.recoveries import Exposure, Kind, kinds_of, loss, planned_restart, widened
+from ettr.budget.transforms.stages import Of, Quiet
+from ettr.checkpoint import growth
+from ettr.scenario import JobInHours
+
+LogCycle = Callable[[JobInHours, list[Kind], Exposure], Any]
+Whole = Callable[[JobInHours, bool], Of]
+
+_NODES = 24
+_STEPS, _ENOUGH = 12, 1e-12
+
+
+def whole(run: JobInHours, starts: bool, end_h: Any, steady: Whole, log_cycle: LogCycle) -> Of:
+    """Transform of a run that burns in.
+
+    Parameters
+    ----------
+    run : JobInHours
+        The run, at the settled rate.
+    starts : bool
+        Whether the first queue and restart count.
+    end_h : float or ndarray
+        Exposed hours at the end, about. [h]
+    steady, log_cycle : callable
+        Transform of the whole run, and logarithm of that of a cycle, where the rate does not change.
+    """
+    at_end = replace(run, rate=run.rate * relative(run, end_h), ageing=None)
+    settled = steady(at_end, starts)
+    first_rate = run.rate * relative(run, 0.0)
+    begin_h = growth(first_rate, run.start) if starts else 0.0  # mean exposed hours of the first restart
+    moment_h, width_h = _moments(run, np.asarray(begin_h, dtype=float), np.asarray(end_h, dtype=float))
+    kinds, inner, wide = kinds_of(run, 2), widened(replace(at_end, rate=0.0), 2), widened(at_end)
+    rates = (np.asarray(run.rate)[..., None] * relative(run, moment_h))[..., None]
+    end_rate = np.asarray(at_end.rate, dtype=float)[..., None, None]
+    first_kinds = kinds_of(run)
+
+    def of(at: Exposure) -> Any:
+        s, down = at.s[..., None, :], at.down[..., None, :]
+
+        def cycle(rate: Any, omega: Any) -> Any:
+            return log_cycle(replace(inner, rate=rate), kinds, Exposure(rate, s + omega, down))
+
+        target = cycle(end_rate, 0.0)
+        before, was = np.zeros(np.broadcast_shapes(rates.shape, s.shape), dtype=complex), cycle(rates, 0.0) - target
+        now = was / inner.cycle
+        for _ in range(_STEPS):
+            value = cycle(rates, now) - target
+            rise = value - was
+            step = np.where(rise == 0, 0.0, value * (now - before) / np.where(rise == 0, 1.0, rise))
+            before, was, now = now, value, now - step
+            if np.all(np.abs(step) <= _ENOUGH * np.abs(now)):
+                break
+        extra = np.exp((now * width_h[..., None]).sum(axis=-2))
+        if not starts:
+            return settled(at) * extra
+        begun = [
+            planned_restart(wide, loss(wide, first_kinds, each), each)
+            for each in (Exposure(np.asarray(first_rate)[..., None], at.s, at.down), at)
+        ]
+        return settled(at) * extra * begun[0] / begun[1]
+
+    return lambda at: of(Exposure(np.asarray(at_end.rate, dtype=float)[..., None], at.s, at.down))
+
+
+def quiet(run: JobInHours, plain: Quiet) -> Quiet:
+    """A run in which nothing strikes at a rate that changes, from one at the settled rate."""
+    exposed_h = -np.log(plain.probability) / np.where(run.rate > 0, run.rate, 1.0)
+    ageing = run.ageing
+    assert ageing is not None
+    excess = (ageing.factor - 1) * np.exp(-ageing.age / ageing.decay)
+    more = run.rate * excess * ageing.decay * -np.expm1(-exposed_h / ageing.decay)
+    return Quiet(plain.probability * np.exp(-more), plain.hours)
+
+
+def relative(run: JobInHours, exposed_h: Any) -> Any:
+    """Failure rate at some exposed hours over the settled one."""
+    ageing = run.ageing
+    assert ageing is not None
+    return 1 + (ageing.factor - 1) * np.exp(-(exposed_h + ageing.age) / ageing.decay)
+
+
+def _moments(run: JobInHours, begin_h: Any, end_h: Any) -> tuple[Any, Any]:
+    """Exposed hours at which the rate is looked at, and how many each stands for; denser while it changes. [h]"""
+    assert run.ageing is not None
+    x, weight = np.polynomial.legendre.leggauss(_NODES)
+    span_h = (end_h - begin_h)[..., None]
+    scale_h = np.minimum(4 * run.ageing.decay, span_h)
+    most = np.log1p(span_h / scale_h)
+    y = most * (x + 1) / 2
+    return begin_h[..., None] + scale_h * np.expm1(y), weight * most / 2 * scale_h * np.exp(y)

@@ -1,0 +1,127 @@
+"""From a transform back to the distribution of hours, by its Fourier series over a stretch that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ettr.core.finishing import Finishing, constant, table
+from ettr.core.validity import plain
+
+Transform = Callable[[Any], Any]
+"""From values of s, with one axis more than the points, to E e^(-sT)."""
+
+_LADDER = 2.0 ** np.arange(-4, 26)
+"""Steps at which moments are looked for, over a thousandth of one over the hours."""
+_SIDE = 8.0
+"""Standard deviations on each side of the mean that the stretch holds, and as many more for each unit of skewness."""
+_MOST_SKEW = 25.0
+_FIRST_TERMS, _MOST_TERMS = 32, 4096
+_POINTS_OF_A_BLOCK = 1 << 17
+_ENOUGH = 1e-9
+_RESOLVED = 1e-7
+"""Size of the last terms at which no more are needed, and up to which none were missed."""
+_SMALLEST_ATOM = 1e-12
+_CERTAIN = 1e-9
+"""Standard deviation over mean below which a time is constant."""
+
+
+def inverted(transform: Transform, about_h: Any, shape: tuple[int, ...], atom: Any, atom_h: Any) -> Finishing:
+    """The distribution that a transform belongs to.
+
+    Parameters
+    ----------
+    transform : callable
+        From imaginary values of s [1/h], of shape ``(*shape, k)``, to the transform there.
+    about_h : float or ndarray
+        Mean hours, to a few digits. [h]
+    shape : tuple of int
+        Of the points.
+    atom, atom_h : float or ndarray
+        Probability that nothing happens, and hours of the run then. [1, h]
+
+    Notes
+    -----
+    With the period P and :math:`\\omega_j = 2\\pi j/P`, :math:`P(T \\le t) = 1/2 + (t-m)/P + \\sum_j
+    \\mathrm{Im}[\\Phi(i\\omega_j) e^{i\\omega_j t}]/(\\pi j)` wherever no time is more than P from t. The atom is taken
+    out first. Terms that do not fade are damped by those of a normal distribution.
+    """
+    mean_h, sd_h, skewness = _moments(transform, np.broadcast_to(about_h, shape))
+    if not shape and sd_h <= _CERTAIN * mean_h:
+        return constant(float(mean_h))
+    sd_h = np.maximum(sd_h, _CERTAIN * mean_h)
+    atom = np.where(np.broadcast_to(atom, shape) > _SMALLEST_ATOM, atom, 0.0)
+    atom_h = np.where(atom > 0, np.broadcast_to(atom_h, shape), 0.0)
+    low_h = mean_h - _SIDE * (1 + np.clip(-skewness, 0.0, _MOST_SKEW)) * sd_h
+    high_h = mean_h + _SIDE * (1 + np.clip(skewness, 0.0, _MOST_SKEW)) * sd_h
+    low_h = np.where(atom > 0, np.maximum(low_h, atom_h - 0.02 * (high_h - atom_h)), low_h)
+    period_h = high_h - low_h
+    turns = 2 * np.pi / period_h[..., None]
+
+    def terms(j: np.ndarray) -> Any:
+        """Fourier terms of what is not the atom, from the beginning of the stretch on."""
+        s = 1j * turns * j
+        return np.exp(s * low_h[..., None]) * (transform(s) - atom[..., None] * np.exp(-s * atom_h[..., None]))
+
+    found = terms(np.arange(1, _FIRST_TERMS + 1))
+    most = min(_MOST_TERMS, max(_FIRST_TERMS, _POINTS_OF_A_BLOCK // max(1, mean_h.size)))
+    while np.abs(found[..., -found.shape[-1] // 4 :]).max() > _ENOUGH and 2 * found.shape[-1] <= most:
+        n = found.shape[-1]
+        found = np.concatenate([found, terms(np.arange(n + 1, 2 * n + 1))], axis=-1)
+    n = found.shape[-1]
+    j = np.arange(1, n + 1)
+    unresolved = np.abs(found[..., -n // 4 :]).max(axis=-1) > _RESOLVED
+    damping = np.log(1 / _ENOUGH)
+    found = found * np.exp(np.where(unresolved[..., None], -damping * (j / n) ** 2, 0.0))
+    smoothed_h = np.where(unresolved, np.sqrt(2 * damping) * period_h / (2 * np.pi * n), 0.0)
+    size = 8 * n
+    wave = np.zeros((*shape, size // 2 + 1), dtype=complex)
+    wave[..., 1 : n + 1] = found * (-1j * size / (2 * np.pi * j))
+    of_mean = (1 - atom) / 2 + (low_h * (1 - atom) - (mean_h - atom * atom_h)) / period_h
+    at = np.arange(size) / size
+    below = np.fft.irfft(wave, size) + of_mean[..., None] + (1 - atom)[..., None] * at
+    wave[..., 1 : n + 1] = found * (size / period_h[..., None])
+    density = np.fft.irfft(wave, size) + ((1 - atom) / period_h)[..., None]
+    if np.any(atom > 0):
+        before = low_h[..., None] + at * period_h[..., None] < atom_h[..., None]
+        below, density = np.where(before, 0.0, below), np.where(before, 0.0, density)
+    named = {
+        "mean_h": mean_h,
+        "sd_h": sd_h,
+        "first_h": low_h,
+        "step_h": period_h / size,
+        "atom": atom,
+        "atom_h": atom_h,
+        "smoothed_h": smoothed_h,
+    }
+    return table(below, density, **{name: plain(value) for name, value in named.items()})
+
+
+def _moments(transform: Transform, about_h: Any) -> tuple[Any, Any, Any]:
+    """Mean, standard deviation and skewness, from the transform at a ladder of small steps. [h, h, 1]"""
+    steps = 1e-3 / about_h[..., None] * _LADDER
+    values = transform(1j * steps)
+    about_h = about_h - np.angle(values[..., 0] * np.exp(1j * steps[..., 0] * about_h)) / steps[..., 0]
+    with np.errstate(divide="ignore"):
+        spread = np.maximum.accumulate(np.maximum(-2 * np.log(np.abs(values)), 0.0), axis=-1)
+
+    def at_widest(most: float) -> tuple[Any, Any, Any]:
+        """Step, value, and spread over its square, at the largest step that spreads no more than this; and before."""
+        place = np.maximum((spread < most).sum(axis=-1) - 1, 1)[..., None] + np.array([-1, 0])
+        step, value, broad = (np.take_along_axis(each, place, -1) for each in (steps, values, spread))
+        return step, value, broad / step**2
+
+    def doubled(of: Any) -> Any:
+        """Richardson's extrapolation, from a step and its half, of what is off by its square."""
+        return (4 * of[..., 0] - of[..., 1]) / 3
+
+    step, value, _ = at_widest(1e-5)
+    mean_h = about_h - doubled(np.angle(value * np.exp(1j * step * about_h[..., None])) / step)
+    sd_h = np.sqrt(np.maximum(doubled(at_widest(1e-3)[2]), 0.0))
+    step, value, _ = at_widest(0.1)
+    turned = np.angle(value * np.exp(1j * step * mean_h[..., None]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skewness = np.nan_to_num(6 * turned[..., 1] / (step[..., 1] * sd_h) ** 3)
+    return mean_h, sd_h, skewness

@@ -1,0 +1,153 @@
+"""What follows a failure, as a transform: detection, queue and restart, by kind of failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ettr.scenario import JobInHours
+
+_REACH = 8.5
+"""Standard deviations of a log-normal time's logarithm that its quadrature covers."""
+_FEWEST_NODES, _MOST_NODES = 64, 1024
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Failures that are alike in all that follows them; ``survives`` is the share that each faster tier survives."""
+
+    share: Any
+    detection_h: Any
+    detection_cv: float
+    queue_h: Any
+    restart_h: Any
+    restart_cv: float
+    survives: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """Values of s at which a transform is asked for.
+
+    Attributes
+    ----------
+    rate : float or ndarray
+        Failures per exposed hour, λ. [1/h]
+    s : ndarray
+        Per exposed hour. [1/h]
+    down : ndarray
+        Per hour in which nothing can strike; the same as ``s`` but where rates change. [1/h]
+    """
+
+    rate: Any
+    s: Any
+    down: Any
+
+    @property
+    def ends(self) -> Any:
+        """λ + s. [1/h]"""
+        return self.rate + self.s
+
+    def survives(self, hours: Any) -> Any:
+        """Of some exposed hours without failure: e^(-(λ+s)y)."""
+        return np.exp(-self.ends * hours)
+
+    def strikes(self, hours: Any) -> Any:
+        """Of the time to a failure that strikes within some exposed hours: λ(1 - e^(-(λ+s)y))/(λ+s)."""
+        return -np.expm1(-self.ends * hours) * (self.rate / self.ends)
+
+    def later(self, more: Any) -> Exposure:
+        """With as much more of s everywhere: where nothing of a process of this rate may happen."""
+        return Exposure(self.rate, self.s + more, self.down + more)
+
+
+def widened(run: JobInHours, axes: int = 1) -> JobInHours:
+    """A run with more axes, the last one for values of s; its modes stay as they are."""
+    return run.map(lambda array: _wide(array, axes))
+
+
+def kinds_of(run: JobInHours, axes: int = 1) -> list[Kind]:
+    """Kinds of failures of a run, each with as many more axes."""
+    modes = run.modes
+    alike: dict[tuple[bytes, ...], tuple[Any, list[np.ndarray]]] = {}
+    columns = (modes.detection, modes.detection_cv, modes.queue, modes.restart, modes.restart_cv, *modes.survives)
+    for i, weight in enumerate(modes.weight):
+        if np.any(weight > 0):
+            rows = [np.asarray(column[i]) for column in columns]
+            key = tuple(row.tobytes() for row in rows)
+            share = alike[key][0] + weight if key in alike else weight
+            alike[key] = share, rows
+    return [
+        Kind(
+            share=_wide(share, axes),
+            detection_h=_wide(rows[0], axes),
+            detection_cv=float(rows[1]),
+            queue_h=_wide(rows[2], axes),
+            restart_h=_wide(rows[3], axes),
+            restart_cv=float(rows[4]),
+            survives=tuple(_wide(row, axes) for row in rows[5:]),
+        )
+        for share, rows in alike.values()
+    ]
+
+
+def _wide(values: Any, axes: int) -> Any:
+    array = np.asarray(values, dtype=float)
+    return array.reshape(array.shape + (1,) * axes) if array.ndim else float(array)
+
+
+def missing(hours: Any, cv: float, s: Any) -> Any:
+    """What a time leaves of 1, :math:`1 - E\\,e^{-sX}`: of fixed hours, or of a log-normal time of that mean."""
+    if cv == 0:
+        return -np.expm1(-s * hours)
+    sigma = np.sqrt(np.log1p(cv**2))
+    swings = np.max(np.abs(s * hours)) * cv
+    n = int(np.clip(8 * swings, _FEWEST_NODES, _MOST_NODES))
+    z = np.linspace(-_REACH, _REACH, n + 1)
+    weight = np.exp(-z * z / 2)
+    return -np.expm1(-(s * hours)[..., None] * np.exp(sigma * z - sigma**2 / 2)) @ (weight / weight.sum())
+
+
+def together(parts: Iterable[Any]) -> Any:
+    """What several times, one after the other, leave of 1, from what each leaves."""
+    result: Any = 0.0
+    for part in parts:
+        result = result + part - result * part
+    return result
+
+
+def missing_down(run: JobInHours, kind: Kind, down: Any) -> Any:
+    """What detection and queue of a failure leave of 1, with the wait for a person."""
+    person = run.person_share * down * run.person / (1 + down * run.person)
+    return together((missing(kind.detection_h, kind.detection_cv, down), -np.expm1(-down * kind.queue_h), person))
+
+
+def missing_restart(run: JobInHours, restart_h: Any, restart_cv: float, load_h: Any, ends: Any) -> Any:
+    """What a restart that nothing strikes leaves of 1, with its initialisation and load."""
+    return together((missing(restart_h, restart_cv, ends), -np.expm1(-ends * (run.init + load_h))))
+
+
+def loss(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
+    r"""What a failure adds to a stage, :math:`g = 1 - \lambda\rho/(\lambda+s)`, with ρ the recovery up to training.
+
+    Kept as a difference from 1 that loses no digits where s is small: then :math:`g \approx s(1/\lambda +
+    \text{mean recovery})`.
+    """
+    share_of_s = at.s / at.ends
+    lacks: Any = 0.0
+    struck: Any = 0.0
+    for kind in kinds:
+        down = missing_down(run, kind, at.down)
+        restart = missing_restart(run, kind.restart_h, kind.restart_cv, run.load, at.ends)
+        lacks = lacks + kind.share * (down + (1 - down) * share_of_s * restart)
+        struck = struck + kind.share * (1 - down) * restart
+    rest = 1 - struck * at.rate / at.ends
+    return (at.s + at.rate * lacks / rest) / at.ends
+
+
+def planned_restart(run: JobInHours, g: Any, at: Exposure) -> Any:
+    """A planned restart from the store, up to training."""
+    return 1 - g * missing_restart(run, run.restart, run.restart_cv, run.load, at.ends)

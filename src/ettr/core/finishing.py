@@ -1,0 +1,392 @@
+"""When a run is done: the distribution of its hours, as a table that is read with smooth steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ettr.core.errors import InputError
+from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
+from ettr.core.sentences import count, duration, pct
+from ettr.core.validity import plain
+
+PERCENTILES = (5, 50, 90, 95, 99)
+"""Of the finishing date, in an answer."""
+_BISECTIONS = 52
+_POINTS = 4096
+"""Of a table that is made of runs, or of other tables."""
+_TAIL = 1e-9
+"""Probability of the tail beyond a table that is made here."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Finishing(Answer):
+    """The distribution of the hours that a run takes, or of one at each point of an array.
+
+    Numbers are floats, or arrays of one shape, that of the points; tables have one axis more.
+
+    Attributes
+    ----------
+    mean_h, sd_h : float or ndarray
+        Mean and standard deviation. NaN at points outside the validity of what they come from. [h]
+    first_h, step_h : float or ndarray
+        Where the table begins, and the distance of its entries. [h]
+    below : ndarray
+        Probability of being done by each entry, ``atom`` left out: rising.
+    density : ndarray
+        Its slope there, such that a cubic between entries rises as well. [1/h]
+    tail_per_h : float or ndarray
+        Rate at which the probability of not being done falls beyond the table, exponentially. [1/h]
+    atom, atom_h : float or ndarray
+        Probability that nothing happens on the way, and the hours that the run then takes, its least. [1, h]
+    never : float or ndarray
+        Probability that the run practically never ends.
+    smoothed_h : float or ndarray
+        Standard deviation of the normal distribution that was added, where steps of constant times were too many to
+        resolve; 0 where nothing was. [h]
+    """
+
+    mean_h: Any
+    sd_h: Any
+    first_h: Any
+    step_h: Any
+    below: np.ndarray
+    density: np.ndarray
+    tail_per_h: Any
+    atom: Any = 0.0
+    atom_h: Any = 0.0
+    never: Any = 0.0
+    smoothed_h: Any = 0.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the points; () for one."""
+        return self.below.shape[:-1]
+
+    def cdf(self, at_h: Any) -> Any:
+        """Probability of being done by some hours, in [0, 1] and rising; at 0 for what cannot be.
+
+        Parameters
+        ----------
+        at_h : float or ndarray
+            Hours since the clock started; broadcast against the points. [h]
+
+        Returns
+        -------
+        float or ndarray
+            Broadcast shape.
+
+        Raises
+        ------
+        InputError
+            Hours that are not a number.
+        """
+        return self._read(at_h, self._cdf)
+
+    def pdf(self, at_h: Any) -> Any:
+        """Density of the finishing date, ``atom`` left out; parameters and shape as of :meth:`cdf`. [1/h]"""
+        return self._read(at_h, self._pdf)
+
+    def quantile(self, p: Any) -> Any:
+        """Hours by which the run is done with a probability. [h]
+
+        Parameters
+        ----------
+        p : float or ndarray
+            Probability, between 0 and 1; broadcast against the points.
+
+        Returns
+        -------
+        float or ndarray
+            Broadcast shape; infinite beyond what ends. [h]
+
+        Raises
+        ------
+        InputError
+            A probability outside (0, 1).
+        """
+        levels = _numbers("p, a probability,", p)
+        if not np.all((levels > 0) & (levels < 1)):
+            bad = levels[~((levels > 0) & (levels < 1))].flat[0]
+            raise InputError(f"p, a probability, must be above 0 and below 1, got {bad:g}: e.g. 0.9 for nine in ten")
+        shape = np.broadcast_shapes(self.shape, levels.shape)
+        rows, at = self._rows(shape), np.broadcast_to(levels, shape).ravel()
+        return plain(self._quantile(rows, at).reshape(shape))
+
+    def mixed(self, weights: Any) -> Finishing:
+        """One distribution for a run that is like one of the points, it is not known which.
+
+        Parameters
+        ----------
+        weights : ndarray of shape ``shape``
+            Probability of each point; points outside validity count as never ending.
+        """
+        share = np.broadcast_to(np.asarray(weights, dtype=float), self.shape).ravel()
+        ends = np.isfinite(np.broadcast_to(self.mean_h, self.shape).ravel())
+        never = float(share[~ends].sum() + share[ends] @ self._flat(self.never)[ends])
+        some, means, sds = share[ends], self._flat(self.mean_h)[ends], self._flat(self.sd_h)[ends]
+        total = some.sum()
+        mean_h = float(some @ means / total)
+        sd_h = math.sqrt(float(some @ (sds**2 + (means - mean_h) ** 2) / total))
+        atoms, atom_at = self._flat(self.atom)[ends], self._flat(self.atom_h)[ends]
+        rows = np.flatnonzero(ends)
+        heavy = rows[some > _TAIL / rows.size]
+        low_h = float(self._flat(self.first_h)[heavy].min())
+        high_h = float(self._quantile(heavy, np.full(heavy.size, 1 - _TAIL)).max())
+        at_h = np.linspace(low_h, high_h, _POINTS)
+        below, density = np.zeros(_POINTS), np.zeros(_POINTS)
+        for row, weight in zip(rows, some, strict=True):
+            one = np.full(_POINTS, row)
+            below += weight * (
+                self._cdf(one, at_h) - self._flat(self.atom)[row] * (at_h >= self._flat(self.atom_h)[row])
+            )
+            density += weight * self._pdf(one, at_h)
+        atom = float(some @ atoms)
+        return table(
+            below,
+            density,
+            first_h=low_h,
+            step_h=(high_h - low_h) / (_POINTS - 1),
+            mean_h=mean_h if never < _TAIL else math.inf,
+            sd_h=sd_h if never < _TAIL else math.inf,
+            atom=atom,
+            atom_h=float(some @ (atoms * atom_at) / atom) if atom > 0 else 0.0,
+            never=never,
+            smoothed_h=float(np.max(self._flat(self.smoothed_h)[heavy])),
+        )
+
+    def at(self, index: Any) -> Finishing:
+        """The distribution at some of the points, given as an index into arrays of :attr:`shape`."""
+        named = {name: np.broadcast_to(getattr(self, name), self.shape)[index] for name in _OF_POINTS}
+        return Finishing(
+            below=self.below[index],
+            density=self.density[index],
+            **{name: plain(value) for name, value in named.items()},
+        )
+
+    def scattered(self, where: np.ndarray) -> Finishing:
+        """One distribution a point of a larger array: these where a mask is true, in its order, and NaN elsewhere."""
+
+        def placed(values: Any, *more: int) -> np.ndarray:
+            whole = np.full((*where.shape, *more), np.nan)
+            whole[where] = values
+            return whole
+
+        n = self.below.shape[-1]
+        named = {name: placed(getattr(self, name)) for name in _OF_POINTS}
+        return Finishing(below=placed(self.below, n), density=placed(self.density, n), **named)
+
+    @property
+    def headline(self) -> str:
+        """Mean and a range that holds nine in ten; of arrays the range of the means."""
+        if self.shape:
+            low, high = np.nanmin(self.mean_h), np.nanmax(self.mean_h)
+            return (
+                f"done after {duration(float(low))} to {duration(float(high))} at {count(np.size(self.mean_h))} points"
+            )
+        if self.never >= 0.5:
+            return "practically never done"
+        low, middle, high = (self.quantile(p) for p in (0.05, 0.5, 0.95))
+        return f"done after {duration(middle)}" + (
+            f", nine times in ten between {duration(low)} and {duration(high)}" if math.isfinite(high) else ""
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Mean, standard deviation and percentiles, as plain values for JSON; infinite ones become None."""
+        record = {
+            "mean_h": self.mean_h,
+            "sd_h": self.sd_h,
+            "percentiles_h": {str(p): self.quantile(p / 100) for p in PERCENTILES},
+            "atom": self.atom,
+            "atom_h": self.atom_h,
+            "never": self.never,
+            "smoothed_h": self.smoothed_h,
+        }
+        return dict(plain_values(record))
+
+    def report(self) -> Report:
+        """By when the run is done, at a few probabilities."""
+        if self.shape:
+            return [Headline("Finishing date"), Note(f"{self.headline}.")]
+        rows = [(f"{p} in 100", _hours(self.quantile(p / 100))) for p in PERCENTILES]
+        notes = (
+            [Note(f"Nothing strikes in {pct(self.atom)}, and it takes {duration(self.atom_h)}.")]
+            if self.atom > 1e-4
+            else []
+        )
+        return [Headline("Finishing date"), Table(("with probability", "done after"), rows), *notes]
+
+    def _flat(self, values: Any) -> np.ndarray:
+        return np.broadcast_to(np.asarray(values, dtype=float), self.shape).ravel()
+
+    def _rows(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Which point each element of a broadcast shape belongs to."""
+        points = np.arange(math.prod(self.shape)).reshape(self.shape)
+        return np.broadcast_to(points, shape).ravel()
+
+    def _read(self, at_h: Any, function: Any) -> Any:
+        hours = _numbers("hours", at_h)
+        shape = np.broadcast_shapes(self.shape, hours.shape)
+        return plain(function(self._rows(shape), np.broadcast_to(hours, shape).ravel()).reshape(shape))
+
+    def _cells(self, rows: np.ndarray, at_h: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Cubic in each cell that some hours fall into: its ends, its slopes in cells, and how far into it they are."""
+        n = self.below.shape[-1]
+        below, density = self.below.reshape(-1, n), self.density.reshape(-1, n)
+        step_h = self._flat(self.step_h)[rows]
+        where = (at_h - self._flat(self.first_h)[rows]) / step_h
+        cell = np.clip(np.nan_to_num(np.floor(where), nan=0.0, posinf=n, neginf=0.0), 0, n - 2).astype(int)
+        ends = below[rows, cell], below[rows, cell + 1]
+        slopes = density[rows, cell] * step_h, density[rows, cell + 1] * step_h
+        return *ends, *slopes, where - cell, where > n - 1
+
+    def _cdf(self, rows: np.ndarray, at_h: np.ndarray) -> np.ndarray:
+        low, high, slope, next_slope, x, beyond = self._cells(rows, at_h)
+        inside = np.clip(_cubic(low, high, slope, next_slope, np.clip(x, 0.0, 1.0)), low, high)
+        atom, least_h = self._flat(self.atom)[rows], self._flat(self.atom_h)[rows]
+        all_of_it = 1.0 - atom - self._flat(self.never)[rows]
+        past_h = np.where(beyond, (x - 1.0) * self._flat(self.step_h)[rows], 0.0)
+        with np.errstate(invalid="ignore"):
+            tail = all_of_it - (all_of_it - high) * np.exp(-self._flat(self.tail_per_h)[rows] * past_h)
+        smooth = np.where(beyond, tail, np.where(x < 0, 0.0, inside))
+        done = np.clip(smooth + np.where(at_h >= least_h, atom, 0.0), 0.0, 1.0)
+        return np.where(np.isnan(self._flat(self.first_h)[rows]), np.nan, done)
+
+    def _pdf(self, rows: np.ndarray, at_h: np.ndarray) -> np.ndarray:
+        low, high, slope, next_slope, x, beyond = self._cells(rows, at_h)
+        step_h, rate = self._flat(self.step_h)[rows], self._flat(self.tail_per_h)[rows]
+        inside = np.maximum(_cubic_slope(low, high, slope, next_slope, np.clip(x, 0.0, 1.0)), 0.0) / step_h
+        left = np.maximum(1.0 - self._flat(self.atom)[rows] - self._flat(self.never)[rows] - high, 0.0)
+        past_h = np.where(beyond, (x - 1.0) * step_h, 0.0)
+        return np.where(beyond, rate * left * np.exp(-rate * past_h), np.where(x < 0, 0.0, inside))
+
+    def _quantile(self, rows: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        n = self.below.shape[-1]
+        atom, never = self._flat(self.atom)[rows], self._flat(self.never)[rows]
+        first_h, step_h = self._flat(self.first_h)[rows], self._flat(self.step_h)[rows]
+        rest = levels - atom
+        table_of = self.below.reshape(-1, n)
+        if len(table_of) == 1:
+            cell = np.searchsorted(table_of[0], rest, side="left") - 1
+        else:
+            cell = np.array([np.searchsorted(table_of[i], r, side="left") - 1 for i, r in zip(rows, rest, strict=True)])
+        cell = np.clip(cell.astype(int), 0, n - 2)
+        density = self.density.reshape(-1, n)
+        ends = table_of[rows, cell], table_of[rows, cell + 1]
+        slopes = density[rows, cell] * step_h, density[rows, cell + 1] * step_h
+        low, high = np.zeros(rest.size), np.ones(rest.size)
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            short = _cubic(*ends, *slopes, middle) < rest
+            low, high = np.where(short, middle, low), np.where(short, high, middle)
+        hours = first_h + (cell + high) * step_h
+        left, last = 1.0 - atom - never - table_of[rows, -1], 1.0 - never - levels
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tail_h = first_h + (n - 1) * step_h + np.log(left / last) / self._flat(self.tail_per_h)[rows]
+        hours = np.where(rest > table_of[rows, -1], np.where(last > 0, tail_h, np.inf), hours)
+        hours = np.where(rest <= 0, self._flat(self.atom_h)[rows], hours)
+        return np.where(np.isnan(first_h), np.nan, hours)
+
+
+_OF_POINTS = ("mean_h", "sd_h", "first_h", "step_h", "tail_per_h", "atom", "atom_h", "never", "smoothed_h")
+
+
+def table(below: np.ndarray, density: np.ndarray, *, atom: Any = 0.0, never: Any = 0.0, **named: Any) -> Finishing:
+    """A distribution from a table that may be off by rounding: made to rise, and followed by an exponential tail.
+
+    Parameters
+    ----------
+    below, density : ndarray
+        Probabilities with one axis for the hours, ``atom`` left out, and their slopes. [1, 1/h]
+    **named
+        The other attributes of :class:`Finishing` but ``tail_per_h``.
+    """
+    most = 1.0 - np.asarray(atom, dtype=float)[..., None] - np.asarray(never, dtype=float)[..., None]
+    rising = np.maximum.accumulate(np.clip(below, 0.0, most), axis=-1)
+    step_h = np.asarray(named["step_h"], dtype=float)[..., None]
+    secant = np.diff(rising, axis=-1) / step_h
+    least = np.minimum(
+        np.concatenate([secant[..., :1], secant], axis=-1), np.concatenate([secant, secant[..., -1:]], axis=-1)
+    )
+    # a cubic whose slopes are within three times the secants rises: Fritsch and Carlson (1980)
+    slopes = np.clip(density, 0.0, 3.0 * least)
+    return Finishing(
+        below=rising,
+        density=slopes,
+        tail_per_h=plain(_tail(rising, density, most)),
+        atom=atom,
+        never=never,
+        **named,
+    )
+
+
+def _tail(below: np.ndarray, density: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Hazard where a millionth is left, which any table resolves. [1/h]"""
+    left = most - below
+    place = np.maximum((left > 1e-6).sum(axis=-1, keepdims=True) - 1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        hazard = np.take_along_axis(density, place, -1) / np.take_along_axis(left, place, -1)
+    return np.asarray(np.where(hazard > 0, hazard, np.inf)[..., 0])
+
+
+def of_runs(total_h: np.ndarray) -> Finishing:
+    """The distribution of runs that were simulated.
+
+    Parameters
+    ----------
+    total_h : ndarray of shape (runs,)
+        Hours of each. [h]
+
+    Examples
+    --------
+    >>> seen = of_runs(np.array([10.0, 11.0, 12.0, 13.0]))
+    >>> round(seen.cdf(11.5), 3), round(seen.quantile(0.5), 1)
+    (0.5, 11.0)
+    """
+    hours = np.sort(np.asarray(total_h, dtype=float))
+    low_h, high_h = float(hours[0]), float(hours[-1])
+    if low_h == high_h:
+        return constant(low_h)
+    step_h = (high_h - low_h) / (_POINTS - 3)
+    at_h = low_h + step_h * (np.arange(_POINTS) - 1)
+    below = np.searchsorted(hours, at_h, side="right") / hours.size
+    density = np.gradient(below, step_h)
+    return table(
+        below, density, first_h=float(at_h[0]), step_h=step_h, mean_h=float(hours.mean()), sd_h=float(hours.std(ddof=1))
+    )
+
+
+def constant(hours: Any) -> Finishing:
+    """A run that takes the same hours for certain, or one at each point."""
+    shape = np.shape(hours)
+    nothing = np.zeros((*shape, 2))
+    one, zero = plain(np.ones(shape)), plain(np.zeros(shape))
+    return Finishing(hours, zero, hours, one, nothing, nothing, plain(np.full(shape, np.inf)), atom=one, atom_h=hours)
+
+
+def _cubic(low: Any, high: Any, slope: Any, next_slope: Any, x: Any) -> Any:
+    """Between two entries, with their slopes in entries, at a share of the way."""
+    rise = high - low
+    return low + x * (slope + x * (3 * rise - 2 * slope - next_slope + x * (slope + next_slope - 2 * rise)))
+
+
+def _cubic_slope(low: Any, high: Any, slope: Any, next_slope: Any, x: Any) -> Any:
+    rise = high - low
+    return slope + x * (2 * (3 * rise - 2 * slope - next_slope) + 3 * x * (slope + next_slope - 2 * rise))
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a number or an array of numbers, got {values!r}") from error
+    if np.isnan(array).any():
+        raise InputError(f"{name} must be a number or an array of numbers, got {values!r}")
+    return array
+
+
+def _hours(value: float) -> str:
+    return duration(value) if math.isfinite(value) else "never"
