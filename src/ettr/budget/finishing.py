@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ettr.budget.changing import exposed_h
+from ettr.budget.changing import exposed_h_of, over_time
 from ettr.budget.closed_forms import ENDS, out_of_order, quiet_budget
 from ettr.budget.refusals import accepted
 from ettr.budget.transforms import alarms, changing, silent, stages, tiers
-from ettr.budget.transforms.inversion import inverted
+from ettr.budget.transforms.inversion import MOST_TERMS, inverted
 from ettr.budget.transforms.recoveries import Exposure
 from ettr.budget.transforms.stages import Quiet
 from ettr.core.errors import InputError, OutsideValidity
@@ -27,8 +27,11 @@ _LARGEST_EXPONENT = 300.0
 _TINY = 1e-150
 """A step so small that the transform is straight, over the hours."""
 _FADED = 1e-6
-_SPACING, _FEWEST_RATES, _MOST_RATES = 0.8, 24, 400
-"""Distance of the rates of a posterior in standard deviations of the finishing date, and how many there may be."""
+_SPACING, _ROUGH, _FEWEST_RATES, _MOST_RATES = 0.8, 49, 12, 400
+"""Distance of the rates of a posterior in standard deviations of the finishing date; how many are looked at for that,
+and how many there may be."""
+_COARSE = 128
+"""Terms of a distribution of which only a probability or the moments are looked at."""
 _BEYOND = 1e-9
 """Probability of the rates that are left out on each side."""
 
@@ -89,11 +92,47 @@ def finishing(
         return _of(run, starts=not done)
     if isinstance(scenario, JobInHours) or run.shape:
         raise InputError("rate_known=False needs a scenario, which knows its posterior, and no arrays")
-    return _predictive(Scenario.of(scenario), run, starts=not done)
+    rates = posterior_rates(Scenario.of(scenario), run, starts=not done)
+    return _of(replace(run, rate=run.rate * rates.relative), not done, quiet_about=True).mixed(rates.weights)
 
 
-def _predictive(scenario: Scenario, run: JobInHours, starts: bool) -> Finishing:
-    """Mixed over the posterior of the failure rate."""
+@dataclass(frozen=True)
+class Rates:
+    """Failure rates that a run may have.
+
+    Attributes
+    ----------
+    relative : ndarray of shape (n,)
+        Over the rate that the scenario gives.
+    weights : ndarray of shape (n,)
+        Probability of each.
+    """
+
+    relative: np.ndarray
+    weights: np.ndarray
+
+
+def posterior_rates(scenario: Scenario, run: JobInHours, starts: bool = True, spacing: float = _SPACING) -> Rates:
+    """Failure rates from what is known of them, as dense as the finishing date asks for.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run, with a count of failures or a gamma distribution of its rate.
+    run : JobInHours
+        The same in hours, with what :func:`finishing` takes.
+    starts : bool
+        Whether its first queue and start count.
+    spacing : float
+        Distance of neighbours in standard deviations of the finishing date.
+
+    Raises
+    ------
+    InputError
+        Nothing is known of the rate, or no failure was seen.
+    OutsideValidity
+        The run would practically never end at any of them.
+    """
     known = scenario.failures.posterior
     if known is None:
         raise InputError(
@@ -108,26 +147,54 @@ def _predictive(scenario: Scenario, run: JobInHours, starts: bool) -> Finishing:
     from scipy.special import gammainccinv, gammaincinv, gammaln  # 0.1 s to load, and needed here alone
 
     low, high = (math.log(of(known.shape, _BEYOND)) for of in (gammaincinv, gammainccinv))
-    grid = np.linspace(low, high, 49)
-
-    def at_rates(log_rate: np.ndarray) -> JobInHours:
-        return replace(run, rate=scenario.job_rate_at(1000 * np.exp(log_rate) / known.node_days))
-
-    rough = _of(at_rates(grid), starts, quiet_about=True)
+    grid = np.linspace(low, high, _ROUGH)
+    mean = math.log(scenario.failure_rate * known.node_days / 1000)
+    rough = _of(replace(run, rate=run.rate * np.exp(grid - mean)), starts, quiet_about=True, terms=_COARSE)
     ends_at = np.isfinite(rough.mean_h) & (rough.sd_h > 0)
     if not ends_at.any():
         raise OutsideValidity(f"budget.finishing holds only for {ENDS}")
-    steps = np.where(ends_at[1:], np.abs(np.diff(rough.mean_h)) / (_SPACING * rough.sd_h[1:]), 1.0)
+    steps = np.where(ends_at[1:], np.abs(np.diff(rough.mean_h)) / (spacing * rough.sd_h[1:]), 1.0)
     passed = np.append(0.0, np.cumsum(np.maximum(np.nan_to_num(steps, nan=1.0), 1e-3)))
     n = int(np.clip(np.ceil(passed[-1]), _FEWEST_RATES, _MOST_RATES))
     middle = (np.arange(n) + 0.5) / n * passed[-1]
     log_rate = np.interp(middle, passed, grid)
     width = np.interp(middle, (passed[1:] + passed[:-1]) / 2, np.diff(grid) / np.diff(passed))
     weights = np.exp(known.shape * log_rate - np.exp(log_rate) - gammaln(known.shape)) * width
-    return _of(at_rates(log_rate), starts, quiet_about=True).mixed(weights / weights.sum())
+    return Rates(np.exp(log_rate - mean), weights / weights.sum())
 
 
-def _of(run: JobInHours, starts: bool, quiet_about: bool = False) -> Finishing:
+def chance(run: JobInHours, by_h: float, rates: Rates | None = None, done: float = 0.0) -> Any:
+    """Probability of being done by some hours, at each point of a run; 0 where it would practically never end.
+
+    Parameters
+    ----------
+    run : JobInHours
+        One that :func:`accepted` gave for ``"finishing"``.
+    by_h : float
+        Hours since the clock started. [h]
+    rates : Rates, optional
+        Rates to mix over, as of :func:`posterior_rates`; that of the run alone without.
+    done : float
+        Share of the work that is done, as in :func:`finishing`.
+
+    Returns
+    -------
+    float or ndarray
+        In [0, 1], to two or three digits where a run meets few failures.
+    """
+    run = replace(run, work=run.work * (1 - done)) if done else run
+    each = [(1.0, 1.0)] if rates is None else zip(rates.relative, rates.weights, strict=True)
+    total: Any = 0.0
+    for relative, weight in each:
+        try:
+            finish = _of(replace(run, rate=run.rate * relative), not done, quiet_about=True, terms=_COARSE)
+        except OutsideValidity:
+            continue
+        total = total + weight * np.nan_to_num(finish.cdf(by_h))
+    return plain(np.broadcast_to(total, run.shape))
+
+
+def _of(run: JobInHours, starts: bool, quiet_about: bool = False, terms: int = MOST_TERMS) -> Finishing:
     """The distribution at each point of a run."""
     shape = run.shape
     outside = {rule: np.broadcast_to(mask, shape) for rule, mask in _limits(run).items()}
@@ -135,16 +202,16 @@ def _of(run: JobInHours, starts: bool, quiet_about: bool = False) -> Finishing:
     if not shape:
         if broken:
             raise OutsideValidity(f"budget.finishing holds only for {broken[0]}")
-        return _inverted(run, starts)
+        return _inverted(run, starts, terms)
     bad = np.logical_or.reduce(list(outside.values())) if outside else np.zeros(shape, dtype=bool)
     if not bad.any():
-        return _inverted(run, starts)
+        return _inverted(run, starts, terms)
     if not quiet_about:
         warn_outside("budget.finishing", " and ".join(broken), int(bad.sum()), bad.size)
     if bad.all():
         nothing, table = np.full(shape, np.nan), np.full((*shape, 2), np.nan)
         return Finishing(nothing, nothing, nothing, nothing, table, table, nothing)
-    return _inverted(run.at_points(np.nonzero(~bad)), starts).scattered(~bad)
+    return _inverted(run.at_points(np.nonzero(~bad)), starts, terms).scattered(~bad)
 
 
 def _limits(run: JobInHours) -> dict[str, Any]:
@@ -172,7 +239,7 @@ def _alarms_blur(run: JobInHours) -> Any:
     return np.logical_not(np.abs(blurred[..., 0]) <= _FADED)
 
 
-def _inverted(run: JobInHours, starts: bool) -> Finishing:
+def _inverted(run: JobInHours, starts: bool, terms: int) -> Finishing:
     of = (
         tiers
         if run.tiers
@@ -184,8 +251,9 @@ def _inverted(run: JobInHours, starts: bool) -> Finishing:
     )
     starts = starts and run.include_start
     quiet: Quiet = of.quiet(run, starts)
+    about_h = None
     if run.ageing is not None and run.ageing.factor != 1:
-        end_h = _end_h(run)
+        about_h, end_h = _over_time_h(run)
         whole = changing.whole(run, starts, end_h, of.whole, of.log_cycle)
         quiet = changing.quiet(run, quiet)
     else:
@@ -196,7 +264,8 @@ def _inverted(run: JobInHours, starts: bool) -> Finishing:
         return whole(Exposure(rate, s, s))
 
     with np.errstate(under="ignore"):
-        return inverted(transform, _about_h(run, transform, quiet), run.shape, quiet.probability, quiet.hours)
+        about_h = _about_h(run, transform, quiet) if about_h is None else about_h
+        return inverted(transform, about_h, run.shape, quiet.probability, quiet.hours, terms)
 
 
 def _about_h(run: JobInHours, transform: Callable[[Any], Any], quiet: Quiet) -> Any:
@@ -207,10 +276,11 @@ def _about_h(run: JobInHours, transform: Callable[[Any], Any], quiet: Quiet) -> 
     return (-np.angle(transform(1j * step)) / step)[..., 0]
 
 
-def _end_h(run: JobInHours) -> Any:
-    """Exposed hours at the end of a run whose rate changes, at each point. [h]"""
-    ends = [exposed_h(run.at_points(point)) for point in np.ndindex(run.shape)]
-    return plain(np.reshape(ends, run.shape))
+def _over_time_h(run: JobInHours) -> tuple[Any, Any]:
+    """Mean hours of a run whose rate changes, and those exposed, at each point. [h, h]"""
+    each = [over_time(run.at_points(point)) for point in np.ndindex(run.shape)]
+    hours = np.array([(float(one.total_h), float(exposed_h_of(one))) for one in each])
+    return hours[:, 0].reshape(run.shape), plain(hours[:, 1].reshape(run.shape))
 
 
 def _wide(values: Any) -> Any:

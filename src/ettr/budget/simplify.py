@@ -65,13 +65,15 @@ def simplified(scenario: Scenario) -> Simplified:
     return _without_different_latencies(_without_what_excludes_others(_at_the_settled_rate(simple)))
 
 
-def without_extras(scenario: Scenario) -> Simplified:
+def without_extras(scenario: Scenario, formula: str = "exact") -> Simplified:
     """The same scenario without what no closed form has a term for, whatever stands beside it.
 
     Parameters
     ----------
     scenario : Scenario
         The run.
+    formula : str
+        ``"finishing"`` keeps what has a transform, ``"exact"`` only what has a mean.
 
     Returns
     -------
@@ -81,6 +83,8 @@ def without_extras(scenario: Scenario) -> Simplified:
     changes: dict[str, Any] = {}
     words: list[str] = []
     for extra in EXTRAS:
+        if formula == "finishing" and extra.has_transform:
+            continue
         if paths := extra.found_at(scenario):
             changes |= {path: idle_value(path, Scenario) for path in paths}
             words.append(f"{extra.words} ({', '.join(paths)})")

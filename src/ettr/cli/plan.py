@@ -12,7 +12,7 @@ from ettr.cli.options import JsonOption, SetOption
 from ettr.core.errors import InputError
 
 if TYPE_CHECKING:
-    from ettr.plan import Plan, Requirement
+    from ettr.plan import Calendar, Plan, Requirement
     from ettr.scenario import Scenario
     from ettr.sizing import Sizing
 
@@ -38,6 +38,10 @@ _SIZE = ("cluster.n_gpus", "cluster.gpus_per_node")
 
 def _flag(name: str, metavar: str, help_: str) -> Any:
     return typer.Option(name, metavar=metavar, help=help_, rich_help_panel="The run, in place of a file or over it")
+
+
+def _date(name: str, metavar: str, help_: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=help_, rich_help_panel="When it has to be done")
 
 
 def plan(
@@ -100,6 +104,20 @@ def plan(
     most_gpus: Annotated[
         float | None, typer.Option("--most-gpus", metavar="N", help="Take no more GPUs than there are.")
     ] = None,
+    start: Annotated[
+        str | None, _date("--start", "DATE", "Day of submission, e.g. 2027-01-15, or with --done of that progress.")
+    ] = None,
+    deadline: Annotated[
+        str | None, _date("--deadline", "DATE", "Day by whose end the job has to be done; needs --start.")
+    ] = None,
+    zone: Annotated[str | None, _date("--zone", "ZONE", "Of these dates, e.g. Europe/Berlin; else UTC.")] = None,
+    done: Annotated[
+        str | None,
+        _date("--done", "SHARE", "Work that is done, e.g. 40%; or a training log: a CSV of time and step."),
+    ] = None,
+    of_steps: Annotated[
+        float | None, _date("--of-steps", "N", "Steps that the job takes in all, for a training log.")
+    ] = None,
     details: Annotated[
         bool, typer.Option("--details", help="Bands, budgets, ranges of what is assumed, and what is not ranked.")
     ] = False,
@@ -128,9 +146,15 @@ def plan(
     A job given by its tokens and its model is also told how many GPUs it should have, with --details or a limit such as
     --power-mw: the sizes that are the fastest, the cheapest and the greenest within it, and what the next GPU adds.
 
+    A job that has an end is told when it is done, with nine and with ninety-nine in a hundred; with --start as dates.
+    With --deadline the answer is the probability, the interval at which that is highest, what a day earlier costs, and
+    what each field alone would have to be for nine in ten. --done counts from now, for a job under way.
+
     What no formula follows, such as spares that run out, is simulated for a moment; --quick leaves that out.
 
     Example: ettr plan --gpus 4096 --mtbf-h 9 --stall-s 90 --restart-min 12 --usd-per-gpu-h 2.5 --save mine.yml
+
+    Example: ettr plan llama3-405b --start 2027-01-15 --deadline 2027-03-08 --zone Europe/Berlin
 
     Example: ettr plan llama3-405b --set cluster.n_gpus=100000 --target 0.9
 
@@ -146,11 +170,12 @@ def plan(
     if (failures is None) != (in_days is None):
         raise InputError("--failures and --in-days go together: so many failures of the job in so many days")
     run, changes = _asked(scenario, given, set_, in_days)
+    calendar = _calendar(start, deadline, zone, done, of_steps)
     limits = {"power_mw": power_mw, "budget_usd": budget_usd, "deadline_days": deadline_days, "most_gpus": most_gpus}
     size = _size(run, limits, always=details or as_json)
     from ettr.plan import make
 
-    answer = make(run, simulate=not quick)
+    answer = make(run, simulate=not quick, calendar=calendar)
     _check_changing(answer, target)
     needs = _needs(answer.scenario, answer.asked, target, field or []) if target is not None else []
     if save is not None:
@@ -213,6 +238,19 @@ def _asked(
     if isinstance(n_gpus, (int, float)) and isinstance(per_node, (int, float)):
         values |= _counted(in_days, n_gpus / per_node)
     return Scenario.of(options.nested({**values, **changes}), "the command line"), changes
+
+
+def _calendar(
+    start: str | None, deadline: str | None, zone: str | None, done: str | None, of_steps: float | None
+) -> Calendar | None:
+    """Dates that were asked about; None if none were."""
+    if zone is not None and start is None and not (done or "").endswith(".csv"):
+        raise InputError(f"--zone {zone} goes with --start, the date that it is of")
+    if start is None and deadline is None and done is None and of_steps is None:
+        return None
+    from ettr.plan import calendar_of
+
+    return calendar_of(start, deadline, zone, done if done is not None else 0.0, of_steps)
 
 
 def _counted(in_days: float | None, n_nodes: float) -> dict[str, Any]:

@@ -4,6 +4,13 @@ from .answer import presets as presets
 from .assumed import assumed_fields as assumed_fields
 from .bands import Bands as Bands
 from .bands import bands_of as bands_of
+from .calendar import Calendar as Calendar
+from .calendar import calendar_of as calendar_of
+from .dates import Dates as Dates
+from .dates import dates_of as dates_of
+from .deadline import Deadline as Deadline
+from .deadline import Lever as Lever
+from .deadline import deadline_of as deadline_of
 from .fields import solvable as solvable
 from .fitted import LIKE as LIKE
 from .fitted import PRODUCTIVE_H as PRODUCTIVE_H

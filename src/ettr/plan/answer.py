@@ -18,6 +18,9 @@ from ettr.core.units import MIN_PER_H
 from ettr.failures import gamma_interval
 from ettr.plan.assumed import assumed_fields
 from ettr.plan.bands import Bands, bands_of
+from ettr.plan.calendar import Calendar, calendar_of
+from ettr.plan.dates import Dates, check_ends, dates_of
+from ettr.plan.deadline import Deadline, deadline_of
 from ettr.plan.details import plan_details
 from ettr.plan.intervals import (
     Band,
@@ -91,6 +94,8 @@ class Plan(Answer):
         Whether the simulator may be asked about what was left out.
     unexplained : Unexplained or None
         What was measured beyond the model; None where nothing was.
+    calendar : Calendar
+        When the run starts, by when it has to be done, and how much of it is.
     """
 
     scenario: Scenario
@@ -111,6 +116,7 @@ class Plan(Answer):
     is_bound: bool = False
     simulates: bool = True
     unexplained: Unexplained | None = None
+    calendar: Calendar = field(default_factory=Calendar)
 
     @property
     def asked(self) -> Scenario:
@@ -158,6 +164,59 @@ class Plan(Answer):
     def simulation(self) -> Simulation | None:
         """Runs of what no closed form follows, at the best interval; None where nothing is left out."""
         return _simulated(self.asked, self.band.interval_min) if self.left_out and self.simulates else None
+
+    @functools.cached_property
+    def dates(self) -> Dates | None:
+        """When the run is done, at the best interval; None of a job that has no end."""
+        asked = self.best if self.is_bound else self.asked.override({INTERVAL: self._whole_min})
+        return dates_of(
+            asked,
+            self.calendar,
+            self.simulation,
+            self.assumptions,
+            rate_is_exact=self.is_bound,
+            simulate=self.simulates,
+        )
+
+    @functools.cached_property
+    def due(self) -> Deadline | None:
+        """Whether it is done by the deadline of :attr:`calendar`; None without one."""
+        known = self.dates if self.calendar.deadline else None
+        return deadline_of(known, self.remedies) if known else None
+
+    def deadline(self, by: str, start: str, zone: str | None = None, done: str | float = 0.0) -> Deadline:
+        """Whether the run is done by a date, at which interval that is likeliest, and what it would take.
+
+        Parameters
+        ----------
+        by, start, zone, done
+            As in :func:`ettr.plan.calendar_of`.
+
+        Raises
+        ------
+        InputError
+            A job without an end, a date that is none, or one before the work could be done.
+        NotModelled
+            There is no transform, and nothing may be simulated.
+
+        Examples
+        --------
+        >>> from ettr import plan
+        >>> answer = plan.make("llama3-405b").deadline("2027-03-08", start="2027-01-15")
+        >>> 0 < answer.day_earlier < answer.probability < answer.day_later < 1
+        True
+        """
+        calendar = calendar_of(start, by, zone, done)
+        check_ends(self.asked, calendar)
+        due = replace(self, calendar=calendar).due
+        if due is None:
+            raise NotModelled("there is no transform of this run, and the plan may not simulate it")
+        return due
+
+    @property
+    def _whole_min(self) -> float:
+        """The best interval, as near to it as the tiers let it be. [min]"""
+        return whole_interval_min(self.asked, self.band.interval_min)
 
     @property
     def shown(self) -> tuple[Scenario, TimeBudget]:
@@ -228,6 +287,8 @@ class Plan(Answer):
             "unexplained": self.unexplained,
             "simulated": self.simulation.to_dict() if self.simulation else None,
             "is_bound": self.is_bound,
+            "dates": self.dates.to_dict() if self.dates else None,
+            "deadline": self.due.to_dict() if self.due else None,
         }
         return dict(plain_values(record))
 
@@ -246,7 +307,7 @@ class Plan(Answer):
         return plan_details(self)
 
 
-def make(scenario: Scenario | str | Path, simulate: bool = True) -> Plan:
+def make(scenario: Scenario | str | Path, simulate: bool = True, calendar: Calendar | None = None) -> Plan:
     """Plan the checkpoints of a run.
 
     Parameters
@@ -255,6 +316,8 @@ def make(scenario: Scenario | str | Path, simulate: bool = True) -> Plan:
         The run.
     simulate : bool
         Whether the plan may ask the simulator about what no closed form follows, when that is looked at.
+    calendar : Calendar, optional
+        When the run starts, by when it has to be done, and how much of it is: :func:`ettr.plan.calendar_of`.
 
     Returns
     -------
@@ -270,7 +333,7 @@ def make(scenario: Scenario | str | Path, simulate: bool = True) -> Plan:
     OutsideValidity
         No closed form holds for the run, e.g. it would practically never end.
     InputError
-        A measured ETTR is more than the other inputs allow.
+        A measured ETTR is more than the other inputs allow, or a deadline is before the work could be done.
 
     Examples
     --------
@@ -280,6 +343,8 @@ def make(scenario: Scenario | str | Path, simulate: bool = True) -> Plan:
     (7.7, 0.91)
     """
     asked = Scenario.of(scenario)
+    calendar = calendar or Calendar()
+    check_ends(asked, calendar)
     seen = _at_the_bound(asked)
     plain = budget.without_extras(seen)
     try:
@@ -296,7 +361,7 @@ def make(scenario: Scenario | str | Path, simulate: bool = True) -> Plan:
         best_run = replace(run, tau=band.interval_min / MIN_PER_H)
         at_best = budget.exact(best_run)
     except OutsideValidity as error:
-        raise OutsideValidity(hopeless(scenario)) from error
+        raise OutsideValidity(hopeless(scenario, calendar)) from error
     as_given, reason = None, ""
     if scenario.checkpoint.interval_min == "best":
         run = best_run
@@ -328,6 +393,7 @@ def make(scenario: Scenario | str | Path, simulate: bool = True) -> Plan:
         given=asked,
         is_bound=seen is not asked,
         simulates=simulate,
+        calendar=calendar,
         unexplained=None if seen is not asked else unexplained(asked, float((as_given or at_best).ettr)),
     )
 

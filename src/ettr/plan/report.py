@@ -31,6 +31,7 @@ from ettr.scenario.job_in_hours import before_interval
 
 if TYPE_CHECKING:
     from ettr.plan.answer import Plan
+    from ettr.plan.calendar import Calendar
 
 HOPELESS = 0.01
 """A job that trains less than this share of the time practically never ends."""
@@ -42,24 +43,26 @@ def plan_report(plan: Plan, short: bool = False) -> Report:
     """The answer on one screen; or, where another question was asked, the interval, the ETTR and what is assumed."""
     sections: Report = [Headline(f"{plan.asked.title}: {_often(plan)}")]
     if float(plan.budget.ettr) < HOPELESS:
-        return [*sections, Note(hopeless(plan.scenario))]
+        return [*sections, Note(hopeless(plan.scenario, plan.calendar))]
     if short:
         beyond = [Note(_beyond_formulas(plan))] if plan.left_out else []
         assumed = [Note(line, dim=True) for line in _assumed(plan)]
         return [*sections, *beyond, Note(_interval(plan)), Note(_ettr(plan)), *assumed]
     sections += [Note(line) for line in _answer(plan)]
+    sections += plan.due.report() if plan.due else []
     sections += [*tiers_report(plan), _lost(plan), Note(_bill(plan), dim=True)]
     if plan.remedies:
         sections += plan.remedies.report()
     return [*sections, *(Note(line, dim=True) for line in _rests_on(plan))]
 
 
-def hopeless(scenario: Scenario) -> str:
-    """Why a job has no plan, and what would give it one, in one sentence."""
+def hopeless(scenario: Scenario, calendar: Calendar | None = None) -> str:
+    """Why a job has no plan, what would give it one, and that no deadline is kept."""
     run = before_interval(scenario)
+    due = " The probability of being done by the deadline is 0." if calendar and calendar.deadline else ""
     return (
         f"This job practically never ends: it fails every {duration(scenario.job_mttf_h)}, and a restart takes "
-        f"{duration(float(run.restart_after))}; it takes fewer GPUs, fewer failures, or a faster restart."
+        f"{duration(float(run.restart_after))}; it takes fewer GPUs, fewer failures, or a faster restart.{due}"
     )
 
 
@@ -89,6 +92,8 @@ def _answer(plan: Plan) -> Iterator[str]:
         yield f"Hold {nodes} (you hold {count(held)}){near}."
     yield _interval(plan)
     yield _ettr(plan)
+    if plan.dates:
+        yield plan.dates.words
     if plan.has_own_interval and plan.budget_as_given is None:
         yield capital(no_answer(plan))
     yield from speed_lines(plan)[:1]

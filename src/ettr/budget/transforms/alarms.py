@@ -15,6 +15,7 @@ import numpy as np
 from ettr.budget.transforms.recoveries import Exposure, Kind, kinds_of, loss, planned_restart, widened
 from ettr.budget.transforms.stages import Of, Quiet, log_stage
 from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
+from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
 
 _STEPS, _ENOUGH, _NEAR, _LONGEST = 60, 1e-14, 1e-3, 0.5
@@ -28,7 +29,11 @@ def whole(run: JobInHours, starts: bool) -> Of:
         begun = 1.0
         if starts and run.include_start:
             begun = np.exp(-at.down * run.first_queue) * planned_restart(run, loss(run, kinds, at), at)
-        return begun * np.exp(log_cycle(run, kinds, at) * run.work / run.tau)
+        per_cycle = log_cycle(run, kinds, at)
+        # a transform is never above 1, and this one knows nothing of what happens within an interval
+        blurred = np.abs(at.s) * run.cycle > np.pi * (1 + ROUNDING)
+        log = np.where(blurred, 0.0, per_cycle - np.maximum(per_cycle.real, 0.0)) * (run.work / run.tau)
+        return begun * np.where(blurred, 0.0, np.exp(log))
 
     return of
 

@@ -23,7 +23,7 @@ LogCycle = Callable[[JobInHours, list[Kind], Exposure], Any]
 Whole = Callable[[JobInHours, bool], Of]
 
 _NODES = 24
-_STEPS, _ENOUGH = 12, 1e-12
+_STEPS, _ENOUGH, _TINY = 12, 1e-12, 1e-300
 
 
 def whole(run: JobInHours, starts: bool, end_h: Any, steady: Whole, log_cycle: LogCycle) -> Of:
@@ -63,6 +63,9 @@ def whole(run: JobInHours, starts: bool, end_h: Any, steady: Whole, log_cycle: L
             value = cycle(rates, now) - target
             rise = value - was
             step = np.where(rise == 0, 0.0, value * (now - before) / np.where(rise == 0, 1.0, rise))
+            # a cycle is exposed for its length at the least, so that much the logarithm falls with ω
+            longest = np.abs(value) / inner.cycle
+            step = step * np.where(np.abs(step) > longest, longest / np.maximum(np.abs(step), _TINY), 1.0)
             before, was, now = now, value, now - step
             if np.all(np.abs(step) <= _ENOUGH * np.abs(now)):
                 break

@@ -18,7 +18,7 @@ _LADDER = 2.0 ** np.arange(-4, 26)
 _SIDE = 8.0
 """Standard deviations on each side of the mean that the stretch holds, and as many more for each unit of skewness."""
 _MOST_SKEW = 25.0
-_FIRST_TERMS, _MOST_TERMS = 32, 4096
+_FIRST_TERMS, MOST_TERMS = 32, 4096
 _POINTS_OF_A_BLOCK = 1 << 17
 _ENOUGH = 1e-9
 _RESOLVED = 1e-7
@@ -28,7 +28,9 @@ _CERTAIN = 1e-9
 """Standard deviation over mean below which a time is constant."""
 
 
-def inverted(transform: Transform, about_h: Any, shape: tuple[int, ...], atom: Any, atom_h: Any) -> Finishing:
+def inverted(
+    transform: Transform, about_h: Any, shape: tuple[int, ...], atom: Any, atom_h: Any, terms_at_most: int = MOST_TERMS
+) -> Finishing:
     """The distribution that a transform belongs to.
 
     Parameters
@@ -41,6 +43,8 @@ def inverted(transform: Transform, about_h: Any, shape: tuple[int, ...], atom: A
         Of the points.
     atom, atom_h : float or ndarray
         Probability that nothing happens, and hours of the run then. [1, h]
+    terms_at_most : int
+        Fewer make it faster, and smoother where few things happen.
 
     Notes
     -----
@@ -66,7 +70,7 @@ def inverted(transform: Transform, about_h: Any, shape: tuple[int, ...], atom: A
         return np.exp(s * low_h[..., None]) * (transform(s) - atom[..., None] * np.exp(-s * atom_h[..., None]))
 
     found = terms(np.arange(1, _FIRST_TERMS + 1))
-    most = min(_MOST_TERMS, max(_FIRST_TERMS, _POINTS_OF_A_BLOCK // max(1, mean_h.size)))
+    most = min(terms_at_most, max(_FIRST_TERMS, _POINTS_OF_A_BLOCK // max(1, mean_h.size)))
     while np.abs(found[..., -found.shape[-1] // 4 :]).max() > _ENOUGH and 2 * found.shape[-1] <= most:
         n = found.shape[-1]
         found = np.concatenate([found, terms(np.arange(n + 1, 2 * n + 1))], axis=-1)

@@ -1,0 +1,259 @@
+"""By when a run is done, and with what probability."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ettr import budget
+from ettr.core.errors import InputError, NotModelled, OutsideValidity
+from ettr.core.finishing import Finishing, of_runs
+from ettr.core.report import Answer, Note, Report, Table, plain_values
+from ettr.core.sentences import count, duration, listed, pct
+from ettr.plan.calendar import Calendar
+from ettr.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ettr.plan.ranges import Assumptions
+    from ettr.simulation import Simulation
+
+LEVELS = (0.9, 0.99)
+"""Probabilities that a sentence names dates for."""
+_ALL_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+_RUNS = 4000
+"""Simulated where there is no transform: a date at 99 in 100 then rests on 40 runs."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dates(Answer):
+    """When a run is done, at one interval.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        The run, with the interval, and without what no transform follows.
+    calendar : Calendar
+        When it starts, and how much of it is done.
+    finishing : Finishing
+        The distribution of its hours from the start.
+    counted : float or None
+        Failures that its rate is known from, which is not known exactly then; None where the rate is taken as exact.
+    left_out : tuple of str
+        What the distribution does without.
+    simulation : Simulation or None
+        Runs with that, if there are some.
+    is_simulated : bool
+        Whether the distribution itself is one of simulated runs.
+    assumptions : Assumptions or None
+        How far the ETTR is open for what is assumed.
+    """
+
+    scenario: Scenario
+    calendar: Calendar
+    finishing: Finishing
+    counted: float | None
+    left_out: tuple[str, ...] = ()
+    simulation: Simulation | None = None
+    is_simulated: bool = False
+    assumptions: Assumptions | None = None
+
+    @cached_property
+    def over_assumed_h(self) -> tuple[float, float] | None:
+        """Hours by which half of the runs are done, over what is assumed; None without a range of the ETTR. [h]"""
+        told = self.assumptions
+        if told is None or told.range is None:
+            return None
+        low, high = told.range
+        middle_h = float(self.finishing.quantile(0.5))
+        return middle_h * told.ettr / high, middle_h * told.ettr / low
+
+    def when(self, hours: float) -> str:
+        """A date in words, or how long after the start where that has none."""
+        if not math.isfinite(hours):
+            return "never"
+        day = self.calendar.day(hours)
+        return day or f"{duration(hours)} after {'now' if self.calendar.done else 'submission'}"
+
+    @property
+    def headline(self) -> str:
+        """Dates with their probabilities."""
+        each = [f"{self.when(self.finishing.quantile(p))} ({in_n(p)})" for p in LEVELS]
+        return f"done by {', '.join(each)}"
+
+    @property
+    def words(self) -> str:
+        """The dates as sentences: the range over what is assumed, then chance."""
+        known = f", with a rate known from {count(self.counted)} failures" if self.counted else ""
+        text = f"Done {_by(self)}{known}"
+        if (over := self.over_assumed_h) is not None:
+            text += f"; over what is assumed, half of the runs {_by_between(self, *over)}"
+        if self.simulation is not None and not self.is_simulated and self.simulation.n_runs >= _FEWEST:
+            seen_h = self.simulation.finish_h(100 * LEVELS[0])
+            text += f". With {listed(list(self.left_out))}, simulated: {self.when(seen_h)} ({in_n(LEVELS[0])})"
+        return f"{text}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        hours = {f"{p:g}": self.finishing.quantile(p) for p in _ALL_LEVELS}
+        dates = {p: self.calendar.moment(h) for p, h in hours.items()}
+        record = {
+            **self.calendar.values,
+            "finish": self.finishing.to_dict(),
+            "quantiles_h": hours,
+            "dates": {p: moment.isoformat() if moment else None for p, moment in dates.items()},
+            "rate_known_from": self.counted,
+            "over_what_is_assumed_h": self.over_assumed_h,
+            "left_out": self.left_out,
+            "is_simulated": self.is_simulated,
+        }
+        return dict(plain_values(record))
+
+    def report(self) -> Report:
+        """The sentence, and a table of dates by probability."""
+        rows = [
+            (in_n(p), self.when(h), duration(h)) for p in _ALL_LEVELS if math.isfinite(h := self.finishing.quantile(p))
+        ]
+        columns = ("of all runs are done", "by", "after")
+        return [Note(self.words), Table(columns, rows, words=("by",))]
+
+
+_FEWEST = 100
+"""Simulated runs from which on a date at 9 in 10 is worth saying."""
+
+
+def dates_of(
+    scenario: Scenario,
+    calendar: Calendar | None = None,
+    simulation: Simulation | None = None,
+    assumptions: Assumptions | None = None,
+    *,
+    rate_is_exact: bool = False,
+    simulate: bool = True,
+) -> Dates | None:
+    """When a run is done.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The run, with its interval.
+    calendar : Calendar, optional
+        When it starts, and how much of it is done.
+    simulation, assumptions
+        As in :class:`Dates`, where they are known.
+    rate_is_exact : bool
+        Whether what is known of the rate is left out, as where it is a bound already.
+    simulate : bool
+        Whether runs may be simulated where there is no transform.
+
+    Returns
+    -------
+    Dates or None
+        None of a job that has no end, or that has no transform where nothing may be simulated.
+
+    Raises
+    ------
+    OutsideValidity
+        The run practically never ends.
+    """
+    if not scenario.ends:
+        return None
+    calendar = calendar or Calendar()
+    followed, left_out = _followed(scenario)
+    known = None if rate_is_exact else followed.failures.posterior
+    exact_rate = known is None or known.shape < 1 or followed.failures.n_events == 0
+    counted = None if exact_rate or known is None else (followed.failures.n_events or known.shape)
+    try:
+        finish = budget.finishing(followed, rate_known=exact_rate, done=calendar.done)
+    except (NotModelled, OutsideValidity):
+        if not simulate:
+            return None
+        finish = _of_runs(scenario, calendar.done)
+        return Dates(scenario, calendar, finish, None, (), None, True, assumptions)
+    return Dates(followed, calendar, finish, counted, left_out, simulation, False, assumptions)
+
+
+def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
+    """The run without what no transform follows, and what that is."""
+    kept = budget.without_extras(scenario, "finishing")
+    try:
+        budget.accepted(kept.scenario, formula="finishing")
+        return kept.scenario, kept.left_out
+    except NotModelled:
+        pass
+    if kept.scenario.failures.lifetime is not None:
+        return _followed(budget.at_mean_rate(kept.scenario))[0], (
+            *kept.left_out,
+            "nodes with a memory, at their mean rate",
+        )
+    simple = budget.simplified(scenario)
+    return simple.scenario, simple.left_out
+
+
+def _of_runs(scenario: Scenario, done: float) -> Finishing:
+    from ettr.simulation import simulate
+
+    if done:
+        rest = {"job.productive_h": scenario.productive_h * (1 - done), "job.first_queue_min": 0.0}
+        scenario = scenario.override({"job.tokens": None, **rest} if scenario.job.tokens else rest)
+    return of_runs(simulate(scenario, _RUNS).total_h)
+
+
+def in_n(p: float) -> str:
+    """A probability as people say it, e.g. ``9 in 10``.
+
+    Examples
+    --------
+    >>> in_n(0.9), in_n(0.99), in_n(0.5), in_n(0.25)
+    ('9 in 10', '99 in 100', '1 in 2', '1 in 4')
+    """
+    for n in (2, 4, 10, 20, 100):
+        if abs(p * n - round(p * n)) < 1e-9:
+            return f"{round(p * n)} in {n}"
+    return pct(p)
+
+
+def _by(dates: Dates) -> str:
+    """Dates at both probabilities, e.g. ``by 14 March 2027 (9 in 10), 20 March 2027 (99 in 100)``."""
+    first, last = (dates.finishing.quantile(p) for p in LEVELS)
+    either = f"({in_n(LEVELS[0])})", f"({in_n(LEVELS[1])})"
+    if dates.calendar.start is not None:
+        if dates.when(first) == dates.when(last):
+            return f"by {dates.when(first)} ({in_n(LEVELS[0])}, and {in_n(LEVELS[1])})"
+        return f"by {dates.when(first)} {either[0]}, {dates.when(last)} {either[1]}"
+    if not math.isfinite(first):
+        return f"never {either[0]}"
+    since = "from now" if dates.calendar.done else "after submission"
+    late = f", {duration(last)} {either[1]}" if math.isfinite(last) else ""
+    return f"{duration(first)} {since} {either[0]}{late}"
+
+
+def _by_between(dates: Dates, low_h: float, high_h: float) -> str:
+    ends = dates.calendar.moment(low_h), dates.calendar.moment(high_h)
+    if ends[0] is None or ends[1] is None:
+        return f"after {duration(low_h)} to {duration(high_h)}"
+    if ends[0].date() == ends[1].date():
+        return f"by {dates.when(high_h)}"
+    first = f"{ends[0].day}" if (ends[0].year, ends[0].month) == (ends[1].year, ends[1].month) else f"{ends[0]:%-d %B}"
+    return f"by {first} to {dates.when(high_h)}"
+
+
+def check_ends(scenario: Scenario, calendar: Calendar) -> None:
+    """Refuse dates of a job that has no end, and a deadline before its work could be done."""
+    if (calendar.deadline or calendar.done) and not scenario.ends:
+        raise InputError(
+            f"{scenario.name} has no end, so that no date or deadline can be asked of it: say how much training it "
+            "needs, e.g. --productive-h 1000 (job.productive_h)"
+        )
+    if (deadline_h := calendar.deadline_h) is None:
+        return
+    run = scenario.in_hours() if not isinstance(scenario.checkpoint.interval_min, str) else None
+    least_h = scenario.work_h * (1 - calendar.done)
+    if not calendar.done and scenario.starts and run is not None:
+        least_h += float(run.first_queue) + (float(run.start) if scenario.recovery.restart_cv == 0 else 0.0)
+    if deadline_h < least_h:
+        raise InputError(
+            f"the deadline is {duration(deadline_h)} after the start, and the work alone takes {duration(least_h)}: "
+            "no run of this job can be done by then"
+        )

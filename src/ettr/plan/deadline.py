@@ -1,0 +1,295 @@
+"""Whether a run is done by a date, at which interval that is likeliest, and what it would take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ettr import budget, mitigation
+from ettr.core.errors import InputError, NotModelled, OutsideValidity
+from ettr.core.report import Answer, Note, Report, Table, plain_values
+from ettr.core.sentences import about, duration, limit, pct, usd
+from ettr.core.units import H_PER_DAY, MIN_PER_H
+from ettr.plan.dates import Dates, in_n
+from ettr.plan.fields import Field, field_of, solvable
+from ettr.plan.intervals import any_interval, best_h
+from ettr.plan.losses import usd_per_h
+from ettr.plan.remedies import Remedies, Remedy
+from ettr.scenario import JobInHours, Scenario
+from ettr.scenario.fields import amount_of
+from ettr.scenario.paths import INTERVAL, N_GPUS, SPARES
+
+WANTED = 0.9
+"""Probability that a field is solved for."""
+_SPACING = 1.5
+"""Of rates, in standard deviations of the date: of a probability that is solved for to two digits."""
+_INTERVALS, _WIDEST = 25, 4.0
+"""Intervals that are tried, and how many times shorter or longer than the best they may be."""
+_VALUES, _ROUNDS = 9, 3
+"""Values of a field that are tried at a time, between one that is enough and one that is not."""
+_WORTH = 0.005
+"""A probability that is higher by less than this is not higher."""
+
+
+@dataclass(frozen=True)
+class Lever:
+    """What one field would have to be, all else as it is.
+
+    Attributes
+    ----------
+    field, name, unit : str
+        Dotted path, what a sentence calls it, and its unit; empty for a fraction.
+    given : float
+        What it is.
+    value : float or None
+        The last value with which the deadline is kept with the probability; infinite if every one is enough, None if
+        none is.
+    sense : {"at most", "at least"}
+        How the value is meant.
+    """
+
+    field: str
+    name: str
+    unit: str
+    given: float
+    value: float | None
+    sense: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Deadline(Answer):
+    """A run and a date.
+
+    Attributes
+    ----------
+    dates : Dates
+        When the run is done, at the plan's interval.
+    hours : float
+        From the start to the deadline. [h]
+    probability : float
+        Of being done by then.
+    day_earlier, day_later : float
+        The same for a deadline a day before, and after.
+    interval_min, at_interval : float
+        The interval at which it is likeliest, and the probability there. [min]
+    usd_per_day : float
+        What a day of the job costs. [USD]
+    remedy : Remedy or None
+        What to do first.
+    with_remedy : float or None
+        Probability with that.
+    levers : tuple of Lever
+        What each field alone would have to be for :data:`WANTED`; empty where that is reached.
+    """
+
+    dates: Dates
+    hours: float
+    probability: float
+    day_earlier: float
+    day_later: float
+    interval_min: float
+    at_interval: float
+    usd_per_day: float
+    remedy: Remedy | None
+    with_remedy: float | None
+    levers: tuple[Lever, ...]
+
+    @property
+    def headline(self) -> str:
+        """The probability, and the date."""
+        return f"done by {self.dates.calendar.deadline_day}: {share(self.probability)}"
+
+    @property
+    def words(self) -> str:
+        """The probability, what a day is worth, and what would change it."""
+        text = f"Done by the deadline, {self.dates.calendar.deadline_day}: {share(self.probability)}."
+        if len({share(p) for p in (self.day_earlier, self.probability, self.day_later)}) > 1:
+            text += f" A day earlier it is {share(self.day_earlier)}, a day later {share(self.day_later)}."
+        text += f" A day of the job costs {usd(about(self.usd_per_day))}."
+        if self.at_interval > self.probability + _WORTH:
+            every = duration(self.interval_min / MIN_PER_H)
+            text += f" Likeliest with a checkpoint every {every}: {share(self.at_interval)}."
+        if self.remedy is not None and self.with_remedy is not None and self.with_remedy > self.probability + _WORTH:
+            price = f" for {usd(self.remedy.price_usd)}" if self.remedy.price_usd else ""
+            text += f" With {self.remedy.id}{price}: {share(self.with_remedy)}."
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        own = {name: value for name, value in vars(self).items() if name not in ("dates", "remedy")}
+        return dict(plain_values({**own, "remedy": self.remedy.id if self.remedy else None, "wanted": WANTED}))
+
+    def report(self) -> Report:
+        """The sentence, and what each field would have to be."""
+        sections: Report = [Note(self.words)]
+        if not self.levers:
+            return sections
+        enough = [one for one in self.levers if one.value is not None]
+        if enough:
+            rows = [(one.name, _needed(one), limit(one.given), one.unit) for one in enough]
+            columns = (f"for {in_n(WANTED)} one of these alone", "needed", "now", "unit")
+            sections.append(Table(columns, rows, words=("unit",)))
+        if short := [one.name for one in self.levers if one.value is None]:
+            none = "No value of these is enough alone" if enough else f"No field alone is enough for {in_n(WANTED)}"
+            sections.append(Note(f"{none}: {', '.join(short)}.", dim=True))
+        return sections
+
+
+def deadline_of(dates: Dates, remedies: Remedies | None = None) -> Deadline:
+    """Whether a run is done by the deadline of its calendar.
+
+    Parameters
+    ----------
+    dates : Dates
+        When it is done; its calendar has a deadline.
+    remedies : Remedies, optional
+        What to do first about the hours that are lost.
+
+    Raises
+    ------
+    InputError
+        The calendar has no deadline.
+
+    Notes
+    -----
+    Each field is moved from its best value away as far as the run keeps the deadline with nine in ten, with the best
+    interval of the store at each value. The rate is mixed over what is known of it throughout.
+    """
+    by_h = dates.calendar.deadline_h
+    if by_h is None:
+        raise InputError("the calendar has no deadline")
+    finish, scenario = dates.finishing, dates.scenario
+    chance = float(finish.cdf(by_h))
+    common: dict[str, Any] = {
+        "dates": dates,
+        "hours": by_h,
+        "probability": chance,
+        "day_earlier": float(finish.cdf(by_h - H_PER_DAY)),
+        "day_later": float(finish.cdf(by_h + H_PER_DAY)),
+        "usd_per_day": usd_per_h(scenario) * H_PER_DAY,
+    }
+    if dates.is_simulated:
+        return Deadline(
+            **common, interval_min=scenario.interval_min, at_interval=chance, remedy=None, with_remedy=None, levers=()
+        )
+    of = _Chance.at(dates, by_h)
+    interval_min, at_interval = of.best_interval(scenario, chance)
+    first = remedies.steps[0] if remedies and remedies.steps else None
+    return Deadline(
+        **common,
+        interval_min=interval_min,
+        at_interval=at_interval,
+        remedy=first,
+        with_remedy=_with(of, scenario, first),
+        levers=() if chance >= WANTED else tuple(_levers(of, scenario)),
+    )
+
+
+@dataclass(frozen=True)
+class _Chance:
+    """Probability of being done in time, of runs in hours."""
+
+    by_h: float
+    done: float
+    rates: budget.Rates | None
+
+    @classmethod
+    def at(cls, dates: Dates, by_h: float) -> _Chance:
+        """Of a run whose rate is as well known as its dates have it."""
+        done = dates.calendar.done
+        if dates.counted is None:
+            return cls(by_h, done, None)
+        run = budget.accepted(dates.scenario, formula="finishing")
+        if done:
+            run = replace(run, work=run.work * (1 - done))
+        return cls(by_h, done, budget.posterior_rates(dates.scenario, run, not done, _SPACING))
+
+    def __call__(self, run: JobInHours) -> np.ndarray:
+        """At each point of a run."""
+        return np.asarray(budget.chance(run, self.by_h, self.rates, self.done))
+
+    def best_interval(self, scenario: Scenario, chance: float) -> tuple[float, float]:
+        """The interval at which it is likeliest, and the probability there; the scenario's own where none is better."""
+        run = budget.accepted(scenario, formula="finishing")
+        low_h, high_h = (float(end) for end in run.interval_ends)
+        own_h = float(run.tau)
+        tried_h = np.unique(np.clip(own_h * np.geomspace(1 / _WIDEST, _WIDEST, _INTERVALS), low_h, high_h))
+        if run.tiers or scenario.interval_min <= 0:
+            return scenario.interval_min, chance
+        found = self(replace(run, tau=tried_h))
+        best = int(np.argmax(found))
+        if found[best] <= chance:
+            return scenario.interval_min, chance
+        return float(tried_h[best] * MIN_PER_H), float(found[best])
+
+    def at_best(self, scenario: Scenario, path: str, values: np.ndarray) -> np.ndarray:
+        """With values of a field, and the best interval of the store at each."""
+        run = any_interval(scenario, {path: values}, "finishing")
+        return self(replace(run, tau=np.asarray(best_h(run)[0])))
+
+
+def _with(of: _Chance, scenario: Scenario, remedy: Remedy | None) -> float | None:
+    """Probability with the first remedy, at the best interval with it."""
+    if remedy is None:
+        return None
+    try:
+        better = mitigation.apply(scenario, remedy.id)
+        run = any_interval(better, None, "finishing")
+        return float(of(replace(run, tau=float(best_h(run)[0]))))
+    except (InputError, NotModelled, OutsideValidity):
+        return None
+
+
+def _levers(of: _Chance, scenario: Scenario) -> Iterator[Lever]:
+    for path in solvable(scenario):
+        if path in (INTERVAL, N_GPUS, SPARES):
+            continue
+        asked = field_of(scenario, path)
+        if asked.sense == "between" or asked.given == asked.ideal:
+            continue
+        value = _last(of, scenario, asked)
+        yield Lever(path, amount_of(path, Scenario), asked.unit, asked.given, value, asked.sense)
+
+
+def _last(of: _Chance, scenario: Scenario, asked: Field) -> float | None:
+    """The last value, from the best one on, with which the deadline is kept often enough."""
+    steps = asked.steps()
+    better = steps[steps <= asked.given] if asked.sense == "at most" else steps[steps >= asked.given]
+    values = np.unique(np.append(better, asked.given))
+    values = values if asked.sense == "at most" else values[::-1]
+    enough = of.at_best(scenario, asked.path, values) >= WANTED
+    if not enough[0]:
+        return None
+    if enough.all():
+        return math.inf
+    last = int(np.argmin(enough)) - 1
+    good, bad = float(values[last]), float(values[last + 1])
+    for _ in range(_ROUNDS):
+        inner = good + (bad - good) * np.linspace(0.0, 1.0, _VALUES)
+        enough = of.at_best(scenario, asked.path, inner[1:-1]) >= WANTED
+        last = int(np.argmin(enough)) if not enough.all() else enough.size
+        good, bad = float(inner[last]), float(inner[last + 1])
+    return good
+
+
+def share(p: float) -> str:
+    """A probability as people say it: no more sure than that.
+
+    Examples
+    --------
+    >>> share(0.634), share(0.9991), share(0.0), share(0.0004)
+    ('63%', 'more than 99%', '0%', 'less than 1%')
+    """
+    if p > 0.995:
+        return "more than 99%"
+    return "less than 1%" if 0 < p < 0.005 else pct(p, 0)
+
+
+def _needed(one: Lever) -> str:
+    if one.value is None or math.isinf(one.value):
+        return "any"
+    return f"{'<=' if one.sense == 'at most' else '>='} {limit(one.value, one.sense)}"
