@@ -14,6 +14,8 @@ from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
 
 Of = Callable[[Exposure], Any]
+Square = tuple[Any, Any, Any, Any]
+"""A matrix of two rows: from one durable checkpoint to the next, by whether a request for maintenance waits."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,11 @@ def log_cycle(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
     again_h = run.tau + run.stall + run.persist
     if not np.any(run.stops_per_h):
         return of_stage(at, run.cycle, again_h)[0]
-    step = _served(run, of_stage, run.cycle, again_h)(at)
+    return log_larger(_served(run, of_stage, run.cycle, again_h)(at))
+
+
+def log_larger(step: Square) -> Any:
+    """Logarithm of the larger eigenvalue: what a step comes to in the long run."""
     trace, product = step[0] + step[3], step[0] * step[3] - step[1] * step[2]
     root = np.sqrt(trace * trace - 4 * product)
     larger = np.where(np.abs(trace + root) >= np.abs(trace - root), trace + root, trace - root)
@@ -105,8 +111,8 @@ def _finite(run: JobInHours, kinds: list[Kind], starts: bool) -> Of:
 
     def served(at: Exposure) -> Any:
         unasked, asked = first(at.later(run.stops_per_h)), first(at)
-        through = _through(step(at), of.n_middle, last(at, False), _stop(run, kinds, at) * last(at, True))
-        return np.where(of.only_stage, asked, unasked * through[0] + (asked - unasked) * through[1])
+        goes_on, stops = through(step(at), of.n_middle, last(at, False), _stop(run, kinds, at) * last(at, True))
+        return np.where(of.only_stage, asked, unasked * goes_on + (asked - unasked) * stops)
 
     return served
 
@@ -126,17 +132,11 @@ def _steady(run: JobInHours, kinds: list[Kind]) -> Of:
 
     def served(at: Exposure) -> Any:
         asked, unasked = (np.exp(of_stage(each, run.persist, again_h)[0]) for each in (at, at.later(run.stops_per_h)))
-        goes_on, stopped = (
-            np.exp(of_stage(at, first_h, segment_h)[0]) for first_h in (segment_h - run.head, segment_h)
-        )
-        through = _through(step(at), whole_n - 1, goes_on, _stop(run, kinds, at) * stopped)
-        return unasked * through[0] + (asked - unasked) * through[1]
+        ends = [np.exp(of_stage(at, first_h, segment_h)[0]) for first_h in (segment_h - run.head, segment_h)]
+        goes_on, stops = through(step(at), whole_n - 1, ends[0], _stop(run, kinds, at) * ends[1])
+        return unasked * goes_on + (asked - unasked) * stops
 
     return scaled(served)
-
-
-Square = tuple[Any, Any, Any, Any]
-"""A matrix of two rows: of a run for which no maintenance waits when a checkpoint is durable, and of one that stops."""
 
 
 def _stop(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
@@ -170,7 +170,7 @@ def _tries(run: JobInHours, of_stage: Any, at: Exposure, first_h: Any, again_h: 
     return np.exp(goes_on), np.exp(again), np.exp(-at.down * run.stop) * planned_restart(run, g, at)
 
 
-def _through(step: Square, n: Any, *end: Any) -> tuple[Any, Any]:
+def through(step: Square, n: Any, *end: Any) -> tuple[Any, Any]:
     """What lies ahead of a run that goes on, and of one that stops, n stages before the end."""
     ahead, power = end, step
     left = np.asarray(n, dtype=np.int64)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ettr.budget.refusals import SIMULATE
 from ettr.budget.transforms.recoveries import (
     Exposure,
     Kind,
@@ -27,9 +28,13 @@ from ettr.budget.transforms.recoveries import (
     missing_restart,
     widened,
 )
-from ettr.budget.transforms.stages import Of, Quiet
+from ettr.budget.transforms.stages import Of, Quiet, Square, log_larger, through
+from ettr.core.errors import NotModelled
 from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
+
+_MOST_PLACES = 4096
+"""Checkpoints of a faster tier in one write to the store."""
 
 
 @dataclass(frozen=True)
@@ -59,23 +64,75 @@ class _Value:
 def whole(run: JobInHours, starts: bool) -> Of:
     """Transform of a run with tiers, from submission to its end or in its steady state."""
     kinds, run = kinds_of(run), widened(run)
+    asked = np.any(run.stops_per_h)
 
     def finite(at: Exposure) -> Any:
         blocks = _Blocks(run, kinds, at)
-        begun = np.exp(-at.down * run.first_queue) * blocks.start if starts else 1.0
-        return begun * blocks.to_the_end()
+        begun = np.exp(-at.down * run.first_queue) * blocks.recoveries.planned if starts else 1.0
+        return begun * blocks.to_the_end().value
+
+    def finite_served(at: Exposure) -> Any:
+        blocks, quiet = (_Blocks(run, kinds, one) for one in (at, at.later(run.stops_per_h)))
+        end, n = blocks.to_the_end(), _counts(run)[-1]
+        waits, differs = through(_served(blocks, quiet), n - 1, *_last_served(blocks, quiet, end))
+        begun, quiet_begun = (
+            np.exp(-one.at.down * run.first_queue) * one.recoveries.planned if starts else 1.0
+            for one in (blocks, quiet)
+        )
+        value = begun * blocks.again * waits + quiet_begun * quiet.again * differs
+        return np.where(n > 0, value, begun * end.value)
 
     def steady(at: Exposure) -> Any:
         n = run.work / run.tau
         whole_n = np.ceil(n - ROUNDING)
-        return _Blocks(run, kinds, Exposure(at.rate, at.s * n / whole_n, at.down * n / whole_n)).interval ** whole_n
+        at = Exposure(at.rate, at.s * n / whole_n, at.down * n / whole_n)
+        if not asked:
+            return _Blocks(run, kinds, at).interval ** whole_n
+        step = _served(*(_Blocks(run, kinds, one) for one in (at, at.later(run.stops_per_h))))
+        return sum(through(step, whole_n, 1.0, 0.0))
 
-    return finite if run.include_start else steady
+    if not run.include_start:
+        return steady
+    return finite_served if asked else finite
 
 
 def log_cycle(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
     """Logarithm of the transform of one interval of the store in the long run."""
-    return np.log(_Blocks(run, kinds, at).interval)
+    if not np.any(run.stops_per_h):
+        return np.log(_Blocks(run, kinds, at).interval)
+    return log_larger(_served(*(_Blocks(run, kinds, one) for one in (at, at.later(run.stops_per_h)))))
+
+
+def _served(blocks: _Blocks, quiet: _Blocks) -> Square:
+    """From one checkpoint of the store to the next, with maintenance once it is durable and nothing struck meanwhile.
+
+    Of the value where a request waits, and of how much more that is where none does; the second at s + μ.
+    """
+    pass_, quiet_pass = blocks.by_store(), quiet.by_store()
+    again, quiet_again = blocks.again, quiet.again
+    written, quiet_written = (one.at.survives(one.run.writes[-1]) for one in (blocks, quiet))
+    goes_on = again - blocks.struck_in_write()  # of those that the write is done for, at their place
+    stops, quiet_stops = blocks.stop * again, quiet.stop * quiet_again
+    return (
+        (pass_.kept * again + written * stops - goes_on) / pass_.rest,
+        written * quiet_stops / pass_.rest,
+        quiet_written * (goes_on / written - stops) / quiet_pass.rest,
+        (quiet_pass.kept * quiet_again - quiet_written * quiet_stops) / quiet_pass.rest,
+    )
+
+
+def _last_served(blocks: _Blocks, quiet: _Blocks, end: _End) -> tuple[Any, Any]:
+    """The same where the last checkpoint of the store is passed: after it nothing is served."""
+    write_h = blocks.run.writes[-1]
+    pass_, quiet_pass = blocks.by_store(end.left_h), quiet.by_store(end.left_h)
+    # failures in that write go back to places that are as much nearer the end as in any other block
+    goes_on = end.restored * (1 - blocks.struck_in_write() / blocks.again)
+    written, quiet_written = (one.at.survives(write_h) for one in (blocks, quiet))
+    stops = blocks.stop * end.restored
+    waits = (pass_.kept * end.restored + written * stops - goes_on) / pass_.rest
+    differs = quiet_written * (goes_on / written - stops) / quiet_pass.rest
+    durable = end.left_h > write_h
+    return np.where(durable, waits, pass_.kept * end.restored / pass_.rest), np.where(durable, differs, 0.0)
 
 
 def quiet(run: JobInHours, starts: bool) -> Quiet:
@@ -84,11 +141,22 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
         stall_h = sum(run.tau / tau * stall for tau, stall in zip(run.taus, run.stalls, strict=True))
         n = run.work / run.tau
         cycle_h = run.tau + stall_h
-        return Quiet(np.exp(-run.rate * np.ceil(n - ROUNDING) * cycle_h), n * cycle_h)
+        whole_n = np.ceil(n - ROUNDING)
+        asked_h = run.persist + (whole_n - 1) * cycle_h
+        return Quiet(np.exp(-run.rate * whole_n * cycle_h - run.stops_per_h * asked_h), n * cycle_h)
     start_h = run.start if starts else 0.0
     exposed_h = start_h + run.work + _stalls_h(run, _counts(run))
     queue_h = run.first_queue if starts else 0.0
-    return Quiet(np.exp(-run.rate * exposed_h) * (run.restart_cv == 0 or not starts), queue_h + exposed_h)
+    asked_h = np.maximum(queue_h + exposed_h - _after_last_h(run), 0.0)
+    chance = np.exp(-run.rate * exposed_h - run.stops_per_h * asked_h)
+    return Quiet(chance * (run.restart_cv == 0 or not starts), queue_h + exposed_h)
+
+
+def _after_last_h(run: JobInHours) -> Any:
+    """Hours after the last checkpoint in the store is durable; all where there is none. [h]"""
+    counts = _counts(run)
+    left_h = run.work - counts[-1] * run.tau + _stalls_h(run, counts[:-1]) - run.persist
+    return np.where((counts[-1] > 0) & (left_h > 0), left_h, np.inf)
 
 
 def _counts(run: JobInHours) -> list[Any]:
@@ -107,6 +175,23 @@ def _stalls_h(run: JobInHours, counts: list[Any]) -> Any:
     for tier, stall in enumerate(run.stalls):
         hours = hours + stall * sum(counts[i] * run.taus[i] / run.taus[tier] for i in range(tier, len(counts)))
     return hours
+
+
+@dataclass(frozen=True)
+class _End:
+    """A run from its beginning to its end, from its last checkpoint in the store, and the hours after that."""
+
+    value: Any
+    restored: Any
+    left_h: Any
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """What a pass keeps of the value of a run restored there, and what its own value is to be divided by."""
+
+    kept: Any
+    rest: Any
 
 
 class _Recoveries:
@@ -159,7 +244,7 @@ class _Blocks:
     """
 
     def __init__(self, run: JobInHours, kinds: list[Kind], at: Exposure) -> None:
-        self.run, self.at = run, at
+        self.run, self.at, self.store = run, at, len(run.taus) - 1
         self.recoveries = _Recoveries(run, kinds, at)
         levels = range(len(run.taus))
         self.restored: list[dict[int, _Value]] = [{} for _ in levels]
@@ -171,30 +256,106 @@ class _Blocks:
                 self.passed[level][due] = self._by(level, self.restored[level][due])
 
     @property
-    def start(self) -> Any:
-        """The first restart, after which all tiers hold the beginning."""
-        return self.recoveries.planned
-
-    @property
     def interval(self) -> Any:
         """From one checkpoint of the store to the next."""
-        return self.passed[-1][len(self.run.taus) - 1].end
+        return self.passed[-1][self.store].end
 
-    def to_the_end(self) -> Any:
+    @property
+    def again(self) -> Any:
+        """The same of a run that is restored at the first."""
+        return self.restored[-1][self.store].end
+
+    @property
+    def stop(self) -> Any:
+        """Maintenance, and the restart after it."""
+        return np.exp(-self.at.down * self.run.stop) * self.recoveries.planned
+
+    def by_store(self, left_h: Any = np.inf) -> _Pass:
+        """A pass of a checkpoint of the store, with some hours left."""
+        lost, of_itself, _ = self._lost(self.store, left_h)
+        return _Pass(1 - sum(lost.values()), 1 - of_itself)
+
+    def to_the_end(self) -> _End:
         """From the beginning, restored, to the end of the work."""
         counts, run = _counts(self.run), self.run
         rest_h = run.work - sum(n * tau for n, tau in zip(counts, run.taus, strict=True))
         value = self._stretch(rest_h).solved(0)
+        left_h: Any = rest_h
         for level, n in enumerate(counts):
             after = counts[:level]
             left_h = rest_h + sum(m * tau for m, tau in zip(after, run.taus, strict=False)) + _stalls_h(run, after)
-            came_by = self._by(level, value, left_h)
+            before, came_by = value, self._by(level, value, left_h)
             inner = self.restored[level][level].then(_chain(self.passed[level][level], n - 1).then(came_by))
             # of a block with no such checkpoint in it the value at its beginning is that of its last one
             value = _where(n > 0, inner, value)
-            if level + 1 < len(counts):
+            if level < self.store:
                 value = value.solved(level + 1)
-        return value.end
+        return _End(value.end, before.end, left_h)
+
+    def struck_in_write(self) -> Any:
+        """Failures in the write of a store's checkpoint that was restored, as the value where they go back to.
+
+        Over the value at the next one; a failure goes back to the newest copy of its tier that is durable by then.
+        """
+        run, at = self.run, self.at
+        write_h, values = run.writes[-1], {}
+        total = at.strikes(write_h) * self.recoveries.first[self.store][self.store] * self.again
+        for tier in range(self.store):
+            places, n = self._every(tier), int(np.max(np.floor(write_h / run.taus[tier]))) + 1
+            if n > _MOST_PLACES:
+                raise NotModelled(
+                    f"budget.finishing has no form for maintenance beside a store that {n:,} checkpoints of a faster "
+                    f"tier are taken while it is written: {SIMULATE}"
+                )
+            for q in range(n):
+                begin_h = self._hours_to(tier, q) + run.writes[tier] if q else 0.0
+                end_h = np.minimum(self._hours_to(tier, q + 1) + run.writes[tier], write_h)
+                struck = at.strikes(end_h) - at.strikes(np.minimum(begin_h, end_h))
+                key = float(np.max(q * places)) if np.ndim(places) == 0 else (tier, q)
+                if key not in values:
+                    values[key] = self._newest(q * places)
+                for slower in range(tier, self.store + 1):
+                    total = total + struck * self.recoveries.first[tier][slower] * values[key][slower]
+        return total
+
+    def _every(self, tier: int) -> Any:
+        """Places of the fastest tier from one checkpoint of a tier to the next."""
+        return np.round(self.run.taus[tier] / self.run.taus[0])
+
+    def _hours_to(self, tier: int, n: int) -> Any:
+        """From a place, restored, to the end of the n-th stall of a tier after it. [h]"""
+        hours: Any = n * self.run.taus[tier]
+        for other, stall in enumerate(self.run.stalls):
+            hours = hours + stall * np.floor(n * self.run.taus[tier] / self.run.taus[other] * (1 + ROUNDING))
+        return hours
+
+    def _newest(self, place: Any) -> list[Any]:
+        """Values where each tier's newest checkpoint is restored, up to a place in an interval of the store.
+
+        Over the value at the end of the interval.
+        """
+        restored: list[Any] = [0.0] * self.store + [self.again]
+        ahead: list[Any] = [0.0] * self.store + [1.0]  # where the next checkpoint of each tier is passed
+        last: list[Any] = [False] * self.store + [True]  # whether that is one of the next slower tier too
+        for level in reversed(range(self.store)):
+            every = self._every(level)
+            n_blocks = np.round(self._every(level + 1) / every)
+            left = n_blocks - np.floor(place / every * (1 + ROUNDING)) % n_blocks
+            slower = range(level + 1, self.store + 1)
+
+            def number(value: _Value, above: int = level + 1) -> Any:
+                return value.end * ahead[above] + sum(value.back[t] * restored[t] for t in value.back)
+
+            end_restored, end_passed = self.restored[level][self.store], self.passed[level][self.store]
+            for due in reversed(slower[:-1]):
+                is_due = ~np.asarray(last[due], dtype=bool)
+                end_restored = _where(is_due, self.restored[level][due], end_restored)
+                end_passed = _where(is_due, self.passed[level][due], end_passed)
+            on = _chain(self.passed[level][level], left - 2).then(end_passed)
+            last[level] = left == 1
+            restored[level] = np.where(left == 1, number(end_restored), number(self.restored[level][level].then(on)))
+            ahead[level] = np.where(left == 1, ahead[level + 1], number(on))
+        return restored
 
     def _stretch(self, hours: Any) -> _Value:
         """Hours without a checkpoint of any tier; a failure goes back to where each tier's block began."""
@@ -213,17 +374,22 @@ class _Blocks:
         return _where(n < 1.5, self.restored[inside][due], several).solved(level)
 
     def _by(self, level: int, restored: _Value, left_h: Any = np.inf) -> _Value:
-        """A run that comes by where a block begins that would have this value if it were restored there.
+        """A run that comes by where a block begins that would have this value if it were restored there."""
+        lost, of_itself, back = self._lost(level, left_h)
+        return restored.scaled(1 - sum(lost.values())).plus(back).scaled(1 / (1 - of_itself))
 
-        What is not durable yet is lost with a failure of its severity; a run may be done before, after some hours.
+    def _lost(self, level: int, left_h: Any) -> tuple[dict[int, Any], Any, _Value]:
+        """What finds the write to its tier unfinished, by the tier that its recovery ends at.
+
+        It is lost with a failure of its severity, if the run is not done before. What goes back one block is linear in
+        the value of the pass itself, and in those where the blocks of slower tiers began.
         """
-        back: list[_Value] = []  # one block back, by tier, slowest first; linear in this value itself as the end
         tiers = range(level + 1)
-        lost = [self.at.strikes(np.minimum(self.run.writes[k], left_h)) for k in tiers]
-        share = {t: sum(lost[k] * self.recoveries.first[k][t] for k in range(t + 1)) for t in tiers}
+        struck = [self.at.strikes(np.minimum(self.run.writes[k], left_h)) for k in tiers]
+        lost = {t: sum(struck[k] * self.recoveries.first[k][t] for k in range(t + 1)) for t in tiers}
         previous: dict[int, _Value] = {}
-        result = restored.scaled(1 - sum(share.values()))
         of_itself: Any = 0.0
+        back = _Value(0.0, {})
         for tier in reversed(tiers):
             block = self.restored[tier][level]
             value = _Value(block.end, {t: one for t, one in block.back.items() if t > level})
@@ -231,10 +397,9 @@ class _Blocks:
                 if slower <= level:
                     value = value.plus(previous[slower].scaled(one))
             previous[tier] = value
-            back.append(value)
-            of_itself = of_itself + share[tier] * value.end
-            result = result.plus(_Value(0.0, value.scaled(share[tier]).back))
-        return result.scaled(1 / (1 - of_itself))
+            of_itself = of_itself + lost[tier] * value.end
+            back = back.plus(_Value(0.0, value.scaled(lost[tier]).back))
+        return lost, of_itself, back
 
 
 def _chain(block: _Value, n: Any) -> _Value:
