@@ -156,7 +156,7 @@ def _without_transform(run: JobInHours, names: list[str]) -> list[str]:
     """What a form of the finishing date does not hold for beside mechanisms of a run."""
     changes = run.ageing is not None and run.ageing.factor != 1
     more = ["failures.burn_in"] if changes and (SILENT in names or PREDICTION in names) else []
-    stopped = np.any(np.asarray(run.stops_per_h) > 0) and {PREDICTION, SILENT} & set(names)
+    stopped = np.any(np.asarray(run.stops_per_h) > 0) and SILENT in names
     return [*more, *(["maintenance"] if stopped else [])]
 
 

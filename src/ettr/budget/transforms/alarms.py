@@ -7,13 +7,14 @@ risk). A value is then a sum over what ends each, and κ is where these sums agr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ettr.budget.transforms import stages
 from ettr.budget.transforms.recoveries import Exposure, Kind, kinds_of, loss, planned_restart, widened
-from ettr.budget.transforms.stages import Of, Quiet, log_stage
+from ettr.budget.transforms.stages import Of, Quiet
 from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
 from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
@@ -29,25 +30,36 @@ def whole(run: JobInHours, starts: bool) -> Of:
         begun = 1.0
         if starts and run.include_start:
             begun = np.exp(-at.down * run.first_queue) * planned_restart(run, loss(run, kinds, at), at)
-        per_cycle = log_cycle(run, kinds, at)
-        # a transform is never above 1, and this one knows nothing of what happens within an interval
+        cycles = run.work / run.tau
+        log = _within(log_cycle(run, kinds, at)) * cycles
+        if np.any(run.stops_per_h):
+            # what is asked for after the last durable checkpoint, half an interval before the end, is not served
+            unserved = np.minimum((run.tau / 2 + run.head) / run.tau, cycles)
+            unasked = log_cycle(replace(run, stops_per_h=0.0), kinds, at)
+            log = log * (1 - unserved / cycles) + _within(unasked) * unserved
+        # it knows nothing of what happens within an interval
         blurred = np.abs(at.s) * run.cycle > np.pi * (1 + ROUNDING)
-        log = np.where(blurred, 0.0, per_cycle - np.maximum(per_cycle.real, 0.0)) * (run.work / run.tau)
-        return begun * np.where(blurred, 0.0, np.exp(log))
+        return begun * np.where(blurred, 0.0, np.exp(np.where(blurred, 0.0, log)))
 
     return of
+
+
+def _within(log: Any) -> Any:
+    """A logarithm of a transform, which is never above 1; also where no root was found."""
+    return log - np.maximum(log.real, 0.0)
 
 
 def log_cycle(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
     """Logarithm of the transform of an interval's worth of work in the long run, -κτ."""
     states = _States(run, kinds, at)
+    balance = _Served(states, _States(run, kinds, at.later(run.stops_per_h))) if np.any(run.stops_per_h) else states
     # a run that nobody warns is not far from it, on the branch of the logarithm that begins at 0
-    unwarned = log_stage(at, states.loss, run.cycle, run.tau + run.stall + run.persist)
+    unwarned = stages.log_cycle(run, kinds, at)
     now = np.log(np.exp(unwarned + at.s * run.cycle)) - at.s * run.cycle
     before = now * (1 + _NEAR)
-    was = states.balance(before)
+    was = balance(before)
     for _ in range(_STEPS):
-        value = states.balance(now)
+        value = balance(now)
         rise = value - was
         step = np.where(rise == 0, 0.0, value * (now - before) / np.where(rise == 0, 1.0, rise))
         step = step * np.minimum(1.0, _LONGEST / np.maximum(np.abs(step), _LONGEST))
@@ -66,8 +78,9 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
     ends = n * (run.rate * (early_h + run.stall) + (alarms.unannounced + alarms.rate) * watched_h)
     counts = starts and run.include_start
     start_h, queue_h = (run.start, run.first_queue) if counts else (0.0, 0.0)
-    chance = np.exp(-ends - run.rate * start_h) * (run.restart_cv == 0 or not counts)
-    return Quiet(chance, queue_h + start_h + n * run.cycle)
+    hours = queue_h + start_h + n * run.cycle
+    chance = np.exp(-ends - run.rate * start_h - run.stops_per_h * hours) * (run.restart_cv == 0 or not counts)
+    return Quiet(chance, hours)
 
 
 @dataclass(frozen=True)
@@ -88,6 +101,21 @@ class _Alarms:
         return cls(rate, run.rate * (1 - recall), np.minimum(heeded_from, run.tau))
 
 
+@dataclass(frozen=True)
+class _Ends:
+    """What ends a state: all is lost; an alarm secures it, which comes true or not; it goes on to the next."""
+
+    lost: Any
+    true: Any
+    false: Any
+    on: Any
+
+    @property
+    def begins_anew(self) -> Any:
+        """The run is fresh after it, where nothing waits for a durable checkpoint."""
+        return self.lost + self.true + self.false
+
+
 class _States:
     """What ends each state, at values of s."""
 
@@ -96,40 +124,91 @@ class _States:
         self.run, self.at, self.alarms = run, at, _Alarms.of(run)
         self.loss = loss(run, kinds, at)
         self.recovery = 1 - (self.loss * at.ends - at.s) / at.rate
-        self.answered = at.survives(run.prediction.action)
+        answered, precision = at.survives(run.prediction.action), run.prediction.precision
+        self.true, self.false = answered * precision * self.recovery, answered * (1 - precision)
         self.forestalled = at.strikes(run.prediction.action) * self.recovery
-        precision = run.prediction.precision
-        self.secured = self.answered * (precision * self.recovery + 1 - precision)
         self.any_end = self.alarms.rate + self.alarms.unannounced + at.s
 
-    def balance(self, per_cycle: Any) -> Any:
-        """Zero where a run with the value e^(-κw) keeps it; takes -κτ."""
-        run, per_h = self.run, -per_cycle / self.run.tau
-        lost_fresh, secured_fresh, on_fresh = self._stretch(0.0, per_h)
-        lost_written, secured_written, on_written = self._stretch(run.head, per_h)
-        lost_writing, alarm_writing = self._watched(run.persist, per_h * (1 - run.slowdown))
-        by_interval = np.exp(per_h * run.tau)
-        through = np.exp(-self.any_end * run.persist) * by_interval
-        # writing = a + through * written, written = b + on_written * writing, fresh = 1
-        a, b = lost_writing + alarm_writing * by_interval, lost_written + secured_written
-        writing = (a + through * b) / (1 - through * on_written)
-        return 1 - lost_fresh - secured_fresh - on_fresh * writing
+    @property
+    def stop(self) -> Any:
+        """Maintenance, and the restart after it."""
+        return np.exp(-self.at.down * self.run.stop) * planned_restart(self.run, self.loss, self.at)
 
-    def _stretch(self, at_risk_h: Any, per_h: Any) -> tuple[Any, Any, Any]:
-        """Training from some hours at risk to the next checkpoint: lost, secured by an alarm, and come to its write."""
+    def __call__(self, per_cycle: Any) -> Any:
+        """Zero where a run with the value e^(-κw) keeps it; takes -κτ."""
+        fresh, writing, written = self.at_value(per_cycle)
+        # in writing = begins anew + on * written, written = begins anew + on * writing, and fresh = 1
+        in_writing = (writing.begins_anew + writing.on * written.begins_anew) / (1 - writing.on * written.on)
+        return 1 - fresh.begins_anew - fresh.on * in_writing
+
+    def at_value(self, per_cycle: Any) -> tuple[_Ends, _Ends, _Ends]:
+        """Ends of the states fresh, writing and written, each with the work that is secured by then."""
+        run, per_h = self.run, -per_cycle / self.run.tau
+        by_interval = np.exp(per_h * run.tau)
+        lost, alarm = self._watched(run.persist, per_h * (1 - run.slowdown))
+        alarm = alarm * by_interval
+        on = np.exp(-self.any_end * run.persist) * by_interval
+        writing = _Ends(lost, alarm * self.true, alarm * self.false, on)
+        return self._stretch(0.0, per_h), writing, self._stretch(run.head, per_h)
+
+    def _stretch(self, at_risk_h: Any, per_h: Any) -> _Ends:
+        """Training from some hours at risk to the next checkpoint, and its stall."""
         run, at = self.run, self.at
         heeded_from = np.maximum(at_risk_h, self.alarms.heeded_from_h)
         heeded_h = run.tau - heeded_from
         early = at.survives(heeded_from - at_risk_h)
-        lost, secured = self._watched(heeded_h, per_h)
+        lost, alarm = self._watched(heeded_h, per_h)
         reached = early * np.exp(-self.any_end * heeded_h)
         lost = (at.strikes(heeded_from - at_risk_h) + reached * at.strikes(run.stall)) * self.recovery + early * lost
-        return lost, early * secured * np.exp(per_h * heeded_from), reached * at.survives(run.stall)
+        alarm = early * alarm * np.exp(per_h * heeded_from)
+        return _Ends(lost, alarm * self.true, alarm * self.false, reached * at.survives(run.stall))
 
     def _watched(self, hours: Any, per_h: Any) -> tuple[Any, Any]:
-        """Hours in which alarms are answered: lost, and secured with the work done by then."""
+        """Hours in which alarms are answered: lost, and an alarm, with the work done by then."""
         lost = self.alarms.unannounced * self.recovery + self.alarms.rate * self.forestalled
-        return lost * _mean(self.any_end, hours), self.alarms.rate * self.secured * _mean(self.any_end - per_h, hours)
+        return lost * _mean(self.any_end, hours), self.alarms.rate * _mean(self.any_end - per_h, hours)
+
+
+class _Served:
+    """The same with maintenance, served when a checkpoint is durable and the job goes on.
+
+    Values are those where a request waits, and by how much they differ where none does; these at s + μ.
+    """
+
+    def __init__(self, states: _States, quiet: _States) -> None:
+        self.states, self.quiet = states, quiet
+
+    def __call__(self, per_cycle: Any) -> Any:
+        """Zero where a run with the value e^(-κw) keeps it; takes -κτ."""
+        fresh, writing, written = self.states.at_value(per_cycle)
+        quiet_fresh, quiet_writing, quiet_written = self.quiet.at_value(per_cycle)
+        stop, quiet_stop = self.states.stop, self.quiet.stop
+        # each value as a row over fresh with a request, and how much more fresh is without one
+        waits, differs = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+
+        def row(on_waits: Any, on_differs: Any) -> np.ndarray:
+            return np.stack(np.broadcast_arrays(on_waits, on_differs))
+
+        def of(value: Any, of_row: np.ndarray) -> np.ndarray:
+            return np.stack([value * one for one in of_row])
+
+        stopped = row(stop, quiet_stop)
+        spared = row(1.0, 1.0 - 0.0 * stop) - stopped
+        in_writing = of(writing.lost + writing.true, waits) + of(writing.false + writing.on, stopped)
+        # written = known + on * (differs in writing), differs in writing = known + on * (written - stopped)
+        in_written = (
+            of(written.lost + written.true, waits)
+            + of(quiet_written.lost + quiet_written.true, differs)
+            + of(written.false, stopped)
+            + of(quiet_written.false, spared)
+            + of(written.on, in_writing)
+        )
+        more = of(quiet_writing.lost + quiet_writing.true, differs) + of(quiet_writing.false, spared)
+        more = of(1 / (1 - quiet_writing.on * quiet_written.on), more + of(quiet_writing.on, in_written - stopped))
+        first = of(fresh.lost + fresh.true, waits) + of(fresh.false, stopped) + of(fresh.on, in_writing)
+        second = of(quiet_fresh.lost + quiet_fresh.true, differs) + of(quiet_fresh.false, spared)
+        second = second + of(quiet_fresh.on, more)
+        return (1 - first[0]) * (1 - second[1]) - first[1] * second[0]
 
 
 def _mean(rate: Any, hours: Any) -> Any:
