@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ettr import budget
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
-from ettr.core.finishing import Finishing, of_runs
+from ettr.core.finishing import Finishing
 from ettr.core.report import Answer, Note, Report, Table, plain_values
 from ettr.core.sentences import count, duration, listed, pct
 from ettr.plan.calendar import Calendar
@@ -197,7 +197,7 @@ def _of_runs(scenario: Scenario, done: float) -> Finishing:
     if done:
         rest = {"job.productive_h": scenario.productive_h * (1 - done), "job.first_queue_min": 0.0}
         scenario = scenario.override({"job.tokens": None, **rest} if scenario.job.tokens else rest)
-    return of_runs(simulate(scenario, _RUNS).total_h)
+    return simulate(scenario, _RUNS).finishing
 
 
 def in_n(p: float) -> str:

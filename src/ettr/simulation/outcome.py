@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ettr.core.finishing import Finishing, of_runs
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import PARTS, TimeBudget
 from ettr.scenario import Scenario
@@ -167,6 +168,11 @@ class Simulation(Answer):
         """
         hours = np.percentile(self.total_h, percentile)
         return float(hours) if np.ndim(percentile) == 0 else np.asarray(hours)
+
+    @cached_property
+    def finishing(self) -> Finishing:
+        """The distribution of the runs' hours."""
+        return of_runs(self.total_h)
 
     def to_dict(self) -> dict[str, Any]:
         """All that is known of the mean run and the finishing date, as plain numbers for JSON."""
