@@ -27,7 +27,7 @@ _LARGEST_EXPONENT = 300.0
 _TINY = 1e-150
 """A step so small that the transform is straight, over the hours."""
 _FADED = 1e-6
-_SPACING, _ROUGH, _FEWEST_RATES, _MOST_RATES = 0.8, 49, 12, 400
+_SPACING, _ROUGH, _FEWEST_RATES, _MOST_RATES = 0.8, 49, 16, 400
 """Distance of the rates of a posterior in standard deviations of the finishing date; how many are looked at for that,
 and how many there may be."""
 _COARSE = 128

@@ -47,7 +47,7 @@ class _Numbers:
         """All arrays in it."""
         yield from _arrays(self)
 
-    @property
+    @functools.cached_property
     def shape(self) -> tuple[int, ...]:
         """Shape that the arrays broadcast to; () for floats alone."""
         return np.broadcast_shapes(*{array.shape for array in self.arrays()})

@@ -66,7 +66,7 @@ class Exposure:
 
 def widened(run: JobInHours, axes: int = 1) -> JobInHours:
     """A run with more axes, the last one for values of s; its modes stay as they are."""
-    return run.map(lambda array: _wide(array, axes))
+    return run.map(lambda array: _wide(array, axes)) if run.shape else run
 
 
 def kinds_of(run: JobInHours, axes: int = 1) -> list[Kind]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ettr.budget.training import stages_of
+from ettr.budget.training import Stages, stages_of
 from ettr.budget.transforms.recoveries import Exposure, Kind, kinds_of, loss, planned_restart, widened
 from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
@@ -26,36 +27,72 @@ class Quiet:
     hours: Any
 
 
-def log_stage(at: Exposure, g: Any, first_h: Any, again_h: Any) -> Any:
-    r"""Logarithm of the transform of a stage.
+@dataclass(frozen=True, eq=False)
+class Transforms:
+    """Transforms of the parts of a run, at values of s."""
 
-    With :math:`E(y) = e^{(\lambda+s)y} - 1` it is :math:`(1 + gE(B-x))/(1 + gE(B))`, for x hours at the first try and
-    B after a recovery.
-    """
-    return np.log1p(g * np.expm1(at.ends * (again_h - first_h))) - np.log1p(g * np.expm1(at.ends * again_h))
+    run: JobInHours
+    kinds: list[Kind]
+    at: Exposure
+
+    @functools.cached_property
+    def loss(self) -> Any:
+        """What a failure adds to a stage, g."""
+        return loss(self.run, self.kinds, self.at)
+
+    @functools.cached_property
+    def restart(self) -> Any:
+        """A planned restart."""
+        return planned_restart(self.run, self.loss, self.at)
+
+    @property
+    def begin(self) -> Any:
+        """The first queue and restart."""
+        return np.exp(-self.at.down * self.run.first_queue) * self.restart
+
+    @property
+    def stop(self) -> Any:
+        """Maintenance, and the restart after it."""
+        return np.exp(-self.at.down * self.run.stop) * self.restart
+
+    def log_stage(self, first_h: Any, again_h: Any) -> Any:
+        r"""Logarithm of the transform of a stage.
+
+        With :math:`E(y) = e^{(\lambda+s)y} - 1` it is :math:`(1 + gE(B-x))/(1 + gE(B))`, for x hours at the first try
+        and B after a recovery.
+        """
+        g, ends = self.loss, self.at.ends
+        return np.log1p(g * np.expm1(ends * (again_h - first_h))) - np.log1p(g * np.expm1(ends * again_h))
+
+    def stage(self, first_h: Any, again_h: Any) -> Any:
+        """Transform of a stage."""
+        return np.exp(self.log_stage(first_h, again_h))
+
+    def unasked(self) -> Transforms:
+        """The same where no maintenance is asked for meanwhile."""
+        return Transforms(self.run, self.kinds, self.at.later(self.run.stops_per_h))
 
 
 def log_cycle(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
     """Logarithm of the transform of one checkpoint cycle in the long run."""
-    of_stage = _stages_at(run, kinds)
-    again_h = run.tau + run.stall + run.persist
+    of, again_h = Transforms(run, kinds, at), run.tau + run.stall + run.persist
     if not np.any(run.stops_per_h):
-        return of_stage(at, run.cycle, again_h)[0]
-    return log_larger(_served(run, of_stage, run.cycle, again_h)(at))
-
-
-def log_larger(step: Square) -> Any:
-    """Logarithm of the larger eigenvalue: what a step comes to in the long run."""
-    trace, product = step[0] + step[3], step[0] * step[3] - step[1] * step[2]
-    root = np.sqrt(trace * trace - 4 * product)
-    larger = np.where(np.abs(trace + root) >= np.abs(trace - root), trace + root, trace - root)
-    return np.log(larger / 2)
+        return of.log_stage(run.cycle, again_h)
+    return log_larger(_served(of, of.unasked(), run.cycle, again_h))
 
 
 def whole(run: JobInHours, starts: bool) -> Of:
     """Transform of a run from submission to its end, or of its steady state."""
     kinds, run = kinds_of(run), widened(run)
-    return _finite(run, kinds, starts) if run.include_start else _steady(run, kinds)
+    asked, stages = bool(np.any(run.stops_per_h)), stages_of(run)
+    if not run.include_start:
+        return lambda at: _steady(run, kinds, at, asked)
+
+    def finite(at: Exposure) -> Any:
+        of = Transforms(run, kinds, at)
+        return _served_to_end(of, stages, starts) if asked else _to_end(of, stages, starts)
+
+    return finite
 
 
 def quiet(run: JobInHours, starts: bool) -> Quiet:
@@ -75,103 +112,61 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
     return Quiet(chance * (run.restart_cv == 0 or not starts), queue_h + end_h)
 
 
-def _stages_at(run: JobInHours, kinds: list[Kind]) -> Callable[..., tuple[Any, Any]]:
-    def of_stage(at: Exposure, first_h: Any, again_h: Any) -> tuple[Any, Any]:
-        """Logarithm of a stage, and the loss of a failure there."""
-        g = loss(run, kinds, at)
-        return log_stage(at, g, first_h, again_h), g
-
-    return of_stage
-
-
-def _finite(run: JobInHours, kinds: list[Kind], starts: bool) -> Of:
-    of, asked = stages_of(run), np.any(run.stops_per_h)
-
-    def first(at: Exposure) -> Any:
-        g = loss(run, kinds, at)
-        begun = planned_restart(run, g, at) * np.exp(-at.s * run.first_queue) if starts else 1.0
-        return begun * np.exp(log_stage(at, g, of.first_h, of.first_h))
-
-    def product(at: Exposure) -> Any:
-        g = loss(run, kinds, at)
-        middle = np.where(of.n_middle > 0, log_stage(at, g, run.cycle, of.again_h), 0.0)
-        last = np.where(of.only_stage, 0.0, log_stage(at, g, of.last_first_h, of.last_again_h))
-        begun = planned_restart(run, g, at) * np.exp(-at.s * run.first_queue) if starts else 1.0
-        return begun * np.exp(log_stage(at, g, of.first_h, of.first_h) + of.n_middle * middle + last)
-
-    if not asked:
-        return product
-
-    def last(at: Exposure, stopped: bool) -> Any:
-        g = loss(run, kinds, at)
-        hours = of.last_again_h if stopped else of.last_first_h
-        return np.exp(np.where(of.only_stage, 0.0, log_stage(at, g, hours, of.last_again_h)))
-
-    step = _served(run, _stages_at(run, kinds), run.cycle, of.again_h)
-
-    def served(at: Exposure) -> Any:
-        unasked, asked = first(at.later(run.stops_per_h)), first(at)
-        goes_on, stops = through(step(at), of.n_middle, last(at, False), _stop(run, kinds, at) * last(at, True))
-        return np.where(of.only_stage, asked, unasked * goes_on + (asked - unasked) * stops)
-
-    return served
+def _to_end(of: Transforms, stages: Stages, starts: bool) -> Any:
+    """The product of all stages."""
+    middle = np.where(stages.n_middle > 0, of.log_stage(of.run.cycle, stages.again_h), 0.0)
+    last = np.where(stages.only_stage, 0.0, of.log_stage(stages.last_first_h, stages.last_again_h))
+    log = of.log_stage(stages.first_h, stages.first_h) + stages.n_middle * middle + last
+    return np.exp(log) * of.begin if starts else np.exp(log)
 
 
-def _steady(run: JobInHours, kinds: list[Kind]) -> Of:
+def _served_to_end(of: Transforms, stages: Stages, starts: bool) -> Any:
+    """The same with maintenance at each durable checkpoint."""
+    unasked = of.unasked()
+    first, quiet_first = (
+        each.stage(stages.first_h, stages.first_h) * (each.begin if starts else 1.0) for each in (of, unasked)
+    )
+    ends = [of.log_stage(first_h, stages.last_again_h) for first_h in (stages.last_first_h, stages.last_again_h)]
+    last, after_stop = (np.exp(np.where(stages.only_stage, 0.0, end)) for end in ends)
+    step = _served(of, unasked, of.run.cycle, stages.again_h)
+    goes_on, stops = through(step, stages.n_middle, last, of.stop * after_stop)
+    return np.where(stages.only_stage, first, quiet_first * goes_on + (first - quiet_first) * stops)
+
+
+def _steady(run: JobInHours, kinds: list[Kind], at: Exposure, asked: bool) -> Any:
     """Whole intervals from one checkpoint to another, scaled to the work."""
     n = run.work / run.tau
     whole_n = np.ceil(n - ROUNDING)
-    of_stage, again_h = _stages_at(run, kinds), run.tau + run.stall + run.persist
-
-    def scaled(of: Of) -> Of:
-        return lambda at: of(Exposure(at.rate, at.s * n / whole_n, at.down * n / whole_n))
-
-    if not np.any(run.stops_per_h):
-        return scaled(lambda at: np.exp(whole_n * of_stage(at, run.cycle, again_h)[0]))
-    step, segment_h = _served(run, of_stage, run.cycle, again_h), run.tau + run.stall
-
-    def served(at: Exposure) -> Any:
-        asked, unasked = (np.exp(of_stage(each, run.persist, again_h)[0]) for each in (at, at.later(run.stops_per_h)))
-        ends = [np.exp(of_stage(at, first_h, segment_h)[0]) for first_h in (segment_h - run.head, segment_h)]
-        goes_on, stops = through(step(at), whole_n - 1, ends[0], _stop(run, kinds, at) * ends[1])
-        return unasked * goes_on + (asked - unasked) * stops
-
-    return scaled(served)
+    of = Transforms(run, kinds, Exposure(at.rate, at.s * n / whole_n, at.down * n / whole_n))
+    segment_h = run.tau + run.stall
+    again_h = segment_h + run.persist
+    if not asked:
+        return np.exp(whole_n * of.log_stage(run.cycle, again_h))
+    unasked = of.unasked()
+    first, quiet_first = (each.stage(run.persist, again_h) for each in (of, unasked))
+    last, after_stop = (of.stage(first_h, segment_h) for first_h in (segment_h - run.head, segment_h))
+    step = _served(of, unasked, run.cycle, again_h)
+    goes_on, stops = through(step, whole_n - 1, last, of.stop * after_stop)
+    return quiet_first * goes_on + (first - quiet_first) * stops
 
 
-def _stop(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
-    """Maintenance, and the restart after it."""
-    return np.exp(-at.down * run.stop) * planned_restart(run, loss(run, kinds, at), at)
-
-
-def _served(
-    run: JobInHours, of_stage: Callable[..., tuple[Any, Any]], first_h: Any, again_h: Any
-) -> Callable[[Exposure], Square]:
+def _served(of: Transforms, unasked: Transforms, first_h: Any, again_h: Any) -> Square:
     """From one durable checkpoint to the next: whether a request waits there, by whether one waited before."""
-
-    def step(at: Exposure) -> Square:
-        (goes_on, again, stop), (quiet_on, quiet_again, quiet_stop) = (
-            _tries(run, of_stage, each, first_h, again_h) for each in (at, at.later(run.stops_per_h))
-        )
-        return (
-            quiet_on,
-            goes_on - quiet_on,
-            quiet_stop * quiet_again,
-            stop * again - quiet_stop * quiet_again,
-        )
-
-    return step
+    goes_on, quiet_on = of.stage(first_h, again_h), unasked.stage(first_h, again_h)
+    stops, quiet_stops = (each.stop * each.stage(again_h, again_h) for each in (of, unasked))
+    return quiet_on, goes_on - quiet_on, quiet_stops, stops - quiet_stops
 
 
-def _tries(run: JobInHours, of_stage: Any, at: Exposure, first_h: Any, again_h: Any) -> tuple[Any, Any, Any]:
-    """A stage that goes on, one after a stop, and the stop."""
-    goes_on, g = of_stage(at, first_h, again_h)
-    again = log_stage(at, g, again_h, again_h)
-    return np.exp(goes_on), np.exp(again), np.exp(-at.down * run.stop) * planned_restart(run, g, at)
+def log_larger(step: Square) -> Any:
+    """Logarithm of the larger eigenvalue: what a step comes to in the long run."""
+    trace, product = step[0] + step[3], step[0] * step[3] - step[1] * step[2]
+    root = np.sqrt(trace * trace - 4 * product)
+    larger = np.where(np.abs(trace + root) >= np.abs(trace - root), trace + root, trace - root)
+    return np.log(larger / 2)
 
 
 def through(step: Square, n: Any, *end: Any) -> tuple[Any, Any]:
-    """What lies ahead of a run that goes on, and of one that stops, n stages before the end."""
+    """What lies ahead in each row of a matrix, n steps before the end."""
     ahead, power = end, step
     left = np.asarray(n, dtype=np.int64)
     while np.any(left > 0):
