@@ -41,9 +41,10 @@ check: .venv/installed ## Run what is slow: full samples, every index checked, m
 mutants: .venv/installed ## Break the package in the ways of tests/mutants.csv and see whether tests notice
 	@$(BIN)/python tests/mutants.py
 
-bench: .venv/installed ## Measure closed forms, simulation, plans, fits, power, scaling, mitigations, sweeps and the build of the book, each beside a reference
+bench: .venv/installed ## Measure closed forms, simulation, finishing dates, plans, fits, power, scaling, mitigations, sweeps and the build of the book, each beside a reference
 	@$(BIN)/python benchmarks/closed_forms.py
 	@$(BIN)/python benchmarks/simulator.py
+	@$(BIN)/python benchmarks/finishing.py
 	@$(BIN)/python benchmarks/plan_questions.py
 	@$(BIN)/python benchmarks/plan_cpu.py
 	@$(BIN)/python benchmarks/fit_coverage.py
