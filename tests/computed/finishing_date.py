@@ -6,8 +6,8 @@ from functools import cache
 
 import pandas as pd
 
-from ettr import Scenario, budget, simulate
-from ettr.chapters.finishing_date import beyond_formula_tables, replication_tables, tables
+from ettr import Scenario, plan
+from ettr.chapters.finishing_date import tables
 
 POOL = {"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}}
 NO_FAILURES = {"failures.rate_per_1000_node_days": 0}
@@ -17,6 +17,10 @@ CASES = {
     "no failures": NO_FAILURES,
     "two nodes": {"cluster.n_gpus": 16},
     "elastic": POOL | {"elastic": {"n_replicas": 128, "n_least": 120}},
+    "spares": POOL,
+    "burn-in": {"failures.burn_in": {"factor": 3, "decay_days": 20}, "job.productive_h": 100},
+    "no end": {"job.productive_h": None},
+    "nothing seen": {"failures.n_events": 0, "failures.modes": []},
     "tiers": {
         "checkpoint.tiers": [
             {"name": "peer", "interval_s": 300, "stall_s": 0.1, "write_s": 20, "load_s": 10, "survives": 0.9}
@@ -33,37 +37,30 @@ def run(name: str = "llama3-405b", case: str = "as it is") -> Scenario:
 
 
 @cache
-def simulated(*which: str):
-    return simulate(run(*which), 60, timeline=[0])
+def dates(*which: str) -> tables.Dates:
+    return tables.finishing_dates(run(*which), 400)
 
 
 @cache
-def closed(*which: str):
-    return budget.exact(budget.simplified(run(*which)).scenario)
-
-
-def difference_by_seed(*which: str) -> pd.DataFrame:
-    other_min = replication_tables.other_interval_min(run(*which))
-    return replication_tables.difference_by_seed(run(*which), other_min, 80)
-
-
-TABLES = {
-    "days": lambda *which: tables.days_of_run(simulated(*which)),
-    "losses": lambda *which: tables.losses_of_runs(simulated(*which), closed(*which)),
-    "dates": lambda *which: tables.finishing_dates(simulated(*which)),
-    "difference_map": lambda *which: beyond_formula_tables.beyond_formulas(run(*which), [16_000, 131_072], n_runs=20),
-    "causes": lambda *which: tables.finish_by_cause(run(*which), n_runs=100),
-    "by_spares": lambda *which: tables.finish_by_spares(run(*which), n_runs=100),
-    "errors": lambda *which: replication_tables.error_by_runs(run(*which), 400),
-    "luck": difference_by_seed,
-    "lengths": lambda *which: replication_tables.ettr_by_length(run(*which), n_points=2),
-}
+def agreement(*which: str) -> tables.Agreement:
+    return tables.agreement(dates(*which))
 
 
 @cache
-def _table(kind: str, name: str, case: str) -> pd.DataFrame:
-    return TABLES[kind](name, case)
+def assumed(*which: str) -> tables.Open:
+    return tables.over_assumptions(plan.make(run(*which)))
 
 
-def table(kind: str, name: str = "llama3-405b", case: str = "as it is") -> pd.DataFrame:
-    return _table(kind, name, case)
+@cache
+def forecasts() -> pd.DataFrame:
+    return tables.published_forecasts()
+
+
+@cache
+def by_count(*which: str) -> pd.DataFrame:
+    return tables.range_by_count(dates(*which))
+
+
+@cache
+def beyond(*which: str) -> pd.DataFrame:
+    return tables.beyond_exact(dates(*which), n_runs=100)

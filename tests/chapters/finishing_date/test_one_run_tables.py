@@ -1,4 +1,4 @@
-"""One run cut into days, and what runs lose."""
+"""One run cut into days."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ettr import budget, simulate
+from ettr import simulate
 from ettr.chapters.finishing_date import tables
 from ettr.core.errors import InputError
 
@@ -73,16 +73,3 @@ def test_days_of_a_simulated_run_hold_what_its_timeline_holds(llama3):
     assert (frame["to_h"] <= 24 + 1e-9).all() and (frame["from_h"] >= 0).all()
     since_h = 24 * (frame["day"] - 1) + frame["from_h"]
     np.testing.assert_allclose(since_h.to_numpy()[1:], (since_h + frame["lasts_min"] / 60)[:-1])
-
-
-def test_lost_is_the_sum_of_its_parts(llama3):
-    simulation, closed = simulate(llama3, 300), budget.exact(llama3)
-    frame = tables.losses_of_runs(simulation, closed, run=7).set_index("part")
-    parts = frame.drop("lost")
-    for column in ("this_h", "mean_h", "closed_h"):
-        assert parts[column].sum() == pytest.approx(frame.loc["lost", column])
-    assert frame.loc["lost", "this_h"] == pytest.approx(simulation.runs.loc[7, "total_h"] - llama3.work_h)
-    assert "queue" not in frame.index  # nobody waits
-    lost = simulation.total_h - llama3.work_h
-    assert ((lost < frame.loc["lost", "low_h"]).mean(), (lost > frame.loc["lost", "high_h"]).mean()) == (0.05, 0.05)
-    assert abs(frame.loc["lost", "mean_h"] - frame.loc["lost", "closed_h"]) < 4 * frame.loc["lost", "error_h"]

@@ -1,104 +1,183 @@
-"""Finishing dates, what moves them, and what spares do to them."""
+"""Finishing dates: exact beside simulated, by hand, by count, of published runs, and where only simulation follows."""
 
 from __future__ import annotations
 
-import itertools
-from statistics import NormalDist
+import math
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from computed.finishing_date import table
-from ettr import Scenario, budget, simulate
-from ettr.chapters.finishing_date import beyond_formula_tables, tables
-from ettr.chapters.finishing_date.tables import CHANCE, RATE
-from ettr.core.errors import OutsideValidity
+from computed.finishing_date import agreement, assumed, beyond, by_count, dates, forecasts, run
+from ettr import Scenario, budget, evidence, simulate
+from ettr.chapters.common.mechanisms import formula_run, rack_failures
+from ettr.chapters.failure_log.tables import published_run
+from ettr.chapters.finishing_date import tables
+from ettr.chapters.finishing_date.tables import AS_GIVEN, COUNTED, EXACT, KNOWN
+from ettr.core.errors import InputError, OutsideValidity
+
+LLAMA = "llama3-405b"
+FOLLOWED = [("rsc-1",), ("glm-130b",), (LLAMA, "as it is"), (LLAMA, "hours"), (LLAMA, "tiers"), (LLAMA, "burn-in")]
 
 
-def test_a_hundred_dots_stand_for_all_runs(llama3):
-    simulation = simulate(llama3, 400)
-    frame = tables.finishing_dates(simulation)
-    assert len(frame) == 100 and frame["finish_h"].is_monotonic_increasing
-    assert (simulation.total_h <= frame["finish_h"].iloc[24]).mean() == pytest.approx(0.245, abs=0.003)
-    for _, column in frame.groupby("bin_day"):
-        assert column["height"].tolist() == list(range(1, len(column) + 1))
-    width = np.ptp(frame["finish_h"]) / 24 / 30
-    assert ((frame["finish_h"] / 24 - frame["bin_day"]).abs() <= width / 2 * (1 + 1e-6)).all()
+@pytest.mark.parametrize("which", FOLLOWED, ids=" ".join)
+def test_the_date_is_exact_where_the_form_follows_the_run(which):
+    known = dates(*which)
+    assert known.left_out == () and known.of_run is known.exact and known.proof is known.runs
+    assert known.ends_h == pytest.approx([budget.finishing(run(*which)).quantile(p) for p in (0.05, 0.5, 0.95)])
+    error_h = known.exact.sd_h / math.sqrt(known.runs.n_runs)
+    assert abs(known.runs.total_h.mean() - known.exact.mean_h) < 4 * error_h
 
 
-def test_runs_that_are_all_alike_are_one_column(llama3):
-    quiet = llama3.override({"failures.rate_per_1000_node_days": 0, "maintenance": None})
-    frame = tables.finishing_dates(simulate(quiet, 5))
-    assert set(frame["bin_day"]) == {frame["bin_day"][0]} and frame["height"].max() == 100
+@pytest.mark.parametrize(("case", "words"), [("elastic", "elastic"), ("spares", "spares that run out")])
+def test_the_date_is_that_of_simulated_runs_where_it_does_not(case, words):
+    known = dates(LLAMA, case)
+    assert any(words in one for one in known.left_out)
+    assert known.ends_h == pytest.approx(known.runs.finish_h([5, 50, 95]), rel=1e-3)
+    assert known.exact.mean_h == pytest.approx(dates(LLAMA).exact.mean_h)
+    assert known.proof.total_h.mean() < known.runs.total_h.mean()
 
 
-def test_chance_alone_is_the_run_by_the_rules():
-    run = beyond_formula_tables.formula_run(Scenario.load("glm-130b"))
-    simulated, row = simulate(run, 100), table("causes", "glm-130b").set_index("cause").loc[CHANCE]
-    assert (row["ettr"], row["p5_h"], row["p95_h"]) == (simulated.ettr, simulated.finish_h(5), simulated.finish_h(95))
+def test_warnings_go_where_failures_are_too_few_for_them(llama3):
+    few = {"prediction": {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}, "job.productive_h": 20}
+    known = tables.finishing_dates(llama3.override(few), 20)
+    assert any("warnings of failures (prediction)" in one for one in known.left_out)
 
 
-def test_a_rate_that_is_not_known_adds_its_own_variance():
-    """Two roads: the mean over rates is that of the closed form, and the variances of chance and of the rate add up."""
-    scenario = Scenario.load("glm-130b")
-    rows = tables.finish_by_cause(scenario, n_runs=2000).set_index("cause")
-    run, known = beyond_formula_tables.formula_run(scenario), scenario.failures.posterior
-    likely = (np.arange(25) + 0.5) / 25
-    rates = 1000 * stats.gamma.ppf(likely, known.shape) / known.node_days
-    means_h = np.array(
-        [budget.exact(run.override({"failures.rate_per_1000_node_days": rate})).total_h for rate in rates]
-    )
-    row, chance = rows.loc[RATE], rows.loc[CHANCE]
-    assert abs(row["mean_h"] - means_h.mean()) < 4 * row["error"] / row["ettr"] * row["mean_h"]
-    widths = [one["p95_h"] - one["p5_h"] for one in (chance, row)]
-    expected = np.hypot(widths[0], 2 * stats.norm.ppf(0.95) * means_h.std())
-    assert widths[1] == pytest.approx(expected, rel=0.12)  # 2,000 runs know the width to 3%; neither is quite normal
-    assert widths[1] > 1.1 * widths[0]
-
-
-def test_the_rate_has_no_row_where_nothing_is_known_of_it():
-    rows = tables.finish_by_cause(Scenario.load("rsc-2"), n_runs=12)
-    assert RATE not in set(rows["cause"]) and rows["cause"].iloc[0] == CHANCE
-
-
-def test_nodes_in_the_middle_of_their_lives_move_nothing_and_new_ones_do():
-    rows = table("causes", "glm-130b").set_index("cause")
-    chance = rows.loc[CHANCE]
-    for name in ("Settled nodes, k = 0.7", "Settled nodes, k = 0.5", "Settled nodes, k = 1.5", "Lemons stay"):
-        assert abs(rows.loc[name, "ettr"] - chance["ettr"]) < 4 * np.hypot(rows.loc[name, "error"], chance["error"])
-    assert rows.loc["New nodes, k = 0.7", "ettr"] < chance["ettr"] - 0.02
-    assert rows.loc["Racks fail at once", "p95_h"] > chance["p95_h"]
-
-
-def test_ettrs_come_with_their_95_percent():
-    for frame in (table("causes", "glm-130b"), table("by_spares", "glm-130b")):
-        middle, half = (frame["low"] + frame["high"]) / 2, (frame["high"] - frame["low"]) / 2
-        assert middle.to_numpy() == pytest.approx(frame["ettr"].to_numpy())
-        assert half.to_numpy() == pytest.approx(NormalDist().inv_cdf(0.975) * frame["error"].to_numpy())
-
-
-def test_more_spares_never_hurt_and_racks_always_do():
-    frame = table("by_spares", "glm-130b")
-    for _, rows in frame.groupby("failures"):
-        assert rows["n_spares"].is_monotonic_increasing
-        later = rows["ettr"].to_numpy()[1:] - rows["ettr"].to_numpy()[:-1]
-        assert (later > -4 * np.hypot(rows["error"].to_numpy()[1:], rows["error"].to_numpy()[:-1])).all()
-        assert rows["waiting_h"].is_monotonic_decreasing
-    single, racks = (frame[frame["failures"] == kind].set_index("n_spares") for kind in ("single nodes", "racks too"))
-    assert (racks["waiting_h"] >= single["waiting_h"]).all()
-    np.testing.assert_allclose(racks["in_repair"], 1.3 * single["in_repair"])  # 2% of failures take 16 nodes
-    most = single.iloc[-1]
-    assert most["waiting_h"] == 0 and abs(most["ettr"] - most["closed_ettr"]) < 4 * most["error"]
-
-
-def test_numbers_of_spares_go_from_the_nodes_in_repair_to_two_racks():
-    numbers = sorted(table("by_spares", "glm-130b")["n_spares"].unique())
-    assert numbers[0] == 0 and numbers[-1] == 32  # less than half a node is in repair
-    assert all(b > 1.08 * a for a, b in itertools.pairwise(numbers))
-
-
-@pytest.mark.parametrize("finish", [tables.finish_by_cause, tables.finish_by_spares])
-def test_a_run_that_never_ends_is_refused(llama3, finish):
+def test_a_run_that_never_ends_has_no_date(llama3):
     with pytest.raises(OutsideValidity):
-        finish(llama3.override({"recovery.restart_min": 1e6}), n_runs=5)
+        tables.finishing_dates(llama3.override({"recovery.restart_min": 1e7}), 20)
+
+
+def test_by_hand_is_the_mean_and_nearly_the_spread():
+    for name, rel in ((LLAMA, 0.06), ("glm-130b", 0.02)):
+        known = dates(name)
+        sums = tables.by_hand(known)
+        assert sums.mean_h == pytest.approx(known.exact.mean_h, rel=1e-3)  # maintenance to first order
+        assert sums.sd_h == pytest.approx(known.exact.sd_h, rel=rel)
+    quiet = tables.by_hand(dates(LLAMA, "nothing is lost"))
+    assert quiet.mean_h == pytest.approx(1166.4) and quiet.sd_h == quiet.each_h == 0
+
+
+def test_what_is_assumed_is_work_over_the_range_of_the_ettr():
+    known = assumed(LLAMA)
+    assert known.leading == "the restart time" and known.ettr == "90 to 93%" and known.agrees
+    assert 1166.4 / np.array([known.low_h, known.high_h]) == pytest.approx([0.931, 0.900], abs=1e-3)
+    assert not assumed("byterobust").agrees
+    assert assumed(LLAMA, "hours").ettr == "" and math.isnan(assumed(LLAMA, "hours").low_h)
+
+
+@pytest.mark.parametrize("which", [*FOLLOWED, (LLAMA, "elastic"), (LLAMA, "nothing is lost")], ids=" ".join)
+def test_simulated_runs_agree_with_the_exact_distribution(which):
+    found = agreement(*which)
+    # steps of constant times apart, the distance is that of Kolmogorov and Smirnov: one in a thousand exceeds this
+    assert found.distance < stats.kstwo.ppf(0.999, found.n_runs)
+    assert found.by_chance == pytest.approx(1.358 / math.sqrt(found.n_runs), rel=0.02)
+    assert found.bins["of_runs"].sum() == pytest.approx(1, abs=0.02)
+    assert found.bins["exactly"].sum() == pytest.approx(1, abs=2e-3)
+    assert (found.bins["to_d"] > found.bins["from_d"]).all()
+    width = (found.bins["to_d"] - found.bins["from_d"]).iloc[0]
+    middle = found.bins["exactly"].idxmax()
+    day = found.bins.loc[middle, ["from_d", "to_d"]].mean()
+    curve = found.curve.loc[(found.curve["bin_day"] - day).abs().idxmin()]
+    assert curve["of_runs"] == pytest.approx(found.bins.loc[middle, "exactly"], abs=0.05 * (1 if width else 0))
+
+
+def test_a_distance_is_the_largest_one():
+    known = dates("glm-130b")
+    found, hours = agreement("glm-130b"), known.runs.total_h
+    smooth = stats.ks_1samp(hours, known.exact.cdf).statistic
+    assert found.distance == pytest.approx(smooth, abs=0.02)  # constant times make steps, which the form smooths
+
+
+def test_a_rate_from_a_count_widens_the_range_the_less_the_more_were_counted():
+    frame = by_count(LLAMA)
+    counted = frame[frame["case"] == COUNTED].set_index("n_events")["range_days"]
+    (known,) = set(frame.loc[frame["case"] == KNOWN, "range_days"])
+    assert counted.is_monotonic_decreasing and counted.iloc[-1] > known and 419 in counted.index
+    mixed = dates(LLAMA).counted
+    assert mixed is not None
+    assert counted[419] == pytest.approx((mixed.quantile(0.95) - mixed.quantile(0.05)) / 24, rel=1e-3)
+
+
+def test_without_failures_there_is_nothing_to_count():
+    assert set(by_count(LLAMA, "no failures")["case"]) == {KNOWN}
+    assert dates(LLAMA, "no failures").counted is dates(LLAMA, "nothing seen").counted is None
+    assert dates("rsc-1").counted is None
+
+
+def test_published_runs_are_predicted_from_what_was_seen_by_then():
+    frame = forecasts().set_index("run")
+    assert set(frame["n_events"]) == {1, 3}
+    for name, resolution in (("bloom-176b", 1.0), ("glm-130b", 0.0)):
+        realised, scenario = published_run(name).realised, published_run(name).scenario
+        row = frame.loc[scenario.title]
+        assert row["day"] <= 0.2 * realised.wall_h / 24
+        assert row["day"] + row["came_days"] == pytest.approx(realised.wall_h / 24)
+        assert row["done"] * realised.productive_h / 24 == pytest.approx(row["ettr"] * row["day"])
+        assert row["low_days"] < row["middle_days"] < row["high_days"] < row["came_days"] - resolution
+        assert (1 - row["done"]) * realised.productive_h / 24 < row["low_days"]
+        assert 0 < row["other_days"] < row["lost_days"]
+
+
+def test_a_forecast_is_the_exact_form_of_the_preset_with_the_rate_that_was_counted():
+    row = forecasts().set_index("run").loc["BLOOM-176B on 384 A100"]
+    counted = {"n_events": 1, "node_days": 48 * 19.0, "rate_clock": "wall"}
+    rest = budget.finishing(
+        Scenario.load("bloom-176b").override({"failures": counted}), rate_known=False, done=row["done"]
+    )
+    assert row["high_days"] == pytest.approx(rest.quantile(0.95) / 24)
+    hardware = evidence.table("bloom176b_losses").query("kind == 'hardware or network'")
+    assert len(hardware) == 1
+
+
+def test_a_forecast_needs_an_entry():
+    assert len(tables.published_forecasts(0.1)) == 1
+    assert tables.published_forecasts(0.06)["run"].tolist() == ["BLOOM-176B on 384 A100"]
+    with pytest.raises(InputError, match="seen must reach the first entry of a diary, got 0.01"):
+        tables.published_forecasts(0.01)
+    with pytest.raises(InputError, match="above 0 and below 1, got 1"):
+        tables.published_forecasts(1)
+
+
+def test_what_only_simulation_follows_is_beside_the_exact_form():
+    frame = beyond(LLAMA).set_index("cause")
+    assert frame.index[0] == EXACT and len(frame) == 5 and AS_GIVEN not in frame.index
+    assert tuple(frame.loc[EXACT, ["p5_h", "p50_h", "p95_h"]]) == pytest.approx(dates(LLAMA).ends_h, rel=1e-6)
+    late = (frame["p50_h"] - frame.loc[EXACT, "p50_h"]) / frame["error_h"].where(frame["error_h"] > 0, 1.0)
+    assert late["Racks fail at once"] > 5 and late["New nodes, k = 0.7"] > 5 and abs(late["Settled nodes, k = 0.7"]) < 4
+    own = beyond(LLAMA, "spares").set_index("cause").loc[AS_GIVEN]
+    assert own["p50_h"] == pytest.approx(dates(LLAMA, "spares").runs.finish_h(50))
+    assert "spares that run out" in own["setting"]
+
+
+def test_the_error_of_a_middle_is_that_of_many_samples(llama3):
+    middles = [simulate(llama3, 100, seed).finish_h(50) for seed in range(40)]
+    stated = [tables._simulated_ends(simulate(llama3, 100, seed))["error_h"] for seed in range(40)]
+    assert np.mean(stated) == pytest.approx(np.std(middles, ddof=1), rel=0.4)  # 40 samples know it to 11%, twice
+
+
+def test_racks_take_their_share_from_all_others_alike(llama3):
+    base = formula_run(llama3)
+    racks = base.override(rack_failures(base, 8))
+    assert racks.job_rate_per_h == pytest.approx(base.job_rate_per_h)
+    assert racks.failures.modes[-1].n_out_nodes == 8
+    assert dict(zip(racks.mode_names, racks.mode_weights, strict=True))["Rack"] == pytest.approx(0.02)
+    again = rack_failures(racks, 16)["failures.modes"]
+    assert [mode["name"] for mode in again].count("Rack") == 1 and again[-1]["n_out_nodes"] == 16
+    assert rack_failures(formula_run(llama3.override({"cluster.n_gpus": 8})), 16)["failures.modes"][-1]["share"] == 0.02
+
+
+@pytest.mark.parametrize("name", evidence.scenario_names())
+def test_a_run_by_the_formula_leaves_nothing_out(name):
+    plain = formula_run(Scenario.load(name))
+    assert budget.simplified(plain).left_out == () and plain.failures.n_events is None
+
+
+def test_rows_that_cannot_be_simulated_are_left_out(llama3):
+    known = tables.finishing_dates(llama3, 20)
+    slow = {"spares": {"n_nodes": 4}, "repair": {"manual_h": 24}, "recovery.restart_min": 1e5}
+    assert tables._some_runs_of(llama3.override(slow), 5, 0) is None
+    assert tables._some_runs_of(llama3, 10**9, 0).n_runs == int(200_000 / budget.exact(llama3).n_failures)
+    rows = tables.beyond_exact(known, repair_h=1e6, n_runs=12)["cause"].tolist()  # spares for a repair of a century
+    assert rows[0] == EXACT and "New nodes, k = 0.7" in rows

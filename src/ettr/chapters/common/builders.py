@@ -294,7 +294,6 @@ def measured(
     tips: list[alt.Tooltip],
     title: str | None = None,
     joined: bool = True,
-    area: bool = False,
 ) -> list[Any]:
     """Points with the ranges that their values lie in, told apart by colour and shape.
 
@@ -318,12 +317,9 @@ def measured(
         Of the legend.
     joined : bool
         Draw lines from point to point.
-    area : bool
-        Draw the ranges as one area, and not as a line each.
     """
     base = alt.Chart(frame).encode(x=x, color=colours(by, looks, title))
-    spread = base.mark_area(opacity=0.25) if area else base.mark_rule(strokeWidth=2)
-    layers = [spread.encode(y=alt.Y(f"{ends[0]}:Q"), y2=alt.Y2(f"{ends[1]}:Q"))]
+    layers = [base.mark_rule(strokeWidth=2).encode(y=alt.Y(f"{ends[0]}:Q"), y2=alt.Y2(f"{ends[1]}:Q"))]
     if joined:
         layers.append(base.mark_line(strokeWidth=1.5).encode(y=y))
     return [*layers, shapes(frame, x, y, by, looks, size, tips, title)]

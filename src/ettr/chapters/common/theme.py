@@ -92,8 +92,6 @@ LEVEL_COLOURS = ("#7f2a0a", "#bb5319", "#e39a4a", "#e8cf8b", "#8cc5a1", "#1d7f4f
 """Shades of a map, from the worst to the best."""
 DIFFERENCE_COLOURS = (LEVEL_COLOURS[-1], "#7fb596", "#dfbf63", "#c8731f")
 """Shades of a map of differences, from the smallest to the largest."""
-DIFFERENCE_SHADES = ("#efc08a", "#c9cdd0", "#a9cdee", "#1f6fb5", "#70767a")
-"""Shades of a table of differences beside the worst two of a map: a little worse, none, better, and no answer."""
 MAP_INK = "#16324a"
 """Of lines on a map."""
 

@@ -8,176 +8,168 @@ import altair as alt
 import pandas as pd
 
 from ettr.chapters.common import builders
-from ettr.chapters.common.columns import FINE_SHARES, Column, tooltips
+from ettr.chapters.common.columns import Column, axis_title, tooltips
 from ettr.chapters.common.encodings import SHORT_NAMES, rounded, with_marks
-from ettr.chapters.common.simulated_runs import SHARES
-from ettr.chapters.common.theme import GREEN, MODEL_COLOURS, ORANGE, PART_COLOURS, finish, need
+from ettr.chapters.common.theme import MODEL_COLOURS, ORANGE, PART_COLOURS, finish, need
+from ettr.chapters.finishing_date.tables import COUNTED, EXACT, KNOWN, Agreement
 from ettr.core.units import H_PER_DAY
 
-_SIMULATED, _CLOSED = MODEL_COLOURS["simulated"], MODEL_COLOURS["exact"]
-_LINES = {"5, 50 and 95 in 100 runs are done": (_SIMULATED, [3, 3]), "closed form": (_CLOSED, [1, 0])}
-_KINDS = {"single nodes": (GREEN, "circle"), "racks too": (ORANGE, "square")}
+_SIMULATED, _EXACT = MODEL_COLOURS["simulated"], MODEL_COLOURS["exact"]
 _STATES = {
     "training" if part == "productive" else part: PART_COLOURS[part]
     for part in ("productive", "checkpoint", "rework", "detection", "queue", "restart", "maintenance")
 }
+_CASES = {KNOWN: (_EXACT, [6, 3]), COUNTED: (ORANGE, [1, 0])}
 _WHO = {
-    "this run": (ORANGE, "diamond"),
-    "mean of all runs": (_SIMULATED, "circle"),
-    "closed form": (_CLOSED, "square"),
+    "predicted": (_EXACT, "circle"),
+    "at the pace so far": (ORANGE, "diamond"),
+    "as it came": (MODEL_COLOURS["published"], "square"),
 }
 _FAINT = 0.4
 """Opacity of training, which is nearly all there is, so that the stops stand out."""
 
 
-def dates(frame: pd.DataFrame, percentiles_h: dict[int, float], closed_h: float, title: str, subtitle: str = "") -> Any:
-    """The finishing date as dots, each one run in a hundred.
+def agreement(of: Agreement, title: str, subtitle: str = "") -> Any:
+    """The exact distribution of the date over the histogram of simulated runs.
+
+    Parameters
+    ----------
+    of : Agreement
+        As from ``tables.agreement``.
+    title, subtitle : str
+        The statement, and the scenario.
+    """
+    need(of.bins, "from_d", "to_d", "of_runs", "exactly")
+    need(of.curve, "bin_day", "of_runs")
+    width = float(of.bins["to_d"].iloc[0] - of.bins["from_d"].iloc[0])
+    wide = f"Share of runs, in bins of {width * H_PER_DAY:.2g} h [%]"
+    y = builders.up("of_runs", title=wide)
+    what = builders.squares("what", {"simulated runs": _SIMULATED, "exact": _EXACT})
+    span = alt.Scale(domain=[of.bins["from_d"].min(), of.bins["to_d"].max()], nice=False)
+    x = {name: alt.X(f"{name}:Q", title=axis_title("bin_day"), scale=span) for name in ("from_d", "bin_day")}
+    bars = (
+        alt.Chart(rounded(of.bins.assign(what="simulated runs"), 7))
+        .mark_bar(opacity=0.5, cornerRadiusEnd=0)
+        .encode(x=x["from_d"], x2="to_d:Q", y=y, color=what, tooltip=tooltips("from_d", "to_d", "of_runs", "exactly"))
+    )
+    curve = alt.Chart(rounded(of.curve.assign(what="exact"), 7)).mark_line()
+    line = curve.encode(x=x["bin_day"], y=y, color=what)
+    rules = [builders.rule(x["bin_day"], hours / H_PER_DAY, strokeDash=[3, 3], color=_EXACT) for hours in of.ends_h]
+    days = [f"{hours / H_PER_DAY:,.2f}" for hours in of.ends_h]
+    return finish(
+        alt.layer(bars, *rules, line),
+        title=title,
+        subtitle=with_marks(subtitle, "dashed: 5, 50 and 95% are done, exactly"),
+        description=(
+            f"A histogram of the finishing dates of {of.n_runs:,} simulated runs with the exact distribution as a line "
+            f"over it. Done are 5, 50 and 95% after {', '.join(days)} days; the two are {of.distance:.2%} apart at "
+            f"most."
+        ),
+        height=280,
+    )
+
+
+def rate(frame: pd.DataFrame, own: int | None, title: str, subtitle: str = "") -> Any:
+    """Width of the range of dates over the failures that the rate was counted from.
 
     Parameters
     ----------
     frame : DataFrame
-        As from ``tables.finishing_dates``.
-    percentiles_h : dict
-        Hours by which so many of a hundred runs are done. [h]
-    closed_h : float
-        The closed form's single number. [h]
+        As from ``tables.range_by_count``.
+    own : int or None
+        Failures of the scenario's own count.
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "done", "finish_h", "bin_day", "height")
-    highest = int(frame["height"].max())
-    ends = [*frame["bin_day"], closed_h / H_PER_DAY]
-    room = 0.04 * (max(ends) - min(ends)) or 0.5
-    x = builders.along("bin_day", domain=[min(ends) - room, max(ends) + room], nice=False)
-    y = alt.Y(
-        "height:Q",
-        title="Each dot is one run in 100",
-        scale=alt.Scale(domain=[0, highest + 1.5], nice=False),
-        axis=alt.Axis(labels=False, ticks=False, grid=False, domain=False),
+    need(frame, "case", "n_events", "range_days")
+    x = builders.across("n_events", title="Failures that the rate was counted from [count]")
+    y = builders.up("range_days", zero=True)
+    drawn = builders.lines(rounded(frame), x, y, "case", _CASES, tooltips("case", "n_events", "range_days"))
+    marked = builders.named_rule("n_events", own, "this run's count") if own else []
+    widths = "; ".join(
+        f"{case} {rows['range_days'].iloc[0]:.3g} days at {rows['n_events'].iloc[0]:,} failures and "
+        f"{rows['range_days'].iloc[-1]:.3g} at {rows['n_events'].iloc[-1]:,}"
+        for case, rows in frame.groupby("case", sort=False)
     )
-    runs = rounded(frame.assign(day=frame["finish_h"] / H_PER_DAY), 6)
-    dots = (
-        alt.Chart(runs)
-        .mark_circle(size=95, opacity=0.85, color=_SIMULATED)
-        .encode(
-            x=x,
-            y=y,
-            tooltip=tooltips("done", "day", "finish_h"),
-        )
-    )
-    done, formula = _LINES
-    marked = [(at_h / H_PER_DAY, done) for at_h in percentiles_h.values()] + [(closed_h / H_PER_DAY, formula)]
-    lines = (
-        alt.Chart(pd.DataFrame(marked, columns=["bin_day", "what"]))
-        .mark_rule(strokeWidth=2)
-        .encode(
-            x=x,
-            color=builders.strokes("what", _LINES),
-            strokeDash=builders.dash("what", _LINES),
-            tooltip=tooltips("what", "bin_day", what="Line"),
-        )
-    )
-    shares = ", ".join(f"{share} in 100 after {at_h / H_PER_DAY:.2f} days" for share, at_h in percentiles_h.items())
     return finish(
-        lines + dots,
+        alt.layer(drawn, *marked),
         title=title,
         subtitle=subtitle,
-        description=(
-            f"A hundred dots stacked by finishing date, each one run in a hundred. Done are {shares}; the closed form "
-            f"says {closed_h / H_PER_DAY:.2f} days."
-        ),
-        height=15 * (highest + 1) + 40,
+        description=f"Days between which nine dates in ten lie, over the number of failures counted: {widths}.",
+        height=260,
     )
 
 
-def causes(frame: pd.DataFrame, closed_h: float, title: str, subtitle: str = "") -> Any:
-    """Ranges of the finishing date by what there is beside chance.
+def forecasts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """What was predicted of published runs, beside what came.
 
     Parameters
     ----------
     frame : DataFrame
-        As from ``tables.finish_by_cause``.
-    closed_h : float
-        The closed form's single number. [h]
+        As from ``tables.published_forecasts``.
+    title, subtitle : str
+        The statement, and what is compared.
+    """
+    need(frame, "run", "came_days", "low_days", "middle_days", "high_days", "pace_days")
+    y = builders.rows("run", frame["run"], labelLimit=170, labelExpr="split(datum.label, ' on ')")
+    x = builders.along("rest_days", zero=False, padding=20)
+    columns = {"middle_days": "predicted", "pace_days": "at the pace so far", "came_days": "as it came"}
+    marks = frame.rename(columns=columns).melt("run", [*columns.values()], var_name="who", value_name="rest_days")
+    ranges = rounded(frame.dropna(subset="middle_days")[["run", "low_days", "high_days"]])
+    low = alt.X("low_days:Q", title=x["title"], scale=x["scale"])
+    bars = (
+        alt.Chart(ranges)
+        .mark_bar(height=10, opacity=0.4, color=_EXACT)
+        .encode(y=y, x=low, x2="high_days:Q", tooltip=tooltips("run", "low_days", "high_days"))
+    )
+    points = rounded(marks.dropna())
+    shown = builders.shapes(
+        points, x, y, "who", builders.present(_WHO, points["who"]), 110, tooltips("run", "who", "rest_days")
+    )
+    rests = "; ".join(
+        f"{run}: " + ", ".join(f"{row.who} {row.rest_days:.1f}" for row in rows.itertuples())
+        for run, rows in points.groupby("run", sort=False)
+    )
+    return finish(
+        alt.layer(bars, shown) if len(ranges) else shown,
+        title=title,
+        subtitle=with_marks(subtitle, "bars: nine in ten"),
+        description=f"Days from the forecast to the end of published runs. {rests}.",
+        height=70 * len(frame) + 20,
+    )
+
+
+def beyond(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
+    """Ranges of the date with what only simulation follows, beside the exact form.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As from ``tables.beyond_exact``.
     title, subtitle : str
         The statement, and the scenario.
     """
-    need(frame, "cause", "setting", "ettr", "low", "high", *(f"p{share}_h" for share in SHARES))
-    days = {f"p{share}": frame[f"p{share}_h"] / H_PER_DAY for share in SHARES}
-    intervals = zip(frame["ettr"], frame["low"], frame["high"], strict=True)
-    ranges = frame[["cause", "setting"]].assign(
-        **days,
-        label=[f"{value:.1%}" for value in frame["ettr"]],
-        ettr=[f"{value:.2%} ({low:.2%} to {high:.2%})" for value, low, high in intervals],
-    )
-    ranges = rounded(ranges, 6)
-    first, last = (min(ranges["p5"].min(), closed_h / H_PER_DAY), max(ranges["p95"].max(), closed_h / H_PER_DAY))
-    span = max(last - first, 1e-6)
-    scale = alt.Scale(domain=[first - 0.03 * span, last + 0.3 * span], nice=False)
+    need(frame, "cause", "setting", "p5_h", "p50_h", "p95_h")
+    days = {f"day_{share}": frame[f"p{share}_h"] / H_PER_DAY for share in (5, 50, 95)}
+    who = ["exact" if cause == EXACT else "simulated" for cause in frame["cause"]]
+    ranges = rounded(frame[["cause", "setting"]].assign(**days, who=who), 7)
     y = builders.rows("cause", frame["cause"], labelLimit=170, labelExpr=SHORT_NAMES)
-    x = {name: alt.X(f"{name}:Q", title="Days since submission; beside it: ETTR", scale=scale) for name in days}
-    done = {f"p{share}": Column(f"{share} in 100 done by day", format=".2f") for share in SHARES}
-    tips = tooltips("cause", "setting", *days, "ettr", **done, ettr=Column("ETTR (95%)"))
-    base = alt.Chart(ranges).encode(y=y, tooltip=tips)
+    scale = alt.Scale(zero=False, padding=20)
+    colour = builders.squares("who", {"exact": _EXACT, "simulated": _SIMULATED})
+    x = {name: alt.X(f"{name}:Q", title=axis_title("bin_day"), scale=scale) for name in days}
+    base = alt.Chart(ranges).encode(y=y, tooltip=tooltips("cause", "setting", *days))
     layers = [
-        builders.rule(x["p50"], closed_h / H_PER_DAY),
-        base.mark_bar(height=3, color=_SIMULATED, opacity=0.55).encode(x=x["p5"], x2=alt.X2("p95:Q")),
-        base.mark_bar(height=11, color=_SIMULATED, opacity=0.75).encode(x=x["p25"], x2=alt.X2("p75:Q")),
-        base.mark_point(size=75, shape="diamond", color=ORANGE, opacity=1).encode(x=x["p50"]),
-        base.mark_text(align="left", dx=6).encode(x=x["p95"], text=alt.Text("label:N")),
+        builders.rule(x["day_50"], float(days["day_50"].iloc[0])),
+        base.mark_bar(height=10, opacity=0.5).encode(x=x["day_5"], x2="day_95:Q", color=colour),
+        base.mark_point(size=75, shape="diamond", color=ORANGE, opacity=1).encode(x=x["day_50"]),
     ]
-    spans = "; ".join(
-        f"{row.cause} {row.p5_h / H_PER_DAY:.2f} to {row.p95_h / H_PER_DAY:.2f}, ETTR {row.ettr:.1%}"
-        for row in frame.itertuples()
-    )
+    spans = "; ".join(f"{row.cause} {row.day_5:.2f} to {row.day_95:.2f}" for row in ranges.itertuples())
     return finish(
         alt.layer(*layers),
         title=title,
-        subtitle=with_marks(subtitle, "orange: the middle run; blue line: closed form"),
-        description=(
-            f"Ranges in days between which nine runs in ten end, thick for the middle half, with a mark at the middle "
-            f"run, by cause: {spans}. A line marks the closed form's {closed_h / H_PER_DAY:.2f} days."
-        ),
-        height=30 * len(frame) + 24,
-    )
-
-
-def by_spares(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """ETTR and finishing date over the number of hot spares, two panels.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.finish_by_spares``.
-    title, subtitle : str
-        The statement, and the scenario.
-    """
-    need(frame, "failures", "n_spares", "ettr", "low", "high", "waiting_h", "p5_h", "p50_h", "p95_h")
-    need(frame, "closed_ettr", "closed_h")
-    points = frame.assign(**{f"day_{share}": frame[f"p{share}_h"] / H_PER_DAY for share in (5, 50, 95)})
-    kept = ["failures", "n_spares", "ettr", "low", "high", "waiting_h", "day_5", "day_50", "day_95"]
-    kinds = builders.present(_KINDS, frame["failures"])
-    x = builders.along("n_spares", zero=False, padding=8).axis(format=",d", tickMinStep=1, tickCount=5)
-    closed = {"ettr": frame["closed_ettr"].iloc[0], "day_50": frame["closed_h"].iloc[0] / H_PER_DAY}
-    drawn, tips = rounded(points[kept], 6), tooltips(*kept, **FINE_SHARES)
-    panels = []
-    for name, ends in (("ettr", ("low", "high")), ("day_50", ("day_5", "day_95"))):
-        y = builders.up(name, zero=False)
-        points = builders.measured(drawn, x, y, ends, "failures", kinds, 55, tips, "What fails", area=name != "ettr")
-        panels.append(alt.layer(builders.rule(y, closed[name]), *points))
-    ettrs = "; ".join(
-        f"{kind}: " + ", ".join(f"{row.n_spares} spares {row.ettr:.1%}" for row in rows.itertuples())
-        for kind, rows in frame.groupby("failures", sort=False)
-    )
-    return finish(
-        alt.hconcat(*panels),
-        title=title,
-        subtitle=with_marks(subtitle, "bars: 95%; bands: nine runs in ten; blue line: closed form"),
-        description=(
-            f"Two panels over the number of hot spares: ETTR with its 95% interval, and the finishing date with the "
-            f"range of nine runs in ten. ETTR: {ettrs}. A line marks the closed form, {closed['ettr']:.1%}."
-        ),
-        height=260,
+        subtitle=with_marks(subtitle, "bars: nine in ten; orange: the middle run"),
+        description=f"Days between which nine runs in ten end, by what is added: {spans}.",
+        height=36 * len(frame) + 24,
     )
 
 
@@ -215,44 +207,4 @@ def days(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
         subtitle=subtitle,
         description=f"A strip of 24 hours for each of the days {rows[0]} to {rows[-1]} of one run. In all: {totals}.",
         height=18 * len(rows) + 24,
-    )
-
-
-def losses(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
-    """Hours that one run lost to each part, beside all runs and the closed form.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As from ``tables.losses_of_runs``.
-    title, subtitle : str
-        The statement, and the scenario.
-    """
-    need(frame, "part", "this_h", "mean_h", "low_h", "high_h", "closed_h")
-    parts = frame["part"].tolist()
-    y = builders.rows("part", parts, grid=False)
-    x = alt.X("hours:Q", title="Lost of one run [h]", scale=alt.Scale(zero=True))
-    low, high = (Column(f"5 in 100 runs {than} than", "h", ",.4~g") for than in ("less", "more"))
-    ranges = (
-        alt.Chart(rounded(frame.rename(columns={"low_h": "hours"})))
-        .mark_bar(height=16, opacity=0.3, cornerRadius=2, color=_SIMULATED)
-        .encode(y=y, x=x, x2=alt.X2("high_h:Q"), tooltip=tooltips("part", "hours", "high_h", hours=low, high_h=high))
-    )
-    columns = {"closed_h": "closed form", "mean_h": "mean of all runs", "this_h": "this run"}
-    marks = frame.rename(columns=columns).melt("part", list(columns.values()), var_name="who", value_name="hours")
-    tips = tooltips("part", "who", "hours", hours=Column("Hours", format=",.4~g"))
-    like = rounded(marks), x, y, "who", _WHO
-    form = builders.shapes(*like, 190, tips, filled=False).transform_filter("datum.who === 'closed form'")
-    runs = builders.shapes(*like, 55, tips).transform_filter("datum.who !== 'closed form'")
-    by_part = "; ".join(
-        f"{row.part} {row.this_h:,.4g} in this run, {row.mean_h:,.4g} on average ({row.low_h:,.4g} to "
-        f"{row.high_h:,.4g} in nine of ten), {row.closed_h:,.4g} by the closed form"
-        for row in frame.itertuples()
-    )
-    return finish(
-        ranges + form + runs,
-        title=title,
-        subtitle=subtitle,
-        description=f"Hours lost of one run by part. {by_part}.",
-        height=34 * len(parts) + 24,
     )

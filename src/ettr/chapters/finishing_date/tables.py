@@ -1,228 +1,515 @@
-"""One run day by day, and when runs are done: the spread of the date, and what moves it."""
+"""When a run is done: its date and what that rests on, exactly and simulated, and what published runs came to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy
 
-from ettr import budget
-from ettr.chapters.common.simulated_runs import SHARES, some_runs_of
-from ettr.chapters.finishing_date.beyond_formula_tables import (
-    Mechanism,
-    formula_run,
-    mechanisms_of_nodes,
-    node_memories,
-    nodes_in_repair,
-    rack_failures,
-    with_interval,
+from ettr import budget, evidence, simulation
+from ettr.chapters.common.mechanisms import formula_run, rack_failures
+from ettr.chapters.failure_log.tables import (
+    MODELLED,
+    PublishedRun,
+    diary_log,
+    published_run,
+    published_run_names,
 )
-from ettr.core.errors import InputError, OutsideValidity
-from ettr.core.results import PARTS, TimeBudget
+from ettr.core import finishing
+from ettr.core.errors import InputError, NoProgress, NotModelled, OutsideValidity
+from ettr.core.finishing import Finishing
+from ettr.core.results import TimeBudget
 from ettr.core.units import H_PER_DAY, MIN_PER_H, ROUNDING
+from ettr.logs.training_logs import GROUPS, HARDWARE
+from ettr.plan import Plan
+from ettr.plan.ranges import span
 from ettr.scenario import Scenario, paths
+from ettr.simulation import Simulation
+from ettr.simulation.outlook import affordable_runs
 
-if TYPE_CHECKING:
-    from ettr.simulation import Simulation
+ENDS = (0.05, 0.5, 0.95)
+"""Probabilities of being done by the dates that are shown."""
+KNOWN, COUNTED = "rate known exactly", "rate known from its count"
+EXACT, AS_GIVEN = "Exact form", "All that the scenario has"
+"""Names of rows: what the exact form says, and what the scenario has that it does not follow."""
 
-CHANCE, RATE = "Chance alone", "Rate not known"
-"""Names of the rows in which nothing is added, and in which only the failure rate differs from run to run."""
-
-_DOTS, _BINS = 100, 30
-_N_RATES = 25
-_FAILURES_A_ROW, _FAILURES_A_POINT = 120_000, 60_000
+_FAILURES_OF_RUNS, _FAILURES_OF_A_ROW = 5_000_000, 200_000
+_BINS, _POINTS = 40, 200
+_TAIL = 5e-4
+_COUNTS = (3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
-def finishing_dates(simulation: Simulation) -> pd.DataFrame:
-    """The finishing date as a hundred dots, each one run in a hundred.
+@dataclass(frozen=True)
+class Dates:
+    """When a run is done, by the exact form as far as it follows the run, and by simulated runs.
 
-    Parameters
+    Attributes
     ----------
-    simulation : Simulation
-        The runs.
-
-    Returns
-    -------
-    DataFrame
-        ``done`` (share of runs that are done by then), ``finish_h`` since submission [h], ``bin_day`` (the middle of
-        the dot's column) [days], ``height`` (place in the column, from 1).
+    scenario, followed : Scenario
+        The run, and the same without what the exact form does not follow.
+    left_out : tuple of str
+        What that is, in words; empty if nothing.
+    exact : Finishing
+        Hours to the end of :attr:`followed`.
+    counted : Finishing or None
+        The same where its failure rate is known from a count only; None where nothing is known of that.
+    closed : TimeBudget
+        Mean hours of what :func:`ettr.budget.exact` has terms for.
+    runs, proof : Simulation
+        Runs of :attr:`scenario` and of :attr:`followed`.
     """
-    done = (np.arange(_DOTS) + 0.5) / _DOTS
-    finish_h = simulation.finish_h(100 * done)
-    days = finish_h / H_PER_DAY
-    width = max(float(np.ptp(days)) / _BINS, ROUNDING)
-    column = np.floor((days - days[0]) / width).astype(int)
-    return pd.DataFrame(
-        {
-            "done": done,
-            "finish_h": finish_h,
-            "bin_day": days[0] + (column + 0.5) * width,
-            "height": pd.Series(column).groupby(column).cumcount() + 1,
-        }
-    )
+
+    scenario: Scenario
+    followed: Scenario
+    left_out: tuple[str, ...]
+    exact: Finishing
+    counted: Finishing | None
+    closed: TimeBudget
+    runs: Simulation
+    proof: Simulation
+
+    @property
+    def of_run(self) -> Finishing:
+        """The finishing date of the run: exact if nothing had to be left out, of the simulated runs otherwise."""
+        return finishing.of_runs(self.runs.total_h) if self.left_out else self.exact
+
+    @property
+    def ends_h(self) -> tuple[float, float, float]:
+        """Hours by which the run is done with 5, 50 and 95% probability. [h]"""
+        low, middle, high = (float(hours) for hours in self.of_run.quantile(np.array(ENDS)))
+        return low, middle, high
 
 
-def finish_by_cause(
-    scenario: Scenario,
-    repair_h: float = 48.0,
-    rack_nodes: int = 16,
-    shapes: Iterable[float] = (0.5, 1.5),
-    n_runs: int = 500,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Finishing dates by what else there is beside chance: a rate that is not known, nodes with a memory, spares.
+def finishing_dates(scenario: Scenario, n_runs: int = 10_000, seed: int = 0) -> Dates:
+    """When a run is done.
 
     Parameters
     ----------
     scenario : Scenario
         The run.
-    repair_h, rack_nodes
-        As in :func:`mechanisms_of_nodes`.
-    shapes : iterable of float
-        More Weibull shapes of the nodes' lifetimes, all in the middle of their lives.
-    n_runs : int
-        Runs a row, or fewer where runs meet many failures. [count]
-    seed : int
-        As in :func:`ettr.simulate`.
-
-    Returns
-    -------
-    DataFrame
-        ``cause``, ``setting``, ``n_runs``, ``ettr``, ``error`` (standard, of the ETTR), ``mean_h``,
-        ``p5_h`` to ``p95_h``: hours by which so many of a hundred runs are done [h], ``low`` and ``high`` (95%, of the
-        ETTR). The row of the rate is missing where nothing is known of it, and so are rows that cannot be simulated
-        together with the scenario.
+    n_runs, seed : int
+        Simulated runs, fewer where they meet many failures, and their seed.
 
     Raises
     ------
-    OutsideValidity
+    OutsideValidity, NoProgress
         The run practically never ends.
 
-    Notes
-    -----
-    The rate is drawn from what is known of it, in strata of equal probability: 25 rates with as many runs each.
+    Examples
+    --------
+    >>> dates = finishing_dates(Scenario.load("llama3-405b"), n_runs=20)
+    >>> [round(hours / 24, 1) for hours in dates.ends_h]
+    [53.1, 53.5, 53.8]
     """
-    plain = formula_run(scenario)
-    causes = [Mechanism(CHANCE, "the formula's own rules, all values known", {})]
-    causes += [*mechanisms_of_nodes(plain, repair_h, rack_nodes), *node_memories(shapes, "stationary")]
-    rows: list[dict[str, Any]] = []
-    for one in causes:
-        simulation = some_runs_of(plain.override(one.changes), n_runs, seed, _FAILURES_A_ROW)
-        if simulation is not None:
-            rows.append({"cause": one.name, "setting": one.setting, **_row(simulation)})
-        if one.name == CHANCE and (spread := _over_rates(scenario, plain, n_runs, seed)):
-            rows.append(spread)
-    if not rows or rows[0]["cause"] != CHANCE:
-        raise OutsideValidity(f"{scenario.name} practically never ends")
-    return with_interval(pd.DataFrame(rows))
+    followed, left_out, exact = _followed(scenario)
+    try:
+        counted = budget.finishing(followed, rate_known=False)
+    except InputError:  # no count, or none of a failure
+        counted = None
+    closed = budget.exact(budget.simplified(scenario).scenario)
+    n_runs = affordable_runs(float(closed.n_failures), n_runs, _FAILURES_OF_RUNS)
+    runs = simulation.simulate(scenario, n_runs, seed)
+    proof = simulation.simulate(followed, n_runs, seed) if left_out else runs
+    return Dates(scenario, followed, left_out, exact, counted, closed, runs, proof)
 
 
-def _row(simulation: Simulation) -> dict[str, Any]:
-    done = {f"p{share}_h": simulation.finish_h(share) for share in SHARES}
-    means = {"ettr": simulation.ettr, "error": simulation.ettr_error, "mean_h": simulation.budget.total_h}
-    return {"n_runs": simulation.n_runs, **means, **done}
+def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...], Finishing]:
+    """As much of a run as the exact form of the finishing date follows, what it is left without, and that date."""
+    *simpler, last = _ever_simpler(scenario)
+    for one in simpler:
+        try:
+            return one.scenario, one.left_out, budget.finishing(one.scenario)
+        except (NotModelled, OutsideValidity):
+            continue
+    return last.scenario, last.left_out, budget.finishing(last.scenario)
 
 
-def _over_rates(scenario: Scenario, plain: Scenario, n_runs: int, seed: int) -> dict[str, Any] | None:
-    """Runs whose rate is drawn from what is known of it; None if nothing is, or if one of them never ends."""
-    known = scenario.failures.posterior
-    if known is None or scenario.failure_rate == 0:
-        return None
-    likely = (np.arange(_N_RATES) + 0.5) / _N_RATES
-    rates = 1000 * scipy.stats.gamma.ppf(likely, known.shape) / known.node_days
-    each = max(2, n_runs // _N_RATES)
-    runs = [
-        some_runs_of(plain.override({paths.RATE: float(rate)}), each, seed + number, _FAILURES_A_ROW)
-        for number, rate in enumerate(rates)
-    ]
-    answered = [one for one in runs if one is not None]
-    if len(answered) < len(runs):
-        return None
-    total_h = np.concatenate([one.total_h for one in answered])
-    mean_h = float(np.mean([one.total_h.mean() for one in answered]))
-    ettr = plain.work_h / mean_h
-    inside = np.mean([one.total_h.var(ddof=1) / one.n_runs for one in answered]) / len(answered)
-    return {
-        "cause": RATE,
-        "setting": f"the rate as far as it is known, worth {known.shape:,.4g} failures",
-        "n_runs": total_h.size,
-        "ettr": float(ettr),
-        "error": float(ettr * np.sqrt(inside) / mean_h),
-        "mean_h": mean_h,
-        **{f"p{share}_h": float(np.percentile(total_h, share)) for share in SHARES},
-    }
+def _ever_simpler(scenario: Scenario) -> list[budget.Simplified]:
+    simple = [budget.without_extras(scenario, "finishing"), budget.simplified(scenario)]
+    for path, words in ((paths.PREDICTION, "warnings of failures"), ("maintenance", "stops for maintenance")):
+        if getattr(simple[-1].scenario, path) is not None:
+            simple.append(simple[-1].without(f"{words} ({path})", {path: None}))
+    return simple
 
 
-def finish_by_spares(
-    scenario: Scenario, repair_h: float = 48.0, rack_nodes: int = 16, n_runs: int = 300, seed: int = 0
-) -> pd.DataFrame:
-    """ETTR and finishing date over the number of hot spares, if nodes fail one by one and if racks fail at once too.
+@dataclass(frozen=True)
+class ByHand:
+    """Mean and spread of a finishing date, as anybody can reckon them.
+
+    Attributes
+    ----------
+    work_h, ettr, n_failures : float
+        Of the closed form. [h, 1, count]
+    each_h, spread_h : float
+        What a failure loses on average, and the root of the mean of its square. [h]
+    n_stops, stop_h : float
+        Stops for maintenance, and what one of them takes. [count, h]
+    """
+
+    work_h: float
+    ettr: float
+    n_failures: float
+    each_h: float
+    spread_h: float
+    n_stops: float
+    stop_h: float
+
+    @property
+    def mean_h(self) -> float:
+        """Work over ETTR. [h]"""
+        return self.work_h / self.ettr
+
+    @property
+    def sd_h(self) -> float:
+        """Square root of the sum over failures and stops, each as if without the others. [h]"""
+        return math.sqrt(self.n_failures * self.spread_h**2 + self.n_stops * self.stop_h**2)
+
+
+def by_hand(dates: Dates) -> ByHand:
+    """The date of a run by three lines of arithmetic.
 
     Parameters
     ----------
-    scenario : Scenario
-        The run; only what closed forms have a term for is kept of it.
-    repair_h, rack_nodes
-        As in :func:`mechanisms_of_nodes`.
+    dates : Dates
+        As from :func:`finishing_dates`.
+
+    Notes
+    -----
+    The sum of a Poisson number of losses has the variance :math:`n\\,E[c^2]`. A failure loses what recovery takes, and
+    work that is uniform between nothing and twice its mean.
+    """
+    run = budget.simplified(dates.followed).scenario
+    closed = budget.exact(run)
+    steady = budget.exact(run.override({"job.include_start": False, "maintenance": None}))
+    n = float(steady.n_failures)
+    rework_h = float(steady.rework_h) / n if n > 0 else 0.0
+    each_h = rework_h + float(steady.detection_h + steady.queue_h + steady.restart_h) / n if n > 0 else 0.0
+    stops = run.maintenance
+    stop_h = stops.duration_min / MIN_PER_H + run.restart_h if stops else 0.0
+    return ByHand(
+        work_h=run.work_h,
+        ettr=float(closed.ettr),
+        n_failures=float(closed.n_failures),
+        each_h=each_h,
+        spread_h=math.sqrt(each_h**2 + rework_h**2 / 3),
+        n_stops=stops.per_day * float(closed.total_h) / H_PER_DAY if stops else 0.0,
+        stop_h=stop_h,
+    )
+
+
+@dataclass(frozen=True)
+class Open:
+    """How far what is assumed leaves the mean date open, with the best interval.
+
+    Attributes
+    ----------
+    leading : str
+        What matters most; empty if nothing is assumed.
+    low_h, high_h : float
+        Work over the ends of the range of the ETTR; NaN where there is no range. [h]
+    ettr : str
+        That range in words.
+    condition : str
+        What is known of the ETTR, which some draws contradict; empty if none does.
+    agrees : bool
+        Whether the values as assumed agree with that.
+    """
+
+    leading: str
+    low_h: float
+    high_h: float
+    ettr: str
+    condition: str
+    agrees: bool
+
+
+def over_assumptions(answer: Plan) -> Open:
+    """The mean date at the best interval over what a plan assumes."""
+    known = answer.assumptions
+    low, high = known.range or (math.nan, math.nan)
+    work_h = answer.scenario.work_h
+    return Open(
+        leading=known.leading.name if known.leading else "",
+        low_h=work_h / high if high > 0 else math.nan,
+        high_h=work_h / low if low > 0 else math.nan,
+        ettr=span(low, high) if known.range else "",
+        condition=known.condition,
+        agrees=known.agrees,
+    )
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Simulated runs beside the exact distribution.
+
+    Attributes
+    ----------
+    bins : DataFrame
+        ``from_d``, ``to_d`` [days since submission], ``of_runs`` (share of the simulated runs that end there), and
+        ``exactly`` (its probability).
+    curve : DataFrame
+        ``bin_day`` [days], ``of_runs``: probability of ending in a bin around that day, exactly.
+    ends_h : tuple of float
+        Hours by which 5, 50 and 95% are done, exactly. [h]
+    distance, by_chance : float
+        Largest distance between the two distributions, and what so many runs exceed in one of twenty samples.
     n_runs : int
-        Runs a point, or fewer where runs meet many failures. [count]
-    seed : int
-        As in :func:`ettr.simulate`.
+        Runs.
+    """
+
+    bins: pd.DataFrame
+    curve: pd.DataFrame
+    ends_h: tuple[float, ...]
+    distance: float
+    by_chance: float
+    n_runs: int
+
+
+def agreement(dates: Dates) -> Agreement:
+    """How far simulated runs are from the exact distribution of the same run.
+
+    Parameters
+    ----------
+    dates : Dates
+        As from :func:`finishing_dates`.
+
+    Notes
+    -----
+    The distance is that of Kolmogorov and Smirnov; hours that differ by rounding count as the same. Where the exact
+    form adds a narrow normal distribution, to resolve steps of constant times, the runs get it too.
+    """
+    exact, n = dates.exact, dates.proof.n_runs
+    hours = np.sort(_smoothed(dates.proof.total_h, exact))
+    past, before = exact.cdf(hours * (1 + ROUNDING)), exact.cdf(hours * (1 - ROUNDING))
+    distance = max(float((np.arange(1, n + 1) / n - past).max()), float((before - np.arange(n) / n).max()), 0.0)
+    low_h, high_h = (float(exact.quantile(p)) for p in (_TAIL, 1 - _TAIL))
+    width_h = (high_h - low_h) / _BINS if high_h - low_h > ROUNDING * high_h else 0.1
+    edges = low_h + width_h * (np.arange(_BINS + 3) - 1.5)
+    seen = np.histogram(hours, edges)[0] / n
+    at_h = np.linspace(edges[0], edges[-1], _POINTS)
+    return Agreement(
+        bins=pd.DataFrame(
+            {
+                "from_d": edges[:-1] / H_PER_DAY,
+                "to_d": edges[1:] / H_PER_DAY,
+                "of_runs": seen,
+                "exactly": np.diff(exact.cdf(edges)),
+            }
+        ),
+        curve=pd.DataFrame(
+            {
+                "bin_day": at_h / H_PER_DAY,
+                "of_runs": exact.cdf(at_h + width_h / 2) - exact.cdf(at_h - width_h / 2),
+            }
+        ),
+        ends_h=tuple(float(exact.quantile(p)) for p in ENDS),
+        distance=distance,
+        by_chance=float(scipy.stats.kstwo.ppf(0.95, n)),
+        n_runs=n,
+    )
+
+
+def _smoothed(total_h: np.ndarray, exact: Finishing) -> np.ndarray:
+    """Hours of runs, those of runs that something struck smoothed as the exact form smooths them."""
+    struck = total_h > exact.atom_h * (1 + ROUNDING)
+    noise = np.random.default_rng(0).standard_normal(total_h.size)
+    return total_h + np.where(struck, exact.smoothed_h * noise, 0.0)
+
+
+def range_by_count(dates: Dates) -> pd.DataFrame:
+    """How wide the range of dates is over the number of failures that the rate was counted from; exact.
+
+    Parameters
+    ----------
+    dates : Dates
+        As from :func:`finishing_dates`.
 
     Returns
     -------
     DataFrame
-        ``failures`` (``single nodes`` or ``racks too``), ``n_spares`` [nodes], ``in_repair`` (nodes in repair on
-        average) [nodes], ``n_runs``, ``ettr``, ``error`` (standard), ``waiting_h`` (mean wait for nodes of a run) [h],
-        ``mean_h`` and ``p5_h`` to ``p95_h`` [h], ``low`` and ``high`` (95%, of the ETTR), ``closed_ettr``, ``closed_h``
-        [h] of :func:`ettr.budget.exact`, where spares never run out.
+        ``case`` (:data:`KNOWN` or :data:`COUNTED`), ``n_events`` (failures counted), ``range_days`` between 5 and 95%
+        [days]. Counts from which the run may practically never end are left out, and so are all without failures. The
+        rate is the scenario's own throughout.
+    """
+    run, own = dates.followed, dates.scenario.failures.n_events
+    counts = sorted({*_COUNTS, *([own] if own else [])})
+    rows = [(KNOWN, count, _range_days(dates.exact)) for count in counts]
+    for count in counts if run.failure_rate > 0 else ():
+        known = {"shape": count + 0.5, "node_days": 1000 * (count + 0.5) / run.failure_rate}
+        counted = run.override({paths.RATE: run.failure_rate, "failures.rate_gamma": known})
+        rows.append((COUNTED, count, _range_days(budget.finishing(counted, rate_known=False))))
+    frame = pd.DataFrame(rows, columns=["case", "n_events", "range_days"])
+    return frame[np.isfinite(frame["range_days"])].reset_index(drop=True)
+
+
+def _range_days(dates: Finishing) -> float:
+    return float(dates.quantile(ENDS[-1]) - dates.quantile(ENDS[0])) / H_PER_DAY
+
+
+def published_forecasts(seen: float = 0.2) -> pd.DataFrame:
+    """What would have been predicted for published runs from what their diaries had by then, and what came.
+
+    Parameters
+    ----------
+    seen : float
+        Share of a run's wall clock, in (0, 1); the forecast is made at the last entry within it. Runs without an entry
+        there are left out.
+
+    Returns
+    -------
+    DataFrame
+        ``run`` (title), ``day`` of the forecast [days since the first entry at full speed], ``n_events`` (failures in
+        the diary by then), ``days_watched`` [days], ``done`` (share of the work), ``ettr`` (realised by then);
+        ``low_days``, ``middle_days``, ``high_days`` (the rest, by 5, 50 and 95%; missing where no failure was there to
+        count), ``pace_days`` (the rest at the pace so far), ``came_days`` (the rest as it came) [days];
+        ``lost_days`` in the whole run, and ``other_days`` of them to what no model of failures has a term for, or
+        without a reason [days].
 
     Raises
     ------
-    OutsideValidity
-        The run practically never ends.
+    InputError
+        A share outside (0, 1), or so small that no run has an entry within it.
+
+    Notes
+    -----
+    The rate is the count by then (Jeffreys prior), mixed over; stall, detection and restart are those of the preset of
+    the same name, which knew the whole diary.
     """
-    plain = formula_run(scenario)
-    with_racks = plain.override(rack_failures(plain, rack_nodes))
-    rack = with_racks.failures.modes[-1]
-    demand = {
-        "single nodes": nodes_in_repair(plain, repair_h),
-        "racks too": nodes_in_repair(plain, repair_h, float(rack.share or 0.0), rack.n_out_nodes),
+    if not 0 < seen < 1:
+        raise InputError(f"seen, a share of the wall clock, must be above 0 and below 1, got {seen:g}")
+    rows = [_forecast(published_run(name), name, seen) for name in published_run_names()]
+    if not any(rows):
+        raise InputError(f"seen must reach the first entry of a diary, got {seen:g}: e.g. 0.2")
+    return pd.DataFrame([row for row in rows if row])
+
+
+def _forecast(published: PublishedRun, name: str, seen: float) -> dict[str, Any]:
+    realised, run = published.realised, published.scenario
+    passed = realised.segments.assign(day=realised.segments["wall_h"].cumsum() / H_PER_DAY)
+    passed = passed[passed["day"] <= seen * realised.wall_h / H_PER_DAY]
+    if passed.empty:
+        return {}
+    now, day = passed["end"].iloc[-1], float(passed["day"].iloc[-1])
+    done = float(passed["steps"].sum()) / realised.n_steps
+    began, failures = _hardware_failures(name, published)
+    n_events, days_watched = int((failures <= now).sum()), float((now - began) / pd.Timedelta(days=1))
+    productive_days = realised.productive_h / H_PER_DAY
+    ettr = done * productive_days / day
+    counted = {"n_events": n_events, "node_days": run.n_nodes * days_watched, "rate_clock": "wall"}
+    ends = np.full(len(ENDS), np.nan)
+    if n_events:
+        rest = budget.finishing(run.override({"failures": counted}), rate_known=False, done=done)
+        ends = rest.quantile(np.array(ENDS)) / H_PER_DAY
+    losses = published.losses
+    return {
+        "run": run.title,
+        "day": day,
+        "n_events": n_events,
+        "days_watched": days_watched,
+        "done": done,
+        "ettr": ettr,
+        **dict(zip(("low_days", "middle_days", "high_days"), map(float, ends), strict=True)),
+        "pace_days": (1 - done) * productive_days / ettr if ettr > 0 else math.nan,
+        "came_days": realised.wall_h / H_PER_DAY - day,
+        "lost_days": realised.lost_h / H_PER_DAY,
+        "other_days": float(losses.loc[losses["term"] != MODELLED, "lost_h"].sum()) / H_PER_DAY,
     }
-    numbers = _numbers_of_spares(demand["single nodes"], rack.n_out_nodes)
-    closed = budget.exact(plain)
-    rows = []
-    for kind, run in (("single nodes", plain), ("racks too", with_racks)):
-        for n_spares in numbers:
-            held = {"spares": {"n_nodes": n_spares}, "repair": {"manual_h": repair_h, "cv": 1.0}}
-            simulation = some_runs_of(run.override(held), n_runs, seed, _FAILURES_A_POINT)
-            if simulation is None:
-                continue
-            columns = {"failures": kind, "n_spares": n_spares, "in_repair": demand[kind], **_row(simulation)}
-            rows.append({**columns, "waiting_h": float(simulation.runs["waiting_h"].mean())})
-    if not rows:
-        raise OutsideValidity(f"{scenario.name} practically never ends, whatever its spares")
-    return with_interval(pd.DataFrame(rows)).assign(closed_ettr=float(closed.ettr), closed_h=float(closed.total_h))
 
 
-def _numbers_of_spares(in_repair: float, rack_nodes: int) -> list[int]:
-    """From as many as are in repair on average to so many that a second rack finds its spares, no two nearly alike."""
-    some = {round(share * in_repair) for share in (1, 1.25, 1.5, 2, 2.5, 3)}
-    some |= {round(in_repair) + more for more in (1, 2, 4, rack_nodes, 2 * rack_nodes)}
-    kept: list[int] = []
-    for n_spares in sorted(some):
-        if not kept or n_spares > 1.08 * kept[-1]:
-            kept.append(n_spares)
-    return kept
+def _hardware_failures(name: str, published: PublishedRun) -> tuple[pd.Timestamp, pd.Series]:
+    """Since when a diary tells of failures of hardware and network, and when they struck."""
+    if name == "glm-130b":
+        log = diary_log()
+        return log.window[0], log.failures["start"]
+    losses = evidence.table("bloom176b_losses")
+    hardware = losses["kind"].map(lambda kind: GROUPS.get(kind, kind)) == HARDWARE
+    return published.realised.first, pd.to_datetime(losses.loc[hardware, "date"])
+
+
+def beyond_exact(
+    dates: Dates, repair_h: float = 48.0, rack_nodes: int = 16, shape: float = 0.7, n_runs: int = 1000, seed: int = 0
+) -> pd.DataFrame:
+    """Simulated dates with what the exact form does not follow, beside those that it says without.
+
+    Parameters
+    ----------
+    dates : Dates
+        As from :func:`finishing_dates`.
+    repair_h : float
+        Mean time until a node is back from repair, with a coefficient of variation of 1. [h]
+    rack_nodes : int
+        Nodes that leave together when a rack fails.
+    shape : float
+        Weibull shape of the nodes' lifetimes.
+    n_runs, seed : int
+        Runs a row, fewer where they meet many failures, and their seed.
+
+    Returns
+    -------
+    DataFrame
+        ``cause``, ``setting``, ``p5_h``, ``p50_h``, ``p95_h`` [h], ``error_h`` (standard, of the middle) [h]; first
+        :data:`EXACT`, and :data:`AS_GIVEN` last where the scenario itself has such things. What cannot be simulated
+        together with the scenario is left out.
+    """
+    plain = formula_run(dates.followed)
+    exact = budget.finishing(plain).quantile(np.array(ENDS))
+    rows = [{"cause": EXACT, "setting": "nothing is added", **_ends(exact), "error_h": 0.0}]
+    for cause, (setting, changes) in _added(plain, repair_h, rack_nodes, shape).items():
+        runs = _some_runs_of(plain.override(changes), n_runs, seed)
+        if runs is not None:
+            rows.append({"cause": cause, "setting": setting, **_simulated_ends(runs)})
+    if dates.left_out:
+        rows.append({"cause": AS_GIVEN, "setting": "; ".join(dates.left_out), **_simulated_ends(dates.runs)})
+    return pd.DataFrame(rows)
+
+
+def _added(run: Scenario, repair_h: float, rack_nodes: int, shape: float) -> dict[str, tuple[str, dict[str, Any]]]:
+    """What is added to a run, a name, the assumed setting in words, and its changes."""
+    racks = rack_failures(run, rack_nodes)
+    share, rack = (racks["failures.modes"][-1][name] for name in ("share", "n_out_nodes"))
+    n = math.ceil(1.5 * run.job_rate_per_h * repair_h)
+    held = {"spares": {"n_nodes": n}, "repair": {"manual_h": repair_h, "cv": 1.0}}
+    n_spares = f"{n:,} spare{'' if n == 1 else 's'}, half as many again as nodes are in repair on average"
+    lives = f"lifetimes of nodes are Weibull with shape {shape:g}"
+
+    def ageing(start: str) -> dict[str, Any]:
+        return {"failures.lifetime": {"shape": shape, "start": start}}
+
+    return {
+        "Finite spares": (f"{n_spares}; a repair takes {repair_h:g} h, give or take as much", held),
+        "Racks fail at once": (f"the same spares, but {share:.0%} of failures take {rack:,} nodes", racks | held),
+        f"Settled nodes, k = {shape:g}": (f"{lives}, all in the middle of their lives", ageing("stationary")),
+        f"New nodes, k = {shape:g}": (f"{lives}, all new at the start", ageing("new")),
+    }
+
+
+def _some_runs_of(run: Scenario, n_runs: int, seed: int) -> Simulation | None:
+    """As many runs as a page can wait for; None if the run cannot be simulated, or practically never ends."""
+    try:
+        n_failures = float(budget.exact(budget.simplified(run).scenario).n_failures)
+        return simulation.simulate(run, affordable_runs(n_failures, n_runs, _FAILURES_OF_A_ROW), seed)
+    except (NotModelled, NoProgress, OutsideValidity):
+        return None
+
+
+def _ends(hours: Any) -> dict[str, float]:
+    return {f"p{round(100 * p)}_h": float(at_h) for p, at_h in zip(ENDS, hours, strict=True)}
+
+
+def _simulated_ends(runs: Simulation) -> dict[str, float]:
+    """Percentiles of runs, and the error of their median, from the order statistics half a root of n away."""
+    half = 50 / math.sqrt(runs.n_runs)
+    low_h, high_h = runs.finish_h([50 - half, 50 + half])
+    return {**_ends(runs.finish_h([100 * p for p in ENDS])), "error_h": float(high_h - low_h) / 2}
 
 
 _SHORTEST_H = 1 / MIN_PER_H
 """A shorter stall is thinner than a picture of a day can show."""
 _MOST_STRETCHES = 2000
-_RANGE = 5, 95
 
 
 def days_of_run(simulation: Simulation, run: int = 0, first_day: int = 1, n_days: int = 14) -> pd.DataFrame:
@@ -290,44 +577,3 @@ def _whole_days(stretches: pd.DataFrame) -> pd.DataFrame:
         return stretches
     whole = stretches["day"] < stretches["day"].iloc[_MOST_STRETCHES]
     return stretches[whole] if whole.any() else stretches.iloc[:_MOST_STRETCHES]
-
-
-def losses_of_runs(simulation: Simulation, closed: TimeBudget, run: int = 0) -> pd.DataFrame:
-    """Hours lost by one run, by runs on average and in between, and by the closed form.
-
-    Parameters
-    ----------
-    simulation : Simulation
-        The runs.
-    closed : TimeBudget
-        Of the same work, by the closed form.
-    run : int
-        Number of the run to tell apart.
-
-    Returns
-    -------
-    DataFrame
-        ``part`` (``lost`` for all together), ``this_h``, ``mean_h``, ``error_h`` (standard error of the mean),
-        ``low_h`` and ``high_h`` (five and ninety-five of a hundred runs lose less), ``closed_h`` [h]. Parts that
-        nobody loses anything to are left out.
-    """
-    means = simulation.budget_interval.set_index("part")
-    parts = [*(part.removesuffix("_h") for part in PARTS[1:]), "lost"]
-    runs = simulation.runs.rename(columns=lambda name: name.removesuffix("_h"))
-    runs = runs.assign(lost=runs["total"] - runs["productive"])
-    expected = {part: float(getattr(closed, f"{part}_h")) for part in parts[:-1]}
-    expected["lost"] = float(closed.total_h - closed.productive_h)
-    low, high = np.percentile(runs[parts], _RANGE, axis=0)
-    losses = pd.DataFrame(
-        {
-            "part": parts,
-            "this_h": runs.loc[run, parts].to_numpy(float),
-            "mean_h": [*means.loc[parts[:-1], "mean"], means.loc["total", "mean"] - means.loc["productive", "mean"]],
-            "error_h": [*means.loc[parts[:-1], "error"], means.loc["total", "error"]],
-            "low_h": low,
-            "high_h": high,
-            "closed_h": [expected[part] for part in parts],
-        }
-    )
-    there = (losses[["high_h", "mean_h", "closed_h", "this_h"]] > 0).any(axis=1)
-    return losses[there].reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""Sentences on one run, and on finishing dates."""
+"""Sentences on when a run is done, and on how sure that is."""
 
 from __future__ import annotations
 
@@ -7,192 +7,301 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ettr.chapters.finishing_date.beyond_formula_tables import half_of_95, left_out_of
-from ettr.chapters.finishing_date.beyond_formula_words import small
-from ettr.chapters.finishing_date.tables import CHANCE, RATE
-from ettr.core.results import TimeBudget
-from ettr.core.sentences import Finding, count, duration, error, listed, number, pct, points
+from ettr.chapters.finishing_date.tables import (
+    AS_GIVEN,
+    COUNTED,
+    ENDS,
+    EXACT,
+    KNOWN,
+    Agreement,
+    ByHand,
+    Dates,
+    Open,
+)
+from ettr.core.finishing import Finishing
+from ettr.core.sentences import Finding, count, duration, listed, number, pct, points, say
 from ettr.core.units import H_PER_DAY, MIN_PER_H
-from ettr.plan.assumed import assumptions
+from ettr.plan.assumed import fitted_words
 
 if TYPE_CHECKING:
     from ettr.scenario import Scenario
-    from ettr.simulation import Simulation
 
-_AGREE = 3.0
-"""Standard errors within which two numbers agree."""
-_ALIKE = 1.3
-"""Ranges whose widths differ by a smaller factor are not told apart: so few runs do not know them better."""
-_ENOUGH = 0.005
-"""Spares are enough if all others together would gain no more ETTR than this."""
-_KINDS = {"single nodes": "if nodes fail one by one", "racks too": "if racks fail at once too"}
-
-
-def answer(scenario: Scenario, simulation: Simulation, closed: TimeBudget, beyond: pd.DataFrame) -> Finding:
-    """How sure the date is, and what the closed form misses.
-
-    ``closed`` is that of what :func:`ettr.budget.simplified` leaves, ``beyond`` as from
-    ``beyond_formula_tables.beyond_formulas``.
-    """
-    without = left_out_of(scenario)
-    form = f"the closed form, without {listed(list(without))}, says" if without else "the closed form says"
-    low, high = simulation.finish_h([5, 95])
-    here = beyond[(beyond["n_gpus"] == scenario.cluster.n_gpus) & beyond["points"].notna()]
-    added = here[here["order"] > 0]
-    off = added[(added["points"].abs() > 1) & (added["verdict"] == "differs")]
-    mechanisms = f"none of {len(added)} assumed mechanisms that it has no term for moves the ETTR by more than a point"
-    if len(off):
-        worst = off.loc[off["points"].abs().idxmax()]
-        named = f"*{small(worst['mechanism'])}*, {points(abs(worst['points']) / 100)} "
-        named += "down" if worst["points"] < 0 else "up"
-        mechanisms = f"of {len(added)} assumed mechanisms that it has no term for, {len(off)} "
-        mechanisms += (
-            f"moves the ETTR by more than a point: {named}"
-            if len(off) == 1
-            else f"move the ETTR by more than a point, most of all {named}"
-        )
-    elif added.empty:
-        mechanisms = "hardly any training is left here with what it has no term for"
-    return Finding(
-        title=f"Nine runs in ten end between day {_day(low)} and day {_day(high)}",
-        text=(
-            f"**Nine in ten of {count(simulation.n_runs)} simulated runs of {scenario.title} are done between "
-            f"{_day(low)} and {_day(high)} days after submission; {form} "
-            f"{_day(float(closed.total_h))}.** That is chance alone, all values taken as known. For its own rules the "
-            f"closed form needs no simulation; {mechanisms}. {assumptions(scenario)}"
-        ).strip(),
-    )
+_Z = 1.645
+"""Standard deviations to either side that hold nine in ten of a normal distribution."""
+_SURE = 3.0
+"""Standard errors from which a difference is mentioned."""
+_INSTANT_H = 1 / MIN_PER_H
+"""Dates that differ by less are the same."""
+_FEW = 10
+_LONG_H = 72.0
+"""Dates from here on are days."""
+_MUCH = 1.05
+"""Ranges whose widths differ by a smaller factor are alike."""
 
 
-def dates(simulation: Simulation, closed: TimeBudget, left_out: tuple[str, ...]) -> Finding:
-    """The spread of the date, and whether the closed form has its mean."""
-    low, middle, high = simulation.finish_h([5, 50, 95])
-    total = simulation.budget_interval.set_index("part").loc["total"]
-    closed_h = float(closed.total_h)
-    off = abs(total["mean"] - closed_h)
-    mean = f"The mean is {_hours(total['mean'])} (give or take {error(max(half_of_95(total['error']), 1e-3))} h)"
-    if off <= max(_AGREE * total["error"], 1e-6 * closed_h):
-        verdict = f"{mean}, and the closed form's {_hours(closed_h)} is within the error."
-    else:
-        later = "more" if total["mean"] > closed_h else "less"
-        verdict = f"{mean}, {number(off)} h {later} than the closed form's {_hours(closed_h)}."
-    without = f" The closed form goes without {listed(list(left_out))}." if left_out else ""
-    n_failures = simulation.budget.n_failures
-    many = (
-        f" A run meets {count(n_failures) if n_failures >= 10 else number(n_failures)} failures on average, and "
-        f"chance evens out: the range is {pct((high - low) / middle)} of the whole. The fewer the failures, the wider "
-        f"the range beside their mean cost: it goes with the root of their number."
-        if n_failures >= 1 and high > low
-        else ""
-    )
-    return Finding(
-        title=f"Nine runs in ten end within {duration(max(high - low, 0.0))} of each other",
-        text=(
-            f"Half of the runs are done after {_hours(middle)}, or {_day(middle)} days; five in a hundred after "
-            f"{_day(low)} and ninety-five after {_day(high)} days. {verdict}{without}{many}"
-        ),
-    )
+def answer(dates: Dates, assumed: Open) -> Finding:
+    """When the run is done, how far what is assumed moves that, and how far chance does."""
+    low_h, middle_h, high_h = dates.ends_h
+    run = dates.scenario
+    when = f"is done after {_after(high_h - low_h, middle_h)}"
+    if high_h - low_h > _INSTANT_H:
+        when += f", and nine times in ten after {_after(high_h - low_h, low_h, high_h)}"
+    work = "" if run.ends else f" It names no work: these are the dates of {duration(run.work_h)} of training."
+    texts = [f"**{run.title} {when}.**{work}", _assumed(assumed), _chance(dates), _source(dates), fitted_words(run)]
+    return Finding(title=f"Done after {duration(middle_h)}", text=" ".join(filter(None, texts)))
 
 
-def causes(frame: pd.DataFrame) -> Finding:
-    """What moves the date and what spreads it; ``frame`` as from ``tables.finish_by_cause``."""
-    rows = frame.set_index("cause")
-    rows = rows.assign(width=rows["p95_h"] - rows["p5_h"])
-    chance = rows.loc[CHANCE]
-    start = f"By chance alone nine in ten of {count(chance['n_runs'])} runs end within {duration(chance['width'])}"
-    if RATE in rows.index:
-        start += f"; if the rate is drawn from what is known of it as well, within {duration(rows.loc[RATE, 'width'])}"
-    others = rows.drop([name for name in (CHANCE, RATE) if name in rows.index])
-    if others.empty or chance["width"] <= 0:
-        return Finding(title="Nothing moves the date here", text=f"{start}.")
-    shift = others["mean_h"] - chance["mean_h"]
-    doubt = _AGREE * others["mean_h"] * ((others["error"] ** 2 + chance["error"] ** 2) ** 0.5) / others["ettr"]
-    wider = others["width"] / chance["width"]
-    alike = others.index[(shift.abs() <= doubt) & wider.between(1 / _ALIKE, _ALIKE)]
-    widest, latest = wider.idxmax(), shift.idxmax()
-    sentences = []
-    if wider[widest] > _ALIKE:
-        sentences.append(f"The range is widest with *{small(widest)}*: {duration(others.loc[widest, 'width'])}.")
-    if shift[latest] > doubt[latest]:
-        sentences.append(
-            f"Latest on average are runs with *{small(latest)}*, by {duration(shift[latest])}, at an ETTR of "
-            f"{pct(others.loc[latest, 'ettr'])} instead of {pct(chance['ettr'])}."
-        )
-    if len(alike):
-        names = [f"*{small(name)}*" for name in alike]
-        sentences.append(f"Neither the date nor its range moves measurably with {listed(names)}{_no_memory(alike)}.")
-    title = (
-        f"Chance alone: {duration(chance['width'])}; {small(widest)}: {duration(others.loc[widest, 'width'])}"
-        if wider[widest] > _ALIKE
-        else f"Nothing widens the range of {duration(chance['width'])} by much"
-    )
-    return Finding(title=title, text=f"{start}. {' '.join(sentences)} All settings but the scenario's own are assumed.")
-
-
-def _no_memory(names: pd.Index) -> str:
-    """Why memory does not show, if it is among the names."""
-    if not any(name.startswith("Settled") for name in names):
-        return ""
+def _assumed(of: Open) -> str:
+    if not of.leading:
+        return "Nothing is assumed."
+    start = f"What is assumed comes first, mostly {of.leading}:"
+    if not of.ettr:
+        return f"{start} too few of it has published ranges to give one here."
+    if of.high_h - of.low_h <= _INSTANT_H:
+        return f"{start} over plausible values it does not move the date."
+    given = f" that leave {of.condition}," if of.condition else ""
     return (
-        ": failures of many nodes in the middle of their lives come as if without memory, whatever the single node's "
-        "lifetime"
+        f"{start} over plausible values{given} the ETTR is {of.ettr} and the mean date, with the best interval, "
+        f"anywhere from {_after(of.high_h - of.low_h, of.low_h, of.high_h)}."
+        + ("" if of.agrees else " The values as they are assumed contradict that.")
     )
 
 
-def by_spares(frame: pd.DataFrame) -> Finding:
-    """How many spares are enough; ``frame`` as from ``tables.finish_by_spares``."""
-    of = {kind: frame[frame["failures"] == kind].sort_values("n_spares") for kind in frame["failures"].unique()}
-    enough = listed([f"{_enough(rows)} {_KINDS[kind]}" for kind, rows in of.items()])
-    first = {kind: rows.iloc[0] for kind, rows in of.items()}
-    in_repair = listed([f"{number(row['in_repair'])} {_KINDS[kind]}" for kind, row in first.items()])
-    fewest = listed([f"{_with_error(row)} {_KINDS[kind]}" for kind, row in first.items()])
-    width = [
-        f"{duration(row['p95_h'] - row['p5_h'])} {_KINDS[kind]}"
-        for kind, row in first.items()
-        if row["ettr"] < row["closed_ettr"] - _ENOUGH
+def _chance(dates: Dates) -> str:
+    low_h, _, high_h = dates.ends_h
+    if high_h - low_h <= _INSTANT_H:
+        return "Chance moves nothing."
+    text = f"Chance alone spreads nine dates in ten over {duration(high_h - low_h)}"
+    known = dates.followed.failures.posterior
+    if dates.scenario.failures.n_events == 0:
+        return f"{text}, the failure rate taken as 0 because no failure was seen."
+    if dates.left_out or dates.counted is None or known is None:
+        return f"{text}, the failure rate taken as known."
+    return say(
+        "{text} if the failure rate is known, and over {wide:duration} if it is known as well as {n} failures tell.",
+        "{text}, the failure rate taken as known: as well as {n} failures tell it, the run may never end.",
+        text=text,
+        wide=_range_h(dates.counted),
+        n=count(dates.scenario.failures.n_events or known.shape),
+    )
+
+
+def _source(dates: Dates) -> str:
+    if not dates.left_out:
+        return "The dates are exact."
+    return (
+        f"The dates are those of {count(dates.runs.n_runs)} simulated runs, because the exact form does not follow "
+        f"{listed(list(dates.left_out))}."
+    )
+
+
+def by_hand(sums: ByHand, dates: Dates) -> Finding:
+    """Mean and spread of the date in three lines."""
+    mean_h, sd_h, exact = sums.mean_h, sums.sd_h, dates.exact
+    half_h = _Z * sd_h
+    costs = [
+        (sums.n_failures, sums.spread_h, f"{_failures(sums.n_failures)} cost"),
+        (sums.n_stops, sums.stop_h, f"{number(sums.n_stops)} stops for maintenance take"),
     ]
-    spread = (
-        f" Nine runs in ten then end within {listed(width)}: too few spares make the date late and uncertain."
-        if width
-        else ""
-    )
-    some = next(iter(first.values()))
+    costs = [(n, each_h, words) for n, each_h, words in costs if n > 0 and each_h > 0]
+    spread = "Nothing strikes, and nothing spreads the date"
+    if costs:
+        each = listed([f"{words} {duration(each_h)} each" for _, each_h, words in costs])
+        root = " + ".join(f"{number(n)} × ({duration(each_h)})²" for n, each_h, _ in costs)
+        spread = f"{each}, as the root of the mean square: √({root}) = {duration(sd_h)}"
     return Finding(
-        title=f"Enough hot spares: {enough}",
-        text=(
-            f"Nodes in repair on average: {in_repair}. With {_spares(some['n_spares'])} the ETTR is {fewest}; spares "
-            f"that never run out, as the closed form has them, leave {pct(some['closed_ettr'])}.{spread} Within "
-            f"{points(_ENOUGH)} of that are {enough}. The nodes in repair are as many as their rate times the repair "
-            f"time: repair in half the time, and about half of the spares are enough."
+        title=f"By hand: {duration(mean_h)}, give or take {duration(half_h)}",
+        text="\n".join(
+            (
+                f"1. Mean: {duration(sums.work_h)} of training at an ETTR of {pct(sums.ettr)} take "
+                f"{_after(2 * half_h, mean_h)}; exactly {_after(2 * half_h, exact.mean_h)}.",
+                f"2. Spread: {spread}; exactly {duration(exact.sd_h)}.",
+                f"3. Nine in ten lie within {_Z} of that: {_after(2 * half_h, mean_h - half_h, mean_h + half_h)}; "
+                f"exactly {_ends(exact)}.",
+            )
         ),
     )
 
 
-def _enough(rows: pd.DataFrame) -> str:
-    """The fewest spares of those simulated that leave no more to gain."""
-    good = rows[rows["ettr"] >= rows["closed_ettr"] - _ENOUGH]
-    return f"more than {count(rows['n_spares'].max())}" if good.empty else count(good["n_spares"].iloc[0])
+def agreement(of: Agreement, dates: Dates) -> Finding:
+    """How far the simulated runs are from the exact distribution."""
+    within = of.distance <= of.by_chance
+    verdict = "which is no more than" if within else "which is more than"
+    without = f" Both go without {listed(list(dates.left_out))}." if dates.left_out else ""
+    if dates.exact.smoothed_h:
+        without += f" Steps in the dates are smoothed by {duration(dates.exact.smoothed_h)} in both."
+    quiet = (
+        f" In {pct(dates.exact.atom)} of runs nothing strikes at all, and they end after "
+        f"{duration(dates.exact.atom_h)}."
+        if dates.exact.atom > 1e-3
+        else ""
+    )
+    return Finding(
+        title=f"{count(of.n_runs)} simulated runs {'agree with' if within else 'differ from'} the exact distribution",
+        text=(
+            f"The two distributions are at most {points(of.distance)} of probability apart, {verdict} the "
+            f"{points(of.by_chance)} that a sample of {count(of.n_runs)} exceeds by chance once in twenty times.{quiet}"
+            f"{without} The two share the rules of a run and no code. That proves both against slips, not against the "
+            f"world."
+        ),
+    )
 
 
-def _with_error(row: pd.Series) -> str:
-    """An ETTR with its 95% interval."""
-    return f"{pct(row['ettr'])} (95%: {pct(max(row['low'], 0.0))} to {pct(min(row['high'], 1.0))})"
+def rate(frame: pd.DataFrame, dates: Dates) -> Finding:
+    """What not knowing the rate adds to chance; ``frame`` as from ``tables.range_by_count``."""
+    known = float(frame.loc[frame["case"] == KNOWN, "range_days"].iloc[0])
+    counted = frame[frame["case"] == COUNTED]
+    alone = f"With the rate known, nine dates in ten lie within {_width(known)}"
+    if counted.empty or known * H_PER_DAY <= _INSTANT_H:
+        why = "no count leaves a date that is sure"
+        if dates.scenario.failure_rate == 0:
+            why = "no failure was seen" if dates.scenario.failures.n_events == 0 else "there are no failures"
+        return Finding(title="The failure rate adds nothing to show", text=f"{alone}; beyond that {why}.")
+    own_n, few = dates.scenario.failures.n_events, counted.iloc[0]
+    own = counted[counted["n_events"] == own_n]
+    of_few, few_times = _failures(few["n_events"]), few["range_days"] / known
+    texts = [f"{alone}. A rate from {of_few} makes that {_width(few['range_days'])}, {_times(few_times)}."]
+    title = f"A rate counted from {of_few} makes the range {_times(few_times)}"
+    if len(own):
+        own_days, n = float(own["range_days"].iloc[0]), _failures(own_n or 0)
+        texts.append(f"The scenario's own {n} leave {_width(own_days)}, {_times(own_days / known)}.")
+        if few_times > _MUCH and own_n != few["n_events"]:
+            title += f", one from {n} {_times(own_days / known)}"
+    else:
+        texts.append("From how many failures the scenario's rate was counted does not follow from it.")
+    texts.append(
+        "Chance falls with the failures that a run meets, and doubt of the rate with those that were counted: a log "
+        "much longer than the run leaves hardly any."
+    )
+    return Finding(title=title, text=" ".join(texts))
 
 
-def _spares(n_spares: float) -> str:
-    return "no spare" if n_spares == 0 else f"{count(n_spares)} spare{'' if n_spares == 1 else 's'}"
+def forecasts(frame: pd.DataFrame) -> Finding:
+    """What was predicted of published runs and what came; ``frame`` as from ``tables.published_forecasts``."""
+    late = frame["came_days"] - frame["middle_days"]
+    inside = frame["came_days"].between(frame["low_days"], frame["high_days"])
+    texts = [_forecast(row) for _, row in frame.iterrows()]
+    ends = [f"{name} by {_width(days)}" for name, days in zip(_names(frame), late, strict=True) if days > 0]
+    of = f"{count(int(inside.sum()))} of {count(len(frame))}"
+    title = f"{of} published runs ended within the predicted range"
+    if not inside.any() and (late > 0).all():
+        title = f"Published runs ended later than predicted: {listed(ends)}"
+    slow = [
+        f"{pct(row['other_days'] / row['lost_days'], 0)} of {name}'s {number(row['lost_days'])} lost days"
+        for name, (_, row) in zip(_names(frame), frame.iterrows(), strict=True)
+    ]
+    return Finding(
+        title=title,
+        text=(
+            f"{' '.join(texts)} A range over failures holds no other cause: {listed(slow)} went to what no model of "
+            f"failures has a term for, such as loss spikes, experiments and hung software, or to no named reason. A "
+            f"forecast of such a run needs its realised ETTR as well, and the pace so far is a rough one."
+        ),
+    )
 
 
-def _day(hours: float) -> str:
-    return f"{hours / H_PER_DAY:,.2f}" if hours < 100 * H_PER_DAY else f"{hours / H_PER_DAY:,.1f}"
+def _forecast(row: pd.Series) -> str:
+    rest = say(
+        "predicted were {middle:.1f} more days ({low:.1f} to {high:.1f}), {pace:.1f} at the pace so far, and "
+        "{came:.1f} came",
+        "there was no failure to count yet, so nothing is predicted; {came:.1f} more days came",
+        middle=row["middle_days"],
+        low=row["low_days"],
+        high=row["high_days"],
+        pace=row["pace_days"],
+        came=row["came_days"],
+    )
+    n = _failures(row["n_events"]) if row["n_events"] else "No failure"
+    return (
+        f"{_name(row['run'])} on day {row['day']:.1f}: {n} in the {row['days_watched']:.1f} days of the diary and "
+        f"{pct(row['done'], 0)} of the work; {rest}."
+    )
 
 
-def _hours(hours: float) -> str:
-    return f"{hours:,.1f} h"
+def _names(frame: pd.DataFrame) -> list[str]:
+    return [_name(title) for title in frame["run"]]
+
+
+def _name(title: str) -> str:
+    return title.partition(" on ")[0]
+
+
+def beyond(frame: pd.DataFrame) -> Finding:
+    """How far the exact form is off where only simulation follows; ``frame`` as from ``tables.beyond_exact``."""
+    exact, others = frame[frame["cause"] == EXACT].iloc[0], frame[frame["cause"] != EXACT].set_index("cause")
+    start = f"The exact form says half of the runs are done after {_after(_wide_h(exact), exact['p50_h'])}"
+    if others.empty:
+        text = f"{start}; nothing that it does not follow can be simulated with this run."
+        return Finding(title="Nothing to compare the exact form with", text=text)
+    late_h = others["p50_h"] - exact["p50_h"]
+    sure = late_h.abs() > np.maximum(_SURE * others["error_h"], _INSTANT_H)
+    names = {name: f"*{_small(name)}*" for name in others.index}
+    moved = [
+        f"{names[name]} {duration(abs(late_h[name]))} {_way(late_h[name])} ({_between(others.loc[name])})"
+        for name in late_h[sure].abs().sort_values(ascending=False).index
+    ]
+    same = [names[name] for name in late_h[~sure].index]
+    texts = [f"{start} ({_between(exact)})."]
+    if moved:
+        texts.append(f"Simulated, that day and the range move: {listed(moved)}.")
+    if same:
+        texts.append(f"The day does not move measurably with {listed(same)}.")
+    if any(name.startswith("Settled") for name in late_h[~sure].index):
+        texts.append("Many nodes in the middle of their lives fail as if without memory.")
+    but_own = " but those of the scenario" if AS_GIVEN in others.index else ""
+    texts.append(f"All settings{but_own} are assumed.")
+    title = "Nothing of this moves the date measurably"
+    if moved:
+        worst = late_h[sure].abs().idxmax()
+        title = f"{worst}: {duration(abs(late_h[worst]))} {_way(late_h[worst])} than the exact form says"
+    return Finding(title=title, text=" ".join(texts))
+
+
+def _way(late_h: float) -> str:
+    return "later" if late_h > 0 else "earlier"
+
+
+def _small(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+def _between(row: pd.Series) -> str:
+    return f"nine in ten after {_after(_wide_h(row), row['p5_h'], row['p95_h'])}"
+
+
+def _wide_h(row: pd.Series) -> float:
+    return float(row["p95_h"] - row["p5_h"])
+
+
+def _ends(dates: Finishing) -> str:
+    return _after(_range_h(dates), *(float(dates.quantile(p)) for p in (ENDS[0], ENDS[-1])))
+
+
+def _range_h(dates: Finishing) -> float:
+    return float(dates.quantile(ENDS[-1]) - dates.quantile(ENDS[0]))
+
+
+def _failures(n: float) -> str:
+    return f"{number(n) if n < _FEW else count(n)} failure{'' if n == 1 else 's'}"
+
+
+def _times(ratio: float) -> str:
+    return f"{number(ratio)} times as wide" if ratio > _MUCH else "hardly wider"
+
+
+def _width(days: float) -> str:
+    return duration(days * H_PER_DAY)
+
+
+def _after(wide_h: float, *hours: float) -> str:
+    """Dates since submission, with the digits that a range of this width carries."""
+    unit_h, unit = (H_PER_DAY, "days") if max(hours) >= _LONG_H else (1.0, "h")
+    wide = wide_h / unit_h
+    digits = 0 if wide >= 10 else 1 if wide >= 0.2 else 2
+    return f"{' to '.join(f'{one / unit_h:,.{digits}f}' for one in hours)} {unit}"
 
 
 _DOWN = ("detection", "queue", "restart", "maintenance")
-_NEXT_TO_NOTHING_H = 5e-3
 
 
 def days(frame: pd.DataFrame, scenario: Scenario) -> Finding:
@@ -232,38 +341,3 @@ def _stretches(frame: pd.DataFrame) -> tuple[list[float], int]:
     is_down = down[np.append(0, changes)]
     up_h = [lasts_h for lasts_h, stopped in zip(hours, is_down, strict=True) if not stopped]
     return up_h, int(is_down.sum())
-
-
-def losses(frame: pd.DataFrame, n_runs: int) -> Finding:
-    """What runs lose, and how much they differ; ``frame`` as from ``tables.losses_of_runs``."""
-    rows = frame.set_index("part")
-    if "lost" not in rows.index:
-        return Finding(
-            title="No run loses anything", text=f"All {count(n_runs)} runs train from their beginning to their end."
-        )
-    lost, parts = rows.loc["lost"], rows.drop("lost")
-    of_all = f"{_h(lost['low_h'])} to {_h(lost['high_h'])}"
-    off = abs(lost["mean_h"] - lost["closed_h"])
-    half_h = max(half_of_95(lost["error_h"]), _NEXT_TO_NOTHING_H)
-    average = f"{_h(lost['mean_h'])} on average (give or take {error(half_h)} h)"
-    agreed = off <= max(_AGREE * lost["error_h"], _NEXT_TO_NOTHING_H)
-    verdict = "the two agree" if agreed else f"the two are {_h(off)} apart, more than the simulation's error"
-    width = parts["high_h"] - parts["low_h"]
-    widest = width.idxmax()
-    spread = (
-        f" Runs differ most in {widest}: {_h(parts.loc[widest, 'low_h'])} to {_h(parts.loc[widest, 'high_h'])}."
-        if width[widest] > _NEXT_TO_NOTHING_H
-        else ""
-    )
-    return Finding(
-        title=f"This run loses {_h(lost['this_h'])}; nine in ten lose {of_all}",
-        text=(
-            f"{count(n_runs)} runs lose {average}, and the closed form expects {_h(lost['closed_h'])}: {verdict}."
-            f"{spread} One run is one draw: the {_h(lost['this_h'])} of this one say little of the mean. If a real run "
-            f"lies far outside of the range, it is not chance but a wrong value of the scenario."
-        ),
-    )
-
-
-def _h(hours: float) -> str:
-    return f"{number(hours)} h" if hours >= _NEXT_TO_NOTHING_H else "0 h"

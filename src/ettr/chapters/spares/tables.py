@@ -12,7 +12,7 @@ import pandas as pd
 import scipy
 
 from ettr import budget, evidence, spares
-from ettr.chapters.finishing_date.beyond_formula_tables import formula_run, rack_failures
+from ettr.chapters.common.mechanisms import formula_run, rack_failures
 from ettr.core.errors import InputError, NoProgress, NotModelled
 from ettr.core.units import ROUNDING
 from ettr.failures import gamma_interval
