@@ -64,8 +64,8 @@ def test_series_are_told_apart_by_more_than_colour():
 
 
 def test_measured_points_have_their_ranges_and_the_closed_form_is_a_line():
-    frame = pd.DataFrame({"n_runs": [8, 16], "ettr": [0.9, 0.8], "low": 0.7, "high": 0.95, "pool": "few"})
-    axes = builders.along("n_runs"), builders.up("ettr", zero=False)
+    frame = pd.DataFrame({"n_spares": [8, 16], "ettr": [0.9, 0.8], "low": 0.7, "high": 0.95, "pool": "few"})
+    axes = builders.along("n_spares"), builders.up("ettr", zero=False)
     asked = (*axes, ("low", "high"), "pool", {"few": (theme.GREEN, "circle")}, 60, columns.tooltips("pool"))
     marks = [[layer.to_dict()["mark"]["type"] for layer in builders.measured(frame, *asked, **more)] for more in RANGES]
     assert marks == [["rule", "line", "point"], ["area", "line", "point"], ["rule", "point"]]

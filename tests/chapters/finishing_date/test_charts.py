@@ -96,10 +96,11 @@ def test_a_forecast_has_a_range_and_what_came(layer_of):
     spec = DRAW["forecasts"]().to_dict()
     assert len(layer_of(spec, "bar")["rows"]) == 2
     marks = pd.DataFrame(layer_of(spec, "point")["rows"])
-    assert marks.groupby("run")["who"].nunique().tolist() == [3, 3]
+    assert (marks.loc[marks["who"] == "predicted", "off_days"] < 0).all()
+    assert marks.groupby("run")["who"].nunique().tolist() == [2, 2]
     without = forecasts().assign(low_days=float("nan"), middle_days=float("nan"), high_days=float("nan"))
     marks = pd.DataFrame(layer_of(charts.forecasts(without, "A title").to_dict(), "point")["rows"])
-    assert set(marks["who"]) == {"at the pace so far", "as it came"}
+    assert set(marks["who"]) == {"at the pace so far"}
 
 
 def test_the_exact_form_is_the_line_and_the_first_row(layer_of):

@@ -23,7 +23,6 @@ _CASES = {KNOWN: (_EXACT, [6, 3]), COUNTED: (ORANGE, [1, 0])}
 _WHO = {
     "predicted": (_EXACT, "circle"),
     "at the pace so far": (ORANGE, "diamond"),
-    "as it came": (MODEL_COLOURS["published"], "square"),
 }
 _FAINT = 0.4
 """Opacity of training, which is nearly all there is, so that the stops stand out."""
@@ -43,14 +42,22 @@ def agreement(of: Agreement, title: str, subtitle: str = "") -> Any:
     need(of.curve, "bin_day", "of_runs")
     width = float(of.bins["to_d"].iloc[0] - of.bins["from_d"].iloc[0])
     wide = f"Share of runs, in bins of {width * H_PER_DAY:.2g} h [%]"
-    y = builders.up("of_runs", title=wide)
+    highest = max(of.bins["of_runs"].max(), of.curve["of_runs"].max())
+    y = builders.up("of_runs", title=wide, domain=[0, 1.05 * highest], nice=False)
     what = builders.squares("what", {"simulated runs": _SIMULATED, "exact": _EXACT})
     span = alt.Scale(domain=[of.bins["from_d"].min(), of.bins["to_d"].max()], nice=False)
     x = {name: alt.X(f"{name}:Q", title=axis_title("bin_day"), scale=span) for name in ("from_d", "bin_day")}
     bars = (
         alt.Chart(rounded(of.bins.assign(what="simulated runs"), 7))
         .mark_bar(opacity=0.5, cornerRadiusEnd=0)
-        .encode(x=x["from_d"], x2="to_d:Q", y=y, color=what, tooltip=tooltips("from_d", "to_d", "of_runs", "exactly"))
+        .encode(
+            x=x["from_d"],
+            x2="to_d:Q",
+            y=y,
+            y2=alt.Y2Datum(0),
+            color=what,
+            tooltip=tooltips("from_d", "to_d", "of_runs", "exactly"),
+        )
     )
     curve = alt.Chart(rounded(of.curve.assign(what="exact"), 7)).mark_line()
     line = curve.encode(x=x["bin_day"], y=y, color=what)
@@ -112,29 +119,27 @@ def forecasts(frame: pd.DataFrame, title: str, subtitle: str = "") -> Any:
     """
     need(frame, "run", "came_days", "low_days", "middle_days", "high_days", "pace_days")
     y = builders.rows("run", frame["run"], labelLimit=170, labelExpr="split(datum.label, ' on ')")
-    x = builders.along("rest_days", zero=False, padding=20)
-    columns = {"middle_days": "predicted", "pace_days": "at the pace so far", "came_days": "as it came"}
-    marks = frame.rename(columns=columns).melt("run", [*columns.values()], var_name="who", value_name="rest_days")
-    ranges = rounded(frame.dropna(subset="middle_days")[["run", "low_days", "high_days"]])
-    low = alt.X("low_days:Q", title=x["title"], scale=x["scale"])
-    bars = (
-        alt.Chart(ranges)
-        .mark_bar(height=10, opacity=0.4, color=_EXACT)
-        .encode(y=y, x=low, x2="high_days:Q", tooltip=tooltips("run", "low_days", "high_days"))
-    )
-    points = rounded(marks.dropna())
-    shown = builders.shapes(
-        points, x, y, "who", builders.present(_WHO, points["who"]), 110, tooltips("run", "who", "rest_days")
-    )
-    rests = "; ".join(
-        f"{run}: " + ", ".join(f"{row.who} {row.rest_days:.1f}" for row in rows.itertuples())
-        for run, rows in points.groupby("run", sort=False)
-    )
+    x = builders.along("off_days", zero=False, padding=20)
+    named = {"middle_days": "predicted", "pace_days": "at the pace so far"}
+    ends = frame[["low_days", "high_days", *named]].sub(frame["came_days"], axis=0)
+    off = frame[["run"]].join(ends).rename(columns=named)
+    points = rounded(off.melt("run", [*named.values()], var_name="who", value_name="off_days").dropna())
+    ranges = rounded(off[["run", "low_days", "high_days"]].dropna())
+    tips = tooltips("run", "who", "off_days")
+    layers = [
+        builders.rule(x, 0.0, color=MODEL_COLOURS["published"], strokeWidth=3),
+        builders.shapes(points, x, y, "who", builders.present(_WHO, points["who"]), 110, tips),
+    ]
+    if len(ranges):
+        bars = alt.Chart(ranges).mark_bar(height=10, opacity=0.4, color=_EXACT)
+        low = alt.X("low_days:Q", title=x["title"], scale=x["scale"])
+        layers.insert(1, bars.encode(y=y, x=low, x2="high_days:Q", tooltip=tooltips("run", "low_days", "high_days")))
+    late = "; ".join(f"{row.run}, {row.who}: {row.off_days:+.1f}" for row in points.itertuples())
     return finish(
-        alt.layer(bars, shown) if len(ranges) else shown,
+        alt.layer(*layers),
         title=title,
-        subtitle=with_marks(subtitle, "bars: nine in ten"),
-        description=f"Days from the forecast to the end of published runs. {rests}.",
+        subtitle=with_marks(subtitle, "line: as it came; bars: nine in ten"),
+        description=f"Days by which the end of published runs was predicted too late, or too early below zero. {late}.",
         height=70 * len(frame) + 20,
     )
 

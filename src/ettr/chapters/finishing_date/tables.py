@@ -33,7 +33,7 @@ from ettr.simulation.outlook import affordable_runs
 
 ENDS = (0.05, 0.5, 0.95)
 """Probabilities of being done by the dates that are shown."""
-KNOWN, COUNTED = "rate known exactly", "rate known from its count"
+KNOWN, COUNTED = "rate known", "rate from a count"
 EXACT, AS_GIVEN = "Exact form", "All that the scenario has"
 """Names of rows: what the exact form says, and what the scenario has that it does not follow."""
 

@@ -181,13 +181,13 @@ def forecasts(frame: pd.DataFrame) -> Finding:
     late = frame["came_days"] - frame["middle_days"]
     inside = frame["came_days"].between(frame["low_days"], frame["high_days"])
     texts = [_forecast(row) for _, row in frame.iterrows()]
-    ends = [f"{name} by {_width(days)}" for name, days in zip(_names(frame), late, strict=True) if days > 0]
+    ends = [f"{name} by {days:.1f} days" for name, days in zip(_names(frame), late, strict=True) if days > 0]
     of = f"{count(int(inside.sum()))} of {count(len(frame))}"
     title = f"{of} published runs ended within the predicted range"
     if not inside.any() and (late > 0).all():
         title = f"Published runs ended later than predicted: {listed(ends)}"
     slow = [
-        f"{pct(row['other_days'] / row['lost_days'], 0)} of {name}'s {number(row['lost_days'])} lost days"
+        f"{pct(row['other_days'] / row['lost_days'], 0)} of {name}'s {row['lost_days']:.1f} lost days"
         for name, (_, row) in zip(_names(frame), frame.iterrows(), strict=True)
     ]
     return Finding(
