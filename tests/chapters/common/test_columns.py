@@ -8,7 +8,7 @@ import pytest
 from ettr.chapters.common import builders, columns, theme
 from ettr.core.errors import InputError
 
-RANGES: list[dict[str, bool]] = [{}, {"area": True}, {"joined": False}]
+RANGES: list[dict[str, bool]] = [{}, {"joined": False}]
 
 
 def test_axis_and_tooltip_of_a_column_come_from_one_place():
@@ -68,7 +68,7 @@ def test_measured_points_have_their_ranges_and_the_closed_form_is_a_line():
     axes = builders.along("n_spares"), builders.up("ettr", zero=False)
     asked = (*axes, ("low", "high"), "pool", {"few": (theme.GREEN, "circle")}, 60, columns.tooltips("pool"))
     marks = [[layer.to_dict()["mark"]["type"] for layer in builders.measured(frame, *asked, **more)] for more in RANGES]
-    assert marks == [["rule", "line", "point"], ["area", "line", "point"], ["rule", "point"]]
+    assert marks == [["rule", "line", "point"], ["rule", "point"]]
     line = builders.rule(axes[1], 0.85).to_dict()
     assert line["encoding"]["y"]["field"] == "ettr" and line["mark"]["color"] == theme.MODEL_COLOURS["exact"]
 
