@@ -73,6 +73,7 @@ def test_the_answer_has_the_dates_then_what_is_assumed_then_chance():
         ((LLAMA, "hours"), "too few of it has published ranges to give one here."),
         ((LLAMA, "hours"), "is done after 3.3 h, and nine times in ten after 3.1 to 3.9 h."),
         (("byterobust",), "The values as they are assumed contradict that."),
+        ((LLAMA, "spares"), "with the best interval and without what the exact form does not follow, anywhere from"),
         ((LLAMA, "spares"), "because the exact form does not follow spares that run out (spares, repair)."),
     ],
 )

@@ -47,11 +47,17 @@ def answer(dates: Dates, assumed: Open) -> Finding:
     if high_h - low_h > _INSTANT_H:
         when += f", and nine times in ten after {_after(high_h - low_h, low_h, high_h)}"
     work = "" if run.ends else f" It names no work: these are the dates of {duration(run.work_h)} of training."
-    texts = [f"**{run.title} {when}.**{work}", _assumed(assumed), _chance(dates), _source(dates), fitted_words(run)]
+    texts = [
+        f"**{run.title} {when}.**{work}",
+        _assumed(assumed, bool(dates.left_out)),
+        _chance(dates),
+        _source(dates),
+        fitted_words(run),
+    ]
     return Finding(title=f"Done after {duration(middle_h)}", text=" ".join(filter(None, texts)))
 
 
-def _assumed(of: Open) -> str:
+def _assumed(of: Open, without: bool) -> str:
     if not of.leading:
         return "Nothing is assumed."
     start = f"What is assumed comes first, mostly {of.leading}:"
@@ -60,8 +66,9 @@ def _assumed(of: Open) -> str:
     if of.high_h - of.low_h <= _INSTANT_H:
         return f"{start} over plausible values it does not move the date."
     given = f" that leave {of.condition}," if of.condition else ""
+    how = "the best interval" + (" and without what the exact form does not follow" if without else "")
     return (
-        f"{start} over plausible values{given} the ETTR is {of.ettr} and the mean date, with the best interval, "
+        f"{start} over plausible values{given} the ETTR is {of.ettr} and the mean date, with {how}, "
         f"anywhere from {_after(of.high_h - of.low_h, of.low_h, of.high_h)}."
         + ("" if of.agrees else " The values as they are assumed contradict that.")
     )
