@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ _FADED = 1e-6
 _SPACING, _ROUGH, _FEWEST_RATES, _MOST_RATES = 0.8, 49, 16, 400
 """Distance of the rates of a posterior in standard deviations of the finishing date; how many are looked at for that,
 and how many there may be."""
+_KINDS = 3
+"""Kinds of failures, and tiers, whose recoveries are looked at as hours that are always the same."""
 _COARSE = 128
 """Terms of a distribution of which only a probability or the moments are looked at."""
 _BEYOND = 1e-9
@@ -83,17 +86,23 @@ def finishing(
     >>> round(finish.quantile(0.9), 1), round(finish.cdf(1272), 3)
     (1272.6, 0.877)
     """
-    if not (isinstance(done, (int, float)) and 0 <= done < 1):
-        raise InputError(f"done, the share of the work that is done, must be at least 0 and below 1, got {done!r}")
+    share = _share(done)
     run = accepted(scenario, at, "finishing")
-    if done:
-        run = replace(run, work=run.work * (1 - done))
+    if share:
+        run = replace(run, work=run.work * (1 - share))
     if rate_known:
-        return _of(run, starts=not done)
+        return _of(run, starts=not share)
     if isinstance(scenario, JobInHours) or run.shape:
         raise InputError("rate_known=False needs a scenario, which knows its posterior, and no arrays")
-    rates = posterior_rates(Scenario.of(scenario), run, starts=not done)
-    return _of(replace(run, rate=run.rate * rates.relative), not done, quiet_about=True).mixed(rates.weights)
+    rates = posterior_rates(Scenario.of(scenario), run, starts=not share)
+    return _of(replace(run, rate=run.rate * rates.relative), not share, quiet_about=True).mixed(rates.weights)
+
+
+def _share(done: Any) -> float:
+    """The share of the work that is done, checked."""
+    if not isinstance(done, Real) or not 0 <= done < 1:
+        raise InputError(f"done, the share of the work that is done, must be at least 0 and below 1, got {done!r}")
+    return float(done)
 
 
 @dataclass(frozen=True)
@@ -265,7 +274,15 @@ def _inverted(run: JobInHours, starts: bool, terms: int) -> Finishing:
 
     with np.errstate(under="ignore"):
         about_h = _about_h(run, transform, quiet) if about_h is None else about_h
-        return inverted(transform, about_h, run.shape, quiet.probability, quiet.hours, terms)
+        return inverted(transform, about_h, run.shape, quiet.probability, quiet.hours, _alike_h(run), terms)
+
+
+def _alike_h(run: JobInHours) -> list[Any]:
+    """Hours that may be lost many times over, always the same. [h]"""
+    modes = run.modes
+    kinds = {(float(np.mean(d + q + r))) for d, q, r in zip(modes.detection, modes.queue, modes.restart, strict=True)}
+    hours = [of + run.init + load for of in sorted(kinds)[:_KINDS] for load in run.loads[:_KINDS]]
+    return [*hours, run.stop + run.start] if np.any(run.stops_per_h) else hours
 
 
 def _about_h(run: JobInHours, transform: Callable[[Any], Any], quiet: Quiet) -> Any:
@@ -277,8 +294,9 @@ def _about_h(run: JobInHours, transform: Callable[[Any], Any], quiet: Quiet) -> 
 
 
 def _over_time_h(run: JobInHours) -> tuple[Any, Any]:
-    """Mean hours of a run whose rate changes, and those exposed, at each point. [h, h]"""
-    each = [over_time(run.at_points(point)) for point in np.ndindex(run.shape)]
+    """Mean hours of a run whose rate changes, and those exposed, at each point, maintenance aside. [h, h]"""
+    unasked = replace(run, stops_per_h=0.0)
+    each = [over_time(unasked.at_points(point)) for point in np.ndindex(run.shape)]
     hours = np.array([(float(one.total_h), float(exposed_h_of(one))) for one in each])
     return hours[:, 0].reshape(run.shape), plain(hours[:, 1].reshape(run.shape))
 

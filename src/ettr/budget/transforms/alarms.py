@@ -7,6 +7,7 @@ risk). A value is then a sum over what ends each, and κ is where these sums agr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,11 @@ from ettr.checkpoint import alarm_rate_per_h, heed_threshold_h
 from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
 
-_STEPS, _ENOUGH, _NEAR, _LONGEST = 60, 1e-14, 1e-3, 0.5
+_STEPS, _ENOUGH, _ROUND, _NEAR, _LONGEST = 60, 1e-13, 5e-16, 1e-3, 0.5
+_NOTHING = 60.0
+"""A transform of less than e to minus this is none."""
+_SHARES = (0.125, 0.25, 0.5, 1.0)
+"""Of s, at which roots are looked for one after the other, so that none is lost on the way."""
 
 
 def whole(run: JobInHours, starts: bool) -> Of:
@@ -44,6 +49,11 @@ def whole(run: JobInHours, starts: bool) -> Of:
     return of
 
 
+def _above(log: Any, least: Any) -> Any:
+    """A logarithm whose real part is no less than that."""
+    return log + np.maximum(least - log.real, 0.0)
+
+
 def _within(log: Any) -> Any:
     """A logarithm of a transform, which is never above 1; also where no root was found."""
     return log - np.maximum(log.real, 0.0)
@@ -51,11 +61,29 @@ def _within(log: Any) -> Any:
 
 def log_cycle(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
     """Logarithm of the transform of an interval's worth of work in the long run, -κτ."""
+    least = -_NOTHING * run.tau / run.work
+    roots: list[Any] = []
+    for share in _SHARES if np.max(np.abs(at.s) * run.cycle) > 1 else _SHARES[-1:]:
+        part = Exposure(at.rate, at.s * share, at.down * share)
+        balance = _balance(run, kinds, part)
+        if len(roots) < 2:
+            # a run that nobody warns is not far from it, on the branch of the logarithm that begins at 0
+            unwarned = stages.log_cycle(run, kinds, part)
+            guess = np.log(np.exp(unwarned + part.s * run.cycle)) - part.s * run.cycle
+        else:  # as a square of s from the last two, each at half the s of the next
+            guess = 6 * roots[-1] - 8 * roots[-2]
+        roots.append(_root(balance, guess, least))
+    return roots[-1]
+
+
+def _balance(run: JobInHours, kinds: list[Kind], at: Exposure) -> Callable[[Any], Any]:
     states = _States(run, kinds, at)
-    balance = _Served(states, _States(run, kinds, at.later(run.stops_per_h))) if np.any(run.stops_per_h) else states
-    # a run that nobody warns is not far from it, on the branch of the logarithm that begins at 0
-    unwarned = stages.log_cycle(run, kinds, at)
-    now = np.log(np.exp(unwarned + at.s * run.cycle)) - at.s * run.cycle
+    return _Served(states, _States(run, kinds, at.later(run.stops_per_h))) if np.any(run.stops_per_h) else states
+
+
+def _root(balance: Callable[[Any], Any], guess: Any, least: Any) -> Any:
+    """Where a function is zero, from a guess on, by secants; what is less than ``least`` does not matter."""
+    now = _above(guess, least)
     before = now * (1 + _NEAR)
     was = balance(before)
     for _ in range(_STEPS):
@@ -63,8 +91,8 @@ def log_cycle(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
         rise = value - was
         step = np.where(rise == 0, 0.0, value * (now - before) / np.where(rise == 0, 1.0, rise))
         step = step * np.minimum(1.0, _LONGEST / np.maximum(np.abs(step), _LONGEST))
-        before, was, now = now, value, now - step
-        if np.all(np.abs(step) <= _ENOUGH * np.abs(now)):
+        before, was, now = now, value, _above(now - step, least)
+        if np.all((np.abs(step) <= _ENOUGH * np.abs(now) + _ROUND) | (now.real <= least)):
             break
     return now
 
@@ -80,7 +108,7 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
     start_h, queue_h = (run.start, run.first_queue) if counts else (0.0, 0.0)
     hours = queue_h + start_h + n * run.cycle
     chance = np.exp(-ends - run.rate * start_h - run.stops_per_h * hours) * (run.restart_cv == 0 or not counts)
-    return Quiet(chance, hours)
+    return Quiet(chance, hours, hours - queue_h)
 
 
 @dataclass(frozen=True)

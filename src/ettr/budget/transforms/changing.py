@@ -83,12 +83,11 @@ def whole(run: JobInHours, starts: bool, end_h: Any, steady: Whole, log_cycle: L
 
 def quiet(run: JobInHours, plain: Quiet) -> Quiet:
     """A run in which nothing strikes at a rate that changes, from one at the settled rate."""
-    exposed_h = -np.log(plain.probability) / np.where(run.rate > 0, run.rate, 1.0)
     ageing = run.ageing
     assert ageing is not None
     excess = (ageing.factor - 1) * np.exp(-ageing.age / ageing.decay)
-    more = run.rate * excess * ageing.decay * -np.expm1(-exposed_h / ageing.decay)
-    return Quiet(plain.probability * np.exp(-more), plain.hours)
+    more = run.rate * excess * ageing.decay * -np.expm1(-plain.exposed_h / ageing.decay)
+    return replace(plain, probability=plain.probability * np.exp(-more))
 
 
 def relative(run: JobInHours, exposed_h: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,20 @@ _ENOUGH = 1e-9
 _RESOLVED = 1e-7
 """Size of the last terms at which no more are needed, and up to which none were missed."""
 _SMALLEST_ATOM = 1e-12
+_TURNS = 2
+"""Multiples of a frequency at which terms may come back that are looked at."""
 _CERTAIN = 1e-9
 """Standard deviation over mean below which a time is constant."""
 
 
 def inverted(
-    transform: Transform, about_h: Any, shape: tuple[int, ...], atom: Any, atom_h: Any, terms_at_most: int = MOST_TERMS
+    transform: Transform,
+    about_h: Any,
+    shape: tuple[int, ...],
+    atom: Any,
+    atom_h: Any,
+    alike_h: Sequence[Any] = (),
+    terms_at_most: int = MOST_TERMS,
 ) -> Finishing:
     """The distribution that a transform belongs to.
 
@@ -43,6 +51,8 @@ def inverted(
         Of the points.
     atom, atom_h : float or ndarray
         Probability that nothing happens, and hours of the run then. [1, h]
+    alike_h : sequence of float or ndarray
+        Hours that may be lost several times over, always the same: the terms come back where they fit into a turn. [h]
     terms_at_most : int
         Fewer make it faster, and smoother where few things happen.
 
@@ -71,12 +81,16 @@ def inverted(
 
     found = terms(np.arange(1, _FIRST_TERMS + 1))
     most = min(terms_at_most, max(_FIRST_TERMS, _POINTS_OF_A_BLOCK // max(1, mean_h.size)))
-    while np.abs(found[..., -found.shape[-1] // 4 :]).max() > _ENOUGH and 2 * found.shape[-1] <= most:
+    back = _terms_that_come_back(terms, period_h, alike_h)
+    while 2 * found.shape[-1] <= most:
         n = found.shape[-1]
+        if n >= back and np.abs(found[..., -n // 4 :]).max() <= _ENOUGH:
+            break
         found = np.concatenate([found, terms(np.arange(n + 1, 2 * n + 1))], axis=-1)
     n = found.shape[-1]
     j = np.arange(1, n + 1)
     unresolved = np.abs(found[..., -n // 4 :]).max(axis=-1) > _RESOLVED
+    unresolved = unresolved | (n < back)
     damping = np.log(1 / _ENOUGH)
     found = found * np.exp(np.where(unresolved[..., None], -damping * (j / n) ** 2, 0.0))
     smoothed_h = np.where(unresolved, np.sqrt(2 * damping) * period_h / (2 * np.pi * n), 0.0)
@@ -101,6 +115,18 @@ def inverted(
         "smoothed_h": smoothed_h,
     }
     return table(below, density, **{name: plain(value) for name, value in named.items()})
+
+
+def _terms_that_come_back(terms: Callable[[np.ndarray], Any], period_h: Any, alike_h: Sequence[Any]) -> float:
+    """Number of the last term that is not small where some hours fit into a turn; 0 if all are."""
+    last = 0.0
+    for hours in alike_h:
+        turn = np.max(period_h / np.maximum(hours, _CERTAIN * period_h))
+        if _FIRST_TERMS < turn < MOST_TERMS:
+            near = np.unique(np.round(turn * np.arange(1, _TURNS + 1)[:, None] + np.arange(-1, 2)))
+            if np.abs(terms(near)).max() > _RESOLVED:
+                last = max(last, 1.5 * turn)
+    return last
 
 
 def _moments(transform: Transform, about_h: Any) -> tuple[Any, Any, Any]:

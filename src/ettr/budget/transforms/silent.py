@@ -42,11 +42,13 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
     latency_h, segment_h = float(run.modes.latencies[0]), run.tau + run.stall
     if not run.include_start:
         n = run.work / run.tau
-        return Quiet(np.exp(-run.rate * np.ceil(n - ROUNDING) * segment_h), n * segment_h)
+        exposed_h = np.ceil(n - ROUNDING) * segment_h
+        return Quiet(np.exp(-run.rate * exposed_h), n * segment_h, exposed_h)
     n, left_h = _last(run, segment_h, latency_h)
     begun_h = run.first_queue + run.start if starts else 0.0
     all_h = n * segment_h + left_h
-    return Quiet(np.exp(-run.rate * np.maximum(all_h - latency_h, 0.0)), begun_h + all_h)
+    exposed_h = np.maximum(all_h - latency_h, 0.0)
+    return Quiet(np.exp(-run.rate * exposed_h), begun_h + all_h, exposed_h)
 
 
 def _recovery(run: JobInHours, kinds: list[Kind], down: Any) -> Any:

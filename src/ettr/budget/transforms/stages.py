@@ -21,10 +21,11 @@ Square = tuple[Any, Any, Any, Any]
 
 @dataclass(frozen=True)
 class Quiet:
-    """What a run does if nothing strikes: probability, and hours. [1, h]"""
+    """What a run does if nothing strikes and nothing is asked for: probability, hours, and those exposed. [1, h, h]"""
 
     probability: Any
     hours: Any
+    exposed_h: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,8 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
         n = run.work / run.tau
         whole_n = np.ceil(n - ROUNDING)
         asked_h = run.persist + (whole_n - 1) * run.cycle
-        return Quiet(np.exp(-run.rate * whole_n * run.cycle - run.stops_per_h * asked_h), n * run.cycle)
+        exposed_h = whole_n * run.cycle
+        return Quiet(np.exp(-run.rate * exposed_h - run.stops_per_h * asked_h), n * run.cycle, exposed_h)
     of = stages_of(run)
     start_h = run.start if starts else 0.0
     queue_h = run.first_queue if starts else 0.0
@@ -109,7 +111,7 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
     end_h = to_last_h + np.where(of.only_stage, 0.0, of.last_first_h)
     asked_h = np.where(of.only_stage, 0.0, queue_h + to_last_h)
     chance = np.exp(-run.rate * end_h - run.stops_per_h * asked_h)
-    return Quiet(chance * (run.restart_cv == 0 or not starts), queue_h + end_h)
+    return Quiet(chance * (run.restart_cv == 0 or not starts), queue_h + end_h, end_h)
 
 
 def _to_end(of: Transforms, stages: Stages, starts: bool) -> Any:

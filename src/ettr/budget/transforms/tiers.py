@@ -143,13 +143,14 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
         cycle_h = run.tau + stall_h
         whole_n = np.ceil(n - ROUNDING)
         asked_h = run.persist + (whole_n - 1) * cycle_h
-        return Quiet(np.exp(-run.rate * whole_n * cycle_h - run.stops_per_h * asked_h), n * cycle_h)
+        exposed_h = whole_n * cycle_h
+        return Quiet(np.exp(-run.rate * exposed_h - run.stops_per_h * asked_h), n * cycle_h, exposed_h)
     start_h = run.start if starts else 0.0
     exposed_h = start_h + run.work + _stalls_h(run, _counts(run))
     queue_h = run.first_queue if starts else 0.0
     asked_h = np.maximum(queue_h + exposed_h - _after_last_h(run), 0.0)
     chance = np.exp(-run.rate * exposed_h - run.stops_per_h * asked_h)
-    return Quiet(chance * (run.restart_cv == 0 or not starts), queue_h + exposed_h)
+    return Quiet(chance * (run.restart_cv == 0 or not starts), queue_h + exposed_h, exposed_h)
 
 
 def _after_last_h(run: JobInHours) -> Any:
