@@ -55,11 +55,12 @@ class Calendar:
 
     @property
     def deadline_day(self) -> str:
-        """The deadline in words: the day that it lies in, or ends; empty without one."""
+        """The deadline in words: the day that ends with it, or the day and the time; empty without one."""
         if self.deadline is None:
             return ""
-        last = self.deadline - timedelta(microseconds=1)
-        return f"{last.day} {last:%B %Y}"
+        at_midnight = (self.deadline.hour, self.deadline.minute) == (0, 0)
+        last = self.deadline - timedelta(minutes=1) if at_midnight else self.deadline
+        return f"{last.day} {last:%B %Y}" + ("" if at_midnight else f" at {last:%H:%M}")
 
     @property
     def values(self) -> dict[str, Any]:
@@ -123,7 +124,7 @@ def _moment(name: str, text: str, zone: tzinfo, later: bool) -> datetime:
     try:
         read = written(text.strip() + (" 00:00" if day_alone else ""))
     except NoTime as error:
-        raise InputError(f"{name} must be a date that there is, e.g. 2027-03-01, got {text!r}: {error}") from error
+        raise InputError(f"{name} must be a date that there is, e.g. 2027-03-01, got {text!r}") from error
     if read is None:
         raise InputError(f"{name} must be a date with the year first, e.g. 2027-03-01, got {text!r}")
     moment = read if read.tzinfo else read.replace(tzinfo=zone)
@@ -149,13 +150,14 @@ def _progress(done: str | float, of_steps: float | None, zone: tzinfo) -> tuple[
 def _of_log(path: Path, of_steps: float | None, zone: tzinfo) -> tuple[float, datetime]:
     if of_steps is None or not of_steps > 0:
         raise InputError(
-            f"{path} says how many steps are done: --of-steps has to say of how many, e.g. --of-steps 100000"
+            f"{path} says how many steps are done, and --of-steps of how many: give it, e.g. --of-steps 100000"
         )
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read as a training log: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} cannot be read as a training log: {why}") from error
     if not rows or not {"time", "step"} <= rows[0].keys():
         raise InputError(f"{path} must have the columns time and step, and a row at least")
     try:

@@ -67,32 +67,37 @@ class Dates(Answer):
             return None
         low, high = told.range
         middle_h = float(self.finishing.quantile(0.5))
-        return middle_h * told.ettr / high, middle_h * told.ettr / low
+        return middle_h * told.ettr / high, middle_h * told.ettr / low if low > 0 else math.inf
 
     def when(self, hours: float) -> str:
         """A date in words, or how long after the start where that has none."""
         if not math.isfinite(hours):
             return "never"
         day = self.calendar.day(hours)
-        return day or f"{duration(hours)} after {'now' if self.calendar.done else 'submission'}"
+        return day or f"{duration(hours)} {'from now' if self.calendar.done else 'after submission'}"
 
     @property
     def headline(self) -> str:
         """Dates with their probabilities."""
-        each = [f"{self.when(self.finishing.quantile(p))} ({in_n(p)})" for p in LEVELS]
-        return f"done by {', '.join(each)}"
+        return f"done {_by(self)}"
 
     @property
     def words(self) -> str:
         """The dates as sentences: the range over what is assumed, then chance."""
-        known = f", with a rate known from {count(self.counted)} failures" if self.counted else ""
-        text = f"Done {_by(self)}{known}"
+        known = f", the rate being known from {count(self.counted)} failures" if self.counted else ""
+        text = f"Done {_by(self)}{known}."
         if (over := self.over_assumed_h) is not None:
-            text += f"; over what is assumed, half of the runs {_by_between(self, *over)}"
-        if self.simulation is not None and not self.is_simulated and self.simulation.n_runs >= _FEWEST:
-            seen_h = self.simulation.finish_h(100 * LEVELS[0])
-            text += f". With {listed(list(self.left_out))}, simulated: {self.when(seen_h)} ({in_n(LEVELS[0])})"
-        return f"{text}."
+            text += f" Over what is assumed, half of the runs are done {_by_between(self, *over)}."
+        if (seen := self.simulated) is not None:
+            when = _until(self, seen.quantile(LEVELS[0]))
+            text += f" With {listed(list(self.left_out))}, simulated: {when} ({in_n(LEVELS[0])})."
+        return text
+
+    @property
+    def simulated(self) -> Finishing | None:
+        """The distribution of the runs with what is left out; None without any, or with too few of them."""
+        runs = self.simulation if self.left_out else None
+        return runs.finishing if runs is not None and runs.n_runs >= _FEWEST else None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
@@ -164,12 +169,14 @@ def dates_of(
     known = None if rate_is_exact else followed.failures.posterior
     exact_rate = known is None or known.shape < 1 or followed.failures.n_events == 0
     counted = None if exact_rate or known is None else (followed.failures.n_events or known.shape)
+    if simulation is not None and calendar.done:  # which are of the whole run
+        simulation = _rest(scenario, calendar.done, simulation.n_runs)
     try:
         finish = budget.finishing(followed, rate_known=exact_rate, done=calendar.done)
     except (NotModelled, OutsideValidity):
         if not simulate:
             return None
-        finish = _of_runs(scenario, calendar.done)
+        finish = _rest(scenario, calendar.done, _RUNS).finishing
         return Dates(scenario, calendar, finish, None, (), None, True, assumptions)
     return Dates(followed, calendar, finish, counted, left_out, simulation, False, assumptions)
 
@@ -191,13 +198,14 @@ def _followed(scenario: Scenario) -> tuple[Scenario, tuple[str, ...]]:
     return simple.scenario, simple.left_out
 
 
-def _of_runs(scenario: Scenario, done: float) -> Finishing:
+def _rest(scenario: Scenario, done: float, n_runs: int) -> Simulation:
+    """Runs of what is not done yet."""
     from ettr.simulation import simulate
 
     if done:
         rest = {"job.productive_h": scenario.productive_h * (1 - done), "job.first_queue_min": 0.0}
         scenario = scenario.override({"job.tokens": None, **rest} if scenario.job.tokens else rest)
-    return simulate(scenario, _RUNS).finishing
+    return simulate(scenario, n_runs)
 
 
 def in_n(p: float) -> str:
@@ -215,36 +223,59 @@ def in_n(p: float) -> str:
 
 
 def _by(dates: Dates) -> str:
-    """Dates at both probabilities, e.g. ``by 14 March 2027 (9 in 10), 20 March 2027 (99 in 100)``."""
-    first, last = (dates.finishing.quantile(p) for p in LEVELS)
-    either = f"({in_n(LEVELS[0])})", f"({in_n(LEVELS[1])})"
-    if dates.calendar.start is not None:
-        if dates.when(first) == dates.when(last):
-            return f"by {dates.when(first)} ({in_n(LEVELS[0])}, and {in_n(LEVELS[1])})"
-        return f"by {dates.when(first)} {either[0]}, {dates.when(last)} {either[1]}"
-    if not math.isfinite(first):
-        return f"never {either[0]}"
-    since = "from now" if dates.calendar.done else "after submission"
-    late = f", {duration(last)} {either[1]}" if math.isfinite(last) else ""
-    return f"{duration(first)} {since} {either[0]}{late}"
+    """Dates at both probabilities, e.g. ``by 14 March 2027 (chance 9 in 10), 20 March 2027 (99 in 100)``."""
+    first_h, last_h = (float(dates.finishing.quantile(p)) for p in LEVELS)
+    first, last = (in_n(p) for p in LEVELS)
+    if not math.isfinite(first_h):
+        return f"by no date with a chance of {first}"
+    until = _until(dates, first_h)
+    if not math.isfinite(last_h):
+        return f"{until} (chance {first}), by no date with {last}"
+    if dates.when(first_h) == dates.when(last_h):
+        return f"{until} (chance {first}, and {last})"
+    late = dates.when(last_h) if dates.calendar.day(last_h) else duration(last_h)
+    return f"{until} (chance {first}), {late} ({last})"
+
+
+def _until(dates: Dates, hours: float) -> str:
+    """E.g. ``by 14 March 2027``, or ``53.7 days after submission`` of a run without a start."""
+    return f"by {dates.when(hours)}" if dates.calendar.day(hours) else dates.when(hours)
 
 
 def _by_between(dates: Dates, low_h: float, high_h: float) -> str:
-    ends = dates.calendar.moment(low_h), dates.calendar.moment(high_h)
-    if ends[0] is None or ends[1] is None:
-        return f"after {duration(low_h)} to {duration(high_h)}"
-    if ends[0].date() == ends[1].date():
-        return f"by {dates.when(high_h)}"
-    first = f"{ends[0].day}" if (ends[0].year, ends[0].month) == (ends[1].year, ends[1].month) else f"{ends[0]:%-d %B}"
-    return f"by {first} to {dates.when(high_h)}"
+    if not math.isfinite(high_h):
+        return f"{_until(dates, low_h)} at best, and never at worst"
+    first, last = dates.calendar.moment(low_h), dates.calendar.moment(high_h)
+    if first is None or last is None:
+        return f"after {_span(duration(low_h), duration(high_h))}"
+    low, high = (dates.when(hours) for hours in (low_h, high_h))
+    if low == high:
+        return f"by {high}"
+    if (first.year, first.month) == (last.year, last.month):
+        return f"by {first.day} to {high}"
+    return f"by {low.removesuffix(f' {first.year}') if first.year == last.year else low} to {high}"
+
+
+def _span(low: str, high: str) -> str:
+    """Two durations with their unit said once.
+
+    Examples
+    --------
+    >>> _span("52.2 days", "54 days"), _span("71 h", "3.2 days"), _span("54 days", "54 days")
+    ('52.2 to 54 days', '71 h to 3.2 days', '54 days')
+    """
+    (number, _, unit), other = low.rpartition(" "), high.rpartition(" ")[2]
+    if low == high:
+        return high
+    return f"{number if unit == other else low} to {high}"
 
 
 def check_ends(scenario: Scenario, calendar: Calendar) -> None:
     """Refuse dates of a job that has no end, and a deadline before its work could be done."""
-    if (calendar.deadline or calendar.done) and not scenario.ends:
+    if (calendar.start or calendar.done) and not scenario.ends:
         raise InputError(
-            f"{scenario.name} has no end, so that no date or deadline can be asked of it: say how much training it "
-            "needs, e.g. --productive-h 1000 (job.productive_h)"
+            f"{scenario.title} has no end, and so no date or deadline: say how much training it needs, e.g. "
+            "--productive-h 1000 (job.productive_h)"
         )
     if (deadline_h := calendar.deadline_h) is None:
         return
@@ -255,5 +286,5 @@ def check_ends(scenario: Scenario, calendar: Calendar) -> None:
     if deadline_h < least_h:
         raise InputError(
             f"the deadline is {duration(deadline_h)} after the start, and the work alone takes {duration(least_h)}: "
-            "no run of this job can be done by then"
+            "give a later deadline, or an earlier start"
         )

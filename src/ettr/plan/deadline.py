@@ -12,7 +12,7 @@ import numpy as np
 from ettr import budget, mitigation
 from ettr.core.errors import InputError, NotModelled, OutsideValidity
 from ettr.core.report import Answer, Note, Report, Table, plain_values
-from ettr.core.sentences import about, duration, limit, pct, usd
+from ettr.core.sentences import about, duration, limit, listed, pct, usd
 from ettr.core.units import H_PER_DAY, MIN_PER_H
 from ettr.plan.dates import Dates, in_n
 from ettr.plan.fields import Field, field_of, solvable
@@ -104,11 +104,20 @@ class Deadline(Answer):
         return f"done by {self.dates.calendar.deadline_day}: {share(self.probability)}"
 
     @property
+    def simulated(self) -> float | None:
+        """Probability in runs with what the dates leave out; None without such runs."""
+        runs = self.dates.simulated
+        return None if runs is None else float(runs.cdf(self.hours))
+
+    @property
     def words(self) -> str:
         """The probability, what a day is worth, and what would change it."""
-        text = f"Done by the deadline, {self.dates.calendar.deadline_day}: {share(self.probability)}."
+        text = f"Done by the deadline, {self.dates.calendar.deadline_day}, with a chance of {share(self.probability)}"
         if len({share(p) for p in (self.day_earlier, self.probability, self.day_later)}) > 1:
-            text += f" A day earlier it is {share(self.day_earlier)}, a day later {share(self.day_later)}."
+            text += f"; a day earlier {share(self.day_earlier)}, a day later {share(self.day_later)}"
+        text += "."
+        if self.simulated is not None:
+            text += f" With {listed(list(self.dates.left_out))}, simulated: {share(self.simulated)}."
         text += f" A day of the job costs {usd(about(self.usd_per_day))}."
         if self.at_interval > self.probability + _WORTH:
             every = duration(self.interval_min / MIN_PER_H)
@@ -121,7 +130,8 @@ class Deadline(Answer):
     def to_dict(self) -> dict[str, Any]:
         """As plain values for JSON."""
         own = {name: value for name, value in vars(self).items() if name not in ("dates", "remedy")}
-        return dict(plain_values({**own, "remedy": self.remedy.id if self.remedy else None, "wanted": WANTED}))
+        remedy = self.remedy.id if self.remedy else None
+        return dict(plain_values({**own, "simulated": self.simulated, "remedy": remedy, "wanted": WANTED}))
 
     def report(self) -> Report:
         """The sentence, and what each field would have to be."""
@@ -130,12 +140,12 @@ class Deadline(Answer):
             return sections
         enough = [one for one in self.levers if one.value is not None]
         if enough:
-            rows = [(one.name, _needed(one), limit(one.given), one.unit) for one in enough]
-            columns = (f"for {in_n(WANTED)} one of these alone", "needed", "now", "unit")
+            rows = [(_bare(one), _needed(one), limit(one.given), one.unit) for one in enough]
+            columns = (f"for {in_n(WANTED)}, one of these alone", "needed", "now", "unit")
             sections.append(Table(columns, rows, words=("unit",)))
-        if short := [one.name for one in self.levers if one.value is None]:
-            none = "No value of these is enough alone" if enough else f"No field alone is enough for {in_n(WANTED)}"
-            sections.append(Note(f"{none}: {', '.join(short)}.", dim=True))
+        if short := [_bare(one) for one in self.levers if one.value is None]:
+            none = "Not enough alone, at any value" if enough else f"None of these is enough for {in_n(WANTED)} alone"
+            sections.append(Note(f"{none}: {listed(short)}.", dim=True))
         return sections
 
 
@@ -246,7 +256,7 @@ def _with(of: _Chance, scenario: Scenario, remedy: Remedy | None) -> float | Non
 
 def _levers(of: _Chance, scenario: Scenario) -> Iterator[Lever]:
     for path in solvable(scenario):
-        if path in (INTERVAL, N_GPUS, SPARES):
+        if path in (INTERVAL, N_GPUS, SPARES, "job.productive_h"):  # more work has a higher ETTR, and a later end
             continue
         asked = field_of(scenario, path)
         if asked.sense == "between" or asked.given == asked.ideal:
@@ -284,9 +294,14 @@ def share(p: float) -> str:
     >>> share(0.634), share(0.9991), share(0.0), share(0.0004)
     ('63%', 'more than 99%', '0%', 'less than 1%')
     """
-    if p > 0.995:
+    if p >= 0.995:
         return "more than 99%"
-    return "less than 1%" if 0 < p < 0.005 else pct(p, 0)
+    return "less than 1%" if 0 < p <= 0.005 else pct(p, 0)
+
+
+def _bare(one: Lever) -> str:
+    """A field as a list and a table name it."""
+    return one.name.removeprefix("the ")
 
 
 def _needed(one: Lever) -> str:

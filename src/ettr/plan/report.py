@@ -47,7 +47,8 @@ def plan_report(plan: Plan, short: bool = False) -> Report:
     if short:
         beyond = [Note(_beyond_formulas(plan))] if plan.left_out else []
         assumed = [Note(line, dim=True) for line in _assumed(plan)]
-        return [*sections, *beyond, Note(_interval(plan)), Note(_ettr(plan)), *assumed]
+        due = plan.due.report() if plan.due else []
+        return [*sections, *beyond, Note(_interval(plan)), Note(_ettr(plan)), *due, *assumed]
     sections += [Note(line) for line in _answer(plan)]
     sections += plan.due.report() if plan.due else []
     sections += [*tiers_report(plan), _lost(plan), Note(_bill(plan), dim=True)]
