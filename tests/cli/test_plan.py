@@ -505,3 +505,97 @@ def test_flags_stand_over_a_preset_and_are_shown(in_words):
 def test_a_hopeless_run_is_one_sentence(refused):
     words = refused("plan", "--gpus", "8e9", "--set", "failures.rate_per_1000_node_days=6")
     assert words.startswith("This job practically never ends: it fails every ")
+
+
+# --------------------------------------------------------------------------- dates
+
+DUE = ("plan", "bloom-176b", "--start", "2027-01-15", "--deadline", "2027-04-26", "--zone", "Europe/Berlin")
+ENDING = ("plan", "--gpus", "4096", "--mtbf-h", "9", "--productive-h", "1000")
+
+
+def test_dates_and_deadline_stand_after_the_ettr_in_words_on_the_page_and_for_machines(in_words, as_json, tmp_path):
+    page = tmp_path / "mine.html"
+    lines = in_words(*DUE, "--html", str(page)).splitlines()
+    first = [line.split(" ")[0] for line in lines]
+    at = first.index("Done")
+    assert first[at - 1] == "Useful" and first.count("Done") == 2
+    assert re.match(r"Done by \d+ April 2027 \(chance 9 in 10", lines[at])
+    assert lines[at + 1].startswith("Done by the deadline, 26 April 2027, with a chance of ")
+    written = page.read_text(encoding="utf-8")
+    assert "Done by the deadline, 26 April 2027" in written and "(chance 9 in 10" in written
+    record = as_json(*DUE)
+    assert record["dates"]["start"] == "2027-01-15T00:00:00+01:00"
+    assert record["dates"]["deadline"] == "2027-04-27T00:00:00+02:00"
+    assert record["deadline"]["hours"] == 102 * 24 - 1  # the clocks change in between
+    assert 0 < record["deadline"]["probability"] < 1
+
+
+def test_a_job_that_has_an_end_is_told_when_without_dates(in_words, as_json):
+    out = in_words(*ENDING)
+    assert len(re.findall(r"^Done .* days after submission \(chance 9 in 10\), ", out, re.M)) == 1
+    assert "deadline" not in out and as_json(*ENDING)["deadline"] is None
+    assert "Done" not in in_words("plan", "--gpus", "4096", "--mtbf-h", "9")
+
+
+def test_progress_counts_from_now_or_from_the_log(in_words, as_json, tmp_path):
+    assert re.search(
+        r"^Done .* days from now \(chance 9 in 10\)", in_words("plan", "bloom-176b", "--done", "40%"), re.M
+    )
+    log = tmp_path / "train.csv"
+    log.write_text("time,step\n2027-02-01 12:00,40000\n", encoding="utf-8")
+    dates = as_json("plan", "bloom-176b", "--done", str(log), "--of-steps", "1e5", "--zone", "+01:00")["dates"]
+    assert (dates["start"], dates["done"]) == ("2027-02-01T12:00:00+01:00", 0.4)
+
+
+def test_a_target_beside_a_deadline_answers_both(in_words):
+    out = in_words(*DUE, "--target", "0.985", "--field", "checkpoint.stall_s")
+    assert "Done by the deadline, 26 April 2027, with a chance of " in out and "For an ETTR of 0.985" in out
+
+
+def test_a_hopeless_run_never_keeps_a_deadline(in_words, refused):
+    dates = ("--start", "2027-01-15", "--deadline", "2027-03-10", "--productive-h", "100")
+    out = in_words("plan", "--gpus", "400000", "--mtbf-h", "0.12", *dates)
+    assert out.rstrip().endswith("The probability of being done by the deadline is 0.")
+    words = refused("plan", "--gpus", "8e9", "--set", "failures.rate_per_1000_node_days=6", *dates)
+    assert words.startswith("This job practically never ends") and words.endswith("by the deadline is 0.")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--deadline", "2027-03-08"), "a deadline needs the start that it is counted from: --start with --deadline "),
+        (
+            ("--start", "2027-01-15", "--deadline", "2027-03-01"),
+            "the deadline is 46 days after the start, and the work",
+        ),
+        (
+            ("--start", "2027-01-15", "--deadline", "2027-01-01"),
+            "deadline must be after the start, 2027-01-15 00:00, g",
+        ),
+        (("--start", "2027-02-30"), "start must be a date that there is, e.g. 2027-03-01, got '2027-02-30'"),
+        (("--start", "03/01/2027"), "start must be a date with the year first, e.g. 2027-03-01, got '03/01/2027'"),
+        (
+            ("--start", "2027-01-15", "--zone", "Mars/Base"),
+            "unknown zone 'Mars/Base' (--zone; an offset such as +08:00",
+        ),
+        (("--zone", "Europe/Berlin"), "--zone Europe/Berlin goes with --start, the date that it is of"),
+        (("--done", "140%"), "done must be at least 0 and below 1, e.g. 0.4 or 40%, got 140%"),
+        (("--done", "-1"), "done must be at least 0 and below 1, e.g. 0.4 or 40%, got -1"),
+        (("--done", "half"), "done must be a share, e.g. 40%, or a training log ending in .csv, got 'half'"),
+        (("--of-steps", "100"), "--of-steps goes with a training log: --done FILE.csv, with the columns time and step"),
+        (("--done", "40%", "--of-steps", "100"), "--of-steps goes with a training log: --done FILE.csv, with the colu"),
+        (("--done", "no.csv"), "no.csv says how many steps are done, and --of-steps of how many: give it, e.g. --of-s"),
+        (("--done", "no.csv", "--of-steps", "9"), "no.csv cannot be read as a training log: No such file or director"),
+    ],
+)
+def test_dates_that_are_none_are_one_sentence(refused, more, message):
+    assert refused("plan", "llama3-405b", *more).startswith(message)
+
+
+@pytest.mark.parametrize("more", [("--start", "2027-01-15", "--deadline", "2027-03-08"), ("--done", "40%")])
+def test_a_job_without_an_end_has_no_dates(refused, more):
+    words = refused("plan", "--gpus", "4096", "--mtbf-h", "9", *more)
+    assert words == (
+        "Our cluster has no end, and so no date or deadline: say how much training it needs, e.g. --productive-h 1000 "
+        "(job.productive_h)"
+    )

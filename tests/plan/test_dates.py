@@ -1,0 +1,276 @@
+"""By when a run is done: the exact distribution at the interval of the plan, and words for every kind of run."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from ettr import Scenario, budget, plan, simulate
+from ettr.core.errors import InputError, OutsideValidity
+from ettr.core.finishing import Finishing, constant, table
+from ettr.plan.dates import in_n
+from mechanisms import PEER, WARNED
+
+START = plan.calendar_of("2027-01-15")
+POOL = {"spares": {"n_nodes": 8}, "repair": {"manual_h": 24}}
+ENDLESS = {
+    "name": "large",
+    "cluster": {"n_gpus": 400_000},
+    "job": {"productive_h": 100},
+    "failures": {"job_mttf_h": 0.12},
+}
+"""Trains for less than one in a hundred of the time, by what is assumed."""
+
+
+@cache
+def answered(name: str = "llama3-405b", changes: str = "{}", simulate: bool = True, start: bool = True) -> plan.Plan:
+    run = Scenario.load(name).override(json.loads(changes))
+    return plan.make(run, simulate, START if start else None)
+
+
+def of(changes: dict[str, object] | None = None, **more: object) -> plan.Plan:
+    return answered(changes=json.dumps(changes or {}), **more)
+
+
+def at(answer: plan.Plan) -> Scenario:
+    return answer.asked.override({"checkpoint.interval_min": answer.band.interval_min})
+
+
+# --------------------------------------------------------------------------- the numbers
+
+
+def test_dates_are_those_of_the_exact_distribution_mixed_over_the_count():
+    answer = of()
+    exact = budget.finishing(at(answer), rate_known=False)
+    assert answer.dates.counted == 419
+    for p in (0.05, 0.5, 0.9, 0.99):
+        assert answer.dates.finishing.quantile(p) == exact.quantile(p)
+    known = budget.finishing(at(answer))
+    assert answer.dates.finishing.sd_h > 1.2 * known.sd_h  # chance alone is less than what the count leaves open
+    assert answer.dates.finishing.mean_h == pytest.approx(known.mean_h, rel=1e-3)
+
+
+def test_half_of_the_runs_over_what_is_assumed_follow_the_range_of_the_ettr():
+    dates = of().dates
+    (low, high), ettr = dates.assumptions.range, dates.assumptions.ettr
+    middle_h = dates.finishing.quantile(0.5)
+    assert dates.over_assumed_h == pytest.approx((middle_h * ettr / high, middle_h * ettr / low), rel=1e-12)
+    assert dates.over_assumed_h[0] < middle_h < dates.over_assumed_h[1]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"failures.rate_per_1000_node_days": 0},
+        {"failures.rate_per_1000_node_days": 6},
+        {"failures.burn_in": {"factor": 3, "decay_days": 5}, "failures.rate_per_1000_node_days": 4},
+        {"recovery.restart_cv": 1.0},
+        {"checkpoint.tiers": [PEER], "maintenance": None},
+        {"prediction": WARNED, "maintenance": None},
+    ],
+    ids=["no failures", "a rate that nobody counted", "burn-in", "restarts that vary", "tiers", "warnings"],
+)
+def test_what_has_a_transform_is_followed_in_full(changes):
+    answer = of({**changes, "failures.modes": []} if "failures.rate_per_1000_node_days" in changes else changes)
+    dates = answer.dates
+    assert not dates.left_out and not dates.is_simulated and dates.simulated is None
+    assert "simulated" not in dates.words
+    whole_min = plan.whole_interval_min(answer.asked, answer.band.interval_min)
+    exact = budget.finishing(
+        answer.asked.override({"checkpoint.interval_min": whole_min}), rate_known=dates.counted is None
+    )
+    assert dates.finishing.quantile(0.9) == pytest.approx(exact.quantile(0.9), rel=1e-12)
+
+
+def test_restarts_that_vary_are_kept_where_the_budget_takes_their_mean():
+    varying, steady = of({"recovery.restart_cv": 3.0}), of()
+    assert "restarts that vary" in varying.left_out[0] and not varying.dates.left_out
+    assert varying.dates.finishing.sd_h > steady.dates.finishing.sd_h
+    # a restart that takes long is cut by a failure, and the next may be short
+    assert varying.dates.finishing.mean_h == pytest.approx(steady.dates.finishing.mean_h, rel=0.01)
+
+
+def test_nodes_with_a_memory_fail_at_their_mean_rate():
+    answer = of({"failures.lifetime": {"shape": 0.7}})
+    assert answer.dates.left_out == ("nodes with a memory, at their mean rate",)
+    assert answer.dates.finishing.mean_h == pytest.approx(of().dates.finishing.mean_h, rel=0.01)
+
+
+def test_spares_that_run_out_are_left_out_and_simulated_beside():
+    answer = of(POOL)
+    dates = answer.dates
+    assert dates.left_out == ("spares that run out (spares, repair)",) and not dates.is_simulated
+    assert dates.simulation is answer.simulation
+    assert dates.simulated.quantile(0.9) > dates.finishing.quantile(0.9)
+    seen = dates.when(dates.simulated.quantile(0.9))
+    assert f"With spares that run out (spares, repair), simulated: by {seen} (9 in 10)." in dates.words
+    quick = of(POOL, simulate=False).dates
+    assert quick.simulation is None and quick.simulated is None and "simulated" not in quick.words
+
+
+def test_of_a_run_under_way_the_rest_is_simulated():
+    run = Scenario.load("llama3-405b").override({**POOL, "job.productive_h": 200})
+    whole = plan.make(run, calendar=START).dates
+    rest = plan.make(run, calendar=plan.calendar_of("2027-01-15", done="75%")).dates
+    # the pool is full at the beginning, so that the rest waits for fewer nodes than its share
+    assert rest.simulated.quantile(0.5) < 0.4 * whole.simulated.quantile(0.5)
+    assert rest.finishing.mean_h == pytest.approx(0.25 * whole.finishing.mean_h, rel=0.01)
+
+
+def test_without_a_transform_the_dates_are_those_of_simulated_runs():
+    """Latent failures beside maintenance have no transform."""
+    silent = {
+        "failures.modes": [{"name": "Silent", "share": 1, "latency_h": 5}],
+        "checkpoint.persist_s": 0,
+        "job.productive_h": 50,
+        "maintenance": {"per_day": 0.5, "duration_min": 20},
+    }
+    answer = answered("rsc-1", json.dumps(silent))
+    dates = answer.dates
+    assert dates.is_simulated and not dates.left_out and dates.simulated is None
+    again = simulate(at(answer), 400, seed=7).total_h
+    assert abs(dates.finishing.mean_h - again.mean()) < 4 * again.std() * math.sqrt(1 / again.size + 1 / 4000)
+    assert answered("rsc-1", json.dumps(silent), simulate=False).dates is None
+    report = str(answered("rsc-1", json.dumps(silent), simulate=False).report())
+    assert "Done" not in report
+
+
+def test_of_no_failures_seen_the_rate_is_the_most_that_fits():
+    run = Scenario.of(
+        {
+            "name": "quiet",
+            "cluster": {"n_gpus": 512},
+            "job": {"productive_h": 1000},
+            "failures": {"n_events": 0, "node_days": 1920},
+        }
+    )
+    answer = plan.make(run)
+    assert answer.is_bound and answer.dates.counted is None
+    assert answer.dates.finishing.mean_h == pytest.approx(float(answer.budget.total_h), rel=1e-6)
+
+
+def test_a_job_without_an_end_has_no_dates():
+    run = Scenario.load("llama3-405b").override({"job.productive_h": None})
+    answer = plan.make(run)
+    assert answer.dates is None and answer.due is None
+    assert answer.to_dict()["dates"] is None and "Done" not in str(answer.report())
+    for asked in (START, plan.calendar_of(done="40%"), plan.calendar_of("2027-01-15", "2027-03-08")):
+        with pytest.raises(InputError, match="has no end, and so no date or deadline: say how much training it needs"):
+            plan.make(run, calendar=asked)
+
+
+def test_a_share_done_shortens_the_rest_and_leaves_the_start_out():
+    run = Scenario.load("bloom-176b")
+    rest = plan.make(run, calendar=plan.calendar_of(done="40%")).dates.finishing
+    best = plan.make(run).best
+    assert rest.mean_h == budget.finishing(best, done=0.4).mean_h
+    assert "days from now (chance 9 in 10)" in plan.make(run, calendar=plan.calendar_of(done="40%")).dates.words
+
+
+# --------------------------------------------------------------------------- the words
+
+
+def test_the_sentence_names_both_dates_what_they_rest_on_and_what_is_assumed():
+    dates = of().dates
+    assert dates.words.startswith("Done by 9 March 2027 (chance 9 in 10, and 99 in 100), the rate being known from 419")
+    assert dates.words.endswith("Over what is assumed, half of the runs are done by 8 to 9 March 2027.")
+    assert dates.headline == "done by 9 March 2027 (chance 9 in 10, and 99 in 100)"
+
+
+def test_without_a_start_it_is_days_after_submission():
+    words = of(start=False).dates.words
+    assert words.startswith("Done 53.7 days after submission (chance 9 in 10), 54 days (99 in 100), the rate being")
+    assert words.endswith("half of the runs are done after 52.2 to 54 days.")
+
+
+def ending(share: float) -> Finishing:
+    """Runs of which a share is done within 1,000 h, at any of them alike, and the others never."""
+    below = np.linspace(0.0, share, 64)
+    hours = {"first_h": 0.0, "step_h": 1000 / 63, "mean_h": math.inf, "sd_h": math.inf}
+    return table(below, np.full(64, share / 1000), never=1 - share, **hours)
+
+
+def test_what_never_ends_has_no_date():
+    dates = replace(of().dates, assumptions=None)
+    never = replace(dates, finishing=ending(0.5))
+    assert never.words == "Done by no date with a chance of 9 in 10, the rate being known from 419 failures."
+    rarely = replace(dates, finishing=ending(0.98))
+    assert rarely.words.startswith("Done by 22 February 2027 (chance 9 in 10), by no date with 99 in 100, the rate")
+    assert never.to_dict()["quantiles_h"]["0.9"] is None and never.to_dict()["dates"]["0.9"] is None
+    assert never.when(math.inf) == "never"
+
+
+@pytest.mark.parametrize(
+    ("start", "hours", "text"),
+    [
+        ("2027-01-15", (240, 250), "by 25 January 2027"),
+        ("2027-01-15", (240, 300), "by 25 to 27 January 2027"),
+        ("2027-01-15", (240, 800), "by 25 January to 17 February 2027"),
+        ("2027-12-15", (240, 800), "by 25 December 2027 to 17 January 2028"),
+        ("2027-01-15", (240, math.inf), "by 25 January 2027 at best, and never at worst"),
+        ("2027-01-15", (240, 1e9), "after 10 days to more than a thousand years"),
+        (None, (240, 300), "after 10 to 12.5 days"),
+        (None, (60, 100), "after 60 h to 4.17 days"),
+    ],
+)
+def test_a_range_of_dates_says_its_month_year_and_unit_once(monkeypatch, start, hours, text):
+    dates = replace(of().dates, calendar=plan.calendar_of(start))
+    monkeypatch.setattr(plan.Dates, "over_assumed_h", hours)
+    assert dates.words.endswith(f"Over what is assumed, half of the runs are done {text}.")
+
+
+def test_a_run_that_takes_the_same_time_for_certain_is_done_then():
+    dates = replace(of().dates, finishing=constant(100.0), counted=None, assumptions=None)
+    assert dates.words == "Done by 19 January 2027 (chance 9 in 10, and 99 in 100)."
+
+
+def test_probabilities_as_people_say_them():
+    assert [in_n(p) for p in (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)] == [
+        *("1 in 20", "1 in 4", "1 in 2", "3 in 4", "9 in 10", "19 in 20", "99 in 100")
+    ]
+    assert in_n(0.123) == "12.3%"
+
+
+def test_for_machines():
+    dates = of().dates
+    record = json.loads(json.dumps(dates.to_dict(), allow_nan=False))
+    assert list(record) == [
+        *("start", "deadline", "done", "finish", "quantiles_h", "dates", "rate_known_from", "over_what_is_assumed_h"),
+        *("left_out", "is_simulated"),
+    ]
+    assert record["start"] == "2027-01-15T00:00:00+00:00" and record["deadline"] is None
+    assert record["quantiles_h"]["0.9"] == dates.finishing.quantile(0.9)
+    assert record["dates"]["0.9"].startswith("2027-03-09T") and record["rate_known_from"] == 419
+    undated = of(start=False).dates.to_dict()
+    assert set(undated["dates"].values()) == {None} and undated["start"] is None
+
+
+def test_a_report_of_its_own_has_a_table_of_dates():
+    note, table = of().dates.report()
+    assert note.text == of().dates.words
+    assert [row[0] for row in table.rows][:2] == ["1 in 20", "1 in 4"] and table.rows[-1][1] == "9 March 2027"
+
+
+# --------------------------------------------------------------------------- runs that never end
+
+
+def test_a_hopeless_run_says_that_its_chance_is_nothing():
+    hopeless = plan.make(Scenario.of(ENDLESS), calendar=plan.calendar_of("2027-01-15", "2027-03-08"))
+    assert hopeless.budget.ettr < 0.01
+    text = str(hopeless.report())
+    assert "practically never ends" in text and "The probability of being done by the deadline is 0." in text
+    record = json.loads(json.dumps(hopeless.to_dict(), allow_nan=False))
+    assert record["deadline"] is None or record["deadline"]["probability"] == 0
+
+
+def test_a_run_without_a_plan_says_it_in_its_refusal():
+    run = Scenario.load("llama3-405b").override({"cluster.n_gpus": 8_000_000_000})
+    with pytest.raises(OutsideValidity, match=r"The probability of being done by the deadline is 0\.$"):
+        plan.make(run, calendar=plan.calendar_of("2027-01-15", "2028-03-08"))
+    with pytest.raises(OutsideValidity, match="a faster restart\\.$"):
+        plan.make(run, calendar=START)

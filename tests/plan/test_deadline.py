@@ -1,0 +1,270 @@
+"""Whether a run is done by a date: the probability, the interval, and values of fields that really give nine in ten."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from ettr import Scenario, budget, mitigation, plan
+from ettr.core.errors import InputError, NotModelled
+from ettr.core.units import H_PER_DAY
+from ettr.plan.deadline import WANTED, deadline_of, share
+from ettr.scenario.paths import RATE
+
+NEAR = 0.01
+"""Probabilities of the levers rest on fewer terms and rates than those of a plan."""
+
+
+@cache
+def due(name: str = "llama3-405b", by: str = "2027-03-08", changes: str = "{}", done: str = "0") -> plan.Plan:
+    run = Scenario.load(name).override(json.loads(changes))
+    return plan.make(run, calendar=plan.calendar_of("2027-01-15", by, done=done))
+
+
+COUNTED = due
+"""Its rate is known from 419 failures."""
+
+
+def exact_rate() -> plan.Plan:
+    return due("bloom-176b", "2027-04-26 00:00")
+
+
+def chance(answer: plan.Plan, changes: dict[str, float]) -> float:
+    """Of being done in time with other values and the best interval there, by the full distribution."""
+    run = answer.due.dates.scenario
+    if (rate := changes.get(RATE)) and answer.due.dates.counted:  # another rate, known as well as this one
+        shape = run.failures.posterior.shape
+        changes = {**changes, "failures.rate_gamma": {"shape": shape, "node_days": 1000 * shape / rate}}
+    run = run.override({**changes, "failures.modes": []})
+    run = run.override({"checkpoint.interval_min": plan.best_interval_min(run)})
+    return float(budget.finishing(run, rate_known=answer.due.dates.counted is None).cdf(answer.due.hours))
+
+
+# --------------------------------------------------------------------------- the probability
+
+
+@pytest.mark.parametrize("answer", [COUNTED, exact_rate], ids=["counted", "exact"])
+def test_the_probability_is_that_of_the_distribution_at_the_deadline_and_a_day_around(answer):
+    one, finish = answer().due, answer().dates.finishing
+    for probability, days in ((one.probability, 0), (one.day_earlier, -1), (one.day_later, 1)):
+        assert probability == finish.cdf(one.hours + days * H_PER_DAY)
+    assert one.day_earlier < one.probability < one.day_later
+    assert one.usd_per_day == pytest.approx(24 * 2 * answer().asked.cluster.n_gpus, rel=1e-12)
+
+
+@pytest.mark.parametrize("answer", [COUNTED, exact_rate, lambda: due("glm-130b", "2027-02-26 12:00")])
+def test_the_interval_it_names_is_at_least_as_likely_as_any_other(answer):
+    one = answer().due
+    scenario = one.dates.scenario
+    run = budget.accepted(scenario, formula="finishing")
+    rates = None if one.dates.counted is None else budget.posterior_rates(scenario, run)
+    tried_h = answer().best.interval_h * np.geomspace(0.5, 2, 13)
+    on_grid = budget.chance(replace(run, tau=tried_h), one.hours, rates)
+    assert one.at_interval >= one.probability
+    assert one.at_interval >= on_grid.max() - 0.003  # it looks at 25 intervals, and at fewer rates
+    named = budget.chance(replace(run, tau=one.interval_min / 60), one.hours, rates)
+    assert named == pytest.approx(one.at_interval, abs=0.005)
+
+
+def test_an_interval_that_hardly_helps_is_not_named():
+    assert COUNTED().due.at_interval < COUNTED().due.probability + 0.005
+    assert "Likeliest" not in COUNTED().due.words
+    better = replace(COUNTED().due, interval_min=9.0, at_interval=0.2)
+    assert " Likeliest with a checkpoint every 9 min: 20%." in better.words
+
+
+def test_plan_asked_afterwards_gives_the_same():
+    later = plan.make("llama3-405b").deadline("2027-03-08", start="2027-01-15")
+    assert later.to_dict() == COUNTED().due.to_dict()
+    rest = plan.make("llama3-405b").deadline("2027-03-08", "2027-02-01", "Europe/Berlin", "40%")
+    assert rest.hours == 36 * 24 and rest.dates.calendar.done == 0.4 and rest.probability > 0.99
+
+
+# --------------------------------------------------------------------------- what it would take
+
+
+@pytest.mark.parametrize("answer", [COUNTED, exact_rate], ids=["counted", "exact"])
+def test_each_value_really_gives_nine_in_ten_and_its_neighbour_less(answer):
+    levers = [one for one in answer().due.levers if one.value is not None]
+    assert len(levers) >= 2
+    for one in levers:
+        assert chance(answer(), {one.field: one.value}) == pytest.approx(WANTED, abs=NEAR), one.field
+        worse = one.value + 0.1 * (one.given - one.value)
+        assert chance(answer(), {one.field: worse}) < WANTED - NEAR / 10, one.field
+        assert (one.value < one.given) == (one.sense == "at most")
+
+
+@pytest.mark.parametrize("answer", [COUNTED, exact_rate], ids=["counted", "exact"])
+def test_where_no_value_is_enough_the_best_one_is_not(answer):
+    none = [one for one in answer().due.levers if one.value is None]
+    assert none
+    for one in none:
+        best = 0.0 if one.sense == "at most" else 1.0
+        if one.field != "checkpoint.persist_s":
+            assert chance(answer(), {one.field: best}) < WANTED + NEAR, one.field
+
+
+def test_what_changes_the_work_or_is_asked_elsewhere_is_no_lever():
+    for answer in (COUNTED(), exact_rate()):
+        asked = {one.field for one in answer.due.levers}
+        assert not asked & {"job.productive_h", "checkpoint.interval_min", "cluster.n_gpus", "spares.n_nodes"}
+        assert "failures.rate_per_1000_node_days" in asked
+
+
+def test_a_deadline_that_is_kept_with_nine_in_ten_needs_nothing():
+    kept = due(by="2027-03-09").due
+    assert kept.probability > WANTED and kept.levers == ()
+    assert len(kept.report()) == 1
+
+
+def test_the_first_remedy_is_applied_at_its_best_interval():
+    one = COUNTED().due
+    assert one.remedy.id == COUNTED().remedies.steps[0].id
+    better = mitigation.apply(one.dates.scenario, one.remedy.id)
+    better = better.override({"checkpoint.interval_min": plan.best_interval_min(better)})
+    exact = float(budget.finishing(better, rate_known=False).cdf(one.hours))
+    assert one.with_remedy == pytest.approx(exact, abs=NEAR)
+    assert f" With {one.remedy.id} for 150,000 USD: {share(exact)}." in one.words
+    alone = deadline_of(one.dates)
+    assert alone.remedy is None and alone.with_remedy is None and "With " not in alone.words
+
+
+# --------------------------------------------------------------------------- words
+
+
+def test_the_sentence_has_the_probability_what_a_day_changes_and_what_it_costs():
+    assert COUNTED().due.words.startswith(
+        "Done by the deadline, 8 March 2027, with a chance of 5%; a day earlier less than 1%, a day later 99%. A day "
+        "of the job costs 790,000 USD."
+    )
+    assert COUNTED().due.headline == "done by 8 March 2027: 5%"
+
+
+def test_what_is_certain_is_said_as_more_than_99():
+    sure = due(by="2027-06-01").due
+    assert (
+        sure.words
+        == "Done by the deadline, 1 June 2027, with a chance of more than 99%. A day of the job costs "
+        + ("790,000 USD.")
+    )
+    assert sure.levers == ()
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        *((0.0, "0%"), (0.0049, "less than 1%"), (0.005, "less than 1%"), (0.0051, "1%"), (0.5, "50%")),
+        *((0.99, "99%"), (0.9949, "99%"), (0.995, "more than 99%"), (1.0, "more than 99%")),
+    ],
+)
+def test_a_share_is_never_surer_than_it_is(p, text):
+    assert share(p) == text
+
+
+def test_the_table_names_what_is_needed_and_what_is_not_enough():
+    _, table, note = COUNTED().due.report()
+    assert table.columns == ("for 9 in 10, one of these alone", "needed", "now", "unit")
+    assert [row[0] for row in table.rows] == ["failure rate", "checkpoint stall", "restart time"]
+    assert all(row[1].startswith("<= ") for row in table.rows)
+    assert note.text.startswith("Not enough alone, at any value: background write, detection time, ")
+    assert "productive" not in note.text and "length of the work" not in note.text
+
+
+def lever(value: float | None) -> plan.Lever:
+    return plan.Lever("recovery.restart_min", "the restart time", "min", 5.0, value, "at most")
+
+
+def test_values_that_are_all_enough_or_never():
+    any_will_do = replace(COUNTED().due, levers=(lever(math.inf), lever(2.0)))
+    _, table = any_will_do.report()
+    assert [row[1] for row in table.rows] == ["any", "<= 2"]
+    _, note = replace(COUNTED().due, levers=(lever(None),)).report()
+    assert note.text == "None of these is enough for 9 in 10 alone: restart time."
+
+
+def test_for_machines():
+    record = json.loads(json.dumps(COUNTED().due.to_dict(), allow_nan=False))
+    assert list(record) == [
+        *("hours", "probability", "day_earlier", "day_later", "interval_min", "at_interval", "usd_per_day"),
+        *("with_remedy", "levers", "simulated", "remedy", "wanted"),
+    ]
+    assert record["remedy"] == "parallel-checkpoint" and record["wanted"] == 0.9 and record["simulated"] is None
+    assert {"field", "name", "unit", "given", "value", "sense"} == record["levers"][0].keys()
+    unlimited = replace(COUNTED().due, levers=(lever(math.inf),)).to_dict()
+    assert unlimited["levers"][0]["value"] is None
+
+
+def test_the_answer_comes_before_the_deadline_and_both_before_what_is_lost():
+    texts = [str(section) for section in COUNTED().report()]
+    order = [next(i for i, text in enumerate(texts) if start in text) for start in ("ETTR", "Done by 9", "Done by the")]
+    assert order == sorted(order) and "lost a month" in "".join(texts[order[-1] :])
+    assert sum("Done by the deadline" in text for text in texts) == 1
+
+
+# --------------------------------------------------------------------------- what is left out, and refused
+
+
+def test_spares_that_run_out_have_a_probability_of_their_own():
+    pool = json.dumps({"spares": {"n_nodes": 8}, "repair": {"manual_h": 24}})
+    one = due(by="2027-03-20", changes=pool).due
+    seen = float(np.mean(one.dates.simulation.total_h <= one.hours))
+    assert one.probability > 0.99 and one.simulated < 0.9 and one.simulated == pytest.approx(seen, abs=0.01)
+    assert f" With spares that run out (spares, repair), simulated: {share(one.simulated)}." in one.words
+
+
+def test_simulated_dates_give_a_probability_and_no_more():
+    silent = {
+        "failures.modes": [{"name": "Silent", "share": 1, "latency_h": 5}],
+        "checkpoint.persist_s": 0,
+        "job.productive_h": 50,
+        "maintenance": {"per_day": 0.5, "duration_min": 20},
+    }
+    answer = due("rsc-1", "2027-01-24", json.dumps(silent))
+    one = answer.due
+    assert one.dates.is_simulated and 0 < one.probability < 1
+    assert (one.levers, one.remedy, one.at_interval) == ((), None, one.probability)
+    quick = plan.make(answer.asked, simulate=False)
+    with pytest.raises(NotModelled, match="no transform of this run, and the plan may not simulate it"):
+        quick.deadline("2027-01-24", "2027-01-15")
+
+
+def test_no_failures_are_certain_but_for_maintenance():
+    never = due(by="2027-03-06", changes=json.dumps({"failures.rate_per_1000_node_days": 0, "failures.modes": []})).due
+    assert never.probability > 0.99 and never.remedy is None
+
+
+@pytest.mark.parametrize(
+    ("start", "by", "done", "message"),
+    [
+        (
+            "2027-01-15",
+            "2027-03-01",
+            0,
+            "the deadline is 46 days after the start, and the work alone takes 48.6 days: give a later deadline, or an "
+            "earlier start",
+        ),
+        (
+            "2027-01-15",
+            "2027-01-20",
+            "80%",
+            "the deadline is 6 days after the start, and the work alone takes 9.72 day",
+        ),
+        ("2027-01-15", "2027-01-01", 0, "deadline must be after the start, 2027-01-15 00:00, got 2027-01-01"),
+    ],
+)
+def test_a_deadline_before_the_work_can_be_done_is_refused(start, by, done, message):
+    with pytest.raises(InputError) as error:
+        plan.make("llama3-405b").deadline(by, start, done=done)
+    assert str(error.value).startswith(message)
+    with pytest.raises(InputError):
+        plan.make("llama3-405b", calendar=plan.calendar_of(start, by, done=done))
+
+
+def test_dates_without_a_deadline_have_no_chance():
+    with pytest.raises(InputError, match="the calendar has no deadline"):
+        deadline_of(plan.make("bloom-176b").dates)
