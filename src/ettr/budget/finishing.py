@@ -84,7 +84,7 @@ def finishing(
     >>> run = Scenario.load("llama3-405b").override({"maintenance": None, "spares": None, "repair": None})
     >>> finish = budget.finishing(run)
     >>> round(finish.quantile(0.9), 1), round(finish.cdf(1272), 3)
-    (1272.6, 0.877)
+    (1272.6, 0.875)
     """
     share = _share(done)
     run = accepted(scenario, at, "finishing")
