@@ -38,10 +38,19 @@ def test_the_date_is_that_of_simulated_runs_where_it_does_not(case, words):
     assert known.proof.total_h.mean() < known.runs.total_h.mean()
 
 
-def test_warnings_go_where_failures_are_too_few_for_them(llama3):
-    few = {"prediction": {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}, "job.productive_h": 20}
-    known = tables.finishing_dates(llama3.override(few), 20)
-    assert any("warnings of failures (prediction)" in one for one in known.left_out)
+WARNED = {"prediction": {"recall": 0.6, "precision": 0.85, "lead_s": 120, "action_s": 30}}
+SILENT = {"failures.modes": [{"name": "SDC", "share": 1.0, "latency_h": 2}], "checkpoint.persist_s": 0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "left_out"),
+    [
+        (WARNED | {"cluster.n_gpus": 128, "job.productive_h": 20}, "warnings of failures (prediction)"),
+        (SILENT, "stops for maintenance (maintenance)"),
+    ],
+)
+def test_as_much_goes_as_the_form_needs(llama3, changes, left_out):
+    assert tables.finishing_dates(llama3.override(changes), 20).left_out == (left_out,)
 
 
 def test_a_run_that_never_ends_has_no_date(llama3):
