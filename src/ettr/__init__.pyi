@@ -17,6 +17,7 @@ from . import sweep as sweep
 from . import telemetry as telemetry
 from . import thermal as thermal
 from . import validation as validation
+from .core.finishing import Finishing as Finishing
 from .core.results import FailureLog as FailureLog
 from .core.results import TimeBudget as TimeBudget
 from .notebook import record as record

@@ -6,7 +6,6 @@ import itertools
 from typing import Any
 
 import numpy as np
-import pytest
 from grids import KINDS, alarms
 
 from ettr import Scenario, simulate
@@ -81,11 +80,9 @@ REFUSED = {
     for pair in itertools.product(each, others)
 } | {frozenset((name, "slowdown")): ("checkpoint.tiers", "checkpoint.persist_slowdown") for name in TIERS}
 """Pairs that have no transform, and the words for both."""
-OUTSIDE = {frozenset(("much maintenance", "burn-in"))}
-"""Where the mean exposed hours are not known, to which a rate that changes is followed."""
 ENDLESS = {frozenset(("steady", "silent"))}
 """In the steady state all failures are noticed, and in a simulated run not those of its last hours."""
-FOLLOWED = {names: rules for names, rules in UNIONS.items() if set(names) not in (*REFUSED, *OUTSIDE, *ENDLESS)}
+FOLLOWED = {names: rules for names, rules in UNIONS.items() if set(names) not in (*REFUSED, *ENDLESS)}
 
 
 def allowance_h(finish: Finishing, run: Scenario) -> float:
@@ -113,19 +110,3 @@ def distance(finish: Finishing, run: Scenario, n_runs: int, seed: int, shift_h: 
     over = finish.cdf(seen - A_HAIR_H - shift_h) - before
     under = after - finish.cdf(seen + A_HAIR_H + shift_h)
     return float(max(over.max(), under.max()) * n_runs**0.5)
-
-
-def fault(reason: str) -> Any:
-    """A mark for what the form gets wrong as it stands; a test that passes all the same fails."""
-    return pytest.mark.xfail(strict=True, reason=reason)
-
-
-LATTICE = "terms that fade and come back, as of times that are multiples of a stop, are missed"
-FAULTS = {
-    ("much maintenance", "half a failure"): fault(LATTICE),
-    ("much maintenance", "three failures"): fault(LATTICE),
-    ("random", "burn-in"): fault("the logarithm of the probability of a quiet run is taken where that is 0"),
-    ("modes", "alarms"): fault(
-        "the root is lost at the highest frequency, and the run refused for having few failures"
-    ),
-}

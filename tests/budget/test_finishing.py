@@ -11,16 +11,13 @@ import numpy as np
 import pytest
 from finishing_rules import (
     A_HAIR_H,
-    FAULTS,
     FOLLOWED,
-    OUTSIDE,
     REFUSED,
     RULES,
     RUN,
     UNIONS,
     allowance_h,
     distance,
-    fault,
 )
 from grids import KINDS, alarms, burn_in, lifetime, silent, slower, tiers
 from hypothesis import given, settings
@@ -64,7 +61,7 @@ def same(ours: Finishing, expected: Finishing, rel: float, factor: float = 1.0) 
 # --------------------------------------------------------------------------- what is simulated
 
 
-@pytest.mark.parametrize("names", [pytest.param(names, marks=FAULTS.get(names, ())) for names in SOME], ids=", ".join)
+@pytest.mark.parametrize("names", SOME, ids=", ".join)
 def test_it_is_what_is_simulated(run, names):
     """By Kolmogorov's distance; `test_finishing_simulated.py` does the same with more runs and all pairs."""
     run = run.override(FOLLOWED[names])
@@ -73,7 +70,6 @@ def test_it_is_what_is_simulated(run, names):
 
 
 STILL = ("half a failure", "maintenance")
-OF_STOPS = fault("exposed hours are taken from a probability that holds the requests for maintenance too")
 QUIET = [
     STILL,
     ("steady", *STILL),
@@ -81,7 +77,7 @@ QUIET = [
     ("steady", "three tiers", *STILL),
     ("burn-in", "half a failure"),
     ("burn-in", "steady", "half a failure"),
-    pytest.param(("burn-in", *STILL), marks=OF_STOPS),
+    pytest.param(("burn-in", *STILL)),
 ]
 
 
@@ -100,12 +96,6 @@ def test_the_atom_is_the_share_of_runs_in_which_nothing_happens(run, names):
 def test_a_pair_without_a_transform_is_refused_by_both_names(run, pair):
     one, other = map(re.escape, REFUSED[frozenset(pair)])
     with pytest.raises(NotModelled, match=f"{one}.* together with .*{other}|{other}.* together with .*{one}"):
-        budget.finishing(run.override(UNIONS[pair]))
-
-
-@pytest.mark.parametrize("pair", [names for names in UNIONS if frozenset(names) in OUTSIDE], ids=", ".join)
-def test_a_pair_beyond_the_form_says_so(run, pair):
-    with pytest.raises(OutsideValidity):
         budget.finishing(run.override(UNIONS[pair]))
 
 
@@ -382,7 +372,7 @@ def test_arrays_give_what_single_runs_give(run, form):
         assert grid.sd_h[i, 1] == pytest.approx(single.sd_h, rel=1e-9)
         # the same table, or a denser one than that of the single run, which a cubic reads to 5e-8
         alike = grid.below.shape[-1] == single.below.size
-        assert at_h[:, i, 1] == pytest.approx(single.quantile(LEVELS), rel=1e-9 if alike else 3e-7)
+        assert at_h[:, i, 1] == pytest.approx(single.quantile(LEVELS), rel=1e-8 if alike else 3e-7)
         assert grid.cdf(single.mean_h)[i, 1] == pytest.approx(single.cdf(single.mean_h), abs=1e-9 if alike else 1e-7)
         assert grid.at((i, 1)).quantile(0.9) == grid.quantile(0.9)[i, 1]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from finishing_rules import FAULTS, FOLLOWED, RUN, allowance_h, distance
+from finishing_rules import FOLLOWED, RUN, allowance_h, distance
 
 from ettr import Scenario, budget
 
@@ -14,9 +14,7 @@ ALONE, TOGETHER = 1_000_000, 250_000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "names", [pytest.param(names, marks=FAULTS.get(names, ())) for names in FOLLOWED], ids=", ".join
-)
+@pytest.mark.parametrize("names", FOLLOWED, ids=", ".join)
 def test_the_finishing_date_is_what_is_simulated(names):
     run = Scenario.parse(RUN).override(FOLLOWED[names])
     finish = budget.finishing(run)

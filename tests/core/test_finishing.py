@@ -174,7 +174,6 @@ def test_a_constant_is_a_step():
     assert several.quantile(0.5).tolist() == [12, 24] and several.cdf(13.0).tolist() == [1, 0]
 
 
-@pytest.mark.xfail(strict=True, reason="beyond its table the density of a constant is not a number")
 def test_a_constant_has_no_density():
     assert constant(12.0).pdf([11.0, 12.5, 14.0]).tolist() == [0, 0, 0]
 

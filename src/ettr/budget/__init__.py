@@ -8,7 +8,7 @@ Each function takes a scenario and, in ``at``, arrays for some of its fields, so
 from ettr.budget.changing import at_mean_rate, mean_rate_per_h, over_time, rate_over_time
 from ettr.budget.closed_forms import ByInterval, by_interval, exact, first_order, rsc
 from ettr.budget.closest_form import ClosedForm, closed_form
-from ettr.budget.finishing import Rates, chance, finishing, posterior_rates
+from ettr.budget.finishing_date import Rates, chance, finishing, posterior_rates
 from ettr.budget.limits import FORMULAS, Validity, validity
 from ettr.budget.refusals import accepted
 from ettr.budget.simplify import Simplified, simplified, without_extras

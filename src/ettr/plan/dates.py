@@ -62,12 +62,12 @@ class Dates(Answer):
     @cached_property
     def over_assumed_h(self) -> tuple[float, float] | None:
         """Hours by which half of the runs are done, over what is assumed; None without a range of the ETTR. [h]"""
-        told = self.assumptions
-        if told is None or told.range is None:
+        assumed = self.assumptions
+        if assumed is None or assumed.range is None:
             return None
-        low, high = told.range
+        low, high = assumed.range
         middle_h = float(self.finishing.quantile(0.5))
-        return middle_h * told.ettr / high, middle_h * told.ettr / low if low > 0 else math.inf
+        return middle_h * assumed.ettr / high, middle_h * assumed.ettr / low if low > 0 else math.inf
 
     def when(self, hours: float) -> str:
         """A date in words, or how long after the start where that has none."""

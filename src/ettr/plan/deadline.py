@@ -167,7 +167,8 @@ def deadline_of(dates: Dates, remedies: Remedies | None = None) -> Deadline:
     Notes
     -----
     Each field is moved from its best value away as far as the run keeps the deadline with nine in ten, with the best
-    interval of the store at each value. The rate is mixed over what is known of it throughout.
+    interval of the store at each value. The rate is mixed over what is known of it throughout; one that changes while
+    the job runs stands at its mean there, but not in the probability itself.
     """
     by_h = dates.calendar.deadline_h
     if by_h is None:
@@ -186,7 +187,8 @@ def deadline_of(dates: Dates, remedies: Remedies | None = None) -> Deadline:
         return Deadline(
             **common, interval_min=scenario.interval_min, at_interval=chance, remedy=None, with_remedy=None, levers=()
         )
-    of = _Chance.at(dates, by_h)
+    scenario = budget.at_mean_rate(scenario)
+    of = _Chance.at(scenario, dates, by_h)
     interval_min, at_interval = of.best_interval(scenario, chance)
     first = remedies.steps[0] if remedies and remedies.steps else None
     return Deadline(
@@ -208,15 +210,15 @@ class _Chance:
     rates: budget.Rates | None
 
     @classmethod
-    def at(cls, dates: Dates, by_h: float) -> _Chance:
+    def at(cls, scenario: Scenario, dates: Dates, by_h: float) -> _Chance:
         """Of a run whose rate is as well known as its dates have it."""
         done = dates.calendar.done
         if dates.counted is None:
             return cls(by_h, done, None)
-        run = budget.accepted(dates.scenario, formula="finishing")
+        run = budget.accepted(scenario, formula="finishing")
         if done:
             run = replace(run, work=run.work * (1 - done))
-        return cls(by_h, done, budget.posterior_rates(dates.scenario, run, not done, _SPACING))
+        return cls(by_h, done, budget.posterior_rates(scenario, run, not done, _SPACING))
 
     def __call__(self, run: JobInHours) -> np.ndarray:
         """At each point of a run."""

@@ -193,7 +193,8 @@ def _bill(plan: Plan) -> str:
         f"USD a GPU-hour{assumed}, without electricity."
     )
     if (of_run := losses.total.usd_per_run) is not None:
-        text += f" The whole run takes {roughly(float(losses.budget.total_h))} and loses {usd(about(of_run))}."
+        given = ", as given," if plan.has_own_interval and plan.budget_as_given else ""
+        text += f" The whole run{given} takes {roughly(float(losses.budget.total_h))} and loses {usd(about(of_run))}."
     return text
 
 

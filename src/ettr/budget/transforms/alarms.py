@@ -23,8 +23,8 @@ from ettr.scenario import JobInHours
 _STEPS, _ENOUGH, _ROUND, _NEAR, _LONGEST = 60, 1e-13, 5e-16, 1e-3, 0.5
 _NOTHING = 60.0
 """A transform of less than e to minus this is none."""
-_SHARES = (0.125, 0.25, 0.5, 1.0)
-"""Of s, at which roots are looked for one after the other, so that none is lost on the way."""
+_WAYPOINTS = 8
+"""Parts of s, at which roots are looked for one after the other, so that none is lost on the way."""
 
 
 def whole(run: JobInHours, starts: bool) -> Of:
@@ -32,6 +32,10 @@ def whole(run: JobInHours, starts: bool) -> Of:
     kinds, run = kinds_of(run), widened(run)
 
     def of(at: Exposure) -> Any:
+        # it knows nothing of what happens within an interval
+        blurred = np.abs(at.s) * run.cycle > np.pi * (1 + ROUNDING)
+        seen = np.where(blurred, 1j * ROUNDING / run.cycle, at.s)
+        at = Exposure(at.rate, seen, seen)
         begun = 1.0
         if starts and run.include_start:
             begun = np.exp(-at.down * run.first_queue) * planned_restart(run, loss(run, kinds, at), at)
@@ -42,8 +46,6 @@ def whole(run: JobInHours, starts: bool) -> Of:
             unserved = np.minimum((run.tau / 2 + run.head) / run.tau, cycles)
             unasked = log_cycle(replace(run, stops_per_h=0.0), kinds, at)
             log = log * (1 - unserved / cycles) + _within(unasked) * unserved
-        # it knows nothing of what happens within an interval
-        blurred = np.abs(at.s) * run.cycle > np.pi * (1 + ROUNDING)
         return begun * np.where(blurred, 0.0, np.exp(np.where(blurred, 0.0, log)))
 
     return of
@@ -62,17 +64,17 @@ def _within(log: Any) -> Any:
 def log_cycle(run: JobInHours, kinds: list[Kind], at: Exposure) -> Any:
     """Logarithm of the transform of an interval's worth of work in the long run, -κτ."""
     least = -_NOTHING * run.tau / run.work
-    roots: list[Any] = []
-    for share in _SHARES if np.max(np.abs(at.s) * run.cycle) > 1 else _SHARES[-1:]:
+    n = _WAYPOINTS if np.max(np.abs(at.s) * run.cycle) > 1 else 1
+    roots: list[Any] = [0.0]
+    for share in (np.arange(n) + 1) / n:
         part = Exposure(at.rate, at.s * share, at.down * share)
-        balance = _balance(run, kinds, part)
-        if len(roots) < 2:
+        if len(roots) < 3:
             # a run that nobody warns is not far from it, on the branch of the logarithm that begins at 0
             unwarned = stages.log_cycle(run, kinds, part)
             guess = np.log(np.exp(unwarned + part.s * run.cycle)) - part.s * run.cycle
-        else:  # as a square of s from the last two, each at half the s of the next
-            guess = 6 * roots[-1] - 8 * roots[-2]
-        roots.append(_root(balance, guess, least))
+        else:  # as a square from the last three
+            guess = 3 * (roots[-1] - roots[-2]) + roots[-3]
+        roots.append(_root(_balance(run, kinds, part), guess, least))
     return roots[-1]
 
 

@@ -100,9 +100,10 @@ def finishing(
 
 def _share(done: Any) -> float:
     """The share of the work that is done, checked."""
-    if not isinstance(done, Real) or not 0 <= done < 1:
+    share = float(done) if isinstance(done, Real) else math.nan
+    if not 0 <= share < 1:
         raise InputError(f"done, the share of the work that is done, must be at least 0 and below 1, got {done!r}")
-    return float(done)
+    return share
 
 
 @dataclass(frozen=True)
