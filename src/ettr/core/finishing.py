@@ -258,7 +258,8 @@ class Finishing(Answer):
         inside = np.maximum(_cubic_slope(low, high, slope, next_slope, np.clip(x, 0.0, 1.0)), 0.0) / step_h
         left = np.maximum(1.0 - self._flat(self.atom)[rows] - self._flat(self.never)[rows] - high, 0.0)
         past_h = np.where(beyond, (x - 1.0) * step_h, 0.0)
-        tail = np.where(left > 0, rate, 0.0) * left * np.exp(-np.where(left > 0, rate, 0.0) * past_h)
+        falls = np.isfinite(rate) & (left > 0)
+        tail = np.where(falls, rate, 0.0) * left * np.exp(-np.where(falls, rate, 0.0) * past_h)
         return np.where(beyond, tail, np.where(x < 0, 0.0, inside))
 
     def _quantile(self, rows: np.ndarray, levels: np.ndarray) -> np.ndarray:

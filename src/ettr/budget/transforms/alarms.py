@@ -86,15 +86,18 @@ def _balance(run: JobInHours, kinds: list[Kind], at: Exposure) -> Callable[[Any]
 def _root(balance: Callable[[Any], Any], guess: Any, least: Any) -> Any:
     """Where a function is zero, from a guess on, by secants; what is less than ``least`` does not matter."""
     now = _above(guess, least)
-    before = now * (1 + _NEAR)
+    before, found = now * (1 + _NEAR), np.zeros(np.shape(now), dtype=bool)
     was = balance(before)
     for _ in range(_STEPS):
         value = balance(now)
         rise = value - was
         step = np.where(rise == 0, 0.0, value * (now - before) / np.where(rise == 0, 1.0, rise))
         step = step * np.minimum(1.0, _LONGEST / np.maximum(np.abs(step), _LONGEST))
-        before, was, now = now, value, _above(now - step, least)
-        if np.all((np.abs(step) <= _ENOUGH * np.abs(now) + _ROUND) | (now.real <= least)):
+        step = np.where(found, 0.0, step)  # what is found stays, and is not kicked by what rounding leaves of its slope
+        found = found | (np.abs(step) <= _ENOUGH * np.abs(now) + _ROUND)
+        before, was, now = np.where(found, before, now), np.where(found, was, value), _above(now - step, least)
+        found = found | (now.real <= least)
+        if np.all(found):
             break
     return now
 

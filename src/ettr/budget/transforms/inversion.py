@@ -19,7 +19,7 @@ _SIDE = 8.0
 """Standard deviations on each side of the mean that the stretch holds, and as many more for each unit of skewness."""
 _MOST_SKEW = 25.0
 _FIRST_TERMS, MOST_TERMS = 32, 4096
-_POINTS_OF_A_BLOCK = 1 << 17
+_POINTS_OF_A_BLOCK = 1 << 20
 _ENOUGH = 1e-9
 _RESOLVED = 1e-7
 """Size of the last terms at which no more are needed, and up to which none were missed."""
@@ -79,9 +79,14 @@ def inverted(
         s = 1j * turns * j
         return np.exp(s * low_h[..., None]) * (transform(s) - atom[..., None] * np.exp(-s * atom_h[..., None]))
 
-    found = terms(np.arange(1, _FIRST_TERMS + 1))
+    turns_back = _turns_back(period_h, alike_h)
+    near = (turns_back[:, None] * np.arange(1, _TURNS + 1)).ravel()
+    near = np.concatenate([near - 1, near, near + 1])
+    tried = terms(np.concatenate([np.arange(1, _FIRST_TERMS + 1), near]))
+    found, echoes = tried[..., :_FIRST_TERMS], np.abs(tried[..., _FIRST_TERMS:])
     most = min(terms_at_most, max(_FIRST_TERMS, _POINTS_OF_A_BLOCK // max(1, mean_h.size)))
-    back = _terms_that_come_back(terms, period_h, alike_h)
+    last = near[np.any(echoes > _RESOLVED, axis=tuple(range(len(shape))))]
+    back = 1.25 * last.max(initial=0)
     while 2 * found.shape[-1] <= most:
         n = found.shape[-1]
         if n >= back and np.abs(found[..., -n // 4 :]).max() <= _ENOUGH:
@@ -117,16 +122,10 @@ def inverted(
     return table(below, density, **{name: plain(value) for name, value in named.items()})
 
 
-def _terms_that_come_back(terms: Callable[[np.ndarray], Any], period_h: Any, alike_h: Sequence[Any]) -> float:
-    """Number of the last term that is not small where some hours fit into a turn; 0 if all are."""
-    last = 0.0
-    for hours in alike_h:
-        turn = np.max(period_h / np.maximum(hours, _CERTAIN * period_h))
-        if _FIRST_TERMS < turn < MOST_TERMS:
-            near = np.unique(np.round(turn * np.arange(1, _TURNS + 1)[:, None] + np.arange(-1, 2)))
-            if np.abs(terms(near)).max() > _RESOLVED:
-                last = max(last, 1.5 * turn)
-    return last
+def _turns_back(period_h: Any, alike_h: Sequence[Any]) -> np.ndarray:
+    """Terms beyond the first that have some hours as their turn, where what does not fade comes back."""
+    turns = [np.max(period_h / np.maximum(hours, _CERTAIN * period_h)) for hours in alike_h]
+    return np.array([round(turn) for turn in turns if _FIRST_TERMS < turn < MOST_TERMS], dtype=int)
 
 
 def _moments(transform: Transform, about_h: Any) -> tuple[Any, Any, Any]:
