@@ -15,7 +15,7 @@ from ettr.budget.closed_forms import ENDS, out_of_order, quiet_budget
 from ettr.budget.refusals import accepted
 from ettr.budget.transforms import alarms, changing, silent, stages, tiers
 from ettr.budget.transforms.inversion import MOST_TERMS, inverted
-from ettr.budget.transforms.recoveries import Exposure
+from ettr.budget.transforms.recoveries import Exposure, kinds_of
 from ettr.budget.transforms.stages import Quiet
 from ettr.core.errors import InputError, OutsideValidity
 from ettr.core.finishing import Finishing
@@ -88,14 +88,18 @@ def finishing(
     """
     share = _share(done)
     run = accepted(scenario, at, "finishing")
-    if share:
-        run = replace(run, work=run.work * (1 - share))
     if rate_known:
-        return _of(run, starts=not share)
+        return _of(_rest(run, share), starts=not share)
     if isinstance(scenario, JobInHours) or run.shape:
         raise InputError("rate_known=False needs a scenario, which knows its posterior, and no arrays")
-    rates = posterior_rates(Scenario.of(scenario), run, starts=not share)
-    return _of(replace(run, rate=run.rate * rates.relative), not share, quiet_about=True).mixed(rates.weights)
+    rates = posterior_rates(Scenario.of(scenario), run, share)
+    at_rates = replace(_rest(run, share), rate=run.rate * rates.relative)
+    return _of(at_rates, not share, warns=False).mixed(rates.weights)
+
+
+def _rest(run: JobInHours, done: float) -> JobInHours:
+    """A run with the work that is left."""
+    return replace(run, work=run.work * (1 - done)) if done else run
 
 
 def _share(done: Any) -> float:
@@ -122,7 +126,7 @@ class Rates:
     weights: np.ndarray
 
 
-def posterior_rates(scenario: Scenario, run: JobInHours, starts: bool = True, spacing: float = _SPACING) -> Rates:
+def posterior_rates(scenario: Scenario, run: JobInHours, done: float = 0.0, spacing: float = _SPACING) -> Rates:
     """Failure rates from what is known of them, as dense as the finishing date asks for.
 
     Parameters
@@ -131,8 +135,8 @@ def posterior_rates(scenario: Scenario, run: JobInHours, starts: bool = True, sp
         The run, with a count of failures or a gamma distribution of its rate.
     run : JobInHours
         The same in hours, with what :func:`finishing` takes.
-    starts : bool
-        Whether its first queue and start count.
+    done : float
+        Share of the work that is done, as in :func:`finishing`.
     spacing : float
         Distance of neighbours in standard deviations of the finishing date.
 
@@ -159,7 +163,8 @@ def posterior_rates(scenario: Scenario, run: JobInHours, starts: bool = True, sp
     low, high = (math.log(of(known.shape, _BEYOND)) for of in (gammaincinv, gammainccinv))
     grid = np.linspace(low, high, _ROUGH)
     mean = math.log(scenario.failure_rate * known.node_days / 1000)
-    rough = _of(replace(run, rate=run.rate * np.exp(grid - mean)), starts, quiet_about=True, terms=_COARSE)
+    at_grid = replace(_rest(run, done), rate=run.rate * np.exp(grid - mean))
+    rough = _of(at_grid, not done, warns=False, terms=_COARSE)
     ends_at = np.isfinite(rough.mean_h) & (rough.sd_h > 0)
     if not ends_at.any():
         raise OutsideValidity(f"budget.finishing holds only for {ENDS}")
@@ -192,19 +197,19 @@ def chance(run: JobInHours, by_h: float, rates: Rates | None = None, done: float
     float or ndarray
         In [0, 1], to two or three digits where a run meets few failures.
     """
-    run = replace(run, work=run.work * (1 - done)) if done else run
+    run = _rest(run, done)
     each = [(1.0, 1.0)] if rates is None else zip(rates.relative, rates.weights, strict=True)
     total: Any = 0.0
     for relative, weight in each:
         try:
-            finish = _of(replace(run, rate=run.rate * relative), not done, quiet_about=True, terms=_COARSE)
+            finish = _of(replace(run, rate=run.rate * relative), not done, warns=False, terms=_COARSE)
         except OutsideValidity:
             continue
         total = total + weight * np.nan_to_num(finish.cdf(by_h))
     return plain(np.broadcast_to(total, run.shape))
 
 
-def _of(run: JobInHours, starts: bool, quiet_about: bool = False, terms: int = MOST_TERMS) -> Finishing:
+def _of(run: JobInHours, starts: bool, warns: bool = True, terms: int = MOST_TERMS) -> Finishing:
     """The distribution at each point of a run."""
     shape = run.shape
     outside = {rule: np.broadcast_to(mask, shape) for rule, mask in _limits(run).items()}
@@ -216,7 +221,7 @@ def _of(run: JobInHours, starts: bool, quiet_about: bool = False, terms: int = M
     bad = np.logical_or.reduce(list(outside.values())) if outside else np.zeros(shape, dtype=bool)
     if not bad.any():
         return _inverted(run, starts, terms)
-    if not quiet_about:
+    if warns:
         warn_outside("budget.finishing", " and ".join(broken), int(bad.sum()), bad.size)
     if bad.all():
         nothing, table = np.full(shape, np.nan), np.full((*shape, 2), np.nan)
@@ -280,9 +285,9 @@ def _inverted(run: JobInHours, starts: bool, terms: int) -> Finishing:
 
 def _alike_h(run: JobInHours) -> list[Any]:
     """Hours that may be lost many times over, always the same. [h]"""
-    modes = run.modes
-    kinds = {(float(np.mean(d + q + r))) for d, q, r in zip(modes.detection, modes.queue, modes.restart, strict=True)}
-    hours = [of + run.init + load for of in sorted(kinds)[:_KINDS] for load in run.loads[:_KINDS]]
+    kinds = sorted(kinds_of(run, 0), key=lambda kind: -np.mean(kind.share))[:_KINDS]
+    each_h = [np.mean(kind.detection_h) + np.mean(kind.queue_h) + np.mean(kind.restart_h) for kind in kinds]
+    hours = [of + run.init + load for of in each_h for load in run.loads[:_KINDS]]
     return [*hours, run.stop + run.start] if np.any(run.stops_per_h) else hours
 
 

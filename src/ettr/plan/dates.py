@@ -279,10 +279,10 @@ def check_ends(scenario: Scenario, calendar: Calendar) -> None:
         )
     if (deadline_h := calendar.deadline_h) is None:
         return
-    run = scenario.in_hours() if not isinstance(scenario.checkpoint.interval_min, str) else None
     least_h = scenario.work_h * (1 - calendar.done)
-    if not calendar.done and scenario.starts and run is not None:
-        least_h += float(run.first_queue) + (float(run.start) if scenario.recovery.restart_cv == 0 else 0.0)
+    if not calendar.done and scenario.starts:
+        start_h = scenario.restart_h + scenario.load_h if scenario.recovery.restart_cv == 0 else 0.0
+        least_h += scenario.first_queue_h + start_h
     if deadline_h < least_h:
         raise InputError(
             f"the deadline is {duration(deadline_h)} after the start, and the work alone takes {duration(least_h)}: "

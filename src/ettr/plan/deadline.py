@@ -216,9 +216,7 @@ class _Chance:
         if dates.counted is None:
             return cls(by_h, done, None)
         run = budget.accepted(scenario, formula="finishing")
-        if done:
-            run = replace(run, work=run.work * (1 - done))
-        return cls(by_h, done, budget.posterior_rates(scenario, run, not done, _SPACING))
+        return cls(by_h, done, budget.posterior_rates(scenario, run, done, _SPACING))
 
     def __call__(self, run: JobInHours) -> np.ndarray:
         """At each point of a run."""

@@ -19,7 +19,8 @@ _SIDE = 8.0
 """Standard deviations on each side of the mean that the stretch holds, and as many more for each unit of skewness."""
 _MOST_SKEW = 25.0
 _FIRST_TERMS, MOST_TERMS = 32, 4096
-_POINTS_OF_A_BLOCK = 1 << 20
+_IN_ALL = 1 << 20
+"""Terms of all points of an array together, so that their tables stay small."""
 _ENOUGH = 1e-9
 _RESOLVED = 1e-7
 """Size of the last terms at which no more are needed, and up to which none were missed."""
@@ -84,7 +85,7 @@ def inverted(
     near = np.concatenate([near - 1, near, near + 1])
     tried = terms(np.concatenate([np.arange(1, _FIRST_TERMS + 1), near]))
     found, echoes = tried[..., :_FIRST_TERMS], np.abs(tried[..., _FIRST_TERMS:])
-    most = min(terms_at_most, max(_FIRST_TERMS, _POINTS_OF_A_BLOCK // max(1, mean_h.size)))
+    most = min(terms_at_most, max(_FIRST_TERMS, _IN_ALL // max(1, mean_h.size)))
     last = near[np.any(echoes > _RESOLVED, axis=tuple(range(len(shape))))]
     back = 1.25 * last.max(initial=0)
     while 2 * found.shape[-1] <= most:

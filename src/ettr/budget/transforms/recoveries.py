@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
 
 _REACH = 8.5
@@ -62,6 +63,16 @@ class Exposure:
     def later(self, more: Any) -> Exposure:
         """With as much more of s everywhere: where nothing of a process of this rate may happen."""
         return Exposure(self.rate, self.s + more, self.down + more)
+
+    def of_whole_intervals(self, run: JobInHours) -> Exposure:
+        """For whole intervals of the steady state, whose hours are scaled to those that the work holds."""
+        scale = run.work / run.tau / whole_intervals(run)
+        return Exposure(self.rate, self.s * scale, self.down * scale)
+
+
+def whole_intervals(run: JobInHours) -> Any:
+    """Intervals of the steady state that are followed: those that the work holds, rounded up."""
+    return np.ceil(run.work / run.tau - ROUNDING)
 
 
 def widened(run: JobInHours, axes: int = 1) -> JobInHours:

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ettr.budget.transforms.recoveries import Exposure, Kind, kinds_of, missing_down, missing_restart, together, widened
+from ettr.budget.transforms.recoveries import (
+    Exposure,
+    Kind,
+    kinds_of,
+    missing_down,
+    missing_restart,
+    together,
+    whole_intervals,
+    widened,
+)
 from ettr.budget.transforms.stages import Of, Quiet
 from ettr.core.units import ROUNDING
 from ettr.scenario import JobInHours
@@ -24,9 +33,7 @@ def whole(run: JobInHours, starts: bool) -> Of:
         return at.survives(clean_h) * np.exp(-at.s * then_h) / (1 - again)
 
     def steady(at: Exposure) -> Any:
-        n = run.work / run.tau
-        whole_n = np.ceil(n - ROUNDING)
-        return try_(Exposure(at.rate, at.s * n / whole_n, at.down * n / whole_n), segment_h, 0.0) ** whole_n
+        return try_(at.of_whole_intervals(run), segment_h, 0.0) ** whole_intervals(run)
 
     def finite(at: Exposure) -> Any:
         n, left_h = _last(run, segment_h, latency_h)
@@ -41,9 +48,8 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
     """A run in which nothing strikes that is noticed before its end."""
     latency_h, segment_h = float(run.modes.latencies[0]), run.tau + run.stall
     if not run.include_start:
-        n = run.work / run.tau
-        exposed_h = np.ceil(n - ROUNDING) * segment_h
-        return Quiet(np.exp(-run.rate * exposed_h), n * segment_h, exposed_h)
+        exposed_h = whole_intervals(run) * segment_h
+        return Quiet(np.exp(-run.rate * exposed_h), run.work / run.tau * segment_h, exposed_h)
     n, left_h = _last(run, segment_h, latency_h)
     begun_h = run.first_queue + run.start if starts else 0.0
     all_h = n * segment_h + left_h

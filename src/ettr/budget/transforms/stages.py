@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ettr.budget.training import Stages, stages_of
-from ettr.budget.transforms.recoveries import Exposure, Kind, kinds_of, loss, planned_restart, widened
-from ettr.core.units import ROUNDING
+from ettr.budget.transforms.recoveries import Exposure, Kind, kinds_of, loss, planned_restart, whole_intervals, widened
 from ettr.scenario import JobInHours
 
 Of = Callable[[Exposure], Any]
@@ -99,11 +98,12 @@ def whole(run: JobInHours, starts: bool) -> Of:
 def quiet(run: JobInHours, starts: bool) -> Quiet:
     """A run in which nothing strikes and nothing is asked for."""
     if not run.include_start:
-        n = run.work / run.tau
-        whole_n = np.ceil(n - ROUNDING)
+        whole_n = whole_intervals(run)
         asked_h = run.persist + (whole_n - 1) * run.cycle
         exposed_h = whole_n * run.cycle
-        return Quiet(np.exp(-run.rate * exposed_h - run.stops_per_h * asked_h), n * run.cycle, exposed_h)
+        return Quiet(
+            np.exp(-run.rate * exposed_h - run.stops_per_h * asked_h), run.work / run.tau * run.cycle, exposed_h
+        )
     of = stages_of(run)
     start_h = run.start if starts else 0.0
     queue_h = run.first_queue if starts else 0.0
@@ -137,9 +137,7 @@ def _served_to_end(of: Transforms, stages: Stages, starts: bool) -> Any:
 
 def _steady(run: JobInHours, kinds: list[Kind], at: Exposure, asked: bool) -> Any:
     """Whole intervals from one checkpoint to another, scaled to the work."""
-    n = run.work / run.tau
-    whole_n = np.ceil(n - ROUNDING)
-    of = Transforms(run, kinds, Exposure(at.rate, at.s * n / whole_n, at.down * n / whole_n))
+    whole_n, of = whole_intervals(run), Transforms(run, kinds, at.of_whole_intervals(run))
     segment_h = run.tau + run.stall
     again_h = segment_h + run.persist
     if not asked:

@@ -26,6 +26,7 @@ from ettr.budget.transforms.recoveries import (
     kinds_of,
     missing_down,
     missing_restart,
+    whole_intervals,
     widened,
 )
 from ettr.budget.transforms.stages import Of, Quiet, Square, log_larger, through
@@ -55,10 +56,10 @@ class _Value:
         """With another stretch, or the end of the run, in place of the end."""
         return _Value(self.end * next_.end, dict(self.back)).plus(_Value(0.0, next_.scaled(self.end).back))
 
-    def solved(self, tier: int, whole: Any = 1.0) -> _Value:
+    def solved(self, tier: int) -> _Value:
         """With itself in place of the value where a tier's block began."""
         back = dict(self.back)
-        return _Value(self.end, back).scaled(1 / (whole - back.pop(tier, 0.0)))
+        return _Value(self.end, back).scaled(1 / (1 - back.pop(tier, 0.0)))
 
 
 def whole(run: JobInHours, starts: bool) -> Of:
@@ -83,13 +84,11 @@ def whole(run: JobInHours, starts: bool) -> Of:
         return np.where(n > 0, value, begun * end.value)
 
     def steady(at: Exposure) -> Any:
-        n = run.work / run.tau
-        whole_n = np.ceil(n - ROUNDING)
-        at = Exposure(at.rate, at.s * n / whole_n, at.down * n / whole_n)
+        at = at.of_whole_intervals(run)
         if not asked:
-            return _Blocks(run, kinds, at).interval ** whole_n
+            return _Blocks(run, kinds, at).interval ** whole_intervals(run)
         step = _served(*(_Blocks(run, kinds, one) for one in (at, at.later(run.stops_per_h))))
-        return sum(through(step, whole_n, 1.0, 0.0))
+        return sum(through(step, whole_intervals(run), 1.0, 0.0))
 
     if not run.include_start:
         return steady
@@ -139,12 +138,10 @@ def quiet(run: JobInHours, starts: bool) -> Quiet:
     """A run in which nothing strikes."""
     if not run.include_start:
         stall_h = sum(run.tau / tau * stall for tau, stall in zip(run.taus, run.stalls, strict=True))
-        n = run.work / run.tau
-        cycle_h = run.tau + stall_h
-        whole_n = np.ceil(n - ROUNDING)
+        cycle_h, whole_n = run.tau + stall_h, whole_intervals(run)
         asked_h = run.persist + (whole_n - 1) * cycle_h
         exposed_h = whole_n * cycle_h
-        return Quiet(np.exp(-run.rate * exposed_h - run.stops_per_h * asked_h), n * cycle_h, exposed_h)
+        return Quiet(np.exp(-run.rate * exposed_h - run.stops_per_h * asked_h), run.work / run.tau * cycle_h, exposed_h)
     start_h = run.start if starts else 0.0
     exposed_h = start_h + run.work + _stalls_h(run, _counts(run))
     queue_h = run.first_queue if starts else 0.0
@@ -232,9 +229,9 @@ class _Recoveries:
         lacks = missing_restart(run, run.restart, run.restart_cv, run.load, at.ends)
         self.planned = 1 - lacks * (1 - share_of_rate * sum(again[0]))
 
-    def to(self, tier: int, most: int | None = None) -> Any:
-        """A failure, of any severity or up to one, whose recovery ends at a tier."""
-        return sum(row[tier] for row in self.first[: (tier if most is None else most) + 1])
+    def to(self, tier: int) -> Any:
+        """A failure of any severity whose recovery ends at a tier."""
+        return sum(row[tier] for row in self.first[: tier + 1])
 
 
 class _Blocks:
