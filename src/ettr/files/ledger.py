@@ -19,6 +19,8 @@ class Ledger:
     ----------
     notes : list of str
         What was assumed while reading, a sentence each.
+    doubts : list of str
+        What puts in doubt all that is computed from the file, a sentence each.
     calendar : bool
         False once times were counted from an origin that nobody named.
     """
@@ -28,6 +30,7 @@ class Ledger:
         self._places: dict[tuple[str, str], str] = {}
         self._at_end: list[Callable[[], None]] = []
         self.notes: list[str] = []
+        self.doubts: list[str] = []
         self.calendar = True
 
     def merged(self, reason: str, n: int = 1, place: str = "") -> None:
@@ -46,6 +49,11 @@ class Ledger:
         """Something that was assumed; the same sentence counts once. What outweighs all else comes first."""
         if sentence not in self.notes:
             self.notes.insert(0 if first else len(self.notes), sentence)
+
+    def doubt(self, sentence: str) -> None:
+        """Something that a reader must know before any number; the same sentence counts once."""
+        if sentence not in self.doubts:
+            self.doubts.append(sentence)
 
     def at_end(self, check: Callable[[], None]) -> None:
         """Call this when the whole file is read: what can only then be said, or refused."""

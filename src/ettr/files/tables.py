@@ -11,6 +11,9 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Lines, Source
 
 _DELIMITERS = ",;\t|"
+COMMENT = "#"
+"""A line that begins so is none of the table."""
+
 _BATCH = 10_000
 _MOST_LINES = 200
 _MOST_CHARACTERS = 1 << 20
@@ -19,6 +22,11 @@ _MOST_CHARACTERS = 1 << 20
 def first_line(head: Iterable[str]) -> str:
     """The first line that holds something; empty if none does."""
     return next((line for line in head if line.strip()), "")
+
+
+def without_comments(lines: Iterable[str]) -> Iterator[str]:
+    """The lines that do not begin with a hash."""
+    return (line for line in lines if not line.lstrip().startswith(COMMENT))
 
 
 def cells_of(line: str, delimiter: str) -> list[str] | None:
@@ -104,19 +112,23 @@ class Table:
         self._lines, self._ledger = lines, ledger
         self._back: deque[tuple[int, str]] = deque()
         self._stream = self._again()
-        first = first_line(line for _, line in lines)
+        first = first_line(without_comments(self._counting_comments(lines)))
         if not first:
             raise InputError("a table must have a header; the file holds only blank lines")
         self.header, self._delimiter = header_of(first)
+        self._others = [each for each in _DELIMITERS if each != self._delimiter]
+        self._n_other = self._first_other = self._last_short = 0
+        ledger.at_end(self._finish)
 
     def batches(self) -> Iterator[tuple[list[int], list[list[str]]]]:
         """Rows as wide as the header, and the numbers of their first lines, many at a time."""
         width, delimiter = len(self.header), self._delimiter
         numbers: list[int] = []
         rows: list[list[str]] = []
+        number = 0
         for item in self._stream:
             number, line = item
-            if '"' in line or line.count(delimiter) != width - 1:
+            if '"' in line or line.count(delimiter) != width - 1 or line.startswith(COMMENT):
                 row = self._odd_row(item)
                 if row is None:
                     continue
@@ -129,6 +141,21 @@ class Table:
                 numbers, rows = [], []
         if rows:
             yield numbers, rows
+        if number and number == self._last_short:
+            self._ledger.doubt(f"the last line, {number:,}, is cut off: the file may have been longer")
+
+    def _counting_comments(self, lines: Lines) -> Iterator[str]:
+        """The lines up to the header."""
+        for number, line in lines:
+            self._is_comment(number, line)
+            yield line
+
+    def _is_comment(self, number: int, line: str) -> bool:
+        """Whether a line is a comment, which is counted."""
+        if not line.lstrip().startswith(COMMENT):
+            return False
+        self._ledger.dropped("comment", place=f"line {number:,}")
+        return True
 
     def _again(self) -> Lines:
         """The lines, and once more those that were handed back."""
@@ -144,17 +171,40 @@ class Table:
         """A row with quotes or of another width; None if it is not one."""
         number, line = item
         width = len(self.header)
+        if not line.strip() or self._is_comment(number, line):
+            return None
         more: list[tuple[int, str]] = []
         row = self._quoted(item, more) if '"' in line else line.split(self._delimiter)
-        if row is not None and len(row) == width + 1 and not row[-1].strip():
+        while row is not None and len(row) > width and not row[-1].strip():
             row.pop()
-        if (row is not None and len(row) == width) or not line.strip():
-            return row if line.strip() else None
+        if row is not None and len(row) == width:
+            return row
+        other = self._with_another_delimiter(line, width)
+        if other is not None:
+            self._first_other = self._first_other or number
+            self._n_other += 1
+            self._back.extendleft(reversed(more))
+            return other
+        self._last_short = number
         reason = "a quote that never closes" if row is None else f"too {'many' if len(row) > width else 'few'} cells"
         self._ledger.not_parsed(reason, 1, f"line {number:,}")
         # what this row swallowed may be whole rows
         self._back.extendleft(reversed(more))
         return None
+
+    def _with_another_delimiter(self, line: str, width: int) -> list[str] | None:
+        """A row whose cells another sign parts, if one gives as many as the header has."""
+        if width < 3:
+            return None
+        rows = (cells_of(line, each) for each in self._others if each in line)
+        return next((row for row in rows if row is not None and len(row) == width), None)
+
+    def _finish(self) -> None:
+        if self._n_other:
+            self._ledger.note(
+                f"rows whose cells another sign parts than those of the header: {self._n_other:,} (the first: line "
+                f"{self._first_other:,})"
+            )
 
     def _quoted(self, first: tuple[int, str], more: list[tuple[int, str]]) -> list[str] | None:
         """Cells of a row with quotes, which may go on over further lines; None if it never ends."""

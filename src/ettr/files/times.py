@@ -37,7 +37,8 @@ _EPOCH, _US = datetime(1970, 1, 1), timedelta(microseconds=1)
 _QUARTER = 900 * SECOND
 """Since 1990 every zone has changed its offset at a quarter of an hour."""
 _FIRST_YEAR, _LAST_YEAR = 1990, 2100
-_FIRST = (datetime(_FIRST_YEAR, 1, 1) - _EPOCH) // _US
+FIRST_US = (datetime(_FIRST_YEAR, 1, 1) - _EPOCH) // _US
+"""No log of a GPU cluster is older. [us since 1970 UTC]"""
 _END = (datetime(_LAST_YEAR + 1, 1, 1) - _EPOCH) // _US
 _SINCE_1970 = {"seconds": 1e6, "milliseconds": 1e3, "microseconds": 1.0, "nanoseconds": 0.001}
 """Microseconds in the units that times since 1970 are counted in."""
@@ -51,6 +52,8 @@ _LAST_SHEET_DAY = 60_000
 _HALF_YEAR = timedelta(days=183)
 _A_LEAP_YEAR = 2000
 _N_SAMPLES = 24
+_FEW_NUMBERS = 0.02
+"""So many small numbers among dates are mistakes of their rows, and no times since an origin."""
 
 _MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS = {name: i for i, name in enumerate(_MONTH_NAMES, 1)}
@@ -147,7 +150,7 @@ def epoch_s(number: float) -> float | None:
     (1717000000.5, None)
     """
     since = number * _IN_SECONDS[bisect_right(_NEXT_UNIT, number)]
-    return since if _FIRST <= since * SECOND < _END else None
+    return since if FIRST_US <= since * SECOND < _END else None
 
 
 def written(text: str) -> datetime | None:
@@ -414,7 +417,7 @@ class Clock:
         if aware:
             moments = moments.dt.tz_localize(None)
         us = moments.to_numpy(dtype="datetime64[us]").astype(np.int64, copy=True)
-        fine &= (us >= _FIRST) & (us < _END)
+        fine &= (us >= FIRST_US) & (us < _END)
         if aware:
             self._kinds["with a zone"] += int(fine.sum())
         else:
@@ -462,7 +465,7 @@ class Clock:
         values = np.where(good, values, 0.0)
         if self._unit:
             scaled = values * UNITS[self._unit]
-            since_1970 = scaled >= _FIRST
+            since_1970 = scaled >= FIRST_US
         else:
             since_1970 = values >= _SMALLEST_SINCE_1970
             units = np.array(list(_SINCE_1970.values()))[np.searchsorted(_NEXT_UNIT, values, side="right")]
@@ -470,7 +473,7 @@ class Clock:
             too_large = good & ~since_1970 & (values >= _LONGEST_DAYS)
             self._kinds["too large"] += int(too_large.sum())
             self._largest = max(self._largest, float(np.max(values, where=too_large, initial=0.0)))
-            good &= ~too_large & (~since_1970 | ((scaled >= _FIRST) & (scaled < _END)))
+            good &= ~too_large & (~since_1970 | ((scaled >= FIRST_US) & (scaled < _END)))
             self._say_unit(values[good & since_1970])
         good &= scaled < _END
         counted = good & (values > 0)  # zero fits both kinds
@@ -497,7 +500,7 @@ class Clock:
                 "Name theirs with --zone, e.g. --zone Europe/Berlin or --zone +08:00"
             )
         on_calendar = aware + naive + kinds["since 1970"]
-        if on_calendar and kinds["since an origin"]:
+        if kinds["since an origin"] > _FEW_NUMBERS * on_calendar > 0:
             raise InputError(
                 f"times must be of one kind: {on_calendar:,} are dates and {kinds['since an origin']:,} are small "
                 f"numbers, up to {self._largest:g}. Name the unit of numbers with --time-unit, or the right columns "
