@@ -1,0 +1,80 @@
+"""Lengths of outages, as people write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ettr.files.times import UNITS
+
+_SPELLED = {
+    "s": "s sec secs second seconds",
+    "min": "m min mins minute minutes",
+    "h": "h hr hrs hour hours",
+    "d": "d day days",
+    "ms": "ms millis milliseconds",
+}
+_US_OF = {word: UNITS[unit] for unit, words in _SPELLED.items() for word in words.split()}
+_UNIT_AT_END = re.compile(r"(?:(?<=[^A-Za-z])[A-Za-z]+|(?<=[a-z])[A-Z][a-z]*)[\s)\]]*$")
+_LAST_WORD = re.compile(r"([a-z]+)[\s)\]]*$")
+_DAYS_FIRST = re.compile(r"^(\d+)-(?=\d+:)")
+
+
+def unit_us(name: str) -> float | None:
+    """Microseconds in the unit that a column's name ends in; None where it names none.
+
+    Examples
+    --------
+    >>> unit_us("downtime_min"), unit_us("Duration (h)"), unit_us("duration")
+    (60000000.0, 3600000000.0, None)
+    """
+    word = _LAST_WORD.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().replace("_", " "))
+    return _US_OF.get(word[1]) if word else None
+
+
+def without_unit(name: str) -> str:
+    """Return a column's name without the unit that it ends in.
+
+    Examples
+    --------
+    >>> without_unit("downtime_min"), without_unit("duration")
+    ('downtime_', 'duration')
+    """
+    return name if unit_us(name) is None else _UNIT_AT_END.sub("", name)
+
+
+def durations_us(texts: Sequence[str], unit: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """Read durations: numbers of a unit, or texts such as ``1:30:00``, ``1-02:00:00`` and ``3h 20min``. [us]
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Shape (n,).
+    unit : float or None
+        Of plain numbers; without it they are not read. [us]
+
+    Returns
+    -------
+    tuple of ndarray
+        Durations, int64 [us], and which could be read. Shape (n,).
+
+    Examples
+    --------
+    >>> durations_us(["90", "1:30", "1-00:00:00", "soon", ""], 1e6)[0].tolist()
+    [90000000, 5400000000, 86400000000, 0, 0]
+    """
+    values = pd.Series(texts, dtype=object).str.strip()
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
+    is_number = np.isfinite(numbers)
+    spelled = values.where(~is_number).str.replace(_DAYS_FIRST, r"\1 days ", regex=True)
+    spelled = spelled.str.replace(r"^(\d+:\d\d)$", r"\1:00", regex=True)
+    lasted = pd.to_timedelta(spelled, errors="coerce")
+    us = lasted.to_numpy().astype("timedelta64[us]").astype(np.int64)
+    good = lasted.notna().to_numpy()
+    if unit is not None:
+        us, good = np.where(is_number, np.nan_to_num(numbers) * unit, us), good | is_number
+    good = good & (us >= 0)
+    return np.where(good, us, 0).astype(np.int64), good
