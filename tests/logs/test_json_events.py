@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr.core.errors import InputError
-from ettr.logs.json_events import first_in_first_out
+from ettr.logs.pairs import first_in_first_out
 from ettr.logs.raw_failures import OPEN
 
 GPU = {"Level": "Hardware", "Class": "GPU", "Desc": "Xid 79"}
@@ -89,14 +89,15 @@ def test_a_status_outside_the_vocabulary_does_not_end_the_joining(read, count):
     states = ["drained", "idle", "planned", "maint", "future", "MIXED", "down*", "resume", "reboot", "allocated"]
     records = [{"node": "a", "time": float(i), "state": state} for i, state in enumerate(states)]
     log = read(json.dumps(records), "log.json", window="0..20")
-    assert (log.hours() / 24).tolist() == [0, 3, 6] and (log.hours("end") / 24).tolist() == [1, 5, 7]
-    assert count(log, "not parsed", "neither a start nor an end") == 3
-    assert count(log, "dropped", "a node that was up") == 1 and log.n_records == 10
+    assert (log.hours() / 24).tolist() == [0, 6] and (log.hours("end") / 24).tolist() == [1, 7]
+    assert log.events["planned"].tolist() == [False, True, False]  # maintenance is no failure
+    assert count(log, "not parsed", "neither a word for down") == 3
+    assert count(log, "merged", "the same state of its node again") == 1 and log.n_records == 10
 
 
 def test_members_that_are_not_read_are_named(read):
     log = read(json.dumps([{"start": 1.0, "node": "a", "n": 3, "site": "x"}]), "log.json", window="0..20")
-    assert "members read: start from 'start', node from 'node'; not read: 'n'" in log.notes
+    assert "members read: start from 'start', node from 'node', site from 'site'; not read: 'n'" in log.notes
 
 
 def test_outages_in_one_record(read):
@@ -146,7 +147,7 @@ def test_broken_json_keeps_what_stands_before(read, count):
     log = read(text, "log.json", window="0..10")
     assert len(log.events) == 3 and count(log, "not parsed", "broken JSON") == 1
     assert log.ledger.set_index("reason")["example"]["broken JSON: what follows could not be read"] == "after record 5"
-    assert any("the JSON breaks after record 5" in note for note in log.notes)
+    assert any("the JSON breaks after record 5" in doubt for doubt in log.doubts)
 
 
 def test_broken_lines_are_counted_one_by_one(read, count):

@@ -79,7 +79,7 @@ def test_starts_and_ends_in_rows_are_joined(read, count):
     log = read("timestamp,host,status,reason\n" + rows)
     assert log.events["node"].tolist() == ["a", "b"] and log.events["cause"].tolist() == ["fan", "nic"]
     assert log.hours("end")[0] == 72 and log.events["end"].isna().tolist() == [False, True] and log.n_records == 5
-    assert count(log, "not parsed", "neither a start") == count(log, "dropped", "was up") == 1
+    assert count(log, "not parsed", "neither a word for down") == count(log, "dropped", "was up") == 1
 
 
 def test_the_status_of_a_ticket_is_no_event(read):

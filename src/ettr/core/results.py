@@ -188,6 +188,10 @@ class FailureLog(Answer):
         Records met in the file, those of the ledger included.
     notes : tuple of str
         What was assumed while reading, a sentence each.
+    doubts : tuple of str
+        What a reader must know before any number of the log, a sentence each.
+    exposure : str
+        Where the nodes and the window come from, in a few words.
     """
 
     events: pd.DataFrame
@@ -202,6 +206,8 @@ class FailureLog(Answer):
     ledger: pd.DataFrame = field(default_factory=_no_records)
     n_records: int = 0
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    exposure: str = ""
 
     @property
     def failures(self) -> pd.DataFrame:
@@ -241,6 +247,7 @@ class FailureLog(Answer):
     def report(self) -> Report:
         """What was watched, what was set aside and assumed, and the first failures."""
         sections: Report = [Headline(f"{self.source} ({self.format})"), Note(f"{self._counted}.")]
+        sections += [Note(f"But {doubt}.") for doubt in self.doubts]
         for row in self.ledger.itertuples():
             sections.append(Note(f"{count(row.n)} {row.action}: {row.reason}"))
         sections += [Note(note, dim=True) for note in self.notes]

@@ -9,12 +9,18 @@ import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
 from ettr.core.results import LOG_COLUMNS, FailureLog
+from ettr.core.sentences import number, pct
 from ettr.files.ledger import NOT_PARSED, Ledger
-from ettr.files.times import DAY, SECOND
+from ettr.files.times import DAY, FIRST_US, SECOND, UNITS
+from ettr.logs.doubts import doubt
+from ettr.logs.nodes import settle_nodes
 from ettr.logs.options import Options
-from ettr.logs.raw_failures import OPEN, TEXTS, Events, Exposure, in_utc
+from ettr.logs.outliers import without_outliers
+from ettr.logs.raw_failures import DIGEST, LINE, NO_LINE, OPEN, TEXTS, Events, Exposure, in_utc
 
 _MS = 1_000
+_FEWEST_NUMBERS = 10
+_MANY_ALIKE = 0.05
 _HOUR_US = 3600 * SECOND
 _REACHING = "began before the window and lasted into it"
 _FUTURE, _BEFORE, _AFTER = "in the future", "before the window", "after the window"
@@ -51,7 +57,7 @@ def observed(
     """
     frame = events.frame()
     if frame.empty and ledger.total(NOT_PARSED) and ledger.total(NOT_PARSED) == ledger.total():
-        raise InputError(f"{source}: nothing could be read. {_largest(ledger)}")
+        raise InputError(f"{source}: nothing could be read. {_largest(ledger)}{_swapped(ledger)}")
     n_read = len(frame) + ledger.total()
     if ledger.total(NOT_PARSED) > n_read / 2:
         raise InputError(
@@ -63,20 +69,25 @@ def observed(
         raise InputError(f"window must be given as times are in the log: it is in {ours}, and {source} has {theirs}")
     first_us = 0 if frame.empty else int(frame["start"].iloc[0])
     frame = _understood(frame, ledger, distinct=events.distinct)
+    _refuse_row_numbers(frame, options, ledger, source)
     _refuse_none_left(frame, first_us, ledger, source)
-    window = _window(frame, exposure, options, ledger)
+    frame = without_outliers(frame, options, ledger)
+    window, seen = _window(frame, exposure, options, ledger)
     frame = _inside(frame, window, ledger)
     _refuse_none_left(frame, first_us, ledger, source)
+    n_records = len(frame) + ledger.total()
+    frame = settle_nodes(frame, options.split, ledger, source)
     for column in frame.select_dtypes("category"):
         frame[column] = frame[column].cat.remove_unused_categories()
     _note_ends(frame, window[1], ledger)
     frame["planned"] |= _planned(frame, options, ledger)
     _note_nodes(frame, ledger)
+    doubt(frame[~frame["planned"]], window, ledger)
     events.note_others(frame)
-    n_nodes, node_days = _exposure(frame["node"].nunique(), exposure, options, window, source)
+    n_nodes, node_days, watched = _exposure(frame, exposure, options, window, source, ledger)
     stamps = (pd.Timestamp(window[0], unit="us", tz="UTC"), pd.Timestamp(window[1], unit="us", tz="UTC"))
     log = FailureLog(
-        events=in_utc(frame),
+        events=in_utc(frame.drop(columns=[LINE, DIGEST])),
         n_nodes=n_nodes,
         window=stamps,
         node_days=node_days,
@@ -86,8 +97,10 @@ def observed(
         calendar=ledger.calendar,
         cohort_nodes=options.cohort_nodes,
         ledger=ledger.to_frame(),
-        n_records=len(frame) + ledger.total(),
+        n_records=n_records,
         notes=tuple(ledger.notes),
+        doubts=tuple(ledger.doubts),
+        exposure=f"{watched}, {seen}",
     )
     _check_cohorts(log)
     return log
@@ -100,13 +113,35 @@ def _understood(frame: pd.DataFrame, ledger: Ledger, *, distinct: bool) -> pd.Da
     """Rows that can be true, once each."""
     start, end = frame["start"], frame["end"]
     backwards = (end != OPEN) & (end < start)
-    future = ~backwards & (start > _latest_us(ledger))
-    again = frame.duplicated(["start", "end", *TEXTS]) & (not distinct)
-    ledger.not_parsed("end before start", int(backwards.sum()), _stamp(start[backwards]))
-    ledger.dropped(_FUTURE, int(future.sum()), _stamp(start[future]))
-    repeats = again & ~(backwards | future)
-    ledger.merged("exact duplicate", int(repeats.sum()), _stamp(start[repeats]))
-    return frame[~(backwards | future | again)]
+    future = start > _latest_us(ledger)
+    again = frame.duplicated(["start", "end", *TEXTS, DIGEST]) & (not distinct)
+    stray = ledger.calendar & (start < FIRST_US)
+    backwards &= ~stray
+    ledger.not_parsed("a number among dates", int(stray.sum()), _place(frame[stray]))
+    ledger.not_parsed("end before start", int(backwards.sum()), _place(frame[backwards]))
+    ledger.dropped(_FUTURE, int(future.sum()), _place(frame[future]))
+    wrong = backwards | future | stray
+    repeats = again & ~wrong
+    ledger.merged("exact duplicate", int(repeats.sum()), _place(frame[repeats]))
+    frame = frame[~(wrong | again)]
+    alike = int(frame.duplicated(["start", "end", *TEXTS]).sum()) if not distinct else 0
+    if alike:
+        sentence = (
+            f"records that differ only in columns that are not read: {alike:,}, each counted; if they speak of one "
+            "failure, give a file without those columns"
+        )
+        (ledger.doubt if alike > _MANY_ALIKE * len(frame) else ledger.note)(sentence)
+    return frame
+
+
+def _refuse_row_numbers(frame: pd.DataFrame, options: Options, ledger: Ledger, source: str) -> None:
+    """Times that count up one by one are the numbers of rows."""
+    one = UNITS[options.time_unit or "d"]
+    if not ledger.calendar and len(frame) >= _FEWEST_NUMBERS and (np.diff(frame["start"]) == one).all():
+        raise InputError(
+            f"start must hold times, and {source} has numbers there that count up one by one, as rows do: name the "
+            "column of times, e.g. --map start=opened_at"
+        )
 
 
 def _inside(frame: pd.DataFrame, window: tuple[int, int], ledger: Ledger) -> pd.DataFrame:
@@ -114,7 +149,7 @@ def _inside(frame: pd.DataFrame, window: tuple[int, int], ledger: Ledger) -> pd.
     early, late = start < window[0], start > window[1]
     reaching = early & (end != OPEN) & (end > window[0])
     for rows, reason in ((early & ~reaching, _BEFORE), (reaching, _REACHING), (late, _AFTER)):
-        ledger.dropped(reason, int(rows.sum()), _stamp(start[rows]))
+        ledger.dropped(reason, int(rows.sum()), _place(frame[rows]))
     return frame[~(early | late)].reset_index(drop=True)
 
 
@@ -175,8 +210,10 @@ def _note_nodes(frame: pd.DataFrame, ledger: Ledger) -> None:
 # --------------------------------------------------------------------------- what was watched
 
 
-def _window(frame: pd.DataFrame, exposure: Exposure, options: Options, ledger: Ledger) -> tuple[int, int]:
+def _window(frame: pd.DataFrame, exposure: Exposure, options: Options, ledger: Ledger) -> tuple[tuple[int, int], str]:
+    """Ends of the observation [us], and where they come from."""
     first, last = options.first_us, options.last_us
+    origin = "the window given"
     if first is None or last is None:
         seen, begin, instant = exposure.window, "first", "stamp"
         if seen is None:
@@ -190,13 +227,14 @@ def _window(frame: pd.DataFrame, exposure: Exposure, options: Options, ledger: L
             f"{part} not given: taken from the {begin} to the last {instant} in the log; quiet time before and after "
             "is missing, so that the rate is an upper estimate"
         )
+        origin = f"the window from the {begin} to the last {instant} in the log"
         first, last = (seen[0] if first is None else first), (seen[1] if last is None else last)
     if last <= first:
         raise InputError(
             "window must have a length: the log spans no time by itself. Name the time that was watched with --window, "
             "e.g. --window 2024-03-30/2025-03-14"
         )
-    return first, last
+    return (first, last), origin
 
 
 def _span(frame: pd.DataFrame, ledger: Ledger) -> tuple[int, int] | None:
@@ -208,13 +246,18 @@ def _span(frame: pd.DataFrame, ledger: Ledger) -> tuple[int, int] | None:
 
 
 def _exposure(
-    failing: int, exposure: Exposure, options: Options, window: tuple[int, int], source: str
-) -> tuple[int, float]:
-    """Nodes, and node-days."""
-    n_nodes = options.n_nodes
-    by_format = n_nodes is None
+    frame: pd.DataFrame,
+    exposure: Exposure,
+    options: Options,
+    window: tuple[int, int],
+    source: str,
+    ledger: Ledger,
+) -> tuple[int, float, str]:
+    """Nodes, node-days, and where they come from."""
+    failing, n_nodes = frame["node"].nunique(), options.n_nodes
+    origin = "the nodes given"
     if n_nodes is None:
-        n_nodes = exposure.n_nodes
+        n_nodes, origin = exposure.n_nodes, "the nodes that the log names"
     if n_nodes is None:
         hint = f" (at least {failing:,}, which failed)" if failing else ""
         raise InputError(
@@ -225,9 +268,18 @@ def _exposure(
         raise InputError(
             f"n_nodes must be at least the nodes that failed: {failing:,} did in {source}, got {n_nodes:,}"
         )
-    if by_format and exposure.node_days is not None:
-        return n_nodes, exposure.node_days
-    return n_nodes, n_nodes * (window[1] - window[0]) / DAY
+    all_days = n_nodes * (window[1] - window[0]) / DAY
+    held = exposure.node_days
+    if held is None or held >= all_days:
+        return n_nodes, all_days, origin
+    if options.n_nodes is not None:
+        n = int((~frame["planned"]).sum())
+        ledger.doubt(
+            f"jobs held {pct(held / all_days, 0)} of the time of the {n_nodes:,} nodes given, and only failures under "
+            f"jobs are in the log: {number(1000 * n / held)} per 1000 node-days that jobs held, which is used; "
+            f"{number(1000 * n / all_days)} of all nodes' time"
+        )
+    return n_nodes, held, "the node time that jobs held"
 
 
 def _check_cohorts(log: FailureLog) -> None:
@@ -265,9 +317,20 @@ def _latest_us(ledger: Ledger) -> int:
     return int(datetime.now(UTC).timestamp() * SECOND) if ledger.calendar else np.iinfo(np.int64).max
 
 
-def _stamp(start: pd.Series) -> str:
-    """When the first of some rows began."""
-    return "" if start.empty else f"start {pd.Timestamp(int(start.iloc[0]), unit='us'):%Y-%m-%d %H:%M:%S} UTC"
+def _place(rows: pd.DataFrame) -> str:
+    """Where the first of some rows stands, or when it began."""
+    if rows.empty:
+        return ""
+    line, start = int(rows[LINE].iloc[0]), int(rows["start"].iloc[0])
+    began = f"start {pd.Timestamp(start, unit='us'):%Y-%m-%d %H:%M:%S} UTC"
+    return began if line == NO_LINE else f"line {line:,}: {began}"
+
+
+def _swapped(ledger: Ledger) -> str:
+    """A remedy where every record ends before it starts."""
+    if ledger.n_of("end before start") < ledger.total():
+        return ""
+    return ". Are the columns swapped? Name them, e.g. --map start=closed_at --map end=opened_at"
 
 
 def _largest(ledger: Ledger) -> str:

@@ -6,9 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ettr.core.errors import InputError
+from ettr.logs.durations import without_unit
 
-ROLES = ("start", "end", "node", "component", "cause", "planned")
-"""The columns that a failure log has; any other is a cohort to split by."""
+Columns = dict[str, tuple[str, ...]]
+"""Our name to the file's; several where their texts together are the name of a node."""
+
+ROLES = ("start", "end", "duration", "node", "component", "cause", "planned")
+"""What a column of a failure log can be; any other is a cohort to split by."""
 
 _WORDS = {
     "start": """
@@ -18,7 +22,8 @@ _WORDS = {
     "end": """
         end endtime endedat ended endat enddate endts finish finished finishedat finishtime resolved resolvedat
         resolvetime closed closedat closetime repaired repairedat repairtime recovered recoveredat restored restoredat
-        fixedat returnedat upat up stop stopped stoptime clearedat cleared incidentend backat lastseen""",
+        fixedat returnedat upat stop stopped stoptime clearedat cleared incidentend backat lastseen""",
+    "duration": "duration downtime lasted outageduration repairduration timetorepair ttr",
     "node": """
         node nodeid nodename hostname host hostid hostip server serverid servername machine machineid machinename
         instance instanceid nodes""",
@@ -57,7 +62,7 @@ def plain_name(name: str) -> str:
     return _SIGNS.sub("", _IN_BRACKETS.sub("", name).rpartition(".")[2]).lower()
 
 
-def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str) -> dict[str, str]:
+def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str) -> Columns:
     """Find what each column is.
 
     Parameters
@@ -65,13 +70,13 @@ def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str)
     present : sequence of str
         Columns that the file has.
     mapping : mapping of str to str
-        Our name to the file's, as the user gives it; names that are no role are cohorts.
+        Our name to the file's, or to several joined by ``+``, as the user gives it; names that are no role are cohorts.
     place : str
         The file, for messages.
 
     Returns
     -------
-    dict of str to str
+    dict of str to tuple of str
         Our name to the file's, ``start`` always among them.
 
     Raises
@@ -81,37 +86,50 @@ def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str)
 
     Examples
     --------
-    >>> find_columns(["Opened At", "host", "GPU error"], {"cause": "GPU error"}, "mine.csv")
-    {'start': 'Opened At', 'node': 'host', 'cause': 'GPU error'}
+    >>> find_columns(["Opened At", "rack", "slot", "GPU error"], {"cause": "GPU error", "node": "rack+slot"}, "a.csv")
+    {'start': ('Opened At',), 'node': ('rack', 'slot'), 'cause': ('GPU error',)}
     """
-    chosen: dict[str, str] = {}
+    chosen: Columns = {}
     for ours, theirs in mapping.items():
-        same = [name for name in present if name == theirs] or [
-            name for name in present if name.lower() == theirs.lower() or plain_name(name) == plain_name(theirs)
-        ]
-        if not same:
-            raise InputError(f"--map {ours}={theirs}: {place} has no column {theirs!r}. {_listed(present)}")
-        chosen[ours] = same[0]
+        parts = [theirs] if same_name(theirs, present) else theirs.split("+")
+        found = [same_name(part.strip(), present) for part in parts]
+        if not all(found):
+            raise InputError(f"--map {ours}={theirs}: {place} has no column {theirs!r}. {columns_found(present)}")
+        chosen[ours] = tuple(filter(None, found))
     for role, words in WORDS.items():
-        free = {plain_name(name): name for name in reversed(present) if name not in chosen.values()}
+        taken = {name for names in chosen.values() for name in names}
+        free = {_name_of(role, name): name for name in reversed(present) if name not in taken}
         word = next((word for word in words if word in free), None)
         if role not in chosen and word:
-            chosen[role] = free[word]
+            chosen[role] = (free[word],)
     if "start" not in chosen:
         raise InputError(
-            f"{place} must say when failures began. {_listed(present)} Name the columns, e.g. "
+            f"{place} must say when failures began. {columns_found(present)} Name the columns, e.g. "
             "--map start=opened_at --map node=host"
         )
-    twice = sorted(name for name in set(chosen.values()) if present.count(name) > 1)
+    twice = sorted(name for names in chosen.values() for name in names if present.count(name) > 1)
     if twice:
         raise InputError(f"the columns of {place} must have different names; {twice[0]!r} stands there twice")
     return {name: chosen[name] for name in (*ROLES, *chosen) if name in chosen}
 
 
-def origins(what: str, columns: Mapping[str, str], present: Sequence[str], more: Sequence[str] = ()) -> str:
+def same_name(wanted: str, present: Sequence[str]) -> str | None:
+    """The column of that name, but for case, spaces and signs; None if there is none."""
+    same = [name for name in present if name == wanted] or [
+        name for name in present if name.lower() == wanted.lower() or plain_name(name) == plain_name(wanted)
+    ]
+    return same[0] if same else None
+
+
+def _name_of(role: str, name: str) -> str:
+    return plain_name(without_unit(name) if role == "duration" else name)
+
+
+def origins(what: str, columns: Columns, present: Sequence[str], more: Sequence[str] = ()) -> str:
     """A note of which columns are read as what, and which beside ``more`` are not."""
-    unread = [name for name in present if name not in (*columns.values(), *more)]
-    read = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in columns.items())
+    taken = {name for names in columns.values() for name in names}
+    unread = [name for name in present if name not in (*taken, *more)]
+    read = ", ".join(f"{ours} from {'+'.join(theirs)!r}" for ours, theirs in columns.items())
     return f"{what} read: {read}{f'; not read: {_names(unread)}' if unread else ''}"
 
 
@@ -120,7 +138,8 @@ def is_start(name: str) -> bool:
     return plain_name(name) in WORDS["start"]
 
 
-def _listed(present: Sequence[str]) -> str:
+def columns_found(present: Sequence[str]) -> str:
+    """A sentence with the columns of a file."""
     return f"Columns found: {_names(present)}."
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,12 @@ import pandas as pd
 from ettr.core.errors import InputError, UnknownName
 from ettr.files.ledger import Ledger
 from ettr.files.times import DAY, UNITS, Clock, NoTime, zone_of
+from ettr.logs.states import SEVERITIES, plain, severity_of
 
 MOST_NODES = 10**9
+OF_EVERY_NODE = ("component", "cause")
+"""Columns that do not part the nodes: one node can have several of their values."""
+
 _NUMBER = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _EXAMPLE = "give it as 2024-03-30/2025-03-14, or 0..348.98 where times are counted from an origin"
 
@@ -47,6 +51,14 @@ class Options:
         Causes that match are planned work.
     cohort_nodes : mapping
         Nodes watched in each value of a cohort column.
+    where : mapping of str to Pattern
+        Columns of the file, each with what its text must match for a record to count.
+    down, up : tuple of str
+        Words for a node that is down, and for one that is up again.
+    failure_severity : str or None
+        Least severity that is a failure.
+    split : str or None
+        Column whose values are systems of their own: a name in two of them is two nodes.
     """
 
     n_nodes: int | None = None
@@ -59,6 +71,11 @@ class Options:
     columns: Mapping[str, str] = field(default_factory=dict)
     planned: re.Pattern[str] | None = None
     cohort_nodes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    where: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
+    down: tuple[str, ...] = ()
+    up: tuple[str, ...] = ()
+    failure_severity: str | None = None
+    split: str | None = None
 
     def clock(self, ledger: Ledger) -> Clock:
         """A reader of the log's time stamps."""
@@ -75,6 +92,11 @@ def what_is_given(
     columns: Mapping[str, str] | Sequence[str] | None = None,
     planned: str | None = None,
     cohort_nodes: Mapping[str, Mapping[str, int]] | None = None,
+    where: Mapping[str, str] | None = None,
+    down: str | Sequence[str] | None = None,
+    up: str | Sequence[str] | None = None,
+    failure_severity: str | None = None,
+    split: str | None = None,
 ) -> Options:
     """Check what the user gives. Parameters and errors as in ``ettr.logs.read``."""
     if time_unit is not None and time_unit not in UNITS:
@@ -82,14 +104,27 @@ def what_is_given(
     if year is not None:
         year = _whole("year", year, 1990, 2100)
     nodes = None if n_nodes is None else _whole("n_nodes", n_nodes, 1, MOST_NODES)
+    if failure_severity is not None and severity_of(failure_severity) is None:
+        raise UnknownName("severity", failure_severity, [name for name, _ in SEVERITIES], "--failure-severity")
+    mapping = _columns(columns)
+    if split and split not in OF_EVERY_NODE:
+        mapping.setdefault(split, split)
     options = Options(
         n_nodes=nodes,
         zone=zone_of(zone),
         year=year,
         time_unit=time_unit,
-        columns=_columns(columns),
-        planned=_pattern(planned),
+        columns=mapping,
+        planned=_pattern("planned", planned),
+        where={column: _pattern("where", pattern) for column, pattern in (where or {}).items()},
+        down=_words("down", down),
+        up=_words("up", up),
+        failure_severity=failure_severity,
+        split=split if split not in OF_EVERY_NODE else None,
     )
+    both = sorted({plain(word) for word in options.down} & {plain(word) for word in options.up})
+    if both:
+        raise InputError(f"--down and --up must not share a word, got {', '.join(both)}")
     first, last, calendar = _window(window, options)
     return replace(options, first_us=first, last_us=last, calendar=calendar, cohort_nodes=_cohort_nodes(cohort_nodes))
 
@@ -117,15 +152,28 @@ def _columns(columns: Mapping[str, str] | Sequence[str] | None) -> dict[str, str
     return pairs
 
 
-def _pattern(planned: str | None) -> re.Pattern[str] | None:
-    if planned is None:
+@overload
+def _pattern(option: str, text: str) -> re.Pattern[str]: ...
+@overload
+def _pattern(option: str, text: None) -> None: ...
+def _pattern(option: str, text: str | None) -> re.Pattern[str] | None:
+    if text is None:
         return None
-    if isinstance(planned, str) and not planned.strip():
-        raise InputError(f"planned must hold a word: an empty pattern matches everything, got {planned!r} (--planned)")
+    if isinstance(text, str) and not text.strip():
+        raise InputError(f"{option} must hold a word: an empty pattern matches everything, got {text!r} (--{option})")
     try:
-        return re.compile(planned, re.IGNORECASE)
+        return re.compile(text, re.IGNORECASE)
     except (re.error, TypeError, OverflowError, RecursionError) as error:
-        raise InputError(f"planned must be a regular expression, got {planned!r}: {error}") from error
+        raise InputError(f"{option} must be a regular expression, got {text!r}: {error}") from error
+
+
+def _words(option: str, given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Words, between commas or one by one."""
+    parts = given.split(",") if isinstance(given, str) else given or ()
+    words = tuple(word.strip() for word in parts if isinstance(word, str) and plain(word))
+    if given is not None and not words:
+        raise InputError(f"--{option} must name a word of the log, e.g. --{option} failed, got {given!r}")
+    return words
 
 
 def _cohort_nodes(given: Mapping[str, Mapping[str, int]] | None) -> dict[str, dict[str, int]]:

@@ -16,6 +16,12 @@ from ettr.files.ledger import Ledger
 OPEN = np.iinfo(np.int64).min
 """The end of an outage that has none; NaT in pandas."""
 
+LINE, DIGEST = "(line)", "(digest)"
+"""Columns of where a failure stands in the file, and of what is equal for records that are equal in every column."""
+
+NO_LINE = -1
+"""The line of a failure that is of none, or of several."""
+
 MOST_CAUSES = 100_000
 MOST_NODES = 5_000_000
 MOST_VALUES = 1_000
@@ -113,6 +119,8 @@ class Events:
         end_us: np.ndarray | None = None,
         texts: Mapping[str, Sequence[str | None] | np.ndarray | pd.Categorical] | None = None,
         planned: np.ndarray | None = None,
+        line: np.ndarray | None = None,
+        digest: np.ndarray | None = None,
     ) -> None:
         """Take many failures at once.
 
@@ -124,6 +132,10 @@ class Events:
             ``node``, ``component``, ``cause`` and cohorts, shape (n,); blank or missing where the log is silent.
         planned : ndarray of bool or None
             Shape (n,); whether somebody scheduled it.
+        line : ndarray of int or None
+            Shape (n,); where each stands in the file, if that is known.
+        digest : ndarray of int64 or None
+            Shape (n,); equal for records that are equal in every column of the file.
         """
         self._flush()
         n = len(start_us)
@@ -131,10 +143,17 @@ class Events:
             "start": np.asarray(start_us),
             "end": np.full(n, OPEN) if end_us is None else end_us,
             "planned": np.zeros(n, dtype=bool) if planned is None else planned,
+            LINE: np.full(n, NO_LINE) if line is None else line,
+            DIGEST: np.zeros(n, dtype=np.int64) if digest is None else digest,
         }
         for name, values in (texts or {}).items():
             part[name] = self._names.setdefault(name, _Names(name, MOST_VALUES)).codes(values)
         self._parts.append(part)
+
+    def n_different(self, name: str) -> int:
+        """How many different texts a column has so far. [count]"""
+        self._flush()
+        return self._names[name].n_different if name in self._names else 0
 
     def forget(self, name: str) -> None:
         """Drop a cohort column.
@@ -153,10 +172,11 @@ class Events:
         -------
         DataFrame
             The columns of ``FailureLog.events``: ``start``, ``end`` [us since 1970 UTC, or ``OPEN``], ``node``,
-            ``component``, ``cause`` (categories), ``planned`` (bool), then the cohorts (categories).
+            ``component``, ``cause`` (categories), ``planned`` (bool), then the cohorts (categories); and ``LINE`` and
+            ``DIGEST``, as in ``extend``.
         """
         self._flush()
-        frame: dict[str, Any] = {name: self._whole(name, np.dtype(np.int64)) for name in ("start", "end")}
+        frame: dict[str, Any] = {name: self._whole(name, np.dtype(np.int64)) for name in ("start", "end", LINE, DIGEST)}
         for name in (*TEXTS, "planned", *self._names):
             if name == "planned":
                 frame[name] = self._whole(name, np.dtype(bool))
@@ -209,6 +229,11 @@ class _Names:
             places, texts = pd.factorize(np.array([*values, None], dtype=object)[:-1])
         codes: np.ndarray = np.array([*(self._code(str(text)) for text in texts), -1], dtype=np.int32)[places]
         return codes
+
+    @property
+    def n_different(self) -> int:
+        """Different texts. [count]"""
+        return len(self._texts)
 
     def categorical(self, codes: np.ndarray) -> pd.Categorical:
         return pd.Categorical.from_codes(codes, categories=pd.Index(self._texts, dtype=object), validate=False)

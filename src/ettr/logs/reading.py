@@ -15,9 +15,9 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress
 from ettr.logs import dcgm, json_events, slurm, table, torchrun, xid
 from ettr.logs.assemble import observed
-from ettr.logs.options import WindowLike, what_is_given
+from ettr.logs.options import Options, WindowLike, what_is_given
 from ettr.logs.raw_failures import Events, Exposure
-from ettr.logs.rows import Rows
+from ettr.logs.rows import Batch, Rows
 
 FORMATS = Formats(
     "log",
@@ -56,6 +56,11 @@ def read(
     columns: Mapping[str, str] | Sequence[str] | None = None,
     planned: str | None = None,
     cohort_nodes: Mapping[str, Mapping[str, int]] | None = None,
+    split: str | None = None,
+    where: Mapping[str, str] | None = None,
+    down: str | Sequence[str] | None = None,
+    up: str | Sequence[str] | None = None,
+    failure_severity: str | None = None,
     progress: Progress | None = None,
 ) -> FailureLog:
     """Read a failure log of any format that ``formats`` lists.
@@ -80,12 +85,22 @@ def read(
     time_unit : str or None
         Unit of times that are numbers: ``s``, ``ms``, ``us``, ``ns``, ``min``, ``h`` or ``d``.
     columns : mapping of str to str, or sequence of str, or None
-        Our column to the file's, e.g. ``{"start": "opened_at"}`` or ``["start=opened_at"]``. Any other name becomes a
-        cohort column.
+        Our column to the file's, e.g. ``{"start": "opened_at"}`` or ``["start=opened_at", "node=rack+slot"]``, where
+        texts of several columns name a node. Any other name becomes a cohort column.
     planned : str or None
         Regular expression; causes that hold a match, in any case, are planned work. Without causes: components.
     cohort_nodes : mapping or None
         Nodes watched in each value of a cohort column, e.g. ``{"generation": {"A": 300, "B": 100}}``.
+    split : str or None
+        Cohort column whose values are systems of their own: a node's name in two of them is two nodes.
+    where : mapping or None
+        Columns of a table or of JSON, each with a regular expression that its text must match, in any case, for a
+        record to count.
+    down, up : str or sequence of str or None
+        Words for a node that is down and for one that is up again, where they are not found, or not the right ones.
+        Without words for up every record with a word for down is a failure.
+    failure_severity : str or None
+        Least severity that counts, of ``debug``, ``info``, ``warning``, ``error`` (if not given) and ``critical``.
     progress : callable or None
         Called now and then with the bytes read and the bytes there are.
 
@@ -118,20 +133,38 @@ def read(
         columns=columns,
         planned=planned,
         cohort_nodes=cohort_nodes,
+        split=split,
+        where=where,
+        down=down,
+        up=up,
+        failure_severity=failure_severity,
     )
     source, chosen = FORMATS.open(path, format, progress)
-    renamed = [ours for ours, theirs in options.columns.items() if ours != theirs]
-    if renamed and chosen.name not in _MAPPED:  # a name mapped to itself only asks to keep the column
-        raise InputError(
-            f"columns can be mapped in {' and '.join(_MAPPED)} only; {source.name} is read as {chosen.name}"
-        )
+    _refuse_unread(options, chosen.name, source.name)
     ledger = Ledger()
     events = Events(ledger)
     exposure = chosen.read(source, options, events, ledger)
     ledger.close()
     if source.cut:
-        ledger.note(f"{source.name} {source.cut}; the rest of the log is missing", first=True)
+        ledger.doubt(f"{source.name} {source.cut}; the rest of the log is missing")
     return observed(events, exposure, options, ledger, name=chosen.name, source=str(path))
+
+
+def _refuse_unread(options: Options, format: str, name: str) -> None:
+    """Refuse what only tables can honour."""
+    if format in _MAPPED:
+        return
+    # a name mapped to itself only asks to keep the column
+    renamed = any(ours != theirs for ours, theirs in options.columns.items())
+    asked = {
+        "--map": renamed,
+        "--where": options.where,
+        "--down and --up": options.down or options.up,
+        "--failure-severity": options.failure_severity,
+    }
+    for option, given in asked.items():
+        if given:
+            raise InputError(f"{option} is for {' and '.join(_MAPPED)} only; {name} is read as {format}")
 
 
 def from_frame(
@@ -189,8 +222,9 @@ def from_frame(
     rows = Rows(options.clock(ledger), events, ledger, "row")
     for first in range(0, len(frame), _BATCH):
         part = frame.iloc[first : first + _BATCH]
-        numbers = range(first + 1, first + len(part) + 1)
-        rows.take({str(name): _texts(part[name]) for name in frame.columns}, numbers)
+        columns = {str(name): _texts(part[name]) for name in frame.columns}
+        digests = [hash(row) for row in zip(*columns.values(), strict=True)]
+        rows.take(Batch(columns, range(first + 1, first + len(part) + 1), digests))
     ledger.close()
     return observed(events, Exposure(), options, ledger, name="frame", source=source or "the frame")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 
 from ettr.files.ledger import Ledger
 from ettr.files.times import Clock, why_not
+from ettr.logs.durations import durations_us
 from ettr.logs.raw_failures import OPEN, Events
 
 _SILENT = frozenset({"", "-", "--", "?", "n/a", "na", "nan", "nat", "null", "none", "\\n"})
@@ -21,8 +23,33 @@ _NO = _SILENT | {"0", "0.0", "n", "no", "f", "false", "unplanned", "unscheduled"
 PLANNED = "planned by somebody"
 """Cohort of halves that the log calls planned."""
 
-TextColumns = Mapping[str, Sequence[str]]
-"""Our columns, each with a text a row."""
+
+@dataclass(frozen=True)
+class Batch:
+    """Some records of a file, as texts.
+
+    Attributes
+    ----------
+    columns : mapping of str to sequence of str
+        A text a record, shape (n,): by the file's names where it is read, by ours (``start`` and what else there is)
+        where it is understood.
+    numbers : sequence of int
+        Line or record numbers, for messages. Shape (n,).
+    digests : sequence of int
+        Equal for records that are equal in every column. Shape (n,).
+    """
+
+    columns: Mapping[str, Sequence[str]]
+    numbers: Sequence[int]
+    digests: Sequence[int]
+
+    def only(self, keep: np.ndarray) -> Batch:
+        """Those of the records that are marked."""
+        if keep.all():
+            return self
+        some = np.flatnonzero(keep).tolist()
+        columns = {name: [texts[row] for row in some] for name, texts in self.columns.items()}
+        return Batch(columns, [self.numbers[row] for row in some], [self.digests[row] for row in some])
 
 
 class Rows:
@@ -38,52 +65,61 @@ class Rows:
         Takes the rest.
     word : str
         What a row is called in messages, e.g. ``line``.
+    duration_us : float or None
+        Unit of durations that are plain numbers. [us]
     """
 
-    def __init__(self, clock: Clock, events: Events, ledger: Ledger, word: str) -> None:
+    def __init__(
+        self, clock: Clock, events: Events, ledger: Ledger, word: str, duration_us: float | None = None
+    ) -> None:
         self._clock, self._events, self._ledger, self._word = clock, events, ledger, word
+        self._duration_us = duration_us
         self._bad_ends, self._first_bad_end = 0, ""
         self._odd_plans, self._first_odd_plan = 0, ""
         ledger.at_end(self._finish)
 
-    def take(self, columns: TextColumns, numbers: Sequence[int]) -> None:
-        """Read one batch.
-
-        Parameters
-        ----------
-        columns : mapping of str to sequence of str
-            ``start`` and what else there is of the roles; every other key is a cohort. Shape (n,) each.
-        numbers : sequence of int
-            Line or record numbers, for messages. Shape (n,).
-        """
+    def take(self, batch: Batch) -> None:
+        """Read one batch, an outage a record; every column that is none of ours is a cohort."""
+        columns, numbers = batch.columns, batch.numbers
         start, good = self.times(columns["start"], numbers)
         end, ended = self._ends(columns.get("end"), numbers)
+        if "duration" in columns:
+            lasted, known = durations_us(columns["duration"], self._duration_us)
+            end, ended = np.where(ended, end, start + lasted), ended | (known & good)
         backwards = good & ended & (end < start)
         if backwards.any():
             first = int(np.argmax(backwards))
             self._ledger.not_parsed("end before start", int(backwards.sum()), self._place(numbers[first]))
         keep = good & ~backwards
         planned = self._plans(columns["planned"], numbers)[keep] if "planned" in columns else None
-        texts = _kept_texts(columns, keep)
-        self._events.extend(start[keep], np.where(ended, end, OPEN)[keep], texts, planned)
+        self._events.extend(
+            start[keep],
+            np.where(ended, end, OPEN)[keep],
+            _kept_texts(columns, keep),
+            planned,
+            np.asarray(numbers, dtype=np.int64)[keep],
+            np.asarray(batch.digests, dtype=np.int64)[keep],
+        )
 
-    def take_halves(self, columns: TextColumns, numbers: Sequence[int], is_end: np.ndarray, halves: Events) -> None:
+    def take_halves(self, batch: Batch, is_end: np.ndarray, halves: Events) -> None:
         """Read one batch of starts and ends, still to be joined.
 
         Parameters
         ----------
-        columns, numbers
+        batch : Batch
             As in ``take``; ``start`` is the time of either.
         is_end : ndarray of bool
             Shape (n,).
         halves : Events
             Takes them, with ``planned`` true for an end and the cohort ``PLANNED`` for what the log calls planned.
         """
+        columns, numbers = batch.columns, batch.numbers
         start, good = self.times(columns["start"], numbers)
         texts: dict[str, Any] = _kept_texts(columns, good)
         if "planned" in columns:
             texts[PLANNED] = ["yes" if plan else None for plan in self._plans(columns["planned"], numbers)[good]]
-        halves.extend(start[good], None, texts, is_end[good])
+        line, digest = (np.asarray(values, dtype=np.int64)[good] for values in (numbers, batch.digests))
+        halves.extend(start[good], None, texts, is_end[good], line, digest)
 
     def times(self, texts: Sequence[str], numbers: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Read times that every row must have; the others are accounted for as not parsed.
@@ -147,8 +183,9 @@ class Rows:
             )
 
 
-def _kept_texts(columns: TextColumns, keep: np.ndarray) -> dict[str, np.ndarray]:
-    return {name: _spoken(texts)[keep] for name, texts in columns.items() if name not in ("start", "end", "planned")}
+def _kept_texts(columns: Mapping[str, Sequence[str]], keep: np.ndarray) -> dict[str, np.ndarray]:
+    read = ("start", "end", "duration", "planned")
+    return {name: _spoken(texts)[keep] for name, texts in columns.items() if name not in read}
 
 
 def _spoken(texts: Sequence[str]) -> np.ndarray:

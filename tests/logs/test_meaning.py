@@ -1,0 +1,135 @@
+"""What a row means: states, severities and jobs, found or named by the user."""
+
+from __future__ import annotations
+
+import pytest
+
+from ettr.core.errors import InputError, UnknownName
+
+STATES = """time,host,status
+2024-05-02 10:00,a,kaputt
+2024-05-02 11:00,b,kaputt
+2024-05-02 12:00,a,heil
+2024-05-03 11:00,b,heil
+2024-05-20 11:00,b,kaputt
+2024-05-20 12:00,b,heil
+"""
+JOBS = """job,start,end,node,state
+1,2024-05-02 10:00,2024-05-02 12:00,a,COMPLETED
+2,2024-05-02 10:00,2024-05-02 13:00,b,Node_Fail
+3,2024-05-02 10:00,2024-05-02 14:00,c,FAILED
+4,2024-05-02 10:00,2024-05-02 15:00,d,CANCELLED by 7
+"""
+LINES = """time,host,severity,message
+2024-05-02 10:00,a,INFO,hello
+2024-05-02 11:00,b,error,fan
+2024-05-02 12:00,c,Warning,hot
+2024-05-02 13:00,d,CRIT,dead
+"""
+
+
+def ends(log):
+    return log.hours("end").tolist()
+
+
+def test_of_two_unknown_words_the_rarer_state_is_down_and_said(read):
+    log = read(STATES)
+    assert log.hours().tolist() == [34, 35, 19 * 24 + 11] and ends(log) == [36, 59, 19 * 24 + 12]
+    assert any("'kaputt' is taken as down" in note for note in log.notes)
+    assert any("'status' says when nodes go down (kaputt 3) and are up again (heil 3)" in note for note in log.notes)
+
+
+def test_the_user_names_the_words(read):
+    log = read(STATES, down="heil", up="KAPUTT")
+    assert log.hours().tolist() == [36, 59, 19 * 24 + 12]
+    assert ends(log)[:1] != [34] and log.events["end"].isna().sum() == 2
+    assert len(read(STATES, down=["kaputt"]).events) == 3  # without words for up each is a failure of its own
+    assert read(STATES, up="heil").hours().tolist() == [34, 35, 19 * 24 + 11]
+    with pytest.raises(InputError, match="no column of log.csv holds broken. Columns found: 'time', 'host', 'status'"):
+        read(STATES, down="broken")
+    with pytest.raises(InputError, match="must not share a word, got heil"):
+        read(STATES, down="heil", up="Heil")
+    with pytest.raises(InputError, match="--down must name a word"):
+        read(STATES, down=" , ")
+
+
+def test_a_column_of_states_may_be_named(read):
+    text = STATES.replace("status", "zustand").replace("kaputt", "down").replace("heil", "fine")
+    assert len(read(text).events) == 6  # neither a name nor two words that are known
+    assert len(read(text, columns={"state": "zustand"}).events) == 3  # of two, the other is up
+    text += "2024-05-21,c,so-so\n2024-05-22,c,well\n"
+    with pytest.raises(InputError, match="'zustand' of log.csv must say what is down and what is up; it holds down 3"):
+        read(text, columns={"state": "zustand"})
+
+
+def test_jobs_fail_where_a_machine_ends_them_at_their_end(read, count):
+    log = read(JOBS)
+    assert log.events["node"].tolist() == ["b"] and log.hours().tolist() == [37] and log.events["end"].isna().all()
+    assert count(log, "dropped", "a job that is") == 3 and not log.doubts
+    assert any("failures are 'Node_Fail', at the end of the job" in note for note in log.notes)
+    assert read(JOBS, down="failed").events["node"].tolist() == ["c"]
+
+
+def test_jobs_that_failed_for_any_reason_are_doubted(read):
+    log = read(JOBS.replace("Node_Fail", "failed"))
+    assert log.events["node"].tolist() == ["b", "c"] and "mostly their own" in log.doubts[0]
+
+
+def test_jobs_need_an_end(read):
+    with pytest.raises(InputError, match="must say when they ended: name the column"):
+        read("start,node,state\n2024-05-02,a,completed\n2024-05-03,b,node_fail\n")
+
+
+def test_a_severity_counts_from_error_on_unless_told(read, count):
+    log = read(LINES)
+    assert log.events["node"].tolist() == ["b", "d"] and count(log, "dropped", "severity below error") == 2
+    assert any("'severity' holds severities (INFO 1, error 1, Warning 1, CRIT 1)" in note for note in log.notes)
+    assert read(LINES, failure_severity="warning").events["node"].tolist() == ["b", "c", "d"]
+    assert read(LINES, failure_severity="critical").events["node"].tolist() == ["d"]
+    with pytest.raises(UnknownName, match="unknown severity 'worse'"):
+        read(LINES, failure_severity="worse")
+    with pytest.raises(InputError, match="no column of log.csv holds severities"):
+        read("start,node\n2024-05-02,a\n", failure_severity="error")
+
+
+def test_only_rows_that_match_count(read, count):
+    log = read(LINES, where={"host": "[ab]", "Severity": "^(info|error)$"}, failure_severity="info")
+    assert log.events["node"].tolist() == ["a", "b"] and count(log, "dropped", "does not match") == 2
+    with pytest.raises(InputError, match="--where rack: log.csv has no column 'rack'. Columns found: 'time'"):
+        read(LINES, where={"rack": "1"})
+    with pytest.raises(InputError, match="where must be a regular expression"):
+        read(LINES, where={"host": "("})
+
+
+def test_tickets_are_outages_whatever_their_status(read):
+    """A column of ends, or a time that only starts can have, makes a row an outage."""
+    rows = "2024-05-02,a,closed\n2024-05-03,b,open\n2024-05-04,c,resolved\n"
+    assert len(read("opened_at,host,status\n" + rows).events) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "hours"),
+    [("downtime_min", "90", 1.5), ("duration (h)", "2", 2), ("duration", "1:30:00", 1.5), ("ttr", "1-02:00:00", 26)],
+)
+def test_a_duration_gives_the_end(read, name, cells, hours):
+    log = read(f"start,{name},node\n2024-05-02,{cells},a\n2024-05-03,,b\n")
+    assert ends(log)[0] == 24 + hours and log.events["end"].isna().tolist() == [False, True]
+
+
+def test_a_duration_without_a_unit_is_not_read(read):
+    text = "start,duration,node\n2024-05-02,90,a\n"
+    log = read(text)
+    assert log.events["end"].isna().all() and any("have no unit" in note for note in log.notes)
+    with pytest.raises(InputError, match="durations in 'duration' have no unit: name it duration_h"):
+        read(text, columns={"duration": "duration"})
+
+
+def test_a_gauge_is_read_by_its_name(read):
+    rows = "2024-05-02,a,{0}\n2024-05-03,a,{0}\n2024-05-04,a,{1}\n2024-05-05,a,{0}\n"
+    assert read("time,node,up\n" + rows.format(1, 0)).hours().tolist() == [72]
+    assert read("time,node,alarm\n" + rows.format("false", "true")).hours().tolist() == [72]
+
+
+def test_comments_and_blank_cells_at_the_end_cost_nothing(read, count):
+    log = read("# by hand\nstart,node\n2024-05-02,a,,,\n# checked\n2024-05-03,b\n")
+    assert log.events["node"].tolist() == ["a", "b"] and count(log, "dropped", "comment") == 2
