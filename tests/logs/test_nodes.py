@@ -71,4 +71,4 @@ def test_a_year_from_all_others_is_left_out_and_named(read):
 def test_a_file_in_which_nothing_is_odd_has_no_doubts(read):
     rows = "".join(f"2024-05-{day:02d} 10:00,n{day % 7},fan\n" for day in range(1, 30))
     log = read("start,node,cause\n" + rows)
-    assert log.doubts == () and log.exposure == "the nodes given, the window given"
+    assert log.doubts == () and log.exposure == "nodes as given, window as given"

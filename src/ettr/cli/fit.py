@@ -47,7 +47,29 @@ def fit(
         typer.Option(
             "--map",
             metavar="OURS=THEIRS ...",
-            help="Columns of the log: start, end, node, component, cause, planned, or any other name to split by.",
+            help="Columns of the log: start, end, duration, node (also node=rack+slot), component, cause, planned, "
+            "state, or any other name to split by.",
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", metavar="COLUMN=REGEX ...", help="Only records whose column matches count."),
+    ] = None,
+    down: Annotated[
+        str | None,
+        typer.Option(
+            "--down", metavar="WORD,...", help="Words for a node that is down; found, and said, if not given."
+        ),
+    ] = None,
+    up: Annotated[
+        str | None, typer.Option("--up", metavar="WORD,...", help="Words for a node that is up again.")
+    ] = None,
+    failure_severity: Annotated[
+        str | None,
+        typer.Option(
+            "--failure-severity",
+            metavar="LEVEL",
+            help="Least severity that is a failure: debug, info, warning, error or critical; error if not given.",
         ),
     ] = None,
     planned: Annotated[
@@ -87,7 +109,8 @@ def fit(
     """
     # a long log takes minutes to read: what can be refused is refused before
     column, sizes = options.cohorts(split)
-    columns = options.columns(map_ or [], column)
+    columns = options.columns(map_ or [])
+    patterns = options.where(where or [])
     if gpus is not None and gpus < 1:
         raise InputError(f"--gpus must be >= 1, got {gpus}")
     if scenario_out is not None:
@@ -105,6 +128,11 @@ def fit(
             columns=columns,
             planned=planned,
             cohort_nodes={column: sizes} if column and sizes else None,
+            split=column,
+            where=patterns,
+            down=down,
+            up=up,
+            failure_severity=failure_severity,
             progress=report.bytes,
         )
         fitted = failures.fit(read, split=column, progress=report.step)

@@ -28,17 +28,28 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
 
-def columns(pairs: list[str], split: str | None) -> dict[str, str]:
-    """``--map``, pair by pair, with the column that ``--split`` names."""
+def columns(pairs: list[str]) -> dict[str, str]:
+    """``--map``, pair by pair."""
     columns_of_log = {}
     for pair in pairs:
         ours, equals, theirs = pair.partition("=")
         if not equals or not ours.strip() or not theirs.strip():
             raise InputError(f"--map takes OURS=THEIRS, e.g. start=opened_at, got {pair!r}")
         columns_of_log[ours.strip()] = theirs.strip()
-    if split and split not in ("component", "cause"):
-        columns_of_log.setdefault(split, split)
     return columns_of_log
+
+
+def where(pairs: list[str]) -> dict[str, str]:
+    """``--where``, pair by pair, as columns and patterns."""
+    patterns = {}
+    for pair in pairs:
+        column, equals, pattern = pair.partition("=")
+        if not equals or not column.strip() or not pattern.strip():
+            raise InputError(f"--where takes COLUMN=REGEX, e.g. site=east, got {pair!r}")
+        if column.strip() in patterns:
+            raise InputError(f"--where names {column.strip()!r} twice: write one pattern, e.g. {column.strip()}='a|b'")
+        patterns[column.strip()] = pattern
+    return patterns
 
 
 def cohorts(split: str | None) -> tuple[str | None, dict[str, int]]:

@@ -53,7 +53,9 @@ def answer(fit: Fit) -> Finding:
         often = f"no failures in {node_days(fit.log.node_days)}, so at most {number(fit.rate.high)} per 1000"
     answers = "; ".join(words for words in (_short(fit, verdict) for verdict in fit.verdicts) if words)
     name = named(Path(fit.log.source).name or "The log")
-    return Finding(title=capital(often), text=f"**{name} shows {often}{seen}{each}.** {capital(answers)}.")
+    but = "".join(f" But {marked(doubt)}{'' if doubt.endswith('?') else '.'}" for doubt in fit.log.doubts)
+    days = f" Exposure: {node_days(fit.log.node_days)} ({fit.log.exposure})." if fit.log.exposure else ""
+    return Finding(title=capital(often), text=f"**{name} shows {often}{seen}{each}.{but}**{days} {capital(answers)}.")
 
 
 def _short(fit: Fit, verdict: Verdict) -> str:

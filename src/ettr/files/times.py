@@ -440,6 +440,8 @@ class Clock:
         self._kinds["without a zone"] += len(local_us)
         if self._zone is None or not len(local_us):
             return local_us
+        if isinstance(self._zone, timezone):  # the same at any time
+            return local_us - self._zone.utcoffset(None) // _US
         quarters, places = np.unique(local_us // _QUARTER, return_inverse=True)
         offsets = np.array([self._offset(int(quarter)) for quarter in quarters], dtype=np.int64)[places]
         self._twice += int((offsets[:, 1] > 0).sum())

@@ -213,7 +213,7 @@ def _note_nodes(frame: pd.DataFrame, ledger: Ledger) -> None:
 def _window(frame: pd.DataFrame, exposure: Exposure, options: Options, ledger: Ledger) -> tuple[tuple[int, int], str]:
     """Ends of the observation [us], and where they come from."""
     first, last = options.first_us, options.last_us
-    origin = "the window given"
+    origin = "window as given"
     if first is None or last is None:
         seen, begin, instant = exposure.window, "first", "stamp"
         if seen is None:
@@ -227,7 +227,7 @@ def _window(frame: pd.DataFrame, exposure: Exposure, options: Options, ledger: L
             f"{part} not given: taken from the {begin} to the last {instant} in the log; quiet time before and after "
             "is missing, so that the rate is an upper estimate"
         )
-        origin = f"the window from the {begin} to the last {instant} in the log"
+        origin = f"window from the {begin} to the last {instant} in the log"
         first, last = (seen[0] if first is None else first), (seen[1] if last is None else last)
     if last <= first:
         raise InputError(
@@ -255,9 +255,9 @@ def _exposure(
 ) -> tuple[int, float, str]:
     """Nodes, node-days, and where they come from."""
     failing, n_nodes = frame["node"].nunique(), options.n_nodes
-    origin = "the nodes given"
+    origin = "nodes as given"
     if n_nodes is None:
-        n_nodes, origin = exposure.n_nodes, "the nodes that the log names"
+        n_nodes, origin = exposure.n_nodes, "nodes that the log names"
     if n_nodes is None:
         hint = f" (at least {failing:,}, which failed)" if failing else ""
         raise InputError(
@@ -279,7 +279,7 @@ def _exposure(
             f"jobs are in the log: {number(1000 * n / held)} per 1000 node-days that jobs held, which is used; "
             f"{number(1000 * n / all_days)} of all nodes' time"
         )
-    return n_nodes, held, "the node time that jobs held"
+    return n_nodes, held, "the time that jobs held nodes"
 
 
 def _check_cohorts(log: FailureLog) -> None:
