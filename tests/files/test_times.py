@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ettr.core.errors import InputError
+from ettr.files.clock import Clock
 from ettr.files.ledger import Ledger
-from ettr.files.times import Clock, NoTime, why_not
+from ettr.files.times import NoTime, why_not
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -11,7 +11,8 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.core.results import LOG_COLUMNS, FailureLog
 from ettr.core.sentences import number, pct
 from ettr.files.ledger import NOT_PARSED, Ledger
-from ettr.files.times import DAY, FIRST_US, SECOND, UNITS
+from ettr.files.time_numbers import UNITS
+from ettr.files.times import DAY, FIRST_US, SECOND
 from ettr.logs.doubts import doubt
 from ettr.logs.nodes import settle_nodes
 from ettr.logs.options import Options

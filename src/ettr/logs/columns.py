@@ -16,11 +16,12 @@ ROLES = ("start", "end", "duration", "node", "component", "cause", "planned")
 
 _WORDS = {
     "start": """
-        start starttime startedat started startat startdate startts begin began begintime begintimestamp opened openedat
-        opentime failedat failuretime failtime faulttime downat downsince down occurredat occurred occurrencetime
-        eventtime incidentstart detectedat detected firstseen createdat created timestamp datetime time date ts when""",
+        start starttime startedat started startat startsat startdate startts begin began begintime begintimestamp opened
+        openedat opentime failedat failuretime failtime faulttime downat downsince down occurredat occurred
+        occurrencetime eventtime incidentstart detectedat detected firstseen createdat created timestamp datetime time
+        date ts when lasttimestamp firsttimestamp""",
     "end": """
-        end endtime endedat ended endat enddate endts finish finished finishedat finishtime resolved resolvedat
+        end endtime endsat endedat ended endat enddate endts finish finished finishedat finishtime resolved resolvedat
         resolvetime closed closedat closetime repaired repairedat repairtime recovered recoveredat restored restoredat
         fixedat returnedat upat stop stopped stoptime clearedat cleared incidentend backat lastseen""",
     "duration": "duration downtime lasted outageduration repairduration timetorepair ttr",
@@ -28,10 +29,11 @@ _WORDS = {
         node nodeid nodename hostname host hostid hostip server serverid servername machine machineid machinename
         instance instanceid nodes""",
     "component": """
-        component componenttype part subsystem device faultclass failureclass errorclass category class hardware""",
+        component componenttype part subsystem device faultclass failureclass errorclass category class hardware
+        service""",
     "cause": """
         cause rootcause reason failurereason description desc faulttype failuretype errortype error errormessage failure
-        fault symptom kind type message event eventtype details detail""",
+        fault symptom kind type alertname message msg event eventtype details detail""",
     "planned": "planned isplanned scheduled maintenance ismaintenance",
 }
 WORDS = {role: tuple(words.split()) for role, words in _WORDS.items()}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ettr.files.times import UNITS
+from ettr.files.time_numbers import UNITS
 
 _SPELLED = {
     "s": "s sec secs second seconds",

@@ -13,7 +13,7 @@ import pandas as pd
 from ettr.core.errors import InputError
 from ettr.core.sentences import listed
 from ettr.files.ledger import Ledger
-from ettr.files.times import UNITS
+from ettr.files.time_numbers import UNITS
 from ettr.logs import states
 from ettr.logs.columns import Columns, columns_found, find_columns, plain_name, same_name
 from ettr.logs.durations import durations_us, unit_us
@@ -21,15 +21,29 @@ from ettr.logs.nodes import SYSTEMS
 from ettr.logs.options import Options
 from ettr.logs.rows import Batch
 
-_ANY_TIME = ("timestamp", "datetime", "time", "date", "ts", "when", "eventtime")
+_ANY_TIME = ("timestamp", "datetime", "time", "date", "ts", "when", "eventtime", "lasttimestamp")
 """Columns of times that may be those of ends as well."""
 _UP_NAMES = ["up", "ready", "healthy", "available", "online", "alive", "reachable", "active", "ok", "isup"]
 _DOWN_NAMES = ["down", "unhealthy", "failed", "failing", "fault", "alarm", "alert", "unreachable", "offline", "isdown"]
 _STATE_NAMES = (
     *("eventtype", "event", "action", "phase", "transition", "status", "state", "nodestate", "nodestatus", "newstate"),
-    *("newstatus", "type", "kind", "health", "condition", "result", "severity", "value", *_UP_NAMES, *_DOWN_NAMES),
+    *(
+        "newstatus",
+        "reason",
+        "type",
+        "kind",
+        "health",
+        "condition",
+        "result",
+        "severity",
+        "value",
+        *_UP_NAMES,
+        *_DOWN_NAMES,
+    ),
 )
 _SEVERITY_NAMES = ("severity", "severitylevel", "sev", "loglevel", "level", "priority", "criticality", "alertlevel")
+_LEVELS = frozenset({"debug", "info", "warn", "warning", "error", "err", "critical", "crit", "fatal"})
+"""Of the words for severity, those that stand for nothing else."""
 _ORDERED = re.compile(r"(?:p|s|sev|severity|prio|priority|level)?[\s_-]?\d{1,2}", re.IGNORECASE)
 _JOB_NAMES = ("state", "status", "jobstate", "jobstatus", "result", "outcome", "conclusion", "finalstate")
 _BOOLEANS = {"1": True, "10": True, "true": True, "yes": True, "0": False, "00": False, "false": False, "no": False}
@@ -236,7 +250,8 @@ def _severity(look: _Look) -> Filter | None:
     """Lines count from a severity on."""
     asked = look.options.failure_severity
     least = states.severity_of(asked or "error")
-    for column in look.named(_SEVERITY_NAMES):
+    levels = (column for column in look.present if _are_levels(look.counts(column)))
+    for column in dict.fromkeys((*look.named(_SEVERITY_NAMES), *levels)):
         counts = look.counts(column)
         n, n_known = sum(counts.values()), sum(n for text, n in counts.items() if states.severity_of(text) is not None)
         if n and n_known >= _MOST * n and least is not None:
@@ -261,6 +276,11 @@ def _severity(look: _Look) -> Filter | None:
             f"--failure-severity {asked}: no column of {look.place} holds severities. {columns_found(look.present)}"
         )
     return None
+
+
+def _are_levels(counts: Counter[str]) -> bool:
+    """Whether a column of any name holds severities: several, and no other word."""
+    return 1 < len(counts) <= _MOST_WORDS and all(states.plain(text) in _LEVELS for text in counts)
 
 
 def _severity_filter(least: int, name: str) -> Callable[[str], str]:

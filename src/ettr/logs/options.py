@@ -13,8 +13,11 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
+from ettr.files.clock import Clock
 from ettr.files.ledger import Ledger
-from ettr.files.times import DAY, UNITS, Clock, NoTime, zone_of
+from ettr.files.time_numbers import UNITS
+from ettr.files.times import DAY, NoTime
+from ettr.files.zones import zone_of
 from ettr.logs.states import SEVERITIES, plain, severity_of
 
 MOST_NODES = 10**9

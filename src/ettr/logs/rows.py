@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ettr.files.clock import Clock
 from ettr.files.ledger import Ledger
-from ettr.files.times import Clock, why_not
+from ettr.files.times import why_not
 from ettr.logs.durations import durations_us
 from ettr.logs.raw_failures import OPEN, Events
 

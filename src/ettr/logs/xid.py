@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass, field, replace
 
 from ettr.core.errors import InputError
+from ettr.files.clock import Clock
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.times import Clock, NoTime
+from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events, Exposure, Span

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ettr.core.errors import InputError
-from ettr.files.times import NoTime, written, zone_of
+from ettr.files.times import NoTime, written
+from ettr.files.zones import zone_of
 
 _DAY = timedelta(days=1)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import tzinfo
 
 from ettr.core.errors import InputError
+from ettr.files.clock import Stamps
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line
-from ettr.files.times import Stamps
 from ettr.telemetry.columns import names_in, table
 from ettr.telemetry.samples import Samples
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import tzinfo
 
+from ettr.files.clock import Stamps
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.times import Stamps
 from ettr.telemetry.columns import names_in, table
 from ettr.telemetry.format import AVERAGED_S
 from ettr.telemetry.gpu_by_order import by_order

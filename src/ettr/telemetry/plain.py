@@ -6,10 +6,11 @@ import re
 from datetime import tzinfo
 
 from ettr.core.errors import InputError
+from ettr.files.clock import Stamps
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.times import Stamps, epoch_s
+from ettr.files.time_numbers import epoch_s
 from ettr.telemetry.columns import NAN, Cells, Columns, names_in, scale_of, table
 from ettr.telemetry.samples import Samples
 

@@ -11,7 +11,7 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress
-from ettr.files.times import zone_of
+from ettr.files.zones import zone_of
 from ettr.telemetry import codecarbon, dcgm, nvidia_smi, plain, zeus
 from ettr.telemetry.format import Telemetry
 from ettr.telemetry.samples import Samples

@@ -17,7 +17,7 @@ from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line, rows
-from ettr.files.times import epoch_s
+from ettr.files.time_numbers import epoch_s
 from ettr.telemetry.columns import NAN, Cells, check_once, names_in
 from ettr.telemetry.format import AVERAGED_S
 from ettr.telemetry.samples import Samples
