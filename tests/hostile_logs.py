@@ -237,6 +237,17 @@ def planned(log: Hostile) -> Hostile:
     return replace(log, options=log.options | {"planned": "upgrade"})
 
 
+def planned_not_said(log: Hostile) -> Hostile:
+    log = planned(log)
+    return replace(log, options={"zone": "UTC"})
+
+
+def progress(log: Hostile) -> Hostile:
+    """A table of what a run has reached, and no log of failures."""
+    rows = [{"date": row["opened_at"], "iteration": str(100 * i)} for i, row in enumerate(log.rows)]
+    return replace(log, rows=rows, columns=["date", "iteration"], doubtful=True)
+
+
 def one_year_wrong(log: Hostile) -> Hostile:
     return _each(log, lambda i, row: row | ({"opened_at": "1999" + row["opened_at"][4:]} if i == 9 else {}))
 
@@ -415,6 +426,8 @@ RECORDS: dict[str, Callable[[Hostile], Hostile]] = {
     "jobs: node_fail, COMPLETED, CANCELLED": jobs,
     "jobs: Failed, Succeeded, cancelled": jobs_that_failed,
     "planned work among them": planned,
+    "planned work, not said": planned_not_said,
+    "a table of progress": progress,
     "one year mistyped, 1999": one_year_wrong,
     "one year mistyped, 2035": one_year_ahead,
     "start and node swapped": swapped_with_nodes,

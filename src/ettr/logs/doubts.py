@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -15,6 +17,7 @@ _MANY = 0.5
 _LOST = 0.05
 """A share of lost records that the headline tells."""
 _FEWEST = 10
+_PLANNED = re.compile(r"(?<!un)(?:planned|scheduled)|maintenance|upgrade", re.IGNORECASE)
 
 
 def doubt(frame: pd.DataFrame, window: tuple[int, int], ledger: Ledger) -> None:
@@ -45,7 +48,20 @@ def doubt(frame: pd.DataFrame, window: tuple[int, int], ledger: Ledger) -> None:
         ledger.doubt(f"{pct(same / n, 0)} of the failures have one time stamp: is it that of a report or an import?")
     elif last > _MANY * n and window[1] - window[0] > 3 * DAY:
         ledger.doubt(f"{pct(last / n, 0)} of the failures are of the last day: is it that on which they were entered?")
+    _doubt_planned(frame, ledger)
     _doubt_outages(frame, window, ledger)
+
+
+def _doubt_planned(frame: pd.DataFrame, ledger: Ledger) -> None:
+    """Work that its cause calls planned is no failure, but only the user can say so."""
+    named = [text for text in frame["cause"].cat.categories if _PLANNED.search(text)]
+    n = int(frame["cause"].isin(named).sum())
+    if n:
+        alike = " and the like" if len(named) > 1 else ""
+        ledger.doubt(
+            f"{n:,} of the failures are called {named[0][:40]!r}{alike}: leave planned work out with --planned, e.g. "
+            "--planned 'planned|maintenance'"
+        )
 
 
 def _doubt_outages(frame: pd.DataFrame, window: tuple[int, int], ledger: Ledger) -> None:

@@ -151,6 +151,8 @@ def find_meaning(first: Batch, present: Sequence[str], options: Options, ledger:
     if not isinstance(found, States):
         filters += [one for one in (found, _severity(look), _says_up(look)) if one]
         found = None
+        if not filters and look.starts_at_any_time and not {"node", "component", "cause"} & set(columns):
+            ledger.doubt(f"no column of {place} says what failed, or where: every row counts as a failure")
     return Meaning(columns, tuple(filters), found, duration_us)
 
 
@@ -186,9 +188,9 @@ class _Look:
         return codes
 
     @property
-    def starts_only(self) -> bool:
-        """Whether the name of the column of times says that only starts stand there."""
-        return plain_name(self.columns["start"][0]) not in _ANY_TIME
+    def starts_at_any_time(self) -> bool:
+        """Whether times of anything may stand in the column of times, by its name, and not only those of starts."""
+        return plain_name(self.columns["start"][0]) in _ANY_TIME
 
 
 # --------------------------------------------------------------------------- where, jobs, severity
@@ -208,7 +210,7 @@ def _jobs(look: _Look) -> Filter | None:
         by_state = Counter(states.job_state(text) for text in look.texts(column) if text.strip())
         if not states.are_job_states(by_state):
             continue
-        if "end" not in look.columns and look.starts_only:
+        if "end" not in look.columns and not look.starts_at_any_time:
             raise InputError(
                 f"{look.place} holds jobs ({column!r}: {_some(look.counts(column))}), and must say when they ended: "
                 "name the column, e.g. --map end=end_time"
@@ -294,7 +296,7 @@ def _severity_filter(least: int, name: str) -> Callable[[str], str]:
 
 def _says_up(look: _Look) -> Filter | None:
     """In a table of states whose first rows are all of one kind, later ones that say up are no failures."""
-    if "end" in look.columns or "duration" in look.columns or look.starts_only:
+    if "end" in look.columns or "duration" in look.columns or not look.starts_at_any_time:
         return None
     for column in look.named(("status", "state", "event", "eventtype", "health", "condition")):
         if any(states.state_of(text) > 0 for text in look.counts(column)):
@@ -325,7 +327,7 @@ def _states(look: _Look) -> States | Filter | None:
         return None
     for column in look.named(_STATE_NAMES):
         kinds = _kinds_of(column, look)
-        if _are_states(kinds, look.counts(column)) and (not look.starts_only or _alternate(column, kinds, look)):
+        if _are_states(kinds, look.counts(column)) and (look.starts_at_any_time or _alternate(column, kinds, look)):
             return _found(column, kinds, look)
     for column in look.present:
         counts = look.counts(column) if column not in look.columns["start"] else Counter[str]()
