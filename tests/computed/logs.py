@@ -101,11 +101,18 @@ LOGS = {
     "lemons and repeats": lambda: drawn(
         14, 300, 200, 6, lemon_share=0.03, lemon_factor=15, repeat_probability=0.3, repeat_within_h=60
     ),
+    "generations": lambda: log_of(
+        simulate_log(6, 400, 350, 8, cohorts={"old": (0.75, 1.0), "new": (0.25, 4.0)}),
+        400,
+        350,
+        cohort_nodes={"cohort": {"old": 300, "new": 100}},
+    ),
+    "one to watch": lambda: at([*np.linspace(3, 1400, 40)], node=[*([0] * 7), *range(1, 34)]),
     "coarse": coarse,
     "a day": a_day,
     **{f"{n} failures": lambda n=n: first(n) for n in (0, 1, 2, 5, 9, 10, 19, 20)},
 }
-SPLITS = {name: "cohort" for name in LOGS if name in ("rich", "one rate") or "cohorts" in name} | {
+SPLITS = {name: "cohort" for name in LOGS if name in ("rich", "one rate", "generations") or "cohorts" in name} | {
     "no ends": "component",
     "5 failures": "cause",
     "0 failures": "component",

@@ -98,28 +98,29 @@ def test_a_shape_that_depends_on_the_rule_is_called_so():
 def test_repeats_are_taken_out_before_lemons_are_looked_for():
     nodes = fitted("repeats").nodes
     assert nodes.as_logged.overdispersed and nodes.n_repeats > 50
-    assert nodes.deduplicated.dispersion_index < nodes.as_logged.dispersion_index
-    assert not nodes.deduplicated.persistent and nodes.risk.repairs_fail
+    assert nodes.apart.dispersion_index < nodes.as_logged.dispersion_index
+    assert not nodes.apart.persistent and nodes.risk.repairs_fail
 
 
 def test_lemons_do_not_pass_for_bad_repairs():
     nodes = fitted("lemons").nodes
-    assert nodes.risk.ratio > 1.5 and not nodes.risk.repairs_fail
-    assert set(nodes.deduplicated.worst["node"].head(5)) <= {f"host-{number}" for number in range(12)}
+    assert nodes.risk.ratio < 1.5 and not nodes.risk.repairs_fail
+    assert set(nodes.bad.advised("replace")) <= {f"host-{number}" for number in range(12)}
+    assert len(nodes.bad.advised("replace")) >= 8
 
 
 def test_bad_nodes_that_share_a_cohort_are_looked_at_first():
     """Hardware that fails three times as often is no reason to replace nodes one by one."""
     table = simulate_log(6, rate_per_1000_node_days=8.0, cohorts={"old": (0.75, 1.0), "new": (0.25, 4.0)})
     fit = failures.fit(log_of(table, cohort_nodes={"cohort": {"old": 300, "new": 100}}), split="cohort")
-    assert fit.nodes.deduplicated.persistent and fit.verdict("nodes").answer == "look first"
+    assert fit.nodes.apart.persistent and fit.verdict("nodes").answer == "look first"
 
 
 def test_few_named_nodes_carry_no_verdict():
     start = BEGIN + pd.to_timedelta(np.random.default_rng(0).uniform(0, 8000, 60), unit="h")
     frame = pd.DataFrame({"start": start, "node": ["a", "b"] + [None] * 58})
     fit = failures.fit(logs.from_frame(frame, 400, (BEGIN, BEGIN + pd.Timedelta(days=350))))
-    assert fit.verdict("nodes").answer == "too few" and fit.verdict("nodes").evidence["n_unknown"] == 58
+    assert fit.verdict("nodes").answer == "too few" and fit.nodes.as_logged.n_unknown == 58
 
 
 def test_two_generations_are_told_apart():
@@ -173,7 +174,8 @@ def test_a_short_log_has_a_rate_and_says_what_it_cannot_say(n, without):
     elif "node" in without:
         assert fit.nodes is None and fit.verdict("nodes").answer == "no nodes"
     else:
-        assert (fit.verdict("nodes").answer == "too few") == (n < LEAST_EVENTS)
+        few = n < LEAST_EVENTS and not fit.nodes.bad.n_beyond
+        assert (fit.verdict("nodes").answer == "too few") == few
     json.dumps(fit.to_dict(), allow_nan=False)
 
 

@@ -47,8 +47,6 @@ def test_statistics_are_those_of_all_nodes(pairs, healthy):
         assert lemons.rank_correlation is None and lemons.rank_p == 1
     ends = [0, lemons.worst_low, lemons.worst_share, lemons.worst_high, 1]
     assert (np.diff(ends) > -1e-9).all()
-    assert lemons.worst["n_events"].tolist() == sorted(both.astype(int), reverse=True)[: len(lemons.worst)][:10]
-    assert (lemons.worst["first_half"] + lemons.worst["second_half"]).tolist() == lemons.worst["n_events"].tolist()
 
 
 @given(pairs=counts, seed=st.integers(0, 100))
@@ -92,14 +90,11 @@ def test_chance_alone_is_no_lemon(rate, n_logs):
     assert sum(one.persistent for one in logs) <= most
 
 
-def test_lemons_are_found_and_named():
+def test_lemons_are_found():
     """Twelve nodes of 400 fail ten times as often as the others."""
     lemons = look(simulate_log(1, lemon_share=0.03, lemon_factor=10.0))
     assert lemons.overdispersed and lemons.persistent
     assert lemons.worst_low > lemons.chance_share
-    assert set(lemons.worst["node"]) <= set(range(12))
-    assert 8 <= lemons.n_significant <= 12
-    assert (lemons.worst["p_adjusted"] < 0.05).sum() == min(lemons.n_significant, 10)
 
 
 def test_repeats_are_over_dispersed_and_do_not_persist():
@@ -136,25 +131,9 @@ def test_the_normal_limit_agrees_with_random_places():
     assert few.rank_p == pytest.approx(stats.norm.sf(few.rank_correlation * spread), abs=0.06)
 
 
-def test_the_tail_of_a_node_is_binomial():
-    """Five of ten failures on one node of 50: by Holm, fifty times the binomial tail."""
-    lemons = find_lemons(np.arange(10.0), [7] * 5 + [0, 1, 2, 3, 4], 100.0, 50)
-    tail = stats.binom.sf(4, 10, 1 / 50)
-    assert lemons.worst.loc[0, ["node", "n_events", "expected"]].tolist() == [7, 5, 0.2]
-    assert lemons.worst.loc[0, "p_value"] == pytest.approx(tail)
-    assert lemons.worst.loc[0, "p_adjusted"] == pytest.approx(50 * tail)
-    assert lemons.worst.loc[1, "p_adjusted"] == 1
-    assert lemons.n_significant == 1
-
-
-def test_seeds_and_names():
+def test_a_seed_is_an_answer():
     log = simulate_log(4)
     assert look(log, seed=1).rank_p == look(log, seed=1).rank_p
-    names = [f"gpu{i:03d}" for i in range(NODES)]
-    named = find_lemons(log["start_h"], np.array(names)[log["node"]], WINDOW_H, NODES, n_rows=3)
-    mapped = look(log, names=names, n_rows=3)
-    assert mapped.worst["node"].tolist() == named.worst["node"].tolist()
-    assert len(mapped.worst) == 3 and mapped.worst["node"][0].startswith("gpu")
 
 
 def test_what_cannot_be_told_is_none():

@@ -95,3 +95,20 @@ def test_a_large_fleet_is_sampled():
     assert role.value == "5 mod 18" and role.p < 0.05
     assert 900 < role.n_nodes < 1300
     assert role.ratio == pytest.approx(4, rel=0.15)
+
+
+def test_no_role_rests_on_nodes_that_do_not_exist():
+    """Names that end in two suffixes only: between U1 and U11 there is nothing, however many nodes were watched."""
+    names = [f"R{rack:02d}-U{unit}" for rack in range(40) for unit in (1, 11)]
+    assert check_roles(names, [3] * 80, n_nodes=2000).p > 0.5
+    counts = np.tile([3, 9], 40)  # and where the upper ones do fail more, they are found
+    role = check_roles(names, counts, n_nodes=2000)
+    assert role.p < 0.05 and role.ratio == 3.0 and role.n_nodes == 40
+    assert role.holds(["R00-U11", "R41-U11", "R00-U1", "login"]).tolist() == [True, True, False, False]
+
+
+def test_racks_have_the_numbers_that_one_of_them_shows():
+    """Slot 3 of rack 1 never failed, and is taken to exist as it did in rack 2."""
+    names = [f"r{rack}-n{slot}" for rack in range(1, 9) for slot in range(1, 5) if (rack, slot) != (1, 3)]
+    role = check_roles(names, [2] * 31, n_nodes=32)
+    assert role.healthy_included and role.n_tried > 1

@@ -143,6 +143,8 @@ class TimeBudget(Answer):
 
 LOG_COLUMNS = ("start", "end", "node", "component", "cause", "planned")
 """The columns that every failure log has, in this order; others may follow, to split by."""
+OF_EVERY_NODE = ("component", "cause")
+"""Columns that do not part the nodes: one node can have several of their values, each with the whole exposure."""
 _FIRST_EVENTS = 5
 """Failures of a log that its report shows."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -12,9 +13,10 @@ import pandas as pd
 
 from ettr.core.errors import UnknownName
 from ettr.core.report import Answer, Report, plain_values
-from ettr.core.results import LOG_COLUMNS, FailureLog
+from ettr.core.results import LOG_COLUMNS, OF_EVERY_NODE, FailureLog
 from ettr.core.sentences import number
 from ettr.failures import (
+    bad_nodes,
     dispersion,
     gaps,
     groups,
@@ -28,14 +30,12 @@ from ettr.failures import (
     verdicts,
     words,
 )
+from ettr.failures.bad_nodes import BadNodes
 from ettr.failures.lemons import Lemons
-from ettr.failures.outages import Outages, find_outages
+from ettr.failures.outages import Outages, find_outages, seen_nodes
 from ettr.failures.prediction import Forecast, ForecastScore
-from ettr.failures.rates import FailureRate, failure_rate, rates_of
+from ettr.failures.rates import NODE_DAYS, FailureRate, failure_rate, rates_of
 from ettr.failures.verdicts import Verdict
-
-DEDUPLICATE_H = 24.0
-"""A failure this soon after the repair of the last one kept of its node is taken as the same fault."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,13 @@ class NodeStatistics:
 
     Attributes
     ----------
-    as_logged, deduplicated : Lemons
-        Unevenness between nodes, and whether it persists, before and after repeats are taken out.
+    as_logged, apart : Lemons
+        Unevenness between nodes, and whether it persists: of all rows, and of failures that are no repeats, see
+        :func:`~ettr.failures.bad_nodes.failures_apart`.
     n_repeats : int
-        Failures taken out: those within ``DEDUPLICATE_H`` of the end of their node's last failure that was kept.
+        Rows that are in the first only. [count]
+    bad : BadNodes
+        The nodes beyond chance, and what to do with each.
     hazard : DataFrame
         Failure rate by time since a node's return to service, see :func:`~ettr.failures.repeats.hazard_after_repair`.
     risk : RepeatRisk
@@ -61,8 +64,9 @@ class NodeStatistics:
     """
 
     as_logged: Lemons
-    deduplicated: Lemons
+    apart: Lemons
     n_repeats: int
+    bad: BadNodes
     hazard: pd.DataFrame
     risk: repeats.RepeatRisk | None
     role: roles.RoleCheck | None
@@ -221,7 +225,8 @@ def fit(
     report("nodes")
     end_h, of_all = log.hours("end"), (log.window_h, log.n_nodes)
     out = find_outages(start_h, end_h, failures["node"], *of_all)
-    nodes = _nodes(failures, start_h, out, end_h, seed, level)
+    by_cohort = cohorts if apart.answer == "separate" else None
+    nodes = _nodes(failures, out, seed, level, _Expected(log, failures, split, by_cohort))
     # where some failures name no node, those that do say little of the ends that are missing
     lasted = find_outages(start_h, end_h, None, *of_all) if failures["node"].isna().any() else out
     report("forecasts")
@@ -248,7 +253,8 @@ def fit(
             verdicts.memoryless(fits),
             verdicts.trending(moved, n_events),
             verdicts.replace_or_retest(
-                nodes.deduplicated if nodes else None,
+                nodes.apart if nodes else None,
+                nodes.bad if nodes else None,
                 nodes.risk if nodes else None,
                 nodes.role if nodes else None,
                 apart,
@@ -289,7 +295,7 @@ def _cohorts(
         return None, None
     days = log.node_days / log.n_nodes
     sizes = {name: n_nodes * days for name, n_nodes in log.cohort_nodes.get(split, {}).items()}
-    of_every_node = split in verdicts.OF_EVERY_NODE
+    of_every_node = split in OF_EVERY_NODE
     table = groups.rates_by(failures[split], log.node_days, level, None if of_every_node else sizes)
     known = table[table["known_exposure"] & table["group"].isin(sizes)]
     if len(known) < 2:
@@ -303,23 +309,49 @@ def _cohorts(
     )
 
 
-def _nodes(
-    failures: pd.DataFrame, start_h: np.ndarray, out: Outages, end_h: np.ndarray, seed: int, level: float
-) -> NodeStatistics | None:
+@dataclass(frozen=True)
+class _Expected:
+    """How often each node should fail, by what explains a part of it."""
+
+    log: FailureLog
+    failures: pd.DataFrame
+    split: str | None
+    by_cohort: pd.DataFrame | None
+
+    def weights(self, names: np.ndarray, role: roles.RoleCheck | None) -> tuple[np.ndarray, float]:
+        """Weights of the nodes that failed, 1 for an ordinary one, and their sum over all nodes."""
+        n_nodes = self.log.n_nodes
+        if self.by_cohort is not None:
+            rates = self.by_cohort.set_index("group")["rate"] / (NODE_DAYS * len(self.failures) / self.log.node_days)
+            cohort = self.failures.groupby("node", observed=True)[self.split].first()
+            weight = cohort.reindex(names).astype(object).map(rates).fillna(1.0).to_numpy(dtype=float)
+            sizes = self.log.cohort_nodes[str(self.split)]
+            others = n_nodes - sum(sizes.values())
+            return np.maximum(weight, 1e-9), others + sum(n * rates.get(name, 1.0) for name, n in sizes.items())
+        if role is not None and role.p < verdicts.SIGNIFICANT and math.isfinite(role.ratio):
+            weight = np.where(role.holds(names), role.ratio, 1.0)
+            return weight, n_nodes * (1 + role.share * (role.ratio - 1))
+        return np.ones(len(names)), float(n_nodes)
+
+
+def _nodes(failures: pd.DataFrame, out: Outages, seed: int, level: float, expected: _Expected) -> NodeStatistics | None:
     if failures["node"].isna().all():
         return None
-    node, names = failures["node"].cat.codes.to_numpy(), failures["node"].cat.categories.to_numpy()
-    kept = repeats.deduplicate(start_h, node, DEDUPLICATE_H, end_h)
+    seen, rows = seen_nodes(failures["node"]), out.failures
+    apart = bad_nodes.failures_apart(out)
+    apart = apart[apart["apart"]]
+    watched = out.window_h, out.n_nodes, seed
+    role = roles.check_roles(seen.names, np.bincount(apart["node"], minlength=len(seen.names)), out.n_nodes, seed)
     lives = lifetimes.node_lifetimes(out)
-    counts = np.bincount(node[node >= 0], minlength=len(names))
     columns = lives["duration_h"], lives["observed"]
     return NodeStatistics(
-        as_logged=lemons.find_lemons(start_h, node, out.window_h, out.n_nodes, names, seed),
-        deduplicated=lemons.find_lemons(start_h[kept], node[kept], out.window_h, out.n_nodes, names, seed),
-        n_repeats=int((~kept).sum()),
+        as_logged=lemons.find_lemons(rows["start_h"], rows["node"], *watched),
+        apart=lemons.find_lemons(apart["start_h"], apart["node"], *watched),
+        n_repeats=int((rows["node"] >= 0).sum()) - len(apart),
+        bad=bad_nodes.find_bad_nodes(out, seen.names, *expected.weights(seen.names, role)),
         hazard=repeats.hazard_after_repair(out, level=level),
         risk=repeats.repeat_risk(out, level=level),
-        role=roles.check_roles(names, counts, out.n_nodes, seed),
+        role=role,
         survival=lifetimes.kaplan_meier(*columns, level=level),
         lifetime=lifetimes.fit_lifetimes(*columns, level=level),
     )

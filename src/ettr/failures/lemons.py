@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy
 
 from ettr.core.errors import InputError
@@ -51,11 +50,6 @@ class Lemons:
         That share by chance: ``n_worst / n_nodes``.
     worst_p : float
         Probability of a share as high if halves had nothing to do with each other.
-    worst : DataFrame
-        Nodes with the most failures: ``node``, ``n_events``, ``expected`` [count], ``p_value`` (of as many by chance on
-        this node), ``p_adjusted`` (by Holm, over all nodes), ``first_half``, ``second_half`` [count].
-    n_significant : int
-        Nodes with ``p_adjusted`` below 5%. [count]
     """
 
     n_events: int
@@ -73,8 +67,6 @@ class Lemons:
     worst_high: float | None
     chance_share: float
     worst_p: float
-    worst: pd.DataFrame
-    n_significant: int
 
     @property
     def overdispersed(self) -> bool:
@@ -87,9 +79,7 @@ class Lemons:
         return min(self.rank_p, self.worst_p) < _SIGNIFICANT / 2
 
 
-def find_lemons(
-    start_h: Any, node: Any, window_h: float, n_nodes: int, names: Any = None, seed: int = 0, n_rows: int = 10
-) -> Lemons:
+def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: int = 0) -> Lemons:
     r"""Look for nodes that fail more than others, and keep doing so.
 
     De-duplicate first (`repeats.deduplicate`): repeats soon after a repair raise the dispersion of any log.
@@ -104,12 +94,8 @@ def find_lemons(
         Length of the window. [h]
     n_nodes : int
         Nodes watched, the healthy ones included. [count]
-    names : sequence, optional
-        Name of each number, if ``node`` is numbers from 0.
     seed : int
         Of the Monte Carlo p-values.
-    n_rows : int
-        Rows of ``worst``. [count]
 
     Returns
     -------
@@ -128,8 +114,7 @@ def find_lemons(
     The p-values of the halves come from giving the first half's counts to the nodes at random, 999 times, which keeps
     the ties and the clusters of either half; with over 5,000 failed nodes in each half, from the normal limit of the
     same. Nodes equal at the edge of the worst 5% share the places left, so that their order decides nothing. The
-    interval of the share is Clopper and Pearson's with as many failures as would scatter like the clusters seen. A
-    node's own p-value is the binomial tail for :math:`n` failures that fall on :math:`N` nodes alike.
+    interval of the share is Clopper and Pearson's with as many failures as would scatter like the clusters seen.
 
     Examples
     --------
@@ -165,8 +150,6 @@ def find_lemons(
         share = float((weight * second).sum()) / float(second.sum())
         worst_p = _p_value(weight - share_of_others, second.astype(float), watched, rng)
         low, high = _share_interval(share, weight, second)
-    labels = seen.names if names is None else np.asarray(names)[seen.names.astype(np.int64)]
-    worst, n_significant = _worst(labels, first, second, watched, n_rows)
     return Lemons(
         n_events=n_events,
         n_unknown=int((~known).sum()),
@@ -183,8 +166,6 @@ def find_lemons(
         worst_high=high,
         chance_share=n_worst / watched,
         worst_p=worst_p,
-        worst=worst,
-        n_significant=n_significant,
     )
 
 
@@ -279,27 +260,3 @@ def _share_interval(share: float, weight: np.ndarray, second: np.ndarray) -> tup
     variance = float((((weight - share) * second) ** 2).sum()) / total**2
     n = min(total, share * (1 - share) / variance) if 0 < share < 1 and variance > 0 else alike
     return binomial_interval(share * n, n - share * n, 0.95)
-
-
-def _worst(
-    labels: np.ndarray, first: np.ndarray, second: np.ndarray, n_nodes: int, n_rows: int
-) -> tuple[pd.DataFrame, int]:
-    counts = first + second
-    order = np.argsort(-counts, kind="stable")
-    n_events = int(counts.sum())
-    several, place = np.unique(counts[order], return_inverse=True)
-    p_value = scipy.stats.binom.sf(several - 1, n_events, 1 / n_nodes)[place]
-    adjusted = np.minimum(np.maximum.accumulate(p_value * (n_nodes - np.arange(len(order)))), 1.0)
-    top = order[:n_rows]
-    table = pd.DataFrame(
-        {
-            "node": labels[top],
-            "n_events": counts[top],
-            "expected": n_events / n_nodes,
-            "p_value": p_value[: len(top)],
-            "p_adjusted": adjusted[: len(top)],
-            "first_half": first[top],
-            "second_half": second[top],
-        }
-    )
-    return table, int((adjusted < _SIGNIFICANT).sum())

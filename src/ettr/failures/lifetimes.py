@@ -77,7 +77,7 @@ def node_lifetimes(outages: Outages) -> pd.DataFrame:
     >>> node_lifetimes(find_outages([2.0, 7.0], [3.0, 8.0], ["a", "a"], 10.0, 5))["duration_h"].tolist()
     [4.0, 2.0]
     """
-    out = outages.joined[outages.joined["node"] >= 0]
+    out = outages.incidents[outages.incidents["node"] >= 0]
     later = out.groupby("node")["start_h"].shift(-1)
     lasted = later.fillna(outages.window_h) - out["end_h"]
     rows = pd.DataFrame({"node": out["node"], "duration_h": lasted, "observed": later.notna()})

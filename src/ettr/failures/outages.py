@@ -14,6 +14,11 @@ from ettr.core.validity import above_zero
 MISSING_MEANS_OUT = 0.10
 """Up to this share of missing ends, a missing one is read as an outage that lasts beyond the window."""
 
+SAME_WITHIN_H = 1 / 6
+"""What begins this soon after a node's return is the same failure, logged again. [h]"""
+SAME_WITHOUT_END_H = 24.0
+"""So is what begins this soon after a failure whose end is not known. [h]"""
+
 
 @dataclass(frozen=True)
 class Outages:
@@ -26,6 +31,9 @@ class Outages:
     joined : DataFrame
         A row an outage, which overlapping failures of a node share, sorted by node and start: ``node`` (number, -1
         unknown), ``start_h``, ``end_h`` [h], ``n_events`` [count].
+    incidents : DataFrame
+        The same, where a row that begins within 10 min of the node's return, or within a day of a failure whose end
+        is unknown, is the same failure logged again. What is said of nodes and repairs counts these.
     window_h : float
         Length of the window. [h]
     n_nodes : int
@@ -34,6 +42,7 @@ class Outages:
 
     failures: pd.DataFrame
     joined: pd.DataFrame
+    incidents: pd.DataFrame
     window_h: float
     n_nodes: int
 
@@ -222,13 +231,16 @@ def find_outages(start_h: Any, end_h: Any, node: Any, window_h: float, n_nodes: 
     if node is not None:
         seen_nodes(node, n_nodes)
     ends = settled_ends(start_h, end_h, node, window_h)
-    return Outages(ends, _joined(ends), float(window_h), n_nodes)
+    until = ends["end_h"] + np.where(ends["unknown"], SAME_WITHOUT_END_H, SAME_WITHIN_H)
+    return Outages(ends, _joined(ends, ends["end_h"]), _joined(ends, until), float(window_h), n_nodes)
 
 
-def _joined(ends: pd.DataFrame) -> pd.DataFrame:
+def _joined(ends: pd.DataFrame, until: pd.Series) -> pd.DataFrame:
+    """A row an outage, with all failures of its node that begin before those before it are over (``until``)."""
     order = np.lexsort((ends["start_h"].to_numpy(), ends["node"].to_numpy()))
     codes, start, end = (ends[name].to_numpy()[order] for name in ("node", "start_h", "end_h"))
-    back = pd.Series(end).groupby(codes).cummax().to_numpy() if len(end) else end
+    lasting = pd.Series(until.to_numpy()[order])
+    back = lasting.groupby(codes).cummax().to_numpy() if len(end) else end
     new = np.ones(len(start), dtype=bool)
     new[1:] = (codes[1:] != codes[:-1]) | (codes[1:] < 0) | (start[1:] > back[:-1])
     first = np.flatnonzero(new)

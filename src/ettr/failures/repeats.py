@@ -15,36 +15,34 @@ from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero, at_least_zero
 from ettr.failures.lifetimes import node_lifetimes
 from ettr.failures.outages import Outages, seen_nodes
-from ettr.failures.rates import rate_ratio, rates_of
+from ettr.failures.rates import poisson_interval, rates_of
 
 EDGES_D = (0, 1, 3, 7, 14, 30, 90)
 """Days since a repair at which the hazard is looked at."""
+RETEST_LIFT = 1.5
+"""Failures soon after repairs that are surely more than this many times those expected make repairs worth testing."""
+SIGNIFICANT = 0.05
 _MOST_PLACES = 5_000
 
 
 @dataclass(frozen=True)
 class RepeatRisk:
-    """The failure rate soon after a repair against the rate at all other times.
+    """Failures soon after a repair against those that the same nodes would have by themselves.
 
     Attributes
     ----------
     within_d : float
         What "soon" means. [d]
-    n_soon, n_later : int
-        Failures within that time of the node's last return to service, and all others. [count]
-    node_days_soon, node_days_later : float
-        Time in service of either kind. [node-days]
+    n_soon : int
+        Failures within that time of the node's last return to service. [count]
+    n_expected : float
+        As many if the fleet's failures were dealt out to the same nodes at random, to each as many as it had. Nodes
+        with a high rate of their own, and weeks with many failures, raise this as they raise ``n_soon``. [count]
     ratio, low, high : float
-        Rate soon over rate later, and the ends of its exact interval.
+        How many times as many, and the ends of its exact interval.
     level : float
         Coverage of the interval.
     p : float
-        Exact two-sided probability of counts this uneven if the rates are equal.
-    n_expected : float
-        Failures soon that the same nodes would have if the fleet's failures were dealt out to them at random, to each
-        as many as it had. Nodes with a high rate of their own, and weeks with many failures, raise this as they raise
-        ``n_soon``. [count]
-    p_same_nodes : float
         Probability of ``n_soon`` or more if ``n_expected`` were all there is.
     n_while_out, n_unknown : int
         Failures that are in none of this: of a node that was out already, and of unknown nodes. [count]
@@ -52,23 +50,19 @@ class RepeatRisk:
 
     within_d: float
     n_soon: int
-    node_days_soon: float
-    n_later: int
-    node_days_later: float
+    n_expected: float
     ratio: float
     low: float
     high: float
     level: float
     p: float
-    n_expected: float
-    p_same_nodes: float
     n_while_out: int
     n_unknown: int
 
     @property
     def repairs_fail(self) -> bool:
-        """Whether failures follow repairs more often than the nodes' own rates explain, at 5%."""
-        return self.ratio > 1 and self.p < 0.05 and self.p_same_nodes < 0.05
+        """Whether failures follow repairs so often that repairs should be tested: at 5%, and by enough to matter."""
+        return self.p < SIGNIFICANT and self.low >= RETEST_LIFT
 
 
 def deduplicate(start_h: Any, node: Any, within_h: float = 24.0, end_h: Any = None) -> np.ndarray:
@@ -152,10 +146,9 @@ def hazard_after_repair(outages: Outages, edges_d: Any = EDGES_D, level: float =
     DataFrame
         ``when``: ``"after repair"`` (a row for each pair of edges), ``"remaining"`` (not failed yet, or last back
         longer ago than the last edge), ``"while out"`` and ``"unknown node"``; ``from_d``, ``to_d`` [d] (NaN in the
-        last three); ``node_days``; ``n_events``; ``rate``, ``low``, ``high`` [1 / (1000 node-days)]; ``ratio``,
-        ``ratio_low``, ``ratio_high`` to the rate of the remaining time. All failures and all node-days are in one of
-        the rows. The two last rows are there for that and have no rate (NaN), as have rows without exposure; a ratio of
-        no failures to no failures is NaN.
+        last three); ``node_days``; ``n_events``; ``rate``, ``low``, ``high`` [1 / (1000 node-days)]. All failures and
+        all node-days are in one of the rows. The two last rows are there for that and have no rate (NaN), as have rows
+        without exposure.
 
     Raises
     ------
@@ -179,7 +172,7 @@ def hazard_after_repair(outages: Outages, edges_d: Any = EDGES_D, level: float =
     edges = np.asarray(edges_d, dtype=float)
     if edges.ndim != 1 or len(edges) < 2 or edges[0] != 0 or not (np.diff(edges) > 0).all():
         raise InputError(f"edges_d must rise from 0 d, got {edges.tolist()}")
-    out, lives = outages.joined, node_lifetimes(outages)
+    out, lives = outages.incidents, node_lifetimes(outages)
     known = out["node"].to_numpy() >= 0
     lasted, seen = lives["duration_h"].to_numpy() / H_PER_DAY, lives["observed"].to_numpy()
     soon_days = [float(np.clip(lasted - a, 0, b - a).sum()) for a, b in itertools.pairwise(edges)]
@@ -206,14 +199,7 @@ def hazard_after_repair(outages: Outages, edges_d: Any = EDGES_D, level: float =
 def _with_rates(table: pd.DataFrame, n_bins: int, level: float) -> pd.DataFrame:
     days = table["node_days"].to_numpy(dtype=float)
     rated = (np.arange(len(table)) <= n_bins) & (days > 0)
-    n_events = table["n_events"].to_numpy(dtype=float)
-    table = table.assign(**rates_of(n_events, np.where(rated, days, np.nan), level))
-    ratios = np.full((len(table), 3), np.nan)
-    for row in np.flatnonzero(rated[: n_bins + 1] & rated[n_bins]):
-        if row < n_bins and n_events[row] + n_events[n_bins] > 0:
-            ratio = rate_ratio(int(n_events[row]), days[row], int(n_events[n_bins]), days[n_bins], level)
-            ratios[row] = ratio.ratio, ratio.low, ratio.high
-    return table.assign(ratio=ratios[:, 0], ratio_low=ratios[:, 1], ratio_high=ratios[:, 2])
+    return table.assign(**rates_of(table["n_events"].to_numpy(dtype=float), np.where(rated, days, np.nan), level))
 
 
 def repeat_risk(outages: Outages, within_d: float = 7.0, level: float = 0.95) -> RepeatRisk | None:
@@ -231,7 +217,7 @@ def repeat_risk(outages: Outages, within_d: float = 7.0, level: float = 0.95) ->
     Returns
     -------
     RepeatRisk or None
-        None where no node ever was back in service, or none was without a recent repair: nothing to compare.
+        None where no node failed twice, or none ever was back in service: nothing to compare.
 
     Notes
     -----
@@ -239,7 +225,7 @@ def repeat_risk(outages: Outages, within_d: float = 7.0, level: float = 0.95) ->
     all of those fall among the fleet's outages that do not begin within ``within_d`` of its end, a hypergeometric
     chance; what begins while the node is out could not be its own. With a steady rate and short repairs that tends to
     :math:`\sum_i (n_i - 1)[1 - (1 - x/T)^{n_i}]`, the spacings of uniform points. Short gaps of
-    independent failures vary less than a Poisson count, so that ``p_same_nodes`` then errs towards 1. It errs towards 0
+    independent failures vary less than a Poisson count, so that ``p`` then errs towards 1. It errs towards 0
     where one incident strikes several nodes at once, since their repeats come together too; and where nodes were
     swapped in within the window, since failures are dealt out over all of it, which spreads a short life too thinly.
 
@@ -250,33 +236,43 @@ def repeat_risk(outages: Outages, within_d: float = 7.0, level: float = 0.95) ->
     >>> end = np.append(start + 5, start + 40)
     >>> risk = repeat_risk(find_outages(np.append(start, start + 30), end, node * 2, 2400.0, 100))
     >>> risk.n_soon, round(risk.n_expected, 2), risk.repairs_fail
-    (4, 1.0, True)
+    (4, 1.0, False)
     """
     within_h = float(above_zero("within_d", within_d, unit="d")) * H_PER_DAY
-    soon, later, while_out, unknown = (
-        row for _, row in hazard_after_repair(outages, (0.0, within_d), level).iterrows()
-    )
-    n_soon, n_later = int(soon["n_events"]), int(later["n_events"])
-    if soon["node_days"] == 0 or later["node_days"] == 0 or n_soon + n_later == 0:
+    out, lives = outages.incidents, node_lifetimes(outages)
+    known = out[out["node"] >= 0]
+    n_expected = _expected_soon(known, within_h) if len(known) else 0.0
+    if not n_expected or not len(lives):
         return None
-    ratio = rate_ratio(n_soon, soon["node_days"], n_later, later["node_days"], level)
-    n_expected = _expected_soon(outages.joined[outages.joined["node"] >= 0], within_h)
+    n_soon = int((lives["observed"] & (lives["duration_h"] < within_h)).sum())
+    low, high = poisson_interval(n_soon, level)
     return RepeatRisk(
         within_d=float(within_d),
         n_soon=n_soon,
-        node_days_soon=float(soon["node_days"]),
-        n_later=n_later,
-        node_days_later=float(later["node_days"]),
-        ratio=ratio.ratio,
-        low=ratio.low,
-        high=ratio.high,
-        level=level,
-        p=ratio.p_value,
         n_expected=n_expected,
-        p_same_nodes=float(scipy.stats.poisson.sf(n_soon - 1, n_expected)),
-        n_while_out=int(while_out["n_events"]),
-        n_unknown=int(unknown["n_events"]),
+        ratio=n_soon / n_expected,
+        low=low / n_expected,
+        high=high / n_expected,
+        level=level,
+        p=float(scipy.stats.poisson.sf(n_soon - 1, n_expected)),
+        n_while_out=int(known["n_events"].sum()) - len(known),
+        n_unknown=int((out["node"] < 0).sum()),
     )
+
+
+def expected_soon_of(n: Any, within_h: float, window_h: float) -> Any:
+    r"""Failures of a node within a time of its last one, if its n failures fell at any time alike. [count]
+
+    Notes
+    -----
+    The spacings of :math:`n` uniform points: :math:`(n - 1) [1 - (1 - x/T)^n]`.
+
+    Examples
+    --------
+    >>> round(expected_soon_of(13, 168.0, 8400.0), 2)
+    2.77
+    """
+    return (n - 1) * (1 - (1 - min(within_h / window_h, 1.0)) ** n)
 
 
 def _expected_soon(out: pd.DataFrame, within_h: float) -> float:

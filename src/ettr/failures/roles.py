@@ -34,6 +34,8 @@ class RoleCheck:
         failures.
     n_nodes : int
         Nodes there, of those that the check could use. [count]
+    share : float
+        The same as a share of them.
     n_tried : int
         Classes tried. [count]
     healthy_included : bool
@@ -45,8 +47,20 @@ class RoleCheck:
     ratio: float
     p: float
     n_nodes: int
+    share: float
     n_tried: int
     healthy_included: bool
+
+    def holds(self, names: Any) -> np.ndarray:
+        """Which of some nodes are of this position or kind. Shape (n,), bool."""
+        parts = _parts(names)
+        if self.kind == "prefix":
+            of_kind: np.ndarray = (_kind(parts[0]).map(_shown, na_action="ignore") == self.value).to_numpy(dtype=bool)
+            return of_kind
+        rest, modulus = map(int, self.value.split(" mod "))
+        numbers = parts[1].astype(float).to_numpy()
+        there: np.ndarray = numbers % modulus == rest
+        return there
 
 
 def check_roles(names: Any, counts: Any, n_nodes: int | None = None, seed: int = 0) -> RoleCheck | None:
@@ -92,18 +106,15 @@ def check_roles(names: Any, counts: Any, n_nodes: int | None = None, seed: int =
     >>> roles.value, roles.ratio, roles.p < 0.05
     ('0 mod 32', 9.0, True)
     """
-    labels = pd.Series(np.asarray(names)).astype(str)
+    parts = _parts(names)
     failures = at_least_zero("counts", counts)
-    if len(failures) != len(labels):
-        raise InputError(f"counts must have {len(labels)} values, as names has, got {len(failures)}")
-    if labels.str.contains(".", regex=False).any():
-        labels = labels.str.replace(r"^([^.]*[A-Za-z][^.]*)\..*$", r"\1", regex=True)
-    parts = labels.str.extract(r"^(|.*\D)(\d{1,9})\D*$")
+    if len(failures) != len(parts):
+        raise InputError(f"counts must have {len(parts)} values, as names has, got {len(failures)}")
     numbered = parts[1].notna().to_numpy(dtype=bool)
     beginning, beginnings = pd.factorize(parts[0][numbered])
-    kinds = pd.Series(beginnings).str.replace(r"\d+", "#", regex=True).to_numpy(dtype=object)[beginning]
+    kinds = _kind(pd.Series(beginnings)).to_numpy(dtype=object)[beginning]
     n_numbered = int(numbered.sum())
-    if n_numbered < max(_FEWEST_NAMES, len(labels) / 2) or len(set(kinds)) > n_numbered / 2:
+    if n_numbered < max(_FEWEST_NAMES, len(parts) / 2) or len(set(kinds)) > n_numbered / 2:
         return None
     rng = np.random.default_rng(seed)
     population = _numbered_nodes(
@@ -115,24 +126,51 @@ def check_roles(names: Any, counts: Any, n_nodes: int | None = None, seed: int =
     return _standing_out(population, included, rng)
 
 
+def _parts(names: Any) -> pd.DataFrame:
+    """What stands before the last number of each name, and the number; of a host name before its first dot."""
+    labels = pd.Series(np.asarray(names)).astype(str)
+    if labels.str.contains(".", regex=False).any():
+        labels = labels.str.replace(r"^([^.]*[A-Za-z][^.]*)\..*$", r"\1", regex=True)
+    return labels.str.extract(r"^(|.*\D)(\d{1,9})\D*$")
+
+
+def _kind(beginnings: pd.Series) -> pd.Series:
+    """Beginnings of names without their numbers."""
+    return beginnings.str.replace(r"\d+", "#", regex=True)
+
+
+def _shown(kind: str) -> str:
+    return kind.strip("-_# ")
+
+
 def _numbered_nodes(
     beginning: np.ndarray, kind: np.ndarray, number: np.ndarray, failures: np.ndarray, n_nodes: int | None
 ) -> pd.DataFrame:
-    """``kind``, ``number``, ``n_events`` of all nodes of the numbering, or of those that failed."""
+    """``kind``, ``number``, ``n_events`` of all nodes of the numbering, or of those that failed.
+
+    A node that never failed is taken to exist where its number lies among those of its beginning. Of several beginnings
+    of a kind, such as racks, it must also be a number that one of them is known to have.
+    """
     seen = pd.DataFrame({"beginning": beginning, "kind": kind, "number": number, "n_events": failures})
     spans = seen.groupby("beginning").agg(kind=("kind", "first"), lowest=("number", "min"), highest=("number", "max"))
-    size = (spans["highest"] - spans["lowest"] + 1).to_numpy()
-    if not (size.sum() <= (n_nodes or 0) or size.sum() <= 2 * len(seen)):
+    size = int((spans["highest"] - spans["lowest"] + 1).sum())
+    if size > max(n_nodes or 0, 2 * len(seen)):
         return seen
-    begin = np.cumsum(size) - size
-    # beginnings are numbered from 0, so each is its own row of the spans
-    place = begin[beginning] + number - spans["lowest"].to_numpy()[beginning]
+    counts = seen.groupby(["beginning", "number"], as_index=False)["n_events"].sum()
+    found = [_existing(own, seen.loc[seen["kind"] == kind, "number"]) for kind, own in spans.groupby("kind")]
+    everyone = pd.concat(found, ignore_index=True)
+    return everyone.merge(counts, "left", on=["beginning", "number"]).fillna({"n_events": 0})
+
+
+def _existing(spans: pd.DataFrame, seen: pd.Series) -> pd.DataFrame:
+    """``kind``, ``beginning`` and ``number`` of the nodes of one kind that are taken to exist."""
+    lowest, highest = spans["lowest"].to_numpy(), spans["highest"].to_numpy()
+    numbers = np.unique(seen) if len(spans) > 1 else np.arange(lowest[0], highest[0] + 1)
+    first, last = np.searchsorted(numbers, lowest), np.searchsorted(numbers, highest, side="right")
+    n = last - first
+    place = np.repeat(first - (np.cumsum(n) - n), n) + np.arange(n.sum())
     return pd.DataFrame(
-        {
-            "kind": np.repeat(spans["kind"].to_numpy(), size),
-            "number": np.arange(size.sum()) - np.repeat(begin - spans["lowest"].to_numpy(), size),
-            "n_events": np.bincount(place, failures, minlength=size.sum()),
-        }
+        {"kind": spans["kind"].iloc[0], "beginning": np.repeat(spans.index.to_numpy(), n), "number": numbers[place]}
     )
 
 
@@ -149,7 +187,7 @@ def _standing_out(population: pd.DataFrame, included: bool, rng: np.random.Gener
     kind, kinds = pd.factorize(population["kind"])
     if len(kinds) > 1:
         labels.append(kind + len(meaning))
-        meaning += [("prefix", str(name).strip("-_# ")) for name in kinds]
+        meaning += [("prefix", _shown(str(name))) for name in kinds]
     if not labels or counts.sum() == 0:
         return None
     classes = np.concatenate(labels)
@@ -177,6 +215,7 @@ def _standing_out(population: pd.DataFrame, included: bool, rng: np.random.Gener
         ratio=float(ratio),
         p=monte_carlo_p(float(z[best]), highest),
         n_nodes=int(size[best]),
+        share=float(size[best] / n),
         n_tried=int(usable.sum()),
         healthy_included=bool(included),
     )

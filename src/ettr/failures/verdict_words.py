@@ -8,24 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ettr.core.errors import InputError
-from ettr.core.sentences import Finding, capital, count, duration, listed, number, pct
-from ettr.failures.gaps import MIN_GAPS
+from ettr.core.sentences import Finding, duration, listed, number
+from ettr.failures.gaps import MIN_GAPS, GapFit
 from ettr.failures.log_words import (
     between,
     counted,
-    failures,
     named,
     probability,
     shortened,
     times,
     too_few,
 )
-from ettr.failures.verdicts import LEAST_EVENTS
+from ettr.failures.verdicts import LEAST_EVENTS, SIGNIFICANT
 
 if TYPE_CHECKING:
-    from ettr.failures.fitting import Fit, NodeStatistics
-    from ettr.failures.lemons import Lemons
-    from ettr.failures.roles import RoleCheck
+    from ettr.failures.fitting import Fit
 
 
 def shape(fit: Fit) -> Finding:
@@ -113,6 +110,9 @@ def gaps(fit: Fit, within_min: float = 10.0) -> Finding:
     if fitted.table.empty:
         few = f"Fewer than {MIN_GAPS} different times between failures are left, {_rule(within_min)}"
         return Finding(title="Too few gaps to fit a distribution", text=f"{few}: too few to fit a distribution.")
+    if none_fits(fitted):
+        refused = "none of the four distributions fits: each is refused at 5%"
+        return Finding(title="No distribution fits the times between failures", text=f"{dots} Of curves, {refused}.")
     ranked = fitted.table.sort_values("aic")
     best, second = (distribution(name) for name in ranked["distribution"].head(2))
     lead = float(ranked["delta_aic"].iloc[1])
@@ -120,6 +120,11 @@ def gaps(fit: Fit, within_min: float = 10.0) -> Finding:
     if lead < 2:
         title = f"The {best} and the {second} distribution fit about equally well"
     return Finding(title=title, text=f"{dots} The {second} distribution is {number(lead)} behind in AIC.")
+
+
+def none_fits(fitted: GapFit) -> bool:
+    """Whether each family is refused at 5%, by its own goodness of fit."""
+    return not fitted.table.empty and bool((fitted.table["ks_p"] < SIGNIFICANT).all())
 
 
 def distribution(name: str) -> str:
@@ -160,162 +165,6 @@ def trend(fit: Fit) -> Finding:
             f"In {len(span)} equal stretches the rate {lies} per 1000 node-days."
         ),
     )
-
-
-def nodes(fit: Fit) -> Finding:
-    """What to do about nodes: replace, test after repair, or nothing."""
-    answer, statistics = fit.verdict("nodes").answer, fit.nodes
-    if statistics is None and len(fit.start_h):
-        return Finding(title="The log names no nodes", text="The log names no nodes, so lemons cannot be told.")
-    if statistics is None or answer == "too few":
-        named_ones = (
-            ""
-            if statistics is None or not statistics.deduplicated.n_unknown
-            else (f" {capital(failures(statistics.deduplicated.n_unknown))} without a node cannot be judged.")
-        )
-        few = too_few(fit, "to tell lemons from chance", n=statistics.deduplicated.n_events if statistics else None)
-        return Finding(title="Too few failures to judge nodes", text=f"{few}{named_ones}")
-    title, advice = _NODES[answer]
-    sentences = [advice, _uneven(statistics), _lasting(statistics.deduplicated), _soon(fit)]
-    if answer in ("replace", "both", "look first"):
-        sentences.append(_worst(statistics.deduplicated))
-    sentences.append(_role(statistics.role))
-    if answer != "nothing":
-        sentences.append(
-            "All this takes every node as watched for the whole window: nodes that came, went or were swapped "
-            "look like lemons or bad repairs."
-        )
-    if statistics.deduplicated.n_unknown:
-        sentences.append(f"{capital(failures(statistics.deduplicated.n_unknown))} without a node are left out.")
-    return Finding(title=title, text=" ".join(sentence for sentence in sentences if sentence))
-
-
-_NODES = {
-    "replace": ("Replace the worst nodes", "The nodes that failed most keep failing: replace them."),
-    "re-test": (
-        "Test nodes after repair, before replacing any",
-        "Nodes fail again soon after a repair, and no bad node is shown to stay bad: test nodes before they go back, "
-        "and replace none for its count.",
-    ),
-    "look first": (
-        "Look at what bad nodes share before replacing any",
-        "Some nodes fail more than others and keep doing so, but as a group: look at what they share (hardware, place, "
-        "use, time in service) before replacing any.",
-    ),
-    "both": (
-        "Replace the worst nodes, and test after repair",
-        "Some nodes keep failing and should be replaced; others fail again soon after a repair and should be "
-        "tested before they go back.",
-    ),
-    "nothing": (
-        "No node stands out in a way that lasts",
-        "This log supports neither replacing nodes nor testing more after repair.",
-    ),
-}
-
-
-def _uneven(statistics: NodeStatistics) -> str:
-    raw, clean, n = statistics.as_logged, statistics.deduplicated, statistics.n_repeats
-    chance = f"Failures per node vary {times(raw.dispersion_index, 'as much as')} chance lets them"
-    if not n:
-        return f"{chance}; no failure repeats within a day."
-    return f"{chance}, and {times(clean.dispersion_index, 'as much')} without {counted(n, 'repeat')} within a day."
-
-
-def _lasting(clean: Lemons) -> str:
-    """Whether bad nodes stay bad, from the halves of the log."""
-    if clean.rank_correlation is None or clean.worst_share is None:
-        return ""
-    correlation = f"{round(clean.rank_correlation, 2) + 0.0:.2f}"  # no -0.00
-    return (
-        f"Between the halves of the log the nodes' ranks correlate by {correlation} ({probability(clean.rank_p)}), "
-        f"and the worst {pct(clean.chance_share, 0)} of nodes of the first half have {pct(clean.worst_share, 0)} of "
-        f"the failures of the second ({probability(clean.worst_p)})."
-    )
-
-
-def _since(fit: Fit) -> str:
-    """What the days are counted from: where no end is known, a node counts as back at once."""
-    return "a repair" if np.isfinite(fit.log.hours("end")).any() else "a failure"
-
-
-def _soon(fit: Fit) -> str:
-    risk = fit.nodes.risk if fit.nodes else None
-    if risk is None or not math.isfinite(risk.ratio):
-        return ""
-    return (
-        f"In the {risk.within_d:g} days after {_since(fit)} there are {failures(risk.n_soon)}, where "
-        f"{number(risk.n_expected)} would come from the same nodes' own rates "
-        f"({probability(risk.p_same_nodes)}); against all other times the rate is {times(risk.ratio, 'as high')}."
-    )
-
-
-def _worst(clean: Lemons) -> str:
-    worst = clean.worst[clean.worst["p_adjusted"] < 0.05]
-    if worst.empty:
-        most = [f"{named(row.node)} ({count(row.n_events)})" for row in clean.worst.head(3).itertuples()]
-        return f"No node is beyond chance by itself; the most failures are of {listed(most)}."
-    more = clean.n_significant - len(worst)
-    names = [named(name) for name in worst["node"]] + ([f"{count(more)} more"] if more > 0 else [])
-    return f"Beyond chance by {'itself' if len(names) == 1 else 'themselves'}: {listed(names)}."
-
-
-def _role(role: RoleCheck | None) -> str:
-    if role is None or role.p >= 0.05:
-        return ""
-    where = f"whose number is {role.value}" if role.kind == "number" else f"named {named(role.value)}"
-    often = f"fail {times(role.ratio, 'as often as')} others" if math.isfinite(role.ratio) else "alone fail"
-    return f"Nodes {where} {often}: look at what they are used for."
-
-
-def after_repair(fit: Fit) -> Finding:
-    """How the failure rate depends on the time since a repair."""
-    risk = fit.nodes.risk if fit.nodes else None
-    if risk is None or not math.isfinite(risk.ratio):
-        unknown = "Nothing is known of the time after repairs"
-        return Finding(title=unknown, text=f"{unknown}.")
-    days = f"in the {risk.within_d:g} days after {_since(fit)}"
-    if risk.n_soon == 0:
-        often = f"No node failed {days}"
-    elif risk.repairs_fail:
-        often = (
-            f"{capital(days)} nodes fail {times(risk.n_soon / risk.n_expected, 'as often as')} they do by themselves"
-        )
-    else:
-        often = f"{capital(days)} nodes fail no more often than they do by themselves"
-    return Finding(title=often, text=f"{often}.")
-
-
-def lives(fit: Fit) -> Finding:
-    """How long a repair holds, and whether the hazard falls or rises with the time since it."""
-    lifetime, table = (fit.nodes.lifetime, fit.nodes.survival) if fit.nodes else (None, None)
-    if lifetime is None or table is None:
-        return Finding(
-            title="How long repairs hold is not known",
-            text="Too few nodes failed again after a repair to say how long repairs hold.",
-        )
-    half = table.loc[table["survival"] <= 0.5, "time_h"]
-    last = table.iloc[-1]
-    median = (
-        f"Half of the repairs hold for less than {duration(half.iloc[0])}"
-        if len(half)
-        else f"{pct(last['survival'], 0)} of the repairs hold longer than {duration(last['time_h'])}"
-    )
-    differ = fit.nodes is not None and fit.nodes.deduplicated.overdispersed
-    title, meaning = {
-        "falling": (
-            "The longer a repair has held, the longer it will",
-            "the hazard falls with the time since the repair",
-        ),
-        "rising": (
-            "The longer a repair has held, the sooner it fails",
-            "the hazard rises with the time since the repair",
-        ),
-        "flat": ("Repairs fail at any age alike", "the hazard does not visibly change with the time since the repair"),
-    }[lifetime.hazard]
-    mixed = ", which a mix of better and worse nodes does too" if lifetime.hazard == "falling" and differ else ""
-    shape = f"{lifetime.shape:.2f} ({lifetime.low:.2f} to {lifetime.high:.2f})"
-    return Finding(title=title, text=f"{median}. With a Weibull shape of {shape}, {meaning}{mixed}.")
 
 
 def cohorts(fit: Fit) -> Finding:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ettr.core.results import OF_EVERY_NODE
+from ettr.failures.bad_nodes import BadNodes
 from ettr.failures.gaps import GapFit
 from ettr.failures.groups import CohortTest
 from ettr.failures.lemons import Lemons
@@ -20,9 +22,6 @@ SIGNIFICANT = 0.05
 
 LEAST_EVENTS = 20
 """Fewer failures than this carry no verdict on shape, trend or nodes."""
-
-OF_EVERY_NODE = ("component", "cause")
-"""Columns that do not part the nodes: each has the whole exposure, and their rates need no comparison."""
 
 _ALIKE = 0.01
 """Gaps whose spread is less than this share of their mean are no matter of chance."""
@@ -96,27 +95,35 @@ def trending(trend: Trend, n_events: int) -> Verdict:
 
 
 def replace_or_retest(
-    lemons: Lemons | None, risk: RepeatRisk | None, role: RoleCheck | None, cohorts: Verdict, n_events: int
+    lemons: Lemons | None,
+    bad: BadNodes | None,
+    risk: RepeatRisk | None,
+    role: RoleCheck | None,
+    cohorts: Verdict,
+    n_events: int,
 ) -> Verdict:
-    """What to do about nodes that fail often, if every node was watched for the whole window.
+    """What to do about nodes that fail often.
 
     Answers
     -------
-    ``replace``: after de-duplication the worst nodes of the first half stay the worst, and some are beyond chance
-    each by itself. ``look first``: bad nodes stay bad, but they share a role or a cohort, or none is beyond chance by
-    itself. ``re-test``: nodes fail again soon after repair, and no lemons persist. ``both``: replace and re-test.
-    ``nothing``; ``too few``; ``no nodes`` where the log names none.
+    ``replace``, ``re-test``, ``both`` or ``watch``: what is advised for the nodes that are beyond chance, each by
+    itself (see `find_bad_nodes`); ``re-test`` also where failures follow repairs on all nodes. ``look first``: no node
+    is beyond chance by itself, but bad nodes stay bad, or share a role or a cohort. ``nothing``; ``too few``;
+    ``no nodes`` where the log names none.
     """
-    if lemons is None:
+    if lemons is None or bad is None:
         return Verdict("nodes", "no nodes" if n_events else "too few")
-    if lemons.n_events < LEAST_EVENTS:
-        return Verdict("nodes", "too few", {"n_events": lemons.n_events, "n_unknown": lemons.n_unknown})
-    stay_bad = lemons.overdispersed and lemons.persistent
+    advised = set(bad.table["advice"]) - {""}
+    if lemons.n_events < LEAST_EVENTS and not advised:
+        return Verdict("nodes", "too few", {"n_events": lemons.n_events})
+    retest = "re-test" in advised or (risk is not None and risk.repairs_fail)
+    as_a_group = lemons.overdispersed and lemons.persistent
     shared = (role is not None and role.p < SIGNIFICANT) or cohorts.answer == "separate"
-    replace = stay_bad and not shared and lemons.n_significant > 0
-    retest = risk is not None and risk.repairs_fail
-    answer = {(True, True): "both", (True, False): "replace", (False, True): "re-test", (False, False): "nothing"}
-    verdict = "look first" if stay_bad and not replace else answer[replace, retest]
+    answer = {(True, True): "both", (True, False): "replace", (False, True): "re-test"}.get(
+        ("replace" in advised, retest)
+    )
+    if answer is None:
+        answer = "watch" if advised else "look first" if as_a_group or shared else "nothing"
     evidence: dict[str, Any] = {
         "dispersion_index": lemons.dispersion_index,
         "dispersion_p": lemons.dispersion_p,
@@ -125,18 +132,21 @@ def replace_or_retest(
         "worst_p": lemons.worst_p,
         "worst_share": lemons.worst_share,
         "chance_share": lemons.chance_share,
-        "n_significant": lemons.n_significant,
+        "n_beyond": bad.n_beyond,
+        "replace": bad.advised("replace"),
+        "re_test": bad.advised("re-test"),
+        "watch": bad.advised("watch"),
     }
     if risk is not None:
         evidence |= {
             "repeat_ratio": risk.ratio,
             "repeat_low": risk.low,
             "repeat_high": risk.high,
-            "repeat_p": risk.p_same_nodes,
+            "repeat_p": risk.p,
             "repeats_soon": risk.n_soon,
             "repeats_expected": risk.n_expected,
         }
-    return Verdict("nodes", verdict, evidence)
+    return Verdict("nodes", answer, evidence)
 
 
 def separate(test: CohortTest | None, split: str | None, known: bool) -> Verdict:

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from ettr.failures.bad_nodes import failures_apart
 from ettr.failures.distributions import FAMILIES
-from ettr.failures.fitting import DEDUPLICATE_H, Fit
+from ettr.failures.fitting import Fit
 from ettr.failures.gaps import merge_starts
-from ettr.failures.repeats import deduplicate
+from ettr.failures.outages import find_outages
 
 _POINTS, _DOTS, _MOST_FAILURES = 80, 200, 10
 
@@ -82,13 +83,12 @@ def node_counts(fit: Fit) -> pd.DataFrame:
     columns = ["log", "failures", "order", "nodes", "kind"]
     if fit.nodes is None:
         return pd.DataFrame(columns=columns)
-    node = fit.log.failures["node"].cat.codes.to_numpy()
-    kept = deduplicate(fit.start_h, node, DEDUPLICATE_H, fit.log.hours("end"))
-    last = int(min(_MOST_FAILURES, max(np.bincount(node[node >= 0]).max(initial=0), 1)))
-    tables = [
-        _counts_of(node[chosen & (node >= 0)], fit.log.n_nodes, last).assign(log=name)
-        for name, chosen in (("as logged", np.ones_like(kept)), ("repeats taken out", kept))
-    ]
+    log = fit.log
+    out = find_outages(fit.start_h, log.hours("end"), log.failures["node"], log.window_h, log.n_nodes)
+    logged, apart = out.failures["node"].to_numpy(), failures_apart(out)
+    counted = {"as logged": logged[logged >= 0], "repeats taken out": apart.loc[apart["apart"], "node"].to_numpy()}
+    last = int(min(_MOST_FAILURES, max(np.bincount(counted["as logged"]).max(initial=0), 1)))
+    tables = [_counts_of(node, log.n_nodes, last).assign(log=name) for name, node in counted.items()]
     return pd.concat(tables, ignore_index=True)[columns]
 
 

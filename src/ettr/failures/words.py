@@ -10,7 +10,7 @@ import pandas as pd
 
 from ettr.core.report import Headline, Note, Report, Table, without_marks
 from ettr.core.sentences import Finding, capital, count, duration, listed, number, pct
-from ettr.failures import verdict_words
+from ettr.failures import node_words, verdict_words
 from ettr.failures.dispersion import MIN_EVENTS
 from ettr.failures.groups import OTHER, UNKNOWN
 from ettr.failures.log_words import (
@@ -83,11 +83,12 @@ _SHORT = {
         "too few": "",
     },
     "nodes": {
-        "replace": "the worst nodes stay the worst and should be replaced",
+        "replace": "nodes that keep failing should be replaced",
         "re-test": "nodes fail again soon after a repair, so repairs should be tested",
         "both": "some nodes should be replaced, and repairs should be tested",
+        "watch": "some nodes fail more than chance explains, and should be watched",
         "look first": "some nodes stay bad as a group, so look at what they share",
-        "nothing": "no node stands out in a way that lasts",
+        "nothing": "no node stands out",
         "too few": "",
         "no nodes": "",
     },
@@ -182,7 +183,7 @@ def verdicts(fit: Fit) -> list[Finding]:
     words = {
         "memoryless": verdict_words.shape,
         "trend": verdict_words.trend,
-        "nodes": verdict_words.nodes,
+        "nodes": node_words.nodes,
         "cohorts": verdict_words.cohorts,
     }
     asked = [verdict for verdict in fit.verdicts if verdict.answer != "not asked"]
@@ -259,7 +260,9 @@ def report(fit: Fit) -> Report:
     sections += [*_section("Times between failures"), rule_table(fit)]
     for verdict in verdicts(fit):
         sections += _section(verdict.title, verdict)
-    sections += _section("Repairs", repairs(fit), verdict_words.lives(fit))
+        table = node_words.node_table(fit) if verdict.title == _QUESTIONS["nodes"] else None
+        sections += [table] if table else []
+    sections += _section("Repairs", repairs(fit), node_words.lives(fit))
     return [*sections, *_section(f"Next {duration(24 * horizon_d(fit))}", forecast(fit))]
 
 
@@ -299,6 +302,7 @@ def rule_table(fit: Fit) -> Table:
         cells = ["too coarse" if one.too_coarse else "too few", "", ""]
         if one.best and not one.too_coarse:
             shape = f"{one.weibull_shape:.2f} [{one.weibull_low:.2f}, {one.weibull_high:.2f}]"
-            cells = [shape, verdict_words.distribution(one.best), probability(one.memoryless_p or 0.0)]
+            best = "none fits" if verdict_words.none_fits(one) else verdict_words.distribution(one.best)
+            cells = [shape, best, probability(one.memoryless_p or 0.0)]
         rows.append([str(row.rule), count(row.n_incidents), _cell(row.rate), *cells])
     return Table(("merged", "incidents", "per 1000 node-days", "Weibull shape", "best fit", "memoryless"), rows)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ettr.core.errors import InputError, UnknownName
+from ettr.core.results import OF_EVERY_NODE
 from ettr.files.clock import Clock
 from ettr.files.ledger import Ledger
 from ettr.files.time_numbers import UNITS
@@ -21,9 +22,6 @@ from ettr.files.zones import zone_of
 from ettr.logs.states import SEVERITIES, plain, severity_of
 
 MOST_NODES = 10**9
-OF_EVERY_NODE = ("component", "cause")
-"""Columns that do not part the nodes: one node can have several of their values."""
-
 _NUMBER = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _EXAMPLE = "give it as 2024-03-30/2025-03-14, or 0..348.98 where times are counted from an origin"
 

@@ -18,6 +18,7 @@ from ettr import failures, logs, plan
 from ettr.chapters import failure_log
 from ettr.core.errors import InputError
 from ettr.core.sentences import Finding, listed
+from ettr.failures.node_words import node_table
 from ettr.failures.roles import RoleCheck
 from ettr.failures.words import rate_table, rule_table
 from sentences_read import NUMBER, check_words, numbers
@@ -66,7 +67,7 @@ def check_all(findings: dict[str, Finding]) -> None:
             for why, pattern in WRONG.items():
                 assert not re.search(pattern, text), f"{why}: {text}"
             assert all(float(share.replace(",", "")) <= 100 for share in re.findall(r"([\d,.]+)%", text)), text
-            assert text.count("**") in (0, 2), text
+            assert text.count("**") % 2 == 0 and "****" not in text, text
         assert re.match(r"(\*\*)?[A-Za-z\d]", finding.text) and finding.text.endswith("."), (name, finding.text)
         assert not finding.title.endswith(".") and len(finding.title) < 120, (name, finding.title)
         assert finding.title[0] == finding.title[0].upper(), finding.title
@@ -110,15 +111,16 @@ VERDICTS = {
     ("trend", "steady"): ("poisson", "The rate has no trend", "nothing speaks against a constant rate"),
     ("trend", "not monotone"): ("up and down", "The rate goes up and down", "uneven without a lasting direction"),
     ("trend", "too few"): ("19 failures", "Too few failures for a trend", "to see a trend; there are 19."),
-    ("nodes", "replace"): ("lemons", "Replace the worst nodes", "keep failing: replace them."),
-    ("nodes", "re-test"): ("repeats", "Test nodes after repair, before replacing any", "replace none for its count"),
-    ("nodes", "look first"): ("rich", "Look at what bad nodes share before replacing any", "but as a group: look at"),
+    ("nodes", "replace"): ("lemons", "Replace the nodes that keep failing", "more than 2 times as often as the others"),
+    ("nodes", "re-test"): ("repeats", "Test nodes after repair, before replacing any", "repairs do not hold"),
+    ("nodes", "watch"): ("one to watch", "Watch the nodes that fail most", "**Watch n0000**: more failures than"),
+    ("nodes", "look first"): ("generations", "Look at what bad nodes share before replacing any", "but as a group"),
     ("nodes", "both"): (
         "lemons and repeats",
-        "Replace the worst nodes, and test after repair",
-        "others fail again soon",
+        "Replace the nodes that keep failing, and test after repair",
+        "**Test nodes before they go back**",
     ),
-    ("nodes", "nothing"): ("poisson", "No node stands out in a way that lasts", "supports neither replacing nodes"),
+    ("nodes", "nothing"): ("poisson", "No node stands out", "**Nothing to do**: no node fails more than chance"),
     ("nodes", "too few"): ("1 failures", "Too few failures to judge nodes", "to tell lemons from chance; there is 1."),
     ("nodes", "no nodes"): ("no node names", "The log names no nodes", "lemons cannot be told"),
     ("cohorts", "separate"): ("rich", "Failure rates differ by cohort", "Fit and plan them separately."),
@@ -201,26 +203,39 @@ def test_a_merge_rule_that_was_not_fitted_is_refused():
         JUDGED.gaps(fit("poisson"), 15.0)
 
 
-def test_bad_nodes_are_named_if_each_is_beyond_chance():
+def test_bad_nodes_are_named_with_what_to_do():
     known = fit("lemons")
-    clean = known.nodes.deduplicated
-    bad = clean.worst[clean.worst["p_adjusted"] < 0.05]["node"].tolist()
-    assert f"Beyond chance by themselves: {listed(bad)}." in JUDGED.nodes(known).text
+    bad = known.nodes.bad
+    names = bad.advised("replace")
+    assert f"**Replace {listed([*names[:6], f'{len(names) - 6} more'])}**: each fails" in JUDGED.nodes(known).text
+    table = node_table(known)
+    assert [row[0] for row in table.rows] == bad.table.loc[bad.table["beyond"], "node"].tolist()
+    worst = bad.table.iloc[0]
+    first = known.log.window[0] + pd.Timedelta(hours=worst["first_h"])
+    again = f"{worst['n_soon']} of {worst['n_returns']}"
+    assert [*table.rows[0][:2], *table.rows[0][5:]] == [
+        worst["node"],
+        str(worst["n_failures"]),
+        f"{first:%Y-%m-%d}",
+        again,
+        "replace",
+    ]
+    assert table.rows[0][4] == "p < 0.001" and node_table(fit("poisson")) is None
 
-    def with_clean(**changes):
-        return JUDGED.nodes(replace(known, nodes=replace(known.nodes, deduplicated=replace(clean, **changes)))).text
+    def with_worst(**changes):
+        one = bad.table.head(1).assign(**changes)
+        return JUDGED.nodes(replace(known, nodes=replace(known.nodes, bad=replace(bad, table=one)))).text
 
-    assert f"{bad[-1]} and 14 more." in with_clean(n_significant=len(bad) + 14)
-    none = with_clean(worst=clean.worst.assign(p_adjusted=1.0), n_significant=0)
-    top = clean.worst.iloc[0]
-    assert f"No node is beyond chance by itself; the most failures are of {top['node']} ({top['n_events']})," in none
-    assert "Between the halves" not in with_clean(rank_correlation=None)
-    assert "correlate by 0.00" in with_clean(rank_correlation=-0.001)
+    node = worst["node"]
+    assert f"**Test {node} again**: it fails soon after repairs." in with_worst(advice="re-test")
+    n, day = worst["n_failures"], f"{first:%Y-%m-%d}"
+    assert with_worst(remark="late").startswith(f"First ask whether {node} (all {n} since {day}) was there")
+    assert f"{node} (none of its {n} after 2024-" in with_worst(remark="over", advice="watch")
 
 
 def test_a_role_is_named_as_people_name_it():
     known = fit("poisson")
-    role = RoleCheck("number", "0 mod 32", 9.0, 0.01, 9, 100, True)
+    role = RoleCheck("number", "0 mod 32", 9.0, 0.01, 9, 0.03, 100, True)
 
     def finding(**changes):
         return JUDGED.nodes(replace(known, nodes=replace(known.nodes, role=replace(role, **changes)))).text
@@ -234,7 +249,9 @@ def test_a_role_is_named_as_people_name_it():
 def test_time_after_a_repair_is_time_after_a_failure_where_no_repair_is_known():
     assert "In the 7 days after a repair there are" in JUDGED.nodes(fit("poisson")).text
     assert "In the 7 days after a failure there are" in JUDGED.nodes(fit("no ends")).text
-    assert JUDGED.after_repair(fit("9 failures")).title == "No node failed in the 7 days after a repair"
+    known = fit("poisson")
+    never = replace(known, nodes=replace(known.nodes, risk=replace(known.nodes.risk, n_soon=0)))
+    assert JUDGED.after_repair(never).title == "No node failed in the 7 days after a repair"
     assert JUDGED.after_repair(fit("no node names")).title == "Nothing is known of the time after repairs"
     assert JUDGED.lives(fit("no node names")).title == "How long repairs hold is not known"
     assert JUDGED.lives(fit("rich")).text.startswith("Half of the repairs hold for less than ")
@@ -243,12 +260,11 @@ def test_time_after_a_repair_is_time_after_a_failure_where_no_repair_is_known():
 def test_nodes_that_never_came_back_are_no_missing_names():
     known = fit("poisson")
     verdict = failures.verdicts.replace_or_retest(
-        known.nodes.deduplicated, None, None, known.verdict("cohorts"), len(known.start_h)
+        known.nodes.apart, known.nodes.bad, None, None, known.verdict("cohorts"), len(known.start_h)
     )
     assert verdict.answer == "nothing" and "repeat_ratio" not in verdict.evidence
     finding = JUDGED.nodes(replace(known, nodes=replace(known.nodes, risk=None), verdicts=(verdict,)))
-    assert finding.title == "No node stands out in a way that lasts"
-    assert "after" not in finding.text.partition("repair.")[2]
+    assert finding.title == "No node stands out" and "In the 7 days after" not in finding.text
     check_all({"nodes": finding})
 
 
@@ -348,15 +364,17 @@ def test_components_are_told_by_their_share():
 @pytest.mark.parametrize("name", ["rich", "repeats", "lemons"])
 def test_nodes_are_told_with_their_evidence(name):
     text, statistics = JUDGED.nodes(fit(name)).text, fit(name).nodes
-    raw, clean, risk = statistics.as_logged, statistics.deduplicated, statistics.risk
+    raw, clean, risk = statistics.as_logged, statistics.apart, statistics.risk
     values = numbers("per node vary # times as much as chance lets them, and # times as much without # repeat", text)
     assert values == pytest.approx([raw.dispersion_index, clean.dispersion_index, statistics.n_repeats], **THREE_DIGITS)
-    values = numbers(r"correlate by # \(.*the worst #% of nodes of the first half have #% of the", text)
-    assert values == pytest.approx(
-        [clean.rank_correlation, 100 * clean.chance_share, 100 * clean.worst_share], rel=0.006, abs=0.51
-    )
-    values = numbers(r"there are # failures, where # would come .* the rate is # times as high", text)
-    assert values == pytest.approx([risk.n_soon, risk.n_expected, risk.ratio], **THREE_DIGITS)
+    values = numbers(r"there are # failures, # times as many as the same nodes have at other times \(# to #\)", text)
+    assert values == pytest.approx([risk.n_soon, risk.ratio, risk.low, risk.high], **THREE_DIGITS)
+
+
+def test_bad_nodes_that_stay_bad_as_a_group_are_told_with_their_share():
+    clean = fit("generations").nodes.apart
+    values = numbers("worst #% of nodes of the first half have #% of the", JUDGED.nodes(fit("generations")).text)
+    assert values == pytest.approx([100 * clean.chance_share, 100 * clean.worst_share], abs=0.51)
 
 
 def test_the_trend_is_told_with_its_tests():
