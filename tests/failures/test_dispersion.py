@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,28 +103,25 @@ def test_an_index_divides_what_a_count_is_worth():
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_an_index_that_is_an_estimate_costs_students_quantile(level):
     """For a large count the gamma is normal, and the half-width t standard errors."""
-    n, index, dof = 1e8, 4.0, 11.0
-    rate = d.over_dispersed_rate(n, 1e8, index, dof, level)
+    n, scatter = 1e8, d.Dispersion(4.0, 4.0, 12, 1.0, 11.0, 1e-9)
+    rate = d.over_dispersed_rate(n, 1e8, scatter.paid(level), level)
     half = (rate.high - rate.low) / 2 / 1000
-    assert half == pytest.approx(stats.t.ppf((1 + level) / 2, dof) * math.sqrt(index / n), rel=1e-3)
-    assert d.over_dispersed_rate(n, 1e8, index, 1e9, level).high == pytest.approx(
-        d.over_dispersed_rate(n, 1e8, index, None, level).high
-    )
+    assert half == pytest.approx(stats.t.ppf((1 + level) / 2, 11) * math.sqrt(4.0 / n), rel=1e-3)
+    assert replace(scatter, p=0.2).paid(level) == 4.0  # what chance explains costs no more
 
 
 @given(
     n=st.integers(0, 2000),
     index=st.floats(1, 50),
-    dof=st.one_of(st.none(), st.floats(1, 100)),
     k=st.floats(0.01, 100),
 )
 @settings(max_examples=50, deadline=None)
-def test_an_index_never_narrows_and_has_no_unit(n, index, dof, k):
-    rate, exact = d.over_dispersed_rate(n, 1000.0, index, dof), failure_rate(n, 1000.0)
+def test_an_index_never_narrows_and_has_no_unit(n, index, k):
+    rate, exact = d.over_dispersed_rate(n, 1000.0, index), failure_rate(n, 1000.0)
     assert rate.low <= exact.low and exact.high <= rate.high
     assert rate.low <= rate.per_1000_node_days < rate.high
-    assert d.over_dispersed_rate(n, 1000.0 * k, index, dof).high * k == pytest.approx(rate.high)
-    known, plain = d.rate_gamma(n, 1000.0, index, dof), d.rate_gamma(n, 1000.0)
+    assert d.over_dispersed_rate(n, 1000.0 * k, index).high * k == pytest.approx(rate.high)
+    known, plain = d.rate_gamma(n, 1000.0, index), d.rate_gamma(n, 1000.0)
     assert known.shape / known.node_days == pytest.approx(plain.shape / plain.node_days)
 
 
@@ -137,7 +135,7 @@ def test_fair_intervals_cover_where_poisson_ones_do_not(rules, index, logs):
     for seed in range(logs):
         log = starts(seed, **rules)
         scatter = d.over_dispersion(log, WINDOW_H)
-        wide = d.over_dispersed_rate(log.size, NODE_DAYS, scatter.index, scatter.dof)
+        wide = d.over_dispersed_rate(log.size, NODE_DAYS, scatter.paid(0.95))
         narrow = gamma_interval(log.size + 0.5, NODE_DAYS)
         fair += wide.low <= 4 <= wide.high
         poisson += narrow.low <= 4 <= narrow.high

@@ -16,6 +16,7 @@ from ettr.failures.window import checked_level, checked_starts
 N_BLOCKS, MOST_BLOCKS = 12, 40
 """Few blocks are long ones, which take in repeats and bursts whole; many keep a trend out, and make a test sharp."""
 
+SIGNIFICANT = 0.05
 MIN_EVENTS = 10
 """Fewer failures say nothing about how they scatter."""
 
@@ -46,6 +47,10 @@ class Dispersion:
     block_h: float
     dof: float
     p: float
+
+    def paid(self, level: float) -> float:
+        """The index with what is uncertain of it, for intervals of this level; as it is where chance explains it."""
+        return self.index * widening(self.dof, level) ** 2 if self.p < SIGNIFICANT else self.index
 
 
 @dataclass(frozen=True)
@@ -142,9 +147,7 @@ def local_dispersion(start_h: Any, window_h: float, n_blocks: int | None = None)
     return Dispersion(max(1.0, measured), measured, counts.size, window / counts.size, dof, p)
 
 
-def rate_gamma(
-    n_events: float, node_days: float, index: float = 1.0, dof: float | None = None, level: float = 0.95
-) -> Gamma:
+def rate_gamma(n_events: float, node_days: float, index: float = 1.0) -> Gamma:
     r"""Gamma distribution of a failure rate whose counts scatter more than Poisson's.
 
     Parameters
@@ -154,24 +157,19 @@ def rate_gamma(
     node_days : float
         Exposure. [node-days]
     index : float
-        Index of dispersion; below 1 is taken as 1.
-    dof : float, optional
-        Degrees of freedom behind the index. None: the index is known.
-    level : float
-        Central probability for which the tails are made right.
+        Index of dispersion, with what is uncertain of it (``Dispersion.paid``); below 1 is taken as 1.
 
     Raises
     ------
     InputError
-        A negative count, an exposure, index or dof that is not positive, a level outside (0, 1).
+        A negative count, an exposure or index that is not positive.
 
     Notes
     -----
-    Shape :math:`(n + 1/2)/\phi'` and inverse scale :math:`D/\phi'` with :math:`\phi' = \phi\,(t/z)^2`, see
-    :func:`widening`: the count is worth :math:`n/\phi` independent failures, and the index is an estimate. The mean
-    :math:`(n + 1/2)/D` stays the same whatever the index. Index 1 without ``dof`` is the posterior of Jeffreys' prior.
-    Its 95% intervals cover 93 to 97% for bursts, repeats within a day and renewal gaps from 200 failures on
-    (``benchmarks/fit_coverage.py``), and more where failures are independent. Chains of repeats that last weeks take
+    Shape :math:`(n + 1/2)/\phi` and inverse scale :math:`D/\phi`: the count is worth :math:`n/\phi` independent
+    failures. The mean :math:`(n + 1/2)/D` stays the same whatever the index. Index 1 is the posterior of Jeffreys'
+    prior. Its 95% intervals cover 93 to 97% for bursts, repeats within a day and renewal gaps from 200 failures on
+    (``benchmarks/fit_coverage.py``), and as much where failures are independent. Chains of repeats that last weeks take
     longer than a block, and cover a little less.
 
     Examples
@@ -183,13 +181,11 @@ def rate_gamma(
     """
     count = float(at_least_zero("n_events", n_events))
     exposure = float(above_zero("node_days", node_days))
-    paid = max(1.0, float(above_zero("index", index))) * widening(dof, level) ** 2
+    paid = max(1.0, float(above_zero("index", index)))
     return Gamma((count + 0.5) / paid, exposure / paid)
 
 
-def over_dispersed_rate(
-    n_events: float, node_days: float, index: float = 1.0, dof: float | None = None, level: float = 0.95
-) -> FailureRate:
+def over_dispersed_rate(n_events: float, node_days: float, index: float = 1.0, level: float = 0.95) -> FailureRate:
     """Failures per 1000 node-days with an interval that allows for counts that scatter more than Poisson's.
 
     The interval is the central one of :func:`rate_gamma`, whose parameters these are, and is nowhere narrower than the
@@ -197,11 +193,11 @@ def over_dispersed_rate(
 
     Examples
     --------
-    >>> rate = over_dispersed_rate(419, 110_592, index=4.0, dof=11)
+    >>> rate = over_dispersed_rate(419, 110_592, index=5.0)
     >>> round(rate.per_1000_node_days, 3), round(rate.low, 2), round(rate.high, 2)
-    (3.789, 3.02, 4.65)
+    (3.789, 3.02, 4.64)
     """
-    known = rate_gamma(n_events, node_days, index, dof, level)
+    known = rate_gamma(n_events, node_days, index)
     wide = gamma_interval(known.shape, known.node_days, level)
     exact = failure_rate(n_events, node_days, level)
     return FailureRate(exact.per_1000_node_days, min(exact.low, wide.low), max(exact.high, wide.high), level)
@@ -243,4 +239,6 @@ def _counts(start: np.ndarray, window: float, n_blocks: int | None, usual: int) 
     blocks = usual if n_blocks is None else n_blocks
     if blocks < 2 or blocks != int(blocks):
         raise InputError(f"n_blocks must be a whole number >= 2, got {blocks:g}")
-    return np.histogram(start, int(blocks), (0, window))[0]
+    passed = np.searchsorted(start, np.linspace(0, window, int(blocks) + 1))
+    passed[-1] = start.size  # the end of the window is in it
+    return np.diff(passed)

@@ -88,8 +88,11 @@ class Fit(Answer):
         Failures per 1000 node-days with the exact Poisson interval.
     fair_rate : FailureRate
         The same with an interval widened by how unevenly failures came.
+    recent_rate : FailureRate or None
+        The same of the last part of the log, where forecasts from it did better than from the whole; None where they
+        did not. What is planned for fails at this rate.
     knowledge : Gamma
-        What is known of the rate, as a gamma distribution that a scenario can carry.
+        What is known of the rate to come, as a gamma distribution that a scenario can carry.
     dispersion : Dispersion or None
         How unevenly failures came; None for too few.
     gaps : tuple of GapFit
@@ -124,6 +127,7 @@ class Fit(Answer):
     level: float
     rate: FailureRate
     fair_rate: FailureRate
+    recent_rate: FailureRate | None
     knowledge: dispersion.Gamma
     dispersion: dispersion.Dispersion | None
     gaps: tuple[gaps.GapFit, ...]
@@ -208,9 +212,7 @@ def fit(
 
     report("rates")
     scatter = dispersion.over_dispersion(start_h, log.window_h) if n_events >= dispersion.MIN_EVENTS else None
-    allowed = {"index": scatter.index, "dof": scatter.dof} if scatter else {}
-    known = dispersion.rate_gamma(n_events, log.node_days, level=level, **allowed)
-    fair = dispersion.over_dispersed_rate(n_events, log.node_days, level=level, **allowed)
+    fair = dispersion.over_dispersed_rate(n_events, log.node_days, scatter.paid(level) if scatter else 1.0, level)
 
     report("times between failures")
     fits = tuple(
@@ -231,12 +233,19 @@ def fit(
     lasted = find_outages(start_h, end_h, None, *of_all) if failures["node"].isna().any() else out
     report("forecasts")
     forecast, score = _forecast(start_h, log.window_h, level)
+    past = forecast.past if forecast else None
+    changed = past is not None and not past.is_whole
+    n_past, past_days = n_events, log.node_days
+    if past is not None and changed:
+        n_past, past_days = past.n_events, log.node_days * past.share
+    index = past.index if past else 1.0
     return Fit(
         log=log,
         level=level,
         rate=failure_rate(n_events, log.node_days, level),
         fair_rate=fair,
-        knowledge=known,
+        recent_rate=dispersion.over_dispersed_rate(n_past, past_days, index, level) if changed else None,
+        knowledge=dispersion.rate_gamma(n_past, past_days, index),
         dispersion=scatter,
         gaps=fits,
         rules=_rules(fits, log.node_days, level),

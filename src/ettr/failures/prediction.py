@@ -11,11 +11,8 @@ import scipy
 
 from ettr.core.units import H_PER_DAY
 from ettr.core.validity import above_zero
-from ettr.failures.dispersion import MIN_EVENTS, over_dispersion, widening
+from ettr.failures.recent import Recent, recent_of
 from ettr.failures.window import checked_level, checked_starts
-
-_STARTS_PER_HORIZON = 8
-"""Rolling stretches of a horizon overlap: more starts add nothing new."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +26,11 @@ class Forecast:
     mean : float
         Expected failures. [count]
     poisson_low, poisson_high : float
-        Interval if failures were independent at one constant rate. [count]
+        Interval if failures were independent at one constant rate, that of the whole window. [count]
     low, high : float
-        Interval that allows for the scatter seen in the past. [count]
-    index : float
-        Index of dispersion that was allowed for, at least 1; 1 where fewer than ten failures tell of none.
+        Interval that allows for the scatter seen in the past, and for a change of the rate. [count]
+    past : Recent
+        How much of the past it rests on, and the index of dispersion that it allows for.
     level : float
         Coverage of both intervals.
     """
@@ -44,7 +41,7 @@ class Forecast:
     poisson_high: float
     low: float
     high: float
-    index: float
+    past: Recent
     level: float
 
 
@@ -106,31 +103,31 @@ def predict_count(start_h: Any, window_h: float, horizon_d: float = 30.0, level:
 
     Notes
     -----
-    With n failures in T the count of the next h is negative binomial with mean :math:`\mu = (n + 1/2) h/T` and
-    variance :math:`\phi' \mu (1 + h/T)`: the scatter to come and that of the estimated rate. The Poisson interval has
-    :math:`\phi' = 1`. The other has :math:`\phi' = \phi (t/z)^2` as :func:`~ettr.failures.dispersion.rate_gamma`, where
-    :math:`\phi` is the larger of two indices: that of the blocks of the window, and that of rolling stretches as long
-    as the horizon, which sees regimes that last. The same nodes in the same use are assumed; a regime never seen is not
-    foretold.
+    With n failures in T, the part of the past that `recent_past` chooses, the count of the next h is negative binomial
+    with mean :math:`\mu = (n + 1/2) h/T` and variance :math:`\phi \mu (1 + h/T)`: the scatter to come and that of the
+    estimated rate, with the index :math:`\phi` of the same choice. The Poisson interval has :math:`\phi = 1`, and T the
+    whole window. The same nodes in the same use are assumed; a regime never seen is not foretold.
 
     Examples
     --------
     >>> every_half_day = np.arange(400) * 12.0
     >>> forecast = predict_count(every_half_day, 4800.0)
-    >>> round(forecast.mean), forecast.poisson_low, forecast.poisson_high, forecast.index
+    >>> round(forecast.mean), forecast.poisson_low, forecast.poisson_high, forecast.past.index
     (60, 44.0, 77.0, 1.0)
     """
     start, window = checked_starts(start_h, window_h)
     horizon = float(above_zero("horizon_d", horizon_d, unit="d")) * H_PER_DAY
     checked_level(level)
-    index, dof = 1.0, None
-    if start.size >= MIN_EVENTS:
-        blocks = over_dispersion(start, window)
-        index, dof = max(blocks.index, _rolling_index(start, window, horizon)), blocks.dof
-    paid = index * widening(dof, level) ** 2
-    mean = (start.size + 0.5) * horizon / window
-    poisson, wide = (_count_interval(mean, factor * (1 + horizon / window), level) for factor in (1.0, paid))
-    return Forecast(float(horizon_d), mean, poisson[0], poisson[1], wide[0], wide[1], index, level)
+    return _forecast(start, window, horizon, level)
+
+
+def _forecast(start: np.ndarray, window: float, horizon: float, level: float) -> Forecast:
+    """As `predict_count`, for times that are known to be in order and in the window."""
+    past = recent_of(start, window, horizon, level)
+    mean = (past.n_events + 0.5) * horizon / past.window_h
+    poisson = _count_interval((start.size + 0.5) * horizon / window, 1 + horizon / window, level)
+    wide = _count_interval(mean, past.index * (1 + horizon / past.window_h), level)
+    return Forecast(horizon / H_PER_DAY, mean, *poisson, *wide, past, level)
 
 
 def score_forecasts(start_h: Any, window_h: float, horizon_d: float = 30.0, level: float = 0.95) -> ForecastScore:
@@ -164,6 +161,7 @@ def score_forecasts(start_h: Any, window_h: float, horizon_d: float = 30.0, leve
     """
     start, window = checked_starts(start_h, window_h)
     horizon = float(above_zero("horizon_d", horizon_d, unit="d")) * H_PER_DAY
+    checked_level(level)
     shortened = window < 3 * horizon
     if shortened:
         horizon = window / 6
@@ -187,7 +185,7 @@ def score_forecasts(start_h: Any, window_h: float, horizon_d: float = 30.0, leve
 
 def _forecast_row(start: np.ndarray, origin: float, horizon: float, level: float) -> dict[str, Any]:
     past, later = np.searchsorted(start, [origin, origin + horizon])
-    forecast = predict_count(start[:past], origin, horizon / H_PER_DAY, level)
+    forecast = _forecast(start[:past], origin, horizon, level)
     came = int(later - past)
     return {
         "origin_h": float(origin),
@@ -200,17 +198,6 @@ def _forecast_row(start: np.ndarray, origin: float, horizon: float, level: float
         "poisson_hit": forecast.poisson_low <= came <= forecast.poisson_high,
         "hit": forecast.low <= came <= forecast.high,
     }
-
-
-def _rolling_index(start: np.ndarray, window: float, horizon: float) -> float:
-    """Index of dispersion of counts in overlapping stretches of a horizon; 1 where fewer than two fit."""
-    if window < 2 * horizon:
-        return 1.0
-    origins = np.linspace(0, window - horizon, int((window / horizon - 1) * _STARTS_PER_HORIZON) + 1)
-    counts = np.searchsorted(start, origins + horizon) - np.searchsorted(start, origins)
-    mean = start.size * horizon / window
-    # the mean is the window's own: stretches side by side scatter about it by 1 - horizon / window of their variance
-    return float(((counts - mean) ** 2).mean() / mean / (1 - horizon / window))
 
 
 def _count_interval(mean: float, index: float, level: float) -> tuple[float, float]:

@@ -150,10 +150,16 @@ def rate(fit: Fit) -> Finding:
         )
     elif scatter is not None:
         wide = (
-            f" Counts in {scatter.n_blocks} equal stretches vary no more than chance explains; with what so few "
-            f"stretches leave uncertain, the interval is {between(fair.low, fair.high)}."
+            f" Counts in {scatter.n_blocks} equal stretches vary no more than chance explains; with as much as they do "
+            f"vary, the interval is {between(fair.low, fair.high)}."
         )
     often = f"{number(exact.per_1000_node_days)} failures per 1000 node-days"
+    recent = fit.recent_rate
+    if recent is not None and fit.forecast is not None:
+        wide += (
+            f" In the last {duration(fit.forecast.past.window_h)} it is {number(recent.per_1000_node_days)} "
+            f"({between(recent.low, recent.high)}), which forecast and plan take."
+        )
     independent = f"If failures are independent, the {sure} interval is {between(exact.low, exact.high)}."
     return Finding(title=often, text=f"{often}. {independent}{wide}")
 
@@ -233,11 +239,22 @@ def forecast(fit: Fit) -> Finding:
     return Finding(
         title=f"Forecasts that allow for bursts held in {held} of the cases, Poisson's in {poisson_held}",
         text=(
-            f"In the next {duration(24 * ahead.horizon_d)} expect {expected}. Made again at "
+            f"In the next {duration(24 * ahead.horizon_d)} expect {expected}.{_rests_on(fit)} Made again at "
             f"{counted(score.n_forecasts, 'moment')} of this log, from the past alone, such {coverage(score.level)} "
             f"intervals held in {held} of the cases; those that take failures as independent held in {poisson_held}. "
             f"The forecasts overlap, and are worth about {count(score.n_independent)} independent ones."
         ),
+    )
+
+
+def _rests_on(fit: Fit) -> str:
+    """How much of the past the forecast rests on, where that is not all of it."""
+    if fit.forecast is None or fit.forecast.past.is_whole:
+        return ""
+    past = fit.forecast.past
+    return (
+        f" This rests on the last {duration(past.window_h)} of {duration(fit.log.window_h)}, as forecasts from so much "
+        "of the past did best on this log: its rate changes."
     )
 
 

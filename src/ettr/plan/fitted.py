@@ -17,6 +17,7 @@ from ettr.core.units import H_PER_DAY, MIN_PER_H, ROUNDING
 from ettr.failures import Fit
 from ettr.failures.dispersion import MIN_EVENTS
 from ettr.failures.rates import NODE_DAYS
+from ettr.failures.recent import recent_past
 from ettr.plan import fitted_words
 from ettr.plan.answer import Plan, make
 from ettr.plan.intervals import best_interval_min
@@ -143,8 +144,10 @@ def scenario_of(
     if n_gpus is not None and n_gpus < 1:
         raise InputError(f"n_gpus must be >= 1, got {n_gpus}")
     reference = Scenario.load(like)
-    rate = fit.rate.per_1000_node_days or NODE_DAYS * fit.knowledge.shape / fit.knowledge.node_days
-    log = f"fitted from {fit.log.source}" if fit.log.source else "fitted from a log"
+    rate = (fit.recent_rate or fit.rate).per_1000_node_days
+    rate = rate or NODE_DAYS * fit.knowledge.shape / fit.knowledge.node_days
+    part = f" the last {fit.forecast.past.window_h / H_PER_DAY:.0f} days of" if fit.recent_rate and fit.forecast else ""
+    log = f"fitted from{part} {fit.log.source or 'a log'}"
     assumed = {"status": "assumed", "note": f"as in {reference.name}; a log of failures does not hold it"}
     checkpoint, recovery = reference.checkpoint.model_dump(), reference.recovery.model_dump()
     values = {
@@ -203,7 +206,7 @@ def _ends_of_forecast(fit: Fit, scenario: Scenario) -> tuple[float, float]:
     if ahead is None:
         return fit.fair_rate.low, fit.fair_rate.high
     share = scenario.n_nodes / fit.log.n_nodes
-    scatter = 1 + (ahead.index * (1 + ahead.horizon_d * H_PER_DAY / fit.log.window_h) - 1) * share
+    scatter = 1 + (ahead.past.index * (1 + ahead.horizon_d * H_PER_DAY / ahead.past.window_h) - 1) * share
     index, mean = max(scatter, 1 + ROUNDING), ahead.mean * share
     tails = (1 - ahead.level) / 2, (1 + ahead.level) / 2
     low, high = scipy.stats.nbinom.ppf(tails, mean / (index - 1), 1 / index)
@@ -230,7 +233,8 @@ def _by_rule(fit: Fit, answer: Plan) -> pd.DataFrame:
     at_best = _ettr(scenario, as_logged, band.interval_min)
     rows = []
     for rule in fit.rules.itertuples():
-        interval_min = best_interval_min(_at_rate(scenario, rule.rate or as_logged))
+        share = rule.n_incidents / fit.rules["n_incidents"][0] if rule.n_incidents else 1.0
+        interval_min = best_interval_min(_at_rate(scenario, share * as_logged))
         rows.append(
             {
                 "within_min": rule.within_min,
@@ -248,16 +252,18 @@ def _splits(fit: Fit, scenario: Scenario) -> pd.DataFrame:
     """Plans from the first third on, each judged by the days that followed."""
     window_d = fit.log.window_h / H_PER_DAY
     horizon_d = min(_HORIZON_D, window_d / 6)
-    starts_d, nodes = fit.start_h / H_PER_DAY, fit.log.node_days / window_d
+    start_h, nodes = fit.start_h, fit.log.node_days / window_d
     columns = ["until_d", "horizon_d", "past_rate", "next_rate", "interval_min", "interval_loss"]
     columns += ["predicted_ettr", "ettr", "level_error"]
     rows = []
     for until_d in np.linspace(window_d / 3, window_d - horizon_d, _SPLITS):
-        past = int(np.searchsorted(starts_d, until_d))
-        ahead = int(np.searchsorted(starts_d, until_d + horizon_d)) - past
-        if past < MIN_EVENTS:
+        until_h, horizon_h = until_d * H_PER_DAY, horizon_d * H_PER_DAY
+        n_past, n_until = np.searchsorted(start_h, [until_h, until_h + horizon_h])
+        if n_past < MIN_EVENTS:
             continue
-        past_rate, next_rate = NODE_DAYS * past / (nodes * until_d), NODE_DAYS * ahead / (nodes * horizon_d)
+        past = recent_past(start_h[:n_past], until_h, horizon_h, fit.level)
+        past_rate = NODE_DAYS * past.n_events / (nodes * past.window_h / H_PER_DAY)
+        next_rate = NODE_DAYS * float(n_until - n_past) / (nodes * horizon_d)
         from_past = best_interval_min(_at_rate(scenario, past_rate))
         from_next = best_interval_min(_at_rate(scenario, next_rate))  # the whole work where nothing failed
         reached, predicted = _ettr(scenario, next_rate, from_past), _ettr(scenario, past_rate, from_past)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ettr.core.report import Headline, Note, Report, without_marks
-from ettr.core.sentences import Finding, duration, pct, points
+from ettr.core.sentences import Finding, duration, number, pct, points
 from ettr.failures import words
 from ettr.failures.log_words import counted
 
@@ -38,15 +38,23 @@ def plan(fitted: FittedPlan) -> Finding:
         if longest > 1.005 * shortest
         else ""
     )
+    recent, past = fitted.fit.recent_rate, fitted.fit.forecast
+    since = (
+        f"The rate changes, so the plan takes that of the last {duration(past.past.window_h)}, "
+        f"{number(recent.per_1000_node_days)} per 1000 node-days, not the {number(fitted.fit.rate.per_1000_node_days)} "
+        "of the whole log. "
+        if recent and past
+        else ""
+    )
     recovery_min = run.recovery.detection_min + run.recovery.queue_min + run.recovery.restart_min
     return Finding(
         title=f"Checkpoint every {duration(band.interval_min / 60)}",
         text=(
-            f"On {counted(run.cluster.n_gpus, 'GPU')} a checkpoint every {duration(band.interval_min / 60)} is best; "
-            f"anything between {duration(band.low_min / 60)} and {duration(band.high_min / 60)} costs at most "
-            f"{points(band.points)} of ETTR.{moved} Assumed, because a log of failures does not hold it: a checkpoint "
-            f"stalls training for {duration(run.checkpoint.stall_s / 3600)}, and a recovery takes "
-            f"{duration(recovery_min / 60)}."
+            f"{since}On {counted(run.cluster.n_gpus, 'GPU')} a checkpoint every "
+            f"{duration(band.interval_min / 60)} is best; anything between {duration(band.low_min / 60)} and "
+            f"{duration(band.high_min / 60)} costs at most {points(band.points)} of ETTR.{moved} Assumed, because a "
+            f"log of failures does not hold it: a checkpoint stalls training for "
+            f"{duration(run.checkpoint.stall_s / 3600)}, and a recovery takes {duration(recovery_min / 60)}."
         ),
     )
 
@@ -56,6 +64,8 @@ def trust(fitted: FittedPlan) -> Finding:
     splits, ahead = fitted.splits, fitted.fit.forecast
     span = f"in the next {duration(24 * ahead.horizon_d)}" if ahead else "with what is known of the rate"
     at_rate = "at the rate of the whole log" if len(fitted.fit.start_h) else "at half a failure in the whole log"
+    if ahead and not ahead.past.is_whole:
+        at_rate = f"at the rate of the last {duration(ahead.past.window_h)}"
     level = (
         f"The ETTR is {pct(fitted.plan.budget.ettr)} {at_rate}; {span} it may be anything from "
         f"{pct(fitted.ettr_low)} to {pct(fitted.ettr_high)}."

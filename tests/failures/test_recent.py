@@ -1,0 +1,86 @@
+"""How much of the past is taken: all of it where nothing changes, the last part where the rate does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ettr import failures, logs, plan
+from ettr.failures.prediction import predict_count
+from ettr.failures.recent import recent_past
+from simulated_logs import WINDOW_H, simulate_log, starts
+
+MONTH_H = 720.0
+
+
+def past_of(seed, **rules):
+    return recent_past(starts(seed, **rules), WINDOW_H, MONTH_H)
+
+
+@pytest.mark.parametrize("rules", [{}, {"burst_mean": 3.0}, {"shape": 0.7}], ids=str)
+def test_where_nothing_changes_the_whole_is_taken(rules):
+    """A part in fewer than one log of ten, and hardly wider than independent failures would ask where they are so."""
+    found = [past_of(seed, **rules) for seed in range(40)]
+    assert sum(not past.is_whole for past in found) <= 4
+    if not rules:
+        assert np.mean([past.index for past in found]) < 1.3
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.8])
+def test_where_the_rate_changes_its_last_part_is_taken(beta):
+    """The rate at the end of such a log is beta times its mean: the part tells it better than the whole."""
+    for seed in range(10):
+        past = past_of(seed, trend_beta=beta)
+        assert not past.is_whole and past.gain >= 5
+        end, whole = beta * 560 / WINDOW_H, starts(seed, trend_beta=beta).size / WINDOW_H
+        assert abs(past.n_events / past.window_h - end) < abs(whole - end)
+
+
+def test_a_forecast_follows_a_change_that_came_long_ago():
+    """Twice the rate since a third of the window is left: the month to come has twice the failures, not the mean."""
+    rng = np.random.default_rng(0)
+    change = WINDOW_H * 2 / 3
+    start = np.sort(np.r_[rng.uniform(0, change, 240), rng.uniform(change, WINDOW_H, 240)])
+    forecast = predict_count(start, WINDOW_H)
+    came = 240 * MONTH_H / (WINDOW_H - change)
+    assert forecast.past.share in (0.25, 0.125) and forecast.low < came < forecast.high
+    assert abs(forecast.mean - came) < 10 < came - 480 * MONTH_H / WINDOW_H
+
+
+@given(seed=st.integers(0, 30), k=st.sampled_from([0.25, 8.0]), beta=st.sampled_from([1.0, 1.8]))
+@settings(max_examples=15, deadline=None)
+def test_the_choice_has_no_unit(seed, k, beta):
+    """Below 200 days a block is a day, so the window is long enough in either unit."""
+    start = starts(seed, trend_beta=beta)
+    one, other = (recent_past(start * by, WINDOW_H * by, MONTH_H * by) for by in (1.0, max(k, 1.0)))
+    assert (one.share, one.n_events) == (other.share, other.n_events)
+    assert one.index == pytest.approx(other.index) and one.gain == pytest.approx(other.gain)
+
+
+def test_few_failures_are_taken_whole():
+    past = recent_past(np.linspace(900, 999, 9), 1000.0, 100.0)
+    assert past.is_whole and (past.index, past.n_events, past.gain) == (1.0, 9, 0.0)
+
+
+def test_a_plan_takes_the_recent_rate_and_says_so():
+    begin = pd.Timestamp("2025-01-01", tz="UTC")
+    for beta in (1.0, 1.8):
+        drawn = simulate_log(1, trend_beta=beta)
+        frame = pd.DataFrame({"start": begin + pd.to_timedelta(drawn["start_h"], unit="h")})
+        fit = failures.fit(logs.from_frame(frame, 400, (begin, begin + pd.Timedelta(days=350))))
+        fitted = plan.from_fit(fit, name="mine")
+        text = " ".join(section.text for section in fitted.report() if hasattr(section, "text"))
+        if beta == 1.0:
+            assert fit.recent_rate is None and "the plan takes" not in text
+            assert fitted.scenario.failure_rate == pytest.approx(fit.rate.per_1000_node_days)
+            continue
+        past = fit.forecast.past
+        rate = 1000 * past.n_events / (400 * past.window_h / 24)
+        assert fit.recent_rate.per_1000_node_days == pytest.approx(rate)
+        assert rate > 1.3 * fit.rate.per_1000_node_days
+        assert fitted.scenario.failure_rate == pytest.approx(rate)
+        assert fit.knowledge.shape / fit.knowledge.node_days == pytest.approx(rate / 1000, rel=0.02)
+        assert "The rate changes, so the plan takes that of the last" in text and "This rests on the last" in text
