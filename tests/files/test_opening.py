@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
 import os
 import pickle
+import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -58,14 +61,15 @@ def test_odd_bytes_are_repaired_and_counted(write):
     path = write(b"fine\nbr\xffken\nnul\x00s\x00\nalso \xc3\x28\n\xef\xbf\xbd is a character\n")
     assert [line for _, line in lines_of(path, ledger)] == [
         "fine",
-        "br�ken",
+        "br<ff>ken",
         "nuls",
-        "also �(",
+        "also <c3>(",
         "� is a character",
     ]
     assert sorted(ledger.notes) == [
         "1 line held NUL bytes, which were removed (the first: line 3)",
-        "2 lines held bytes that are not UTF-8, which were replaced (the first: line 2)",
+        "2 lines held bytes that are not UTF-8, which stand as numbers such as <e9>; name the right one with "
+        "--encoding (the first: line 2)",
     ]
 
 
@@ -113,7 +117,7 @@ def test_a_device_is_no_file(tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     for path in (fifo, "/dev/null"):
-        with pytest.raises(InputError, match="is a pipe or device: write it to a file first"):
+        with pytest.raises(InputError, match="is a pipe or device: pipe it in, and give - for the file"):
             Source(path)
 
 
@@ -133,8 +137,8 @@ def test_a_strict_parser_gets_valid_utf8(write):
     content = b"\xef\xbb\xbf" + b'{"a": "\xff\x00"}' + "é".encode() * 200_000 + b"\xc3"
     with Source(write(content)).utf8(ledger) as stream:
         text = stream.read().decode()
-    assert text == '{"a": "�"}' + "é" * 200_000 + "�"
-    assert sorted(ledger.notes) == ["NUL bytes were removed", "bytes that are not UTF-8 were replaced"]
+    assert text == '{"a": "<ff>"}' + "é" * 200_000 + "<c3>"
+    assert sorted(note[:24] for note in ledger.notes) == ["NUL bytes were removed", "the file held bytes that"]
 
 
 REFUSED = {
@@ -143,12 +147,11 @@ REFUSED = {
     "empty": (b"", "is empty"),
     "packed nothing": (gzip.compress(b""), "is empty once decompressed"),
     "gzip of one byte": (gzip.compress(b"abc")[:11], "ends too early"),
-    "zip": (b"PK\x03\x04rest of it", "save the sheet as CSV"),
+    "zip": (b"PK\x03\x04rest of it", "damaged archive"),
     "parquet": (b"PAR1" + bytes(20), "from_frame"),
     "program": (b"\x7fELF" + bytes(range(200)), "a program"),
     "bzip2": (b"BZh91AY&SY", "decompress it first"),
-    "UTF-16": ("start,end\n".encode("utf-16"), "iconv"),
-    "UTF-16 without a mark": ("start,end,node\n".encode("utf-16-le"), "iconv"),
+    "UTF-16 without a mark": ("start,end,node\n".encode("utf-16-le"), "--encoding utf-16-le"),
     "rubbish": (np.random.default_rng(1).bytes(5000).replace(b"\x80", b"a"), "control bytes"),
     "packed twice": (gzip.compress(gzip.compress(b"abc")), "compressed twice"),
 }
@@ -182,3 +185,91 @@ def test_a_bomb_of_zeros_is_read_in_little_memory(write):
     tracemalloc.stop()
     assert ledger.total("not parsed") == 1
     assert peak < 20e6
+
+
+# --------------------------------------------------------------------------- encodings, archives, pipes
+
+
+def test_two_names_stay_two_in_another_encoding(write):
+    path = write("gpu-é\ngpu-è\n".encode("latin-1"))
+    assert [line for _, line in lines_of(path)] == ["gpu-<e9>", "gpu-<e8>"]
+    assert [line for _, line in Source(path, encoding="latin-1").lines(Ledger())] == ["gpu-é", "gpu-è"]
+    with pytest.raises(InputError, match="encoding must be one that Python knows, .* got 'klingon'"):
+        Source(path, encoding="klingon")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "shift_jis", "cp1252"])
+def test_a_text_of_any_encoding_is_read(write, encoding):
+    text = "start,end\n" + "x,y\n" * 70_000
+    known = None if encoding == "utf-16" else encoding  # whose mark says what it is
+    source = Source(write(text.encode(encoding)), encoding=known)
+    assert [line for _, line in source.lines(Ledger())] == text.splitlines() and source.head()[0] == "start,end"
+
+
+def packed(kind, files):
+    """An archive of some files."""
+    archive = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(archive, "w") as folder:
+            for name, content in files.items():
+                folder.writestr(name, content)
+        return archive.getvalue()
+    with tarfile.open(fileobj=archive, mode="w:gz" if kind == "tar.gz" else "w") as folder:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            member.type = tarfile.DIRTYPE if name.endswith("/") else tarfile.REGTYPE
+            folder.addfile(member, io.BytesIO(content))
+    return archive.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["tar", "tar.gz", "zip"])
+def test_the_one_file_of_an_archive_is_read(write, kind):
+    path = write(packed(kind, {"logs/mine.csv": b"one\ntwo\n"}), f"mine.{kind}")
+    source = Source(path)
+    for _ in range(2):  # as often as a reader asks
+        assert [line for _, line in source.lines(Ledger())] == ["one", "two"]
+    assert source.name == path.name
+    inner = Source(write(packed(kind, {"mine.csv.gz": gzip.compress(b"one\n")}), f"in.{kind}"))
+    assert [line for _, line in inner.lines(Ledger())] == ["one"]
+
+
+@pytest.mark.parametrize("kind", ["tar", "tar.gz", "zip"])
+def test_an_archive_of_several_files_is_refused_with_a_way_to_choose(write, kind):
+    path = write(packed(kind, {"a.csv": b"1", "b.csv": b"2"}), f"both.{kind}")
+    command = "unzip -p" if kind == "zip" else "tar -xOf"
+    with pytest.raises(InputError, match=rf"archive of 2 \(a.csv, b.csv\). Take the one .*`{command} both.{kind} NAME"):
+        Source(path)
+    with pytest.raises(InputError, match="archive of 0"):
+        Source(write(packed(kind, {"folder/": b""}), f"none.{kind}"))
+    with pytest.raises(InputError, match="damaged archive|is damaged|archive of 0"):
+        Source(write(packed(kind, {"a.csv": np.random.default_rng(0).bytes(9000)})[:4000], f"cut.{kind}"))
+
+
+def test_a_spreadsheet_is_told_what_it_is(write):
+    with pytest.raises(InputError, match="is a spreadsheet: save the sheet as CSV"):
+        Source(write(packed("zip", {"xl/workbook.xml": b"<x/>", "xl/styles.xml": b"<x/>"}), "mine.xlsx"))
+
+
+def test_standard_input_is_read_as_a_file(monkeypatch):
+    def piped(content):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return Source("-")
+
+    source = piped(gzip.compress(b"one\ntwo\n"))
+    for _ in range(2):
+        assert [line for _, line in source.lines(Ledger())] == ["one", "two"]
+    assert source.name == "standard input"
+    with pytest.raises(InputError, match="standard input ended at once"):
+        piped(b"")
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(InputError, match="nothing is piped into it"):
+        Source("-")
+
+
+def test_a_file_that_grows_is_read_as_it_was_when_it_was_opened(write):
+    path = write("one\ntwo\n")
+    source = Source(path)
+    with path.open("a") as file:
+        file.write("three\n")
+    assert [line for _, line in source.lines(Ledger())] == ["one", "two"] and source.grown

@@ -107,10 +107,26 @@ def test_jobs_that_share_a_node_do_not_count_it_twice():
     assert "shared nodes" in sacct.notes
 
 
-def test_nodes_given_by_the_user_leave_the_node_time_out():
-    sacct = outcome(FORMAT, PLAIN, n_nodes=64)
-    assert sacct.exposure.node_days is None
-    assert "exposure" not in sacct.notes
+def test_the_time_that_jobs_held_is_used_and_both_rates_are_said(tmp_path):
+    """Failures of nodes without a job are not in the accounting: all nodes' time would make the rate too low."""
+    path = tmp_path / "jobs.txt"
+    path.write_text(PLAIN)
+    seen, given = read(path, zone="UTC"), read(path, n_nodes=64, zone="UTC")
+    assert seen.node_days == given.node_days == outcome(FORMAT, PLAIN).exposure.node_days
+    assert (seen.n_nodes, given.n_nodes) == (8, 64) and not seen.doubts
+    held, whole = given.node_days, 64.0
+    assert given.doubts[0].startswith(f"jobs held {held / whole:.0%} of the time of the 64 nodes given")
+    assert f"{1000 / held:.3g} per 1000 node-days that jobs held, which is used; {1000 / whole:.3g}" in given.doubts[0]
+    assert given.exposure.startswith("the time that jobs held nodes")
+
+
+@pytest.mark.parametrize("change", [str.lower, str.upper, str.title])
+def test_neither_names_nor_states_depend_on_case(tmp_path, change):
+    path = tmp_path / "jobs.txt"
+    lines = PLAIN.splitlines()
+    path.write_text("\n".join([change(lines[0]), *(line.replace("_FAIL", "_fail") for line in lines[1:])]))
+    log = read(path, zone="UTC")
+    assert log.format == "slurm" and len(log.failures) == 1 and log.events["cause"].tolist() == ["NODE_FAIL"]
 
 
 def test_jobs_on_one_node_see_one_failure():

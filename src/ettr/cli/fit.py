@@ -18,7 +18,10 @@ from ettr.scenario import Scenario
 
 
 def fit(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="A failure log, plain or packed as .gz or .xz.")],
+    log: Annotated[
+        Path,
+        typer.Argument(metavar="LOG", help="A failure log, plain or packed; - is standard input."),
+    ],
     nodes: Annotated[
         int | None, typer.Option("--nodes", metavar="N", help="Nodes that were watched, the healthy ones included.")
     ] = None,
@@ -97,6 +100,9 @@ def fit(
         Path | None,
         typer.Option("--scenario-out", metavar="FILE", help="Write the fitted scenario here, to go on with."),
     ] = None,
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of the text; UTF-8 if not given.")
+    ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -133,6 +139,7 @@ def fit(
             down=down,
             up=up,
             failure_severity=failure_severity,
+            encoding=encoding,
             progress=report.bytes,
         )
         fitted = failures.fit(read, split=column, progress=report.step)

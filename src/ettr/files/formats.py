@@ -65,7 +65,9 @@ class Formats(dict[str, Format]):
         """``name`` and ``title`` of each."""
         return pd.DataFrame([{"name": each.name, "title": each.title} for each in self.values()])
 
-    def open(self, path: str | Path, name: str | None, progress: Progress | None) -> tuple[Source, Format]:
+    def open(
+        self, path: str | Path, name: str | None, progress: Progress | None, encoding: str | None = None
+    ) -> tuple[Source, Format]:
         """Open a file and choose its format.
 
         Parameters
@@ -74,7 +76,7 @@ class Formats(dict[str, Format]):
             The file.
         name : str or None
             The format that the user names; that which knows the first lines if none is named.
-        progress : callable or None
+        progress, encoding
             As for ``Source``.
 
         Returns
@@ -90,7 +92,7 @@ class Formats(dict[str, Format]):
         """
         if name is not None and name not in self:
             raise UnknownName("format", str(name), self)
-        source = Source(path, progress, self._kind)
+        source = Source(path, progress, self._kind, encoding)
         if name is not None:
             return source, self[name]
         head = source.head()

@@ -6,6 +6,8 @@ import codecs
 import gzip
 import io
 import lzma
+import os
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ettr.core.errors import InputError
+from ettr.files.spooling import STDIN, is_archive, spooled_member, spooled_stdin
 
 if TYPE_CHECKING:
     from ettr.files.ledger import Ledger
@@ -35,17 +38,17 @@ _FEW_CONTROL = 16
 _CONTROL = bytes(set(range(1, 32)) - set(b"\t\n\v\f\r\x1b")) + b"\x7f"
 
 _FOREIGN = {
-    b"PK\x03\x04": "a zip archive or a spreadsheet: extract it, or save the sheet as CSV",
     b"PAR1": "Parquet: read it with pandas, and of failures use ettr.logs.from_frame",
     b"\x7fELF": "a program",
     b"BZh": "bzip2: decompress it first",
     b"\x28\xb5\x2f\xfd": "Zstandard: decompress it first",
     b"SQLite format 3\x00": "a SQLite database: export the table as CSV",
-    b"\xff\xfe": "UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`",
-    b"\xfe\xff": "UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`",
     b"\xd0\xcf\x11\xe0": "an old spreadsheet or document: save the sheet as CSV",
     b"LPKSHHRH": "a binary journal: export it with `journalctl -o short-iso`",
 }
+_IN_HEX = "ettr-in-hex"
+_HEX, _HEX_BYTES = re.compile(r"<[0-9a-f]{2}>"), re.compile(rb"<[0-9a-f]{2}>")
+_NOT_UTF8 = "bytes that are not UTF-8, which stand as numbers such as <e9>; name the right one with --encoding"
 _BROKEN = (OSError, zlib.error, lzma.LZMAError)
 _BOM = b"\xef\xbb\xbf"
 
@@ -56,11 +59,14 @@ class Source:
     Parameters
     ----------
     path : str or path
-        Plain text, gzip or xz, told apart by their first bytes.
+        Plain text, gzip or xz, or an archive of one such file, told apart by their first bytes; ``-`` is standard
+        input.
     progress : callable or None
         Called now and then with the bytes of the file read so far, and all of them.
     kind : str
         What the file is to its reader, for messages.
+    encoding : str or None
+        Of the text, as Python calls it; UTF-8 if not given, or UTF-16 where its mark stands first.
 
     Attributes
     ----------
@@ -72,6 +78,8 @@ class Source:
         Its size on disk.
     cut : str
         Why the file ended before its own end, e.g. a truncated gzip; empty while nothing is wrong.
+    grown : bool
+        Whether it has become longer since it was opened, so that its end was not read.
 
     Raises
     ------
@@ -79,16 +87,38 @@ class Source:
         A file that is missing, unreadable, empty, or no text; and while it is read, one that is damaged.
     """
 
-    def __init__(self, path: str | Path, progress: Progress | None = None, kind: str = "log") -> None:
+    def __init__(
+        self, path: str | Path, progress: Progress | None = None, kind: str = "log", encoding: str | None = None
+    ) -> None:
         self.path = Path(path)
         self.name = self.path.name
-        self.cut = ""
-        self._progress, self._kind = progress, kind
+        self.cut, self.grown = "", False
+        self.size_bytes, self._start = 0, b""
+        self._progress, self._kind, self._encoding = progress, kind, _known_encoding(encoding)
+        if str(path) == STDIN:
+            self._spooled = spooled_stdin(kind)
+            self.path, self.name = Path(self._spooled.name), "standard input"
+        self._begin()
+        if is_archive(self._start):
+            with self._open(None) as stream:
+                self._spooled = spooled_member(stream, self._start, self.name, kind)
+            self.path = Path(self._spooled.name)
+            self._begin()
+        if self._encoding is None and self._start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            self._encoding = "utf-16"
+        if self._encoding is not None:
+            with self._open(None) as stream:
+                self._start = stream.read(_HEAD_BYTES)
+        self._refuse_foreign()
+
+    def _begin(self) -> None:
+        """Look at the first bytes."""
+        kind = self._kind
         try:
             if not self.path.is_file():
                 what = "is a folder" if self.path.is_dir() else "does not exist"
                 if self.path.exists() and not self.path.is_dir():
-                    what = "is a pipe or device: write it to a file first"
+                    what = f"is a pipe or device: pipe it in, and give {STDIN} for the file"
                 raise InputError(f"the {kind} must be a file; {str(self.path)!r} {what}")
             self.size_bytes = self.path.stat().st_size
             with self.path.open("rb") as file:
@@ -100,9 +130,8 @@ class Source:
             raise InputError(f"the {kind} {str(self.path)!r} cannot be read: {reason}") from error
         if not self.size_bytes:
             raise InputError(f"the {kind} must hold something; {self.path} is empty")
-        with self._open(None) as stream:
+        with self._decompressed(None) as stream:
             self._start = stream.read(_HEAD_BYTES)
-        self._refuse_foreign()
 
     def head(self) -> list[str]:
         """Return the first lines, cut short, without their ends, to tell formats apart.
@@ -190,7 +219,13 @@ class Source:
                 yield f"line {number:,}", line
 
     def _open(self, progress: Progress | None) -> io.BufferedReader:
-        counted = _Counted(self.path, self.size_bytes, progress)
+        stream = self._decompressed(progress)
+        if self._encoding is None:
+            return stream
+        return io.BufferedReader(_Transcoded(stream, self._encoding), _BLOCK)
+
+    def _decompressed(self, progress: Progress | None) -> io.BufferedReader:
+        counted = _Counted(self, progress)
         file: io.BufferedReader = io.BufferedReader(counted, _BLOCK)
         if self._magic.startswith(b"\x1f\x8b"):
             inner: Any = gzip.GzipFile(fileobj=file)
@@ -218,7 +253,7 @@ class Source:
             raise InputError(f"{self.name} is compressed twice: decompress it once")
         text = start.replace(b"\0", b"")
         if len(start) >= 8 and 0.4 < 1 - len(text) / len(start) < 0.6:
-            raise InputError(f"{self.name} looks like UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`")
+            raise InputError(f"{self.name} looks like UTF-16: give --encoding utf-16-le, or utf-16-be")
         if b"\n" not in text and b"\r" in text.rstrip(b"\r"):
             raise InputError(
                 f"lines must end with a line feed; {self.name} has carriage returns alone. Convert it with "
@@ -230,6 +265,29 @@ class Source:
                 f"a {self._kind} must be text; {n_control / len(text):.0%} of the first {len(text):,} bytes of "
                 f"{self.name} are control bytes"
             )
+
+
+def _known_encoding(name: str | None) -> str | None:
+    """The encoding that a user names; None for UTF-8, which is read anyway."""
+    try:
+        known = codecs.lookup(name).name if name else "utf-8"
+        codecs.getincrementaldecoder(known)
+    except LookupError as error:
+        raise InputError(
+            f"encoding must be one that Python knows, such as latin-1, cp1252, utf-16 or shift_jis, got {name!r} "
+            "(--encoding)"
+        ) from error
+    return None if known in ("utf-8", "utf-8-sig", "ascii") else known
+
+
+def _in_hex(error: UnicodeError) -> tuple[str, int]:
+    """Stand in for bytes that cannot be decoded, each by its own number, so that two names stay two."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return "".join(f"<{byte:02x}>" for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(_IN_HEX, _in_hex)
 
 
 def _decoded(block: bytes, number: int, odd: dict[str, tuple[int, int]]) -> list[str]:
@@ -246,8 +304,8 @@ def _decoded(block: bytes, number: int, odd: dict[str, tuple[int, int]]) -> list
         try:
             lines.append(kept.decode())
         except UnicodeDecodeError:
-            repairs.append("bytes that are not UTF-8, which were replaced")
-            lines.append(kept.decode(errors="replace"))
+            repairs.append(_NOT_UTF8)
+            lines.append(kept.decode(errors=_IN_HEX))
         for what in repairs:
             n, first = odd.get(what, (0, at))
             odd[what] = n + 1, first
@@ -269,13 +327,32 @@ class _Layer(io.RawIOBase):
         super().close()
 
 
+class _Transcoded(_Layer):
+    """A stream of another encoding as UTF-8."""
+
+    def __init__(self, inner: io.BufferedReader, encoding: str) -> None:
+        super().__init__(inner)
+        self._inner = inner
+        self._decoder = codecs.getincrementaldecoder(encoding)(_IN_HEX)
+        self._rest = b""
+
+    def readinto(self, buffer: Any) -> int:
+        block = b"start"
+        while not self._rest and block:
+            block = self._inner.read1(_BLOCK)
+            self._rest = self._decoder.decode(block, final=not block).encode()
+        n = min(len(buffer), len(self._rest))
+        buffer[:n], self._rest = self._rest[:n], self._rest[n:]
+        return n
+
+
 class _Utf8(_Layer):
     """A stream that a strict parser accepts: valid UTF-8, no byte order mark, no NUL bytes."""
 
     def __init__(self, inner: io.BufferedReader, ledger: Ledger) -> None:
         super().__init__(inner)
         self._inner, self._ledger = inner, ledger
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")(_IN_HEX)
         self._rest = b""
 
     def readinto(self, buffer: Any) -> int:
@@ -285,8 +362,8 @@ class _Utf8(_Layer):
             if "\0" in text:
                 self._ledger.note("NUL bytes were removed")
                 text = text.replace("\0", "")
-            if "\ufffd" in text and b"\xef\xbf\xbd" not in block:
-                self._ledger.note("bytes that are not UTF-8 were replaced")
+            if "<" in text and len(_HEX.findall(text)) > len(_HEX_BYTES.findall(block)):
+                self._ledger.note(f"the file held {_NOT_UTF8}")
             self._rest = text.encode()
             if not block:
                 break
@@ -298,14 +375,18 @@ class _Utf8(_Layer):
 class _Counted(io.FileIO):
     """The file on disk, with a report of how much of it is read."""
 
-    def __init__(self, path: Path, size_bytes: int, progress: Progress | None) -> None:
-        super().__init__(path)
-        self._size, self._progress = size_bytes, progress
+    def __init__(self, source: Source, progress: Progress | None) -> None:
+        super().__init__(source.path)
+        self._source, self._size, self._progress = source, source.size_bytes, progress
         self.n_read = 0
         self._reported = 0
 
     def readinto(self, buffer: Any) -> int | None:
-        n = super().readinto(buffer)
+        # a file that grows is read as far as it went when it was opened, in every pass alike
+        left = self._size - self.n_read
+        n = super().readinto(memoryview(buffer)[:left]) if left > 0 else 0
+        if not left and os.fstat(self.fileno()).st_size > self._size:
+            self._source.grown = True
         self.n_read += n or 0
         if self._progress and (self.n_read - self._reported >= _HEAD_BYTES or not n):
             self._reported = self.n_read

@@ -12,7 +12,8 @@ from ettr.core.errors import InputError
 from ettr.core.results import FailureLog
 from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
-from ettr.files.opening import Progress
+from ettr.files.opening import Progress, Source
+from ettr.files.spooling import STDIN
 from ettr.logs import dcgm, json_events, slurm, table, torchrun, xid
 from ettr.logs.assemble import observed
 from ettr.logs.options import Options, WindowLike, what_is_given
@@ -61,6 +62,7 @@ def read(
     down: str | Sequence[str] | None = None,
     up: str | Sequence[str] | None = None,
     failure_severity: str | None = None,
+    encoding: str | None = None,
     progress: Progress | None = None,
 ) -> FailureLog:
     """Read a failure log of any format that ``formats`` lists.
@@ -68,7 +70,7 @@ def read(
     Parameters
     ----------
     path : str or path
-        The file, plain, ``.gz`` or ``.xz``.
+        The file, plain, ``.gz`` or ``.xz``, or an archive that holds one; ``"-"`` is standard input.
     format : str or None
         Its format; found from the first lines if not named.
     n_nodes : int or None
@@ -101,6 +103,8 @@ def read(
         Without words for up every record with a word for down is a failure.
     failure_severity : str or None
         Least severity that counts, of ``debug``, ``info``, ``warning``, ``error`` (if not given) and ``critical``.
+    encoding : str or None
+        Of the file's text, as Python calls it; UTF-8 if not given.
     progress : callable or None
         Called now and then with the bytes read and the bytes there are.
 
@@ -139,7 +143,7 @@ def read(
         up=up,
         failure_severity=failure_severity,
     )
-    source, chosen = FORMATS.open(path, format, progress)
+    source, chosen = FORMATS.open(path, format, progress, encoding)
     _refuse_unread(options, chosen.name, source.name)
     ledger = Ledger()
     events = Events(ledger)
@@ -147,7 +151,13 @@ def read(
     ledger.close()
     if source.cut:
         ledger.doubt(f"{source.name} {source.cut}; the rest of the log is missing")
-    return observed(events, exposure, options, ledger, name=chosen.name, source=str(path))
+    if source.grown:
+        ledger.note(f"{source.name} grew while it was read: what came after it was opened is missing")
+    return observed(events, exposure, options, ledger, name=chosen.name, source=_named(path, source))
+
+
+def _named(path: str | Path, source: Source) -> str:
+    return source.name if str(path) == STDIN else str(path)
 
 
 def _refuse_unread(options: Options, format: str, name: str) -> None:

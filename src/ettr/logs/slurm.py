@@ -127,8 +127,9 @@ class _Jobs:
 
 
 def _sniff(head: list[str]) -> bool:
-    names = re.split(r"\W+", first_line(head))
-    return ("JobID" in names or "JobIDRaw" in names) and len({"State", *_NEEDED, *_USED} & set(names)) >= 2
+    names = {name.lower() for name in re.split(r"\W+", first_line(head))}
+    known = {name.lower() for name in (*_NEEDED, *_USED)}
+    return bool(names & {"jobid", "jobidraw"}) and len(names & known) >= 2
 
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
@@ -152,7 +153,8 @@ def _layout(header: str) -> _Layout:
     """Columns and delimiter, from the first row."""
     match = _HEADER.match(header.strip())
     delimiter = match[2] if match else "|"
-    names = [name.strip() for name in header.strip().split(delimiter)]
+    written = {name.lower(): name for name in (*_NEEDED, *_USED, *_FREE_TEXT)}
+    names = [written.get(name.strip().lower(), name.strip()) for name in header.strip().split(delimiter)]
     if names and not names[-1]:
         names.pop()
     missing = [name for name in _NEEDED if name not in names]
@@ -186,7 +188,7 @@ def _rows(lines: Iterable[tuple[str, str]], layout: _Layout, ledger: Ledger) -> 
         fields = _mended(fields, layout)
         if len(fields) != n_columns:
             ledger.not_parsed("wrong number of fields", place=start)
-        elif fields == header:
+        elif [field.strip().lower() for field in fields] == [name.lower() for name in header]:
             ledger.dropped("header again", place=start)
         else:
             yield start, fields
@@ -220,7 +222,7 @@ def _mended(fields: list[str], layout: _Layout) -> list[str]:
 def _take(jobs: _Jobs, row: dict[str, str], digest: int, place: str) -> None:
     """One row: what it says of failures, and of node time."""
     ledger, job = jobs.ledger, row["JobID"]
-    state = row["State"].split(" ", 1)[0].rstrip("+")
+    state = row["State"].split(" ", 1)[0].rstrip("+").upper()
     if _PENDING_ARRAY.fullmatch(job):
         return ledger.dropped("array tasks that have not started", place=place)
     if not _JOB.fullmatch(job):
@@ -371,8 +373,8 @@ def _exposure(jobs: _Jobs, options: Options) -> Exposure:
     window, n_nodes = jobs.span.window, len(jobs.nodes)
     if window is None:
         return Exposure()
-    if options.n_nodes is not None or not n_nodes:
-        return Exposure(n_nodes=n_nodes or None, window=window)
+    if not n_nodes:
+        return Exposure(window=window)
     low, high = max(jobs.node_time.low_us, window[0]), min(jobs.node_time.high_us, window[1])
     node_days, most = jobs.node_time.days(window[1]), n_nodes * max(0, high - low) / _DAY_US
     sentence = (
