@@ -6,6 +6,7 @@ import gzip
 import json
 import pickle
 import re
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -255,5 +256,40 @@ def test_help_names_every_option(ettr):
 
 
 def test_formats_are_listed_for_people_and_machines(in_words, as_json):
-    assert [line.split()[0] for line in in_words("formats").splitlines()] == logs.formats()["name"].tolist()
+    names = logs.formats()["name"].tolist()
+    assert [line.split()[0] for line in in_words("formats").splitlines()[: len(names)]] == names
     assert as_json("formats") == logs.formats().to_dict("records")
+
+
+def test_a_format_is_shown_with_what_produces_it_and_a_sample(in_words, as_json, refused):
+    shown = in_words("formats", "slurm")
+    assert "sacct --allusers --duplicates --parsable2" in shown and "71|NODE_FAIL|" in shown
+    assert as_json("formats", "slurm")["sample"].count("\n") == 1
+    assert "did you mean 'kubernetes'" in refused("formats", "kubernets")
+
+
+def test_what_counts_is_chosen_on_the_command_line(in_words, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = ["2025-06-01 10:00,n1,kaputt,east", "2025-06-01 12:00,n1,heil,east", "2025-06-02 10:00,n2,kaputt,west"]
+    Path("states.csv").write_text("\n".join(["time,node,zustand,site", *rows]))
+    asked = ("fit", "states.csv", "--nodes", "9", "--window", "2025-06-01/2025-06-30")
+    assert "3 in 30 days" in in_words(*asked)
+    assert "2 in 30 days" in in_words(*asked, "--down", "kaputt", "--up", "heil")
+    assert ": 1 in 30 days" in in_words(*asked, "--down", "kaputt", "--up", "heil", "--where", "site=east")
+    assert "--where takes COLUMN=REGEX" in refused(*asked, "--where", "site")
+    assert "no column of states.csv holds severities" in refused(*asked, "--failure-severity", "error")
+    assert "encoding must be one that Python knows" in refused(*asked, "--encoding", "klingon")
+
+
+def test_a_log_may_be_piped_in(short):
+    command = [sys.executable, "-m", "ettr.cli", "fit", "-", *GIVEN]
+    piped = subprocess.run(command, input=Path(short).read_bytes(), capture_output=True, check=True)
+    assert piped.stdout.decode().startswith("standard input (csv)\nstandard input shows ")
+
+
+def test_doubts_stand_in_the_first_paragraph(in_words, as_json, short):
+    Path(short).write_text(Path(short).read_text() + "soon,,n1,GPU,A,x\n" * 3)
+    first = in_words("fit", short, *GIVEN).splitlines()[1]
+    assert "But 38% of the records could not be read, so that the rate is too low." in first
+    assert "Exposure: 6,000 node-days (nodes as given, window as given)." in first
+    assert as_json("fit", short, *GIVEN)["log"]["doubts"]

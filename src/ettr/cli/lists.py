@@ -4,25 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Annotated
 
 import pandas as pd
 import typer
 
 from ettr.cli import terminal
 from ettr.cli.options import CatalogueOption, JsonOption
-from ettr.core.report import table_of
+from ettr.core.report import Headline, Note, Report, table_of
 
 
-def formats(as_json: JsonOption = False) -> None:
-    """List the formats of failure logs that `ettr fit` reads."""
-    from ettr import logs
+def formats(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A format, to see what produces it and what it looks like.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the formats of failure logs that `ettr fit` reads, or show one of them."""
+    from ettr.logs.reading import FORMATS
 
-    table = logs.formats()
+    if name is not None:
+        one = FORMATS.named(name)
+        shown: Report = [Headline(one.title), Note(one.command), Note(f"\n{one.sample}")]
+        about = {"name": one.name, "title": one.title, "command": one.command, "sample": one.sample}
+        terminal.write_json(about) if as_json else terminal.render(shown)
+        return
+    table = FORMATS.table()
     if as_json:
         terminal.write_json(table)
         return
     for row in table.itertuples():
-        typer.echo(f"{row.name:10} {row.title}")
+        typer.echo(f"{row.name:11} {row.title}")
+    typer.echo("\nettr formats NAME shows the command that produces one, and two lines of it.")
 
 
 def scenarios(as_json: JsonOption = False) -> None:

@@ -31,12 +31,18 @@ class Format:
     read : callable
         Called with the source, what the user gives, what takes the records, and the ledger. It accounts in the ledger
         for every record that is not taken, and raises InputError only where nothing can be read at all.
+    command : str
+        What produces such a file.
+    sample : str
+        Two lines of one.
     """
 
     name: str
     title: str
     sniff: Callable[[list[str]], bool]
     read: Callable[..., Any] = field(repr=False)
+    command: str = ""
+    sample: str = ""
 
 
 class Formats(dict[str, Format]):
@@ -53,8 +59,8 @@ class Formats(dict[str, Format]):
 
     Examples
     --------
-    >>> Formats("log", "", Format("csv", "a table", bool, print)).table().to_dict("list")
-    {'name': ['csv'], 'title': ['a table']}
+    >>> Formats("log", "", Format("csv", "a table", bool, print)).table()["name"].tolist()
+    ['csv']
     """
 
     def __init__(self, kind: str, advice: str, *formats: Format) -> None:
@@ -62,8 +68,21 @@ class Formats(dict[str, Format]):
         self._kind, self._advice = kind, advice
 
     def table(self) -> pd.DataFrame:
-        """``name`` and ``title`` of each."""
-        return pd.DataFrame([{"name": each.name, "title": each.title} for each in self.values()])
+        """``name``, ``title``, ``command`` and ``sample`` of each."""
+        columns = ("name", "title", "command", "sample")
+        return pd.DataFrame([{column: getattr(each, column) for column in columns} for each in self.values()])
+
+    def named(self, name: str) -> Format:
+        """The format of that name.
+
+        Raises
+        ------
+        UnknownName
+            There is none.
+        """
+        if name not in self:
+            raise UnknownName("format", str(name), self)
+        return self[name]
 
     def open(
         self, path: str | Path, name: str | None, progress: Progress | None, encoding: str | None = None
@@ -90,8 +109,8 @@ class Formats(dict[str, Format]):
         InputError
             A file that cannot be read, or that no format knows.
         """
-        if name is not None and name not in self:
-            raise UnknownName("format", str(name), self)
+        if name is not None:
+            self.named(name)
         source = Source(path, progress, self._kind, encoding)
         if name is not None:
             return source, self[name]

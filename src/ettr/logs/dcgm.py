@@ -207,4 +207,11 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
     return Exposure(n_nodes=len(gauges.hosts) or None, window=gauges.span.window)
 
 
-FORMAT = Format("dcgm", "DCGM exporter: Prometheus range JSON, or text with time stamps", _sniff, _read)
+FORMAT = Format(
+    "dcgm",
+    "DCGM exporter: Prometheus range JSON, or text with time stamps",
+    _sniff,
+    _read,
+    _QUERY.partition("`")[2].rstrip("`") + " > xids.json",
+    f'{METRIC}{{gpu="0",Hostname="gpu-07"}} 0 1748772000000\n{METRIC}{{gpu="0",Hostname="gpu-07"}} 79 1748858400000',
+)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, BinaryIO
-
-import ijson
+from typing import Any
 
 from ettr.core.errors import InputError
 from ettr.core.results import LOG_COLUMNS
 from ettr.files.formats import Format
+from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import first_line
 from ettr.logs.columns import origins
 from ettr.logs.meaning import Meaning, find_meaning
 from ettr.logs.options import Options
@@ -29,12 +25,6 @@ MOST_VALUES = 50
 
 _MOST_COHORTS = 12
 _BATCH = 20_000
-_MOST_TOKENS = 200_000
-_BLOCK = 4096
-"""Bytes given to the parser at once: its paths grow with each nested level of a block."""
-_LONGEST_NUMBER = 64
-_NOT_A_NUMBER = re.compile(rb"([:\[,]\s*)-?(?:NaN|Infinity)\b")
-_BROKEN = (ijson.JSONError, ValueError, RecursionError, OverflowError)
 _Batch = list[tuple[int, dict[str, Any]]]
 
 
@@ -68,7 +58,8 @@ def read(source: Source, options: Options, events: Events, ledger: Ledger) -> Ex
     InputError
         No object, or none that says when a failure began.
     """
-    records, word = _records(source, ledger)
+    items, word = json_records(source, ledger)
+    records = _flat(items, ledger, word)
     batches = iter(lambda: list(itertools.islice(records, _BATCH)), [])
     head = next(batches, [])
     if not head:
@@ -114,82 +105,6 @@ def _cohorts(members: Sequence[str], head: _Batch, meaning: Meaning) -> dict[str
     return cohorts
 
 
-def _records(source: Source, ledger: Ledger) -> tuple[Iterator[tuple[int, dict[str, Any]]], str]:
-    """Objects with their number, and what the number counts."""
-    first = first_line(source.head()).strip()
-    try:
-        whole = json.loads(first)
-    except (ValueError, RecursionError):
-        whole = None
-    if isinstance(whole, dict) and not any(_is_records(value) for value in whole.values()):
-        return _flat(_by_line(source, ledger), ledger, "line"), "line"
-    prefix = "item" if first.startswith("[") else _array_prefix(source, ledger)
-    return _flat(_by_item(source, prefix, ledger), ledger, "record"), "record"
-
-
-def _is_records(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
-
-
-def _by_line(source: Source, ledger: Ledger) -> Iterator[tuple[int, Any]]:
-    for number, line in source.lines(ledger):
-        if line.strip():
-            try:
-                yield number, json.loads(line)
-            except (ValueError, RecursionError):
-                ledger.not_parsed("not JSON", place=f"line {number:,}")
-
-
-def _by_item(source: Source, prefix: str, ledger: Ledger) -> Iterator[tuple[int, Any]]:
-    number = 0
-    with source.utf8(ledger) as stream:
-        try:
-            items = ijson.items(_NullForNaN(stream), prefix, multiple_values=True, use_float=True)
-            for number, item in enumerate(items, 1):
-                yield number, item
-        except InputError:
-            raise  # a ValueError too
-        except _BROKEN as error:
-            ledger.not_parsed("broken JSON: what follows could not be read", place=f"after record {number:,}")
-            ledger.doubt(f"the JSON breaks after record {number:,}, and what follows is lost: {_first_line(error)}")
-
-
-class _NullForNaN:
-    """A stream of JSON with null for NaN and Infinity, which many programs write, and no standard allows."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream, self._rest = stream, b""
-
-    def read(self, size: int = -1) -> bytes:
-        """Some of the bytes, none at the end."""
-        block = self._stream.read(size)
-        text = self._rest + block
-        # a value stands behind one of these signs: what follows the last one waits for the rest of it
-        last = max(text.rfind(sign, -_LONGEST_NUMBER) for sign in (b":", b",", b"["))
-        cut = last if block and last > 0 else len(text)
-        text, self._rest = text[:cut], text[cut:]
-        if b"NaN" in text or b"Infinity" in text:
-            text = _NOT_A_NUMBER.sub(rb"\1null", text)
-        return text if text or not block else self.read(size)
-
-
-def _array_prefix(source: Source, ledger: Ledger) -> str:
-    """Where the first array of objects stands; nowhere if objects follow each other."""
-    with source.utf8(ledger) as stream:
-        try:
-            before = ""
-            tokens = ijson.parse(stream, multiple_values=True, buf_size=_BLOCK)
-            for prefix, token, _ in itertools.islice(tokens, _MOST_TOKENS):
-                if before and token == "start_map":
-                    return f"{before}.item"
-                before = prefix if token == "start_array" else ""
-        except InputError:
-            raise
-        except _BROKEN:
-            pass
-    return ""
-
-
 def _flat(items: Iterator[tuple[int, Any]], ledger: Ledger, word: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Members of members as ``outer.inner``, one level deep."""
     for number, item in items:
@@ -214,8 +129,12 @@ def _text(value: Any) -> str:
     return repr(value)[:100]
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n", maxsplit=1)[0][:100] or type(error).__name__
-
-
-FORMAT = Format("events", "JSON records of starts and ends of outages, or of both", sniff, read)
+FORMAT = Format(
+    "events",
+    "JSON records of starts and ends of outages, or of both",
+    sniff,
+    read,
+    "export records with a time, a node and what began or ended, an object each",
+    '[{"time": "2025-06-01 10:00", "node": "gpu-07", "event": "fault_start", "cause": "Xid 79"},\n'
+    '{"time": "2025-06-01 12:30", "node": "gpu-07", "event": "fault_end", "cause": "Xid 79"}]',
+)

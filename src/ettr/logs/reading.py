@@ -14,7 +14,7 @@ from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
 from ettr.files.spooling import STDIN
-from ettr.logs import dcgm, json_events, slurm, table, torchrun, xid
+from ettr.logs import dcgm, journal, json_events, kubernetes, redfish, slurm, slurm_json, table, torchrun, xid
 from ettr.logs.assemble import observed
 from ettr.logs.options import Options, WindowLike, what_is_given
 from ettr.logs.raw_failures import Events, Exposure
@@ -23,7 +23,8 @@ from ettr.logs.rows import Batch, Rows
 FORMATS = Formats(
     "log",
     "A table needs a header, and columns can be named: --format csv --map start=opened_at --map node=host",
-    *(slurm.FORMAT, dcgm.FORMAT, xid.FORMAT, torchrun.FORMAT, json_events.FORMAT, table.FORMAT),
+    *(slurm.FORMAT, slurm_json.FORMAT, journal.FORMAT, kubernetes.FORMAT, redfish.FORMAT, dcgm.FORMAT, xid.FORMAT),
+    *(torchrun.FORMAT, json_events.FORMAT, table.FORMAT),
 )
 _MAPPED = (table.FORMAT.name, json_events.FORMAT.name)
 _BATCH = 50_000
@@ -35,7 +36,8 @@ def formats() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``name`` (as in ``format=``) and ``title``, in the order in which they are tried.
+        ``name`` (as in ``format=``), ``title``, ``command`` (what produces such a file) and ``sample`` (two lines of
+        one), in the order in which they are tried.
 
     Examples
     --------

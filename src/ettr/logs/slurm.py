@@ -34,7 +34,7 @@ _JOB_START = re.compile(r"\d+(?:[_+.][\w\[\]\-,%.+]*)?")
 _ELAPSED = re.compile(r"(?:(?:(\d{1,6})-)?(\d{1,6}):)?(\d{1,6}):(\d{1,2})(?:\.\d+)?")
 _GPUS = re.compile(r"(?:^|,)gres/gpu(:[^=,]*)?=(\d{1,9})")
 
-_FAILURES = ("NODE_FAIL", "BOOT_FAIL")
+FAILURES = ("NODE_FAIL", "BOOT_FAIL")
 _REQUEUES = ("REQUEUED", "PREEMPTED")
 _REASONS = {
     "FAILED": "FAILED: mostly the job's own error",
@@ -51,7 +51,7 @@ _REASONS = {
     "RESIZING": "RESIZING: no failure",
     "REVOKED": "REVOKED: moved to another cluster",
 }
-_NO_TIME = ("", "Unknown", "None", "N/A")
+NO_TIME = ("", "Unknown", "None", "N/A")
 _FREE_TEXT = ("Comment", "AdminComment", "SystemComment", "Extra", "JobName", "SubmitLine", "WorkDir")
 _MOST_PIECES = 20
 _HOUR_US = 3_600_000_000
@@ -105,8 +105,8 @@ class _Failure:
     place: str
 
 
-class _Jobs:
-    """What is kept while rows pass."""
+class Jobs:
+    """What is kept while jobs pass."""
 
     def __init__(self, options: Options, ledger: Ledger) -> None:
         low, high = options.first_us, options.last_us
@@ -136,7 +136,7 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
     """Failures of nodes under jobs: ``NODE_FAIL`` and ``BOOT_FAIL``, at the end of the job."""
     lines = source.records(ledger)
     layout = _layout(next(lines, ("", ""))[1])
-    jobs = _Jobs(options, ledger)
+    jobs = Jobs(options, ledger)
     at = {name: layout.column(name) for name in (*_NEEDED, *_USED)}
     job = layout.names.index("JobID")
     for place, fields in _rows(lines, layout, ledger):
@@ -144,9 +144,9 @@ def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> E
             ledger.merged("step of a job", place=place)
             continue
         row = {name: fields[column].strip() for name, column in at.items() if column is not None}
-        _take(jobs, row, hash("\0".join(fields)), place)
-    _add_failures(jobs, events)
-    return _exposure(jobs, options)
+        take_job(jobs, row, hash("\0".join(fields)), place)
+    add_failures(jobs, events)
+    return exposure_of(jobs)
 
 
 def _layout(header: str) -> _Layout:
@@ -219,7 +219,7 @@ def _mended(fields: list[str], layout: _Layout) -> list[str]:
     ]
 
 
-def _take(jobs: _Jobs, row: dict[str, str], digest: int, place: str) -> None:
+def take_job(jobs: Jobs, row: dict[str, str], digest: int, place: str) -> None:
     """One row: what it says of failures, and of node time."""
     ledger, job = jobs.ledger, row["JobID"]
     state = row["State"].split(" ", 1)[0].rstrip("+").upper()
@@ -227,22 +227,22 @@ def _take(jobs: _Jobs, row: dict[str, str], digest: int, place: str) -> None:
         return ledger.dropped("array tasks that have not started", place=place)
     if not _JOB.fullmatch(job):
         return ledger.not_parsed("no job number", place=place)
-    if state not in _REASONS and state not in _FAILURES:
+    if state not in _REASONS and state not in FAILURES:
         return ledger.not_parsed("unknown state", place=place)
     if digest in jobs.rows:
         return ledger.merged("exact duplicate row", place=place)
     jobs.rows.add(digest)
-    if row["Start"] in _NO_TIME:
+    if row["Start"] in NO_TIME:
         return ledger.dropped("never started", place=place)
     try:
         start = jobs.clock.us(row["Start"])
-        end = None if row["End"] in _NO_TIME else jobs.clock.us(row["End"])
+        end = None if row["End"] in NO_TIME else jobs.clock.us(row["End"])
     except NoTime as error:
         return ledger.not_parsed(str(error), place=place)
     if end is not None and end < start:
         return ledger.not_parsed("End before Start", place=place)
     nodes = _nodes(row)
-    if nodes is None and state not in _FAILURES:
+    if nodes is None and state not in FAILURES:
         return ledger.not_parsed("NodeList of unknown form, or too long", place=place)
     if nodes is None:
         jobs.unread_lists.append(row["NodeList"][:40])
@@ -265,7 +265,7 @@ def _nodes(row: dict[str, str]) -> tuple[str, ...] | None:
     return _expanded(text) if len(text) < 1000 else _expanded.__wrapped__(text)
 
 
-def _take_time(jobs: _Jobs, row: dict[str, str], nodes: tuple[str, ...], start: int, end: int | None) -> None:
+def _take_time(jobs: Jobs, row: dict[str, str], nodes: tuple[str, ...], start: int, end: int | None) -> None:
     """Node time that the row held, and checks of it."""
     jobs.span.take(start)
     if end is not None:
@@ -287,11 +287,11 @@ def _take_time(jobs: _Jobs, row: dict[str, str], nodes: tuple[str, ...], start: 
 
 
 def _take_state(
-    jobs: _Jobs, row: dict[str, str], state: str, nodes: tuple[str, ...], start: int, end: int | None, place: str
+    jobs: Jobs, row: dict[str, str], state: str, nodes: tuple[str, ...], start: int, end: int | None, place: str
 ) -> None:
     """Count the row as a failure, or say why it is none."""
     job = row["JobID"]
-    if state in _FAILURES:
+    if state in FAILURES:
         if end is None:
             return jobs.ledger.not_parsed(f"{state} without an End", place=place)
         node = nodes[0] if len(nodes) == 1 else None
@@ -323,7 +323,7 @@ def _n_gpus(text: str) -> int:
     return typed
 
 
-def _add_failures(jobs: _Jobs, events: Events) -> None:
+def add_failures(jobs: Jobs, events: Events) -> None:
     """Hand over the failures; jobs that shared a node when it failed saw one failure."""
     events.distinct = True
     bursts = Bursts(device="node")
@@ -361,7 +361,7 @@ def _het_job(job: str) -> tuple[str, ...]:
     return (f"job {whole}",) if plus else ()
 
 
-def _exposure(jobs: _Jobs, options: Options) -> Exposure:
+def exposure_of(jobs: Jobs) -> Exposure:
     """Nodes seen, first to last stamp, and the node time that jobs held."""
     if jobs.n_elapsed_off:
         jobs.ledger.note(
@@ -388,4 +388,12 @@ def _exposure(jobs: _Jobs, options: Options) -> Exposure:
     return Exposure(n_nodes=n_nodes, window=window, node_days=node_days or None)
 
 
-FORMAT = Format("slurm", "Slurm accounting (sacct --parsable2)", _sniff, _read)
+FORMAT = Format(
+    "slurm",
+    "Slurm accounting (sacct --parsable2)",
+    _sniff,
+    _read,
+    _COMMAND,
+    "JobID|State|Start|End|NodeList|NNodes|AllocTRES|Elapsed|Partition\n"
+    "71|NODE_FAIL|2025-06-01T10:00:00|2025-06-02T10:00:00|gpu-07|1|gres/gpu=8|1-00:00:00|big",
+)

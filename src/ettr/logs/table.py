@@ -79,4 +79,11 @@ def _batches(table: Table) -> Iterator[Batch]:
         yield Batch(columns, numbers, [hash(tuple(row)) for row in rows])
 
 
-FORMAT = Format("csv", "a table with a header: start, end, node, component, cause", sniff, read)
+FORMAT = Format(
+    "csv",
+    "a table with a header: start, end, node, component, cause",
+    sniff,
+    read,
+    "export your tracker, inventory or monitoring as CSV, a row a failure, or a row a change of a node's state",
+    "start,end,node,component,cause\n2025-06-01 10:00,2025-06-01 12:30,gpu-07,GPU,Xid 79",
+)

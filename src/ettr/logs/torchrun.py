@@ -290,4 +290,12 @@ def _notes(incidents: list[Incident], ledger: Ledger) -> None:
         )
 
 
-FORMAT = Format("torchrun", "log of torchrun, the PyTorch elastic agent", _sniff, _read)
+FORMAT = Format(
+    "torchrun",
+    "log of torchrun, the PyTorch elastic agent",
+    _sniff,
+    _read,
+    "torchrun ... 2>&1 | tee run.log",
+    "[2025-06-01 10:00:00,000] torch.distributed.elastic.agent.server.api: [INFO] [default] Starting worker group\n"
+    "[2025-06-02 10:00:00,000] torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: -9) rank: 3",
+)

@@ -83,16 +83,78 @@ class _Message:
     why_not: str = ""
 
 
-class _Reading:
-    """What is kept while lines pass."""
+class XidMessages:
+    """Messages of the driver to failures, one a GPU and burst.
+
+    Parameters
+    ----------
+    options : Options
+        What the user knows.
+    events : Events
+        Filled with the failures.
+    ledger : Ledger
+        Takes the rest.
+    """
 
     def __init__(self, options: Options, events: Events, ledger: Ledger) -> None:
+        events.distinct = True
         self.events, self.ledger = events, ledger
-        self.stamps = _Stamps(options.clock(ledger))
+        self._n_nodes = options.n_nodes
         self.bursts, self.nodes = Bursts("number", "GPU"), Bursts("number", "node")
         self.hosts: set[str] = set()
         self.latest: dict[str | None, tuple[str, int]] = {}
         self.span = Span()
+
+    def watched(self, at_us: int, host: str | None) -> None:
+        """A host was there at a time."""
+        self.span.take(at_us)
+        if host is not None and len(self.hosts) < _MOST_HOSTS:
+            self.hosts.add(host)
+
+    def take(self, text: str, host: str | None, at_us: int, place: str) -> None:
+        """Take one message."""
+        if "Xid" not in text and "fallen off" not in text:
+            return self.ledger.dropped(_NO_ERROR, place=place)
+        message = _message(text)
+        if message is None:
+            return self.ledger.not_parsed("Xid in an unknown form", place=place)
+        return self._add(message, host, at_us, place)
+
+    def exposure(self) -> Exposure:
+        """What is known of nodes and time, said."""
+        n_hosts = len(self.hosts)
+        self.ledger.note(
+            f"Xid messages of one GPU, or of several GPUs of one node, within {WITHIN_MIN} min are one failure, whose "
+            "cause is the first number; numbers that are usually the application's, or that stop no job, are dropped"
+        )
+        if n_hosts and self._n_nodes is None:
+            self.ledger.note(
+                f"nodes are the hosts that wrote a kernel line: {n_hosts:,}; a host that wrote none is not counted"
+            )
+        return Exposure(n_nodes=n_hosts or None, window=self.span.window)
+
+    def _add(self, message: _Message, host: str | None, at_us: int, place: str) -> None:
+        if message.why_not:
+            return self.ledger.dropped(message.why_not, place=place)
+        before = self.latest.get(host)
+        if message.device is None and before is not None and at_us - before[1] <= _WITHIN_US:
+            message = replace(message, device=before[0])
+        if message.device is not None:
+            self.latest[host] = (message.device, at_us)
+        again = self.bursts.seen((host, message.device), message.code, at_us)
+        if not again and host is not None:
+            again = self.nodes.seen(host, message.device, at_us)
+        if again:
+            return self.ledger.merged(again, place=place)
+        return self.events.add(at_us, node=host, component=message.component, cause=message.cause, gpu=message.device)
+
+
+class _Lines:
+    """Lines of a kernel log, which begin with a stamp."""
+
+    def __init__(self, options: Options, messages: XidMessages, ledger: Ledger) -> None:
+        self.messages, self.ledger = messages, ledger
+        self.stamps = _Stamps(options.clock(ledger))
         self.n_undated = 0
 
     def line(self, line: str, place: str) -> None:
@@ -111,32 +173,10 @@ class _Reading:
             self.n_undated += undated
             return self.ledger.not_parsed(_NO_DATE if undated else _NO_STAMP, place=place)
         at_us, end = stamp
-        self.span.take(at_us)
         named = _HOST.match(line, end)
         host = named[1] if named else _prefix_host(prefix)
-        if host is not None and len(self.hosts) < _MOST_HOSTS:
-            self.hosts.add(host)
-        if "Xid" not in line and "fallen off" not in line:
-            return self.ledger.dropped(_NO_ERROR, place=place)
-        message = _message(line)
-        if message is None:
-            return self.ledger.not_parsed("Xid in an unknown form", place=place)
-        return self._add(message, host, at_us, place)
-
-    def _add(self, message: _Message, host: str | None, at_us: int, place: str) -> None:
-        if message.why_not:
-            return self.ledger.dropped(message.why_not, place=place)
-        before = self.latest.get(host)
-        if message.device is None and before is not None and at_us - before[1] <= _WITHIN_US:
-            message = replace(message, device=before[0])
-        if message.device is not None:
-            self.latest[host] = (message.device, at_us)
-        again = self.bursts.seen((host, message.device), message.code, at_us)
-        if not again and host is not None:
-            again = self.nodes.seen(host, message.device, at_us)
-        if again:
-            return self.ledger.merged(again, place=place)
-        return self.events.add(at_us, node=host, component=message.component, cause=message.cause, gpu=message.device)
+        self.messages.watched(at_us, host)
+        return self.messages.take(line, host, at_us, place)
 
 
 def _prefix_host(prefix: re.Match[str] | None) -> str | None:
@@ -180,23 +220,24 @@ def _sniff(head: list[str]) -> bool:
 
 def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
     """Hardware errors, one event a GPU and burst; every stamped line is time that was watched."""
-    reading = _Reading(options, events, ledger)
-    events.distinct = True
+    messages = XidMessages(options, events, ledger)
+    reading = _Lines(options, messages, ledger)
     for place, line in source.records(ledger):
         reading.line(line, place)
-    n_hosts, window = len(reading.hosts), reading.span.window
-    if reading.n_undated and window is None:
+    if reading.n_undated and messages.span.window is None:
         raise InputError(
             f"a kernel log must carry dates; the {reading.n_undated:,} lines of {source.name} with a time hold only "
             "the one since boot. Write it with `dmesg -T` or `journalctl -k -o short-iso`"
         )
-    ledger.note(
-        f"Xid messages of one GPU, or of several GPUs of one node, within {WITHIN_MIN} min are one failure, whose "
-        "cause is the first number; numbers that are usually the application's, or that stop no job, are dropped"
-    )
-    if n_hosts and options.n_nodes is None:
-        ledger.note(f"nodes are the hosts that wrote a kernel line: {n_hosts:,}; a host that wrote none is not counted")
-    return Exposure(n_nodes=n_hosts or None, window=window)
+    return messages.exposure()
 
 
-FORMAT = Format("xid", "kernel log with NVIDIA Xid messages", _sniff, _read)
+FORMAT = Format(
+    "xid",
+    "kernel log with NVIDIA Xid messages",
+    _sniff,
+    _read,
+    "journalctl --dmesg --boot=all --output=short-iso > kernel.log",
+    "2025-06-01T10:00:00+0000 gpu-07 kernel: NVRM: loading NVIDIA UNIX x86_64 Kernel Module\n"
+    "2025-06-02T10:00:00+0000 gpu-07 kernel: NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus.",
+)

@@ -1,0 +1,116 @@
+"""Records of JSON: an array of objects, an object that holds one, or objects one after the other."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import ijson
+
+from ettr.core.errors import InputError
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Source
+from ettr.files.tables import first_line
+
+_MOST_TOKENS = 200_000
+_BLOCK = 4096
+"""Bytes given to the parser at once: its paths grow with each nested level of a block."""
+_LONGEST_NUMBER = 64
+_NOT_A_NUMBER = re.compile(rb"([:\[,]\s*)-?(?:NaN|Infinity)\b")
+_BROKEN = (ijson.JSONError, ValueError, RecursionError, OverflowError)
+
+
+def json_records(source: Source, ledger: Ledger) -> tuple[Iterator[tuple[int, Any]], str]:
+    """Yield the records of a file of JSON: of its first array of objects, or the objects that follow each other.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    ledger : Ledger
+        Takes what is no JSON.
+
+    Returns
+    -------
+    tuple of iterator and str
+        Each record with its number, and what the number counts: ``line`` or ``record``.
+    """
+    first = first_line(source.head()).strip()
+    try:
+        whole = json.loads(first)
+    except (ValueError, RecursionError):
+        whole = None
+    if isinstance(whole, dict) and not any(_is_records(value) for value in whole.values()):
+        return _by_line(source, ledger), "line"
+    prefix = "item" if first.startswith("[") else _array_prefix(source, ledger)
+    return _by_item(source, prefix, ledger), "record"
+
+
+def _is_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _by_line(source: Source, ledger: Ledger) -> Iterator[tuple[int, Any]]:
+    for number, line in source.lines(ledger):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError):
+                ledger.not_parsed("not JSON", place=f"line {number:,}")
+
+
+def _by_item(source: Source, prefix: str, ledger: Ledger) -> Iterator[tuple[int, Any]]:
+    number = 0
+    with source.utf8(ledger) as stream:
+        try:
+            items = ijson.items(_NullForNaN(stream), prefix, multiple_values=True, use_float=True)
+            for number, item in enumerate(items, 1):
+                yield number, item
+        except InputError:
+            raise  # a ValueError too
+        except _BROKEN as error:
+            ledger.not_parsed("broken JSON: what follows could not be read", place=f"after record {number:,}")
+            ledger.doubt(f"the JSON breaks after record {number:,}, and what follows is lost: {_first_line(error)}")
+
+
+class _NullForNaN:
+    """A stream of JSON with null for NaN and Infinity, which many programs write, and no standard allows."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._rest = stream, b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Some of the bytes, none at the end."""
+        block = self._stream.read(size)
+        text = self._rest + block
+        # a value stands behind one of these signs: what follows the last one waits for the rest of it
+        last = max(text.rfind(sign, -_LONGEST_NUMBER) for sign in (b":", b",", b"["))
+        cut = last if block and last > 0 else len(text)
+        text, self._rest = text[:cut], text[cut:]
+        if b"NaN" in text or b"Infinity" in text:
+            text = _NOT_A_NUMBER.sub(rb"\1null", text)
+        return text if text or not block else self.read(size)
+
+
+def _array_prefix(source: Source, ledger: Ledger) -> str:
+    """Where the first array of objects stands; nowhere if objects follow each other."""
+    with source.utf8(ledger) as stream:
+        try:
+            before = ""
+            tokens = ijson.parse(stream, multiple_values=True, buf_size=_BLOCK)
+            for prefix, token, _ in itertools.islice(tokens, _MOST_TOKENS):
+                if before and token == "start_map":
+                    return f"{before}.item"
+                before = prefix if token == "start_array" else ""
+        except InputError:
+            raise
+        except _BROKEN:
+            pass
+    return ""
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n", maxsplit=1)[0][:100] or type(error).__name__

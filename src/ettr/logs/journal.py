@@ -1,0 +1,56 @@
+"""The journal as ``journalctl -o json`` writes it: the kernel's messages of the NVIDIA driver."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ettr.files.formats import Format
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Source
+from ettr.files.tables import first_line
+from ettr.logs.options import Options
+from ettr.logs.raw_failures import Events, Exposure
+from ettr.logs.xid import XidMessages
+
+_TIME = "__REALTIME_TIMESTAMP"
+_COMMAND = "journalctl --dmesg --boot=all --output=json > journal.json"
+_LOST = "NVRM: Xid (PCI:0000:3b:00): 79, pid=7, GPU has fallen off the bus."
+_SAMPLE = "\n".join(
+    json.dumps({_TIME: at, "_HOSTNAME": "gpu-07", "_TRANSPORT": "kernel", "MESSAGE": text})
+    for at, text in (("1748772000000000", "NVRM: loading NVIDIA UNIX Kernel Module"), ("1748858400000000", _LOST))
+)
+
+
+def _sniff(head: list[str]) -> bool:
+    return f'"{_TIME}"' in first_line(head)
+
+
+def _read(source: Source, options: Options, events: Events, ledger: Ledger) -> Exposure:
+    """Hardware errors, one event a GPU and burst; every record is time that was watched."""
+    messages = XidMessages(options, events, ledger)
+    for place, line in source.records(ledger):
+        try:
+            record = json.loads(line)
+            at_us = int(record[_TIME])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            ledger.not_parsed("no record of the journal", place=place)
+            continue
+        host = record.get("_HOSTNAME")
+        messages.watched(at_us, host if isinstance(host, str) else None)
+        if "kernel" in (record.get("_TRANSPORT"), record.get("SYSLOG_IDENTIFIER")):
+            messages.take(_text(record.get("MESSAGE")), host if isinstance(host, str) else None, at_us, place)
+        else:
+            ledger.dropped("a message of another program than the kernel", place=place)
+    return messages.exposure()
+
+
+def _text(message: Any) -> str:
+    """A message, which is a list of bytes where it is no plain text, and nothing where it was too long."""
+    if isinstance(message, list):
+        known = all(isinstance(byte, int) and 0 <= byte < 256 for byte in message)
+        return bytes(message).decode("utf-8", "replace") if known else " ".join(map(str, message))
+    return message if isinstance(message, str) else ""
+
+
+FORMAT = Format("journal", "journal with NVIDIA Xid messages (journalctl -o json)", _sniff, _read, _COMMAND, _SAMPLE)

@@ -1,0 +1,234 @@
+"""Formats that other tools write as JSON: what counts in each, and that the sample of every format is read."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from one_format import mutated, outcome
+
+from ettr import logs
+from ettr.core.errors import EttrError, InputError
+from ettr.logs import journal, kubernetes, redfish, slurm_json
+from ettr.logs.reading import FORMATS
+
+DAY = 86_400
+NOON = 1_748_779_200  # 2025-06-01 12:00 UTC
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_sample_of_a_format_is_recognised_and_read(tmp_path, name):
+    """One failure of one node, found by the first lines alone."""
+    sample = FORMATS[name].sample
+    path = tmp_path / "gpu-07.log"
+    path.write_text(sample + "\n")
+    assert len(sample.splitlines()) == 2 and FORMATS[name].command
+    log = logs.read(path, n_nodes=16, window="2025-05-01/2025-07-01", zone="UTC")
+    assert log.format == name and len(log.failures) == 1, log.ledger
+    if name != "torchrun":
+        assert log.failures["node"].tolist() == ["gpu-07"]
+
+
+# --------------------------------------------------------------------------- sacct --json
+
+
+def job(number, state, nodes="a01", n=1, start=NOON - DAY, end=NOON, **more):
+    tres = {"allocated": [{"type": "cpu", "name": "", "count": 64}, {"type": "gres", "name": "gpu", "count": 8 * n}]}
+    about = {"job_id": number, "state": {"current": state, "reason": "None"}, "nodes": nodes, "allocation_nodes": n}
+    return {
+        **about,
+        "partition": "big",
+        "time": {"start": start, "end": end, "elapsed": end - start},
+        "tres": tres,
+        **more,
+    }
+
+
+def as_jobs(*jobs):
+    return json.dumps({"meta": {"plugins": {}}, "errors": [], "jobs": list(jobs)}, indent=1)
+
+
+NEW, OLD = ["NODE_FAIL"], "node_fail"
+
+
+@pytest.mark.parametrize("state", [NEW, OLD, ["REQUEUED", "NODE_FAIL"]])
+def test_only_failures_of_nodes_count_whatever_the_version(state):
+    text = as_jobs(job(1, ["COMPLETED"], "a[01-04]", 4), job(2, state, "a05"), job(3, ["CANCELLED"], "a06"))
+    sacct = outcome(slurm_json.FORMAT, text)
+    assert sacct.starts == ["2025-06-01 12:00:00"] and sacct.events["node"].tolist() == ["a05"]
+    assert sacct.n("dropped", "COMPLETED: no failure") == sacct.n("dropped", "CANCELLED") == 1
+    assert sacct.exposure.n_nodes == 6 and sacct.exposure.node_days == pytest.approx(6.0)
+    assert "8 GPUs a node in 100%" in sacct.notes
+
+
+def test_numbers_may_be_wrapped_and_jobs_unended():
+    def wrapped(number):
+        return {"set": True, "infinite": False, "number": number}
+
+    one = job(1, NEW, time={"start": wrapped(NOON - DAY), "end": wrapped(NOON)}, allocation_nodes=wrapped(1))
+    array = job(7, NEW, "a02", array={"job_id": 5, "task_id": wrapped(3)})
+    running = job(8, ["RUNNING"], "a03", end=0)
+    sacct = outcome(slurm_json.FORMAT, as_jobs(one, array, running))
+    assert len(sacct.events) == 2 and sacct.n("dropped", "RUNNING") == 1
+
+
+def test_the_same_jobs_as_text_and_as_json_are_the_same_log(tmp_path):
+    rows = [("COMPLETED", "a[01-04]", 4), ("NODE_FAIL", "a05", 1), ("FAILED", "a06", 1), ("NODE_FAIL", "a[07-08]", 2)]
+    lines = ["JobID|State|Start|End|NodeList|NNodes|Partition"]
+    for number, (state, nodes, n) in enumerate(rows):
+        lines.append(f"{number}|{state}|2025-05-31T12:00:00|2025-06-01T12:0{number}:00|{nodes}|{n}|big")
+    (tmp_path / "jobs.txt").write_text("\n".join(lines))
+    jobs = [job(i, [state], nodes, n, end=NOON + 60 * i) for i, (state, nodes, n) in enumerate(rows)]
+    (tmp_path / "jobs.json").write_text(as_jobs(*jobs))
+    text, parsed = (logs.read(tmp_path / name, zone="UTC") for name in ("jobs.txt", "jobs.json"))
+    assert (text.format, parsed.format) == ("slurm", "slurm-json")
+    assert text.events.astype(str).equals(parsed.events.astype(str)) and text.node_days == parsed.node_days
+    assert text.window == parsed.window and text.n_nodes == parsed.n_nodes
+
+
+# --------------------------------------------------------------------------- journal
+
+
+def entry(at_s, text, host="gpu-07", transport="kernel"):
+    return json.dumps(
+        {"__REALTIME_TIMESTAMP": str(at_s * 1_000_000), "_HOSTNAME": host, "_TRANSPORT": transport, "MESSAGE": text}
+    )
+
+
+XID = "NVRM: Xid (PCI:0000:3b:00): {}, pid=7, name=python"
+
+
+def test_the_kernel_s_messages_count_and_nobody_else_s():
+    lines = [
+        *(entry(NOON, "NVRM: loading"), entry(NOON + 60, XID.format(79)), entry(NOON + 120, XID.format(79))),
+        *(entry(NOON + 3600, XID.format(13)), entry(NOON + 7200, XID.format(79), "gpu-08", "stdout")),
+        entry(NOON + 9000, [*XID.format(48).encode(), 255], "gpu-09"),
+        *(entry(NOON + 9999, None), "{}", "no JSON"),
+    ]
+    found = outcome(journal.FORMAT, "\n".join(lines))
+    assert found.starts == ["2025-06-01 12:01:00", "2025-06-01 14:30:00"]
+    assert found.events["node"].tolist() == ["gpu-07", "gpu-09"] and found.exposure.n_nodes == 3
+    assert found.n("dropped", "another program") == 1 and found.n("merged", "same number") == 1
+    assert found.n("not parsed", "no record of the journal") == 2 and found.n_records == len(lines)
+
+
+# --------------------------------------------------------------------------- Kubernetes
+
+
+def event(at, reason, node="gpu-07", kind="Node", **more):
+    return {"involvedObject": {"kind": kind, "name": node}, "reason": reason, "lastTimestamp": at, **more}
+
+
+def as_list(*events):
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(events)})
+
+
+def test_nodes_are_out_from_not_ready_to_ready():
+    text = as_list(
+        event("2025-06-01T10:00:00Z", "NodeNotReady"),
+        event("2025-06-01T10:20:00Z", "Rebooted", type="Warning"),
+        event("2025-06-01T12:00:00Z", "NodeReady"),
+        event("2025-06-02T10:00:00Z", "NodeReady", "gpu-08"),
+        event("2025-06-03T10:00:00Z", "KernelOops", "gpu-08", type="Warning"),
+        event("2025-06-03T10:01:00Z", "KernelOops", "gpu-08", type="Warning"),
+        event("2025-06-04T10:00:00Z", "GPUXidError", "gpu-09", type="Warning"),
+        event("2025-06-04T10:00:00Z", "GPUReady", "gpu-09", type="Normal"),
+        event("2025-06-05T10:00:00Z", "BackOff", "train-0", "Pod", type="Warning"),
+        event("2025-06-05T10:00:00Z", "NodeHasDiskPressure", "gpu-09"),
+        event(None, "NodeNotReady", "gpu-10", eventTime="2025-06-06T10:00:00.5Z"),
+    )
+    found = outcome(kubernetes.FORMAT, text)
+    assert found.events["node"].tolist() == ["gpu-07", "gpu-08", "gpu-09", "gpu-10"]
+    assert found.events["cause"].tolist() == ["NodeNotReady", "KernelOops", "GPUXidError", "NodeNotReady"]
+    assert str(found.events["end"][0])[:19] == "2025-06-01 12:00:00" and found.events["end"].isna().sum() == 3
+    assert found.n("merged", "another event of a node that was out") == found.n("merged", "same reason") == 1
+    assert found.n("dropped", "an event of a Pod") == found.n("dropped", "NodeHasDiskPressure") == 1
+    assert found.n_records == 11 and found.exposure.n_nodes is None
+
+
+def test_events_that_are_counted_or_few_are_doubted(tmp_path):
+    path = tmp_path / "events.json"
+    path.write_text(
+        as_list(
+            event("2025-06-01T10:00:00Z", "NodeNotReady", count=3),
+            event("2025-06-01T10:30:00Z", "NodeReady", count=1),
+            event("2025-06-01T11:00:00Z", "NodeNotReady", "gpu-08"),
+        )
+    )
+    log = logs.read(path, n_nodes=16)
+    assert log.format == "kubernetes" and len(log.failures) == 2
+    assert any("events stand for 2 more" in doubt for doubt in log.doubts)
+    assert any("Kubernetes keeps them for one" in doubt for doubt in log.doubts)
+
+
+def test_a_table_of_ages_is_refused_with_the_right_command(tmp_path):
+    path = tmp_path / "events.txt"
+    lines = ["LAST SEEN   TYPE     REASON      OBJECT        MESSAGE", "5m    Normal   NodeReady   node/gpu-07   x"]
+    path.write_text("\n".join(lines))
+    with pytest.raises(InputError, match="tells ages, and no times: give what `kubectl get events"):
+        logs.read(path, n_nodes=16)
+
+
+# --------------------------------------------------------------------------- Redfish
+
+
+def test_critical_entries_of_a_controller_count():
+    def member(at, severity, message="PSU failed", **more):
+        return {
+            "@odata.type": "#LogEntry.v1_4_3.LogEntry",
+            "Created": at,
+            "Severity": severity,
+            "Message": message,
+            **more,
+        }
+
+    text = json.dumps(
+        {
+            "Members": [
+                member("2025-06-01T10:00:00+02:00", "Critical", SensorType="Power Supply"),
+                member("2025-06-01T08:01:00Z", "Critical"),
+                member("2025-06-02T10:00:00Z", "Warning"),
+                member("2025-06-03T10:00:00Z", "Critical", "Fan failed", EntryCode="Deassert"),
+                member(
+                    "2025-06-04T10:00:00Z", "Critical", "Fan failed", **{"@odata.id": "/redfish/v1/Systems/HGX_3/x"}
+                ),
+                member("soon", "Critical"),
+            ]
+        }
+    )
+    found = outcome(redfish.FORMAT, text)
+    assert found.starts == ["2025-06-01 08:00:00", "2025-06-04 10:00:00"]
+    assert found.events["node"].tolist() == ["log", "HGX_3"] and found.events["component"][0] == "Power Supply"
+    assert found.n("dropped", "severity Warning") == found.n("dropped", "the end of what") == 1
+    assert found.n("merged", "same message") == found.n("not parsed", "no entry") == 1
+
+
+# --------------------------------------------------------------------------- what nobody meant
+
+TEXTS = {
+    slurm_json.FORMAT: as_jobs(job(1, ["COMPLETED"]), job(2, NEW, "a05"), job(3, OLD, "a06")),
+    journal.FORMAT: "\n".join([entry(NOON, "NVRM: loading"), entry(NOON + 60, XID.format(79))]),
+    kubernetes.FORMAT: as_list(
+        event("2025-06-01T10:00:00Z", "NodeNotReady"), event("2025-06-01T12:00:00Z", "NodeReady")
+    ),
+    redfish.FORMAT: redfish.FORMAT.sample,
+}
+
+
+@given(data=st.data(), form=st.sampled_from([*TEXTS]))
+@settings(max_examples=60, deadline=None)
+def test_any_text_is_read_or_refused_in_words(data, form):
+    text = data.draw(mutated(TEXTS[form]))
+    with suppress(EttrError):
+        assert len(outcome(form, text).events) <= 2
+
+
+@pytest.mark.parametrize("value", [None, 7, "x", [], {}, [[]], True])
+def test_members_of_any_kind_are_counted(value):
+    assert outcome(slurm_json.FORMAT, as_jobs({"job_id": value, "state": value, "time": value}, value)).n_records == 2
+    spoilt = {"involvedObject": value, "reason": value}
+    assert outcome(kubernetes.FORMAT, as_list(spoilt, value)).n_records == 2
+    assert outcome(redfish.FORMAT, json.dumps({"Members": [{"Created": value}, {"Severity": value}]})).n_records == 2
