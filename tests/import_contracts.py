@@ -8,7 +8,10 @@ from importlinter import Contract, ContractCheck, output
 
 CHAPTERS, SHARED = "ettr.chapters", ("ettr.chapters.common", "ettr.core")
 KINDS = ("tables", "charts", "words")
-WORDS = ("ettr.failures.verdict_words", "ettr.failures.words", "ettr.plan.assumed", "ettr.plan.fitted_words")
+WORDS = (
+    *("ettr.failures.node_words", "ettr.failures.verdict_words", "ettr.failures.words"),
+    *("ettr.plan.assumed", "ettr.plan.fitted_words"),
+)
 """What rooms say of their answers, for every chapter that shows them."""
 
 

@@ -293,3 +293,15 @@ def test_doubts_stand_in_the_first_paragraph(in_words, as_json, short):
     assert "But 38% of the records could not be read, so that the rate is too low." in first
     assert "Exposure: 6,000 node-days (nodes as given, window as given)." in first
     assert as_json("fit", short, *GIVEN)["log"]["doubts"]
+
+
+def test_lifetimes_are_a_question_of_their_own(in_words, as_json, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    removed = [f"2024-{2 + i % 10:02d}-01" if i % 3 else "" for i in range(60)]
+    rows = [f"u{i},2024-01-01,{day},{'XY'[i % 2]}" for i, day in enumerate(removed)]
+    Path("units.csv").write_text("\n".join(["serial,installed,removed,vendor", *rows]))
+    asked = ("fit", "units.csv", "--lifetimes", "--window", "2024-01-01/2024-12-31", "--split", "vendor")
+    assert in_words(*asked).splitlines()[1].startswith("Half of the units live longer than ")
+    answer = as_json(*asked)
+    assert answer["whole"]["n"] == 60 and [one["name"] for one in answer["cohorts"]] == ["X", "Y"]
+    assert "units.csv has no column 'site'" in refused("fit", "units.csv", "--lifetimes", "--split", "site")

@@ -13,6 +13,7 @@ from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption, QuietOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
+from ettr.logs.lifetimes import read_lifetimes
 from ettr.plan import LIKE, from_fit
 from ettr.scenario import Scenario
 
@@ -100,6 +101,13 @@ def fit(
         Path | None,
         typer.Option("--scenario-out", metavar="FILE", help="Write the fitted scenario here, to go on with."),
     ] = None,
+    lifetimes: Annotated[
+        bool,
+        typer.Option(
+            "--lifetimes",
+            help="The file holds lifetimes of units: an age and whether it failed, dates in and out, or rows of both.",
+        ),
+    ] = False,
     encoding: Annotated[
         str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of the text; UTF-8 if not given.")
     ] = None,
@@ -115,6 +123,20 @@ def fit(
     """
     # a long log takes minutes to read: what can be refused is refused before
     column, sizes = options.cohorts(split)
+    if lifetimes:
+        with terminal.progress(quiet or as_json) as report:
+            lives = read_lifetimes(
+                log,
+                options.columns(map_ or []),
+                column,
+                until=window and window.rpartition("/")[2],
+                zone=zone,
+                time_unit=time_unit,
+                encoding=encoding,
+                progress=report.bytes,
+            )
+        terminal.show(failures.unit_lifetimes(lives), as_json, {})
+        return
     columns = options.columns(map_ or [])
     patterns = options.where(where or [])
     if gpus is not None and gpus < 1:

@@ -1,3 +1,4 @@
+from .bad_nodes import BadNodes as BadNodes
 from .dispersion import Dispersion as Dispersion
 from .dispersion import Gamma as Gamma
 from .fitting import Fit as Fit
@@ -21,10 +22,14 @@ from .rates import poisson_interval as poisson_interval
 from .rates import rate_intervals as rate_intervals
 from .rates import rate_ratio as rate_ratio
 from .rates import without_each as without_each
+from .recent import Recent as Recent
 from .repairs import RepairTimes as RepairTimes
 from .repeats import RepeatRisk as RepeatRisk
 from .roles import RoleCheck as RoleCheck
 from .trend import Trend as Trend
+from .units import Survival as Survival
+from .units import UnitLifetimes as UnitLifetimes
+from .units import unit_lifetimes as unit_lifetimes
 from .verdicts import Verdict as Verdict
 from .views import forecasts_made as forecasts_made
 from .views import gaps_fitted as gaps_fitted

@@ -195,7 +195,7 @@ def over_dispersed_rate(n_events: float, node_days: float, index: float = 1.0, l
     --------
     >>> rate = over_dispersed_rate(419, 110_592, index=5.0)
     >>> round(rate.per_1000_node_days, 3), round(rate.low, 2), round(rate.high, 2)
-    (3.789, 3.02, 4.64)
+    (3.789, 3.03, 4.65)
     """
     known = rate_gamma(n_events, node_days, index)
     wide = gamma_interval(known.shape, known.node_days, level)

@@ -1,0 +1,255 @@
+"""How long units live: survival, Weibull shape, and cohorts side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from ettr.core.report import Answer, Headline, Note, Report, Table, plain_values
+from ettr.core.sentences import capital, count, duration, listed, number, pct
+from ettr.core.units import H_PER_DAY
+from ettr.failures.lifetimes import LifetimeFit, fit_lifetimes, kaplan_meier
+from ettr.failures.log_words import counted, probability
+from ettr.failures.verdicts import SIGNIFICANT
+
+if TYPE_CHECKING:
+    from ettr.logs.lifetimes import Lives
+
+AGES_D = (30.0, 90.0, 365.0)
+"""Ages at which survival is told. [d]"""
+_MOST_COHORTS, _STEPS = 12, 200
+_ROUNDING = 1e-9
+_HAZARDS = {
+    "falling": "the older a unit, the rarer its failures",
+    "rising": "the older a unit, the more frequent its failures",
+    "flat": "age does not visibly change how often a unit fails",
+}
+
+
+@dataclass(frozen=True)
+class Survival:
+    """Lifetimes of one cohort.
+
+    Attributes
+    ----------
+    name : str
+        Of the cohort; ``all`` for all units.
+    n, n_failed : int
+        Units, and those whose life ended in a failure. [count]
+    median_h, low_h, high_h : float
+        Age that half of them outlive, and the ends of its interval; infinite where the curve does not fall so far. [h]
+    curve : DataFrame
+        Kaplan and Meier's estimate, thinned, see :func:`~ettr.failures.lifetimes.kaplan_meier`.
+    at_ages : DataFrame
+        ``age_d`` [d], ``survival``, ``low``, ``high`` and ``at_risk`` [count] at some ages, as far as units were
+        watched.
+    weibull : LifetimeFit or None
+        Its fit; None for fewer than five different ages at failure.
+    """
+
+    name: str
+    n: int
+    n_failed: int
+    median_h: float
+    low_h: float
+    high_h: float
+    curve: pd.DataFrame
+    at_ages: pd.DataFrame
+    weibull: LifetimeFit | None
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class UnitLifetimes(Answer):
+    """Lifetimes of all units, and of each cohort.
+
+    Attributes
+    ----------
+    source : str
+        File that they come from.
+    whole : Survival
+        All units.
+    split : str or None
+        Column of the cohorts.
+    cohorts : tuple of Survival
+        The most units first.
+    cohorts_p : float or None
+        Probability of curves as different by chance (log-rank); None for fewer than two cohorts with failures.
+    level : float
+        Coverage of all intervals.
+    notes : tuple of str
+        What was left out or assumed, a sentence each.
+    """
+
+    source: str
+    whole: Survival
+    split: str | None
+    cohorts: tuple[Survival, ...]
+    cohorts_p: float | None
+    level: float
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return dict(plain_values({field.name: getattr(self, field.name) for field in fields(self)}))
+
+    @property
+    def headline(self) -> str:
+        """How long half of the units live."""
+        return f"{self.source}: {_half(self.whole)}"
+
+    def report(self) -> Report:
+        """How long units live, what their age does, and cohorts side by side."""
+        sections: Report = [
+            Headline(self.source),
+            Note(f"{capital(_half(self.whole))}. {_hazard(self.whole)}"),
+            _at_ages([self.whole, *self.cohorts]),
+        ]
+        if len(self.cohorts) > 1:
+            sections.append(Note(_differ(self)))
+        return [*sections, *(Note(note, dim=True) for note in self.notes)]
+
+
+def unit_lifetimes(lives: Lives, level: float = 0.95) -> UnitLifetimes:
+    """Survival of units, as a whole and by cohort.
+
+    Parameters
+    ----------
+    lives : Lives
+        From :func:`ettr.logs.lifetimes.read_lifetimes`.
+    level : float
+        Coverage of all intervals.
+
+    Returns
+    -------
+    UnitLifetimes
+    """
+    table = lives.table
+    by_name = table.groupby("cohort", observed=True, sort=False) if lives.split else []
+    cohorts = sorted((_survival(str(name), rows, level) for name, rows in by_name), key=lambda one: -one.n)
+    with_failures = [rows for _, rows in by_name if rows["observed"].any()]
+    left_out = [f"{row.n:,} rows {row.action}: {row.reason} ({row.example})" for row in lives.ledger.itertuples()]
+    return UnitLifetimes(
+        source=lives.source,
+        whole=_survival("all", table, level),
+        split=lives.split,
+        cohorts=tuple(cohorts[:_MOST_COHORTS]),
+        cohorts_p=log_rank([(rows["duration_h"], rows["observed"]) for rows in with_failures])
+        if len(with_failures) > 1
+        else None,
+        level=level,
+        notes=(*left_out, *lives.notes),
+    )
+
+
+def _survival(name: str, rows: pd.DataFrame, level: float) -> Survival:
+    duration, observed = rows["duration_h"].to_numpy(), rows["observed"].to_numpy(dtype=bool)
+    curve = kaplan_meier(duration, observed, level)
+    ends = []
+    for column in ("survival", "low", "high"):
+        below = curve.loc[curve[column] <= 0.5 + _ROUNDING, "time_h"]
+        ends.append(float(below.iloc[0]) if len(below) else np.inf)
+    ages = [age for age in AGES_D if age * H_PER_DAY <= duration.max()]
+    places = np.searchsorted(curve["time_h"], np.array(ages) * H_PER_DAY, side="right") - 1
+    at_ages = curve.iloc[places][["survival", "low", "high"]].reset_index(drop=True)
+    at_ages.insert(0, "age_d", np.array(ages))
+    at_ages["at_risk"] = [int((duration >= age * H_PER_DAY).sum()) for age in ages]
+    thinned = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), _STEPS)).astype(int))
+    return Survival(
+        name=name,
+        n=len(rows),
+        n_failed=int(observed.sum()),
+        median_h=ends[0],
+        low_h=ends[1],
+        high_h=ends[2],
+        curve=curve.iloc[thinned].reset_index(drop=True),
+        at_ages=at_ages,
+        weibull=fit_lifetimes(duration, observed, level),
+    )
+
+
+def log_rank(groups: Sequence[tuple[Any, Any]]) -> float:
+    r"""Probability of survival curves at least as different if all groups fail alike.
+
+    Parameters
+    ----------
+    groups : sequence of (duration_h, observed)
+        Lifetimes of each group, and which of them ended; at least two groups. [h]
+
+    Notes
+    -----
+    At each age at which units fail the failures of a group are hypergeometric given all of them; observed less
+    expected, summed over the ages, with the covariance summed as well, are :math:`\chi^2` with one degree of freedom
+    less than there are groups (Mantel 1966; Peto and Peto 1972).
+
+    Examples
+    --------
+    >>> alike = ([1.0, 2.0, 3.0, 4.0], [True] * 4)
+    >>> log_rank([alike, alike]), round(log_rank([alike, ([11.0, 12.0, 13.0, 14.0], [True] * 4)]), 3)
+    (1.0, 0.007)
+    """
+    duration = np.concatenate([np.asarray(times, dtype=float) for times, _ in groups])
+    observed = np.concatenate([np.asarray(seen, dtype=bool) for _, seen in groups])
+    group = np.repeat(np.arange(len(groups)), [len(times) for times, _ in groups])
+    ages = np.unique(duration[observed])
+    failed, at_risk = np.zeros((len(ages), len(groups))), np.zeros((len(ages), len(groups)))
+    for place in range(len(groups)):
+        own = np.sort(duration[group == place])
+        at_risk[:, place] = own.size - np.searchsorted(own, ages)
+        failed[:, place] = np.bincount(
+            np.searchsorted(ages, duration[(group == place) & observed]), minlength=len(ages)
+        )
+    n, d = at_risk.sum(axis=1), failed.sum(axis=1)
+    share = at_risk / n[:, None]
+    weight = np.where(n > 1, d * (n - d) / np.maximum(n - 1, 1), 0.0)
+    excess = (failed - d[:, None] * share).sum(axis=0)
+    covariance = np.diag((weight[:, None] * share).sum(axis=0)) - (share * weight[:, None]).T @ share
+    statistic = float(excess[:-1] @ np.linalg.pinv(covariance[:-1, :-1]) @ excess[:-1])
+    return float(scipy.stats.chi2.sf(statistic, len(groups) - 1))
+
+
+def _half(one: Survival) -> str:
+    if np.isfinite(one.median_h):
+        high = f"to {duration(one.high_h)}" if np.isfinite(one.high_h) else "or more"
+        return f"half of the units live longer than {duration(one.median_h)} ({duration(one.low_h)} {high})"
+    last = one.curve.iloc[-1]
+    lived = f"{pct(last['survival'], 0)} of the units live longer than {duration(last['time_h'])}"
+    return f"{lived}, the last age at a failure"
+
+
+def _hazard(one: Survival) -> str:
+    counts = (
+        f"{count(one.n_failed)} of {counted(one.n, 'unit')} failed; the others still lived, or left, when last seen."
+    )
+    if one.weibull is None:
+        return f"{counts} It takes five different ages at failure to tell what age does."
+    shape = f"{number(one.weibull.shape)} ({number(one.weibull.low)} to {number(one.weibull.high)})"
+    return f"{counts} The Weibull shape is {shape}: {_HAZARDS[one.weibull.hazard]}."
+
+
+def _at_ages(groups: Sequence[Survival]) -> Table:
+    """Survival of each cohort at some ages, with its shape."""
+    ages = sorted({age for one in groups for age in one.at_ages["age_d"]})
+    rows = []
+    for one in groups:
+        known = one.at_ages.set_index("age_d")
+        cells = [_between(known.loc[age]) if age in known.index else "" for age in ages]
+        shape = f"{one.weibull.shape:.2f} ({one.weibull.low:.2f} to {one.weibull.high:.2f})" if one.weibull else ""
+        rows.append([one.name, count(one.n), count(one.n_failed), *cells, shape])
+    return Table(("units", "all", "failed", *(f"alive at {age:g} d" for age in ages), "Weibull shape"), rows)
+
+
+def _between(row: pd.Series) -> str:
+    return f"{pct(row['survival'], 0)} ({pct(row['low'], 0)} to {pct(row['high'], 0)})"
+
+
+def _differ(lifetimes: UnitLifetimes) -> str:
+    names = listed([one.name for one in lifetimes.cohorts[:4]])
+    if lifetimes.cohorts_p is None:
+        return f"Cohorts by {lifetimes.split} ({names}) cannot be compared: fewer than two had a failure."
+    differ = "live for different times" if lifetimes.cohorts_p < SIGNIFICANT else "may live alike"
+    return f"Cohorts by {lifetimes.split} ({names}) {differ} (log-rank, {probability(lifetimes.cohorts_p)})."

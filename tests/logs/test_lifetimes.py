@@ -1,0 +1,150 @@
+"""Tables of lifetimes in three kinds, and their survival against scipy's."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from ettr.core.errors import InputError
+from ettr.failures import unit_lifetimes
+from ettr.failures.units import log_rank
+from ettr.logs import read_lifetimes
+
+DATES = """serial,installed,removed,reason,vendor
+a,2024-01-01,2024-05-01,failure,X
+b,2024-01-01,,,X
+c,2024-02-01,2024-09-01,upgrade,Y
+d,2024-02-01,2024-01-01,failure,Y
+e,soon,2024-01-01,failure,Y
+"""
+CHANGES = """unit,time,event,vendor
+a,2024-01-01,installed,X
+a,2024-05-01,failed,X
+b,2024-01-01,in,X
+a,2024-05-02,insert,X
+c,2024-02-01,add,Y
+c,2024-09-01,upgraded,Y
+d,2024-03-01,failed,Y
+b,2024-03-01,looked at,X
+"""
+
+
+@pytest.fixture
+def lives(write):
+    return lambda text, **options: read_lifetimes(write(text), **options)
+
+
+def days(read):
+    return (read.table["duration_h"] / 24).round(6).tolist()
+
+
+def test_dates_in_and_out(lives, count):
+    read = lives(DATES, until="2024-12-31", split="vendor")
+    assert days(read) == [121, 365, 213] and read.table["observed"].tolist() == [True, False, False]
+    assert read.table["cohort"].tolist() == ["X", "X", "Y"]
+    assert count(read, "not parsed", "ends when it begins, or before") == count(read, "not parsed", "in: no time") == 1
+    assert "units that left for another reason than a failure: 1" in read.notes
+    assert days(lives(DATES))[1] == 244  # to the last time in the file, which is said
+    assert any("until the last time in the file" in note for note in lives(DATES).notes)
+
+
+def test_a_row_in_and_a_row_out(lives, count):
+    read = lives(CHANGES, until="2024-12-31")
+    assert sorted(days(read)) == [121, 213, 243, 365]
+    assert read.table["observed"].sum() == 1  # the upgrade, and what is still in, are censored
+    assert count(read, "not parsed", "out without a time in") == count(read, "not parsed", "neither in nor out") == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "cells"),
+    [("age_d,failed", ("10,1", "20,0", "5,1")), ("lifetime (h),status", ("240,dead", "480,alive", "120,broken"))],
+)
+def test_an_age_and_whether_it_ended(lives, header, cells):
+    read = lives("\n".join([header, *cells]))
+    assert days(read) == [10, 20, 5] and read.table["observed"].tolist() == [True, False, True]
+
+
+def test_what_only_the_user_can_know_is_asked(lives):
+    with pytest.raises(InputError, match="ages in 'age' have no unit: name it age_d, or give --time-unit"):
+        lives("age,failed\n10,1\n")
+    assert days(lives("age,failed\n10,1\n", time_unit="d")) == [10]
+    assert days(lives("x,y\n10,1\n", columns={"age": "x", "failed": "y"}, time_unit="d")) == [10]
+    with pytest.raises(InputError, match="must hold ages and whether they ended.*Columns found: 'x', 'y'"):
+        lives("x,y\n10,1\n")
+    with pytest.raises(InputError, match="--split: log.csv has no column 'vendor'"):
+        lives("age_d,failed\n10,1\n", split="vendor")
+    with pytest.raises(InputError, match="lifetimes have the columns unit, age"):
+        lives("age_d,failed\n10,1\n", columns={"node": "age_d"})
+    with pytest.raises(InputError, match="no lifetime could be read. 1 not parsed: age: no duration"):
+        lives("age_d,failed\n10,1\n".replace("10,1", "ten,1\n1:00,maybe"))
+
+
+# --------------------------------------------------------------------------- survival
+
+
+def drawn(seed, n, shape=1.5, scale=1000.0, end=1200.0):
+    rng = np.random.default_rng(seed)
+    life = scale * rng.weibull(shape, n)
+    return np.minimum(life, end), life < end
+
+
+def as_text(*groups):
+    rows = [
+        f"{hours!r},{int(seen)},{name}"
+        for name, (duration, observed) in zip("ABC", groups, strict=False)
+        for hours, seen in zip(duration.tolist(), observed.tolist(), strict=True)
+    ]
+    return "\n".join(["age_h,failed,vendor", *rows])
+
+
+def test_survival_and_shape_are_those_of_scipy(lives):
+    duration, observed = drawn(1, 300)
+    found = unit_lifetimes(lives(as_text((duration, observed))))
+    data = stats.CensoredData(uncensored=duration[observed], right=duration[~observed])
+    curve = stats.ecdf(data).sf
+    for row in found.whole.at_ages.itertuples():
+        assert row.survival == pytest.approx(float(curve.evaluate(row.age_d * 24)))
+        assert row.at_risk == (duration >= row.age_d * 24).sum()
+    shape, _, scale = stats.weibull_min.fit(data, floc=0)
+    assert (found.whole.weibull.shape, found.whole.weibull.scale_h) == pytest.approx((shape, scale), rel=1e-3)
+    before, after = (float(curve.evaluate(found.whole.median_h + step)) for step in (-1e-6, 1e-6))  # times are in us
+    assert after <= 0.5 + 1e-9 < before
+    assert found.whole.low_h < found.whole.median_h < found.whole.high_h
+    assert found.whole.n == 300 and found.whole.n_failed == observed.sum()
+
+
+def test_the_log_rank_test_is_scipy_s():
+    first, second = drawn(2, 80), drawn(3, 60, scale=800.0)
+    censored = (stats.CensoredData(uncensored=d[seen], right=d[~seen]) for d, seen in (first, second))
+    assert log_rank([first, second]) == pytest.approx(stats.logrank(*censored).pvalue, rel=1e-9)
+    assert log_rank([first, second]) == pytest.approx(log_rank([second, first]))
+
+
+def test_the_log_rank_test_of_three_is_even_where_they_are_alike():
+    p = [log_rank([drawn(seed + 1000 * i, 50) for i in range(3)]) for seed in range(100)]
+    assert stats.kstest(p, "uniform").pvalue > 1e-3
+    assert log_rank([drawn(1, 80), drawn(2, 80), drawn(3, 80, scale=400.0)]) < 1e-3
+
+
+def test_cohorts_are_told_apart_in_words(lives):
+    found = unit_lifetimes(lives(as_text(drawn(1, 200), drawn(2, 100, scale=500.0)), split="vendor"))
+    assert [one.name for one in found.cohorts] == ["A", "B"] and found.cohorts_p < 1e-3
+    headline, note, table, differ = found.report()[:4]
+    assert headline.text == "log.csv" and note.text.startswith("Half of the units live longer than ")
+    assert "the older a unit, the more frequent its failures" in note.text
+    assert [row[0] for row in table.rows] == ["all", "A", "B"] and table.columns[3] == "alive at 30 d"
+    assert differ.text == "Cohorts by vendor (A and B) live for different times (log-rank, p < 0.001)."
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_few_failures_tell_no_median_and_no_shape(lives):
+    found = unit_lifetimes(lives("age_d,failed,vendor\n10,1,X\n20,0,X\n30,0,Y\n40,0,Y\n", split="vendor"))
+    note, differ = found.report()[1].text, found.report()[3].text
+    assert note.startswith("75% of the units live longer than 10 days, the last age at a failure.")
+    assert "It takes five different ages at failure" in note and found.whole.weibull is None
+    assert differ.endswith("cannot be compared: fewer than two had a failure.") and found.cohorts_p is None
+    assert isinstance(found.whole.curve, pd.DataFrame) and np.isinf(found.whole.median_h)
