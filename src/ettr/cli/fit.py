@@ -26,6 +26,14 @@ def fit(
     nodes: Annotated[
         int | None, typer.Option("--nodes", metavar="N", help="Nodes that were watched, the healthy ones included.")
     ] = None,
+    inventory: Annotated[
+        Path | None,
+        typer.Option(
+            "--inventory",
+            metavar="FILE",
+            help="Instead of --nodes: a table of nodes and when each came and went (node, in, out).",
+        ),
+    ] = None,
     window: Annotated[
         str | None,
         typer.Option(
@@ -161,6 +169,7 @@ def fit(
             down=down,
             up=up,
             failure_severity=failure_severity,
+            inventory=inventory,
             encoding=encoding,
             progress=report.bytes,
         )

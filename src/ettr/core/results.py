@@ -194,6 +194,9 @@ class FailureLog(Answer):
         What a reader must know before any number of the log, a sentence each.
     exposure : str
         Where the nodes and the window come from, in a few words.
+    stays : DataFrame or None
+        When each node was watched, where an inventory says so: ``node``, ``in_h``, ``out_h`` since the window's start
+        [h], a row a stay.
     """
 
     events: pd.DataFrame
@@ -210,6 +213,7 @@ class FailureLog(Answer):
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     exposure: str = ""
+    stays: pd.DataFrame | None = None
 
     @property
     def failures(self) -> pd.DataFrame:
@@ -242,7 +246,9 @@ class FailureLog(Answer):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the events, which are counted, as plain values for JSON."""
-        about = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "events"}
+        about = {
+            field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("events", "stays")
+        }
         counts = {"n_events": len(self.failures), "n_planned": int(self.events["planned"].sum())}
         return dict(plain_values({**about, **counts}))
 

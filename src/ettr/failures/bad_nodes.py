@@ -126,7 +126,7 @@ def find_bad_nodes(outages: Outages, names: Any = None, weight: Any = None, tota
     alone_p, _ = _beyond(by_itself, weights, in_all, n_nodes)
     alone_low = _lift(by_itself, weights, in_all, beyond)["low"]
     table = table.assign(p=p, beyond=beyond, **_lift(counts, weights, in_all, beyond))
-    table["remark"] = _remarks(table, outages.window_h)
+    table["remark"] = _remarks(table, outages.seen_h)
     is_bad = (alone_p < SIGNIFICANT) & (alone_low >= REPLACE_LIFT) & (by_itself >= REPLACE_FEWEST)
     table["advice"] = _advice(table, is_bad)
     table.insert(0, "node", np.arange(len(table)) if names is None else np.asarray(names))
@@ -185,10 +185,12 @@ def _lift(counts: np.ndarray, weight: np.ndarray, total: float, beyond: np.ndarr
         return {"expected": expected, "lift": counts / expected, "low": low, "high": high}
 
 
-def _remarks(table: pd.DataFrame, window_h: float) -> np.ndarray:
+def _remarks(table: pd.DataFrame, seen_h: pd.DataFrame) -> np.ndarray:
     """Whether the failures of a node, of which those that hang together count once, stop early or begin late."""
-    over = (table["last_h"] / window_h) ** table["n_apart"] < _SHORT
-    late = (1 - table["first_h"] / window_h) ** table["n_apart"] < _SHORT
+    began, until = seen_h["from_h"].to_numpy(), seen_h["until_h"].to_numpy()
+    there_h = np.maximum(until - began, 1e-9)
+    last, first = ((table[name].to_numpy() - began) / there_h for name in ("last_h", "first_h"))
+    over, late = (np.clip(share, 0, 1) ** table["n_apart"].to_numpy() < _SHORT for share in (last, 1 - first))
     return np.where(over, "over", np.where(late, "late", ""))
 
 

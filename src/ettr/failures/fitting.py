@@ -225,7 +225,7 @@ def fit(
     sized = cohorts is not None and bool(cohorts["known_exposure"].sum() > 1)
     apart = verdicts.separate(cohort_test, split, sized)
     report("nodes")
-    end_h, of_all = log.hours("end"), (log.window_h, log.n_nodes)
+    end_h, of_all = log.hours("end"), (log.window_h, log.n_nodes, log.stays)
     out = find_outages(start_h, end_h, failures["node"], *of_all)
     by_cohort = cohorts if apart.answer == "separate" else None
     nodes = _nodes(failures, out, seed, level, _Expected(log, failures, split, by_cohort))
@@ -318,6 +318,10 @@ def _cohorts(
     )
 
 
+_ALWAYS = 0.99
+"""A node that was there for this share of the window counts as watched all the time."""
+
+
 @dataclass(frozen=True)
 class _Expected:
     """How often each node should fail, by what explains a part of it."""
@@ -329,6 +333,13 @@ class _Expected:
 
     def weights(self, names: np.ndarray, role: roles.RoleCheck | None) -> tuple[np.ndarray, float]:
         """Weights of the nodes that failed, 1 for an ordinary one, and their sum over all nodes."""
+        by_kind, total = self._by_kind(names, role)
+        if self.log.stays is None:
+            return by_kind, total
+        hours = (self.log.stays["out_h"] - self.log.stays["in_h"]).groupby(self.log.stays["node"]).sum()
+        return by_kind * np.maximum(hours.reindex(names).fillna(hours.mean()) / hours.mean(), 1e-9), total
+
+    def _by_kind(self, names: np.ndarray, role: roles.RoleCheck | None) -> tuple[np.ndarray, float]:
         n_nodes = self.log.n_nodes
         if self.by_cohort is not None:
             rates = self.by_cohort.set_index("group")["rate"] / (NODE_DAYS * len(self.failures) / self.log.node_days)
@@ -349,13 +360,12 @@ def _nodes(failures: pd.DataFrame, out: Outages, seed: int, level: float, expect
     seen, rows = seen_nodes(failures["node"]), out.failures
     apart = bad_nodes.failures_apart(out)
     apart = apart[apart["apart"]]
-    watched = out.window_h, out.n_nodes, seed
     role = roles.check_roles(seen.names, np.bincount(apart["node"], minlength=len(seen.names)), out.n_nodes, seed)
     lives = lifetimes.node_lifetimes(out)
     columns = lives["duration_h"], lives["observed"]
     return NodeStatistics(
-        as_logged=lemons.find_lemons(rows["start_h"], rows["node"], *watched),
-        apart=lemons.find_lemons(apart["start_h"], apart["node"], *watched),
+        as_logged=_lemons(rows, out, expected.log.stays, seed),
+        apart=_lemons(apart, out, expected.log.stays, seed),
         n_repeats=int((rows["node"] >= 0).sum()) - len(apart),
         bad=bad_nodes.find_bad_nodes(out, seen.names, *expected.weights(seen.names, role)),
         hazard=repeats.hazard_after_repair(out, level=level),
@@ -364,6 +374,20 @@ def _nodes(failures: pd.DataFrame, out: Outages, seed: int, level: float, expect
         survival=lifetimes.kaplan_meier(*columns, level=level),
         lifetime=lifetimes.fit_lifetimes(*columns, level=level),
     )
+
+
+def _lemons(rows: pd.DataFrame, out: Outages, stays: pd.DataFrame | None, seed: int) -> Lemons:
+    """Unevenness between the nodes that were watched all the time, of which there are as many as the halves need."""
+    n_nodes = out.n_nodes
+    if stays is not None:
+        throughout = stays.groupby("node").agg(from_h=("in_h", "min"), until_h=("out_h", "max"), n=("in_h", "size"))
+        always = (throughout["n"] == 1) & (throughout["until_h"] - throughout["from_h"] > _ALWAYS * out.window_h)
+        here = (out.seen_h["until_h"] - out.seen_h["from_h"] > _ALWAYS * out.window_h).to_numpy()
+        rows = rows[(rows["node"] < 0) | here[rows["node"]]]
+        n_nodes = max(int(always.sum()), int((rows["node"] >= 0).any()))
+    if not (rows["node"] >= 0).any():
+        return lemons.nothing_known(len(rows), n_nodes)
+    return lemons.find_lemons(rows["start_h"], rows["node"], out.window_h, max(n_nodes, rows["node"].nunique()), seed)
 
 
 def _forecast(start_h: np.ndarray, window_h: float, level: float) -> tuple[Forecast | None, ForecastScore | None]:

@@ -79,6 +79,11 @@ class Lemons:
         return min(self.rank_p, self.worst_p) < _SIGNIFICANT / 2
 
 
+def nothing_known(n_unknown: int, n_nodes: int) -> Lemons:
+    """What is known where no failure has a node that can be compared: nothing."""
+    return Lemons(0, n_unknown, n_nodes, 0, 1.0, 1.0, "chi-square", None, 1.0, 1, None, None, None, 0.0, 1.0)
+
+
 def find_lemons(start_h: Any, node: Any, window_h: float, n_nodes: int, seed: int = 0) -> Lemons:
     r"""Look for nodes that fail more than others, and keep doing so.
 

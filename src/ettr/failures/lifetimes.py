@@ -79,7 +79,8 @@ def node_lifetimes(outages: Outages) -> pd.DataFrame:
     """
     out = outages.incidents[outages.incidents["node"] >= 0]
     later = out.groupby("node")["start_h"].shift(-1)
-    lasted = later.fillna(outages.window_h) - out["end_h"]
+    until = outages.seen_h["until_h"].reindex(out["node"]).to_numpy()
+    lasted = np.maximum(later.fillna(pd.Series(until, index=out.index)) - out["end_h"], 0.0)
     rows = pd.DataFrame({"node": out["node"], "duration_h": lasted, "observed": later.notna()})
     # an outage that lasts until the window's end is followed by no time in service
     return rows[rows["observed"] | (rows["duration_h"] > 0)].reset_index(drop=True)

@@ -38,6 +38,10 @@ class Outages:
         Length of the window. [h]
     n_nodes : int
         Nodes watched, the healthy ones included. [count]
+    exposure_h : float
+        Time for which they were watched. [node-h]
+    seen_h : DataFrame
+        By number of a node: ``from_h`` and ``until_h``, between which it was watched. [h]
     """
 
     failures: pd.DataFrame
@@ -45,6 +49,8 @@ class Outages:
     incidents: pd.DataFrame
     window_h: float
     n_nodes: int
+    exposure_h: float
+    seen_h: pd.DataFrame
 
     @property
     def downtime_h(self) -> float:
@@ -56,7 +62,7 @@ class Outages:
         """Share of the nodes' time in service, in [0, 1]; None where a failure names no node, or none has an end."""
         if (self.failures["node"] < 0).any() or self.failures["unknown"].all():
             return None
-        return 1 - self.downtime_h / (self.n_nodes * self.window_h)
+        return 1 - self.downtime_h / self.exposure_h
 
 
 @dataclass(frozen=True)
@@ -196,7 +202,9 @@ def settled_ends(start_h: Any, end_h: Any, node: Any, window_h: float) -> pd.Dat
     return pd.DataFrame({"node": codes, "start_h": start, "end_h": end, "open": is_open, "unknown": unknown})
 
 
-def find_outages(start_h: Any, end_h: Any, node: Any, window_h: float, n_nodes: int) -> Outages:
+def find_outages(
+    start_h: Any, end_h: Any, node: Any, window_h: float, n_nodes: int, stays: pd.DataFrame | None = None
+) -> Outages:
     """Find when nodes were out of service, from a log's failures.
 
     Parameters
@@ -210,6 +218,8 @@ def find_outages(start_h: Any, end_h: Any, node: Any, window_h: float, n_nodes: 
         Length of the window. [h]
     n_nodes : int
         Nodes watched, the healthy ones included. [count]
+    stays : DataFrame, optional
+        When each node was watched: ``node``, ``in_h``, ``out_h`` [h]; for the whole window if not given.
 
     Returns
     -------
@@ -232,7 +242,15 @@ def find_outages(start_h: Any, end_h: Any, node: Any, window_h: float, n_nodes: 
         seen_nodes(node, n_nodes)
     ends = settled_ends(start_h, end_h, node, window_h)
     until = ends["end_h"] + np.where(ends["unknown"], SAME_WITHOUT_END_H, SAME_WITHIN_H)
-    return Outages(ends, _joined(ends, ends["end_h"]), _joined(ends, until), float(window_h), n_nodes)
+    names = np.empty(0, dtype=object) if node is None else seen_nodes(node).names
+    seen_h = pd.DataFrame({"from_h": np.zeros(len(names)), "until_h": np.full(len(names), float(window_h))})
+    exposure_h = n_nodes * float(window_h)
+    if stays is not None:
+        by_node = stays.groupby("node").agg(from_h=("in_h", "min"), until_h=("out_h", "max")).reindex(names)
+        seen_h = by_node.reset_index(drop=True).fillna({"from_h": 0.0, "until_h": float(window_h)})
+        exposure_h = float((stays["out_h"] - stays["in_h"]).sum())
+    joined, incidents = _joined(ends, ends["end_h"]), _joined(ends, until)
+    return Outages(ends, joined, incidents, float(window_h), n_nodes, exposure_h, seen_h)
 
 
 def _joined(ends: pd.DataFrame, until: pd.Series) -> pd.DataFrame:

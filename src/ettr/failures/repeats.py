@@ -177,7 +177,7 @@ def hazard_after_repair(outages: Outages, edges_d: Any = EDGES_D, level: float =
     lasted, seen = lives["duration_h"].to_numpy() / H_PER_DAY, lives["observed"].to_numpy()
     soon_days = [float(np.clip(lasted - a, 0, b - a).sum()) for a, b in itertools.pairwise(edges)]
     out_days = float((out["end_h"] - out["start_h"])[known].sum()) / H_PER_DAY
-    total_days = outages.n_nodes * outages.window_h / H_PER_DAY
+    total_days = outages.exposure_h / H_PER_DAY
     remaining = total_days - out_days - sum(soon_days)
     remaining = remaining if remaining > 1e-9 * total_days else 0.0  # not the rounding of a difference
     # histogram closes its last bin; a failure at the very last edge belongs to the remaining time

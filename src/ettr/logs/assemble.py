@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -14,6 +15,7 @@ from ettr.files.ledger import NOT_PARSED, Ledger
 from ettr.files.time_numbers import UNITS
 from ettr.files.times import DAY, FIRST_US, SECOND
 from ettr.logs.doubts import doubt
+from ettr.logs.inventory import node_days, watched
 from ettr.logs.nodes import settle_nodes
 from ettr.logs.options import Options
 from ettr.logs.outliers import without_outliers
@@ -85,13 +87,18 @@ def observed(
     _note_nodes(frame, ledger)
     doubt(frame[~frame["planned"]], window, ledger)
     events.note_others(frame)
-    n_nodes, node_days, watched = _exposure(frame, exposure, options, window, source, ledger)
+    there = None if options.inventory is None else watched(options.inventory, frame, window, ledger)
+    if there is not None:
+        exposure = Exposure(there["node"].nunique(), window, exposure.node_days or node_days(there))
+        options = replace(options, n_nodes=None)
+    n_nodes, days, origin = _exposure(frame, exposure, options, window, source, ledger)
+    origin = origin if there is None else "nodes by the inventory"
     stamps = (pd.Timestamp(window[0], unit="us", tz="UTC"), pd.Timestamp(window[1], unit="us", tz="UTC"))
     log = FailureLog(
         events=in_utc(frame.drop(columns=[LINE, DIGEST])),
         n_nodes=n_nodes,
         window=stamps,
-        node_days=node_days,
+        node_days=days,
         format=name,
         source=source,
         resolution_h=_resolution_h(frame["start"].to_numpy()),
@@ -101,7 +108,8 @@ def observed(
         n_records=n_records,
         notes=tuple(ledger.notes),
         doubts=tuple(ledger.doubts),
-        exposure=f"{watched}, {seen}",
+        exposure=f"{origin}, {seen}",
+        stays=there,
     )
     _check_cohorts(log)
     return log

@@ -144,13 +144,14 @@ def _folded(frame: pd.DataFrame, fold: Callable[[str], str], words: str, ledger:
 
 def _may_meet(key: str, group: list[str], words: str) -> bool:
     """Domains are dropped only where the bare name stands there too: two domains are two nodes."""
-    return words != _DOMAIN or (key in group and len(group) == 2)
+    return words != _DOMAIN or (len(group) == 2 and any(name.casefold() == key for name in group))
 
 
 def _bare(name: str) -> str:
-    """The name before its domain; addresses and numbers have none."""
+    """The name before its domain, without case; addresses and numbers have none."""
     head, _, domain = name.partition(".")
-    return head if any(sign.isalpha() for sign in head) and any(sign.isalpha() for sign in domain) else name
+    has_domain = any(sign.isalpha() for sign in head) and any(sign.isalpha() for sign in domain)
+    return (head if has_domain else name).casefold()
 
 
 def _whole(name: str) -> str:

@@ -60,6 +60,8 @@ class Options:
         Least severity that is a failure.
     split : str or None
         Column whose values are systems of their own: a name in two of them is two nodes.
+    inventory : DataFrame or None
+        When nodes came and went, see `read_inventory`.
     """
 
     n_nodes: int | None = None
@@ -77,6 +79,7 @@ class Options:
     up: tuple[str, ...] = ()
     failure_severity: str | None = None
     split: str | None = None
+    inventory: pd.DataFrame | None = None
 
     def clock(self, ledger: Ledger) -> Clock:
         """A reader of the log's time stamps."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from ettr.files.opening import Progress, Source
 from ettr.files.spooling import STDIN
 from ettr.logs import dcgm, journal, json_events, kubernetes, redfish, slurm, slurm_json, table, torchrun, xid
 from ettr.logs.assemble import observed
-from ettr.logs.options import Options, WindowLike, what_is_given
+from ettr.logs.inventory import read_inventory
+from ettr.logs.options import MOST_NODES, Options, WindowLike, what_is_given
 from ettr.logs.raw_failures import Events, Exposure
 from ettr.logs.rows import Batch, Rows
 
@@ -64,6 +66,7 @@ def read(
     down: str | Sequence[str] | None = None,
     up: str | Sequence[str] | None = None,
     failure_severity: str | None = None,
+    inventory: str | Path | None = None,
     encoding: str | None = None,
     progress: Progress | None = None,
 ) -> FailureLog:
@@ -105,6 +108,8 @@ def read(
         Without words for up every record with a word for down is a failure.
     failure_severity : str or None
         Least severity that counts, of ``debug``, ``info``, ``warning``, ``error`` (if not given) and ``critical``.
+    inventory : str or path or None
+        A table of nodes and when each came and went, in place of ``n_nodes``: columns node, in and out.
     encoding : str or None
         Of the file's text, as Python calls it; UTF-8 if not given.
     progress : callable or None
@@ -145,9 +150,13 @@ def read(
         up=up,
         failure_severity=failure_severity,
     )
+    if inventory is not None and n_nodes is not None:
+        raise InputError("--nodes and --inventory both say how many nodes were watched: give one")
     source, chosen = FORMATS.open(path, format, progress, encoding)
     _refuse_unread(options, chosen.name, source.name)
     ledger = Ledger()
+    if inventory is not None:  # which says how many there are, whatever the format would count
+        options = replace(options, n_nodes=MOST_NODES, inventory=read_inventory(inventory, ledger, zone))
     events = Events(ledger)
     exposure = chosen.read(source, options, events, ledger)
     ledger.close()
