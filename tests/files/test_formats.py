@@ -37,4 +37,5 @@ def test_a_named_format_is_not_guessed(write):
 
 
 def test_formats_are_listed_in_the_order_in_which_they_are_tried():
-    assert FORMATS.table().to_dict("list") == {"name": ["strict", "loose"], "title": ["STRICT", "LOOSE"]}
+    table = FORMATS.table()
+    assert (table["name"].tolist(), table["title"].tolist()) == (["strict", "loose"], ["STRICT", "LOOSE"])

@@ -299,7 +299,7 @@ def test_the_same_samples_in_another_format_are_the_same(read):
 
 
 def test_formats_are_tried_in_the_order_that_is_listed():
-    assert telemetry.formats()["name"].tolist() == ["dcgm", "nvidia-smi", "zeus", "codecarbon", "csv"]
+    assert telemetry.formats()["name"].tolist() == ["dcgm", "nvidia-smi", "zeus", "codecarbon", "csv", "wide"]
 
 
 def test_shifting_and_scaling_time_changes_only_time(read):

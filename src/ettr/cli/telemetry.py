@@ -60,7 +60,7 @@ def fit(
     format_: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="NAME", help="dcgm, nvidia-smi, zeus, codecarbon or csv; sniffed if not given."
+            "--format", metavar="NAME", help="dcgm, nvidia-smi, zeus, codecarbon, csv or wide; sniffed if not given."
         ),
     ] = None,
     part: Annotated[
@@ -77,6 +77,20 @@ def fit(
     ] = None,
     zone: Annotated[
         str | None, typer.Option("--zone", help="Zone of stamps that carry none, e.g. Europe/Berlin or +08:00.")
+    ] = None,
+    map_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="OURS=THEIRS ...",
+            help="Columns of a table: time, power, temperature, memory, clock, utilisation, gpu, step.",
+        ),
+    ] = None,
+    gpus_in_turn: Annotated[
+        int | None,
+        typer.Option(
+            "--gpus-in-turn", metavar="N", help="N GPUs take turns without a name; rounds of another size are left out."
+        ),
     ] = None,
     power_window_ms: Annotated[
         float | None,
@@ -110,7 +124,10 @@ def fit(
     if part_out is not None:
         options.check_yaml_out("--part-out", part_out, "GPU")
     with terminal.progress(quiet or as_json) as report:
-        read = recordings.read(file, format_, zone=zone, progress=report.bytes)
+        columns = options.columns(map_ or [])
+        read = recordings.read(
+            file, format_, zone=zone, columns=columns, gpus_in_turn=gpus_in_turn, progress=report.bytes
+        )
         fitted = recordings.fit(read, part, medium, gpu=gpu, power_window_s=window_s, progress=report.step)
     if part_out is not None:
         options.write(part_out, fitted.to_part(options.short_name(part_out)).to_yaml())

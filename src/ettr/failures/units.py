@@ -120,7 +120,7 @@ def unit_lifetimes(lives: Lives, level: float = 0.95) -> UnitLifetimes:
     Parameters
     ----------
     lives : Lives
-        From :func:`ettr.logs.lifetimes.read_lifetimes`.
+        From :func:`ettr.logs.read_lifetimes`.
     level : float
         Coverage of all intervals.
 

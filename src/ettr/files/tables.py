@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ettr.core.errors import InputError
 from ettr.files.ledger import Ledger
@@ -14,6 +15,9 @@ _DELIMITERS = ",;\t|"
 COMMENT = "#"
 """A line that begins so is none of the table."""
 
+_IN_BRACKETS = re.compile(r"[(\[].*?[)\]]")
+_SIGNS = re.compile(r"[\W_]+")
+_SHOWN = 300
 _BATCH = 10_000
 _MOST_LINES = 200
 _MOST_CHARACTERS = 1 << 20
@@ -53,6 +57,45 @@ def header_of(line: str) -> tuple[list[str], str]:
     while len(names) > 1 and not names[-1]:
         names.pop()
     return names, delimiter
+
+
+def plain_name(name: str) -> str:
+    """Return a column's name without case, spaces, signs and what stands in brackets.
+
+    Parameters
+    ----------
+    name : str
+        As in the file; of ``fault_type.Class`` only what follows the last dot counts.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> plain_name("Start_Time (UTC)"), plain_name("fault_type.Class")
+    ('starttime', 'class')
+    """
+    return _SIGNS.sub("", _IN_BRACKETS.sub("", name).rpartition(".")[2]).lower()
+
+
+def same_name(wanted: str, present: Sequence[str]) -> str | None:
+    """The column of that name, but for case, spaces and signs; None if there is none."""
+    same = [name for name in present if name == wanted] or [
+        name for name in present if name.lower() == wanted.lower() or plain_name(name) == plain_name(wanted)
+    ]
+    return same[0] if same else None
+
+
+def columns_found(present: Sequence[str]) -> str:
+    """A sentence with the columns of a file."""
+    return f"Columns found: {listed_names(present)}."
+
+
+def listed_names(present: Sequence[str]) -> str:
+    """Names in quotes, cut where they would fill a page."""
+    listed = ", ".join(repr(name[:60]) for name in present)
+    return f"{listed[:_SHOWN]}{' ...' if len(listed) > _SHOWN else ''}"
 
 
 def rows(source: Source, ledger: Ledger, skip: int = 0, delimiter: str = "") -> Iterator[tuple[str, list[str]]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from ettr.core.errors import InputError
+from ettr.files.tables import columns_found, listed_names, plain_name, same_name
 from ettr.logs.durations import without_unit
 
 Columns = dict[str, tuple[str, ...]]
@@ -38,30 +38,6 @@ _WORDS = {
 }
 WORDS = {role: tuple(words.split()) for role, words in _WORDS.items()}
 """Words for each role without case, spaces and signs; the first that a table has is taken."""
-
-_IN_BRACKETS = re.compile(r"[(\[].*?[)\]]")
-_SIGNS = re.compile(r"[\W_]+")
-_SHOWN = 300
-
-
-def plain_name(name: str) -> str:
-    """Return a column's name without case, spaces, signs and what stands in brackets.
-
-    Parameters
-    ----------
-    name : str
-        As in the file; of ``fault_type.Class`` only what follows the last dot counts.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> plain_name("Start_Time (UTC)"), plain_name("fault_type.Class")
-    ('starttime', 'class')
-    """
-    return _SIGNS.sub("", _IN_BRACKETS.sub("", name).rpartition(".")[2]).lower()
 
 
 def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str) -> Columns:
@@ -115,14 +91,6 @@ def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str)
     return {name: chosen[name] for name in (*ROLES, *chosen) if name in chosen}
 
 
-def same_name(wanted: str, present: Sequence[str]) -> str | None:
-    """The column of that name, but for case, spaces and signs; None if there is none."""
-    same = [name for name in present if name == wanted] or [
-        name for name in present if name.lower() == wanted.lower() or plain_name(name) == plain_name(wanted)
-    ]
-    return same[0] if same else None
-
-
 def _name_of(role: str, name: str) -> str:
     return plain_name(without_unit(name) if role == "duration" else name)
 
@@ -132,19 +100,9 @@ def origins(what: str, columns: Columns, present: Sequence[str], more: Sequence[
     taken = {name for names in columns.values() for name in names}
     unread = [name for name in present if name not in (*taken, *more)]
     read = ", ".join(f"{ours} from {'+'.join(theirs)!r}" for ours, theirs in columns.items())
-    return f"{what} read: {read}{f'; not read: {_names(unread)}' if unread else ''}"
+    return f"{what} read: {read}{f'; not read: {listed_names(unread)}' if unread else ''}"
 
 
 def is_start(name: str) -> bool:
     """Whether a column's name speaks of the start of a failure."""
     return plain_name(name) in WORDS["start"]
-
-
-def columns_found(present: Sequence[str]) -> str:
-    """A sentence with the columns of a file."""
-    return f"Columns found: {_names(present)}."
-
-
-def _names(present: Sequence[str]) -> str:
-    listed = ", ".join(repr(name[:60]) for name in present)
-    return f"{listed[:_SHOWN]}{' ...' if len(listed) > _SHOWN else ''}"

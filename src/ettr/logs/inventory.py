@@ -13,10 +13,10 @@ from ettr.core.sentences import pct
 from ettr.files.clock import Clock
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import Table
+from ettr.files.tables import Table, columns_found, plain_name
 from ettr.files.times import DAY
 from ettr.files.zones import zone_of
-from ettr.logs.columns import WORDS, columns_found, origins, plain_name
+from ettr.logs.columns import WORDS, origins
 from ettr.logs.nodes import PLACEHOLDERS
 
 _CAME = "in from since installed installedat added joined commissioned deployed"

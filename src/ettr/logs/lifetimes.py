@@ -14,10 +14,9 @@ from ettr.core.errors import InputError
 from ettr.files.clock import Clock
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
-from ettr.files.tables import Table
+from ettr.files.tables import Table, columns_found, plain_name, same_name
 from ettr.files.time_numbers import UNITS
 from ettr.files.zones import zone_of
-from ettr.logs.columns import columns_found, plain_name, same_name
 from ettr.logs.durations import durations_us, unit_us, without_unit
 from ettr.logs.states import plain
 

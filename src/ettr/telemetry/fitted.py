@@ -14,6 +14,7 @@ from ettr.core.errors import InputError
 from ettr.core.report import Answer, Report, plain_values
 from ettr.scenario.gpu import Gpu
 from ettr.telemetry.estimates import Estimate
+from ettr.telemetry.phases import PHASES
 from ettr.telemetry.report import fit_report
 
 OVER = 1.02
@@ -40,8 +41,8 @@ class Level:
     Attributes
     ----------
     phase : str
-        ``compute``, ``communication``, ``checkpoint``, ``idle`` and so on, as in a GPU's levels; empty where it
-        cannot be said.
+        ``compute``, ``communication``, ``checkpoint``, ``idle`` and so on, as in a GPU's levels; ``start-up`` for what
+        occurs only at the beginning; empty where the recording does not say.
     step : str
         The recorded step's name; empty where none is recorded.
     mean : Estimate
@@ -134,7 +135,7 @@ class TelemetryFit(Answer):
 
         Of several the longest; but a context that nothing runs in stands for a checkpoint only where no stall is seen.
         """
-        levels = [level for level in self.levels if phase and level.phase == phase and level.mean.identified]
+        levels = [level for level in self.levels if level.phase == phase in PHASES and level.mean.identified]
         return max(levels, key=lambda level: (level.step.lower() != "context", level.share)) if levels else None
 
     def figures(self) -> dict[str, Estimate]:

@@ -15,7 +15,7 @@ from ettr.telemetry import clock_fit, leakage, models, plateaus, thermal_fit
 from ettr.telemetry.estimates import Estimate, if_sure, mean_of, together
 from ettr.telemetry.fitted import OVER, Level, TelemetryFit
 from ettr.telemetry.format import Telemetry
-from ettr.telemetry.phases import PHASES, phases_of
+from ettr.telemetry.phases import PHASES, START_UP, Seen, phases_of, seen_of
 
 LEAST_SAMPLES = 20
 """Fewer samples of power are no recording."""
@@ -101,7 +101,7 @@ def fit(
     thermal = {name: together([getattr(one.warm, name) for one in each]) for name in ("resistance", "tau", "inlet")}
     thermal |= {name: if_sure(thermal[name]) for name in ("resistance", "tau")}  # 0 °C is no nought
     tau_s = thermal["tau"].value
-    levels = _levels(each, standing, base, window_s, tau_s)
+    levels = _levels(each, standing, window_s, tau_s)
     return TelemetryFit(
         source=telemetry.source,
         format=telemetry.format,
@@ -189,21 +189,20 @@ def _each(samples: pd.DataFrame, label: np.ndarray, window_s: float) -> list[_Gp
     ]
 
 
-def _levels(
-    each: list[_Gpu], standing: plateaus.Plateaus, base: Gpu, window_s: float, tau_s: float | None
-) -> tuple[Level, ...]:
+def _levels(each: list[_Gpu], standing: plateaus.Plateaus, window_s: float, tau_s: float | None) -> tuple[Level, ...]:
     """Every plateau with its mean, from the highest down."""
     total = sum(int((one.label >= 0).sum()) for one in each)
-    levels, powers_w = [], []
+    came = [plateaus.visits(one.samples["t_s"].to_numpy(), one.label) for one in each]
+    levels, seen = [], []
     for number, step in enumerate(standing.names):
         means = [_mean(one, number, window_s, tau_s) for one in each]
         whole = together(means) if any(mean.identified for mean in means) else means[0]
-        visits = sum(len(np.unique(plateaus.visits_of(one.label)[one.label == number])) for one in each)
+        visits = sum(int((one["level"] == number).sum()) for one in came)
         here = pd.concat([one.samples[one.label == number] for one in each])
         load, clock_mhz, warm_c = (float(here[name].mean()) for name in ("utilisation", "clock_mhz", "temperature_c"))
         levels.append(Level("", step, whole, len(here) / total, visits, load, clock_mhz, warm_c))
-        powers_w.append(float(here["power_w"].mean()))
-    phases = phases_of(standing.names, powers_w, [level.utilisation for level in levels], base)
+        seen.append(Seen(step, float(here["power_w"].mean()), load, *seen_of(came, number)))
+    phases = phases_of(seen)
     return tuple(replace(level, phase=phase) for level, phase in reversed(list(zip(levels, phases, strict=True))))
 
 
@@ -276,6 +275,14 @@ def _notes(
     if len(standing.names) > plateaus.MOST and not any(standing.names):
         notes.append(f"{len(standing.names)} levels of power: it wanders rather than standing on plateaus")
     seen = {level.phase for level in levels}
+    nameless = sum(not level.phase for level in levels)
+    if nameless:
+        notes.append(
+            f"levels that the recording gives no name: {nameless}; they do not enter the GPU. A column of steps or of "
+            "utilisation, or a checkpoint that comes back regularly, would name them"
+        )
+    if START_UP in seen:
+        notes.append("a level that occurs only at the beginning is start-up, and enters nothing")
     unseen = [phase for phase in PHASES if phase not in seen and phase not in _UNTOLD]
     if unseen:
         notes.append(f"not seen: {', '.join(unseen)}")

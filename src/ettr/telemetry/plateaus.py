@@ -26,6 +26,7 @@ _MOVING, _LEAST_STILL = 0.02, 0.2
 """A change to the next sample, as a share of the range, that is a way; and the share of samples that must stand."""
 _STEPPED = 0.9
 """Share of samples that must carry a step's name for the names to be the plateaus."""
+_SHORT_RUNS = 2
 _SETTLED_TAUS = 4.0
 _MOST_LEFT_OUT = 2 / 3
 
@@ -132,6 +133,39 @@ def settled(t_s: np.ndarray, label: np.ndarray, *, window_s: float, tau_s: float
     return clear
 
 
-def visits_of(label: np.ndarray) -> np.ndarray:
-    """Number of each sample's visit: samples in a row on one plateau."""
-    return np.concatenate([[0], np.cumsum(label[1:] != label[:-1])])
+def visits(t_s: np.ndarray, label: np.ndarray) -> pd.DataFrame:
+    """When one GPU came to each plateau, and when it left.
+
+    A visit lasts until another plateau is entered for real: samples on their way, or of no plateau, do not end it. A
+    single sample enters a plateau only if most runs on it are so short, as where a level lasts no longer than the time
+    between samples; else power passed through on its way.
+
+    Returns
+    -------
+    DataFrame
+        ``level`` (number of the plateau), ``from_s`` and ``to_s`` (its first and last sample) [s], in order of time.
+
+    Examples
+    --------
+    >>> label = np.array([0, 0, -1, 0, 1, 1, 1, 0, 1, 1, 2, 2])
+    >>> visits(np.arange(12.0), label)["level"].tolist()
+    [0, 1, 2]
+    """
+    known = np.flatnonzero(label >= 0)
+    runs = _runs(label[known])
+    size, level = np.diff(runs), label[known][runs[:-1]]
+    usual = pd.Series(size).groupby(level).median()
+    real = (size > 1) | (usual.reindex(level).to_numpy() < _SHORT_RUNS)
+    kept = np.flatnonzero(np.repeat(real, size))
+    runs = _runs(label[known][kept])
+    at = t_s[known][kept]
+    return pd.DataFrame(
+        {"level": label[known][kept][runs[:-1]], "from_s": at[runs[:-1]], "to_s": at[np.maximum(runs[1:] - 1, 0)]}
+    )
+
+
+def _runs(values: np.ndarray) -> np.ndarray:
+    """Where each run of one value begins, and the end of the last."""
+    if not values.size:
+        return np.zeros(1, dtype=int)
+    return np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1, [values.size]])
