@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +15,9 @@ from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption, QuietOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
+from ettr.logs import training_runs
 from ettr.logs.lifetimes import read_lifetimes
-from ettr.plan import LIKE, from_fit
+from ettr.plan import LIKE, from_fit, from_training
 from ettr.scenario import Scenario
 
 
@@ -116,16 +119,21 @@ def fit(
             help="The file holds lifetimes of units: an age and whether it failed, dates in and out, or rows of both.",
         ),
     ] = False,
+    step_s: Annotated[
+        float | None,
+        typer.Option("--step-s", metavar="S", help="Of a training log: seconds of one step, if the log does not say."),
+    ] = None,
     encoding: Annotated[
         str | None, typer.Option("--encoding", metavar="NAME", help="Encoding of the text; UTF-8 if not given.")
     ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Say what a failure log says: rates, shapes, verdicts, and a plan.
+    """Say what a failure log says: rates, shapes, verdicts, and a plan; or what a training log says of its run.
 
     Healthy nodes do not appear in a log, so say how many were watched. What was merged, dropped or not understood is
-    counted by reason.
+    counted by reason. The log of a training framework gives the ETTR that the run had, its stops, and what it computed
+    again, beside what the model predicts for it, and beside --like, the scenario that it was planned with.
 
     Example: ettr fit faults.csv --nodes 400 --map start=opened_at node=host --scenario-out mine.yml
     """
@@ -145,13 +153,26 @@ def fit(
             )
         terminal.show(failures.unit_lifetimes(lives), as_json, {})
         return
-    columns = options.columns(map_ or [])
-    patterns = options.where(where or [])
     if gpus is not None and gpus < 1:
         raise InputError(f"--gpus must be >= 1, got {gpus}")
     if scenario_out is not None:
         options.check_yaml_out("--scenario-out", scenario_out, "scenario")
     Scenario.load(like or LIKE)
+    patterns = options.where(where or [])
+    if format_ in training_runs.FORMATS or (format_ is None and not map_ and training_runs.knows(log, encoding)):
+        _refuse(
+            {"--nodes": nodes, "--inventory": inventory, "--window": window, "--split": split, "--where": where}, log
+        )
+        name = options.short_name(scenario_out or log)
+        with terminal.progress(quiet or as_json) as report:
+            run = logs.read_training(log, format_, step_s=step_s, zone=zone, encoding=encoding, progress=report.bytes)
+            realised = from_training(run, like or LIKE, gpus, gpus_per_node, name, planned=like is not None)
+        with _kept(realised.scenario, scenario_out, as_json):
+            terminal.show(realised, as_json, {})
+        return
+    if step_s is not None:
+        raise InputError(f"--step-s is for training logs; {log} is none that is known (`ettr formats`)")
+    columns = options.columns(map_ or [])
     with terminal.progress(quiet or as_json) as report:
         read = logs.read(
             log,
@@ -176,9 +197,23 @@ def fit(
         fitted = failures.fit(read, split=column, progress=report.step)
         report.step("plan")
         answer = from_fit(fitted, gpus, gpus_per_node, like or LIKE, options.short_name(scenario_out or log))
-    if scenario_out is not None:
-        options.write(scenario_out, answer.scenario.to_yaml())
-    terminal.show(fitted, as_json, {"plan": answer.to_dict()}, answer.report())
-    if scenario_out is not None and not as_json:
-        path = shlex.quote(terminal.printable(str(scenario_out)))
-        terminal.render([Note(f"\nThe scenario is at {scenario_out}: ettr plan {path}")])
+    with _kept(answer.scenario, scenario_out, as_json):
+        terminal.show(fitted, as_json, {"plan": answer.to_dict()}, answer.report())
+
+
+def _refuse(given: Mapping[str, object], log: Path) -> None:
+    """Refuse what a training log has no use for."""
+    for option, value in given.items():
+        if value:
+            raise InputError(f"{option} is for failure logs; {log} is a training log, or name its format: --format csv")
+
+
+@contextmanager
+def _kept(scenario: Scenario, out: Path | None, as_json: bool) -> Iterator[None]:
+    """Write the scenario that a log gave, if asked to, and say where it is below the answer."""
+    if out is not None:
+        options.write(out, scenario.to_yaml())
+    yield
+    if out is not None and not as_json:
+        path = shlex.quote(terminal.printable(str(out)))
+        terminal.render([Note(f"\nThe scenario is at {out}: ettr plan {path}")])

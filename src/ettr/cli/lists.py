@@ -20,16 +20,16 @@ def formats(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the formats of failure logs that `ettr fit` reads, or show one of them."""
-    from ettr.logs.reading import FORMATS
+    """List the formats of failure and training logs that `ettr fit` reads, or show one of them."""
+    from ettr.logs.reading import KNOWN
 
     if name is not None:
-        one = FORMATS.named(name)
+        one = KNOWN.named(name)
         shown: Report = [Headline(one.title), Note(one.command), Note(f"\n{one.sample}")]
         about = {"name": one.name, "title": one.title, "command": one.command, "sample": one.sample}
         terminal.write_json(about) if as_json else terminal.render(shown)
         return
-    table = FORMATS.table()
+    table = KNOWN.table()
     if as_json:
         terminal.write_json(table)
         return

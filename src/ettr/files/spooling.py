@@ -11,17 +11,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+from weakref import WeakKeyDictionary
 
 from ettr.core.errors import InputError
 
 STDIN = "-"
 _SHOWN = 6
 _TAR_MAGIC = slice(257, 262)
+_COPIES: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""What was read from each standard input: a second look at it, for another format, finds the same."""
 ZIP_MAGIC = b"PK\x03\x04"
 
 
 def spooled_stdin(kind: str) -> Any:
-    """Copy standard input to a temporary file, which is there as long as the object that is returned.
+    """Copy standard input, once, to a temporary file, which is there as long as the object that is returned.
 
     Raises
     ------
@@ -30,11 +33,14 @@ def spooled_stdin(kind: str) -> Any:
     """
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError(f"the {kind} {STDIN!r} is standard input, and nothing is piped into it: give a file")
+    if sys.stdin in _COPIES:
+        return _COPIES[sys.stdin]
     copy = tempfile.NamedTemporaryFile(prefix="ettr-")  # noqa: SIM115 (lives as long as its Source)
     shutil.copyfileobj(sys.stdin.buffer, copy)
     copy.flush()
     if not copy.tell():
         raise InputError(f"the {kind} must hold something; standard input ended at once")
+    _COPIES[sys.stdin] = copy
     return copy
 
 

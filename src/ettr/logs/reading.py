@@ -21,6 +21,7 @@ from ettr.logs.inventory import read_inventory
 from ettr.logs.options import MOST_NODES, Options, WindowLike, what_is_given
 from ettr.logs.raw_failures import Events, Exposure
 from ettr.logs.rows import Batch, Rows
+from ettr.logs.training_runs import FORMATS as OF_TRAINING
 
 FORMATS = Formats(
     "log",
@@ -28,12 +29,14 @@ FORMATS = Formats(
     *(slurm.FORMAT, slurm_json.FORMAT, journal.FORMAT, kubernetes.FORMAT, redfish.FORMAT, dcgm.FORMAT, xid.FORMAT),
     *(torchrun.FORMAT, json_events.FORMAT, table.FORMAT),
 )
+KNOWN = Formats("log", "", *FORMATS.values(), *OF_TRAINING.values())
+"""Those of failure logs, and of training logs after them."""
 _MAPPED = (table.FORMAT.name, json_events.FORMAT.name)
 _BATCH = 50_000
 
 
 def formats() -> pd.DataFrame:
-    """Formats of failure logs that can be read.
+    """Formats of failure logs that ``read`` reads, and of training logs that ``read_training`` reads.
 
     Returns
     -------
@@ -46,7 +49,7 @@ def formats() -> pd.DataFrame:
     >>> "csv" in formats()["name"].tolist()
     True
     """
-    return FORMATS.table()
+    return KNOWN.table()
 
 
 def read(
@@ -70,7 +73,7 @@ def read(
     encoding: str | None = None,
     progress: Progress | None = None,
 ) -> FailureLog:
-    """Read a failure log of any format that ``formats`` lists.
+    """Read a failure log of any format that ``formats`` lists for one.
 
     Parameters
     ----------

@@ -42,6 +42,9 @@ from .needs import requirements as requirements
 from .ranges import Assumed as Assumed
 from .ranges import Assumptions as Assumptions
 from .ranges import assumptions as assumptions
+from .realised import Prediction as Prediction
+from .realised import RealisedPlan as RealisedPlan
+from .realised import from_training as from_training
 from .remedies import Remedies as Remedies
 from .remedies import Remedy as Remedy
 from .remedies import remedies as remedies

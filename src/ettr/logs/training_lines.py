@@ -1,0 +1,214 @@
+"""Logs of training frameworks as they print them: Megatron, torchtitan and NeMo."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ettr.files.clock import Stamps
+from ettr.files.formats import Format
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Source
+from ettr.logs.training_steps import LOAD, SAVE, StepLog
+
+_STAMP = re.compile(
+    r"(?<![\d-])(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)", re.ASCII
+)
+_STAMP_WITHIN = 160
+_COLOUR = re.compile(r"\x1b\[[\d;]{0,12}m")
+_WRITER = re.compile(r"[^|]{0,60}?\[(?:default|rank)(\d{1,6})\]:|\s*(\d{1,6}): ")
+"""The rank before a line, as torchrun (``[rank0]:``) and srun (``0: ``) put it there."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What the lines of one framework look like.
+
+    Attributes
+    ----------
+    step : Pattern
+        A step line: groups ``step`` (done) or ``index`` (counted from 0), and ``ms`` or ``s``, the time of one.
+    starts : Pattern
+        A process starts.
+    goes_on : Pattern
+        What it goes on from: groups ``after`` (steps done) or ``next`` (the step that follows); without either it only
+        starts.
+    ends : Pattern
+        It ends by itself.
+    saved : Pattern
+        A checkpoint is saved; group ``step`` where the line says which.
+    timed : tuple of str and Pattern
+        What the log times by name: groups ``ms`` or ``s``.
+    n_gpus : function
+        GPUs of the run, by the line that starts it; None if it does not say.
+    """
+
+    step: re.Pattern[str]
+    starts: re.Pattern[str]
+    goes_on: re.Pattern[str]
+    ends: re.Pattern[str]
+    saved: re.Pattern[str]
+    timed: tuple[tuple[str, re.Pattern[str]], ...]
+    n_gpus: Callable[[str], int | None] = lambda line: None
+
+
+def _plain(line: str) -> str:
+    """A line without the colours of a terminal."""
+    return _COLOUR.sub("", line) if "\x1b" in line else line
+
+
+def _seconds(match: re.Match[str]) -> float:
+    """Its time of a step, or of what is named. [s]"""
+    groups = match.groupdict()
+    if groups.get("ms"):
+        return float(groups["ms"]) / 1000
+    return float(groups["s"]) if groups.get("s") else math.nan
+
+
+def _world(line: str) -> int | None:
+    found = re.search(r"using world size: ?(\d{1,7})", line)
+    return int(found[1]) if found else None
+
+
+def _mesh(line: str) -> int | None:
+    """Product of a mesh's sides; expert parallelism lies within them."""
+    named = re.findall(r"\b(pp|dp_replicate|dp_shard|cp|tp)=(\d{1,6})", line)
+    bare = re.search(r"device mesh with \[[^]]*\], \[([\d, ]+)\]", line)
+    sides = [int(size) for _, size in named] or ([int(size) for size in bare[1].split(",")] if bare else [])
+    return math.prod(sides) if sides else None
+
+
+MEGATRON = Dialect(
+    step=re.compile(r"\biteration\s+(?P<step>\d+)/\s*\d+ \|.{0,400}?elapsed time per iteration \(ms\): (?P<ms>[\d.]+)"),
+    starts=re.compile(r"using world size: ?\d"),
+    goes_on=re.compile(
+        r"successfully loaded checkpoint\b.*?\bat iteration\s+(?P<after>\d+)|before the start of training step"
+    ),
+    ends=re.compile(r"exiting program (?:at iteration|after)|\[after training is done\]"),
+    saved=re.compile(r"successfully saved checkpoint (?:from|at) iteration\s+(?P<step>\d+)"),
+    timed=(
+        (SAVE, re.compile(r"\bsave-checkpoint[ .]*:\s*(?:\([\d.]+,\s*)?(?P<ms>[\d.]+)")),
+        (LOAD, re.compile(r"\bload-checkpoint[ .]*:\s*(?:\([\d.]+,\s*)?(?P<ms>[\d.]+)")),
+    ),
+    n_gpus=_world,
+)
+TORCHTITAN = Dialect(
+    step=re.compile(r"\bstep: {0,8}(?P<step>\d+)\s+loss:"),
+    starts=re.compile(r"Building\b.{0,40}\bdevice mesh"),
+    goes_on=re.compile(r"Training starts at step (?P<next>\d+)"),
+    ends=re.compile(r"Training completed"),
+    saved=re.compile(r"Finished saving the checkpoint"),
+    timed=(
+        (SAVE, re.compile(r"Finished saving the checkpoint\b.*? in (?P<s>[\d.]+) seconds")),
+        (LOAD, re.compile(r"Finished loading the checkpoint\b.*? in (?P<s>[\d.]+) seconds")),
+    ),
+    n_gpus=_mesh,
+)
+NEMO = Dialect(
+    step=re.compile(r"\bglobal_step: (?P<index>\d+)\b.{0,400}?\btrain_step_timing in s: (?P<s>[\d.]+)"),
+    starts=re.compile(r"GPU available: True"),
+    goes_on=re.compile(r"Restored all states from the checkpoint\b(?:.*?[-_=]step=(?P<after>\d+))?"),
+    ends=re.compile(r"`Trainer\.fit` stopped"),
+    saved=re.compile(r"successfully saved checkpoint from iteration\s+(?P<step>\d+)", re.IGNORECASE),
+    timed=((SAVE, re.compile(r"save-checkpoint[ .]*:\s*(?:\([\d.]+,\s*)?(?P<ms>[\d.]+)")),),
+    n_gpus=lambda line: None,
+)
+
+
+def _read(dialect: Dialect, source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger) -> None:
+    """Every line, by what its framework prints."""
+    n_other, first_other = 0, ""
+    for place, raw in source.records(ledger):
+        line = _plain(raw)
+        stamp = _STAMP.search(line, 0, _STAMP_WITHIN)
+        at_s = stamps.read(stamp[1]) if stamp else None
+        step = dialect.step.search(line)
+        if step is None:
+            if at_s is not None:
+                taken.seen(at_s)
+            if not _mark(dialect, line, taken, _rank(line)):
+                n_other, first_other = n_other + 1, first_other or place
+            continue
+        groups = step.groupdict()
+        done = int(groups["step"]) if groups.get("step") else int(groups["index"]) + 1
+        taken.reached(done, at_s, _seconds(step), place, _rank(line))
+    if n_other:
+        ledger.dropped("a line that says nothing of steps", n_other, first_other)
+
+
+def _rank(line: str) -> str:
+    """The rank that wrote a line; empty where it does not say."""
+    found = _WRITER.match(line)
+    return (found[1] or found[2]) if found else ""
+
+
+def _mark(dialect: Dialect, line: str, taken: StepLog, rank: str) -> bool:
+    """Whether a line without a step says something of the run."""
+    if dialect.starts.search(line):
+        size = dialect.n_gpus(line)
+        taken.n_gpus = size or taken.n_gpus
+        taken.starts(rank)
+        return True
+    if on := dialect.goes_on.search(line):
+        groups = on.groupdict()
+        known = int(groups["after"]) if groups.get("after") else int(groups["next"]) - 1 if groups.get("next") else None
+        taken.goes_on(known)
+        return True
+    says = False
+    if saved := dialect.saved.search(line):
+        step = saved.groupdict().get("step")
+        if step or taken.now.step:
+            taken.saves(int(step) if step else taken.now.step[-1])
+        says = True
+    for name, pattern in dialect.timed:
+        if found := pattern.search(line):
+            taken.timed(name, _seconds(found))
+            says = True
+    if dialect.ends.search(line):
+        taken.ends()
+        says = True
+    return says
+
+
+def _format(name: str, title: str, dialect: Dialect, command: str, sample: str) -> Format:
+    def sniff(head: list[str]) -> bool:
+        return any(dialect.step.search(line) or dialect.starts.search(line) for line in map(_plain, head))
+
+    def read(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger) -> None:
+        _read(dialect, source, stamps, taken, ledger)
+
+    return Format(name, title, sniff, read, command, sample)
+
+
+_MEGATRON_SAMPLE = "\n".join(
+    f" [2025-04-13 {time}] iteration {step:8}/  500000 | consumed samples: {1024 * step:12} | elapsed time per "
+    "iteration (ms): 8125.2 | learning rate: 3.000E-05 | number of nan iterations:   0 |"
+    for time, step in (("23:41:12", 10), ("23:42:33", 20))
+)
+_TITAN_SAMPLE = "\n".join(
+    f"[rank0]:[titan] 2025-06-04 {time} - root - INFO - step: {step:2}  loss: {loss}  memory: 30.99GiB(32.62%)  tps: "
+    "7,034  tflops: 407.35  mfu: 41.19%"
+    for time, step, loss in (("08:51:58,557", 10, 10.7069), ("08:52:10,224", 20, 8.9196))
+)
+_NEMO_SAMPLE = "\n".join(
+    f"[2025-11-20T14:55:{second}+08:00] Training epoch 0, iteration {step}/99 | lr: 1.4e-05 | global_step: {step} | "
+    "reduced_train_loss: 6.265 | train_step_timing in s: 12.22"
+    for second, step in (("23", 97), ("35", 98))
+)
+
+FORMATS = (
+    _format(
+        *("megatron", "training log of Megatron-LM or Megatron-DeepSpeed", MEGATRON),
+        *("torchrun ... pretrain_gpt.py ... 2>&1 | tee -a train.log", _MEGATRON_SAMPLE),
+    ),
+    _format(
+        *("torchtitan", "training log of torchtitan", TORCHTITAN),
+        *("./run_train.sh 2>&1 | tee -a train.log", _TITAN_SAMPLE),
+    ),
+    _format(
+        *("nemo", "training log of NeMo; its lines get times from ts, as they carry none", NEMO),
+        *("torchrun ... 2>&1 | ts '%Y-%m-%dT%H:%M:%S' | tee -a train.log", _NEMO_SAMPLE),
+    ),
+)

@@ -1,0 +1,317 @@
+"""What a training log says of the run that wrote it: the ETTR that it had, its stops, and what it computed twice."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ettr.core.errors import InputError, UnknownName
+from ettr.core.units import H_PER_DAY, S_PER_H
+from ettr.core.validity import above_zero
+from ettr.files.clock import Stamps
+from ettr.files.formats import Formats
+from ettr.files.ledger import Ledger
+from ettr.files.opening import Progress, Source
+from ettr.files.spooling import STDIN
+from ettr.files.zones import zone_of
+from ettr.logs import training_lines, training_records
+from ettr.logs.training_steps import SAVE, Process, StepLog
+
+FORMATS = Formats("training log", "", *training_lines.FORMATS, *training_records.FORMATS)
+PARTS = {
+    "productive_h": "steps that the run kept",
+    "rework_h": "steps computed again",
+    "stops_h": "stops, until training went on",
+    "planned_h": "stops that the run ended by itself",
+    "start_h": "the first start",
+    "slow_h": "saves, slow steps, evaluation",
+    "tail_h": "after the last step",
+}
+"""Parts of the wall clock of a run, as people call them."""
+_GAP_S, _GAP_STEPS = 300.0, 5.0
+"""A gap is so long, and so many times what its steps take."""
+_DAY_S = H_PER_DAY * S_PER_H
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """A run as its own log has it.
+
+    Attributes
+    ----------
+    source, format : str
+        The file, and what it was read as.
+    n_gpus : int or None
+        GPUs of the run, where the log says.
+    start : Timestamp
+        The first time in the log.
+    wall_h : float
+        From there to the last. [h]
+    hours : dict of str to float
+        Of each of ``PARTS``; they add up to the wall clock. [h]
+    step_s, step_low_s, step_high_s : float
+        Median and quartiles of the time of a step while training. [s]
+    n_steps : int
+        Steps that the run kept. [count]
+    stops : DataFrame
+        A row a stop: ``time`` of the last step before it, ``place`` (that step), ``from_step``, ``rework_h``,
+        ``down_h`` [h], ``planned`` and ``n_attempts`` (starts that reached no step).
+    save_every_h : float or None
+        Median training between two saves; None where the log says of fewer than three. [h]
+    named_s : dict of str to float
+        Mean of what the log itself times, such as saves. [s]
+    notes, doubts : tuple of str
+        What was assumed, and what puts all of it in doubt.
+    records : DataFrame
+        What became of each record of the file.
+    """
+
+    source: str
+    format: str
+    n_gpus: int | None
+    start: pd.Timestamp
+    wall_h: float
+    hours: Mapping[str, float]
+    step_s: float
+    step_low_s: float
+    step_high_s: float
+    n_steps: int
+    stops: pd.DataFrame
+    save_every_h: float | None
+    named_s: Mapping[str, float]
+    notes: tuple[str, ...]
+    doubts: tuple[str, ...]
+    records: pd.DataFrame
+
+    @property
+    def ettr(self) -> float:
+        """Productive over wall-clock hours; above 1 a time is wrong."""
+        return self.hours["productive_h"] / self.wall_h
+
+    @property
+    def ettr_range(self) -> tuple[float, float]:
+        """The same if a step takes the lower, or the upper quartile of its times."""
+        low, high = (self.ettr * each / self.step_s for each in (self.step_low_s, self.step_high_s))
+        return low, high
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """Stops that the run did not end by itself."""
+        return self.stops[~self.stops["planned"]]
+
+    @property
+    def n_failures(self) -> int:
+        """Those stops, and starts that reached no step. [count]"""
+        return len(self.failures) + int(self.stops["n_attempts"].sum())
+
+    @property
+    def wait_h(self) -> float:
+        """Mean wait after a failure until training goes on, or fails again; NaN without one. [h]"""
+        return self.hours["stops_h"] / self.n_failures if self.n_failures else np.nan
+
+    @property
+    def again_h(self) -> float:
+        """Mean of what is computed again after a failure; NaN without one. [h]"""
+        return float(self.failures["rework_h"].sum()) / self.n_failures if self.n_failures else np.nan
+
+
+def knows(path: str | Path, encoding: str | None = None) -> bool:
+    """Whether a file is a training log, by its first lines."""
+    head = Source(path, encoding=encoding).head()
+    return any(each.sniff(head) for each in FORMATS.values())
+
+
+def read_training(
+    path: str | Path,
+    format: str | None = None,
+    *,
+    step_s: float | None = None,
+    zone: str | tzinfo | None = None,
+    encoding: str | None = None,
+    progress: Progress | None = None,
+) -> TrainingRun:
+    """Read the log of a training framework: what the run reached, where it stopped, and what that took.
+
+    Parameters
+    ----------
+    path : str or path
+        The file: Megatron, torchtitan, NeMo, ml-goodput, or a table of ``time`` and ``step``.
+    format : str or None
+        Its format; found from the first lines if not named.
+    step_s : float or None
+        Time of one step while training; from the log if not given. [s]
+    zone : str, tzinfo or None
+        Zone of times that carry none; UTC if not given.
+    encoding : str or None
+        Of the file's text; UTF-8 if not given.
+    progress : callable or None
+        Called now and then with the bytes read and the bytes there are.
+
+    Returns
+    -------
+    TrainingRun
+
+    Raises
+    ------
+    InputError
+        Fewer than two steps with a time, times in no order, or nothing that says what a step takes.
+
+    Notes
+    -----
+    Steps that count are those from which nobody went back. A process that goes on from an earlier step computes again
+    what lies between; the step from which it went on is what its log says, else the first step that it logged less the
+    usual number between two lines. A stop lasts from the last step before it until the step that it went on from is
+    taken up; steps that were done and not logged before it are within.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.csv"
+    >>> rows = ["time,step,step_s"] + [f"2025-06-04 {10 + i}:00:00,{400 * i},9" for i in range(5)]
+    >>> _ = path.write_text("\\n".join([*rows, "2025-06-04 16:00:00,1600,9", "2025-06-04 17:00:00,2000,9"]))
+    >>> run = read_training(path, zone="UTC")
+    >>> round(run.ettr, 3), run.stops[["place", "from_step", "down_h"]].to_dict("list")
+    (0.714, {'place': [1600], 'from_step': [1200], 'down_h': [1.0]})
+    """
+    try:
+        told = zone_of(zone)
+    except UnknownName as error:
+        raise InputError(f"zone must be a name such as Europe/Berlin or an offset, got {zone!r}") from error
+    if step_s is not None:
+        above_zero("step_s", step_s, unit="s")
+    source, chosen = FORMATS.open(path, format, progress, encoding)
+    ledger = Ledger()
+    taken = StepLog(ledger)
+    chosen.read(source, Stamps(told, ledger), taken, ledger)
+    ledger.close()
+    if source.cut:
+        ledger.doubt(f"{source.name} {source.cut}; the rest of the log is missing")
+    if source.grown:
+        ledger.note(f"{source.name} grew while it was read: what came after it was opened is missing")
+    taken.finish(source.name)
+    shown = source.name if str(path) == STDIN else str(path)
+    return _run(taken, ledger, step_s, shown, chosen.name, source.name)
+
+
+def _run(taken: StepLog, ledger: Ledger, step_s: float | None, path: str, format: str, name: str) -> TrainingRun:
+    """The account of what was taken."""
+    processes = [one for one in taken.processes if one.step]
+    between = _steps_between(processes)
+    went_on = [_from(one, between) for one in processes]
+    low_s, middle_s, high_s = _step_times(processes, name) if step_s is None else (step_s,) * 3
+    if middle_s * between > 1.5 * _DAY_S:
+        ledger.note("steps are logged less than once a day: stops between two lines are not seen")
+    begun = [one.time_s[0] - (one.step[0] - at) * middle_s for one, at in zip(processes, went_on, strict=True)]
+    if begun[0] < taken.first_s:  # the log begins amid these steps
+        seen_s = processes[0].time_s[0] - taken.first_s
+        went_on[0] = processes[0].step[0] - int(seen_s / middle_s)
+        begun[0] = processes[0].time_s[0] - int(seen_s / middle_s) * middle_s
+    rows = []
+    for (one, then), (began, at) in zip(
+        itertools.pairwise(processes), itertools.islice(zip(begun, went_on, strict=True), 1, None), strict=True
+    ):
+        unseen_s = max(at - one.step[-1], 0) * middle_s
+        down_s = max(began - one.time_s[-1] - unseen_s, 0.0)
+        stamp = pd.Timestamp(one.time_s[-1], unit="s", tz="UTC")
+        again_h = max(one.step[-1] - at, 0) * middle_s / S_PER_H
+        rows.append((stamp, one.step[-1], at, again_h, down_s / S_PER_H, one.ended, then.n_attempts))
+    columns = ["time", "place", "from_step", "rework_h", "down_h", "planned", "n_attempts"]
+    stops = pd.DataFrame(rows, columns=columns).astype({"planned": bool})
+    _say_gaps(processes, middle_s, ledger)
+    wall_h = (taken.last_s - taken.first_s) / S_PER_H
+    n_steps = processes[-1].step[-1] - went_on[0]
+    hours = {
+        "productive_h": n_steps * middle_s / S_PER_H,
+        "rework_h": float(stops["rework_h"].sum()),
+        "stops_h": float(stops.loc[~stops["planned"], "down_h"].sum()),
+        "planned_h": float(stops.loc[stops["planned"], "down_h"].sum()),
+        "start_h": (begun[0] - taken.first_s) / S_PER_H,
+        "tail_h": (taken.last_s - processes[-1].time_s[-1]) / S_PER_H,
+    }
+    hours["slow_h"] = wall_h - sum(hours.values())
+    if hours["productive_h"] > wall_h:
+        ledger.doubt(
+            f"{n_steps:,} steps of {middle_s:g} s take longer than the {wall_h:.4g} h of the log: the time of a step "
+            "is wrong, or steps were skipped"
+        )
+    return TrainingRun(
+        source=path,
+        format=format,
+        n_gpus=taken.n_gpus,
+        start=pd.Timestamp(taken.first_s, unit="s", tz="UTC"),
+        wall_h=wall_h,
+        hours={part: hours[part] for part in PARTS},
+        step_s=middle_s,
+        step_low_s=low_s,
+        step_high_s=high_s,
+        n_steps=n_steps,
+        stops=stops,
+        save_every_h=_save_every_h(taken, middle_s),
+        named_s={name: float(np.mean(seconds)) for name, seconds in taken.named_s.items()},
+        notes=tuple(ledger.notes),
+        doubts=tuple(ledger.doubts),
+        records=ledger.to_frame(),
+    )
+
+
+def _steps_between(processes: list[Process]) -> int:
+    """Steps between two lines, as usual."""
+    steps = [n for one in processes for n in np.diff(one.step)]
+    return max(int(np.median(steps)), 1) if steps else 1
+
+
+def _from(process: Process, between: int) -> int:
+    """The step that a process went on from."""
+    first = process.step[0]
+    if process.from_step is not None and process.from_step <= first:
+        return process.from_step
+    return max(first - between, 0) if np.isfinite(process.step_s[0]) or between == 1 else first
+
+
+def _step_times(processes: list[Process], name: str) -> tuple[float, float, float]:
+    """Quartiles of the time of a step: as the log has it, else from line to line within a process. [s]"""
+    own = np.concatenate([np.asarray(one.step_s) for one in processes])
+    own = own[np.isfinite(own) & (own > 0)]
+    if not own.size:
+        pairs = [(np.diff(one.time_s), np.diff(one.step)) for one in processes if len(one.step) > 1]
+        times, steps = (np.concatenate(each) for each in zip(*pairs, strict=True)) if pairs else (np.empty(0),) * 2
+        if not times.size or np.all(times % _DAY_S == 0):
+            raise InputError(
+                f"{name} does not say what a step takes, and its times are too coarse to tell: give --step-s, the "
+                "seconds of one step while training"
+            )
+        own = np.repeat(times / steps, np.minimum(steps, 1000).astype(int))
+    low, middle, high = np.quantile(own, (0.25, 0.5, 0.75))
+    return float(low), float(middle), float(high)
+
+
+def _say_gaps(processes: list[Process], step_s: float, ledger: Ledger) -> None:
+    """Say where a process took far longer than its steps: nothing tells a hang from a restart that lost no step."""
+    over = [
+        np.diff(one.time_s)[long]
+        for one in processes
+        if (long := np.diff(one.time_s) > np.maximum(_GAP_S, _GAP_STEPS * step_s * np.diff(one.step))).any()
+    ]
+    if over:
+        gaps_h = np.concatenate(over) / S_PER_H
+        ledger.note(
+            f"gaps between steps that count as slow steps: {gaps_h.size:,}, of {gaps_h.sum():.2g} h in all; hangs, "
+            "evaluation, or restarts that went on where they had stopped"
+        )
+
+
+def _save_every_h(taken: StepLog, step_s: float) -> float | None:
+    apart = np.diff(taken.saved)
+    apart = apart[apart > 0]
+    return float(np.median(apart)) * step_s / S_PER_H if apart.size >= 2 else None
+
+
+def mean_save_s(run: TrainingRun) -> float | None:
+    """What a save takes by the log's own timing. [s]"""
+    return run.named_s.get(SAVE)

@@ -1,0 +1,176 @@
+"""Training logs: what is read is what the run was made to do, whoever prints it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from ettr import logs, plan
+from ettr.core.errors import InputError
+from ettr.logs import training_runs
+from ettr.scenario import Scenario
+from logs import training_texts as texts
+
+WRITERS = {
+    "megatron": texts.megatron,
+    "torchtitan": texts.torchtitan,
+    "torchtitan, all ranks, in colour": lambda events: texts.torchtitan(events, ranks=4, colour=True),
+    "nemo": texts.nemo,
+    "goodput": texts.goodput,
+    "steps": texts.table,
+}
+
+
+@pytest.fixture
+def read(write):
+    """Read lines as a training log."""
+
+    def _read(lines, **options):
+        options.setdefault("zone", "UTC")
+        return logs.read_training(write("\n".join(lines), "train.log"), **options)
+
+    return _read
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_what_the_run_did_is_found(read, writer, seed):
+    events, truth = texts.run(seed)
+    run = read(WRITERS[writer](events))
+    assert run.format == writer.partition(",")[0] and not run.doubts
+    assert run.ettr == pytest.approx(truth.ettr, abs=0.003)
+    assert run.step_s == pytest.approx(texts.STEP_S, rel=0.01)
+    assert sum(run.hours.values()) == pytest.approx(run.wall_h)
+    unseen_h = truth.n_stops * texts.LOG * texts.STEP_S / 3600  # steps that were done, and not logged before the stop
+    # a table says nothing of restarts that lost no step that was logged, or reached none
+    silent = 2 * (writer == "steps")
+    assert truth.n_stops - silent <= run.n_failures <= truth.n_stops
+    assert run.hours["stops_h"] == pytest.approx(truth.down_h, abs=unseen_h + 0.4 * silent)
+    assert truth.rework_h - unseen_h - 0.01 <= run.hours["rework_h"] <= truth.rework_h + 0.01
+    assert run.n_steps == pytest.approx(truth.n_steps, abs=2 * texts.LOG)
+
+
+def test_sizes_saves_and_what_is_timed_are_read(read):
+    events, _ = texts.run(1)
+    for writer in (texts.megatron, texts.torchtitan):
+        run = read(writer(events))
+        assert run.n_gpus == 512
+        assert run.save_every_h == pytest.approx(texts.SAVE * texts.STEP_S / 3600, rel=0.02)
+        assert run.named_s["saves"] == pytest.approx(texts.SAVE_S)
+    assert read(texts.goodput(events)).named_s == {"initialising": pytest.approx(90.0)}
+
+
+def test_an_end_of_its_own_is_no_failure(read):
+    def of(ends):
+        lines = []
+        for first, hour in ((0, "00"), (100, "05")):
+            begin = f"[titan] 2025-06-01 {hour}:"
+            lines.append(f"{begin}00:00,1 - root - INFO - Training starts at step {first + 1}")
+            steps = (f"{i:02d}:30,1 - root - INFO - step: {first + 2 * i + 2}  loss: 2" for i in range(50))
+            lines += [begin + step for step in steps]
+            lines += [f"{begin}50:00,1 - root - INFO - Training completed"] if ends else []
+        return read(lines)
+
+    own, failed = of(True), of(False)
+    assert (own.stops["planned"].tolist(), failed.stops["planned"].tolist()) == ([True], [False])
+    assert own.hours["planned_h"] == pytest.approx(failed.hours["stops_h"]) and own.failures.empty
+
+
+def test_starts_in_vain_are_counted(read):
+    events, truth = texts.run(1)
+    lines = list(texts.torchtitan(events))
+    mesh = lines[0].split(" - ")[-1]
+    at = next(i for i, line in enumerate(lines) if mesh in line and i)
+    again = [_later(lines[at - 1], seconds, mesh) for seconds in (40, 80)]
+    run = read([*lines[:at], *again, *lines[at:]])
+    assert len(run.stops) == truth.n_stops and run.stops["n_attempts"].tolist()[0] == 2
+    assert run.n_failures == truth.n_stops + 2
+
+
+def _later(line, seconds, text):
+    """A line some seconds after another one."""
+    at = pd.Timestamp(line.split("[titan] ")[1].split(",")[0]) + pd.Timedelta(seconds=seconds)
+    return f"[rank0]:[titan] {at:%Y-%m-%d %H:%M:%S},000 - root - INFO - {text}"
+
+
+def test_lines_without_a_time_count_from_the_last_one_and_are_a_doubt(read):
+    events, truth = texts.run(1)
+    run = read(texts.megatron(events, stamped=False))
+    assert run.ettr == pytest.approx(truth.ettr, abs=0.004) and len(run.stops) == truth.n_stops
+    assert "steps carry no time" in run.doubts[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (texts.nemo(texts.run(1)[0], stamped=False), "must hold two steps at different times"),
+        (["time,step", "2025-06-01,100", "2025-06-02,900"], "give --step-s"),
+        (["time,step", "2025-06-01 10:00:00,100"], "must hold two steps"),
+        (
+            ["time,step", *(f"2025-06-0{9 - i} 10:00:00,{i}" for i in range(8))],
+            "times go back at line 3.*one by one",
+        ),
+        (["no log", "of training"], "the format of train.log is not known"),
+    ],
+)
+def test_what_cannot_be_told_is_refused_with_the_remedy(read, lines, message):
+    with pytest.raises(InputError, match=message):
+        read(lines)
+
+
+def test_a_clock_that_jumps_back_is_a_doubt(read):
+    events, truth = texts.run(1)
+    lines = list(texts.table(events))
+    lines[500] = lines[500].replace("2025-06-01", "2025-05-30")
+    run = read(lines)
+    assert "the clock goes back at line 501: 1 of" in run.doubts[0]
+    assert run.ettr == pytest.approx(truth.ettr, abs=0.003)
+
+
+def test_a_step_time_that_cannot_be_is_a_doubt(read):
+    run = read(texts.table(texts.run(1)[0]), step_s=9.0)
+    assert run.ettr > 1 and "take longer than" in run.doubts[0]
+
+
+def test_dates_alone_need_the_time_of_a_step(read):
+    run = read(["date,iteration", "2025-06-01,0", "2025-06-11,9000"], step_s=90.0)
+    assert run.ettr == pytest.approx(0.9375) and run.n_steps == 9000
+
+
+def test_failure_logs_are_no_training_logs(write):
+    for text in ("time,node\n2025-06-01 10:00:00,n1\n", "time,step,cause\n2025-06-01,3,GPU\n", "opened,host\n1,n2\n"):
+        assert not training_runs.knows(write(text))
+
+
+@pytest.mark.parametrize("format", training_runs.FORMATS)
+def test_the_sample_of_a_format_is_of_that_format(write, format):
+    assert training_runs.FORMATS.open(write(training_runs.FORMATS[format].sample), None, None)[1].name == format
+
+
+# --------------------------------------------------------------------------- beside the model
+
+
+def test_the_model_agrees_with_a_run_that_does_what_it_assumes(read):
+    """The second road: over many runs the prediction from a log meets the ETTR in the same log."""
+    off = []
+    for seed in range(8):
+        events, _ = texts.run(seed, days=12)
+        answer = plan.from_training(read(texts.torchtitan(events)), "llama3-405b")
+        off.append(float(answer.own.budget.ettr) - answer.run.ettr)
+        assert answer.own.luck.low <= answer.run.ettr <= answer.own.luck.high
+    assert abs(sum(off) / len(off)) < 0.006
+
+
+def test_what_the_log_does_not_hold_is_assumed_and_said(read):
+    answer = plan.from_training(read(texts.table(texts.run(1)[0])), "llama3-405b")
+    assert answer.assumed == ("cluster.n_gpus", "checkpoint.interval_min", "checkpoint.stall_s")
+    assert answer.scenario.cluster.n_gpus == Scenario.load("llama3-405b").cluster.n_gpus
+    assert answer.planned is None and answer.to_dict()["planned"] is None
+
+
+def test_the_scenario_of_a_log_can_be_planned(read, tmp_path):
+    answer = plan.from_training(read(texts.megatron(texts.run(1)[0])), "llama3-405b", planned=True)
+    answer.scenario.to_yaml()
+    made = plan.make(answer.scenario)
+    assert made.band.interval_min == pytest.approx(answer.best_interval_min, rel=0.01)
+    assert answer.planned.scenario.name == "llama3-405b"
