@@ -133,3 +133,9 @@ def test_a_gauge_is_read_by_its_name(read):
 def test_comments_and_blank_cells_at_the_end_cost_nothing(read, count):
     log = read("# by hand\nstart,node\n2024-05-02,a,,,\n# checked\n2024-05-03,b\n")
     assert log.events["node"].tolist() == ["a", "b"] and count(log, "dropped", "comment") == 2
+
+
+def test_a_paragraph_above_the_header_is_refused_with_the_remedy(read):
+    text = "Fault export, printed 2024-06-01\n\ntime,host\n2024-05-02 10:00,a\n2024-05-03 10:00,b\n"
+    with pytest.raises(InputError, match=r"skip the lines before the header: tail -n \+4 FILE \| ettr fit -"):
+        read(text, format="csv")

@@ -84,6 +84,7 @@ def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str)
         raise InputError(
             f"{place} must say when failures began. {columns_found(present)} Name the columns, e.g. "
             "--map start=opened_at --map node=host"
+            + (", or skip the lines before the header: tail -n +4 FILE | ettr fit -" if len(present) == 1 else "")
         )
     twice = sorted(name for names in chosen.values() for name in names if present.count(name) > 1)
     if twice:
