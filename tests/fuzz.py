@@ -62,6 +62,16 @@ RECORDINGS = {
     "2024-05-02T10:00:15,30,0.002,240\n",
 }
 """A valid recording of each format."""
+RECORDINGS["wide"] = "t_s,GPU0,GPU1,gpu0_temp\n0,500,400,60\n1,510,410,61\n"
+LIVES = (
+    "serial,age_h,failed\nu1,100,yes\nu2,200,no\nu3,300,1\n",
+    "unit,installed,removed,vendor\nu1,2024-01-01,2024-05-01,X\nu2,2024-01-01,,Y\n",
+    "unit,time,event\nu1,2024-01-01,insert\nu1,2024-05-01,remove\nu2,2024-01-01,insert\n",
+)
+INVENTORIES = (
+    "node,in,out\nn1,2024-01-01,\nn2,2024-02-01,2024-06-01\n",
+    "host,installed\nn1,2024-01-01\nn2,2024-05-01\n",
+)
 GRIDS = (
     "n_gpus: [1024, 2048]\ninterval_min: {from: 1, to: 60, count: 7, scale: log}\n",
     "product: {n_gpus: {from: 8, to: 64, step: 8, multiple_of: 16}}\nzip: {a: [1, 2], b: [x, y]}\n",
@@ -113,6 +123,47 @@ def valid_logs() -> Iterator[bytes]:
         place = names.index({"json lines": "events", "prometheus": "dcgm"}.get(name, name))
         options = {"events": 1, "xid": 2}.get(name, 0) * len(names)
         yield from (bytes([first + options]) + text.encode() for first in (0, place))
+    with_nodes = 2 * len(names)
+    yield from (bytes([names.index(name) + with_nodes]) + one.sample.encode() for name, one in FORMATS.items())
+
+
+def training(data: bytes, path: Path) -> None:
+    """The first byte chooses the format, the rest is the file."""
+    from ettr import logs
+    from ettr.logs.training_runs import FORMATS
+
+    names = [None, *FORMATS]
+    path.write_bytes(data[1:])
+    run = logs.read_training(path, names[data[0] % len(names)] if data else None, step_s=data[0] % 2 or None)
+    assert run.wall_h > 0 and run.step_s > 0, "no time passed"
+    assert math.isclose(sum(run.hours.values()), run.wall_h, rel_tol=1e-6, abs_tol=1e-6), "hours do not add up"
+    assert (run.stops[["rework_h", "down_h"]] >= 0).all(axis=None), "a stop that took less than no time"
+
+
+def valid_training() -> Iterator[bytes]:
+    from ettr.logs.training_runs import FORMATS
+
+    yield from (b"\0" + one.sample.encode() for one in FORMATS.values())
+
+
+def lifetimes(data: bytes, path: Path) -> None:
+    """The file is one of lifetimes."""
+    from ettr import failures, logs
+
+    path.write_bytes(data)
+    lives = failures.unit_lifetimes(logs.read_lifetimes(path, until="2024-12-31"))
+    assert 0 <= lives.whole.n_failed <= lives.whole.n, "more units failed than there are"
+
+
+def inventory(data: bytes, path: Path) -> None:
+    """The file is an inventory, of a log that is valid."""
+    from ettr import logs
+
+    listed = path.with_name("inventory.csv")
+    listed.write_bytes(data)
+    path.write_text(LOGS["csv"])
+    read = logs.read(path, window="2024-05-01/2024-06-01", inventory=listed)
+    assert read.node_days >= 0, "nodes were watched for less than no time"
 
 
 def recording(data: bytes, path: Path) -> None:
@@ -217,6 +268,9 @@ def files(folder: str) -> Callable[[], Iterator[bytes]]:
 
 TARGETS = {
     "failure logs": Target(log, valid_logs, ("logs", "files")),
+    "training logs": Target(training, valid_training, ("logs", "files")),
+    "lifetimes": Target(lifetimes, lambda: (text.encode() for text in LIVES), ("logs", "files")),
+    "inventories": Target(inventory, lambda: (text.encode() for text in INVENTORIES), ("logs", "files")),
     "recordings": Target(recording, valid_recordings, ("telemetry", "files")),
     "weather": Target(weather, valid_weather, ("files",)),
     "scenarios": Target(scenario, files("scenarios"), ("scenario",)),

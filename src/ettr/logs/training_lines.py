@@ -17,6 +17,9 @@ _STAMP = re.compile(
     r"(?<![\d-])(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)", re.ASCII
 )
 _STAMP_WITHIN = 160
+_NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
+_TIMER = rf"[ .]*:\s*(?:\({_NUMBER},\s*)?(?P<ms>{_NUMBER})"
+"""A timer of Megatron: its milliseconds, the longest of all ranks."""
 _COLOUR = re.compile(r"\x1b\[[\d;]{0,12}m")
 _WRITER = re.compile(r"[^|]{0,60}?\[(?:default|rank)(\d{1,6})\]:|\s*(\d{1,6}): ")
 """The rank before a line, as torchrun (``[rank0]:``) and srun (``0: ``) put it there."""
@@ -81,38 +84,44 @@ def _mesh(line: str) -> int | None:
 
 
 MEGATRON = Dialect(
-    step=re.compile(r"\biteration\s+(?P<step>\d+)/\s*\d+ \|.{0,400}?elapsed time per iteration \(ms\): (?P<ms>[\d.]+)"),
+    step=re.compile(
+        r"\biteration\s+(?P<step>\d{1,12})/\s*\d+ \|.{0,400}?elapsed time per iteration \(ms\): "
+        rf"(?P<ms>{_NUMBER})"
+    ),
     starts=re.compile(r"using world size: ?\d"),
     goes_on=re.compile(
-        r"successfully loaded checkpoint\b.*?\bat iteration\s+(?P<after>\d+)|before the start of training step"
+        r"successfully loaded checkpoint\b.*?\bat iteration\s+(?P<after>\d{1,12})|before the start of training step"
     ),
     ends=re.compile(r"exiting program (?:at iteration|after)|\[after training is done\]"),
-    saved=re.compile(r"successfully saved checkpoint (?:from|at) iteration\s+(?P<step>\d+)"),
+    saved=re.compile(r"successfully saved checkpoint (?:from|at) iteration\s+(?P<step>\d{1,12})"),
     timed=(
-        (SAVE, re.compile(r"\bsave-checkpoint[ .]*:\s*(?:\([\d.]+,\s*)?(?P<ms>[\d.]+)")),
-        (LOAD, re.compile(r"\bload-checkpoint[ .]*:\s*(?:\([\d.]+,\s*)?(?P<ms>[\d.]+)")),
+        (SAVE, re.compile(r"\bsave-checkpoint" + _TIMER)),
+        (LOAD, re.compile(r"\bload-checkpoint" + _TIMER)),
     ),
     n_gpus=_world,
 )
 TORCHTITAN = Dialect(
-    step=re.compile(r"\bstep: {0,8}(?P<step>\d+)\s+loss:"),
+    step=re.compile(r"\bstep: {0,8}(?P<step>\d{1,12})\s+loss:"),
     starts=re.compile(r"Building\b.{0,40}\bdevice mesh"),
-    goes_on=re.compile(r"Training starts at step (?P<next>\d+)"),
+    goes_on=re.compile(r"Training starts at step (?P<next>\d{1,12})"),
     ends=re.compile(r"Training completed"),
     saved=re.compile(r"Finished saving the checkpoint"),
     timed=(
-        (SAVE, re.compile(r"Finished saving the checkpoint\b.*? in (?P<s>[\d.]+) seconds")),
-        (LOAD, re.compile(r"Finished loading the checkpoint\b.*? in (?P<s>[\d.]+) seconds")),
+        (SAVE, re.compile(rf"Finished saving the checkpoint\b.*? in (?P<s>{_NUMBER}) seconds")),
+        (LOAD, re.compile(rf"Finished loading the checkpoint\b.*? in (?P<s>{_NUMBER}) seconds")),
     ),
     n_gpus=_mesh,
 )
 NEMO = Dialect(
-    step=re.compile(r"\bglobal_step: (?P<index>\d+)\b.{0,400}?\btrain_step_timing in s: (?P<s>[\d.]+)"),
+    step=re.compile(
+        r"\bglobal_step: (?P<index>\d{1,12})\b.{0,400}?\btrain_step_timing in s: "
+        rf"(?P<s>{_NUMBER})"
+    ),
     starts=re.compile(r"GPU available: True"),
-    goes_on=re.compile(r"Restored all states from the checkpoint\b(?:.*?[-_=]step=(?P<after>\d+))?"),
+    goes_on=re.compile(r"Restored all states from the checkpoint\b(?:.*?[-_=]step=(?P<after>\d{1,12}))?"),
     ends=re.compile(r"`Trainer\.fit` stopped"),
-    saved=re.compile(r"successfully saved checkpoint from iteration\s+(?P<step>\d+)", re.IGNORECASE),
-    timed=((SAVE, re.compile(r"save-checkpoint[ .]*:\s*(?:\([\d.]+,\s*)?(?P<ms>[\d.]+)")),),
+    saved=re.compile(r"successfully saved checkpoint from iteration\s+(?P<step>\d{1,12})", re.IGNORECASE),
+    timed=((SAVE, re.compile(r"\bsave-checkpoint" + _TIMER)),),
     n_gpus=lambda line: None,
 )
 

@@ -14,8 +14,11 @@ from ettr.files.json_records import json_records
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.files.tables import first_line, header_of, rows
+from ettr.files.time_numbers import epoch_s
 from ettr.logs.training_steps import StepLog
 
+MOST_STEPS = 10**12
+"""No run has more."""
 _STEP, _STEP_AT = "step_count", "step_start_time"
 _START, _END = "job_start_time", "job_end_time"
 _PAIRS = {
@@ -48,16 +51,19 @@ def _read_goodput(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger
     for number, record in records:
         place = f"{unit} {number:,}"
         payload = _payload(record) if isinstance(record, dict) else {}
-        times = [value for name, value in payload.items() if name.endswith("_time") and _is_number(value)]
-        if times:
-            found.append((float(max(times)), len(found), place, payload))
+        times = [
+            epoch_s(float(value)) for name, value in payload.items() if name.endswith("_time") and _is_number(value)
+        ]
+        known = [at_s for at_s in times if at_s is not None]
+        if known:
+            found.append((max(known), len(found), place, payload))
         else:
             ledger.dropped("a record without a time of the job", place=place)
     begun: dict[str, float] = {}
     for at_s, _, place, payload in sorted(found, key=lambda one: one[:2]):
-        if _STEP in payload and _is_number(payload.get(_STEP_AT)):
+        if _is_number(payload.get(_STEP)) and _STEP_AT in payload:
             # a step that starts is not done yet, and the first one is that from which a process goes on
-            step = int(payload[_STEP])
+            step = int(min(max(payload[_STEP], 0), MOST_STEPS))
             if not taken.now.step:
                 taken.now.from_step = step
             taken.reached(step, at_s, math.nan, place)
@@ -122,7 +128,7 @@ def _read_table(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger) 
 
 def _whole(text: str) -> int | None:
     number = _number(text)
-    return int(number) if number >= 0 and number == int(number) else None
+    return int(number) if 0 <= number <= MOST_STEPS and number == int(number) else None
 
 
 def _number(text: str) -> float:
