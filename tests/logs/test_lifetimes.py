@@ -77,6 +77,8 @@ def test_what_only_the_user_can_know_is_asked(lives):
         lives("x,y\n10,1\n")
     with pytest.raises(InputError, match="--split: log.csv has no column 'vendor'"):
         lives("age_d,failed\n10,1\n", split="vendor")
+    with pytest.raises(InputError, match="must have different names; 'age_d' stands there twice"):
+        lives("age_d,failed,age_d\n10,1,10\n")
     with pytest.raises(InputError, match="lifetimes have the columns unit, age"):
         lives("age_d,failed\n10,1\n", columns={"node": "age_d"})
     with pytest.raises(InputError, match="no lifetime could be read. 1 not parsed: age: no duration"):

@@ -115,6 +115,7 @@ def read_lifetimes(
     table = Table(source.lines(ledger), ledger)
     reading = _Reading(table.header, dict(columns or {}), source.name, ledger)
     cohort = reading.asked(split, "--split") if split else None
+    reading.refuse_twice(cohort)
     rows = [(number, row) for numbers, batch in table.batches() for number, row in zip(numbers, batch, strict=True)]
     frame = pd.DataFrame([row for _, row in rows], columns=table.header, dtype=object)
     numbers = np.array([number for number, _ in rows], dtype=int)
@@ -164,6 +165,12 @@ class _Reading:
         if found is None:
             raise InputError(f"{option}: {self._place} has no column {name!r}. {columns_found(self._header)}")
         return found
+
+    def refuse_twice(self, cohort: str | None) -> None:
+        """Refuse a column that is needed and whose name another one has too."""
+        for name in (*self._columns.values(), cohort):
+            if name is not None and list(self._header).count(name) > 1:
+                raise InputError(f"the columns of {self._place} must have different names; {name!r} stands there twice")
 
     def has(self, *names: str) -> bool:
         """Whether the table has all of these."""
