@@ -110,6 +110,7 @@ def test_lines_without_a_time_count_from_the_last_one_and_are_a_doubt(read):
             ["time,step", *(f"2025-06-0{9 - i} 10:00:00,{i}" for i in range(8))],
             "times go back at line 3.*one by one",
         ),
+        (['"time,step', "2025-06-01 10:00:00,100"], "the format of train.log is not known"),
         (["no log", "of training"], "the format of train.log is not known"),
     ],
 )

@@ -107,7 +107,7 @@ def _at(header: Sequence[str], names: tuple[str, ...]) -> int | None:
 def _read_table(source: Source, stamps: Stamps, taken: StepLog, ledger: Ledger) -> None:
     """A step a row; a step that falls is one that was gone back to."""
     lines = rows(source, ledger)
-    _, header = next(lines)
+    _, header = next(lines, ("", []))
     time, step = _at(header, _TIME_NAMES), _at(header, _STEP_NAMES)
     seconds = _at(header, _TIME_OF_STEP)
     if time is None or step is None:

@@ -47,7 +47,7 @@ def _sniff(head: list[str]) -> bool:
 def _read(source: Source, zone: tzinfo | None, samples: Samples, ledger: Ledger) -> None:
     """A sample of each GPU a row."""
     lines = rows(source, ledger)
-    _, header = next(lines)
+    _, header = next(lines, ("", []))
     at = _time_at(header)
     found = _columns(header)
     if at is None or not found:
