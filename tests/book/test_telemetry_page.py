@@ -13,7 +13,7 @@ CODE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 def test_the_table_of_formats_has_all_of_them():
     rows = re.findall(r"^\| `([a-z-]+)` \|", PAGE, re.MULTILINE)
-    assert rows == ["nvidia-smi", "dcgm", "zeus", "codecarbon", "csv"]
+    assert rows == ["nvidia-smi", "dcgm", "zeus", "codecarbon", "csv", "wide"]
     assert set(rows) == set(telemetry.formats()["name"])
 
 

@@ -18,7 +18,7 @@ from ettr.core.errors import InputError, UnknownName
 from ettr.failures.outages import settled_ends
 from ettr.files.ledger import Ledger
 from ettr.logs.raw_failures import MOST_CAUSES, OPEN, OTHER, Events
-from ettr.logs.reading import FORMATS
+from ettr.logs.reading import FORMATS, OF_TRAINING
 
 HEADER = "start,end,node,component,cause\n"
 PLAIN = HEADER + "2024-05-02 10:00,2024-05-02 12:00,n1,GPU,Xid 79\n2024-05-03 10:00,,n2,NIC,link down\n"
@@ -34,7 +34,8 @@ def fate(log):
 
 def test_formats_are_listed_in_the_order_tried():
     frame = logs.formats()
-    assert frame["name"].tolist() == list(FORMATS)
+    assert frame["name"].tolist() == [*FORMATS, *OF_TRAINING]
+    frame = frame.iloc[: len(FORMATS)]
     assert {"slurm", "slurm-json", "journal", "kubernetes", "redfish", "dcgm", "xid"} < set(frame["name"])
     assert frame["name"].tolist()[-3:-1] == ["torchrun", "events"]  # JSON that another format knows is that format's
     assert frame["name"].iloc[-1] == "csv"  # it takes what looks like a table, so it comes last
