@@ -50,6 +50,7 @@ LOG_OPTIONS = (
     {"n_nodes": 16, "window": "0..30"},
     {"n_nodes": 16, "year": 2024, "zone": "Europe/Berlin", "planned": "x"},
     {},
+    {"n_nodes": 16, "window": "2023-01-01/2026-01-01"},
 )
 RECORDINGS = {
     "csv": "t_s,power_w,temperature_c,memory_c,clock_mhz\n0,500,60,0,1980\n1,510,61,0,1980\n2,[N/A],62,0,1980\n",
@@ -123,8 +124,8 @@ def valid_logs() -> Iterator[bytes]:
         place = names.index({"json lines": "events", "prometheus": "dcgm"}.get(name, name))
         options = {"events": 1, "xid": 2}.get(name, 0) * len(names)
         yield from (bytes([first + options]) + text.encode() for first in (0, place))
-    with_nodes = 2 * len(names)
-    yield from (bytes([names.index(name) + with_nodes]) + one.sample.encode() for name, one in FORMATS.items())
+    watched = (len(LOG_OPTIONS) - 1) * len(names)
+    yield from (bytes([names.index(name) + watched]) + one.sample.encode() for name, one in FORMATS.items())
 
 
 def training(data: bytes, path: Path) -> None:
