@@ -149,10 +149,9 @@ def rate(fit: Fit) -> Finding:
             f"times as much as independent ones would, and with this the interval is {between(fair.low, fair.high)}."
         )
     elif scatter is not None:
-        wide = (
-            f" Counts in {scatter.n_blocks} equal stretches vary no more than chance explains; with as much as they do "
-            f"vary, the interval is {between(fair.low, fair.high)}."
-        )
+        same = between(fair.low, fair.high) == between(exact.low, exact.high)
+        allowed = "" if same else f"; with as much as they do vary, the interval is {between(fair.low, fair.high)}"
+        wide = f" Counts in {scatter.n_blocks} equal stretches vary no more than chance explains{allowed}."
     often = f"{number(exact.per_1000_node_days)} failures per 1000 node-days"
     recent = fit.recent_rate
     if recent is not None and fit.forecast is not None:

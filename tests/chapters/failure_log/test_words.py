@@ -299,7 +299,10 @@ def test_rates_are_told_as_fitted(name):
     assert numbers("^# failures per", text) == pytest.approx([exact.per_1000_node_days], **THREE_DIGITS)
     expected = [exact.low, exact.high]
     assert numbers("independent, the 95% interval is # to #", text) == pytest.approx(expected, **THREE_DIGITS)
-    assert numbers("the interval is # to #\\.$", text) == pytest.approx([fair.low, fair.high], **THREE_DIGITS)
+    if "the interval is" in text:  # it stands there once where both are one
+        assert numbers("the interval is # to #\\.$", text) == pytest.approx([fair.low, fair.high], **THREE_DIGITS)
+    else:
+        assert [fair.low, fair.high] == pytest.approx(expected, **THREE_DIGITS)
     uneven = known.dispersion.p < 0.05 and known.dispersion.measured > 1.05
     assert ("They come more unevenly" in text) == uneven
     if uneven:
