@@ -131,7 +131,7 @@ def valid_logs() -> Iterator[bytes]:
 def training(data: bytes, path: Path) -> None:
     """The first byte chooses the format, the rest is the file."""
     from ettr import logs
-    from ettr.logs.training_runs import FORMATS
+    from ettr.logs.training.runs import FORMATS
 
     names = [None, *FORMATS]
     path.write_bytes(data[1:])
@@ -142,7 +142,7 @@ def training(data: bytes, path: Path) -> None:
 
 
 def valid_training() -> Iterator[bytes]:
-    from ettr.logs.training_runs import FORMATS
+    from ettr.logs.training.runs import FORMATS
 
     yield from (b"\0" + one.sample.encode() for one in FORMATS.values())
 

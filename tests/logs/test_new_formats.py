@@ -12,7 +12,7 @@ from one_format import mutated, outcome
 
 from ettr import logs
 from ettr.core.errors import EttrError, InputError
-from ettr.logs import journal, kubernetes, redfish, slurm_json
+from ettr.logs.readers import journal, kubernetes, redfish, slurm_json
 from ettr.logs.reading import FORMATS
 
 DAY = 86_400

@@ -13,7 +13,7 @@ from one_format import mutated, n_lines, outcome, us
 from ettr.core.errors import InputError
 from ettr.logs import read
 from ettr.logs.node_lists import expand
-from ettr.logs.slurm import FORMAT
+from ettr.logs.readers.slurm import FORMAT
 
 HEADER = "JobID|State|Start|End|NodeList|NNodes|AllocTRES|Elapsed|Partition"
 TRES = "billing=128,cpu=128,gres/gpu:h100=8,gres/gpu=8,mem=1T,node=1"

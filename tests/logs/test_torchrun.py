@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from one_format import every_line_counts, mutated, n_lines, outcome, us
 
 from ettr.core.errors import InputError
-from ettr.logs.torchrun import FORMAT
+from ettr.logs.readers.torchrun import FORMAT
 
 SUMMARY = """\
 ============================================================
@@ -283,7 +283,7 @@ def test_failures_and_outages_come_back(hours, ranks):
 
 
 def test_many_lines_without_a_time_are_held_back_only_so_long(monkeypatch):
-    monkeypatch.setattr("ettr.logs.torchrun._MOST_WAITING", 5)
+    monkeypatch.setattr("ettr.logs.readers.torchrun._MOST_WAITING", 5)
     text = "\n".join(["ERROR:torch.distributed:failed (exitcode: 1) pid"] * 23)
     log = outcome(FORMAT, text)
     assert log.n("not parsed", "no time") == 23

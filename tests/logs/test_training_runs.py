@@ -7,7 +7,7 @@ import pytest
 
 from ettr import logs, plan
 from ettr.core.errors import InputError
-from ettr.logs import training_runs
+from ettr.logs.training import runs as training_runs
 from ettr.scenario import Scenario
 from logs import training_texts as texts
 

@@ -11,8 +11,8 @@ from one_format import every_line_counts, mutated, n_lines, outcome, us
 
 from ettr.core.errors import InputError
 from ettr.logs.bursts import Bursts
-from ettr.logs.xid import FORMAT
-from ettr.logs.xid_codes import Kind, xid
+from ettr.logs.readers.xid import FORMAT
+from ettr.logs.readers.xid_codes import Kind, xid
 
 DMESG = """\
 [Mon Mar  3 01:00:00 2025] usb 1-1: new high-speed USB device number 2 using xhci_hcd

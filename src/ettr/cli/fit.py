@@ -15,8 +15,8 @@ from ettr.cli import options, terminal
 from ettr.cli.options import JsonOption, QuietOption
 from ettr.core.errors import InputError
 from ettr.core.report import Note
-from ettr.logs import training_runs
 from ettr.logs.lifetimes import read_lifetimes
+from ettr.logs.training import runs as training_runs
 from ettr.plan import LIKE, from_fit, from_training
 from ettr.scenario import Scenario
 

@@ -2,6 +2,6 @@
 
 from ettr.logs.lifetimes import read_lifetimes
 from ettr.logs.reading import formats, from_frame, read
-from ettr.logs.training_runs import TrainingRun, read_training
+from ettr.logs.training.runs import TrainingRun, read_training
 
 __all__ = ["TrainingRun", "formats", "from_frame", "read", "read_lifetimes", "read_training"]

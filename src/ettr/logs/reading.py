@@ -15,13 +15,13 @@ from ettr.files.formats import Formats
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
 from ettr.files.spooling import STDIN
-from ettr.logs import dcgm, journal, json_events, kubernetes, redfish, slurm, slurm_json, table, torchrun, xid
 from ettr.logs.assemble import observed
 from ettr.logs.inventory import read_inventory
 from ettr.logs.options import MOST_NODES, Options, WindowLike, what_is_given
 from ettr.logs.raw_failures import Events, Exposure
+from ettr.logs.readers import dcgm, journal, json_events, kubernetes, redfish, slurm, slurm_json, table, torchrun, xid
 from ettr.logs.rows import Batch, Rows
-from ettr.logs.training_runs import FORMATS as OF_TRAINING
+from ettr.logs.training.runs import FORMATS as OF_TRAINING
 
 FORMATS = Formats(
     "log",

@@ -10,7 +10,7 @@ from ettr.core.errors import OutsideValidity
 from ettr.core.report import Answer, Report, plain_values
 from ettr.core.results import TimeBudget
 from ettr.core.units import H_PER_DAY, MIN_PER_H, S_PER_H
-from ettr.logs.training_runs import TrainingRun, mean_save_s
+from ettr.logs.training.runs import TrainingRun, mean_save_s
 from ettr.plan import realised_words
 from ettr.plan.intervals import best_interval_min
 from ettr.plan.luck import Luck, luck

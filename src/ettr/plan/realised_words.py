@@ -8,7 +8,7 @@ from ettr.core.report import Headline, Note, Report, Table, without_marks
 from ettr.core.sentences import capital, count, duration, listed, pct, roughly
 from ettr.core.units import MIN_PER_H, S_PER_H
 from ettr.failures.log_words import counted
-from ettr.logs.training_runs import PARTS, TrainingRun
+from ettr.logs.training.runs import PARTS, TrainingRun
 from ettr.scenario.fields import amount_of
 
 if TYPE_CHECKING:

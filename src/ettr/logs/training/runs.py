@@ -20,10 +20,10 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
 from ettr.files.spooling import STDIN
 from ettr.files.zones import zone_of
-from ettr.logs import training_lines, training_records
-from ettr.logs.training_steps import SAVE, Process, StepLog
+from ettr.logs.training import lines, records
+from ettr.logs.training.steps import SAVE, Process, StepLog
 
-FORMATS = Formats("training log", "", *training_lines.FORMATS, *training_records.FORMATS)
+FORMATS = Formats("training log", "", *lines.FORMATS, *records.FORMATS)
 PARTS = {
     "productive_h": "steps that the run kept",
     "rework_h": "steps computed again",

@@ -10,7 +10,7 @@ from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
 from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events, Exposure
-from ettr.logs.slurm import FAILURES, Jobs, add_failures, exposure_of, take_job
+from ettr.logs.readers.slurm import FAILURES, Jobs, add_failures, exposure_of, take_job
 
 _COMMAND = "sacct --allusers --duplicates --json --starttime 2025-01-01 --endtime now > jobs.json"
 _SAMPLE = """{"jobs": [{"job_id": 71, "state": {"current": ["NODE_FAIL"]}, "nodes": "gpu-07", "allocation_nodes": 1,

@@ -11,7 +11,7 @@ from ettr.files.clock import Stamps
 from ettr.files.formats import Format
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.logs.training_steps import LOAD, SAVE, StepLog
+from ettr.logs.training.steps import LOAD, SAVE, StepLog
 
 _STAMP = re.compile(
     r"(?<![\d-])(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)(?!\d)", re.ASCII

@@ -19,7 +19,7 @@ from ettr.files.times import SECOND
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events, Exposure, Span
-from ettr.logs.xid_codes import xid
+from ettr.logs.readers.xid_codes import xid
 
 METRIC = "DCGM_FI_DEV_XID_ERRORS"
 _METRICS = (METRIC, "dcgm_xid_errors")

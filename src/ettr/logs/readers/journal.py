@@ -11,7 +11,7 @@ from ettr.files.opening import Source
 from ettr.files.tables import first_line
 from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events, Exposure
-from ettr.logs.xid import XidMessages
+from ettr.logs.readers.xid import XidMessages
 
 _TIME = "__REALTIME_TIMESTAMP"
 _COMMAND = "journalctl --dmesg --boot=all --output=json > journal.json"

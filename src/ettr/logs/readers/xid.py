@@ -14,7 +14,7 @@ from ettr.files.times import NoTime
 from ettr.logs.bursts import WITHIN_MIN, Bursts
 from ettr.logs.options import Options
 from ettr.logs.raw_failures import Events, Exposure, Span
-from ettr.logs.xid_codes import NVLINK_5, xid
+from ettr.logs.readers.xid_codes import NVLINK_5, xid
 
 _FIRST = r"(?:<\d{1,3}>\d{0,2} ?)?(?:[a-z]{2,8} *: *[a-z]{2,6} *: )?"
 _NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

@@ -1,0 +1,1 @@
+"""Logs of training frameworks, and what they say of the run that wrote them."""
