@@ -259,6 +259,20 @@ def one_year_ahead(log: Hostile) -> Hostile:
     return _each(log, change)
 
 
+def last_year(log: Hostile) -> Hostile:
+    def change(i: int, row: Row) -> Row:
+        return row | ({"opened_at": "2024" + row["opened_at"][4:]} if i == 9 else {})
+
+    return replace(_each(log, change), doubtful=True)
+
+
+def next_year(log: Hostile) -> Hostile:
+    def change(i: int, row: Row) -> Row:
+        return row | ({"opened_at": "2026" + row["opened_at"][4:], "closed_at": ""} if i == 9 else {})
+
+    return replace(_each(log, change), doubtful=True)
+
+
 def swapped_with_nodes(log: Hostile) -> Hostile:
     return replace(log, options=log.options | {"columns": {"start": "host", "node": "opened_at"}})
 
@@ -430,6 +444,8 @@ RECORDS: dict[str, Callable[[Hostile], Hostile]] = {
     "a table of progress": progress,
     "one year mistyped, 1999": one_year_wrong,
     "one year mistyped, 2035": one_year_ahead,
+    "one year mistyped, the last": last_year,
+    "one year mistyped, the next": next_year,
     "start and node swapped": swapped_with_nodes,
     "row numbers taken for times": ids_for_times,
     "start and end swapped": swapped_ends,

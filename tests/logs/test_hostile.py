@@ -16,6 +16,7 @@ MAY_DOUBT = {
     *("severities without a known order", "two systems, not said", "two thirds without a cause", "cut short, packed"),
     *("three quarters on the last day", "three quarters at one second", "dates cut by a spreadsheet"),
     *("most rows broken", "cut in the middle of a line", "planned work, not said", "a table of progress"),
+    *("one year mistyped, the last", "one year mistyped, the next"),
 }
 
 

@@ -64,7 +64,7 @@ def test_a_year_from_all_others_is_left_out_and_named(read):
     text = "start,node\n1999-03-04 10:00,n0\n" + rows
     log = read(text, window=None, n_nodes=30)
     assert len(log.failures) == 20 and log.window_h == 19 * 24
-    assert "1 of the failures lie years from all others, and are left out: 1999-03-04 (line 2)" in log.doubts[0]
+    assert "1 of the failures lie far from all others, and are left out: 1999-03-04 (line 2)" in log.doubts[0]
     assert len(read(text, window="1999-01-01/2025-03-31", n_nodes=30).failures) == 21
 
 
@@ -72,3 +72,18 @@ def test_a_file_in_which_nothing_is_odd_has_no_doubts(read):
     rows = "".join(f"2024-05-{day:02d} 10:00,n{day % 7},fan\n" for day in range(1, 30))
     log = read("start,node,cause\n" + rows)
     assert log.doubts == () and log.exposure == "nodes as given, window as given"
+
+
+@pytest.mark.parametrize(
+    ("first", "kept", "doubt"),
+    [
+        ("2024-03-04", 20, "1 of the failures lie far from all others, and are left out: 2024-03-04 (line 2)"),
+        ("2025-01-10", 21, "the first failure, 2025-01-10 (line 2), is 51 days from all others: if it is mistyped"),
+        ("2025-02-25", 21, None),
+    ],
+)
+def test_a_failure_alone_at_an_end_is_said(read, first, kept, doubt):
+    rows = "".join(f"2025-03-{day:02d} 10:00,n{day}\n" for day in range(2, 22))
+    log = read(f"start,node\n{first} 10:00,n0\n{rows}", window=None, n_nodes=30)
+    assert len(log.failures) == kept
+    assert any(doubt in each for each in log.doubts) if doubt else not log.doubts
