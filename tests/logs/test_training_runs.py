@@ -119,6 +119,14 @@ def test_what_cannot_be_told_is_refused_with_the_remedy(read, lines, message):
         read(lines)
 
 
+@pytest.mark.parametrize("writer", [texts.table, texts.torchtitan])
+def test_a_log_may_begin_amid_the_run(read, writer):
+    header, *lines = writer(texts.run(1)[0])
+    whole, later = read([header, *lines]), read([header, *lines[2000:]] if writer is texts.table else lines[2000:])
+    assert later.n_steps < 0.6 * whole.n_steps and later.hours["start_h"] < 0.01
+    assert later.ettr == pytest.approx(whole.ettr, abs=0.05)
+
+
 def test_a_clock_that_jumps_back_is_a_doubt(read):
     events, truth = texts.run(1)
     lines = list(texts.table(events))
