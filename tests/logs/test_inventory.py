@@ -55,6 +55,8 @@ def test_what_does_not_fit_is_said_or_refused(read_with):
         read_with(n_nodes=4)
     with pytest.raises(InputError, match="the inventory nodes.csv must name nodes. Columns found: 'x', 'installed'"):
         read_with(nodes="x,installed\na,2024-01-01\n")
+    with pytest.raises(InputError, match="columns of nodes.csv must have different names; 'in' stands there twice"):
+        read_with(nodes="node,in,in\na,2024-01-01,2024-01-02\n")
     with pytest.raises(InputError, match="holds no node that was there"):
         read_with(nodes="node,in,out\na,2024-05-02,2024-05-01\nunknown,,\n")
 

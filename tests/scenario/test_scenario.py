@@ -245,6 +245,7 @@ def test_an_override_leaves_the_values_as_they_were_given(plain_run):
             "cluster.gpus_per_node, measured.n_gpus, cost.usd_per_gpu_h, elastic.n_replicas",
         ),
         ({"cluster": 8}, "cluster must be a section with its fields, got 8 (cluster=8)"),
+        ({"evidence": "x"}, "evidence must be a section with its fields, got 'x' (evidence=x)"),
         (
             {"cluster": 8, "cluster.n_gpus": 8},
             "cluster must be a section with its fields, got 8, so cluster.n_gpus has no place",

@@ -87,6 +87,19 @@ def same_name(wanted: str, present: Sequence[str]) -> str | None:
     return same[0] if same else None
 
 
+def refuse_twice(needed: Iterable[str], header: Sequence[str], place: str) -> None:
+    """Refuse a table in which a column that is needed shares its name with another.
+
+    Raises
+    ------
+    InputError
+        One does.
+    """
+    for name in sorted(needed):
+        if list(header).count(name) > 1:
+            raise InputError(f"the columns of {place} must have different names; {name!r} stands there twice")
+
+
 def columns_found(present: Sequence[str]) -> str:
     """A sentence with the columns of a file."""
     return f"Columns found: {listed_names(present)}."

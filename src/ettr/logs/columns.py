@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ettr.core.errors import InputError
-from ettr.files.tables import columns_found, listed_names, plain_name, same_name
+from ettr.files.tables import columns_found, listed_names, plain_name, refuse_twice, same_name
 from ettr.logs.durations import without_unit
 
 Columns = dict[str, tuple[str, ...]]
@@ -86,9 +86,7 @@ def find_columns(present: Sequence[str], mapping: Mapping[str, str], place: str)
             "--map start=opened_at --map node=host"
             + (", or skip the lines before the header: tail -n +4 FILE | ettr fit -" if len(present) == 1 else "")
         )
-    twice = sorted(name for names in chosen.values() for name in names if present.count(name) > 1)
-    if twice:
-        raise InputError(f"the columns of {place} must have different names; {twice[0]!r} stands there twice")
+    refuse_twice((name for names in chosen.values() for name in names), present, place)
     return {name: chosen[name] for name in (*ROLES, *chosen) if name in chosen}
 
 

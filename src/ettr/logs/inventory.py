@@ -13,7 +13,7 @@ from ettr.core.sentences import pct
 from ettr.files.clock import Clock
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Source
-from ettr.files.tables import Table, columns_found, plain_name
+from ettr.files.tables import Table, columns_found, plain_name, refuse_twice
 from ettr.files.times import DAY
 from ettr.files.zones import zone_of
 from ettr.logs.columns import WORDS, origins
@@ -58,6 +58,7 @@ def read_inventory(path: str | Path, ledger: Ledger, zone: str | tzinfo | None =
     }
     if columns["node"] is None:
         raise InputError(f"the inventory {source.name} must name nodes. {columns_found(table.header)}")
+    refuse_twice(filter(None, columns.values()), table.header, source.name)
     ledger.note(origins("inventory", {ours: (name,) for ours, name in columns.items() if name}, table.header))
     rows = [row for _, batch in table.batches() for row in batch]
     frame = pd.DataFrame(rows, columns=table.header, dtype=object)

@@ -14,7 +14,7 @@ from ettr.core.errors import InputError
 from ettr.files.clock import Clock
 from ettr.files.ledger import Ledger
 from ettr.files.opening import Progress, Source
-from ettr.files.tables import Table, columns_found, plain_name, same_name
+from ettr.files.tables import Table, columns_found, plain_name, refuse_twice, same_name
 from ettr.files.time_numbers import UNITS
 from ettr.files.zones import zone_of
 from ettr.logs.durations import durations_us, unit_us, without_unit
@@ -115,7 +115,7 @@ def read_lifetimes(
     table = Table(source.lines(ledger), ledger)
     reading = _Reading(table.header, dict(columns or {}), source.name, ledger)
     cohort = reading.asked(split, "--split") if split else None
-    reading.refuse_twice(cohort)
+    refuse_twice([*reading.used, *([cohort] if cohort else [])], table.header, source.name)
     rows = [(number, row) for numbers, batch in table.batches() for number, row in zip(numbers, batch, strict=True)]
     frame = pd.DataFrame([row for _, row in rows], columns=table.header, dtype=object)
     numbers = np.array([number for number, _ in rows], dtype=int)
@@ -166,11 +166,10 @@ class _Reading:
             raise InputError(f"{option}: {self._place} has no column {name!r}. {columns_found(self._header)}")
         return found
 
-    def refuse_twice(self, cohort: str | None) -> None:
-        """Refuse a column that is needed and whose name another one has too."""
-        for name in (*self._columns.values(), cohort):
-            if name is not None and list(self._header).count(name) > 1:
-                raise InputError(f"the columns of {self._place} must have different names; {name!r} stands there twice")
+    @property
+    def used(self) -> list[str]:
+        """The columns that are read."""
+        return list(self._columns.values())
 
     def has(self, *names: str) -> bool:
         """Whether the table has all of these."""

@@ -331,7 +331,8 @@ class Scenario(InHours):
         for path, value in values.items():
             # a copy: a later path may lead into it
             paths.assign(raw, path, copy.deepcopy(value), type(self))
-        raw["evidence"] = _without_origins(raw["evidence"], voids)
+        if isinstance(raw["evidence"], dict):  # else what follows says that it must be
+            raw["evidence"] = _without_origins(raw["evidence"], voids)
         return self.of(raw, ", ".join(f"{path}={str(value)[:60]}" for path, value in values.items()))
 
     def to_yaml(self, comments: bool = False) -> str:
